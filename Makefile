@@ -1,0 +1,156 @@
+# Builds gpusort.so with PostgreSQL's extension build system (PGXS), and
+# cuda/libgsort.a, the device code, which is linked into it.
+#
+#   make [CUDA=yes|no] [CUDA_ARCH=native|90|"80 90"] [with_llvm=no] [PG_CONFIG=...]
+#   make install                 into PostgreSQL's own folders
+#   make installcheck            pg_regress against a running server
+#   make unit                    test/unit/gsort_test, which needs no PostgreSQL
+#   make sort-bench              bench/gsort_bench: sorts of pairs on the GPU, side by side
+#   make demo | test | bench     set up all they need, then work in a private cluster
+#
+# CUDA is built when nvcc is found (CUDA_HOME, PATH, /usr/local/cuda*).  Its
+# runtime is linked statically: the module loads on a machine with no driver.
+
+EXTENSION = gpusort
+MODULE_big = gpusort
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+DATA = $(wildcard sql/gpusort--*.sql)
+REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=test
+
+PG_CPPFLAGS = -Icuda
+
+# ---- CUDA ----------------------------------------------------------------
+
+ifneq ($(CUDA),no)
+NVCC := $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) \
+	$(shell command -v nvcc 2>/dev/null) \
+	$(wildcard /usr/local/cuda/bin/nvcc) \
+	$(lastword $(sort $(wildcard /usr/local/cuda-*/bin/nvcc))))
+ifeq ($(CUDA)$(NVCC),yes)
+$(error gpusort: CUDA=yes, but no nvcc is found; set CUDA_HOME)
+endif
+endif
+
+ifneq ($(NVCC),)
+# nvcc may be a wrapper script, so only its own word tells where its libraries are.
+CUDA_TOP := $(shell $(NVCC) --dryrun -x cu /dev/null -o /dev/null 2>&1 | sed -n 's/^\#\$$ TOP=//p')
+CUDA_LIBDIRS := $(wildcard $(CUDA_TOP)/lib64 $(CUDA_TOP)/targets/$(shell uname -m)-linux/lib)
+
+# The default list is cut to what this nvcc knows: older ones lack the newest
+# GPUs, newer ones drop the oldest.
+CUDA_KNOWN_ARCHS := $(subst compute_,,$(shell $(NVCC) --list-gpu-arch))
+CUDA_ARCH ?= $(filter $(CUDA_KNOWN_ARCHS),75 80 86 89 90 100 120)
+
+# Native code for each architecture; PTX of the oldest, for GPUs not listed.
+ifeq ($(CUDA_ARCH),native)
+CUDA_CODE = -arch=native
+else
+CUDA_CODE = $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+	-gencode arch=compute_$(firstword $(CUDA_ARCH)),code=compute_$(firstword $(CUDA_ARCH))
+endif
+endif
+
+# ---- the device library -----------------------------------------------------
+
+# GSORT_DEFINES is for builds with extra checks, for example a guard build.
+GSORT_CPPFLAGS = $(if $(NVCC),-DGSORT_WITH_CUDA) $(GSORT_DEFINES)
+GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextra
+NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
+	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
+
+# The partition sort is built for its bench and the emulator's tests only: jobs sort by
+# CUB's radix sort until no input is slower without it (bench/NOTES-pairs.md).
+SORT_BENCH_SOURCES = cuda/pairs_partition.cu
+GSORT_SOURCES = $(filter-out $(SORT_BENCH_SOURCES), \
+	$(sort $(wildcard cuda/*.c) $(if $(NVCC),$(wildcard cuda/*.cu))))
+GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))
+GSORT_HEADERS = $(wildcard cuda/*.h cuda/*.cuh)
+GSORT_LIBS = -pthread $(if $(NVCC),$(addprefix -L,$(CUDA_LIBDIRS)) -lcudart_static -lstdc++ -ldl -lrt)
+
+# With CUDA, X.cu takes the place of X.c.
+UNIT_PROGRAM = test/unit/gsort_test
+UNIT_CU = $(if $(NVCC),$(sort $(wildcard test/unit/*.cu)))
+UNIT_C = $(filter-out $(UNIT_CU:.cu=.c),$(sort $(wildcard test/unit/*.c)))
+UNIT_OBJS = $(UNIT_C:.c=.o) $(UNIT_CU:.cu=.o)
+UNIT_CPPFLAGS = -Icuda $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
+
+# The symbols of the device code and of CUDA's runtime stay inside the module.
+SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
+
+EXTRA_CLEAN = cuda/*.o cuda/libgsort.a cuda/build.flags \
+	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
+
+# ---- PGXS ---------------------------------------------------------------------
+
+PG_CONFIG ?= pg_config
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+
+ifneq ($(PGXS),)
+# A PostgreSQL built with LLVM asks for bitcode, which needs the clang that it
+# was built with; where that is missing, bitcode is left out.
+PG_CLANG := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)
+ifeq ($(shell command -v $(firstword $(PG_CLANG) clang) 2>/dev/null),)
+override with_llvm = no
+endif
+
+include $(PGXS)
+
+$(shlib): cuda/libgsort.a
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h) $(GSORT_HEADERS)
+else
+CC ?= cc
+
+all install installcheck:
+	@echo 'gpusort: $(PG_CONFIG) or its PGXS is not found: install the package postgresql-server-dev-NN or set PG_CONFIG' >&2; exit 1
+
+clean:
+	rm -rf src/*.o src/*.bc gpusort.so $(EXTRA_CLEAN)
+endif
+
+# ---- rules of our own -----------------------------------------------------------
+
+cuda/libgsort.a: $(GSORT_OBJS)
+	@$(if $(NVCC),:,echo 'gpusort: CUDA is left out (no nvcc, or CUDA=no); the host device alone is built')
+	rm -f $@
+	ar crs $@ $^
+
+# Objects built for other architectures, or without CUDA, must not be reused.
+cuda/build.flags: FORCE
+	@echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS)' | cmp -s - $@ || \
+		echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS)' > $@
+
+$(GSORT_OBJS) $(UNIT_OBJS): $(GSORT_HEADERS) cuda/build.flags
+$(UNIT_OBJS): $(wildcard test/unit/*.h test/unit/*.cuh)
+
+$(patsubst %.c,%.o,$(filter %.c,$(GSORT_SOURCES))): %.o: %.c
+	$(CC) $(GSORT_CFLAGS) $(GSORT_CPPFLAGS) -c -o $@ $<
+
+$(patsubst %.cu,%.o,$(filter %.cu,$(GSORT_SOURCES))): %.o: %.cu
+	$(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -c -o $@ $<
+
+$(UNIT_C:.c=.o): %.o: %.c
+	$(CC) $(GSORT_CFLAGS) $(GSORT_CPPFLAGS) $(UNIT_CPPFLAGS) -c -o $@ $<
+
+$(UNIT_CU:.cu=.o): %.o: %.cu
+	$(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) $(UNIT_CPPFLAGS) -c -o $@ $<
+
+$(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
+	$(CC) -o $@ $^ $(GSORT_LIBS) -lm
+
+unit: $(UNIT_PROGRAM)
+
+# bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.
+sort-bench: bench/gsort_bench
+
+bench/gsort_bench: bench/gsort_bench.cu $(SORT_BENCH_SOURCES) $(GSORT_HEADERS)
+	$(NVCC) $(NVCC_FLAGS) -Icuda -Itest/emulator -o $@ bench/gsort_bench.cu $(SORT_BENCH_SOURCES)
+
+# The scripts install what is missing, PGXS included, and then call make again.
+demo bench:
+	@MAKE='$(MAKE)' PG_CONFIG='$(PG_CONFIG)' bench/$(subst bench,run,$@)
+
+test:
+	@MAKE='$(MAKE)' PG_CONFIG='$(PG_CONFIG)' test/run
+
+.PHONY: all install installcheck clean unit sort-bench demo test bench FORCE

@@ -1,0 +1,441 @@
+/*
+ * gsort_bench.cu
+ *	  Times the project's sort of (key, row) pairs beside CUB's and moderngpu's, without
+ *	  PostgreSQL.
+ *
+ * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|both] [--distributions all|hard|NAME,...]
+ *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
+ *
+ * Out: a line for each measurement, and the same as CSV.  Keys are made on the device; each
+ * sort runs once to warm up, then the given number of times between two events.
+ * Every result is compared bit for bit, on the device, with the one stable permutation
+ * (from CUB's stable radix sort over all bits).
+ *
+ * partition gives the sorted rows only, which is all that the extension asks for;
+ * partition_keys gives the sorted keys too, as the others always do.
+ */
+#include <cuda_runtime.h>
+
+#include <cub/device/device_merge_sort.cuh>
+#include <cub/device/device_radix_sort.cuh>
+
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+#include <vector>
+
+#ifdef WITH_MODERNGPU
+#include <moderngpu/kernel_mergesort.hxx>
+#endif
+
+#include "distributions.h"
+#include "pairs_partition.h"
+
+#define GRID_BLOCKS		2048
+#define GRID_THREADS	256
+#define POISON			0xa5
+
+static void
+check(cudaError_t error, const char *what, int line)
+{
+	if (error != cudaSuccess)
+	{
+		fprintf(stderr, "gsort_bench: line %d: %s: %s\n", line, what, cudaGetErrorString(error));
+		exit(2);
+	}
+}
+
+#define CHECK(call) check(call, #call, __LINE__)
+
+/* --- options ------------------------------------------------------------------- */
+
+struct options
+{
+	std::vector<uint64_t> rows = {100000, 1000000, 10000000, 100000000};
+	std::string bits = "both";
+	std::string distributions = "all";
+	std::string algorithms = "partition,cub_radix,cub_radix_bits,cub_merge,moderngpu";
+	int			repeat = 7;
+	FILE	   *csv = NULL;
+};
+
+static options the_options;
+static int	failures;
+
+static bool
+listed(const std::string &list, const std::string &name)
+{
+	return ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
+static bool
+wanted(distribution d)
+{
+	if (the_options.distributions == "all")
+		return d < DISTRIBUTIONS;
+	if (the_options.distributions == "hard")
+		return d >= DISTRIBUTIONS;
+	return listed(the_options.distributions, distribution_names[d]);
+}
+
+/* --- device arrays ---------------------------------------------------------------- */
+
+template<typename T>
+struct device_array
+{
+	T		   *data = NULL;
+
+	explicit device_array(size_t length)
+	{
+		CHECK(cudaMalloc((void **) &data, length > 0 ? length * sizeof(T) : 1));
+	}
+
+	~device_array()
+	{
+		cudaFree(data);
+	}
+
+	device_array(const device_array &) = delete;
+	device_array &operator=(const device_array &) = delete;
+};
+
+template<typename Key>
+static __global__ void
+make_keys_kernel(Key *keys, uint64_t n, distribution which)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+		keys[i] = (Key) distribution_key(which, i, n, 12345 + which, 8 * sizeof(Key));
+}
+
+static __global__ void
+number_rows_kernel(uint32_t *rows, uint64_t n)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+		rows[i] = (uint32_t) i;
+}
+
+template<typename T>
+static __global__ void
+count_differences_kernel(const T *a, const T *b, uint64_t n, unsigned long long *differences)
+{
+	unsigned long long mine = 0;
+
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+		mine += a[i] != b[i];
+	if (mine > 0)
+		atomicAdd(differences, mine);
+}
+
+template<typename Key>
+static __global__ void
+fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned long long *missing)
+{
+	unsigned long long ones = 0;
+	unsigned long long zeros = 0;
+
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	{
+		ones |= keys[i];
+		zeros |= (Key) ~keys[i];
+	}
+	atomicOr(any, ones);
+	atomicOr(missing, zeros);
+}
+
+/* --- one input ---------------------------------------------------------------------- */
+
+struct less_than
+{
+	template<typename T>
+	__host__ __device__ bool operator()(const T &a, const T &b) const
+	{
+		return a < b;
+	}
+};
+
+template<typename Key>
+struct input
+{
+	uint64_t	n;
+	distribution which;
+	int			significant_bits;	/* from the lowest up to the highest bit that varies */
+	int			lowest_bit;
+	device_array<Key> keys;
+	device_array<Key> keys_out;
+	device_array<Key> keys_right;
+	device_array<uint32_t> rows;
+	device_array<uint32_t> rows_out;
+	device_array<uint32_t> rows_right;
+	device_array<unsigned long long> counters;
+
+	input(uint64_t rows_wanted, distribution d):
+		n(rows_wanted), which(d), keys(n), keys_out(n), keys_right(n), rows(n), rows_out(n), rows_right(n), counters(2)
+	{
+		make_keys_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, which);
+		CHECK(cudaGetLastError());
+		number_rows_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(rows.data, n);
+		CHECK(cudaGetLastError());
+		find_significant_bits();
+		sort_right();
+	}
+
+	void find_significant_bits()
+	{
+		unsigned long long seen[2];
+		unsigned long long varying;
+
+		CHECK(cudaMemset(counters.data, 0, sizeof(seen)));
+		fold_bits_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, counters.data, counters.data + 1);
+		CHECK(cudaGetLastError());
+		CHECK(cudaMemcpy(seen, counters.data, sizeof(seen), cudaMemcpyDeviceToHost));
+		varying = seen[0] & seen[1];
+		lowest_bit = varying ? __builtin_ctzll(varying) : 0;
+		significant_bits = varying ? 64 - __builtin_clzll(varying) - lowest_bit : 1;
+	}
+
+	/* The permutation that all results must equal. */
+	void sort_right()
+	{
+		size_t		bytes = 0;
+
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_right.data, rows.data, rows_right.data, (uint32_t) n));
+		device_array<char> scratch(bytes);
+
+		CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_right.data, rows.data, rows_right.data, (uint32_t) n));
+		CHECK(cudaDeviceSynchronize());
+	}
+
+	void poison()
+	{
+		CHECK(cudaMemset(keys_out.data, POISON, n * sizeof(Key)));
+		CHECK(cudaMemset(rows_out.data, POISON, n * sizeof(uint32_t)));
+	}
+
+	bool right(bool with_keys)
+	{
+		unsigned long long differences;
+
+		CHECK(cudaMemset(counters.data, 0, sizeof(differences)));
+		count_differences_kernel<uint32_t><<<GRID_BLOCKS, GRID_THREADS>>>(rows_out.data, rows_right.data, n, counters.data);
+		CHECK(cudaGetLastError());
+		if (with_keys)
+			count_differences_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys_out.data, keys_right.data, n, counters.data);
+		CHECK(cudaGetLastError());
+		CHECK(cudaMemcpy(&differences, counters.data, sizeof(differences), cudaMemcpyDeviceToHost));
+		return differences == 0;
+	}
+
+	/* Times sort, which reads what prepare left, and reports it. */
+	template<typename Prepare, typename Sort>
+	void measure(const char *algorithm, bool with_keys, Prepare prepare, Sort sort)
+	{
+		std::vector<float> times;
+		cudaEvent_t begin;
+		cudaEvent_t end;
+		bool		ok;
+
+		CHECK(cudaEventCreate(&begin));
+		CHECK(cudaEventCreate(&end));
+		poison();
+		for (int i = 0; i <= the_options.repeat; i++)
+		{
+			float		ms;
+
+			prepare();
+			CHECK(cudaEventRecord(begin));
+			sort();
+			CHECK(cudaEventRecord(end));
+			CHECK(cudaEventSynchronize(end));
+			CHECK(cudaEventElapsedTime(&ms, begin, end));
+			if (i > 0)
+				times.push_back(ms);
+		}
+		CHECK(cudaDeviceSynchronize());
+		ok = right(with_keys);
+		failures += !ok;
+		std::sort(times.begin(), times.end());
+		report(algorithm, times, ok);
+		CHECK(cudaEventDestroy(begin));
+		CHECK(cudaEventDestroy(end));
+	}
+
+	void report(const char *algorithm, const std::vector<float> &times, bool ok)
+	{
+		double		median = times[times.size() / 2];
+
+		printf("%-15s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, 8 * sizeof(Key),
+			   (unsigned long long) n, distribution_names[which], median, times.front(), times.back(),
+			   n / median / 1e6, ok ? "ok" : "WRONG");
+		fflush(stdout);
+		if (the_options.csv != NULL)
+			fprintf(the_options.csv, "%s,%zu,%llu,%s,%.5f,%.5f,%.5f,%.4f,%s\n", algorithm, 8 * sizeof(Key),
+					(unsigned long long) n, distribution_names[which], median, times.front(), times.back(),
+					n / median / 1e6, ok ? "ok" : "WRONG");
+	}
+
+	void run_partition(const char *algorithm, bool with_keys)
+	{
+		gsort_pairs pairs = {};
+		size_t		bytes;
+
+		pairs.struct_bytes = sizeof(pairs);
+		pairs.key_bits = 8 * sizeof(Key);
+		pairs.end_bit = pairs.key_bits;
+		pairs.n = n;
+		pairs.d_keys = keys.data;
+		pairs.d_keys_out = with_keys ? keys_out.data : NULL;
+		pairs.keep_keys = 1;
+		pairs.d_rows_out = rows_out.data;
+		bytes = pairs_partition_scratch_bytes(&pairs);
+		device_array<char> scratch(bytes);
+
+		measure(algorithm, with_keys, [] {}, [&] {
+			if (pairs_partition_sort(&pairs, scratch.data, bytes, NULL) != GSORT_OK)
+				CHECK(cudaErrorLaunchFailure);
+		});
+	}
+
+	void run_cub_radix(const char *algorithm, int begin_bit, int end_bit)
+	{
+		size_t		bytes = 0;
+
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_out.data, rows.data, rows_out.data,
+											  (uint32_t) n, begin_bit, end_bit));
+		device_array<char> scratch(bytes);
+
+		measure(algorithm, true, [] {}, [&] {
+			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_out.data, rows.data,
+												  rows_out.data, (uint32_t) n, begin_bit, end_bit));
+		});
+	}
+
+	void copy_in()
+	{
+		CHECK(cudaMemcpyAsync(keys_out.data, keys.data, n * sizeof(Key), cudaMemcpyDeviceToDevice));
+		CHECK(cudaMemcpyAsync(rows_out.data, rows.data, n * sizeof(uint32_t), cudaMemcpyDeviceToDevice));
+	}
+
+	void run_cub_merge()
+	{
+		size_t		bytes = 0;
+
+		CHECK(cub::DeviceMergeSort::StableSortPairs(NULL, bytes, keys_out.data, rows_out.data, (uint32_t) n, less_than()));
+		device_array<char> scratch(bytes);
+
+		measure("cub_merge", true, [&] { copy_in(); }, [&] {
+			CHECK(cub::DeviceMergeSort::StableSortPairs(scratch.data, bytes, keys_out.data, rows_out.data,
+														(uint32_t) n, less_than()));
+		});
+	}
+
+#ifdef WITH_MODERNGPU
+	/* Its scratch is allocated inside the timed call: it knows no other way. */
+	void run_moderngpu()
+	{
+		static mgpu::standard_context_t context(false);
+
+		measure("moderngpu", true, [&] { copy_in(); CHECK(cudaDeviceSynchronize()); }, [&] {
+			mgpu::mergesort(keys_out.data, rows_out.data, (int) n, mgpu::less_t<Key>(), context);
+			CHECK(cudaStreamSynchronize(context.stream()));
+		});
+	}
+#endif
+
+	void run_all()
+	{
+		const std::string &algorithms = the_options.algorithms;
+
+		if (listed(algorithms, "partition"))
+			run_partition("partition", false);
+		if (listed(algorithms, "partition_keys"))
+			run_partition("partition_keys", true);
+		if (listed(algorithms, "cub_radix"))
+			run_cub_radix("cub_radix", 0, 8 * sizeof(Key));
+		if (listed(algorithms, "cub_radix_bits") && significant_bits < (int) (8 * sizeof(Key)))
+			run_cub_radix("cub_radix_bits", lowest_bit, lowest_bit + significant_bits);
+		if (listed(algorithms, "cub_merge"))
+			run_cub_merge();
+#ifdef WITH_MODERNGPU
+		if (listed(algorithms, "moderngpu") && n < 500000000)
+			run_moderngpu();
+#endif
+	}
+};
+
+template<typename Key>
+static void
+run_key_width()
+{
+	for (uint64_t n : the_options.rows)
+	{
+		for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
+		{
+			if (wanted((distribution) d))
+				input<Key>(n, (distribution) d).run_all();
+		}
+	}
+}
+
+static std::vector<uint64_t>
+parse_rows(const char *list)
+{
+	std::vector<uint64_t> rows;
+	char	   *end;
+
+	for (const char *at = list; *at != '\0'; at = *end == ',' ? end + 1 : end)
+	{
+		rows.push_back((uint64_t) strtod(at, &end));
+		if (end == at)
+			break;
+	}
+	return rows;
+}
+
+static void
+parse_options(int argc, char **argv)
+{
+	for (int i = 1; i + 1 < argc; i += 2)
+	{
+		std::string name = argv[i];
+		const char *value = argv[i + 1];
+
+		if (name == "--rows")
+			the_options.rows = parse_rows(value);
+		else if (name == "--bits")
+			the_options.bits = value;
+		else if (name == "--distributions")
+			the_options.distributions = value;
+		else if (name == "--algorithms")
+			the_options.algorithms = value;
+		else if (name == "--repeat")
+			the_options.repeat = std::max(1, atoi(value));
+		else if (name == "--csv")
+			the_options.csv = fopen(value, "w");
+		else
+		{
+			fprintf(stderr, "gsort_bench: unknown option %s\n", argv[i]);
+			exit(2);
+		}
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	cudaDeviceProp properties;
+
+	parse_options(argc, argv);
+	CHECK(cudaGetDeviceProperties(&properties, 0));
+	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount, CUB_VERSION);
+	if (the_options.csv != NULL)
+		fprintf(the_options.csv, "algorithm,key_bits,rows,distribution,ms_median,ms_min,ms_max,gpairs_s,checked\n");
+	if (the_options.bits != "32")
+		run_key_width<uint64_t>();
+	if (the_options.bits != "64")
+		run_key_width<uint32_t>();
+	if (the_options.csv != NULL)
+		fclose(the_options.csv);
+	printf("wrong results: %d\n", failures);
+	return failures != 0;
+}

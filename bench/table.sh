@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# The tables that demo and bench sort; sourced after test/cluster.sh.
+#
+# Every table has a key k8, uniform over all of int8, and holds the same rows
+# every time.  After loading, its pages are frozen, analyzed and, where shared
+# buffers have room, in memory.
+
+# load_table ROWS [NAME]: makes t, or a table of another name, about 65 bytes a row on disk.
+load_table()
+{
+	fill_table "${2:-t}" "$1" "k8 int8, k4 int4, v int4, s text" \
+		"hashint8extended(i, 1), hashint8(i), i % 2147483647,
+			rpad(to_hex(hashint8extended(i, 2)), 20, 'x')"
+}
+
+# load_width_table 8|64|500 ROWS: makes t_w8, which has the key alone; t_w64, which
+# is like t; or t_w500, 500 bytes a row on disk.
+load_width_table()
+{
+	case $1 in
+		8) fill_table t_w8 "$2" "k8 int8" "hashint8extended(i, 1)" ;;
+		64) load_table "$2" t_w64 ;;
+		500) fill_table t_w500 "$2" "k8 int8, v int4, s text" \
+			"hashint8extended(i, 1), i % 2147483647,
+				rpad(to_hex(hashint8extended(i, 2)), 456, 'x')" ;;
+	esac
+}
+
+# fill_table NAME ROWS COLUMNS VALUES: VALUES are expressions of i, the row's number.
+# Several sessions load it, and progress is shown.
+fill_table()
+{
+	local table=$1 rows=$2 columns=$3 values=$4
+	local chunk first last loaded=0 part pid pids sessions began=$SECONDS
+
+	sessions=$(nproc)
+	[ "$sessions" -le 8 ] || sessions=8
+	query "create unlogged table $table ($columns)"
+	chunk=$(((rows + 9) / 10))
+	while [ "$loaded" -lt "$rows" ]; do
+		pids=()
+		for part in $(seq "$sessions"); do
+			first=$((loaded + chunk * (part - 1) / sessions + 1))
+			last=$((loaded + chunk * part / sessions))
+			[ "$last" -le "$rows" ] || last=$rows
+			query "insert into $table select $values
+				from generate_series($first::int8, $last::int8) i" &
+			pids+=($!)
+		done
+		for pid in "${pids[@]}"; do
+			wait "$pid"
+		done
+		loaded=$((loaded + chunk))
+		[ "$loaded" -le "$rows" ] || loaded=$rows
+		say "$table: loaded $loaded of $rows rows ($((SECONDS - began)) s)"
+	done
+	query "vacuum (freeze, analyze) $table"
+	if [ -e "$("$pg_config" --sharedir)/extension/pg_prewarm.control" ]; then
+		query "set client_min_messages = warning; create extension if not exists pg_prewarm"
+		query "select pg_prewarm('$table')" >/dev/null
+	fi
+	query "select count(*) from $table" >/dev/null
+	query "checkpoint"
+}

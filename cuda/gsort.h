@@ -1,0 +1,321 @@
+/*
+ * gsort.h
+ *	  The contract between the sort service and a device.
+ *
+ * In:  chunks of rows with their normalized keys, in pinned host memory.
+ * Out: windows: the same rows in key order, gathered into pinned host memory.
+ *
+ * Two implementations stand behind it: CUDA (gsort_cuda.cu) and the CPU
+ * (gsort_host.c).  Both give the same windows, byte for byte.
+ *
+ * Rules for every function here, unless its comment says otherwise:
+ *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block;
+ *    the others enqueue work and return, and its end arrives as an event.
+ *  - Nothing prints, exits, throws, or calls back.  A failure is a status;
+ *    gsort_error_text has the words for it.
+ *  - The caller owns every host buffer.  While an operation that names a
+ *    buffer is under way the device may read or write it; its event gives the
+ *    buffer back.
+ *  - Structs begin with struct_bytes = sizeof(the struct); fields are only
+ *    ever appended.
+ *
+ * Plain C11, no PostgreSQL header and no CUDA header.
+ */
+#ifndef GSORT_H
+#define GSORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define GSORT_MAX_KEY_COLUMNS	4
+#define GSORT_RUN_ROWS_MAX		0x7fffffffu		/* row numbers are uint32 */
+#define GSORT_RUN_BYTES_MAX		(1ull << 39)	/* a row word has 36 bits of offset in 8-byte units */
+#define GSORT_ROW_BYTES_MAX		((1ull << 31) - 8)	/* and 28 bits of length in 8-byte units */
+#define GSORT_FEEDERS_MAX		64
+
+typedef enum gsort_status
+{
+	GSORT_OK = 0,
+	GSORT_NOMEM,				/* budget or memory spent; the job goes on */
+	GSORT_UNSUPPORTED,			/* not by this device, or not yet */
+	GSORT_BAD_ARG,				/* the caller broke this contract; nothing changed */
+	GSORT_BAD_DATA,				/* a chunk contradicts itself; this job fails */
+	GSORT_DEVICE_LOST			/* every job of the device fails */
+} gsort_status;
+
+typedef enum gsort_kind
+{
+	GSORT_KIND_CUDA = 1,
+	GSORT_KIND_HOST = 2
+} gsort_kind;
+
+typedef struct gsort_device gsort_device;
+typedef struct gsort_job gsort_job;
+
+typedef struct gsort_device_options
+{
+	uint32_t	struct_bytes;
+	gsort_kind	kind;
+	int			n_ordinals;		/* 0: the first device.  More than one: UNSUPPORTED */
+	const int  *ordinals;
+	uint64_t	budget_bytes;	/* grants of all jobs together never exceed it; 0: 80 % of what
+								 * the device has free, an eighth of RAM for the host device */
+	uint64_t	fail_at;		/* tests: the n-th allocation fails with NOMEM; 0: none */
+	int			threads;		/* host device: worker threads; 0: one for each core */
+} gsort_device_options;
+
+typedef struct gsort_device_info
+{
+	uint32_t	struct_bytes;
+	gsort_kind	kind;
+	int			ordinal;
+	char		name[128];		/* "NVIDIA H200", "host (2 threads)" */
+	uint64_t	memory_bytes;	/* in all */
+	uint64_t	budget_bytes;
+	uint64_t	granted_bytes;	/* to the jobs now open */
+	uint64_t	used_bytes;		/* really allocated now */
+	int			driver_version; /* CUDA's form, 13000 = 13.0; 0 for the host device */
+	int			runtime_version;
+	int			compute_capability; /* 90 = 9.0; 0 for the host device */
+	int			pinned;			/* 1: gsort_pin succeeded; 0: copies go through staging */
+} gsort_device_info;
+
+typedef enum gsort_job_flags
+{
+	GSORT_TIES = 1				/* windows carry a 'same key as the row before' bit for each row */
+} gsort_job_flags;
+
+typedef struct gsort_job_options
+{
+	uint32_t	struct_bytes;
+	uint32_t	key_columns;	/* 1 to GSORT_MAX_KEY_COLUMNS; the first is the most significant.
+								 * Each is a uint64 that sorts ascending, unsigned */
+	uint32_t	null_mask;		/* bit c: column c may be NULL; chunks then carry nulls */
+	uint32_t	null_first_mask;	/* bit c: column c's NULLs sort before every value */
+	uint32_t	window_bytes;	/* size of a window's buffer: a multiple of 8, 4096 or more */
+	uint32_t	flags;			/* gsort_job_flags */
+	uint64_t	tag;			/* returned with each event of the job */
+} gsort_job_options;
+
+/* Of the non-NULL values of one key column in one chunk.  No such value:
+ * min = UINT64_MAX, max = 0, any = 0, all = UINT64_MAX. */
+typedef struct gsort_column_stats
+{
+	uint64_t	min;
+	uint64_t	max;
+	uint64_t	any;			/* OR of the values */
+	uint64_t	all;			/* AND of the values */
+	uint64_t	nulls;			/* count of NULLs */
+} gsort_column_stats;
+
+/*
+ * One buffer's worth of rows.  The chunks of one feeder are one byte stream: a
+ * row too long for a buffer is the only row of its first chunk, whose
+ * more_bytes tells how much is still to come; the feeder's next chunks have
+ * rows = 0 and carry nothing but the rest, until it is complete.
+ */
+typedef struct gsort_chunk
+{
+	uint32_t	struct_bytes;
+	uint32_t	feeder;			/* below GSORT_FEEDERS_MAX */
+	uint32_t	rows;			/* rows that start in this chunk */
+	const void *data;			/* 8-byte aligned */
+	uint64_t	data_bytes;		/* a multiple of 8, at most the job's window_bytes */
+	uint64_t	more_bytes;		/* a multiple of 8 */
+	const uint32_t *row_start;	/* [rows] 8-byte units from data; the first is 0, strictly rising, in
+								 * range; checked on the device, else the job ends as BAD_DATA */
+	const uint64_t *keys;		/* [rows][key_columns]; the key of a NULL is ignored */
+	const uint32_t *nulls;		/* [rows] bit c: column c is NULL; NULL if null_mask is 0 */
+	const gsort_column_stats *stats;	/* [key_columns], copied by the call */
+	uint64_t	tag;			/* returned with APPENDED */
+} gsort_chunk;
+
+typedef enum gsort_cut_how
+{
+	GSORT_SORTED = 1,			/* the run in key order, stable */
+	GSORT_AS_FED = 2			/* the rows as they came, a window for each chunk; needs no scratch */
+} gsort_cut_how;
+
+typedef enum gsort_window_flags
+{
+	GSORT_WINDOW_CONTINUED = 1, /* holds the next bytes of the row begun in the window before */
+	GSORT_WINDOW_CONTINUES = 2	/* the row goes on in the next window */
+} gsort_window_flags;
+
+/*
+ * A window holds whole rows, each at a multiple of 8 bytes, one after the other.
+ * Only a row longer than a window is split over windows of its own: the first
+ * has rows = 1 and CONTINUES, the following rows = 0 and CONTINUED, all but
+ * the last are full.  For those first_row is the row after the split one, so
+ * first_row + rows never falls along the directory.
+ * With GSORT_TIES, in a run cut SORTED, ceil(rows / 64) uint64 follow the rows:
+ * bit r % 64 of word r / 64 is set when row r of the window has the key of the
+ * row before it, which may stand in the window before (row 0 of the run: not
+ * set; bits past the last row: 0); bytes counts them, row_bytes does not.
+ *
+ * Where windows are cut depends on the lengths in sorted order only (see
+ * window_cut.h), so all devices cut alike.
+ */
+typedef struct gsort_window
+{
+	uint64_t	first_row;
+	uint32_t	rows;
+	uint32_t	flags;			/* gsort_window_flags */
+	uint32_t	row_bytes;
+	uint32_t	bytes;			/* what a fetch writes: at most window_bytes; the rest of the
+								 * buffer is left alone */
+	uint32_t	feeder;			/* AS_FED: whose chunk it was; long rows of several feeders may
+								 * alternate.  SORTED: 0 */
+	uint32_t	unused;
+} gsort_window;
+
+typedef enum gsort_event_kind
+{
+	GSORT_EVENT_APPENDED = 1,	/* the chunk's buffer is the caller's again */
+	GSORT_EVENT_CUT,			/* the directory stands; or status NOMEM (the run may be cut again,
+								 * AS_FED), BAD_DATA or DEVICE_LOST */
+	GSORT_EVENT_MERGED,
+	GSORT_EVENT_FETCHED,		/* the window is in its buffer */
+	GSORT_EVENT_CLOSED			/* no buffer of the job is in use; the job's pointer is dead */
+} gsort_event_kind;
+
+typedef struct gsort_event
+{
+	gsort_event_kind kind;
+	gsort_status status;
+	uint64_t	job_tag;		/* the job's options.tag */
+	uint64_t	tag;			/* the chunk's or the fetch's tag */
+} gsort_event;
+
+typedef struct gsort_job_stats
+{
+	uint32_t	struct_bytes;
+	uint64_t	rows;
+	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
+	uint64_t	bytes_out;		/* fetched from it */
+	uint64_t	granted_bytes;
+	uint64_t	peak_bytes;		/* device memory really allocated, at most */
+	double		sort_ms;		/* from the last append's end to the directory's */
+	uint32_t	key_bits;		/* significant bits over all columns after compaction */
+	uint32_t	key_words;		/* sort passes over (word, row) pairs that took */
+} gsort_job_stats;
+
+/* --- device ------------------------------------------------------------ */
+
+/* Opens the device: context, streams, threads; runs every kernel once.  Blocks.
+ * UNSUPPORTED: no such device or driver, or built without it; reason (of
+ * reason_bytes, may be NULL) then says why, in a sentence without a full stop.
+ * NOMEM, BAD_ARG.  All signals are blocked in threads that it starts. */
+gsort_status gsort_open(const gsort_device_options *options, gsort_device **device,
+						char *reason, size_t reason_bytes);
+
+/* Pins [base, base + bytes), page aligned and already touched, for direct copies; once
+ * per device.  UNSUPPORTED: not possible; copies go through staging, all
+ * else works.  The host device answers OK and does nothing. */
+gsort_status gsort_pin(gsort_device *device, void *base, size_t bytes);
+
+/* A descriptor that is readable when gsort_poll may have events; stays the
+ * device's.  After a lost device it can stay silent: poll each 100 ms while
+ * work is under way. */
+int			gsort_fd(gsort_device *device);
+
+/* Writes up to max events to out, returns how many; clears gsort_fd.  Call it
+ * again while it returns max. */
+int			gsort_poll(gsort_device *device, gsort_event *out, int max);
+
+void		gsort_device_get_info(gsort_device *device, gsort_device_info *info);
+
+/* Changes the budget for grants to come.  0: the default, as in the options. */
+void		gsort_set_budget(gsort_device *device, uint64_t budget_bytes);
+
+/* What the last failure was, for a log line; never NULL; valid until the next call. */
+const char *gsort_error_text(gsort_device *device);
+
+/* Closes every job and the device, and frees it.  On return no DMA touches
+ * pinned memory.  Blocks. */
+void		gsort_shut(gsort_device *device);
+
+/* --- jobs ----------------------------------------------------------------- */
+
+/* NOMEM, BAD_ARG, UNSUPPORTED, DEVICE_LOST.  The job starts with no room. */
+gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job **job);
+
+/* Adds room for rows more rows of row_bytes more bytes (all chunks' data_bytes and
+ * more_bytes), the sort's scratch included.  NOMEM changes nothing. */
+gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
+
+/* Enqueues one chunk; APPENDED follows.  The order of calls is the stable order.
+ * Within grants never NOMEM; BAD_ARG beyond them.  UNSUPPORTED: the run would
+ * pass GSORT_RUN_ROWS_MAX or GSORT_RUN_BYTES_MAX.  A chunk whose shape is
+ * wrong: BAD_DATA at once, and nothing of it was read. */
+gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
+
+/* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, or
+ * the run has been cut already with success. */
+gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
+
+/* After CUT with OK: the directory of run 0, the job's until it closes. */
+gsort_status gsort_job_windows(gsort_job *job, int run, const gsort_window **windows, uint64_t *n);
+
+/* Enqueues the gather of a window to dst (8-byte aligned, window_bytes long);
+ * FETCHED follows.  Any window, any order, any number of times, several at once. */
+gsort_status gsort_job_fetch(gsort_job *job, int run, uint64_t window, void *dst, uint64_t tag);
+
+/* Several runs, and rows dropped once spilled: UNSUPPORTED as yet. */
+gsort_status gsort_job_drop_rows(gsort_job *job, int run);
+gsort_status gsort_job_merge(gsort_job *job);
+
+/* Any time.  Rows and sort times are final after CUT. */
+void		gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats);
+
+/* Ends the job whatever it is doing; CLOSED follows, once, and gives all its
+ * buffers back.  Until then its other events may still come. */
+void		gsort_job_close(gsort_job *job);
+
+/* --- pairs -------------------------------------------------------------- */
+
+typedef enum gsort_engine
+{
+	GSORT_ENGINE_AUTO = 0,
+	GSORT_ENGINE_RADIX			/* CUB on CUDA; least significant digit first on the host */
+} gsort_engine;
+
+/*
+ * Sorts n unsigned keys with their row numbers, ascending by bits
+ * [begin_bit, end_bit), stable.  Device memory (plain memory for the host device),
+ * each array 256-byte aligned, none overlapping another.
+ */
+typedef struct gsort_pairs
+{
+	uint32_t	struct_bytes;
+	uint32_t	key_bits;		/* 32 or 64 */
+	uint32_t	begin_bit;
+	uint32_t	end_bit;
+	uint64_t	n;				/* at most GSORT_RUN_ROWS_MAX */
+	void	   *d_keys;			/* [n] */
+	void	   *d_keys_out;		/* [n], or NULL: the sorted keys are not wanted */
+	int			keep_keys;		/* 0: d_keys may be used as scratch */
+	const uint32_t *d_rows;		/* [n], or NULL: 0, 1, ... n - 1.  Never written */
+	uint32_t   *d_rows_out;		/* [n] */
+	gsort_engine engine;
+} gsort_pairs;
+
+/* 0 for arguments that gsort_pairs_sort would refuse. */
+size_t		gsort_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
+
+/* Only enqueues (CUDA; stream is a cudaStream_t, NULL the default stream); sorts
+ * before it returns on the host device.  BAD_ARG: shapes, or scratch_bytes
+ * below gsort_pairs_scratch_bytes; DEVICE_LOST. */
+gsort_status gsort_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
+							  void *d_scratch, size_t scratch_bytes, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GSORT_H */

@@ -1,0 +1,41 @@
+/*
+ * launch.cuh
+ *	  Starting a kernel, on a device or in the emulator.
+ *
+ * The kernels of the sort include this instead of the CUDA headers: built with
+ * GSORT_EMULATE, the same source runs on the CPU (test/emulator/emulator.h).
+ * Host thread; nothing is owned here.
+ */
+#ifndef GSORT_LAUNCH_CUH
+#define GSORT_LAUNCH_CUH
+
+#ifdef GSORT_EMULATE
+#include "emulator.h"
+#else
+#include <cuda_runtime.h>
+
+/* Dynamic shared memory of a kernel, 16-byte aligned. */
+#define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
+
+#define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
+
+/* Enqueues the kernel; an error is the launch's own. */
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   cudaStream_t stream, Arguments... arguments)
+{
+	if (shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
+	{
+		cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+												 (int) shared_bytes);
+
+		if (error != cudaSuccess)
+			return error;
+	}
+	kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
+	return cudaGetLastError();
+}
+#endif
+
+#endif							/* GSORT_LAUNCH_CUH */

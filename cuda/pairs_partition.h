@@ -1,0 +1,27 @@
+/*
+ * pairs_partition.h
+ *	  The project's own sort of (key, row) pairs on CUDA.
+ *
+ * In:  a gsort_pairs (gsort.h says what its fields mean), scratch of the caller.
+ * Out: the sorted rows and, if wanted, keys.
+ *
+ * Needs no gsort_device: it works on the current CUDA device.  One host thread;
+ * nothing is allocated, nothing is waited for, nothing read back.
+ */
+#ifndef GSORT_PAIRS_PARTITION_H
+#define GSORT_PAIRS_PARTITION_H
+
+#include "gsort.h"
+#include "launch.cuh"
+
+/* 0: these pairs, or this device, are none that pairs_partition_sort takes. */
+size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
+
+/*
+ * Enqueues the sort.  BAD_ARG: scratch_bytes too small, or not 256-byte aligned;
+ * UNSUPPORTED: another engine must; DEVICE_LOST: a launch failed.
+ */
+gsort_status pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+								  cudaStream_t stream);
+
+#endif							/* GSORT_PAIRS_PARTITION_H */

@@ -1,0 +1,108 @@
+/*
+ * tuning.h
+ *	  Sizes of the partition-and-merge sort, one row for each kind of input and
+ *	  device.
+ *
+ * A row is a type: the kernels are templates over it.  Which row runs is decided by
+ * sort_tuning_row from the number of pairs and from what the device has.  Each row
+ * says what shared memory it asserts to fit: TUNING_SMALL runs on chips whose
+ * blocks have 64 KiB, TUNING_MEDIUM on those with 99 KiB, TUNING_LARGE needs 200 KiB.
+ */
+#ifndef GSORT_TUNING_H
+#define GSORT_TUNING_H
+
+#include <stdint.h>
+
+/* Level 1 is the same in all rows. */
+#define SAMPLE_KEYS			4096	/* keys that choose the buckets of level 1 */
+#define SAMPLE_BLOCKS		64
+#define BUCKETS_MAX			256
+#define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
+#define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - 2)
+#define BUCKET_CELLS		8192	/* of the table that narrows the search for a bucket */
+
+/* A bin of the tile sort with more items than this is sorted by itself. */
+#define CROWDED_BIN			48
+
+#ifndef TUNE_SCATTER_THREADS
+#define TUNE_SCATTER_THREADS 512
+#endif
+#ifndef TUNE_SCATTER_ITEMS
+#define TUNE_SCATTER_ITEMS 12
+#endif
+#ifndef TUNE_SCATTER_BLOCKS
+#define TUNE_SCATTER_BLOCKS 2
+#endif
+#ifndef TUNE_SORT_THREADS
+#define TUNE_SORT_THREADS 512
+#endif
+#ifndef TUNE_SORT_ITEMS
+#define TUNE_SORT_ITEMS 8
+#endif
+#ifndef TUNE_SORT_BINS
+#define TUNE_SORT_BINS 4096
+#endif
+#ifndef TUNE_SORT_BLOCKS
+#define TUNE_SORT_BLOCKS 2
+#endif
+
+/*
+ * Scatter: threads, items a thread, blocks a multiprocessor.  Cells and bins: of
+ * level 2, in each bucket.  Sort: threads, items a thread (their product is the
+ * most that one block sorts), bins, blocks a multiprocessor.
+ */
+template<int ScatterThreads, int ScatterItems, int ScatterBlocks, int Cells, int Bins,
+		 int SortThreads, int SortItems, int SortBins, int SortBlocks, int SharedBytes>
+struct tuning_row
+{
+	static constexpr int SCATTER_THREADS = ScatterThreads;
+	/* Wide items take a half more of registers and shared memory. */
+	template<bool Wide> static constexpr int SCATTER_ITEMS = Wide ? ScatterItems * 2 / 3 : ScatterItems;
+	static constexpr int SCATTER_BLOCKS = ScatterBlocks;
+	static constexpr int SCATTER_TILE = ScatterThreads * ScatterItems;
+	static constexpr int CELLS = Cells;
+	static constexpr int BINS = Bins;
+	static constexpr int SORT_THREADS = SortThreads;
+	static constexpr int SORT_ITEMS = SortItems;
+	static constexpr int SORT_TILE = SortThreads * SortItems;
+	static constexpr int SORT_BINS = SortBins;
+	static constexpr int SORT_BLOCKS = SortBlocks;
+	static constexpr int SHARED_BYTES = SharedBytes;
+};
+
+#ifdef GSORT_TUNING_ROWS
+#include GSORT_TUNING_ROWS	/* tests: rows so small that few items need every stage */
+#else
+typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
+typedef tuning_row<TUNE_SCATTER_THREADS, TUNE_SCATTER_ITEMS, TUNE_SCATTER_BLOCKS, 1024, 512,
+				   TUNE_SORT_THREADS, TUNE_SORT_ITEMS, TUNE_SORT_BINS, TUNE_SORT_BLOCKS,
+				   99 << 10> TUNING_MEDIUM;
+typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
+
+/* Pairs up to which a row's fan-out is enough, with room for uneven buckets. */
+#define SMALL_PAIRS_MAX		60000000u
+#define MEDIUM_PAIRS_MAX	150000000u
+#endif
+
+typedef enum tuning_choice
+{
+	TUNING_CHOICE_NONE,			/* no row serves: another engine must */
+	TUNING_CHOICE_SMALL,
+	TUNING_CHOICE_MEDIUM,
+	TUNING_CHOICE_LARGE
+} tuning_choice;
+
+static inline tuning_choice
+sort_tuning_row(uint64_t n, int shared_bytes_a_block)
+{
+	if (n > MEDIUM_PAIRS_MAX)
+		return shared_bytes_a_block >= TUNING_LARGE::SHARED_BYTES ?
+			TUNING_CHOICE_LARGE : TUNING_CHOICE_NONE;
+	if (shared_bytes_a_block >= TUNING_MEDIUM::SHARED_BYTES)
+		return TUNING_CHOICE_MEDIUM;
+	if (shared_bytes_a_block >= TUNING_SMALL::SHARED_BYTES && n <= SMALL_PAIRS_MAX)
+		return TUNING_CHOICE_SMALL;
+	return TUNING_CHOICE_NONE;
+}
+
+#endif							/* GSORT_TUNING_H */

@@ -1,0 +1,101 @@
+/*
+ * compat.h
+ *	  Version differences of PostgreSQL, one shim for each upstream change; the
+ *	  only place that looks at PG_VERSION_NUM.  Code targets the newest form.
+ */
+#ifndef GPUSORT_COMPAT_H
+#define GPUSORT_COMPAT_H
+
+#include "nodes/extensible.h"
+#include "optimizer/planner.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "utils/rel.h"
+#include "utils/tuplesort.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM < 150000
+#error "gpusort needs PostgreSQL 15 or newer"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "commands/explain.h"
+
+/* 17 lets extensions name wait events (c9af054653); before, all show as Extension. */
+static inline uint32
+compat_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	(void) name;
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* 18 gives a pathkey a comparison type instead of a btree strategy (8123e91f5aeb). */
+#if PG_VERSION_NUM >= 180000
+#define compat_pathkey_strategy(pathkey) \
+	((pathkey)->pk_cmptype == COMPARE_GT ? BTGreaterStrategyNumber : BTLessStrategyNumber)
+#else
+#define compat_pathkey_strategy(pathkey) ((pathkey)->pk_strategy)
+#endif
+
+/* 18 counts the disabled nodes of a path beside its costs (e22253467942). */
+#if PG_VERSION_NUM >= 180000
+#define compat_copy_disabled_nodes(path, child) ((path)->disabled_nodes = (child)->disabled_nodes)
+#else
+#define compat_copy_disabled_nodes(path, child) ((void) 0)
+#endif
+
+/* 19 hands the planner hook the ExplainState. */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_PLANNER_PARAMS \
+	Query *parse, const char *query_string, int cursor_options, \
+	ParamListInfo bound_params, ExplainState *explain_state
+#define COMPAT_PLANNER_ARGS parse, query_string, cursor_options, bound_params, explain_state
+#else
+#define COMPAT_PLANNER_PARAMS \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params
+#define COMPAT_PLANNER_ARGS parse, query_string, cursor_options, bound_params
+#endif
+
+/* 17 replaced procs' numbers and backend ids by one ProcNumber (024c52111757). */
+#if PG_VERSION_NUM >= 170000
+#define compat_proc_number(proc) GetNumberFromPGProc(proc)
+#else
+#define compat_proc_number(proc) ((proc)->pgprocno)
+#endif
+
+/* 17 gives a WaitEventSet to a resource owner (50c67c2019); before, to a context. */
+#if PG_VERSION_NUM >= 170000
+#define compat_create_wait_event_set(n) CreateWaitEventSet(NULL, (n))
+#else
+#define compat_create_wait_event_set(n) CreateWaitEventSet(TopMemoryContext, (n))
+#endif
+
+/* 16 keeps what a check hook leaves in a memory context of its own; before, it was malloc'd. */
+#if PG_VERSION_NUM >= 160000
+#define compat_guc_malloc(size) guc_malloc(LOG, (size))
+#else
+#define compat_guc_malloc(size) malloc(size)
+#endif
+
+/* 16 renamed the counts of a table's statistics (d540a02a724b). */
+#if PG_VERSION_NUM >= 160000
+#define compat_tuples_returned(rel) ((rel)->pgstat_info->counts.tuples_returned)
+#else
+#define compat_tuples_returned(rel) ((rel)->pgstat_info->t_counts.t_tuples_returned)
+#endif
+
+static inline void
+compat_count_heap_rows(Relation rel, uint64 rows)
+{
+	if (pgstat_should_count_relation(rel))
+		compat_tuples_returned(rel) += rows;
+}
+
+#endif							/* GPUSORT_COMPAT_H */

@@ -1,0 +1,730 @@
+/*
+ * executor.c
+ *	  The GpuSort node.
+ *
+ * In:  the child's slots; in a parallel plan none, for the feed nodes (feed_node.c) below
+ *	    the child Gather put the rows into the job themselves.
+ * Out: rows in key order, from one of three places: the device, by way of
+ *	    shared windows; private memory, for an input under the crossover; or a
+ *	    native tuplesort, when the device cannot serve.
+ *
+ * Runs in one backend.  All memory of a sort is in its sort_context, a child of the
+ * query's: its reset, by ReScan, End or the end of the query in any way, closes the
+ * job.  A returned slot points into a window or private memory and is valid
+ * until the next call.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/nodeCustom.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "executor.h"
+#include "feed_node.h"
+#include "local_sort.h"
+#include "sortkey.h"
+#include "stats.h"
+
+/* Rows stay in the backend up to this, or work_mem if that is less. */
+#define PRIVATE_ROWS_BYTES_MAX	((Size) 8 * 1024 * 1024)
+
+static Node *GpuSortCreateState(CustomScan *scan);
+static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *GpuSortExec(CustomScanState *node);
+static void GpuSortEnd(CustomScanState *node);
+static void GpuSortReScan(CustomScanState *node);
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = "GpuSort",
+	.CreateCustomScanState = GpuSortCreateState,
+};
+
+static const CustomExecMethods gpusort_exec_methods = {
+	.CustomName = "GpuSort",
+	.BeginCustomScan = GpuSortBegin,
+	.ExecCustomScan = GpuSortExec,
+	.EndCustomScan = GpuSortEnd,
+	.ReScanCustomScan = GpuSortReScan,
+	.ExplainCustomScan = GpuSortExplain,
+};
+
+static double
+milliseconds_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* --- begin and end ---------------------------------------------------------- */
+
+static Node *
+GpuSortCreateState(CustomScan *scan)
+{
+	GpuSortState *state = (GpuSortState *) newNode(sizeof(GpuSortState), T_CustomScanState);
+
+	state->css.methods = &gpusort_exec_methods;
+	gpusort_plan_info_read(scan, &state->info);
+	return (Node *) state;
+}
+
+/* Declares what the node returns: PostgreSQL assumes virtual slots of a custom scan. */
+static void
+declare_result_slot(GpuSortState *state, EState *estate)
+{
+	PlanState  *ps = &state->css.ss.ps;
+
+	const TupleTableSlotOps *ops = state->format.narrow_bytes != 0 ?
+		&TTSOpsVirtual : &TTSOpsMinimalTuple;
+
+	state->slot = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
+	state->native_slot = state->slot;
+	if (ops != &TTSOpsMinimalTuple)
+		state->native_slot = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
+													&TTSOpsMinimalTuple);
+	ps->ps_ResultTupleSlot = state->slot;
+	ps->resultops = ops;
+	ps->resultopsset = true;
+	ps->resultopsfixed = true;
+}
+
+static void
+GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	int			special = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
+
+	state->random_access = (eflags & special) != 0;
+	state->native_reason = GPUSORT_NATIVE_NONE;
+	/* the sorted rows are kept here: the child need not go back */
+	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
+	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
+	declare_result_slot(state, estate);
+	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(outerPlanState(state)),
+								state->keys);
+	gpusort_page_drain_begin(&state->drain, outerPlanState(state), &state->format,
+							 state->info.n_keys, state->keys);
+	if (state->info.parallel)
+		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
+}
+
+/* Drops the sorted rows, whatever holds them. */
+static void
+drop_sort(GpuSortState *state)
+{
+	ExecClearTuple(state->slot);
+	ExecClearTuple(state->native_slot);
+	if (state->method == GPUSORT_METHOD_DEVICE)
+		gpusort_stats_add_times(state->feed_ms, state->output_ms);
+	if (state->native != NULL)
+		tuplesort_end(state->native);
+	if (state->sort_context != NULL)
+		MemoryContextDelete(state->sort_context);	/* closes the job */
+	state->native = NULL;
+	state->sort_context = NULL;
+	state->feed = NULL;
+	state->job = NULL;
+	state->reader = NULL;
+	state->local_rows = NULL;
+	state->method = GPUSORT_METHOD_NONE;
+}
+
+static void
+GpuSortEnd(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	drop_sort(state);
+	ExecEndNode(outerPlanState(state));
+}
+
+/* Puts a row into the output slot; a minimal tuple as ExecStoreMinimalTuple does, but
+ * without a call for each row. */
+static inline TupleTableSlot *
+store_row(GpuSortState *state, const char *row)
+{
+	TupleTableSlot *slot = state->slot;
+	MinimalTupleTableSlot *minimal = (MinimalTupleTableSlot *) slot;
+
+	if (unlikely(TTS_SHOULDFREE(slot)))
+		ExecClearTuple(slot);	/* a parent has materialized it */
+	if (state->format.narrow_bytes != 0)
+	{
+		gpusort_row_format_read(&state->format, row, slot);
+		return slot;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	minimal->mintuple = (MinimalTuple) row;
+	minimal->off = 0;
+	minimal->minhdr.t_len = minimal->mintuple->t_len + MINIMAL_TUPLE_OFFSET;
+	minimal->minhdr.t_data = (HeapTupleHeader) (row - MINIMAL_TUPLE_OFFSET);
+	return slot;
+}
+
+/* --- native ----------------------------------------------------------------- */
+
+static void
+begin_native(GpuSortState *state, GpuSortNativeReason reason)
+{
+	GpuSortPlanInfo *info = &state->info;
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+
+	state->method = GPUSORT_METHOD_NATIVE;
+	state->native_reason = reason;
+	if (reason != GPUSORT_NATIVE_NONE)
+		gpusort_stats_count_native(reason);
+	state->native = tuplesort_begin_heap(ExecGetResultType(outerPlanState(state)),
+										 info->n_keys, info->columns, info->operators,
+										 info->collations, info->nulls_first, work_mem, NULL,
+										 state->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
+	MemoryContextSwitchTo(old_context);
+}
+
+static void
+put_native_block(GpuSortState *state, GpuSortRowBlock *block)
+{
+	const char *row;
+
+	while ((row = gpusort_rowblock_next(block)) != NULL)
+	{
+		tuplesort_puttupleslot(state->native, store_row(state, row));
+		state->rows_drawn_back++;
+	}
+	ExecClearTuple(state->slot);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * Draws back the rows that the device has accepted.  blocks: one for each feeder, since
+ * the pieces of their long rows may alternate.
+ */
+static void
+put_native_accepted(GpuSortState *state, GpuSortRowBlock *blocks)
+{
+	uint64		windows;
+
+	if (!gpusort_job_cut(state->job, GSORT_AS_FED))
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("The sort service could not list the rows that are to be drawn back from the device.")));
+	windows = gpusort_job_windows(state->job);
+	for (uint64 number = 0; number < windows; number++)
+	{
+		gsort_window window;
+		uint64		got;
+		int			piece;
+
+		do
+		{
+			piece = gpusort_job_fetch_window(state->job, number);
+			if (piece < 0)
+				elog(ERROR, "gpusort job has no buffer to draw rows back");
+		} while (!gpusort_job_read_piece(state->job, piece, &window, &got));
+		gpusort_rowblock_load(&blocks[window.feeder], gpusort_piece_memory(piece),
+							  window.row_bytes,
+							  (window.flags & GSORT_WINDOW_CONTINUED) != 0,
+							  (window.flags & GSORT_WINDOW_CONTINUES) != 0);
+		put_native_block(state, &blocks[window.feeder]);
+		gpusort_job_piece_done(state->job, piece);
+	}
+}
+
+static void
+put_native_chunks(GpuSortState *state, GpuSortRowBlock *blocks, List *chunks)
+{
+	ListCell   *lc;
+
+	foreach(lc, chunks)
+	{
+		const GpuSortChunkHeader *chunk = lfirst(lc);
+		GpuSortRowBlock *block = &blocks[chunk->feeder];
+
+		gpusort_rowblock_load(block, gpusort_chunk_data(chunk), chunk->data_bytes,
+							  chunk->rows == 0, chunk->more_bytes > 0);
+		put_native_block(state, block);
+	}
+}
+
+/* Copies the job's chunks in a state to private memory and makes their pieces idle. */
+static List *
+copy_chunks(GpuSortState *state, GpuSortPieceState piece_state)
+{
+	int			pieces[GPUSORT_JOB_PIECES_MAX];
+	int			n = gpusort_job_list_pieces(state->job, piece_state, pieces);
+	List	   *chunks = NIL;
+
+	for (int i = 0; i < n; i++)
+	{
+		const GpuSortChunkHeader *chunk =
+			(const GpuSortChunkHeader *) gpusort_piece_memory(pieces[i]);
+		Size		bytes = chunk->data_offset + chunk->data_bytes;
+
+		chunks = lappend(chunks, memcpy(palloc(bytes), chunk, bytes));
+		gpusort_job_piece_done(state->job, pieces[i]);
+	}
+	return chunks;
+}
+
+/*
+ * Draws back what the job's feeders have sent: first what the device accepted, then what
+ * it refused, then what was not sent, since a long row may go through all three.
+ * The refused chunks make room first: drawing back needs pieces.
+ */
+static void
+draw_back_job(GpuSortState *state, GpuSortRowBlock *blocks)
+{
+	List	   *refused;
+	List	   *kept;
+
+	gpusort_job_wait_quiet(state->job);
+	refused = copy_chunks(state, GPUSORT_PIECE_REFUSED);
+	kept = copy_chunks(state, GPUSORT_PIECE_KEPT);
+	put_native_accepted(state, blocks);
+	put_native_chunks(state, blocks, refused);
+	put_native_chunks(state, blocks, kept);
+}
+
+/*
+ * The device cannot take the sort: hands every row fed so far to a native sort, which may
+ * have begun.  A long row that was refused in its middle is left out here; its feeder
+ * still has it.
+ */
+static void
+switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
+{
+	GpuSortRowBlock blocks[GPUSORT_FEEDERS_MAX];
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+	uint64		fed = 0;
+
+	if (state->native == NULL)
+		begin_native(state, reason);
+	for (int i = 0; i < GPUSORT_FEEDERS_MAX; i++)
+		gpusort_rowblock_init(&blocks[i], &state->format, state->sort_context);
+	if (state->job != NULL)
+	{
+		draw_back_job(state, blocks);
+		fed = gpusort_job_rows_fed(state->job);
+		gpusort_job_close(state->job);
+		state->job = NULL;
+	}
+	if (state->feed != NULL)
+	{
+		put_native_chunks(state, blocks, state->feed->private_chunks);
+		fed = state->feed->rows;
+		gpusort_feed_free_private(state->feed);
+		state->feed = NULL;
+	}
+	for (int i = 0; i < GPUSORT_FEEDERS_MAX; i++)
+		gpusort_rowblock_clear(&blocks[i]);
+	if (state->rows_drawn_back != fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and drew back " UINT64_FORMAT,
+			 fed, state->rows_drawn_back);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* --- sorting ---------------------------------------------------------------- */
+
+/* Why the device cannot serve this execution; the plan may be old. */
+static GpuSortNativeReason
+reason_to_be_native(void)
+{
+	if (!gpusort_enabled)
+		return GPUSORT_NATIVE_DISABLED;
+	if (!gpusort_job_service_serves())
+		return GPUSORT_NATIVE_NO_DEVICE;
+	return GPUSORT_NATIVE_NONE;
+}
+
+static void
+begin_feed(GpuSortState *state)
+{
+	Size		limit = Min((Size) work_mem * 1024, PRIVATE_ROWS_BYTES_MAX);
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+
+	state->feed = gpusort_feed_begin(&state->format, state->info.n_keys, state->keys,
+									 outerPlan(state->css.ss.ps.plan)->plan_width,
+									 Max(limit, GPUSORT_PIECE_BYTES));
+	MemoryContextSwitchTo(old_context);
+}
+
+/* A job for so many feeders; NULL and the reason if the device takes none now. */
+static GpuSortJob *
+open_job(GpuSortState *state, int feeders, GpuSortNativeReason *reason)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+	uint32		null_first_mask = 0;
+	GpuSortJob *job;
+
+	for (int i = 0; i < state->info.n_keys; i++)
+		if (state->info.nulls_first[i])
+			null_first_mask |= 1u << i;
+	job = gpusort_job_open(state->info.n_keys, gpusort_feed_null_mask(state->info.n_keys),
+						   null_first_mask, feeders, reason);
+	MemoryContextSwitchTo(old_context);
+	return job;
+}
+
+/* From here on the rows go to the device; if it takes none now, to a native sort. */
+static void
+go_to_device(GpuSortState *state)
+{
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
+
+	state->job = open_job(state, 1, &reason);
+	if (state->job == NULL)
+		switch_to_native(state, reason);
+	else if (!gpusort_feed_attach_job(state->feed, state->job))
+		switch_to_native(state, gpusort_job_spent_reason(state->job));
+}
+
+/* Inside EvalPlanQual the child gives a row or two: those stay in the backend. */
+static bool
+may_use_device(GpuSortState *state)
+{
+	return state->css.ss.ps.state->es_epq_active == NULL;
+}
+
+static void
+leave_private_memory(GpuSortState *state)
+{
+	if (may_use_device(state))
+		go_to_device(state);
+	else
+		switch_to_native(state, GPUSORT_NATIVE_NONE);
+}
+
+static void
+feed_slot(GpuSortState *state, TupleTableSlot *slot)
+{
+	GpuSortFeedResult result = gpusort_feed_row(state->feed, slot);
+
+	if (likely(result == GPUSORT_FEED_TAKEN))
+		return;
+	if (result == GPUSORT_FEED_WANTS_JOB)
+	{
+		leave_private_memory(state);
+		if (state->method != GPUSORT_METHOD_NATIVE)
+		{
+			feed_slot(state, slot);
+			return;
+		}
+	}
+	else
+		switch_to_native(state, gpusort_job_spent_reason(state->job));
+	tuplesort_puttupleslot(state->native, slot);
+}
+
+/* A serial plan: this process packs the rows. */
+static void
+read_child(GpuSortState *state)
+{
+	PlanState  *child = outerPlanState(state);
+	uint64		private_rows = may_use_device(state) ? gpusort_min_rows : PG_UINT64_MAX;
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		if (state->feed != NULL && state->job == NULL && state->feed->rows >= private_rows)
+			leave_private_memory(state);
+		slot = ExecProcNode(child);
+		if (TupIsNull(slot))
+			break;
+		if (likely(state->method != GPUSORT_METHOD_NATIVE))
+		{
+			feed_slot(state, slot);
+			if (state->drain.scan != NULL && state->feed != NULL)
+				gpusort_page_drain(&state->drain, state->feed);
+		}
+		else
+			tuplesort_puttupleslot(state->native, slot);
+	}
+	gpusort_page_drain_end(&state->drain);
+}
+
+/*
+ * A parallel plan: the feed nodes below the Gather pack the rows, and give it only those
+ * that the job does not take.
+ */
+static void
+read_gather(GpuSortState *state, GpuSortNativeReason reason)
+{
+	PlanState  *gather = outerPlanState(state);
+	GpuSortTicket no_job = {.slot = -1};
+
+	if (reason == GPUSORT_NATIVE_NONE)
+	{
+		int			workers = castNode(Gather, gather->plan)->num_workers;
+
+		state->job = open_job(state, Min(workers + 1, GPUSORT_FEEDERS_MAX), &reason);
+	}
+	gpusort_feed_node_set_ticket(state->feed_node,
+								 state->job != NULL ? &state->job->ticket : &no_job);
+	if (state->job == NULL)
+		begin_native(state, reason);
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(gather);
+
+		if (TupIsNull(slot))
+			break;
+		if (state->native == NULL)
+			begin_native(state, gpusort_job_spent_reason(state->job));
+		tuplesort_puttupleslot(state->native, slot);
+	}
+}
+
+static void
+finish_in_backend(GpuSortState *state)
+{
+	state->method = GPUSORT_METHOD_IN_BACKEND;
+	state->rows = state->feed->rows;
+	state->local_rows = gpusort_local_sort(state->feed);
+	gpusort_stats_count_in_backend();
+}
+
+/*
+ * All that the feeders of a parallel plan had may be what they kept; then it is small, and
+ * sorted here.  Else what they kept follows what they sent.
+ */
+static void
+finish_feeders(GpuSortState *state)
+{
+	int			pieces[GPUSORT_JOB_PIECES_MAX];
+	int			n = gpusort_job_list_pieces(state->job, GPUSORT_PIECE_KEPT, pieces);
+
+	if (gpusort_job_chunks_sent(state->job) > 0 ||
+		gpusort_job_rows_fed(state->job) >= gpusort_min_rows)
+	{
+		for (int i = 0; i < n; i++)
+			gpusort_job_send(state->job, pieces[i]);
+		return;
+	}
+	begin_feed(state);
+	for (int i = 0; i < n; i++)
+		gpusort_feed_copy_chunk(state->feed,
+								(const GpuSortChunkHeader *) gpusort_piece_memory(pieces[i]));
+	gpusort_job_close(state->job);
+	state->job = NULL;
+}
+
+static void
+finish_on_device(GpuSortState *state)
+{
+	uint64		fed = gpusort_job_rows_fed(state->job);
+
+	if (gpusort_job_spent_reason(state->job) != GPUSORT_NATIVE_NONE ||
+		!gpusort_job_cut(state->job, GSORT_SORTED))
+	{
+		switch_to_native(state, gpusort_job_spent_reason(state->job));
+		return;
+	}
+	state->method = GPUSORT_METHOD_DEVICE;
+	state->rows = gpusort_job_rows(state->job);
+	if (state->rows != fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT, fed, state->rows);
+	gpusort_job_stats(state->job, &state->device_stats);
+	if (state->feed != NULL)
+		gpusort_feed_free_private(state->feed);
+	state->reader = gpusort_reader_begin(state->job, &state->format);
+}
+
+/* All rows have been read; sorts them where they are. */
+static void
+finish(GpuSortState *state)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (state->feed != NULL)
+		gpusort_feed_finish(state->feed, false);
+	if (state->job != NULL && state->native != NULL)
+		switch_to_native(state, state->native_reason);
+	if (state->job != NULL && state->feed_node != NULL)
+		finish_feeders(state);
+	if (state->job != NULL)
+		finish_on_device(state);
+	else if (state->native == NULL)
+		finish_in_backend(state);
+	if (state->native != NULL)
+		tuplesort_performsort(state->native);
+	state->sort_ms = milliseconds_since(start);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Reads all of the child's rows and sorts them. */
+static void
+sort_rows(GpuSortState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ScanDirection direction = estate->es_direction;
+	GpuSortNativeReason reason = reason_to_be_native();
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	state->sort_context = AllocSetContextCreate(estate->es_query_cxt, "GpuSort",
+												ALLOCSET_DEFAULT_SIZES);
+	state->device_kind = gpusort_shared->service.info.kind;
+	state->current = 0;
+	state->eof_reached = false;
+	state->sort_ms = state->output_ms = 0;
+	state->bytes_received = 0;
+	state->rows_drawn_back = 0;
+	state->native_reason = GPUSORT_NATIVE_NONE;
+	/* the child must give its rows forward, whichever way we are read */
+	estate->es_direction = ForwardScanDirection;
+	if (state->feed_node != NULL)
+		read_gather(state, reason);
+	else
+	{
+		if (reason == GPUSORT_NATIVE_NONE)
+			begin_feed(state);
+		else
+			begin_native(state, reason);
+		read_child(state);
+	}
+	state->feed_ms = milliseconds_since(start);
+
+	finish(state);
+	estate->es_direction = direction;
+}
+
+/* --- output ----------------------------------------------------------------- */
+
+/*
+ * The number of the next row to return, by the rules of tuplesort_gettuple: at the end,
+ * the first step back returns the last row.  False: there is none.
+ */
+static bool
+step(GpuSortState *state, bool forward, uint64 *row)
+{
+	if (forward)
+	{
+		if (state->current >= state->rows)
+		{
+			state->eof_reached = true;
+			return false;
+		}
+		*row = state->current++;
+		return true;
+	}
+	if (state->current == 0)
+		return false;
+	if (state->eof_reached)
+		state->eof_reached = false;
+	else if (--state->current == 0)
+		return false;
+	*row = state->current - 1;
+	return true;
+}
+
+static const char *
+device_row(GpuSortState *state, uint64 row)
+{
+	GpuSortReader *reader = state->reader;
+	const char *bytes;
+	instr_time	start;
+
+	if (likely(gpusort_reader_next(reader, row, &bytes)))
+		return bytes;
+	INSTR_TIME_SET_CURRENT(start);
+	bytes = gpusort_reader_seek(reader, row);
+	state->output_ms += milliseconds_since(start);
+	state->bytes_received = reader->bytes_read;
+	return bytes;
+}
+
+static TupleTableSlot *
+native_row(GpuSortState *state, bool forward)
+{
+	if (!tuplesort_gettupleslot(state->native, forward, false, state->native_slot, NULL))
+		return ExecClearTuple(state->slot);
+	if (state->native_slot != state->slot)
+		ExecCopySlot(state->slot, state->native_slot);
+	return state->slot;
+}
+
+/* The device's rows have all been read and nobody can ask again: give all back early. */
+static void
+release_read_rows(GpuSortState *state)
+{
+	if (state->random_access || state->job == NULL)
+		return;
+	ExecClearTuple(state->slot);
+	gpusort_job_close(state->job);
+	state->job = NULL;
+	state->reader = NULL;
+}
+
+static TupleTableSlot *
+GpuSortExec(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	bool		forward = ScanDirectionIsForward(node->ss.ps.state->es_direction);
+	uint64		row;
+
+	if (unlikely(state->method == GPUSORT_METHOD_NONE))
+		sort_rows(state);
+	if (state->method == GPUSORT_METHOD_NATIVE)
+	{
+		return native_row(state, forward);
+	}
+	if (!step(state, forward, &row))
+	{
+		ExecClearTuple(state->slot);
+		if (forward)
+			release_read_rows(state);
+		return state->slot;
+	}
+	if (state->method == GPUSORT_METHOD_DEVICE)
+		return store_row(state, device_row(state, row));
+	return store_row(state, state->local_rows[row]);
+}
+
+static bool
+can_rewind(GpuSortState *state)
+{
+	switch (state->method)
+	{
+		case GPUSORT_METHOD_DEVICE:
+			return state->job != NULL;
+		case GPUSORT_METHOD_IN_BACKEND:
+			return true;
+		case GPUSORT_METHOD_NATIVE:
+			return state->random_access;
+		case GPUSORT_METHOD_NONE:
+			break;
+	}
+	return false;
+}
+
+static void
+GpuSortReScan(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	PlanState  *child = outerPlanState(state);
+
+	/* not sorted yet: a child with changed parameters rescans itself when it is first read */
+	if (state->method == GPUSORT_METHOD_NONE)
+		return;
+	ExecClearTuple(state->slot);
+	if (child->chgParam != NULL || !can_rewind(state))
+	{
+		drop_sort(state);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+		return;
+	}
+	state->current = 0;
+	state->eof_reached = false;
+	if (state->method == GPUSORT_METHOD_NATIVE)
+		tuplesort_rescan(state->native);
+}

@@ -1,0 +1,65 @@
+/*
+ * executor.h
+ *	  The GpuSort node's state, for executor.c and explain.c.
+ */
+#ifndef GPUSORT_EXECUTOR_H
+#define GPUSORT_EXECUTOR_H
+
+#include "postgres.h"
+
+#include "compat.h"
+#include "feed.h"
+#include "page_drain.h"
+#include "planner.h"
+#include "reader.h"
+
+typedef enum GpuSortMethod
+{
+	GPUSORT_METHOD_NONE,		/* not sorted yet */
+	GPUSORT_METHOD_DEVICE,
+	GPUSORT_METHOD_IN_BACKEND,
+	GPUSORT_METHOD_NATIVE
+} GpuSortMethod;
+
+typedef struct GpuSortState
+{
+	CustomScanState css;		/* must be first */
+	GpuSortPlanInfo info;
+	GpuSortKey	keys[GPUSORT_MAX_KEYS];
+	GpuSortRowFormat format;
+	TupleTableSlot *slot;		/* the node's output: minimal tuples, or virtual for narrow rows */
+	TupleTableSlot *native_slot;	/* minimal tuples, for the native sort; may be slot */
+	bool		random_access;	/* rewind or backward scan was asked for */
+	struct GpuSortFeedState *feed_node; /* below the Gather of a parallel plan, else NULL */
+
+	GpuSortMethod method;
+	GpuSortNativeReason native_reason;
+	MemoryContext sort_context; /* all of one sort; deleted when it is dropped */
+	GpuSortFeed *feed;			/* the leader's own, in a serial plan */
+	GpuSortPageDrain drain;		/* of the child, in a serial plan */
+	GpuSortJob *job;
+	GpuSortReader *reader;		/* DEVICE */
+	const char **local_rows;	/* IN_BACKEND */
+	Tuplesortstate *native;		/* NATIVE */
+	uint64		rows_drawn_back;	/* fed, then put into native */
+
+	/* the place in the output, for DEVICE and IN_BACKEND */
+	uint64		rows;
+	uint64		current;		/* rows before the place */
+	bool		eof_reached;
+
+	/* for EXPLAIN and the counters; of the last sort */
+	gsort_kind	device_kind;
+	gsort_job_stats device_stats;
+	uint64		bytes_received;
+	double		feed_ms;
+	double		sort_ms;
+	double		output_ms;
+} GpuSortState;
+
+extern const CustomScanMethods gpusort_scan_methods;
+
+/* EXPLAIN's callback (explain.c). */
+extern void GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+#endif							/* GPUSORT_EXECUTOR_H */

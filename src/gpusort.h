@@ -1,0 +1,68 @@
+/*
+ * gpusort.h
+ *	  Types and settings shared by the files of src/; no bodies.
+ */
+#ifndef GPUSORT_H
+#define GPUSORT_H
+
+#include "access/attnum.h"
+#include "gsort.h"				/* constants and types; only service.c calls its functions */
+
+/* --- settings (gpusort.c) ------------------------------------------------ */
+
+typedef enum GpuSortDeviceSetting
+{
+	GPUSORT_DEVICE_AUTO,		/* the GPU, if there is one */
+	GPUSORT_DEVICE_CUDA,
+	GPUSORT_DEVICE_HOST,
+	GPUSORT_DEVICE_OFF
+} GpuSortDeviceSetting;
+
+/* gpusort.device_memory, parsed: at most one of the two is not 0; neither is 'auto' */
+typedef struct GpuSortMemorySetting
+{
+	int			percent;		/* of the device's memory */
+	uint64		bytes;
+} GpuSortMemorySetting;
+
+extern bool gpusort_enabled;
+extern int	gpusort_device;		/* GpuSortDeviceSetting */
+extern int	gpusort_min_rows;
+extern int	gpusort_buffer_memory_mb;
+extern GpuSortMemorySetting gpusort_device_memory;
+
+/* --- why a sort was native inside the node ----------------------------------- */
+
+typedef enum GpuSortNativeReason
+{
+	GPUSORT_NATIVE_NONE = -1,
+	GPUSORT_NATIVE_DISABLED,	/* gpusort.enabled was off at execution */
+	GPUSORT_NATIVE_NO_DEVICE,	/* the service does not serve */
+	GPUSORT_NATIVE_NO_SLOT,		/* all job slots in use */
+	GPUSORT_NATIVE_NO_BUFFERS,	/* gpusort.buffer_memory all in use */
+	GPUSORT_NATIVE_DEVICE_MEMORY,	/* a grant was refused */
+	GPUSORT_NATIVE_RUN_LIMIT,	/* more rows or bytes than one run holds */
+	GPUSORT_NATIVE_REASONS
+} GpuSortNativeReason;
+
+/* --- keys (sortkey.c) ------------------------------------------------------ */
+
+#define GPUSORT_MAX_KEYS GSORT_MAX_KEY_COLUMNS
+
+typedef enum GpuSortKeyKind
+{
+	GPUSORT_KEY_INT16,
+	GPUSORT_KEY_INT32,
+	GPUSORT_KEY_INT64,
+	GPUSORT_KEY_UINT32
+} GpuSortKeyKind;
+
+typedef struct GpuSortKey
+{
+	AttrNumber	attno;			/* of the child's tuple */
+	GpuSortKeyKind kind;
+	bool		nulls_first;
+	uint64		flip;			/* XORed onto the widened value: sign and direction */
+} GpuSortKey;
+
+#endif							/* GPUSORT_H */

@@ -1,0 +1,559 @@
+/*
+ * job.c
+ *	  The sessions' side of a device job: claim, send, wait, read, release.
+ *
+ * In:  pieces filled by feed.c, wishes for windows from reader.c.
+ * Out: requests in the ring, the service's latch set; its answers in the slot, whose
+ *	    condition variable tells of them.
+ *
+ * Runs in the backend that owns the job, its leader, and in the parallel workers that
+ * feed it.  The shared lock is held for each look and each step, never while waiting.
+ *
+ * No hold and wait: a job gets all the pieces it needs when it opens, or does not
+ * open.  Pieces with windows that an idle reader has not come to (a cursor
+ * between two FETCHes) may be taken back by a job that opens; the reader keeps one
+ * piece at least and fetches such windows again.  So nothing here ever waits
+ * for another session.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+
+#include "compat.h"
+#include "job.h"
+
+/* A reader that has not asked for this long is idle. */
+#define IDLE_READER_MS			1000
+
+/* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
+#define WAIT_RECHECK_MS			1000
+
+static uint32 wait_event_of_feed = 0;
+static uint32 wait_event_of_sort = 0;
+static uint32 wait_event_of_output = 0;
+
+static GpuSortJobSlot *
+slot_of(const GpuSortJob *job)
+{
+	return &gpusort_shared->jobs[job->ticket.slot];
+}
+
+static void
+init_wait_events(void)
+{
+	if (wait_event_of_feed != 0)
+		return;
+	wait_event_of_feed = compat_wait_event("GpusortFeed");
+	wait_event_of_sort = compat_wait_event("GpusortSort");
+	wait_event_of_output = compat_wait_event("GpusortOutput");
+}
+
+/* With the lock held: releases it and raises the job's failure. */
+static void
+raise_failure(const GpuSortJob *job)
+{
+	char		message[sizeof(slot_of(job)->message)];
+
+	strlcpy(message, slot_of(job)->message, sizeof(message));
+	LWLockRelease(gpusort_shared_lock());
+	ereport(ERROR,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("the sort device failed during a sort"),
+			 errdetail("%s", message),
+			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
+}
+
+/* Takes the lock; raises the failure, if the job has failed. */
+static void
+lock_job(const GpuSortJob *job, LWLockMode mode)
+{
+	LWLockAcquire(gpusort_shared_lock(), mode);
+	if (slot_of(job)->state == GPUSORT_JOB_FAILED)
+		raise_failure(job);
+}
+
+static void
+unlock_job(void)
+{
+	LWLockRelease(gpusort_shared_lock());
+}
+
+/* Without the lock.  The caller looks again, and ends with ConditionVariableCancelSleep. */
+static void
+wait_for_change(const GpuSortJob *job, uint32 wait_event)
+{
+	(void) ConditionVariableTimedSleep(&slot_of(job)->changed, WAIT_RECHECK_MS, wait_event);
+}
+
+static void
+push_request(const GpuSortJob *job, GpuSortRequestKind kind, int piece, uint64 number)
+{
+	GpuSortRequest request = {
+		.kind = kind,
+		.job = job->ticket.slot,
+		.piece = piece,
+		.number = number,
+	};
+
+	gpusort_request_push(&request);
+	slot_of(job)->known_to_service = true;
+	gpusort_wake_service();
+}
+
+/* --- opening and closing -------------------------------------------------- */
+
+static int
+find_free_slot(void)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_shared->jobs[i].state == GPUSORT_JOB_FREE)
+			return i;
+	return -1;
+}
+
+static bool
+may_be_taken_back(const GpuSortPiece *piece)
+{
+	return piece->state == GPUSORT_PIECE_WINDOW || piece->state == GPUSORT_PIECE_HELD;
+}
+
+/* Frees pieces of idle readers, all but one of each, until enough are free. */
+static void
+take_back_idle_pieces(int enough)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
+	{
+		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
+
+		if (slot->state != GPUSORT_JOB_READY ||
+			!TimestampDifferenceExceeds(slot->last_read, now, IDLE_READER_MS))
+			continue;
+		for (int i = slot->n_pieces - 1; i >= 0 && slot->n_pieces > 1; i--)
+		{
+			if (gpusort_shared->n_free_pieces >= enough)
+				return;
+			if (may_be_taken_back(&gpusort_pieces[slot->pieces[i]]))
+				gpusort_piece_free(slot->pieces[i]);
+		}
+	}
+}
+
+static GpuSortNativeReason
+claim(GpuSortJob *job, uint32 key_columns, uint32 null_mask, uint32 null_first_mask, int feeders)
+{
+	int			pieces = Max(feeders * GPUSORT_PIECES_A_FEEDER, GPUSORT_JOB_PIECES_MIN);
+	GpuSortJobSlot *slot;
+
+	if (gpusort_shared->service.state != GPUSORT_SERVICE_SERVING)
+		return GPUSORT_NATIVE_NO_DEVICE;
+	job->ticket.slot = find_free_slot();
+	if (job->ticket.slot < 0)
+		return GPUSORT_NATIVE_NO_SLOT;
+	if (gpusort_shared->n_free_pieces < pieces)
+		take_back_idle_pieces(pieces);
+	if (gpusort_shared->n_free_pieces < GPUSORT_JOB_PIECES_SHORT(feeders))
+		return GPUSORT_NATIVE_NO_BUFFERS;
+	pieces = Min(pieces, gpusort_shared->n_free_pieces);
+
+	slot = slot_of(job);
+	slot->state = GPUSORT_JOB_FEEDING;
+	slot->generation++;
+	slot->known_to_service = false;
+	slot->n_pieces = 0;
+	slot->key_columns = key_columns;
+	slot->null_mask = null_mask;
+	slot->null_first_mask = null_first_mask;
+	slot->spent_reason = GPUSORT_NATIVE_NONE;
+	slot->message[0] = '\0';
+	slot->rows = 0;
+	slot->windows = 0;
+	slot->chunks_sent = 0;
+	slot->rows_fed = 0;
+	gpusort_pieces_allocate(job->ticket.slot, pieces);
+	job->ticket.generation = slot->generation;
+	job->open = true;
+	return GPUSORT_NATIVE_NONE;
+}
+
+static void
+close_on_reset(void *arg)
+{
+	gpusort_job_close((GpuSortJob *) arg);
+}
+
+GpuSortJob *
+gpusort_job_open(uint32 key_columns, uint32 null_mask, uint32 null_first_mask, int feeders,
+				 GpuSortNativeReason *reason)
+{
+	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
+
+	Assert(feeders <= GPUSORT_FEEDERS_MAX);
+	init_wait_events();
+	job->on_reset.func = close_on_reset;
+	job->on_reset.arg = job;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->on_reset);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	*reason = claim(job, key_columns, null_mask, null_first_mask, feeders);
+	LWLockRelease(gpusort_shared_lock());
+	return job->open ? job : NULL;
+}
+
+GpuSortJob *
+gpusort_job_attach(const GpuSortTicket *ticket)
+{
+	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
+
+	bool		ours;
+
+	init_wait_events();
+	job->ticket = *ticket;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	ours = slot_of(job)->generation == ticket->generation;
+	LWLockRelease(gpusort_shared_lock());
+	if (!ours)
+		elog(ERROR, "gpusort job %d has ended before its feeder began", ticket->slot);
+	return job;
+}
+
+/*
+ * Frees what the session owns at once; what the device may still touch is freed
+ * by the service when it has closed its side.  Never waits, never fails: it also
+ * runs while a transaction is aborted.  Parallel workers have ended by then:
+ * PostgreSQL waits for them before it lets go of the leader's memory.
+ */
+void
+gpusort_job_close(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot;
+
+	if (!job->open)
+		return;
+	job->open = false;
+	slot = slot_of(job);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	for (int i = slot->n_pieces - 1; i >= 0; i--)
+	{
+		GpuSortPieceState state = gpusort_pieces[slot->pieces[i]].state;
+
+		if (state != GPUSORT_PIECE_SENT && state != GPUSORT_PIECE_FETCHING)
+			gpusort_piece_free(slot->pieces[i]);
+	}
+	if (slot->known_to_service)
+	{
+		slot->state = GPUSORT_JOB_ABANDONED;
+		push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+	}
+	else
+		gpusort_job_slot_free(slot);
+	LWLockRelease(gpusort_shared_lock());
+}
+
+bool
+gpusort_job_service_serves(void)
+{
+	bool		serves;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	serves = gpusort_shared->service.state == GPUSORT_SERVICE_SERVING;
+	LWLockRelease(gpusort_shared_lock());
+	return serves;
+}
+
+/* --- feeding --------------------------------------------------------------- */
+
+static int
+find_piece(const GpuSortJob *job, GpuSortPieceState state)
+{
+	const GpuSortJobSlot *slot = slot_of(job);
+
+	for (int i = 0; i < slot->n_pieces; i++)
+		if (gpusort_pieces[slot->pieces[i]].state == state)
+			return slot->pieces[i];
+	return -1;
+}
+
+int
+gpusort_job_piece_to_fill(GpuSortJob *job)
+{
+	int			piece = -1;
+	bool		feeding;
+
+	for (;;)
+	{
+		lock_job(job, LW_EXCLUSIVE);
+		feeding = slot_of(job)->state == GPUSORT_JOB_FEEDING;
+		if (feeding)
+			piece = find_piece(job, GPUSORT_PIECE_HELD);
+		if (piece >= 0)
+			gpusort_pieces[piece].state = GPUSORT_PIECE_FILLING;
+		unlock_job();
+		if (!feeding || piece >= 0)
+			break;
+		wait_for_change(job, wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	return piece;
+}
+
+void
+gpusort_job_send(GpuSortJob *job, int piece)
+{
+	lock_job(job, LW_EXCLUSIVE);
+	gpusort_pieces[piece].state = GPUSORT_PIECE_SENT;
+	gpusort_pieces[piece].sent_order = slot_of(job)->chunks_sent++;
+	push_request(job, GPUSORT_REQUEST_APPEND, piece, 0);
+	unlock_job();
+}
+
+void
+gpusort_job_keep(GpuSortJob *job, int piece)
+{
+	lock_job(job, LW_EXCLUSIVE);
+	gpusort_pieces[piece].state = GPUSORT_PIECE_KEPT;
+	gpusort_pieces[piece].sent_order = 0;
+	unlock_job();
+}
+
+void
+gpusort_job_feeder_done(GpuSortJob *job, uint64 rows)
+{
+	lock_job(job, LW_EXCLUSIVE);
+	slot_of(job)->rows_fed += rows;
+	unlock_job();
+}
+
+/* --- the leader, after the feeders have ended ---------------------------- */
+
+uint64
+gpusort_job_rows_fed(GpuSortJob *job)
+{
+	uint64		rows;
+
+	lock_job(job, LW_SHARED);
+	rows = slot_of(job)->rows_fed;
+	unlock_job();
+	return rows;
+}
+
+uint64
+gpusort_job_chunks_sent(GpuSortJob *job)
+{
+	uint64		chunks;
+
+	lock_job(job, LW_SHARED);
+	chunks = slot_of(job)->chunks_sent;
+	unlock_job();
+	return chunks;
+}
+
+GpuSortNativeReason
+gpusort_job_spent_reason(GpuSortJob *job)
+{
+	GpuSortNativeReason reason;
+
+	lock_job(job, LW_SHARED);
+	reason = slot_of(job)->spent_reason;
+	unlock_job();
+	return reason;
+}
+
+/* Waits until no piece of the job is in state. */
+static void
+wait_while_any(GpuSortJob *job, GpuSortPieceState state, uint32 wait_event)
+{
+	for (;;)
+	{
+		int			piece;
+
+		lock_job(job, LW_SHARED);
+		piece = find_piece(job, state);
+		unlock_job();
+		if (piece < 0)
+			break;
+		wait_for_change(job, wait_event);
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+gpusort_job_wait_quiet(GpuSortJob *job)
+{
+	wait_while_any(job, GPUSORT_PIECE_SENT, wait_event_of_feed);
+	wait_while_any(job, GPUSORT_PIECE_FETCHING, wait_event_of_output);
+}
+
+static int
+compare_sent_order(const void *a, const void *b)
+{
+	uint64		order_a = gpusort_pieces[*(const int *) a].sent_order;
+	uint64		order_b = gpusort_pieces[*(const int *) b].sent_order;
+
+	return order_a < order_b ? -1 : order_a > order_b;
+}
+
+int
+gpusort_job_list_pieces(GpuSortJob *job, GpuSortPieceState state,
+						int pieces[GPUSORT_JOB_PIECES_MAX])
+{
+	const GpuSortJobSlot *slot = slot_of(job);
+	int			n = 0;
+
+	lock_job(job, LW_SHARED);
+	for (int i = 0; i < slot->n_pieces; i++)
+		if (gpusort_pieces[slot->pieces[i]].state == state)
+			pieces[n++] = slot->pieces[i];
+	unlock_job();
+	qsort(pieces, n, sizeof(int), compare_sent_order);
+	return n;
+}
+
+/* What reading does not need goes back to the pool. */
+static void
+free_surplus_pieces(GpuSortJobSlot *slot)
+{
+	for (int i = slot->n_pieces - 1; i >= 0 && slot->n_pieces > GPUSORT_READ_PIECES; i--)
+		if (gpusort_pieces[slot->pieces[i]].state == GPUSORT_PIECE_HELD)
+			gpusort_piece_free(slot->pieces[i]);
+}
+
+bool
+gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
+{
+	GpuSortJobSlot *slot = slot_of(job);
+	GpuSortJobState state;
+
+	lock_job(job, LW_EXCLUSIVE);
+	if (how == GSORT_AS_FED || slot->state == GPUSORT_JOB_FEEDING)
+	{
+		slot->state = GPUSORT_JOB_CUTTING;
+		slot->cut_how = how;
+		push_request(job, GPUSORT_REQUEST_CUT, -1, how);
+	}
+	unlock_job();
+	for (;;)
+	{
+		lock_job(job, LW_SHARED);
+		state = slot->state;
+		unlock_job();
+		if (state != GPUSORT_JOB_CUTTING)
+			break;
+		wait_for_change(job, wait_event_of_sort);
+	}
+	ConditionVariableCancelSleep();
+	if (state != GPUSORT_JOB_READY)
+		return false;
+	lock_job(job, LW_EXCLUSIVE);
+	free_surplus_pieces(slot);
+	unlock_job();
+	return true;
+}
+
+/* The service writes these before the job is ready, and never again. */
+uint64
+gpusort_job_rows(const GpuSortJob *job)
+{
+	return slot_of(job)->rows;
+}
+
+uint64
+gpusort_job_windows(const GpuSortJob *job)
+{
+	return slot_of(job)->windows;
+}
+
+void
+gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
+{
+	lock_job(job, LW_SHARED);
+	*stats = slot_of(job)->stats;
+	unlock_job();
+}
+
+/* --- reading --------------------------------------------------------------- */
+
+void
+gpusort_job_forget_windows(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot = slot_of(job);
+
+	wait_while_any(job, GPUSORT_PIECE_FETCHING, wait_event_of_output);
+	lock_job(job, LW_EXCLUSIVE);
+	for (int i = 0; i < slot->n_pieces; i++)
+		gpusort_pieces[slot->pieces[i]].state = GPUSORT_PIECE_HELD;
+	unlock_job();
+}
+
+static int
+fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
+{
+	GpuSortJobSlot *slot = slot_of(job);
+	int			piece;
+
+	lock_job(job, LW_EXCLUSIVE);
+	slot->last_read = GetCurrentTimestamp();
+	/* in place of pieces that were taken back, as far as there are free ones */
+	if (slot->n_pieces < GPUSORT_JOB_PIECES_MIN)
+		gpusort_pieces_allocate(job->ticket.slot,
+								Min(GPUSORT_JOB_PIECES_MIN - slot->n_pieces,
+									gpusort_shared->n_free_pieces));
+	piece = find_piece(job, GPUSORT_PIECE_HELD);
+	if (piece >= 0)
+	{
+		gpusort_pieces[piece].state = GPUSORT_PIECE_FETCHING;
+		push_request(job, kind, piece, number);
+	}
+	unlock_job();
+	return piece;
+}
+
+int
+gpusort_job_fetch_window(GpuSortJob *job, uint64 window)
+{
+	return fetch(job, GPUSORT_REQUEST_FETCH_WINDOW, window);
+}
+
+int
+gpusort_job_fetch_row(GpuSortJob *job, uint64 row)
+{
+	return fetch(job, GPUSORT_REQUEST_FETCH_ROW, row);
+}
+
+bool
+gpusort_job_read_piece(GpuSortJob *job, int piece, gsort_window *window, uint64 *number)
+{
+	GpuSortPiece *shared = &gpusort_pieces[piece];
+	bool		ready = false;
+	bool		coming = true;
+
+	while (coming && !ready)
+	{
+		lock_job(job, LW_EXCLUSIVE);
+		slot_of(job)->last_read = GetCurrentTimestamp();
+		/* taken back, and perhaps given to us anew, if it is neither fetched nor coming */
+		coming = shared->job == job->ticket.slot && shared->state == GPUSORT_PIECE_FETCHING;
+		ready = shared->job == job->ticket.slot && shared->state == GPUSORT_PIECE_WINDOW;
+		if (ready)
+		{
+			shared->state = GPUSORT_PIECE_READING;
+			*window = shared->window;
+			*number = shared->window_number;
+		}
+		unlock_job();
+		if (coming)
+			wait_for_change(job, wait_event_of_output);
+	}
+	ConditionVariableCancelSleep();
+	return ready;
+}
+
+void
+gpusort_job_piece_done(GpuSortJob *job, int piece)
+{
+	lock_job(job, LW_EXCLUSIVE);
+	if (gpusort_pieces[piece].job == job->ticket.slot)
+		gpusort_pieces[piece].state = GPUSORT_PIECE_HELD;
+	unlock_job();
+}

@@ -1,0 +1,184 @@
+/*
+ * reader.c
+ *	  A sorted job's rows, by row number.
+ *
+ * In:  windows that the service puts into the job's pieces.
+ * Out: rows' bytes (row_format.h) in the window being read, or, for a row longer
+ *	    than a window, into the reader's memory.
+ *
+ * Runs in the backend that owns the job.  Reading forward keeps all other pieces
+ * of the job asked for ahead.  Any other row is found by its number: inside the
+ * window by an index of the window's rows, outside it by the service's
+ * directory.  A window's piece is kept until the next window is needed, since
+ * the executor's slot points into it.
+ */
+#include "postgres.h"
+
+#include "reader.h"
+
+GpuSortReader *
+gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format)
+{
+	GpuSortReader *reader = palloc0(sizeof(GpuSortReader));
+
+	reader->job = job;
+	reader->format = format;
+	reader->rows = gpusort_job_rows(job);
+	reader->piece = -1;
+	reader->context = CurrentMemoryContext;
+	gpusort_rowblock_init(&reader->block, format, CurrentMemoryContext);
+	return reader;
+}
+
+static void
+drop_offsets(GpuSortReader *reader)
+{
+	if (reader->offsets != NULL)
+		pfree(reader->offsets);
+	reader->offsets = NULL;
+}
+
+static void
+leave_window(GpuSortReader *reader)
+{
+	if (reader->piece >= 0)
+		gpusort_job_piece_done(reader->job, reader->piece);
+	reader->piece = -1;
+	drop_offsets(reader);
+}
+
+/* Asks for the windows behind the last one asked for, as many as there are idle pieces. */
+static void
+read_ahead(GpuSortReader *reader)
+{
+	while (reader->n_ahead < GPUSORT_READ_PIECES)
+	{
+		uint64		number = reader->window_number + 1 + reader->n_ahead;
+		int			piece;
+
+		if (number >= gpusort_job_windows(reader->job))
+			break;
+		piece = gpusort_job_fetch_window(reader->job, number);
+		if (piece < 0)
+			break;
+		reader->ahead[reader->n_ahead++] = piece;
+	}
+}
+
+static void
+enter_window(GpuSortReader *reader, int piece)
+{
+	const gsort_window *window = &reader->window;
+
+	reader->piece = piece;
+	reader->bytes_read += window->bytes;
+	gpusort_rowblock_load(&reader->block, gpusort_piece_memory(piece), window->row_bytes,
+						  (window->flags & GSORT_WINDOW_CONTINUED) != 0,
+						  (window->flags & GSORT_WINDOW_CONTINUES) != 0);
+	if ((window->flags & GSORT_WINDOW_CONTINUED) == 0)
+		reader->next_row = window->first_row;
+}
+
+/* Goes to the window with a number that follows the one being read. */
+static void
+enter_next_window(GpuSortReader *reader)
+{
+	uint64		number = reader->window_number + 1;
+
+	leave_window(reader);
+	for (;;)
+	{
+		uint64		got;
+		int			piece;
+
+		read_ahead(reader);
+		if (reader->n_ahead == 0)
+			elog(ERROR, "gpusort reader has no buffer for window " UINT64_FORMAT, number);
+		piece = reader->ahead[0];
+		if (gpusort_job_read_piece(reader->job, piece, &reader->window, &got) && got == number)
+		{
+			reader->n_ahead--;
+			memmove(&reader->ahead[0], &reader->ahead[1], reader->n_ahead * sizeof(int));
+			reader->window_number = number;
+			enter_window(reader, piece);
+			read_ahead(reader);
+			return;
+		}
+		/* some were taken back while we were idle: ask for all of them anew */
+		gpusort_job_forget_windows(reader->job);
+		reader->n_ahead = 0;
+	}
+}
+
+/* Goes to the window where a row starts. */
+static void
+enter_window_of_row(GpuSortReader *reader, uint64 row)
+{
+	int			piece;
+
+	leave_window(reader);
+	gpusort_job_forget_windows(reader->job);
+	reader->n_ahead = 0;
+	do
+	{
+		piece = gpusort_job_fetch_row(reader->job, row);
+		if (piece < 0)
+			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
+	} while (!gpusort_job_read_piece(reader->job, piece, &reader->window,
+									 &reader->window_number));
+	enter_window(reader, piece);
+}
+
+/* Sets the block to a row of the window being read. */
+static void
+go_to_row_of_window(GpuSortReader *reader, uint64 row)
+{
+	const char *begin = gpusort_piece_memory(reader->piece);
+
+	if (reader->offsets == NULL)
+	{
+		uint32		offset = 0;
+
+		reader->offsets = MemoryContextAlloc(reader->context,
+											 reader->window.rows * sizeof(uint32));
+		for (uint32 i = 0; i < reader->window.rows; i++)
+		{
+			reader->offsets[i] = offset;
+			offset += gpusort_row_bytes(reader->format, begin + offset);
+		}
+	}
+	reader->block.next = begin + reader->offsets[row - reader->window.first_row];
+	reader->block.end = begin + reader->window.row_bytes;
+	reader->next_row = row;
+}
+
+static bool
+window_holds(const GpuSortReader *reader, uint64 row)
+{
+	return reader->piece >= 0 && reader->window.flags == 0 &&
+		row >= reader->window.first_row &&
+		row < reader->window.first_row + reader->window.rows;
+}
+
+const char *
+gpusort_reader_seek(GpuSortReader *reader, uint64 row)
+{
+	const char *bytes;
+
+	Assert(row < reader->rows);
+	if (window_holds(reader, row))
+		go_to_row_of_window(reader, row);
+	else if (reader->piece < 0 || row != reader->next_row)
+	{
+		enter_window_of_row(reader, row);
+		if (window_holds(reader, row) && row != reader->next_row)
+			go_to_row_of_window(reader, row);
+		else
+			read_ahead(reader);		/* at a window's first row: reading goes forward */
+	}
+	/* at the end of a block the row is in the windows that follow, over several if it is long */
+	while ((bytes = gpusort_rowblock_next(&reader->block)) == NULL)
+		enter_next_window(reader);
+	reader->next_row = row + 1;
+	return bytes;
+}

@@ -1,0 +1,21 @@
+/*
+ * stats.h
+ *	  Counters of what was sorted where.
+ */
+#ifndef GPUSORT_STATS_H
+#define GPUSORT_STATS_H
+
+#include "postgres.h"
+
+#include "gpusort.h"
+
+extern void gpusort_stats_count_native(GpuSortNativeReason reason);
+extern void gpusort_stats_count_in_backend(void);
+
+/* Time that backends spent on device sorts' feed and output. */
+extern void gpusort_stats_add_times(double feed_ms, double output_ms);
+
+/* In words, for EXPLAIN. */
+extern const char *gpusort_stats_native_reason(GpuSortNativeReason reason);
+
+#endif							/* GPUSORT_STATS_H */

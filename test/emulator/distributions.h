@@ -1,0 +1,146 @@
+/*
+ * distributions.h
+ *	  The inputs that the sort is tested and timed on, made from a row's number alone.
+ *
+ * Host and device code, so that the bench fills device memory with what the
+ * emulator's tests sort.
+ */
+#ifndef GSORT_DISTRIBUTIONS_H
+#define GSORT_DISTRIBUTIONS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "host_device.h"
+
+typedef enum distribution
+{
+	UNIFORM, ZIPF, ZIPF_HASHED, SIXTEEN, SIXTEEN_HASHED, THOUSAND_HASHED, SORTED, REVERSED,
+	RANGE_2_20, NORMAL, DOUBLES, LOGNORMAL, ALL_EQUAL, OUTLIER, CLUSTERS,
+	DISTRIBUTIONS,				/* the above; those below were made to defeat the sort */
+	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS,
+	ALL_DISTRIBUTIONS
+} distribution;
+
+static const char *const distribution_names[] = {
+	"uniform", "zipf", "zipf_hashed", "16_values", "16_random", "1000_random", "sorted", "reversed",
+	"range_2^20", "normal", "doubles", "lognormal", "all_equal", "outlier", "clusters",
+	"many_clusters", "exponential", "half_equal", "rare_clusters"
+};
+
+static inline GSORT_HD uint64_t
+mix_bits(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+/* In [0, 1). */
+static inline GSORT_HD double
+unit_of(uint64_t random)
+{
+	return (double) (random >> 11) * (1.0 / 9007199254740992.0);
+}
+
+static inline GSORT_HD uint64_t
+double_key(double x, int bits)
+{
+	if (bits == 64)
+	{
+		uint64_t	key;
+
+		memcpy(&key, &x, sizeof(key));
+		return key >> 63 ? ~key : key | 1ull << 63;
+	}
+	else
+	{
+		float		y = (float) x;
+		uint32_t	key;
+
+		memcpy(&key, &y, sizeof(key));
+		return key >> 31 ? ~key : key | 1u << 31;
+	}
+}
+
+/* Sums of uniform numbers: bell-shaped. */
+static inline GSORT_HD uint64_t
+normal_key(uint64_t random, int bits)
+{
+	uint64_t	sum = 0;
+
+	for (int i = 0; i < 8; i++)
+	{
+		random = mix_bits(random);
+		sum += random >> (64 - bits + 3);
+	}
+	return sum;
+}
+
+static inline GSORT_HD uint64_t
+lognormal_key(uint64_t random, int bits)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < 12; i++)
+	{
+		random = mix_bits(random);
+		sum += unit_of(random);
+	}
+	return (uint64_t) exp2((sum - 6) * 3.0 + bits / 2);
+}
+
+/* The key of row i of n, in the low bits (32 or 64) of the result. */
+static inline GSORT_HD uint64_t
+distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int bits)
+{
+	uint64_t	random = mix_bits(i * 2 + seed);
+	uint64_t	top = bits == 64 ? ~0ull : 0xffffffffull;
+	uint64_t	half = 1ull << (bits - 1);
+
+	switch (which)
+	{
+		case ZIPF:
+			return (uint64_t) exp2(30.0 * unit_of(random));
+		case ZIPF_HASHED:
+			return mix_bits((uint64_t) exp2(30.0 * unit_of(random))) >> (64 - bits);
+		case SIXTEEN:
+			return random & 15;
+		case SIXTEEN_HASHED:
+			return mix_bits(random & 15) >> (64 - bits);
+		case THOUSAND_HASHED:
+			return mix_bits(random % 1000 + 77) >> (64 - bits);
+		case SORTED:
+			return (uint64_t) ((double) i / (double) n * (double) half) * 2;
+		case REVERSED:
+			return (uint64_t) ((double) (n - 1 - i) / (double) n * (double) half) * 2;
+		case RANGE_2_20:
+			return random & 0xfffff;
+		case NORMAL:
+			return normal_key(random, bits);
+		case DOUBLES:
+			return double_key(unit_of(random) * 2 - 1, bits);
+		case LOGNORMAL:
+			return lognormal_key(random, bits);
+		case ALL_EQUAL:
+			return 42;
+		case OUTLIER:
+			return i % 1000003 == 5 ? (random >> (64 - bits)) | half : 1000000 + (random & 0xffff);
+		case CLUSTERS:
+			return (random & 7) * (half >> 3) + (random >> 8 & 0x3ffff);
+		case MANY_CLUSTERS:
+			return (mix_bits(random & 0xfff) >> (64 - bits) & ~0x3ffull) | (random >> 12 & 0x3ff);
+		case EXPONENTIAL:
+			return (1ull << (random % (uint64_t) (bits - 1))) + (random >> 40 & 15);
+		case HALF_EQUAL:
+			return i & 1 ? half + 7 : random >> (64 - bits);
+		case RARE_CLUSTERS:		/* a hundredth of the rows close together, the rest wide apart */
+			return random % 100 == 0 ? half / 3 + (random >> 8 & 0xfffff) : mix_bits(random) >> (64 - bits);
+		default:
+			return random >> (64 - bits) & top;
+	}
+}
+
+#endif							/* GSORT_DISTRIBUTIONS_H */

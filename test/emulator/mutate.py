@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Do the emulator's tests notice a missing barrier?
+
+usage: mutate.py [FILE.cuh ...]
+
+Removes each barrier of the sort's headers in turn, builds the tests with it and
+runs them on the distributions that find most. Prints a line for each barrier and
+the count at the end. A barrier is a line that holds nothing else, or the
+__syncthreads_or of a condition, which is replaced by the condition alone.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CUDA = os.path.join(HERE, '..', '..', 'cuda')
+FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256', '-DLARGEST_TEST=200007u',
+         '-DGSORT_TUNING_ROWS="tiny_rows.h"']
+DISTRIBUTIONS = ['5', '0', '6', '16']
+SECONDS = 120
+
+
+def without_barrier(line):
+    if line.strip() in ('__syncthreads();', '__syncwarp();'):
+        return ';'
+    changed = re.sub(r'__syncthreads_or\((\w+)\)', r'(\1)', line)
+    return changed if changed != line else None
+
+
+def judge(work, name, number, mutant):
+    lines = open(os.path.join(CUDA, name)).read().split('\n')
+    lines[number] = mutant
+    headers = os.path.join(work, 'cuda')
+    shutil.copytree(CUDA, headers, ignore=shutil.ignore_patterns('*.o', '*.a'))
+    open(os.path.join(headers, name), 'w').write('\n'.join(lines))
+    program = os.path.join(work, 'test')
+    subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-o', program, os.path.join(HERE, 'sort_test.cpp')], check=True)
+    for distribution in DISTRIBUTIONS:
+        try:
+            run = subprocess.run([program, '-q', distribution], capture_output=True, text=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return f'found (distribution {distribution}: no end)'
+        if run.returncode != 0:
+            return f'found (distribution {distribution}: {run.stdout.count("BAD")} wrong, status {run.returncode})'
+    return 'missed'
+
+
+def main():
+    names = sys.argv[1:] or sorted(n for n in os.listdir(CUDA) if n.endswith('.cuh'))
+    found = tried = 0
+    for name in names:
+        for number, line in enumerate(open(os.path.join(CUDA, name)).read().split('\n')):
+            mutant = without_barrier(line)
+            if mutant is None or 'tile_sort_keys' in line:
+                continue
+            with tempfile.TemporaryDirectory() as work:
+                result = judge(work, name, number, mutant)
+            tried += 1
+            found += result != 'missed'
+            print(f'{name}:{number + 1}: {line.strip()}: {result}', flush=True)
+    print(f'{found} of {tried} missing barriers found')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,211 @@
+/*
+ * sort_test.cpp
+ *	  The partition-and-merge sort in the emulator, against std::stable_sort.
+ *
+ * Usage: sort_test [-q] [distribution number]
+ *
+ * Sorts small inputs of all distributions with both key widths, on emulated chips of
+ * all three tuning rows (each enforcing its own shared memory), and compares row
+ * by row.  The scratch has guard gaps between its arrays, which must be as they
+ * were afterwards.  Exit status 0 if all is well.
+ */
+#include "pairs_partition.cu"
+
+#include <algorithm>
+#include <numeric>
+
+#include "distributions.h"
+
+#define PATTERN 0xa5
+
+#ifndef LARGEST_TEST
+#define LARGEST_TEST 300007u
+#endif
+
+struct test_case
+{
+	distribution which;
+	uint32_t	n;
+	uint32_t	begin_bit;
+	uint32_t	end_bit;
+	bool		with_rows;
+	bool		with_keys_out;
+};
+
+static int	failures;
+static bool quiet;
+
+/* The three chips: 64 KiB, 99 KiB and 227 KiB of shared memory for a block. */
+static const int chip_bytes[] = {64 << 10, 99 << 10, 227 << 10};
+
+template<typename T>
+static T *
+aligned_array(size_t length)
+{
+	size_t		bytes = (length * sizeof(T) + 511) / 256 * 256;
+	T		   *array = (T *) aligned_alloc(256, bytes);
+
+	memset(array, PATTERN, bytes);
+	return array;
+}
+
+template<typename Key>
+static std::vector<uint32_t>
+expected_order(const Key *keys, const test_case &test)
+{
+	std::vector<uint32_t> order(test.n);
+	uint32_t	bits = test.end_bit - test.begin_bit;
+	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) (((Key) 1 << bits) - 1);
+
+	std::iota(order.begin(), order.end(), 0u);
+	std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+		return ((keys[a] >> test.begin_bit) & mask) < ((keys[b] >> test.begin_bit) & mask);
+	});
+	return order;
+}
+
+/* Every gap behind an array still holds the pattern. */
+template<typename Row>
+static bool
+gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
+{
+	sort_scratch s = lay_out<Row>(&pairs, scratch);
+	bool		wide = may_be_wide(&pairs);
+	uint64_t	n = pairs.n;
+	const std::pair<void *, size_t> ends[] = {
+		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
+		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
+		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
+		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
+		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
+		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}
+	};
+
+	for (const auto &end : ends)
+	{
+		const unsigned char *gap = (const unsigned char *) end.first + end.second;
+
+		for (size_t i = 0; i < GSORT_GUARD_BYTES; i++)
+		{
+			if (gap[i] != PATTERN)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool
+all_gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
+{
+	switch (sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes))
+	{
+		case TUNING_CHOICE_SMALL:
+			return gaps_intact<TUNING_SMALL>(pairs, scratch);
+		case TUNING_CHOICE_MEDIUM:
+			return gaps_intact<TUNING_MEDIUM>(pairs, scratch);
+		default:
+			return gaps_intact<TUNING_LARGE>(pairs, scratch);
+	}
+}
+
+template<typename Key>
+static void
+run_case(const test_case &test)
+{
+	Key		   *keys = aligned_array<Key>(test.n);
+	uint32_t   *rows_in = aligned_array<uint32_t>(test.n);
+	uint32_t   *rows = aligned_array<uint32_t>(test.n);
+	Key		   *keys_out = aligned_array<Key>(test.n);
+	unsigned char *scratch;
+	gsort_pairs pairs = {};
+	size_t		bytes;
+	uint64_t	bad = 0;
+	gsort_status status;
+
+	for (uint32_t i = 0; i < test.n; i++)
+	{
+		keys[i] = (Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key));
+		rows_in[i] = (uint32_t) mix_bits(i);
+	}
+	pairs.struct_bytes = sizeof(pairs);
+	pairs.key_bits = 8 * sizeof(Key);
+	pairs.begin_bit = test.begin_bit;
+	pairs.end_bit = test.end_bit;
+	pairs.n = test.n;
+	pairs.d_keys = keys;
+	pairs.d_keys_out = test.with_keys_out ? keys_out : NULL;
+	pairs.keep_keys = 1;
+	pairs.d_rows = test.with_rows ? rows_in : NULL;
+	pairs.d_rows_out = rows;
+	bytes = pairs_partition_scratch_bytes(&pairs);
+	scratch = aligned_array<unsigned char>(bytes);
+	status = pairs_partition_sort(&pairs, scratch, bytes, NULL);
+
+	std::vector<uint32_t> order = expected_order(keys, test);
+
+	for (uint32_t i = 0; i < test.n; i++)
+	{
+		bad += rows[i] != (test.with_rows ? rows_in[order[i]] : order[i]);
+		bad += test.with_keys_out && keys_out[i] != keys[order[i]];
+	}
+
+	bool		intact = all_gaps_intact(pairs, scratch);
+	bool		ok = status == GSORT_OK && bad == 0 && intact;
+
+	if (!ok || !quiet)
+	{
+		const partition_plan *plan = (const partition_plan *) scratch;
+
+		printf("u%zu n=%-7u %-13s bits %u-%u chip %3d KiB: buckets %u wide %u groups %u crowded %u ranges %u  %s\n",
+			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
+			   emulator::the_chip.shared_bytes >> 10, plan->buckets, plan->wide, plan->groups, plan->crowded,
+			   plan->ranges, ok ? "ok" : !intact ? "GAP WRITTEN" : status != GSORT_OK ? "BAD STATUS" : "BAD");
+		fflush(stdout);
+	}
+	failures += !ok;
+	free(keys);
+	free(rows_in);
+	free(rows);
+	free(keys_out);
+	free(scratch);
+}
+
+static void
+run_distribution(distribution which)
+{
+	for (int bytes : chip_bytes)
+	{
+		emulator::the_chip.shared_bytes = bytes;
+		for (uint32_t n : {1u, 31u, 2048u, 4097u, 8193u, 100003u, LARGEST_TEST})
+		{
+			if (sort_tuning_row(n, bytes) == TUNING_CHOICE_NONE)
+				continue;
+			run_case<uint64_t>({which, n, 0, 64, n % 2 == 0, n < 50000});
+			run_case<uint32_t>({which, n, 0, 32, n % 2 == 0, n < 50000});
+		}
+		run_case<uint64_t>({which, 20011, 3, 50, true, true});
+		run_case<uint32_t>({which, 20011, 3, 17, true, true});
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	int			only = -1;
+
+	for (int i = 1; i < argc; i++)
+	{
+		if (strcmp(argv[i], "-q") == 0)
+			quiet = true;
+		else
+			only = atoi(argv[i]);
+	}
+	for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
+	{
+		if (only < 0 || d == only)
+			run_distribution((distribution) d);
+	}
+	printf("failures: %d\n", failures);
+	return failures != 0;
+}

@@ -1,0 +1,13 @@
+/*
+ * tiny_rows.h
+ *	  Tuning rows for tests: tiles so small that few items go through every stage.
+ *
+ * Included by cuda/tuning.h in their place.  The medium row has so few bins that
+ * buckets overflow them, so the ranges for cooperative merging are exercised.
+ */
+typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;
+typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 99 << 10> TUNING_MEDIUM;
+typedef tuning_row<32, 6, 1, 512, 40, 128, 2, 512, 1, 200 << 10> TUNING_LARGE;
+
+#define SMALL_PAIRS_MAX		60000000u
+#define MEDIUM_PAIRS_MAX	200000u

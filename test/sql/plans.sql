@@ -1,0 +1,143 @@
+-- Which plans the planner makes, and how EXPLAIN shows them.
+\set ECHO none
+\getenv tests PG_ABS_SRCDIR
+\set force_gpusort :tests '/include/force_gpusort.sql'
+\i :force_gpusort
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+
+create table plan_rows(k2 int2, k4 int4, k8 int8, o oid, d date, ts timestamp, tz timestamptz, t text, n numeric, f float8);
+insert into plan_rows
+	select i, i, i, i, date '2000-01-01' + i, timestamp '2000-01-01' + i * interval '1 hour',
+		timestamptz '2000-01-01' + i * interval '1 hour', 'row ' || i, i, i
+	from generate_series(1, 2000) i;
+analyze plan_rows;
+
+-- every key type
+select pg_temp.do_explain('select * from plan_rows order by k2');
+select pg_temp.do_explain('select * from plan_rows order by k4');
+select pg_temp.do_explain('select * from plan_rows order by k8');
+select pg_temp.do_explain('select * from plan_rows order by o');
+select pg_temp.do_explain('select * from plan_rows order by d');
+select pg_temp.do_explain('select * from plan_rows order by ts');
+select pg_temp.do_explain('select * from plan_rows order by tz');
+
+-- direction and place of NULLs, as PostgreSQL prints them
+select pg_temp.do_explain('select * from plan_rows order by k2 desc, k4 nulls first, k8 desc nulls last, d asc nulls last');
+select pg_temp.do_explain('select * from plan_rows order by k4 using <, k8 using >');
+
+-- expressions, and a key that is no output column
+select pg_temp.do_explain('select t from plan_rows order by k4 + 1 desc, abs(k8)');
+select pg_temp.do_explain('select k4 % 10 as a, t from plan_rows order by a, k8');
+select pg_temp.do_explain('select p.t, q.k8 from plan_rows p join plan_rows q on p.k4 = q.k4 order by p.k4, q.d desc');
+
+-- a constant and a repeated key are no keys
+select pg_temp.do_explain('select * from plan_rows where k4 = 5 order by k4, k8, k8');
+
+-- the output of other nodes
+select pg_temp.do_explain('select k4 % 7 as a, count(*) from plan_rows group by 1 order by 2, 1');
+select pg_temp.do_explain('select k8, t from plan_rows union all select k8, t from plan_rows order by k8');
+select pg_temp.do_explain('select k8, t from plan_rows union select k8, t from plan_rows order by 1 desc');
+select pg_temp.do_explain('values (3, ''c''), (1, ''a'') order by 1');
+select pg_temp.do_explain('select * from generate_series(1, 10) g order by g desc');
+select pg_temp.do_explain('select * from plan_rows order by k8 for update');
+select pg_temp.do_explain('select * from (select * from plan_rows order by k4 desc) s order by k8');
+select pg_temp.do_explain('with c as materialized (select * from plan_rows order by k8) select * from c');
+select pg_temp.do_explain('select (select k8 from plan_rows order by k4 limit all)');
+
+-- data-modifying statements
+select pg_temp.do_explain('create table plan_copy as select * from plan_rows order by k8');
+select pg_temp.do_explain('insert into plan_rows select * from plan_rows order by k8');
+
+-- order that is there already
+create index plan_rows_k8 on plan_rows(k8);
+select pg_temp.do_explain('select k8 from plan_rows where k8 between 1 and 5 order by k8');
+drop index plan_rows_k8;
+
+-- a small LIMIT leaves a few rows to the native sort; a large one, or none, does not
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 10');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 10 offset 20');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 1900');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit all');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit null');
+select pg_temp.do_explain('select * from plan_rows order by k8 offset 10');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit (select 10)');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 0');
+
+-- what GpuSort does not sort
+select pg_temp.do_explain('select * from plan_rows order by t');
+select pg_temp.do_explain('select * from plan_rows order by n');
+select pg_temp.do_explain('select * from plan_rows order by f');
+select pg_temp.do_explain('select * from plan_rows order by k8, t');
+select pg_temp.do_explain('select * from plan_rows order by k2, k4, k8, d, ts');
+create function backwards_cmp(int4, int4) returns int4 language sql immutable as 'select btint4cmp($2, $1)';
+create operator <~ (leftarg = int4, rightarg = int4, function = int4gt);
+create operator class backwards for type int4 using btree as
+	operator 1 <~, operator 3 =, function 1 backwards_cmp(int4, int4);
+select pg_temp.do_explain('select * from plan_rows order by k4 using <~');
+drop operator family backwards using btree;
+drop operator <~ (int4, int4);
+drop function backwards_cmp;
+select pg_temp.do_explain('select row_number() over (order by k8) from plan_rows');
+
+-- settings
+set gpusort.enabled = off;
+select pg_temp.do_explain('select * from plan_rows order by k8');
+set gpusort.enabled = on;
+set gpusort.min_rows = 2001;
+select pg_temp.do_explain('select * from plan_rows order by k8');
+set gpusort.min_rows = 2000;
+select pg_temp.do_explain('select * from plan_rows order by k8');
+set gpusort.min_rows = 0;
+
+-- by cost: too few rows to be worth a job
+set enable_sort = on;
+select pg_temp.do_explain('select * from plan_rows order by k8');
+set enable_sort = off;
+
+-- VERBOSE names each column of the child
+select pg_temp.do_explain('select k8, t from plan_rows order by k4 desc', 'costs off, verbose');
+select pg_temp.do_explain('select k8 from plan_rows union select o::int8 from plan_rows order by 1', 'costs off, verbose');
+select pg_temp.do_explain('select 1 as a, k8 from plan_rows union all select 2, o::int8 from plan_rows order by 2, 1', 'costs off, verbose');
+select pg_temp.do_explain('select random() as a, random() as b, k8 from plan_rows order by k8', 'costs off, verbose');
+
+-- a view's definition, and a parameter as an expression
+create view plan_view as select k8, t from plan_rows order by k8 desc;
+select pg_temp.do_explain('select * from plan_view', 'costs off, verbose');
+prepare plan_parameter(int8) as select t from plan_rows order by k8 % $1;
+set plan_cache_mode = force_generic_plan;
+select pg_temp.do_explain('execute plan_parameter(7)');
+reset plan_cache_mode;
+
+-- under ANALYZE, in every format
+select pg_temp.do_explain('select * from plan_rows order by k8 desc', 'analyze, costs off, summary off, timing off, buffers off');
+select pg_temp.do_explain('select * from plan_rows order by k8 desc', 'analyze, costs off, summary off, buffers off');
+select pg_temp.do_explain('select * from plan_rows where k8 < 0 order by k8', 'analyze, costs off, summary off, timing off, buffers off');
+
+-- the GpuSort node's own properties; those of every node differ between versions
+create function pg_temp.own_properties(plan json) returns table(property text, type text) language sql as $$
+	select key, json_typeof(value)
+	from json_each(plan->0->'Plan') with ordinality p(key, value, place)
+	where key ~ '(Node Type|Custom|Sort|Device|Sent|Received|Key Bits|Feed|Output Time)'
+	order by place
+$$;
+do $$
+declare
+	plan json;
+	text_plan text;
+	p record;
+begin
+	execute 'explain (analyze, format json) select * from plan_rows order by k8' into plan;
+	for p in select * from pg_temp.own_properties(plan) loop
+		raise info 'json %: %', p.property, p.type;
+	end loop;
+	execute 'explain (analyze, format yaml) select * from plan_rows order by k8 nulls first' into text_plan;
+	raise info 'yaml %', substring(text_plan from 'Sort Key:.*Sort Method: "host"');
+	execute 'explain (analyze, format xml) select * from plan_rows order by k8 desc, k4' into text_plan;
+	raise info 'xml %', substring(text_plan from '<Sort-Key>.*<Sort-Method>host</Sort-Method>');
+	raise info 'xml %', array(select m[1] from regexp_matches(text_plan, '<((?:Feed|Sort|Output)-Time|Sent|Received|Peak-Device-Memory|Device-Rows|Key-Bits)>', 'g') m);
+end $$;
+
+drop view plan_view;
+drop table plan_rows;

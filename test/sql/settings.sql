@@ -1,0 +1,94 @@
+-- Settings, views and who may use them.
+\set ECHO none
+\getenv tests PG_ABS_SRCDIR
+\set force_gpusort :tests '/include/force_gpusort.sql'
+\i :force_gpusort
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+
+-- defaults, bounds, units, context
+select name, unit, context, vartype, min_val, max_val, enumvals from pg_settings where name like 'gpusort.%' order by name;
+reset gpusort.min_rows;
+show gpusort.enabled;
+set gpusort.min_rows = -1;
+set gpusort.min_rows = 2147483648;
+set gpusort.min_rows = 'many';
+set gpusort.min_rows = 2147483647;
+set gpusort.min_rows = 0;
+set gpusort.enabled = 'perhaps';
+set gpusort.device = 'host';
+alter system set gpusort.device = 'tpu';
+set gpusort.buffer_memory = '32MB';
+alter system set gpusort.buffer_memory = '15MB';
+alter system set gpusort.buffer_memory = '65GB';
+alter system set gpusort.buffer_memory = '1 parsec';
+alter system set gpusort.device_memory = '31MB';
+alter system set gpusort.device_memory = '1024';
+alter system set gpusort.device_memory = '0%';
+alter system set gpusort.device_memory = '101%';
+alter system set gpusort.device_memory = '50 percent';
+alter system set gpusort.device_memory = '';
+alter system set gpusort.device_memory = '-5GB';
+set gpusort.device_memory = 'auto';
+set gpusort.no_such_setting = 1;
+
+-- right values are taken; nothing is reloaded here
+alter system set gpusort.buffer_memory = '1GB';
+alter system set gpusort.device_memory = '32MB';
+alter system set gpusort.device_memory = '50%';
+alter system set gpusort.device_memory = '8GB';
+alter system set gpusort.device_memory = 'auto';
+alter system reset gpusort.device_memory;
+alter system reset gpusort.buffer_memory;
+
+-- the views
+\pset tuples_only off
+select attname, format_type(atttypid, atttypmod) from pg_attribute
+	where attrelid = 'gpusort_stats'::regclass and attnum > 0 order by attnum::text::int8;
+select attname, format_type(atttypid, atttypmod) from pg_attribute
+	where attrelid = 'gpusort_devices'::regclass and attnum > 0 order by attnum::text::int8;
+select kind, ordinal, state, detail, budget_bytes <= memory_bytes as within_memory, open_jobs, driver, runtime from gpusort_devices;
+select backend_type, datname from pg_stat_activity where pid = (select service_pid from gpusort_devices);
+
+-- counters move, and are reset by who may
+create table counted as select i, 1000 - i as k from generate_series(1, 1000) i;
+select gpusort_stats_reset();
+select i from counted order by k \g /dev/null
+select jobs, rows, bytes_to_device >= 16000 as sent, bytes_from_device >= 16000 as received,
+	feed_ms > 0 as fed, sort_ms > 0 as sorted, output_ms > 0 as put_out,
+	in_backend, native_disabled, native_no_device, native_no_slot, native_no_buffers,
+	native_device_memory, native_run_limit, failed, stats_reset <= clock_timestamp() as reset_before
+	from gpusort_stats;
+select gpusort_stats_reset();
+select jobs, rows, bytes_to_device, bytes_from_device, feed_ms, sort_ms, output_ms, in_backend from gpusort_stats;
+
+set client_min_messages = error;
+create role gpusort_reader;
+reset client_min_messages;
+grant select on counted to gpusort_reader;
+set role gpusort_reader;
+select count(*) from gpusort_stats;
+select count(*) from gpusort_devices;
+select count(*) from (select i from counted order by k) s;
+select gpusort_stats_reset();
+set gpusort.min_rows = 5;
+set gpusort.device = 'off';
+reset role;
+grant execute on function gpusort_stats_reset() to gpusort_reader;
+set role gpusort_reader;
+select gpusort_stats_reset();
+reset role;
+drop table counted;
+drop owned by gpusort_reader;
+drop role gpusort_reader;
+
+-- dropped and made again, in any schema
+drop extension gpusort;
+select i from generate_series(3, 1, -1) i order by i;
+create schema elsewhere;
+create extension gpusort schema elsewhere;
+select count(*) from elsewhere.gpusort_stats;
+alter extension gpusort set schema public;
+select count(*) from gpusort_stats;
+drop schema elsewhere;

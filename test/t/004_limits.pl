@@ -1,0 +1,152 @@
+# What is scarce runs out: device memory, buffers, job slots.  Sorts are then native,
+# say why, are counted, and give the same rows.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = new_server('limits', "gpusort.buffer_memory = '16MB'", "gpusort.device_memory = '32MB'", "work_mem = '64MB'");
+wait_for_state($node, 'serving');
+make_tables($node);
+
+sub count_of
+{
+	my ($reason) = @_;
+
+	return $node->safe_psql('postgres', "select $reason from gpusort_stats");
+}
+
+# The query under the limits now in force: why it is native, that this was counted, and
+# that its rows and their order are PostgreSQL's.
+sub native_because
+{
+	my ($query, $reason, $words, $what) = @_;
+	my $before = count_of($reason);
+	my $plan = $node->safe_psql('postgres', "explain (analyze, timing off, costs off) $query");
+
+	like($plan, qr/GpuSort.*Sort Method: native \(\Q$words\E\)/s, "$what: native, and why");
+	is(digest($node, $query), digest($node, $query, 'set gpusort.enabled = off;'), "$what: the rows are right");
+	is(count_of($reason) - $before, 2, "$what: counted");
+}
+
+# --- device memory: the rows that were sent are drawn back
+my $device_memory = 'gpusort.device_memory is in use';
+is($node->safe_psql('postgres', "select budget_bytes / 1048576 from gpusort_devices"), '32', 'the budget is 32 MB');
+ok(sorts_on_device($node, 'select * from small order by k, id'), 'a small input fits');
+native_because('select * from big order by k desc, id', 'native_device_memory', $device_memory, 'more rows than fit');
+native_because('select * from big order by id', 'native_device_memory', $device_memory, 'keys that come in order');
+native_because('select nullif(k % 10, 3) as n, k, id, filler from big order by 1 nulls first, k desc, id',
+	'native_device_memory', $device_memory, 'three keys, NULLs');
+native_because('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 20) i order by -i',
+	'native_device_memory', $device_memory, 'long rows');
+native_because('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
+	'native_device_memory', $device_memory, 'long rows among short ones');
+native_because('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 2) i order by -i',
+	'native_device_memory', $device_memory, 'one row larger than all of it');
+nothing_left_over($node, 'device memory');
+
+# the reader keeps its place in what was drawn back
+my $session = GpuSortTest::Session->new($node);
+is($session->query('begin; declare c scroll cursor for select id from big order by id; fetch absolute 299999 from c; fetch prior from c; fetch absolute 2 from c; fetch last from c'),
+	"299999\n299998\n2\n300000", 'a scrollable cursor over rows drawn back');
+$session->query('rollback');
+
+# a reload lifts the limit
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '1GB'\n");
+$node->reload;
+$node->poll_query_until('postgres', 'select budget_bytes = 1073741824 from gpusort_devices');
+ok(sorts_on_device($node, 'select * from big order by k'), 'a reload of gpusort.device_memory lifts the limit');
+
+# --- buffers: 16 MB are two jobs
+my $buffers = 'gpusort.buffer_memory is in use';
+$session->query('begin; declare a cursor for select * from big order by k, id; declare b cursor for select * from big order by k, id desc; fetch 1 from a');
+$session->query('fetch 1 from b');
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '2', 'two cursors hold all buffers');
+# the cursors are read again and again, so their buffers are not idle
+my $busy = $node->safe_psql('postgres', 'select native_no_buffers from gpusort_stats');
+my $seen = 0;
+for (1 .. 20)
+{
+	$session->query('move 20000 in a; move 20000 in b; move backward all in a') ;
+	$session->query('rollback; begin; declare a scroll cursor for select * from big order by k, id; declare b scroll cursor for select * from big order by k, id desc; fetch 1 from a; fetch 1 from b');
+	my $plan = $node->safe_psql('postgres', 'explain (analyze, timing off, costs off) select * from small order by k');
+	next unless $plan =~ /native \(\Q$buffers\E\)/;
+	$seen = 1;
+	last;
+}
+ok($seen, 'a third sort is native, and says why');
+cmp_ok(count_of('native_no_buffers'), '>', $busy, 'and counted');
+sleep 1.5;
+ok(sorts_on_device($node, 'select * from small order by k'), 'the buffers of cursors that were idle for a second serve another sort');
+is($session->query("fetch 2 from a; fetch 2 from b; fetch absolute 150000 from a; fetch absolute 300000 from b; fetch first from a; fetch first from b"),
+	$node->safe_psql('postgres', 'set gpusort.enabled = off; begin; declare a scroll cursor for select * from big order by k, id; declare b scroll cursor for select * from big order by k, id desc;'
+		. 'move 1 in a; move 1 in b; fetch 2 from a; fetch 2 from b; fetch absolute 150000 from a; fetch absolute 300000 from b; fetch first from a; fetch first from b'),
+	'the cursors read on where they were');
+$session->query('rollback');
+nothing_left_over($node, 'buffers');
+
+# readers whose windows are taken back while they pause, to the last row
+my @readers = map { GpuSortTest::Session->new($node) } 1 .. 3;
+for my $i (0 .. 1)
+{
+	$readers[$i]->query('begin; declare c cursor for select * from big order by k, id; create temp table got(k int8, id int4, filler text)');
+	$readers[$i]->query("do \$\$ declare c refcursor := 'c'; r record; begin for i in 1 .. 1000 loop fetch c into r; insert into got values (r.k, r.id, r.filler); end loop; end \$\$");
+}
+sleep 1.2;
+is($readers[2]->query('select count(*) from (select * from big order by k) s'), '300000', 'a third session sorts with what is taken back');
+my $right = digest($node, 'select * from big order by k, id', 'set gpusort.enabled = off;');
+for my $i (0 .. 1)
+{
+	$readers[$i]->query("do \$\$ declare c refcursor := 'c'; r record; begin loop fetch c into r; exit when not found; insert into got values (r.k, r.id, r.filler); end loop; end \$\$");
+	is($readers[$i]->query("select md5(string_agg(hash_record_extended(q, 0)::text, ' ' order by ctid)) from got q"),
+		$right, 'a reader whose windows were taken back misses no row');
+}
+$_->close for @readers;
+nothing_left_over($node, 'windows taken back');
+$session->close;
+
+# --- job slots: 256 of them
+$node->append_conf('postgresql.conf', "gpusort.buffer_memory = '512MB'\ngpusort.device_memory = '16GB'\n");
+$node->restart;
+wait_for_state($node, 'serving');
+$session = GpuSortTest::Session->new($node);
+$session->query('begin');
+$session->query(q{do $$
+	declare
+		c refcursor;
+		r record;
+		opened int4;
+	begin
+		for i in 1 .. 256 loop
+			-- buffers of cursors that are idle for a second serve those to come
+			if i in (80, 145, 205, 250) then
+				perform pg_sleep(1.2);
+			end if;
+			c := 'c' || i;
+			open c for execute 'select id from small order by id + ' || i;
+			fetch c into r;
+		end loop;
+	end $$});
+is($session->error, '', '256 cursors');
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '256', 'all slots are in use');
+native_because('select * from small order by k, id', 'native_no_slot', 'all job slots are in use', 'the 257th sort');
+is($session->query('fetch 1 from c1; fetch 1 from c100; fetch 1 from c256'), "2\n2\n2", 'the cursors read on');
+$session->query('move forward all in c17');
+$session->query('close c18');
+$node->poll_query_until('postgres', 'select open_jobs < 256 from gpusort_devices');
+sleep 1.2;
+ok(sorts_on_device($node, 'select * from small order by k'), 'one cursor closed: a slot is free');
+$session->query('commit');
+nothing_left_over($node, 'job slots');
+$session->close;
+
+is(count_of('failed'), '0', 'no job failed');
+$node->stop;
+
+done_testing();

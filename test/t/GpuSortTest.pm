@@ -1,0 +1,241 @@
+# GpuSortTest.pm
+#	  Servers and sessions for the tests of what happens between processes.
+#
+# new_server gives a cluster of its own, whose settings make the planner take GpuSort
+# for inputs of any size.  A session is a psql that runs beside the test: send a
+# statement, do something to it, then finish it.
+package GpuSortTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw(new_server wait_for_state service_pid stop_service continue_service
+  make_tables digest sorts_on_device nothing_left_over milliseconds);
+
+my @forced = (
+	"gpusort.min_rows = 0",
+	"enable_sort = off",
+	"max_parallel_workers_per_gather = 0",
+	"jit = off");
+
+# The device under test.
+our $device = $ENV{GPUSORT_TEST_DEVICE} // 'host';
+
+# A started server with the extension, serving with that device, unless lines say
+# otherwise.
+sub new_server
+{
+	my ($name, @lines) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', join("\n",
+		"shared_preload_libraries = 'gpusort'", "gpusort.device = '$device'",
+		"restart_after_crash = on", "max_connections = 50", @forced, @lines, ''));
+	$node->start;
+	$node->safe_psql('postgres', 'create extension gpusort');
+	return $node;
+}
+
+# Waits until gpusort_devices shows the state.
+sub wait_for_state
+{
+	my ($node, $state) = @_;
+
+	return $node->poll_query_until('postgres',
+		"select state = '$state' from gpusort_devices");
+}
+
+sub service_pid
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', 'select service_pid from gpusort_devices');
+}
+
+# Halts the service where it holds no lock: sorts then stand still in the phase they
+# are in, until continue_service.
+sub stop_service
+{
+	my ($node) = @_;
+	my $pid = service_pid($node);
+
+	for (1 .. 20)
+	{
+		my $timed_out = 0;
+
+		kill 'STOP', $pid;
+		$node->psql('postgres', 'select * from gpusort_devices',
+			timeout => 3, timed_out => \$timed_out);
+		return $pid unless $timed_out;
+		kill 'CONT', $pid;
+		sleep 0.05;
+	}
+	die "the service could not be halted";
+}
+
+sub continue_service
+{
+	my ($pid) = @_;
+
+	kill 'CONT', $pid;
+}
+
+# big: too large for the buffers of one job; small: all of it fits them.
+sub make_tables
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		create table big as select (i::int8 * 7919) % 300007 as k, i as id, repeat('f', 40) as filler from generate_series(1, 300000) i;
+		create table small as select (i * 7919) % 10007 as k, i as id from generate_series(1, 10000) i;
+		analyze big;
+		analyze small;});
+}
+
+# A hash of a query's rows in their order.
+sub digest
+{
+	my ($node, $query, $settings) = @_;
+
+	$settings //= '';
+	return $node->safe_psql('postgres',
+		"$settings select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q");
+}
+
+# True if the query, as planned now, is done by the device.
+sub sorts_on_device
+{
+	my ($node, $query) = @_;
+	my $plan = $node->safe_psql('postgres', "explain (analyze, timing off, costs off) $query");
+
+	return $plan =~ /Sort Method: (host|gpu)/;
+}
+
+# Jobs, buffers and device memory are all back, and a sort still works.
+sub nothing_left_over
+{
+	my ($node, $after) = @_;
+	my $left = q{select open_jobs || ' jobs, ' || buffer_bytes - free_buffer_bytes
+		|| ' bytes of buffers, ' || granted_bytes || ' bytes granted, '
+		|| case when used_bytes <= 64 * 1024 * 1024 then 'little' else used_bytes::text end
+		|| ' used' from gpusort_devices};
+	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes granted, little used';
+	my $got = '';
+
+	for (1 .. 300)
+	{
+		$got = $node->safe_psql('postgres', $left);
+		last if $got eq $clean;
+		sleep 0.02;
+	}
+	is($got, $clean, "$after: nothing is left over");
+	ok(sorts_on_device($node, 'select * from small order by k'), "$after: the device sorts again");
+}
+
+sub milliseconds
+{
+	my ($seconds) = @_;
+
+	return sprintf('%.1f ms', $seconds * 1000);
+}
+
+package GpuSortTest::Session;
+
+use Time::HiRes qw(time sleep);
+use PostgreSQL::Test::Utils;
+
+sub new
+{
+	my ($class, $node) = @_;
+	my $self = bless { node => $node, in => '', out => '', err => '', statements => 0 }, $class;
+
+	$self->{psql} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
+		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
+		IPC::Run::timeout(120));
+	$self->{pid} = $self->query('select pg_backend_pid()');
+	return $self;
+}
+
+# Starts a statement and returns at once.
+sub send
+{
+	my ($self, $sql) = @_;
+	my $mark = ++$self->{statements};
+
+	$self->{out} = $self->{err} = '';
+	$self->{in} .= "$sql;\n\\echo done $mark\n\\warn done $mark\n";
+	$self->{psql}->pump_nb;
+	$self->{psql}->pump while length $self->{in} && $self->{psql}->pumpable;
+}
+
+# Waits for the end of what was sent.  Returns its output, without errors; those are in
+# error().
+sub finish
+{
+	my ($self) = @_;
+	my $mark = qr/^done $self->{statements}\n/m;
+
+	while ($self->{out} !~ $mark || $self->{err} !~ $mark)
+	{
+		last unless $self->{psql}->pumpable;
+		eval { $self->{psql}->pump; 1 } or last;
+	}
+	s/$mark// for $self->{out}, $self->{err};
+	chomp $self->{out};
+	return $self->{out};
+}
+
+sub query
+{
+	my ($self, $sql) = @_;
+
+	$self->send($sql);
+	return $self->finish;
+}
+
+sub error { return $_[0]->{err}; }
+
+# True once the session stands still in one of our waits.
+sub wait_until_waiting
+{
+	my ($self) = @_;
+
+	for (1 .. 500)
+	{
+		my $waits = $self->{node}->safe_psql('postgres',
+			"select wait_event_type = 'Extension' and state = 'active' from pg_stat_activity where pid = $self->{pid}");
+		return 1 if $waits eq 't';
+		sleep 0.02;
+	}
+	return 0;
+}
+
+# Sends the backend a signal; returns the seconds until the statement has ended.
+sub signal
+{
+	my ($self, $signal) = @_;
+	my $start = time;
+
+	kill $signal, $self->{pid};
+	$self->finish;
+	return time - $start;
+}
+
+sub close
+{
+	my ($self) = @_;
+
+	$self->{in} .= "\\q\n";
+	eval { $self->{psql}->finish; };
+}
+
+1;

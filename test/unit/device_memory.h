@@ -1,0 +1,31 @@
+/*
+ * device_memory.h
+ *	  Memory in which a device sorts pairs: plain for the host device, CUDA's for
+ *	  CUDA.  One of device_memory.c and device_memory.cu is linked.
+ */
+#ifndef DEVICE_MEMORY_H
+#define DEVICE_MEMORY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* 256-byte aligned; the program ends if there is none.  on_gpu: CUDA memory. */
+void	   *device_alloc(int on_gpu, size_t bytes);
+void		device_free(int on_gpu, void *memory);
+void		device_write(int on_gpu, void *device, const void *host, size_t bytes);
+
+/* Waits for what was enqueued before. */
+void		device_read(int on_gpu, void *host, const void *device, size_t bytes);
+
+/* Loses the CUDA device for this process: a kernel traps. */
+void		device_break(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* DEVICE_MEMORY_H */

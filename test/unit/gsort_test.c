@@ -1,0 +1,85 @@
+/*
+ * gsort_test.c
+ *	  Tests of gsort.h without PostgreSQL.
+ *
+ *	  gsort_test host|cuda [SEED]			runs all tests against that device
+ *	  gsort_test host|cuda --time ROWS		times one job of rows of 56 bytes
+ *	  gsort_test cuda --lose				tests a device that is lost
+ *
+ * Prints the seed, one line for each group of tests, one for each failed check,
+ * and "N passed, N failed" at last.  Exit status 0: all passed; 1: some failed;
+ * 2: bad usage, or no such device.
+ *
+ * Link cuda/gsort.c and cuda/host_*.c, cuda/gsort_host.c with device_memory.c, or
+ * with GSORT_TEST_WITH_CUDA the CUDA library and device_memory.cu.
+ */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int
+usage(void)
+{
+	printf("usage: gsort_test host|cuda [SEED | --time ROWS | --lose]\n");
+	return 2;
+}
+
+static void
+group_ended(const char *name)
+{
+	printf("%s: %d passed, %d failed so far\n", name, checks_passed, checks_failed);
+	fflush(stdout);
+}
+
+static int
+run_tests(gsort_kind kind)
+{
+	rig			rig;
+
+	if (!rig_open(&rig, kind, 0, 0))
+		return 2;
+	test_key_plan();
+	test_window_cut();
+	test_row_word();
+	test_cuda_rules();
+	group_ended("rules");
+	test_jobs(&rig);
+	group_ended("jobs");
+	test_pairs(&rig);
+	group_ended("pairs");
+	rig_close(&rig);
+	test_failures(kind);
+	group_ended("failures");
+	printf("%d passed, %d failed\n", checks_passed, checks_failed);
+	return checks_failed > 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	gsort_kind	kind;
+
+	if (argc < 2)
+		return usage();
+	if (strcmp(argv[1], "host") == 0)
+		kind = GSORT_KIND_HOST;
+#ifdef GSORT_TEST_WITH_CUDA
+	else if (strcmp(argv[1], "cuda") == 0)
+		kind = GSORT_KIND_CUDA;
+#endif
+	else
+		return usage();
+	random_state = (uint64_t) time(NULL) * 1000003;
+	if (argc == 4 && strcmp(argv[2], "--time") == 0)
+		return time_job(kind, strtoull(argv[3], NULL, 10));
+	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
+		return test_lost(kind);
+	if (argc > 3)
+		return usage();
+	if (argc == 3)
+		random_state = strtoull(argv[2], NULL, 10);
+	printf("seed %llu\n", (unsigned long long) random_state);
+	return run_tests(kind);
+}

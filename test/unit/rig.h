@@ -1,0 +1,174 @@
+/*
+ * rig.h
+ *	  What the tests of gsort.h share: the device under test with its pinned
+ *	  buffers, made-up inputs with a reference order, and runs, which drive one
+ *	  job each from opening to closing and check all that comes back.
+ *
+ * Everything runs on the one thread of the test program.
+ */
+#ifndef RIG_H
+#define RIG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "../../cuda/gsort_device.h"
+
+#define RIG_BUFFERS		16
+#define RIG_CHUNK_ROWS	65536	/* at most, in one chunk */
+
+/* --- counting ------------------------------------------------------------- */
+
+extern int	checks_passed;
+extern int	checks_failed;
+extern const char *current_test;
+
+/* Counts one check, and says what failed. */
+int			check_at(int ok, const char *file, int line, const char *what);
+
+#define CHECK(condition)	check_at((condition) != 0, __FILE__, __LINE__, #condition)
+
+/* --- random numbers ------------------------------------------------------- */
+
+extern uint64_t random_state;
+
+uint64_t	mix64(uint64_t x);
+uint64_t	random64(void);
+uint64_t	random_below(uint64_t limit);
+
+/* --- device ----------------------------------------------------------------- */
+
+typedef struct rig_buffer
+{
+	struct rig_buffer *next_free;
+	uint64_t   *data;			/* GSORT_WINDOW_BYTES_MAX */
+	uint64_t   *keys;			/* RIG_CHUNK_ROWS rows of all columns */
+	uint32_t   *row_start;
+	uint32_t   *nulls;
+} rig_buffer;
+
+typedef struct rig
+{
+	gsort_device *device;
+	gsort_kind	kind;
+	void	   *arena;			/* all buffers' memory */
+	size_t		arena_bytes;
+	rig_buffer	buffers[RIG_BUFFERS];
+	rig_buffer *free_buffers;
+} rig;
+
+/* 0: no such device; says why. */
+int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at);
+void		rig_close(rig *rig);
+
+/* --- inputs ------------------------------------------------------------------ */
+
+typedef enum key_shape
+{
+	KEYS_UNIFORM,
+	KEYS_FEW,
+	KEYS_ASCENDING,
+	KEYS_DESCENDING,
+	KEYS_EQUAL,
+	KEYS_OUTLIER,
+	KEYS_SPARSE_BITS,
+	KEYS_EXTREMES,
+	KEYS_NARROW,
+	KEY_SHAPES
+} key_shape;
+
+typedef struct input
+{
+	uint64_t	seed;			/* of the rows' bytes */
+	uint32_t	n;
+	uint32_t	columns;
+	uint32_t	null_mask;
+	uint32_t	null_first_mask;
+	uint64_t   *keys;			/* [n][columns] */
+	uint32_t   *nulls;			/* [n] */
+	uint32_t   *units;			/* [n] lengths */
+	uint32_t   *order;			/* [n] rows in the reference order */
+	uint64_t	total_units;
+} input;
+
+/* Lengths: min_units to max_units; every long_every-th row (0: none) has up to long_units. */
+input	   *input_make(uint32_t n, uint32_t columns, uint32_t null_mask, key_shape shape,
+					   uint32_t min_units, uint32_t max_units,
+					   uint32_t long_every, uint32_t long_units);
+void		input_free(input *in);
+
+/* Unit number unit of a row's bytes. */
+uint64_t	input_unit(const input *in, uint32_t row, uint64_t unit);
+
+/* Orders two rows by their columns alone. */
+int			input_compare(const input *in, uint32_t a, uint32_t b);
+
+/* --- runs -------------------------------------------------------------------- */
+
+typedef enum corruption
+{
+	CORRUPT_NOTHING,
+	CORRUPT_FIRST_START,
+	CORRUPT_FALLING,
+	CORRUPT_EQUAL,
+	CORRUPT_RANGE,
+	CORRUPT_RANGE_FAR,
+	CORRUPTIONS
+} corruption;
+
+typedef enum fetch_order
+{
+	FETCH_FORWARD,
+	FETCH_BACKWARD,
+	FETCH_RANDOM
+} fetch_order;
+
+typedef struct run_options
+{
+	uint32_t	window_bytes;
+	int			ties;
+	int			as_fed;
+	int			feeders;		/* 0: one */
+	uint32_t	chunk_rows;		/* at most; 0: as many as fit */
+	fetch_order order;
+	int			in_flight;		/* fetches at once; 0: one */
+	corruption	corrupt;		/* in some chunk with two rows or more */
+	int			close_after;	/* steps until the job is closed early; 0: at the end */
+	int			grant_all;		/* ask for all room at once, not bit by bit */
+	int			nomem_is_fine;	/* a refused grant or cut ends the run quietly */
+	int			as_fed_after_nomem; /* a NOMEM of the sorted cut is wanted; goes on AS_FED */
+} run_options;
+
+typedef enum run_phase
+{
+	RUN_FEEDING,
+	RUN_CUTTING,
+	RUN_FETCHING,
+	RUN_CLOSING,
+	RUN_CLOSED
+} run_phase;
+
+typedef struct run run;
+
+run		   *run_start(rig *rig, const input *in, const run_options *options);
+
+/* Drives runs to their ends, interleaved at random, and frees them.  Returns
+ * how many of them ended in NOMEM. */
+int			run_all(rig *rig, run **runs, int n);
+
+/* One run from start to end. */
+int			run_one(rig *rig, const input *in, const run_options *options);
+
+/* --- groups of tests ----------------------------------------------------------- */
+
+void		test_key_plan(void);
+void		test_window_cut(void);
+void		test_row_word(void);
+void		test_cuda_rules(void);
+void		test_jobs(rig *rig);
+void		test_failures(gsort_kind kind);
+void		test_pairs(rig *rig);
+int			test_lost(gsort_kind kind);
+int			time_job(gsort_kind kind, uint64_t rows);
+
+#endif							/* RIG_H */

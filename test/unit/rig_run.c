@@ -1,0 +1,797 @@
+/*
+ * rig_run.c
+ *	  Drives jobs from opening to closing and checks everything they answer.
+ *
+ * A run is a small state machine that never blocks, so that any number of them
+ * can be interleaved.  Buffers come from the rig and go back with events; a
+ * buffer given back by APPENDED is overwritten at once, which shows a device
+ * that still reads it.
+ *
+ * The directory and the windows' bytes are made again here, from the
+ * reference order and the lengths alone.
+ */
+#include "rig.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEEDERS				8
+#define PATTERN				0xa5
+#define SILENCE_MS_MAX		30000
+
+/* The window or chunk that a device should make. */
+typedef struct expected_window
+{
+	gsort_window window;
+	uint32_t	row;			/* where its first byte comes from */
+	uint64_t	from_unit;
+} expected_window;
+
+typedef struct run_feeder
+{
+	uint32_t	row;
+	uint64_t	next_unit;
+	uint64_t	missing_units;
+} run_feeder;
+
+struct run
+{
+	rig		   *rig;
+	const input *in;
+	run_options options;
+	gsort_job  *job;
+	run_phase	phase;
+	int			steps;
+
+	uint32_t	next_row;
+	run_feeder	feeders[FEEDERS];
+	int			open_rows;
+	uint64_t	granted_rows;
+	uint64_t	granted_units;
+	uint64_t	fed_units;
+	int			corrupted;
+	int			nomem;
+	gsort_cut_how how;
+
+	expected_window *chunks;	/* as fed */
+	uint64_t	n_chunks;
+	uint64_t	chunks_room;
+	expected_window *windows;	/* as expected of the run, however cut */
+	uint64_t	n_windows;
+	uint64_t   *fetch_sequence;
+	uint64_t	next_fetch;
+	uint64_t	fetched;
+
+	int			held[RIG_BUFFERS];
+	uint64_t	fetching[RIG_BUFFERS];
+	int			n_held;
+};
+
+/* --- buffers ------------------------------------------------------------------- */
+
+static rig_buffer *
+buffer_take(run *r)
+{
+	rig_buffer *buffer = r->rig->free_buffers;
+
+	if (buffer == NULL)
+		return NULL;
+	r->rig->free_buffers = buffer->next_free;
+	r->held[buffer - r->rig->buffers] = 1;
+	r->n_held++;
+	return buffer;
+}
+
+static void
+buffer_give(run *r, uint64_t number)
+{
+	rig_buffer *buffer = &r->rig->buffers[number];
+
+	if (!CHECK(number < RIG_BUFFERS && r->held[number]))
+		return;
+	r->held[number] = 0;
+	r->n_held--;
+	buffer->next_free = r->rig->free_buffers;
+	r->rig->free_buffers = buffer;
+}
+
+static void
+buffers_give_all(run *r)
+{
+	for (uint64_t i = 0; i < RIG_BUFFERS; i++)
+	{
+		if (r->held[i])
+			buffer_give(r, i);
+	}
+}
+
+/* --- feeding -------------------------------------------------------------------- */
+
+static void
+note_chunk(run *r, const gsort_chunk *chunk, uint32_t row, uint64_t from_unit, uint32_t flags)
+{
+	expected_window *window;
+
+	if (r->n_chunks == r->chunks_room)
+	{
+		r->chunks_room = 2 * r->chunks_room + 16;
+		r->chunks = realloc(r->chunks, r->chunks_room * sizeof(*r->chunks));
+	}
+	window = &r->chunks[r->n_chunks++];
+	memset(window, 0, sizeof(*window));
+	window->window.first_row = r->next_row;
+	window->window.rows = chunk->rows;
+	window->window.flags = flags;
+	window->window.row_bytes = (uint32_t) chunk->data_bytes;
+	window->window.bytes = (uint32_t) chunk->data_bytes;
+	window->row = row;
+	window->from_unit = from_unit;
+}
+
+static void
+fill_units(const run *r, uint64_t *to, uint32_t row, uint64_t from_unit, uint64_t units)
+{
+	for (uint64_t i = 0; i < units; i++)
+		to[i] = input_unit(r->in, row, from_unit + i);
+}
+
+static void
+fill_keys(const run *r, rig_buffer *buffer, uint32_t rows, gsort_column_stats *stats)
+{
+	const input *in = r->in;
+
+	memcpy(buffer->keys, in->keys + (uint64_t) r->next_row * in->columns,
+		   (uint64_t) rows * in->columns * sizeof(uint64_t));
+	memcpy(buffer->nulls, in->nulls + r->next_row, rows * sizeof(uint32_t));
+	for (uint32_t c = 0; c < in->columns; c++)
+	{
+		key_stats_init(&stats[c]);
+		for (uint32_t i = 0; i < rows; i++)
+		{
+			uint64_t	key = buffer->keys[(uint64_t) i * in->columns + c];
+			gsort_column_stats one = {key, key, key, key, 0};
+
+			if (buffer->nulls[i] >> c & 1)
+				stats[c].nulls++;
+			else
+				key_stats_fold(&stats[c], &one);
+		}
+	}
+}
+
+/* How many of the next rows go into one chunk, and the units they take. */
+static uint32_t
+rows_that_fit(const run *r, uint64_t *units)
+{
+	uint64_t	room = r->options.window_bytes / 8;
+	uint32_t	limit = r->options.chunk_rows;
+	uint32_t	rows = 0;
+
+	if (limit == 0 || limit > RIG_CHUNK_ROWS)
+		limit = RIG_CHUNK_ROWS;
+	*units = 0;
+	while (rows < limit && r->next_row + rows < r->in->n &&
+		   *units + r->in->units[r->next_row + rows] <= room)
+		*units += r->in->units[r->next_row + rows++];
+	return rows;
+}
+
+static void
+corrupt_starts(run *r, gsort_chunk *chunk, uint32_t *row_start)
+{
+	uint32_t	last = chunk->rows - 1;
+
+	if (r->options.corrupt == CORRUPT_NOTHING || r->corrupted || chunk->rows < 3)
+		return;
+	switch (r->options.corrupt)
+	{
+		case CORRUPT_FIRST_START:
+			row_start[0] = 1;
+			break;
+		case CORRUPT_FALLING:
+			row_start[last] = row_start[last - 1] - 1;
+			break;
+		case CORRUPT_EQUAL:
+			row_start[last] = row_start[last - 1];
+			break;
+		case CORRUPT_RANGE:
+			row_start[last] = (uint32_t) (chunk->data_bytes / 8);
+			break;
+		case CORRUPT_RANGE_FAR:
+			row_start[1] = UINT32_MAX;
+			break;
+		case CORRUPT_NOTHING:
+		case CORRUPTIONS:
+			break;
+	}
+	r->corrupted = 1;
+}
+
+static gsort_status
+append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
+{
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
+	run_feeder *feeder = &r->feeders[chunk->feeder];
+	uint32_t	row = r->next_row;
+	uint64_t	units;
+	uint64_t	at = 0;
+	gsort_status status;
+
+	chunk->rows = rows_that_fit(r, &units);
+	if (chunk->rows == 0)
+	{
+		chunk->rows = 1;
+		units = r->options.window_bytes / 8;
+		chunk->more_bytes = (r->in->units[row] - units) * 8;
+	}
+	else if (chunk->rows == 1 && units > 1 && random_below(2) == 0)
+	{
+		/* allowed, though the row would fit */
+		uint64_t	begin = 1 + random_below(units - 1);
+
+		chunk->more_bytes = (units - begin) * 8;
+		units = begin;
+	}
+	chunk->data_bytes = units * 8;
+	for (uint32_t i = 0; i < chunk->rows; i++)
+	{
+		uint64_t	here = chunk->rows == 1 ? units : r->in->units[row + i];
+
+		buffer->row_start[i] = (uint32_t) at;
+		fill_units(r, buffer->data + at, row + i, 0, here);
+		at += here;
+	}
+	fill_keys(r, buffer, chunk->rows, stats);
+	chunk->stats = stats;
+	corrupt_starts(r, chunk, buffer->row_start);
+	status = gsort_job_append(r->job, chunk);
+	if (status != GSORT_OK)
+		return status;
+	note_chunk(r, chunk, row, 0, chunk->more_bytes > 0 ? GSORT_WINDOW_CONTINUES : 0);
+	r->fed_units += units + chunk->more_bytes / 8;
+	r->next_row += chunk->rows;
+	if (chunk->more_bytes > 0)
+	{
+		*feeder = (run_feeder) {row, units, chunk->more_bytes / 8};
+		r->open_rows++;
+	}
+	return GSORT_OK;
+}
+
+static gsort_status
+append_rest_of_row(run *r, rig_buffer *buffer, gsort_chunk *chunk)
+{
+	run_feeder *feeder = &r->feeders[chunk->feeder];
+	uint64_t	units = r->options.window_bytes / 8;
+	gsort_status status;
+
+	if (random_below(4) == 0)
+		units = 1 + random_below(units);
+	if (units > feeder->missing_units)
+		units = feeder->missing_units;
+	chunk->data_bytes = units * 8;
+	fill_units(r, buffer->data, feeder->row, feeder->next_unit, units);
+	status = gsort_job_append(r->job, chunk);
+	if (status != GSORT_OK)
+		return status;
+	note_chunk(r, chunk, feeder->row, feeder->next_unit,
+			   GSORT_WINDOW_CONTINUED |
+			   (units < feeder->missing_units ? GSORT_WINDOW_CONTINUES : 0));
+	feeder->next_unit += units;
+	feeder->missing_units -= units;
+	if (feeder->missing_units == 0)
+		r->open_rows--;
+	return GSORT_OK;
+}
+
+/* Asks for the room that the next chunk may need, sometimes for far more. */
+static gsort_status
+grant_more(run *r)
+{
+	uint64_t	rows = RIG_CHUNK_ROWS;
+	uint64_t	units = r->options.window_bytes / 8;
+	gsort_status status;
+
+	if (r->next_row < r->in->n && r->in->units[r->next_row] > units)
+		units = r->in->units[r->next_row];
+	if (r->next_row + rows <= r->granted_rows && r->fed_units + units <= r->granted_units)
+		return GSORT_OK;
+	if (r->options.grant_all || random_below(2) == 0)
+	{
+		rows += r->in->n;
+		units += r->in->total_units;
+	}
+	status = gsort_job_grant(r->job, rows, units * 8);
+	if (status == GSORT_OK)
+	{
+		r->granted_rows += rows;
+		r->granted_units += units;
+	}
+	return status;
+}
+
+static void
+begin_close(run *r)
+{
+	r->phase = RUN_CLOSING;
+	gsort_job_close(r->job);
+}
+
+static int
+feed_step(run *r)
+{
+	int			feeders = r->options.feeders > 0 ? r->options.feeders : 1;
+	gsort_chunk chunk = {.struct_bytes = sizeof(chunk)};
+	run_feeder *feeder;
+	rig_buffer *buffer;
+	gsort_status status;
+
+	if (r->next_row == r->in->n && r->open_rows == 0)
+	{
+		r->how = r->options.as_fed ? GSORT_AS_FED : GSORT_SORTED;
+		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
+		r->phase = RUN_CUTTING;
+		return 1;
+	}
+	chunk.feeder = (uint32_t) random_below((uint64_t) feeders);
+	feeder = &r->feeders[chunk.feeder];
+	if (r->next_row == r->in->n && feeder->missing_units == 0)
+		return 1;
+	if (grant_more(r) != GSORT_OK)
+	{
+		CHECK(r->options.nomem_is_fine);
+		r->nomem = 1;
+		begin_close(r);
+		return 1;
+	}
+	buffer = buffer_take(r);
+	if (buffer == NULL)
+		return 0;
+	chunk.data = buffer->data;
+	chunk.keys = buffer->keys;
+	chunk.row_start = buffer->row_start;
+	chunk.nulls = r->in->null_mask != 0 ? buffer->nulls : NULL;
+	chunk.tag = (uint64_t) (buffer - r->rig->buffers);
+	if (feeder->missing_units > 0)
+		status = append_rest_of_row(r, buffer, &chunk);
+	else
+		status = append_new_rows(r, buffer, &chunk);
+	if (!CHECK(status == GSORT_OK))
+	{
+		printf("  %s\n", gsort_error_text(r->rig->device));
+		buffer_give(r, chunk.tag);
+		begin_close(r);
+	}
+	return 1;
+}
+
+/* --- what is expected ------------------------------------------------------------- */
+
+static uint64_t
+expected_windows_of_row(expected_window *windows, const input *in, uint64_t i, uint64_t piece_units)
+{
+	uint32_t	row = in->order[i];
+	uint64_t	unit = 0;
+	uint64_t	n = 0;
+
+	while (unit < in->units[row])
+	{
+		uint64_t	units = in->units[row] - unit;
+		expected_window *window = &windows[n];
+
+		window->window.first_row = n == 0 ? i : i + 1;
+		window->window.rows = n == 0;
+		window->window.flags = n > 0 ? GSORT_WINDOW_CONTINUED : 0;
+		if (units > piece_units)
+		{
+			units = piece_units;
+			window->window.flags |= GSORT_WINDOW_CONTINUES;
+		}
+		window->window.row_bytes = (uint32_t) units * 8;
+		window->row = row;
+		window->from_unit = unit;
+		unit += units;
+		n++;
+	}
+	return n;
+}
+
+/* The directory by the rule of window_cut.h, one row after the other. */
+static void
+expect_sorted(run *r)
+{
+	const input *in = r->in;
+	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	piece_units = units - (r->options.ties ? 1 : 0);
+	uint64_t	longest = 0;
+	uint64_t	offset = 0;
+	uint64_t	previous = 0;
+	window_cut	cut;
+
+	for (uint32_t i = 0; i < in->n; i++)
+	{
+		if (in->units[i] <= units / 4 && in->units[i] > longest)
+			longest = in->units[i];
+	}
+	cut = window_cut_make(r->options.window_bytes, r->options.ties, longest);
+	r->windows = calloc(in->n + in->total_units / piece_units + 1, sizeof(*r->windows));
+	r->n_windows = 0;
+	for (uint32_t i = 0; i < in->n; i++)
+	{
+		uint64_t	row_units = in->units[in->order[i]];
+
+		if (window_cut_begins(&cut, offset, row_units, previous))
+			r->n_windows += expected_windows_of_row(&r->windows[r->n_windows], in, i, piece_units);
+		else
+		{
+			r->windows[r->n_windows - 1].window.rows++;
+			r->windows[r->n_windows - 1].window.row_bytes += (uint32_t) row_units * 8;
+		}
+		offset += row_units;
+		previous = row_units;
+	}
+	for (uint64_t i = 0; i < r->n_windows; i++)
+	{
+		gsort_window *window = &r->windows[i].window;
+
+		window->bytes = window->row_bytes;
+		if (r->options.ties)
+			window->bytes += (window->rows + 63) / 64 * 8;
+	}
+}
+
+static int
+windows_equal(const gsort_window *a, const gsort_window *b)
+{
+	return a->first_row == b->first_row && a->rows == b->rows && a->flags == b->flags &&
+		a->row_bytes == b->row_bytes && a->bytes == b->bytes;
+}
+
+static void
+check_directory(run *r)
+{
+	const gsort_window *windows;
+	uint64_t	n;
+	int			equal = 1;
+
+	if (!CHECK(gsort_job_windows(r->job, 0, &windows, &n) == GSORT_OK) ||
+		!CHECK(n == r->n_windows))
+	{
+		r->n_windows = 0;
+		return;
+	}
+	for (uint64_t i = 0; i < n && equal; i++)
+		equal = windows_equal(&windows[i], &r->windows[i].window) &&
+			windows[i].bytes <= r->options.window_bytes;
+	CHECK(equal);
+}
+
+static uint32_t
+row_in_order(const run *r, uint64_t i)
+{
+	return r->how == GSORT_SORTED ? r->in->order[i] : (uint32_t) i;
+}
+
+static int
+check_row_bytes(const run *r, const expected_window *expected, const uint64_t *data)
+{
+	uint64_t	units = expected->window.row_bytes / 8;
+	uint64_t	unit = expected->from_unit;
+	uint64_t	i = expected->window.first_row;
+	uint32_t	row = expected->row;
+
+	for (uint64_t at = 0; at < units; at++, unit++)
+	{
+		if (unit == r->in->units[row])
+		{
+			row = row_in_order(r, ++i);
+			unit = 0;
+		}
+		if (data[at] != input_unit(r->in, row, unit))
+			return 0;
+	}
+	return 1;
+}
+
+static int
+check_ties(const run *r, const gsort_window *window, const uint64_t *bits)
+{
+	for (uint64_t i = 0; i < (window->rows + 63) / 64 * 64; i++)
+	{
+		uint64_t	at = window->first_row + i;
+		int			tie = i < window->rows && at > 0 &&
+			input_compare(r->in, r->in->order[at], r->in->order[at - 1]) == 0;
+
+		if ((int) (bits[i / 64] >> (i % 64) & 1) != tie)
+			return 0;
+	}
+	return 1;
+}
+
+static void
+check_window(run *r, uint64_t number, const uint64_t *data)
+{
+	const expected_window *expected = &r->windows[number];
+	const gsort_window *window = &expected->window;
+	const unsigned char *bytes = (const unsigned char *) data;
+	int			untouched = 1;
+
+	CHECK(check_row_bytes(r, expected, data));
+	if (window->bytes > window->row_bytes)
+		CHECK(check_ties(r, window, data + window->row_bytes / 8));
+	for (uint64_t i = window->bytes; i < r->options.window_bytes; i++)
+		untouched &= bytes[i] == PATTERN;
+	CHECK(untouched);
+}
+
+/* --- fetching --------------------------------------------------------------------- */
+
+static void
+plan_fetches(run *r)
+{
+	r->fetch_sequence = malloc((r->n_windows + 1) * sizeof(uint64_t));
+	for (uint64_t i = 0; i < r->n_windows; i++)
+		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_windows - 1 - i : i;
+	for (uint64_t i = r->n_windows; r->options.order == FETCH_RANDOM && i > 1; i--)
+	{
+		uint64_t	j = random_below(i);
+		uint64_t	swapped = r->fetch_sequence[j];
+
+		r->fetch_sequence[j] = r->fetch_sequence[i - 1];
+		r->fetch_sequence[i - 1] = swapped;
+	}
+}
+
+static void
+check_stats(run *r)
+{
+	gsort_job_stats stats;
+
+	gsort_job_get_stats(r->job, &stats);
+	CHECK(stats.rows == r->in->n);
+	CHECK(stats.peak_bytes <= stats.granted_bytes);
+	CHECK(stats.bytes_in >= r->in->total_units * 8);
+	CHECK(stats.bytes_out >= r->in->total_units * 8);
+}
+
+static int
+fetch_step(run *r)
+{
+	int			in_flight = r->options.in_flight > 0 ? r->options.in_flight : 1;
+	rig_buffer *buffer;
+	uint64_t	window;
+
+	if (r->fetched == r->n_windows)
+	{
+		check_stats(r);
+		begin_close(r);
+		return 1;
+	}
+	if (r->next_fetch == r->n_windows || r->n_held >= in_flight)
+		return 0;
+	buffer = buffer_take(r);
+	if (buffer == NULL)
+		return 0;
+	window = r->fetch_sequence[r->next_fetch++];
+	memset(buffer->data, PATTERN, r->options.window_bytes);
+	r->fetching[buffer - r->rig->buffers] = window;
+	CHECK(gsort_job_fetch(r->job, 0, window, buffer->data,
+						  (uint64_t) (buffer - r->rig->buffers)) == GSORT_OK);
+	return 1;
+}
+
+/* --- events ------------------------------------------------------------------------ */
+
+static void
+cut_succeeded(run *r)
+{
+	CHECK(!r->corrupted);
+	if (r->how == GSORT_SORTED)
+		expect_sorted(r);
+	else
+	{
+		r->windows = r->chunks;
+		r->n_windows = r->n_chunks;
+		r->chunks = NULL;
+	}
+	check_directory(r);
+	plan_fetches(r);
+	r->phase = RUN_FETCHING;
+}
+
+static void
+cut_event(run *r, gsort_status status)
+{
+	const gsort_window *windows;
+	uint64_t	n;
+
+	if (r->phase == RUN_CLOSING)
+		return;
+	if (status == GSORT_OK)
+	{
+		cut_succeeded(r);
+		return;
+	}
+	CHECK(gsort_job_windows(r->job, 0, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_fetch(r->job, 0, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
+	if (status == GSORT_NOMEM && r->options.as_fed_after_nomem && r->how == GSORT_SORTED)
+	{
+		r->nomem = 1;
+		r->how = GSORT_AS_FED;
+		CHECK(gsort_job_cut(r->job, GSORT_AS_FED) == GSORT_OK);
+		return;
+	}
+	CHECK(status == (r->corrupted ? GSORT_BAD_DATA : GSORT_NOMEM));
+	if (status == GSORT_NOMEM)
+	{
+		CHECK(r->options.nomem_is_fine);
+		r->nomem = 1;
+	}
+	begin_close(r);
+}
+
+static void
+run_event(run *r, const gsort_event *event)
+{
+	switch (event->kind)
+	{
+		case GSORT_EVENT_APPENDED:
+			CHECK(event->status == GSORT_OK);
+			memset(r->rig->buffers[event->tag].data, 0xee, r->options.window_bytes);
+			memset(r->rig->buffers[event->tag].keys, 0xee, 4096);
+			buffer_give(r, event->tag);
+			break;
+		case GSORT_EVENT_CUT:
+			cut_event(r, event->status);
+			break;
+		case GSORT_EVENT_FETCHED:
+			CHECK(event->status == GSORT_OK);
+			if (r->phase == RUN_FETCHING)
+			{
+				check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
+				r->fetched++;
+			}
+			buffer_give(r, event->tag);
+			break;
+		case GSORT_EVENT_CLOSED:
+			CHECK(r->phase == RUN_CLOSING);
+			buffers_give_all(r);
+			r->phase = RUN_CLOSED;
+			break;
+		case GSORT_EVENT_MERGED:
+			CHECK(0);
+			break;
+	}
+}
+
+static int
+take_events(rig *rig)
+{
+	gsort_event events[4];
+	int			total = 0;
+	int			n;
+
+	do
+	{
+		n = gsort_poll(rig->device, events, 4);
+		for (int i = 0; i < n; i++)
+			run_event((run *) (uintptr_t) events[i].job_tag, &events[i]);
+		total += n;
+	} while (n == 4);
+	return total;
+}
+
+/* Waits for the device; the program ends if it stays silent. */
+static void
+wait_for_events(rig *rig)
+{
+	for (int waited_ms = 0; waited_ms < SILENCE_MS_MAX; waited_ms += 100)
+	{
+		struct pollfd descriptor = {.fd = gsort_fd(rig->device), .events = POLLIN};
+
+		poll(&descriptor, 1, 100);
+		if (take_events(rig) > 0)
+			return;
+	}
+	printf("not ok: %s: no event came for %d ms\n", current_test, SILENCE_MS_MAX);
+	exit(1);
+}
+
+/* --- runs --------------------------------------------------------------------------- */
+
+run *
+run_start(rig *rig, const input *in, const run_options *options)
+{
+	run		   *r = calloc(1, sizeof(*r));
+	gsort_job_options job_options = {
+		.struct_bytes = sizeof(job_options),
+		.key_columns = in->columns,
+		.null_mask = in->null_mask,
+		.null_first_mask = in->null_first_mask,
+		.window_bytes = options->window_bytes,
+		.flags = options->ties ? GSORT_TIES : 0,
+		.tag = (uint64_t) (uintptr_t) r,
+	};
+
+	r->rig = rig;
+	r->in = in;
+	r->options = *options;
+	if (gsort_job_open(rig->device, &job_options, &r->job) != GSORT_OK)
+	{
+		CHECK(options->nomem_is_fine);
+		r->nomem = 1;
+		r->phase = RUN_CLOSED;
+	}
+	return r;
+}
+
+static int
+run_step(run *r)
+{
+	if (r->options.close_after > 0 && ++r->steps >= r->options.close_after &&
+		r->phase < RUN_CLOSING)
+	{
+		begin_close(r);
+		return 1;
+	}
+	switch (r->phase)
+	{
+		case RUN_FEEDING:
+			return feed_step(r);
+		case RUN_FETCHING:
+			return fetch_step(r);
+		default:
+			return 0;
+	}
+}
+
+static void
+run_free(run *r)
+{
+	free(r->chunks);
+	free(r->windows);
+	free(r->fetch_sequence);
+	free(r);
+}
+
+int
+run_all(rig *rig, run **runs, int n)
+{
+	gsort_device_info info;
+	int			nomem = 0;
+	int			closed;
+
+	do
+	{
+		int			progress = 0;
+		int			first = (int) random_below((uint64_t) n);
+
+		closed = 0;
+		for (int i = 0; i < n; i++)
+		{
+			progress += run_step(runs[(first + i) % n]);
+			closed += runs[i]->phase == RUN_CLOSED;
+		}
+		if (progress > 0)
+			take_events(rig);
+		else if (closed < n)
+			wait_for_events(rig);
+	} while (closed < n);
+	for (int i = 0; i < n; i++)
+	{
+		nomem += runs[i]->nomem;
+		run_free(runs[i]);
+	}
+	gsort_device_get_info(rig->device, &info);
+	CHECK(info.granted_bytes == 0);
+	return nomem;
+}
+
+int
+run_one(rig *rig, const input *in, const run_options *options)
+{
+	run		   *r = run_start(rig, in, options);
+
+	return run_all(rig, &r, 1);
+}

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Checks and times the CUDA device on a machine with a GPU:
+#
+#   test/unit/run_on_gpu.sh [LOG_FOLDER]
+#
+# In:  this source tree (it is copied, not built in place).
+# Out: one line for each check on standard output, full logs in LOG_FOLDER
+#	   (default: a new folder under /tmp); exit status 1 if any check failed.
+#
+# Two builds: the ordinary one, and the guard build, in which every device array is
+# an allocation of its own, so that compute-sanitizer sees overruns.  The whole
+# test runs on both.  The sanitizer's tools slow kernels down by a factor, so they
+# watch a small job, after the device's own jobs at opening, which run every
+# kernel; SANITIZE_ALL=1 adds memcheck over the whole test.
+#
+# CUDA_ARCH (default: native), TIME_ROWS (default: 100000000), SEED (default: the
+# clock), LIMIT_S (seconds for one check; default: 120).
+
+set -u
+source_folder=$(cd "$(dirname "$0")/../.." && pwd)
+logs=${1:-$(mktemp -d /tmp/gsort-gpu-XXXXXX)}
+mkdir -p "$logs"
+work=$(mktemp -d /tmp/gsort-build-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+limit=${LIMIT_S:-120}
+seed=${SEED:-$(date +%s)}
+failed=0
+
+# build NAME DEFINES
+build()
+{
+	mkdir -p "$work/$1"
+	for part in Makefile gpusort.control cuda test; do
+		cp -r "$source_folder/$part" "$work/$1/"
+	done
+	find "$work/$1" -name '*.o' -delete
+	make -C "$work/$1" -j8 unit CUDA=yes CUDA_ARCH="${CUDA_ARCH:-native}" GSORT_DEFINES="$2" \
+		>"$logs/build-$1.log" 2>&1
+}
+
+# check NAME COMMAND...: runs it, shows its last line and how long it took
+check()
+{
+	name=$1
+	shift
+	began=$(date +%s)
+	timeout "$limit" "$@" >"$logs/$name.log" 2>&1
+	status=$?
+	[ $status -eq 0 ] || failed=1
+	echo "$name: status $status, $(($(date +%s) - began)) s: $(tail -n 1 "$logs/$name.log")"
+	[ $status -eq 0 ] || grep -v '^=========     ' "$logs/$name.log" | tail -n 25
+}
+
+# sanitize TOOL [OPTIONS...] COMMAND...
+sanitize()
+{
+	tool=$1
+	shift
+	check "$tool" compute-sanitizer --tool "$tool" --error-exitcode 3 "$@"
+}
+
+build normal '' &
+build guard -DGSORT_GUARD_BUILD
+guard_status=$?
+wait $! && [ $guard_status -eq 0 ] || {
+	echo 'the build failed'
+	tail -n 20 "$logs"/build-*.log
+	exit 1
+}
+grep -h 'warning' "$logs"/build-*.log
+
+normal=$work/normal/test/unit/gsort_test
+guard=$work/guard/test/unit/gsort_test
+
+check test-normal "$normal" cuda "$seed"
+check time "$normal" cuda --time "${TIME_ROWS:-100000000}"
+cat "$logs/time.log"
+check test-guard "$guard" cuda "$seed"
+check lost "$normal" cuda --lose
+sanitize memcheck --leak-check full "$guard" cuda --time 300000
+sanitize racecheck "$normal" cuda --time 300000
+sanitize initcheck "$guard" cuda --time 300000
+sanitize synccheck "$normal" cuda --time 300000
+if [ "${SANITIZE_ALL:-0}" = 1 ]; then
+	check memcheck-all compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda "$seed"
+fi
+exit $failed

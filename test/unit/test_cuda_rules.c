@@ -1,0 +1,172 @@
+/*
+ * test_cuda_rules.c
+ *	  The decisions inside the CUDA device's kernels, compiled for the CPU:
+ *	  append.cuh, sort_rows.cuh, rows.cuh.  No device and no CUDA is needed.
+ */
+#include "rig.h"
+
+#include "../../cuda/append.cuh"
+#include "../../cuda/rows.cuh"
+#include "../../cuda/sort_rows.cuh"
+
+#define SLICE_ROWS_MAX	8
+#define TIE_ROWS		200
+#define RUN_ROWS		2000
+
+/* --- append ---------------------------------------------------------------------- */
+
+static append_slice
+slice_of(const uint32_t *row_start, uint32_t rows, uint64_t data_units, uint64_t more_units)
+{
+	append_slice slice = {
+		.row_start = row_start,
+		.rows = rows,
+		.begins_chunk = 1,
+		.ends_chunk = 1,
+		.data_units = data_units,
+		.end_units = data_units + more_units,
+		.first_unit = 1000,
+	};
+
+	return slice;
+}
+
+static int
+is_word(uint64_t word, uint64_t offset, uint64_t units)
+{
+	return row_word_offset(word) == offset && row_word_units(word) == units;
+}
+
+static void
+test_append_words(void)
+{
+	uint32_t	starts[] = {0, 3, 4, 9};
+	append_slice slice = slice_of(starts, 4, 10, 0);
+
+	current_test = "append words";
+	CHECK(is_word(append_row_word(&slice, 0), 1000, 3));
+	CHECK(is_word(append_row_word(&slice, 1), 1003, 1));
+	CHECK(is_word(append_row_word(&slice, 3), 1009, 1));
+
+	/* the slice ends inside its chunk: the next row's begin ends its last row */
+	slice.rows = 3;
+	slice.ends_chunk = 0;
+	CHECK(is_word(append_row_word(&slice, 2), 1004, 5));
+
+	/* a slice further on need not begin at 0 */
+	slice = slice_of(starts + 1, 3, 10, 0);
+	CHECK(append_row_word(&slice, 0) == 0);
+	slice.begins_chunk = 0;
+	CHECK(is_word(append_row_word(&slice, 0), 1003, 1));
+
+	/* a long row ends beyond its chunk */
+	slice = slice_of(starts, 1, 10, 90);
+	CHECK(is_word(append_row_word(&slice, 0), 1000, 100));
+	CHECK(is_word(append_refused_word(&slice), 1000, 1));
+}
+
+/* Whatever the offsets, a word is refused or lies inside its chunk. */
+static void
+test_append_range(void)
+{
+	current_test = "append range";
+	for (int round = 0; round < 20000; round++)
+	{
+		uint32_t	starts[SLICE_ROWS_MAX];
+		uint32_t	rows = 1 + (uint32_t) random_below(SLICE_ROWS_MAX);
+		append_slice slice = slice_of(starts, rows, 16, 0);
+		uint64_t	sum = 0;
+		int			refused = 0;
+
+		for (uint32_t i = 0; i < rows; i++)
+			starts[i] = random_below(20) == 0 ? (uint32_t) random64() :
+				i == 0 ? 0 : starts[i - 1] + (uint32_t) random_below(5);
+		for (uint32_t i = 0; i < rows; i++)
+		{
+			uint64_t	word = append_row_word(&slice, i);
+			uint64_t	place = row_word_offset(word) - 1000;
+
+			refused |= word == 0;
+			sum += row_word_units(word);
+			CHECK(word == 0 || (place < 16 && place + row_word_units(word) <= 16));
+		}
+		CHECK(refused || sum == 16);
+	}
+}
+
+/* --- after the sort ---------------------------------------------------------------- */
+
+static void
+test_begins_bound(void)
+{
+	current_test = "bound of window begins";
+	for (int round = 0; round < 400; round++)
+	{
+		uint32_t	window_bytes = 4096 + 8 * (uint32_t) random_below(1024);
+		int			with_ties = round % 2;
+		uint64_t	long_units = window_cut_long_units(window_bytes);
+		uint64_t	shortest = round % 3 == 0 ? long_units - 2 : 1;
+		uint64_t	lengths[RUN_ROWS];
+		uint64_t	longest_short = 0;
+		uint64_t	offset = 0;
+		uint64_t	begins = 0;
+		window_cut	cut;
+
+		for (int i = 0; i < RUN_ROWS; i++)
+		{
+			lengths[i] = shortest + random_below(round % 5 == 0 ? 4 : long_units);
+			if (lengths[i] <= long_units && lengths[i] > longest_short)
+				longest_short = lengths[i];
+		}
+		cut = window_cut_make(window_bytes, with_ties, longest_short);
+		for (int i = 0; i < RUN_ROWS; i++)
+		{
+			begins += window_cut_begins(&cut, offset, lengths[i], i == 0 ? 0 : lengths[i - 1]);
+			offset += lengths[i];
+		}
+		CHECK(begins <= window_begins_at_most(RUN_ROWS, offset, window_bytes));
+	}
+}
+
+/* --- fetches ------------------------------------------------------------------------ */
+
+static void
+test_tie_bits(void)
+{
+	current_test = "tie bits";
+	for (int round = 0; round < 2000; round++)
+	{
+		uint32_t	ties[TIE_ROWS / 32 + 1];
+		uint64_t	total = 1 + random_below(TIE_ROWS);
+		uint64_t	first = random_below(total);
+		uint64_t	count = total - first < 64 ? total - first : 64;
+		uint64_t	expected = 0;
+
+		for (int i = 0; i < TIE_ROWS / 32 + 1; i++)
+			ties[i] = (uint32_t) random64();
+		for (uint64_t r = 0; r < count; r++)
+			expected |= (uint64_t) (ties[(first + r) / 32] >> (first + r) % 32 & 1) << r;
+		CHECK(tie_bits_from(ties, total, first, total - first) == expected);
+	}
+}
+
+static void
+test_gather_lanes(void)
+{
+	current_test = "lanes of a row";
+	CHECK(gather_lanes_log2(100, 100) == 0);
+	CHECK(gather_lanes_log2(101, 100) == 1);
+	CHECK(gather_lanes_log2(700, 100) == 3);
+	CHECK(gather_lanes_log2(800, 100) == 3);
+	CHECK(gather_lanes_log2(1 << 20, 2) == 5);
+}
+
+void
+test_cuda_rules(void)
+{
+	test_append_words();
+	test_append_range();
+	test_begins_bound();
+	test_tie_bits();
+	test_gather_lanes();
+}

@@ -1,0 +1,128 @@
+/*
+ * test_failures.c
+ *	  Allocations that fail, shutting with jobs open, and memory that must come
+ *	  back; each test opens devices of its own.
+ */
+#include "rig.h"
+
+#define FAIL_AT_MAX		40
+/* More than the idle memory that a device may keep between jobs. */
+#define IDLE_BYTES_MAX	(64ull << 20)
+#define BUDGET_BYTES	(512ull << 20)
+
+static uint64_t
+used_bytes(rig *rig)
+{
+	gsort_device_info info;
+
+	gsort_device_get_info(rig->device, &info);
+	return info.used_bytes;
+}
+
+/* Whatever allocation fails, a job ends rightly or with NOMEM, and the next works. */
+static void
+test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem)
+{
+	int			refused = 0;
+
+	for (uint64_t fail_at = 1; fail_at <= FAIL_AT_MAX; fail_at++)
+	{
+		run_options options = {
+			.window_bytes = 65536,
+			.ties = 1,
+			.in_flight = 3,
+			.nomem_is_fine = 1,
+			.as_fed_after_nomem = as_fed_after_nomem,
+		};
+		rig			rig;
+
+		if (!rig_open(&rig, kind, BUDGET_BYTES, fail_at))
+		{
+			refused++;
+			continue;
+		}
+		refused += run_one(&rig, in, &options);
+		run_one(&rig, in, &options);
+		if (kind == GSORT_KIND_HOST)
+			CHECK(used_bytes(&rig) <= IDLE_BYTES_MAX);
+		rig_close(&rig);
+	}
+	CHECK(refused > 0);
+}
+
+/* The same job again and again takes no more memory. */
+static void
+test_no_leak(gsort_kind kind, const input *in)
+{
+	run_options options = {.window_bytes = 65536, .ties = 1, .in_flight = 3, .grant_all = 1};
+	uint64_t	first = 0;
+	rig			rig;
+
+	current_test = "memory comes back";
+	if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, 0)))
+		return;
+	for (int round = 0; round < 4; round++)
+	{
+		CHECK(run_one(&rig, in, &options) == 0);
+		if (round == 1)
+			first = used_bytes(&rig);
+		options.as_fed = round == 1;	/* the third only */
+	}
+	CHECK(used_bytes(&rig) <= first);
+	rig_close(&rig);
+}
+
+/* Jobs left in every phase when the device is shut. */
+static void
+test_shut_with_jobs(gsort_kind kind)
+{
+	current_test = "shut with jobs open";
+	for (int appends = 0; appends < 12; appends++)
+	{
+		gsort_job_options options = {
+			.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+		};
+		gsort_column_stats stats = {0, 63, 63, 0, 0};
+		gsort_job  *job;
+		rig			rig;
+
+		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, 0)))
+			return;
+		CHECK(gsort_job_open(rig.device, &options, &job) == GSORT_OK);
+		CHECK(gsort_job_grant(job, 64 * 12, 12 * 4096) == GSORT_OK);
+		for (int i = 0; i < appends; i++)
+		{
+			rig_buffer *buffer = &rig.buffers[i];
+			gsort_chunk chunk = {
+				.struct_bytes = sizeof(chunk), .rows = 64, .data = buffer->data, .data_bytes = 4096,
+				.row_start = buffer->row_start, .keys = buffer->keys, .stats = &stats
+			};
+
+			for (uint32_t row = 0; row < 64; row++)
+			{
+				buffer->row_start[row] = row * 8;
+				buffer->keys[row] = row;
+			}
+			CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
+		}
+		if (appends % 3 > 0)
+			CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_OK);
+		if (appends % 3 > 1)
+			gsort_job_close(job);
+		rig_close(&rig);
+	}
+}
+
+void
+test_failures(gsort_kind kind)
+{
+	input	   *in = input_make(GSORT_KEY_EXTENT_ROWS + 20000, 2, 1, KEYS_FEW, 4, 24, 0, 0);
+
+	current_test = "failing allocations";
+	test_fail_at(kind, in, 0);
+	current_test = "failing allocations, then as fed";
+	test_fail_at(kind, in, 1);
+	test_no_leak(kind, in);
+	input_free(in);
+	test_shut_with_jobs(kind);
+}

@@ -1,0 +1,183 @@
+/*
+ * test_pairs.c
+ *	  gsort_pairs_sort against a stable reference: both widths, bit ranges, with
+ *	  and without rows, keys out and keys kept.
+ */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_memory.h"
+
+#define PAIRS_MAX	200000
+
+typedef struct pair
+{
+	uint64_t	digits;			/* the bits that count */
+	uint64_t	key;
+	uint32_t	place;
+	uint32_t	row;
+} pair;
+
+static int
+compare_pairs(const void *a, const void *b)
+{
+	const pair *x = a;
+	const pair *y = b;
+
+	if (x->digits != y->digits)
+		return x->digits < y->digits ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static uint64_t
+key_at(const void *keys, uint32_t key_bits, uint64_t i)
+{
+	return key_bits == 64 ? ((const uint64_t *) keys)[i] : ((const uint32_t *) keys)[i];
+}
+
+/* The input on the host, and the reference. */
+typedef struct pairs_case
+{
+	uint32_t	key_bits;
+	uint64_t	n;
+	size_t		key_bytes;		/* of all keys */
+	void	   *keys;
+	uint32_t   *rows;
+	pair	   *sorted;
+} pairs_case;
+
+static void
+make_case(pairs_case *c, const gsort_pairs *pairs, int with_rows)
+{
+	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
+
+	c->key_bits = pairs->key_bits;
+	c->n = pairs->n;
+	c->key_bytes = pairs->n * pairs->key_bits / 8;
+	c->keys = malloc(c->key_bytes + 1);
+	c->rows = with_rows ? malloc(c->n * sizeof(uint32_t) + 1) : NULL;
+	c->sorted = malloc(c->n * sizeof(pair) + 1);
+	for (uint64_t i = 0; i < c->n; i++)
+	{
+		uint64_t	key = random_below(3) == 0 ? random_below(5) << pairs->begin_bit : random64();
+
+		if (c->key_bits == 64)
+			((uint64_t *) c->keys)[i] = key;
+		else
+			((uint32_t *) c->keys)[i] = (uint32_t) key;
+		key = key_at(c->keys, c->key_bits, i);
+		if (with_rows)
+			c->rows[i] = (uint32_t) random64();
+		c->sorted[i].digits = bits == 0 ? 0 : key >> pairs->begin_bit & key_low_bits(bits);
+		c->sorted[i].key = key;
+		c->sorted[i].place = (uint32_t) i;
+		c->sorted[i].row = with_rows ? c->rows[i] : (uint32_t) i;
+	}
+	qsort(c->sorted, c->n, sizeof(pair), compare_pairs);
+}
+
+static void
+check_case(const pairs_case *c, const gsort_pairs *pairs, int on_gpu)
+{
+	uint32_t   *rows = malloc(c->n * sizeof(uint32_t) + 1);
+	void	   *keys = malloc(c->key_bytes + 1);
+	int			rows_right = 1;
+	int			keys_right = 1;
+
+	device_read(on_gpu, rows, pairs->d_rows_out, c->n * sizeof(uint32_t));
+	for (uint64_t i = 0; i < c->n; i++)
+		rows_right &= rows[i] == c->sorted[i].row;
+	CHECK(rows_right);
+	if (pairs->d_keys_out != NULL)
+	{
+		device_read(on_gpu, keys, pairs->d_keys_out, c->key_bytes);
+		for (uint64_t i = 0; i < c->n; i++)
+			keys_right &= key_at(keys, c->key_bits, i) == c->sorted[i].key;
+		CHECK(keys_right);
+	}
+	if (pairs->keep_keys)
+	{
+		device_read(on_gpu, keys, pairs->d_keys, c->key_bytes);
+		CHECK(memcmp(keys, c->keys, c->key_bytes) == 0);
+	}
+	free(rows);
+	free(keys);
+}
+
+static void
+sort_case(rig *rig, gsort_pairs *pairs, int with_rows, int with_keys_out)
+{
+	int			on_gpu = rig->kind == GSORT_KIND_CUDA;
+	pairs_case	c;
+	size_t		scratch_bytes;
+	void	   *scratch;
+	uint32_t   *d_rows = NULL;
+
+	make_case(&c, pairs, with_rows);
+	pairs->d_keys = device_alloc(on_gpu, c.key_bytes);
+	device_write(on_gpu, pairs->d_keys, c.keys, c.key_bytes);
+	if (with_rows)
+	{
+		d_rows = device_alloc(on_gpu, c.n * sizeof(uint32_t));
+		device_write(on_gpu, d_rows, c.rows, c.n * sizeof(uint32_t));
+	}
+	pairs->d_rows = d_rows;
+	pairs->d_keys_out = with_keys_out ? device_alloc(on_gpu, c.key_bytes) : NULL;
+	pairs->d_rows_out = device_alloc(on_gpu, c.n * sizeof(uint32_t));
+	scratch_bytes = gsort_pairs_scratch_bytes(rig->device, pairs);
+	CHECK(scratch_bytes > 0);
+	scratch = device_alloc(on_gpu, scratch_bytes);
+	CHECK(gsort_pairs_sort(rig->device, pairs, scratch, scratch_bytes - 1, NULL) == GSORT_BAD_ARG);
+	CHECK(gsort_pairs_sort(rig->device, pairs, scratch, scratch_bytes, NULL) == GSORT_OK);
+	check_case(&c, pairs, on_gpu);
+	device_free(on_gpu, scratch);
+	device_free(on_gpu, pairs->d_keys);
+	device_free(on_gpu, pairs->d_rows_out);
+	if (with_rows)
+		device_free(on_gpu, d_rows);
+	if (with_keys_out)
+		device_free(on_gpu, pairs->d_keys_out);
+	free(c.keys);
+	free(c.rows);
+	free(c.sorted);
+}
+
+static void
+test_refused_pairs(rig *rig)
+{
+	gsort_pairs pairs = {.struct_bytes = sizeof(pairs), .key_bits = 16};
+
+	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
+	pairs.key_bits = 32;
+	pairs.end_bit = 33;
+	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
+	CHECK(gsort_pairs_sort(rig->device, &pairs, NULL, 0, NULL) == GSORT_BAD_ARG);
+}
+
+void
+test_pairs(rig *rig)
+{
+	static const uint64_t counts[] = {1, 2, 255, 4096, 16385, PAIRS_MAX};
+
+	current_test = "pairs";
+	for (int round = 0; round < 96; round++)
+	{
+		uint32_t	key_bits = round & 1 ? 64 : 32;
+		uint32_t	begin_bit = round % 3 == 0 ? 0 : (uint32_t) random_below(key_bits);
+		uint32_t	end_bit = round % 3 == 0 ? key_bits :
+			begin_bit + (uint32_t) random_below(key_bits - begin_bit + 1);
+		gsort_pairs pairs = {
+			.struct_bytes = sizeof(pairs),
+			.key_bits = key_bits,
+			.begin_bit = begin_bit,
+			.end_bit = end_bit,
+			.n = counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))],
+			.keep_keys = round >> 1 & 1,
+		};
+
+		sort_case(rig, &pairs, round >> 2 & 1, round >> 3 & 1);
+	}
+	test_refused_pairs(rig);
+}
