@@ -225,7 +225,8 @@ gsort_status gsort_pin(gsort_device *device, void *base, size_t bytes);
 int			gsort_fd(gsort_device *device);
 
 /* Writes up to max events to out, returns how many; clears gsort_fd.  Call it
- * again while it returns max. */
+ * again while it returns max.  A job whose CLOSED is among them is dead on return,
+ * for its events before that one too. */
 int			gsort_poll(gsort_device *device, gsort_event *out, int max);
 
 void		gsort_device_get_info(gsort_device *device, gsort_device_info *info);

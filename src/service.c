@@ -52,6 +52,7 @@
 typedef struct ServiceJob
 {
 	gsort_job  *job;			/* NULL: not open on the device */
+	bool		closing;		/* job may die with the next events: only CLOSED counts */
 	gsort_cut_how cut_how;
 	uint64		granted_rows;
 	uint64		granted_bytes;
@@ -515,10 +516,15 @@ handle_fetch(const GpuSortRequest *request)
 static void
 handle_close(const GpuSortRequest *request)
 {
-	if (service_jobs[request->job].job != NULL)
-		gsort_job_close(service_jobs[request->job].job);
-	else
+	ServiceJob *mine = &service_jobs[request->job];
+
+	if (mine->job == NULL)
+	{
 		free_job(request->job);
+		return;
+	}
+	mine->closing = true;
+	gsort_job_close(mine->job);
 }
 
 static void
@@ -570,6 +576,8 @@ handle_cut_event(int job, gsort_status status)
 	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
 	uint64		n = 0;
 
+	if (mine->closing)
+		return;
 	if (status == GSORT_OK)
 		status = gsort_job_windows(mine->job, 0, &windows, &n);
 	if (status != GSORT_OK)
