@@ -130,13 +130,13 @@ check_windows(self_job *self)
 	uint64_t	n;
 	uint64_t	expected = 1;
 
-	GSORT_TRY_STATUS(gsort_job_windows(self->job, 0, &windows, &n));
+	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
 	for (uint64_t w = 0; w < n; w++)
 	{
 		int			is_long = (windows[w].flags &
 							   (GSORT_WINDOW_CONTINUED | GSORT_WINDOW_CONTINUES)) != 0;
 
-		GSORT_TRY_STATUS(gsort_job_fetch(self->job, 0, w, self->data, w));
+		GSORT_TRY_STATUS(gsort_job_fetch(self->job, w, self->data, w));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
 		for (uint32_t r = 0; r < windows[w].rows && !is_long; r++, expected++)
 			if (self->data[r] != expected)

@@ -8,7 +8,7 @@
  *
  * What is here is what must not differ between devices: which calls are
  * refused, how grants are counted, where a chunk goes in the arena, how a long
- * row's pieces join, and how a directory is made.  The one thing left to the
+ * row's pieces join, how a directory is made, and whether a run's keys are kept.  The one thing left to the
  * device itself is the check of each row's offset, which would cost a pass
  * over every row here.
  */
@@ -173,9 +173,46 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	blank.device = device;
 	blank.options = *options;
 	blank.stats.struct_bytes = sizeof(blank.stats);
+	blank.stats.keys_kept = 1;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+	{
 		key_stats_init(&blank.column_stats[c]);
+		key_stats_init(&blank.ended_stats[c]);
+	}
 	return device->ops->job_open(device, &blank, job);
+}
+
+/* Counts what the job now stands for: by its run's grants, and by what it keeps beside. */
+static void
+set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
+{
+	gsort_device *device = job->device;
+
+	device->granted_bytes -= job->granted_bytes + job->kept_bytes;
+	device->granted_bytes += run_bytes + kept_bytes;
+	job->granted_bytes = run_bytes;
+	job->kept_bytes = kept_bytes;
+	job->stats.granted_bytes = run_bytes + kept_bytes;
+}
+
+/* The budget less what other jobs have been granted. */
+static uint64_t
+room_for_job(const gsort_job *job)
+{
+	const gsort_device *device = job->device;
+	uint64_t	others = device->granted_bytes - job->granted_bytes - job->kept_bytes;
+
+	return device->budget_bytes > others ? device->budget_bytes - others : 0;
+}
+
+/* Gives the run's grants back, but for what a job with no rows takes. */
+static void
+give_grants_back(gsort_job *job, uint64_t kept_bytes)
+{
+	set_granted(job, job->granted_bytes > 0 ? job->device->ops->job_bytes(job, 0, 0) : 0,
+				kept_bytes);
+	job->granted_rows = 0;
+	job->granted_units = 0;
 }
 
 /* Arena units that hold so many units of rows: the tails of extents that a chunk
@@ -216,11 +253,9 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	status = device->ops->job_reserve(job, all_rows, arena_units);
 	if (status != GSORT_OK)
 		return status;
-	device->granted_bytes += bytes - job->granted_bytes;
-	job->granted_bytes = bytes;
+	set_granted(job, bytes, job->kept_bytes);
 	job->granted_rows = all_rows;
 	job->granted_units = all_units;
-	job->stats.granted_bytes = bytes;
 	return GSORT_OK;
 }
 
@@ -392,10 +427,12 @@ gsort_job_cut(gsort_job *job, gsort_cut_how how)
 	if (job->device->lost)
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING ||
-		(how != GSORT_SORTED && how != GSORT_AS_FED))
+		(how != GSORT_SORTED && how != GSORT_AS_FED && how != GSORT_SORTED_RUN))
 		return bad_argument(job->device, "cut");
-	if (how == GSORT_SORTED && job->incomplete_rows > 0)
+	if (how != GSORT_AS_FED && job->incomplete_rows > 0)
 		return bad_argument(job->device, "cut with a row incomplete");
+	if (how == GSORT_SORTED_RUN && job->device->ops->job_next_run == NULL)
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the device sorts single runs only");
 	job->cut_how = how;
 	job->state = GSORT_RUN_CUTTING;
 	status = job->device->ops->job_cut(job, how);
@@ -502,10 +539,16 @@ gsort_make_directory(gsort_job *job, const uint32_t *begin_rows, const uint64_t 
 	return GSORT_OK;
 }
 
-gsort_status
-gsort_job_windows(gsort_job *job, int run, const gsort_window **windows, uint64_t *n)
+static int
+directory_stands(const gsort_job *job)
 {
-	if (job->state != GSORT_RUN_CUT || run != 0)
+	return job->state == GSORT_RUN_CUT || job->state == GSORT_RUN_MERGED;
+}
+
+gsort_status
+gsort_job_windows(gsort_job *job, const gsort_window **windows, uint64_t *n)
+{
+	if (!directory_stands(job))
 		return bad_argument(job->device, "windows of a run that has not been cut");
 	*windows = job->windows;
 	*n = job->n_windows;
@@ -513,27 +556,220 @@ gsort_job_windows(gsort_job *job, int run, const gsort_window **windows, uint64_
 }
 
 gsort_status
-gsort_job_fetch(gsort_job *job, int run, uint64_t window, void *dst, uint64_t tag)
+gsort_job_fetch(gsort_job *job, uint64_t number, void *dst, uint64_t tag)
 {
+	const gsort_device_ops *ops = job->device->ops;
+	const gsort_window *window;
+	gsort_status status;
+
 	if (job->device->lost)
 		return GSORT_DEVICE_LOST;
-	if (job->closing || job->state != GSORT_RUN_CUT || run != 0 || window >= job->n_windows)
+	if (job->closing || !directory_stands(job) || number >= job->n_windows)
 		return bad_argument(job->device, "fetch");
-	job->stats.bytes_out += job->windows[window].bytes;
-	return job->device->ops->job_fetch(job, window, dst, tag);
+	window = &job->windows[number];
+	if (job->state == GSORT_RUN_MERGED)
+		status = ops->job_fetch_order(job, window->first_row, window->bytes, dst, tag);
+	else
+		status = ops->job_fetch(job, number, dst, tag);
+	if (status == GSORT_OK)
+	{
+		job->fetches++;
+		job->stats.bytes_out += window->bytes;
+	}
+	return status;
+}
+
+void
+gsort_fetch_done(gsort_job *job)
+{
+	job->fetches--;
+}
+
+/* --- jobs: several runs ---------------------------------------------------- */
+
+static key_plan
+plan_of_ended_runs(const gsort_job *job)
+{
+	return key_plan_make(job->options.key_columns, job->options.null_first_mask,
+						 job->ended_stats);
+}
+
+static int
+any_null_so_far(const gsort_job *job)
+{
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+	{
+		if (job->ended_stats[c].nulls > 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* What to keep of the run that ends; ended_stats and ended_rows hold it already. */
+static gsort_keep
+what_to_keep(const gsort_job *job)
+{
+	const gsort_device_ops *ops = job->device->ops;
+	gsort_keep	keep = any_null_so_far(job) ? GSORT_KEEP_KEYS_AND_NULLS : GSORT_KEEP_KEYS;
+	uint32_t	runs = job->stats.runs + 1;
+	uint64_t	kept_bytes;
+	uint64_t	bytes;
+
+	if (!job->stats.keys_kept || runs > GSORT_MERGE_RUNS_MAX ||
+		plan_of_ended_runs(job).words > 1)
+		return GSORT_KEEP_NOTHING;
+	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
+	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
+	if (bytes > job->device->budget_bytes / 2 || bytes > room_for_job(job))
+		return GSORT_KEEP_NOTHING;
+	return keep;
 }
 
 gsort_status
-gsort_job_drop_rows(gsort_job *job, int run)
+gsort_job_next_run(gsort_job *job)
 {
-	(void) run;
-	return gsort_fail(job->device, GSORT_UNSUPPORTED, "rows cannot be dropped from a run yet");
+	gsort_column_stats before[GSORT_MAX_KEY_COLUMNS];
+	gsort_status status;
+
+	if (job->device->lost)
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_CUT || job->cut_how != GSORT_SORTED_RUN ||
+		job->fetches > 0)
+		return bad_argument(job->device, "next run");
+	memcpy(before, job->ended_stats, sizeof(before));
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+		key_stats_fold(&job->ended_stats[c], &job->column_stats[c]);
+	job->ended_rows += job->rows;
+	job->keep = what_to_keep(job);
+	job->state = GSORT_RUN_ENDING;
+	status = job->device->ops->job_next_run(job);
+	if (status != GSORT_OK)
+	{
+		job->state = GSORT_RUN_CUT;
+		job->ended_rows -= job->rows;
+		memcpy(job->ended_stats, before, sizeof(before));
+	}
+	return status;
+}
+
+static void
+free_directory(gsort_job *job)
+{
+	free(job->windows);
+	job->windows = NULL;
+	job->n_windows = 0;
+}
+
+static void
+begin_run(gsort_job *job)
+{
+	free_directory(job);
+	memset(job->feeders, 0, sizeof(job->feeders));
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+		key_stats_init(&job->column_stats[c]);
+	job->n_chunks = 0;
+	job->rows = 0;
+	job->fed_units = 0;
+	job->arena_units = 0;
+	job->stats.rows = 0;
+	job->stats.bytes_in = 0;
+	job->state = GSORT_RUN_FEEDING;
+}
+
+void
+gsort_run_begun(gsort_job *job, gsort_status status, int kept)
+{
+	if (status != GSORT_OK)
+	{
+		job->state = GSORT_RUN_FAILED;
+		return;
+	}
+	job->stats.runs++;
+	job->stats.keys_kept = kept;
+	give_grants_back(job, kept ? job->kept_bytes +
+					 job->device->ops->kept_bytes(job, job->rows, job->keep) : 0);
+	begin_run(job);
 }
 
 gsort_status
 gsort_job_merge(gsort_job *job)
 {
-	return gsort_fail(job->device, GSORT_UNSUPPORTED, "runs cannot be merged yet");
+	const gsort_device_ops *ops = job->device->ops;
+	uint64_t	run_bytes;
+	uint64_t	bytes;
+	key_plan	plan;
+	gsort_status status;
+
+	if (job->device->lost)
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_FEEDING || job->n_chunks > 0)
+		return bad_argument(job->device, "merge");
+	if (job->stats.runs == 0 || !job->stats.keys_kept)
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
+						  job->stats.runs);
+	plan = plan_of_ended_runs(job);
+	run_bytes = job->granted_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
+	bytes = job->kept_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
+	if (run_bytes + bytes > room_for_job(job))
+		return gsort_fail(job->device, GSORT_NOMEM,
+						  "a merge in %llu bytes exceeds the budget of %llu bytes, of which other jobs have all but %llu",
+						  (unsigned long long) bytes,
+						  (unsigned long long) job->device->budget_bytes,
+						  (unsigned long long) room_for_job(job));
+	job->state = GSORT_RUN_MERGING;
+	status = ops->job_merge(job, &plan);
+	if (status == GSORT_OK)
+		give_grants_back(job, bytes);
+	else
+		job->state = GSORT_RUN_FEEDING;
+	return status;
+}
+
+static gsort_status
+make_order_directory(gsort_job *job)
+{
+	uint64_t	each = job->options.window_bytes;
+	uint64_t	n = (job->ended_rows + each - 1) / each;
+
+	job->windows = calloc(n + 1, sizeof(gsort_window));
+	if (job->windows == NULL)
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
+	for (uint64_t i = 0; i < n; i++)
+	{
+		gsort_window *window = &job->windows[i];
+
+		window->first_row = i * each;
+		window->rows = (uint32_t) min_u64(each, job->ended_rows - window->first_row);
+		window->row_bytes = (window->rows + 7) / 8 * 8;
+		window->bytes = window->row_bytes;
+	}
+	job->n_windows = n;
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_merge_done(gsort_job *job, gsort_status status)
+{
+	const gsort_device_ops *ops = job->device->ops;
+	uint64_t	order_bytes = ops->order_bytes(job, job->ended_rows);
+	uint64_t	merge_bytes = ops->merge_bytes(job, job->ended_rows, job->stats.runs);
+
+	if (status == GSORT_OK)
+		status = make_order_directory(job);
+	if (status == GSORT_OK)
+	{
+		job->state = GSORT_RUN_MERGED;
+		job->stats.rows = job->ended_rows;
+		set_granted(job, job->granted_bytes, order_bytes);
+	}
+	else if (status == GSORT_NOMEM)
+	{
+		job->state = GSORT_RUN_FEEDING;
+		set_granted(job, job->granted_bytes, job->kept_bytes - merge_bytes);
+	}
+	else
+		job->state = GSORT_RUN_FAILED;
+	return status;
 }
 
 void
@@ -545,12 +781,10 @@ gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats)
 void
 gsort_job_dispose(gsort_job *job)
 {
-	job->device->granted_bytes -= job->granted_bytes;
-	job->granted_bytes = 0;
+	set_granted(job, 0, 0);
+	free_directory(job);
 	free(job->chunks);
-	free(job->windows);
 	job->chunks = NULL;
-	job->windows = NULL;
 }
 
 void

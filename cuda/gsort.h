@@ -8,6 +8,11 @@
  * Two implementations stand behind it: CUDA (gsort_cuda.cu) and the CPU
  * (gsort_host.c).  Both give the same windows, byte for byte.
  *
+ * A job has one run of rows at a time.  Input beyond the budget is sorted run by run:
+ * the caller reads each run's windows and puts them away, the device keeps nothing
+ * of the run but its sorted keys, and in the end tells from these which run
+ * each row of the whole order comes from.
+ *
  * Rules for every function here, unless its comment says otherwise:
  *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block;
  *    the others enqueue work and return, and its end arrives as an event.
@@ -37,6 +42,7 @@ extern "C"
 #define GSORT_RUN_BYTES_MAX		(1ull << 39)	/* a row word has 36 bits of offset in 8-byte units */
 #define GSORT_ROW_BYTES_MAX		((1ull << 31) - 8)	/* and 28 bits of length in 8-byte units */
 #define GSORT_FEEDERS_MAX		64
+#define GSORT_MERGE_RUNS_MAX	255		/* the merge order has a byte for each row */
 
 typedef enum gsort_status
 {
@@ -138,7 +144,9 @@ typedef struct gsort_chunk
 typedef enum gsort_cut_how
 {
 	GSORT_SORTED = 1,			/* the run in key order, stable */
-	GSORT_AS_FED = 2			/* the rows as they came, a window for each chunk; needs no scratch */
+	GSORT_AS_FED = 2,			/* the rows as they came, a window for each chunk; needs no scratch */
+	GSORT_SORTED_RUN = 3		/* as SORTED, and keeps beside it what gsort_job_next_run needs; the
+								 * sort takes no more memory for it at its peak */
 } gsort_cut_how;
 
 typedef enum gsort_window_flags
@@ -153,13 +161,18 @@ typedef enum gsort_window_flags
  * has rows = 1 and CONTINUES, the following rows = 0 and CONTINUED, all but
  * the last are full.  For those first_row is the row after the split one, so
  * first_row + rows never falls along the directory.
- * With GSORT_TIES, in a run cut SORTED, ceil(rows / 64) uint64 follow the rows:
+ * With GSORT_TIES, in a run cut SORTED or SORTED_RUN, ceil(rows / 64) uint64 follow the rows:
  * bit r % 64 of word r / 64 is set when row r of the window has the key of the
  * row before it, which may stand in the window before (row 0 of the run: not
  * set; bits past the last row: 0); bytes counts them, row_bytes does not.
  *
  * Where windows are cut depends on the lengths in sorted order only (see
  * window_cut.h), so all devices cut alike.
+ *
+ * After MERGED the windows are those of the merge order: window i holds, a byte for
+ * each, the numbers of the runs that rows i * window_bytes ... come from, the
+ * first run being 0.  rows counts these bytes; row_bytes = bytes = rows rounded
+ * up to 8, what is past rows is zero; flags and feeder are 0.
  */
 typedef struct gsort_window
 {
@@ -179,7 +192,8 @@ typedef enum gsort_event_kind
 	GSORT_EVENT_APPENDED = 1,	/* the chunk's buffer is the caller's again */
 	GSORT_EVENT_CUT,			/* the directory stands; or status NOMEM (the run may be cut again,
 								 * AS_FED), BAD_DATA or DEVICE_LOST */
-	GSORT_EVENT_MERGED,
+	GSORT_EVENT_RUN_BEGUN,		/* the job is empty and may be fed again */
+	GSORT_EVENT_MERGED,			/* the merge order's directory stands; or status NOMEM or DEVICE_LOST */
 	GSORT_EVENT_FETCHED,		/* the window is in its buffer */
 	GSORT_EVENT_CLOSED			/* no buffer of the job is in use; the job's pointer is dead */
 } gsort_event_kind;
@@ -195,14 +209,21 @@ typedef struct gsort_event
 typedef struct gsort_job_stats
 {
 	uint32_t	struct_bytes;
-	uint64_t	rows;
+	/* of the run now fed or cut */
+	uint64_t	rows;			/* after MERGED: of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
+	/* of the whole job */
 	uint64_t	bytes_out;		/* fetched from it */
-	uint64_t	granted_bytes;
+	uint64_t	granted_bytes;	/* now: the run's grants, and kept keys or the merge order */
 	uint64_t	peak_bytes;		/* device memory really allocated, at most */
+	/* of the run cut last */
 	double		sort_ms;		/* from the last append's end to the directory's */
 	uint32_t	key_bits;		/* significant bits over all columns after compaction */
 	uint32_t	key_words;		/* sort passes over (word, row) pairs that took */
+	/* of the whole job */
+	uint32_t	runs;			/* that gsort_job_next_run has ended */
+	uint32_t	keys_kept;		/* 0: the keys of the ended runs are gone, they cannot be merged here */
+	double		merge_ms;
 } gsort_job_stats;
 
 /* --- device ------------------------------------------------------------ */
@@ -257,21 +278,43 @@ gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
 /* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, or
- * the run has been cut already with success. */
+ * the run has been cut already with success.  UNSUPPORTED: SORTED_RUN, where the
+ * device sorts single runs only. */
 gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
 
-/* After CUT with OK: the directory of run 0, the job's until it closes. */
-gsort_status gsort_job_windows(gsort_job *job, int run, const gsort_window **windows, uint64_t *n);
+/* After CUT or MERGED with OK: the directory, the job's until the next run or the close. */
+gsort_status gsort_job_windows(gsort_job *job, const gsort_window **windows, uint64_t *n);
 
 /* Enqueues the gather of a window to dst (8-byte aligned, window_bytes long);
  * FETCHED follows.  Any window, any order, any number of times, several at once. */
-gsort_status gsort_job_fetch(gsort_job *job, int run, uint64_t window, void *dst, uint64_t tag);
+gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
 
-/* Several runs, and rows dropped once spilled: UNSUPPORTED as yet. */
-gsort_status gsort_job_drop_rows(gsort_job *job, int run);
+/*
+ * After CUT of a SORTED_RUN with OK, with no fetch under way, else BAD_ARG.  Drops
+ * the run's rows and its grant; RUN_BEGUN follows (OK or DEVICE_LOST), then the job
+ * is empty and takes grants and appends as at first.
+ *
+ * The run's sorted keys are kept for gsort_job_merge, if those of all runs together
+ * with what the merge will need stay within half of the budget and within what other
+ * jobs leave of it, fit one sort word, and come from at most GSORT_MERGE_RUNS_MAX
+ * runs; else those of all runs are dropped, for good (stats.keys_kept).  Keeping
+ * them never takes more memory than the run had.  NOMEM: out of host memory, nothing
+ * changed.
+ */
+gsort_status gsort_job_next_run(gsort_job *job);
+
+/*
+ * After next_run of the last run, before any append to the next one (else BAD_ARG).
+ * Finds the order of the rows of all runs by key, equal keys by run, and within a run
+ * as it was sorted; MERGED follows, then the job's windows are those of that
+ * order (see gsort_window), and the kept keys are gone.  Grants for the run that was
+ * not fed are given back.  UNSUPPORTED: no run has ended, or their keys are not kept;
+ * nothing changed.  NOMEM, at once or as the event's status, may be treated like that:
+ * the keys are still kept, and the job may be fed or merged again.
+ */
 gsort_status gsort_job_merge(gsort_job *job);
 
-/* Any time.  Rows and sort times are final after CUT. */
+/* Any time.  What is said of a run is final after CUT. */
 void		gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats);
 
 /* Ends the job whatever it is doing; CLOSED follows, once, and gives all its

@@ -388,6 +388,8 @@ end_operation(cuda_device *device, cuda_lane *lane, gsort_status status)
 		cuda_slot_give(device, operation->slot);
 	}
 	operation->job->in_flight--;
+	if (operation->kind == GSORT_EVENT_FETCHED)
+		gsort_fetch_done(&operation->job->common);
 	lane->oldest = operation->next;
 	operation->next = device->free_operations;
 	device->free_operations = operation;
@@ -514,11 +516,17 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	default_budget,
 	shut_device,
 	cuda_job_bytes,
+	NULL,						/* single runs only: nothing is kept or merged */
+	NULL,
+	NULL,
 	cuda_job_open,
 	cuda_job_reserve,
 	cuda_job_append,
 	cuda_job_cut,
 	cuda_job_fetch,
+	NULL,
+	NULL,
+	NULL,
 	cuda_job_close,
 	cuda_pairs_scratch_bytes,
 	cuda_pairs_sort,

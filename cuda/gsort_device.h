@@ -48,7 +48,10 @@ typedef enum gsort_run_state
 	GSORT_RUN_FEEDING,
 	GSORT_RUN_CUTTING,			/* cut enqueued */
 	GSORT_RUN_CUT,				/* the directory stands */
-	GSORT_RUN_FAILED			/* BAD_DATA: nothing but close */
+	GSORT_RUN_ENDING,			/* next_run enqueued */
+	GSORT_RUN_MERGING,			/* merge enqueued */
+	GSORT_RUN_MERGED,			/* the merge order's directory stands */
+	GSORT_RUN_FAILED			/* BAD_DATA or DEVICE_LOST: nothing but close */
 } gsort_run_state;
 
 /* One chunk as it lies in the arena: the AS_FED directory is made of these. */
@@ -60,6 +63,14 @@ typedef struct gsort_placed_chunk
 	uint32_t	window_flags;
 	uint32_t	feeder;
 } gsort_placed_chunk;
+
+/* What becomes of a run's sorted keys when it ends. */
+typedef enum gsort_keep
+{
+	GSORT_KEEP_NOTHING,			/* and what earlier runs kept goes too */
+	GSORT_KEEP_KEYS,
+	GSORT_KEEP_KEYS_AND_NULLS	/* a column of the job has had a NULL.  Runs that kept keys alone have none */
+} gsort_keep;
 
 /* The unfinished long row of one feeder. */
 typedef struct gsort_feeder
@@ -83,10 +94,16 @@ struct gsort_job
 	uint64_t	granted_rows;
 	uint64_t	granted_units;
 	uint64_t	granted_bytes;	/* device memory that these stand for, scratch included */
+	uint64_t	kept_bytes;		/* kept keys, then also the merge order, in the end it alone */
 
 	gsort_feeder feeders[GSORT_FEEDERS_MAX];
 	int			incomplete_rows;
+	uint32_t	fetches;		/* under way */
 	gsort_column_stats column_stats[GSORT_MAX_KEY_COLUMNS];
+
+	uint64_t	ended_rows;		/* of the ended runs */
+	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
+	gsort_keep	keep;			/* ENDING: asked of the implementation */
 
 	gsort_placed_chunk *chunks;
 	uint64_t	n_chunks;
@@ -96,8 +113,8 @@ struct gsort_job
 								 * it hands out the CUT event */
 	uint64_t	n_windows;
 
-	gsort_job_stats stats;		/* rows, bytes in and out, granted: gsort.c; peak, sort_ms,
-								 * key bits and words: the implementation */
+	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: gsort.c; peak,
+								 * sort_ms, merge_ms, key bits and words: the implementation */
 };
 
 /*
@@ -110,14 +127,23 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* When a CUT event of a job is handed out, the implementation first calls gsort_cut_done. */
+	/* When a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that is not being closed is
+	 * handed out, the implementation first calls gsort_cut_done, gsort_run_begun,
+	 * gsort_merge_done or gsort_fetch_done. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
 	void		(*shut) (gsort_device *device);
 
-	/* Device memory for a job of so many rows and arena units, at its peak. */
+	/* Device memory for a run of so many rows and arena units, at its peak, job_next_run's
+	 * work included; for (0, 0) what a job keeps that had a grant. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
+	/* Device memory that the kept keys of a run of so many rows take. */
+	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
+	/* Device memory that job_merge takes beside the kept keys, and that the merge order
+	 * takes once it stands. */
+	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
+	uint64_t	(*order_bytes) (const gsort_job *job, uint64_t rows);
 	/* Allocates the implementation's job and sets its common part to *blank. */
 	gsort_status (*job_open) (gsort_device *device, const gsort_job *blank, gsort_job **job);
 	/* Makes extents for so many rows and arena units in all; NOMEM changes nothing
@@ -126,7 +152,17 @@ struct gsort_device_ops
 	/* chunk's rows start at row number job->rows; its data goes to first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 	gsort_status (*job_cut) (gsort_job *job, gsort_cut_how how);
+	/* A window of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+	/* Frees the run's rows, then gathers its sorted keys as job->keep says and frees the rest of
+	 * it.  NULL: the device has single runs only; so are the next two. */
+	gsort_status (*job_next_run) (gsort_job *job);
+	/* Frees the extents of the run that was not fed; makes the merge order by the plan's only
+	 * word, or by run where it has none. */
+	gsort_status (*job_merge) (gsort_job *job, const key_plan *plan);
+	/* Copies a stretch of the merge order; behind its rows there are zeros. */
+	gsort_status (*job_fetch_order) (gsort_job *job, uint64_t first_row, uint32_t bytes,
+									 void *dst, uint64_t tag);
 	void		(*job_close) (gsort_job *job);
 
 	size_t		(*pairs_scratch_bytes) (gsort_device *device, const gsort_pairs *pairs);
@@ -151,6 +187,17 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 /* The state after a cut ended with status: the directory of an AS_FED run is made here.
  * Returns the status that the CUT event is to carry. */
 gsort_status gsort_cut_done(gsort_job *job, gsort_status status);
+
+/* The state after the end of a run, status OK or DEVICE_LOST.  kept: its keys and those of the
+ * runs before it are kept; may be 0 where keeping them was asked for and failed. */
+void		gsort_run_begun(gsort_job *job, gsort_status status, int kept);
+
+/* The state after a merge ended with status; the order's directory is made here.  Returns the
+ * status that the MERGED event is to carry: with OK the implementation frees the kept
+ * keys, with NOMEM it frees the order and keeps them. */
+gsort_status gsort_merge_done(gsort_job *job, gsort_status status);
+
+void		gsort_fetch_done(gsort_job *job);
 
 /* Frees what gsort.c allocated for the job and gives its grant back; the implementation
  * frees its own struct after this, when it hands out CLOSED. */

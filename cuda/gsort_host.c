@@ -600,6 +600,8 @@ hand_out(host_op *op, gsort_event *event)
 	/* a job being closed has its memory freed by a thread at this moment */
 	if (op->kind == GSORT_EVENT_CUT && !op->job->common.closing)
 		event->status = cut_ended(op);
+	if (op->kind == GSORT_EVENT_FETCHED)
+		gsort_fetch_done(&op->job->common);
 	if (op->kind == GSORT_EVENT_CLOSED)
 		job_free(op->job);
 	else

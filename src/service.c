@@ -497,7 +497,7 @@ handle_fetch(const GpuSortRequest *request)
 		return_piece(request->piece, GPUSORT_PIECE_HELD);
 		return;
 	}
-	status = gsort_job_windows(job, 0, &windows, &n);
+	status = gsort_job_windows(job, &windows, &n);
 	if (status == GSORT_OK && request->kind == GPUSORT_REQUEST_FETCH_ROW)
 		number = window_of_row(windows, n, number);
 	if (status == GSORT_OK && number >= n)
@@ -506,8 +506,7 @@ handle_fetch(const GpuSortRequest *request)
 	{
 		piece->window = windows[number];
 		piece->window_number = number;
-		status = gsort_job_fetch(job, 0, number, gpusort_piece_memory(request->piece),
-								 request->piece);
+		status = gsort_job_fetch(job, number, gpusort_piece_memory(request->piece), request->piece);
 	}
 	if (status != GSORT_OK)
 		handle_fetched_event(request->job, request->piece, status);
@@ -579,7 +578,7 @@ handle_cut_event(int job, gsort_status status)
 	if (mine->closing)
 		return;
 	if (status == GSORT_OK)
-		status = gsort_job_windows(mine->job, 0, &windows, &n);
+		status = gsort_job_windows(mine->job, &windows, &n);
 	if (status != GSORT_OK)
 	{
 		handle_failure(job, status);
@@ -625,6 +624,7 @@ handle_event(const gsort_event *event)
 			open_jobs--;
 			free_job(job);
 			break;
+		case GSORT_EVENT_RUN_BEGUN:
 		case GSORT_EVENT_MERGED:
 			break;
 	}

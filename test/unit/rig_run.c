@@ -455,7 +455,7 @@ check_directory(run *r)
 	uint64_t	n;
 	int			equal = 1;
 
-	if (!CHECK(gsort_job_windows(r->job, 0, &windows, &n) == GSORT_OK) ||
+	if (!CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_OK) ||
 		!CHECK(n == r->n_windows))
 	{
 		r->n_windows = 0;
@@ -576,7 +576,7 @@ fetch_step(run *r)
 	window = r->fetch_sequence[r->next_fetch++];
 	memset(buffer->data, PATTERN, r->options.window_bytes);
 	r->fetching[buffer - r->rig->buffers] = window;
-	CHECK(gsort_job_fetch(r->job, 0, window, buffer->data,
+	CHECK(gsort_job_fetch(r->job, window, buffer->data,
 						  (uint64_t) (buffer - r->rig->buffers)) == GSORT_OK);
 	return 1;
 }
@@ -613,8 +613,8 @@ cut_event(run *r, gsort_status status)
 		cut_succeeded(r);
 		return;
 	}
-	CHECK(gsort_job_windows(r->job, 0, &windows, &n) == GSORT_BAD_ARG);
-	CHECK(gsort_job_fetch(r->job, 0, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
+	CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_fetch(r->job, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
 	if (status == GSORT_NOMEM && r->options.as_fed_after_nomem && r->how == GSORT_SORTED)
 	{
 		r->nomem = 1;
@@ -659,6 +659,7 @@ run_event(run *r, const gsort_event *event)
 			buffers_give_all(r);
 			r->phase = RUN_CLOSED;
 			break;
+		case GSORT_EVENT_RUN_BEGUN:
 		case GSORT_EVENT_MERGED:
 			CHECK(0);
 			break;

@@ -297,17 +297,18 @@ test_bad_calls(rig *rig)
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	CHECK_BAD((bad.rows = 0, bad.data_bytes = 8), GSORT_OK);
 #undef CHECK_BAD
-	CHECK(gsort_job_fetch(job, 0, 0, rig->arena, 0) == GSORT_BAD_ARG);
-	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
-	CHECK(gsort_job_drop_rows(job, 0) == GSORT_UNSUPPORTED);
+	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
+	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
+	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_OK);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_CUT);
-	CHECK(gsort_job_fetch(job, 1, 0, rig->arena, 0) == GSORT_BAD_ARG);
-	CHECK(gsort_job_fetch(job, 0, 1, rig->arena, 0) == GSORT_BAD_ARG);
+	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
+	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
+	CHECK(gsort_job_fetch(job, 1, rig->arena, 0) == GSORT_BAD_ARG);
 	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
 	gsort_job_close(job);
-	CHECK(gsort_job_fetch(job, 0, 0, rig->arena, 0) == GSORT_BAD_ARG);
+	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_CLOSED);
 }
 

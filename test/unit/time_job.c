@@ -121,12 +121,12 @@ fetch_all(timing *t)
 	const gsort_window *windows;
 	uint64_t	n = 0;
 
-	t->failed |= gsort_job_windows(t->job, 0, &windows, &n) != GSORT_OK;
+	t->failed |= gsort_job_windows(t->job, &windows, &n) != GSORT_OK;
 	for (uint64_t i = 0; i < n && !t->failed; i++)
 	{
 		if (i >= WINDOWS_AHEAD)
 			take_events(t, GSORT_EVENT_FETCHED, i - WINDOWS_AHEAD + 1);
-		t->failed |= gsort_job_fetch(t->job, 0, i,
+		t->failed |= gsort_job_fetch(t->job, i,
 									 t->windows + i % WINDOWS_AHEAD * (WINDOW_BYTES / 8),
 									 i) != GSORT_OK;
 	}
