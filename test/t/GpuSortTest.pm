@@ -17,7 +17,8 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(new_server wait_for_state service_pid stop_service continue_service
-  make_tables digest sorts_on_device nothing_left_over milliseconds);
+  make_tables digest sorts_on_device nothing_left_over milliseconds
+  open_files temporary_files);
 
 my @forced = (
 	"gpusort.min_rows = 0",
@@ -138,6 +139,32 @@ sub nothing_left_over
 	}
 	is($got, $clean, "$after: nothing is left over");
 	ok(sorts_on_device($node, 'select * from small order by k'), "$after: the device sorts again");
+}
+
+# What a process has open, with numbers that differ from one to the next left out.
+# Tables' files come and go with the caches that hold them open, so they do not count.
+sub open_files
+{
+	my ($pid) = @_;
+	my @files;
+
+	for my $link (glob "/proc/$pid/fd/*")
+	{
+		my $file = readlink $link // next;
+
+		next if $file =~ m{/(base|global)/(\d+/)?\d+[^/]*$};
+		$file =~ s/\d+/N/g;
+		push @files, $file;
+	}
+	return join "\n", sort @files;
+}
+
+# The names of the server's temporary files.
+sub temporary_files
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', 'set enable_sort = on; select name from pg_ls_tmpdir()');
 }
 
 sub milliseconds

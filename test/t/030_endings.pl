@@ -1,0 +1,306 @@
+# Every way a sort can end before its time, in every phase of a sort, and what others
+# do meanwhile: afterwards slots, buffers, device memory, temporary files and open
+# files are what they were.
+#
+# Two tables, phases and endings, and each ending is tried in each phase.  A phase is
+# held by halting the service.  002_cancel.pl times the answers to signals, and
+# 003_crash.pl and 006_parallel.pl end services and workers; here it is the whole
+# table, through SQL where SQL can do it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = new_server('endings', 'client_connection_check_interval = 20ms');
+wait_for_state($node, 'serving');
+make_tables($node);
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2); alter table small set (parallel_workers = 2)');
+
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
+my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
+
+# --- the phases
+# before: brings a session there; statement: waits in the phase while the service is
+# halted, and gives rows when it goes on.
+my @phases = (
+	{ name => 'feed', statement => $hash, rows => $right },
+	{
+		name => 'sort',
+		statement => 'select count(*) from (select * from small order by k) s',
+		rows => '10000'
+	},
+	{
+		name => 'output',
+		before => 'begin; declare c cursor for select id, filler from big order by id; fetch 1 from c',
+		statement => 'move 299990 in c; fetch all in c',
+		rows => join("\n", map { "$_|" . 'f' x 40 } 299992 .. 300000),
+		after => 'rollback'
+	});
+
+sub new_session
+{
+	my ($workers) = @_;
+	my $session = GpuSortTest::Session->new($node);
+
+	$session->query("set max_parallel_workers_per_gather = $workers; set parallel_setup_cost = 0; "
+		. 'set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0');
+	return $session;
+}
+
+# Brings a session into a phase; returns the service, which is halted.
+sub enter
+{
+	my ($session, $phase, $what) = @_;
+
+	$session->query($phase->{before}) if $phase->{before};
+	my $service = stop_service($node);
+	$session->send($phase->{statement});
+	$session->wait_until_waiting or fail("$what: the session did not come to wait");
+	return $service;
+}
+
+# Lets the service go on only when the test is already waiting for something else.
+sub continue_service_later
+{
+	my ($service) = @_;
+	my $child = fork;
+
+	if ($child == 0)
+	{
+		sleep 0.3;
+		kill 'CONT', $service;
+		POSIX::_exit(0);
+	}
+	return $child;
+}
+
+# --- endings that leave the server up
+# act: what ends the statement; error: what the session is told; survives: whether the
+# session goes on.
+my @endings = (
+	{
+		name => 'pg_cancel_backend',
+		act => sub { $node->safe_psql('postgres', "select pg_cancel_backend($_[0]{pid})") },
+		error => qr/ERROR:  57014: canceling statement due to user request/,
+		survives => 1
+	},
+	{
+		name => 'statement_timeout',
+		before => "set statement_timeout = '100ms'",
+		act => sub { },
+		error => qr/ERROR:  57014: canceling statement due to statement timeout/,
+		after => 'reset statement_timeout',
+		survives => 1
+	},
+	{
+		name => 'pg_terminate_backend',
+		act => sub { $node->safe_psql('postgres', "select pg_terminate_backend($_[0]{pid})") },
+		error => qr/FATAL:  57P01: terminating connection/
+	},
+	{
+		name => 'the client killed',
+		act => sub { $_[0]{psql}->signal('KILL') },
+		error => qr/^$/
+	});
+
+sub backend_is_gone
+{
+	my ($pid) = @_;
+
+	return $node->poll_query_until('postgres',
+		"select count(*) = 0 from pg_stat_activity where $pid in (pid, leader_pid)");
+}
+
+my $files_of_service = open_files(service_pid($node));
+for my $workers (0, 2)
+{
+	for my $phase (@phases)
+	{
+		# one session as long as it survives
+		my $session;
+		my $files;
+
+		for my $ending (@endings)
+		{
+			my $what = "$phase->{name}, $workers workers, $ending->{name}";
+
+			if (!$session)
+			{
+				$session = new_session($workers);
+				# what its first sort opens stays open
+				$session->query("$hash; $phases[1]{statement}; select pg_sleep(0)");
+				$files = open_files($session->{pid});
+			}
+			$session->query($phase->{before}) if $phase->{before};
+			my $service = stop_service($node);
+			$session->query($ending->{before}) if $ending->{before};
+			$session->send($phase->{statement});
+			if (!$ending->{before})
+			{
+				$session->wait_until_waiting or fail("$what: the session did not come to wait");
+			}
+			$ending->{act}->($session);
+			$session->finish;
+			like($session->error, $ending->{error}, "$what: the error");
+			if ($ending->{survives})
+			{
+				$session->query("rollback; $ending->{after}") if $ending->{after};
+				$session->query('rollback');
+			}
+			else
+			{
+				ok(backend_is_gone($session->{pid}), "$what: the backend and its workers have left while the service stood still");
+			}
+			continue_service($service);
+			if ($ending->{survives})
+			{
+				is($session->query($hash), $right, "$what: the session sorts again");
+				is(open_files($session->{pid}), $files, "$what: the session has the same files open");
+			}
+			else
+			{
+				$session->close;
+				undef $session;
+			}
+			nothing_left_over($node, $what);
+			is(temporary_files($node), '', "$what: no temporary file");
+		}
+	}
+}
+is(open_files(service_pid($node)), $files_of_service, 'the service has the same files open');
+is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
+
+# a cursor that nobody reads, ended by a timeout
+my $idle = new_session(0);
+$idle->query("set idle_in_transaction_session_timeout = '100ms'; $phases[2]{before}");
+ok(backend_is_gone($idle->{pid}), 'an idle cursor, idle_in_transaction_session_timeout: the backend has left');
+$idle->close;
+nothing_left_over($node, 'an idle cursor timed out');
+
+# --- what others do while a sort is under way: it goes on, and its rows are right
+sub reload_with
+{
+	my ($line) = @_;
+
+	$node->append_conf('postgresql.conf', "$line\n");
+	$node->reload;
+}
+
+my @meanwhile = (
+	[ 'DROP EXTENSION', sub { $node->safe_psql('postgres', 'drop extension gpusort') },
+		sub { $node->safe_psql('postgres', 'create extension gpusort') } ],
+	[ 'a reload of gpusort.device_memory', sub { reload_with("gpusort.device_memory = '32MB'") },
+		sub { reload_with("gpusort.device_memory = 'auto'") } ],
+	[ 'a reload of gpusort.device', sub { reload_with("gpusort.device = 'off'") },
+		sub { reload_with("gpusort.device = '$GpuSortTest::device'"); wait_for_state($node, 'serving') } ],
+	[ 'a reload of gpusort.enabled and min_rows', sub { reload_with("gpusort.enabled = off\ngpusort.min_rows = 1000000") },
+		sub { reload_with("gpusort.enabled = on\ngpusort.min_rows = 0") } ],
+	[ 'ANALYZE and CREATE INDEX', sub { $node->safe_psql('postgres', 'analyze big, small; create index on small(id)') },
+		sub { } ]);
+for my $phase (@phases)
+{
+	for my $event (@meanwhile)
+	{
+		my ($name, $act, $undo) = @$event;
+		my $what = "$phase->{name}, $name meanwhile";
+		my $session = new_session(2);
+		my $service = enter($session, $phase, $what);
+
+		$act->();
+		continue_service($service);
+		is($session->finish, $phase->{rows}, "$what: the rows are right");
+		is($session->error, '', "$what: no error");
+		$session->query($phase->{after}) if $phase->{after};
+		$session->close;
+		$undo->();
+		nothing_left_over($node, $what);
+	}
+}
+is(open_files(service_pid($node)), $files_of_service, 'the service has the same files open');
+
+# what waits for every process of the server does not wait for an idle service
+my $start = time;
+$node->safe_psql('postgres', 'create database brief');
+$node->safe_psql('postgres', 'drop database brief');
+cmp_ok(time - $start, '<', 10, 'DROP DATABASE is not held up by the service');
+
+# --- endings that take the server down
+my $lost = qr/WARNING:  57P02: terminating connection because of crash of another server process|connection to server was lost/;
+
+sub worker_of
+{
+	my ($session) = @_;
+
+	$node->poll_query_until('postgres',
+		"select count(*) > 0 from pg_stat_activity where leader_pid = $session->{pid} and wait_event_type = 'Extension'");
+	return $node->safe_psql('postgres', "select min(pid) from pg_stat_activity where leader_pid = $session->{pid}");
+}
+
+my @crashes = (
+	{
+		name => 'SIGKILL of the backend',
+		act => sub { kill 'KILL', $_[0]{pid}; continue_service($_[1]) }
+	},
+	{
+		name => 'SIGKILL of a parallel worker',
+		phases => qr/feed/,
+		workers => 2,
+		act => sub { kill 'KILL', worker_of($_[0]); continue_service($_[1]) }
+	},
+	{
+		name => 'SIGKILL of the service',
+		act => sub { kill 'KILL', $_[1] }
+	},
+	{
+		name => 'an immediate shutdown',
+		act => sub {
+			my $child = continue_service_later($_[1]);
+
+			$node->stop('immediate');
+			waitpid $child, 0;
+		},
+		is_down => 1
+	});
+
+# rows not yet on disk, for the recovery to bring back
+$node->safe_psql('postgres', 'create table written(n int4)');
+my $written = 0;
+for my $phase (@phases)
+{
+	for my $crash (@crashes)
+	{
+		next if $crash->{phases} && $phase->{name} !~ $crash->{phases};
+		my $what = "$phase->{name}, $crash->{name}";
+		my $session = new_session($crash->{workers} // 0);
+
+		$node->safe_psql('postgres', 'insert into written values (1)');
+		$written++;
+		my $service = enter($session, $phase, $what);
+		$crash->{act}->($session, $service);
+		$session->finish;
+		like($session->error, $lost, "$what: the session is told");
+		$session->close;
+		# a server inherits what the test has open, the session's pipes for one
+		$node->start if $crash->{is_down};
+		# until the server has noticed, it may still answer
+		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid in ($session->{pid}, $service)")
+		  or fail("$what: the server is not back");
+		ok(wait_for_state($node, 'serving'), "$what: the service serves again");
+		is($node->safe_psql('postgres', $hash), $right, "$what: the rows are right");
+		is($node->safe_psql('postgres', 'select count(*) from written'), $written, "$what: what was written is there");
+		nothing_left_over($node, $what);
+		is(temporary_files($node), '', "$what: no temporary file");
+		is(open_files(service_pid($node)), $files_of_service, "$what: the new service has open what the old one had");
+	}
+}
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|signal 11|signal 6/, 'no word of trouble in the log');
+
+done_testing();
