@@ -103,8 +103,6 @@ typedef struct cuda_device
 
 	cudaMemPool_t pool;
 	uint64_t	allocated_bytes;
-	uint64_t	allocations;	/* counted for fail_at, from the end of opening */
-	uint64_t	fail_at;
 
 	cudaStream_t memory_stream;
 	cudaStream_t control_stream;	/* cuts AS_FED: behind no sort */
@@ -174,10 +172,19 @@ struct cuda_job
 gsort_status cuda_fail(cuda_device *device, cudaError_t error, const char *expression,
 					   const char *file, int line);
 
+/* Every CUDA call whose failure loses the device passes here; for tests one of them fails. */
+static inline cudaError_t
+cuda_checked(cuda_device *device, cudaError_t error)
+{
+	if (error == cudaSuccess && gsort_fails_now(&device->common.faults, GSORT_FAIL_CALLS))
+		return cudaErrorLaunchFailure;
+	return error;
+}
+
 #define GSORT_TRY(device, expression) \
 	do \
 	{ \
-		cudaError_t try_error = (expression); \
+		cudaError_t try_error = cuda_checked((device), (expression)); \
 		if (try_error != cudaSuccess) \
 			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
 	} while (0)

@@ -60,8 +60,7 @@ cuda_memory_close(cuda_device *device)
 static cudaError_t
 allocate_bytes(cuda_device *device, void **pointer, size_t bytes)
 {
-	device->allocations++;
-	if (device->allocations == device->fail_at)
+	if (gsort_fails_now(&device->common.faults, GSORT_FAIL_ALLOCATIONS))
 		return cudaErrorMemoryAllocation;
 #ifdef GSORT_GUARD_BUILD
 	return cudaMalloc(pointer, bytes);
@@ -113,6 +112,7 @@ cuda_release(cuda_device *device, cuda_job *job, cuda_array *array)
 #else
 	error = cudaFreeAsync(array->pointer, device->memory_stream);
 #endif
+	error = cuda_checked(device, error);
 	if (error != cudaSuccess && !device->common.lost)
 		cuda_fail(device, error, "cudaFreeAsync", __FILE__, __LINE__);
 	device->allocated_bytes -= array->bytes;
@@ -130,18 +130,20 @@ cuda_memory_trim(cuda_device *device)
 
 	if (error == cudaSuccess)
 		error = cudaMemPoolTrimTo(device->pool, KEPT_WHEN_IDLE_BYTES);
+	error = cuda_checked(device, error);
 	if (error != cudaSuccess && !device->common.lost)
 		cuda_fail(device, error, "cudaMemPoolTrimTo", __FILE__, __LINE__);
 }
 
 static pinned_slot *
-make_slot(size_t bytes)
+make_slot(cuda_device *device, size_t bytes)
 {
 	pinned_slot *slot = (pinned_slot *) malloc(sizeof(pinned_slot));
 
 	if (slot == NULL)
 		return NULL;
-	if (cudaHostAlloc((void **) &slot->memory, bytes, cudaHostAllocDefault) != cudaSuccess)
+	if (gsort_fails_now(&device->common.faults, GSORT_FAIL_ALLOCATIONS) ||
+		cudaHostAlloc((void **) &slot->memory, bytes, cudaHostAllocDefault) != cudaSuccess)
 	{
 		(void) cudaGetLastError();
 		free(slot);
@@ -168,7 +170,7 @@ cuda_slot_take(cuda_device *device, size_t bytes)
 			return slot;
 		}
 	}
-	return make_slot(bytes);
+	return make_slot(device, bytes);
 }
 
 void

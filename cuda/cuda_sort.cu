@@ -550,7 +550,7 @@ cuda_cut_advance(cuda_job *job)
 		return;
 	if (!device->common.lost)
 	{
-		error = cudaEventQuery(job->cut_ended);
+		error = cuda_checked(device, cudaEventQuery(job->cut_ended));
 		if (error == cudaErrorNotReady)
 			return;
 		if (error != cudaSuccess)

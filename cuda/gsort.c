@@ -44,6 +44,15 @@ bad_argument(gsort_device *device, const char *what)
 	return gsort_fail(device, GSORT_BAD_ARG, "bad argument: %s", what);
 }
 
+/* Asked once by each call that may lose the device. */
+static int
+is_lost(gsort_device *device)
+{
+	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
+		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants this call to lose the device");
+	return device->lost;
+}
+
 /* --- device ------------------------------------------------------------ */
 
 static const gsort_device_ops *
@@ -124,12 +133,24 @@ gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 	device->ops->get_info(device, info);
 	info->budget_bytes = device->budget_bytes;
 	info->granted_bytes = device->granted_bytes;
+	info->lost = device->lost;
+	info->fail_at = device->faults.fail_at;
+	info->fail_count = __atomic_load_n(&device->faults.count, __ATOMIC_RELAXED);
 }
 
 void
 gsort_set_budget(gsort_device *device, uint64_t budget_bytes)
 {
 	device->budget_bytes = budget_bytes != 0 ? budget_bytes : device->ops->default_budget(device);
+}
+
+void
+gsort_set_fail_at(gsort_device *device, uint64_t n, uint32_t kinds)
+{
+	__atomic_store_n(&device->faults.fail_at, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&device->faults.count, 0, __ATOMIC_RELAXED);
+	device->faults.kinds = kinds;
+	__atomic_store_n(&device->faults.fail_at, n, __ATOMIC_RELEASE);
 }
 
 const char *
@@ -165,7 +186,7 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	gsort_job	blank;
 
 	*job = NULL;
-	if (device->lost)
+	if (is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (!job_options_valid(options))
 		return bad_argument(device, "the job's options");
@@ -235,7 +256,7 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	uint64_t	bytes;
 	gsort_status status;
 
-	if (device->lost)
+	if (is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (job->state != GSORT_RUN_FEEDING || job->closing)
 		return bad_argument(device, "grant for a run that has been cut");
@@ -402,7 +423,7 @@ gsort_job_append(gsort_job *job, const gsort_chunk *chunk)
 {
 	gsort_status status;
 
-	if (job->device->lost)
+	if (is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (chunk->struct_bytes != sizeof(*chunk) || job->closing ||
 		job->state != GSORT_RUN_FEEDING)
@@ -424,7 +445,7 @@ gsort_job_cut(gsort_job *job, gsort_cut_how how)
 {
 	gsort_status status;
 
-	if (job->device->lost)
+	if (is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING ||
 		(how != GSORT_SORTED && how != GSORT_AS_FED && how != GSORT_SORTED_RUN))
@@ -562,7 +583,7 @@ gsort_job_fetch(gsort_job *job, uint64_t number, void *dst, uint64_t tag)
 	const gsort_window *window;
 	gsort_status status;
 
-	if (job->device->lost)
+	if (is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (job->closing || !directory_stands(job) || number >= job->n_windows)
 		return bad_argument(job->device, "fetch");
@@ -631,7 +652,7 @@ gsort_job_next_run(gsort_job *job)
 	gsort_column_stats before[GSORT_MAX_KEY_COLUMNS];
 	gsort_status status;
 
-	if (job->device->lost)
+	if (is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_CUT || job->cut_how != GSORT_SORTED_RUN ||
 		job->fetches > 0)
@@ -700,7 +721,7 @@ gsort_job_merge(gsort_job *job)
 	key_plan	plan;
 	gsort_status status;
 
-	if (job->device->lost)
+	if (is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING || job->n_chunks > 0)
 		return bad_argument(job->device, "merge");
@@ -819,7 +840,7 @@ gsort_status
 gsort_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 				 void *d_scratch, size_t scratch_bytes, void *stream)
 {
-	if (device->lost)
+	if (is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (!pairs_valid(pairs))
 		return bad_argument(device, "pairs");

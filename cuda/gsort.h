@@ -71,7 +71,6 @@ typedef struct gsort_device_options
 	const int  *ordinals;
 	uint64_t	budget_bytes;	/* grants of all jobs together never exceed it; 0: 80 % of what
 								 * the device has free, an eighth of RAM for the host device */
-	uint64_t	fail_at;		/* tests: the n-th allocation fails with NOMEM; 0: none */
 	int			threads;		/* host device: worker threads; 0: one for each core */
 } gsort_device_options;
 
@@ -89,7 +88,18 @@ typedef struct gsort_device_info
 	int			runtime_version;
 	int			compute_capability; /* 90 = 9.0; 0 for the host device */
 	int			pinned;			/* 1: gsort_pin succeeded; 0: copies go through staging */
+	int			lost;			/* 1: every call answers DEVICE_LOST */
+	uint64_t	fail_at;		/* as gsort_set_fail_at was given it */
+	uint64_t	fail_count;		/* what it has counted */
 } gsort_device_info;
+
+/* What gsort_set_fail_at counts. */
+typedef enum gsort_fail_kind
+{
+	GSORT_FAIL_ALLOCATIONS = 1, /* fail with NOMEM */
+	GSORT_FAIL_CALLS = 2		/* fail as on a lost device: the operations of this API, their ends,
+								 * and each call of CUDA */
+} gsort_fail_kind;
 
 typedef enum gsort_job_flags
 {
@@ -254,6 +264,10 @@ void		gsort_device_get_info(gsort_device *device, gsort_device_info *info);
 
 /* Changes the budget for grants to come.  0: the default, as in the options. */
 void		gsort_set_budget(gsort_device *device, uint64_t budget_bytes);
+
+/* For tests: the n-th from now of what kinds (gsort_fail_kind) say fails; 0: none does.
+ * Counting starts anew.  Jobs may be open. */
+void		gsort_set_fail_at(gsort_device *device, uint64_t n, uint32_t kinds);
 
 /* What the last failure was, for a log line; never NULL; valid until the next call. */
 const char *gsort_error_text(gsort_device *device);

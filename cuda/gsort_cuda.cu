@@ -229,8 +229,6 @@ open_device(const gsort_device_options *options, gsort_device **opened, char *re
 		shut_device(&device->common);
 		return status == GSORT_NOMEM ? GSORT_NOMEM : GSORT_UNSUPPORTED;
 	}
-	device->allocations = 0;
-	device->fail_at = options->fail_at;
 	*opened = &device->common;
 	return GSORT_OK;
 }
@@ -407,7 +405,7 @@ poll_lane(cuda_device *device, cuda_lane *lane, gsort_event *out, int max)
 
 		if (!device->common.lost)
 		{
-			cudaError_t error = cudaEventQuery(lane->oldest->done);
+			cudaError_t error = cuda_checked(device, cudaEventQuery(lane->oldest->done));
 
 			if (error == cudaErrorNotReady)
 				break;

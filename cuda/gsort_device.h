@@ -33,6 +33,24 @@ extern "C"
 
 typedef struct gsort_device_ops gsort_device_ops;
 
+/* For tests: what gsort_set_fail_at was told.  Any thread counts. */
+typedef struct gsort_faults
+{
+	uint64_t	fail_at;		/* 0: nothing is counted */
+	uint64_t	count;
+	uint32_t	kinds;			/* set before fail_at */
+} gsort_faults;
+
+/* Counts one more of a kind; true if it is to fail. */
+static inline int
+gsort_fails_now(gsort_faults *faults, gsort_fail_kind kind)
+{
+	uint64_t	fail_at = __atomic_load_n(&faults->fail_at, __ATOMIC_ACQUIRE);
+
+	return fail_at != 0 && (faults->kinds & kind) != 0 &&
+		__atomic_add_fetch(&faults->count, 1, __ATOMIC_RELAXED) == fail_at;
+}
+
 /* First member of an implementation's own device. */
 struct gsort_device
 {
@@ -40,6 +58,7 @@ struct gsort_device
 	uint64_t	budget_bytes;
 	uint64_t	granted_bytes;	/* of all open jobs */
 	int			lost;			/* every later call answers DEVICE_LOST */
+	gsort_faults faults;
 	char		error_text[512];
 };
 

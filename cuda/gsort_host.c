@@ -331,7 +331,7 @@ host_open(const gsort_device_options *options, gsort_device **device,
 		free(host);
 		return GSORT_NOMEM;
 	}
-	host_memory_init(&host->memory, options->fail_at);
+	host_memory_init(&host->memory, &host->common.faults);
 	pthread_mutex_init(&host->lock, NULL);
 	*device = &host->common;
 	return GSORT_OK;
@@ -562,18 +562,17 @@ job_free(host_job *job)
 /* --- events ---------------------------------------------------------------------- */
 
 static gsort_status
-cut_ended(host_op *op)
+cut_ended(host_op *op, gsort_status status)
 {
 	host_job   *job = op->job;
 	host_cut   *cut = &op->u.cut;
 	gsort_job_stats *stats = &job->common.stats;
-	gsort_status status = op->status;
 
 	if (status == GSORT_BAD_DATA)
 		gsort_fail(job->common.device, status, "a chunk's row offsets are not rising or out of range");
 	else if (status == GSORT_NOMEM)
 		gsort_fail(job->common.device, status, "out of memory for the sort");
-	else if (cut->how == GSORT_SORTED)
+	else if (status == GSORT_OK && cut->how == GSORT_SORTED)
 	{
 		status = gsort_make_directory(&job->common, cut->begins.rows, cut->begins.units,
 									  cut->begins.n, cut->rows, cut->begins.total_units);
@@ -590,16 +589,27 @@ cut_ended(host_op *op)
 	return status;
 }
 
+/* How an operation has ended: its work is done, but a lost device's results are lost. */
+static gsort_status
+final_status(host_op *op)
+{
+	gsort_device *device = op->job->common.device;
+
+	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
+		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants the end of an operation to lose the device");
+	return device->lost ? GSORT_DEVICE_LOST : op->status;
+}
+
 static void
 hand_out(host_op *op, gsort_event *event)
 {
 	event->kind = op->kind;
 	event->job_tag = op->job->common.options.tag;
 	event->tag = op->tag;
-	event->status = op->status;
+	event->status = final_status(op);
 	/* a job being closed has its memory freed by a thread at this moment */
 	if (op->kind == GSORT_EVENT_CUT && !op->job->common.closing)
-		event->status = cut_ended(op);
+		event->status = cut_ended(op, event->status);
 	if (op->kind == GSORT_EVENT_FETCHED)
 		gsort_fetch_done(&op->job->common);
 	if (op->kind == GSORT_EVENT_CLOSED)

@@ -14,9 +14,9 @@
 #define HUGE_PAGE_BYTES	(2u << 20)
 
 void
-host_memory_init(host_memory *memory, uint64_t fail_at)
+host_memory_init(host_memory *memory, gsort_faults *faults)
 {
-	*memory = (host_memory) {.fail_at = fail_at};
+	*memory = (host_memory) {.faults = faults};
 	pthread_mutex_init(&memory->lock, NULL);
 }
 
@@ -133,7 +133,7 @@ map_within(host_memory *memory, size_t bytes, uint64_t limit_bytes)
 static int
 may_allocate(host_memory *memory)
 {
-	return ++memory->allocations != memory->fail_at;
+	return !gsort_fails_now(memory->faults, GSORT_FAIL_ALLOCATIONS);
 }
 
 static void

@@ -34,8 +34,7 @@ typedef struct host_memory
 	pthread_mutex_t lock;
 	uint64_t	used_bytes;		/* idle extents included */
 	uint64_t	idle_bytes;
-	uint64_t	allocations;
-	uint64_t	fail_at;		/* this allocation fails; 0: none */
+	gsort_faults *faults;
 	void	   *idle[HOST_EXTENT_KINDS];	/* each begins with a pointer to the next */
 } host_memory;
 
@@ -45,7 +44,7 @@ host_key_extent_kind(uint32_t columns, int with_nulls)
 	return (int) (2 * columns - 1) + (with_nulls ? 1 : 0);
 }
 
-void		host_memory_init(host_memory *memory, uint64_t fail_at);
+void		host_memory_init(host_memory *memory, gsort_faults *faults);
 
 /* Gives the idle extents back; everything else must have come back before. */
 void		host_memory_destroy(host_memory *memory);

@@ -52,6 +52,8 @@ run_tests(gsort_kind kind)
 	rig_close(&rig);
 	test_failures(kind);
 	group_ended("failures");
+	test_lost_at(kind);
+	group_ended("lost devices");
 	printf("%d passed, %d failed\n", checks_passed, checks_failed);
 	return checks_failed > 0;
 }

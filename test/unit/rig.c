@@ -83,7 +83,6 @@ rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at)
 		.struct_bytes = sizeof(options),
 		.kind = kind,
 		.budget_bytes = budget_bytes,
-		.fail_at = fail_at,
 	};
 	char		reason[256];
 	gsort_status status;
@@ -93,13 +92,13 @@ rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at)
 	status = gsort_open(&options, &rig->device, reason, sizeof(reason));
 	if (status != GSORT_OK)
 	{
-		if (fail_at == 0)
-			printf("no device (status %d): %s\n", status, reason);
+		printf("no device (status %d): %s\n", status, reason);
 		return 0;
 	}
 	make_buffers(rig);
 	status = gsort_pin(rig->device, rig->arena, rig->arena_bytes);
 	CHECK(status == GSORT_OK || status == GSORT_UNSUPPORTED);
+	gsort_set_fail_at(rig->device, fail_at, GSORT_FAIL_ALLOCATIONS);
 	return 1;
 }
 

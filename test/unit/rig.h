@@ -57,7 +57,7 @@ typedef struct rig
 	rig_buffer *free_buffers;
 } rig;
 
-/* 0: no such device; says why. */
+/* 0: no such device; says why.  fail_at: the allocation that is to fail, 0 for none. */
 int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at);
 void		rig_close(rig *rig);
 
@@ -169,6 +169,7 @@ void		test_jobs(rig *rig);
 void		test_failures(gsort_kind kind);
 void		test_pairs(rig *rig);
 int			test_lost(gsort_kind kind);
+void		test_lost_at(gsort_kind kind);
 int			time_job(gsort_kind kind, uint64_t rows);
 
 #endif							/* RIG_H */

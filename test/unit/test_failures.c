@@ -36,11 +36,8 @@ test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem)
 		};
 		rig			rig;
 
-		if (!rig_open(&rig, kind, BUDGET_BYTES, fail_at))
-		{
-			refused++;
-			continue;
-		}
+		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, fail_at)))
+			return;
 		refused += run_one(&rig, in, &options);
 		run_one(&rig, in, &options);
 		if (kind == GSORT_KIND_HOST)

@@ -3,7 +3,9 @@
  *	  A device that is lost under work: every operation still ends with an event,
  *	  every later call answers DEVICE_LOST, and shutting returns.
  *
- * Runs in a process of its own: the CUDA context is dead after it.
+ * test_lost breaks CUDA's device, in a process of its own: the context is dead after it.
+ * test_lost_at has gsort_set_fail_at lose any device at each call in turn; that leaves the
+ * process whole.
  */
 #include "rig.h"
 
@@ -23,27 +25,29 @@ typedef struct counts
 	int			lost[GSORT_EVENT_CLOSED + 1];
 } counts;
 
+static gsort_status
+append_chunk(rig_buffer *buffer, gsort_job *job)
+{
+	gsort_column_stats stats = {0, CHUNK_ROWS - 1, CHUNK_ROWS - 1, 0, 0};
+	gsort_chunk chunk = {
+		.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
+		.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
+		.stats = &stats
+	};
+
+	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
+	{
+		buffer->row_start[row] = row * (CHUNK_BYTES / CHUNK_ROWS / 8);
+		buffer->keys[row] = CHUNK_ROWS - 1 - row;
+	}
+	return gsort_job_append(job, &chunk);
+}
+
 static void
 append_chunks(rig *rig, gsort_job *job, int first_buffer)
 {
-	gsort_column_stats stats = {0, CHUNK_ROWS - 1, CHUNK_ROWS - 1, 0, 0};
-
 	for (int i = 0; i < CHUNKS; i++)
-	{
-		rig_buffer *buffer = &rig->buffers[first_buffer + i];
-		gsort_chunk chunk = {
-			.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
-			.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
-			.stats = &stats
-		};
-
-		for (uint32_t row = 0; row < CHUNK_ROWS; row++)
-		{
-			buffer->row_start[row] = row * (CHUNK_BYTES / CHUNK_ROWS / 8);
-			buffer->keys[row] = CHUNK_ROWS - 1 - row;
-		}
-		CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
-	}
+		CHECK(append_chunk(&rig->buffers[first_buffer + i], job) == GSORT_OK);
 }
 
 static gsort_job *
@@ -120,4 +124,126 @@ test_lost(gsort_kind kind)
 	rig_close(&rig);
 	printf("%d passed, %d failed\n", checks_passed, checks_failed);
 	return checks_failed > 0;
+}
+
+/* --- a loss at each call in turn ------------------------------------------------ */
+
+/* A job that goes on as long as its device does. */
+typedef struct lost_run
+{
+	rig			rig;
+	gsort_job  *job;
+	int			under_way;		/* operations whose events have not come */
+	int			lost;			/* a call or an event has said so */
+} lost_run;
+
+/* Was the call accepted?  A lost device accepts no more. */
+static int
+accepted(lost_run *run, gsort_status status)
+{
+	CHECK(status == GSORT_OK || status == GSORT_DEVICE_LOST);
+	CHECK(!run->lost || status == GSORT_DEVICE_LOST);
+	run->lost |= status == GSORT_DEVICE_LOST;
+	return status == GSORT_OK;
+}
+
+/* Every operation ends with an event, whatever became of the device. */
+static void
+take_all_events(lost_run *run)
+{
+	struct pollfd readable = {gsort_fd(run->rig.device), POLLIN, 0};
+
+	for (int i = 0; i < POLLS_MAX && run->under_way > 0; i++)
+	{
+		gsort_event event;
+
+		poll(&readable, 1, 100);
+		while (gsort_poll(run->rig.device, &event, 1) == 1)
+		{
+			run->under_way--;
+			accepted(run, event.status);
+		}
+	}
+	CHECK(run->under_way == 0);
+}
+
+static void
+feed_and_cut(lost_run *run)
+{
+	if (accepted(run, gsort_job_grant(run->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+		for (int i = 0; i < CHUNKS; i++)
+			run->under_way += accepted(run, append_chunk(&run->rig.buffers[i], run->job));
+	run->under_way += accepted(run, gsort_job_cut(run->job, GSORT_SORTED));
+	take_all_events(run);
+}
+
+static void
+fetch_all(lost_run *run)
+{
+	const gsort_window *windows;
+	uint64_t	n;
+
+	if (!CHECK(gsort_job_windows(run->job, &windows, &n) == GSORT_OK))
+		return;
+	for (uint64_t i = 0; i < n; i++)
+	{
+		run->under_way += accepted(run, gsort_job_fetch(run->job, i, run->rig.buffers[i].data, i));
+		take_all_events(run);
+	}
+}
+
+static void
+run_job(lost_run *run)
+{
+	gsort_job_options options = {
+		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
+	};
+
+	if (!accepted(run, gsort_job_open(run->rig.device, &options, &run->job)))
+		return;
+	feed_and_cut(run);
+	if (!run->lost)
+		fetch_all(run);
+	gsort_job_close(run->job);
+	run->under_way++;
+	take_all_events(run);
+}
+
+/* True if the n-th call came, and the device was lost at it. */
+static int
+lose_at(gsort_kind kind, uint64_t n)
+{
+	lost_run	run = {.under_way = 0};
+	gsort_device_info info;
+
+	if (!CHECK(rig_open(&run.rig, kind, 0, 0)))
+		return 0;
+	gsort_set_fail_at(run.rig.device, n, GSORT_FAIL_CALLS);
+	run_job(&run);
+	gsort_device_get_info(run.rig.device, &info);
+	CHECK(info.fail_at == n);
+	CHECK(info.lost == (info.fail_count >= n));
+	/* what fails when the last event is out is met by the next call */
+	CHECK(info.lost >= run.lost);
+	if (!info.lost)
+	{
+		/* armed again, with the same device */
+		gsort_set_fail_at(run.rig.device, 1, GSORT_FAIL_CALLS);
+		run_job(&run);
+		CHECK(run.lost);
+	}
+	rig_close(&run.rig);
+	return info.lost;
+}
+
+void
+test_lost_at(gsort_kind kind)
+{
+	uint64_t	n = 1;
+
+	current_test = "a device lost at each call";
+	while (lose_at(kind, n))
+		n++;
+	/* the job itself makes as many: open, grant, appends, cut, windows, their ends, close */
+	CHECK(n > 1 + 1 + 2 * (2 * CHUNKS + 1) + 1);
 }
