@@ -32,6 +32,7 @@ bool		gpusort_enabled = true;
 int			gpusort_device = GPUSORT_DEVICE_AUTO;
 int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
+int			gpusort_debug_fail_at = 0;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
 
 static char *device_memory_setting = NULL;
@@ -101,6 +102,11 @@ define_settings(void)
 							"A sort takes 3 MB of it for each process that feeds it, and 6 MB at least.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.debug_fail_at",
+							"For tests: the device call or allocation that fails, the first being 1.",
+							"An allocation fails as if there were no memory, a call as if the device were lost. Counting begins when this is set, and when the device is opened. 0: none fails.",
+							&gpusort_debug_fail_at, 0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "The device that sorts.",
 							 "auto: the GPU if there is one, else none; cuda: the GPU; host: threads of the CPU; off: none.",

@@ -29,6 +29,7 @@ extern bool gpusort_enabled;
 extern int	gpusort_device;		/* GpuSortDeviceSetting */
 extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
+extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern GpuSortMemorySetting gpusort_device_memory;
 
 /* --- why a sort was native inside the node ----------------------------------- */

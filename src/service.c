@@ -654,6 +654,9 @@ publish_info(void)
 	if (device == NULL)
 		return;
 	gsort_device_get_info(device, &info);
+	/* what fails while nobody waits for an answer must not wait for the next sort */
+	if (info.lost)
+		lose_device();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_shared->service.info = info;
 	LWLockRelease(gpusort_shared_lock());
@@ -695,6 +698,14 @@ set_budget(void)
 	if (gpusort_device_memory.percent > 0)
 		budget = info.memory_bytes / 100 * gpusort_device_memory.percent;
 	gsort_set_budget(device, budget);
+}
+
+static void
+arm_test_failure(void)
+{
+	if (device != NULL)
+		gsort_set_fail_at(device, gpusort_debug_fail_at,
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS);
 }
 
 static void
@@ -747,6 +758,7 @@ open_device(void)
 	(void) gsort_pin(device, gpusort_buffers,
 					 (Size) gpusort_shared->n_pieces * GPUSORT_PIECE_BYTES);
 	set_budget();
+	arm_test_failure();
 	log_device();
 	publish_state(GPUSORT_SERVICE_SERVING, "");
 }
@@ -823,8 +835,12 @@ follow_settings(void)
 static void
 handle_reload(void)
 {
+	int			fail_at = gpusort_debug_fail_at;
+
 	ProcessConfigFile(PGC_SIGHUP);
 	set_budget();
+	if (gpusort_debug_fail_at != fail_at)
+		arm_test_failure();
 	if (device == NULL)
 		opened = false;
 }

@@ -156,6 +156,19 @@ state_name(GpuSortServiceState state)
 	return "unknown";
 }
 
+/* Why it does not serve; or what gpusort.debug_fail_at has it do, for tests to wait for. */
+static void
+set_detail(const GpuSortService *service, Datum *value, bool *is_null)
+{
+	const char *detail = service->detail;
+
+	if (service->state == GPUSORT_SERVICE_SERVING && service->info.fail_at != 0)
+		detail = psprintf("device call or allocation " UINT64_FORMAT " fails, " UINT64_FORMAT " made so far (gpusort.debug_fail_at)",
+						  service->info.fail_at, service->info.fail_count);
+	*is_null = detail[0] == '\0';
+	*value = CStringGetTextDatum(detail);
+}
+
 /* CUDA's number as people write it: 13000 is 13.0.  NULL for the CPU. */
 static void
 set_version(int version, Datum *value, bool *is_null)
@@ -193,8 +206,8 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	values[n++] = CStringGetTextDatum(service.info.name);
 	nulls[n] = false;
 	values[n++] = CStringGetTextDatum(state_name(service.state));
-	nulls[n] = service.detail[0] == '\0';
-	values[n++] = CStringGetTextDatum(service.detail);
+	set_detail(&service, &values[n], &nulls[n]);
+	n++;
 	values[n++] = Int64GetDatum(service.info.memory_bytes);
 	values[n++] = Int64GetDatum(service.info.budget_bytes);
 	values[n++] = Int64GetDatum(service.info.granted_bytes);
