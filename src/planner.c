@@ -29,6 +29,7 @@
 #include "executor.h"
 #include "feed_node.h"
 #include "job.h"
+#include "plan_repeat.h"
 #include "planner.h"
 #include "sortkey.h"
 
@@ -88,16 +89,18 @@ plan_info_write(const GpuSortPlanInfo *info)
 		nulls_first = lappend_int(nulls_first, info->nulls_first[i]);
 	}
 	return list_make5(columns, operators, collations, nulls_first,
-					  list_make1_int(info->parallel));
+					  list_make2_int(info->parallel, info->child_repeats));
 }
 
 void
 gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 {
 	List	   *columns = linitial(scan->custom_private);
+	List	   *flags = llast(scan->custom_private);
 
 	info->n_keys = list_length(columns);
-	info->parallel = linitial_int(list_nth(scan->custom_private, 4)) != 0;
+	info->parallel = linitial_int(flags) != 0;
+	info->child_repeats = lsecond_int(flags) != 0;
 	for (int i = 0; i < info->n_keys; i++)
 	{
 		info->columns[i] = list_nth_int(columns, i);
@@ -167,6 +170,7 @@ read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 	if (list_length(pathkeys) > GPUSORT_MAX_KEYS)
 		return refuse("too many sort keys");
 	info->parallel = false;
+	info->child_repeats = false;	/* known when the plan is finished */
 	info->n_keys = 0;
 	foreach(lc, pathkeys)
 	{
@@ -445,6 +449,17 @@ point_tlist_at(List *tlist, int varno)
 	}
 }
 
+/* Notes whether the child of a finished node may be scanned again. */
+static void
+note_whether_child_repeats(CustomScan *scan, List *subplans)
+{
+	GpuSortPlanInfo info;
+
+	gpusort_plan_info_read(scan, &info);
+	info.child_repeats = gpusort_plan_repeats(outerPlan(scan), subplans);
+	scan->custom_private = plan_info_write(&info);
+}
+
 /*
  * Gives finished nodes the target lists of a sort: column i is the child's column i.
  *
@@ -472,6 +487,7 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 
 			point_tlist_at(scan->scan.plan.targetlist, INDEX_VAR);
 			point_tlist_at(scan->custom_scan_tlist, OUTER_VAR);
+			note_whether_child_repeats(scan, result->subplans);
 		}
 	}
 	PG_FINALLY();

@@ -16,6 +16,7 @@
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
+	bool		child_repeats;	/* it may be scanned again, should the device fail */
 	int			n_keys;
 	AttrNumber	columns[GPUSORT_MAX_KEYS];
 	Oid			operators[GPUSORT_MAX_KEYS];
