@@ -712,6 +712,28 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 	begin_run(job);
 }
 
+static gsort_status
+make_order_directory(gsort_job *job)
+{
+	uint64_t	each = job->options.window_bytes;
+	uint64_t	n = (job->ended_rows + each - 1) / each;
+
+	job->windows = calloc(n + 1, sizeof(gsort_window));
+	if (job->windows == NULL)
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
+	for (uint64_t i = 0; i < n; i++)
+	{
+		gsort_window *window = &job->windows[i];
+
+		window->first_row = i * each;
+		window->rows = (uint32_t) min_u64(each, job->ended_rows - window->first_row);
+		window->row_bytes = (window->rows + 7) / 8 * 8;
+		window->bytes = window->row_bytes;
+	}
+	job->n_windows = n;
+	return GSORT_OK;
+}
+
 gsort_status
 gsort_job_merge(gsort_job *job)
 {
@@ -737,60 +759,38 @@ gsort_job_merge(gsort_job *job)
 						  (unsigned long long) bytes,
 						  (unsigned long long) job->device->budget_bytes,
 						  (unsigned long long) room_for_job(job));
+	/* before the merge, which may use the keys up */
+	status = make_order_directory(job);
+	if (status != GSORT_OK)
+		return status;
 	job->state = GSORT_RUN_MERGING;
 	status = ops->job_merge(job, &plan);
 	if (status == GSORT_OK)
 		give_grants_back(job, bytes);
 	else
+	{
+		free_directory(job);
 		job->state = GSORT_RUN_FEEDING;
+	}
 	return status;
 }
 
-static gsort_status
-make_order_directory(gsort_job *job)
-{
-	uint64_t	each = job->options.window_bytes;
-	uint64_t	n = (job->ended_rows + each - 1) / each;
-
-	job->windows = calloc(n + 1, sizeof(gsort_window));
-	if (job->windows == NULL)
-		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
-	for (uint64_t i = 0; i < n; i++)
-	{
-		gsort_window *window = &job->windows[i];
-
-		window->first_row = i * each;
-		window->rows = (uint32_t) min_u64(each, job->ended_rows - window->first_row);
-		window->row_bytes = (window->rows + 7) / 8 * 8;
-		window->bytes = window->row_bytes;
-	}
-	job->n_windows = n;
-	return GSORT_OK;
-}
-
-gsort_status
+void
 gsort_merge_done(gsort_job *job, gsort_status status)
 {
 	const gsort_device_ops *ops = job->device->ops;
-	uint64_t	order_bytes = ops->order_bytes(job, job->ended_rows);
-	uint64_t	merge_bytes = ops->merge_bytes(job, job->ended_rows, job->stats.runs);
 
-	if (status == GSORT_OK)
-		status = make_order_directory(job);
 	if (status == GSORT_OK)
 	{
 		job->state = GSORT_RUN_MERGED;
 		job->stats.rows = job->ended_rows;
-		set_granted(job, job->granted_bytes, order_bytes);
+		set_granted(job, job->granted_bytes, ops->order_bytes(job, job->ended_rows));
+		return;
 	}
-	else if (status == GSORT_NOMEM)
-	{
-		job->state = GSORT_RUN_FEEDING;
-		set_granted(job, job->granted_bytes, job->kept_bytes - merge_bytes);
-	}
-	else
-		job->state = GSORT_RUN_FAILED;
-	return status;
+	free_directory(job);
+	set_granted(job, job->granted_bytes, job->kept_bytes -
+				ops->merge_bytes(job, job->ended_rows, job->stats.runs));
+	job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING : GSORT_RUN_FAILED;
 }
 
 void

@@ -211,10 +211,9 @@ gsort_status gsort_cut_done(gsort_job *job, gsort_status status);
  * runs before it are kept; may be 0 where keeping them was asked for and failed. */
 void		gsort_run_begun(gsort_job *job, gsort_status status, int kept);
 
-/* The state after a merge ended with status; the order's directory is made here.  Returns the
- * status that the MERGED event is to carry: with OK the implementation frees the kept
- * keys, with NOMEM it frees the order and keeps them. */
-gsort_status gsort_merge_done(gsort_job *job, gsort_status status);
+/* The state after a merge ended with status: with OK the kept keys have been freed, with NOMEM
+ * they are as they were. */
+void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 

@@ -7,13 +7,13 @@
  *
  * The calling thread copies what an operation needs into a host_op and hands
  * it to the pool; a pool thread does the work and puts the op on the list of
- * done ones.  Appends and cuts of a job run one after the other, fetches side by
- * side; jobs know nothing of each other.
+ * done ones.  Fetches of a job run side by side, all else one after the other;
+ * jobs know nothing of each other.
  *
  * Who may touch what: the common part of a device or job belongs to the calling
- * thread.  A job's run belongs to its operations; the calling thread makes
- * extents in it while it feeds, and gives memory back when a cut's event is
- * handed out.  The fields below a comment naming the lock are guarded by it.
+ * thread.  A job's run and its kept keys belong to its operations; the calling
+ * thread makes extents in the run while it feeds, and gives memory back when a cut's
+ * event is handed out.  The fields below a comment naming the lock are guarded by it.
  */
 #define _GNU_SOURCE				/* the set of cores this process may run on */
 
@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "host_memory.h"
+#include "host_merge.h"
 #include "host_pool.h"
 #include "host_radix.h"
 #include "host_run.h"
@@ -51,6 +52,28 @@ typedef struct host_cut
 	double		ms;
 } host_cut;
 
+typedef struct host_next_run
+{
+	gsort_keep	keep;
+	uint64_t	limit_bytes;
+	int			kept;
+} host_next_run;
+
+typedef struct host_merge
+{
+	key_plan	plan;
+	uint64_t	limit_bytes;
+	double		ms;
+} host_merge;
+
+/* Of the merge order. */
+typedef struct host_order_fetch
+{
+	uint64_t	first_row;
+	uint32_t	bytes;
+	void	   *to;
+} host_order_fetch;
+
 typedef struct host_fetch
 {
 	host_window window;
@@ -69,7 +92,10 @@ typedef struct host_op
 	{
 		host_chunk	chunk;
 		host_cut	cut;
+		host_next_run next_run;
+		host_merge	merge;
 		host_fetch	fetch;
+		host_order_fetch order_fetch;
 	}			u;
 } host_op;
 
@@ -100,11 +126,12 @@ struct host_job
 	host_job   *next;
 	host_job   *previous;
 	host_run	run;
+	host_kept	kept;
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */
-	op_list		waiting;		/* behind an append or a cut under way */
-	int			in_turn;		/* an append or a cut is with the pool */
+	op_list		waiting;		/* behind an operation that goes alone */
+	int			in_turn;		/* such a one, anything but a fetch, is with the pool */
 	uint32_t	in_pool;
 };
 
@@ -264,10 +291,56 @@ run_cut(host_task *task)
 
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
-	else if (cut->how == GSORT_SORTED && !atomic_load(&job->closing))
+	else if (cut->how != GSORT_AS_FED && !atomic_load(&job->closing))
 		op->status = host_run_sort(&job->run, device_of(job)->pool, &cut->plan, cut->rows,
-								   cut->limit_bytes, &job->closing, &cut->begins);
+								   cut->how == GSORT_SORTED_RUN, cut->limit_bytes, &job->closing,
+								   &cut->begins);
 	cut->ms = now_ms() - begin_ms;
+	op_done(op);
+}
+
+static void
+run_next_run(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_job   *job = op->job;
+	host_next_run *next = &op->u.next_run;
+
+	/* rows first: with them gone there is room for the keys */
+	host_run_drop_rows(&job->run);
+	if (next->keep != GSORT_KEEP_NOTHING && !atomic_load(&job->closing))
+		next->kept = host_kept_add(&job->kept, &job->run, device_of(job)->pool,
+								   next->keep == GSORT_KEEP_KEYS_AND_NULLS, next->limit_bytes,
+								   &job->closing);
+	if (!next->kept)
+		host_kept_drop_keys(&job->kept);
+	host_run_clear(&job->run);
+	op_done(op);
+}
+
+static void
+run_merge(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_job   *job = op->job;
+	host_merge *merge = &op->u.merge;
+	double		begin_ms = now_ms();
+
+	if (!atomic_load(&job->closing))
+		op->status = host_kept_merge(&job->kept, device_of(job)->pool, &merge->plan,
+									 merge->limit_bytes, &job->closing);
+	merge->ms = now_ms() - begin_ms;
+	op_done(op);
+}
+
+static void
+run_fetch_order(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	const host_order_fetch *fetch = &op->u.order_fetch;
+
+	if (!atomic_load(&op->job->closing))
+		memcpy(fetch->to, op->job->kept.order + fetch->first_row, fetch->bytes);
 	op_done(op);
 }
 
@@ -287,6 +360,7 @@ run_close(host_task *task)
 	host_op    *op = (host_op *) task;
 	host_device *device = device_of(op->job);
 
+	host_kept_free(&op->job->kept);
 	host_run_free(&op->job->run);
 	if (atomic_fetch_sub(&device->open_jobs, 1) == 1)
 		host_memory_trim(&device->memory, HOST_IDLE_BYTES);
@@ -385,6 +459,27 @@ host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	return host_run_bytes(&job->options, rows, units);
 }
 
+static uint64_t
+host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
+{
+	return host_kept_bytes(job->options.key_columns, rows, keep == GSORT_KEEP_KEYS_AND_NULLS);
+}
+
+static uint64_t
+host_job_order_bytes(const gsort_job *job, uint64_t rows)
+{
+	(void) job;
+	return host_order_bytes(rows);
+}
+
+/* The sort words take the keys' place. */
+static uint64_t
+host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
+{
+	(void) runs;
+	return host_job_order_bytes(job, rows);
+}
+
 static gsort_status
 host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 {
@@ -396,6 +491,7 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 		free(made);
 		return gsort_fail(device, GSORT_NOMEM, "out of memory for a job");
 	}
+	host_kept_init(&made->kept, &made->run);
 	made->common = *blank;
 	made->close.task.run = run_close;
 	made->close.job = made;
@@ -451,7 +547,7 @@ host_job_cut(gsort_job *job, gsort_cut_how how)
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = how == GSORT_SORTED && job->rows > HEAVY_ROWS;
+	op->task.heavy = how != GSORT_AS_FED && job->rows > HEAVY_ROWS;
 	op->u.cut.how = how;
 	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
 								   job->column_stats);
@@ -528,6 +624,48 @@ host_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag)
 	return GSORT_OK;
 }
 
+static gsort_status
+host_job_next_run(gsort_job *job)
+{
+	host_op    *op = op_new((host_job *) job, GSORT_EVENT_RUN_BEGUN, 0, run_next_run);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->task.heavy = job->keep != GSORT_KEEP_NOTHING && job->rows > HEAVY_ROWS;
+	op->u.next_run.keep = job->keep;
+	op->u.next_run.limit_bytes = job->device->budget_bytes;
+	op_enqueue(op);
+	return GSORT_OK;
+}
+
+static gsort_status
+host_job_merge(gsort_job *job, const key_plan *plan)
+{
+	host_job   *host = (host_job *) job;
+	host_op    *op = op_new(host, GSORT_EVENT_MERGED, 0, run_merge);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	host_run_clear(&host->run);
+	op->task.heavy = job->ended_rows > HEAVY_ROWS;
+	op->u.merge.plan = *plan;
+	op->u.merge.limit_bytes = job->device->budget_bytes;
+	op_enqueue(op);
+	return GSORT_OK;
+}
+
+static gsort_status
+host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
+{
+	host_op    *op = op_new((host_job *) job, GSORT_EVENT_FETCHED, tag, run_fetch_order);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->u.order_fetch = (host_order_fetch) {.first_row = first_row, .bytes = bytes, .to = dst};
+	op_enqueue(op);
+	return GSORT_OK;
+}
+
 static void
 host_job_close(gsort_job *job)
 {
@@ -554,6 +692,7 @@ job_free(host_job *job)
 		device->jobs = job->next;
 	if (job->next != NULL)
 		job->next->previous = job->previous;
+	host_kept_free(&job->kept);
 	host_run_free(&job->run);
 	gsort_job_dispose(&job->common);
 	free(job);
@@ -572,7 +711,7 @@ cut_ended(host_op *op, gsort_status status)
 		gsort_fail(job->common.device, status, "a chunk's row offsets are not rising or out of range");
 	else if (status == GSORT_NOMEM)
 		gsort_fail(job->common.device, status, "out of memory for the sort");
-	else if (status == GSORT_OK && cut->how == GSORT_SORTED)
+	else if (status == GSORT_OK && cut->how != GSORT_AS_FED)
 	{
 		status = gsort_make_directory(&job->common, cut->begins.rows, cut->begins.units,
 									  cut->begins.n, cut->rows, cut->begins.total_units);
@@ -582,10 +721,10 @@ cut_ended(host_op *op, gsort_status status)
 	}
 	stats->peak_bytes = job->run.account.peak_bytes;
 	status = gsort_cut_done(&job->common, status);
-	if (status == GSORT_OK)
-		host_run_drop_keys(&job->run);
-	else
+	if (status != GSORT_OK)
 		host_run_drop_order(&job->run);
+	else if (cut->how != GSORT_SORTED_RUN)
+		host_run_drop_keys(&job->run);
 	return status;
 }
 
@@ -601,6 +740,46 @@ final_status(host_op *op)
 }
 
 static void
+merge_ended(host_op *op, gsort_status status)
+{
+	host_job   *job = op->job;
+
+	if (status == GSORT_NOMEM)
+		gsort_fail(job->common.device, status, "out of memory for the merge order");
+	job->common.stats.merge_ms = op->u.merge.ms;
+	job->common.stats.peak_bytes = job->run.account.peak_bytes;
+	gsort_merge_done(&job->common, status);
+}
+
+/* What the end of an operation means for its job, which is not being closed.  Returns the
+ * status of its event. */
+static gsort_status
+operation_ended(host_op *op, gsort_status status)
+{
+	gsort_job  *job = &op->job->common;
+
+	switch (op->kind)
+	{
+		case GSORT_EVENT_CUT:
+			return cut_ended(op, status);
+		case GSORT_EVENT_RUN_BEGUN:
+			job->stats.peak_bytes = op->job->run.account.peak_bytes;
+			gsort_run_begun(job, status, op->u.next_run.kept);
+			break;
+		case GSORT_EVENT_MERGED:
+			merge_ended(op, status);
+			break;
+		case GSORT_EVENT_FETCHED:
+			gsort_fetch_done(job);
+			break;
+		case GSORT_EVENT_APPENDED:
+		case GSORT_EVENT_CLOSED:
+			break;
+	}
+	return status;
+}
+
+static void
 hand_out(host_op *op, gsort_event *event)
 {
 	event->kind = op->kind;
@@ -608,10 +787,8 @@ hand_out(host_op *op, gsort_event *event)
 	event->tag = op->tag;
 	event->status = final_status(op);
 	/* a job being closed has its memory freed by a thread at this moment */
-	if (op->kind == GSORT_EVENT_CUT && !op->job->common.closing)
-		event->status = cut_ended(op, event->status);
-	if (op->kind == GSORT_EVENT_FETCHED)
-		gsort_fetch_done(&op->job->common);
+	if (!op->job->common.closing)
+		event->status = operation_ended(op, event->status);
 	if (op->kind == GSORT_EVENT_CLOSED)
 		job_free(op->job);
 	else
@@ -756,11 +933,17 @@ const gsort_device_ops gsort_host_ops = {
 	.default_budget = host_default_budget,
 	.shut = host_shut,
 	.job_bytes = host_job_bytes,
+	.kept_bytes = host_job_kept_bytes,
+	.merge_bytes = host_job_merge_bytes,
+	.order_bytes = host_job_order_bytes,
 	.job_open = host_job_open,
 	.job_reserve = host_job_reserve,
 	.job_append = host_job_append,
 	.job_cut = host_job_cut,
 	.job_fetch = host_job_fetch,
+	.job_next_run = host_job_next_run,
+	.job_merge = host_job_merge,
+	.job_fetch_order = host_job_fetch_order,
 	.job_close = host_job_close,
 	.pairs_scratch_bytes = host_pairs_scratch_bytes,
 	.pairs_sort = host_pairs_sort,

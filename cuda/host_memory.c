@@ -204,6 +204,16 @@ host_block_give(host_memory *memory, host_account *account, void *block, size_t 
 }
 
 void
+host_block_shrink(host_memory *memory, host_account *account, void *block, size_t bytes,
+				  size_t bytes_left)
+{
+	bytes_left = host_block_bytes(bytes_left);
+	if (bytes_left < host_block_bytes(bytes))
+		host_block_give(memory, account, (char *) block + bytes_left,
+						host_block_bytes(bytes) - bytes_left);
+}
+
+void
 host_memory_trim(host_memory *memory, uint64_t idle_bytes)
 {
 	pthread_mutex_lock(&memory->lock);

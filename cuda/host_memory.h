@@ -67,6 +67,10 @@ void	   *host_block_take(host_memory *memory, host_account *account, size_t byte
 							uint64_t limit_bytes);
 void		host_block_give(host_memory *memory, host_account *account, void *block, size_t bytes);
 
+/* Gives the end of a block back, all but bytes_left of it. */
+void		host_block_shrink(host_memory *memory, host_account *account, void *block, size_t bytes,
+							  size_t bytes_left);
+
 /* Unmaps idle extents until at most so many bytes of them are left. */
 void		host_memory_trim(host_memory *memory, uint64_t idle_bytes);
 

@@ -91,13 +91,27 @@ host_run_drop_keys(host_run *run)
 }
 
 void
-host_run_free(host_run *run)
+host_run_drop_rows(host_run *run)
 {
-	host_run_drop_keys(run);
-	host_run_drop_order(run);
+	host_run_drop_windows(run);
 	while (run->n_extents > 0)
 		host_extent_give(run->memory, &run->account, HOST_EXTENT_ROWS,
 						 run->extents[--run->n_extents]);
+}
+
+void
+host_run_clear(host_run *run)
+{
+	host_run_drop_rows(run);
+	host_run_drop_keys(run);
+	host_run_drop_order(run);
+	run->rows = 0;
+}
+
+void
+host_run_free(host_run *run)
+{
+	host_run_clear(run);
 	free(run->extents);
 	free(run->key_extents);
 	run->extents = NULL;

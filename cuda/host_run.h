@@ -7,7 +7,8 @@
  * Out: where the sorted run's windows begin; the bytes of any of them.
  *
  * Rows lie in extents, row words and keys in key extents, until the sort leaves
- * the row words in sorted order and the keys are no longer needed.
+ * the row words in sorted order and the keys are no longer needed.  If the keys are to
+ * be kept sorted (host_merge.c), the sort leaves the order of the rows too.
  *
  * The caller of gsort.h makes the extents and gives the keys back, the threads
  * do everything else; gsort_host.c sees to it that one run is taken in, sorted
@@ -43,6 +44,7 @@ typedef struct host_run
 	uint64_t	rows;			/* of the sorted run */
 	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */
 	uint64_t   *tie_bits;		/* with_ties only */
+	uint32_t   *order;			/* [rows] row numbers in sorted order, if asked for; NULL: as fed */
 } host_run;
 
 /* What the append of a chunk needs, copied from it. */
@@ -85,24 +87,68 @@ int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options 
 /* Makes extents for so many rows and units in all; 0: out of memory, what was made stays. */
 int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
 
-/* Memory for such a run at its peak. */
+/* Memory for such a run at its peak, while it is sorted or while its keys are gathered. */
 uint64_t	host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units);
 
 /* Gives the key extents back. */
 void		host_run_drop_keys(host_run *run);
 
+/* Gives back what windows are found by: row words and ties. */
+void		host_run_drop_windows(host_run *run);
+
 /* Gives what a sort made back: the run is as it was fed. */
 void		host_run_drop_order(host_run *run);
+
+/* Gives back all that windows are written from; keys and order stay. */
+void		host_run_drop_rows(host_run *run);
+
+/* Gives everything back: the run is empty, as after its init. */
+void		host_run_clear(host_run *run);
 
 /* A second call does nothing. */
 void		host_run_free(host_run *run);
 
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
-/* NOMEM leaves the run as it was.  *cancel not 0: ends soon, any answer. */
+/* keep_order: run->order is wanted.  NOMEM leaves the run as it was.  *cancel not 0: ends
+ * soon, any answer. */
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
-						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);
+						   int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+						   host_begins *begins);
 
 void		host_run_fetch(const host_run *run, const host_window *window, uint64_t *to);
+
+/* --- a key extent: row words, then keys, then nulls ------------------------ */
+
+static inline const char *
+host_run_key_extent(const host_run *run, uint64_t row)
+{
+	return run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
+}
+
+static inline uint64_t
+host_run_row_word(const host_run *run, uint64_t row)
+{
+	return ((const uint64_t *) host_run_key_extent(run, row))[row % GSORT_KEY_EXTENT_ROWS];
+}
+
+static inline const uint64_t *
+host_run_keys(const host_run *run, uint64_t row)
+{
+	return (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS +
+		row % GSORT_KEY_EXTENT_ROWS * run->columns;
+}
+
+static inline uint32_t
+host_run_nulls(const host_run *run, uint64_t row)
+{
+	const uint64_t *keys;
+
+	if (run->null_mask == 0)
+		return 0;
+	keys = (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
+	return ((const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns))
+		[row % GSORT_KEY_EXTENT_ROWS] & run->null_mask;
+}
 
 #endif							/* GSORT_HOST_RUN_H */

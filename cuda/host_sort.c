@@ -6,9 +6,9 @@
  * Memory: one block of 8 bytes a row holds sort words first and, once they
  * have done their duty, the row words in sorted order; that one stays.  A
  * second one for the other sort words and the row numbers (16 bytes a row, 8
- * where all words have 32 bits) ends with the sort.  The keys stay in
- * their extents until the caller has the directory, so that a failure on the
- * way loses nothing.
+ * where all words have 32 bits) ends with the sort, but for the row numbers
+ * where these are wanted.  The keys stay in their extents until the caller has the
+ * directory, so that a failure on the way loses nothing.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_merge.h"
 #include "host_radix.h"
 
 /* Rows asked for ahead when row words or keys are read in sorted order. */
@@ -65,16 +66,20 @@ host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units)
 	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
 	uint64_t	key_extents = (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
 	int			kind = host_key_extent_kind(options->key_columns, options->null_mask != 0);
-	uint64_t	bytes = extents * GSORT_EXTENT_BYTES + key_extents * host_extent_bytes(kind);
+	uint64_t	sort_bytes = extents * GSORT_EXTENT_BYTES;
+	uint64_t	gather_bytes = host_block_bytes(4 * rows) +
+		host_kept_bytes(options->key_columns, rows, options->null_mask != 0);
 
-	bytes += host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
-	if (options->flags & GSORT_TIES)
-		bytes += host_block_bytes(tie_bytes(rows));
-	return bytes;
+	if (rows > 0)
+		sort_bytes += host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
+	if (rows > 0 && (options->flags & GSORT_TIES))
+		sort_bytes += host_block_bytes(tie_bytes(rows));
+	return key_extents * host_extent_bytes(kind) +
+		(sort_bytes > gather_bytes ? sort_bytes : gather_bytes);
 }
 
 void
-host_run_drop_order(host_run *run)
+host_run_drop_windows(host_run *run)
 {
 	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
 	host_block_give(run->memory, &run->account, run->tie_bits, tie_bytes(run->rows));
@@ -82,44 +87,21 @@ host_run_drop_order(host_run *run)
 	run->tie_bits = NULL;
 }
 
+void
+host_run_drop_order(host_run *run)
+{
+	host_run_drop_windows(run);
+	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
+	run->order = NULL;
+}
+
 /* --- sort words --------------------------------------------------------------- */
-
-static inline const char *
-key_extent_of(const host_run *run, uint64_t row)
-{
-	return run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
-}
-
-static inline uint64_t
-row_word_of(const host_run *run, uint64_t row)
-{
-	return ((const uint64_t *) key_extent_of(run, row))[row % GSORT_KEY_EXTENT_ROWS];
-}
-
-static inline const uint64_t *
-keys_of(const host_run *run, uint64_t row)
-{
-	return (const uint64_t *) key_extent_of(run, row) + GSORT_KEY_EXTENT_ROWS +
-		row % GSORT_KEY_EXTENT_ROWS * run->columns;
-}
-
-static inline uint32_t
-nulls_of(const host_run *run, uint64_t row)
-{
-	const uint64_t *keys;
-
-	if (run->null_mask == 0)
-		return 0;
-	keys = (const uint64_t *) key_extent_of(run, row) + GSORT_KEY_EXTENT_ROWS;
-	return ((const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns))
-		[row % GSORT_KEY_EXTENT_ROWS] & run->null_mask;
-}
 
 static inline __attribute__((always_inline)) uint64_t
 sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
 {
-	const uint64_t *keys = keys_of(sort->run, row);
-	uint32_t	nulls = nulls_of(sort->run, row);
+	const uint64_t *keys = host_run_keys(sort->run, row);
+	uint32_t	nulls = host_run_nulls(sort->run, row);
 	uint64_t	bits = 0;
 
 	for (uint32_t c = 0; c < sort->run->columns; c++)
@@ -139,7 +121,7 @@ make_words_part(void *arg, uint32_t part)
 		uint64_t	word;
 
 		if (rows != NULL && i + ROWS_AHEAD < end)
-			__builtin_prefetch(keys_of(sort->run, rows[i + ROWS_AHEAD]));
+			__builtin_prefetch(host_run_keys(sort->run, rows[i + ROWS_AHEAD]));
 		word = sort_word_of(sort, sort->word, rows != NULL ? rows[i] : i);
 		if (sort->wide)
 			((uint64_t *) sort->order.keys)[i] = word;
@@ -239,10 +221,10 @@ order_row_words_part(void *arg, uint32_t part)
 		{
 			uint64_t	ahead = rows[i + ROWS_AHEAD];
 
-			__builtin_prefetch((const uint64_t *) key_extent_of(sort->run, ahead) +
+			__builtin_prefetch((const uint64_t *) host_run_key_extent(sort->run, ahead) +
 							   ahead % GSORT_KEY_EXTENT_ROWS);
 		}
-		word = row_word_of(sort->run, rows != NULL ? rows[i] : i);
+		word = host_run_row_word(sort->run, rows != NULL ? rows[i] : i);
 		units = row_word_units(word);
 		sort->row_words[i] = word;
 		total += units;
@@ -417,6 +399,20 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 	return order_rows(sort, pool, begins) ? GSORT_OK : GSORT_NOMEM;
 }
 
+/* Leaves nothing of the work block, or the order of the rows if that is wanted. */
+static void
+end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int keep_order)
+{
+	if (keep_order && sort->order.rows != NULL)
+	{
+		run->order = (uint32_t *) work;
+		memmove(run->order, sort->order.rows, 4 * sort->rows);
+		host_block_shrink(run->memory, &run->account, work, bytes, 4 * sort->rows);
+	}
+	else
+		host_block_give(run->memory, &run->account, work, bytes);
+}
+
 static int
 has_wide_word(const key_plan *plan)
 {
@@ -430,7 +426,8 @@ has_wide_word(const key_plan *plan)
 
 gsort_status
 host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
-			  uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins)
+			  int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+			  host_begins *begins)
 {
 	int			any_wide = has_wide_word(plan);
 	uint64_t	bytes = work_bytes(plan, rows, any_wide);
@@ -455,7 +452,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t row
 		lay_out(&sort, (char *) run->row_words, work, any_wide);
 		status = sort_in_blocks(&sort, pool, cancel, begins);
 	}
-	host_block_give(run->memory, &run->account, work, bytes);
+	end_work(run, &sort, work, bytes, keep_order && status == GSORT_OK);
 	if (status != GSORT_OK)
 	{
 		free(begins->rows);

@@ -4,6 +4,7 @@
  *
  *	  gsort_test host|cuda [SEED]			runs all tests against that device
  *	  gsort_test host|cuda --time ROWS		times one job of rows of 56 bytes
+ *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test cuda --lose				tests a device that is lost
  *
  * Prints the seed, one line for each group of tests, one for each failed check,
@@ -22,7 +23,7 @@
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED | --time ROWS | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED | --time ROWS | --merge ROWS | --lose]\n");
 	return 2;
 }
 
@@ -47,6 +48,8 @@ run_tests(gsort_kind kind)
 	group_ended("rules");
 	test_jobs(&rig);
 	group_ended("jobs");
+	test_runs(&rig);
+	group_ended("runs");
 	test_pairs(&rig);
 	group_ended("pairs");
 	rig_close(&rig);
@@ -76,6 +79,8 @@ main(int argc, char **argv)
 	random_state = (uint64_t) time(NULL) * 1000003;
 	if (argc == 4 && strcmp(argv[2], "--time") == 0)
 		return time_job(kind, strtoull(argv[3], NULL, 10));
+	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
+		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);
 	if (argc > 3)

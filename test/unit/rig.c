@@ -203,6 +203,32 @@ input_make(uint32_t n, uint32_t columns, uint32_t null_mask, key_shape shape,
 	return in;
 }
 
+input *
+input_slice(const input *in, uint32_t first, uint32_t n)
+{
+	input	   *slice = calloc(1, sizeof(*slice));
+
+	*slice = *in;
+	slice->seed = in->seed + first;
+	slice->n = n;
+	slice->total_units = 0;
+	slice->keys = calloc((uint64_t) n * in->columns + 1, sizeof(uint64_t));
+	slice->nulls = calloc(n + 1, sizeof(uint32_t));
+	slice->units = calloc(n + 1, sizeof(uint32_t));
+	slice->order = calloc(n + 1, sizeof(uint32_t));
+	memcpy(slice->keys, in->keys + (uint64_t) first * in->columns,
+		   (uint64_t) n * in->columns * sizeof(uint64_t));
+	memcpy(slice->nulls, in->nulls + first, n * sizeof(uint32_t));
+	memcpy(slice->units, in->units + first, n * sizeof(uint32_t));
+	for (uint32_t i = 0; i < n; i++)
+	{
+		slice->total_units += slice->units[i];
+		slice->order[i] = i;
+	}
+	qsort_r(slice->order, n, sizeof(uint32_t), compare_rows, slice);
+	return slice;
+}
+
 void
 input_free(input *in)
 {

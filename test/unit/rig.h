@@ -97,6 +97,9 @@ input	   *input_make(uint32_t n, uint32_t columns, uint32_t null_mask, key_shape
 					   uint32_t long_every, uint32_t long_units);
 void		input_free(input *in);
 
+/* Some rows of another input, as one of their own. */
+input	   *input_slice(const input *in, uint32_t first, uint32_t n);
+
 /* Unit number unit of a row's bytes. */
 uint64_t	input_unit(const input *in, uint32_t row, uint64_t unit);
 
@@ -137,6 +140,11 @@ typedef struct run_options
 	int			grant_all;		/* ask for all room at once, not bit by bit */
 	int			nomem_is_fine;	/* a refused grant or cut ends the run quietly */
 	int			as_fed_after_nomem; /* a NOMEM of the sorted cut is wanted; goes on AS_FED */
+	/* several runs of the device: */
+	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one, cut SORTED or AS_FED */
+	int			run_count;
+	int			last_alone;		/* the last one is cut SORTED or AS_FED, and nothing is merged */
+	int			keys_may_drop;	/* for want of memory */
 } run_options;
 
 typedef enum run_phase
@@ -144,6 +152,9 @@ typedef enum run_phase
 	RUN_FEEDING,
 	RUN_CUTTING,
 	RUN_FETCHING,
+	RUN_ENDING,
+	RUN_MERGING,
+	RUN_FETCHING_ORDER,
 	RUN_CLOSING,
 	RUN_CLOSED
 } run_phase;
@@ -153,7 +164,7 @@ typedef struct run run;
 run		   *run_start(rig *rig, const input *in, const run_options *options);
 
 /* Drives runs to their ends, interleaved at random, and frees them.  Returns
- * how many of them ended in NOMEM. */
+ * how many of them met a NOMEM or lost their keys where the options allow that. */
 int			run_all(rig *rig, run **runs, int n);
 
 /* One run from start to end. */
@@ -166,10 +177,12 @@ void		test_window_cut(void);
 void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
+void		test_runs(rig *rig);
 void		test_failures(gsort_kind kind);
 void		test_pairs(rig *rig);
 int			test_lost(gsort_kind kind);
 void		test_lost_at(gsort_kind kind);
 int			time_job(gsort_kind kind, uint64_t rows);
+int			time_merge(gsort_kind kind, uint64_t rows);
 
 #endif							/* RIG_H */

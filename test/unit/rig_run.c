@@ -9,6 +9,10 @@
  *
  * The directory and the windows' bytes are made again here, from the
  * reference order and the lengths alone.
+ *
+ * With options.run_rows the input is fed as several of the device's runs: each is a
+ * slice of it, read and checked as if it were alone, and the merge order in
+ * the end must be that of the whole input.
  */
 #include "rig.h"
 
@@ -38,7 +42,12 @@ typedef struct run_feeder
 struct run
 {
 	rig		   *rig;
-	const input *in;
+	const input *in;			/* what is fed now: the whole input, or the slice */
+	const input *whole;
+	input	   *slice;			/* with options.run_rows */
+	int			run_number;		/* of the slice */
+	uint32_t	rows_before;	/* of the slices before it */
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* of all slices so far */
 	run_options options;
 	gsort_job  *job;
 	run_phase	phase;
@@ -50,6 +59,7 @@ struct run
 	uint64_t	granted_rows;
 	uint64_t	granted_units;
 	uint64_t	fed_units;
+	uint64_t	most_granted_bytes;
 	int			corrupted;
 	int			nomem;
 	gsort_cut_how how;
@@ -248,6 +258,8 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	status = gsort_job_append(r->job, chunk);
 	if (status != GSORT_OK)
 		return status;
+	for (uint32_t c = 0; c < r->in->columns; c++)
+		key_stats_fold(&r->stats[c], &stats[c]);
 	note_chunk(r, chunk, row, 0, chunk->more_bytes > 0 ? GSORT_WINDOW_CONTINUES : 0);
 	r->fed_units += units + chunk->more_bytes / 8;
 	r->next_row += chunk->rows;
@@ -285,6 +297,17 @@ append_rest_of_row(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	return GSORT_OK;
 }
 
+static gsort_job_stats
+stats_now(run *r)
+{
+	gsort_job_stats stats;
+
+	gsort_job_get_stats(r->job, &stats);
+	if (stats.granted_bytes > r->most_granted_bytes)
+		r->most_granted_bytes = stats.granted_bytes;
+	return stats;
+}
+
 /* Asks for the room that the next chunk may need, sometimes for far more. */
 static gsort_status
 grant_more(run *r)
@@ -307,6 +330,7 @@ grant_more(run *r)
 	{
 		r->granted_rows += rows;
 		r->granted_units += units;
+		stats_now(r);
 	}
 	return status;
 }
@@ -316,6 +340,20 @@ begin_close(run *r)
 {
 	r->phase = RUN_CLOSING;
 	gsort_job_close(r->job);
+}
+
+static int
+is_last_run(const run *r)
+{
+	return r->options.run_rows == NULL || r->run_number + 1 == r->options.run_count;
+}
+
+static gsort_cut_how
+how_to_cut(const run *r)
+{
+	if (r->options.run_rows != NULL && !(r->options.last_alone && is_last_run(r)))
+		return GSORT_SORTED_RUN;
+	return r->options.as_fed ? GSORT_AS_FED : GSORT_SORTED;
 }
 
 static int
@@ -329,7 +367,7 @@ feed_step(run *r)
 
 	if (r->next_row == r->in->n && r->open_rows == 0)
 	{
-		r->how = r->options.as_fed ? GSORT_AS_FED : GSORT_SORTED;
+		r->how = how_to_cut(r);
 		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
 		r->phase = RUN_CUTTING;
 		return 1;
@@ -467,10 +505,29 @@ check_directory(run *r)
 	CHECK(equal);
 }
 
+/* The merge order's: plain bytes, as many in each window as it takes. */
+static void
+expect_order(run *r)
+{
+	uint64_t	each = r->options.window_bytes;
+
+	r->n_windows = (r->whole->n + each - 1) / each;
+	r->windows = calloc(r->n_windows + 1, sizeof(*r->windows));
+	for (uint64_t i = 0; i < r->n_windows; i++)
+	{
+		gsort_window *window = &r->windows[i].window;
+
+		window->first_row = i * each;
+		window->rows = (uint32_t) (r->whole->n - i * each < each ? r->whole->n - i * each : each);
+		window->row_bytes = (window->rows + 7) / 8 * 8;
+		window->bytes = window->row_bytes;
+	}
+}
+
 static uint32_t
 row_in_order(const run *r, uint64_t i)
 {
-	return r->how == GSORT_SORTED ? r->in->order[i] : (uint32_t) i;
+	return r->how != GSORT_AS_FED ? r->in->order[i] : (uint32_t) i;
 }
 
 static int
@@ -509,6 +566,30 @@ check_ties(const run *r, const gsort_window *window, const uint64_t *bits)
 	return 1;
 }
 
+static int
+run_of_row(const run *r, uint32_t row)
+{
+	int			number = 0;
+
+	for (; row >= r->options.run_rows[number]; number++)
+		row -= r->options.run_rows[number];
+	return number;
+}
+
+static int
+check_order_bytes(const run *r, const gsort_window *window, const unsigned char *order)
+{
+	for (uint32_t i = 0; i < window->bytes; i++)
+	{
+		int			expected = i < window->rows ?
+			run_of_row(r, r->whole->order[window->first_row + i]) : 0;
+
+		if (order[i] != expected)
+			return 0;
+	}
+	return 1;
+}
+
 static void
 check_window(run *r, uint64_t number, const uint64_t *data)
 {
@@ -517,7 +598,10 @@ check_window(run *r, uint64_t number, const uint64_t *data)
 	const unsigned char *bytes = (const unsigned char *) data;
 	int			untouched = 1;
 
-	CHECK(check_row_bytes(r, expected, data));
+	if (r->phase == RUN_FETCHING_ORDER)
+		CHECK(check_order_bytes(r, window, bytes));
+	else
+		CHECK(check_row_bytes(r, expected, data));
 	if (window->bytes > window->row_bytes)
 		CHECK(check_ties(r, window, data + window->row_bytes / 8));
 	for (uint64_t i = window->bytes; i < r->options.window_bytes; i++)
@@ -530,6 +614,9 @@ check_window(run *r, uint64_t number, const uint64_t *data)
 static void
 plan_fetches(run *r)
 {
+	free(r->fetch_sequence);
+	r->next_fetch = 0;
+	r->fetched = 0;
 	r->fetch_sequence = malloc((r->n_windows + 1) * sizeof(uint64_t));
 	for (uint64_t i = 0; i < r->n_windows; i++)
 		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_windows - 1 - i : i;
@@ -546,13 +633,105 @@ plan_fetches(run *r)
 static void
 check_stats(run *r)
 {
-	gsort_job_stats stats;
+	gsort_job_stats stats = stats_now(r);
 
-	gsort_job_get_stats(r->job, &stats);
 	CHECK(stats.rows == r->in->n);
-	CHECK(stats.peak_bytes <= stats.granted_bytes);
+	CHECK(stats.peak_bytes <= r->most_granted_bytes);
 	CHECK(stats.bytes_in >= r->in->total_units * 8);
 	CHECK(stats.bytes_out >= r->in->total_units * 8);
+	CHECK(stats.runs == (uint32_t) r->run_number);
+}
+
+static void
+check_merge_stats(run *r)
+{
+	gsort_job_stats stats = stats_now(r);
+
+	CHECK(stats.rows == r->whole->n);
+	CHECK(stats.peak_bytes <= r->most_granted_bytes);
+	CHECK(stats.granted_bytes < r->whole->n + 8192 + stats.peak_bytes);
+	CHECK(stats.bytes_out >= r->whole->total_units * 8 + r->whole->n);
+	CHECK(stats.runs == (uint32_t) r->options.run_count);
+}
+
+static void
+forget_windows(run *r)
+{
+	free(r->chunks);
+	free(r->windows);
+	r->chunks = NULL;
+	r->windows = NULL;
+	r->n_chunks = 0;
+	r->chunks_room = 0;
+}
+
+static void
+take_slice(run *r)
+{
+	if (r->slice != NULL)
+		input_free(r->slice);
+	r->slice = input_slice(r->whole, r->rows_before, r->options.run_rows[r->run_number]);
+	r->in = r->slice;
+	r->next_row = 0;
+	r->fed_units = 0;
+	r->granted_rows = 0;
+	r->granted_units = 0;
+	memset(r->feeders, 0, sizeof(r->feeders));
+}
+
+/* Can these runs be merged at all, by their keys and number? */
+static int
+can_merge(const run *r)
+{
+	return r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
+		key_plan_make(r->whole->columns, r->whole->null_first_mask, r->stats).words <= 1;
+}
+
+static void
+begin_merge(run *r)
+{
+	int			may_drop = r->options.keys_may_drop || r->options.nomem_is_fine;
+	int			kept = stats_now(r).keys_kept != 0;
+	gsort_status status;
+
+	/* room for a run that never comes */
+	if (random_below(2) == 0)
+		CHECK(gsort_job_grant(r->job, 1000, 8000) == GSORT_OK || may_drop);
+	stats_now(r);
+	status = gsort_job_merge(r->job);
+	CHECK(kept == can_merge(r) || (may_drop && !kept));
+	r->nomem |= !kept && can_merge(r);
+	if (status == GSORT_OK)
+	{
+		CHECK(kept);
+		stats_now(r);
+		CHECK(gsort_job_merge(r->job) == GSORT_BAD_ARG);
+		r->phase = RUN_MERGING;
+		return;
+	}
+	CHECK(status == GSORT_UNSUPPORTED && !kept);
+	begin_close(r);
+}
+
+/* All windows have come and been checked. */
+static void
+windows_read(run *r)
+{
+	if (r->phase == RUN_FETCHING_ORDER)
+	{
+		check_merge_stats(r);
+		CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
+		begin_close(r);
+		return;
+	}
+	check_stats(r);
+	if (r->how == GSORT_SORTED_RUN)
+	{
+		CHECK(gsort_job_next_run(r->job) == GSORT_OK);
+		r->phase = RUN_ENDING;
+	}
+	else
+		begin_close(r);
 }
 
 static int
@@ -564,8 +743,7 @@ fetch_step(run *r)
 
 	if (r->fetched == r->n_windows)
 	{
-		check_stats(r);
-		begin_close(r);
+		windows_read(r);
 		return 1;
 	}
 	if (r->next_fetch == r->n_windows || r->n_held >= in_flight)
@@ -578,6 +756,7 @@ fetch_step(run *r)
 	r->fetching[buffer - r->rig->buffers] = window;
 	CHECK(gsort_job_fetch(r->job, window, buffer->data,
 						  (uint64_t) (buffer - r->rig->buffers)) == GSORT_OK);
+	CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 	return 1;
 }
 
@@ -587,7 +766,7 @@ static void
 cut_succeeded(run *r)
 {
 	CHECK(!r->corrupted);
-	if (r->how == GSORT_SORTED)
+	if (r->how != GSORT_AS_FED)
 		expect_sorted(r);
 	else
 	{
@@ -615,7 +794,7 @@ cut_event(run *r, gsort_status status)
 	}
 	CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(r->job, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
-	if (status == GSORT_NOMEM && r->options.as_fed_after_nomem && r->how == GSORT_SORTED)
+	if (status == GSORT_NOMEM && r->options.as_fed_after_nomem && r->how != GSORT_AS_FED)
 	{
 		r->nomem = 1;
 		r->how = GSORT_AS_FED;
@@ -629,6 +808,44 @@ cut_event(run *r, gsort_status status)
 		r->nomem = 1;
 	}
 	begin_close(r);
+}
+
+static void
+run_begun_event(run *r, gsort_status status)
+{
+	if (r->phase == RUN_CLOSING)
+		return;
+	CHECK(status == GSORT_OK);
+	stats_now(r);
+	forget_windows(r);
+	r->rows_before += r->in->n;
+	r->run_number++;
+	if (r->run_number == r->options.run_count)
+		begin_merge(r);
+	else
+	{
+		take_slice(r);
+		r->phase = RUN_FEEDING;
+	}
+}
+
+static void
+merged_event(run *r, gsort_status status)
+{
+	if (r->phase == RUN_CLOSING)
+		return;
+	if (status == GSORT_NOMEM)
+	{
+		CHECK(r->options.nomem_is_fine);
+		r->nomem = 1;
+		begin_merge(r);
+		return;
+	}
+	CHECK(status == GSORT_OK);
+	expect_order(r);
+	check_directory(r);
+	plan_fetches(r);
+	r->phase = RUN_FETCHING_ORDER;
 }
 
 static void
@@ -647,7 +864,7 @@ run_event(run *r, const gsort_event *event)
 			break;
 		case GSORT_EVENT_FETCHED:
 			CHECK(event->status == GSORT_OK);
-			if (r->phase == RUN_FETCHING)
+			if (r->phase == RUN_FETCHING || r->phase == RUN_FETCHING_ORDER)
 			{
 				check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
 				r->fetched++;
@@ -660,8 +877,10 @@ run_event(run *r, const gsort_event *event)
 			r->phase = RUN_CLOSED;
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
+			run_begun_event(r, event->status);
+			break;
 		case GSORT_EVENT_MERGED:
-			CHECK(0);
+			merged_event(r, event->status);
 			break;
 	}
 }
@@ -717,7 +936,12 @@ run_start(rig *rig, const input *in, const run_options *options)
 
 	r->rig = rig;
 	r->in = in;
+	r->whole = in;
 	r->options = *options;
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+		key_stats_init(&r->stats[c]);
+	if (options->run_rows != NULL)
+		take_slice(r);
 	if (gsort_job_open(rig->device, &job_options, &r->job) != GSORT_OK)
 	{
 		CHECK(options->nomem_is_fine);
@@ -741,6 +965,7 @@ run_step(run *r)
 		case RUN_FEEDING:
 			return feed_step(r);
 		case RUN_FETCHING:
+		case RUN_FETCHING_ORDER:
 			return fetch_step(r);
 		default:
 			return 0;
@@ -750,8 +975,9 @@ run_step(run *r)
 static void
 run_free(run *r)
 {
-	free(r->chunks);
-	free(r->windows);
+	forget_windows(r);
+	if (r->slice != NULL)
+		input_free(r->slice);
 	free(r->fetch_sequence);
 	free(r);
 }

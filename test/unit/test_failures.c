@@ -6,6 +6,7 @@
 #include "rig.h"
 
 #define FAIL_AT_MAX		40
+#define RUNS			3
 /* More than the idle memory that a device may keep between jobs. */
 #define IDLE_BYTES_MAX	(64ull << 20)
 #define BUDGET_BYTES	(512ull << 20)
@@ -19,10 +20,14 @@ used_bytes(rig *rig)
 	return info.used_bytes;
 }
 
-/* Whatever allocation fails, a job ends rightly or with NOMEM, and the next works. */
+/*
+ * Whatever allocation fails, a job ends rightly or with NOMEM, and the next works.
+ * several_runs: or cannot be merged; the last failure is one of the merge itself.
+ */
 static void
-test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem)
+test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem, int several_runs)
 {
+	const uint32_t run_rows[RUNS] = {30000, in->n - 70000, 40000};
 	int			refused = 0;
 
 	for (uint64_t fail_at = 1; fail_at <= FAIL_AT_MAX; fail_at++)
@@ -33,6 +38,8 @@ test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem)
 			.in_flight = 3,
 			.nomem_is_fine = 1,
 			.as_fed_after_nomem = as_fed_after_nomem,
+			.run_rows = several_runs ? run_rows : NULL,
+			.run_count = RUNS,
 		};
 		rig			rig;
 
@@ -116,9 +123,13 @@ test_failures(gsort_kind kind)
 	input	   *in = input_make(GSORT_KEY_EXTENT_ROWS + 20000, 2, 1, KEYS_FEW, 4, 24, 0, 0);
 
 	current_test = "failing allocations";
-	test_fail_at(kind, in, 0);
+	test_fail_at(kind, in, 0, 0);
 	current_test = "failing allocations, then as fed";
-	test_fail_at(kind, in, 1);
+	test_fail_at(kind, in, 1, 0);
+	current_test = "failing allocations in several runs";
+	test_fail_at(kind, in, 0, 1);
+	current_test = "failing allocations in several runs, then as fed";
+	test_fail_at(kind, in, 1, 1);
 	test_no_leak(kind, in);
 	input_free(in);
 	test_shut_with_jobs(kind);
