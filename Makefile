@@ -59,9 +59,9 @@ GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextr
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
-# The partition sort is built for its bench and the emulator's tests only: jobs sort by
+# The partition sort and the merge of pairs are built for their bench and the emulator's tests only: jobs sort by
 # CUB's radix sort until no input is slower without it (bench/NOTES-pairs.md).
-SORT_BENCH_SOURCES = cuda/pairs_partition.cu
+SORT_BENCH_SOURCES = cuda/pairs_partition.cu cuda/pairs_merge.cu
 GSORT_SOURCES = $(filter-out $(SORT_BENCH_SOURCES), \
 	$(sort $(wildcard cuda/*.c) $(if $(NVCC),$(wildcard cuda/*.cu))))
 GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))

@@ -145,7 +145,7 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	uint32_t	from_a;
 
 	if (threadIdx.x < 2)
-		shared.taken_from_a[threadIdx.x] = merge_path<Wide>(a, a_count, b, b_count, at + threadIdx.x * count, order);
+		shared.taken_from_a[threadIdx.x] = merge_path(a, a_count, b, b_count, at + threadIdx.x * count, order);
 	__syncthreads();
 	a = a.from(shared.taken_from_a[0]);
 	b = b.from(at - shared.taken_from_a[0]);

@@ -11,11 +11,11 @@
 #include "sort_common.cuh"
 
 /* Of the first taken items of the merge of a and b, how many come from a.  Of equal ones
- * a's come first. */
-template<bool Wide, typename Order>
+ * a's come first.  Items: anything with get(). */
+template<typename Items, typename Order>
 SORT_DEVICE uint32_t
-merge_path(const item_arrays<Wide> &a, uint32_t a_count, const item_arrays<Wide> &b, uint32_t b_count,
-		   uint32_t taken, const Order &order)
+merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, uint32_t taken,
+		   const Order &order)
 {
 	uint32_t	low = taken > b_count ? taken - b_count : 0;
 	uint32_t	high = taken < a_count ? taken : a_count;
@@ -38,7 +38,7 @@ SORT_DEVICE void
 merge_from(item<Wide> (&x)[Items], const item_arrays<Wide> &a, uint32_t a_count,
 		   const item_arrays<Wide> &b, uint32_t b_count, uint32_t taken, const Order &order)
 {
-	uint32_t	i = merge_path<Wide>(a, a_count, b, b_count, taken, order);
+	uint32_t	i = merge_path(a, a_count, b, b_count, taken, order);
 	uint32_t	j = taken - i;
 	item<Wide>	next_a;
 	item<Wide>	next_b;

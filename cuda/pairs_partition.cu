@@ -17,14 +17,9 @@
  */
 #include "pairs_partition.h"
 
+#include "launch_plan.cuh"
 #include "merge.cuh"
 #include "partition.cuh"
-
-#define SCRATCH_ALIGNMENT	256
-#define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
-#define CHUNKS_A_BLOCK		8	/* wanted chunks of level 2 for each block that runs at once */
-#define CHUNK_TILES_MAX		16
-#define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
 
 #define SORT_TRY(call) \
 	do { \
@@ -32,22 +27,10 @@
 			return GSORT_DEVICE_LOST; \
 	} while (0)
 
-/* What the host knows of the device. */
-typedef struct sort_device
-{
-	int			processors;
-	int			shared_bytes;
-} sort_device;
-
-static bool
-describe_device(sort_device *device)
-{
-	int			ordinal;
-
-	return cudaGetDevice(&ordinal) == cudaSuccess &&
-		cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount, ordinal) == cudaSuccess &&
-		cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal) == cudaSuccess;
-}
+#define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
+#define CHUNKS_A_BLOCK		8	/* wanted chunks of level 2 for each block that runs at once */
+#define CHUNK_TILES_MAX		16
+#define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
 
 /* Where everything lies in the scratch. */
 typedef struct sort_scratch
@@ -63,24 +46,6 @@ typedef struct sort_scratch
 	uint32_t   *second;			/* of level 2; level 1 has its rows in the output */
 	size_t		bytes;
 } sort_scratch;
-
-/* Hands out stretches of the scratch; from NULL it only counts. */
-typedef struct scratch_cursor
-{
-	uintptr_t	at;
-} scratch_cursor;
-
-#ifndef GSORT_GUARD_BYTES
-#define GSORT_GUARD_BYTES 0		/* tests leave gaps between the stretches, to see overruns */
-#endif
-
-template<typename T>
-static void
-take(scratch_cursor *cursor, T **array, size_t length)
-{
-	*array = (T *) cursor->at;
-	cursor->at += (length * sizeof(T) + GSORT_GUARD_BYTES + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
-}
 
 static uint32_t
 row_bits_of(uint64_t n)
@@ -398,7 +363,7 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 {
 	sort_device device;
 
-	if (!describe_device(&device))
+	if (describe_device(&device) != cudaSuccess)
 		return 0;
 	switch (choose_row(pairs, device))
 	{
@@ -436,7 +401,7 @@ pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_b
 {
 	sort_device device;
 
-	if (!describe_device(&device))
+	if (describe_device(&device) != cudaSuccess)
 		return GSORT_DEVICE_LOST;
 	if (pairs->key_bits == 32)
 		return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, device, stream);

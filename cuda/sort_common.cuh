@@ -216,13 +216,14 @@ warp_id()
 	return threadIdx.x / WARP_THREADS;
 }
 
-SORT_DEVICE uint32_t
-warp_inclusive_sum(uint32_t x)
+template<typename Number>
+SORT_DEVICE Number
+warp_inclusive_sum(Number x)
 {
 #pragma unroll
 	for (int step = 1; step < WARP_THREADS; step *= 2)
 	{
-		uint32_t	y = __shfl_up_sync(WHOLE_WARP, x, step);
+		Number		y = __shfl_up_sync(WHOLE_WARP, x, step);
 
 		if (lane_id() >= (uint32_t) step)
 			x += y;

@@ -102,29 +102,32 @@ SORT_DEVICE uint32_t
 rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
 			const item_order<Key, Wide> &order)
 {
-	uint32_t	before = 0;
-	uint32_t	alike = 0;
-
 	if constexpr (Wide)
 		return rank_by_order(tile, begin, end, x, order);
+	else
+	{
+		uint32_t	before = 0;
+		uint32_t	alike = 0;
+
 #pragma unroll
-	for (uint32_t i = 0; i < LOADED_AT_ONCE; i++)
-	{
-		uint64_t	other = tile.first[begin + i];
+		for (uint32_t i = 0; i < LOADED_AT_ONCE; i++)
+		{
+			uint64_t	other = tile.first[begin + i];
 
-		before += begin + i < end && other < x.first;
-		alike += begin + i < end && (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
-	}
-	for (uint32_t i = begin + LOADED_AT_ONCE; i < end; i++)
-	{
-		uint64_t	other = tile.first[i];
+			before += begin + i < end && other < x.first;
+			alike += begin + i < end && (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
+		}
+		for (uint32_t i = begin + LOADED_AT_ONCE; i < end; i++)
+		{
+			uint64_t	other = tile.first[i];
 
-		before += other < x.first;
-		alike += (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
+			before += other < x.first;
+			alike += (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
+		}
+		if (order.shortened && alike > 1)
+			before = rank_by_order(tile, begin, end, x, order);
+		return before;
 	}
-	if (order.shortened && alike > 1)
-		before = rank_by_order(tile, begin, end, x, order);
-	return before;
 }
 
 /* A group as its block sees it. */

@@ -1,6 +1,6 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort, one row for each kind of input and
+ *	  Sizes of the partition-and-merge sort and of the multiway merge, one row for each kind of input and
  *	  device.
  *
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
@@ -70,6 +70,30 @@ struct tuning_row
 	static constexpr int SHARED_BYTES = SharedBytes;
 };
 
+/*
+ * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd items: a thread
+ * writes neighbouring places, and an odd stride between threads spreads them over all banks.
+ */
+template<int Threads, int Items, int Blocks, int SharedBytes>
+struct merge_tuning_row
+{
+	static constexpr int THREADS = Threads;
+	static constexpr int ITEMS = Items;
+	static constexpr int TILE = Threads * Items;
+	static constexpr int BLOCKS = Blocks;
+	static constexpr int SHARED_BYTES = SharedBytes;
+};
+
+#ifndef TUNE_MERGE_THREADS
+#define TUNE_MERGE_THREADS 256
+#endif
+#ifndef TUNE_MERGE_ITEMS
+#define TUNE_MERGE_ITEMS 15
+#endif
+#ifndef TUNE_MERGE_BLOCKS
+#define TUNE_MERGE_BLOCKS 3
+#endif
+
 #ifdef GSORT_TUNING_ROWS
 #include GSORT_TUNING_ROWS	/* tests: rows so small that few items need every stage */
 #else
@@ -78,6 +102,9 @@ typedef tuning_row<TUNE_SCATTER_THREADS, TUNE_SCATTER_ITEMS, TUNE_SCATTER_BLOCKS
 				   TUNE_SORT_THREADS, TUNE_SORT_ITEMS, TUNE_SORT_BINS, TUNE_SORT_BLOCKS,
 				   99 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
+
+typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
+typedef merge_tuning_row<TUNE_MERGE_THREADS, TUNE_MERGE_ITEMS, TUNE_MERGE_BLOCKS, 99 << 10> MERGE_MEDIUM;
 
 /* Pairs up to which a row's fan-out is enough, with room for uneven buckets. */
 #define SMALL_PAIRS_MAX		60000000u

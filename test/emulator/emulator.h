@@ -396,6 +396,23 @@ __all_sync(unsigned, int predicate)
 	return all;
 }
 
+static inline unsigned
+__ballot_sync(unsigned, int predicate)
+{
+	const uint64_t *given = emulator::meet_warp(predicate != 0);
+	unsigned	bits = 0;
+
+	for (int lane = 0; lane < emulator::WARP; lane++)
+		bits |= (unsigned) given[lane] << lane;
+	return bits;
+}
+
+static inline int
+__ffs(int word)
+{
+	return __builtin_ffs(word);
+}
+
 template<typename T>
 static inline T
 __shfl_sync(unsigned, T value, int lane)

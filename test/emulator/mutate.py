@@ -3,8 +3,8 @@
 
 usage: mutate.py [FILE.cuh ...]
 
-Removes each barrier of the sort's headers in turn, builds the tests with it and
-runs them on the distributions that find most. Prints a line for each barrier and
+Removes each barrier of the sort's and the merge's headers in turn, builds the tests that
+use the header and runs them on the distributions that find most. Prints a line for each barrier and
 the count at the end. A barrier is a line that holds nothing else, or the
 __syncthreads_or of a condition, which is replaced by the condition alone.
 """
@@ -19,7 +19,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CUDA = os.path.join(HERE, '..', '..', 'cuda')
 FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256', '-DLARGEST_TEST=200007u',
          '-DGSORT_TUNING_ROWS="tiny_rows.h"']
-DISTRIBUTIONS = ['5', '0', '6', '16']
+SORT_TEST = ('sort_test.cpp', ['5', '0', '6', '16'])
+MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
+TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 
 
@@ -30,22 +32,30 @@ def without_barrier(line):
     return changed if changed != line else None
 
 
+def run_test(work, headers, source, distributions):
+    program = os.path.join(work, 'test')
+    subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-o', program, os.path.join(HERE, source)], check=True)
+    for distribution in distributions:
+        try:
+            run = subprocess.run([program, '-q', distribution], capture_output=True, text=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return f'found ({source}, distribution {distribution}: no end)'
+        if run.returncode != 0:
+            return f'found ({source}, distribution {distribution}: {run.stdout.count("BAD")} wrong, status {run.returncode})'
+    return 'missed'
+
+
 def judge(work, name, number, mutant):
     lines = open(os.path.join(CUDA, name)).read().split('\n')
     lines[number] = mutant
     headers = os.path.join(work, 'cuda')
     shutil.copytree(CUDA, headers, ignore=shutil.ignore_patterns('*.o', '*.a'))
     open(os.path.join(headers, name), 'w').write('\n'.join(lines))
-    program = os.path.join(work, 'test')
-    subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-o', program, os.path.join(HERE, 'sort_test.cpp')], check=True)
-    for distribution in DISTRIBUTIONS:
-        try:
-            run = subprocess.run([program, '-q', distribution], capture_output=True, text=True, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            return f'found (distribution {distribution}: no end)'
-        if run.returncode != 0:
-            return f'found (distribution {distribution}: {run.stdout.count("BAD")} wrong, status {run.returncode})'
-    return 'missed'
+    result = 'missed'
+    for source, distributions in TESTS.get(name, [SORT_TEST]):
+        if result == 'missed':
+            result = run_test(work, headers, source, distributions)
+    return result
 
 
 def main():

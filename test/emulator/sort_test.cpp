@@ -2,12 +2,13 @@
  * sort_test.cpp
  *	  The partition-and-merge sort in the emulator, against std::stable_sort.
  *
- * Usage: sort_test [-q] [distribution number]
+ * Usage: sort_test [-q] [-s] [distribution number]
  *
  * Sorts small inputs of all distributions with both key widths, on emulated chips of
  * all three tuning rows (each enforcing its own shared memory), and compares row
  * by row.  The scratch has guard gaps between its arrays, which must be as they
- * were afterwards.  Exit status 0 if all is well.
+ * were afterwards.  -q: only what fails is shown; -s: small inputs only.  Exit status 0 if
+ * all is well.
  */
 #include "pairs_partition.cu"
 
@@ -34,6 +35,7 @@ struct test_case
 
 static int	failures;
 static bool quiet;
+static bool small;
 
 /* The three chips: 64 KiB, 99 KiB and 227 KiB of shared memory for a block. */
 static const int chip_bytes[] = {64 << 10, 99 << 10, 227 << 10};
@@ -189,6 +191,21 @@ run_distribution(distribution which)
 	}
 }
 
+/* The largest chip's own row is for inputs that are not small. */
+static void
+run_small_distribution(distribution which)
+{
+	for (int bytes : {chip_bytes[0], chip_bytes[1]})
+	{
+		emulator::the_chip.shared_bytes = bytes;
+		run_case<uint64_t>({which, 31, 0, 64, true, true});
+		if (which % 2 == 0)
+			run_case<uint64_t>({which, 4097, 0, 64, false, true});
+		else
+			run_case<uint32_t>({which, 4097, 3, 30, true, false});
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -198,13 +215,15 @@ main(int argc, char **argv)
 	{
 		if (strcmp(argv[i], "-q") == 0)
 			quiet = true;
+		else if (strcmp(argv[i], "-s") == 0)
+			small = true;
 		else
 			only = atoi(argv[i]);
 	}
 	for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
 	{
 		if (only < 0 || d == only)
-			run_distribution((distribution) d);
+			(small ? run_small_distribution : run_distribution) ((distribution) d);
 	}
 	printf("failures: %d\n", failures);
 	return failures != 0;

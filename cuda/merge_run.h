@@ -1,0 +1,23 @@
+/*
+ * merge_run.h
+ *	  One sorted run, as the multiway merge sees it.
+ *
+ * Plain data: the host fills it, kernels read it.  The arrays are the caller's.
+ */
+#ifndef GSORT_MERGE_RUN_H
+#define GSORT_MERGE_RUN_H
+
+#include <stdint.h>
+
+#define MERGE_RUNS_MAX	255		/* a run's number fits a byte */
+
+typedef struct merge_run
+{
+	const void *keys;			/* device: [count] key words, or [columns][count] raw uint64 */
+	const uint8_t *nulls;		/* device: [count] bit c: column c is NULL; NULL: none is */
+	const uint32_t *rows;		/* device: [count], where pairs are merged; else NULL */
+	uint32_t	count;
+	uint32_t	first_sample;	/* number of the run's first sample; the merge sets it */
+} merge_run;
+
+#endif							/* GSORT_MERGE_RUN_H */
