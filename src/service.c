@@ -222,17 +222,24 @@ stop_serving(const char *message)
 	LWLockRelease(gpusort_shared_lock());
 }
 
+/* Fails all jobs and leaves; the postmaster starts a new service. */
+static void
+restart(const char *why, const char *detail)
+{
+	stop_serving(detail);
+	ereport(LOG,
+			(errmsg("gpusort: %s, the service restarts", why),
+			 errdetail("%s", detail)));
+	proc_exit(1);
+}
+
 static void
 lose_device(void)
 {
 	char		message[512];
 
 	strlcpy(message, device_error(), sizeof(message));
-	stop_serving(message);
-	ereport(LOG,
-			(errmsg("gpusort: the device is lost, the service restarts"),
-			 errdetail("%s", message)));
-	proc_exit(1);
+	restart("the device is lost", message);
 }
 
 /* What a failed call means for its job. */
@@ -338,6 +345,7 @@ chunk_in_piece(int job, int piece, GpuSortChunkHeader *header, gsort_chunk *chun
 		header->keys_offset + rows * slot->key_columns * sizeof(uint64) > GPUSORT_PIECE_BYTES ||
 		header->nulls_offset + rows * sizeof(uint32) > GPUSORT_PIECE_BYTES ||
 		(uint64) header->data_offset + header->data_bytes > GPUSORT_PIECE_BYTES ||
+		header->more_bytes > GSORT_ROW_BYTES_MAX || (header->more_bytes > 0 && rows != 1) ||
 		(slot->null_mask != 0) != (header->nulls_offset != 0))
 		return false;
 	memset(chunk, 0, sizeof(*chunk));
@@ -526,9 +534,46 @@ handle_close(const GpuSortRequest *request)
 	gsort_job_close(mine->job);
 }
 
+static bool
+request_is_sound(const GpuSortRequest *request)
+{
+	const GpuSortPiece *piece;
+	GpuSortPieceState state = GPUSORT_PIECE_FETCHING;
+	bool		sound;
+
+	if (request->job < 0 || request->job >= GPUSORT_JOB_SLOTS)
+		return false;
+	switch (request->kind)
+	{
+		case GPUSORT_REQUEST_CUT:
+		case GPUSORT_REQUEST_CLOSE:
+			return job_state(request->job) != GPUSORT_JOB_FREE;
+		case GPUSORT_REQUEST_APPEND:
+			state = GPUSORT_PIECE_SENT;
+			break;
+		case GPUSORT_REQUEST_FETCH_WINDOW:
+		case GPUSORT_REQUEST_FETCH_ROW:
+			break;
+		default:
+			return false;
+	}
+	if (request->piece < 0 || request->piece >= gpusort_shared->n_pieces)
+		return false;
+	piece = &gpusort_pieces[request->piece];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	sound = piece->job == request->job && piece->state == state;
+	LWLockRelease(gpusort_shared_lock());
+	return sound;
+}
+
 static void
 handle_request(const GpuSortRequest *request)
 {
+	/* somebody waits for its answer, and nobody can tell who: all are told, nobody hangs */
+	if (!request_is_sound(request))
+		restart("shared memory is corrupt",
+				psprintf("A request names kind %d, job %d, piece %d.",
+						 request->kind, request->job, request->piece));
 	switch (request->kind)
 	{
 		case GPUSORT_REQUEST_APPEND:

@@ -179,15 +179,16 @@ package GpuSortTest::Session;
 use Time::HiRes qw(time sleep);
 use PostgreSQL::Test::Utils;
 
+# It lives for so many seconds at most (120), whatever it waits for.
 sub new
 {
-	my ($class, $node) = @_;
+	my ($class, $node, $seconds) = @_;
 	my $self = bless { node => $node, in => '', out => '', err => '', statements => 0 }, $class;
 
 	$self->{psql} = IPC::Run::start(
 		[ 'psql', '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres') ],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
-		IPC::Run::timeout(120));
+		IPC::Run::timeout($seconds // 120));
 	$self->{pid} = $self->query('select pg_backend_pid()');
 	return $self;
 }

@@ -1,0 +1,200 @@
+# Shared memory that lies to the service: a corrupt chunk fails its own job, a corrupt
+# request every job of the moment, and neither gives wrong rows to another session or
+# brings a process down.
+#
+# The test writes into the server's shared memory itself, which is of System V's kind
+# here, while the service stands still.  The forms are those of src/chunk.h (header)
+# and src/shmem.h (GpuSortPiece, GpuSortRequest).
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '32MB'",
+	"gpusort.device_memory = '256MB'");
+wait_for_state($node, 'serving');
+make_tables($node);
+
+# --- the shared memory
+my $piece_bytes = 1024 * 1024;
+my ($sent, $free) = (4, 0);
+my %place;
+my $segment;
+
+sub find_shared_memory
+{
+	my @lines = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+
+	$segment = (split ' ', $lines[6])[1];
+	for (split /\n/, $node->safe_psql('postgres', "select name, off, size from pg_shmem_allocations where name like 'gpusort%'"))
+	{
+		my ($name, $offset, $size) = split /\|/;
+
+		$place{$name} = { at => $offset, size => $size };
+	}
+	# the pool begins at a page
+	$place{pool} = ($place{'gpusort buffers'}{at} + 4095) & ~4095;
+	$place{n_pieces} = int($place{'gpusort buffers'}{size} / $piece_bytes);
+	$place{piece_size} = $place{'gpusort pieces'}{size} / $place{n_pieces};
+}
+
+sub peek
+{
+	my ($at, $bytes) = @_;
+	my $buffer;
+
+	shmread($segment, $buffer, $at, $bytes) or die "shmread: $!";
+	return $buffer;
+}
+
+sub poke
+{
+	my ($at, $bytes) = @_;
+
+	shmwrite($segment, $bytes, $at, length $bytes) or die "shmwrite: $!";
+}
+
+# State and job of each piece.
+sub pieces
+{
+	return map { [ unpack 'll', peek($place{'gpusort pieces'}{at} + $_ * $place{piece_size}, 8) ] } 0 .. $place{n_pieces} - 1;
+}
+
+my $request_form = 'l4Q';
+my $request_bytes = 24;
+
+# Calls change(\@fields) on each request in the ring for that job and piece, and writes what it leaves.
+sub change_requests
+{
+	my ($job, $piece, $change) = @_;
+	my $changed = 0;
+
+	for (my $at = 0; $at + $request_bytes <= $place{'gpusort requests'}{size}; $at += $request_bytes)
+	{
+		my @fields = unpack $request_form, peek($place{'gpusort requests'}{at} + $at, $request_bytes);
+
+		next if $fields[1] != $job || $fields[2] != $piece;
+		$change->(\@fields);
+		poke($place{'gpusort requests'}{at} + $at, pack $request_form, @fields);
+		$changed++;
+	}
+	return $changed;
+}
+
+# --- two sessions that stand still in their feeds
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id) q";
+my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
+my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
+
+# The victim, its job and the pieces it has sent; the bystander; the service, halted.
+sub enter
+{
+	my %at = (victim => GpuSortTest::Session->new($node), bystander => GpuSortTest::Session->new($node));
+
+	$at{service} = stop_service($node);
+	$at{victim}->send($hash);
+	$at{victim}->wait_until_waiting or fail('the victim did not come to wait');
+	my @pieces = pieces();
+	$at{sent} = [ grep { $pieces[$_][0] == $sent } 0 .. $#pieces ];
+	$at{job} = $pieces[ $at{sent}[0] ][1];
+	$at{bystander}->send($hash);
+	$at{bystander}->wait_until_waiting or fail('the bystander did not come to wait');
+	@pieces = pieces();
+	$at{others} = [ grep { $pieces[$_][0] == $sent && $pieces[$_][1] != $at{job} } 0 .. $#pieces ];
+	$at{free} = [ grep { $pieces[$_][0] == $free } 0 .. $#pieces ];
+	return \%at;
+}
+
+find_shared_memory();
+my $at = enter();
+cmp_ok(scalar @{ $at->{sent} }, '>', 2, 'the pieces that were sent are found in shared memory');
+cmp_ok(scalar @{ $at->{others} }, '>', 2, 'and those of the other session');
+is(change_requests($at->{job}, $at->{sent}[0], sub { }) > 0, 1, 'and the requests in the ring');
+continue_service($at->{service});
+is($at->{$_}->finish, $right, "left alone, the $_ is right") for 'victim', 'bystander';
+$at->{$_}->close for 'victim', 'bystander';
+
+# --- chunks
+# where in the header, its form, and what is written there; the rows of the statement
+# are of one width, so that a chunk's own numbers are known: rows, data_bytes
+my %field = (rows => [ 0, 'L' ], data_bytes => [ 4, 'L' ], more_bytes => [ 8, 'Q' ], row_start_offset => [ 16, 'L' ],
+	nulls_offset => [ 20, 'L' ], keys_offset => [ 24, 'L' ], data_offset => [ 28, 'L' ], feeder => [ 32, 'L' ]);
+my @corruptions = (
+	[ 'rows', 0 ], [ 'rows', 1 << 17 ], [ 'rows', 0xffffffff ], [ 'rows', sub { $_[0] + 1 } ], [ 'rows', sub { $_[0] * 2 } ],
+	[ 'data_bytes', 0 ], [ 'data_bytes', 7 ], [ 'data_bytes', 8 ], [ 'data_bytes', 0xfffffff8 ], [ 'data_bytes', sub { $_[0] + 1 << 20 } ],
+	[ 'more_bytes', 8 ], [ 'more_bytes', 1 << 30 ], [ 'more_bytes', 1 << 40 ], [ 'more_bytes', -8 ],
+	[ 'row_start_offset', 4 ], [ 'row_start_offset', 0xfffffff8 ], [ 'row_start_offset', $piece_bytes - 8 ],
+	[ 'nulls_offset', 0 ], [ 'nulls_offset', 0xfffffff8 ], [ 'nulls_offset', $piece_bytes ],
+	[ 'keys_offset', 12 ], [ 'keys_offset', 0xfffffff8 ], [ 'keys_offset', $piece_bytes - 16 ],
+	[ 'data_offset', 12 ], [ 'data_offset', 0xfffffff8 ], [ 'data_offset', $piece_bytes ],
+	[ 'feeder', 64 ], [ 'feeder', 0xffffffff ]);
+# and of the offsets of its rows
+push @corruptions, [ 'row 0', 1 ], [ 'row 1', 0 ], [ 'row 1', 0xffffffff ], [ 'row 100', 1 ], [ 'row 100', 1 << 17 ];
+
+my $pid = service_pid($node);
+for my $corruption (@corruptions)
+{
+	my ($name, $value) = @$corruption;
+
+	$at = enter();
+	my $where = $place{pool} + $at->{sent}[1] * $piece_bytes;
+	my ($offset, $form) = $name =~ /^row (\d+)/ ? (4 * $1 + unpack('L', peek($where + 16, 4)), 'L') : @{ $field{$name} };
+	$where += $offset;
+	my $old = unpack $form, peek($where, length pack $form, 0);
+	$value = $value->($old) if ref $value;
+	poke($where, pack $form, $value);
+	continue_service($at->{service});
+	$at->{victim}->finish;
+	like($at->{victim}->error, $lost, "$name $value for $old: its own job fails");
+	is($at->{bystander}->finish, $right, "$name $value: the other session is right");
+	$at->{$_}->close for 'victim', 'bystander';
+}
+# statistics that lie order the rows of their own job wrongly, and nothing worse
+for my $statistic (0 .. 3)
+{
+	$at = enter();
+	poke($place{pool} + $at->{sent}[1] * $piece_bytes + 40 + 8 * $statistic, pack 'Q', $statistic % 2 ? 1 : 7 << 60);
+	continue_service($at->{service});
+	$at->{victim}->finish;
+	is($at->{bystander}->finish, $right, "statistic $statistic: the other session is right");
+	$at->{$_}->close for 'victim', 'bystander';
+}
+is(service_pid($node), $pid, 'it is still the same service');
+is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
+nothing_left_over($node, 'corrupt chunks');
+
+# --- requests
+# which session waits for such an answer cannot be told any more: all fail, and the
+# service starts anew
+my %request = (kind => 0, job => 1, piece => 2);
+for my $corruption ([ 'kind', 99 ], [ 'kind', -1 ], [ 'job', -1 ], [ 'job', 256 ], [ 'job', 0x7fffffff ], [ 'job', 200 ],
+	[ 'piece', -1 ], [ 'piece', 32 ], [ 'piece', 0x7fffffff ], [ 'piece', 'others' ], [ 'piece', 'free' ])
+{
+	my ($name, $value) = @$corruption;
+
+	$at = enter();
+	my $written = $value =~ /[a-z]/ ? $at->{$value}[0] : $value;
+	change_requests($at->{job}, $at->{sent}[1], sub { $_[0][ $request{$name} ] = $written });
+	continue_service($at->{service});
+	for my $who ('victim', 'bystander')
+	{
+		my $rows = $at->{$who}->finish;
+
+		ok($rows eq $right || $at->{$who}->error =~ $lost, "request's $name $value: the $who has the rows, or a clean error");
+	}
+	like($at->{victim}->error, $lost, "request's $name $value: the victim is told");
+	$at->{$_}->close for 'victim', 'bystander';
+	$node->poll_query_until('postgres', "select state = 'serving' and service_pid <> $at->{service} from gpusort_devices")
+	  or fail("request's $name $value: the service is not back");
+	is($node->safe_psql('postgres', $hash), $right, "request's $name $value: the rows are right");
+}
+nothing_left_over($node, 'corrupt requests');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|terminated by signal|was terminated/, 'no process was brought down');
+
+done_testing();
