@@ -6,8 +6,8 @@
  * Out: addresses in device memory.
  *
  * The extents and the tables belong to the job (cuda_job.cu), which adds entries
- * behind those that kernels may be reading, never changes one, and frees them
- * when nothing of the job runs.
+ * behind those that kernels may be reading, and frees extents, and begins a table anew,
+ * only when no kernel that reads it runs.
  */
 #ifndef GSORT_ARENA_CUH
 #define GSORT_ARENA_CUH

@@ -8,6 +8,7 @@
  * cuda_self_job.cu  jobs that run every kernel once
  * cuda_job.cu     jobs: room, appends, fetches, the end
  * cuda_sort.cu    the cut
+ * cuda_runs.cu    several runs: their kept keys, the merge
  * pairs_radix.cu  the pairs sort, by CUB
  *
  * One thread of the host calls all of it.  CUDA's own threads run wake_caller,
@@ -15,7 +16,8 @@
  * containers, and CUB's and the runtime's functions return codes.
  *
  * Order on the device.  Work of one lane (a stream with its staging buffers) runs in
- * order; lanes run beside each other.  The cut waits for all append lanes.  All
+ * order; lanes run beside each other.  The cut waits for all append lanes.  A job's cuts, ends of
+ * runs and merge follow one another, the host seeing each end before the next.  All
  * memory is allocated and freed on the memory stream, where nothing else ever
  * waits: a job's 'room' event orders its allocations before the streams that use
  * them, and memory is freed once the host has seen the last such work end.
@@ -122,7 +124,7 @@ typedef struct cuda_device
 } cuda_device;
 
 /* The arrays of one cut.  Until it ends they are all allocated; what a fetch needs
- * stays (words, low offsets, ties), the rest goes. */
+ * stays (words, low offsets, ties), and for another run the order; the rest goes. */
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the rows' words in sorted order */
@@ -135,6 +137,14 @@ typedef enum sort_array
 	SORT_SCRATCH,				/* of the pairs sort, the scan and the selection, in turn */
 	SORT_ARRAYS
 } sort_array;
+
+/* The sorted keys of a run that has ended: [columns][rows] uint64, then maybe [rows] uint8. */
+typedef struct kept_run
+{
+	cuda_array	keys;
+	uint32_t	rows;
+	int			has_nulls;
+} kept_run;
 
 struct cuda_job
 {
@@ -152,18 +162,27 @@ struct cuda_job
 	uint64_t	n_key_extents;
 	cudaEvent_t room;			/* the extents and tables stand */
 
-	int			cut_pending;	/* its event has not been handed out */
-	int			cut_on_device;	/* and the device is at work on it */
-	gsort_status cut_status;	/* once it is not */
-	cudaStream_t cut_stream;
-	cudaEvent_t cut_began;
-	cudaEvent_t cut_ended;
+	gsort_event_kind work_kind; /* CUT, RUN_BEGUN or MERGED: one at a time */
+	int			work_pending;	/* its event has not been handed out */
+	int			work_on_device;	/* and the device is at work on it */
+	gsort_status work_status;	/* once it is not */
+	cudaStream_t work_stream;
+	cudaEvent_t work_began;
+	cudaEvent_t work_ended;
+
 	pinned_slot *cut_slot;		/* run_header, then window_begins */
 	uint64_t	begins_asked;	/* window_begins that were or are being copied to the slot */
 	uint64_t	begins_taken;	/* that were taken from it */
 	uint32_t   *begin_rows;		/* malloc'd, for gsort_make_directory */
 	uint64_t   *begin_units;
 	cuda_array	sort[SORT_ARRAYS];
+	int			sorted_as_fed;	/* the run's keys are all equal: SORT_ORDER says nothing */
+
+	kept_run	kept[GSORT_MERGE_RUNS_MAX];
+	uint32_t	n_kept;
+	int			keys_kept;		/* of all runs */
+	cuda_array	order;			/* merge: the run of each row, zeros up to a multiple of 8 */
+	cuda_array	merge_scratch;
 };
 
 /* --- failures (gsort_cuda.cu) -------------------------------------------- */
@@ -230,6 +249,8 @@ gsort_status cuda_job_open(gsort_device *device, const gsort_job *blank, gsort_j
 gsort_status cuda_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
 gsort_status cuda_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 gsort_status cuda_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+gsort_status cuda_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
+								  uint64_t tag);
 void		cuda_job_close(gsort_job *job);
 
 /* Frees all that the job has; nothing of it runs any more. */
@@ -237,8 +258,20 @@ void		cuda_job_free(cuda_job *job);
 
 key_table	cuda_job_key_table(const cuda_job *job);
 
-/* Frees the key extents: the run is sorted. */
+/* Frees the key extents: the run is sorted, and its keys are gathered or not wanted. */
 void		cuda_job_free_keys(cuda_job *job);
+
+/* Frees the row extents: nobody fetches from them any more. */
+void		cuda_job_free_rows(cuda_job *job);
+
+/* A stream for the job's next cut, end of a run or merge. */
+void		cuda_take_sort_stream(cuda_job *job);
+
+/* Behind the last launch of a cut, an end of a run or a merge: marks its end on the device. */
+gsort_status cuda_finish_work(cuda_job *job);
+
+/* Looks whether the device is done with the work; then takes its outcome. */
+void		cuda_work_advance(cuda_job *job);
 
 /* --- the cut (cuda_sort.cu) ---------------------------------------------- */
 
@@ -249,9 +282,27 @@ gsort_status cuda_job_cut(gsort_job *job, gsort_cut_how how);
 /* Frees what a cut has allocated; the host has seen it end. */
 void		cuda_cut_free(cuda_job *job);
 
-/* Looks whether the device is done with the cut; then takes what it found and sets
- * cut_status, or asks for the rest of it. */
-void		cuda_cut_advance(cuda_job *job);
+/* The same, but for what cuda_job_next_run gathers the keys with. */
+void		cuda_cut_free_all_but_order(cuda_job *job);
+
+/* The device is done with the cut, or with the last part of it: takes what it found and sets
+ * work_status, or asks for the rest of it. */
+void		cuda_cut_ended(cuda_job *job);
+
+/* --- several runs (cuda_runs.cu) ------------------------------------------- */
+
+uint64_t	cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
+uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
+uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
+gsort_status cuda_job_next_run(gsort_job *job);
+gsort_status cuda_job_merge(gsort_job *job, const key_plan *plan);
+
+/* The device is done with gathering keys, or with the merge. */
+void		cuda_run_ended(cuda_job *job);
+void		cuda_merge_ended(cuda_job *job);
+
+/* Frees the kept keys, the order and the merge's scratch. */
+void		cuda_runs_free(cuda_job *job);
 
 /* --- pairs (pairs_radix.cu) ----------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * cuda_job.cu
  *	  Jobs on the CUDA device: their room, appends, fetches, and their end.
  *
- * In:  chunks of rows in host memory; windows to fetch.
+ * In:  chunks of rows in host memory; windows to fetch, of rows or of the merge order.
  * Out: rows in the job's extents, keys in its key extents; windows in host memory.
  *
  * A job owns its extents, tables and header.  Host memory that gsort_pin covers
@@ -104,8 +104,8 @@ make_job(cuda_device *device, cuda_job *job)
 	if (job->row_extents == NULL || job->key_extents == NULL)
 		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
 	GSORT_TRY(device, cudaEventCreateWithFlags(&job->room, cudaEventDisableTiming));
-	GSORT_TRY(device, cudaEventCreate(&job->cut_began));
-	GSORT_TRY(device, cudaEventCreate(&job->cut_ended));
+	GSORT_TRY(device, cudaEventCreate(&job->work_began));
+	GSORT_TRY(device, cudaEventCreate(&job->work_ended));
 	return GSORT_OK;
 }
 
@@ -196,6 +196,12 @@ cuda_job_free_keys(cuda_job *job)
 	free_extents(job, job->key_extents, &job->n_key_extents, key_extent_bytes_of(&job->common));
 }
 
+void
+cuda_job_free_rows(cuda_job *job)
+{
+	free_extents(job, job->row_extents, &job->n_row_extents, GSORT_EXTENT_BYTES);
+}
+
 static void
 unlink_job(cuda_device *device, const cuda_job *job)
 {
@@ -219,14 +225,15 @@ cuda_job_free(cuda_job *job)
 	cuda_device *device = (cuda_device *) job->common.device;
 
 	cuda_cut_free(job);
+	cuda_runs_free(job);
 	cuda_job_free_keys(job);
-	free_extents(job, job->row_extents, &job->n_row_extents, GSORT_EXTENT_BYTES);
+	cuda_job_free_rows(job);
 	cuda_release(device, job, &job->header);
 	cuda_release(device, job, &job->row_table);
 	cuda_release(device, job, &job->key_table);
 	destroy_event(job->room);
-	destroy_event(job->cut_began);
-	destroy_event(job->cut_ended);
+	destroy_event(job->work_began);
+	destroy_event(job->work_ended);
 	free(job->row_extents);
 	free(job->key_extents);
 	unlink_job(device, job);
@@ -585,29 +592,123 @@ enqueue_window(cuda_job *job, cuda_lane *lane, cuda_operation *operation, uint64
 	return finish_operation(device, lane, operation);
 }
 
+/* A fetch of bytes to dst, and where the device is to copy them. */
+static cuda_operation *
+begin_fetch(cuda_job *job, void *dst, uint32_t bytes, uint64_t tag, char **to)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	int			is_pinned = cuda_region_holds(device, dst, bytes);
+	cuda_operation *operation = begin_operation(job, GSORT_EVENT_FETCHED, tag,
+												is_pinned ? 0 : bytes);
+
+	*to = (char *) dst;
+	if (operation == NULL)
+		gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a fetch");
+	else if (operation->slot != NULL)
+	{
+		operation->unpinned_dst = dst;
+		operation->unpinned_bytes = bytes;
+		*to = operation->slot->memory;
+	}
+	return operation;
+}
+
+static cuda_lane *
+next_fetch_lane(cuda_device *device)
+{
+	return &device->fetch_lanes[device->next_fetch_lane++ % FETCH_LANES];
+}
+
 gsort_status
 cuda_job_fetch(gsort_job *base, uint64_t number, void *dst, uint64_t tag)
 {
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
-	cuda_lane  *lane = &device->fetch_lanes[device->next_fetch_lane++ % FETCH_LANES];
-	uint32_t	bytes = base->windows[number].bytes;
-	int			is_pinned = cuda_region_holds(device, dst, bytes);
-	cuda_operation *operation = begin_operation(job, GSORT_EVENT_FETCHED, tag,
-												is_pinned ? 0 : bytes);
-	char	   *to = (char *) dst;
+	char	   *to;
+	cuda_operation *operation = begin_fetch(job, dst, base->windows[number].bytes, tag, &to);
 	gsort_status status;
 
 	if (operation == NULL)
-		return gsort_fail(base->device, GSORT_NOMEM, "out of memory for a fetch");
-	if (operation->slot != NULL)
-	{
-		operation->unpinned_dst = dst;
-		operation->unpinned_bytes = bytes;
-		to = operation->slot->memory;
-	}
-	status = enqueue_window(job, lane, operation, number, to);
+		return GSORT_NOMEM;
+	status = enqueue_window(job, next_fetch_lane(device), operation, number, to);
 	if (status != GSORT_OK)
 		drop_operation(device, operation);
 	return status;
+}
+
+static gsort_status
+enqueue_order(cuda_job *job, cuda_lane *lane, cuda_operation *operation, uint64_t first_row,
+			  uint32_t bytes, char *to)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY_STATUS(copy_out(device, lane, to, (const char *) job->order.pointer + first_row, bytes));
+	return finish_operation(device, lane, operation);
+}
+
+gsort_status
+cuda_job_fetch_order(gsort_job *base, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
+{
+	cuda_job   *job = (cuda_job *) base;
+	cuda_device *device = (cuda_device *) base->device;
+	char	   *to;
+	cuda_operation *operation = begin_fetch(job, dst, bytes, tag, &to);
+	gsort_status status;
+
+	if (operation == NULL)
+		return GSORT_NOMEM;
+	status = enqueue_order(job, next_fetch_lane(device), operation, first_row, bytes, to);
+	if (status != GSORT_OK)
+		drop_operation(device, operation);
+	return status;
+}
+
+/* --- cuts, ends of runs, merges ------------------------------------------------------ */
+
+void
+cuda_take_sort_stream(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	job->work_stream = device->sort_streams[device->next_sort_stream++ % SORT_STREAMS];
+}
+
+gsort_status
+cuda_finish_work(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY(device, cudaEventRecord(job->work_ended, job->work_stream));
+	GSORT_TRY(device, cudaLaunchHostFunc(job->work_stream, cuda_wake, device));
+	job->work_on_device = 1;
+	return GSORT_OK;
+}
+
+/* False while it goes on; true also where the device is lost. */
+static int
+work_has_ended(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	cudaError_t error;
+
+	if (device->common.lost)
+		return device->drained;
+	error = cuda_checked(device, cudaEventQuery(job->work_ended));
+	if (error != cudaSuccess && error != cudaErrorNotReady)
+		cuda_fail(device, error, "cudaEventQuery", __FILE__, __LINE__);
+	return error == cudaSuccess;
+}
+
+void
+cuda_work_advance(cuda_job *job)
+{
+	if (!work_has_ended(job))
+		return;
+	job->work_on_device = 0;
+	if (job->work_kind == GSORT_EVENT_CUT)
+		cuda_cut_ended(job);
+	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
+		cuda_run_ended(job);
+	else
+		cuda_merge_ended(job);
 }

@@ -9,7 +9,7 @@
  * Written against gsort.h alone.  Loading a kernel costs milliseconds, building
  * one from PTX seconds; neither may fall into the first query.  CUB takes one
  * kernel for few keys and others for many, and each for both key widths, so
- * four jobs run.
+ * four jobs run, and two that merge runs, by words of both widths.
  */
 #include "cuda_device.cuh"
 
@@ -23,13 +23,15 @@
 #define SELF_LONG_BYTES		16384	/* one row longer than a window */
 #define SELF_FEW_ROWS		64
 #define SELF_MANY_ROWS		32768
+#define SELF_RUNS			3
 #define SELF_WAIT_SECONDS	60
 
 typedef struct self_job
 {
 	gsort_device *device;
 	gsort_job  *job;
-	int			wide;			/* two nullable columns: several 64-bit words */
+	uint32_t	columns;		/* of a wide key, two make several words */
+	int			wide;			/* nullable columns of more than 32 significant bits */
 	uint32_t	rows;
 	uint32_t	fed;
 	uint64_t	keys[2 * SELF_CHUNK_ROWS];
@@ -69,13 +71,13 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->row_start[i] = i;
 	self->data[i] = value;
 	self->nulls[i] = 0;
-	for (uint32_t c = 0; c < (self->wide ? 2u : 1u); c++)
+	for (uint32_t c = 0; c < self->columns; c++)
 	{
 		/* a wide column has all its bits vary: the complement swaps only the low ones */
 		uint64_t	key = self->wide ? value << 40 ^ (value & 1 ? UINT64_MAX >> 24 : 0) : value;
 		gsort_column_stats row = {key, key, key, key, 0};
 
-		self->keys[i * (self->wide ? 2 : 1) + c] = key;
+		self->keys[i * self->columns + c] = key;
 		key_stats_fold(&stats[c], &row);
 	}
 	self->fed++;
@@ -159,8 +161,45 @@ feed_and_check(self_job *self)
 	return check_windows(self);
 }
 
+/* The rows come in descending order, so the last run is the first of the order. */
 static gsort_status
-run_self_job(self_job *self)
+check_order(self_job *self)
+{
+	const uint8_t *order = (const uint8_t *) self->data;
+	const gsort_window *windows;
+	uint64_t	n;
+
+	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
+	if (n != 1 || windows[0].rows != self->rows)
+		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test merged wrongly");
+	GSORT_TRY_STATUS(gsort_job_fetch(self->job, 0, self->data, 0));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
+	for (uint32_t i = 0; i < self->rows; i++)
+		if (order[i] != SELF_RUNS - 1 - i / SELF_FEW_ROWS)
+			return gsort_fail(self->device, GSORT_UNSUPPORTED,
+							  "the device's self test merged wrongly");
+	return GSORT_OK;
+}
+
+static gsort_status
+merge_and_check(self_job *self)
+{
+	for (int run = 0; run < SELF_RUNS; run++)
+	{
+		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t)));
+		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
+		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
+		GSORT_TRY_STATUS(gsort_job_next_run(self->job));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_BEGUN));
+	}
+	GSORT_TRY_STATUS(gsort_job_merge(self->job));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_MERGED));
+	return check_order(self);
+}
+
+static gsort_status
+run_self_job(self_job *self, gsort_status (*work) (self_job *))
 {
 	gsort_job_options options;
 	gsort_status status;
@@ -168,15 +207,28 @@ run_self_job(self_job *self)
 
 	memset(&options, 0, sizeof(options));
 	options.struct_bytes = sizeof(options);
-	options.key_columns = self->wide ? 2 : 1;
-	options.null_mask = self->wide ? 3 : 0;
+	options.key_columns = self->columns;
+	options.null_mask = self->wide ? (1u << self->columns) - 1 : 0;
 	options.window_bytes = SELF_WINDOW_BYTES;
 	options.flags = GSORT_TIES;
 	GSORT_TRY_STATUS(gsort_job_open(self->device, &options, &self->job));
-	status = feed_and_check(self);
+	status = work(self);
 	gsort_job_close(self->job);
 	closed = wait_for(self, GSORT_EVENT_CLOSED);
 	return status != GSORT_OK ? status : closed;
+}
+
+/* One job on an empty struct. */
+static gsort_status
+begin_self_job(self_job *self, gsort_device *device, uint32_t rows, int wide, uint32_t columns,
+			   gsort_status (*work) (self_job *))
+{
+	memset(self, 0, sizeof(*self));
+	self->device = device;
+	self->rows = rows;
+	self->wide = wide;
+	self->columns = columns;
+	return run_self_job(self, work);
 }
 
 gsort_status
@@ -189,13 +241,9 @@ cuda_run_self_jobs(gsort_device *device)
 	if (self == NULL)
 		return gsort_fail(device, GSORT_NOMEM, "out of memory");
 	for (int i = 0; i < 4 && status == GSORT_OK; i++)
-	{
-		memset(self, 0, sizeof(*self));
-		self->device = device;
-		self->rows = rows[i / 2];
-		self->wide = i % 2;
-		status = run_self_job(self);
-	}
+		status = begin_self_job(self, device, rows[i / 2], i % 2, 1 + i % 2, feed_and_check);
+	for (int wide = 0; wide < 2 && status == GSORT_OK; wide++)
+		status = begin_self_job(self, device, SELF_RUNS * SELF_FEW_ROWS, wide, 1, merge_and_check);
 	free(self);
 	return status;
 }

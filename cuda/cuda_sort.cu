@@ -6,6 +6,7 @@
  * Out: AS_FED: nothing but the wait for the appends and their verdict.
  *	    SORTED: row words, low offsets and tie bits in sorted order, which fetches
  *	    read, and the list of window begins, from which the directory is made.
+ *	    SORTED_RUN: also the order, by which cuda_runs.cu gathers the keys.
  *
  * All of it is enqueued at once, behind the last append; the host learns the
  * outcome from one copy at its end.  All memory is allocated before the first launch
@@ -160,15 +161,26 @@ cuda_cut_free(cuda_job *job)
 		free_array(job, (sort_array) i);
 }
 
+void
+cuda_cut_free_all_but_order(cuda_job *job)
+{
+	for (int i = 0; i < SORT_ARRAYS; i++)
+		if (i != SORT_ORDER)
+			free_array(job, (sort_array) i);
+}
+
+/* What fetches read stays, and what the next run's begin gathers the keys with. */
 static void
 free_all_but_results(cuda_job *job)
 {
 	give_back_slot(job);
 	free_array(job, SORT_OFFSETS);
-	free_array(job, SORT_ORDER);
 	free_array(job, SORT_BEGIN_ROWS);
 	free_array(job, SORT_BEGINS);
 	free_array(job, SORT_SCRATCH);
+	if (job->common.cut_how == GSORT_SORTED_RUN)
+		return;
+	free_array(job, SORT_ORDER);
 	cuda_job_free_keys(job);
 }
 
@@ -203,14 +215,14 @@ compact_word(sort_run *run, uint32_t word)
 	return GSORT_OK;
 }
 
-/* Leaves the sorted words in SORT_OFFSETS. */
+/* Leaves the sorted words in SORT_OFFSETS; the order by the first word ends in SORT_ORDER. */
 template<typename Word>
 static gsort_status
 sort_by_word(sort_run *run, uint32_t word)
 {
 	uint32_t   *order = array_of<uint32_t>(run, SORT_ORDER);
 	uint32_t   *other = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
-	uint32_t   *order_out = run->order == order ? other : order;
+	uint32_t   *order_out = word % 2 == 0 ? order : other;
 	gsort_pairs pairs = describe_pairs(run->n, 8 * sizeof(Word), run->plan.word_bits[word],
 									   array_of<Word>(run, SORT_WORDS),
 									   array_of<Word>(run, SORT_OFFSETS), run->order, order_out);
@@ -328,24 +340,13 @@ find_begins(sort_run *run)
 /* --- what comes back ------------------------------------------------------------- */
 
 static gsort_status
-finish_cut(cuda_job *job)
-{
-	cuda_device *device = (cuda_device *) job->common.device;
-
-	GSORT_TRY(device, cudaEventRecord(job->cut_ended, job->cut_stream));
-	GSORT_TRY(device, cudaLaunchHostFunc(job->cut_stream, cuda_wake, device));
-	job->cut_on_device = 1;
-	return GSORT_OK;
-}
-
-static gsort_status
 copy_header_out(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
 	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory, job->header.pointer,
 									  sizeof(run_header), cudaMemcpyDeviceToHost,
-									  job->cut_stream));
+									  job->work_stream));
 	return GSORT_OK;
 }
 
@@ -360,9 +361,9 @@ copy_begins_out(cuda_job *job, uint64_t n)
 		n = SLOT_BEGINS;
 	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory + sizeof(run_header),
 									  begins + job->begins_asked, n * sizeof(window_begin),
-									  cudaMemcpyDeviceToHost, job->cut_stream));
+									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
-	return finish_cut(job);
+	return cuda_finish_work(job);
 }
 
 /* How many there are is not known yet: as many as the slot takes go along with the
@@ -383,13 +384,13 @@ wait_for_appends(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY(device, cudaStreamWaitEvent(job->cut_stream, job->room, 0));
+	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->room, 0));
 	for (int i = 0; i < APPEND_LANES; i++)
 	{
 		cuda_lane  *lane = &device->append_lanes[i];
 
 		GSORT_TRY(device, cudaEventRecord(lane->tail, lane->stream));
-		GSORT_TRY(device, cudaStreamWaitEvent(job->cut_stream, lane->tail, 0));
+		GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, lane->tail, 0));
 	}
 	return GSORT_OK;
 }
@@ -404,7 +405,7 @@ enqueue_sort(cuda_job *job)
 
 	run.device = device;
 	run.job = job;
-	run.stream = job->cut_stream;
+	run.stream = job->work_stream;
 	run.n = common->rows;
 	run.plan = key_plan_make(common->options.key_columns, common->options.null_first_mask,
 							 common->column_stats);
@@ -414,10 +415,11 @@ enqueue_sort(cuda_job *job)
 	common->stats.key_words = run.plan.words;
 
 	GSORT_TRY_STATUS(wait_for_appends(job));
-	GSORT_TRY(device, cudaEventRecord(job->cut_began, run.stream));
+	GSORT_TRY(device, cudaEventRecord(job->work_began, run.stream));
 	/* the slot takes more of them than will be written */
 	GSORT_TRY(device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
 	GSORT_TRY_STATUS(sort_words(&run));
+	job->sorted_as_fed = run.order == NULL;
 	GSORT_TRY_STATUS(mark_all_ties(&run));
 	GSORT_TRY_STATUS(order_rows(&run));
 	GSORT_TRY_STATUS(find_begins(&run));
@@ -427,11 +429,9 @@ enqueue_sort(cuda_job *job)
 static gsort_status
 cut_sorted(cuda_job *job)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-
 	if (job->common.rows == 0)
 		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
-	job->cut_stream = device->sort_streams[device->next_sort_stream++ % SORT_STREAMS];
+	cuda_take_sort_stream(job);
 	GSORT_TRY_STATUS(allocate_arrays(job));
 	return enqueue_sort(job);
 }
@@ -443,11 +443,11 @@ cut_as_fed(cuda_job *job)
 
 	if (job->common.n_chunks == 0)
 		return GSORT_OK;
-	job->cut_stream = device->control_stream;
+	job->work_stream = device->control_stream;
 	GSORT_TRY_STATUS(wait_for_appends(job));
-	GSORT_TRY(device, cudaEventRecord(job->cut_began, job->cut_stream));
+	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
 	GSORT_TRY_STATUS(copy_header_out(job));
-	return finish_cut(job);
+	return cuda_finish_work(job);
 }
 
 gsort_status
@@ -461,12 +461,13 @@ cuda_job_cut(gsort_job *base, gsort_cut_how how)
 	if (job->cut_slot == NULL)
 		gsort_fail(base->device, GSORT_NOMEM, "no pinned memory for a cut");
 	else
-		status = how == GSORT_SORTED ? cut_sorted(job) : cut_as_fed(job);
+		status = how == GSORT_AS_FED ? cut_as_fed(job) : cut_sorted(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	job->cut_pending = 1;
-	job->cut_status = status;
-	if (!job->cut_on_device)
+	job->work_kind = GSORT_EVENT_CUT;
+	job->work_pending = 1;
+	job->work_status = status;
+	if (!job->work_on_device)
 	{
 		/* nothing was launched: no memory, or no rows */
 		cuda_cut_free(job);
@@ -512,13 +513,13 @@ end_sort(cuda_job *job)
 	if (status != GSORT_OK)
 		return status;
 	GSORT_TRY((cuda_device *) common->device,
-			  cudaEventElapsedTime(&sort_ms, job->cut_began, job->cut_ended));
+			  cudaEventElapsedTime(&sort_ms, job->work_began, job->work_ended));
 	common->stats.sort_ms = sort_ms;
 	free_all_but_results(job);
 	return GSORT_OK;
 }
 
-/* What the slot says; OK with cut_on_device set again if there is more to come. */
+/* What the slot says; OK with work_on_device set again if there is more to come. */
 static gsort_status
 read_outcome(cuda_job *job)
 {
@@ -541,26 +542,9 @@ read_outcome(cuda_job *job)
 }
 
 void
-cuda_cut_advance(cuda_job *job)
+cuda_cut_ended(cuda_job *job)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-	cudaError_t error = cudaSuccess;
-
-	if (device->common.lost && !device->drained)
-		return;
-	if (!device->common.lost)
-	{
-		error = cuda_checked(device, cudaEventQuery(job->cut_ended));
-		if (error == cudaErrorNotReady)
-			return;
-		if (error != cudaSuccess)
-		{
-			cuda_fail(device, error, "cudaEventQuery", __FILE__, __LINE__);
-			return;
-		}
-	}
-	job->cut_on_device = 0;
-	job->cut_status = device->common.lost ? GSORT_DEVICE_LOST : read_outcome(job);
-	if (job->cut_status != GSORT_OK)
+	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : read_outcome(job);
+	if (job->work_status != GSORT_OK)
 		cuda_cut_free(job);
 }

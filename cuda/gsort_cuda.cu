@@ -424,21 +424,37 @@ poll_lane(cuda_device *device, cuda_lane *lane, gsort_event *out, int max)
 	return n;
 }
 
-/* A job's CUT, then its CLOSED.  May free the job. */
+/* What the end of a job's work means for it; returns the status of its event. */
+static gsort_status
+end_work(cuda_job *job)
+{
+	gsort_job  *common = &job->common;
+
+	job->work_pending = 0;
+	if (job->work_kind == GSORT_EVENT_CUT)
+		return gsort_cut_done(common, job->work_status);
+	if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
+		gsort_run_begun(common, job->work_status, job->keys_kept);
+	else
+		gsort_merge_done(common, job->work_status);
+	return job->work_status;
+}
+
+/* The end of a job's work, then its CLOSED.  May free the job. */
 static int
 poll_job(cuda_device *device, cuda_job *job, gsort_event *out, int max)
 {
 	int			n = 0;
 
-	if (job->cut_on_device)
-		cuda_cut_advance(job);
-	if (n < max && job->cut_pending && !job->cut_on_device)
+	if (job->work_on_device)
+		cuda_work_advance(job);
+	if (n < max && job->work_pending && !job->work_on_device)
 	{
-		job->cut_pending = 0;
-		out[n++] = make_event(job, GSORT_EVENT_CUT,
-							  gsort_cut_done(&job->common, job->cut_status), 0);
+		gsort_status status = end_work(job);
+
+		out[n++] = make_event(job, job->work_kind, status, 0);
 	}
-	if (n < max && job->common.closing && job->in_flight == 0 && !job->cut_pending)
+	if (n < max && job->common.closing && job->in_flight == 0 && !job->work_pending)
 	{
 		out[n++] = make_event(job, GSORT_EVENT_CLOSED,
 							  device->common.lost ? GSORT_DEVICE_LOST : GSORT_OK, 0);
@@ -514,17 +530,17 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	default_budget,
 	shut_device,
 	cuda_job_bytes,
-	NULL,						/* single runs only: nothing is kept or merged */
-	NULL,
-	NULL,
+	cuda_kept_bytes,
+	cuda_merge_bytes,
+	cuda_order_bytes,
 	cuda_job_open,
 	cuda_job_reserve,
 	cuda_job_append,
 	cuda_job_cut,
 	cuda_job_fetch,
-	NULL,
-	NULL,
-	NULL,
+	cuda_job_next_run,
+	cuda_job_merge,
+	cuda_job_fetch_order,
 	cuda_job_close,
 	cuda_pairs_scratch_bytes,
 	cuda_pairs_sort,

@@ -98,7 +98,7 @@ begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, ui
 #pragma unroll
 	for (int i = 0; i < RUNS_A_THREAD; i++)
 	{
-		if (first + i <= RUN_SLOTS)
+		if (first + i < RUN_SLOTS)
 			shared.begins[first + i] = begin;
 		if (first + i < n_runs)
 			shared.skipped[first + i] = splits[first + i] - begin;

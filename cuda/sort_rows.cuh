@@ -1,7 +1,7 @@
 /*
  * sort_rows.cuh
  *	  The kernels around the pairs sort of a run: sort words before it; row words,
- *	  ties, offsets and window begins after it.
+ *	  ties, offsets and window begins after it; the sorted keys when the run ends.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
  * Out: for each row in sorted order its row word and the low 32 bits of its
@@ -159,6 +159,25 @@ list_begins_kernel(const uint32_t *rows, const uint64_t *offsets, const run_head
 		begins[i].row = rows[i];
 		begins[i].units = offsets[rows[i]];
 	}
+}
+
+/*
+ * The raw keys of the run in sorted order, column by column; nulls, where not NULL, likewise, a
+ * bit for each column.
+ */
+static __global__ void
+keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	row;
+
+	if (i >= n)
+		return;
+	row = sorted_row(order, i);
+	for (uint32_t c = 0; c < table.columns; c++)
+		keys[c * n + i] = *key_table_key(&table, row, c);
+	if (nulls != NULL)
+		nulls[i] = (uint8_t) *key_table_nulls(&table, row);
 }
 
 /* A window spans less than 2^32 units, so the low halves tell places inside it. */
