@@ -15,8 +15,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '32MB'",
-	"gpusort.device_memory = '256MB'");
+my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '64MB'",
+	"gpusort.device_memory = '512MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
 
@@ -86,38 +86,43 @@ sub change_requests
 	return $changed;
 }
 
-# --- two sessions that stand still in their feeds
+# --- sessions that stand still in their feeds
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
 
-# The victim, its job and the pieces it has sent; the bystander; the service, halted.
+# So many sessions, the last of them a bystander: each with its job and the pieces that it
+# has sent.  The service is halted.
 sub enter
 {
-	my %at = (victim => GpuSortTest::Session->new($node), bystander => GpuSortTest::Session->new($node));
+	my ($n) = @_;
+	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. $n;
+	my $at = { service => stop_service($node), sessions => \@sessions };
+	my %seen;
 
-	$at{service} = stop_service($node);
-	$at{victim}->send($hash);
-	$at{victim}->wait_until_waiting or fail('the victim did not come to wait');
-	my @pieces = pieces();
-	$at{sent} = [ grep { $pieces[$_][0] == $sent } 0 .. $#pieces ];
-	$at{job} = $pieces[ $at{sent}[0] ][1];
-	$at{bystander}->send($hash);
-	$at{bystander}->wait_until_waiting or fail('the bystander did not come to wait');
-	@pieces = pieces();
-	$at{others} = [ grep { $pieces[$_][0] == $sent && $pieces[$_][1] != $at{job} } 0 .. $#pieces ];
-	$at{free} = [ grep { $pieces[$_][0] == $free } 0 .. $#pieces ];
-	return \%at;
+	for my $session (@sessions)
+	{
+		$session->send($hash);
+		$session->wait_until_waiting or fail('a session did not come to wait');
+		my @pieces = pieces();
+		my @own = grep { $pieces[$_][0] == $sent && !$seen{$_}++ } 0 .. $#pieces;
+		$session->{sent} = \@own;
+		$session->{job} = $pieces[ $own[0] ][1];
+		$at->{free} = (grep { $pieces[$_][0] == $free } 0 .. $#pieces)[0];
+	}
+	return $at;
 }
 
+sub leave { $_->close for @{ $_[0]{sessions} }; }
+
 find_shared_memory();
-my $at = enter();
-cmp_ok(scalar @{ $at->{sent} }, '>', 2, 'the pieces that were sent are found in shared memory');
-cmp_ok(scalar @{ $at->{others} }, '>', 2, 'and those of the other session');
-is(change_requests($at->{job}, $at->{sent}[0], sub { }) > 0, 1, 'and the requests in the ring');
+my $at = enter(2);
+my ($victim, $bystander) = @{ $at->{sessions} };
+cmp_ok(scalar @{ $_->{sent} }, '>', 2, 'the pieces that were sent are found in shared memory') for $victim, $bystander;
+cmp_ok(change_requests($victim->{job}, $victim->{sent}[0], sub { }), '>', 0, 'and the requests in the ring');
 continue_service($at->{service});
-is($at->{$_}->finish, $right, "left alone, the $_ is right") for 'victim', 'bystander';
-$at->{$_}->close for 'victim', 'bystander';
+is($_->finish, $right, 'left alone, a session is right') for $victim, $bystander;
+leave($at);
 
 # --- chunks
 # where in the header, its form, and what is written there; the rows of the statement
@@ -136,34 +141,50 @@ my @corruptions = (
 # and of the offsets of its rows
 push @corruptions, [ 'row 0', 1 ], [ 'row 1', 0 ], [ 'row 1', 0xffffffff ], [ 'row 100', 1 ], [ 'row 100', 1 << 17 ];
 
-my $pid = service_pid($node);
-for my $corruption (@corruptions)
+# where a number is, and its form
+sub find_field
 {
-	my ($name, $value) = @$corruption;
+	my ($piece, $name) = @_;
+	my $begin = $place{pool} + $piece * $piece_bytes;
 
-	$at = enter();
-	my $where = $place{pool} + $at->{sent}[1] * $piece_bytes;
-	my ($offset, $form) = $name =~ /^row (\d+)/ ? (4 * $1 + unpack('L', peek($where + 16, 4)), 'L') : @{ $field{$name} };
-	$where += $offset;
-	my $old = unpack $form, peek($where, length pack $form, 0);
-	$value = $value->($old) if ref $value;
-	poke($where, pack $form, $value);
-	continue_service($at->{service});
-	$at->{victim}->finish;
-	like($at->{victim}->error, $lost, "$name $value for $old: its own job fails");
-	is($at->{bystander}->finish, $right, "$name $value: the other session is right");
-	$at->{$_}->close for 'victim', 'bystander';
+	return ($begin + 4 * $1 + unpack('L', peek($begin + 16, 4)), 'L') if $name =~ /^row (\d+)/;
+	return ($begin + $field{$name}[0], $field{$name}[1]);
 }
-# statistics that lie order the rows of their own job wrongly, and nothing worse
-for my $statistic (0 .. 3)
+
+# eight corrupt chunks and one bystander at a time
+my $pid = service_pid($node);
+while (my @now = splice @corruptions, 0, 8)
 {
-	$at = enter();
-	poke($place{pool} + $at->{sent}[1] * $piece_bytes + 40 + 8 * $statistic, pack 'Q', $statistic % 2 ? 1 : 7 << 60);
+	$at = enter(@now + 1);
+	my @sessions = @{ $at->{sessions} };
+
+	for my $i (0 .. $#now)
+	{
+		my ($name, $value) = @{ $now[$i] };
+		my ($where, $form) = find_field($sessions[$i]{sent}[1], $name);
+		my $old = unpack $form, peek($where, length pack $form, 0);
+
+		$value = $value->($old) if ref $value;
+		poke($where, pack $form, $value);
+		$now[$i] = "$name $value for $old";
+	}
 	continue_service($at->{service});
-	$at->{victim}->finish;
-	is($at->{bystander}->finish, $right, "statistic $statistic: the other session is right");
-	$at->{$_}->close for 'victim', 'bystander';
+	for my $i (0 .. $#now)
+	{
+		$sessions[$i]->finish;
+		like($sessions[$i]->error, $lost, "$now[$i]: its own job fails");
+	}
+	is($sessions[-1]->finish, $right, 'and the other session is right');
+	leave($at);
 }
+
+# statistics that lie order the rows of their own job wrongly, and nothing worse
+$at = enter(5);
+poke($place{pool} + $at->{sessions}[$_]{sent}[1] * $piece_bytes + 40 + 8 * $_, pack 'Q', $_ % 2 ? 1 : 7 << 60) for 0 .. 3;
+continue_service($at->{service});
+$_->finish for @{ $at->{sessions} }[ 0 .. 3 ];
+is($at->{sessions}[4]->finish, $right, 'lying statistics: the other session is right');
+leave($at);
 is(service_pid($node), $pid, 'it is still the same service');
 is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
@@ -172,23 +193,20 @@ nothing_left_over($node, 'corrupt chunks');
 # which session waits for such an answer cannot be told any more: all fail, and the
 # service starts anew
 my %request = (kind => 0, job => 1, piece => 2);
-for my $corruption ([ 'kind', 99 ], [ 'kind', -1 ], [ 'job', -1 ], [ 'job', 256 ], [ 'job', 0x7fffffff ], [ 'job', 200 ],
-	[ 'piece', -1 ], [ 'piece', 32 ], [ 'piece', 0x7fffffff ], [ 'piece', 'others' ], [ 'piece', 'free' ])
+for my $corruption ([ 'kind', 99 ], [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
+	[ 'piece', -1 ], [ 'piece', 64 ], [ 'piece', 0x7fffffff ], [ 'piece', 'of another' ], [ 'piece', 'free' ])
 {
 	my ($name, $value) = @$corruption;
 
-	$at = enter();
-	my $written = $value =~ /[a-z]/ ? $at->{$value}[0] : $value;
-	change_requests($at->{job}, $at->{sent}[1], sub { $_[0][ $request{$name} ] = $written });
+	$at = enter(2);
+	($victim, $bystander) = @{ $at->{sessions} };
+	my $written = $value eq 'free' ? $at->{free} : $value eq 'of another' ? $bystander->{sent}[0] : $value;
+	change_requests($victim->{job}, $victim->{sent}[1], sub { $_[0][ $request{$name} ] = $written });
 	continue_service($at->{service});
-	for my $who ('victim', 'bystander')
-	{
-		my $rows = $at->{$who}->finish;
-
-		ok($rows eq $right || $at->{$who}->error =~ $lost, "request's $name $value: the $who has the rows, or a clean error");
-	}
-	like($at->{victim}->error, $lost, "request's $name $value: the victim is told");
-	$at->{$_}->close for 'victim', 'bystander';
+	$_->finish for $victim, $bystander;
+	like($victim->error, $lost, "request's $name $value: the session is told");
+	ok($bystander->{out} eq $right || $bystander->error =~ $lost, "request's $name $value: the other has its rows, or is told");
+	leave($at);
 	$node->poll_query_until('postgres', "select state = 'serving' and service_pid <> $at->{service} from gpusort_devices")
 	  or fail("request's $name $value: the service is not back");
 	is($node->safe_psql('postgres', $hash), $right, "request's $name $value: the rows are right");
