@@ -1,0 +1,194 @@
+# What a plain user can do: see no other's rows in reused buffers, harm the server by no
+# setting, call no function that is not for all.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('security', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '16MB'",
+	"work_mem = '64MB'", 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
+wait_for_state($node, 'serving');
+make_tables($node);
+$node->safe_psql('postgres', q{
+	delete from big where id > 120000;
+	create role alice login;
+	create role bob login;
+	grant select on big, small to alice, bob});
+
+# As bob: exit status, output, errors.
+sub as_bob
+{
+	my ($sql) = @_;
+
+	return $node->psql('postgres', "\\set VERBOSITY verbose\n$sql", extra_params => [ '-U', 'bob' ]);
+}
+
+# --- settings
+my %expected = (
+	'gpusort.buffer_memory' => 'postmaster',
+	'gpusort.device' => 'sighup',
+	'gpusort.device_memory' => 'sighup');
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
+my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
+for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name, context, vartype, min_val, max_val, current_setting(name) from pg_settings where name like 'gpusort.%' order by name"))
+{
+	my ($name, $context, $type, $least, $most, $now) = split /\|/;
+
+	is($context, $expected{$name} // 'user', "$name: who may set it");
+	if ($context ne 'user')
+	{
+		my ($code, $out, $err) = as_bob("set $name = '$now'");
+		like($err, qr/ERROR:  (42501|55P02)/, "$name: not by a plain user");
+		($code, $out, $err) = as_bob("alter role bob set $name = '$now'");
+		like($err, qr/ERROR:  (42501|55P02)/, "$name: not for later sessions either");
+		next;
+	}
+	for my $value ($type eq 'bool' ? ('on', 'off') : ($least, $least + 1, int($most / 2), $most))
+	{
+		for my $workers (0, 2)
+		{
+			my ($code, $out, $err) = as_bob("set $name = '$value'; set max_parallel_workers_per_gather = $workers; $hash");
+			is("$out$err", $right, "$name = $value, $workers workers: the rows are right");
+		}
+	}
+	next if $type eq 'bool';
+	for my $value ($least - 1, $most + 1, '-99999999999999999999', 'x')
+	{
+		my ($code, $out, $err) = as_bob("set $name = '$value'");
+		like($err, qr/ERROR:  22023/, "$name = $value: refused");
+	}
+}
+for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug = on')
+{
+	my ($code, $out, $err) = as_bob($sql);
+	like($err, qr/ERROR:  (42501|42602)/, "$sql: refused");
+}
+nothing_left_over($node, 'settings');
+
+# --- objects
+# all that the extension has: who but its owner may do what with it
+my %grants = (
+	'function gpusort_stats()' => 'X',
+	'function gpusort_devices()' => 'X',
+	'function gpusort_stats_reset()' => '',
+	'view gpusort_stats' => 'r',
+	'view gpusort_devices' => 'r',
+	# does what it does as its caller, by way of the others
+	'function gpusort_calibrate(integer,integer,integer)' => '',
+	'function gpusort_calibrate_crossover(integer[],double precision[],double precision[])' => 'X',
+	'function gpusort_calibrate_measure(integer,integer,integer,text)' => 'X',
+	'function gpusort_calibrate_run(text,integer,boolean,boolean,text)' => 'X');
+my %found = map { my ($object, $grants) = split /\|/; $object => $grants // '' } split /\n/, $node->safe_psql('postgres', q{
+	set enable_sort = on;
+	select pg_describe_object(d.classid, d.objid, 0), coalesce((
+			select string_agg(split_part(split_part(acl::text, '=', 2), '/', 1), '')
+			from unnest(coalesce(p.proacl, c.relacl, acldefault(case when p.oid is null then 'r' else 'f' end::"char", 10))) acl
+			where acl::text like '=%'), '')
+		|| case when p.prosecdef then ' as its owner' else '' end
+	from pg_depend d
+		left join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
+		left join pg_class c on d.classid = 'pg_class'::regclass and d.objid = c.oid
+	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
+		and d.refobjid = (select oid from pg_extension where extname = 'gpusort')});
+is_deeply(\%found, \%grants, 'the extension\'s objects, and what PUBLIC may do with them');
+
+for my $sql ('select gpusort_stats_reset()', 'select * from gpusort_calibrate()')
+{
+	my ($code, $out, $err) = as_bob($sql);
+	like($err, qr/ERROR:  42501: permission denied for function/, "$sql: not for a plain user");
+}
+$node->safe_psql('postgres', 'create table private as select 1 as a');
+my ($code, $out, $err) = as_bob("select gpusort_calibrate_run('select a from public.private order by a', 0, true, false, '')");
+like($err, qr/ERROR:  42501: permission denied for table private/, 'gpusort_calibrate_run gives its caller no more than it has');
+($code, $out, $err) = as_bob('select state from gpusort_devices; select jobs > 0 from gpusort_stats');
+is("$out$err", "serving\nt", 'the views are for all');
+
+# --- buffers
+my @lines = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+my $segment = (split ' ', $lines[6])[1];
+my ($pool, $pool_bytes) = split /\|/, $node->safe_psql('postgres',
+	"select (off + 4095) / 4096 * 4096, size / 1048576 * 1048576 from pg_shmem_allocations where name = 'gpusort buffers'");
+
+sub pool
+{
+	my $bytes;
+
+	shmread($segment, $bytes, $pool, $pool_bytes) or die "shmread: $!";
+	return $bytes;
+}
+
+sub count_in
+{
+	my ($marker, $bytes) = @_;
+	my $n = () = $bytes =~ /\Q$marker\E/g;
+
+	return $n;
+}
+
+# alice's rows go through the buffers, as text and as key words
+my $marker = 'alice-marker-5ec2e7';
+my $secret = "select i, repeat('$marker', 3) as text, 6827911331573162606 as key from generate_series(1, 100000) i order by key, i";
+$node->safe_psql('postgres', "select count(text) from ($secret) s", extra_params => [ '-U', 'alice' ]);
+my $remains = count_in($marker, pool());
+cmp_ok($remains, '>', 1000, "alice's marker is in the free buffers $remains times");
+
+# Sorts of every kind, whose rows are known from PostgreSQL's own.
+my %kinds = (
+	'narrow rows' => 'select k, id from big order by k, id',
+	'narrow rows with NULLs' => 'select nullif(k % 7, 3) as a, nullif(id % 5, 2)::int2 as b, id, null::int8 as c from big order by 1 desc, 3',
+	'rows with text' => 'select * from big order by k desc, id',
+	'rows with NULLs' => "select nullif(k % 7, 3) as a, case when id % 3 = 0 then null else filler end as b, id, null::text as c from big order by 1, 3",
+	'one column' => 'select k from big order by k',
+	'four keys' => 'select k % 3 as a, k % 5 as b, nullif(k % 11, 4) as c, id from big order by 1, 2 desc, 3 nulls first, 4',
+	'long rows' => "select i, repeat(chr(97 + i % 26), case when i % 40 = 0 then 2500000 + i * 8 else i % 300 end) as long from generate_series(1, 200) i order by i % 7, i");
+my %want = map { $_ => digest($node, $kinds{$_}, 'set gpusort.enabled = off;') } keys %kinds;
+
+sub sorts_are_right
+{
+	my ($what) = @_;
+
+	for my $kind (sort keys %kinds)
+	{
+		for my $workers (0, 2)
+		{
+			is(digest($node, $kinds{$kind}, "set max_parallel_workers_per_gather = $workers; set role bob;"),
+				$want{$kind}, "$what: $kind, $workers workers");
+		}
+	}
+	is($node->safe_psql('postgres', 'set role bob; begin; declare c scroll cursor for select * from big order by id desc; '
+		. 'fetch absolute 80000 from c; fetch prior from c; fetch last from c; fetch first from c'),
+		join("\n", map { ($_ * 7919) % 300007 . "|$_|" . 'f' x 40 } 40001, 40002, 1, 120000), "$what: a cursor read to and fro");
+}
+
+# bob's rows, as his client gets them
+($code, $out, $err) = as_bob('copy (select * from big order by k, id) to stdout');
+is(count_in($marker, $out), 0, "no marker of alice's in bob's rows");
+cmp_ok(length $out, '>', 120000 * 40, 'which are all there');
+
+# What a buffer held before is seen nowhere: all of it is overwritten with bytes that would
+# be wrong as rows, keys, NULLs and lengths.
+my %poisons = ('all bits' => "\xff" x 8, 'offsets' => pack('LL', 8, 1048576));
+for my $poison (sort keys %poisons)
+{
+	nothing_left_over($node, "before the poison of $poison");
+	shmwrite($segment, $poisons{$poison} x ($pool_bytes / 8), $pool, $pool_bytes) or die "shmwrite: $!";
+	is(count_in($marker, pool()), 0, "$poison: the pool is overwritten");
+	sorts_are_right("over $poison");
+}
+
+# the same where rows are refused and drawn back
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
+$node->reload;
+$node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('32MB') from gpusort_devices");
+shmwrite($segment, "\xff" x $pool_bytes, $pool, $pool_bytes) or die "shmwrite: $!";
+sorts_are_right('beyond the budget, over all bits');
+is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
+nothing_left_over($node, 'buffers');
+$node->stop;
+
+done_testing();
