@@ -39,7 +39,7 @@ run_tests(gsort_kind kind)
 {
 	rig			rig;
 
-	if (!rig_open(&rig, kind, 0, 0))
+	if (!rig_open(&rig, kind, 0))
 		return 2;
 	test_key_plan();
 	test_window_cut();

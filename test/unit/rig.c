@@ -77,7 +77,7 @@ make_buffers(rig *rig)
 }
 
 int
-rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at)
+rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes)
 {
 	gsort_device_options options = {
 		.struct_bytes = sizeof(options),
@@ -98,7 +98,6 @@ rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at)
 	make_buffers(rig);
 	status = gsort_pin(rig->device, rig->arena, rig->arena_bytes);
 	CHECK(status == GSORT_OK || status == GSORT_UNSUPPORTED);
-	gsort_set_fail_at(rig->device, fail_at, GSORT_FAIL_ALLOCATIONS);
 	return 1;
 }
 

@@ -57,8 +57,8 @@ typedef struct rig
 	rig_buffer *free_buffers;
 } rig;
 
-/* 0: no such device; says why.  fail_at: the allocation that is to fail, 0 for none. */
-int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes, uint64_t fail_at);
+/* 0: no such device; says why. */
+int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes);
 void		rig_close(rig *rig);
 
 /* --- inputs ------------------------------------------------------------------ */

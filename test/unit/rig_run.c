@@ -7,76 +7,17 @@
  * buffer given back by APPENDED is overwritten at once, which shows a device
  * that still reads it.
  *
- * The directory and the windows' bytes are made again here, from the
- * reference order and the lengths alone.
- *
  * With options.run_rows the input is fed as several of the device's runs: each is a
  * slice of it, read and checked as if it were alone, and the merge order in
  * the end must be that of the whole input.
  */
-#include "rig.h"
+#include "rig_run.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FEEDERS				8
-#define PATTERN				0xa5
 #define SILENCE_MS_MAX		30000
-
-/* The window or chunk that a device should make. */
-typedef struct expected_window
-{
-	gsort_window window;
-	uint32_t	row;			/* where its first byte comes from */
-	uint64_t	from_unit;
-} expected_window;
-
-typedef struct run_feeder
-{
-	uint32_t	row;
-	uint64_t	next_unit;
-	uint64_t	missing_units;
-} run_feeder;
-
-struct run
-{
-	rig		   *rig;
-	const input *in;			/* what is fed now: the whole input, or the slice */
-	const input *whole;
-	input	   *slice;			/* with options.run_rows */
-	int			run_number;		/* of the slice */
-	uint32_t	rows_before;	/* of the slices before it */
-	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* of all slices so far */
-	run_options options;
-	gsort_job  *job;
-	run_phase	phase;
-	int			steps;
-
-	uint32_t	next_row;
-	run_feeder	feeders[FEEDERS];
-	int			open_rows;
-	uint64_t	granted_rows;
-	uint64_t	granted_units;
-	uint64_t	fed_units;
-	uint64_t	most_granted_bytes;
-	int			corrupted;
-	int			nomem;
-	gsort_cut_how how;
-
-	expected_window *chunks;	/* as fed */
-	uint64_t	n_chunks;
-	uint64_t	chunks_room;
-	expected_window *windows;	/* as expected of the run, however cut */
-	uint64_t	n_windows;
-	uint64_t   *fetch_sequence;
-	uint64_t	next_fetch;
-	uint64_t	fetched;
-
-	int			held[RIG_BUFFERS];
-	uint64_t	fetching[RIG_BUFFERS];
-	int			n_held;
-};
 
 /* --- buffers ------------------------------------------------------------------- */
 
@@ -404,211 +345,6 @@ feed_step(run *r)
 	return 1;
 }
 
-/* --- what is expected ------------------------------------------------------------- */
-
-static uint64_t
-expected_windows_of_row(expected_window *windows, const input *in, uint64_t i, uint64_t piece_units)
-{
-	uint32_t	row = in->order[i];
-	uint64_t	unit = 0;
-	uint64_t	n = 0;
-
-	while (unit < in->units[row])
-	{
-		uint64_t	units = in->units[row] - unit;
-		expected_window *window = &windows[n];
-
-		window->window.first_row = n == 0 ? i : i + 1;
-		window->window.rows = n == 0;
-		window->window.flags = n > 0 ? GSORT_WINDOW_CONTINUED : 0;
-		if (units > piece_units)
-		{
-			units = piece_units;
-			window->window.flags |= GSORT_WINDOW_CONTINUES;
-		}
-		window->window.row_bytes = (uint32_t) units * 8;
-		window->row = row;
-		window->from_unit = unit;
-		unit += units;
-		n++;
-	}
-	return n;
-}
-
-/* The directory by the rule of window_cut.h, one row after the other. */
-static void
-expect_sorted(run *r)
-{
-	const input *in = r->in;
-	uint64_t	units = r->options.window_bytes / 8;
-	uint64_t	piece_units = units - (r->options.ties ? 1 : 0);
-	uint64_t	longest = 0;
-	uint64_t	offset = 0;
-	uint64_t	previous = 0;
-	window_cut	cut;
-
-	for (uint32_t i = 0; i < in->n; i++)
-	{
-		if (in->units[i] <= units / 4 && in->units[i] > longest)
-			longest = in->units[i];
-	}
-	cut = window_cut_make(r->options.window_bytes, r->options.ties, longest);
-	r->windows = calloc(in->n + in->total_units / piece_units + 1, sizeof(*r->windows));
-	r->n_windows = 0;
-	for (uint32_t i = 0; i < in->n; i++)
-	{
-		uint64_t	row_units = in->units[in->order[i]];
-
-		if (window_cut_begins(&cut, offset, row_units, previous))
-			r->n_windows += expected_windows_of_row(&r->windows[r->n_windows], in, i, piece_units);
-		else
-		{
-			r->windows[r->n_windows - 1].window.rows++;
-			r->windows[r->n_windows - 1].window.row_bytes += (uint32_t) row_units * 8;
-		}
-		offset += row_units;
-		previous = row_units;
-	}
-	for (uint64_t i = 0; i < r->n_windows; i++)
-	{
-		gsort_window *window = &r->windows[i].window;
-
-		window->bytes = window->row_bytes;
-		if (r->options.ties)
-			window->bytes += (window->rows + 63) / 64 * 8;
-	}
-}
-
-static int
-windows_equal(const gsort_window *a, const gsort_window *b)
-{
-	return a->first_row == b->first_row && a->rows == b->rows && a->flags == b->flags &&
-		a->row_bytes == b->row_bytes && a->bytes == b->bytes;
-}
-
-static void
-check_directory(run *r)
-{
-	const gsort_window *windows;
-	uint64_t	n;
-	int			equal = 1;
-
-	if (!CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_OK) ||
-		!CHECK(n == r->n_windows))
-	{
-		r->n_windows = 0;
-		return;
-	}
-	for (uint64_t i = 0; i < n && equal; i++)
-		equal = windows_equal(&windows[i], &r->windows[i].window) &&
-			windows[i].bytes <= r->options.window_bytes;
-	CHECK(equal);
-}
-
-/* The merge order's: plain bytes, as many in each window as it takes. */
-static void
-expect_order(run *r)
-{
-	uint64_t	each = r->options.window_bytes;
-
-	r->n_windows = (r->whole->n + each - 1) / each;
-	r->windows = calloc(r->n_windows + 1, sizeof(*r->windows));
-	for (uint64_t i = 0; i < r->n_windows; i++)
-	{
-		gsort_window *window = &r->windows[i].window;
-
-		window->first_row = i * each;
-		window->rows = (uint32_t) (r->whole->n - i * each < each ? r->whole->n - i * each : each);
-		window->row_bytes = (window->rows + 7) / 8 * 8;
-		window->bytes = window->row_bytes;
-	}
-}
-
-static uint32_t
-row_in_order(const run *r, uint64_t i)
-{
-	return r->how != GSORT_AS_FED ? r->in->order[i] : (uint32_t) i;
-}
-
-static int
-check_row_bytes(const run *r, const expected_window *expected, const uint64_t *data)
-{
-	uint64_t	units = expected->window.row_bytes / 8;
-	uint64_t	unit = expected->from_unit;
-	uint64_t	i = expected->window.first_row;
-	uint32_t	row = expected->row;
-
-	for (uint64_t at = 0; at < units; at++, unit++)
-	{
-		if (unit == r->in->units[row])
-		{
-			row = row_in_order(r, ++i);
-			unit = 0;
-		}
-		if (data[at] != input_unit(r->in, row, unit))
-			return 0;
-	}
-	return 1;
-}
-
-static int
-check_ties(const run *r, const gsort_window *window, const uint64_t *bits)
-{
-	for (uint64_t i = 0; i < (window->rows + 63) / 64 * 64; i++)
-	{
-		uint64_t	at = window->first_row + i;
-		int			tie = i < window->rows && at > 0 &&
-			input_compare(r->in, r->in->order[at], r->in->order[at - 1]) == 0;
-
-		if ((int) (bits[i / 64] >> (i % 64) & 1) != tie)
-			return 0;
-	}
-	return 1;
-}
-
-static int
-run_of_row(const run *r, uint32_t row)
-{
-	int			number = 0;
-
-	for (; row >= r->options.run_rows[number]; number++)
-		row -= r->options.run_rows[number];
-	return number;
-}
-
-static int
-check_order_bytes(const run *r, const gsort_window *window, const unsigned char *order)
-{
-	for (uint32_t i = 0; i < window->bytes; i++)
-	{
-		int			expected = i < window->rows ?
-			run_of_row(r, r->whole->order[window->first_row + i]) : 0;
-
-		if (order[i] != expected)
-			return 0;
-	}
-	return 1;
-}
-
-static void
-check_window(run *r, uint64_t number, const uint64_t *data)
-{
-	const expected_window *expected = &r->windows[number];
-	const gsort_window *window = &expected->window;
-	const unsigned char *bytes = (const unsigned char *) data;
-	int			untouched = 1;
-
-	if (r->phase == RUN_FETCHING_ORDER)
-		CHECK(check_order_bytes(r, window, bytes));
-	else
-		CHECK(check_row_bytes(r, expected, data));
-	if (window->bytes > window->row_bytes)
-		CHECK(check_ties(r, window, data + window->row_bytes / 8));
-	for (uint64_t i = window->bytes; i < r->options.window_bytes; i++)
-		untouched &= bytes[i] == PATTERN;
-	CHECK(untouched);
-}
-
 /* --- fetching --------------------------------------------------------------------- */
 
 static void
@@ -767,14 +503,14 @@ cut_succeeded(run *r)
 {
 	CHECK(!r->corrupted);
 	if (r->how != GSORT_AS_FED)
-		expect_sorted(r);
+		run_expect_sorted(r);
 	else
 	{
 		r->windows = r->chunks;
 		r->n_windows = r->n_chunks;
 		r->chunks = NULL;
 	}
-	check_directory(r);
+	run_check_directory(r);
 	plan_fetches(r);
 	r->phase = RUN_FETCHING;
 }
@@ -842,8 +578,8 @@ merged_event(run *r, gsort_status status)
 		return;
 	}
 	CHECK(status == GSORT_OK);
-	expect_order(r);
-	check_directory(r);
+	run_expect_order(r);
+	run_check_directory(r);
 	plan_fetches(r);
 	r->phase = RUN_FETCHING_ORDER;
 }
@@ -866,7 +602,7 @@ run_event(run *r, const gsort_event *event)
 			CHECK(event->status == GSORT_OK);
 			if (r->phase == RUN_FETCHING || r->phase == RUN_FETCHING_ORDER)
 			{
-				check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
+				run_check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
 				r->fetched++;
 			}
 			buffer_give(r, event->tag);

@@ -5,7 +5,6 @@
  */
 #include "rig.h"
 
-#define FAIL_AT_MAX		40
 #define RUNS			3
 /* More than the idle memory that a device may keep between jobs. */
 #define IDLE_BYTES_MAX	(64ull << 20)
@@ -20,38 +19,49 @@ used_bytes(rig *rig)
 	return info.used_bytes;
 }
 
-/*
- * Whatever allocation fails, a job ends rightly or with NOMEM, and the next works.
- * several_runs: or cannot be merged; the last failure is one of the merge itself.
- */
+/* True if the job came to its fail_at-th allocation. */
+static int
+fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at, int *refused)
+{
+	gsort_device_info info;
+
+	gsort_set_fail_at(rig->device, fail_at, GSORT_FAIL_ALLOCATIONS);
+	*refused += run_one(rig, in, options);
+	gsort_device_get_info(rig->device, &info);
+	gsort_set_fail_at(rig->device, 0, 0);
+	if (rig->kind == GSORT_KIND_HOST)
+		CHECK(info.used_bytes <= IDLE_BYTES_MAX);
+	return info.fail_count >= fail_at;
+}
+
+/* Whatever allocation fails, a job ends rightly, with NOMEM, or without a merge, and the next
+ * works. */
 static void
 test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem, int several_runs)
 {
 	const uint32_t run_rows[RUNS] = {30000, in->n - 70000, 40000};
+	run_options options = {
+		.window_bytes = 65536,
+		.ties = 1,
+		.in_flight = 3,
+		.as_fed_after_nomem = as_fed_after_nomem,
+		.run_rows = several_runs ? run_rows : NULL,
+		.run_count = RUNS,
+	};
+	uint64_t	n = 1;
 	int			refused = 0;
+	rig			rig;
 
-	for (uint64_t fail_at = 1; fail_at <= FAIL_AT_MAX; fail_at++)
+	if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
+		return;
+	do
 	{
-		run_options options = {
-			.window_bytes = 65536,
-			.ties = 1,
-			.in_flight = 3,
-			.nomem_is_fine = 1,
-			.as_fed_after_nomem = as_fed_after_nomem,
-			.run_rows = several_runs ? run_rows : NULL,
-			.run_count = RUNS,
-		};
-		rig			rig;
-
-		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, fail_at)))
-			return;
-		refused += run_one(&rig, in, &options);
-		run_one(&rig, in, &options);
-		if (kind == GSORT_KIND_HOST)
-			CHECK(used_bytes(&rig) <= IDLE_BYTES_MAX);
-		rig_close(&rig);
-	}
+		options.nomem_is_fine = 0;
+		CHECK(run_one(&rig, in, &options) == 0);
+		options.nomem_is_fine = 1;
+	} while (fail_at(&rig, in, &options, n++, &refused));
 	CHECK(refused > 0);
+	rig_close(&rig);
 }
 
 /* The same job again and again takes no more memory. */
@@ -63,7 +73,7 @@ test_no_leak(gsort_kind kind, const input *in)
 	rig			rig;
 
 	current_test = "memory comes back";
-	if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, 0)))
+	if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
 		return;
 	for (int round = 0; round < 4; round++)
 	{
@@ -90,7 +100,7 @@ test_shut_with_jobs(gsort_kind kind)
 		gsort_job  *job;
 		rig			rig;
 
-		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES, 0)))
+		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
 			return;
 		CHECK(gsort_job_open(rig.device, &options, &job) == GSORT_OK);
 		CHECK(gsort_job_grant(job, 64 * 12, 12 * 4096) == GSORT_OK);

@@ -18,6 +18,7 @@
 #define CHUNK_ROWS		64
 #define CHUNK_BYTES		4096
 #define POLLS_MAX		50
+#define RUNS			2
 
 typedef struct counts
 {
@@ -107,7 +108,7 @@ test_lost(gsort_kind kind)
 	rig			rig;
 
 	current_test = "lost device";
-	if (!rig_open(&rig, kind, 0, 0))
+	if (!rig_open(&rig, kind, 0))
 		return 2;
 	cutting = open_fed_job(&rig, 0);
 	feeding = open_fed_job(&rig, CHUNKS);
@@ -168,12 +169,12 @@ take_all_events(lost_run *run)
 }
 
 static void
-feed_and_cut(lost_run *run)
+feed_and_cut(lost_run *run, gsort_cut_how how)
 {
 	if (accepted(run, gsort_job_grant(run->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
 		for (int i = 0; i < CHUNKS; i++)
 			run->under_way += accepted(run, append_chunk(&run->rig.buffers[i], run->job));
-	run->under_way += accepted(run, gsort_job_cut(run->job, GSORT_SORTED));
+	run->under_way += accepted(run, gsort_job_cut(run->job, how));
 	take_all_events(run);
 }
 
@@ -193,7 +194,32 @@ fetch_all(lost_run *run)
 }
 
 static void
-run_job(lost_run *run)
+live_alone(lost_run *run)
+{
+	feed_and_cut(run, GSORT_SORTED);
+	if (!run->lost)
+		fetch_all(run);
+}
+
+static void
+live_in_runs(lost_run *run)
+{
+	for (int i = 0; i < RUNS && !run->lost; i++)
+	{
+		feed_and_cut(run, GSORT_SORTED_RUN);
+		if (!run->lost)
+			fetch_all(run);
+		run->under_way += accepted(run, gsort_job_next_run(run->job));
+		take_all_events(run);
+	}
+	run->under_way += accepted(run, gsort_job_merge(run->job));
+	take_all_events(run);
+	if (!run->lost)
+		fetch_all(run);
+}
+
+static void
+run_job(lost_run *run, void (*live) (lost_run *run))
 {
 	gsort_job_options options = {
 		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
@@ -201,9 +227,7 @@ run_job(lost_run *run)
 
 	if (!accepted(run, gsort_job_open(run->rig.device, &options, &run->job)))
 		return;
-	feed_and_cut(run);
-	if (!run->lost)
-		fetch_all(run);
+	live(run);
 	gsort_job_close(run->job);
 	run->under_way++;
 	take_all_events(run);
@@ -211,15 +235,15 @@ run_job(lost_run *run)
 
 /* True if the n-th call came, and the device was lost at it. */
 static int
-lose_at(gsort_kind kind, uint64_t n)
+lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 {
 	lost_run	run = {.under_way = 0};
 	gsort_device_info info;
 
-	if (!CHECK(rig_open(&run.rig, kind, 0, 0)))
+	if (!CHECK(rig_open(&run.rig, kind, 0)))
 		return 0;
 	gsort_set_fail_at(run.rig.device, n, GSORT_FAIL_CALLS);
-	run_job(&run);
+	run_job(&run, live);
 	gsort_device_get_info(run.rig.device, &info);
 	CHECK(info.fail_at == n);
 	CHECK(info.lost == (info.fail_count >= n));
@@ -229,7 +253,7 @@ lose_at(gsort_kind kind, uint64_t n)
 	{
 		/* armed again, with the same device */
 		gsort_set_fail_at(run.rig.device, 1, GSORT_FAIL_CALLS);
-		run_job(&run);
+		run_job(&run, live);
 		CHECK(run.lost);
 	}
 	rig_close(&run.rig);
@@ -242,8 +266,13 @@ test_lost_at(gsort_kind kind)
 	uint64_t	n = 1;
 
 	current_test = "a device lost at each call";
-	while (lose_at(kind, n))
+	while (lose_at(kind, n, live_alone))
 		n++;
 	/* the job itself makes as many: open, grant, appends, cut, windows, their ends, close */
 	CHECK(n > 1 + 1 + 2 * (2 * CHUNKS + 1) + 1);
+	current_test = "a device lost at each call of several runs";
+	n = 1;
+	while (lose_at(kind, n, live_in_runs))
+		n++;
+	CHECK(n > 1 + RUNS * (1 + 2 * (2 * CHUNKS + 2)) + 2 * 2 + 1);
 }

@@ -94,7 +94,7 @@ time_merge(gsort_kind kind, uint64_t rows)
 	int			ok = 1;
 	rig			rig;
 
-	if (!rig_open(&rig, kind, 0, 0))
+	if (!rig_open(&rig, kind, 0))
 		return 2;
 	memset(rig.buffers[0].data, 0, WINDOW_BYTES);
 	for (int round = 0; round < ROUNDS && ok; round++)

@@ -1,0 +1,211 @@
+/*
+ * rig_expect.c
+ *	  What a device must answer to a run (see rig.h): directories and windows' bytes,
+ *	  made again from the reference order and the lengths alone.
+ */
+#include "rig_run.h"
+
+#include <stdlib.h>
+
+static uint64_t
+expected_windows_of_row(expected_window *windows, const input *in, uint64_t i, uint64_t piece_units)
+{
+	uint32_t	row = in->order[i];
+	uint64_t	unit = 0;
+	uint64_t	n = 0;
+
+	while (unit < in->units[row])
+	{
+		uint64_t	units = in->units[row] - unit;
+		expected_window *window = &windows[n];
+
+		window->window.first_row = n == 0 ? i : i + 1;
+		window->window.rows = n == 0;
+		window->window.flags = n > 0 ? GSORT_WINDOW_CONTINUED : 0;
+		if (units > piece_units)
+		{
+			units = piece_units;
+			window->window.flags |= GSORT_WINDOW_CONTINUES;
+		}
+		window->window.row_bytes = (uint32_t) units * 8;
+		window->row = row;
+		window->from_unit = unit;
+		unit += units;
+		n++;
+	}
+	return n;
+}
+
+/* The directory by the rule of window_cut.h, one row after the other. */
+void
+run_expect_sorted(run *r)
+{
+	const input *in = r->in;
+	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	piece_units = units - (r->options.ties ? 1 : 0);
+	uint64_t	longest = 0;
+	uint64_t	offset = 0;
+	uint64_t	previous = 0;
+	window_cut	cut;
+
+	for (uint32_t i = 0; i < in->n; i++)
+	{
+		if (in->units[i] <= units / 4 && in->units[i] > longest)
+			longest = in->units[i];
+	}
+	cut = window_cut_make(r->options.window_bytes, r->options.ties, longest);
+	r->windows = calloc(in->n + in->total_units / piece_units + 1, sizeof(*r->windows));
+	r->n_windows = 0;
+	for (uint32_t i = 0; i < in->n; i++)
+	{
+		uint64_t	row_units = in->units[in->order[i]];
+
+		if (window_cut_begins(&cut, offset, row_units, previous))
+			r->n_windows += expected_windows_of_row(&r->windows[r->n_windows], in, i, piece_units);
+		else
+		{
+			r->windows[r->n_windows - 1].window.rows++;
+			r->windows[r->n_windows - 1].window.row_bytes += (uint32_t) row_units * 8;
+		}
+		offset += row_units;
+		previous = row_units;
+	}
+	for (uint64_t i = 0; i < r->n_windows; i++)
+	{
+		gsort_window *window = &r->windows[i].window;
+
+		window->bytes = window->row_bytes;
+		if (r->options.ties)
+			window->bytes += (window->rows + 63) / 64 * 8;
+	}
+}
+
+static int
+windows_equal(const gsort_window *a, const gsort_window *b)
+{
+	return a->first_row == b->first_row && a->rows == b->rows && a->flags == b->flags &&
+		a->row_bytes == b->row_bytes && a->bytes == b->bytes;
+}
+
+void
+run_check_directory(run *r)
+{
+	const gsort_window *windows;
+	uint64_t	n;
+	int			equal = 1;
+
+	if (!CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_OK) ||
+		!CHECK(n == r->n_windows))
+	{
+		r->n_windows = 0;
+		return;
+	}
+	for (uint64_t i = 0; i < n && equal; i++)
+		equal = windows_equal(&windows[i], &r->windows[i].window) &&
+			windows[i].bytes <= r->options.window_bytes;
+	CHECK(equal);
+}
+
+/* The merge order's: plain bytes, as many in each window as it takes. */
+void
+run_expect_order(run *r)
+{
+	uint64_t	each = r->options.window_bytes;
+
+	r->n_windows = (r->whole->n + each - 1) / each;
+	r->windows = calloc(r->n_windows + 1, sizeof(*r->windows));
+	for (uint64_t i = 0; i < r->n_windows; i++)
+	{
+		gsort_window *window = &r->windows[i].window;
+
+		window->first_row = i * each;
+		window->rows = (uint32_t) (r->whole->n - i * each < each ? r->whole->n - i * each : each);
+		window->row_bytes = (window->rows + 7) / 8 * 8;
+		window->bytes = window->row_bytes;
+	}
+}
+
+static uint32_t
+row_in_order(const run *r, uint64_t i)
+{
+	return r->how != GSORT_AS_FED ? r->in->order[i] : (uint32_t) i;
+}
+
+static int
+check_row_bytes(const run *r, const expected_window *expected, const uint64_t *data)
+{
+	uint64_t	units = expected->window.row_bytes / 8;
+	uint64_t	unit = expected->from_unit;
+	uint64_t	i = expected->window.first_row;
+	uint32_t	row = expected->row;
+
+	for (uint64_t at = 0; at < units; at++, unit++)
+	{
+		if (unit == r->in->units[row])
+		{
+			row = row_in_order(r, ++i);
+			unit = 0;
+		}
+		if (data[at] != input_unit(r->in, row, unit))
+			return 0;
+	}
+	return 1;
+}
+
+static int
+check_ties(const run *r, const gsort_window *window, const uint64_t *bits)
+{
+	for (uint64_t i = 0; i < (window->rows + 63) / 64 * 64; i++)
+	{
+		uint64_t	at = window->first_row + i;
+		int			tie = i < window->rows && at > 0 &&
+			input_compare(r->in, r->in->order[at], r->in->order[at - 1]) == 0;
+
+		if ((int) (bits[i / 64] >> (i % 64) & 1) != tie)
+			return 0;
+	}
+	return 1;
+}
+
+static int
+run_of_row(const run *r, uint32_t row)
+{
+	int			number = 0;
+
+	for (; row >= r->options.run_rows[number]; number++)
+		row -= r->options.run_rows[number];
+	return number;
+}
+
+static int
+check_order_bytes(const run *r, const gsort_window *window, const unsigned char *order)
+{
+	for (uint32_t i = 0; i < window->bytes; i++)
+	{
+		int			expected = i < window->rows ?
+			run_of_row(r, r->whole->order[window->first_row + i]) : 0;
+
+		if (order[i] != expected)
+			return 0;
+	}
+	return 1;
+}
+
+void
+run_check_window(run *r, uint64_t number, const uint64_t *data)
+{
+	const expected_window *expected = &r->windows[number];
+	const gsort_window *window = &expected->window;
+	const unsigned char *bytes = (const unsigned char *) data;
+	int			untouched = 1;
+
+	if (r->phase == RUN_FETCHING_ORDER)
+		CHECK(check_order_bytes(r, window, bytes));
+	else
+		CHECK(check_row_bytes(r, expected, data));
+	if (window->bytes > window->row_bytes)
+		CHECK(check_ties(r, window, data + window->row_bytes / 8));
+	for (uint64_t i = window->bytes; i < r->options.window_bytes; i++)
+		untouched &= bytes[i] == PATTERN;
+	CHECK(untouched);
+}
