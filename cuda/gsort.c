@@ -452,8 +452,6 @@ gsort_job_cut(gsort_job *job, gsort_cut_how how)
 		return bad_argument(job->device, "cut");
 	if (how != GSORT_AS_FED && job->incomplete_rows > 0)
 		return bad_argument(job->device, "cut with a row incomplete");
-	if (how == GSORT_SORTED_RUN && job->device->ops->job_next_run == NULL)
-		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the device sorts single runs only");
 	job->cut_how = how;
 	job->state = GSORT_RUN_CUTTING;
 	status = job->device->ops->job_cut(job, how);

@@ -174,7 +174,7 @@ struct gsort_device_ops
 	/* A window of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
 	/* Frees the run's rows, then gathers its sorted keys as job->keep says and frees the rest of
-	 * it.  NULL: the device has single runs only; so are the next two. */
+	 * it. */
 	gsort_status (*job_next_run) (gsort_job *job);
 	/* Frees the extents of the run that was not fed; makes the merge order by the plan's only
 	 * word, or by run where it has none. */
