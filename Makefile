@@ -143,8 +143,8 @@ unit: $(UNIT_PROGRAM)
 # bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.
 sort-bench: bench/gsort_bench
 
-bench/gsort_bench: bench/gsort_bench.cu $(SORT_BENCH_SOURCES) $(GSORT_HEADERS)
-	$(NVCC) $(NVCC_FLAGS) -Icuda -Itest/emulator -o $@ bench/gsort_bench.cu $(SORT_BENCH_SOURCES)
+bench/gsort_bench: bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh)
+	$(NVCC) $(NVCC_FLAGS) -Icuda -Itest/emulator -o $@ bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu
 
 # The scripts install what is missing, PGXS included, and then call make again.
 demo bench:

@@ -1,7 +1,7 @@
 /*
  * gsort_bench.cu
- *	  Times the project's sort of (key, row) pairs beside CUB's and moderngpu's, without
- *	  PostgreSQL.
+ *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, and its
+ *	  gather of rows beside a copy, without PostgreSQL.
  *
  * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|both] [--distributions all|hard|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
@@ -13,6 +13,14 @@
  *
  * partition gives the sorted rows only, which is all that the extension asks for;
  * partition_keys gives the sorted keys too, as the others always do.
+ *
+ * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
+ * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
+ * CUB's, the merges of a round side by side on streams of their own.  order_merge (64-bit
+ * keys) gives a run number for each row, as jobs ask for it.
+ *
+ * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys into windows, as
+ * jobs do but without copies to the host; row_copy copies as many bytes on the device.
  */
 #include <cuda_runtime.h>
 
@@ -30,7 +38,10 @@
 #endif
 
 #include "distributions.h"
+#include "order_merge.h"
+#include "pairs_merge.h"
 #include "pairs_partition.h"
+#include "rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256
@@ -55,7 +66,8 @@ struct options
 	std::vector<uint64_t> rows = {100000, 1000000, 10000000, 100000000};
 	std::string bits = "both";
 	std::string distributions = "all";
-	std::string algorithms = "partition,cub_radix,cub_radix_bits,cub_merge,moderngpu";
+	std::string algorithms = "partition,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
+		"multiway_merge,two_way_merge,cub_two_way_merge,order_merge,row_gather,row_copy";
 	int			repeat = 7;
 	FILE	   *csv = NULL;
 };
@@ -141,6 +153,54 @@ fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned 
 	}
 	atomicOr(any, ones);
 	atomicOr(missing, zeros);
+}
+
+/* --- timing ---------------------------------------------------------------------------- */
+
+/* In ascending order; the first call, which warms up, is not among them. */
+template<typename Prepare, typename Work>
+static std::vector<float>
+time_repeats(Prepare prepare, Work work)
+{
+	std::vector<float> times;
+	cudaEvent_t begin;
+	cudaEvent_t end;
+
+	CHECK(cudaEventCreate(&begin));
+	CHECK(cudaEventCreate(&end));
+	for (int i = 0; i <= the_options.repeat; i++)
+	{
+		float		ms;
+
+		prepare();
+		CHECK(cudaEventRecord(begin));
+		work();
+		CHECK(cudaEventRecord(end));
+		CHECK(cudaEventSynchronize(end));
+		CHECK(cudaEventElapsedTime(&ms, begin, end));
+		if (i > 0)
+			times.push_back(ms);
+	}
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaEventDestroy(begin));
+	CHECK(cudaEventDestroy(end));
+	std::sort(times.begin(), times.end());
+	return times;
+}
+
+static void
+report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_name, const std::vector<float> &times, bool ok)
+{
+	double		median = times[times.size() / 2];
+
+	failures += !ok;
+	printf("%-17s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, key_bits,
+		   (unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6, ok ? "ok" : "WRONG");
+	fflush(stdout);
+	if (the_options.csv != NULL)
+		fprintf(the_options.csv, "%s,%zu,%llu,%s,%.5f,%.5f,%.5f,%.4f,%s\n", algorithm, key_bits,
+				(unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6,
+				ok ? "ok" : "WRONG");
 }
 
 /* --- one input ---------------------------------------------------------------------- */
@@ -231,47 +291,10 @@ struct input
 	void measure(const char *algorithm, bool with_keys, Prepare prepare, Sort sort)
 	{
 		std::vector<float> times;
-		cudaEvent_t begin;
-		cudaEvent_t end;
-		bool		ok;
 
-		CHECK(cudaEventCreate(&begin));
-		CHECK(cudaEventCreate(&end));
 		poison();
-		for (int i = 0; i <= the_options.repeat; i++)
-		{
-			float		ms;
-
-			prepare();
-			CHECK(cudaEventRecord(begin));
-			sort();
-			CHECK(cudaEventRecord(end));
-			CHECK(cudaEventSynchronize(end));
-			CHECK(cudaEventElapsedTime(&ms, begin, end));
-			if (i > 0)
-				times.push_back(ms);
-		}
-		CHECK(cudaDeviceSynchronize());
-		ok = right(with_keys);
-		failures += !ok;
-		std::sort(times.begin(), times.end());
-		report(algorithm, times, ok);
-		CHECK(cudaEventDestroy(begin));
-		CHECK(cudaEventDestroy(end));
-	}
-
-	void report(const char *algorithm, const std::vector<float> &times, bool ok)
-	{
-		double		median = times[times.size() / 2];
-
-		printf("%-15s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, 8 * sizeof(Key),
-			   (unsigned long long) n, distribution_names[which], median, times.front(), times.back(),
-			   n / median / 1e6, ok ? "ok" : "WRONG");
-		fflush(stdout);
-		if (the_options.csv != NULL)
-			fprintf(the_options.csv, "%s,%zu,%llu,%s,%.5f,%.5f,%.5f,%.4f,%s\n", algorithm, 8 * sizeof(Key),
-					(unsigned long long) n, distribution_names[which], median, times.front(), times.back(),
-					n / median / 1e6, ok ? "ok" : "WRONG");
+		times = time_repeats(prepare, sort);
+		report(algorithm, 8 * sizeof(Key), n, distribution_names[which], times, right(with_keys));
 	}
 
 	void run_partition(const char *algorithm, bool with_keys)
@@ -363,6 +386,9 @@ struct input
 	}
 };
 
+#include "merge_bench.cuh"
+#include "gather_bench.cuh"
+
 template<typename Key>
 static void
 run_key_width()
@@ -372,7 +398,17 @@ run_key_width()
 		for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
 		{
 			if (wanted((distribution) d))
-				input<Key>(n, (distribution) d).run_all();
+			{
+				input<Key>	in(n, (distribution) d);
+
+				in.run_all();
+				bench_merges(in);
+				if constexpr (sizeof(Key) == sizeof(uint64_t))
+				{
+					if (d == UNIFORM)
+						bench_gather(in);
+				}
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
 COPY_BYTES_A_SECOND = 4.3e12
+NOT_SORTS = {'multiway_merge', 'two_way_merge', 'cub_two_way_merge', 'order_merge'}
 # keys read twice, bucket numbers written and read, two levels written and read, counted once, rows written
 BYTES_A_PAIR = {64: 8 + 1 + 9 + 8 + 8 + 16 + 8 + 4, 32: 4 + 1 + 5 + 8 + 8 + 16 + 8 + 4}
 
@@ -22,7 +23,7 @@ BYTES_A_PAIR = {64: 8 + 1 + 9 + 8 + 8 + 16 + 8 + 4, 32: 4 + 1 + 5 + 8 + 8 + 16 +
 def main():
     rows = []
     for name in sys.argv[1:-1]:
-        rows += [r for r in csv.DictReader(open(name)) if r['distribution'] == 'uniform']
+        rows += [r for r in csv.DictReader(open(name)) if r['distribution'] == 'uniform' and r['algorithm'] not in NOT_SORTS]
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for plot, bits in zip(axes, (64, 32)):
         mine = [r for r in rows if int(r['key_bits']) == bits]
