@@ -4,9 +4,10 @@
  *
  * In:  the child's slots; in a parallel plan none, for the feed nodes (feed_node.c) below
  *	    the child Gather put the rows into the job themselves.
- * Out: rows in key order, from one of three places: the device, by way of
- *	    shared windows; private memory, for an input under the crossover; or a
- *	    native tuplesort, when the device cannot serve.
+ * Out: rows in key order, from one of four places: the device, by way of
+ *	    shared windows; temporary files of sorted runs, for an input beyond the device's
+ *	    budget; private memory, for one under the crossover; or a native tuplesort, when
+ *	    the device cannot serve.
  *
  * Runs in one backend.  All memory of a sort is in its sort_context, a child of the
  * query's: its reset, by ReScan, End or the end of the query in any way, closes the
@@ -99,6 +100,7 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	GpuSortState *state = (GpuSortState *) node;
 	int			special = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
 
+	/* what can only be read forward may be spilled; the rest is then sorted natively */
 	state->random_access = (eflags & special) != 0;
 	state->native_reason = GPUSORT_NATIVE_NONE;
 	/* the sorted rows are kept here: the child need not go back */
@@ -123,9 +125,13 @@ drop_sort(GpuSortState *state)
 		gpusort_stats_add_times(state->feed_ms, state->output_ms);
 	if (state->native != NULL)
 		tuplesort_end(state->native);
+	if (state->spill != NULL)
+		gpusort_spill_end(state->spill);
 	if (state->sort_context != NULL)
 		MemoryContextDelete(state->sort_context);	/* closes the job */
 	state->native = NULL;
+	state->spill = NULL;
+	state->merge = NULL;
 	state->sort_context = NULL;
 	state->feed = NULL;
 	state->job = NULL;
@@ -209,7 +215,7 @@ put_native_accepted(GpuSortState *state, GpuSortRowBlock *blocks)
 {
 	uint64		windows;
 
-	if (!gpusort_job_cut(state->job, GSORT_AS_FED))
+	if (gpusort_job_cut(state->job, GSORT_AS_FED) != GPUSORT_CUT_DONE)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
@@ -302,6 +308,7 @@ switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
 	GpuSortRowBlock blocks[GPUSORT_FEEDERS_MAX];
 	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
 	uint64		fed = 0;
+	uint64		spilled = state->spill != NULL ? state->spill->rows : 0;
 
 	if (state->native == NULL)
 		begin_native(state, reason);
@@ -317,15 +324,17 @@ switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
 	if (state->feed != NULL)
 	{
 		put_native_chunks(state, blocks, state->feed->private_chunks);
-		fed = state->feed->rows;
+		/* of a parallel plan, the feeders' sum is known */
+		if (state->feed_node == NULL)
+			fed = state->feed->rows;
 		gpusort_feed_free_private(state->feed);
 		state->feed = NULL;
 	}
 	for (int i = 0; i < GPUSORT_FEEDERS_MAX; i++)
 		gpusort_rowblock_clear(&blocks[i]);
-	if (state->rows_drawn_back != fed)
-		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and drew back " UINT64_FORMAT,
-			 fed, state->rows_drawn_back);
+	if (state->rows_drawn_back + spilled != fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows, spilled " UINT64_FORMAT " and drew back " UINT64_FORMAT,
+			 fed, spilled, state->rows_drawn_back);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -359,16 +368,73 @@ static GpuSortJob *
 open_job(GpuSortState *state, int feeders, GpuSortNativeReason *reason)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
-	uint32		null_first_mask = 0;
+	GpuSortJobOptions options = {
+		.key_columns = state->info.n_keys,
+		.null_mask = gpusort_feed_null_mask(state->info.n_keys),
+		.feeders = feeders,
+		.may_spill = !state->random_access,
+	};
 	GpuSortJob *job;
 
 	for (int i = 0; i < state->info.n_keys; i++)
 		if (state->info.nulls_first[i])
-			null_first_mask |= 1u << i;
-	job = gpusort_job_open(state->info.n_keys, gpusort_feed_null_mask(state->info.n_keys),
-						   null_first_mask, feeders, reason);
+			options.null_first_mask |= 1u << i;
+	job = gpusort_job_open(&options, reason);
 	MemoryContextSwitchTo(old_context);
 	return job;
+}
+
+/*
+ * The device takes no more rows.  In a parallel plan the others may still feed: what the
+ * device has is drawn back when they have ended.
+ */
+static void
+leave_device(GpuSortState *state, GpuSortNativeReason reason)
+{
+	if (state->feed_node != NULL)
+		begin_native(state, reason);
+	else
+		switch_to_native(state, reason);
+}
+
+static void
+add_run_stats(GpuSortState *state)
+{
+	gsort_job_stats *sum = &state->device_stats;
+	gsort_job_stats run;
+
+	gpusort_job_stats(state->job, &run);
+	sum->rows += run.rows;
+	sum->bytes_in += run.bytes_in;
+	sum->peak_bytes = Max(sum->peak_bytes, run.peak_bytes);
+	sum->key_bits = Max(sum->key_bits, run.key_bits);
+}
+
+/* Spills the run that the job has been cut to, and begins the next one. */
+static void
+spill_run(GpuSortState *state)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
+
+	if (state->spill == NULL)
+		state->spill = gpusort_spill_begin(&state->format);
+	add_run_stats(state);
+	gpusort_spill_add_run(state->spill, state->job);
+	state->bytes_received = state->spill->bytes;
+	gpusort_job_next_run(state->job);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The job is full: makes room by spilling what it has. */
+static void
+make_room(GpuSortState *state)
+{
+	if (state->spill != NULL && state->spill->n_runs == GPUSORT_RUNS_MAX - 1)
+		leave_device(state, GPUSORT_NATIVE_RUN_LIMIT);
+	else if (gpusort_job_cut_full_run(state->job))
+		spill_run(state);
+	else
+		leave_device(state, gpusort_job_spent_reason(state->job));
 }
 
 /* From here on the rows go to the device; if it takes none now, to a native sort. */
@@ -376,12 +442,22 @@ static void
 go_to_device(GpuSortState *state)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
+	GpuSortFeedResult result = GPUSORT_FEED_FULL;
 
 	state->job = open_job(state, 1, &reason);
 	if (state->job == NULL)
+	{
 		switch_to_native(state, reason);
-	else if (!gpusort_feed_attach_job(state->feed, state->job))
-		switch_to_native(state, gpusort_job_spent_reason(state->job));
+		return;
+	}
+	while (state->native == NULL && result == GPUSORT_FEED_FULL)
+	{
+		result = gpusort_feed_attach_job(state->feed, state->job);
+		if (result == GPUSORT_FEED_FULL)
+			make_room(state);
+		else if (result == GPUSORT_FEED_REFUSED)
+			switch_to_native(state, gpusort_job_spent_reason(state->job));
+	}
 }
 
 /* Inside EvalPlanQual the child gives a row or two: those stay in the backend. */
@@ -403,21 +479,23 @@ leave_private_memory(GpuSortState *state)
 static void
 feed_slot(GpuSortState *state, TupleTableSlot *slot)
 {
-	GpuSortFeedResult result = gpusort_feed_row(state->feed, slot);
-
-	if (likely(result == GPUSORT_FEED_TAKEN))
-		return;
-	if (result == GPUSORT_FEED_WANTS_JOB)
+	while (state->native == NULL)
 	{
-		leave_private_memory(state);
-		if (state->method != GPUSORT_METHOD_NATIVE)
+		switch (gpusort_feed_row(state->feed, slot))
 		{
-			feed_slot(state, slot);
-			return;
+			case GPUSORT_FEED_TAKEN:
+				return;
+			case GPUSORT_FEED_WANTS_JOB:
+				leave_private_memory(state);
+				break;
+			case GPUSORT_FEED_FULL:
+				make_room(state);
+				break;
+			case GPUSORT_FEED_REFUSED:
+				leave_device(state, gpusort_job_spent_reason(state->job));
+				break;
 		}
 	}
-	else
-		switch_to_native(state, gpusort_job_spent_reason(state->job));
 	tuplesort_puttupleslot(state->native, slot);
 }
 
@@ -449,6 +527,31 @@ read_child(GpuSortState *state)
 	gpusort_page_drain_end(&state->drain);
 }
 
+/* A row that the feed nodes give: the job takes no more, or it is full. */
+static void
+take_returned_row(GpuSortState *state, TupleTableSlot *slot)
+{
+	GpuSortNativeReason reason = gpusort_job_spent_reason(state->job);
+
+	if (reason != GPUSORT_NATIVE_NONE)
+	{
+		begin_native(state, reason);
+		tuplesort_puttupleslot(state->native, slot);
+		return;
+	}
+	/* before the row, since the others wait for it */
+	if (gpusort_job_is_full(state->job))
+		make_room(state);
+	if (state->feed == NULL)
+	{
+		int			workers = castNode(Gather, outerPlanState(state)->plan)->num_workers;
+
+		begin_feed(state);
+		gpusort_feed_join_job(state->feed, state->job, GPUSORT_PARALLEL_FEEDERS(workers) - 1);
+	}
+	feed_slot(state, slot);
+}
+
 /*
  * A parallel plan: the feed nodes below the Gather pack the rows, and give it only those
  * that the job does not take.
@@ -463,7 +566,7 @@ read_gather(GpuSortState *state, GpuSortNativeReason reason)
 	{
 		int			workers = castNode(Gather, gather->plan)->num_workers;
 
-		state->job = open_job(state, Min(workers + 1, GPUSORT_FEEDERS_MAX), &reason);
+		state->job = open_job(state, GPUSORT_PARALLEL_FEEDERS(workers), &reason);
 	}
 	gpusort_feed_node_set_ticket(state->feed_node,
 								 state->job != NULL ? &state->job->ticket : &no_job);
@@ -476,8 +579,9 @@ read_gather(GpuSortState *state, GpuSortNativeReason reason)
 		if (TupIsNull(slot))
 			break;
 		if (state->native == NULL)
-			begin_native(state, gpusort_job_spent_reason(state->job));
-		tuplesort_puttupleslot(state->native, slot);
+			take_returned_row(state, slot);
+		else
+			tuplesort_puttupleslot(state->native, slot);
 	}
 }
 
@@ -515,25 +619,100 @@ finish_feeders(GpuSortState *state)
 	state->job = NULL;
 }
 
+/* Cuts the run that all rows are in, or the last of several.  False: the rows are in a
+ * native sort now. */
+static bool
+cut_last_run(GpuSortState *state)
+{
+	GpuSortCutResult result = GPUSORT_CUT_FULL;
+
+	while (result == GPUSORT_CUT_FULL)
+	{
+		result = gpusort_job_cut(state->job,
+								 state->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED);
+		if (result == GPUSORT_CUT_SPENT)
+			switch_to_native(state, gpusort_job_spent_reason(state->job));
+		else if (result == GPUSORT_CUT_FULL)
+			make_room(state);
+		if (state->native != NULL)
+		{
+			/* of a parallel plan, what is on the device is still to be drawn back */
+			if (state->job != NULL)
+				switch_to_native(state, state->native_reason);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void
+begin_merge_by_keys(GpuSortState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	TupleDesc	desc = state->css.ss.ps.ps_ResultTupleDesc;
+
+	if (state->merge_slots[0] == NULL)
+	{
+		state->merge_slots[0] = ExecInitExtraTupleSlot(estate, desc, state->slot->tts_ops);
+		state->merge_slots[1] = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	}
+	state->merge = gpusort_run_merge_by_keys(state->spill, state->info.n_keys, state->keys,
+											 state->merge_slots[0], state->native,
+											 state->merge_slots[1]);
+}
+
+/* All rows are in runs: the device tells the order in which to read them, if it can. */
+static void
+merge_runs(GpuSortState *state)
+{
+	state->method = GPUSORT_METHOD_SPILLED;
+	state->merged_by_device = gpusort_job_merge(state->job);
+	if (state->merged_by_device)
+		state->merge = gpusort_run_merge_by_order(state->spill, state->job);
+	else
+	{
+		gpusort_job_close(state->job);
+		state->job = NULL;
+		begin_merge_by_keys(state);
+	}
+}
+
 static void
 finish_on_device(GpuSortState *state)
 {
 	uint64		fed = gpusort_job_rows_fed(state->job);
+	uint64		got;
 
-	if (gpusort_job_spent_reason(state->job) != GPUSORT_NATIVE_NONE ||
-		!gpusort_job_cut(state->job, GSORT_SORTED))
-	{
-		switch_to_native(state, gpusort_job_spent_reason(state->job));
+	if (!cut_last_run(state))
 		return;
-	}
-	state->method = GPUSORT_METHOD_DEVICE;
-	state->rows = gpusort_job_rows(state->job);
-	if (state->rows != fed)
-		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT, fed, state->rows);
-	gpusort_job_stats(state->job, &state->device_stats);
 	if (state->feed != NULL)
 		gpusort_feed_free_private(state->feed);
-	state->reader = gpusort_reader_begin(state->job, &state->format);
+	if (state->spill != NULL)
+	{
+		spill_run(state);
+		got = state->spill->rows;
+		merge_runs(state);
+	}
+	else
+	{
+		state->method = GPUSORT_METHOD_DEVICE;
+		add_run_stats(state);
+		state->rows = got = gpusort_job_rows(state->job);
+		state->reader = gpusort_reader_begin(state->job, &state->format);
+	}
+	if (got != fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT, fed, got);
+}
+
+/* Rows that are not on the device, or no longer. */
+static void
+finish_native(GpuSortState *state)
+{
+	tuplesort_performsort(state->native);
+	if (state->spill == NULL)
+		return;
+	state->method = GPUSORT_METHOD_SPILLED;
+	begin_merge_by_keys(state);
 }
 
 /* All rows have been read; sorts them where they are. */
@@ -555,7 +734,7 @@ finish(GpuSortState *state)
 	else if (state->native == NULL)
 		finish_in_backend(state);
 	if (state->native != NULL)
-		tuplesort_performsort(state->native);
+		finish_native(state);
 	state->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
 }
@@ -577,6 +756,8 @@ sort_rows(GpuSortState *state)
 	state->eof_reached = false;
 	state->sort_ms = state->output_ms = 0;
 	state->bytes_received = 0;
+	state->merged_by_device = false;
+	memset(&state->device_stats, 0, sizeof(state->device_stats));
 	state->rows_drawn_back = 0;
 	state->native_reason = GPUSORT_NATIVE_NONE;
 	/* the child must give its rows forward, whichever way we are read */
@@ -642,16 +823,6 @@ device_row(GpuSortState *state, uint64 row)
 	return bytes;
 }
 
-static TupleTableSlot *
-native_row(GpuSortState *state, bool forward)
-{
-	if (!tuplesort_gettupleslot(state->native, forward, false, state->native_slot, NULL))
-		return ExecClearTuple(state->slot);
-	if (state->native_slot != state->slot)
-		ExecCopySlot(state->slot, state->native_slot);
-	return state->slot;
-}
-
 /* The device's rows have all been read and nobody can ask again: give all back early. */
 static void
 release_read_rows(GpuSortState *state)
@@ -665,6 +836,32 @@ release_read_rows(GpuSortState *state)
 }
 
 static TupleTableSlot *
+native_row(GpuSortState *state, bool forward)
+{
+	if (!tuplesort_gettupleslot(state->native, forward, false, state->native_slot, NULL))
+		return ExecClearTuple(state->slot);
+	if (state->native_slot != state->slot)
+		ExecCopySlot(state->slot, state->native_slot);
+	return state->slot;
+}
+
+static TupleTableSlot *
+merged_row(GpuSortState *state)
+{
+	const char *row;
+
+	if (!gpusort_run_merge_next(state->merge, &row))
+	{
+		ExecClearTuple(state->slot);
+		release_read_rows(state);
+		return state->slot;
+	}
+	if (row == NULL)
+		return ExecCopySlot(state->slot, state->merge_slots[1]);
+	return store_row(state, row);
+}
+
+static TupleTableSlot *
 GpuSortExec(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
@@ -674,9 +871,9 @@ GpuSortExec(CustomScanState *node)
 	if (unlikely(state->method == GPUSORT_METHOD_NONE))
 		sort_rows(state);
 	if (state->method == GPUSORT_METHOD_NATIVE)
-	{
 		return native_row(state, forward);
-	}
+	if (state->method == GPUSORT_METHOD_SPILLED)
+		return merged_row(state);
 	if (!step(state, forward, &row))
 	{
 		ExecClearTuple(state->slot);
@@ -700,6 +897,8 @@ can_rewind(GpuSortState *state)
 			return true;
 		case GPUSORT_METHOD_NATIVE:
 			return state->random_access;
+		case GPUSORT_METHOD_SPILLED:
+			return false;
 		case GPUSORT_METHOD_NONE:
 			break;
 	}

@@ -12,11 +12,14 @@
 #include "page_drain.h"
 #include "planner.h"
 #include "reader.h"
+#include "run_merge.h"
+#include "spill.h"
 
 typedef enum GpuSortMethod
 {
 	GPUSORT_METHOD_NONE,		/* not sorted yet */
 	GPUSORT_METHOD_DEVICE,
+	GPUSORT_METHOD_SPILLED,		/* runs in temporary files, merged while they are read */
 	GPUSORT_METHOD_IN_BACKEND,
 	GPUSORT_METHOD_NATIVE
 } GpuSortMethod;
@@ -35,12 +38,16 @@ typedef struct GpuSortState
 	GpuSortMethod method;
 	GpuSortNativeReason native_reason;
 	MemoryContext sort_context; /* all of one sort; deleted when it is dropped */
-	GpuSortFeed *feed;			/* the leader's own, in a serial plan */
+	GpuSortFeed *feed;			/* this node's own: in a serial plan for all rows, in a parallel
+								 * one for those that told of a full job */
 	GpuSortPageDrain drain;		/* of the child, in a serial plan */
 	GpuSortJob *job;
 	GpuSortReader *reader;		/* DEVICE */
+	GpuSortSpill *spill;		/* NULL: no run has been spilled */
+	GpuSortRunMerge *merge;		/* SPILLED */
+	TupleTableSlot *merge_slots[2]; /* for the merge: of the format's kind; minimal tuples */
 	const char **local_rows;	/* IN_BACKEND */
-	Tuplesortstate *native;		/* NATIVE */
+	Tuplesortstate *native;		/* NATIVE; SPILLED when the rest was sorted natively */
 	uint64		rows_drawn_back;	/* fed, then put into native */
 
 	/* the place in the output, for DEVICE and IN_BACKEND */
@@ -50,7 +57,8 @@ typedef struct GpuSortState
 
 	/* for EXPLAIN and the counters; of the last sort */
 	gsort_kind	device_kind;
-	gsort_job_stats device_stats;
+	gsort_job_stats device_stats;	/* rows, bytes and time summed over the runs */
+	bool		merged_by_device;
 	uint64		bytes_received;
 	double		feed_ms;
 	double		sort_ms;

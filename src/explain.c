@@ -76,7 +76,17 @@ show_kilobytes(const char *label, uint64 bytes, ExplainState *es)
 static void
 show_device(GpuSortState *state, ExplainState *es)
 {
-	ExplainPropertyText("Sort Method", state->device_kind == GSORT_KIND_HOST ? "host" : "gpu", es);
+	const char *method = state->device_kind == GSORT_KIND_HOST ? "host" : "gpu";
+
+	if (state->spill != NULL)
+		method = psprintf("%s external merge", method);
+	ExplainPropertyText("Sort Method", method, es);
+	if (state->spill != NULL)
+	{
+		ExplainPropertyInteger("Runs", NULL, state->spill->n_runs, es);
+		ExplainPropertyText("Merge Order", state->merged_by_device ? "device" : "backend", es);
+		show_kilobytes("Disk", state->spill->bytes, es);
+	}
 	ExplainPropertyUInteger("Device Rows", NULL, state->device_stats.rows, es);
 	show_kilobytes("Sent", state->device_stats.bytes_in, es);
 	show_kilobytes("Received", state->bytes_received, es);
@@ -84,15 +94,16 @@ show_device(GpuSortState *state, ExplainState *es)
 	ExplainPropertyUInteger("Key Bits", NULL, state->device_stats.key_bits, es);
 }
 
+/* label: that of the rest of a sort which the device has begun, or of all of it. */
 static void
-show_native(GpuSortState *state, ExplainState *es)
+show_native(GpuSortState *state, const char *label, ExplainState *es)
 {
 	TuplesortInstrumentation stats;
 	const char *method = "native";
 
 	if (state->native_reason != GPUSORT_NATIVE_NONE)
 		method = psprintf("native (%s)", gpusort_stats_native_reason(state->native_reason));
-	ExplainPropertyText("Sort Method", method, es);
+	ExplainPropertyText(label, method, es);
 	tuplesort_get_stats(state->native, &stats);
 	ExplainPropertyText("Native Sort Method", tuplesort_method_name(stats.sortMethod), es);
 	ExplainPropertyText("Native Sort Space Type", tuplesort_space_type_name(stats.spaceType), es);
@@ -127,7 +138,12 @@ GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 			ExplainPropertyText("Sort Method", "in backend", es);
 			break;
 		case GPUSORT_METHOD_NATIVE:
-			show_native(state, es);
+			show_native(state, "Sort Method", es);
+			break;
+		case GPUSORT_METHOD_SPILLED:
+			show_device(state, es);
+			if (state->native != NULL)
+				show_native(state, "Sort Method of Last Rows", es);
 			break;
 		case GPUSORT_METHOD_NONE:
 			break;

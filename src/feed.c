@@ -108,10 +108,24 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	}
 }
 
+/* Gets a piece for a chunk. */
+static GpuSortFeedResult
+take_piece(GpuSortFeed *feed, bool rest_of_row)
+{
+	int			piece = gpusort_job_piece_to_fill(feed->job, rest_of_row);
+
+	if (piece == GPUSORT_NO_PIECE_FULL)
+		return GPUSORT_FEED_FULL;
+	if (piece == GPUSORT_NO_PIECE_SPENT)
+		return GPUSORT_FEED_REFUSED;
+	feed->piece = piece;
+	return GPUSORT_FEED_TAKEN;
+}
+
 /* Begins a chunk with room for one row of row_bytes at least, or for as much of it as a
- * chunk of one row holds.  False: the feed has no memory for it. */
-static bool
-begin_chunk(GpuSortFeed *feed, Size row_bytes)
+ * chunk of one row holds.  Other results than TAKEN: why there is no memory for it. */
+static GpuSortFeedResult
+begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 {
 	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_keys * sizeof(uint64);
 	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
@@ -122,16 +136,17 @@ begin_chunk(GpuSortFeed *feed, Size row_bytes)
 		rows_max = row_bytes + meta_bytes > room ? 1 : (room - row_bytes) / meta_bytes;
 	if (feed->job != NULL)
 	{
-		feed->piece = gpusort_job_piece_to_fill(feed->job);
-		if (feed->piece < 0)
-			return false;
+		GpuSortFeedResult result = take_piece(feed, rest_of_row);
+
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
 		memory = gpusort_piece_memory(feed->piece);
 	}
 	else
 	{
 		if ((Size) (list_length(feed->private_chunks) + 1) * GPUSORT_PIECE_BYTES >
 			feed->private_limit_bytes)
-			return false;
+			return GPUSORT_FEED_WANTS_JOB;
 		memory = MemoryContextAlloc(feed->private_context, GPUSORT_PIECE_BYTES);
 	}
 	lay_out_chunk(feed, memory, rows_max);
@@ -142,7 +157,7 @@ begin_chunk(GpuSortFeed *feed, Size row_bytes)
 		feed->private_chunks = lappend(feed->private_chunks, feed->chunk);
 		MemoryContextSwitchTo(old_context);
 	}
-	return true;
+	return GPUSORT_FEED_TAKEN;
 }
 
 static void
@@ -163,6 +178,21 @@ end_chunk(GpuSortFeed *feed)
 	}
 	feed->chunk = NULL;
 	feed->piece = -1;
+}
+
+/* The same for the first chunk of a row that continues.  False: it was not accepted. */
+static bool
+end_head_chunk(GpuSortFeed *feed)
+{
+	bool		accepted;
+
+	store_stats(feed);
+	accepted = gpusort_job_send_head(feed->job, feed->piece);
+	if (accepted)
+		feed->chunks_sent++;
+	feed->chunk = NULL;
+	feed->piece = -1;
+	return accepted;
 }
 
 /* --- rows ------------------------------------------------------------------ */
@@ -280,6 +310,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
 	Size		row_bytes = MAXALIGN(source->length);
 	char	   *row;
 	Size		done = 0;
+	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
 
 	if (feed->chunk != NULL && feed->chunk->rows > 0)
 		end_chunk(feed);
@@ -291,11 +322,10 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
 	{
 		Size		part;
 
-		if (feed->chunk == NULL && !begin_chunk(feed, row_bytes - done))
-		{
-			pfree(row);
-			return GPUSORT_FEED_REFUSED;
-		}
+		if (feed->chunk == NULL)
+			result = begin_chunk(feed, row_bytes - done, done > 0);
+		if (result != GPUSORT_FEED_TAKEN)
+			break;
 		part = Min(feed->data_max, row_bytes - done) & ~(Size) 7;
 		if (done == 0)
 		{
@@ -306,13 +336,19 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
 		}
 		memcpy(feed->data, row + done, part);
 		feed->chunk->data_bytes = part;
-		end_chunk(feed);
+		if (feed->chunk->more_bytes == 0)
+			end_chunk(feed);
+		else if (!end_head_chunk(feed))
+			continue;			/* the next look for a piece tells why */
 		done += part;
 	}
 	pfree(row);
-	feed->rows++;
-	feed->data_bytes += row_bytes;
-	return GPUSORT_FEED_TAKEN;
+	if (result == GPUSORT_FEED_TAKEN)
+	{
+		feed->rows++;
+		feed->data_bytes += row_bytes;
+	}
+	return result;
 }
 
 GpuSortFeedResult
@@ -321,6 +357,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	RowSource	source;
 	Size		row_bytes;
 	uint32		row;
+	GpuSortFeedResult result;
 
 	find_row(feed->format, slot, &source);
 	row_bytes = MAXALIGN(source.length);
@@ -331,8 +368,9 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
 			end_chunk(feed);
-		if (!begin_chunk(feed, row_bytes))
-			return feed->job != NULL ? GPUSORT_FEED_REFUSED : GPUSORT_FEED_WANTS_JOB;
+		result = begin_chunk(feed, row_bytes, false);
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
 	}
 	row = feed->chunk->rows;
 	write_row(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
@@ -345,7 +383,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	return GPUSORT_FEED_TAKEN;
 }
 
-bool
+GpuSortFeedResult
 gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job)
 {
 	if (feed->chunk != NULL)
@@ -354,16 +392,18 @@ gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job)
 	while (feed->private_chunks != NIL)
 	{
 		GpuSortChunkHeader *chunk = linitial(feed->private_chunks);
-		int			piece = gpusort_job_piece_to_fill(job);
+		GpuSortFeedResult result = take_piece(feed, false);
 
-		if (piece < 0)
-			return false;
-		memcpy(gpusort_piece_memory(piece), chunk, chunk->data_offset + chunk->data_bytes);
-		gpusort_job_send(job, piece);
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
+		memcpy(gpusort_piece_memory(feed->piece), chunk,
+			   chunk->data_offset + chunk->data_bytes);
+		gpusort_job_send(job, feed->piece);
+		feed->piece = -1;
 		feed->private_chunks = list_delete_first(feed->private_chunks);
 		pfree(chunk);
 	}
-	return true;
+	return GPUSORT_FEED_TAKEN;
 }
 
 void

@@ -64,15 +64,16 @@ typedef enum GpuSortFeedResult
 {
 	GPUSORT_FEED_TAKEN,
 	GPUSORT_FEED_WANTS_JOB,		/* the private memory is full: attach a job, then again */
-	GPUSORT_FEED_REFUSED		/* the job takes no more; this row was not taken */
+	GPUSORT_FEED_FULL,			/* not taken: again when the leader has spilled a run */
+	GPUSORT_FEED_REFUSED		/* not taken: the job takes no more */
 } GpuSortFeedResult;
 
 /* Packs one row. */
 extern GpuSortFeedResult gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
-/* Sends what is private, and all rows to come, to job.  False: the job took not all
- * of it; what it did not take is still private. */
-extern bool gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job);
+/* Sends what is private, and all rows to come, to job.  FULL and REFUSED: the job took not
+ * all of it; what it did not take is still private.  After FULL, call it again. */
+extern GpuSortFeedResult gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job);
 
 /* From the first row on, rows go to job; this process is its feeder number feeder. */
 extern void gpusort_feed_join_job(GpuSortFeed *feed, GpuSortJob *job, uint32 feeder);

@@ -5,7 +5,8 @@
  * In:  the slots of a partial plan, in every participant of a Gather; the job's ticket,
  *	    from the leader by way of the DSM.
  * Out: chunks in the job's pieces.  The node itself returns no rows, but those that the
- *	    job does not take: these go up through the Gather, and GpuSort sorts them natively.
+ *	    job does not take: these go up through the Gather, and GpuSort sorts them natively;
+ *	    or, when the job is only full, spills a run and feeds the row itself.
  *
  * Runs in parallel workers, and in the leader when it takes part or when there are no
  * workers; then without a DSM too (parallel mode may be off at run time), since the
@@ -46,6 +47,7 @@ typedef struct FeedCoordination
 typedef enum FeedPhase
 {
 	FEED_NOT_BEGUN,
+	FEED_GOES_ON,				/* has returned a row that the job was too full for */
 	FEED_RETURNS_ROWS,			/* the job takes no more: they go up */
 	FEED_DONE
 } FeedPhase;
@@ -60,6 +62,7 @@ struct GpuSortFeedState
 	GpuSortTicket ticket;
 	FeedPhase	phase;
 	MemoryContext feed_context;
+	GpuSortFeed *feed;
 
 	FeedCoordination *shared;	/* NULL without a DSM */
 	int			n_workers;		/* that figures have room for */
@@ -142,6 +145,7 @@ forget_feed(GpuSortFeedState *state)
 	if (state->feed_context != NULL)
 		MemoryContextDelete(state->feed_context);
 	state->feed_context = NULL;
+	state->feed = NULL;
 	state->phase = FEED_NOT_BEGUN;
 	memset(&state->own, 0, sizeof(state->own));
 }
@@ -164,21 +168,20 @@ GpuSortFeedEnd(CustomScanState *node)
 /* --- feeding -------------------------------------------------------------------- */
 
 /* The leader is feeder 0, worker n feeder n + 1. */
-static GpuSortFeed *
+static void
 begin_feeding(GpuSortFeedState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	MemoryContext old_context;
-	GpuSortFeed *feed;
 
 	state->feed_context = AllocSetContextCreate(estate->es_query_cxt, "GpuSortFeed",
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
-	feed = gpusort_feed_begin(&state->format, state->info.n_keys, state->keys,
-							  outerPlan(state->css.ss.ps.plan)->plan_width, 0);
-	gpusort_feed_join_job(feed, gpusort_job_attach(&state->ticket), ParallelWorkerNumber + 1);
+	state->feed = gpusort_feed_begin(&state->format, state->info.n_keys, state->keys,
+									 outerPlan(state->css.ss.ps.plan)->plan_width, 0);
+	gpusort_feed_join_job(state->feed, gpusort_job_attach(&state->ticket),
+						  ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
-	return feed;
 }
 
 static void
@@ -188,38 +191,55 @@ publish_figures(GpuSortFeedState *state)
 		state->shared->figures[ParallelWorkerNumber] = state->own;
 }
 
-/* Feeds rows until the child ends; or until the job takes no more: returns the row then. */
+/* The last row that this process feeds has been fed. */
+static void
+end_feeding(GpuSortFeedState *state)
+{
+	gpusort_page_drain_end(&state->drain);
+	gpusort_feed_finish(state->feed, true);
+	state->own.rows = state->feed->rows;
+	state->own.bytes = state->feed->data_bytes;
+}
+
+/*
+ * Feeds rows until the child ends; or until the job does not take one: returns it then.  A
+ * job that is only full goes on when the leader, told by such rows, spills a run.  One
+ * row may not be enough to wake it: a tuple queue shows what it holds when that is a
+ * quarter of its size.
+ */
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	GpuSortFeed *feed = begin_feeding(state);
+	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
 	TupleTableSlot *slot;
 	instr_time	start;
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
-	state->phase = FEED_DONE;
+	if (state->feed == NULL)
+		begin_feeding(state);
 	for (;;)
 	{
 		slot = ExecProcNode(child);
 		if (TupIsNull(slot))
 			break;
-		if (unlikely(gpusort_feed_row(feed, slot) != GPUSORT_FEED_TAKEN))
-		{
-			state->phase = FEED_RETURNS_ROWS;
+		result = gpusort_feed_row(state->feed, slot);
+		if (unlikely(result != GPUSORT_FEED_TAKEN))
 			break;
-		}
 		if (state->drain.scan != NULL)
-			gpusort_page_drain(&state->drain, feed);
+			gpusort_page_drain(&state->drain, state->feed);
 	}
-	gpusort_page_drain_end(&state->drain);
-	gpusort_feed_finish(feed, true);
+	state->phase = FEED_DONE;
+	if (result == GPUSORT_FEED_FULL)
+		state->phase = FEED_GOES_ON;
+	else if (result != GPUSORT_FEED_TAKEN)
+		state->phase = FEED_RETURNS_ROWS;
+	if (state->phase != FEED_GOES_ON)
+		end_feeding(state);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
-	state->own.rows = feed->rows;
-	state->own.bytes = feed->data_bytes;
-	state->own.milliseconds = INSTR_TIME_GET_MILLISEC(end);
+	state->own.milliseconds += INSTR_TIME_GET_MILLISEC(end);
 	publish_figures(state);
 	return state->phase == FEED_DONE ? NULL : slot;
 }
@@ -231,7 +251,7 @@ GpuSortFeedExec(CustomScanState *node)
 
 	if (state->phase == FEED_NOT_BEGUN && state->ticket.slot < 0)
 		state->phase = FEED_RETURNS_ROWS;
-	if (state->phase == FEED_NOT_BEGUN)
+	if (state->phase == FEED_NOT_BEGUN || state->phase == FEED_GOES_ON)
 		return feed_rows(state);
 	if (state->phase == FEED_RETURNS_ROWS)
 		return ExecProcNode(outerPlanState(node));

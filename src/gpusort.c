@@ -34,6 +34,7 @@ int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_fail_at = 0;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
+int			gpusort_wait_timeout_ms = 0;
 
 static char *device_memory_setting = NULL;
 
@@ -128,6 +129,11 @@ define_settings(void)
 							"Fewer rows expected: PostgreSQL's own sort is planned; fewer rows found: they are sorted in the backend.",
 							&gpusort_min_rows, 10000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.wait_timeout",
+							"The longest time that a sort waits for device memory.",
+							"While other sorts have it all, a sort waits for its turn; after this time PostgreSQL's own sort does it. 0: sorts do not wait.",
+							&gpusort_wait_timeout_ms, 2000, 0, 60 * 60 * 1000,
+							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpusort");
 }
 

@@ -33,6 +33,9 @@ static uint32 wait_event_of_feed = 0;
 static uint32 wait_event_of_sort = 0;
 static uint32 wait_event_of_output = 0;
 
+/* Jobs that this process has open as their leader. */
+static int	jobs_open = 0;
+
 static GpuSortJobSlot *
 slot_of(const GpuSortJob *job)
 {
@@ -128,7 +131,8 @@ take_back_idle_pieces(int enough)
 	{
 		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
 
-		if (slot->state != GPUSORT_JOB_READY ||
+		/* a run that is being spilled needs its pieces for the next one */
+		if (slot->state != GPUSORT_JOB_READY || slot->cut_how == GSORT_SORTED_RUN ||
 			!TimestampDifferenceExceeds(slot->last_read, now, IDLE_READER_MS))
 			continue;
 		for (int i = slot->n_pieces - 1; i >= 0 && slot->n_pieces > 1; i--)
@@ -142,9 +146,11 @@ take_back_idle_pieces(int enough)
 }
 
 static GpuSortNativeReason
-claim(GpuSortJob *job, uint32 key_columns, uint32 null_mask, uint32 null_first_mask, int feeders)
+claim(GpuSortJob *job, const GpuSortJobOptions *options)
 {
-	int			pieces = Max(feeders * GPUSORT_PIECES_A_FEEDER, GPUSORT_JOB_PIECES_MIN);
+	int			feeders = options->feeders;
+	int			reserve = options->may_spill ? GPUSORT_SPILL_PIECES : 0;
+	int			pieces = Max(feeders * GPUSORT_PIECES_A_FEEDER, GPUSORT_JOB_PIECES_MIN) + reserve;
 	GpuSortJobSlot *slot;
 
 	if (gpusort_shared->service.state != GPUSORT_SERVICE_SERVING)
@@ -154,27 +160,32 @@ claim(GpuSortJob *job, uint32 key_columns, uint32 null_mask, uint32 null_first_m
 		return GPUSORT_NATIVE_NO_SLOT;
 	if (gpusort_shared->n_free_pieces < pieces)
 		take_back_idle_pieces(pieces);
-	if (gpusort_shared->n_free_pieces < GPUSORT_JOB_PIECES_SHORT(feeders))
+	if (gpusort_shared->n_free_pieces < GPUSORT_JOB_PIECES_SHORT(feeders) + reserve)
 		return GPUSORT_NATIVE_NO_BUFFERS;
-	pieces = Min(pieces, gpusort_shared->n_free_pieces);
+	pieces = Min(Min(pieces, gpusort_shared->n_free_pieces), GPUSORT_JOB_PIECES_MAX);
 
 	slot = slot_of(job);
 	slot->state = GPUSORT_JOB_FEEDING;
 	slot->generation++;
 	slot->known_to_service = false;
 	slot->n_pieces = 0;
-	slot->key_columns = key_columns;
-	slot->null_mask = null_mask;
-	slot->null_first_mask = null_first_mask;
+	slot->key_columns = options->key_columns;
+	slot->null_mask = options->null_mask;
+	slot->null_first_mask = options->null_first_mask;
+	slot->may_spill = options->may_spill;
+	slot->wait_ms = jobs_open == 0 ? gpusort_wait_timeout_ms : 0;
 	slot->spent_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->rows = 0;
 	slot->windows = 0;
+	slot->runs = 0;
+	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	gpusort_pieces_allocate(job->ticket.slot, pieces);
 	job->ticket.generation = slot->generation;
 	job->open = true;
+	jobs_open++;
 	return GPUSORT_NATIVE_NONE;
 }
 
@@ -185,18 +196,17 @@ close_on_reset(void *arg)
 }
 
 GpuSortJob *
-gpusort_job_open(uint32 key_columns, uint32 null_mask, uint32 null_first_mask, int feeders,
-				 GpuSortNativeReason *reason)
+gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 {
 	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 
-	Assert(feeders <= GPUSORT_FEEDERS_MAX);
+	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
 	init_wait_events();
 	job->on_reset.func = close_on_reset;
 	job->on_reset.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->on_reset);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	*reason = claim(job, key_columns, null_mask, null_first_mask, feeders);
+	*reason = claim(job, options);
 	LWLockRelease(gpusort_shared_lock());
 	return job->open ? job : NULL;
 }
@@ -232,6 +242,7 @@ gpusort_job_close(GpuSortJob *job)
 	if (!job->open)
 		return;
 	job->open = false;
+	jobs_open--;
 	slot = slot_of(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = slot->n_pieces - 1; i >= 0; i--)
@@ -275,22 +286,55 @@ find_piece(const GpuSortJob *job, GpuSortPieceState state)
 	return -1;
 }
 
-int
-gpusort_job_piece_to_fill(GpuSortJob *job)
+static int
+count_pieces(const GpuSortJobSlot *slot, GpuSortPieceState state)
 {
-	int			piece = -1;
-	bool		feeding;
+	int			n = 0;
+
+	for (int i = 0; i < slot->n_pieces; i++)
+		if (gpusort_pieces[slot->pieces[i]].state == state)
+			n++;
+	return n;
+}
+
+#define WAIT_FOR_PIECE	(-3)
+
+/* With the lock held: a piece to fill now, or why there is none. */
+static int
+take_piece_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	GpuSortJobSlot *slot = slot_of(job);
+	int			piece;
+
+	if (slot->state == GPUSORT_JOB_SPENT)
+		return GPUSORT_NO_PIECE_SPENT;
+	if (!rest_of_row)
+	{
+		if (slot->state == GPUSORT_JOB_FULL)
+			return GPUSORT_NO_PIECE_FULL;
+		if (slot->state != GPUSORT_JOB_FEEDING ||
+			(slot->may_spill &&
+			 count_pieces(slot, GPUSORT_PIECE_HELD) <= GPUSORT_SPILL_PIECES))
+			return WAIT_FOR_PIECE;
+	}
+	piece = find_piece(job, GPUSORT_PIECE_HELD);
+	if (piece < 0)
+		return WAIT_FOR_PIECE;
+	gpusort_pieces[piece].state = GPUSORT_PIECE_FILLING;
+	return piece;
+}
+
+int
+gpusort_job_piece_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	int			piece;
 
 	for (;;)
 	{
 		lock_job(job, LW_EXCLUSIVE);
-		feeding = slot_of(job)->state == GPUSORT_JOB_FEEDING;
-		if (feeding)
-			piece = find_piece(job, GPUSORT_PIECE_HELD);
-		if (piece >= 0)
-			gpusort_pieces[piece].state = GPUSORT_PIECE_FILLING;
+		piece = take_piece_to_fill(job, rest_of_row);
 		unlock_job();
-		if (!feeding || piece >= 0)
+		if (piece != WAIT_FOR_PIECE)
 			break;
 		wait_for_change(job, wait_event_of_feed);
 	}
@@ -306,6 +350,32 @@ gpusort_job_send(GpuSortJob *job, int piece)
 	gpusort_pieces[piece].sent_order = slot_of(job)->chunks_sent++;
 	push_request(job, GPUSORT_REQUEST_APPEND, piece, 0);
 	unlock_job();
+}
+
+bool
+gpusort_job_send_head(GpuSortJob *job, int piece)
+{
+	GpuSortPiece *shared = &gpusort_pieces[piece];
+	uint64		order;
+	bool		answered = false;
+	bool		refused = false;
+
+	gpusort_job_send(job, piece);
+	order = shared->sent_order;
+	while (!answered)
+	{
+		lock_job(job, LW_EXCLUSIVE);
+		/* accepted, the piece may be another chunk's by now */
+		answered = shared->sent_order != order || shared->state != GPUSORT_PIECE_SENT;
+		refused = shared->sent_order == order && shared->state == GPUSORT_PIECE_REFUSED;
+		if (refused)
+			shared->state = GPUSORT_PIECE_HELD;
+		unlock_job();
+		if (!answered)
+			wait_for_change(job, wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	return !refused;
 }
 
 void
@@ -419,39 +489,109 @@ free_surplus_pieces(GpuSortJobSlot *slot)
 			gpusort_piece_free(slot->pieces[i]);
 }
 
-bool
-gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
+/* Waits until the job leaves a state; returns the one it has come to. */
+static GpuSortJobState
+wait_while_in(GpuSortJob *job, GpuSortJobState waited)
+{
+	GpuSortJobState state;
+
+	for (;;)
+	{
+		lock_job(job, LW_SHARED);
+		state = slot_of(job)->state;
+		unlock_job();
+		if (state != waited)
+			break;
+		wait_for_change(job, wait_event_of_sort);
+	}
+	ConditionVariableCancelSleep();
+	return state;
+}
+
+/* full: the run that is cut ends because the job is full, not because the input does. */
+static GpuSortCutResult
+cut(GpuSortJob *job, gsort_cut_how how, bool full)
 {
 	GpuSortJobSlot *slot = slot_of(job);
 	GpuSortJobState state;
 
 	lock_job(job, LW_EXCLUSIVE);
-	if (how == GSORT_AS_FED || slot->state == GPUSORT_JOB_FEEDING)
+	if (how == GSORT_AS_FED ||
+		slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->state = GPUSORT_JOB_CUTTING;
 		slot->cut_how = how;
-		push_request(job, GPUSORT_REQUEST_CUT, -1, how);
+		push_request(job, GPUSORT_REQUEST_CUT, -1, ++slot->cuts);
 	}
 	unlock_job();
-	for (;;)
-	{
-		lock_job(job, LW_SHARED);
-		state = slot->state;
-		unlock_job();
-		if (state != GPUSORT_JOB_CUTTING)
-			break;
-		wait_for_change(job, wait_event_of_sort);
-	}
-	ConditionVariableCancelSleep();
+	state = wait_while_in(job, GPUSORT_JOB_CUTTING);
+	if (state == GPUSORT_JOB_FULL)
+		return GPUSORT_CUT_FULL;
 	if (state != GPUSORT_JOB_READY)
+		return GPUSORT_CUT_SPENT;
+	if (how == GSORT_SORTED_RUN)
+		return GPUSORT_CUT_DONE;	/* the next run needs the pieces */
+	lock_job(job, LW_EXCLUSIVE);
+	free_surplus_pieces(slot);
+	unlock_job();
+	return GPUSORT_CUT_DONE;
+}
+
+GpuSortCutResult
+gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
+{
+	return cut(job, how, false);
+}
+
+bool
+gpusort_job_cut_full_run(GpuSortJob *job)
+{
+	return cut(job, GSORT_SORTED_RUN, true) == GPUSORT_CUT_DONE;
+}
+
+bool
+gpusort_job_is_full(GpuSortJob *job)
+{
+	bool		full;
+
+	lock_job(job, LW_SHARED);
+	full = slot_of(job)->state == GPUSORT_JOB_FULL;
+	unlock_job();
+	return full;
+}
+
+static void
+ask(GpuSortJob *job, GpuSortRequestKind kind)
+{
+	lock_job(job, LW_EXCLUSIVE);
+	slot_of(job)->state = GPUSORT_JOB_ASKED;
+	push_request(job, kind, -1, 0);
+	unlock_job();
+}
+
+void
+gpusort_job_next_run(GpuSortJob *job)
+{
+	ask(job, GPUSORT_REQUEST_NEXT_RUN);
+	(void) wait_while_in(job, GPUSORT_JOB_ASKED);
+}
+
+bool
+gpusort_job_merge(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot = slot_of(job);
+
+	ask(job, GPUSORT_REQUEST_MERGE);
+	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
 		return false;
 	lock_job(job, LW_EXCLUSIVE);
+	slot->cut_how = GSORT_SORTED;	/* an idle reader's pieces may be taken back again */
 	free_surplus_pieces(slot);
 	unlock_job();
 	return true;
 }
 
-/* The service writes these before the job is ready, and never again. */
+/* The service writes these before the job is ready, and not while it is. */
 uint64
 gpusort_job_rows(const GpuSortJob *job)
 {
@@ -482,7 +622,12 @@ gpusort_job_forget_windows(GpuSortJob *job)
 	wait_while_any(job, GPUSORT_PIECE_FETCHING, wait_event_of_output);
 	lock_job(job, LW_EXCLUSIVE);
 	for (int i = 0; i < slot->n_pieces; i++)
-		gpusort_pieces[slot->pieces[i]].state = GPUSORT_PIECE_HELD;
+	{
+		GpuSortPiece *piece = &gpusort_pieces[slot->pieces[i]];
+
+		if (piece->state == GPUSORT_PIECE_WINDOW || piece->state == GPUSORT_PIECE_READING)
+			piece->state = GPUSORT_PIECE_HELD;
+	}
 	unlock_job();
 }
 

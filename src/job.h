@@ -25,11 +25,19 @@
  * there are feeders lets all of them go on; a second keeps the service busy. */
 #define GPUSORT_JOB_PIECES_SHORT(feeders)	Max((feeders) + 2, GPUSORT_JOB_PIECES_MIN)
 
+/* Of the above, never filled with rows that the device may not take at once: the leader
+ * reads a run through them while all other pieces wait for the next run. */
+#define GPUSORT_SPILL_PIECES	2
+
 /* Kept for reading: one being read, the others ahead. */
 #define GPUSORT_READ_PIECES		8
 
 /* Most processes that may feed a job, for GPUSORT_JOB_PIECES_MAX and GSORT_FEEDERS_MAX. */
 #define GPUSORT_FEEDERS_MAX		64
+
+/* In a parallel plan: the leader's feed node, the workers, and the GpuSort node, which feeds
+ * the rows that told it of a full job. */
+#define GPUSORT_PARALLEL_FEEDERS(workers)	((workers) + 2)
 
 /* Names a job to another process. */
 typedef struct GpuSortTicket
@@ -45,13 +53,23 @@ typedef struct GpuSortJob
 	MemoryContextCallback on_reset;
 } GpuSortJob;
 
+typedef struct GpuSortJobOptions
+{
+	uint32		key_columns;
+	uint32		null_mask;		/* as in gsort_job_options */
+	uint32		null_first_mask;
+	int			feeders;		/* at most GPUSORT_FEEDERS_MAX */
+	bool		may_spill;		/* the leader can spill runs */
+} GpuSortJobOptions;
+
 /*
  * Claims a slot and the pieces that so many feeders need, fewer if the pool is short, but
  * no less than lets them all go on, at once and without waiting.  NULL: *reason says
- * why.  Closed by gpusort_job_close or the reset of the current memory context.
+ * why.  Closed by gpusort_job_close or the reset of the current memory context.  The
+ * session's gpusort.wait_timeout bounds the job's wait for device memory, unless the
+ * session has another job open: who waits must hold nothing.
  */
-extern GpuSortJob *gpusort_job_open(uint32 key_columns, uint32 null_mask,
-									uint32 null_first_mask, int feeders,
+extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);
 extern void gpusort_job_close(GpuSortJob *job);
 
@@ -64,11 +82,22 @@ extern bool gpusort_job_service_serves(void);
 
 /* --- feeding --------------------------------------------------------------- */
 
-/* A piece to fill with a chunk; waits for one.  -1: the job takes no more rows. */
-extern int	gpusort_job_piece_to_fill(GpuSortJob *job);
+#define GPUSORT_NO_PIECE_SPENT	(-1)	/* the job takes no more rows */
+#define GPUSORT_NO_PIECE_FULL	(-2)	/* none until the leader spills a run */
+
+/*
+ * A piece to fill with a chunk; waits for one, and while the leader is spilling.
+ * rest_of_row: for the rest of a row whose first chunk the device has accepted, which it
+ * needs before it can end the run.
+ */
+extern int	gpusort_job_piece_to_fill(GpuSortJob *job, bool rest_of_row);
 
 /* Hands a filled or kept piece to the service. */
 extern void gpusort_job_send(GpuSortJob *job, int piece);
+
+/* The same for the first chunk of a row that continues, and waits for the answer.  False:
+ * not accepted; the piece is idle again. */
+extern bool gpusort_job_send_head(GpuSortJob *job, int piece);
 
 /* Keeps a filled piece for the leader, who may not need the device. */
 extern void gpusort_job_keep(GpuSortJob *job, int piece);
@@ -91,11 +120,28 @@ extern void gpusort_job_wait_quiet(GpuSortJob *job);
 extern int	gpusort_job_list_pieces(GpuSortJob *job, GpuSortPieceState state,
 									int pieces[GPUSORT_JOB_PIECES_MAX]);
 
-/*
- * Ends the run and waits for its directory.  False: memory ran out, the rows are
- * still there to be cut AS_FED.  Errors: class 58 if the device failed.
- */
-extern bool gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
+typedef enum GpuSortCutResult
+{
+	GPUSORT_CUT_DONE,
+	GPUSORT_CUT_FULL,			/* not all chunks are accepted: spill this run first */
+	GPUSORT_CUT_SPENT			/* memory ran out, the rows are there to be cut AS_FED */
+} GpuSortCutResult;
+
+/* Ends the run and waits for its directory.  Errors: class 58 if the device failed. */
+extern GpuSortCutResult gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
+
+/* Of a job that is full, ends the run as a SORTED_RUN.  False: as SPENT above. */
+extern bool gpusort_job_cut_full_run(GpuSortJob *job);
+
+/* True if rows wait until the leader has spilled a run. */
+extern bool gpusort_job_is_full(GpuSortJob *job);
+
+/* The run, cut as a SORTED_RUN, has been read: drops its rows; feeding goes on. */
+extern void gpusort_job_next_run(GpuSortJob *job);
+
+/* After the last run's next_run: waits until the windows are those of the merge's order.
+ * False: the device cannot compute it. */
+extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* After the cut. */
 extern uint64 gpusort_job_rows(const GpuSortJob *job);
@@ -104,7 +150,7 @@ extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 
 /* --- reading --------------------------------------------------------------- */
 
-/* Makes all the job's pieces idle: what was asked for or is waiting is forgotten. */
+/* Makes the pieces of all windows idle: what was asked for or is waiting is forgotten. */
 extern void gpusort_job_forget_windows(GpuSortJob *job);
 
 /* Asks for a window by its number, or the one where a row starts, into an idle piece.

@@ -363,8 +363,9 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, dou
 	Path	   *gather;
 	double		rows_through_gather = 0;
 
-	if (partial->parallel_workers >= GPUSORT_FEEDERS_MAX ||
-		GPUSORT_JOB_PIECES_SHORT(partial->parallel_workers + 1) > gpusort_shared->n_pieces ||
+	if (GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers) > GPUSORT_FEEDERS_MAX ||
+		GPUSORT_JOB_PIECES_SHORT(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) +
+		GPUSORT_SPILL_PIECES > gpusort_shared->n_pieces ||
 		!read_pathkeys(root->sort_pathkeys, partial->pathtarget, &info))
 		return;
 	info.parallel = true;

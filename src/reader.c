@@ -25,6 +25,7 @@ gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format)
 	reader->format = format;
 	reader->rows = gpusort_job_rows(job);
 	reader->piece = -1;
+	reader->window_number = PG_UINT64_MAX;	/* the first window is the next one */
 	reader->context = CurrentMemoryContext;
 	gpusort_rowblock_init(&reader->block, format, CurrentMemoryContext);
 	return reader;
@@ -65,27 +66,28 @@ read_ahead(GpuSortReader *reader)
 	}
 }
 
+/* Makes the block that of the window that reading has come to. */
 static void
-enter_window(GpuSortReader *reader, int piece)
+load_block(GpuSortReader *reader)
 {
 	const gsort_window *window = &reader->window;
 
-	reader->piece = piece;
-	reader->bytes_read += window->bytes;
-	gpusort_rowblock_load(&reader->block, gpusort_piece_memory(piece), window->row_bytes,
+	gpusort_rowblock_load(&reader->block, gpusort_piece_memory(reader->piece),
+						  window->row_bytes,
 						  (window->flags & GSORT_WINDOW_CONTINUED) != 0,
 						  (window->flags & GSORT_WINDOW_CONTINUES) != 0);
 	if ((window->flags & GSORT_WINDOW_CONTINUED) == 0)
 		reader->next_row = window->first_row;
 }
 
-/* Goes to the window with a number that follows the one being read. */
-static void
-enter_next_window(GpuSortReader *reader)
+bool
+gpusort_reader_next_window(GpuSortReader *reader)
 {
 	uint64		number = reader->window_number + 1;
 
 	leave_window(reader);
+	if (number >= gpusort_job_windows(reader->job))
+		return false;
 	for (;;)
 	{
 		uint64		got;
@@ -100,9 +102,10 @@ enter_next_window(GpuSortReader *reader)
 			reader->n_ahead--;
 			memmove(&reader->ahead[0], &reader->ahead[1], reader->n_ahead * sizeof(int));
 			reader->window_number = number;
-			enter_window(reader, piece);
+			reader->piece = piece;
+			reader->bytes_read += reader->window.bytes;
 			read_ahead(reader);
-			return;
+			return true;
 		}
 		/* some were taken back while we were idle: ask for all of them anew */
 		gpusort_job_forget_windows(reader->job);
@@ -126,7 +129,9 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
 	} while (!gpusort_job_read_piece(reader->job, piece, &reader->window,
 									 &reader->window_number));
-	enter_window(reader, piece);
+	reader->piece = piece;
+	reader->bytes_read += reader->window.bytes;
+	load_block(reader);
 }
 
 /* Sets the block to a row of the window being read. */
@@ -178,7 +183,11 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 	}
 	/* at the end of a block the row is in the windows that follow, over several if it is long */
 	while ((bytes = gpusort_rowblock_next(&reader->block)) == NULL)
-		enter_next_window(reader);
+	{
+		if (!gpusort_reader_next_window(reader))
+			elog(ERROR, "gpusort reader has no window for row " UINT64_FORMAT, row);
+		load_block(reader);
+	}
 	reader->next_row = row + 1;
 	return bytes;
 }

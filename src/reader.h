@@ -34,6 +34,10 @@ typedef struct GpuSortReader
 /* The job has been cut.  Memory, long rows' too, comes from the current context. */
 extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format);
 
+/* Goes to the window after the one being read, to the first one at first: its bytes are
+ * those of reader->piece, reader->window.row_bytes of them.  False: there is none. */
+extern bool gpusort_reader_next_window(GpuSortReader *reader);
+
 /* Row number row, below reader->rows; any order, next to next is fast.  Valid until the
  * next call. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);

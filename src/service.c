@@ -15,6 +15,15 @@
  * holds up another.  A piece that the device may touch is the service's until the
  * device has said that it is done with it.
  *
+ * Memory.  A chunk that no grant can be had for stays in its piece and waits in its job's
+ * queue, with all chunks behind it:
+ *  - If the run has rows already, the job is full: its leader spills the run, which frees
+ *    its memory, and the queue goes on.  A leader that cannot spill sorts natively.
+ *  - If it has none, the job waits for memory that others have, for its wait_timeout;
+ *    then it is spent, and its leader sorts natively.
+ * Jobs that wait are served in the order they came, and while one waits no other grows,
+ * so a large sort that grows is made to spill by those that come after it.
+ *
  * The worker always leaves with code 1: with 0 it would not be started again,
  * and with any other code the postmaster would restart all sessions.
  */
@@ -48,20 +57,38 @@
 #define FIRST_GRANT_BYTES		((uint64) 8 * 1024 * 1024)
 #define FIRST_GRANT_ROWS		((uint64) 128 * 1024)
 
+/* Of the budget, kept for first grants: small sorts need not wait for large ones. */
+#define RESERVE_SHARE			8
+#define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
+
+#define NO_PIECE				(-1)
+
 /* The service's side of a job slot. */
 typedef struct ServiceJob
 {
 	gsort_job  *job;			/* NULL: not open on the device */
 	bool		closing;		/* job may die with the next events: only CLOSED counts */
 	gsort_cut_how cut_how;
+
+	/* of the run being fed */
 	uint64		granted_rows;
 	uint64		granted_bytes;
 	uint64		fed_rows;
 	uint64		fed_bytes;
+	int			incomplete_rows;
+	uint64		missing_bytes[GSORT_FEEDERS_MAX];	/* of each feeder's incomplete row */
+
+	/* chunks that wait, in order; deferred_next links them */
+	int			first_deferred;
+	int			last_deferred;
+	bool		full;			/* until the next run */
+	bool		cut_pending;	/* the cut comes when it can */
+	TimestampTz waits_since;	/* for memory that others have; 0: does not */
 } ServiceJob;
 
 static gsort_device *device = NULL;
 static ServiceJob service_jobs[GPUSORT_JOB_SLOTS];
+static int *deferred_next;		/* [n_pieces] */
 static int	open_jobs = 0;
 static GpuSortDeviceSetting opened_for;	/* gpusort.device when the device was opened */
 static bool opened = false;
@@ -140,6 +167,62 @@ job_state(int job)
 	state = slot_at(job)->state;
 	LWLockRelease(gpusort_shared_lock());
 	return state;
+}
+
+static void
+forget_job(ServiceJob *mine)
+{
+	memset(mine, 0, sizeof(*mine));
+	mine->first_deferred = mine->last_deferred = NO_PIECE;
+}
+
+/* --- chunks that wait ------------------------------------------------------- */
+
+static void
+defer_piece(ServiceJob *mine, int piece)
+{
+	deferred_next[piece] = NO_PIECE;
+	if (mine->first_deferred == NO_PIECE)
+		mine->first_deferred = piece;
+	else
+		deferred_next[mine->last_deferred] = piece;
+	mine->last_deferred = piece;
+}
+
+static int
+take_deferred(ServiceJob *mine)
+{
+	int			piece = mine->first_deferred;
+
+	mine->first_deferred = deferred_next[piece];
+	return piece;
+}
+
+/* The job takes no more rows; its leader draws back what is queued too. */
+static void
+spend_job(int job, GpuSortNativeReason reason)
+{
+	ServiceJob *mine = &service_jobs[job];
+
+	mine->full = false;
+	mine->cut_pending = false;
+	mine->waits_since = 0;
+	set_job_state(job, GPUSORT_JOB_SPENT, reason);
+	while (mine->first_deferred != NO_PIECE)
+		return_piece(take_deferred(mine), GPUSORT_PIECE_REFUSED);
+}
+
+/* The job that has waited longest for memory, or -1. */
+static int
+first_waiting_job(void)
+{
+	int			first = -1;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (service_jobs[i].waits_since != 0 &&
+			(first < 0 || service_jobs[i].waits_since < service_jobs[first].waits_since))
+			first = i;
+	return first;
 }
 
 static void
@@ -251,10 +334,10 @@ handle_failure(int job, gsort_status status)
 		case GSORT_OK:
 			break;
 		case GSORT_NOMEM:
-			set_job_state(job, GPUSORT_JOB_SPENT, GPUSORT_NATIVE_DEVICE_MEMORY);
+			spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 			break;
 		case GSORT_UNSUPPORTED:
-			set_job_state(job, GPUSORT_JOB_SPENT, GPUSORT_NATIVE_RUN_LIMIT);
+			spend_job(job, GPUSORT_NATIVE_RUN_LIMIT);
 			break;
 		case GSORT_BAD_ARG:
 		case GSORT_BAD_DATA:
@@ -285,22 +368,40 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	memset(mine, 0, sizeof(*mine));
 	status = gsort_job_open(device, &options, &mine->job);
 	if (status == GSORT_OK)
 		open_jobs++;
 	return status;
 }
 
+/* May the job be granted more, and more by so many bytes of device memory? */
+static bool
+may_grow(int job, uint64 by_bytes)
+{
+	int			waiting = first_waiting_job();
+	gsort_device_info info;
+	uint64		reserve;
+
+	if (waiting >= 0 && waiting != job)
+		return false;
+	if (service_jobs[job].granted_rows == 0)
+		return true;
+	gsort_device_get_info(device, &info);
+	reserve = Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX);
+	return info.granted_bytes + by_bytes <= info.budget_bytes - reserve;
+}
+
 /* Makes room for rows and bytes more: by a quarter of what the job has, or for just these. */
 static gsort_status
-grow_grant(ServiceJob *mine, uint64 rows, uint64 bytes)
+grow_grant(int job, uint64 rows, uint64 bytes)
 {
+	ServiceJob *mine = &service_jobs[job];
+	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
 	uint64		want_rows = mine->fed_rows + rows;
 	uint64		want_bytes = mine->fed_bytes + bytes;
 	uint64		more_rows = 0;
 	uint64		more_bytes = 0;
-	gsort_status status;
+	gsort_status status = GSORT_NOMEM;
 
 	if (want_rows > mine->granted_rows)
 		more_rows = Max(want_rows - mine->granted_rows,
@@ -310,8 +411,10 @@ grow_grant(ServiceJob *mine, uint64 rows, uint64 bytes)
 						 Max(FIRST_GRANT_BYTES, mine->granted_bytes / 4));
 	if (more_rows == 0 && more_bytes == 0)
 		return GSORT_OK;
-	status = gsort_job_grant(mine->job, more_rows, more_bytes);
-	if (status == GSORT_NOMEM)
+	gsort_job_get_stats(mine->job, &stats);
+	if (may_grow(job, stats.granted_bytes / 4))
+		status = gsort_job_grant(mine->job, more_rows, more_bytes);
+	if (status == GSORT_NOMEM && may_grow(job, 0))
 	{
 		more_rows = more_rows > 0 ? want_rows - mine->granted_rows : 0;
 		more_bytes = more_bytes > 0 ? want_bytes - mine->granted_bytes : 0;
@@ -374,61 +477,198 @@ append_chunk(int job, const gsort_chunk *chunk)
 	if (chunk->rows > 0)
 		bytes = chunk->data_bytes + Min(chunk->more_bytes, GSORT_ROW_BYTES_MAX);
 	if (status == GSORT_OK)
-		status = grow_grant(mine, chunk->rows, bytes);
+		status = grow_grant(job, chunk->rows, bytes);
 	if (status == GSORT_OK)
 		status = gsort_job_append(mine->job, chunk);
 	if (status == GSORT_OK)
 	{
 		mine->fed_rows += chunk->rows;
 		mine->fed_bytes += bytes;
+		if (chunk->rows > 0 && chunk->more_bytes > 0)
+		{
+			mine->incomplete_rows++;
+			mine->missing_bytes[chunk->feeder] = chunk->more_bytes;
+		}
+		else if (chunk->rows == 0)
+		{
+			mine->missing_bytes[chunk->feeder] -= chunk->data_bytes;
+			if (mine->missing_bytes[chunk->feeder] == 0)
+				mine->incomplete_rows--;
+		}
 	}
 	return status;
 }
 
 static void
+do_cut(int job, gsort_cut_how how)
+{
+	ServiceJob *mine = &service_jobs[job];
+	gsort_status status = open_job(job);	/* an empty input comes here first */
+
+	mine->cut_how = how;
+	mine->cut_pending = false;
+	if (status == GSORT_OK)
+		status = gsort_job_cut(mine->job, how);
+	handle_failure(job, status);
+}
+
+/* Rows in the queue belong to this run, unless it is full; a row begun must be complete. */
+static bool
+cut_can_come(const ServiceJob *mine)
+{
+	return mine->incomplete_rows == 0 && (mine->full || mine->first_deferred == NO_PIECE);
+}
+
+static bool
+is_head(const gsort_chunk *chunk)
+{
+	return chunk->rows > 0 && chunk->more_bytes > 0;
+}
+
+/*
+ * The run takes no more.  Feeders that wait for the answer to a row's first chunk get it
+ * back: they cannot go on before that, and the leader is told of the full job by a row.
+ */
+static void
+fill_job(int job)
+{
+	ServiceJob *mine = &service_jobs[job];
+	int			piece = mine->first_deferred;
+
+	mine->full = true;
+	mine->waits_since = 0;
+	mine->cut_pending = false;
+	mine->first_deferred = NO_PIECE;
+	while (piece != NO_PIECE)
+	{
+		int			next = deferred_next[piece];
+		const GpuSortChunkHeader *header =
+			(const GpuSortChunkHeader *) gpusort_piece_memory(piece);
+
+		if (header->rows > 0 && header->more_bytes > 0)
+			return_piece(piece, GPUSORT_PIECE_REFUSED);
+		else
+			defer_piece(mine, piece);
+		piece = next;
+	}
+	set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
+}
+
+/* No grant for the first chunk of the queue. */
+static void
+handle_refused_grant(int job, gsort_status status)
+{
+	ServiceJob *mine = &service_jobs[job];
+	const GpuSortJobSlot *slot = slot_at(job);
+
+	if (slot->may_spill && mine->fed_rows > 0)
+		fill_job(job);
+	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || slot->wait_ms == 0 || open_jobs <= 1)
+		handle_failure(job, status);
+	else if (mine->waits_since == 0)
+	{
+		mine->waits_since = GetCurrentTimestamp();
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+	}
+}
+
+/* Gives the device the chunks that wait, as far as it takes them. */
+static void
+feed_deferred(int job)
+{
+	ServiceJob *mine = &service_jobs[job];
+
+	while (mine->first_deferred != NO_PIECE && !mine->full)
+	{
+		int			piece = mine->first_deferred;
+		GpuSortChunkHeader header;
+		gsort_chunk chunk;
+		gsort_status status;
+
+		if (!chunk_in_piece(job, piece, &header, &chunk))
+		{
+			fail_job(job, "a chunk points outside of its buffer");
+			return_piece(take_deferred(mine), GPUSORT_PIECE_REFUSED);
+			continue;
+		}
+		status = append_chunk(job, &chunk);
+		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
+		{
+			handle_refused_grant(job, status);
+			return;
+		}
+		take_deferred(mine);
+		mine->waits_since = 0;
+		if (status != GSORT_OK)
+		{
+			handle_failure(job, status);
+			return_piece(piece, GPUSORT_PIECE_REFUSED);
+		}
+	}
+	if (mine->cut_pending && cut_can_come(mine))
+		do_cut(job, mine->cut_how);
+}
+
+/* The rest of a row that the device has begun to take was granted with its beginning. */
+static bool
+continues_accepted_row(const ServiceJob *mine, const gsort_chunk *chunk)
+{
+	return chunk->rows == 0 && chunk->feeder < GSORT_FEEDERS_MAX &&
+		chunk->data_bytes <= mine->missing_bytes[chunk->feeder];
+}
+
+static void
 handle_append(const GpuSortRequest *request)
 {
+	ServiceJob *mine = &service_jobs[request->job];
 	GpuSortChunkHeader header;
 	gsort_chunk chunk;
-	gsort_status status;
 	GpuSortJobState state;
+	bool		takes_chunks;
 
 	if (device == NULL)
-		set_job_state(request->job, GPUSORT_JOB_SPENT, GPUSORT_NATIVE_NO_DEVICE);
-	/* the owner may have asked for the cut already */
+		spend_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
+	/* the owner may have asked for the cut already, or be spilling */
 	state = job_state(request->job);
-	if (state != GPUSORT_JOB_FEEDING && state != GPUSORT_JOB_CUTTING)
-	{
-		return_piece(request->piece, GPUSORT_PIECE_REFUSED);
-		return;
-	}
-	if (!chunk_in_piece(request->job, request->piece, &header, &chunk))
+	takes_chunks = mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING;
+	if (takes_chunks && !chunk_in_piece(request->job, request->piece, &header, &chunk))
 	{
 		fail_job(request->job, "a chunk points outside of its buffer");
-		return_piece(request->piece, GPUSORT_PIECE_REFUSED);
-		return;
+		takes_chunks = false;
 	}
-	status = append_chunk(request->job, &chunk);
-	if (status != GSORT_OK)
-	{
-		handle_failure(request->job, status);
+	if (!takes_chunks || (mine->full && is_head(&chunk)))
 		return_piece(request->piece, GPUSORT_PIECE_REFUSED);
+	else if (continues_accepted_row(mine, &chunk))
+	{
+		gsort_status status = append_chunk(request->job, &chunk);
+
+		handle_failure(request->job, status);
+		if (status != GSORT_OK)
+			return_piece(request->piece, GPUSORT_PIECE_REFUSED);
+		else if (mine->cut_pending && cut_can_come(mine))
+			do_cut(request->job, mine->cut_how);
+	}
+	else
+	{
+		defer_piece(mine, request->piece);
+		if (mine->first_deferred == request->piece)
+			feed_deferred(request->job);
 	}
 }
 
 /*
- * A chunk refused on the way to a SORTED cut makes its owner ask for an AS_FED one; the
- * first cut is then void, even if both are in the ring.
+ * A chunk refused on the way to a cut makes its owner ask for another one; the first is
+ * then void, even if both are in the ring.
  */
 static bool
-cut_is_awaited(const GpuSortRequest *request)
+cut_is_awaited(const GpuSortRequest *request, gsort_cut_how *how)
 {
 	const GpuSortJobSlot *slot = slot_at(request->job);
 	bool		awaited;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	awaited = slot->state == GPUSORT_JOB_CUTTING &&
-		slot->cut_how == (gsort_cut_how) request->number;
+	awaited = slot->state == GPUSORT_JOB_CUTTING && slot->cuts == request->number;
+	*how = slot->cut_how;
 	LWLockRelease(gpusort_shared_lock());
 	return awaited;
 }
@@ -437,24 +677,48 @@ static void
 handle_cut(const GpuSortRequest *request)
 {
 	ServiceJob *mine = &service_jobs[request->job];
-	gsort_status status;
+	gsort_cut_how how;
 
-	if (!cut_is_awaited(request))
+	if (!cut_is_awaited(request, &how))
 		return;
 	if (device == NULL)
 	{
 		/* a device is closed only while it has no job: of this one it has accepted nothing */
 		set_job_state(request->job,
-					  request->number == GSORT_AS_FED ? GPUSORT_JOB_READY : GPUSORT_JOB_SPENT,
+					  how == GSORT_AS_FED ? GPUSORT_JOB_READY : GPUSORT_JOB_SPENT,
 					  GPUSORT_NATIVE_NO_DEVICE);
 		return;
 	}
-	/* an empty input comes here first: opening the job clears our side of it */
-	status = open_job(request->job);
-	mine->cut_how = (gsort_cut_how) request->number;
-	if (status == GSORT_OK)
-		status = gsort_job_cut(mine->job, mine->cut_how);
-	handle_failure(request->job, status);
+	if (how == GSORT_AS_FED || cut_can_come(mine))
+		do_cut(request->job, how);
+	else
+	{
+		mine->cut_how = how;
+		mine->cut_pending = true;
+	}
+}
+
+/* The leader has read the run. */
+static void
+handle_next_run(const GpuSortRequest *request)
+{
+	gsort_status status = gsort_job_next_run(service_jobs[request->job].job);
+
+	if (status == GSORT_DEVICE_LOST)
+		lose_device();
+	if (status != GSORT_OK)
+		fail_job(request->job, device_error());
+}
+
+static void
+handle_merge(const GpuSortRequest *request)
+{
+	gsort_status status = gsort_job_merge(service_jobs[request->job].job);
+
+	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
+		set_job_state(request->job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	else
+		handle_failure(request->job, status);
 }
 
 /* The first window that ends behind row. */
@@ -527,9 +791,14 @@ handle_close(const GpuSortRequest *request)
 
 	if (mine->job == NULL)
 	{
+		forget_job(mine);
 		free_job(request->job);
 		return;
 	}
+	/* its pieces are freed with it, those in the queue too */
+	mine->first_deferred = NO_PIECE;
+	mine->cut_pending = false;
+	mine->waits_since = 0;
 	mine->closing = true;
 	gsort_job_close(mine->job);
 }
@@ -548,6 +817,9 @@ request_is_sound(const GpuSortRequest *request)
 		case GPUSORT_REQUEST_CUT:
 		case GPUSORT_REQUEST_CLOSE:
 			return job_state(request->job) != GPUSORT_JOB_FREE;
+		case GPUSORT_REQUEST_NEXT_RUN:
+		case GPUSORT_REQUEST_MERGE:
+			return service_jobs[request->job].job != NULL;
 		case GPUSORT_REQUEST_APPEND:
 			state = GPUSORT_PIECE_SENT;
 			break;
@@ -585,6 +857,12 @@ handle_request(const GpuSortRequest *request)
 		case GPUSORT_REQUEST_FETCH_WINDOW:
 		case GPUSORT_REQUEST_FETCH_ROW:
 			handle_fetch(request);
+			break;
+		case GPUSORT_REQUEST_NEXT_RUN:
+			handle_next_run(request);
+			break;
+		case GPUSORT_REQUEST_MERGE:
+			handle_merge(request);
 			break;
 		case GPUSORT_REQUEST_CLOSE:
 			handle_close(request);
@@ -636,14 +914,63 @@ handle_cut_event(int job, gsort_status status)
 	slot->stats = stats;
 	slot->last_read = GetCurrentTimestamp();
 	LWLockRelease(gpusort_shared_lock());
-	if (mine->cut_how == GSORT_SORTED)
+	if (mine->cut_how != GSORT_AS_FED)
 	{
-		pg_atomic_fetch_add_u64(&counters->jobs, 1);
+		/* of a spilled sort, the first run */
+		if (slot->runs == 0)
+			pg_atomic_fetch_add_u64(&counters->jobs, 1);
 		pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
 		pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
 	}
 	pg_atomic_fetch_add_u64(&counters->bytes_to_device, stats.bytes_in);
 	set_job_state(job, GPUSORT_JOB_READY, slot->spent_reason);
+}
+
+/* The run's rows are gone from the device: what waits goes on. */
+static void
+handle_run_begun_event(int job)
+{
+	ServiceJob *mine = &service_jobs[job];
+	GpuSortJobSlot *slot = slot_at(job);
+
+	if (mine->closing)
+		return;
+	mine->granted_rows = mine->granted_bytes = 0;
+	mine->fed_rows = mine->fed_bytes = 0;
+	mine->full = false;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->runs++;
+	LWLockRelease(gpusort_shared_lock());
+	set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	feed_deferred(job);
+}
+
+static void
+handle_merged_event(int job, gsort_status status)
+{
+	GpuSortJobSlot *slot = slot_at(job);
+	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
+	const gsort_window *windows;
+	uint64		n;
+
+	if (service_jobs[job].closing)
+		return;
+	if (status == GSORT_OK)
+		status = gsort_job_windows(service_jobs[job].job, &windows, &n);
+	if (status != GSORT_OK)
+	{
+		set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		return;
+	}
+	gsort_job_get_stats(service_jobs[job].job, &stats);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->rows = stats.rows;
+	slot->windows = n;
+	slot->stats = stats;
+	slot->last_read = GetCurrentTimestamp();
+	LWLockRelease(gpusort_shared_lock());
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
+	set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
 }
 
 static void
@@ -665,12 +992,18 @@ handle_event(const gsort_event *event)
 			handle_fetched_event(job, (int) event->tag, event->status);
 			break;
 		case GSORT_EVENT_CLOSED:
-			service_jobs[job].job = NULL;
+			forget_job(&service_jobs[job]);
 			open_jobs--;
 			free_job(job);
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
+			handle_failure(job, event->status);
+			handle_run_begun_event(job);
+			break;
 		case GSORT_EVENT_MERGED:
+			if (event->status == GSORT_DEVICE_LOST)
+				lose_device();
+			handle_merged_event(job, event->status);
 			break;
 	}
 }
@@ -687,6 +1020,36 @@ handle_events(void)
 	for (int i = 0; i < n; i++)
 		handle_event(&events[i]);
 	return n == EVENTS_A_POLL;
+}
+
+/* --- jobs that wait for memory --------------------------------------------- */
+
+/* In the order they came; the first that still gets nothing holds up the others. */
+static void
+serve_waiting_jobs(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			job = first_waiting_job();
+
+	while (job >= 0)
+	{
+		feed_deferred(job);
+		if (service_jobs[job].waits_since == 0)
+			job = first_waiting_job();
+		else if (TimestampDifferenceExceeds(service_jobs[job].waits_since, now,
+											slot_at(job)->wait_ms))
+		{
+			spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+			job = first_waiting_job();
+		}
+		else
+			break;
+	}
+	/* others may wait for a shorter time */
+	for (job = 0; job < GPUSORT_JOB_SLOTS; job++)
+		if (service_jobs[job].waits_since != 0 &&
+			TimestampDifferenceExceeds(service_jobs[job].waits_since, now, slot_at(job)->wait_ms))
+			spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 }
 
 /* --- the device ------------------------------------------------------------ */
@@ -815,7 +1178,8 @@ close_device(void)
 		return;
 	gsort_shut(device);
 	device = NULL;
-	memset(service_jobs, 0, sizeof(service_jobs));
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		forget_job(&service_jobs[i]);
 	open_jobs = 0;
 }
 
@@ -903,6 +1267,9 @@ gpusort_service_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 
+	deferred_next = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_pieces * sizeof(int));
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		forget_job(&service_jobs[i]);
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	clean_up_after_predecessor();
@@ -924,6 +1291,7 @@ gpusort_service_main(Datum arg)
 		}
 		more = handle_requests();
 		more |= handle_events();
+		serve_waiting_jobs();
 		/* last, since the end of the last open job is what it may wait for */
 		follow_settings();
 		publish_info();

@@ -36,11 +36,12 @@ piece_count(void)
 	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_PIECE_BYTES);
 }
 
-/* Each piece has at most one request under way, each job two cuts and a close. */
+/* Each piece has at most one request under way, each job two cuts, a next
+ * run or merge, and a close. */
 static uint32
 ring_room(void)
 {
-	return piece_count() + 3 * GPUSORT_JOB_SLOTS;
+	return piece_count() + 4 * GPUSORT_JOB_SLOTS;
 }
 
 static Size
@@ -79,7 +80,8 @@ init_counters(GpuSortCounters *counters)
 	pg_atomic_uint64 *each[] = {
 		&counters->jobs, &counters->rows, &counters->bytes_to_device,
 		&counters->bytes_from_device, &counters->feed_us, &counters->sort_us,
-		&counters->output_us, &counters->in_backend, &counters->failed,
+		&counters->output_us, &counters->in_backend, &counters->runs_spilled,
+		&counters->bytes_spilled, &counters->waited, &counters->failed,
 	};
 
 	for (int i = 0; i < lengthof(each); i++)

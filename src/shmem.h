@@ -32,7 +32,8 @@ typedef enum GpuSortPieceState
 	GPUSORT_PIECE_FILLING,		/* the participant that writes a chunk */
 	GPUSORT_PIECE_KEPT,			/* leader: a chunk not sent, all that its feeder had */
 	GPUSORT_PIECE_SENT,			/* service: the device reads the chunk */
-	GPUSORT_PIECE_REFUSED,		/* leader: the chunk was not accepted */
+	GPUSORT_PIECE_REFUSED,		/* the chunk was not accepted: its feeder, if it waits for the
+								 * answer, else the leader */
 	GPUSORT_PIECE_FETCHING,		/* service: the device writes a window */
 	GPUSORT_PIECE_WINDOW,		/* leader: a window that waits to be read; may be taken back */
 	GPUSORT_PIECE_READING		/* leader: the window its slot points into */
@@ -52,8 +53,10 @@ typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
 	GPUSORT_JOB_FEEDING,
+	GPUSORT_JOB_FULL,			/* takes more rows when the leader has spilled this run */
 	GPUSORT_JOB_SPENT,			/* takes no more rows, for spent_reason; may be cut AS_FED */
 	GPUSORT_JOB_CUTTING,
+	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
 	GPUSORT_JOB_FAILED,			/* message says why */
 	GPUSORT_JOB_ABANDONED		/* the owner has left; the service frees the slot */
@@ -74,26 +77,32 @@ typedef struct GpuSortJobSlot
 	uint32		key_columns;
 	uint32		null_mask;
 	uint32		null_first_mask;
+	bool		may_spill;		/* FULL is possible */
+	int			wait_ms;		/* for memory that other jobs have */
 
 	/* the service's answers */
 	GpuSortNativeReason spent_reason;
 	char		message[256];
 	uint64		rows;
 	uint64		windows;
+	uint64		runs;			/* spilled */
 	gsort_job_stats stats;
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
+	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	TimestampTz last_read;		/* when the reader last asked for a window */
 } GpuSortJobSlot;
 
 typedef enum GpuSortRequestKind
 {
 	GPUSORT_REQUEST_APPEND,		/* piece */
-	GPUSORT_REQUEST_CUT,		/* number: a gsort_cut_how */
+	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
 	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to piece */
 	GPUSORT_REQUEST_FETCH_ROW,	/* the first window of row number, to piece */
+	GPUSORT_REQUEST_NEXT_RUN,
+	GPUSORT_REQUEST_MERGE,
 	GPUSORT_REQUEST_CLOSE
 } GpuSortRequestKind;
 
@@ -133,6 +142,9 @@ typedef struct GpuSortCounters
 	pg_atomic_uint64 sort_us;
 	pg_atomic_uint64 output_us;
 	pg_atomic_uint64 in_backend;
+	pg_atomic_uint64 runs_spilled;
+	pg_atomic_uint64 bytes_spilled;
+	pg_atomic_uint64 waited;	/* jobs that waited for device memory */
 	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
 	pg_atomic_uint64 failed;
 	pg_atomic_uint64 reset_at;	/* a TimestampTz */

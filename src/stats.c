@@ -23,7 +23,7 @@ PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_stats_reset);
 PG_FUNCTION_INFO_V1(gpusort_devices);
 
-#define STATS_COLUMNS	(10 + GPUSORT_NATIVE_REASONS)
+#define STATS_COLUMNS	(13 + GPUSORT_NATIVE_REASONS)
 #define DEVICE_COLUMNS	16
 
 void
@@ -36,6 +36,13 @@ void
 gpusort_stats_count_in_backend(void)
 {
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.in_backend, 1);
+}
+
+void
+gpusort_stats_count_run(uint64 bytes)
+{
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.runs_spilled, 1);
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_spilled, bytes);
 }
 
 void
@@ -119,6 +126,9 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	values[n++] = milliseconds_of(&counters->sort_us);
 	values[n++] = milliseconds_of(&counters->output_us);
 	values[n++] = count_of(&counters->in_backend);
+	values[n++] = count_of(&counters->runs_spilled);
+	values[n++] = count_of(&counters->bytes_spilled);
+	values[n++] = count_of(&counters->waited);
 	for (int i = 0; i < GPUSORT_NATIVE_REASONS; i++)
 		values[n++] = count_of(&counters->native[i]);
 	values[n++] = count_of(&counters->failed);

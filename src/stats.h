@@ -15,6 +15,9 @@ extern void gpusort_stats_count_in_backend(void);
 /* Time that backends spent on device sorts' feed and output. */
 extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 
+/* One run has been written to a temporary file. */
+extern void gpusort_stats_count_run(uint64 bytes);
+
 /* In words, for EXPLAIN. */
 extern const char *gpusort_stats_native_reason(GpuSortNativeReason reason);
 

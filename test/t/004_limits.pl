@@ -35,26 +35,39 @@ sub native_because
 	is(count_of($reason) - $before, 2, "$what: counted");
 }
 
-# --- device memory: the rows that were sent are drawn back
+# The query under the limit of device memory: it is spilled, and its rows and their order
+# are PostgreSQL's.
+sub spilled
+{
+	my ($query, $what) = @_;
+	my $before = count_of('runs_spilled');
+	my $plan = $node->safe_psql('postgres', "explain (analyze, timing off, costs off) $query");
+
+	like($plan, qr/GpuSort.*Sort Method: \w+ external merge\s+Runs: \d+/s, "$what: spilled");
+	is(digest($node, $query), digest($node, $query, 'set gpusort.enabled = off;'), "$what: the rows are right");
+	cmp_ok(count_of('runs_spilled') - $before, '>=', 4, "$what: counted");
+}
+
+# --- device memory: what does not fit is spilled
 my $device_memory = 'gpusort.device_memory is in use';
 is($node->safe_psql('postgres', "select budget_bytes / 1048576 from gpusort_devices"), '32', 'the budget is 32 MB');
 ok(sorts_on_device($node, 'select * from small order by k, id'), 'a small input fits');
-native_because('select * from big order by k desc, id', 'native_device_memory', $device_memory, 'more rows than fit');
-native_because('select * from big order by id', 'native_device_memory', $device_memory, 'keys that come in order');
-native_because('select nullif(k % 10, 3) as n, k, id, filler from big order by 1 nulls first, k desc, id',
-	'native_device_memory', $device_memory, 'three keys, NULLs');
-native_because('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 20) i order by -i',
-	'native_device_memory', $device_memory, 'long rows');
-native_because('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
-	'native_device_memory', $device_memory, 'long rows among short ones');
+spilled('select * from big order by k desc, id', 'more rows than fit');
+spilled('select * from big order by id', 'keys that come in order');
+spilled('select nullif(k % 10, 3) as n, k, id, filler from big order by 1 nulls first, k desc, id', 'three keys, NULLs');
+spilled('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 20) i order by -i', 'long rows');
+spilled('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
+	'long rows among short ones');
 native_because('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 2) i order by -i',
 	'native_device_memory', $device_memory, 'one row larger than all of it');
 nothing_left_over($node, 'device memory');
 
-# the reader keeps its place in what was drawn back
+# what may be read backward is not spilled: the rows that were sent are drawn back
 my $session = GpuSortTest::Session->new($node);
+my $drawn_back = count_of('native_device_memory');
 is($session->query('begin; declare c scroll cursor for select id from big order by id; fetch absolute 299999 from c; fetch prior from c; fetch absolute 2 from c; fetch last from c'),
 	"299999\n299998\n2\n300000", 'a scrollable cursor over rows drawn back');
+is(count_of('native_device_memory') - $drawn_back, 1, 'a scrollable cursor is native, and counted');
 $session->query('rollback');
 
 # a reload lifts the limit

@@ -1,0 +1,35 @@
+/*
+ * spill.h
+ *	  The runs of a sort that is larger than the device's budget.
+ */
+#ifndef GPUSORT_SPILL_H
+#define GPUSORT_SPILL_H
+
+#include "postgres.h"
+
+#include "job.h"
+#include "run_file.h"
+
+/* A byte numbers a run. */
+#define GPUSORT_RUNS_MAX	255
+
+typedef struct GpuSortSpill
+{
+	MemoryContext context;
+	const GpuSortRowFormat *format;
+	int			n_runs;
+	GpuSortRunFile *runs[GPUSORT_RUNS_MAX];
+	uint64		rows;
+	uint64		bytes;
+} GpuSortSpill;
+
+/* Memory: the current context. */
+extern GpuSortSpill *gpusort_spill_begin(const GpuSortRowFormat *format);
+
+/* Writes the run that job has been cut to; at most GPUSORT_RUNS_MAX of them. */
+extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
+
+/* Removes the files. */
+extern void gpusort_spill_end(GpuSortSpill *spill);
+
+#endif							/* GPUSORT_SPILL_H */
