@@ -5,6 +5,13 @@
 # every time.  After loading, its pages are frozen, analyzed and, where shared
 # buffers have room, in memory.
 
+# Makes ordered_hash(k8), a hash of keys in the order in which they come.
+create_ordered_hash()
+{
+	query "create aggregate ordered_hash(int8)
+		(sfunc = hashint8extended, stype = int8, initcond = '0', parallel = safe)"
+}
+
 # load_table ROWS [NAME]: makes t, or a table of another name, about 65 bytes a row on disk.
 load_table()
 {
