@@ -78,7 +78,7 @@ UNIT_CPPFLAGS = -Icuda $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*.o cuda/libgsort.a cuda/build.flags \
+EXTRA_CLEAN = cuda/*.o cuda/libgsort.a cuda/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -140,11 +140,23 @@ $(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
 
 unit: $(UNIT_PROGRAM)
 
-# bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.
-sort-bench: bench/gsort_bench
+# bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.  gsort_bench_tiny has tiles
+# so small that few pairs go through every stage: for the sanitizers.
+sort-bench: bench/gsort_bench bench/gsort_bench_tiny
 
-bench/gsort_bench: bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh)
-	$(NVCC) $(NVCC_FLAGS) -Icuda -Itest/emulator -o $@ bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu
+BENCH_SOURCES = bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu
+BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Icuda -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
+
+$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) cuda/build.flags
+	$(BENCH_NVCC) -c -o $@ $<
+
+$(BENCH_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/tiny_rows.h cuda/build.flags
+	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
+
+bench/gsort_bench: $(BENCH_SOURCES:.cu=.bench.o)
+bench/gsort_bench_tiny: $(BENCH_SOURCES:.cu=.tiny.o)
+bench/gsort_bench bench/gsort_bench_tiny:
+	$(NVCC) $(CUDA_CODE) -o $@ $^
 
 # The scripts install what is missing, PGXS included, and then call make again.
 demo bench:

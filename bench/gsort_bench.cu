@@ -198,9 +198,12 @@ report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_nam
 		   (unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6, ok ? "ok" : "WRONG");
 	fflush(stdout);
 	if (the_options.csv != NULL)
+	{
 		fprintf(the_options.csv, "%s,%zu,%llu,%s,%.5f,%.5f,%.5f,%.4f,%s\n", algorithm, key_bits,
 				(unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6,
 				ok ? "ok" : "WRONG");
+		fflush(the_options.csv);
+	}
 }
 
 /* --- one input ---------------------------------------------------------------------- */

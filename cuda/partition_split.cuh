@@ -225,14 +225,17 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, t, buckets, key_max);
 
 		shared.shift[t] = bits_to_lose(highest - shared.lowest_key[t], row_bits);
-		plan->lowest_key[t] = shared.lowest_key[t];
-		plan->lowest_row[t] = shared.lowest_row[t];
-		plan->shift[t] = shared.shift[t];
 		if (t > 0)
 			atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
 	}
 	if (t < BUCKETS_MAX)
+	{
+		/* all of it is loaded, what lies behind the last bucket too */
+		plan->lowest_key[t] = t < buckets ? shared.lowest_key[t] : key_max;
+		plan->lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
+		plan->shift[t] = t < buckets ? shared.shift[t] : 0;
 		plan->counts[t] = 0;
+	}
 	__syncthreads();
 	count_tied_samples(shared, keys, rows, samples, buckets);
 	make_search_table<SPLIT_THREADS, BUCKET_CELLS>(shared.splitters_in, shared.warp_sums, plan->cells);
@@ -258,7 +261,7 @@ struct level2_arrays
 	uint32_t   *counts;			/* [cells] items */
 	uint16_t   *bin_of_cell;	/* [cells] */
 	uint32_t   *next;			/* [bins] where the next item of the bin goes */
-	uint64_t   *splitters;		/* [cells], sorted; the last is not used */
+	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
 	uint32_t   *splitter_rows;	/* [cells], wide only */
 	uint32_t   *table;			/* [cells] first and last cell << 16 */
 };
@@ -303,14 +306,16 @@ cut_by_splitters(segment_memory<Row, Wide> &shared, sort_segment *segment, level
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
 		shared.counts[c] = 0;
 	__syncthreads();
-	for (uint32_t c = threadIdx.x; c + 1 < Row::CELLS; c += SEGMENT_THREADS)
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
 	{
-		uint32_t	at = (c + 1) * SAMPLES_A_CELL;
+		bool		last = c + 1 == Row::CELLS;
+		uint32_t	at = last ? memory::SAMPLES - 1 : (c + 1) * SAMPLES_A_CELL;
 
 		level2.splitters[s * Row::CELLS + c] = shared.first[at];
 		if (Wide)
 			level2.splitter_rows[s * Row::CELLS + c] = shared.second[at];
-		atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
+		if (!last)
+			atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
 	}
 	__syncthreads();
 	make_search_table<SEGMENT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums, level2.table + s * Row::CELLS);
