@@ -29,6 +29,7 @@ sub as_bob
 }
 
 # --- settings
+# what is not named here is for all users
 my %expected = (
 	'gpusort.buffer_memory' => 'postmaster',
 	'gpusort.device' => 'sighup',
@@ -39,7 +40,7 @@ for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name
 {
 	my ($name, $context, $type, $least, $most, $now) = split /\|/;
 
-	is($context, $expected{$name} // 'user', "$name: who may set it");
+	is($context, $expected{$name} // ($name =~ /algorithm|debug/ ? 'superuser' : 'user'), "$name: who may set it");
 	if ($context ne 'user')
 	{
 		my ($code, $out, $err) = as_bob("set $name = '$now'");
@@ -63,10 +64,10 @@ for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name
 		like($err, qr/ERROR:  22023/, "$name = $value: refused");
 	}
 }
-for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug = on')
+for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug_fail_at = 1')
 {
 	my ($code, $out, $err) = as_bob($sql);
-	like($err, qr/ERROR:  (42501|42602)/, "$sql: refused");
+	like($err, qr/ERROR:  (42501|42602|55P02)/, "$sql: refused");
 }
 nothing_left_over($node, 'settings');
 
