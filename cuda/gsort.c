@@ -211,6 +211,7 @@ set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
 
 	device->granted_bytes -= job->granted_bytes + job->kept_bytes;
 	device->granted_bytes += run_bytes + kept_bytes;
+	device->kept_bytes += kept_bytes - job->kept_bytes;
 	job->granted_bytes = run_bytes;
 	job->kept_bytes = kept_bytes;
 	job->stats.granted_bytes = run_bytes + kept_bytes;
@@ -624,13 +625,18 @@ any_null_so_far(const gsort_job *job)
 	return 0;
 }
 
-/* What to keep of the run that ends; ended_stats and ended_rows hold it already. */
+/*
+ * What to keep of the run that ends; ended_stats and ended_rows hold it already.  Kept keys
+ * leave half of the budget to runs, whosesoever they are: jobs that hold nothing but
+ * keys would wait for each other.
+ */
 static gsort_keep
 what_to_keep(const gsort_job *job)
 {
 	const gsort_device_ops *ops = job->device->ops;
 	gsort_keep	keep = any_null_so_far(job) ? GSORT_KEEP_KEYS_AND_NULLS : GSORT_KEEP_KEYS;
 	uint32_t	runs = job->stats.runs + 1;
+	uint64_t	others_kept_bytes = job->device->kept_bytes - job->kept_bytes;
 	uint64_t	kept_bytes;
 	uint64_t	bytes;
 
@@ -639,7 +645,7 @@ what_to_keep(const gsort_job *job)
 		return GSORT_KEEP_NOTHING;
 	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
 	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
-	if (bytes > job->device->budget_bytes / 2 || bytes > room_for_job(job))
+	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 || bytes > room_for_job(job))
 		return GSORT_KEEP_NOTHING;
 	return keep;
 }

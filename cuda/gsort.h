@@ -307,12 +307,12 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_
  * the run's rows and its grant; RUN_BEGUN follows (OK or DEVICE_LOST), then the job
  * is empty and takes grants and appends as at first.
  *
- * The run's sorted keys are kept for gsort_job_merge, if those of all runs together
- * with what the merge will need stay within half of the budget and within what other
- * jobs leave of it, fit one sort word, and come from at most GSORT_MERGE_RUNS_MAX
- * runs; else those of all runs are dropped, for good (stats.keys_kept).  Keeping
- * them never takes more memory than the run had.  NOMEM: out of host memory, nothing
- * changed.
+ * The run's sorted keys are kept for gsort_job_merge, if those of all runs, what the
+ * merge will need, and what other jobs keep stay within half of the budget, the first
+ * two within what other jobs leave of it, and if they fit one sort word and come from at
+ * most GSORT_MERGE_RUNS_MAX runs; else those of all runs are dropped, for good
+ * (stats.keys_kept).  Keeping them never takes more memory than the run had.  NOMEM: out
+ * of host memory, nothing changed.
  */
 gsort_status gsort_job_next_run(gsort_job *job);
 

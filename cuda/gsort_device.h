@@ -57,6 +57,7 @@ struct gsort_device
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
 	uint64_t	granted_bytes;	/* of all open jobs */
+	uint64_t	kept_bytes;		/* of these */
 	int			lost;			/* every later call answers DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];

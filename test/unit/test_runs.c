@@ -429,6 +429,23 @@ test_kept_grants(rig *rig)
 	CHECK(kept.keys_kept == 0);
 	close_job(rig, other);
 	CHECK(granted_bytes(rig) == 0);
+
+	/* which is the half for all jobs: what would be kept alone is not beside another's */
+	gsort_set_budget(rig->device, UINT64_MAX / 2);
+	other = open_job(rig);
+	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
+	kept = next_run(rig, other);
+	for (int others = 1; others >= 0; others--)
+	{
+		job = open_job(rig);
+		feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+		gsort_set_budget(rig->device, 4 * (kept.granted_bytes - empty.granted_bytes));
+		CHECK(next_run(rig, job).keys_kept == (others == 0));
+		gsort_set_budget(rig->device, UINT64_MAX / 2);
+		close_job(rig, job);
+		if (others > 0)
+			close_job(rig, other);
+	}
 	gsort_set_budget(rig->device, info.budget_bytes);
 }
 
