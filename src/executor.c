@@ -429,9 +429,7 @@ spill_run(GpuSortState *state)
 static void
 make_room(GpuSortState *state)
 {
-	if (state->spill != NULL && state->spill->n_runs == GPUSORT_RUNS_MAX - 1)
-		leave_device(state, GPUSORT_NATIVE_RUN_LIMIT);
-	else if (gpusort_job_cut_full_run(state->job))
+	if (gpusort_job_cut_full_run(state->job))
 		spill_run(state);
 	else
 		leave_device(state, gpusort_job_spent_reason(state->job));

@@ -100,7 +100,7 @@ define_settings(void)
 {
 	DefineCustomIntVariable("gpusort.buffer_memory",
 							"Shared memory for rows on their way to the device and back.",
-							"A sort takes 3 MB of it for each process that feeds it, and 6 MB at least.",
+							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_fail_at",

@@ -561,8 +561,10 @@ handle_refused_grant(int job, gsort_status status)
 	ServiceJob *mine = &service_jobs[job];
 	const GpuSortJobSlot *slot = slot_at(job);
 
-	if (slot->may_spill && mine->fed_rows > 0)
+	if (slot->may_spill && mine->fed_rows > 0 && slot->runs < GPUSORT_RUNS_MAX - 1)
 		fill_job(job);
+	else if (slot->may_spill && mine->fed_rows > 0)
+		spend_job(job, GPUSORT_NATIVE_RUN_LIMIT);
 	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || slot->wait_ms == 0 || open_jobs <= 1)
 		handle_failure(job, status);
 	else if (mine->waits_since == 0)

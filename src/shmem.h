@@ -25,6 +25,9 @@
 #define GPUSORT_JOB_SLOTS		256
 #define GPUSORT_JOB_PIECES_MAX	192
 
+/* Of one sort: in the merge order a byte numbers a run. */
+#define GPUSORT_RUNS_MAX		255
+
 typedef enum GpuSortPieceState
 {
 	GPUSORT_PIECE_FREE,

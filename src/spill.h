@@ -10,9 +10,6 @@
 #include "job.h"
 #include "run_file.h"
 
-/* A byte numbers a run. */
-#define GPUSORT_RUNS_MAX	255
-
 typedef struct GpuSortSpill
 {
 	MemoryContext context;

@@ -68,7 +68,7 @@ gpusort_stats_native_reason(GpuSortNativeReason reason)
 		case GPUSORT_NATIVE_DEVICE_MEMORY:
 			return "gpusort.device_memory is in use";
 		case GPUSORT_NATIVE_RUN_LIMIT:
-			return "more rows than one run holds";
+			return "more rows than its runs may hold";
 		case GPUSORT_NATIVE_NONE:
 		case GPUSORT_NATIVE_REASONS:
 			break;
