@@ -15,7 +15,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '64MB'",
+my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '80MB'",
 	"gpusort.device_memory = '512MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
@@ -194,7 +194,7 @@ nothing_left_over($node, 'corrupt chunks');
 # service starts anew
 my %request = (kind => 0, job => 1, piece => 2);
 for my $corruption ([ 'kind', 99 ], [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
-	[ 'piece', -1 ], [ 'piece', 64 ], [ 'piece', 0x7fffffff ], [ 'piece', 'of another' ], [ 'piece', 'free' ])
+	[ 'piece', -1 ], [ 'piece', 80 ], [ 'piece', 0x7fffffff ], [ 'piece', 'of another' ], [ 'piece', 'free' ])
 {
 	my ($name, $value) = @$corruption;
 

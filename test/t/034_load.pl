@@ -21,8 +21,8 @@ my @loads = (
 		name => 'sessions',
 		sessions => 64,
 		rows => $rows,
-		# six pieces and some 160 bytes a row for each
-		buffers => '448MB',
+		# eight pieces and some 160 bytes a row for each
+		buffers => '520MB',
 		memory => int(64 * (28 + $rows * 160 / 1048576)) . 'MB',
 		all_on_device => 1
 	},
@@ -30,7 +30,7 @@ my @loads = (
 		name => 'budget',
 		sessions => 100,
 		rows => 20000,
-		buffers => '700MB',
+		buffers => '810MB',
 		memory => '1GB'
 	});
 @loads = grep { $_->{name} eq $ENV{GPUSORT_LOAD} } @loads if $ENV{GPUSORT_LOAD};
