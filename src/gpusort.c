@@ -26,7 +26,7 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 
 /* Fewest bytes that gpusort.device_memory may name. */
-#define DEVICE_MEMORY_MIN_KB	(32 * 1024)
+#define DEVICE_MEMORY_MIN_MB	32
 
 bool		gpusort_enabled = true;
 int			gpusort_device = GPUSORT_DEVICE_AUTO;
@@ -68,19 +68,19 @@ check_device_memory(char **newval, void **extra, GucSource source)
 {
 	GpuSortMemorySetting setting = {0, 0};
 	const char *hint = NULL;
-	int			kilobytes = 0;
+	int			megabytes = 0;
 
-	if (strcmp(*newval, "auto") != 0 && !parse_percent(*newval, &setting.percent))
+	if (pg_strcasecmp(*newval, "auto") != 0 && !parse_percent(*newval, &setting.percent))
 	{
 		if (strspn(*newval, "0123456789") == strlen(*newval) ||
-			!parse_int(*newval, &kilobytes, GUC_UNIT_KB, &hint) ||
-			kilobytes < DEVICE_MEMORY_MIN_KB)
+			!parse_int(*newval, &megabytes, GUC_UNIT_MB, &hint) ||
+			megabytes < DEVICE_MEMORY_MIN_MB)
 		{
 			GUC_check_errdetail("It must be \"auto\", a share of the device's memory from 1%% to 100%%, or an amount of 32 MB or more with its unit.");
 			GUC_check_errhint("Examples: \"auto\", \"50%%\", \"8GB\".");
 			return false;
 		}
-		setting.bytes = (uint64) kilobytes * 1024;
+		setting.bytes = (uint64) megabytes * 1024 * 1024;
 	}
 	*extra = compat_guc_malloc(sizeof(setting));
 	if (*extra == NULL)

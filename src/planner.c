@@ -351,6 +351,17 @@ add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 						 child->rows);
 }
 
+/* Can a job ever have so many feeders? */
+static bool
+takes_feeders(int feeders)
+{
+	if (feeders > GPUSORT_FEEDERS_MAX)
+		return refuse("more parallel workers than can feed a sort");
+	if (GPUSORT_JOB_PIECES_SHORT(feeders) + GPUSORT_SPILL_PIECES > gpusort_shared->n_pieces)
+		return refuse("gpusort.buffer_memory is too small for so many parallel workers");
+	return true;
+}
+
 /*
  * GpuSort over Gather over GpuSortFeed over the partial path.  The Gather passes no row
  * on, so it costs its start only.
@@ -363,9 +374,7 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, dou
 	Path	   *gather;
 	double		rows_through_gather = 0;
 
-	if (GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers) > GPUSORT_FEEDERS_MAX ||
-		GPUSORT_JOB_PIECES_SHORT(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) +
-		GPUSORT_SPILL_PIECES > gpusort_shared->n_pieces ||
+	if (!takes_feeders(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) ||
 		!read_pathkeys(root->sort_pathkeys, partial->pathtarget, &info))
 		return;
 	info.parallel = true;

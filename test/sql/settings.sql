@@ -38,6 +38,8 @@ alter system set gpusort.buffer_memory = '1GB';
 alter system set gpusort.device_memory = '32MB';
 alter system set gpusort.device_memory = '50%';
 alter system set gpusort.device_memory = '8GB';
+alter system set gpusort.device_memory = '16TB';
+alter system set gpusort.device_memory = 'Auto';
 alter system set gpusort.device_memory = 'auto';
 alter system reset gpusort.device_memory;
 alter system reset gpusort.buffer_memory;
