@@ -431,6 +431,9 @@ end_work(cuda_job *job)
 	gsort_job  *common = &job->common;
 
 	job->work_pending = 0;
+	/* giving memory back may lose the device behind work that ended well */
+	if (common->device->lost)
+		job->work_status = GSORT_DEVICE_LOST;
 	if (job->work_kind == GSORT_EVENT_CUT)
 		return gsort_cut_done(common, job->work_status);
 	if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
