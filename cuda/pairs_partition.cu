@@ -20,6 +20,7 @@
 #include "launch_plan.cuh"
 #include "merge.cuh"
 #include "partition.cuh"
+#include "tile_crowded.cuh"
 
 #define SORT_TRY(call) \
 	do { \

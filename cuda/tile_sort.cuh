@@ -8,10 +8,9 @@
  *
  * The counting sort spreads a group over bins by a linear map, then each item finds
  * its rank inside its bin: two passes over shared memory for items that lie evenly.
- * In a group with crowded bins, these are sorted first, by a bitonic network of a
- * warp, or of the block.  Where nothing is known of the items' values, the merge
- * sort serves: each thread sorts its few items by an odd-even network in registers,
- * then the block merges them pairwise by merge path.
+ * Groups with crowded bins are left to tile_crowded.cuh.  Where nothing is known of the
+ * items' values, the merge sort serves: each thread sorts its few items by an odd-even
+ * network in registers, then the block merges them pairwise by merge path.
  *
  * Which group is sorted where never changes the result, as no two items are equal.
  */
@@ -206,8 +205,8 @@ struct group_view
 		}
 	}
 
-	/* Writes the items to where they end.  Bins of more than sorted_from items are in order already. */
-	__device__ __forceinline__ void emit(memory &shared, uint32_t sorted_from, const sort_output<Key> &output) const
+	/* Writes the items to where they end. */
+	__device__ __forceinline__ void emit(memory &shared, const sort_output<Key> &output) const
 	{
 		item_arrays<Wide> tile = {shared.first, shared.second};
 
@@ -221,10 +220,8 @@ struct group_view
 				item<Wide>	x = tile.get(at);
 				uint32_t	bin = bin_of(x);
 				uint32_t	begin = shared.bins[bin];
-				uint32_t	end = shared.bins[bin + 1];
-				uint32_t	to = end - begin > sorted_from ? at : begin + rank_in_bin(tile, begin, end, x, order);
 
-				output.put(group.begin + to, order.row(x));
+				output.put(group.begin + begin + rank_in_bin(tile, begin, shared.bins[bin + 1], x, order), order.row(x));
 			}
 		}
 	}
@@ -263,7 +260,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		__syncthreads();
 		view.move(shared, x, places);
 		__syncthreads();
-		view.emit(shared, Row::SORT_TILE, output);
+		view.emit(shared, output);
 		__syncthreads();
 	}
 }
@@ -306,102 +303,6 @@ bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t 
 				__syncthreads();
 		}
 	}
-}
-
-/* --- crowded groups ---------------------------------------------------------------- */
-
-/* A bin that a warp sorts; larger ones take the block. */
-#define WARP_BIN_MAX 512
-
-template<typename Row, bool Wide>
-struct crowded_sort_memory
-{
-	counting_sort_memory<Row, Wide> tile;
-	uint32_t	n_crowded;
-	uint32_t	crowded[Row::SORT_TILE / CROWDED_BIN];	/* bins */
-};
-
-/* Its first barrier also ends the moves to the bins. */
-template<typename Row, bool Wide, typename Order>
-SORT_DEVICE void
-sort_crowded_bins(crowded_sort_memory<Row, Wide> &shared, const Order &order)
-{
-	item_arrays<Wide> tile = {shared.tile.first, shared.tile.second};
-	const uint32_t *bins = shared.tile.bins;
-
-	for (uint32_t bin = threadIdx.x; bin < Row::SORT_BINS; bin += Row::SORT_THREADS)
-	{
-		if (bins[bin + 1] - bins[bin] > CROWDED_BIN)
-			shared.crowded[atomicAdd(&shared.n_crowded, 1u)] = bin;
-	}
-	__syncthreads();
-	for (uint32_t c = warp_id(); c < shared.n_crowded; c += Row::SORT_THREADS / WARP_THREADS)
-	{
-		uint32_t	begin = bins[shared.crowded[c]];
-		uint32_t	count = bins[shared.crowded[c] + 1] - begin;
-
-		if (count <= WARP_BIN_MAX)
-			bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS, order);
-	}
-	for (uint32_t c = 0; c < shared.n_crowded; c++)
-	{
-		uint32_t	begin = bins[shared.crowded[c]];
-		uint32_t	count = bins[shared.crowded[c] + 1] - begin;
-
-		if (count > WARP_BIN_MAX)
-			bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, Row::SORT_THREADS, order);
-	}
-	__syncthreads();
-}
-
-template<typename Key, typename Row, bool Wide>
-SORT_DEVICE void
-sort_crowded_groups(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
-					const partition_plan *plan, const sort_group *groups, const uint32_t *crowded,
-					const item_order<Key, Wide> &order, const sort_output<Key> &output)
-{
-	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
-
-	for (uint32_t c = blockIdx.x; c < plan->crowded; c += gridDim.x)
-	{
-		const group_view<Key, Row, Wide> view(groups[crowded[c]], level1, level2, order);
-		item<Wide>	x[Row::SORT_ITEMS];
-		uint32_t	places[Row::SORT_ITEMS];
-
-		view.load(shared.tile, x);
-		if (threadIdx.x == 0)
-			shared.n_crowded = 0;
-		__syncthreads();
-		view.count(shared.tile, x, places);
-		__syncthreads();
-		begin_bins<Row>(shared.tile.bins, view.group.count, shared.tile.warp_sums);
-		__syncthreads();
-		view.move(shared.tile, x, places);
-		sort_crowded_bins<Row, Wide>(shared, view.order);
-		view.emit(shared.tile, CROWDED_BIN, output);
-		__syncthreads();
-	}
-}
-
-/* Grid: any; each block takes crowded groups in turn. */
-template<typename Key, typename Row, bool MayBeWide>
-static __global__ void
-__launch_bounds__(Row::SORT_THREADS)
-tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
-						 const sort_group *groups, const uint32_t *crowded, item_order<Key, true> order,
-						 sort_output<Key> output)
-{
-	SHARED_MEMORY(raw);
-	if constexpr (MayBeWide)
-	{
-		if (plan->wide)
-		{
-			sort_crowded_groups<Key, Row, true>(raw, level1, level2, plan, groups, crowded, order, output);
-			return;
-		}
-	}
-	sort_crowded_groups<Key, Row, false>(raw, narrow_items(level1), narrow_items(level2), plan, groups, crowded,
-										 narrow_order(order), output);
 }
 
 /* --- merge sort ---------------------------------------------------------------- */

@@ -21,8 +21,14 @@
 #define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - 2)
 #define BUCKET_CELLS		8192	/* of the table that narrows the search for a bucket */
 
-/* A bin of the tile sort with more items than this is sorted by itself. */
-#define CROWDED_BIN			48
+/* A group with a bin of more items than this is left to the crowded sort, which divides bins
+ * until they have no more than FEW_ITEMS. */
+#ifndef CROWDED_BIN
+#define CROWDED_BIN			32
+#endif
+#ifndef FEW_ITEMS
+#define FEW_ITEMS			16
+#endif
 
 #ifndef TUNE_SCATTER_THREADS
 #define TUNE_SCATTER_THREADS 512

@@ -19,14 +19,14 @@ typedef enum distribution
 	UNIFORM, ZIPF, ZIPF_HASHED, SIXTEEN, SIXTEEN_HASHED, THOUSAND_HASHED, SORTED, REVERSED,
 	RANGE_2_20, NORMAL, DOUBLES, LOGNORMAL, ALL_EQUAL, OUTLIER, CLUSTERS,
 	DISTRIBUTIONS,				/* the above; those below were made to defeat the sort */
-	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS,
+	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS, FEW_TIED,
 	ALL_DISTRIBUTIONS
 } distribution;
 
 static const char *const distribution_names[] = {
 	"uniform", "zipf", "zipf_hashed", "16_values", "16_random", "1000_random", "sorted", "reversed",
 	"range_2^20", "normal", "doubles", "lognormal", "all_equal", "outlier", "clusters",
-	"many_clusters", "exponential", "half_equal", "rare_clusters"
+	"many_clusters", "exponential", "half_equal", "rare_clusters", "few_tied"
 };
 
 static inline GSORT_HD uint64_t
@@ -138,6 +138,8 @@ distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int 
 			return i & 1 ? half + 7 : random >> (64 - bits);
 		case RARE_CLUSTERS:		/* a hundredth of the rows close together, the rest wide apart */
 			return random % 100 == 0 ? half / 3 + (random >> 8 & 0xfffff) : mix_bits(random) >> (64 - bits);
+		case FEW_TIED:			/* so few of them that no sample tells that their words will be tied */
+			return random % 900 == 0 ? half / 3 + (random >> 8 & 0x3f) : mix_bits(random) >> (64 - bits);
 		default:
 			return random >> (64 - bits) & top;
 	}

@@ -440,6 +440,16 @@ atomicAdd(T *at, T value)
 	return before;
 }
 
+template<typename T>
+static inline T
+atomicOr(T *at, T value)
+{
+	T			before = *at;
+
+	*at = before | value;
+	return before;
+}
+
 static inline cudaError_t
 cudaGetDevice(int *ordinal)
 {
