@@ -59,10 +59,8 @@ GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextr
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
-# The partition sort and the merge of pairs are built for their bench and the emulator's tests only: jobs sort by
-# CUB's radix sort until no input is slower without it (bench/NOTES-pairs.md).
-SORT_BENCH_SOURCES = cuda/pairs_partition.cu cuda/pairs_merge.cu
-GSORT_SOURCES = $(filter-out $(SORT_BENCH_SOURCES), \
+# The merge of pairs is built for its bench and the emulator's tests only: jobs merge keys, not pairs.
+GSORT_SOURCES = $(filter-out cuda/pairs_merge.cu, \
 	$(sort $(wildcard cuda/*.c) $(if $(NVCC),$(wildcard cuda/*.cu))))
 GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))
 GSORT_HEADERS = $(wildcard cuda/*.h cuda/*.cuh)
@@ -144,19 +142,21 @@ unit: $(UNIT_PROGRAM)
 # so small that few pairs go through every stage: for the sanitizers.
 sort-bench: bench/gsort_bench bench/gsort_bench_tiny
 
-BENCH_SOURCES = bench/gsort_bench.cu $(SORT_BENCH_SOURCES) cuda/order_merge.cu
+BENCH_SOURCES = bench/gsort_bench.cu cuda/pairs_merge.cu
+TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_sort.cu cuda/order_merge.cu
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Icuda -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
 $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) cuda/build.flags
 	$(BENCH_NVCC) -c -o $@ $<
 
-$(BENCH_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/tiny_rows.h cuda/build.flags
+$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/tiny_rows.h cuda/build.flags
 	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
 
-bench/gsort_bench: $(BENCH_SOURCES:.cu=.bench.o)
-bench/gsort_bench_tiny: $(BENCH_SOURCES:.cu=.tiny.o)
+# What is built with tiny tiles takes the place of the library's.
+bench/gsort_bench: $(BENCH_SOURCES:.cu=.bench.o) cuda/libgsort.a
+bench/gsort_bench_tiny: $(TINY_SOURCES:.cu=.tiny.o) cuda/libgsort.a
 bench/gsort_bench bench/gsort_bench_tiny:
-	$(NVCC) $(CUDA_CODE) -o $@ $^
+	$(NVCC) $(CUDA_CODE) -o $@ $^ -Xcompiler -pthread -lrt -ldl
 
 # The scripts install what is missing, PGXS included, and then call make again.
 demo bench:

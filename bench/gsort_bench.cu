@@ -11,8 +11,10 @@
  * Every result is compared bit for bit, on the device, with the one stable permutation
  * (from CUB's stable radix sort over all bits).
  *
- * partition gives the sorted rows only, which is all that the extension asks for;
- * partition_keys gives the sorted keys too, as the others always do.
+ * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
+ * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
+ * partition_keys gives the sorted keys too, as the cub_ and moderngpu sorts always do, which are given row
+ * numbers.  auto is told which bits vary, as jobs know it.
  *
  * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
  * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
@@ -38,9 +40,9 @@
 #endif
 
 #include "distributions.h"
+#include "gsort.h"
 #include "order_merge.h"
 #include "pairs_merge.h"
-#include "pairs_partition.h"
 #include "rows.cuh"
 
 #define GRID_BLOCKS		2048
@@ -66,13 +68,14 @@ struct options
 	std::vector<uint64_t> rows = {100000, 1000000, 10000000, 100000000};
 	std::string bits = "both";
 	std::string distributions = "all";
-	std::string algorithms = "partition,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
+	std::string algorithms = "auto,partition,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
 		"multiway_merge,two_way_merge,cub_two_way_merge,order_merge,row_gather,row_copy";
 	int			repeat = 7;
 	FILE	   *csv = NULL;
 };
 
 static options the_options;
+static gsort_device *the_device;
 static int	failures;
 
 static bool
@@ -300,25 +303,35 @@ struct input
 		report(algorithm, 8 * sizeof(Key), n, distribution_names[which], times, right(with_keys));
 	}
 
-	void run_partition(const char *algorithm, bool with_keys)
+	void run_engine(const char *algorithm, gsort_engine engine, bool with_keys)
 	{
 		gsort_pairs pairs = {};
 		size_t		bytes;
+		bool		told = engine == GSORT_ENGINE_AUTO;
+		device_array<Key> used_up(with_keys ? 0 : n);
 
 		pairs.struct_bytes = sizeof(pairs);
 		pairs.key_bits = 8 * sizeof(Key);
-		pairs.end_bit = pairs.key_bits;
+		pairs.begin_bit = told ? lowest_bit : 0;
+		pairs.end_bit = told ? lowest_bit + significant_bits : pairs.key_bits;
 		pairs.n = n;
-		pairs.d_keys = keys.data;
+		pairs.d_keys = with_keys ? keys.data : used_up.data;
 		pairs.d_keys_out = with_keys ? keys_out.data : NULL;
-		pairs.keep_keys = 1;
+		pairs.keep_keys = with_keys;
 		pairs.d_rows_out = rows_out.data;
-		bytes = pairs_partition_scratch_bytes(&pairs);
+		pairs.engine = engine;
+		bytes = gsort_pairs_scratch_bytes(the_device, &pairs);
 		device_array<char> scratch(bytes);
 
-		measure(algorithm, with_keys, [] {}, [&] {
-			if (pairs_partition_sort(&pairs, scratch.data, bytes, NULL) != GSORT_OK)
-				CHECK(cudaErrorLaunchFailure);
+		measure(algorithm, with_keys, [&] {
+			if (!with_keys)
+				CHECK(cudaMemcpyAsync(used_up.data, keys.data, n * sizeof(Key), cudaMemcpyDeviceToDevice));
+		}, [&] {
+			if (gsort_pairs_sort(the_device, &pairs, scratch.data, bytes, NULL) != GSORT_OK)
+			{
+				fprintf(stderr, "gsort_bench: %s\n", gsort_error_text(the_device));
+				exit(2);
+			}
 		});
 	}
 
@@ -372,10 +385,16 @@ struct input
 	{
 		const std::string &algorithms = the_options.algorithms;
 
+		if (listed(algorithms, "auto"))
+			run_engine("auto", GSORT_ENGINE_AUTO, false);
 		if (listed(algorithms, "partition"))
-			run_partition("partition", false);
+			run_engine("partition", GSORT_ENGINE_PARTITION, false);
 		if (listed(algorithms, "partition_keys"))
-			run_partition("partition_keys", true);
+			run_engine("partition_keys", GSORT_ENGINE_PARTITION, true);
+		if (listed(algorithms, "radix"))
+			run_engine("radix", GSORT_ENGINE_RADIX, false);
+		if (listed(algorithms, "merge"))
+			run_engine("merge", GSORT_ENGINE_MERGE, false);
 		if (listed(algorithms, "cub_radix"))
 			run_cub_radix("cub_radix", 0, 8 * sizeof(Key));
 		if (listed(algorithms, "cub_radix_bits") && significant_bits < (int) (8 * sizeof(Key)))
@@ -459,12 +478,28 @@ parse_options(int argc, char **argv)
 	}
 }
 
+static void
+open_device()
+{
+	gsort_device_options options = {};
+	char		reason[256];
+
+	options.struct_bytes = sizeof(options);
+	options.kind = GSORT_KIND_CUDA;
+	if (gsort_open(&options, &the_device, reason, sizeof(reason)) != GSORT_OK)
+	{
+		fprintf(stderr, "gsort_bench: %s\n", reason);
+		exit(2);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	cudaDeviceProp properties;
 
 	parse_options(argc, argv);
+	open_device();
 	CHECK(cudaGetDeviceProperties(&properties, 0));
 	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount, CUB_VERSION);
 	if (the_options.csv != NULL)
@@ -475,6 +510,7 @@ main(int argc, char **argv)
 		run_key_width<uint32_t>();
 	if (the_options.csv != NULL)
 		fclose(the_options.csv);
+	gsort_shut(the_device);
 	printf("wrong results: %d\n", failures);
 	return failures != 0;
 }

@@ -69,7 +69,7 @@ cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 		(row_table_entries(device) + key_table_entries(device, job)) * sizeof(void *) +
 		row_extents_for(units) * GSORT_EXTENT_BYTES +
 		key_extents_for(rows) * key_extent_bytes_of(job) +
-		cuda_sort_bytes(device, job, rows, units);
+		cuda_sort_bytes(job, rows, units);
 }
 
 /* Device memory comes with the first grant, which pays for it. */

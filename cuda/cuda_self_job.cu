@@ -8,8 +8,9 @@
  *
  * Written against gsort.h alone.  Loading a kernel costs milliseconds, building
  * one from PTX seconds; neither may fall into the first query.  CUB takes one
- * kernel for few keys and others for many, and each for both key widths, so
- * four jobs run, and two that merge runs, by words of both widths.
+ * kernel for few keys and others for many, and each engine has kernels for both key
+ * widths, so a job runs for each of these, and two that merge runs, by words of both
+ * widths.
  */
 #include "cuda_device.cuh"
 
@@ -32,6 +33,7 @@ typedef struct self_job
 	gsort_job  *job;
 	uint32_t	columns;		/* of a wide key, two make several words */
 	int			wide;			/* nullable columns of more than 32 significant bits */
+	gsort_engine engine;
 	uint32_t	rows;
 	uint32_t	fed;
 	uint64_t	keys[2 * SELF_CHUNK_ROWS];
@@ -211,6 +213,7 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 	options.null_mask = self->wide ? (1u << self->columns) - 1 : 0;
 	options.window_bytes = SELF_WINDOW_BYTES;
 	options.flags = GSORT_TIES;
+	options.engine = self->engine;
 	GSORT_TRY_STATUS(gsort_job_open(self->device, &options, &self->job));
 	status = work(self);
 	gsort_job_close(self->job);
@@ -220,11 +223,12 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 
 /* One job on an empty struct. */
 static gsort_status
-begin_self_job(self_job *self, gsort_device *device, uint32_t rows, int wide, uint32_t columns,
+begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide, uint32_t columns,
 			   gsort_status (*work) (self_job *))
 {
 	memset(self, 0, sizeof(*self));
 	self->device = device;
+	self->engine = engine;
 	self->rows = rows;
 	self->wide = wide;
 	self->columns = columns;
@@ -234,16 +238,23 @@ begin_self_job(self_job *self, gsort_device *device, uint32_t rows, int wide, ui
 gsort_status
 cuda_run_self_jobs(gsort_device *device)
 {
-	static const uint32_t rows[] = {SELF_FEW_ROWS, SELF_MANY_ROWS};
 	self_job   *self = (self_job *) malloc(sizeof(self_job));
 	gsort_status status = GSORT_OK;
 
 	if (self == NULL)
 		return gsort_fail(device, GSORT_NOMEM, "out of memory");
-	for (int i = 0; i < 4 && status == GSORT_OK; i++)
-		status = begin_self_job(self, device, rows[i / 2], i % 2, 1 + i % 2, feed_and_check);
-	for (int wide = 0; wide < 2 && status == GSORT_OK; wide++)
-		status = begin_self_job(self, device, SELF_RUNS * SELF_FEW_ROWS, wide, 1, merge_and_check);
+	for (int wide = 0; wide < 2; wide++)
+	{
+		for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
+		{
+			if (status == GSORT_OK)
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_FEW_ROWS, wide, 1 + wide, feed_and_check);
+			if (status == GSORT_OK)
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_MANY_ROWS, wide, 1 + wide, feed_and_check);
+		}
+		if (status == GSORT_OK)
+			status = begin_self_job(self, device, GSORT_ENGINE_AUTO, SELF_RUNS * SELF_FEW_ROWS, wide, 1, merge_and_check);
+	}
 	free(self);
 	return status;
 }

@@ -32,25 +32,6 @@
 
 /* --- memory ------------------------------------------------------------------ */
 
-static gsort_pairs
-describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
-			   const uint32_t *d_rows, uint32_t *d_rows_out)
-{
-	gsort_pairs pairs;
-
-	memset(&pairs, 0, sizeof(pairs));
-	pairs.struct_bytes = sizeof(pairs);
-	pairs.key_bits = key_bits;
-	pairs.end_bit = bits;
-	pairs.n = n;
-	pairs.d_keys = d_keys;
-	pairs.d_keys_out = d_keys_out;
-	pairs.d_rows = d_rows;
-	pairs.d_rows_out = d_rows_out;
-	pairs.engine = GSORT_ENGINE_AUTO;
-	return pairs;
-}
-
 static size_t
 larger(size_t a, size_t b)
 {
@@ -73,12 +54,8 @@ select_begins(void *scratch, size_t *scratch_bytes, const begins_window &begins,
 
 /* What the pairs sort, the scan and the selection need at most, one after another. */
 static size_t
-scratch_bytes_for(cuda_device *device, uint64_t rows)
+scratch_bytes_for(gsort_engine engine, uint64_t rows)
 {
-	/* only whether a pointer is there counts */
-	uint64_t	there = 0;
-	gsort_pairs wide = describe_pairs(rows, 64, 64, &there, &there, NULL, (uint32_t *) &there);
-	gsort_pairs narrow = describe_pairs(rows, 32, 32, &there, &there, NULL, (uint32_t *) &there);
 	size_t		scan_bytes = 0;
 	size_t		select_bytes = 0;
 	begins_window begins = {};
@@ -86,14 +63,11 @@ scratch_bytes_for(cuda_device *device, uint64_t rows)
 	/* an error leaves 0, and the launch that follows meets and reports it */
 	(void) scan_offsets(NULL, &scan_bytes, NULL, rows, NULL);
 	(void) select_begins(NULL, &select_bytes, begins, rows, NULL, NULL, NULL);
-	return larger(larger(cuda_pairs_scratch_bytes(&device->common, &wide),
-						 cuda_pairs_scratch_bytes(&device->common, &narrow)),
-				  larger(scan_bytes, select_bytes));
+	return larger(cuda_pairs_scratch_at_most(engine, rows), larger(scan_bytes, select_bytes));
 }
 
 static void
-size_arrays(cuda_device *device, const gsort_job *job, uint64_t rows, uint64_t units,
-			size_t bytes[SORT_ARRAYS])
+size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
 	uint64_t	begins = window_begins_at_most(rows, units, job->options.window_bytes);
 	int			with_ties = (job->options.flags & GSORT_TIES) != 0;
@@ -105,18 +79,18 @@ size_arrays(cuda_device *device, const gsort_job *job, uint64_t rows, uint64_t u
 	bytes[SORT_TIES] = with_ties ? (rows + 31) / 32 * sizeof(uint32_t) : 0;
 	bytes[SORT_BEGIN_ROWS] = begins * sizeof(uint32_t);
 	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
-	bytes[SORT_SCRATCH] = scratch_bytes_for(device, rows);
+	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
 uint64_t
-cuda_sort_bytes(cuda_device *device, const gsort_job *job, uint64_t rows, uint64_t units)
+cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 {
 	size_t		bytes[SORT_ARRAYS];
 	uint64_t	sum = 0;
 
 	if (rows == 0)
 		return 0;
-	size_arrays(device, job, rows, units, bytes);
+	size_arrays(job, rows, units, bytes);
 	for (int i = 0; i < SORT_ARRAYS; i++)
 		sum += bytes[i];
 	return sum;
@@ -128,7 +102,7 @@ allocate_arrays(cuda_job *job)
 	cuda_device *device = (cuda_device *) job->common.device;
 	size_t		bytes[SORT_ARRAYS];
 
-	size_arrays(device, &job->common, job->common.rows, job->common.fed_units, bytes);
+	size_arrays(&job->common, job->common.rows, job->common.fed_units, bytes);
 	for (int i = 0; i < SORT_ARRAYS; i++)
 		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->sort[i], bytes[i]));
 	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
@@ -215,7 +189,8 @@ compact_word(sort_run *run, uint32_t word)
 	return GSORT_OK;
 }
 
-/* Leaves the sorted words in SORT_OFFSETS; the order by the first word ends in SORT_ORDER. */
+/* The order by the first word ends in SORT_ORDER; where ties are asked for, its sorted words are left in
+ * SORT_OFFSETS. */
 template<typename Word>
 static gsort_status
 sort_by_word(sort_run *run, uint32_t word)
@@ -223,10 +198,14 @@ sort_by_word(sort_run *run, uint32_t word)
 	uint32_t   *order = array_of<uint32_t>(run, SORT_ORDER);
 	uint32_t   *other = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
 	uint32_t   *order_out = word % 2 == 0 ? order : other;
-	gsort_pairs pairs = describe_pairs(run->n, 8 * sizeof(Word), run->plan.word_bits[word],
-									   array_of<Word>(run, SORT_WORDS),
-									   array_of<Word>(run, SORT_OFFSETS), run->order, order_out);
+	int			words_wanted = word == 0 && run->job->sort[SORT_TIES].pointer != NULL;
+	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), run->plan.word_bits[word],
+											array_of<Word>(run, SORT_WORDS),
+											words_wanted ? array_of<Word>(run, SORT_OFFSETS) : NULL, run->order,
+											order_out);
 
+	pairs.engine = run->job->common.options.engine;
+	run->job->common.stats.engine = cuda_pairs_engine(&pairs);
 	GSORT_TRY_STATUS(compact_word<Word>(run, word));
 	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
 									 run->job->sort[SORT_SCRATCH].pointer,
@@ -413,6 +392,7 @@ enqueue_sort(cuda_job *job)
 	run.order = NULL;
 	common->stats.key_bits = run.plan.bits;
 	common->stats.key_words = run.plan.words;
+	common->stats.engine = GSORT_ENGINE_AUTO;
 
 	GSORT_TRY_STATUS(wait_for_appends(job));
 	GSORT_TRY(device, cudaEventRecord(job->work_began, run.stream));

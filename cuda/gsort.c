@@ -177,6 +177,7 @@ job_options_valid(const gsort_job_options *options)
 		options->null_mask >> columns == 0 &&
 		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
 		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&
+		options->engine < GSORT_ENGINES &&
 		(options->flags & ~(uint32_t) GSORT_TIES) == 0;
 }
 
@@ -830,7 +831,7 @@ pairs_valid(const gsort_pairs *pairs)
 		(pairs->key_bits == 32 || pairs->key_bits == 64) &&
 		pairs->begin_bit <= pairs->end_bit && pairs->end_bit <= pairs->key_bits &&
 		pairs->n <= GSORT_RUN_ROWS_MAX &&
-		(pairs->engine == GSORT_ENGINE_AUTO || pairs->engine == GSORT_ENGINE_RADIX) &&
+		pairs->engine < GSORT_ENGINES &&
 		(pairs->n == 0 || (pairs->d_keys != NULL && pairs->d_rows_out != NULL));
 }
 
@@ -848,8 +849,6 @@ gsort_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 		return GSORT_DEVICE_LOST;
 	if (!pairs_valid(pairs))
 		return bad_argument(device, "pairs");
-	if (scratch_bytes < device->ops->pairs_scratch_bytes(device, pairs))
-		return bad_argument(device, "scratch too small");
 	if (pairs->n == 0)
 		return GSORT_OK;
 	return device->ops->pairs_sort(device, pairs, d_scratch, scratch_bytes, stream);

@@ -54,6 +54,19 @@ typedef enum gsort_status
 	GSORT_DEVICE_LOST			/* every job of the device fails */
 } gsort_status;
 
+/*
+ * Sorts of pairs that the CUDA device has.  The host device has one, RADIX, and takes any of
+ * these for it.  Where the device cannot run the one asked for, it takes RADIX.
+ */
+typedef enum gsort_engine
+{
+	GSORT_ENGINE_AUTO = 0,		/* the fastest, as pairs_choice.h tells */
+	GSORT_ENGINE_RADIX,			/* CUB's radix sort */
+	GSORT_ENGINE_PARTITION,		/* partition by a sample, then sort tiles */
+	GSORT_ENGINE_MERGE,			/* CUB's merge sort */
+	GSORT_ENGINES
+} gsort_engine;
+
 typedef enum gsort_kind
 {
 	GSORT_KIND_CUDA = 1,
@@ -116,6 +129,7 @@ typedef struct gsort_job_options
 	uint32_t	window_bytes;	/* size of a window's buffer: a multiple of 8, 4096 or more */
 	uint32_t	flags;			/* gsort_job_flags */
 	uint64_t	tag;			/* returned with each event of the job */
+	gsort_engine engine;
 } gsort_job_options;
 
 /* Of the non-NULL values of one key column in one chunk.  No such value:
@@ -234,6 +248,8 @@ typedef struct gsort_job_stats
 	uint32_t	runs;			/* that gsort_job_next_run has ended */
 	uint32_t	keys_kept;		/* 0: the keys of the ended runs are gone, they cannot be merged here */
 	double		merge_ms;
+	/* of the run cut last */
+	gsort_engine engine;		/* that sorted its first word; AUTO: none, all keys were equal */
 } gsort_job_stats;
 
 /* --- device ------------------------------------------------------------ */
@@ -335,12 +351,6 @@ void		gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats);
 void		gsort_job_close(gsort_job *job);
 
 /* --- pairs -------------------------------------------------------------- */
-
-typedef enum gsort_engine
-{
-	GSORT_ENGINE_AUTO = 0,
-	GSORT_ENGINE_RADIX			/* CUB on CUDA; least significant digit first on the host */
-} gsort_engine;
 
 /*
  * Sorts n unsigned keys with their row numbers, ascending by bits

@@ -186,6 +186,7 @@ struct gsort_device_ops
 	void		(*job_close) (gsort_job *job);
 
 	size_t		(*pairs_scratch_bytes) (gsort_device *device, const gsort_pairs *pairs);
+	/* n is not 0; scratch_bytes is for the implementation to check. */
 	gsort_status (*pairs_sort) (gsort_device *device, const gsort_pairs *pairs,
 								void *d_scratch, size_t scratch_bytes, void *stream);
 };

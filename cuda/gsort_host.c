@@ -718,6 +718,7 @@ cut_ended(host_op *op, gsort_status status)
 		stats->sort_ms = cut->ms;
 		stats->key_bits = cut->plan.bits;
 		stats->key_words = cut->plan.words;
+		stats->engine = cut->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
 	}
 	stats->peak_bytes = job->run.account.peak_bytes;
 	status = gsort_cut_done(&job->common, status);
@@ -915,8 +916,9 @@ host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 	};
 	host_pairs	sorted;
 
-	(void) scratch_bytes;
 	(void) stream;
+	if (scratch_bytes < host_pairs_scratch_bytes(device, pairs))
+		return gsort_fail(device, GSORT_BAD_ARG, "scratch too small");
 	lay_out_sides(pairs, d_scratch, sort.sides);
 	if (!host_radix_run(((host_device *) device)->pool, &sort, &sorted))
 		return gsort_fail(device, GSORT_NOMEM, "out of memory for the digits' counts");

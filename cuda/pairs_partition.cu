@@ -24,8 +24,9 @@
 
 #define SORT_TRY(call) \
 	do { \
-		if ((call) != cudaSuccess) \
-			return GSORT_DEVICE_LOST; \
+		cudaError_t sort_error = (call); \
+		if (sort_error != cudaSuccess) \
+			return sort_error; \
 	} while (0)
 
 #define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
@@ -175,7 +176,7 @@ sort_blocks(const sort_job<Key> &job)
 }
 
 template<typename Key, typename Row>
-static gsort_status
+static cudaError_t
 launch_split(const sort_job<Key> &job)
 {
 	uint32_t	samples = job.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
@@ -192,22 +193,22 @@ launch_split(const sort_job<Key> &job)
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
 	SORT_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
 					scratch.plan, scratch.groups, job.key_max, job.n, job.chunk));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 template<typename Key, typename Row, bool Wide>
-static gsort_status
+static cudaError_t
 launch_scatter_buckets(const sort_job<Key> &job)
 {
 	SORT_TRY(launch(partition_scatter_buckets_kernel<Key, Row, Wide>,
 					blocks_for(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					sizeof(scatter_buckets_memory<Row, Wide>), job.stream, job.keys, job.n, job.scratch.plan,
 					(const uint8_t *) bucket_of_row(job), level_items<Wide>(job, 0)));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 template<typename Key, typename Row, bool MayBeWide>
-static gsort_status
+static cudaError_t
 launch_cut(const sort_job<Key> &job)
 {
 	const sort_scratch &scratch = job.scratch;
@@ -221,11 +222,11 @@ launch_cut(const sort_job<Key> &job)
 	SORT_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, SEGMENT_THREADS,
 					sizeof(plan_bins_memory<Row>), job.stream, scratch.plan, scratch.level2, scratch.groups,
 					scratch.ranges));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 template<typename Key, typename Row, bool Wide>
-static gsort_status
+static cudaError_t
 launch_scatter_bins_and_sort(const sort_job<Key> &job)
 {
 	const sort_scratch &scratch = job.scratch;
@@ -238,12 +239,12 @@ launch_scatter_bins_and_sort(const sort_job<Key> &job)
 	SORT_TRY(launch(tile_counting_sort_kernel<Key, Row, Wide>, sort_blocks<Row>(job), Row::SORT_THREADS,
 					sizeof(counting_sort_memory<Row, Wide>), job.stream, level1, level2, scratch.plan,
 					(const sort_group *) scratch.groups, scratch.crowded, order_of<Key, Wide>(job), job.output));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 /* What even input has none of: crowded groups, and ranges for cooperative merging. */
 template<typename Key, typename Row, bool MayBeWide>
-static gsort_status
+static cudaError_t
 launch_rest(const sort_job<Key> &job)
 {
 	const sort_scratch &scratch = job.scratch;
@@ -263,37 +264,32 @@ launch_rest(const sort_job<Key> &job)
 		SORT_TRY(launch(merge_level_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, ranges,
 						level, order, job.output));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 template<typename Key, typename Row, bool MayBeWide>
-static gsort_status
+static cudaError_t
 launch_items(const sort_job<Key> &job)
 {
-	gsort_status status = launch_scatter_buckets<Key, Row, false>(job);
-
-	if (status == GSORT_OK && MayBeWide)
-		status = launch_scatter_buckets<Key, Row, MayBeWide>(job);
-	if (status == GSORT_OK)
-		status = launch_cut<Key, Row, MayBeWide>(job);
-	if (status == GSORT_OK)
-		status = launch_scatter_bins_and_sort<Key, Row, false>(job);
-	if (status == GSORT_OK && MayBeWide)
-		status = launch_scatter_bins_and_sort<Key, Row, MayBeWide>(job);
-	if (status == GSORT_OK)
-		status = launch_rest<Key, Row, MayBeWide>(job);
-	return status;
+	SORT_TRY((launch_scatter_buckets<Key, Row, false>(job)));
+	if (MayBeWide)
+		SORT_TRY((launch_scatter_buckets<Key, Row, MayBeWide>(job)));
+	SORT_TRY((launch_cut<Key, Row, MayBeWide>(job)));
+	SORT_TRY((launch_scatter_bins_and_sort<Key, Row, false>(job)));
+	if (MayBeWide)
+		SORT_TRY((launch_scatter_bins_and_sort<Key, Row, MayBeWide>(job)));
+	return launch_rest<Key, Row, MayBeWide>(job);
 }
 
 template<typename Key, typename Row>
-static gsort_status
+static cudaError_t
 launch_one_tile(const sort_job<Key> &job)
 {
 	if (job.n > 0)
 		SORT_TRY(launch(tile_sort_keys_kernel<Key, Row, false>, 1, Row::SORT_THREADS,
 						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<Key, true>(job),
 						job.output));
-	return GSORT_OK;
+	return cudaSuccess;
 }
 
 /* Chunks short enough to keep all blocks busy, long enough to pay for the tables they load. */
@@ -308,12 +304,11 @@ chunk_items(uint64_t n, const sort_device &device)
 }
 
 template<typename Key, typename Row>
-static gsort_status
+static cudaError_t
 sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
 		  cudaStream_t stream)
 {
 	sort_job<Key> job;
-	gsort_status status;
 
 	static_assert(sizeof(scatter_bins_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(scatter_buckets_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
@@ -323,7 +318,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.device = device;
 	job.scratch = lay_out<Row>(pairs, d_scratch);
 	if (scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
-		return GSORT_BAD_ARG;
+		return cudaErrorInvalidValue;
 	job.keys = view_keys<Key>(pairs);
 	job.output.keys = job.keys;
 	job.output.rows_in = pairs->d_rows;
@@ -339,9 +334,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	}
 	job.row_bits = row_bits_of(pairs->n);
 	job.chunk = chunk_items<Row>(pairs->n, device);
-	status = launch_split<Key, Row>(job);
-	if (status != GSORT_OK)
-		return status;
+	SORT_TRY((launch_split<Key, Row>(job)));
 	if constexpr (sizeof(Key) == sizeof(uint64_t))	/* 32 bits and a row always fit a word */
 	{
 		if (may_be_wide(pairs))
@@ -380,7 +373,7 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 }
 
 template<typename Key>
-static gsort_status
+static cudaError_t
 sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
 		  cudaStream_t stream)
 {
@@ -393,17 +386,16 @@ sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 		case TUNING_CHOICE_LARGE:
 			return sort_with<Key, TUNING_LARGE>(pairs, d_scratch, scratch_bytes, device, stream);
 		default:
-			return GSORT_UNSUPPORTED;
+			return cudaErrorInvalidValue;
 	}
 }
 
-gsort_status
+cudaError_t
 pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	sort_device device;
 
-	if (describe_device(&device) != cudaSuccess)
-		return GSORT_DEVICE_LOST;
+	SORT_TRY(describe_device(&device));
 	if (pairs->key_bits == 32)
 		return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, device, stream);
 	return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, device, stream);

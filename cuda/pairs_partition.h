@@ -18,10 +18,10 @@
 size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
 
 /*
- * Enqueues the sort.  BAD_ARG: scratch_bytes too small, or not 256-byte aligned;
- * UNSUPPORTED: another engine must; DEVICE_LOST: a launch failed.
+ * Enqueues the sort.  cudaErrorInvalidValue: scratch_bytes too small, d_scratch not 256-byte aligned, or
+ * pairs that it does not take; any other error: a launch failed.
  */
-gsort_status pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-								  cudaStream_t stream);
+cudaError_t pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+								 cudaStream_t stream);
 
 #endif							/* GSORT_PAIRS_PARTITION_H */

@@ -84,9 +84,8 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 }
 
 size_t
-cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
+cuda_radix_scratch_bytes(const gsort_pairs *pairs)
 {
-	(void) device;
 	return lay_out(pairs, NULL).scratch_bytes;
 }
 
@@ -144,14 +143,14 @@ sort_keys(cuda_device *device, const gsort_pairs *pairs, radix_buffers *buffers,
 }
 
 gsort_status
-cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch,
-				size_t scratch_bytes, void *stream)
+cuda_radix_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+				cudaStream_t stream)
 {
-	cuda_device *device = (cuda_device *) base;
 	radix_buffers buffers = lay_out(pairs, d_scratch);
 
-	(void) scratch_bytes;
+	if (scratch_bytes < buffers.scratch_bytes)
+		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small");
 	if (pairs->key_bits == 64)
-		return sort_keys<uint64_t>(device, pairs, &buffers, (cudaStream_t) stream);
-	return sort_keys<uint32_t>(device, pairs, &buffers, (cudaStream_t) stream);
+		return sort_keys<uint64_t>(device, pairs, &buffers, stream);
+	return sort_keys<uint32_t>(device, pairs, &buffers, stream);
 }

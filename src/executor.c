@@ -373,6 +373,7 @@ open_job(GpuSortState *state, int feeders, GpuSortNativeReason *reason)
 		.null_mask = gpusort_feed_null_mask(state->info.n_keys),
 		.feeders = feeders,
 		.may_spill = !state->random_access,
+		.engine = gpusort_algorithm,
 	};
 	GpuSortJob *job;
 
@@ -408,6 +409,8 @@ add_run_stats(GpuSortState *state)
 	sum->bytes_in += run.bytes_in;
 	sum->peak_bytes = Max(sum->peak_bytes, run.peak_bytes);
 	sum->key_bits = Max(sum->key_bits, run.key_bits);
+	if (run.rows > 0)
+		sum->engine = run.engine;
 }
 
 /* Spills the run that the job has been cut to, and begins the next one. */

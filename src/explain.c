@@ -73,6 +73,17 @@ show_kilobytes(const char *label, uint64 bytes, ExplainState *es)
 	ExplainPropertyUInteger(label, "kB", (bytes + 1023) / 1024, es);
 }
 
+/* Of the last run that had rows, as gpusort.algorithm names it; none if all keys were equal. */
+static void
+show_algorithm(gsort_engine engine, ExplainState *es)
+{
+	const char *name = engine == GSORT_ENGINE_PARTITION ? "partition" :
+		engine == GSORT_ENGINE_MERGE ? "merge" : "radix";
+
+	if (engine != GSORT_ENGINE_AUTO)
+		ExplainPropertyText("Sort Algorithm", name, es);
+}
+
 static void
 show_device(GpuSortState *state, ExplainState *es)
 {
@@ -92,6 +103,7 @@ show_device(GpuSortState *state, ExplainState *es)
 	show_kilobytes("Received", state->bytes_received, es);
 	show_kilobytes("Peak Device Memory", state->device_stats.peak_bytes, es);
 	ExplainPropertyUInteger("Key Bits", NULL, state->device_stats.key_bits, es);
+	show_algorithm(state->device_stats.engine, es);
 }
 
 /* label: that of the rest of a sort which the device has begun, or of all of it. */

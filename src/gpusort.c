@@ -28,6 +28,7 @@ PGDLLEXPORT void _PG_init(void);
 /* Fewest bytes that gpusort.device_memory may name. */
 #define DEVICE_MEMORY_MIN_MB	32
 
+int			gpusort_algorithm = GSORT_ENGINE_AUTO;
 bool		gpusort_enabled = true;
 int			gpusort_device = GPUSORT_DEVICE_AUTO;
 int			gpusort_min_rows = 0;
@@ -37,6 +38,14 @@ GpuSortMemorySetting gpusort_device_memory = {0, 0};
 int			gpusort_wait_timeout_ms = 0;
 
 static char *device_memory_setting = NULL;
+
+static const struct config_enum_entry algorithm_options[] = {
+	{"auto", GSORT_ENGINE_AUTO, false},
+	{"merge", GSORT_ENGINE_MERGE, false},
+	{"partition", GSORT_ENGINE_PARTITION, false},
+	{"radix", GSORT_ENGINE_RADIX, false},
+	{NULL, 0, false}
+};
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", GPUSORT_DEVICE_AUTO, false},
@@ -98,6 +107,11 @@ assign_device_memory(const char *newval, void *extra)
 static void
 define_settings(void)
 {
+	DefineCustomEnumVariable("gpusort.algorithm",
+							 "The algorithm by which the GPU sorts keys.",
+							 "auto: the fastest, by the number of rows and of significant key bits; radix, partition, merge: this one. The host device always sorts by radix.",
+							 &gpusort_algorithm, GSORT_ENGINE_AUTO, algorithm_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.buffer_memory",
 							"Shared memory for rows on their way to the device and back.",
 							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling.",

@@ -25,6 +25,7 @@ typedef struct GpuSortMemorySetting
 	uint64		bytes;
 } GpuSortMemorySetting;
 
+extern int	gpusort_algorithm;	/* gsort_engine */
 extern bool gpusort_enabled;
 extern int	gpusort_device;		/* GpuSortDeviceSetting */
 extern int	gpusort_min_rows;

@@ -172,6 +172,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	slot->key_columns = options->key_columns;
 	slot->null_mask = options->null_mask;
 	slot->null_first_mask = options->null_first_mask;
+	slot->engine = options->engine;
 	slot->may_spill = options->may_spill;
 	slot->wait_ms = jobs_open == 0 ? gpusort_wait_timeout_ms : 0;
 	slot->spent_reason = GPUSORT_NATIVE_NONE;

@@ -60,6 +60,7 @@ typedef struct GpuSortJobOptions
 	uint32		null_first_mask;
 	int			feeders;		/* at most GPUSORT_FEEDERS_MAX */
 	bool		may_spill;		/* the leader can spill runs */
+	gsort_engine engine;
 } GpuSortJobOptions;
 
 /*

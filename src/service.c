@@ -363,6 +363,7 @@ open_job(int job)
 		.null_first_mask = slot->null_first_mask,
 		.window_bytes = GPUSORT_PIECE_BYTES,
 		.tag = job,
+		.engine = slot->engine,
 	};
 	gsort_status status;
 

@@ -80,6 +80,7 @@ typedef struct GpuSortJobSlot
 	uint32		key_columns;
 	uint32		null_mask;
 	uint32		null_first_mask;
+	gsort_engine engine;
 	bool		may_spill;		/* FULL is possible */
 	int			wait_ms;		/* for memory that other jobs have */
 

@@ -123,7 +123,7 @@ run_case(const test_case &test)
 	gsort_pairs pairs = {};
 	size_t		bytes;
 	uint64_t	bad = 0;
-	gsort_status status;
+	cudaError_t status;
 
 	for (uint32_t i = 0; i < test.n; i++)
 	{
@@ -153,7 +153,7 @@ run_case(const test_case &test)
 	}
 
 	bool		intact = all_gaps_intact(pairs, scratch);
-	bool		ok = status == GSORT_OK && bad == 0 && intact;
+	bool		ok = status == cudaSuccess && bad == 0 && intact;
 
 	if (!ok || !quiet)
 	{
@@ -162,7 +162,7 @@ run_case(const test_case &test)
 		printf("u%zu n=%-7u %-13s bits %u-%u chip %3d KiB: buckets %u wide %u groups %u crowded %u ranges %u  %s\n",
 			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
 			   emulator::the_chip.shared_bytes >> 10, plan->buckets, plan->wide, plan->groups, plan->crowded,
-			   plan->ranges, ok ? "ok" : !intact ? "GAP WRITTEN" : status != GSORT_OK ? "BAD STATUS" : "BAD");
+			   plan->ranges, ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" : "BAD");
 		fflush(stdout);
 	}
 	failures += !ok;

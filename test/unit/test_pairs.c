@@ -1,7 +1,7 @@
 /*
  * test_pairs.c
- *	  gsort_pairs_sort against a stable reference: both widths, bit ranges, with
- *	  and without rows, keys out and keys kept.
+ *	  gsort_pairs_sort against a stable reference: every engine, both widths, bit ranges,
+ *	  with and without rows, keys out and keys kept; and which engine is chosen.
  */
 #include "rig.h"
 
@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "device_memory.h"
+#include "pairs_choice.h"
 
 #define PAIRS_MAX	200000
+#define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */
 
 typedef struct pair
 {
@@ -154,6 +156,52 @@ test_refused_pairs(rig *rig)
 	pairs.end_bit = 33;
 	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
 	CHECK(gsort_pairs_sort(rig->device, &pairs, NULL, 0, NULL) == GSORT_BAD_ARG);
+	pairs.end_bit = 32;
+	pairs.engine = GSORT_ENGINES;
+	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
+}
+
+/* Never AUTO, never an engine that the device does not have, and what the table of measurements says. */
+static void
+test_choice(void)
+{
+	for (uint32_t round = 0; round < 4096; round++)
+	{
+		uint32_t	key_bits = round & 1 ? 64 : 32;
+		uint32_t	bits = (uint32_t) random_below(key_bits + 1);
+		uint64_t	n = random64() >> (33 + random_below(31));
+		gsort_engine wanted = (gsort_engine) (round >> 1 & 3);
+		int			serves = round >> 3 & 1;
+		gsort_engine engine = choose_engine(wanted, n, key_bits, bits, serves);
+
+		CHECK(engine > GSORT_ENGINE_AUTO && engine < GSORT_ENGINES);
+		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
+		CHECK(bits > 0 || engine == GSORT_ENGINE_RADIX);
+		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX);
+	}
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 64, 1) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 8, 1) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 32, 1) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 64, 1) == GSORT_ENGINE_MERGE);
+}
+
+static gsort_pairs
+describe_round(int round, uint64_t n)
+{
+	uint32_t	key_bits = round & 1 ? 64 : 32;
+	uint32_t	begin_bit = round % 3 == 0 ? 0 : (uint32_t) random_below(key_bits);
+	uint32_t	end_bit = round % 3 == 0 ? key_bits :
+		begin_bit + (uint32_t) random_below(key_bits - begin_bit + 1);
+	gsort_pairs pairs = {
+		.struct_bytes = sizeof(pairs),
+		.key_bits = key_bits,
+		.begin_bit = begin_bit,
+		.end_bit = end_bit,
+		.n = n,
+		.keep_keys = round >> 1 & 1,
+	};
+
+	return pairs;
 }
 
 void
@@ -162,22 +210,24 @@ test_pairs(rig *rig)
 	static const uint64_t counts[] = {1, 2, 255, 4096, 16385, PAIRS_MAX};
 
 	current_test = "pairs";
-	for (int round = 0; round < 96; round++)
+	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
 	{
-		uint32_t	key_bits = round & 1 ? 64 : 32;
-		uint32_t	begin_bit = round % 3 == 0 ? 0 : (uint32_t) random_below(key_bits);
-		uint32_t	end_bit = round % 3 == 0 ? key_bits :
-			begin_bit + (uint32_t) random_below(key_bits - begin_bit + 1);
-		gsort_pairs pairs = {
-			.struct_bytes = sizeof(pairs),
-			.key_bits = key_bits,
-			.begin_bit = begin_bit,
-			.end_bit = end_bit,
-			.n = counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))],
-			.keep_keys = round >> 1 & 1,
-		};
+		/* the host device has one engine: a second round is enough to see that it takes their names */
+		for (int round = 0; round < (engine <= GSORT_ENGINE_RADIX || rig->kind == GSORT_KIND_CUDA ? 96 : 16); round++)
+		{
+			gsort_pairs pairs = describe_round(round, counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))]);
 
-		sort_case(rig, &pairs, round >> 2 & 1, round >> 3 & 1);
+			pairs.engine = (gsort_engine) engine;
+			sort_case(rig, &pairs, round >> 2 & 1, round >> 3 & 1);
+		}
+		for (int round = 0; round < 4 && rig->kind == GSORT_KIND_CUDA; round++)
+		{
+			gsort_pairs pairs = describe_round(3 * round, MANY_PAIRS);
+
+			pairs.engine = (gsort_engine) engine;
+			sort_case(rig, &pairs, round >> 1, round & 1);
+		}
 	}
 	test_refused_pairs(rig);
+	test_choice();
 }
