@@ -22,7 +22,9 @@
  *  - If it has none, the job waits for memory that others have, for its wait_timeout;
  *    then it is spent, and its leader sorts natively.
  * Jobs that wait are served in the order they came, and while one waits no other grows,
- * so a large sort that grows is made to spill by those that come after it.
+ * so a large sort that grows is made to spill by those that come after it.  A job that
+ * wants more than a first grant, for a row of many megabytes, waits beside this queue:
+ * nobody should be held up by what may never be had.
  *
  * The worker always leaves with code 1: with 0 it would not be started again,
  * and with any other code the postmaster would restart all sessions.
@@ -84,6 +86,7 @@ typedef struct ServiceJob
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
 	TimestampTz waits_since;	/* for memory that others have; 0: does not */
+	bool		in_queue;		/* it waits in the queue, not beside it */
 } ServiceJob;
 
 static gsort_device *device = NULL;
@@ -212,14 +215,14 @@ spend_job(int job, GpuSortNativeReason reason)
 		return_piece(take_deferred(mine), GPUSORT_PIECE_REFUSED);
 }
 
-/* The job that has waited longest for memory, or -1. */
+/* The job that has waited longest in the queue for memory, or -1. */
 static int
 first_waiting_job(void)
 {
 	int			first = -1;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (service_jobs[i].waits_since != 0 &&
+		if (service_jobs[i].waits_since != 0 && service_jobs[i].in_queue &&
 			(first < 0 || service_jobs[i].waits_since < service_jobs[first].waits_since))
 			first = i;
 	return first;
@@ -570,7 +573,11 @@ handle_refused_grant(int job, gsort_status status)
 		handle_failure(job, status);
 	else if (mine->waits_since == 0)
 	{
+		const GpuSortChunkHeader *chunk =
+			(const GpuSortChunkHeader *) gpusort_piece_memory(mine->first_deferred);
+
 		mine->waits_since = GetCurrentTimestamp();
+		mine->in_queue = chunk->more_bytes < FIRST_GRANT_BYTES;
 		pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	}
 }
@@ -1027,32 +1034,32 @@ handle_events(void)
 
 /* --- jobs that wait for memory --------------------------------------------- */
 
+/* Serves a job that waits.  False: it still waits. */
+static bool
+serve_waiting_job(int job, TimestampTz now)
+{
+	const ServiceJob *mine = &service_jobs[job];
+
+	feed_deferred(job);
+	if (mine->waits_since != 0 &&
+		TimestampDifferenceExceeds(mine->waits_since, now, slot_at(job)->wait_ms))
+		spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	return mine->waits_since == 0;
+}
+
 /* In the order they came; the first that still gets nothing holds up the others. */
 static void
 serve_waiting_jobs(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	int			job = first_waiting_job();
+	int			job;
 
-	while (job >= 0)
-	{
-		feed_deferred(job);
-		if (service_jobs[job].waits_since == 0)
-			job = first_waiting_job();
-		else if (TimestampDifferenceExceeds(service_jobs[job].waits_since, now,
-											slot_at(job)->wait_ms))
-		{
-			spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
-			job = first_waiting_job();
-		}
-		else
-			break;
-	}
-	/* others may wait for a shorter time */
+	while ((job = first_waiting_job()) >= 0 && serve_waiting_job(job, now))
+		;
+	/* those beside the queue, and those that wait for a shorter time */
 	for (job = 0; job < GPUSORT_JOB_SLOTS; job++)
-		if (service_jobs[job].waits_since != 0 &&
-			TimestampDifferenceExceeds(service_jobs[job].waits_since, now, slot_at(job)->wait_ms))
-			spend_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+		if (service_jobs[job].waits_since != 0)
+			(void) serve_waiting_job(job, now);
 }
 
 /* --- the device ------------------------------------------------------------ */
