@@ -1,0 +1,381 @@
+# Sorts beyond the budget of device memory: runs in temporary files, their merge, what the
+# files cost and obey, cursors over them, and jobs that wait for each other's memory.
+# What ends such sorts before their time is in 030_endings.pl.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = new_server('spill', "gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '160MB'",
+	"gpusort.wait_timeout = '20s'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
+wait_for_state($node, 'serving');
+make_tables($node);
+# gate(i, at, name): passes i on; from at on it waits until the file name is in the data
+# directory.  Parallel workers may call it.
+$node->safe_psql('postgres', q{
+	alter table big set (parallel_workers = 2);
+	create table twice as select (i::int8 * 7919) % 600011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 600000) i;
+	create table many as select i from generate_series(1, 3000) i;
+	alter table twice set (parallel_workers = 2);
+	alter table many set (parallel_workers = 2);
+	analyze twice, many;
+	create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
+		begin
+			if i >= at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$});
+
+sub open_gate { append_to_file($node->data_dir . "/$_[0]", '') }
+
+sub counter
+{
+	my ($name) = @_;
+
+	return $node->safe_psql('postgres', "select $name from gpusort_stats");
+}
+
+# A hash of the rows in whatever order, and one of their keys in their order: rows with
+# equal keys may come in any.
+sub hashes
+{
+	my ($query, $keys) = @_;
+
+	return "select sum(hash_record_extended(q, 0)::numeric), md5(string_agg(hash_record_extended(row($keys), 0)::text, ' ')) from ($query) q";
+}
+
+sub explain { return "explain (analyze, timing off, costs off) $_[0]" }
+
+# --- rows and their order, by both ways of merging
+# name, query, its keys, who merges (none: it is not said), least number of runs
+my @queries = (
+	[ 'two runs', 'select * from big order by k', 'k', 'device', 2 ],
+	[ 'narrow rows', 'select id, k from big order by k desc', 'k', 'device', 2 ],
+	[ 'few keys, descending', 'select k % 1000 as m, id, filler from big order by m desc', 'm', 'device', 2 ],
+	[ 'two keys, NULLs first', 'select nullif(k % 10, 3) as a, id, filler from big order by a nulls first, id desc', 'a, id', 'device', 2 ],
+	[ 'three keys, NULLs last', 'select nullif(k % 7, 2) as a, nullif(id % 11, 5) as b, k, filler from big order by a desc nulls last, b, k desc', 'a, b, k', 'device', 2 ],
+	[ 'NULLs in the first run alone', 'select case when id > 1000 then k end as a, filler from big order by a', 'a', 'device', 2 ],
+	[ 'NULLs in the last run alone', 'select case when id < 299000 then k end as a, filler from big order by a desc', 'a', 'device', 2 ],
+	[ 'NULLs alone', 'select nullif(id % 1, 0) as a, k, filler from big order by a', 'a', 'device', 2 ],
+	[ 'equal keys', 'select id, filler, 7 + id % 1 as a from big order by a', 'a', 'device', 2 ],
+	[ 'keys in order', 'select * from big order by id', 'id', 'device', 2 ],
+	[ 'keys of 64 bits', 'select nullif(hashint8extended(k, 0), hashint8extended(7919, 0)) as a, id, filler from big order by a', 'a', 'device', 2 ],
+	[ 'four wide keys', 'select hashint8extended(k % 50, 0) as a, nullif(hashint8extended(k % 100, 1), hashint8extended(3, 1)) as b, hashint8extended(id % 3, 2) as c, id from big order by a desc, b nulls first, c, id desc',
+		'a, b, c, id', 'backend', 2 ],
+	[ 'times', q{select (k % 300)::int2 as a, date '2000-01-01' + (k % 5000)::int4 as b, case when id % 1000 = 0 then 'infinity' when id % 1001 = 0 then '-infinity' else timestamptz '2000-01-01' + k * interval '1 s' end as c from big order by a, b desc, c},
+		'a, b, c', 'backend', 2 ],
+	[ 'wide rows', q{select k, id, repeat('x', 300 + id % 500) as wide from big order by k}, 'k', 'device', 10 ],
+	[ 'many runs', 'select b.*, s from big b, generate_series(1, 5) s order by k desc, s', 'k, s', 'backend', 10 ],
+	[ 'long rows among short ones', q{select i, repeat(chr(97 + i % 26), case when i % 50 = 0 then 3000000 + i else 100 end) as long from many order by i % 77, i},
+		'i % 77, i', 'device', 5 ],
+	[ 'a row larger than the budget among them', q{select i, repeat(chr(97 + i % 26), case when i % 100 = 0 then 4000000 when i = 1555 then 40000000 else 100 end) as long from many order by -i},
+		'i', 'native', 2 ]);
+
+my $session = GpuSortTest::Session->new($node);
+for my $case (@queries)
+{
+	my ($name, $query, $keys, $merge, $least) = @$case;
+	my $hashes = hashes($query, $keys);
+	my $right = $session->query("set gpusort.enabled = off; set max_parallel_workers_per_gather = 0; $hashes; set gpusort.enabled = on");
+
+	for my $workers (0, 2)
+	{
+		my $plan = $session->query("set max_parallel_workers_per_gather = $workers; " . explain($query));
+		my ($runs) = $plan =~ /Runs: (\d+)/;
+		my $order = $merge eq 'native' ? 'backend' : $merge;
+
+		like($plan, qr/GpuSort.*Sort Method: \w+ external merge/s, "$name, $workers workers: spilled");
+		like($plan, qr/Gather/, "$name: in parallel") if $workers > 0;
+		cmp_ok($runs // 0, '>=', $least, "$name, $workers workers: $runs runs");
+		# two runs are one and a rest, and of tiny ones workers may make more
+		like($plan, qr/Merge Order: $order/, "$name, $workers workers: merged by the $order");
+		if ($merge eq 'native')
+		{
+			like($plan, qr/Sort Method of Last Rows: native \(gpusort.device_memory is in use\)\s+Native Sort Method: \w+/, "$name, $workers workers: the rest is native, and why");
+		}
+		else
+		{
+			unlike($plan, qr/native/i, "$name, $workers workers: nothing is native");
+		}
+		is($session->query($hashes), $right, "$name, $workers workers: the rows and their order are PostgreSQL's");
+		is($session->error, '', "$name, $workers workers: no error");
+	}
+}
+nothing_left_over($node, 'rows and their order');
+is(temporary_files($node), '', 'and no file');
+
+# --- temporary files are PostgreSQL's: where they are, how large they may be, who is told
+my $two_runs = $queries[0][1];
+my $right = $session->query('set gpusort.enabled = off; ' . hashes($two_runs, 'k') . '; set gpusort.enabled = on');
+my $folder = PostgreSQL::Test::Utils::tempdir;
+$node->safe_psql('postgres', "create tablespace elsewhere location '$folder'");
+my $files_elsewhere = q{select count(*), sum(size) > 0 from pg_ls_tmpdir((select oid from pg_tablespace where spcname = 'elsewhere'))};
+
+for my $workers (0, 2)
+{
+	my $what = "$workers workers";
+
+	$session->query("set max_parallel_workers_per_gather = $workers; set temp_file_limit = '5MB'");
+	$session->query(hashes($two_runs, 'k'));
+	like($session->error, qr/ERROR:  53400: temporary file size exceeds temp_file_limit \(5120kB\)/, "$what: temp_file_limit");
+	is(temporary_files($node), '', "$what: temp_file_limit leaves no file");
+	is($session->query('reset temp_file_limit; ' . hashes($two_runs, 'k')), $right, "$what: and the session sorts again");
+
+	my $mark = -s $node->logfile;
+	my ($kilobytes) = $session->query('set log_temp_files = 0; ' . explain($two_runs) . '; reset log_temp_files') =~ /Disk: (\d+) kB/;
+	my @logged = slurp_file($node->logfile, $mark) =~ /LOG:  (?:00000: )?temporary file: path "[^"]*", size (\d+)/g;
+	my $bytes = 0;
+	$bytes += $_ for @logged;
+	cmp_ok(scalar @logged, '>=', 2, "$what: log_temp_files tells of each run");
+	is(int(($bytes + 1023) / 1024), $kilobytes, "$what: and of its size");
+
+	$session->query("set temp_tablespaces = 'elsewhere'; begin; declare c no scroll cursor for $two_runs");
+	$session->query('fetch 1 from c');
+	like($session->query($files_elsewhere), qr/^[2-9]\|t$/, "$what: temp_tablespaces") if $workers == 0;
+	is($node->safe_psql('postgres', 'set enable_sort = on; select name from pg_ls_tmpdir()'), '', "$what: and nothing in the default one");
+	$session->query('rollback; reset temp_tablespaces');
+	is($node->safe_psql('postgres', $files_elsewhere), '0|', "$what: no file is left there");
+}
+$session->query('set max_parallel_workers_per_gather = 0');
+like($session->query("explain (analyze, buffers, timing off, costs off) $two_runs"), qr/GpuSort.*Buffers: .*temp read=2\d\d\d written=2\d\d\d/s, 'EXPLAIN (BUFFERS) counts their blocks');
+nothing_left_over($node, 'files');
+
+# --- cursors
+# all rows of a cursor's query, for comparison
+sub rows_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; set enable_sort = on; $_[0]") }
+
+my $ids = 'select k, id from big order by k desc';
+my @rows = split /\n/, rows_of($ids);
+sub places { return join "\n", @rows[ map { $_ - 1 } @_ ] }
+
+my $spilled = counter('runs_spilled');
+$session->query("begin; declare c no scroll cursor for $ids");
+is($session->query('fetch 2 from c; move 149997 in c; fetch 1 from c; savepoint s; fetch 1 from c; rollback to s; fetch 1 from c; move 149996 in c; fetch all from c; fetch 1 from c'),
+	places(1, 2, 150000, 150001, 150002, 299999, 300000), 'a cursor that goes forward reads the runs');
+is($session->query('commit') . $session->error, '', 'and ends');
+cmp_ok(counter('runs_spilled'), '>=', $spilled + 2, 'which were spilled');
+
+$session->query("begin; declare c no scroll cursor for $ids; savepoint s");
+is($session->query('fetch 1 from c; rollback to s; fetch 1 from c; move 299997 in c; fetch 2 from c'), places(1, 2, 300000),
+	'files written in a subtransaction that is rolled back stay with their cursor');
+$session->query('rollback');
+
+$session->query("begin; declare c no scroll cursor with hold for $ids; fetch 1 from c; commit");
+is($session->query('move 299997 in c; fetch all from c'), places(299999, 300000), 'WITH HOLD: read on after the commit');
+$session->query("close c; begin; declare c no scroll cursor for $ids; declare d no scroll cursor for $ids; fetch 1 from c; fetch 1 from d");
+is($session->query('fetch 1 from c; move 99998 in d; fetch 1 from d; move 199998 in c; fetch 1 from c'), places(2, 100000, 200001),
+	'two cursors of one session, both spilled');
+$session->query('commit');
+nothing_left_over($node, 'cursors');
+
+# what may be read backward is not spilled
+$spilled = counter('runs_spilled');
+my $refused = counter('native_device_memory');
+$session->query("begin; declare c scroll cursor for $ids");
+is($session->query('fetch last from c; fetch absolute 150000 from c; fetch prior from c; fetch first from c'), places(300000, 150000, 149999, 1), 'SCROLL: read to and fro');
+is(counter('runs_spilled'), $spilled, 'SCROLL: nothing is spilled');
+is(counter('native_device_memory'), $refused + 1, 'SCROLL: the sort is native, and counted');
+$session->query('rollback');
+
+# sorted again for each row outside
+my $lateral = "select g, count(*), md5(string_agg(s.id::text, ' ')) from generate_series(1, 3) g, lateral (select id, filler from big where id > g order by k + g, id desc) s group by g order by g";
+$spilled = counter('runs_spilled');
+is($session->query($lateral), rows_of($lateral), 'LATERAL: rows of each scan');
+cmp_ok(counter('runs_spilled'), '>=', $spilled + 6, 'LATERAL: each is spilled');
+# ended before its last row
+is($session->query("select (select array_agg(id) from (select id from ($ids offset 0) s limit 3) t), (select id from big where id = 7)"),
+	rows_of("select (select array_agg(id) from (select id from ($ids offset 0) s limit 3) t), (select id from big where id = 7)"), 'LIMIT: not read to the end');
+nothing_left_over($node, 'rescans');
+is(temporary_files($node), '', 'and no file');
+
+# --- jobs that wait for each other's memory
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '64MB'\n");
+$node->reload;
+$node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('64MB') from gpusort_devices");
+my $some = 'select k from big where id <= 5000 order by k';
+my $first = rows_of("$some limit 1");
+
+# Cursors in one session that hold the memory, as many as get any: read to and fro, they
+# cannot be spilled.  Returns their number.
+sub hold_memory
+{
+	my ($holder) = @_;
+	my $n = 0;
+
+	$holder->query('begin; set local gpusort.wait_timeout = 0');
+	while (1)
+	{
+		my $native = counter('native_device_memory');
+
+		$holder->query('declare h' . ++$n . " scroll cursor for $some");
+		$holder->query("fetch 1 from h$n");
+		last if counter('native_device_memory') > $native || $n == 20;
+	}
+	$holder->query("close h$n");
+	return $n - 1;
+}
+
+# A session whose sort waits.
+sub waiting_session
+{
+	my ($statement, $settings) = @_;
+	my $waited = counter('waited');
+	my $waiting = GpuSortTest::Session->new($node);
+
+	$waiting->query("set gpusort.wait_timeout = '10min'; $settings; begin");
+	$waiting->send($statement);
+	$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
+	return $waiting;
+}
+
+sub is_active
+{
+	my ($who) = @_;
+
+	return $node->safe_psql('postgres', "select state = 'active' from pg_stat_activity where pid = $who->{pid}") eq 't';
+}
+
+my $holder = GpuSortTest::Session->new($node);
+my $held = hold_memory($holder);
+cmp_ok($held, '>=', 3, "$held cursors hold the memory");
+my $waited = counter('waited');
+$session->query('set gpusort.wait_timeout = 0');
+like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'wait_timeout 0: native');
+is(counter('waited'), $waited, 'wait_timeout 0: nobody waited');
+$session->query("set gpusort.wait_timeout = '300ms'");
+my $start = time;
+like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'a short wait_timeout: native');
+cmp_ok(time - $start, '>=', 0.3, 'a short wait_timeout: after that time');
+is(counter('waited'), $waited + 1, 'a short wait_timeout: counted');
+$holder->query("set local gpusort.wait_timeout = '10min'");
+like($holder->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'who holds memory does not wait for more');
+is(counter('waited'), $waited + 1, 'and is not counted');
+
+# a queue; each cursor that is closed lets the first one go on
+my $fetch = "declare c scroll cursor for $some; fetch 1 from c";
+my @queue = map { waiting_session($fetch, '') } 1 .. 3;
+my $impatient = waiting_session(explain($some), "set gpusort.wait_timeout = '500ms'");
+like($impatient->finish, qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'who comes last and waits least leaves first');
+$impatient->close;
+my $done = counter('jobs');
+for my $i (0 .. 2)
+{
+	$holder->query("close h" . ($i + 1));
+	is($queue[$i]->finish, $first, "number $i of the queue goes on");
+	is(counter('jobs'), ++$done, "number $i of the queue: on the device, and alone");
+	is(join(' ', map { is_active($queue[$_]) ? 'waits' : 'goes on' } $i + 1 .. 2), join(' ', ('waits') x (2 - $i)), "number $i of the queue: those behind it still wait");
+}
+# those who give up the place, or are made to
+$_->query('rollback') for @queue;
+$holder->query('rollback');
+nothing_left_over($node, 'a queue');
+hold_memory($holder);
+my @gone = map { waiting_session($fetch, '') } 1 .. 3;
+$node->safe_psql('postgres', "select pg_cancel_backend($gone[0]{pid}), pg_terminate_backend($gone[1]{pid})");
+$_->finish for @gone[ 0, 1 ];
+like($gone[0]->error, qr/57014: canceling statement due to user request/, 'cancelled while it waits');
+like($gone[1]->error, qr/57P01: terminating connection/, 'terminated while it waits');
+ok(is_active($gone[2]), 'the third still waits');
+$holder->query('close h1');
+is($gone[2]->finish, $first, 'and goes on when there is memory');
+$_->close for @gone, @queue;
+$holder->query('rollback');
+nothing_left_over($node, 'a queue that dissolved');
+
+# a parallel plan waits like any other
+hold_memory($holder);
+my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2');
+$holder->query('rollback');
+like($parallel->finish, qr/Sort Method: (host|gpu)\n.*Gather/s, 'a parallel plan has waited, and is on the device');
+$parallel->close;
+
+# who wants more than there is waits without holding up anybody
+$session->query("begin; declare c no scroll cursor for $some; fetch 1 from c");
+my $greedy = waiting_session("select length(long) from (select repeat('x', 100000000) as long, i from generate_series(1, 2) i order by -i) s", '');
+$waited = counter('waited');
+for (1 .. 3)
+{
+	my $other = GpuSortTest::Session->new($node);
+
+	like($other->query(explain($two_runs)), qr/Sort Method: (host|gpu)/, 'a sort beside one that wants too much is on the device');
+	$other->close;
+}
+is(counter('waited'), $waited, 'and does not wait');
+ok(is_active($greedy), 'which still waits');
+$session->query('rollback');
+is($greedy->finish, "100000000\n100000000", 'until it is alone: then it is native');
+$greedy->close;
+nothing_left_over($node, 'too large a row');
+
+# --- a sort stands in the middle of its rows; others take what memory there is, and one
+# waits for more: the sort must spill what it has, and gets nothing for the next run.  The
+# rest is native; or the sort waits, and goes on
+for my $workers (0, 2)
+{
+	for my $timeout (0, '10min')
+	{
+		my $what = "$workers workers, wait_timeout $timeout";
+		my $gate = "gate_$workers" . "_$timeout";
+		my $spilling = GpuSortTest::Session->new($node);
+
+		$spilling->query("set max_parallel_workers_per_gather = $workers; set gpusort.wait_timeout = '$timeout'");
+		$spilling->send(explain("select * from twice where id < 400000 or gate(id, 400000, '$gate') > 0 order by k desc"));
+		$node->poll_query_until('postgres', "select count(*) > $workers from pg_stat_activity where $spilling->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'");
+		hold_memory($holder);
+		my $waiting = waiting_session($fetch, '');
+		my $waited = counter('waited');
+		open_gate($gate);
+		my $plan = $spilling->finish;
+
+		is($spilling->error, '', "$what: no error");
+		like($plan, qr/external merge\s+Runs: \d+/, "$what: it has spilled");
+		like($plan, qr/Gather/, "$what: in parallel") if $workers > 0;
+		like($plan, qr/Sort Method of Last Rows: native \(gpusort.device_memory is in use\)/, "$what: its last rows are native") if !$timeout;
+		unlike($plan, qr/native/i, "$what: nothing is native") if $timeout;
+		is($waiting->finish, $first, "$what: the other one has its turn");
+		$holder->query('rollback');
+		cmp_ok(counter('waited'), '>', $waited, "$what: the sort has waited too") if $timeout;
+		$_->close for $waiting, $spilling;
+		nothing_left_over($node, $what);
+	}
+}
+
+# --- large sorts at once, each of which would fill the budget, and small ones beside them
+my $large = hashes($queries[15][1], 'k, s');
+my $large_right = $session->query("set gpusort.enabled = off; $large; set gpusort.enabled = on");
+my @large = map { GpuSortTest::Session->new($node) } 1 .. 3;
+$large[2]->query('set max_parallel_workers_per_gather = 2');
+$node->safe_psql('postgres', 'create table results(digest text)');
+my $small = hashes('select * from big where id between 1000 and 5000 order by k', 'k');
+append_to_file($node->basedir . '/small.sql', "insert into results select md5(s::text) from ($small) s;\n");
+my $small_right = $node->safe_psql('postgres', "set gpusort.enabled = off; select md5(s::text) from ($small) s");
+$_->send($large) for @large;
+my $sorts = counter('jobs');
+IPC::Run::run([ 'pgbench', '-n', '-c', 4, '-t', 25, '-f', $node->basedir . '/small.sql', '-h', $node->host, '-p', $node->port, '-U', 'postgres', 'postgres' ],
+	'>', \my $out, '2>', \my $err);
+unlike($err, qr/error|ERROR|aborted/, 'small sorts beside large ones: no error');
+is($node->safe_psql('postgres', "select count(*), count(distinct digest), min(digest) from results"), "100|1|$small_right", 'small sorts beside large ones: all right');
+for my $i (0 .. 2)
+{
+	is($large[$i]->finish, $large_right, "large sort $i at once with others: right");
+	$large[$i]->close;
+}
+cmp_ok(counter('jobs'), '>', $sorts, 'by the device');
+nothing_left_over($node, 'large sorts at once');
+is(temporary_files($node), '', 'and no file');
+is(counter('failed'), '0', 'no job failed');
+$_->close for $session, $holder;
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|signal 11|signal 6/, 'no word of trouble in the log');
+
+done_testing();
