@@ -89,14 +89,22 @@ cuda_radix_scratch_bytes(const gsort_pairs *pairs)
 	return lay_out(pairs, NULL).scratch_bytes;
 }
 
-/* Grid: a thread for each row. */
+#define ROWS_A_THREAD	4
+
+/* Grid: a thread for each ROWS_A_THREAD rows. */
 static __global__ void
 number_rows_kernel(uint32_t *rows, uint64_t n)
 {
-	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	i = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) * ROWS_A_THREAD;
+	uint32_t	row = (uint32_t) i;
 
-	if (i < n)
-		rows[i] = (uint32_t) i;
+	if (i + ROWS_A_THREAD <= n)
+		*(uint4 *) (rows + i) = make_uint4(row, row + 1, row + 2, row + 3);
+	else
+	{
+		for (; i < n; i++)
+			rows[i] = (uint32_t) i;
+	}
 }
 
 static gsort_status
@@ -112,7 +120,8 @@ start_rows(cuda_device *device, const gsort_pairs *pairs, uint32_t *rows, cudaSt
 {
 	if (pairs->d_rows != NULL)
 		return copy_unless_there(device, rows, pairs->d_rows, pairs->n * sizeof(uint32_t), stream);
-	number_rows_kernel<<<blocks_for(pairs->n), LAUNCH_THREADS, 0, stream>>>(rows, pairs->n);
+	number_rows_kernel<<<blocks_for((pairs->n + ROWS_A_THREAD - 1) / ROWS_A_THREAD), LAUNCH_THREADS, 0, stream>>>
+		(rows, pairs->n);
 	GSORT_TRY(device, cudaGetLastError());
 	return GSORT_OK;
 }

@@ -17,8 +17,6 @@
 
 #include "tile_sort.cuh"
 
-#define ROUNDS_MAX		8
-
 /* A part that a warp sorts; larger ones take the block. */
 #define WARP_PART_MAX	512
 

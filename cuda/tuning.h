@@ -117,6 +117,11 @@ typedef merge_tuning_row<TUNE_MERGE_THREADS, TUNE_MERGE_ITEMS, TUNE_MERGE_BLOCKS
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
 
+/* Rounds in which the crowded sort divides; each divides a part at least in two, and most by far more. */
+#ifndef ROUNDS_MAX
+#define ROUNDS_MAX			8
+#endif
+
 typedef enum tuning_choice
 {
 	TUNING_CHOICE_NONE,			/* no row serves: another engine must */

@@ -21,7 +21,8 @@ FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256'
          '-DGSORT_TUNING_ROWS="tiny_rows.h"']
 SORT_TEST = ('sort_test.cpp', ['5', '0', '6', '16'])
 MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
-TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
+TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '5'])],
+         'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 
 
