@@ -140,7 +140,10 @@ unit: $(UNIT_PROGRAM)
 
 # bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.  gsort_bench_tiny has tiles
 # so small that few pairs go through every stage: for the sanitizers.
-sort-bench: bench/gsort_bench bench/gsort_bench_tiny
+sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
+
+without-nvcc:
+	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
 BENCH_SOURCES = bench/gsort_bench.cu cuda/pairs_merge.cu
 TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_sort.cu cuda/order_merge.cu
@@ -165,4 +168,4 @@ demo bench:
 test:
 	@MAKE='$(MAKE)' PG_CONFIG='$(PG_CONFIG)' test/run
 
-.PHONY: all install installcheck clean unit sort-bench demo test bench FORCE
+.PHONY: all install installcheck clean unit sort-bench without-nvcc demo test bench FORCE
