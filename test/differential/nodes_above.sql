@@ -97,6 +97,11 @@ select id from (select id, few from events order by k8) q where few = 3 and rand
 (select id from events order by k8 limit 4000) intersect all (select few from events order by k4 limit 4000) order by 1;
 (select few from events order by k8 limit 4000) except all (select few from events order by k4 limit 3000) order by 1;
 select a.id, b.id from (select id, k8 from events order by k8 limit 40) a, (select id, k4 from events order by k4 limit 40) b order by a.id, b.id;
+-- set-returning functions that are called above the sort
+-- @exact
+select id, generate_series(1, 2) as g from events where id <= 500 order by k8;
+-- @exact
+select id, generate_series(1, 2) + few as g, unnest(array[generate_series(1, 2), 7]) as u from events where id <= 500 order by k8 desc limit 900;
 
 -- joins over ordered subqueries
 select count(*), md5(string_agg(a::text, ' ')) from (select a.id from (select id, few from events order by k8) a join customers c on c.id = a.id order by a.id) a;

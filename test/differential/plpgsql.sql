@@ -266,6 +266,21 @@ call in_steps();
 select count(*), min(id), max(id), md5(string_agg(p::text, ' ')) from (select * from progress order by id) p;
 truncate progress;
 
+-- sorts in functions that are called below and above a sort, in workers too
+create function rank_of(wanted int4) returns int4 language plpgsql stable parallel safe as $$
+declare
+	r record;
+	n int4 := 0;
+begin
+	for r in select id from narrow n join customers c on c.id = n.a % 1500 + 1 where n.c = 3 and n.a % 100 = wanted order by n.b loop
+		n := n + r.id;
+	end loop;
+	return n;
+end $$;
+select id, rank_of(id) from customers where id <= 60 order by since, id;
+select id, rank_of(id) as r from customers where id <= 60 order by r desc, id;
+select id from customers where id <= 60 and rank_of(id) > 2000 order by since, id;
+
 -- SQL functions: inlined, run one row at a time, and returning one row
 create function inlined(wanted int4) returns table(id int4, k8 int8) language sql stable as
 	$$ select id, k8 from events where few = wanted order by k8 $$;

@@ -39,6 +39,28 @@ create table giants as select i as id, (i * 7) % 10 as k, repeat(md5(i::text), 6
 select id, k, length(body), md5(body) from giants order by k, id;
 select id, length(body), md5(body) from (select g.id, g.body || o.id as body, o.k from giants g, one_row o order by g.k desc) q;
 select id, md5(body) from (select e.id, case when g.id is null then 'short' else g.body end as body from (select id, few from events where id <= 400) e left join giants g on g.id * 30 = e.id order by e.few, e.id offset 0) q where body <> 'short';
+begin;
+declare c scroll cursor for select id, k, length(body), md5(body) from (select * from giants order by k, id offset 0) q;
+fetch last from c;
+fetch backward 3 from c;
+fetch first from c;
+fetch 4 from c;
+fetch absolute 5 from c;
+fetch prior from c;
+fetch absolute 9 from c;
+fetch forward all from c;
+fetch backward all from c;
+commit;
+-- expanded objects, made for each row
+create function expanded(n int4) returns int4[] language plpgsql stable parallel safe as $$
+declare
+	a int4[] := array[n];
+begin
+	a[3] := n * 2;
+	return a;
+end $$;
+select id, expanded(id) as a from events where id <= 1500 order by k8;
+select a[3], id from (select id, expanded(id) as a, few from events where id <= 1500 offset 0) q order by few, id;
 
 -- dropped columns, columns added later, generated ones, domains, enums, arrays
 select * from odd order by e, id;
