@@ -92,6 +92,7 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	take(&cursor, &scratch.level2.splitters, BUCKETS_MAX * Row::CELLS);
 	take(&cursor, &scratch.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS : 0);
 	take(&cursor, &scratch.level2.table, BUCKETS_MAX * Row::CELLS);
+	take(&cursor, &scratch.level2.cell_of_item, n);
 	take(&cursor, &scratch.first[0], n);
 	take(&cursor, &scratch.first[1], n);
 	take(&cursor, &scratch.second, wide ? n : 0);

@@ -408,15 +408,17 @@ struct cell_finder
 	bool		by_row;
 	bool		by_splitters;
 
+	__device__ __forceinline__ uint32_t find_by_map(item<Wide> x) const
+	{
+		return linear_part(map, item_coordinate<Wide>(x, mask, by_row) - lowest);
+	}
+
 	template<typename Row>
-	__device__ __forceinline__ uint32_t find(const cell_memory<Row, Wide> &shared, item<Wide> x) const
+	__device__ __forceinline__ uint32_t find_by_splitters(const cell_memory<Row, Wide> &shared, item<Wide> x) const
 	{
 		uint64_t	coordinate = item_coordinate<Wide>(x, mask, by_row);
-		uint32_t	entry;
+		uint32_t	entry = shared.table[clamped_part(map, lowest, range, coordinate)];
 
-		if (!by_splitters)
-			return linear_part(map, coordinate - lowest);
-		entry = shared.table[clamped_part(map, lowest, range, coordinate)];
 		return search_splitters(shared.splitters, Wide ? shared.splitter_rows : NULL, entry & 0xffff, entry >> 16,
 								coordinate, x.second);
 	}
@@ -457,12 +459,14 @@ count_chunk(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	cell_finder<Wide> finder;
 	uint32_t	begin;
 	uint32_t	count;
+	uint16_t   *cell_of_item;
 
 	segment = find_segment<HISTOGRAM_THREADS>(plan, blockIdx.x, &shared.found);
 	finder = make_cell_finder<Wide>(segment, plan->row_bits);
 	begin = (blockIdx.x - segment->first_chunk) * chunk;
 	count = segment->count - begin < chunk ? segment->count - begin : chunk;
 	level1 = level1.from(segment->begin + begin);
+	cell_of_item = level2.cell_of_item + segment->begin + begin;
 	if (finder.by_splitters)
 		load_cells<HISTOGRAM_THREADS, Row, Wide>(shared.cells, level2, shared.found);
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += HISTOGRAM_THREADS)
@@ -484,8 +488,16 @@ count_chunk(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	at = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+			uint32_t	cell = 0;
 
-			count_into(shared.counts, at < count ? finder.find(shared.cells, x[i]) : 0, at < count);
+			if (at < count && !finder.by_splitters)
+				cell = finder.find_by_map(x[i]);
+			else if (at < count)
+			{
+				cell = finder.template find_by_splitters<Row>(shared.cells, x[i]);
+				cell_of_item[at] = (uint16_t) cell;
+			}
+			count_into(shared.counts, cell, at < count);
 		}
 	}
 	__syncthreads();
@@ -496,10 +508,13 @@ count_chunk(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	}
 }
 
-/* Items of each cell.  Grid: a block for each chunk there can be. */
+/*
+ * Items of each cell; where splitters divide, also the cell of each item, as the search costs
+ * more than to write and read it.  Grid: a block for each chunk there can be.
+ */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(HISTOGRAM_THREADS)
+__launch_bounds__(HISTOGRAM_THREADS, 2)
 partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan, level2_arrays level2,
 							 uint32_t chunk)
 {
@@ -676,7 +691,6 @@ template<typename Row, bool Wide>
 struct scatter_bins_memory
 {
 	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, Row::BINS, Wide> tile;
-	cell_memory<Row, Wide> cells;
 	uint16_t	bin_of_cell[Row::CELLS];
 	uint32_t	found;
 };
@@ -696,6 +710,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	memory	   &shared = *(memory *) raw;
 	const sort_segment *segment;
 	cell_finder<Wide> finder;
+	const uint16_t *cell_of_item;
 	uint32_t	begin;
 	uint32_t	count;
 	uint32_t   *next;
@@ -707,9 +722,8 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	begin = (blockIdx.x - segment->first_chunk) * chunk;
 	count = segment->count - begin < chunk ? segment->count - begin : chunk;
 	level1 = level1.from(segment->begin + begin);
+	cell_of_item = level2.cell_of_item + segment->begin + begin;
 	next = level2.next + shared.found * Row::BINS;
-	if (finder.by_splitters)
-		load_cells<THREADS, Row, Wide>(shared.cells, level2, shared.found);
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += THREADS)
 		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
 	for (uint32_t tile = 0; tile < count; tile += THREADS * ITEMS)
@@ -723,7 +737,11 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 			uint32_t	at = tile + i * THREADS + threadIdx.x;
 
 			if (at < count)
+			{
 				x[i] = level1.get(at);
+				if (finder.by_splitters)
+					places[i] = cell_of_item[at];
+			}
 		}
 		clear_bins(shared.tile);
 		__syncthreads();
@@ -731,7 +749,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 		for (int i = 0; i < ITEMS; i++)
 		{
 			bool		valid = tile + i * THREADS + threadIdx.x < count;
-			uint32_t	bin = valid ? shared.bin_of_cell[finder.find(shared.cells, x[i])] : 0;
+			uint32_t	bin = valid ? shared.bin_of_cell[finder.by_splitters ? places[i] : finder.find_by_map(x[i])] : 0;
 			uint32_t	rank = count_into(shared.tile.begin, bin, valid);
 
 			places[i] = valid ? bin << 16 | rank : NO_BIN;

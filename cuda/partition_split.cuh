@@ -255,7 +255,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 
 /* --- level 2: cells of each bucket -------------------------------------------------- */
 
-/* What level 2 keeps for each segment; arrays of BUCKETS_MAX times the row's CELLS or BINS. */
+/* What level 2 keeps for each segment; arrays of BUCKETS_MAX times the row's CELLS or BINS, but the last. */
 struct level2_arrays
 {
 	uint32_t   *counts;			/* [cells] items */
@@ -264,6 +264,7 @@ struct level2_arrays
 	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
 	uint32_t   *splitter_rows;	/* [cells], wide only */
 	uint32_t   *table;			/* [cells] first and last cell << 16 */
+	uint16_t   *cell_of_item;	/* [items] of segments with splitters */
 };
 
 template<typename Row, bool Wide>

@@ -81,6 +81,7 @@ gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
 		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
 		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
 		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.cell_of_item, n * 2},
 		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}
 	};
 
