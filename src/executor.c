@@ -173,6 +173,18 @@ store_row(GpuSortState *state, const char *row)
 	return slot;
 }
 
+/*
+ * Looks whether the device has failed the job.  Then all that was read so far is void, and
+ * whoever notices returns: sort_and_return_first_row starts over.
+ */
+static bool
+notice_lost_device(GpuSortState *state)
+{
+	if (state->job != NULL && gpusort_job_failed(state->job))
+		state->device_lost = true;
+	return state->device_lost;
+}
+
 /* --- native ----------------------------------------------------------------- */
 
 static void
@@ -183,8 +195,6 @@ begin_native(GpuSortState *state, GpuSortNativeReason reason)
 
 	state->method = GPUSORT_METHOD_NATIVE;
 	state->native_reason = reason;
-	if (reason != GPUSORT_NATIVE_NONE)
-		gpusort_stats_count_native(reason);
 	state->native = tuplesort_begin_heap(ExecGetResultType(outerPlanState(state)),
 										 info->n_keys, info->columns, info->operators,
 										 info->collations, info->nulls_first, work_mem, NULL,
@@ -216,10 +226,14 @@ put_native_accepted(GpuSortState *state, GpuSortRowBlock *blocks)
 	uint64		windows;
 
 	if (gpusort_job_cut(state->job, GSORT_AS_FED) != GPUSORT_CUT_DONE)
+	{
+		if (notice_lost_device(state))
+			return;
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("The sort service could not list the rows that are to be drawn back from the device.")));
+	}
 	windows = gpusort_job_windows(state->job);
 	for (uint64 number = 0; number < windows; number++)
 	{
@@ -230,6 +244,8 @@ put_native_accepted(GpuSortState *state, GpuSortRowBlock *blocks)
 		do
 		{
 			piece = gpusort_job_fetch_window(state->job, number);
+			if (piece < 0 && notice_lost_device(state))
+				return;
 			if (piece < 0)
 				elog(ERROR, "gpusort job has no buffer to draw rows back");
 		} while (!gpusort_job_read_piece(state->job, piece, &window, &got));
@@ -293,30 +309,27 @@ draw_back_job(GpuSortState *state, GpuSortRowBlock *blocks)
 	refused = copy_chunks(state, GPUSORT_PIECE_REFUSED);
 	kept = copy_chunks(state, GPUSORT_PIECE_KEPT);
 	put_native_accepted(state, blocks);
+	if (state->device_lost)
+		return;
 	put_native_chunks(state, blocks, refused);
 	put_native_chunks(state, blocks, kept);
 }
 
-/*
- * The device cannot take the sort: hands every row fed so far to a native sort, which may
- * have begun.  A long row that was refused in its middle is left out here; its feeder
- * still has it.
- */
+/* Draws back every row fed so far, wherever it is. */
 static void
-switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
+draw_back_rows(GpuSortState *state)
 {
 	GpuSortRowBlock blocks[GPUSORT_FEEDERS_MAX];
-	MemoryContext old_context = MemoryContextSwitchTo(state->sort_context);
 	uint64		fed = 0;
 	uint64		spilled = state->spill != NULL ? state->spill->rows : 0;
 
-	if (state->native == NULL)
-		begin_native(state, reason);
 	for (int i = 0; i < GPUSORT_FEEDERS_MAX; i++)
 		gpusort_rowblock_init(&blocks[i], &state->format, state->sort_context);
 	if (state->job != NULL)
 	{
 		draw_back_job(state, blocks);
+		if (notice_lost_device(state))
+			return;
 		fed = gpusort_job_rows_fed(state->job);
 		gpusort_job_close(state->job);
 		state->job = NULL;
@@ -335,6 +348,24 @@ switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
 	if (state->rows_drawn_back + spilled != fed)
 		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows, spilled " UINT64_FORMAT " and drew back " UINT64_FORMAT,
 			 fed, spilled, state->rows_drawn_back);
+}
+
+/*
+ * The device cannot take the sort: hands every row fed so far to a native sort, which may
+ * have begun.  A long row that was refused in its middle is left out here; its feeder
+ * still has it.
+ */
+static void
+switch_to_native(GpuSortState *state, GpuSortNativeReason reason)
+{
+	MemoryContext old_context;
+
+	if (notice_lost_device(state))
+		return;
+	old_context = MemoryContextSwitchTo(state->sort_context);
+	if (state->native == NULL)
+		begin_native(state, reason);
+	draw_back_rows(state);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -392,10 +423,10 @@ open_job(GpuSortState *state, int feeders, GpuSortNativeReason *reason)
 static void
 leave_device(GpuSortState *state, GpuSortNativeReason reason)
 {
-	if (state->feed_node != NULL)
-		begin_native(state, reason);
-	else
+	if (state->feed_node == NULL)
 		switch_to_native(state, reason);
+	else if (!notice_lost_device(state))
+		begin_native(state, reason);
 }
 
 static void
@@ -422,9 +453,11 @@ spill_run(GpuSortState *state)
 	if (state->spill == NULL)
 		state->spill = gpusort_spill_begin(&state->format);
 	add_run_stats(state);
-	gpusort_spill_add_run(state->spill, state->job);
+	if (gpusort_spill_add_run(state->spill, state->job))
+		gpusort_job_next_run(state->job);
+	else
+		state->device_lost = true;
 	state->bytes_received = state->spill->bytes;
-	gpusort_job_next_run(state->job);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -451,7 +484,7 @@ go_to_device(GpuSortState *state)
 		switch_to_native(state, reason);
 		return;
 	}
-	while (state->native == NULL && result == GPUSORT_FEED_FULL)
+	while (state->native == NULL && !state->device_lost && result == GPUSORT_FEED_FULL)
 	{
 		result = gpusort_feed_attach_job(state->feed, state->job);
 		if (result == GPUSORT_FEED_FULL)
@@ -480,7 +513,7 @@ leave_private_memory(GpuSortState *state)
 static void
 feed_slot(GpuSortState *state, TupleTableSlot *slot)
 {
-	while (state->native == NULL)
+	while (state->native == NULL && !state->device_lost)
 	{
 		switch (gpusort_feed_row(state->feed, slot))
 		{
@@ -497,7 +530,8 @@ feed_slot(GpuSortState *state, TupleTableSlot *slot)
 				break;
 		}
 	}
-	tuplesort_puttupleslot(state->native, slot);
+	if (!state->device_lost)
+		tuplesort_puttupleslot(state->native, slot);
 }
 
 /* A serial plan: this process packs the rows. */
@@ -507,7 +541,7 @@ read_child(GpuSortState *state)
 	PlanState  *child = outerPlanState(state);
 	uint64		private_rows = may_use_device(state) ? gpusort_min_rows : PG_UINT64_MAX;
 
-	for (;;)
+	while (!state->device_lost)
 	{
 		TupleTableSlot *slot;
 
@@ -534,6 +568,8 @@ take_returned_row(GpuSortState *state, TupleTableSlot *slot)
 {
 	GpuSortNativeReason reason = gpusort_job_spent_reason(state->job);
 
+	if (notice_lost_device(state))
+		return;
 	if (reason != GPUSORT_NATIVE_NONE)
 	{
 		begin_native(state, reason);
@@ -573,7 +609,7 @@ read_gather(GpuSortState *state, GpuSortNativeReason reason)
 								 state->job != NULL ? &state->job->ticket : &no_job);
 	if (state->job == NULL)
 		begin_native(state, reason);
-	for (;;)
+	while (!state->device_lost)
 	{
 		TupleTableSlot *slot = ExecProcNode(gather);
 
@@ -621,7 +657,7 @@ finish_feeders(GpuSortState *state)
 }
 
 /* Cuts the run that all rows are in, or the last of several.  False: the rows are in a
- * native sort now. */
+ * native sort now, or the device is lost. */
 static bool
 cut_last_run(GpuSortState *state)
 {
@@ -635,6 +671,8 @@ cut_last_run(GpuSortState *state)
 			switch_to_native(state, gpusort_job_spent_reason(state->job));
 		else if (result == GPUSORT_CUT_FULL)
 			make_room(state);
+		if (state->device_lost)
+			return false;
 		if (state->native != NULL)
 		{
 			/* of a parallel plan, what is on the device is still to be drawn back */
@@ -646,8 +684,9 @@ cut_last_run(GpuSortState *state)
 	return true;
 }
 
+/* Of the runs, and of the rows that were sorted natively. */
 static void
-begin_merge_by_keys(GpuSortState *state)
+begin_merge(GpuSortState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	TupleDesc	desc = state->css.ss.ps.ps_ResultTupleDesc;
@@ -657,24 +696,23 @@ begin_merge_by_keys(GpuSortState *state)
 		state->merge_slots[0] = ExecInitExtraTupleSlot(estate, desc, state->slot->tts_ops);
 		state->merge_slots[1] = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
 	}
-	state->merge = gpusort_run_merge_by_keys(state->spill, state->info.n_keys, state->keys,
-											 state->merge_slots[0], state->native,
-											 state->merge_slots[1]);
+	state->merge = gpusort_run_merge_begin(state->spill, state->info.n_keys, state->keys,
+										   state->merge_slots[0], state->native,
+										   state->merge_slots[1]);
+	state->method = GPUSORT_METHOD_SPILLED;
 }
 
 /* All rows are in runs: the device tells the order in which to read them, if it can. */
 static void
 merge_runs(GpuSortState *state)
 {
-	state->method = GPUSORT_METHOD_SPILLED;
-	state->merged_by_device = gpusort_job_merge(state->job);
-	if (state->merged_by_device)
-		state->merge = gpusort_run_merge_by_order(state->spill, state->job);
+	begin_merge(state);
+	if (gpusort_job_merge(state->job))
+		gpusort_run_merge_follow_order(state->merge, state->job);
 	else
 	{
 		gpusort_job_close(state->job);
 		state->job = NULL;
-		begin_merge_by_keys(state);
 	}
 }
 
@@ -691,6 +729,8 @@ finish_on_device(GpuSortState *state)
 	if (state->spill != NULL)
 	{
 		spill_run(state);
+		if (state->device_lost)
+			return;
 		got = state->spill->rows;
 		merge_runs(state);
 	}
@@ -710,10 +750,8 @@ static void
 finish_native(GpuSortState *state)
 {
 	tuplesort_performsort(state->native);
-	if (state->spill == NULL)
-		return;
-	state->method = GPUSORT_METHOD_SPILLED;
-	begin_merge_by_keys(state);
+	if (state->spill != NULL)
+		begin_merge(state);
 }
 
 /* All rows have been read; sorts them where they are. */
@@ -730,23 +768,23 @@ finish(GpuSortState *state)
 		switch_to_native(state, state->native_reason);
 	if (state->job != NULL && state->feed_node != NULL)
 		finish_feeders(state);
-	if (state->job != NULL)
+	if (state->job != NULL && !notice_lost_device(state))
 		finish_on_device(state);
-	else if (state->native == NULL)
+	else if (state->native == NULL && !state->device_lost)
 		finish_in_backend(state);
-	if (state->native != NULL)
+	if (state->native != NULL && !state->device_lost)
 		finish_native(state);
 	state->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Reads all of the child's rows and sorts them. */
+/* Reads all of the child's rows and sorts them: natively, if there is a reason to; else
+ * device_lost tells whether that failed. */
 static void
-sort_rows(GpuSortState *state)
+sort_rows(GpuSortState *state, GpuSortNativeReason reason)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
-	GpuSortNativeReason reason = reason_to_be_native();
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -757,10 +795,10 @@ sort_rows(GpuSortState *state)
 	state->eof_reached = false;
 	state->sort_ms = state->output_ms = 0;
 	state->bytes_received = 0;
-	state->merged_by_device = false;
 	memset(&state->device_stats, 0, sizeof(state->device_stats));
 	state->rows_drawn_back = 0;
 	state->native_reason = GPUSORT_NATIVE_NONE;
+	state->device_lost = false;
 	/* the child must give its rows forward, whichever way we are read */
 	estate->es_direction = ForwardScanDirection;
 	if (state->feed_node != NULL)
@@ -775,8 +813,21 @@ sort_rows(GpuSortState *state)
 	}
 	state->feed_ms = milliseconds_since(start);
 
-	finish(state);
+	if (!notice_lost_device(state))
+		finish(state);
 	estate->es_direction = direction;
+}
+
+/* The device is lost before any row went out: sorts all rows anew, natively. */
+static void
+start_over(GpuSortState *state)
+{
+	if (!state->info.child_repeats)
+		gpusort_job_raise_failure(state->job);
+	/* first, since it ends workers that may still look at the job */
+	ExecReScan(outerPlanState(state));
+	drop_sort(state);
+	sort_rows(state, GPUSORT_NATIVE_DEVICE_LOST);
 }
 
 /* --- output ----------------------------------------------------------------- */
@@ -824,6 +875,16 @@ device_row(GpuSortState *state, uint64 row)
 	return bytes;
 }
 
+static TupleTableSlot *
+device_slot(GpuSortState *state, uint64 row)
+{
+	const char *bytes = device_row(state, row);
+
+	if (unlikely(bytes == NULL))
+		return NULL;
+	return store_row(state, bytes);
+}
+
 /* The device's rows have all been read and nobody can ask again: give all back early. */
 static void
 release_read_rows(GpuSortState *state)
@@ -862,15 +923,12 @@ merged_row(GpuSortState *state)
 	return store_row(state, row);
 }
 
+/* NULL: the device was lost before the first row. */
 static TupleTableSlot *
-GpuSortExec(CustomScanState *node)
+return_row(GpuSortState *state, bool forward)
 {
-	GpuSortState *state = (GpuSortState *) node;
-	bool		forward = ScanDirectionIsForward(node->ss.ps.state->es_direction);
 	uint64		row;
 
-	if (unlikely(state->method == GPUSORT_METHOD_NONE))
-		sort_rows(state);
 	if (state->method == GPUSORT_METHOD_NATIVE)
 		return native_row(state, forward);
 	if (state->method == GPUSORT_METHOD_SPILLED)
@@ -883,8 +941,44 @@ GpuSortExec(CustomScanState *node)
 		return state->slot;
 	}
 	if (state->method == GPUSORT_METHOD_DEVICE)
-		return store_row(state, device_row(state, row));
+		return device_slot(state, row);
 	return store_row(state, state->local_rows[row]);
+}
+
+/*
+ * Until the first row goes out, a lost device costs time only.  Not after that: rows with
+ * equal keys may come in another order the second time, and some of them have gone out.
+ * The rows of a spilled sort are in its files by then: it never fails.
+ */
+static TupleTableSlot *
+sort_and_return_first_row(GpuSortState *state, bool forward)
+{
+	TupleTableSlot *slot = NULL;
+
+	sort_rows(state, reason_to_be_native());
+	if (!state->device_lost)
+		slot = return_row(state, forward);
+	if (slot == NULL)
+	{
+		start_over(state);
+		slot = return_row(state, forward);
+	}
+	if (state->native_reason != GPUSORT_NATIVE_NONE)
+		gpusort_stats_count_native(state->native_reason);
+	if (state->job != NULL && state->method == GPUSORT_METHOD_DEVICE)
+		gpusort_job_begin_output(state->job);
+	return slot;
+}
+
+static TupleTableSlot *
+GpuSortExec(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	bool		forward = ScanDirectionIsForward(node->ss.ps.state->es_direction);
+
+	if (unlikely(state->method == GPUSORT_METHOD_NONE))
+		return sort_and_return_first_row(state, forward);
+	return return_row(state, forward);
 }
 
 static bool

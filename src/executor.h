@@ -37,6 +37,7 @@ typedef struct GpuSortState
 
 	GpuSortMethod method;
 	GpuSortNativeReason native_reason;
+	bool		device_lost;	/* in the middle of this sort: it must start over */
 	MemoryContext sort_context; /* all of one sort; deleted when it is dropped */
 	GpuSortFeed *feed;			/* this node's own: in a serial plan for all rows, in a parallel
 								 * one for those that told of a full job */
@@ -58,7 +59,6 @@ typedef struct GpuSortState
 	/* for EXPLAIN and the counters; of the last sort */
 	gsort_kind	device_kind;
 	gsort_job_stats device_stats;	/* rows, bytes and time summed over the runs */
-	bool		merged_by_device;
 	uint64		bytes_received;
 	double		feed_ms;
 	double		sort_ms;

@@ -95,7 +95,8 @@ show_device(GpuSortState *state, ExplainState *es)
 	if (state->spill != NULL)
 	{
 		ExplainPropertyInteger("Runs", NULL, state->spill->n_runs, es);
-		ExplainPropertyText("Merge Order", state->merged_by_device ? "device" : "backend", es);
+		ExplainPropertyText("Merge Order",
+							gpusort_run_merge_follows_order(state->merge) ? "device" : "backend", es);
 		show_kilobytes("Disk", state->spill->bytes, es);
 	}
 	ExplainPropertyUInteger("Device Rows", NULL, state->device_stats.rows, es);

@@ -45,6 +45,7 @@ typedef enum GpuSortNativeReason
 	GPUSORT_NATIVE_NO_BUFFERS,	/* gpusort.buffer_memory all in use */
 	GPUSORT_NATIVE_DEVICE_MEMORY,	/* a grant was refused */
 	GPUSORT_NATIVE_RUN_LIMIT,	/* more rows or bytes than one run holds, or more runs than GPUSORT_RUNS_MAX */
+	GPUSORT_NATIVE_DEVICE_LOST, /* the device failed: the child was scanned again */
 	GPUSORT_NATIVE_REASONS
 } GpuSortNativeReason;
 

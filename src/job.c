@@ -52,14 +52,21 @@ init_wait_events(void)
 	wait_event_of_output = compat_wait_event("GpusortOutput");
 }
 
-/* With the lock held: releases it and raises the job's failure. */
-static void
-raise_failure(const GpuSortJob *job)
+static bool
+has_failed(const GpuSortJob *job)
+{
+	return slot_of(job)->state == GPUSORT_JOB_FAILED;
+}
+
+void
+gpusort_job_raise_failure(const GpuSortJob *job)
 {
 	char		message[sizeof(slot_of(job)->message)];
 
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	strlcpy(message, slot_of(job)->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
@@ -67,19 +74,39 @@ raise_failure(const GpuSortJob *job)
 			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
 }
 
-/* Takes the lock; raises the failure, if the job has failed. */
+void
+gpusort_job_begin_output(GpuSortJob *job)
+{
+	job->output_begun = true;
+}
+
+/* Takes the lock; raises a failure, if it is too late to start over. */
 static void
 lock_job(const GpuSortJob *job, LWLockMode mode)
 {
 	LWLockAcquire(gpusort_shared_lock(), mode);
-	if (slot_of(job)->state == GPUSORT_JOB_FAILED)
-		raise_failure(job);
+	if (unlikely(job->output_begun && has_failed(job)))
+	{
+		LWLockRelease(gpusort_shared_lock());
+		gpusort_job_raise_failure(job);
+	}
 }
 
 static void
 unlock_job(void)
 {
 	LWLockRelease(gpusort_shared_lock());
+}
+
+bool
+gpusort_job_failed(const GpuSortJob *job)
+{
+	bool		failed;
+
+	lock_job(job, LW_SHARED);
+	failed = has_failed(job);
+	unlock_job();
+	return failed;
 }
 
 /* Without the lock.  The caller looks again, and ends with ConditionVariableCancelSleep. */
@@ -307,7 +334,7 @@ take_piece_to_fill(GpuSortJob *job, bool rest_of_row)
 	GpuSortJobSlot *slot = slot_of(job);
 	int			piece;
 
-	if (slot->state == GPUSORT_JOB_SPENT)
+	if (slot->state == GPUSORT_JOB_SPENT || slot->state == GPUSORT_JOB_FAILED)
 		return GPUSORT_NO_PIECE_SPENT;
 	if (!rest_of_row)
 	{
@@ -347,9 +374,14 @@ void
 gpusort_job_send(GpuSortJob *job, int piece)
 {
 	lock_job(job, LW_EXCLUSIVE);
-	gpusort_pieces[piece].state = GPUSORT_PIECE_SENT;
-	gpusort_pieces[piece].sent_order = slot_of(job)->chunks_sent++;
-	push_request(job, GPUSORT_REQUEST_APPEND, piece, 0);
+	if (has_failed(job))
+		gpusort_pieces[piece].state = GPUSORT_PIECE_HELD;
+	else
+	{
+		gpusort_pieces[piece].state = GPUSORT_PIECE_SENT;
+		gpusort_pieces[piece].sent_order = slot_of(job)->chunks_sent++;
+		push_request(job, GPUSORT_REQUEST_APPEND, piece, 0);
+	}
 	unlock_job();
 }
 
@@ -367,7 +399,8 @@ gpusort_job_send_head(GpuSortJob *job, int piece)
 	{
 		lock_job(job, LW_EXCLUSIVE);
 		/* accepted, the piece may be another chunk's by now */
-		answered = shared->sent_order != order || shared->state != GPUSORT_PIECE_SENT;
+		answered = shared->sent_order != order || shared->state != GPUSORT_PIECE_SENT ||
+			has_failed(job);
 		refused = shared->sent_order == order && shared->state == GPUSORT_PIECE_REFUSED;
 		if (refused)
 			shared->state = GPUSORT_PIECE_HELD;
@@ -426,12 +459,12 @@ gpusort_job_spent_reason(GpuSortJob *job)
 	GpuSortNativeReason reason;
 
 	lock_job(job, LW_SHARED);
-	reason = slot_of(job)->spent_reason;
+	reason = has_failed(job) ? GPUSORT_NATIVE_DEVICE_LOST : slot_of(job)->spent_reason;
 	unlock_job();
 	return reason;
 }
 
-/* Waits until no piece of the job is in state. */
+/* Waits until no piece of the job is in state, or the job has failed. */
 static void
 wait_while_any(GpuSortJob *job, GpuSortPieceState state, uint32 wait_event)
 {
@@ -440,7 +473,7 @@ wait_while_any(GpuSortJob *job, GpuSortPieceState state, uint32 wait_event)
 		int			piece;
 
 		lock_job(job, LW_SHARED);
-		piece = find_piece(job, state);
+		piece = has_failed(job) ? -1 : find_piece(job, state);
 		unlock_job();
 		if (piece < 0)
 			break;
@@ -517,7 +550,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	GpuSortJobState state;
 
 	lock_job(job, LW_EXCLUSIVE);
-	if (how == GSORT_AS_FED ||
+	if ((how == GSORT_AS_FED && !has_failed(job)) ||
 		slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->state = GPUSORT_JOB_CUTTING;
@@ -565,8 +598,11 @@ static void
 ask(GpuSortJob *job, GpuSortRequestKind kind)
 {
 	lock_job(job, LW_EXCLUSIVE);
-	slot_of(job)->state = GPUSORT_JOB_ASKED;
-	push_request(job, kind, -1, 0);
+	if (!has_failed(job))
+	{
+		slot_of(job)->state = GPUSORT_JOB_ASKED;
+		push_request(job, kind, -1, 0);
+	}
 	unlock_job();
 }
 
@@ -636,7 +672,7 @@ static int
 fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 {
 	GpuSortJobSlot *slot = slot_of(job);
-	int			piece;
+	int			piece = -1;
 
 	lock_job(job, LW_EXCLUSIVE);
 	slot->last_read = GetCurrentTimestamp();
@@ -645,7 +681,8 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 		gpusort_pieces_allocate(job->ticket.slot,
 								Min(GPUSORT_JOB_PIECES_MIN - slot->n_pieces,
 									gpusort_shared->n_free_pieces));
-	piece = find_piece(job, GPUSORT_PIECE_HELD);
+	if (!has_failed(job))
+		piece = find_piece(job, GPUSORT_PIECE_HELD);
 	if (piece >= 0)
 	{
 		gpusort_pieces[piece].state = GPUSORT_PIECE_FETCHING;
@@ -679,7 +716,8 @@ gpusort_job_read_piece(GpuSortJob *job, int piece, gsort_window *window, uint64 
 		lock_job(job, LW_EXCLUSIVE);
 		slot_of(job)->last_read = GetCurrentTimestamp();
 		/* taken back, and perhaps given to us anew, if it is neither fetched nor coming */
-		coming = shared->job == job->ticket.slot && shared->state == GPUSORT_PIECE_FETCHING;
+		coming = shared->job == job->ticket.slot && shared->state == GPUSORT_PIECE_FETCHING &&
+			!has_failed(job);
 		ready = shared->job == job->ticket.slot && shared->state == GPUSORT_PIECE_WINDOW;
 		if (ready)
 		{

@@ -6,6 +6,11 @@
  * send them; the leader cuts, fetches windows, reads them, closes.  The service answers
  * each step through the job's slot; waits are interruptible.
  *
+ * When the device fails a job, every wait for it ends, and what the functions answer means
+ * nothing: the job takes no rows, gives no window, and gpusort_job_failed says so.  The
+ * caller may start over without a device, until it says that it cannot any more
+ * (gpusort_job_begin_output): from then on each of them raises the failure.
+ *
  * Memory: a GpuSortJob lives in the context it was opened in, and the reset of
  * that context closes it, whatever ended the query.
  */
@@ -50,6 +55,7 @@ typedef struct GpuSortJob
 {
 	GpuSortTicket ticket;
 	bool		open;			/* by this process, which will close it */
+	bool		output_begun;	/* a failure is raised */
 	MemoryContextCallback on_reset;
 } GpuSortJob;
 
@@ -77,6 +83,15 @@ extern void gpusort_job_close(GpuSortJob *job);
 /* A feeder's hold on a job that another process has opened and will close.  Errors: the
  * ticket is of a job that has ended. */
 extern GpuSortJob *gpusort_job_attach(const GpuSortTicket *ticket);
+
+/* True once the device has failed the job: for good. */
+extern bool gpusort_job_failed(const GpuSortJob *job);
+
+/* Raises the failure: class 58. */
+extern void gpusort_job_raise_failure(const GpuSortJob *job) pg_attribute_noreturn();
+
+/* The first row goes out, after which nobody can start over. */
+extern void gpusort_job_begin_output(GpuSortJob *job);
 
 /* True while the service can take a job: for the planner, and before a job is opened. */
 extern bool gpusort_job_service_serves(void);
@@ -128,7 +143,7 @@ typedef enum GpuSortCutResult
 	GPUSORT_CUT_SPENT			/* memory ran out, the rows are there to be cut AS_FED */
 } GpuSortCutResult;
 
-/* Ends the run and waits for its directory.  Errors: class 58 if the device failed. */
+/* Ends the run and waits for its directory. */
 extern GpuSortCutResult gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
 
 /* Of a job that is full, ends the run as a SORTED_RUN.  False: as SPENT above. */
@@ -155,12 +170,12 @@ extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 extern void gpusort_job_forget_windows(GpuSortJob *job);
 
 /* Asks for a window by its number, or the one where a row starts, into an idle piece.
- * Returns the piece, or -1 when the job has no idle piece. */
+ * Returns the piece, or -1 when the job has no idle piece, or failed. */
 extern int	gpusort_job_fetch_window(GpuSortJob *job, uint64 window);
 extern int	gpusort_job_fetch_row(GpuSortJob *job, uint64 row);
 
 /* Waits for a fetched window and makes it the one being read; *window and *number tell
- * which.  False: the piece was taken back while it waited; fetch again. */
+ * which.  False: the piece was taken back while it waited, fetch again; or the job failed. */
 extern bool gpusort_job_read_piece(GpuSortJob *job, int piece, gsort_window *window,
 								   uint64 *number);
 

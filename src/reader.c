@@ -94,6 +94,8 @@ gpusort_reader_next_window(GpuSortReader *reader)
 		int			piece;
 
 		read_ahead(reader);
+		if (reader->n_ahead == 0 && gpusort_job_failed(reader->job))
+			return false;
 		if (reader->n_ahead == 0)
 			elog(ERROR, "gpusort reader has no buffer for window " UINT64_FORMAT, number);
 		piece = reader->ahead[0];
@@ -113,8 +115,8 @@ gpusort_reader_next_window(GpuSortReader *reader)
 	}
 }
 
-/* Goes to the window where a row starts. */
-static void
+/* Goes to the window where a row starts.  False: the job failed. */
+static bool
 enter_window_of_row(GpuSortReader *reader, uint64 row)
 {
 	int			piece;
@@ -125,6 +127,8 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 	do
 	{
 		piece = gpusort_job_fetch_row(reader->job, row);
+		if (piece < 0 && gpusort_job_failed(reader->job))
+			return false;
 		if (piece < 0)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
 	} while (!gpusort_job_read_piece(reader->job, piece, &reader->window,
@@ -132,6 +136,7 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 	reader->piece = piece;
 	reader->bytes_read += reader->window.bytes;
 	load_block(reader);
+	return true;
 }
 
 /* Sets the block to a row of the window being read. */
@@ -175,7 +180,8 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 		go_to_row_of_window(reader, row);
 	else if (reader->piece < 0 || row != reader->next_row)
 	{
-		enter_window_of_row(reader, row);
+		if (!enter_window_of_row(reader, row))
+			return NULL;
 		if (window_holds(reader, row) && row != reader->next_row)
 			go_to_row_of_window(reader, row);
 		else
@@ -185,7 +191,11 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 	while ((bytes = gpusort_rowblock_next(&reader->block)) == NULL)
 	{
 		if (!gpusort_reader_next_window(reader))
+		{
+			if (gpusort_job_failed(reader->job))
+				return NULL;
 			elog(ERROR, "gpusort reader has no window for row " UINT64_FORMAT, row);
+		}
 		load_block(reader);
 	}
 	reader->next_row = row + 1;

@@ -35,11 +35,12 @@ typedef struct GpuSortReader
 extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format);
 
 /* Goes to the window after the one being read, to the first one at first: its bytes are
- * those of reader->piece, reader->window.row_bytes of them.  False: there is none. */
+ * those of reader->piece, reader->window.row_bytes of them.  False: there is none, or the
+ * job failed. */
 extern bool gpusort_reader_next_window(GpuSortReader *reader);
 
 /* Row number row, below reader->rows; any order, next to next is fast.  Valid until the
- * next call. */
+ * next call.  NULL: the job failed. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);
 
 /* The fast path of a seek: false if row is not the next one of the block. */

@@ -9,7 +9,8 @@
  *
  * With the order, a row costs the look at one byte.  Without it, because the device could
  * not keep the keys or part of the rows were sorted natively, the sources stand in a heap
- * by their next row's normalized keys; of equal keys the earlier run's comes first.
+ * by their next row's normalized keys; of equal keys the earlier run's comes first.  That is
+ * the device's order too: when the device is lost, the heap goes on where it ended.
  *
  * Runs in the backend that leads the sort.  Each run has a buffer; together they take what
  * work_mem allows, within bounds that keep reads large.
@@ -36,6 +37,7 @@ typedef struct MergeSource
 
 struct GpuSortRunMerge
 {
+	MemoryContext context;
 	GpuSortSpill *spill;
 	bool		ended;			/* the last row has been given */
 
@@ -51,8 +53,7 @@ struct GpuSortRunMerge
 	Tuplesortstate *native;
 	TupleTableSlot *native_slot;
 	MergeSource *sources;
-	binaryheap *heap;			/* of numbers of sources */
-	bool		begun;
+	binaryheap *heap;			/* of numbers of sources; NULL: no row given by keys yet */
 };
 
 static void
@@ -67,17 +68,19 @@ begin_reading(GpuSortSpill *spill)
 
 /* --- by the device's order -------------------------------------------------- */
 
-GpuSortRunMerge *
-gpusort_run_merge_by_order(GpuSortSpill *spill, GpuSortJob *job)
+void
+gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job)
 {
-	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
-
-	merge->spill = spill;
-	merge->order = gpusort_reader_begin(job, spill->format);
-	begin_reading(spill);
-	return merge;
+	merge->order = gpusort_reader_begin(job, merge->spill->format);
 }
 
+bool
+gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
+{
+	return merge->order != NULL;
+}
+
+/* False: at the end, or because the job has failed. */
 static bool
 next_by_order(GpuSortRunMerge *merge, const char **row)
 {
@@ -156,57 +159,69 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 	return true;
 }
 
+/* Every source goes to its first row not given yet. */
+static void
+build_heap(GpuSortRunMerge *merge)
+{
+	int			n_sources = merge->spill->n_runs + (merge->native != NULL ? 1 : 0);
+	MemoryContext old_context = MemoryContextSwitchTo(merge->context);
+
+	merge->sources = palloc0(n_sources * sizeof(MergeSource));
+	merge->heap = binaryheap_allocate(n_sources, compare_sources, merge);
+	for (int i = 0; i < n_sources; i++)
+	{
+		if (i < merge->spill->n_runs)
+			merge->sources[i].file = merge->spill->runs[i];
+		if (advance(merge, &merge->sources[i]))
+			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
+	}
+	binaryheap_build(merge->heap);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The source of the row given last, which was in use until now, goes on. */
+static void
+advance_first(GpuSortRunMerge *merge)
+{
+	Datum		first = binaryheap_first(merge->heap);
+
+	if (advance(merge, &merge->sources[DatumGetInt32(first)]))
+		binaryheap_replace_first(merge->heap, first);
+	else
+		binaryheap_remove_first(merge->heap);
+}
+
+static bool
+next_by_keys(GpuSortRunMerge *merge, const char **row)
+{
+	if (merge->heap == NULL)
+		build_heap(merge);
+	else
+		advance_first(merge);
+	if (binaryheap_empty(merge->heap))
+		return false;
+	*row = merge->sources[DatumGetInt32(binaryheap_first(merge->heap))].row;
+	return true;
+}
+
+/* --- begin and next ----------------------------------------------------------- */
+
 GpuSortRunMerge *
-gpusort_run_merge_by_keys(GpuSortSpill *spill, int n_keys, const GpuSortKey *keys,
-						  TupleTableSlot *slot, Tuplesortstate *native,
-						  TupleTableSlot *native_slot)
+gpusort_run_merge_begin(GpuSortSpill *spill, int n_keys, const GpuSortKey *keys,
+						TupleTableSlot *slot, Tuplesortstate *native,
+						TupleTableSlot *native_slot)
 {
 	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
-	int			n_sources = spill->n_runs + (native != NULL ? 1 : 0);
 
+	merge->context = CurrentMemoryContext;
 	merge->spill = spill;
 	merge->n_keys = n_keys;
 	merge->keys = keys;
 	merge->slot = slot;
 	merge->native = native;
 	merge->native_slot = native_slot;
-	merge->sources = palloc0(n_sources * sizeof(MergeSource));
-	merge->heap = binaryheap_allocate(n_sources, compare_sources, merge);
 	begin_reading(spill);
-	for (int i = 0; i < n_sources; i++)
-	{
-		if (i < spill->n_runs)
-			merge->sources[i].file = spill->runs[i];
-		if (advance(merge, &merge->sources[i]))
-			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
-	}
-	binaryheap_build(merge->heap);
 	return merge;
-}
-
-static bool
-next_by_keys(GpuSortRunMerge *merge, const char **row)
-{
-	MergeSource *source;
-
-	if (binaryheap_empty(merge->heap))
-		return false;
-	/* the row given last was in use until now */
-	if (merge->begun)
-	{
-		Datum		last = binaryheap_first(merge->heap);
-
-		if (advance(merge, &merge->sources[DatumGetInt32(last)]))
-			binaryheap_replace_first(merge->heap, last);
-		else
-			binaryheap_remove_first(merge->heap);
-	}
-	if (binaryheap_empty(merge->heap))
-		return false;
-	merge->begun = true;
-	source = &merge->sources[DatumGetInt32(binaryheap_first(merge->heap))];
-	*row = source->row;
-	return true;
 }
 
 bool
@@ -214,7 +229,14 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 {
 	if (merge->ended)
 		return false;
-	if (merge->order != NULL ? next_by_order(merge, row) : next_by_keys(merge, row))
+	if (merge->order != NULL)
+	{
+		if (next_by_order(merge, row))
+			return true;
+		if (gpusort_job_failed(merge->order->job))
+			merge->order = NULL;
+	}
+	if (merge->order == NULL && next_by_keys(merge, row))
 		return true;
 	merge->ended = true;
 	return false;

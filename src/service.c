@@ -149,7 +149,6 @@ fail_locked_job(GpuSortJobSlot *slot, const char *message)
 		return;
 	slot->state = GPUSORT_JOB_FAILED;
 	strlcpy(slot->message, message, sizeof(slot->message));
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	ConditionVariableBroadcast(&slot->changed);
 }
 

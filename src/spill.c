@@ -28,12 +28,13 @@ gpusort_spill_begin(const GpuSortRowFormat *format)
 	return spill;
 }
 
-void
+bool
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	GpuSortRunFile *run = gpusort_run_file_create(spill->format);
 	GpuSortReader *reader = gpusort_reader_begin(job, spill->format);
+	bool		complete;
 
 	spill->runs[spill->n_runs++] = run;
 	while (gpusort_reader_next_window(reader))
@@ -41,11 +42,13 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 		CHECK_FOR_INTERRUPTS();
 		gpusort_run_file_write(run, gpusort_piece_memory(reader->piece), reader->window.row_bytes);
 	}
+	complete = reader->window_number + 1 == gpusort_job_windows(job);
 	spill->rows += reader->rows;
 	spill->bytes += run->bytes;
 	gpusort_stats_count_run(run->bytes);
 	pfree(reader);
 	MemoryContextSwitchTo(old_context);
+	return complete;
 }
 
 void

@@ -69,6 +69,8 @@ gpusort_stats_native_reason(GpuSortNativeReason reason)
 			return "gpusort.device_memory is in use";
 		case GPUSORT_NATIVE_RUN_LIMIT:
 			return "more rows than its runs may hold";
+		case GPUSORT_NATIVE_DEVICE_LOST:
+			return "the device was lost";
 		case GPUSORT_NATIVE_NONE:
 		case GPUSORT_NATIVE_REASONS:
 			break;

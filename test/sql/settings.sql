@@ -54,6 +54,8 @@ select attname, format_type(atttypid, atttypmod) from pg_attribute
 	where attrelid = 'gpusort_stats'::regclass and attnum > 0 order by attnum::text::int8;
 select attname, format_type(atttypid, atttypmod) from pg_attribute
 	where attrelid = 'gpusort_devices'::regclass and attnum > 0 order by attnum::text::int8;
+-- other tests' last sorts may still be closing
+do $$ begin for i in 1 .. 3000 loop exit when (select open_jobs from gpusort_devices) = 0; perform pg_sleep(0.01); end loop; end $$;
 select kind, ordinal, state, detail, budget_bytes <= memory_bytes as within_memory, open_jobs, driver, runtime from gpusort_devices;
 select backend_type, datname from pg_stat_activity where pid = (select service_pid from gpusort_devices);
 
@@ -64,7 +66,7 @@ select i from counted order by k \g /dev/null
 select jobs, rows, bytes_to_device >= 16000 as sent, bytes_from_device >= 16000 as received,
 	feed_ms > 0 as fed, sort_ms > 0 as sorted, output_ms > 0 as put_out,
 	in_backend, native_disabled, native_no_device, native_no_slot, native_no_buffers,
-	native_device_memory, native_run_limit, failed, stats_reset <= clock_timestamp() as reset_before
+	native_device_memory, native_run_limit, native_device_lost, failed, stats_reset <= clock_timestamp() as reset_before
 	from gpusort_stats;
 select gpusort_stats_reset();
 select jobs, rows, bytes_to_device, bytes_from_device, feed_ms, sort_ms, output_ms, in_backend from gpusort_stats;
