@@ -1,0 +1,548 @@
+# The device fails at any of its calls and allocations: gpusort.debug_fail_at sweeps over
+# all of them below statements of each kind.
+#
+# Whatever fails before the first row goes out costs time only: the rows are right.  After
+# it, and where the rows cannot be read again, there may be an error of class 58 instead.
+# The service is back afterwards, with all memory.
+#
+# A lost device costs the second after which the server starts the service again, so there
+# are several servers, each with its own sweeps: while one waits, the others go on.  A GPU
+# makes many more calls than the host device: some of each sweep are tried then, from a
+# random one on, unless GPUSORT_TEST_EVERY_CALL is set.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $seed = $ENV{SEED} // int(time);
+srand $seed;
+note "seed $seed";
+
+my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Run the query again: without a device it is sorted natively\./;
+
+# --- a server, the session whose sorts fail, and one that watches
+
+sub new_rig
+{
+	my ($name, @lines) = @_;
+	my $node = new_server($name, 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+		'min_parallel_table_scan_size = 0', "gpusort.buffer_memory = '48MB'",
+		'log_error_verbosity = verbose', @lines);
+
+	wait_for_state($node, 'serving');
+	$node->safe_psql('postgres', q{
+		create table rows as select (i * 7919) % 20011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 20000) i;
+		create table few as select (i * 7919) % 101 as k, i as id from generate_series(1, 100) i;
+		create table spread(id int, filler text) with (parallel_workers = 2);
+		alter table spread alter filler set storage plain;
+		insert into spread select i, repeat('s', 5000) from generate_series(1, 11) i;
+		alter table rows set (parallel_workers = 2);
+		create table made(k int, id int, filler text);
+		create table small as select i as k from generate_series(1, 1000) i;
+		create sequence numbers;
+		analyze;});
+	return {
+		node => $node,
+		session => GpuSortTest::Session->new($node, 1000),
+		watch => GpuSortTest::Session->new($node, 1000),
+		holder => GpuSortTest::Session->new($node, 1000),
+		sweeps => [],
+	};
+}
+
+sub poll
+{
+	my ($rig, $condition) = @_;
+
+	for (1 .. 1000)
+	{
+		return 1 if $rig->{watch}->query("select $condition from gpusort_devices") eq 't';
+		sleep 0.01;
+	}
+	return 0;
+}
+
+sub set_fail_at
+{
+	my ($rig, $n) = @_;
+
+	$rig->{watch}->query("alter system set gpusort.debug_fail_at = $n");
+	$rig->{watch}->query('select pg_reload_conf()');
+}
+
+# Has the n-th call or allocation from now on fail; returns the service's process.
+sub arm
+{
+	my ($rig, $n) = @_;
+
+	set_fail_at($rig, $n);
+	poll($rig, "coalesce(detail like 'device call or allocation $n fails,%', false)")
+	  or die "gpusort.debug_fail_at is not followed";
+	return $rig->{watch}->query('select service_pid from gpusort_devices');
+}
+
+# Waits for a device that does not fail; returns what was left over, '' for nothing.
+sub left_over
+{
+	my ($rig) = @_;
+	my $files = $rig->{watch}->query('select string_agg(name, \', \') from pg_ls_tmpdir()');
+
+	return "files $files" if $files ne '';
+	return '' if poll($rig, "state = 'serving' and detail is null and open_jobs = 0 and granted_bytes = 0 and used_bytes <= 64 << 20 and free_buffer_bytes = buffer_bytes");
+	return $rig->{watch}->query('select d from gpusort_devices d');
+}
+
+# How many calls and allocations that service has made; '' if it has ended.
+sub calls_made
+{
+	my ($rig, $service) = @_;
+
+	return $rig->{watch}->query(
+		"select coalesce(substring(detail from ', (\\d+) made so far'), '') from gpusort_devices where service_pid = $service");
+}
+
+# Once the sort has ended: 'lost', 'refused', or 'none' if nothing has failed.
+sub what_failed
+{
+	my ($rig, $n, $service) = @_;
+
+	for (1 .. 2)
+	{
+		poll($rig, "service_pid is distinct from $service or open_jobs = 0");
+		my $made = calls_made($rig, $service);
+		return 'lost' if $made eq '';
+		return 'refused' if $made >= $n;
+		# the last call may not be published yet
+		sleep 0.02;
+	}
+	return 'none';
+}
+
+sub counter
+{
+	my ($rig, $name) = @_;
+
+	return $rig->{watch}->query("select $name from gpusort_stats");
+}
+
+# --- sweeps
+
+# The rigs share the sweep's calls.  make_run->(rig) gives a function that runs a statement
+# and returns what is wrong, or '', and whether the statement ended in the error that it
+# may end in; its argument is the call that fails.  Options:
+# starts_over	some failures must have it start over; else there must be errors
+# errs			there must be errors too
+# survives		and some failures must cost nothing
+# holds			another sort holds most of the device's memory
+# last			only so many of the last calls fail
+# settings		->(n) gives those that the statement runs under
+# explain, plan	what EXPLAIN ANALYZE of a query must show
+sub add_sweep
+{
+	my ($rigs, $what, $make_run, %options) = @_;
+	my $sweep = { what => $what, parts => scalar @$rigs, wrong => '', left => '',
+		count => { map { $_ => 0 } 'lost', 'refused', 'none', 'error', 'held', 'native_device_lost', 'native_device_memory', 'failed' },
+		%options };
+
+	$sweep->{open} = $sweep->{parts};
+	push @{ $rigs->[$_]{sweeps} }, { sweep => $sweep, number => $_, n => 0, run => $make_run->($rigs->[$_]) } for 0 .. $#$rigs;
+}
+
+# A row of this query fills most of a buffer.  The first two tell that it is the right one.
+my @held = map { "$_|" . 'h' x 10 } 1 .. 20;
+my $held = q{select id, left(repeat('h', 800000), 10) from (select id, repeat('h', 800000) as doc from generate_series(1, 20) id order by id offset 0) h};
+
+sub hold
+{
+	my ($rig) = @_;
+	my $got = $rig->{holder}->query("begin; declare h cursor for $held; fetch 1 from h");
+
+	die "no memory held: $got" if $got ne $held[0];
+}
+
+# Whether the sort that holds memory has failed with an error; anything else than that and
+# the right row is returned as wrong.
+sub let_go
+{
+	my ($rig) = @_;
+	my $got = $rig->{holder}->query('fetch 1 from h');
+	my $error = $rig->{holder}->error;
+
+	$rig->{holder}->query('rollback');
+	return ('', 0) if $error eq '' && $got eq $held[1];
+	return ('', 1) if $error =~ $lost;
+	return ("the other sort gave $got $error", 0);
+}
+
+sub run_statement
+{
+	my ($rig, $part) = @_;
+	my $sweep = $part->{sweep};
+
+	$rig->{session}->query($sweep->{settings}->($part->{n})) if $sweep->{settings};
+	my ($wrong, $error) = $part->{run}->($part->{n});
+	$rig->{session}->query('reset all');
+	if ($sweep->{holds})
+	{
+		my ($held_wrong, $held_error) = let_go($rig);
+
+		$wrong .= $held_wrong;
+		$sweep->{count}{held}++ if $held_error;
+	}
+	$sweep->{count}{error}++ if $error;
+	return $wrong;
+}
+
+# One run with nothing to fail tells how many calls there are.
+sub begin_part
+{
+	my ($rig, $part) = @_;
+	my $sweep = $part->{sweep};
+	my $stride = 1;
+
+	hold($rig) if $sweep->{holds};
+	if ($sweep->{plan} && $part->{number} == 0)
+	{
+		my $settings = $sweep->{settings} ? $sweep->{settings}->(0) : 'select';
+		my $plan = $rig->{session}->query("$settings; explain (analyze, costs off, timing off) $sweep->{explain}");
+
+		like($plan, $sweep->{plan}, "$sweep->{what}: the plan");
+	}
+	my $service = arm($rig, 2 ** 31 - 1);
+	my $wrong = run_statement($rig, $part);
+	$sweep->{wrong} .= "nothing fails: $wrong\n" if $wrong;
+	poll($rig, 'open_jobs = 0');
+	$sweep->{all} = calls_made($rig, $service);
+	$stride = int($sweep->{all} / 12) + 1 if $GpuSortTest::device ne 'host' && !$ENV{GPUSORT_TEST_EVERY_CALL};
+	$part->{n} = 1 + $part->{number} * $stride + int(rand($stride));
+	$part->{n} += $sweep->{all} - $sweep->{last} if $sweep->{last};
+	$part->{step} = $sweep->{parts} * $stride;
+	$sweep->{count}{$_} -= counter($rig, $_) for 'native_device_lost', 'native_device_memory', 'failed';
+}
+
+my $native_in_all = 0;
+
+sub end_part
+{
+	my ($rig, $part) = @_;
+	my $sweep = $part->{sweep};
+	my $what = $sweep->{what};
+	my $count = $sweep->{count};
+
+	$count->{$_} += counter($rig, $_) for 'native_device_lost', 'native_device_memory', 'failed';
+	return if --$sweep->{open};
+
+	my $started_over = $count->{native_device_lost};
+	my $errors = $count->{failed} - $count->{held};
+	is($sweep->{wrong}, '', "$what: $sweep->{all} calls and allocations: $count->{lost} lost, $count->{refused} refused; "
+		. "$started_over started over, $count->{native_device_memory} native for want of memory, $errors errors, the rest right");
+	is($sweep->{left}, '', "$what: the service is back, nothing is left over");
+	is($errors, $count->{error}, "$what: errors are counted");
+	cmp_ok($started_over + $errors, '<=', $count->{lost}, "$what: no failure is counted twice");
+	$native_in_all += $count->{native_device_memory};
+	if ($sweep->{starts_over}) { cmp_ok($started_over, '>', 0, "$what: started over"); }
+	else { is($started_over, 0, "$what: never started over"); }
+	if ($sweep->{errs}) { cmp_ok($errors, '>', 0, "$what: errors"); }
+	else { is($errors, 0, "$what: no errors"); }
+	cmp_ok($count->{lost} - $started_over - $errors, '>', 3, "$what: some failures cost nothing") if $sweep->{survives};
+}
+
+# One more call fails below the rig's statement.  False: its sweeps have ended.
+sub next_step
+{
+	my ($rig) = @_;
+	my $part = $rig->{sweeps}[0] or return 0;
+	my $sweep = $part->{sweep};
+
+	begin_part($rig, $part) if $part->{n} == 0;
+	hold($rig) if $sweep->{holds};
+	my $service = arm($rig, $part->{n});
+	my $wrong = run_statement($rig, $part);
+	my $failed = what_failed($rig, $part->{n}, $service);
+	set_fail_at($rig, 0);
+	$sweep->{count}{$failed}++;
+	$sweep->{wrong} .= "call $part->{n} ($failed): $wrong\n" if $wrong;
+	$rig->{after} = "call $part->{n} ($failed)";
+	$part->{n} += $part->{step};
+	if ($failed eq 'none')
+	{
+		shift @{ $rig->{sweeps} };
+		end_part($rig, $part);
+	}
+	return 1;
+}
+
+# While one server waits for its service, the others go on.
+sub run_sweeps
+{
+	my @busy = @_;
+
+	while (@busy)
+	{
+		my @next;
+
+		for my $rig (@busy)
+		{
+			my $part = $rig->{sweeps}[0];
+			my $left = $part && $part->{n} > 0 ? left_over($rig) : '';
+			$part->{sweep}{left} .= "$rig->{after}: $left\n" if $left;
+			push @next, $rig if next_step($rig);
+		}
+		@busy = @next;
+	}
+}
+
+sub hash_of { return "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($_[0]) q"; }
+
+# A query's rows by a digest.
+sub digest_run
+{
+	my ($query, %options) = @_;
+
+	return sub
+	{
+		my ($rig) = @_;
+		my $session = $rig->{session};
+		my $right = $rig->{node}->safe_psql('postgres', 'set gpusort.enabled = off; ' . hash_of($query));
+
+		return sub
+		{
+			my $got = $session->query(hash_of($query));
+			my $error = $session->error;
+			return ('', 0) if $error eq '' && $got eq $right;
+			return ('', 1) if $options{may_fail} && $error =~ $lost;
+			return ("$got $error", 0);
+		};
+	};
+}
+
+# --- a cursor goes forward and back: its first rows always come
+my @moves = ('fetch 3', 'fetch backward 2', 'move 15000', 'fetch 2', 'move backward 14000', 'fetch 2', 'move last', 'fetch relative 0');
+
+sub read_cursor
+{
+	my ($session, $enabled) = @_;
+	my $error = '';
+	my @got;
+
+	$session->query("begin; set local gpusort.enabled = $enabled; declare c scroll cursor for select k, id from rows order by k, id");
+	for my $move (@moves)
+	{
+		push @got, $session->query("$move from c");
+		$error = $session->error;
+		last if $error ne '';
+	}
+	$session->query('rollback');
+	return ($error, @got);
+}
+
+sub cursor_run
+{
+	my ($rig) = @_;
+	my (undef, @right) = read_cursor($rig->{session}, 'off');
+
+	return sub
+	{
+		my ($error, @got) = read_cursor($rig->{session}, 'on');
+
+		pop @got if $error ne '';
+		for (0 .. $#got)
+		{
+			return ("$moves[$_] gave $got[$_]", 0) if $got[$_] ne $right[$_];
+		}
+		return ('', 0) if $error eq '' && @got == @moves;
+		return ('', 1) if $error =~ $lost && @got > 0;
+		return ($error, 0);
+	};
+}
+
+# --- a table is filled wholly, or not at all
+sub insert_run
+{
+	my ($rig) = @_;
+	my $session = $rig->{session};
+	my $fill = 'insert into made select k, id, filler from rows order by k, id';
+	my $hash = "select count(*) || coalesce(md5(string_agg(hash_record_extended(made, 0)::text, ' ' order by ctid)), '') from made";
+
+	$session->query("set gpusort.enabled = off; $fill; reset gpusort.enabled");
+	my $right = $session->query($hash);
+	return sub
+	{
+		$session->query('truncate made');
+		$session->query($fill);
+		my $error = $session->error;
+		my $got = $session->query($hash);
+		return ('', 0) if $error eq '' && $got eq $right;
+		return ('', 1) if $error =~ $lost && $got eq '0';
+		return ("$error $got", 0);
+	};
+}
+
+# --- rows that must not be read twice
+sub volatile_run
+{
+	my ($rig) = @_;
+	my $session = $rig->{session};
+	my $query = hash_of(q{select * from (select k, id, nextval('numbers') > 0 as numbered from few offset 0) s order by k, id});
+	my $right = $rig->{node}->safe_psql('postgres', "set gpusort.enabled = off; $query");
+
+	return sub
+	{
+		$session->query('alter sequence numbers restart');
+		my $got = $session->query($query);
+		my $error = $session->error;
+		my $numbers = $session->query('select last_value from numbers');
+		return ("$numbers numbers for 100 rows", 0) if $numbers > 100;
+		return ('', 0) if $error eq '' && $got eq $right && $numbers == 100;
+		return ('', 1) if $error =~ $lost;
+		return ("$got $error", 0);
+	};
+}
+
+# --- a spilled sort's files are gone when it has started over
+my $docs = "select id, repeat(chr(97 + id % 26), 780000 + id) as doc from";
+my $runs = "$docs generate_series(1, 11) id order by id";
+
+sub read_runs
+{
+	my ($rig, $enabled) = @_;
+	my $session = $rig->{session};
+
+	$session->query("begin; set local gpusort.enabled = $enabled; set local work_mem = '32MB'; declare c no scroll cursor for $runs");
+	my ($files, $got) = split /\|/, $session->query(q{select * from read_all('c')});
+	my $error = $session->error;
+	$session->query('rollback');
+	return ($error, $files, $got);
+}
+
+sub spilled_run
+{
+	my ($rig) = @_;
+
+	$rig->{session}->query(q{create function read_all(c refcursor, out files int, out hash text) language plpgsql as $$
+		declare r record;
+		begin
+			loop
+				fetch c into r;
+				exit when not found;
+				if files is null then select count(*) into files from pg_ls_tmpdir(); end if;
+				hash := md5(concat(hash, r.id, r.doc));
+			end loop;
+		end $$});
+	my (undef, undef, $right) = read_runs($rig, 'off');
+	return sub
+	{
+		my $before = counter($rig, 'native_device_lost');
+		my ($error, $files, $got) = read_runs($rig, 'on');
+
+		return ("$got $error", 0) if $error ne '' || $got ne $right;
+		return ("$files files", 0) if $files > 0 && counter($rig, 'native_device_lost') > $before;
+		return ('', 0);
+	};
+}
+
+# --- equal keys in several runs
+sub ties_run
+{
+	my ($rig) = @_;
+	my $query = 'select md5(string_agg(k || $$ $$ || id, $$ $$)) from (select (a * 7 + b * 1000003) % 1009 as k, a * 1000 + b as id from generate_series(1, 300) a, lateral (select generate_series(0, 999) + 0 * a as b) l order by 1';
+	my $right = $rig->{node}->safe_psql('postgres', "set gpusort.enabled = off; $query, 2) s");
+
+	return sub
+	{
+		my $got = $rig->{session}->query("$query) s");
+		my $error = $rig->{session}->error;
+
+		return ($error eq '' && $got eq $right ? '' : "$got $error", 0);
+	};
+}
+
+my @rigs = (new_rig('faults_1', "gpusort.buffer_memory = '128MB'"), map { new_rig("faults_$_") } 2 .. 4);
+my @tight = map { new_rig("faults_$_", "gpusort.device_memory = '40MB'") } 5 .. 9;
+my $workers = sub { 'set max_parallel_workers_per_gather = 2; set parallel_leader_participation = ' . ($_[0] % 2 ? 'on' : 'off') };
+my $loops = sub { 'set enable_hashjoin = off; set enable_mergejoin = off; set enable_material = off; set enable_memoize = off' };
+
+# WITH TIES lets only a real sort do, and stops after a row or two
+my $first = 'fetch first 1 rows with ties';
+my $few = 'select * from few order by k, id';
+my $windows = "$docs generate_series(1, 10) id order by id";
+my $twice = 'select g, s.* from generate_series(1, 2) g, lateral (select * from few where id % g = 0 order by k, id offset 0) s';
+my $rewound = "select f.id, s.doc from few f left join ($docs generate_series(1, 3) id order by id offset 0) s on s.id = f.id where f.id < 4";
+my $spread = "$docs spread order by id";
+my $spilled = qr/Sort Method: \w+ external merge\n *Runs: [2-9]\n *Merge Order: device\n/;
+
+add_sweep([ $rigs[0] ], 'scroll cursor', \&cursor_run, starts_over => 1);
+add_sweep([ $rigs[1] ], 'few rows', digest_run($few), starts_over => 1);
+add_sweep([ $rigs[2] ], 'insert', \&insert_run, starts_over => 1, errs => 1);
+add_sweep([ $rigs[3] ], 'volatile rows', \&volatile_run, errs => 1);
+add_sweep([ $rigs[0] ], 'two workers, first row', digest_run("select * from rows order by k, id $first"), starts_over => 1, settings => $workers);
+add_sweep(\@rigs, 'several windows', digest_run($windows, may_fail => 1), starts_over => 1, errs => 1,
+	explain => $windows, plan => qr/Sort Method: (host|gpu)\n/);
+add_sweep(\@rigs, 'subplan, sorted twice', digest_run($twice), starts_over => 1, explain => $twice, plan => qr/GpuSort.*loops=2/);
+add_sweep(\@rigs, 'rewound', digest_run($rewound, may_fail => 1), starts_over => 1, errs => 1, settings => $loops,
+	explain => $rewound, plan => qr/GpuSort.*loops=3/);
+add_sweep(\@tight, 'spilled', \&spilled_run, starts_over => 1, survives => 1, holds => 1, explain => $runs, plan => $spilled);
+add_sweep(\@tight, 'spilled, two workers', digest_run($spread), starts_over => 1, survives => 1, holds => 1,
+	settings => $workers, explain => $spread, plan => qr/$spilled.*Workers Launched: [12]\n.*GpuSortFeed/s);
+add_sweep([ $tight[0] ], 'spilled, the last calls', \&ties_run, survives => 1, holds => 1, last => 8);
+run_sweeps(@rigs, @tight);
+cmp_ok($native_in_all, '>', 0, 'sorts were native because memory was refused');
+
+# --- which rows may be read again: one service ends below a sort of each kind
+my $rig = $rigs[0];
+my $node = $rig->{node};
+my $over = qr/Sort Method: native \(the device was lost\)/;
+my %answers = (
+	'select k, now() from few order by k' => $over,
+	'select k, random() from few order by k' => $over,
+	'select k, (select random()) as r from few order by k' => $over,
+	"with kept as materialized (select k, nextval('numbers') from few) select * from kept order by k" => $over,
+	'with filled as (insert into made select k, id from few returning k) select * from filled order by k' => $over,
+	'select * from few where id < any (select id from rows) order by k' => $over,
+	'select * from (select * from few for update) s order by k' => $over,
+	'select *, random() from (select * from few order by k offset 0) s' => $over,
+	'select * from (select k, random() from few offset 0) s order by k' => $lost,
+	'select * from few where id > random() order by k' => $lost,
+	'select * from few f where id < any (select id + random() from few where k >= f.k) order by k' => $lost,
+	'select few.* from few, lateral (select random() + few.k as r offset 0) l where r > 0 order by k' => $lost,
+	'select g from generate_series(1, 10 + floor(random())::int) g order by g' => $lost,
+	"select * from (values (nextval('numbers')), (2)) v order by 1" => $lost);
+my @queries = sort keys %answers;
+is(left_over($rig), '', 'the device serves');
+my $service = stop_service($node);
+my @sessions = map { GpuSortTest::Session->new($node) } @queries;
+$sessions[$_]->send("explain (analyze, timing off, costs off) $queries[$_]") for 0 .. $#queries;
+is(scalar(grep { $_->wait_until_waiting } @sessions), scalar @queries, 'all wait for the device');
+kill 'TERM', $service;
+continue_service($service);
+for (0 .. $#queries)
+{
+	my $plan = $sessions[$_]->finish;
+
+	like($plan . $sessions[$_]->error, $answers{$queries[$_]}, $queries[$_]);
+	$sessions[$_]->close;
+}
+is(left_over($rig), '', 'the device serves again');
+
+# --- who may set it, and who sees it
+my $session = $rig->{session};
+is($session->query('show gpusort.debug_fail_at'), '0', 'off');
+$session->query('set gpusort.debug_fail_at = 1');
+like($session->error, qr/cannot be changed now/, 'not by a session');
+is($session->query("select count(*) from pg_settings where name = 'gpusort.debug_fail_at'"), '0', 'hidden');
+
+for my $rig (@rigs, @tight)
+{
+	$rig->{$_}->close for 'session', 'watch', 'holder';
+	nothing_left_over($rig->{node}, $rig->{node}->name);
+	$rig->{node}->stop;
+	unlike(slurp_file($rig->{node}->logfile), qr/TRAP|PANIC|leak|XX000/, 'no word of trouble in the log');
+}
+
+done_testing();
