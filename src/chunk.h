@@ -2,8 +2,8 @@
  * chunk.h
  *	  How rows and keys lie in a piece of the shared buffers.
  *
- * A feeder writes a chunk, the service reads its header (a copy of it, checked)
- * and hands pointers into the piece to the device.  A small input never leaves
+ * A feeder writes a chunk, the service reads its header (a copy of it, checked
+ * by chunk.c) and hands pointers into the piece to the device.  A small input never leaves
  * the backend: its chunks are then in private memory, in the same form.
  *
  *	  header | row_start[rows_max] | nulls[rows_max] | keys[rows_max][columns] | data
@@ -61,5 +61,13 @@ gpusort_chunk_data(const GpuSortChunkHeader *chunk)
 {
 	return (char *) chunk + chunk->data_offset;
 }
+
+/*
+ * Builds the device's view of the chunk in a piece of a job with these key columns; its tag
+ * is the caller's.  *header is a copy: what is checked cannot change afterwards.  False:
+ * the chunk points outside of its piece.
+ */
+extern bool gpusort_chunk_check(const char *piece, uint32 key_columns, uint32 null_mask,
+								GpuSortChunkHeader *header, gsort_chunk *chunk);
 
 #endif							/* GPUSORT_CHUNK_H */

@@ -431,40 +431,15 @@ grow_grant(int job, uint64 rows, uint64 bytes)
 	return status;
 }
 
-/*
- * Builds the device's view of the chunk in a piece.  *header is a copy: what is checked
- * here cannot change afterwards.  False: it points outside of its piece.
- */
+/* The device's view of the chunk in a piece of a job's.  False: it points outside of its piece. */
 static bool
 chunk_in_piece(int job, int piece, GpuSortChunkHeader *header, gsort_chunk *chunk)
 {
 	const GpuSortJobSlot *slot = slot_at(job);
-	char	   *memory = gpusort_piece_memory(piece);
-	uint64		rows;
 
-	memcpy(header, memory, sizeof(*header));
-	rows = header->rows;
-	if (rows > GPUSORT_PIECE_BYTES / 8 ||
-		header->row_start_offset % 8 != 0 || header->keys_offset % 8 != 0 ||
-		header->nulls_offset % 8 != 0 || header->data_offset % 8 != 0 ||
-		header->row_start_offset + rows * sizeof(uint32) > GPUSORT_PIECE_BYTES ||
-		header->keys_offset + rows * slot->key_columns * sizeof(uint64) > GPUSORT_PIECE_BYTES ||
-		header->nulls_offset + rows * sizeof(uint32) > GPUSORT_PIECE_BYTES ||
-		(uint64) header->data_offset + header->data_bytes > GPUSORT_PIECE_BYTES ||
-		header->more_bytes > GSORT_ROW_BYTES_MAX || (header->more_bytes > 0 && rows != 1) ||
-		(slot->null_mask != 0) != (header->nulls_offset != 0))
+	if (!gpusort_chunk_check(gpusort_piece_memory(piece), slot->key_columns, slot->null_mask,
+							 header, chunk))
 		return false;
-	memset(chunk, 0, sizeof(*chunk));
-	chunk->struct_bytes = sizeof(*chunk);
-	chunk->feeder = header->feeder;
-	chunk->rows = header->rows;
-	chunk->data = memory + header->data_offset;
-	chunk->data_bytes = header->data_bytes;
-	chunk->more_bytes = header->more_bytes;
-	chunk->row_start = (uint32 *) (memory + header->row_start_offset);
-	chunk->keys = (uint64 *) (memory + header->keys_offset);
-	chunk->nulls = header->nulls_offset != 0 ? (uint32 *) (memory + header->nulls_offset) : NULL;
-	chunk->stats = header->stats;
 	chunk->tag = piece;
 	return true;
 }

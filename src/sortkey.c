@@ -18,8 +18,6 @@
 
 #include "sortkey.h"
 
-#define SIGN_BIT (UINT64CONST(1) << 63)
-
 static bool
 key_kind_of(Oid base_type, GpuSortKeyKind *kind)
 {
@@ -55,11 +53,9 @@ gpusort_sortkey_make(Oid type_oid, Oid sort_operator, bool nulls_first,
 	if (!key_kind_of(base_type, &key->kind))
 		return false;
 	type = lookup_type_cache(base_type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-	key->flip = key->kind == GPUSORT_KEY_UINT32 ? 0 : SIGN_BIT;
-	if (sort_operator == type->gt_opr)
-		key->flip = ~key->flip;
-	else if (sort_operator != type->lt_opr)
+	if (sort_operator != type->lt_opr && sort_operator != type->gt_opr)
 		return false;
+	key->flip = gpusort_sortkey_flip(key->kind, sort_operator == type->gt_opr);
 	key->attno = attno;
 	key->nulls_first = nulls_first;
 	return true;

@@ -15,6 +15,15 @@
 extern bool gpusort_sortkey_make(Oid type_oid, Oid sort_operator, bool nulls_first,
 								 AttrNumber attno, GpuSortKey *key);
 
+/* What turns a widened value of this kind into its key word. */
+static inline uint64
+gpusort_sortkey_flip(GpuSortKeyKind kind, bool descending)
+{
+	uint64		sign = kind == GPUSORT_KEY_UINT32 ? 0 : UINT64CONST(1) << 63;
+
+	return descending ? ~sign : sign;
+}
+
 /* The key word of a value: unsigned order is the operator's order. */
 static inline uint64
 gpusort_sortkey_encode(const GpuSortKey *key, Datum value)
