@@ -376,12 +376,13 @@ static void
 lay_out(sorter *sort, char *kept, char *work, int any_wide)
 {
 	uint64_t	rows = sort->rows;
-	char	   *numbers = any_wide ? work + 8 * rows : work;
 
 	sort->order.keys = kept;
 	sort->spare.keys = any_wide ? work : kept + 4 * rows;
 	if (work != NULL)
 	{
+		char	   *numbers = any_wide ? work + 8 * rows : work;
+
 		sort->order.rows = (uint32_t *) numbers;
 		sort->spare.rows = (uint32_t *) (numbers + 4 * rows);
 	}

@@ -357,13 +357,14 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	RowSource	source;
 	Size		row_bytes;
 	uint32		row;
-	GpuSortFeedResult result;
 
 	find_row(feed->format, slot, &source);
 	row_bytes = MAXALIGN(source.length);
 	if (unlikely(feed->chunk == NULL || feed->chunk->rows == feed->rows_max ||
 				 feed->chunk->data_bytes + row_bytes > feed->data_max))
 	{
+		GpuSortFeedResult result;
+
 		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_keys))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)

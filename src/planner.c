@@ -483,12 +483,13 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
 	List	   *outer_scans = scans_being_planned;
 	PlannedStmt *result;
-	ListCell   *lc;
 
 	scans_being_planned = NIL;
 	planner_depth++;
 	PG_TRY();
 	{
+		ListCell   *lc;
+
 		result = prev_planner_hook ? prev_planner_hook(COMPAT_PLANNER_ARGS) :
 			standard_planner(COMPAT_PLANNER_ARGS);
 		foreach(lc, scans_being_planned)
