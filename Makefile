@@ -53,9 +53,11 @@ endif
 
 # ---- the device library -----------------------------------------------------
 
-# GSORT_DEFINES is for builds with extra checks, for example a guard build.
+# GSORT_DEFINES is for builds with extra checks, for example a guard build; COPT, as
+# PostgreSQL's own makefiles have it, for flags of the C compiler, for example -Werror or
+# -fsanitize=address, also when it links.
 GSORT_CPPFLAGS = $(if $(NVCC),-DGSORT_WITH_CUDA) $(GSORT_DEFINES)
-GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextra
+GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextra $(COPT)
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
@@ -113,10 +115,10 @@ cuda/libgsort.a: $(GSORT_OBJS)
 	rm -f $@
 	ar crs $@ $^
 
-# Objects built for other architectures, or without CUDA, must not be reused.
+# Objects built for other architectures, without CUDA, or with other flags must not be reused.
 cuda/build.flags: FORCE
-	@echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS)' | cmp -s - $@ || \
-		echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS)' > $@
+	@echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS) $(COPT)' | cmp -s - $@ || \
+		echo 'CUDA_ARCH=$(if $(NVCC),$(CUDA_ARCH)) $(GSORT_CPPFLAGS) $(COPT)' > $@
 
 $(GSORT_OBJS) $(UNIT_OBJS): $(GSORT_HEADERS) cuda/build.flags
 $(UNIT_OBJS): $(wildcard test/unit/*.h test/unit/*.cuh)
@@ -134,7 +136,7 @@ $(UNIT_CU:.cu=.o): %.o: %.cu
 	$(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) $(UNIT_CPPFLAGS) -c -o $@ $<
 
 $(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
-	$(CC) -o $@ $^ $(GSORT_LIBS) -lm
+	$(CC) $(COPT) -o $@ $^ $(GSORT_LIBS) -lm
 
 unit: $(UNIT_PROGRAM)
 

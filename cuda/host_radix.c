@@ -16,8 +16,11 @@
 #define DIGIT_BITS		8
 #define DIGITS			(1u << DIGIT_BITS)
 #define PARTS_MAX		256
-/* Below this, waking other threads costs more than they save. */
-#define SMALL_ROWS		(1u << 14)
+/* Below this, waking other threads costs more than they save.  Builds that look for races have
+ * it small: then short inputs, all that their slow programs can take, are shared too. */
+#ifndef HOST_SMALL_ROWS
+#define HOST_SMALL_ROWS	(1u << 14)
+#endif
 /* Larger parts would make light tasks wait for long. */
 #define PART_ROWS_MAX	(1u << 20)
 
@@ -38,7 +41,7 @@ host_parts(const host_pool *pool, uint64_t n)
 {
 	uint64_t	parts = (uint64_t) host_pool_threads(pool);
 
-	if (n < SMALL_ROWS)
+	if (n < HOST_SMALL_ROWS)
 		return 1;
 	if (n / PART_ROWS_MAX > parts)
 		parts = n / PART_ROWS_MAX;

@@ -2,7 +2,8 @@
  * gsort_test.c
  *	  Tests of gsort.h without PostgreSQL.
  *
- *	  gsort_test host|cuda [SEED]			runs all tests against that device
+ *	  gsort_test host|cuda [SEED [ROWS]]	runs all tests against that device, on
+ *											inputs of ROWS rows at most
  *	  gsort_test host|cuda --time ROWS		times one job of rows of 56 bytes
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test cuda --lose				tests a device that is lost
@@ -23,7 +24,7 @@
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED | --time ROWS | --merge ROWS | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --lose]\n");
 	return 2;
 }
 
@@ -83,10 +84,12 @@ main(int argc, char **argv)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);
-	if (argc > 3)
+	if (argc > 4)
 		return usage();
-	if (argc == 3)
+	if (argc >= 3)
 		random_state = strtoull(argv[2], NULL, 10);
+	if (argc == 4)
+		rows_limit = (uint32_t) strtoul(argv[3], NULL, 10);
 	printf("seed %llu\n", (unsigned long long) random_state);
 	return run_tests(kind);
 }

@@ -14,6 +14,7 @@ int			checks_passed;
 int			checks_failed;
 const char *current_test = "";
 uint64_t	random_state;
+uint32_t	rows_limit;
 
 int
 check_at(int ok, const char *file, int line, const char *what)
@@ -83,6 +84,8 @@ rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes)
 		.struct_bytes = sizeof(options),
 		.kind = kind,
 		.budget_bytes = budget_bytes,
+		/* a tool has more to find where threads meet, even on a machine with one core */
+		.threads = rows_limit != 0 ? 4 : 0,
 	};
 	char		reason[256];
 	gsort_status status;
@@ -167,6 +170,12 @@ compare_rows(const void *a, const void *b, void *in)
 	if (result == 0)
 		result = row_a < row_b ? -1 : row_a > row_b;
 	return result;
+}
+
+uint32_t
+limited_rows(uint32_t n)
+{
+	return rows_limit != 0 && n > rows_limit ? rows_limit : n;
 }
 
 input *

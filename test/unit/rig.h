@@ -91,6 +91,12 @@ typedef struct input
 	uint64_t	total_units;
 } input;
 
+/* Not 0: for tools that make every access slow, large inputs have no more rows than this. */
+extern uint32_t rows_limit;
+
+/* At most n and the limit. */
+uint32_t	limited_rows(uint32_t n);
+
 /* Lengths: min_units to max_units; every long_every-th row (0: none) has up to long_units. */
 input	   *input_make(uint32_t n, uint32_t columns, uint32_t null_mask, key_shape shape,
 					   uint32_t min_units, uint32_t max_units,

@@ -39,7 +39,7 @@ fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at,
 static void
 test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem, int several_runs)
 {
-	const uint32_t run_rows[RUNS] = {30000, in->n - 70000, 40000};
+	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
 		.window_bytes = 65536,
 		.ties = 1,
@@ -130,7 +130,7 @@ test_shut_with_jobs(gsort_kind kind)
 void
 test_failures(gsort_kind kind)
 {
-	input	   *in = input_make(GSORT_KEY_EXTENT_ROWS + 20000, 2, 1, KEYS_FEW, 4, 24, 0, 0);
+	input	   *in = input_make(limited_rows(GSORT_KEY_EXTENT_ROWS + 20000), 2, 1, KEYS_FEW, 4, 24, 0, 0);
 
 	current_test = "failing allocations";
 	test_fail_at(kind, in, 0, 0);

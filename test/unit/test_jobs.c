@@ -31,9 +31,9 @@ test_row_counts(rig *rig)
 	{
 		run_options options = {.window_bytes = 65536, .ties = i % 2, .in_flight = 3};
 
-		run_input(rig, input_make(counts[i], 1, i % 3 == 0, KEYS_UNIFORM, 1, 4, 0, 0), &options);
+		run_input(rig, input_make(limited_rows(counts[i]), 1, i % 3 == 0, KEYS_UNIFORM, 1, 4, 0, 0), &options);
 		options.as_fed = 1;
-		run_input(rig, input_make(counts[i], 1, 0, KEYS_FEW, 1, 4, 0, 0), &options);
+		run_input(rig, input_make(limited_rows(counts[i]), 1, 0, KEYS_FEW, 1, 4, 0, 0), &options);
 	}
 }
 
@@ -56,7 +56,7 @@ test_keys(rig *rig)
 				};
 				uint32_t	nulls = (uint32_t) random_below(1ull << columns);
 
-				run_input(rig, input_make(3000 + (uint32_t) random_below(20000), columns, nulls,
+				run_input(rig, input_make(limited_rows(3000 + (uint32_t) random_below(20000)), columns, nulls,
 										  shape, 1, 12, 0, 0), &options);
 			}
 		}
@@ -128,7 +128,7 @@ test_many_extents(rig *rig)
 	};
 
 	current_test = "many extents";
-	run_input(rig, input_make(400000, 2, 2, KEYS_FEW, 3, 15, 0, 0), &options);
+	run_input(rig, input_make(limited_rows(400000), 2, 2, KEYS_FEW, 3, 15, 0, 0), &options);
 }
 
 static void
@@ -155,7 +155,7 @@ test_jobs_at_once(rig *rig)
 				.close_after = i == 2 ? 1 + (int) random_below(100) : 0,
 			};
 
-			inputs[i] = input_make(500 + (uint32_t) random_below(20000),
+			inputs[i] = input_make(limited_rows(500 + (uint32_t) random_below(20000)),
 								   1 + (uint32_t) random_below(4), 1, (key_shape) random_below(KEY_SHAPES),
 								   1, 20, i == 3 ? 200 : 0, 2000);
 			runs[i] = run_start(rig, inputs[i], &options);
@@ -186,7 +186,7 @@ test_corrupt_chunks(rig *rig)
 static void
 test_early_close(rig *rig)
 {
-	input	   *in = input_make(40000, 2, 1, KEYS_UNIFORM, 2, 9, 900, 5000);
+	input	   *in = input_make(limited_rows(40000), 2, 1, KEYS_UNIFORM, 2, 9, 900, 5000);
 
 	current_test = "close at any step";
 	for (int step = 1; step < 700; step += 1 + step / 8)

@@ -207,7 +207,7 @@ describe_round(int round, uint64_t n)
 void
 test_pairs(rig *rig)
 {
-	static const uint64_t counts[] = {1, 2, 255, 4096, 16385, PAIRS_MAX};
+	static const uint32_t counts[] = {1, 2, 255, 4096, 16385, PAIRS_MAX};
 
 	current_test = "pairs";
 	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
@@ -215,7 +215,8 @@ test_pairs(rig *rig)
 		/* the host device has one engine: a second round is enough to see that it takes their names */
 		for (int round = 0; round < (engine <= GSORT_ENGINE_RADIX || rig->kind == GSORT_KIND_CUDA ? 96 : 16); round++)
 		{
-			gsort_pairs pairs = describe_round(round, counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))]);
+			uint32_t	n = counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))];
+			gsort_pairs pairs = describe_round(round, limited_rows(n));
 
 			pairs.engine = (gsort_engine) engine;
 			sort_case(rig, &pairs, round >> 2 & 1, round >> 3 & 1);

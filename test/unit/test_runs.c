@@ -93,6 +93,8 @@ test_run_sizes(rig *rig)
 		uint32_t	rows = sum_of(cases[i].rows, cases[i].runs);
 		run_options options = some_options();
 
+		if (limited_rows(rows) < rows)
+			continue;
 		options.chunk_rows = 0;
 		merge_input(rig, input_make(rows, 1, 0, KEYS_UNIFORM, 1, 4, 0, 0), options,
 					cases[i].rows, cases[i].runs);
@@ -115,7 +117,7 @@ test_run_keys(rig *rig)
 			uint32_t	nulls = (uint32_t) random_below(1ull << columns);
 
 			for (int r = 0; r < runs; r++)
-				rows[r] = (uint32_t) random_below(6000);
+				rows[r] = (uint32_t) random_below(limited_rows(6000));
 			merge_input(rig, input_make(sum_of(rows, runs), columns, nulls, shape, 1, 9, 0, 0),
 						some_options(), rows, runs);
 			merge_input(rig, narrow_input(sum_of(rows, runs), columns, nulls, 9),
@@ -202,7 +204,7 @@ test_run_jobs_at_once(rig *rig)
 			run_options options = some_options();
 
 			for (int r = 0; r < 5; r++)
-				rows[i][r] = (uint32_t) random_below(i == 3 ? 100000 : 4000);
+				rows[i][r] = (uint32_t) random_below(limited_rows(i == 3 ? 100000 : 4000));
 			options.run_rows = i == 1 ? NULL : rows[i];
 			options.run_count = 5;
 			options.chunk_rows = 0;
@@ -219,7 +221,7 @@ test_run_jobs_at_once(rig *rig)
 static void
 test_early_close_of_runs(rig *rig)
 {
-	uint32_t	rows[] = {20000, 15000, 100000};
+	uint32_t	rows[] = {limited_rows(20000), limited_rows(15000), limited_rows(100000)};
 	input	   *in = narrow_input(sum_of(rows, 3), 2, 1, 9);
 
 	current_test = "close several runs at any step";
