@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# What the suites of test/tools share; sourced by them, at the top of the tree.
+#
+# Each works in a folder of its own, in copies of the tree: their objects are built
+# with other flags than a user's and must not be mistaken for them.  Results are
+# lines of the Test Anything Protocol, counted by test/run.
+
+. test/cluster.sh
+
+# The sanitizers of gcc 12 and clang 14 may not start where the kernel spreads addresses
+# widely (vm.mmap_rnd_bits = 32).  Not every container lets a program do without that.
+fixed_addresses=()
+if setarch -R true 2>/dev/null; then
+	fixed_addresses=(setarch -R)
+fi
+
+# ok NAME COMMAND...: one test, passed when the command succeeds; its output is shown
+# in any case.
+ok()
+{
+	local name=$1 status=0
+
+	shift
+	"$@" || status=$?
+	if [ "$status" = 0 ]; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+	fi
+}
+
+# The sources, without anything that was built from them.
+copy_tree()
+{
+	mkdir -p "$1"
+	tar -c --exclude='*.o' --exclude='*.bc' --exclude='*.a' --exclude='*.so' --exclude=build.flags \
+		--exclude=gsort_test Makefile gpusort.control cuda expected sql src test | tar -x -C "$1"
+}
+
+# make_copy FOLDER COMPILER FLAGS TARGET...: builds targets in a copy of the tree, for the
+# host device, with these flags added.
+make_copy()
+{
+	local folder=$1 compiler=$2 flags=$3
+
+	shift 3
+	"${MAKE:-make}" -s -k -j"$(nproc)" -C "$folder" CUDA=no with_llvm=no PG_CONFIG="$pg_config" \
+		CC="$compiler" COPT="$flags" "$@"
+}
