@@ -74,9 +74,10 @@ GpuSortCreateState(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* Declares what the node returns: PostgreSQL assumes virtual slots of a custom scan. */
+/* Makes the slots and declares what the node returns: PostgreSQL assumes virtual slots of a
+ * custom scan.  They outlive a sort, so none may be made in its context. */
 static void
-declare_result_slot(GpuSortState *state, EState *estate)
+make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
 
@@ -88,6 +89,9 @@ declare_result_slot(GpuSortState *state, EState *estate)
 	if (ops != &TTSOpsMinimalTuple)
 		state->native_slot = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
 													&TTSOpsMinimalTuple);
+	state->merge_slots[0] = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
+	state->merge_slots[1] = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
+												   &TTSOpsMinimalTuple);
 	ps->ps_ResultTupleSlot = state->slot;
 	ps->resultops = ops;
 	ps->resultopsset = true;
@@ -106,7 +110,7 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	/* the sorted rows are kept here: the child need not go back */
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
-	declare_result_slot(state, estate);
+	make_slots(state, estate);
 	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(outerPlanState(state)),
 								state->keys);
 	gpusort_page_drain_begin(&state->drain, outerPlanState(state), &state->format,
@@ -121,6 +125,8 @@ drop_sort(GpuSortState *state)
 {
 	ExecClearTuple(state->slot);
 	ExecClearTuple(state->native_slot);
+	ExecClearTuple(state->merge_slots[0]);
+	ExecClearTuple(state->merge_slots[1]);
 	if (state->method == GPUSORT_METHOD_DEVICE)
 		gpusort_stats_add_times(state->feed_ms, state->output_ms);
 	if (state->native != NULL)
@@ -688,14 +694,6 @@ cut_last_run(GpuSortState *state)
 static void
 begin_merge(GpuSortState *state)
 {
-	EState	   *estate = state->css.ss.ps.state;
-	TupleDesc	desc = state->css.ss.ps.ps_ResultTupleDesc;
-
-	if (state->merge_slots[0] == NULL)
-	{
-		state->merge_slots[0] = ExecInitExtraTupleSlot(estate, desc, state->slot->tts_ops);
-		state->merge_slots[1] = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
-	}
 	state->merge = gpusort_run_merge_begin(state->spill, state->info.n_keys, state->keys,
 										   state->merge_slots[0], state->native,
 										   state->merge_slots[1]);

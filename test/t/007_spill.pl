@@ -187,11 +187,15 @@ is(counter('runs_spilled'), $spilled, 'SCROLL: nothing is spilled');
 is(counter('native_device_memory'), $refused + 1, 'SCROLL: the sort is native, and counted');
 $session->query('rollback');
 
-# sorted again for each row outside
-my $lateral = "select g, count(*), md5(string_agg(s.id::text, ' ')) from generate_series(1, 3) g, lateral (select id, filler from big where id > g order by k + g, id desc) s group by g order by g";
-$spilled = counter('runs_spilled');
-is($session->query($lateral), rows_of($lateral), 'LATERAL: rows of each scan');
-cmp_ok(counter('runs_spilled'), '>=', $spilled + 6, 'LATERAL: each is spilled');
+# sorted again for each row outside, and merged in either way
+for my $keys ('k + g, id desc', 'hashint8extended(k % 50 + g, 0), hashint8extended(k % 100, 1), id')
+{
+	my $lateral = "select g, count(*), md5(string_agg(s.id::text, ' ')) from generate_series(1, 3) g, lateral (select id, filler from big where id > g order by $keys) s group by g order by g";
+
+	$spilled = counter('runs_spilled');
+	is($session->query($lateral), rows_of($lateral), "LATERAL, by $keys: rows of each scan");
+	cmp_ok(counter('runs_spilled'), '>=', $spilled + 6, "LATERAL, by $keys: each is spilled");
+}
 # ended before its last row
 is($session->query("select (select array_agg(id) from (select id from ($ids offset 0) s limit 3) t), (select id from big where id = 7)"),
 	rows_of("select (select array_agg(id) from (select id from ($ids offset 0) s limit 3) t), (select id from big where id = 7)"), 'LIMIT: not read to the end');
