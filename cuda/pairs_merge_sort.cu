@@ -12,15 +12,37 @@
 
 #include <cub/device/device_merge_sort.cuh>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+/* Only the bits that are sorted by. */
+template<typename Key>
+struct masked
+{
+	Key			mask;
+
+	__device__ __forceinline__ Key operator()(Key key) const
+	{
+		return key & mask;
+	}
+};
+
+template<typename Key>
+struct less_by_key
+{
+	__device__ __forceinline__ bool operator()(const Key &a, const Key &b) const
+	{
+		return a < b;
+	}
+};
 
 template<typename Key>
 struct less_by_bits
 {
-	Key			mask;
+	masked<Key> bits;
 
 	__device__ __forceinline__ bool operator()(const Key &a, const Key &b) const
 	{
-		return (a & mask) < (b & mask);
+		return bits(a) < bits(b);
 	}
 };
 
@@ -34,25 +56,31 @@ struct merge_sort_buffers
 	size_t		scratch_bytes;	/* of the caller's, in all */
 };
 
-template<typename Key, typename Rows>
+template<typename Keys, typename Rows, typename Less, typename Key>
 static cudaError_t
-cub_sort(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, Rows rows, cudaStream_t stream)
+cub_sort(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, Keys keys, Rows rows, Less less,
+		 cudaStream_t stream)
 {
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) ((((Key) 1 << bits) - 1) << pairs->begin_bit);
-
-	return cub::DeviceMergeSort::SortPairsCopy(buffers->cub_scratch, buffers->cub_scratch_bytes,
-											   (const Key *) pairs->d_keys, rows, buffers->keys_out, pairs->d_rows_out,
-											   (uint32_t) pairs->n, less_by_bits<Key>{mask}, stream);
+	return cub::DeviceMergeSort::SortPairsCopy(buffers->cub_scratch, buffers->cub_scratch_bytes, keys, rows,
+											   buffers->keys_out, pairs->d_rows_out, (uint32_t) pairs->n, less, stream);
 }
 
 template<typename Key>
 static cudaError_t
 sort_rows(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, cudaStream_t stream)
 {
+	const Key  *keys = (const Key *) pairs->d_keys;
+	const thrust::counting_iterator<uint32_t> numbers(0);
+	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
+	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) ((((Key) 1 << bits) - 1) << pairs->begin_bit);
+
 	if (pairs->d_rows != NULL)
-		return cub_sort<Key>(buffers, pairs, pairs->d_rows, stream);
-	return cub_sort<Key>(buffers, pairs, thrust::counting_iterator<uint32_t>(0), stream);
+		return cub_sort(buffers, pairs, keys, pairs->d_rows, less_by_bits<Key>{mask}, stream);
+	if (pairs->d_keys_out != NULL)
+		return cub_sort(buffers, pairs, keys, numbers, less_by_bits<Key>{mask}, stream);
+	/* sorted keys that nobody wants need not be whole, and one AND a key is less than two a comparison */
+	return cub_sort(buffers, pairs, thrust::make_transform_iterator(keys, masked<Key>{mask}), numbers,
+					less_by_key<Key>(), stream);
 }
 
 /* From NULL it only counts. */

@@ -230,6 +230,7 @@ template<typename Key, typename Row, bool Wide>
 static cudaError_t
 launch_scatter_bins_and_sort(const sort_job<Key> &job)
 {
+	typedef sort_row<Row, Wide> SortRow;
 	const sort_scratch &scratch = job.scratch;
 	item_arrays<Wide> level1 = level_items<Wide>(job, 0);
 	item_arrays<Wide> level2 = level_items<Wide>(job, 1);
@@ -237,8 +238,8 @@ launch_scatter_bins_and_sort(const sort_job<Key> &job)
 	SORT_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, chunks_max(job), Row::SCATTER_THREADS,
 					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
 					scratch.level2, job.chunk, level2));
-	SORT_TRY(launch(tile_counting_sort_kernel<Key, Row, Wide>, sort_blocks<Row>(job), Row::SORT_THREADS,
-					sizeof(counting_sort_memory<Row, Wide>), job.stream, level1, level2, scratch.plan,
+	SORT_TRY(launch(tile_counting_sort_kernel<Key, SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
+					sizeof(counting_sort_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
 					(const sort_group *) scratch.groups, scratch.crowded, order_of<Key, Wide>(job), job.output));
 	return cudaSuccess;
 }
@@ -248,6 +249,7 @@ template<typename Key, typename Row, bool MayBeWide>
 static cudaError_t
 launch_rest(const sort_job<Key> &job)
 {
+	typedef sort_row<Row, true> CrowdedRow;
 	const sort_scratch &scratch = job.scratch;
 	const partition_plan *plan = scratch.plan;
 	const merge_range *ranges = scratch.ranges;
@@ -255,8 +257,8 @@ launch_rest(const sort_job<Key> &job)
 	item_arrays<true> level2 = level_items<true>(job, 1);
 	item_order<Key, true> order = order_of<Key, true>(job);
 
-	SORT_TRY(launch(tile_crowded_sort_kernel<Key, Row, MayBeWide>, sort_blocks<Row>(job), Row::SORT_THREADS,
-					sizeof(crowded_sort_memory<Row, MayBeWide>), job.stream, level1, level2, plan,
+	SORT_TRY(launch(tile_crowded_sort_kernel<Key, CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
+					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
 					(const sort_group *) scratch.groups, (const uint32_t *) scratch.crowded, order, job.output));
 	SORT_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan, scratch.ranges));
 	SORT_TRY(launch(merge_sort_tiles_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,

@@ -275,4 +275,20 @@ count_into(uint32_t *counters, uint32_t bin, bool valid)
 	return valid ? atomicAdd(&counters[bin], 1u) : 0;
 }
 
+/*
+ * The same where few bins are expected in a warp: those of one bin add once together, as each of
+ * many adds to one word of shared memory waits for the one before.  The whole warp calls.
+ */
+SORT_DEVICE uint32_t
+count_together(uint32_t *counters, uint32_t bin, bool valid)
+{
+	uint32_t	peers = __match_any_sync(WHOLE_WARP, valid ? bin : 0xffffffffu);
+	int			first = __ffs((int) peers) - 1;
+	uint32_t	before = 0;
+
+	if (valid && (int) lane_id() == first)
+		before = atomicAdd(&counters[bin], (uint32_t) __popc(peers));
+	return __shfl_sync(WHOLE_WARP, before, first) + __popc(peers & ((1u << lane_id()) - 1));
+}
+
 #endif							/* GSORT_SORT_COMMON_CUH */

@@ -122,12 +122,9 @@ struct crowded_group
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (valid(i))
-			{
-				uint32_t	bin = view.bin_of(items[i].x);
+			uint32_t	bin = valid(i) ? view.bin_of(items[i].x) : 0;
 
-				items[i].at = bin << 16 | atomicAdd(&bins[bin], 1u);
-			}
+			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
 		}
 		__syncthreads();
 		begin_bins<Row>(bins, view.group.count, shared.tile.warp_sums);

@@ -172,7 +172,8 @@ struct group_view
 			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* places: bin << 16 | rank in it by arrival.  True if a bin of this thread's is crowded. */
+	/* places: bin << 16 | rank in it by arrival.  True if a bin of this thread's is crowded; the rest is not
+	 * counted then, as all items of a crowded bin wait for one word. */
 	__device__ __forceinline__ bool count(memory &shared, const item<Wide> (&x)[ITEMS], uint32_t (&places)[ITEMS]) const
 	{
 		bool		crowded = false;
@@ -180,12 +181,12 @@ struct group_view
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (i * THREADS + threadIdx.x < group.count)
+			if (!crowded && i * THREADS + threadIdx.x < group.count)
 			{
 				uint32_t	bin = bin_of(x[i]);
 				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
 
-				crowded |= rank >= CROWDED_BIN;
+				crowded = rank >= CROWDED_BIN;
 				places[i] = bin << 16 | rank;
 			}
 		}

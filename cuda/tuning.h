@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include <type_traits>
+
 /* Level 1 is the same in all rows. */
 #define SAMPLE_KEYS			4096	/* keys that choose the buckets of level 1 */
 #define SAMPLE_BLOCKS		64
@@ -75,6 +77,23 @@ struct tuning_row
 	static constexpr int SORT_BLOCKS = SortBlocks;
 	static constexpr int SHARED_BYTES = SharedBytes;
 };
+
+/*
+ * The same tile by more threads, of which one block has a multiprocessor: for kernels whose shared memory
+ * leaves no room for a second block, or whose items do not fit the registers.
+ */
+#define ITEMS_OF_MORE_THREADS	8
+
+template<typename Row>
+struct row_of_more_threads : Row
+{
+	static constexpr int SORT_THREADS = Row::SORT_TILE / ITEMS_OF_MORE_THREADS;
+	static constexpr int SORT_ITEMS = ITEMS_OF_MORE_THREADS;
+	static constexpr int SORT_BLOCKS = 1;
+};
+
+template<typename Row, bool Needed>
+using sort_row = std::conditional_t<Needed && (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS), row_of_more_threads<Row>, Row>;
 
 /*
  * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd items: a thread

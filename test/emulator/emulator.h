@@ -407,6 +407,23 @@ __ballot_sync(unsigned, int predicate)
 	return bits;
 }
 
+static inline unsigned
+__match_any_sync(unsigned, unsigned value)
+{
+	const uint64_t *given = emulator::meet_warp(value);
+	unsigned	peers = 0;
+
+	for (int lane = 0; lane < emulator::WARP; lane++)
+		peers |= (unsigned) (given[lane] == value) << lane;
+	return peers;
+}
+
+static inline int
+__popc(unsigned word)
+{
+	return __builtin_popcount(word);
+}
+
 static inline int
 __ffs(int word)
 {

@@ -7,7 +7,7 @@
  */
 typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;
 typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 99 << 10> TUNING_MEDIUM;
-typedef tuning_row<32, 6, 1, 512, 40, 128, 2, 512, 1, 200 << 10> TUNING_LARGE;
+typedef tuning_row<32, 6, 1, 512, 40, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
