@@ -6,23 +6,28 @@
  * In:  what is known before the sort; nothing of how the keys are distributed.
  * Out: an engine that the device can run.
  *
- * Host code, plain C.  Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-2.csv), ms;
- * "bits": CUB's radix sort told so many significant bits.
+ * Host code, plain C.
  *
- *	64-bit keys    radix   20 bits 30 bits merge   partition: uniform, sorted, doubles
- *	    100,000    0.111   0.047   0.061   0.061   0.080  0.078  0.095
- *	  1,000,000    0.182   0.075   0.094   0.158   0.124  0.090  0.253
- *	 10,000,000    0.912   0.349   0.444   1.324   0.421  0.388  0.643
- *	100,000,000    7.606   2.839   3.652   13.56   2.676  2.362  3.127
+ * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-2.csv and -sort-3.csv), ms; "20 bits"
+ * and "30 bits": CUB's radix sort told so many significant bits; the partition's worst is that of the bench's 15
+ * distributions, with CUB's best for it in brackets.
  *
- *	32-bit keys    radix   20 bits 30 bits merge   partition: uniform, sorted, 1000_random
- *	    100,000    0.064   0.050   0.063   0.061   0.064  0.063  0.089
- *	  1,000,000    0.084   0.065   0.082   0.117   0.113  0.078  0.331
- *	 10,000,000    0.377   0.281   0.347   0.931   0.381  0.347  1.265
- *	100,000,000    2.810   2.053   2.640   9.135   2.485  2.180  4.083
+ *	64-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
+ *	      100,000    0.117    0.047    0.061    0.063    0.085  0.113 (0.063)
+ *	    1,000,000    0.188    0.075    0.094    0.161    0.123  0.271 (0.167)
+ *	   10,000,000    0.905    0.349    0.444    1.324    0.423  1.021 (0.877)
+ *	  100,000,000    7.551    2.839    3.652    13.51    2.674  7.337 (7.226)
+ *	1,000,000,000    74.39                      154.6    28.42  105.2 (70.24)
  *
- * So the radix sort's time goes with the bits, and for 32 of them nothing is faster on all inputs;
- * the merge sort has the fewest launches; and for long keys the partition is.
+ *	32-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
+ *	      100,000    0.070    0.050    0.063    0.063    0.068  0.095 (0.063)
+ *	    1,000,000    0.091    0.065    0.082    0.119    0.115  0.222 (0.087)
+ *	   10,000,000    0.374    0.281    0.347    0.932    0.382  0.758 (0.358)
+ *	  100,000,000    2.804    2.053    2.640    9.078    2.511  5.028 (2.716)
+ *	1,000,000,000    27.47                      104.7    26.99  59.50 (26.40)
+ *
+ * So the radix sort's time goes with the bits, and for keys of 32 bits nothing is faster on all inputs; the
+ * merge sort has the fewest launches; and for long keys the partition is the fastest on all but few inputs.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
@@ -35,7 +40,7 @@
 
 #define MERGE_PAIRS_MAX_32		150000
 #define MERGE_PAIRS_MAX_64		400000
-#define MILLIONS_MAX			5000000
+#define MILLIONS_MAX			15000000
 
 static inline gsort_engine
 fastest_engine(uint64_t n, uint32_t key_bits, uint32_t bits)
