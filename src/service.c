@@ -787,39 +787,65 @@ handle_close(const GpuSortRequest *request)
 	gsort_job_close(mine->job);
 }
 
+/* Could a session have made this request, of a job that is in this state now? */
 static bool
-request_is_sound(const GpuSortRequest *request)
+request_fits_state(const GpuSortRequest *request)
 {
-	const GpuSortPiece *piece;
-	GpuSortPieceState state = GPUSORT_PIECE_FETCHING;
-	bool		sound;
+	const ServiceJob *mine = &service_jobs[request->job];
+	GpuSortJobState state = job_state(request->job);
 
-	if (request->job < 0 || request->job >= GPUSORT_JOB_SLOTS)
-		return false;
 	switch (request->kind)
 	{
 		case GPUSORT_REQUEST_CUT:
-		case GPUSORT_REQUEST_CLOSE:
-			return job_state(request->job) != GPUSORT_JOB_FREE;
+			return state != GPUSORT_JOB_FREE;
 		case GPUSORT_REQUEST_NEXT_RUN:
 		case GPUSORT_REQUEST_MERGE:
-			return service_jobs[request->job].job != NULL;
-		case GPUSORT_REQUEST_APPEND:
-			state = GPUSORT_PIECE_SENT;
-			break;
-		case GPUSORT_REQUEST_FETCH_WINDOW:
-		case GPUSORT_REQUEST_FETCH_ROW:
-			break;
+			return mine->job != NULL &&
+				(state == GPUSORT_JOB_ASKED || state == GPUSORT_JOB_FAILED ||
+				 state == GPUSORT_JOB_ABANDONED);
+		case GPUSORT_REQUEST_CLOSE:
+			return state == GPUSORT_JOB_ABANDONED && !mine->closing;
 		default:
 			return false;
 	}
+}
+
+/* Is the piece the job's, and the service's? */
+static bool
+request_fits_piece(const GpuSortRequest *request)
+{
+	const GpuSortPiece *piece;
+	bool		fits;
+
 	if (request->piece < 0 || request->piece >= gpusort_shared->n_pieces)
 		return false;
 	piece = &gpusort_pieces[request->piece];
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	sound = piece->job == request->job && piece->state == state;
+	fits = piece->job == request->job &&
+		piece->state == (request->kind == GPUSORT_REQUEST_APPEND ?
+						 GPUSORT_PIECE_SENT : GPUSORT_PIECE_FETCHING);
 	LWLockRelease(gpusort_shared_lock());
-	return sound;
+	return fits;
+}
+
+static bool
+request_is_sound(const GpuSortRequest *request)
+{
+	if (request->job < 0 || request->job >= GPUSORT_JOB_SLOTS)
+		return false;
+	switch (request->kind)
+	{
+		case GPUSORT_REQUEST_APPEND:
+		case GPUSORT_REQUEST_FETCH_WINDOW:
+		case GPUSORT_REQUEST_FETCH_ROW:
+			return request_fits_piece(request);
+		case GPUSORT_REQUEST_CUT:
+		case GPUSORT_REQUEST_NEXT_RUN:
+		case GPUSORT_REQUEST_MERGE:
+		case GPUSORT_REQUEST_CLOSE:
+			return request->piece < 0 && request_fits_state(request);
+	}
+	return false;
 }
 
 static void

@@ -1,6 +1,7 @@
 # Sorts beyond the budget of device memory: runs in temporary files, their merge, what the
 # files cost and obey, cursors over them, and jobs that wait for each other's memory.
-# What ends such sorts before their time is in 030_endings.pl.
+#
+#   GPUSORT_SEED   of the moments at which sorts are ended
 use strict;
 use warnings;
 
@@ -12,8 +13,12 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
+my $seed = $ENV{GPUSORT_SEED} || int(time);
+srand $seed;
+note "seed $seed";
+
 my $node = new_server('spill', "gpusort.device_memory = '32MB'", "gpusort.buffer_memory = '160MB'",
-	"gpusort.wait_timeout = '20s'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
+	"gpusort.wait_timeout = '20s'", 'synchronize_seqscans = off', 'max_worker_processes = 40', 'max_parallel_workers = 32',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
@@ -58,8 +63,10 @@ sub explain { return "explain (analyze, timing off, costs off) $_[0]" }
 
 # --- rows and their order, by both ways of merging
 # name, query, its keys, who merges (none: it is not said), least number of runs
+my $two_runs = 'select * from big order by k';
+my $many_runs = 'select b.*, s from big b, generate_series(1, 5) s order by k desc, s';
 my @queries = (
-	[ 'two runs', 'select * from big order by k', 'k', 'device', 2 ],
+	[ 'two runs', $two_runs, 'k', 'device', 2 ],
 	[ 'narrow rows', 'select id, k from big order by k desc', 'k', 'device', 2 ],
 	[ 'few keys, descending', 'select k % 1000 as m, id, filler from big order by m desc', 'm', 'device', 2 ],
 	[ 'two keys, NULLs first', 'select nullif(k % 10, 3) as a, id, filler from big order by a nulls first, id desc', 'a, id', 'device', 2 ],
@@ -75,13 +82,13 @@ my @queries = (
 	[ 'times', q{select (k % 300)::int2 as a, date '2000-01-01' + (k % 5000)::int4 as b, case when id % 1000 = 0 then 'infinity' when id % 1001 = 0 then '-infinity' else timestamptz '2000-01-01' + k * interval '1 s' end as c from big order by a, b desc, c},
 		'a, b, c', 'backend', 2 ],
 	[ 'wide rows', q{select k, id, repeat('x', 300 + id % 500) as wide from big order by k}, 'k', 'device', 10 ],
-	[ 'many runs', 'select b.*, s from big b, generate_series(1, 5) s order by k desc, s', 'k, s', 'backend', 10 ],
+	[ 'many runs', $many_runs, 'k, s', 'backend', 10 ],
 	[ 'long rows among short ones', q{select i, repeat(chr(97 + i % 26), case when i % 50 = 0 then 3000000 + i else 100 end) as long from many order by i % 77, i},
 		'i % 77, i', 'device', 5 ],
 	[ 'a row larger than the budget among them', q{select i, repeat(chr(97 + i % 26), case when i % 100 = 0 then 4000000 when i = 1555 then 40000000 else 100 end) as long from many order by -i},
 		'i', 'native', 2 ]);
 
-my $session = GpuSortTest::Session->new($node);
+my $session = GpuSortTest::Session->new($node, 900);
 for my $case (@queries)
 {
 	my ($name, $query, $keys, $merge, $least) = @$case;
@@ -115,7 +122,6 @@ nothing_left_over($node, 'rows and their order');
 is(temporary_files($node), '', 'and no file');
 
 # --- temporary files are PostgreSQL's: where they are, how large they may be, who is told
-my $two_runs = $queries[0][1];
 my $right = $session->query('set gpusort.enabled = off; ' . hashes($two_runs, 'k') . '; set gpusort.enabled = on');
 my $folder = PostgreSQL::Test::Utils::tempdir;
 $node->safe_psql('postgres', "create tablespace elsewhere location '$folder'");
@@ -234,7 +240,7 @@ sub waiting_session
 {
 	my ($statement, $settings) = @_;
 	my $waited = counter('waited');
-	my $waiting = GpuSortTest::Session->new($node);
+	my $waiting = GpuSortTest::Session->new($node, 300);
 
 	$waiting->query("set gpusort.wait_timeout = '10min'; $settings; begin");
 	$waiting->send($statement);
@@ -249,7 +255,7 @@ sub is_active
 	return $node->safe_psql('postgres', "select state = 'active' from pg_stat_activity where pid = $who->{pid}") eq 't';
 }
 
-my $holder = GpuSortTest::Session->new($node);
+my $holder = GpuSortTest::Session->new($node, 900);
 my $held = hold_memory($holder);
 cmp_ok($held, '>=', 3, "$held cursors hold the memory");
 my $waited = counter('waited');
@@ -355,7 +361,7 @@ for my $workers (0, 2)
 }
 
 # --- large sorts at once, each of which would fill the budget, and small ones beside them
-my $large = hashes($queries[15][1], 'k, s');
+my $large = hashes($many_runs, 'k, s');
 my $large_right = $session->query("set gpusort.enabled = off; $large; set gpusort.enabled = on");
 my @large = map { GpuSortTest::Session->new($node) } 1 .. 3;
 $large[2]->query('set max_parallel_workers_per_gather = 2');
@@ -379,6 +385,33 @@ nothing_left_over($node, 'large sorts at once');
 is(temporary_files($node), '', 'and no file');
 is(counter('failed'), '0', 'no job failed');
 $_->close for $session, $holder;
+
+# --- ended at any moment after the first run; 030_endings.pl has the known ones
+my %told = (INT => qr/57014: canceling statement due to user request/, TERM => qr/57P01: terminating connection/,
+	KILL => qr/57P02: terminating connection because of crash|connection to server was lost/);
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
+$node->reload;
+my $number = 0;
+for my $signal (('INT') x 6, ('TERM') x 4, ('KILL') x 2)
+{
+	my $workers = $number++ % 2 * 2;
+	my $what = "number $number, $workers workers, SIG$signal";
+	my $ending = GpuSortTest::Session->new($node);
+
+	$ending->query("set max_parallel_workers_per_gather = $workers");
+	$ending->send($large);
+	$node->poll_query_until('postgres', "select exists (select from pg_ls_tmpdir()) or exists (select from pg_stat_activity where pid = $ending->{pid} and state = 'idle' and query like 'select sum%')");
+	sleep rand(0.8);
+	kill $signal, $ending->{pid};
+	my $rows = $ending->finish;
+	ok($ending->error =~ $told{$signal} || $rows eq $large_right, "$what: it is told, or it had ended");
+	$ending->close;
+	$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid = $ending->{pid}");
+	ok(wait_for_state($node, 'serving'), "$what: the service serves");
+	nothing_left_over($node, $what);
+	is(temporary_files($node), '', "$what: no file is left");
+}
+is($node->safe_psql('postgres', $large), $large_right, 'and the rows are right');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|signal 11|signal 6/, 'no word of trouble in the log');
 

@@ -18,17 +18,34 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $node = new_server('endings', 'client_connection_check_interval = 20ms');
+my $node = new_server('endings', 'client_connection_check_interval = 20ms', "gpusort.device_memory = '64MB'",
+	'synchronize_seqscans = off');
 wait_for_state($node, 'serving');
 make_tables($node);
-$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2); alter table small set (parallel_workers = 2)');
+# large is beyond the budget.  gate() passes a row on when there is a file of that name in
+# the data directory.
+$node->safe_psql('postgres', q{
+	create table large as select (i::int8 * 7919) % 800011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 800000) i;
+	alter table big set (parallel_workers = 2);
+	alter table small set (parallel_workers = 2);
+	alter table large set (parallel_workers = 2);
+	analyze large;
+	create function gate() returns bool volatile parallel safe language plpgsql as $$
+		begin
+			while pg_stat_file('gate', true) is null loop
+				perform pg_sleep(0.01);
+			end loop;
+			return true;
+		end $$});
+my $gate = $node->data_dir . '/gate';
 
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 
 # --- the phases
 # before: brings a session there; statement: waits in the phase while the service is
-# halted, and gives rows when it goes on.
+# halted, and gives rows when it goes on; gate: it comes to the gate before that, and the
+# gate is opened when the service is halted, or together with it.
 my @phases = (
 	{ name => 'feed', statement => $hash, rows => $right },
 	{
@@ -42,6 +59,20 @@ my @phases = (
 		statement => 'move 299990 in c; fetch all in c',
 		rows => join("\n", map { "$_|" . 'f' x 40 } 299992 .. 300000),
 		after => 'rollback'
+	},
+	{
+		# a run is in its file, the next one is being fed
+		name => 'spill',
+		gate => 'opened',
+		statement => 'select count(filler), sum(row_number * k) from (select k, filler, row_number() over () from (select * from large where id < 700000 or gate() order by k offset 0) s) s',
+		rows => $node->safe_psql('postgres', 'set enable_sort = on; select count(*), sum(row_number * k) from (select k, row_number() over (order by k) from large) s')
+	},
+	{
+		# the runs' files are being read
+		name => 'merge',
+		gate => 'closed',
+		statement => 'select count(filler) filter (where row_number < 400000 or gate()) from (select filler, row_number() over () from (select * from large order by k offset 0) s) s',
+		rows => '800000'
 	});
 
 sub new_session
@@ -54,16 +85,51 @@ sub new_session
 	return $session;
 }
 
-# Brings a session into a phase; returns the service, which is halted.
+# Brings a session into a phase; returns the service, which is halted.  setting: for the
+# statement, made when all else is ready.
 sub enter
 {
-	my ($session, $phase, $what) = @_;
+	my ($session, $phase, $what, $setting) = @_;
 
+	unlink $gate;
 	$session->query($phase->{before}) if $phase->{before};
+	if ($phase->{gate})
+	{
+		$session->query($setting) if $setting;
+		$session->send($phase->{statement});
+		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' or (state <> 'active' and query like '%gate()%') from pg_stat_activity where pid = $session->{pid}")
+		  or fail("$what: the session did not come to the gate");
+		isnt(temporary_files($node), '', "$what: there are temporary files") unless $setting;
+	}
 	my $service = stop_service($node);
-	$session->send($phase->{statement});
-	$session->wait_until_waiting or fail("$what: the session did not come to wait");
+	if (!$phase->{gate})
+	{
+		$session->query($setting) if $setting;
+		$session->send($phase->{statement});
+	}
+	if (($phase->{gate} // '') eq 'opened')
+	{
+		open_gate();
+		return $service if $setting;
+		# its worker may be the one that waits
+		$node->poll_query_until('postgres', "select count(*) > 0 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'")
+		  or fail("$what: nobody came to wait");
+	}
+	elsif (!$phase->{gate} && !$setting)
+	{
+		$session->wait_until_waiting or fail("$what: the session did not come to wait");
+	}
 	return $service;
+}
+
+sub open_gate { append_to_file($gate, '') }
+
+sub go_on
+{
+	my ($service) = @_;
+
+	open_gate();
+	continue_service($service);
 }
 
 # Lets the service go on only when the test is already waiting for something else.
@@ -75,6 +141,7 @@ sub continue_service_later
 	if ($child == 0)
 	{
 		sleep 0.3;
+		open_gate();
 		kill 'CONT', $service;
 		POSIX::_exit(0);
 	}
@@ -93,7 +160,7 @@ my @endings = (
 	},
 	{
 		name => 'statement_timeout',
-		before => "set statement_timeout = '100ms'",
+		setting => "set statement_timeout = '100ms'",
 		act => sub { },
 		error => qr/ERROR:  57014: canceling statement due to statement timeout/,
 		after => 'reset statement_timeout',
@@ -138,14 +205,11 @@ for my $workers (0, 2)
 				$session->query("$hash; $phases[1]{statement}; select pg_sleep(0)");
 				$files = open_files($session->{pid});
 			}
-			$session->query($phase->{before}) if $phase->{before};
-			my $service = stop_service($node);
-			$session->query($ending->{before}) if $ending->{before};
-			$session->send($phase->{statement});
-			if (!$ending->{before})
-			{
-				$session->wait_until_waiting or fail("$what: the session did not come to wait");
-			}
+			my $setting = $ending->{setting};
+
+			# it takes time to come to the gate
+			$setting =~ s/100ms/3s/ if $setting && $phase->{gate};
+			my $service = enter($session, $phase, $what, $setting);
 			$ending->{act}->($session);
 			$session->finish;
 			like($session->error, $ending->{error}, "$what: the error");
@@ -158,7 +222,7 @@ for my $workers (0, 2)
 			{
 				ok(backend_is_gone($session->{pid}), "$what: the backend and its workers have left while the service stood still");
 			}
-			continue_service($service);
+			go_on($service);
 			if ($ending->{survives})
 			{
 				is($session->query($hash), $right, "$what: the session sorts again");
@@ -197,7 +261,7 @@ my @meanwhile = (
 	[ 'DROP EXTENSION', sub { $node->safe_psql('postgres', 'drop extension gpusort') },
 		sub { $node->safe_psql('postgres', 'create extension gpusort') } ],
 	[ 'a reload of gpusort.device_memory', sub { reload_with("gpusort.device_memory = '32MB'") },
-		sub { reload_with("gpusort.device_memory = 'auto'") } ],
+		sub { reload_with("gpusort.device_memory = '64MB'") } ],
 	[ 'a reload of gpusort.device', sub { reload_with("gpusort.device = 'off'") },
 		sub { reload_with("gpusort.device = '$GpuSortTest::device'"); wait_for_state($node, 'serving') } ],
 	[ 'a reload of gpusort.enabled and min_rows', sub { reload_with("gpusort.enabled = off\ngpusort.min_rows = 1000000") },
@@ -214,7 +278,7 @@ for my $phase (@phases)
 		my $service = enter($session, $phase, $what);
 
 		$act->();
-		continue_service($service);
+		go_on($service);
 		is($session->finish, $phase->{rows}, "$what: the rows are right");
 		is($session->error, '', "$what: no error");
 		$session->query($phase->{after}) if $phase->{after};
@@ -246,17 +310,17 @@ sub worker_of
 my @crashes = (
 	{
 		name => 'SIGKILL of the backend',
-		act => sub { kill 'KILL', $_[0]{pid}; continue_service($_[1]) }
+		act => sub { kill 'KILL', $_[0]{pid}; go_on($_[1]) }
 	},
 	{
 		name => 'SIGKILL of a parallel worker',
 		phases => qr/feed/,
 		workers => 2,
-		act => sub { kill 'KILL', worker_of($_[0]); continue_service($_[1]) }
+		act => sub { kill 'KILL', worker_of($_[0]); go_on($_[1]) }
 	},
 	{
 		name => 'SIGKILL of the service',
-		act => sub { kill 'KILL', $_[1] }
+		act => sub { kill 'KILL', $_[1]; open_gate() }
 	},
 	{
 		name => 'an immediate shutdown',

@@ -36,11 +36,11 @@ my %expected = (
 	'gpusort.device_memory' => 'sighup');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
-for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name, context, vartype, min_val, max_val, current_setting(name) from pg_settings where name like 'gpusort.%' order by name"))
+for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name, context, vartype, min_val, max_val, current_setting(name), array_to_string(enumvals, ' ') from pg_settings where name like 'gpusort.%' order by name"))
 {
-	my ($name, $context, $type, $least, $most, $now) = split /\|/;
+	my ($name, $context, $type, $least, $most, $now, $names) = split /\|/;
 
-	is($context, $expected{$name} // ($name =~ /algorithm|debug/ ? 'superuser' : 'user'), "$name: who may set it");
+	is($context, $expected{$name} // 'user', "$name: who may set it");
 	if ($context ne 'user')
 	{
 		my ($code, $out, $err) = as_bob("set $name = '$now'");
@@ -49,7 +49,8 @@ for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name
 		like($err, qr/ERROR:  (42501|55P02)/, "$name: not for later sessions either");
 		next;
 	}
-	for my $value ($type eq 'bool' ? ('on', 'off') : ($least, $least + 1, int($most / 2), $most))
+	my @values = $type eq 'bool' ? ('on', 'off') : $type eq 'enum' ? split(/ /, $names) : ($least, $least + 1, int($most / 2), $most);
+	for my $value (@values)
 	{
 		for my $workers (0, 2)
 		{
@@ -57,8 +58,8 @@ for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name
 			is("$out$err", $right, "$name = $value, $workers workers: the rows are right");
 		}
 	}
-	next if $type eq 'bool';
-	for my $value ($least - 1, $most + 1, '-99999999999999999999', 'x')
+	my @beyond = $type eq 'integer' ? ($least - 1, $most + 1) : ();
+	for my $value (@beyond, '-99999999999999999999', 'x')
 	{
 		my ($code, $out, $err) = as_bob("set $name = '$value'");
 		like($err, qr/ERROR:  22023/, "$name = $value: refused");
@@ -182,12 +183,27 @@ for my $poison (sort keys %poisons)
 	sorts_are_right("over $poison");
 }
 
-# the same where rows are refused and drawn back
+# the same beyond the budget: runs are spilled; what is read to and fro is drawn back
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
 $node->reload;
 $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('32MB') from gpusort_devices");
-shmwrite($segment, "\xff" x $pool_bytes, $pool, $pool_bytes) or die "shmwrite: $!";
-sorts_are_right('beyond the budget, over all bits');
+my $beyond = "select nullif(k % 100, s) as a, k, id, case when id % 3 = 0 then null else filler end as b, null::text as c from big, generate_series(1, 3) s order by a, k, s";
+%kinds = ('rows that are spilled' => $beyond, 'long rows' => $kinds{'long rows'});
+$want{'rows that are spilled'} = digest($node, $beyond, 'set gpusort.enabled = off;');
+my $fetch = "begin; declare c scroll cursor for $beyond; move 50000 in c; fetch all from c";
+my $fetched = $node->safe_psql('postgres', "set gpusort.enabled = off; $fetch");
+my $counts = 'select runs_spilled, native_device_memory from gpusort_stats';
+my ($runs_before, $native_before) = split /\|/, $node->safe_psql('postgres', $counts);
+for my $poison (sort keys %poisons)
+{
+	shmwrite($segment, $poisons{$poison} x ($pool_bytes / 8), $pool, $pool_bytes) or die "shmwrite: $!";
+	sorts_are_right("beyond the budget, over $poison");
+	ok($node->safe_psql('postgres', $fetch) eq $fetched, "beyond the budget, over $poison: rows that are drawn back");
+	nothing_left_over($node, "beyond the budget, over $poison");
+}
+my ($runs_after, $native_after) = split /\|/, $node->safe_psql('postgres', $counts);
+cmp_ok($runs_after - $runs_before, '>=', 8, 'runs were spilled');
+is($native_after - $native_before, 2, 'and rows drawn back');
 is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
 nothing_left_over($node, 'buffers');
 $node->stop;

@@ -22,7 +22,7 @@ make_tables($node);
 
 # --- the shared memory
 my $piece_bytes = 1024 * 1024;
-my ($sent, $free) = (4, 0);
+my ($sent, $fetching, $free) = (4, 6, 0);
 my %place;
 my $segment;
 
@@ -190,11 +190,37 @@ is(service_pid($node), $pid, 'it is still the same service');
 is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
 
+# numbers of windows: one that there is not fails its job, the number of another is noticed
+my $ordered = 'select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id';
+my $all = $node->safe_psql('postgres', "set gpusort.enabled = off; $ordered");
+for my $number (12345, 1 << 63, 0)
+{
+	my $reader = GpuSortTest::Session->new($node);
+
+	$reader->query("begin; declare c cursor for $ordered; fetch 1 from c; move backward all in c");
+	$at = { service => stop_service($node), sessions => [ $reader, GpuSortTest::Session->new($node) ] };
+	$reader->send('fetch all from c');
+	$reader->wait_until_waiting or fail('the reader did not come to wait');
+	my @pieces = pieces();
+	my $changed = 0;
+	$changed += change_requests($pieces[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 2 }) for grep { $pieces[$_][0] == $fetching } 0 .. $#pieces;
+	cmp_ok($changed, '>', 0, "window $number: requests for windows are in the ring");
+	$at->{sessions}[1]->send($hash);
+	continue_service($at->{service});
+	my $rows = $reader->finish;
+	like($reader->error, $lost, "window $number: its own job fails") if $number;
+	ok($rows eq $all, "window $number for another: its rows are right") if !$number;
+	is($at->{sessions}[1]->finish, $right, "window $number: the other session is right");
+	leave($at);
+}
+is(service_pid($node), $pid, 'it is still the same service');
+nothing_left_over($node, 'corrupt numbers of windows');
+
 # --- requests
 # which session waits for such an answer cannot be told any more: all fail, and the
 # service starts anew
 my %request = (kind => 0, job => 1, piece => 2);
-for my $corruption ([ 'kind', 99 ], [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
+for my $corruption ((map { [ 'kind', $_ ] } 1, 3 .. 6, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
 	[ 'piece', -1 ], [ 'piece', 80 ], [ 'piece', 0x7fffffff ], [ 'piece', 'of another' ], [ 'piece', 'free' ])
 {
 	my ($name, $value) = @$corruption;

@@ -142,7 +142,8 @@ sub nothing_left_over
 }
 
 # What a process has open, with numbers that differ from one to the next left out.
-# Tables' files come and go with the caches that hold them open, so they do not count.
+# Tables' files come and go with the caches that hold them open, and WAL with hint bits,
+# so they do not count.
 sub open_files
 {
 	my ($pid) = @_;
@@ -152,7 +153,7 @@ sub open_files
 	{
 		my $file = readlink $link // next;
 
-		next if $file =~ m{/(base|global)/(\d+/)?\d+[^/]*$};
+		next if $file =~ m{/(base|global)/(\d+/)?\d+[^/]*$|/pg_wal/};
 		$file =~ s/\d+/N/g;
 		push @files, $file;
 	}
