@@ -22,6 +22,9 @@
 /* A cell of level 2 whose sample holds more than this is not even. */
 #define EVEN_SAMPLES_MAX	14
 
+/* A gap is cut out of a bucket if the keys on either side of it span less than this share of the bucket. */
+#define GAP_SHARE			32
+
 /* Of so many neighbours in the sample, one may be tied by its shortened word, or items are wide. */
 #define TIED_SAMPLES_SHARE	256
 
@@ -71,9 +74,12 @@ struct split_memory
 	uint32_t	lowest_row[BUCKETS_MAX];
 	uint32_t	shift[BUCKETS_MAX];
 	uint32_t	splitters_in[BUCKET_CELLS];
+	uint64_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket, its low bits the first one's number */
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tied;
 };
+
+static_assert((SAMPLE_KEYS & (SAMPLE_KEYS - 1)) == 0, "a sample's number is so many bits");
 
 /* A wanted lower end of a bucket; not there if !wanted. */
 struct bucket_edge
@@ -151,6 +157,101 @@ place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
 	return buckets + added;
 }
 
+/* The widest gap behind a sample of each bucket; wants a barrier before and behind. */
+SORT_DEVICE void
+find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets)
+{
+	for (uint32_t i = threadIdx.x; i + 1 < samples; i += SPLIT_THREADS)
+	{
+		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
+		uint64_t	gap = keys[i + 1] - keys[i];
+
+		atomicMax((unsigned long long *) &shared.widest[b], (unsigned long long) ((gap & ~(uint64_t) (SAMPLE_KEYS - 1)) | i));
+	}
+}
+
+/* Keys to leave to a cluster beyond its last sample: as many as its next full bucket spans, or some times the
+ * spread of the samples, but not much of the gap. */
+SORT_DEVICE uint64_t
+cluster_margin(uint64_t spread, uint64_t neighbour, uint64_t gap)
+{
+	uint64_t	margin = spread * 8 > neighbour ? spread * 8 : neighbour;
+
+	return margin < gap / 4 ? margin : gap / 4;
+}
+
+/*
+ * The edges that cut the widest gap out of bucket b, at most two; 0 where the samples on its sides do not lie
+ * close together, or words have room for the whole bucket.
+ */
+SORT_DEVICE uint32_t
+gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t buckets, uint32_t row_bits,
+		  uint64_t key_max, uint64_t edges[2])
+{
+	uint32_t	i = (uint32_t) shared.widest[b] & (SAMPLE_KEYS - 1);
+	uint64_t	lowest = shared.lowest_key[b];
+	uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, b, buckets, key_max);
+	uint64_t	before = keys[i];
+	uint64_t	behind = keys[i + 1];
+	uint64_t	spread = before - lowest;
+
+	if (shared.widest[b] < SAMPLE_KEYS || bits_to_lose(highest - lowest, row_bits) == 0)
+		return 0;
+	if (behind <= highest && highest - behind > spread)
+		spread = highest - behind;
+	if (spread >= (highest - lowest) / GAP_SHARE)
+		return 0;
+	edges[0] = before + 1 + cluster_margin(spread, b > 0 ? lowest - shared.lowest_key[b - 1] : 0, behind - before);
+	edges[1] = behind - cluster_margin(spread, b + 2 < buckets ? shared.lowest_key[b + 2] - shared.lowest_key[b + 1] : 0,
+									   behind - before);
+	return behind <= highest ? 2 : 1;
+}
+
+/*
+ * A bucket that holds the end of one cluster of keys and the beginning of the next spans what is between
+ * them, and its words lose the bits that tell its keys apart: the gap becomes a bucket of its own.
+ */
+SORT_DEVICE uint32_t
+cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets,
+			 uint32_t row_bits, uint64_t key_max)
+{
+	uint32_t	b = threadIdx.x;
+	uint32_t	wanted = 0;
+	uint64_t	edges[2];
+	uint64_t	key = 0;
+	uint32_t	row = 0;
+	uint32_t	before;
+	uint32_t	added;
+
+	if (b < BUCKETS_MAX)
+		shared.widest[b] = 0;
+	__syncthreads();
+	find_gaps(shared, keys, rows, samples, buckets);
+	__syncthreads();
+	if (b < buckets)
+	{
+		key = shared.lowest_key[b];
+		row = shared.lowest_row[b];
+		wanted = gap_edges(shared, keys, b, buckets, row_bits, key_max, edges);
+	}
+	before = block_exclusive_sum<SPLIT_THREADS>(wanted, shared.warp_sums, &added);
+	if (buckets + added > BUCKETS_MAX)	/* too many gaps to matter singly */
+		return buckets;
+	__syncthreads();
+	if (b < buckets)
+	{
+		shared.lowest_key[b + before] = key;
+		shared.lowest_row[b + before] = row;
+		for (uint32_t e = 0; e < wanted; e++)
+		{
+			shared.lowest_key[b + before + 1 + e] = edges[e];
+			shared.lowest_row[b + before + 1 + e] = 0;
+		}
+	}
+	__syncthreads();
+	return buckets + added;
+}
+
 /*
  * From where splitters lie among the cells of a linear map: the first and the last part that
  * an item of each cell can belong to.  splitters_in: their number in each cell; table[c]:
@@ -220,6 +321,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	buckets = place_edges(shared, tail_edge(keys, samples, t, false, key_max), buckets);
 	buckets = place_edges(shared, quantile_edge(keys, rows, samples, t, key_max), buckets);
 	buckets = place_edges(shared, tail_edge(keys, samples, t, true, key_max), buckets);
+	buckets = cut_out_gaps(shared, keys, rows, samples, buckets, row_bits, key_max);
 	if (t < buckets)
 	{
 		uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, t, buckets, key_max);

@@ -20,7 +20,8 @@
 #define SAMPLE_BLOCKS		64
 #define BUCKETS_MAX			256
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
-#define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - 2)
+#define GAP_EDGES			12	/* at least; what the tails leave is used too */
+#define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
 #define BUCKET_CELLS		8192	/* of the table that narrows the search for a bucket */
 
 /* A group with a bin of more items than this is left to the crowded sort, which divides bins

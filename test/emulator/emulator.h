@@ -459,6 +459,16 @@ atomicAdd(T *at, T value)
 
 template<typename T>
 static inline T
+atomicMax(T *at, T value)
+{
+	T			before = *at;
+
+	*at = value > before ? value : before;
+	return before;
+}
+
+template<typename T>
+static inline T
 atomicOr(T *at, T value)
 {
 	T			before = *at;
