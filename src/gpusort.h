@@ -6,7 +6,7 @@
 #define GPUSORT_H
 
 #include "access/attnum.h"
-#include "gsort.h"				/* constants and types; only service.c calls its functions */
+#include "gsort.h"				/* constants and types; only service*.c call its functions */
 
 /* --- settings (gpusort.c) ------------------------------------------------ */
 

@@ -1,0 +1,41 @@
+/*
+ * service_device.h
+ *	  The device that the service owns, for the service's own files.
+ */
+#ifndef GPUSORT_SERVICE_DEVICE_H
+#define GPUSORT_SERVICE_DEVICE_H
+
+#include "postgres.h"
+
+#include "gpusort.h"
+
+extern gsort_device *gpusort_service_device;	/* NULL: there is none */
+
+/* What its last failure was. */
+extern const char *gpusort_service_device_error(void);
+
+/*
+ * Opens the device that gpusort.device now names.  If another one is open, that one serves
+ * no new sorts, and is closed when the sorts it has have ended.  True if the device is
+ * another one now.
+ */
+extern bool gpusort_service_follow_settings(void);
+
+/* After a reload: settings that need no reopening, and a device that may be there by now. */
+extern void gpusort_service_reload_settings(void);
+
+extern void gpusort_service_close_device(void);
+
+/* Shows sessions the device's figures.  Does not return from a lost device. */
+extern void gpusort_service_publish_info(void);
+
+/* From here on plans and sorts are native; the jobs of now fail. */
+extern void gpusort_service_stop_serving(const char *message);
+
+/* Fails all jobs and leaves; the postmaster starts a new service. */
+extern void gpusort_service_restart(const char *why, const char *detail) pg_attribute_noreturn();
+
+/* The same after a call has answered DEVICE_LOST. */
+extern void gpusort_service_lose_device(void) pg_attribute_noreturn();
+
+#endif							/* GPUSORT_SERVICE_DEVICE_H */
