@@ -370,31 +370,42 @@ gpusort_job_piece_to_fill(GpuSortJob *job, bool rest_of_row)
 	return piece;
 }
 
-void
-gpusort_job_send(GpuSortJob *job, int piece)
+/* Returns the chunk's order.  Once it is sent the piece can become another chunk's at any
+ * time, which has another order. */
+static uint64
+send_chunk(GpuSortJob *job, int piece)
 {
+	uint64		order;
+
 	lock_job(job, LW_EXCLUSIVE);
+	order = slot_of(job)->chunks_sent;
 	if (has_failed(job))
 		gpusort_pieces[piece].state = GPUSORT_PIECE_HELD;
 	else
 	{
 		gpusort_pieces[piece].state = GPUSORT_PIECE_SENT;
-		gpusort_pieces[piece].sent_order = slot_of(job)->chunks_sent++;
+		gpusort_pieces[piece].sent_order = order;
+		slot_of(job)->chunks_sent++;
 		push_request(job, GPUSORT_REQUEST_APPEND, piece, 0);
 	}
 	unlock_job();
+	return order;
+}
+
+void
+gpusort_job_send(GpuSortJob *job, int piece)
+{
+	(void) send_chunk(job, piece);
 }
 
 bool
 gpusort_job_send_head(GpuSortJob *job, int piece)
 {
 	GpuSortPiece *shared = &gpusort_pieces[piece];
-	uint64		order;
+	uint64		order = send_chunk(job, piece);
 	bool		answered = false;
 	bool		refused = false;
 
-	gpusort_job_send(job, piece);
-	order = shared->sent_order;
 	while (!answered)
 	{
 		lock_job(job, LW_EXCLUSIVE);
