@@ -237,7 +237,7 @@ cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, u
 	before = block_exclusive_sum<SPLIT_THREADS>(wanted, shared.warp_sums, &added);
 	if (buckets + added > BUCKETS_MAX)	/* too many gaps to matter singly */
 		return buckets;
-	__syncthreads();
+	/* behind the sum's barrier all have read what is overwritten now */
 	if (b < buckets)
 	{
 		shared.lowest_key[b + before] = key;

@@ -230,7 +230,7 @@ struct crowded_group
 		return true;
 	}
 
-	/* Sorts in the tile the parts that are still large. */
+	/* Sorts in the tile the parts that are still large; a warp sees those that it will emit. */
 	__device__ __forceinline__ void sort_left_parts()
 	{
 #pragma unroll
@@ -256,7 +256,6 @@ struct crowded_group
 			if (count > WARP_PART_MAX)
 				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS, view.order);
 		}
-		__syncthreads();
 	}
 
 	/* The sorted rows into the bins, and from there to the output. */

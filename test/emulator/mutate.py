@@ -22,6 +22,7 @@ FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256'
 SORT_TEST = ('sort_test.cpp', ['5', '0', '6', '16'])
 MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
 TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '5'])],
+         'partition_split.cuh': [('sort_test.cpp', ['14', '5', '0', '6', '16'])],
          'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 
