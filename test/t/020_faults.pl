@@ -24,6 +24,7 @@ my $seed = $ENV{SEED} // int(time);
 srand $seed;
 note "seed $seed";
 
+my $every_call = $GpuSortTest::device eq 'host' || $ENV{GPUSORT_TEST_EVERY_CALL};
 my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Run the query again: without a device it is sorted natively\./;
 
 # --- a server, the session whose sorts fail, and one that watches
@@ -138,7 +139,7 @@ sub counter
 # may end in; its argument is the call that fails.  Options:
 # starts_over	some failures must have it start over; else there must be errors
 # errs			there must be errors too
-# survives		and some failures must cost nothing
+# survives		and some failures must cost nothing, if every call fails once
 # holds			another sort holds most of the device's memory
 # last			only so many of the last calls fail
 # settings		->(n) gives those that the statement runs under
@@ -219,7 +220,7 @@ sub begin_part
 	$sweep->{wrong} .= "nothing fails: $wrong\n" if $wrong;
 	poll($rig, 'open_jobs = 0');
 	$sweep->{all} = calls_made($rig, $service);
-	$stride = int($sweep->{all} / 12) + 1 if $GpuSortTest::device ne 'host' && !$ENV{GPUSORT_TEST_EVERY_CALL};
+	$stride = int($sweep->{all} / 12) + 1 unless $every_call || $sweep->{last};
 	$part->{n} = 1 + $part->{number} * $stride + int(rand($stride));
 	$part->{n} += $sweep->{all} - $sweep->{last} if $sweep->{last};
 	$part->{step} = $sweep->{parts} * $stride;
@@ -250,7 +251,8 @@ sub end_part
 	else { is($started_over, 0, "$what: never started over"); }
 	if ($sweep->{errs}) { cmp_ok($errors, '>', 0, "$what: errors"); }
 	else { is($errors, 0, "$what: no errors"); }
-	cmp_ok($count->{lost} - $started_over - $errors, '>', 3, "$what: some failures cost nothing") if $sweep->{survives};
+	cmp_ok($count->{lost} - $started_over - $errors, '>', 3, "$what: some failures cost nothing")
+	  if $sweep->{survives} && $every_call;
 }
 
 # One more call fails below the rig's statement.  False: its sweeps have ended.
@@ -475,7 +477,7 @@ my $windows = "$docs generate_series(1, 10) id order by id";
 my $twice = 'select g, s.* from generate_series(1, 2) g, lateral (select * from few where id % g = 0 order by k, id offset 0) s';
 my $rewound = "select f.id, s.doc from few f left join ($docs generate_series(1, 3) id order by id offset 0) s on s.id = f.id where f.id < 4";
 my $spread = "$docs spread order by id";
-my $spilled = qr/Sort Method: \w+ external merge\n *Runs: [2-9]\n *Merge Order: device\n/;
+my $spilled = qr/Sort Method: \w+ external merge\n *Runs: \d+\n *Merge Order: device\n/;
 
 add_sweep([ $rigs[0] ], 'scroll cursor', \&cursor_run, starts_over => 1);
 add_sweep([ $rigs[1] ], 'few rows', digest_run($few), starts_over => 1);
