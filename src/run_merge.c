@@ -72,6 +72,9 @@ void
 gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job)
 {
 	merge->order = gpusort_reader_begin(job, merge->spill->format);
+	if (merge->order->rows != merge->spill->rows)
+		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
+			 merge->order->rows, merge->spill->rows);
 }
 
 bool
@@ -234,7 +237,11 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 		if (next_by_order(merge, row))
 			return true;
 		if (gpusort_job_failed(merge->order->job))
+		{
+			/* a cursor may be read for long yet, and needs nothing of the job any more */
+			gpusort_job_close(merge->order->job);
 			merge->order = NULL;
+		}
 	}
 	if (merge->order == NULL && next_by_keys(merge, row))
 		return true;

@@ -70,6 +70,32 @@ is($session->query('begin; declare c scroll cursor for select id from big order 
 is(count_of('native_device_memory') - $drawn_back, 1, 'a scrollable cursor is native, and counted');
 $session->query('rollback');
 
+# --- the device is lost in the middle of the order that it gave for the runs of a cursor, of
+# which the cursor's other pieces are taken back: the keys tell how to go on.  A row is a byte
+# of that order, a piece of it 2^20 rows.  Rows with equal keys come as they were fed.
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '48MB'\n");
+$node->reload;
+$node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('48MB') from gpusort_devices");
+my $fed = 'select nullif(i % 1000, 7) as a, i from generate_series(1, 1200000) i';
+my @ordered = split /\n/, $node->safe_psql('postgres', "set gpusort.enabled = off; $fed order by a desc, i");
+like($session->query("explain (analyze, timing off, costs off) $fed order by a desc"), qr/external merge\s+Runs: \d+\s+Merge Order: device/, 'runs whose order the device gives');
+$session->query("begin; declare c no scroll cursor for $fed order by a desc");
+is($session->query('fetch 1 from c; move 1047998 in c; fetch 1 from c'), "$ordered[0]\n$ordered[1047999]", 'a cursor over them');
+sleep 1.5;						# a reader that is idle for a second may lose its pieces
+my $others = GpuSortTest::Session->new($node);
+$others->query('begin; set local gpusort.wait_timeout = 0');
+$others->query("declare d$_ scroll cursor for select k from small order by k; fetch 1 from d$_") for 1 .. 3;
+$others->close;
+my $lost = service_pid($node);
+$node->safe_psql('postgres', "select pg_terminate_backend($lost)");
+$node->poll_query_until('postgres', "select service_pid <> $lost from gpusort_devices");
+wait_for_state($node, 'serving');
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '1', 'its job is lost');
+is($session->query('fetch 100000 from c'), join("\n", @ordered[1048000 .. 1147999]), 'and it goes on over the end of the piece it has');
+nothing_left_over($node, 'a cursor that reads the runs alone');
+is($session->query('fetch all from c'), join("\n", @ordered[1148000 .. $#ordered]), 'to its end');
+is($session->query('commit') . $session->error, '', 'without an error');
+
 # a reload lifts the limit
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '1GB'\n");
 $node->reload;
