@@ -80,7 +80,6 @@ static void
 make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
-
 	const TupleTableSlotOps *ops = state->format.narrow_bytes != 0 ?
 		&TTSOpsVirtual : &TTSOpsMinimalTuple;
 
@@ -127,7 +126,7 @@ drop_sort(GpuSortState *state)
 	ExecClearTuple(state->native_slot);
 	ExecClearTuple(state->merge_slots[0]);
 	ExecClearTuple(state->merge_slots[1]);
-	if (state->method == GPUSORT_METHOD_DEVICE)
+	if (state->method == GPUSORT_METHOD_DEVICE || state->method == GPUSORT_METHOD_SPILLED)
 		gpusort_stats_add_times(state->feed_ms, state->output_ms);
 	if (state->native != NULL)
 		tuplesort_end(state->native);
@@ -319,6 +318,9 @@ draw_back_job(GpuSortState *state, GpuSortRowBlock *blocks)
 		return;
 	put_native_chunks(state, blocks, refused);
 	put_native_chunks(state, blocks, kept);
+	/* they may be hundreds of megabytes, and the sort's context lives as long as its output */
+	list_free_deep(refused);
+	list_free_deep(kept);
 }
 
 /* Draws back every row fed so far, wherever it is. */

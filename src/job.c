@@ -243,7 +243,6 @@ GpuSortJob *
 gpusort_job_attach(const GpuSortTicket *ticket)
 {
 	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
-
 	bool		ours;
 
 	init_wait_events();
