@@ -307,8 +307,8 @@ gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
  * wrong: BAD_DATA at once, and nothing of it was read. */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
-/* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, or
- * the run has been cut already with success. */
+/* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, which
+ * AS_FED allows, or the run has been cut already with success. */
 gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
 
 /* After CUT or MERGED with OK: the directory, the job's until the next run or the close. */

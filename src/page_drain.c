@@ -10,9 +10,9 @@
  *
  * Runs in the process that scans.  Only for a scan without a filter, of a heap, page at a
  * time, forward, outside EvalPlanQual; all of it is looked at anew for each page, but for
- * what cannot change.  A projection may pick columns, if they make narrow rows.  A row with NULLs or too few columns is left
- * to the scan, and so is the first row that does not fit the chunk.  Interrupts are
- * checked by the scan, once a page.
+ * what cannot change.  A projection may pick columns, if they make narrow rows.  A row with
+ * NULLs or too few columns is left to the scan, and so is the first row that does not fit
+ * the chunk.  Interrupts are checked by the scan, once a page.
  */
 #include "postgres.h"
 

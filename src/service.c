@@ -79,19 +79,20 @@ make_wait_set(void)
 						  NULL, NULL);
 }
 
-void
-gpusort_service_main(Datum arg)
+static void
+set_signal_handlers(void)
 {
-	uint32		wait_event;
-
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, request_termination);
 	/* a cancel is for a query: it must not end everybody's sorts */
 	pqsignal(SIGINT, SIG_IGN);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	wait_event = compat_wait_event("GpusortServiceMain");
+}
 
+/* Takes over from the worker before, and makes this process known. */
+static void
+begin_service(void)
+{
 	gpusort_service_feed_begin();
 	gpusort_service_forget_all_jobs();
 	before_shmem_exit(leave, 0);
@@ -101,7 +102,17 @@ gpusort_service_main(Datum arg)
 	gpusort_shared->service.pid = MyProcPid;
 	gpusort_shared->service.state = GPUSORT_SERVICE_STARTING;
 	LWLockRelease(gpusort_shared_lock());
+}
 
+void
+gpusort_service_main(Datum arg)
+{
+	uint32		wait_event;
+
+	set_signal_handlers();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	wait_event = compat_wait_event("GpusortServiceMain");
+	begin_service();
 	while (!terminate_requested)
 	{
 		WaitEvent	occurred[3];

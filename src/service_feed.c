@@ -242,10 +242,11 @@ cut_can_come(const GpuSortServiceJob *mine)
 	return mine->incomplete_rows == 0 && (mine->full || mine->first_deferred == GPUSORT_NO_PIECE);
 }
 
+/* The first chunk of a row that continues. */
 static bool
-is_head(const gsort_chunk *chunk)
+is_head(const GpuSortChunkHeader *header)
 {
-	return chunk->rows > 0 && chunk->more_bytes > 0;
+	return header->rows > 0 && header->more_bytes > 0;
 }
 
 /*
@@ -265,10 +266,8 @@ fill_job(int job)
 	while (piece != GPUSORT_NO_PIECE)
 	{
 		int			next = deferred_next[piece];
-		const GpuSortChunkHeader *header =
-			(const GpuSortChunkHeader *) gpusort_piece_memory(piece);
 
-		if (header->rows > 0 && header->more_bytes > 0)
+		if (is_head((const GpuSortChunkHeader *) gpusort_piece_memory(piece)))
 			gpusort_service_return_piece(piece, GPUSORT_PIECE_REFUSED);
 		else
 			defer_piece(mine, piece);
@@ -365,7 +364,7 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 		gpusort_service_fail_job(request->job, "a chunk points outside of its buffer");
 		takes_chunks = false;
 	}
-	if (!takes_chunks || (mine->full && is_head(&chunk)))
+	if (!takes_chunks || (mine->full && is_head(&header)))
 		gpusort_service_return_piece(request->piece, GPUSORT_PIECE_REFUSED);
 	else if (continues_accepted_row(mine, &chunk))
 	{

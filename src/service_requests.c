@@ -238,32 +238,46 @@ gpusort_service_handle_requests(void)
 
 /* --- events -------------------------------------------------------------------- */
 
+/* A directory stands: tells the owner of its rows and windows. */
+static gsort_status
+publish_directory(int job, gsort_job_stats *stats)
+{
+	gsort_job  *device_job = gpusort_service_jobs[job].job;
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const gsort_window *windows;
+	uint64		n;
+	gsort_status status = gsort_job_windows(device_job, &windows, &n);
+
+	if (status != GSORT_OK)
+		return status;
+	stats->struct_bytes = sizeof(*stats);
+	gsort_job_get_stats(device_job, stats);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->rows = stats->rows;
+	slot->windows = n;
+	slot->stats = *stats;
+	slot->last_read = GetCurrentTimestamp();
+	LWLockRelease(gpusort_shared_lock());
+	return GSORT_OK;
+}
+
 static void
 handle_cut_event(int job, gsort_status status)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const GpuSortJobSlot *slot = gpusort_service_slot(job);
 	GpuSortCounters *counters = &gpusort_shared->counters;
-	const gsort_window *windows;
-	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
-	uint64		n = 0;
+	gsort_job_stats stats;
 
 	if (mine->closing)
 		return;
 	if (status == GSORT_OK)
-		status = gsort_job_windows(mine->job, &windows, &n);
+		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
 		gpusort_service_handle_failure(job, status);
 		return;
 	}
-	gsort_job_get_stats(mine->job, &stats);
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->rows = stats.rows;
-	slot->windows = n;
-	slot->stats = stats;
-	slot->last_read = GetCurrentTimestamp();
-	LWLockRelease(gpusort_shared_lock());
 	if (mine->cut_how != GSORT_AS_FED)
 	{
 		/* of a spilled sort, the first run */
@@ -298,27 +312,17 @@ handle_run_begun_event(int job)
 static void
 handle_merged_event(int job, gsort_status status)
 {
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
-	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
-	const gsort_window *windows;
-	uint64		n;
+	gsort_job_stats stats;
 
 	if (gpusort_service_jobs[job].closing)
 		return;
 	if (status == GSORT_OK)
-		status = gsort_job_windows(gpusort_service_jobs[job].job, &windows, &n);
+		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
 		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
 		return;
 	}
-	gsort_job_get_stats(gpusort_service_jobs[job].job, &stats);
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->rows = stats.rows;
-	slot->windows = n;
-	slot->stats = stats;
-	slot->last_read = GetCurrentTimestamp();
-	LWLockRelease(gpusort_shared_lock());
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
 	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
 }
