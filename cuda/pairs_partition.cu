@@ -9,6 +9,9 @@
  *	       --cells, count, plan, scatter----> level 2: bins of at most a tile
  *	       --tile sort----------------------> rows
  *
+ * Input of one tile takes one kernel.  Groups too crowded for the tile sort go to
+ * tile_crowded.cuh, bins that no tile holds to merge.cuh.
+ *
  * Every kernel reads from the plan in the scratch what there is to do, so the host
  * enqueues the same launches whatever the keys are, and stages with nothing to do
  * end at once.  Keys of at most 64 - (bits of n - 1) significant bits always fit
@@ -289,7 +292,7 @@ static cudaError_t
 launch_one_tile(const sort_job<Key> &job)
 {
 	if (job.n > 0)
-		SORT_TRY(launch(tile_sort_keys_kernel<Key, Row, false>, 1, Row::SORT_THREADS,
+		SORT_TRY(launch(tile_sort_keys_kernel<Key, Row>, 1, Row::SORT_THREADS,
 						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<Key, true>(job),
 						job.output));
 	return cudaSuccess;
@@ -318,6 +321,9 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	static_assert(sizeof(counting_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(crowded_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(segment_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(count_cells_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	job.device = device;
 	job.scratch = lay_out<Row>(pairs, d_scratch);
 	if (scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)

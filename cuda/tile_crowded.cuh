@@ -17,8 +17,47 @@
 
 #include "tile_sort.cuh"
 
-/* A part that a warp sorts; larger ones take the block. */
-#define WARP_PART_MAX	512
+/* --- bitonic network --------------------------------------------------------- */
+
+/*
+ * Sorts count items, count of any size: places behind the last count as larger than
+ * everything, and the first step of each round mirrors, so all steps sort upwards
+ * and what is not there stays behind.  threads threads call, the block's or a warp's.
+ */
+template<bool OneWarp, bool Wide, typename Order>
+SORT_DEVICE void
+bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads, const Order &order)
+{
+	for (uint32_t width = 2; width < 2 * count; width *= 2)
+	{
+		for (uint32_t step = width / 2; step > 0; step /= 2)
+		{
+			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2); pair += threads)
+			{
+				uint32_t	low = pair / step * (2 * step) + pair % step;
+				uint32_t	high = step == width / 2 ? low / width * width + width - 1 - low % width : low + step;
+
+				if (high < count)
+				{
+					item<Wide>	a = items.get(low);
+					item<Wide>	b = items.get(high);
+
+					if (order.less(b, a))
+					{
+						items.put(low, b);
+						items.put(high, a);
+					}
+				}
+			}
+			if (OneWarp)
+				__syncwarp();
+			else
+				__syncthreads();
+		}
+	}
+}
+
+/* --- dividing ---------------------------------------------------------------- */
 
 template<typename Row, bool Wide>
 struct crowded_sort_memory

@@ -266,46 +266,6 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	}
 }
 
-/* --- bitonic network --------------------------------------------------------- */
-
-/*
- * Sorts count items, count of any size: places behind the last count as larger than
- * everything, and the first step of each round mirrors, so all steps sort upwards
- * and what is not there stays behind.  threads threads call, the block's or a warp's.
- */
-template<bool OneWarp, bool Wide, typename Order>
-SORT_DEVICE void
-bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads, const Order &order)
-{
-	for (uint32_t width = 2; width < 2 * count; width *= 2)
-	{
-		for (uint32_t step = width / 2; step > 0; step /= 2)
-		{
-			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2); pair += threads)
-			{
-				uint32_t	low = pair / step * (2 * step) + pair % step;
-				uint32_t	high = step == width / 2 ? low / width * width + width - 1 - low % width : low + step;
-
-				if (high < count)
-				{
-					item<Wide>	a = items.get(low);
-					item<Wide>	b = items.get(high);
-
-					if (order.less(b, a))
-					{
-						items.put(low, b);
-						items.put(high, a);
-					}
-				}
-			}
-			if (OneWarp)
-				__syncwarp();
-			else
-				__syncthreads();
-		}
-	}
-}
-
 /* --- merge sort ---------------------------------------------------------------- */
 
 template<int Tile, bool Wide>
@@ -386,7 +346,7 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 }
 
 /* Input that one tile holds: sorted at once from the keys.  Grid: one block. */
-template<typename Key, typename Row, bool Bitonic>
+template<typename Key, typename Row>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS)
 tile_sort_keys_kernel(uint32_t n, item_order<Key, true> order, sort_output<Key> output)
@@ -400,10 +360,7 @@ tile_sort_keys_kernel(uint32_t n, item_order<Key, true> order, sort_output<Key> 
 	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
 		tile.put(i, {order.keys[i], i});
 	__syncthreads();
-	if constexpr (Bitonic)
-		bitonic_sort<false, true>(tile, n, threadIdx.x, Row::SORT_THREADS, order);
-	else
-		merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
+	merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
 	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
 		output.put(i, tile.get(i).second);
 }

@@ -26,34 +26,8 @@
 
 /* A group with a bin of more items than this is left to the crowded sort, which divides bins
  * until they have no more than FEW_ITEMS. */
-#ifndef CROWDED_BIN
 #define CROWDED_BIN			32
-#endif
-#ifndef FEW_ITEMS
 #define FEW_ITEMS			16
-#endif
-
-#ifndef TUNE_SCATTER_THREADS
-#define TUNE_SCATTER_THREADS 512
-#endif
-#ifndef TUNE_SCATTER_ITEMS
-#define TUNE_SCATTER_ITEMS 12
-#endif
-#ifndef TUNE_SCATTER_BLOCKS
-#define TUNE_SCATTER_BLOCKS 2
-#endif
-#ifndef TUNE_SORT_THREADS
-#define TUNE_SORT_THREADS 512
-#endif
-#ifndef TUNE_SORT_ITEMS
-#define TUNE_SORT_ITEMS 8
-#endif
-#ifndef TUNE_SORT_BINS
-#define TUNE_SORT_BINS 4096
-#endif
-#ifndef TUNE_SORT_BLOCKS
-#define TUNE_SORT_BLOCKS 2
-#endif
 
 /*
  * Scatter: threads, items a thread, blocks a multiprocessor.  Cells and bins: of
@@ -110,27 +84,15 @@ struct merge_tuning_row
 	static constexpr int SHARED_BYTES = SharedBytes;
 };
 
-#ifndef TUNE_MERGE_THREADS
-#define TUNE_MERGE_THREADS 256
-#endif
-#ifndef TUNE_MERGE_ITEMS
-#define TUNE_MERGE_ITEMS 15
-#endif
-#ifndef TUNE_MERGE_BLOCKS
-#define TUNE_MERGE_BLOCKS 3
-#endif
-
 #ifdef GSORT_TUNING_ROWS
-#include GSORT_TUNING_ROWS	/* tests: rows so small that few items need every stage */
+#include GSORT_TUNING_ROWS	/* other rows, to try; tests: so small that few items need every stage */
 #else
 typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
-typedef tuning_row<TUNE_SCATTER_THREADS, TUNE_SCATTER_ITEMS, TUNE_SCATTER_BLOCKS, 1024, 512,
-				   TUNE_SORT_THREADS, TUNE_SORT_ITEMS, TUNE_SORT_BINS, TUNE_SORT_BLOCKS,
-				   99 << 10> TUNING_MEDIUM;
+typedef tuning_row<512, 12, 2, 1024, 512, 512, 8, 4096, 2, 99 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
 
 typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
-typedef merge_tuning_row<TUNE_MERGE_THREADS, TUNE_MERGE_ITEMS, TUNE_MERGE_BLOCKS, 99 << 10> MERGE_MEDIUM;
+typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 
 /* Pairs up to which a row's fan-out is enough, with room for uneven buckets. */
 #define SMALL_PAIRS_MAX		60000000u
@@ -140,6 +102,11 @@ typedef merge_tuning_row<TUNE_MERGE_THREADS, TUNE_MERGE_ITEMS, TUNE_MERGE_BLOCKS
 /* Rounds in which the crowded sort divides; each divides a part at least in two, and most by far more. */
 #ifndef ROUNDS_MAX
 #define ROUNDS_MAX			8
+#endif
+
+/* Of the parts that it leaves, the largest that a warp sorts; larger ones take the block. */
+#ifndef WARP_PART_MAX
+#define WARP_PART_MAX		512
 #endif
 
 typedef enum tuning_choice
