@@ -61,7 +61,7 @@ GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextr
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
-# The merge of pairs is built for its bench and the emulator's tests only: jobs merge keys, not pairs.
+# The merge of pairs is for gsort_bench and the emulator's tests only: jobs merge keys, not pairs.
 GSORT_SOURCES = $(filter-out cuda/pairs_merge.cu, \
 	$(sort $(wildcard cuda/*.c) $(if $(NVCC),$(wildcard cuda/*.cu))))
 GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))
@@ -141,7 +141,8 @@ $(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
 unit: $(UNIT_PROGRAM)
 
 # bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.  gsort_bench_tiny has tiles
-# so small that few pairs go through every stage: for the sanitizers.
+# so small that few pairs go through every stage: for the sanitizers.  MGPU=DIR adds moderngpu's sort, DIR being
+# its source tree.
 sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
 
 without-nvcc:
@@ -151,10 +152,10 @@ BENCH_SOURCES = bench/gsort_bench.cu cuda/pairs_merge.cu
 TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_sort.cu cuda/order_merge.cu
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Icuda -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
-$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) cuda/build.flags
+$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h cuda/build.flags
 	$(BENCH_NVCC) -c -o $@ $<
 
-$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/tiny_rows.h cuda/build.flags
+$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h test/emulator/tiny_rows.h cuda/build.flags
 	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
 
 # What is built with tiny tiles takes the place of the library's.

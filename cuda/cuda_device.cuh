@@ -1,14 +1,14 @@
 /*
  * cuda_device.cuh
  *	  What the files of the CUDA device share: its structs, and each file's
- *	  functions for the others.  No bodies but the launch arithmetic.
+ *	  functions for the others.  No bodies but arithmetic of launches and a test's failures.
  *
  * gsort_cuda.cu   the device: opening, pinning, events, shutting
  * cuda_memory.cu  device memory, pinned staging
  * cuda_self_job.cu  jobs that run every kernel once
  * cuda_job.cu     jobs: room, appends, fetches, the end
  * cuda_sort.cu    the cut
- * cuda_runs.cu    several runs: their kept keys, the merge
+ * cuda_runs.cu    several runs: their kept keys, the merge, by order_merge.cu
  * pairs_sort.cu   the pairs sort: which engine does it
  * pairs_radix.cu, pairs_merge_sort.cu  CUB's engines; pairs_partition.cu is our own
  *

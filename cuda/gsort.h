@@ -355,7 +355,7 @@ void		gsort_job_close(gsort_job *job);
 /*
  * Sorts n unsigned keys with their row numbers, ascending by bits
  * [begin_bit, end_bit), stable.  Device memory (plain memory for the host device),
- * each array 256-byte aligned, none overlapping another.
+ * each array and the scratch 256-byte aligned, none overlapping another.
  */
 typedef struct gsort_pairs
 {

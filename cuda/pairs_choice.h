@@ -8,23 +8,23 @@
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-2.csv and -sort-3.csv), ms; "20 bits"
- * and "30 bits": CUB's radix sort told so many significant bits; the partition's worst is that of the bench's 15
- * distributions, with CUB's best for it in brackets.
+ * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-4.csv), ms, evenly spread keys; in brackets CUB's best
+ * for the partition's worst input of the bench's 15.  "20 bits" and "30 bits": CUB's radix sort told so many
+ * significant bits (-sort-2.csv, an earlier run on the same kind of device).
  *
  *	64-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
- *	      100,000    0.117    0.047    0.061    0.063    0.085  0.113 (0.063)
- *	    1,000,000    0.188    0.075    0.094    0.161    0.123  0.271 (0.167)
- *	   10,000,000    0.905    0.349    0.444    1.324    0.423  1.021 (0.877)
- *	  100,000,000    7.551    2.839    3.652    13.51    2.674  7.337 (7.226)
- *	1,000,000,000    74.39                      154.6    28.42  105.2 (70.24)
+ *	      100,000    0.117    0.047    0.061    0.064    0.100  0.129 (0.066)
+ *	    1,000,000    0.192    0.075    0.094    0.165    0.132  0.262 (0.169)
+ *	   10,000,000    0.920    0.349    0.444    1.328    0.424  0.976 (0.872)
+ *	  100,000,000    7.558    2.839    3.652    13.52    2.665  6.708 (7.250)
+ *	1,000,000,000    74.47                      154.5    28.77  70.92 (70.25)
  *
  *	32-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
- *	      100,000    0.070    0.050    0.063    0.063    0.068  0.095 (0.063)
- *	    1,000,000    0.091    0.065    0.082    0.119    0.115  0.222 (0.087)
- *	   10,000,000    0.374    0.281    0.347    0.932    0.382  0.758 (0.358)
- *	  100,000,000    2.804    2.053    2.640    9.078    2.511  5.028 (2.716)
- *	1,000,000,000    27.47                      104.7    26.99  59.50 (26.40)
+ *	      100,000    0.078    0.050    0.063    0.066    0.099  0.110 (0.064)
+ *	    1,000,000    0.094    0.065    0.082    0.123    0.117  0.201 (0.091)
+ *	   10,000,000    0.377    0.281    0.347    0.933    0.392  0.761 (0.362)
+ *	  100,000,000    2.803    2.053    2.640    9.100    2.490  4.970 (2.709)
+ *	1,000,000,000    27.45                      104.8    27.24  51.71 (26.44)
  *
  * So the radix sort's time goes with the bits, and for keys of 32 bits nothing is faster on all inputs; the
  * merge sort has the fewest launches; and for long keys the partition is the fastest on all but few inputs.
