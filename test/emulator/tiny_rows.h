@@ -13,7 +13,7 @@ typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 
 #define ROUNDS_MAX			2	/* so few that parts are left to the network */
-#define WARP_PART_MAX		64	/* and some of these to the whole block */
+#define WARP_PART_MAX		128	/* and some of these to the whole block */
 
 #define SMALL_PAIRS_MAX		60000000u
 #define MEDIUM_PAIRS_MAX	200000u
