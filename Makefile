@@ -149,7 +149,7 @@ without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
 BENCH_SOURCES = bench/gsort_bench.cu cuda/pairs_merge.cu
-TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_sort.cu cuda/order_merge.cu
+TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_radix.cu cuda/pairs_sort.cu cuda/order_merge.cu
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Icuda -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
 $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h cuda/build.flags

@@ -13,8 +13,8 @@
  *
  * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
  * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
- * partition_keys gives the sorted keys too, as the cub_ and moderngpu sorts always do, which are given row
- * numbers.  auto is told which bits vary, as jobs know it.
+ * partition_keys and radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always do, which are
+ * given row numbers.  auto is told which bits vary, as jobs know it.
  *
  * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
  * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
@@ -68,7 +68,7 @@ struct options
 	std::vector<uint64_t> rows = {100000, 1000000, 10000000, 100000000};
 	std::string bits = "both";
 	std::string distributions = "all";
-	std::string algorithms = "auto,partition,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
+	std::string algorithms = "auto,partition,radix,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
 		"multiway_merge,two_way_merge,cub_two_way_merge,order_merge,row_gather,row_copy";
 	int			repeat = 7;
 	FILE	   *csv = NULL;
@@ -393,6 +393,8 @@ struct input
 			run_engine("partition_keys", GSORT_ENGINE_PARTITION, true);
 		if (listed(algorithms, "radix"))
 			run_engine("radix", GSORT_ENGINE_RADIX, false);
+		if (listed(algorithms, "radix_keys"))
+			run_engine("radix_keys", GSORT_ENGINE_RADIX, true);
 		if (listed(algorithms, "merge"))
 			run_engine("merge", GSORT_ENGINE_MERGE, false);
 		if (listed(algorithms, "cub_radix"))

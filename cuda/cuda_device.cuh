@@ -10,7 +10,8 @@
  * cuda_sort.cu    the cut
  * cuda_runs.cu    several runs: their kept keys, the merge, by order_merge.cu
  * pairs_sort.cu   the pairs sort: which engine does it
- * pairs_radix.cu, pairs_merge_sort.cu  CUB's engines; pairs_partition.cu is our own
+ * pairs_partition.cu, pairs_radix.cu  our own engines
+ * pairs_merge_sort.cu  CUB's
  *
  * One thread of the host calls all of it.  CUDA's own threads run wake_caller,
  * which touches nothing but the eventfd.  Nothing here throws: no new, no
@@ -305,7 +306,7 @@ void		cuda_merge_ended(cuda_job *job);
 /* Frees the kept keys, the order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
 
-/* --- pairs (pairs_sort.cu, pairs_radix.cu, pairs_merge_sort.cu) ------------- */
+/* --- pairs (pairs_sort.cu, pairs_merge_sort.cu) ------------------------------ */
 
 /* All of the keys below bit bits; the keys may be used up; any engine. */
 gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
@@ -321,9 +322,6 @@ size_t		cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 gsort_status cuda_pairs_sort(gsort_device *device, const gsort_pairs *pairs, void *d_scratch,
 							 size_t scratch_bytes, void *stream);
 
-size_t		cuda_radix_scratch_bytes(const gsort_pairs *pairs);
-gsort_status cuda_radix_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-							 cudaStream_t stream);
 size_t		cuda_merge_sort_scratch_bytes(const gsort_pairs *pairs);
 gsort_status cuda_merge_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 							 cudaStream_t stream);

@@ -56,12 +56,12 @@ typedef enum gsort_status
 
 /*
  * Sorts of pairs that the CUDA device has.  The host device has one, RADIX, and takes any of
- * these for it.  Where the device cannot run the one asked for, it takes RADIX.
+ * these for it.  Where the device cannot run the one asked for, it takes another.
  */
 typedef enum gsort_engine
 {
 	GSORT_ENGINE_AUTO = 0,		/* the fastest, as pairs_choice.h tells */
-	GSORT_ENGINE_RADIX,			/* CUB's radix sort */
+	GSORT_ENGINE_RADIX,			/* one pass for each 8 significant bits */
 	GSORT_ENGINE_PARTITION,		/* partition by a sample, then sort tiles */
 	GSORT_ENGINE_MERGE,			/* CUB's merge sort */
 	GSORT_ENGINES

@@ -38,4 +38,11 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 }
 #endif
 
+/* Enqueues the zeroing of device memory. */
+static inline cudaError_t
+clear(void *memory, size_t bytes, cudaStream_t stream)
+{
+	return cudaMemsetAsync(memory, 0, bytes, stream);
+}
+
 #endif							/* GSORT_LAUNCH_CUH */

@@ -34,22 +34,25 @@
 
 #include "gsort.h"
 
-#define RADIX_BITS_FEW_PAIRS	24	/* up to these many bits, few pairs are sorted by radix */
-#define RADIX_BITS_MILLIONS		32
-#define RADIX_BITS_MANY_PAIRS	16
+/* The radix sort counts in 30 bits. */
+#define RADIX_PAIRS_MAX		((1u << 30) - 1)
 
-#define MERGE_PAIRS_MAX_32		150000
-#define MERGE_PAIRS_MAX_64		400000
-#define MILLIONS_MAX			15000000
+/* Up to so many significant bits the radix sort needs no more than four passes, and is the fastest. */
+#define RADIX_BITS_FEW			32
+#define RADIX_PAIRS_FEW			2000000	/* up to these, it is so with any number of bits */
+
+/* But the merge sort has the fewest launches, which decides for few pairs and many passes. */
+#define MERGE_PAIRS_FEW			150000
+#define MERGE_BITS_FEW_PAIRS	41
+#define MERGE_PAIRS_MAX			300000
+#define MERGE_BITS				57
 
 static inline gsort_engine
-fastest_engine(uint64_t n, uint32_t key_bits, uint32_t bits)
+fastest_engine(uint64_t n, uint32_t bits)
 {
-	if (n <= (key_bits == 32 ? MERGE_PAIRS_MAX_32 : MERGE_PAIRS_MAX_64))
-		return bits <= RADIX_BITS_FEW_PAIRS ? GSORT_ENGINE_RADIX : GSORT_ENGINE_MERGE;
-	if (key_bits == 32)
-		return GSORT_ENGINE_RADIX;
-	if (bits <= (n <= MILLIONS_MAX ? RADIX_BITS_MILLIONS : RADIX_BITS_MANY_PAIRS))
+	if (n <= MERGE_PAIRS_MAX && bits >= (n <= MERGE_PAIRS_FEW ? MERGE_BITS_FEW_PAIRS : MERGE_BITS))
+		return GSORT_ENGINE_MERGE;
+	if (bits <= RADIX_BITS_FEW || n <= RADIX_PAIRS_FEW)
 		return GSORT_ENGINE_RADIX;
 	return GSORT_ENGINE_PARTITION;
 }
@@ -57,13 +60,15 @@ fastest_engine(uint64_t n, uint32_t key_bits, uint32_t bits)
 /* Never AUTO.  bits: significant ones of the keys; partition_serves: the device has the shared
  * memory that a partition of so many pairs takes. */
 static inline gsort_engine
-choose_engine(gsort_engine wanted, uint64_t n, uint32_t key_bits, uint32_t bits, int partition_serves)
+choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves)
 {
-	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? fastest_engine(n, key_bits, bits) : wanted;
+	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? fastest_engine(n, bits) : wanted;
 
-	/* keys without bits are in order, and only the radix sort knows it */
-	if (bits == 0 || (engine == GSORT_ENGINE_PARTITION && !partition_serves))
-		return GSORT_ENGINE_RADIX;
+	/* the merge sort takes anything, the partition only keys that have bits */
+	if (engine == GSORT_ENGINE_RADIX && n > RADIX_PAIRS_MAX)
+		engine = GSORT_ENGINE_PARTITION;
+	if (engine == GSORT_ENGINE_PARTITION && (bits == 0 || !partition_serves))
+		return n > RADIX_PAIRS_MAX ? GSORT_ENGINE_MERGE : GSORT_ENGINE_RADIX;
 	return engine;
 }
 

@@ -9,6 +9,9 @@
  *	       --cells, count, plan, scatter----> level 2: bins of at most a tile
  *	       --tile sort----------------------> rows
  *
+ * Where the sample shows too many keys that words cannot tell apart, all of these leave the sort to
+ * pairs_radix.cu, whose kernels look at the plan too.
+ *
  * Input of one tile takes one kernel.  Groups too crowded for the tile sort go to
  * tile_crowded.cuh, bins that no tile holds to merge.cuh.
  *
@@ -22,6 +25,7 @@
 
 #include "launch_plan.cuh"
 #include "merge.cuh"
+#include "pairs_radix.h"
 #include "partition.cuh"
 #include "tile_crowded.cuh"
 
@@ -49,6 +53,8 @@ typedef struct sort_scratch
 	level2_arrays level2;
 	uint64_t   *first[2];		/* of the items of level 1 and 2 */
 	uint32_t   *second;			/* of level 2; level 1 has its rows in the output */
+	void	   *radix;			/* of the radix sort, in place of all behind the plan */
+	size_t		radix_bytes;	/* 0: nothing is handed over */
 	size_t		bytes;
 } sort_scratch;
 
@@ -84,6 +90,8 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	bool		wide = may_be_wide(pairs);
 
 	take(&cursor, &scratch.plan, 1);
+	scratch.radix = (void *) cursor.at;
+	scratch.radix_bytes = wide ? pairs_radix_scratch_bytes(pairs) : 0;
 	take(&cursor, &scratch.sample_keys, SAMPLE_KEYS);
 	take(&cursor, &scratch.sample_rows, SAMPLE_KEYS);
 	take(&cursor, &scratch.groups, groups_max<Row>(n));
@@ -99,6 +107,8 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	take(&cursor, &scratch.first[0], n);
 	take(&cursor, &scratch.first[1], n);
 	take(&cursor, &scratch.second, wide ? n : 0);
+	if (cursor.at < (uintptr_t) scratch.radix + scratch.radix_bytes)
+		cursor.at = (uintptr_t) scratch.radix + scratch.radix_bytes;
 	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
 	return scratch;
 }
@@ -179,6 +189,15 @@ sort_blocks(const sort_job<Key> &job)
 	return job.device.processors * Row::SORT_BLOCKS;
 }
 
+/* Nothing is handed over if the radix sort does not take it. */
+static tied_range
+ties_for_radix(uint32_t n, uint32_t samples, const sort_scratch &scratch)
+{
+	if (scratch.radix_bytes == 0)
+		return {samples, samples};
+	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED};
+}
+
 template<typename Key, typename Row>
 static cudaError_t
 launch_split(const sort_job<Key> &job)
@@ -191,7 +210,7 @@ launch_split(const sort_job<Key> &job)
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
 	SORT_TRY(launch(partition_split_kernel<Key>, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
-					job.row_bits, job.key_max, scratch.plan));
+					job.row_bits, job.key_max, ties_for_radix(job.n, samples, scratch), scratch.plan));
 	SORT_TRY(launch(partition_count_buckets_kernel<Key>,
 					blocks_for(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
@@ -347,7 +366,11 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	if constexpr (sizeof(Key) == sizeof(uint64_t))	/* 32 bits and a row always fit a word */
 	{
 		if (may_be_wide(pairs))
-			return launch_items<Key, Row, true>(job);
+		{
+			SORT_TRY((launch_items<Key, Row, true>(job)));
+			return job.scratch.radix_bytes == 0 ? cudaSuccess :
+				pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
+		}
 	}
 	return launch_items<Key, Row, false>(job);
 }

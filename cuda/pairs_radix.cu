@@ -1,165 +1,282 @@
 /*
  * pairs_radix.cu
- *	  The pairs sort by CUB's radix sort: keys with their row numbers.
+ *	  The launches of the radix sort.
  *
- * In:  a gsort_pairs whose shape gsort.c has checked, scratch of the caller.
- * Out: the sorted rows and, if wanted, keys, at the places that were named.
+ * In:  a gsort_pairs, scratch of the caller.
+ * Out: the sorted rows and keys at the places that were named.
  *
- * CUB moves the pairs between two buffers, one pass for each digit, so where they
- * end depends on the number of passes.  They start in the buffer that should
- * make them end where they are wanted; where that guess fails, they are copied.
- * Only enqueues.
+ *	  keys --count--> digits of all passes
+ *	  keys --pass--> items --pass--> ... --pass--> rows
+ *
+ * A pass for each 8 significant bits.  How the items travel is decided by what is left to sort by: whole
+ * 64-bit keys and rows apart while there are more than 32 bits, then one word for both.
  */
-#include "cuda_device.cuh"
+#include "pairs_radix.h"
 
-#include <cub/device/device_radix_sort.cuh>
+#include "launch_plan.cuh"
+#include "radix_count.cuh"
+#include "radix_pass.cuh"
 
-#define RADIX_DIGIT_BITS	8
+#define COUNT_BLOCKS_A_PROCESSOR	2
+#define WORD_KEY_BITS	32		/* of a key, beside a row */
 
-/* Where everything is: the two buffers of each kind, and CUB's own scratch. */
-typedef struct radix_buffers
+/* Where everything lies in the scratch. */
+typedef struct radix_scratch
 {
-	void	   *keys[2];		/* the sorted keys are wanted in the first */
-	uint32_t   *rows[2];		/* likewise */
-	void	   *cub_scratch;
-	size_t		cub_scratch_bytes;
-	size_t		scratch_bytes;	/* of the caller's, in all */
-} radix_buffers;
+	uint32_t   *next_tile;		/* [RADIX_PASSES_MAX]; this and the next two are zeroed together */
+	uint32_t   *counts;			/* [passes][RADIX_BINS] */
+	uint32_t   *states;			/* [tiles][RADIX_BINS] */
+	size_t		zeroed_bytes;
+	uint64_t   *first[2];		/* words, or keys of longer items; a pass reads one and writes the other */
+	uint32_t   *second[2];		/* rows of longer items */
+	size_t		bytes;
+} radix_scratch;
 
-template<typename Key>
-static cudaError_t
-cub_sort(void *scratch, size_t *scratch_bytes, cub::DoubleBuffer<Key> *keys,
-		 cub::DoubleBuffer<uint32_t> *rows, const gsort_pairs *pairs, cudaStream_t stream)
+/* The digits, the lowest first. */
+typedef struct radix_shape
 {
-	return cub::DeviceRadixSort::SortPairs(scratch, *scratch_bytes, *keys, *rows,
-										   (uint32_t) pairs->n, (int) pairs->begin_bit,
-										   (int) pairs->end_bit, stream);
+	uint32_t	passes;
+	uint32_t	begin_bit;
+	uint32_t	bits;
+	uint32_t	digit_bits;		/* of all but the last, which may have fewer */
+	bool		keys_wanted;
+	bool		long_keys;		/* more than a word has room for, or wanted whole */
+	uint32_t	words_begin;	/* the lowest bit of a key that words have */
+} radix_shape;
+
+/* Whether the items that a pass reads are longer than a word. */
+static bool
+reads_long(const radix_shape &shape, uint32_t pass)
+{
+	return shape.long_keys && (shape.keys_wanted || shape.bits - pass * shape.digit_bits > WORD_KEY_BITS);
 }
 
-static size_t
-cub_scratch_bytes(const gsort_pairs *pairs)
+static uint32_t
+first_pass_of_words(const radix_shape &shape)
 {
-	size_t		bytes = 0;
-	cub::DoubleBuffer<uint64_t> keys64;
-	cub::DoubleBuffer<uint32_t> keys32;
-	cub::DoubleBuffer<uint32_t> rows;
-	cudaError_t error = pairs->key_bits == 64 ?
-		cub_sort(NULL, &bytes, &keys64, &rows, pairs, NULL) :
-		cub_sort(NULL, &bytes, &keys32, &rows, pairs, NULL);
+	uint32_t	pass = 0;
 
-	return error == cudaSuccess ? bytes : 0;
+	while (pass < shape.passes && reads_long(shape, pass))
+		pass++;
+	return pass;
 }
 
-static char *
-take_bytes(char **scratch, size_t bytes)
+static radix_shape
+shape_of(const gsort_pairs *pairs)
 {
-	char	   *taken = *scratch;
+	radix_shape shape;
 
-	*scratch += aligned_bytes(bytes);
-	return taken;
+	shape.begin_bit = pairs->begin_bit;
+	shape.bits = pairs->end_bit - pairs->begin_bit;
+	/* without any bits one pass leaves the order as it is */
+	shape.passes = shape.bits > 0 ? (shape.bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS : 1;
+	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
+	shape.keys_wanted = pairs->d_keys_out != NULL;
+	shape.long_keys = pairs->key_bits == 64 && (shape.bits > WORD_KEY_BITS || shape.keys_wanted);
+	/* keys of 32 bits stay whole, as they may be wanted */
+	shape.words_begin = pairs->key_bits == 32 ? 0 :
+		shape.begin_bit + first_pass_of_words(shape) * shape.digit_bits;
+	return shape;
 }
 
-/* Also tells the size of the scratch, counted from NULL. */
-static radix_buffers
-lay_out(const gsort_pairs *pairs, void *d_scratch)
+/* In what is left of a key from rest_begin on. */
+static radix_digit
+digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 {
-	radix_buffers buffers;
-	char	   *scratch = (char *) d_scratch;
-	size_t		keys_bytes = pairs->n * pairs->key_bits / 8;
-	void	   *wanted = pairs->d_keys_out;
+	uint32_t	begin = pass * shape.digit_bits;
+	uint32_t	bits = shape.bits - begin < shape.digit_bits ? shape.bits - begin : shape.digit_bits;
 
-	if (wanted == NULL && !pairs->keep_keys)
-		wanted = pairs->d_keys;
-	buffers.keys[0] = wanted != NULL ? wanted : take_bytes(&scratch, keys_bytes);
-	if (pairs->keep_keys || pairs->d_keys_out == NULL)
-		buffers.keys[1] = take_bytes(&scratch, keys_bytes);
-	else
-		buffers.keys[1] = pairs->d_keys;
-	buffers.rows[0] = pairs->d_rows_out;
-	buffers.rows[1] = (uint32_t *) take_bytes(&scratch, pairs->n * sizeof(uint32_t));
-	buffers.cub_scratch_bytes = cub_scratch_bytes(pairs);
-	buffers.cub_scratch = take_bytes(&scratch, buffers.cub_scratch_bytes);
-	buffers.scratch_bytes = (size_t) (scratch - (char *) d_scratch);
-	return buffers;
+	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
+}
+
+static uint32_t
+tiles_for(uint64_t n, uint32_t tile)
+{
+	return (uint32_t) ((n + tile - 1) / tile);
+}
+
+static radix_scratch
+lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
+{
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
+	radix_scratch scratch;
+	radix_shape shape = shape_of(pairs);
+	uint64_t	n = pairs->n;
+	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> : RADIX_TILE<RADIX_ROW, uint32_t>;
+	bool		keys_serve = pairs->key_bits == 64 && !pairs->keep_keys;
+
+	take(&cursor, &scratch.next_tile, RADIX_PASSES_MAX);
+	take(&cursor, &scratch.counts, shape.passes * RADIX_BINS);
+	take(&cursor, &scratch.states, (size_t) tiles_for(n, tile) * RADIX_BINS);
+	scratch.zeroed_bytes = cursor.at - (uintptr_t) d_scratch;
+	take(&cursor, &scratch.first[0], shape.passes > 1 ? n : 0);
+	take(&cursor, &scratch.first[1], shape.passes > 2 && !keys_serve ? n : 0);
+	take(&cursor, &scratch.second[0], shape.keys_wanted && reads_long(shape, 1) ? n : 0);
+	take(&cursor, &scratch.second[1], reads_long(shape, 2) ? n : 0);
+	if (keys_serve)
+		scratch.first[1] = (uint64_t *) pairs->d_keys;
+	if (!shape.keys_wanted)		/* the last pass reads words, or the caller's keys */
+		scratch.second[0] = pairs->d_rows_out;
+	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
+	return scratch;
 }
 
 size_t
-cuda_radix_scratch_bytes(const gsort_pairs *pairs)
+pairs_radix_scratch_bytes(const gsort_pairs *pairs)
 {
-	return lay_out(pairs, NULL).scratch_bytes;
+	return pairs->n <= RADIX_PAIRS_MAX ? lay_out_radix(pairs, NULL).bytes : 0;
 }
 
-#define ROWS_A_THREAD	4
-
-/* Grid: a thread for each ROWS_A_THREAD rows. */
-static __global__ void
-number_rows_kernel(uint32_t *rows, uint64_t n)
+/* Everything that the launches of one sort share. */
+template<bool MayBeCalledOff>
+struct radix_job
 {
-	uint64_t	i = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) * ROWS_A_THREAD;
-	uint32_t	row = (uint32_t) i;
+	const gsort_pairs *pairs;
+	radix_shape shape;
+	radix_scratch scratch;
+	sort_device device;
+	const uint32_t *wanted;
+	cudaStream_t stream;
+};
 
-	if (i + ROWS_A_THREAD <= n)
-		*(uint4 *) (rows + i) = make_uint4(row, row + 1, row + 2, row + 3);
-	else
+/* Passes: no less than the sort has. */
+template<typename Key, int Passes, bool MayBeCalledOff>
+static cudaError_t
+launch_count(const radix_job<MayBeCalledOff> &job)
+{
+	uint32_t	n = (uint32_t) job.pairs->n;
+	uint32_t	tiles = tiles_for(n, RADIX_COUNT_TILE);
+	uint32_t	blocks = job.device.processors * COUNT_BLOCKS_A_PROCESSOR;
+	radix_digits<Passes> digits;
+
+	if constexpr (Passes > 1)
 	{
-		for (; i < n; i++)
-			rows[i] = (uint32_t) i;
+		if (job.shape.passes < Passes)
+			return launch_count<Key, Passes - 1>(job);
 	}
+	for (uint32_t p = 0; p < Passes; p++)
+		digits.digit[p] = digit_of_pass(job.shape, p, 0);
+	return launch(radix_count_kernel<Key, Passes>, tiles < blocks ? tiles : blocks, RADIX_COUNT_THREADS,
+				  COUNTERS<Passes> * sizeof(uint32_t), job.stream, (const Key *) job.pairs->d_keys, n, digits, job.scratch.counts,
+				  job.wanted);
 }
 
-static gsort_status
-copy_unless_there(cuda_device *device, void *to, const void *from, size_t bytes, cudaStream_t stream)
+/* rest_begin: the lowest bit of a key that the items have. */
+template<bool MayBeCalledOff, typename Input, typename Output>
+static cudaError_t
+launch_pass(const radix_job<MayBeCalledOff> &job, uint32_t p, uint32_t rest_begin, Input input, Output output)
 {
-	if (to != from)
-		GSORT_TRY(device, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
-	return GSORT_OK;
+	typedef typename Input::rest_type Rest;
+	uint32_t	n = (uint32_t) job.pairs->n;
+	uint32_t	tiles = tiles_for(n, RADIX_TILE<RADIX_ROW, Rest>);
+	uint32_t	at_once = job.device.processors * RADIX_ROW::BLOCKS;
+	radix_pass	pass = {n, p, digit_of_pass(job.shape, p, rest_begin), job.scratch.counts + p * RADIX_BINS,
+		job.scratch.next_tile + p, job.scratch.states, job.wanted};
+
+	static_assert(sizeof(radix_memory<RADIX_ROW, Rest>) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
+	return launch(radix_pass_kernel<RADIX_ROW, MayBeCalledOff, Input, Output>,
+				  MayBeCalledOff && at_once < tiles ? at_once : tiles, RADIX_ROW::THREADS,
+				  sizeof(radix_memory<RADIX_ROW, Rest>), job.stream, input, output, pass);
 }
 
-static gsort_status
-start_rows(cuda_device *device, const gsort_pairs *pairs, uint32_t *rows, cudaStream_t stream)
+/* Of items that are words, or become words: to words, or to the output. */
+template<bool MayBeCalledOff, typename Input>
+static cudaError_t
+launch_pass_of_words(const radix_job<MayBeCalledOff> &job, uint32_t p, Input input)
 {
-	if (pairs->d_rows != NULL)
-		return copy_unless_there(device, rows, pairs->d_rows, pairs->n * sizeof(uint32_t), stream);
-	number_rows_kernel<<<blocks_for((pairs->n + ROWS_A_THREAD - 1) / ROWS_A_THREAD), LAUNCH_THREADS, 0, stream>>>
-		(rows, pairs->n);
-	GSORT_TRY(device, cudaGetLastError());
-	return GSORT_OK;
+	uint32_t   *keys_out = (uint32_t *) (job.pairs->key_bits == 32 ? job.pairs->d_keys_out : NULL);
+
+	if (p + 1 == job.shape.passes)
+		return launch_pass(job, p, job.shape.words_begin, input, radix_output<uint32_t>{job.pairs->d_rows_out, keys_out});
+	return launch_pass(job, p, job.shape.words_begin, input, radix_words{job.scratch.first[p % 2]});
 }
 
-template<typename Key>
-static gsort_status
-sort_keys(cuda_device *device, const gsort_pairs *pairs, radix_buffers *buffers, cudaStream_t stream)
+/* Of longer items: to such again, to words, or to the output. */
+template<bool MayBeCalledOff, typename Input>
+static cudaError_t
+launch_pass_of_long(const radix_job<MayBeCalledOff> &job, uint32_t p, Input input)
 {
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-	int			first = (bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS % 2;
-	size_t		keys_bytes = pairs->n * sizeof(Key);
-	/* keys that may be used up start where they lie */
-	int			first_keys = pairs->keep_keys ? first : buffers->keys[0] != pairs->d_keys;
-	cub::DoubleBuffer<Key> keys((Key *) buffers->keys[first_keys],
-								(Key *) buffers->keys[!first_keys]);
-	cub::DoubleBuffer<uint32_t> rows(buffers->rows[first], buffers->rows[!first]);
+	uint64_t   *first = job.scratch.first[p % 2];
 
-	GSORT_TRY_STATUS(start_rows(device, pairs, rows.Current(), stream));
-	GSORT_TRY_STATUS(copy_unless_there(device, keys.Current(), pairs->d_keys, keys_bytes, stream));
-	if (bits > 0)
-		GSORT_TRY(device, cub_sort(buffers->cub_scratch, &buffers->cub_scratch_bytes, &keys, &rows,
-								   pairs, stream));
-	if (pairs->d_keys_out != NULL)
-		GSORT_TRY_STATUS(copy_unless_there(device, pairs->d_keys_out, keys.Current(), keys_bytes,
-										   stream));
-	return copy_unless_there(device, pairs->d_rows_out, rows.Current(),
-							 pairs->n * sizeof(uint32_t), stream);
+	if (p + 1 == job.shape.passes)
+		return launch_pass(job, p, 0, input, radix_output<uint64_t>{job.pairs->d_rows_out, (uint64_t *) job.pairs->d_keys_out});
+	if (reads_long(job.shape, p + 1))
+		return launch_pass(job, p, 0, input, radix_pairs{first, job.scratch.second[p % 2]});
+	return launch_pass(job, p, 0, input, radix_shortened{first, job.shape.words_begin});
 }
 
-gsort_status
-cuda_radix_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-				cudaStream_t stream)
+/* Only sorts of long keys are called off. */
+template<typename Key, bool MayBeCalledOff>
+static cudaError_t
+launch_first_pass(const radix_job<MayBeCalledOff> &job)
 {
-	radix_buffers buffers = lay_out(pairs, d_scratch);
+	const Key  *keys = (const Key *) job.pairs->d_keys;
+	const uint32_t *rows = job.pairs->d_rows;
 
-	if (scratch_bytes < buffers.scratch_bytes)
-		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small");
-	if (pairs->key_bits == 64)
-		return sort_keys<uint64_t>(device, pairs, &buffers, stream);
-	return sort_keys<uint32_t>(device, pairs, &buffers, stream);
+	if constexpr (sizeof(Key) == sizeof(uint64_t))
+	{
+		if (job.shape.long_keys)
+			return launch_pass_of_long(job, 0, radix_keys<uint64_t, uint64_t>{keys, rows, 0});
+	}
+	if constexpr (MayBeCalledOff)
+		return cudaErrorInvalidValue;
+	else
+		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows, job.shape.words_begin});
+}
+
+template<bool MayBeCalledOff>
+static cudaError_t
+launch_next_pass(const radix_job<MayBeCalledOff> &job, uint32_t p)
+{
+	uint64_t   *first = job.scratch.first[(p - 1) % 2];
+
+	if (reads_long(job.shape, p))
+		return launch_pass_of_long(job, p, radix_pairs{first, job.scratch.second[(p - 1) % 2]});
+	return launch_pass_of_words(job, p, radix_words{first});
+}
+
+template<typename Key, bool MayBeCalledOff>
+static cudaError_t
+launch_sort(const radix_job<MayBeCalledOff> &job)
+{
+	cudaError_t error = clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream);
+
+	if (error == cudaSuccess)
+		error = launch_count<Key, sizeof(Key) * 8 / RADIX_DIGIT_BITS>(job);
+	if (error == cudaSuccess)
+		error = launch_first_pass<Key>(job);
+	for (uint32_t p = 1; p < job.shape.passes && error == cudaSuccess; p++)
+		error = launch_next_pass(job, p);
+	return error;
+}
+
+template<typename Key, bool MayBeCalledOff>
+static cudaError_t
+sort_by_radix(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const uint32_t *wanted, cudaStream_t stream)
+{
+	radix_job<MayBeCalledOff> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {}, wanted, stream};
+	cudaError_t error = describe_device(&job.device);
+
+	if (error != cudaSuccess)
+		return error;
+	if (pairs->n > RADIX_PAIRS_MAX || scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+		return cudaErrorInvalidValue;
+	return pairs->n > 0 ? launch_sort<Key>(job) : cudaSuccess;
+}
+
+cudaError_t
+pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	if (pairs->key_bits == 32)
+		return sort_by_radix<uint32_t, false>(pairs, d_scratch, scratch_bytes, NULL, stream);
+	return sort_by_radix<uint64_t, false>(pairs, d_scratch, scratch_bytes, NULL, stream);
+}
+
+cudaError_t
+pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+					cudaStream_t stream)
+{
+	if (pairs->key_bits == 32)
+		return cudaErrorInvalidValue;
+	return sort_by_radix<uint64_t, true>(pairs, d_scratch, scratch_bytes, wanted, stream);
 }

@@ -14,6 +14,7 @@
 #include "launch_plan.cuh"
 #include "pairs_choice.h"
 #include "pairs_partition.h"
+#include "pairs_radix.h"
 #include "tuning.h"
 
 gsort_engine
@@ -23,7 +24,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 
 	/* of a device that does not answer the sort's first call tells */
 	(void) describe_device(&device);
-	return choose_engine(pairs->engine, pairs->n, pairs->key_bits, pairs->end_bit - pairs->begin_bit,
+	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE);
 }
 
@@ -37,7 +38,7 @@ engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 		case GSORT_ENGINE_MERGE:
 			return cuda_merge_sort_scratch_bytes(pairs);
 		default:
-			return cuda_radix_scratch_bytes(pairs);
+			return pairs_radix_scratch_bytes(pairs);
 	}
 }
 
@@ -48,11 +49,11 @@ cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	return engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
 }
 
-/* Of all numbers of pairs up to n the one whose partition takes most: some chips take no more than so many. */
+/* Of all numbers of pairs up to n the one for which the engine takes most: some end at so many. */
 static size_t
-partition_scratch_at_most(gsort_pairs pairs)
+engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
-	const uint64_t ends[] = {pairs.n, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX};
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX};
 	uint64_t	n = pairs.n;
 	size_t		most = 0;
 
@@ -61,7 +62,7 @@ partition_scratch_at_most(gsort_pairs pairs)
 		size_t		bytes;
 
 		pairs.n = end < n ? end : n;
-		bytes = pairs_partition_scratch_bytes(&pairs);
+		bytes = engine_scratch_bytes(engine, &pairs);
 		most = bytes > most ? bytes : most;
 	}
 	return most;
@@ -72,8 +73,25 @@ static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
 	if (wanted == GSORT_ENGINE_AUTO)
-		return engine != GSORT_ENGINE_PARTITION || n > MERGE_PAIRS_MAX_64;
-	return engine == wanted || engine == GSORT_ENGINE_RADIX;
+		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
+	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
+}
+
+static size_t
+pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
+{
+	size_t		most = 0;
+
+	for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
+	{
+		size_t		bytes;
+
+		if (!may_be_chosen((gsort_engine) engine, wanted, pairs.n))
+			continue;
+		bytes = engine_scratch_at_most((gsort_engine) engine, pairs);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
 }
 
 size_t
@@ -84,16 +102,11 @@ cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 
 	for (uint32_t key_bits = 32; key_bits <= 64; key_bits += 32)
 	{
-		gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &there, NULL, NULL, (uint32_t *) &there);
-
-		for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
+		for (void *keys_out : {(void *) NULL, (void *) &there})
 		{
-			size_t		bytes;
+			size_t		bytes = pairs_scratch_at_most(wanted, cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out,
+																				  NULL, (uint32_t *) &there));
 
-			if (!may_be_chosen((gsort_engine) engine, wanted, n))
-				continue;
-			bytes = engine == GSORT_ENGINE_PARTITION ? partition_scratch_at_most(pairs) :
-				engine_scratch_bytes((gsort_engine) engine, &pairs);
 			most = bytes > most ? bytes : most;
 		}
 	}
@@ -118,12 +131,10 @@ cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, 
 	return pairs;
 }
 
+/* What our own engines return. */
 static gsort_status
-partition_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-			   cudaStream_t stream)
+enqueued(cuda_device *device, cudaError_t error)
 {
-	cudaError_t error = pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
-
 	if (error == cudaErrorInvalidValue)
 		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small or not aligned");
 	GSORT_TRY(device, error);
@@ -138,10 +149,10 @@ cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, s
 	switch (cuda_pairs_engine(pairs))
 	{
 		case GSORT_ENGINE_PARTITION:
-			return partition_sort(device, pairs, d_scratch, scratch_bytes, (cudaStream_t) stream);
+			return enqueued(device, pairs_partition_sort(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
 		case GSORT_ENGINE_MERGE:
 			return cuda_merge_sort(device, pairs, d_scratch, scratch_bytes, (cudaStream_t) stream);
 		default:
-			return cuda_radix_sort(device, pairs, d_scratch, scratch_bytes, (cudaStream_t) stream);
+			return enqueued(device, pairs_radix_sort(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
 	}
 }

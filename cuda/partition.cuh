@@ -168,6 +168,8 @@ partition_count_buckets_kernel(key_view<Key> keys, uint32_t n, partition_plan *p
 	Key			sample_range = (Key) plan->sample_range;
 	linear_map	map = plan->sample_map;
 
+	if (plan->handed_over)
+		return;
 	load_bucket_search(shared, plan);
 	__syncthreads();
 	for (uint32_t tile = blockIdx.x * TILE; tile < n; tile += gridDim.x * TILE)
@@ -311,7 +313,7 @@ partition_scatter_buckets_kernel(key_view<Key> keys, uint32_t n, partition_plan 
 	uint32_t	row_bits = plan->row_bits;
 	uint32_t	tile = blockIdx.x * TILE;
 
-	if (plan->wide != (Wide ? 1u : 0u))
+	if (plan->handed_over || plan->wide != (Wide ? 1u : 0u))
 		return;
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{

@@ -65,6 +65,7 @@ typedef struct partition_plan
 	linear_map	sample_map;
 	uint32_t	buckets;
 	uint32_t	wide;			/* 1: the items are wide */
+	uint32_t	handed_over;	/* 1: to the radix sort; the partition has nothing to do */
 	uint32_t	row_bits;
 
 	uint32_t	counts[BUCKETS_MAX];	/* by the histogram */

@@ -295,12 +295,19 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	}
 }
 
+/* How many tied neighbours of the sample mean that the radix sort is faster: from first on, below end. */
+struct tied_range
+{
+	uint32_t	first;
+	uint32_t	end;
+};
+
 /* Buckets from the sorted sample.  Grid: one block of SPLIT_THREADS. */
 template<typename Key>
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
 partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
-					   uint64_t key_max, partition_plan *plan)
+					   uint64_t key_max, tied_range for_radix, partition_plan *plan)
 {
 	SHARED_MEMORY(raw);
 	split_memory &shared = *(split_memory *) raw;
@@ -349,6 +356,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		plan->buckets = buckets;
 		plan->row_bits = row_bits;
 		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
+		plan->handed_over = shared.tied >= for_radix.first && shared.tied < for_radix.end;
 		plan->groups = 0;
 		plan->crowded = 0;
 		plan->ranges = 0;

@@ -1,6 +1,6 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort and of the multiway merge, one row for each kind of input and
+ *	  Sizes of the partition-and-merge sort, of the radix sort and of the multiway merge, one row for each kind of input and
  *	  device.
  *
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
@@ -70,6 +70,20 @@ struct row_of_more_threads : Row
 template<typename Row, bool Needed>
 using sort_row = std::conditional_t<Needed && (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS), row_of_more_threads<Row>, Row>;
 
+/* The radix sort: threads, items a thread (their product is a tile), blocks a multiprocessor. */
+template<int Threads, int Items, int Blocks, int SharedBytes>
+struct radix_tuning_row
+{
+	static constexpr int THREADS = Threads;
+	static constexpr int ITEMS = Items;
+	static constexpr int BLOCKS = Blocks;
+	static constexpr int SHARED_BYTES = SharedBytes;
+};
+
+#define RADIX_DIGIT_BITS	8
+#define RADIX_BINS			(1 << RADIX_DIGIT_BITS)
+#define RADIX_PASSES_MAX	8	/* of 64 bits */
+
 /*
  * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd items: a thread
  * writes neighbouring places, and an odd stride between threads spreads them over all banks.
@@ -91,6 +105,8 @@ typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL
 typedef tuning_row<512, 12, 2, 1024, 512, 512, 8, 4096, 2, 99 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
 
+typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
+
 typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 
@@ -107,6 +123,17 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 /* Of the parts that it leaves, the largest that a warp sorts; larger ones take the block. */
 #ifndef WARP_PART_MAX
 #define WARP_PART_MAX		512
+#endif
+
+/* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied, */
+#ifndef TIED_FOR_RADIX
+#define TIED_FOR_RADIX		16
+#endif
+
+/* but not if one of so many is, and there are this many pairs: they are divided by row. */
+#define MOSTLY_TIED			2
+#ifndef MOSTLY_TIED_PAIRS
+#define MOSTLY_TIED_PAIRS	30000000u
 #endif
 
 typedef enum tuning_choice

@@ -491,6 +491,13 @@ cudaDeviceGetAttribute(int *value, int attribute, int)
 	return cudaSuccess;
 }
 
+static inline cudaError_t
+cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
+{
+	memset(memory, value, bytes);
+	return cudaSuccess;
+}
+
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes, cudaStream_t,

@@ -20,8 +20,9 @@ CUDA = os.path.join(HERE, '..', '..', 'cuda')
 FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256', '-DLARGEST_TEST=200007u',
          '-DGSORT_TUNING_ROWS="tiny_rows.h"']
 SORT_TEST = ('sort_test.cpp', ['5', '0', '6', '16'])
+RADIX_TEST = ('sort_test.cpp', ['0', '5', '12'], '-r')
 MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
-TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '5'])],
+TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'radix_count.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST], 'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '5'])],
          'partition_split.cuh': [('sort_test.cpp', ['14', '5', '0', '6', '16'])],
          'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
@@ -34,12 +35,12 @@ def without_barrier(line):
     return changed if changed != line else None
 
 
-def run_test(work, headers, source, distributions):
+def run_test(work, headers, source, distributions, *options):
     program = os.path.join(work, 'test')
     subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-o', program, os.path.join(HERE, source)], check=True)
     for distribution in distributions:
         try:
-            run = subprocess.run([program, '-q', distribution], capture_output=True, text=True, timeout=SECONDS)
+            run = subprocess.run([program, '-q', *options, distribution], capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return f'found ({source}, distribution {distribution}: no end)'
         if run.returncode != 0:

@@ -1,16 +1,17 @@
 /*
  * sort_test.cpp
- *	  The partition-and-merge sort in the emulator, against std::stable_sort.
+ *	  The partition-and-merge sort and the radix sort in the emulator, against std::stable_sort.
  *
- * Usage: sort_test [-q] [-s] [distribution number]
+ * Usage: sort_test [-q] [-s] [-r] [distribution number]
  *
  * Sorts small inputs of all distributions with both key widths, on emulated chips of
  * all three tuning rows (each enforcing its own shared memory), and compares row
  * by row.  The scratch has guard gaps between its arrays, which must be as they
- * were afterwards.  -q: only what fails is shown; -s: small inputs, and few others.  Exit status 0 if
+ * were afterwards.  -r: the radix sort only.  -q: only what fails is shown; -s: small inputs, and few others.  Exit status 0 if
  * all is well.
  */
 #include "pairs_partition.cu"
+#include "pairs_radix.cu"
 
 #include <algorithm>
 #include <numeric>
@@ -25,17 +26,20 @@
 
 struct test_case
 {
+	gsort_engine engine;
 	distribution which;
 	uint32_t	n;
 	uint32_t	begin_bit;
 	uint32_t	end_bit;
 	bool		with_rows;
 	bool		with_keys_out;
+	bool		keep_keys;
 };
 
 static int	failures;
 static bool quiet;
 static bool small;
+static bool radix_only;
 
 /* The three chips: 64 KiB, 99 KiB and 227 KiB of shared memory for a block. */
 static const int chip_bytes[] = {64 << 10, 99 << 10, 227 << 10};
@@ -66,28 +70,19 @@ expected_order(const Key *keys, const test_case &test)
 	return order;
 }
 
-/* Every gap behind an array still holds the pattern. */
-template<typename Row>
-static bool
-gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
-{
-	sort_scratch s = lay_out<Row>(&pairs, scratch);
-	bool		wide = may_be_wide(&pairs);
-	uint64_t	n = pairs.n;
-	const std::pair<void *, size_t> ends[] = {
-		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
-		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
-		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
-		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
-		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
-		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
-		{s.level2.cell_of_item, n * 2},
-		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}
-	};
+typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
 
-	for (const auto &end : ends)
+/* Every gap behind an array still holds the pattern, but for those that are zeroed, whatever is sorted, for the
+ * radix sort. */
+static bool
+gaps_intact(const scratch_arrays &arrays, const unsigned char *zeroed, size_t zeroed_bytes)
+{
+	for (const auto &array : arrays)
 	{
-		const unsigned char *gap = (const unsigned char *) end.first + end.second;
+		const unsigned char *gap = (const unsigned char *) array.first + array.second;
+
+		if (gap >= zeroed && gap < zeroed + zeroed_bytes)
+			continue;
 
 		for (size_t i = 0; i < GSORT_GUARD_BYTES; i++)
 		{
@@ -98,18 +93,74 @@ gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
 	return true;
 }
 
-static bool
-all_gaps_intact(const gsort_pairs &pairs, unsigned char *scratch)
+/* What the radix sort zeroes is one stretch with its gaps, so of that only the end shows. */
+static scratch_arrays
+radix_arrays(const gsort_pairs &pairs, void *d_scratch)
 {
+	radix_scratch s = lay_out_radix(&pairs, d_scratch);
+	uint64_t	n = pairs.n;
+	radix_shape shape = shape_of(&pairs);
+
+	return {
+		{s.first[0], shape.passes > 1 ? n * 8 : 0},
+		{shape.passes > 2 && s.first[1] != pairs.d_keys ? s.first[1] : s.first[0], shape.passes > 1 ? n * 8 : 0},
+		{reads_long(shape, 2) ? s.second[1] : (const void *) s.first[0], reads_long(shape, 2) ? n * 4 : shape.passes > 1 ? n * 8 : 0}
+	};
+}
+
+template<typename Row>
+static scratch_arrays
+partition_arrays(const gsort_pairs &pairs, void *d_scratch)
+{
+	sort_scratch s = lay_out<Row>(&pairs, d_scratch);
+	bool		wide = may_be_wide(&pairs);
+	uint64_t	n = pairs.n;
+
+	if (s.plan->handed_over && n > Row::SORT_TILE)
+		return radix_arrays(pairs, s.radix);
+	return {
+		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
+		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
+		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
+		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
+		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.cell_of_item, n * 2},
+		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}
+	};
+}
+
+template<typename Row>
+static bool
+partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
+{
+	sort_scratch s = lay_out<Row>(&pairs, d_scratch);
+
+	return gaps_intact(partition_arrays<Row>(pairs, d_scratch), (const unsigned char *) s.radix,
+					   s.radix_bytes > 0 ? lay_out_radix(&pairs, s.radix).zeroed_bytes : 0);
+}
+
+static bool
+all_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
+{
+	if (pairs.engine == GSORT_ENGINE_RADIX)
+		return gaps_intact(radix_arrays(pairs, d_scratch), NULL, 0);
 	switch (sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes))
 	{
 		case TUNING_CHOICE_SMALL:
-			return gaps_intact<TUNING_SMALL>(pairs, scratch);
+			return partition_gaps_intact<TUNING_SMALL>(pairs, d_scratch);
 		case TUNING_CHOICE_MEDIUM:
-			return gaps_intact<TUNING_MEDIUM>(pairs, scratch);
+			return partition_gaps_intact<TUNING_MEDIUM>(pairs, d_scratch);
 		default:
-			return gaps_intact<TUNING_LARGE>(pairs, scratch);
+			return partition_gaps_intact<TUNING_LARGE>(pairs, d_scratch);
 	}
+}
+
+static cudaError_t
+sort_pairs(const gsort_pairs &pairs, void *d_scratch, size_t bytes)
+{
+	return pairs.engine == GSORT_ENGINE_RADIX ? pairs_radix_sort(&pairs, d_scratch, bytes, NULL) :
+		pairs_partition_sort(&pairs, d_scratch, bytes, NULL);
 }
 
 template<typename Key>
@@ -117,6 +168,7 @@ static void
 run_case(const test_case &test)
 {
 	Key		   *keys = aligned_array<Key>(test.n);
+	Key		   *keys_in = aligned_array<Key>(test.n);
 	uint32_t   *rows_in = aligned_array<uint32_t>(test.n);
 	uint32_t   *rows = aligned_array<uint32_t>(test.n);
 	Key		   *keys_out = aligned_array<Key>(test.n);
@@ -128,7 +180,7 @@ run_case(const test_case &test)
 
 	for (uint32_t i = 0; i < test.n; i++)
 	{
-		keys[i] = (Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key));
+		keys_in[i] = keys[i] = (Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key));
 		rows_in[i] = (uint32_t) mix_bits(i);
 	}
 	pairs.struct_bytes = sizeof(pairs);
@@ -136,14 +188,15 @@ run_case(const test_case &test)
 	pairs.begin_bit = test.begin_bit;
 	pairs.end_bit = test.end_bit;
 	pairs.n = test.n;
-	pairs.d_keys = keys;
+	pairs.d_keys = keys_in;
+	pairs.engine = test.engine;
 	pairs.d_keys_out = test.with_keys_out ? keys_out : NULL;
-	pairs.keep_keys = 1;
+	pairs.keep_keys = test.keep_keys;
 	pairs.d_rows = test.with_rows ? rows_in : NULL;
 	pairs.d_rows_out = rows;
-	bytes = pairs_partition_scratch_bytes(&pairs);
+	bytes = test.engine == GSORT_ENGINE_RADIX ? pairs_radix_scratch_bytes(&pairs) : pairs_partition_scratch_bytes(&pairs);
 	scratch = aligned_array<unsigned char>(bytes);
-	status = pairs_partition_sort(&pairs, scratch, bytes, NULL);
+	status = sort_pairs(pairs, scratch, bytes);
 
 	std::vector<uint32_t> order = expected_order(keys, test);
 
@@ -151,6 +204,7 @@ run_case(const test_case &test)
 	{
 		bad += rows[i] != (test.with_rows ? rows_in[order[i]] : order[i]);
 		bad += test.with_keys_out && keys_out[i] != keys[order[i]];
+		bad += test.keep_keys && keys_in[i] != keys[i];
 	}
 
 	bool		intact = all_gaps_intact(pairs, scratch);
@@ -160,14 +214,18 @@ run_case(const test_case &test)
 	{
 		const partition_plan *plan = (const partition_plan *) scratch;
 
-		printf("u%zu n=%-7u %-13s bits %u-%u chip %3d KiB: buckets %u wide %u groups %u crowded %u ranges %u  %s\n",
+		printf("%s u%zu n=%-7u %-13s bits %u-%u chip %3d KiB", test.engine == GSORT_ENGINE_RADIX ? "radix" : "partition",
 			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
-			   emulator::the_chip.shared_bytes >> 10, plan->buckets, plan->wide, plan->groups, plan->crowded,
-			   plan->ranges, ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" : "BAD");
+			   emulator::the_chip.shared_bytes >> 10);
+		if (test.engine == GSORT_ENGINE_PARTITION)
+			printf(": buckets %u wide %u handed over %u groups %u crowded %u ranges %u", plan->buckets, plan->wide,
+				   plan->handed_over, plan->groups, plan->crowded, plan->ranges);
+		printf("  %s\n", ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" : "BAD");
 		fflush(stdout);
 	}
 	failures += !ok;
 	free(keys);
+	free(keys_in);
 	free(rows_in);
 	free(rows);
 	free(keys_out);
@@ -175,8 +233,30 @@ run_case(const test_case &test)
 }
 
 static void
+run_radix(distribution which, uint32_t n)
+{
+	const gsort_engine radix = GSORT_ENGINE_RADIX;
+
+	emulator::the_chip.shared_bytes = chip_bytes[0];
+	run_case<uint64_t>({radix, which, n, 0, 64, false, false, false});
+	run_case<uint64_t>({radix, which, n, 0, 64, true, true, true});
+	run_case<uint64_t>({radix, which, n, 3, 50, true, false, true});
+	run_case<uint64_t>({radix, which, n, 20, 47, false, n % 2 == 0, false});
+	run_case<uint64_t>({radix, which, n, 17, 23, true, n % 2 != 0, false});
+	run_case<uint32_t>({radix, which, n, 0, 32, false, false, true});
+	run_case<uint32_t>({radix, which, n, 3, 17, true, true, false});
+	run_case<uint32_t>({radix, which, n, 9, 9, true, true, true});
+}
+
+static void
 run_distribution(distribution which)
 {
+	const gsort_engine partition = GSORT_ENGINE_PARTITION;
+
+	for (uint32_t n : {1u, 31u, 8193u, 100003u})
+		run_radix(which, n);
+	if (radix_only)
+		return;
 	for (int bytes : chip_bytes)
 	{
 		emulator::the_chip.shared_bytes = bytes;
@@ -184,22 +264,22 @@ run_distribution(distribution which)
 		{
 			if (sort_tuning_row(n, bytes) == TUNING_CHOICE_NONE)
 				continue;
-			run_case<uint64_t>({which, n, 0, 64, n % 2 == 0, n < 50000});
-			run_case<uint32_t>({which, n, 0, 32, n % 2 == 0, n < 50000});
+			run_case<uint64_t>({partition, which, n, 0, 64, n % 2 == 0, n < 50000, true});
+			run_case<uint32_t>({partition, which, n, 0, 32, n % 2 == 0, n < 50000, true});
 		}
-		run_case<uint64_t>({which, 20011, 3, 50, true, true});
-		run_case<uint32_t>({which, 20011, 3, 17, true, true});
+		run_case<uint64_t>({partition, which, 20011, 3, 50, true, true, true});
+		run_case<uint32_t>({partition, which, 20011, 3, 17, true, true, true});
 	}
 }
 
-/* With tiny tiles, enough pairs for level 2, crowded groups and ranges. */
+/* With tiny tiles, enough pairs for level 2, crowded groups, ranges, and what is handed over. */
 static void
 run_every_stage()
 {
-	for (distribution which : {UNIFORM, ZIPF_HASHED, CLUSTERS, EXPONENTIAL, FEW_TIED})
+	for (distribution which : {UNIFORM, ZIPF_HASHED, CLUSTERS, EXPONENTIAL, FEW_TIED, MANY_CLUSTERS})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
-		run_case<uint64_t>({which, 90001, 0, 64, false, false});
+		run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 90001, 0, 64, false, false, false});
 	}
 }
 
@@ -207,14 +287,19 @@ run_every_stage()
 static void
 run_small_distribution(distribution which)
 {
+	const gsort_engine partition = GSORT_ENGINE_PARTITION;
+
+	run_radix(which, which % 2 == 0 ? 31 : 4097);
+	if (radix_only)
+		return;
 	for (int bytes : {chip_bytes[0], chip_bytes[1]})
 	{
 		emulator::the_chip.shared_bytes = bytes;
-		run_case<uint64_t>({which, 31, 0, 64, true, true});
+		run_case<uint64_t>({partition, which, 31, 0, 64, true, true, true});
 		if (which % 2 == 0)
-			run_case<uint64_t>({which, 4097, 0, 64, false, true});
+			run_case<uint64_t>({partition, which, 4097, 0, 64, false, true, true});
 		else
-			run_case<uint32_t>({which, 4097, 3, 30, true, false});
+			run_case<uint32_t>({partition, which, 4097, 3, 30, true, false, true});
 	}
 }
 
@@ -229,6 +314,8 @@ main(int argc, char **argv)
 			quiet = true;
 		else if (strcmp(argv[i], "-s") == 0)
 			small = true;
+		else if (strcmp(argv[i], "-r") == 0)
+			radix_only = true;
 		else
 			only = atoi(argv[i]);
 	}
@@ -237,7 +324,7 @@ main(int argc, char **argv)
 		if (only < 0 || d == only)
 			(small ? run_small_distribution : run_distribution) ((distribution) d);
 	}
-	if (small && TUNING_SMALL::SORT_TILE < 1000)
+	if (small && !radix_only && TUNING_SMALL::SORT_TILE < 1000)
 		run_every_stage();
 	printf("failures: %d\n", failures);
 	return failures != 0;

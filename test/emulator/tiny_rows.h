@@ -9,11 +9,16 @@ typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;
 typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 99 << 10> TUNING_MEDIUM;
 typedef tuning_row<32, 6, 1, 512, 40, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
+typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
+
 typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 
 #define ROUNDS_MAX			2	/* so few that parts are left to the network */
 #define WARP_PART_MAX		128	/* and some of these to the whole block */
+
+#define TIED_FOR_RADIX		4	/* fewer ties, and more, stay with the partition */
+#define MOSTLY_TIED_PAIRS	0
 
 #define SMALL_PAIRS_MAX		60000000u
 #define MEDIUM_PAIRS_MAX	200000u

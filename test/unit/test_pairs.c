@@ -167,22 +167,22 @@ test_choice(void)
 {
 	for (uint32_t round = 0; round < 4096; round++)
 	{
-		uint32_t	key_bits = round & 1 ? 64 : 32;
-		uint32_t	bits = (uint32_t) random_below(key_bits + 1);
+		uint32_t	bits = (uint32_t) random_below(65);
 		uint64_t	n = random64() >> (33 + random_below(31));
 		gsort_engine wanted = (gsort_engine) (round >> 1 & 3);
 		int			serves = round >> 3 & 1;
-		gsort_engine engine = choose_engine(wanted, n, key_bits, bits, serves);
+		gsort_engine engine = choose_engine(wanted, n, bits, serves);
 
 		CHECK(engine > GSORT_ENGINE_AUTO && engine < GSORT_ENGINES);
 		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
-		CHECK(bits > 0 || engine == GSORT_ENGINE_RADIX);
-		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX);
+		CHECK(bits > 0 || engine != GSORT_ENGINE_PARTITION);
+		CHECK(n <= RADIX_PAIRS_MAX || engine != GSORT_ENGINE_RADIX);
+		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX);
 	}
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 64, 1) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 8, 1) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 32, 1) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 64, 1) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1) == GSORT_ENGINE_MERGE);
 }
 
 static gsort_pairs
