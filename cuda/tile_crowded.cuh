@@ -269,7 +269,7 @@ struct crowded_group
 		return true;
 	}
 
-	/* Sorts in the tile the parts that are still large; a warp sees those that it will emit. */
+	/* Sorts in the tile the parts that are still large. */
 	__device__ __forceinline__ void sort_left_parts()
 	{
 #pragma unroll
@@ -295,6 +295,9 @@ struct crowded_group
 			if (count > WARP_PART_MAX)
 				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS, view.order);
 		}
+		/* the ranks of a small part read, but do not use, what lies behind it, where a warp may still sort */
+		if (shared.n_left > 0)
+			__syncthreads();
 	}
 
 	/* The sorted rows into the bins, and from there to the output. */

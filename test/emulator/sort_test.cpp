@@ -276,7 +276,7 @@ run_distribution(distribution which)
 static void
 run_every_stage()
 {
-	for (distribution which : {UNIFORM, ZIPF_HASHED, CLUSTERS, EXPONENTIAL, FEW_TIED, MANY_CLUSTERS})
+	for (distribution which : {UNIFORM, ZIPF_HASHED, CLUSTERS, EXPONENTIAL, FEW_TIED, THOUSAND_HASHED})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
 		run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 90001, 0, 64, false, false, false});
