@@ -8,26 +8,27 @@
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-4.csv), ms, evenly spread keys; in brackets CUB's best
- * for the partition's worst input of the bench's 15.  "20 bits" and "30 bits": CUB's radix sort told so many
- * significant bits (-sort-2.csv, an earlier run on the same kind of device).
+ * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-5.csv), ms.  Partition: evenly spread keys, and
+ * the slowest of the bench's 15 inputs, which with 64-bit keys it hands over to the radix sort.
+ * Radix: evenly spread keys, no input is slower by more than a twentieth; "20 bits": told so many significant bits.
+ * In brackets CUB's radix sort.
  *
- *	64-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
- *	      100,000    0.117    0.047    0.061    0.064    0.100  0.129 (0.066)
- *	    1,000,000    0.192    0.075    0.094    0.165    0.132  0.262 (0.169)
- *	   10,000,000    0.920    0.349    0.444    1.328    0.424  0.976 (0.872)
- *	  100,000,000    7.558    2.839    3.652    13.52    2.665  6.708 (7.250)
- *	1,000,000,000    74.47                      154.5    28.77  70.92 (70.25)
+ *	64-bit keys      radix           20 bits  merge    partition: even, slowest
+ *	      100,000    0.091 (0.124)   0.040    0.065    0.155  0.196
+ *	    1,000,000    0.133 (0.192)   0.049    0.163    0.169  0.286
+ *	   10,000,000    0.736 (0.909)   0.241    1.325    0.449  0.816
+ *	  100,000,000    6.111 (7.552)   1.828    13.51    2.694  6.159
+ *	1,000,000,000    59.72 (74.41)   17.68    155.0    28.87  58.95
  *
- *	32-bit keys      radix    20 bits  30 bits  merge    partition: uniform, worst
- *	      100,000    0.078    0.050    0.063    0.066    0.099  0.110 (0.064)
- *	    1,000,000    0.094    0.065    0.082    0.123    0.117  0.201 (0.091)
- *	   10,000,000    0.377    0.281    0.347    0.933    0.392  0.761 (0.362)
- *	  100,000,000    2.803    2.053    2.640    9.100    2.490  4.970 (2.709)
- *	1,000,000,000    27.45                      104.8    27.24  51.71 (26.44)
+ *	32-bit keys      radix           20 bits  merge    partition: even, slowest
+ *	      100,000    0.049 (0.070)   0.038    0.063    0.072  0.085
+ *	    1,000,000    0.063 (0.088)   0.047    0.120    0.115  0.206
+ *	   10,000,000    0.312 (0.374)   0.222    0.935    0.393  0.766
+ *	  100,000,000    2.427 (2.803)   1.724    9.096    2.503  4.931
+ *	1,000,000,000    23.57 (27.44)   16.91    104.7    27.21  51.79
  *
- * So the radix sort's time goes with the bits, and for keys of 32 bits nothing is faster on all inputs; the
- * merge sort has the fewest launches; and for long keys the partition is the fastest on all but few inputs.
+ * So the radix sort's time goes with the bits, and up to 32 of them nothing is faster on all inputs; the merge sort
+ * has the fewest launches; and for long keys of many rows the partition is the fastest.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
