@@ -7,10 +7,9 @@
  * Out: OK, or why it is not fit for use.
  *
  * Written against gsort.h alone.  Loading a kernel costs milliseconds, building
- * one from PTX seconds; neither may fall into the first query.  CUB takes one
- * kernel for few keys and others for many, and each engine has kernels for both key
- * widths, so a job runs for each of these, and two that merge runs, by words of both
- * widths.
+ * one from PTX seconds; neither may fall into the first query.  Engines have
+ * kernels for few keys and others for many, and for both key widths, so a job runs for
+ * each of these, and two that merge runs, by words of both widths.
  */
 #include "cuda_device.cuh"
 
