@@ -65,7 +65,8 @@ choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serv
 {
 	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? fastest_engine(n, bits) : wanted;
 
-	/* the merge sort takes anything, the partition only keys that have bits */
+	/* what the radix sort cannot count is faster partitioned than merged; the merge sort takes anything, the partition
+	 * only keys that have bits */
 	if (engine == GSORT_ENGINE_RADIX && n > RADIX_PAIRS_MAX)
 		engine = GSORT_ENGINE_PARTITION;
 	if (engine == GSORT_ENGINE_PARTITION && (bits == 0 || !partition_serves))

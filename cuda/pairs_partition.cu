@@ -368,6 +368,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 		if (may_be_wide(pairs))
 		{
 			SORT_TRY((launch_items<Key, Row, true>(job)));
+			/* behind all else, as it zeroes its scratch whether or not it is wanted */
 			return job.scratch.radix_bytes == 0 ? cudaSuccess :
 				pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
 		}

@@ -44,11 +44,11 @@ typedef struct radix_shape
 	uint32_t	words_begin;	/* the lowest bit of a key that words have */
 } radix_shape;
 
-/* Whether the items that a pass reads are longer than a word. */
+/* Whether the items that a pass reads, if there is such a pass, are longer than a word. */
 static bool
 reads_long(const radix_shape &shape, uint32_t pass)
 {
-	return shape.long_keys && (shape.keys_wanted || shape.bits - pass * shape.digit_bits > WORD_KEY_BITS);
+	return shape.long_keys && pass < shape.passes && (shape.keys_wanted || shape.bits - pass * shape.digit_bits > WORD_KEY_BITS);
 }
 
 static uint32_t
@@ -56,7 +56,7 @@ first_pass_of_words(const radix_shape &shape)
 {
 	uint32_t	pass = 0;
 
-	while (pass < shape.passes && reads_long(shape, pass))
+	while (reads_long(shape, pass))
 		pass++;
 	return pass;
 }
@@ -66,8 +66,8 @@ shape_of(const gsort_pairs *pairs)
 {
 	radix_shape shape;
 
-	shape.begin_bit = pairs->begin_bit;
 	shape.bits = pairs->end_bit - pairs->begin_bit;
+	shape.begin_bit = shape.bits > 0 ? pairs->begin_bit : 0;	/* which may be behind the key's last */
 	/* without any bits one pass leaves the order as it is */
 	shape.passes = shape.bits > 0 ? (shape.bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS : 1;
 	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
@@ -149,6 +149,7 @@ launch_count(const radix_job<MayBeCalledOff> &job)
 	uint32_t	blocks = job.device.processors * COUNT_BLOCKS_A_PROCESSOR;
 	radix_digits<Passes> digits;
 
+	static_assert(COUNTERS<Passes> * sizeof(uint32_t) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
 	if constexpr (Passes > 1)
 	{
 		if (job.shape.passes < Passes)
@@ -174,6 +175,7 @@ launch_pass(const radix_job<MayBeCalledOff> &job, uint32_t p, uint32_t rest_begi
 		job.scratch.next_tile + p, job.scratch.states, job.wanted};
 
 	static_assert(sizeof(radix_memory<RADIX_ROW, Rest>) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
+	static_assert(RADIX_TILE<RADIX_ROW, uint64_t> <= RADIX_TILE<RADIX_ROW, uint32_t>, "words need no more states");
 	return launch(radix_pass_kernel<RADIX_ROW, MayBeCalledOff, Input, Output>,
 				  MayBeCalledOff && at_once < tiles ? at_once : tiles, RADIX_ROW::THREADS,
 				  sizeof(radix_memory<RADIX_ROW, Rest>), job.stream, input, output, pass);
@@ -205,7 +207,6 @@ launch_pass_of_long(const radix_job<MayBeCalledOff> &job, uint32_t p, Input inpu
 	return launch_pass(job, p, 0, input, radix_shortened{first, job.shape.words_begin});
 }
 
-/* Only sorts of long keys are called off. */
 template<typename Key, bool MayBeCalledOff>
 static cudaError_t
 launch_first_pass(const radix_job<MayBeCalledOff> &job)
@@ -218,7 +219,7 @@ launch_first_pass(const radix_job<MayBeCalledOff> &job)
 		if (job.shape.long_keys)
 			return launch_pass_of_long(job, 0, radix_keys<uint64_t, uint64_t>{keys, rows, 0});
 	}
-	if constexpr (MayBeCalledOff)
+	if constexpr (MayBeCalledOff)	/* only sorts of long keys are */
 		return cudaErrorInvalidValue;
 	else
 		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows, job.shape.words_begin});
@@ -276,7 +277,7 @@ cudaError_t
 pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 					cudaStream_t stream)
 {
-	if (pairs->key_bits == 32)
+	if (!shape_of(pairs).long_keys)
 		return cudaErrorInvalidValue;
 	return sort_by_radix<uint64_t, true>(pairs, d_scratch, scratch_bytes, wanted, stream);
 }

@@ -15,7 +15,7 @@
 #include "launch.cuh"
 #include "pairs_choice.h"
 
-/* 0: more than RADIX_PAIRS_MAX than pairs_radix_sort takes. */
+/* 0: more pairs than pairs_radix_sort takes, RADIX_PAIRS_MAX. */
 size_t		pairs_radix_scratch_bytes(const gsort_pairs *pairs);
 
 /*
@@ -26,7 +26,7 @@ cudaError_t pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t s
 
 /*
  * The same, done only if *wanted, in device memory, is not 0 when the kernels run.  Also cudaErrorInvalidValue:
- * keys of no more than 32 significant bits.
+ * keys that fit a word beside their row, of 32 bits or with no more than 32 significant ones and not wanted sorted.
  */
 cudaError_t pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								cudaStream_t stream);

@@ -168,6 +168,7 @@ partition_count_buckets_kernel(key_view<Key> keys, uint32_t n, partition_plan *p
 	Key			sample_range = (Key) plan->sample_range;
 	linear_map	map = plan->sample_map;
 
+	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
 	if (plan->handed_over)
 		return;
 	load_bucket_search(shared, plan);

@@ -105,7 +105,7 @@ struct radix_output
 	}
 };
 
-/* Bits [shift, shift of mask's length) of what is left of a key. */
+/* As many bits of what is left of a key as the mask has, from shift on. */
 struct radix_digit
 {
 	uint32_t	shift;

@@ -81,6 +81,9 @@ struct radix_memory
 {
 	static constexpr int WARPS = Row::THREADS / WARP_THREADS;
 
+	static_assert(Row::THREADS >= STATE_THREADS, "each digit has a thread");
+	static_assert(RADIX_TILE<Row, Rest> < 65536, "counts and places have 16 bits");
+
 	union
 	{
 		/* how many items of each digit a warp has; then where they begin among the tile's of the digit */
@@ -156,7 +159,8 @@ lanes_of_bit(uint32_t digit, int bit)
 /* Ranks of a warp's items among its own of the same digit, in their order.  counts: the warp's, zeroed. */
 template<typename Rest, int Items>
 SORT_DEVICE void
-rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items], tile_places<Items> &places)
+rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
+		   tile_places<Items> &places)
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -169,7 +173,7 @@ rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_ite
 #pragma unroll
 		for (int bit = 0; bit < RADIX_DIGIT_BITS; bit++)
 			peers &= lanes_of_bit(mine, bit);
-		before = __popc(peers & ((1u << (thread % WARP_THREADS)) - 1));
+		before = __popc(peers & ((1u << thread % WARP_THREADS) - 1));
 		there = counts[mine];
 		__syncwarp();
 		if (before == 0)
@@ -204,7 +208,8 @@ add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[ST
 /* Exclusive sums over all digits of what each of the first STATE_THREADS threads holds of its own. */
 template<int Threads>
 SORT_DEVICE void
-sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t *warp_sums, uint32_t sums[STATES_A_THREAD])
+sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t *warp_sums,
+			  uint32_t sums[STATES_A_THREAD])
 {
 	bool		mine = thread < STATE_THREADS;
 
@@ -219,8 +224,8 @@ sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t 
  */
 template<int Threads>
 SORT_DEVICE void
-find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32_t totals[STATES_A_THREAD], uint32_t *warp_sums,
-			uint32_t places[STATES_A_THREAD])
+find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32_t totals[STATES_A_THREAD],
+			uint32_t *warp_sums, uint32_t places[STATES_A_THREAD])
 {
 	uint32_t	first = thread * STATES_A_THREAD;
 	uint32_t	ends[STATES_A_THREAD];
@@ -253,7 +258,8 @@ find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32
  */
 template<typename Row, typename Input, int Items>
 SORT_DEVICE void
-load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count, radix_item<typename Input::rest_type> (&x)[Items])
+load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
+		  radix_item<typename Input::rest_type> (&x)[Items])
 {
 	typedef typename Input::rest_type Rest;
 	uint32_t	first = thread / WARP_THREADS * (WARP_THREADS * Items) + thread % WARP_THREADS;
@@ -276,7 +282,8 @@ load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count, r
 
 template<typename Row, typename Rest, typename Output>
 SORT_DEVICE void
-write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit, uint32_t count, const Output &output)
+write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit, uint32_t count,
+			const Output &output)
 {
 	if (count == RADIX_TILE<Row, Rest>)
 	{
@@ -301,7 +308,8 @@ write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit 
 /* Ranks the items and leaves them in shared memory, digit by digit, with what takes them to their places. */
 template<typename Row, typename Rest, int Items>
 SORT_DEVICE void
-order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &pass, uint32_t tile, const radix_item<Rest> (&x)[Items])
+order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &pass, uint32_t tile,
+		   const radix_item<Rest> (&x)[Items])
 {
 	bool		has_digits = thread < STATE_THREADS;
 	uint32_t	first = thread * STATES_A_THREAD;

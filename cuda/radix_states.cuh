@@ -11,8 +11,10 @@
  * told yet, so they must be running: tiles are numbered in the order in which blocks take them.
  *
  * A state is one word that says what it is, so nothing but the word itself must be seen by
- * others.  All passes use one array: what a pass finds there is ALL of the pass before, which
- * is neither word of its own; before the first it is zeroed.
+ * others.  All passes use one array, zeroed before the first: what a later one finds there is ALL of the
+ * pass before, which is neither word of its own, as each tile ends with ALL and no pass has more tiles than the one
+ * before.  Tile 0 tells ALL at once, so every search ends there at the latest.  The ends of the last tile, to which
+ * places behind the input are added, are looked at by nobody.
  */
 #ifndef GSORT_RADIX_STATES_CUH
 #define GSORT_RADIX_STATES_CUH
@@ -29,14 +31,16 @@
 #define STATES_A_THREAD		4
 #define STATE_THREADS		(RADIX_BINS / STATES_A_THREAD)
 
-/* Rows of states that are asked for at once. */
-#define LOOK_BACK_ROWS		4
+/* Tiles whose states are asked for at once. */
+#define LOOK_BACK_TILES		4
 
 SORT_DEVICE uint4
 load_states(const uint32_t *states)
 {
 #ifdef GSORT_EMULATE
-	return *(const uint4 *) states;
+	const volatile uint32_t *told = states;	/* a test tells while others look */
+
+	return make_uint4(told[0], told[1], told[2], told[3]);
 #else
 	uint4		x;
 
@@ -82,24 +86,24 @@ look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[
 		places[i] = 0;
 	while (!known)
 	{
-		uint4		rows[LOOK_BACK_ROWS];
+		uint4		before[LOOK_BACK_TILES];
 		bool		told = true;
 
 #pragma unroll
-		for (uint32_t row = 0; row < LOOK_BACK_ROWS; row++)
-			rows[row] = load_states(states + (size_t) (tile > row ? tile - row - 1 : 0) * RADIX_BINS);
+		for (uint32_t i = 0; i < LOOK_BACK_TILES; i++)
+			before[i] = load_states(states + (size_t) (tile > i ? tile - i - 1 : 0) * RADIX_BINS);
 #pragma unroll
-		for (uint32_t row = 0; row < LOOK_BACK_ROWS; row++)
+		for (uint32_t i = 0; i < LOOK_BACK_TILES; i++)
 		{
-			uint32_t	kind = kind_of_states(rows[row]);
+			uint32_t	kind = kind_of_states(before[i]);
 
 			told = told && !known && (kind == STATE_OF_TILE || kind == STATE_ALL(pass));
 			if (told)
 			{
-				places[0] += rows[row].x >> STATE_KIND_BITS;
-				places[1] += rows[row].y >> STATE_KIND_BITS;
-				places[2] += rows[row].z >> STATE_KIND_BITS;
-				places[3] += rows[row].w >> STATE_KIND_BITS;
+				places[0] += before[i].x >> STATE_KIND_BITS;
+				places[1] += before[i].y >> STATE_KIND_BITS;
+				places[2] += before[i].z >> STATE_KIND_BITS;
+				places[3] += before[i].w >> STATE_KIND_BITS;
 				known = kind == STATE_ALL(pass);
 				tile--;
 			}

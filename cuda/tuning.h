@@ -125,13 +125,13 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define WARP_PART_MAX		512
 #endif
 
-/* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied, */
-#ifndef TIED_FOR_RADIX
+/* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied. */
 #define TIED_FOR_RADIX		16
-#endif
 
-/* but not if one of so many is, and there are this many pairs: they are divided by row. */
+/* But not if one of so many is, and there are more pairs than these: equal keys are divided by row. */
+#ifndef MOSTLY_TIED
 #define MOSTLY_TIED			2
+#endif
 #ifndef MOSTLY_TIED_PAIRS
 #define MOSTLY_TIED_PAIRS	30000000u
 #endif

@@ -110,6 +110,7 @@ static struct dim3 block_size;
 static struct dim3 grid_size;
 static uint64_t random_state = 88172645463325252ull;
 static uint64_t launches;
+static std::function<void()> before_zeroing;	/* a test looks at memory before it is gone */
 
 extern "C" void emulator_switch(void **from, void *to);
 asm(R"(
@@ -294,7 +295,7 @@ run_block(unsigned block_threads)
 	}
 }
 
-static void
+[[maybe_unused]] static void
 run_grid(unsigned blocks, unsigned block_threads, size_t shared_bytes, std::function<void()> kernel)
 {
 	std::vector<unsigned> order(blocks);
@@ -494,6 +495,8 @@ cudaDeviceGetAttribute(int *value, int attribute, int)
 static inline cudaError_t
 cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
 {
+	if (emulator::before_zeroing)
+		emulator::before_zeroing();
 	memset(memory, value, bytes);
 	return cudaSuccess;
 }

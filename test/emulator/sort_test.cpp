@@ -7,8 +7,8 @@
  * Sorts small inputs of all distributions with both key widths, on emulated chips of
  * all three tuning rows (each enforcing its own shared memory), and compares row
  * by row.  The scratch has guard gaps between its arrays, which must be as they
- * were afterwards.  -r: the radix sort only.  -q: only what fails is shown; -s: small inputs, and few others.  Exit status 0 if
- * all is well.
+ * were afterwards.  -q: only what fails is shown; -s: small inputs, and few others; -r: the radix sort
+ * only.  Exit status 0 if all is well.
  */
 #include "pairs_partition.cu"
 #include "pairs_radix.cu"
@@ -34,6 +34,7 @@ struct test_case
 	bool		with_rows;
 	bool		with_keys_out;
 	bool		keep_keys;
+	int			handed_over = -1;	/* to the radix sort: 1 it must be, 0 it must not */
 };
 
 static int	failures;
@@ -72,62 +73,46 @@ expected_order(const Key *keys, const test_case &test)
 
 typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
 
-/* Every gap behind an array still holds the pattern, but for those that are zeroed, whatever is sorted, for the
- * radix sort. */
+typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
+
+/* Every gap behind an array holds what it should. */
 static bool
-gaps_intact(const scratch_arrays &arrays, const unsigned char *zeroed, size_t zeroed_bytes)
+gaps_intact(const scratch_arrays &arrays, unsigned char content)
 {
 	for (const auto &array : arrays)
 	{
 		const unsigned char *gap = (const unsigned char *) array.first + array.second;
 
-		if (gap >= zeroed && gap < zeroed + zeroed_bytes)
-			continue;
-
 		for (size_t i = 0; i < GSORT_GUARD_BYTES; i++)
 		{
-			if (gap[i] != PATTERN)
+			if (gap[i] != content)
 				return false;
 		}
 	}
 	return true;
 }
 
-/* What the radix sort zeroes is one stretch with its gaps, so of that only the end shows. */
-static scratch_arrays
-radix_arrays(const gsort_pairs &pairs, void *d_scratch)
+/* What is zeroed is zeroed with its gaps, as one stretch. */
+static bool
+radix_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 {
 	radix_scratch s = lay_out_radix(&pairs, d_scratch);
-	uint64_t	n = pairs.n;
 	radix_shape shape = shape_of(&pairs);
-
-	return {
-		{s.first[0], shape.passes > 1 ? n * 8 : 0},
-		{shape.passes > 2 && s.first[1] != pairs.d_keys ? s.first[1] : s.first[0], shape.passes > 1 ? n * 8 : 0},
-		{reads_long(shape, 2) ? s.second[1] : (const void *) s.first[0], reads_long(shape, 2) ? n * 4 : shape.passes > 1 ? n * 8 : 0}
-	};
-}
-
-template<typename Row>
-static scratch_arrays
-partition_arrays(const gsort_pairs &pairs, void *d_scratch)
-{
-	sort_scratch s = lay_out<Row>(&pairs, d_scratch);
-	bool		wide = may_be_wide(&pairs);
 	uint64_t	n = pairs.n;
+	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> : RADIX_TILE<RADIX_ROW, uint32_t>;
+	scratch_arrays items;
 
-	if (s.plan->handed_over && n > Row::SORT_TILE)
-		return radix_arrays(pairs, s.radix);
-	return {
-		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
-		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
-		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
-		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
-		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
-		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
-		{s.level2.cell_of_item, n * 2},
-		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}
-	};
+	if (shape.passes > 1)
+		items.push_back({s.first[0], n * 8});
+	if (shape.passes > 2 && s.first[1] != pairs.d_keys)
+		items.push_back({s.first[1], n * 8});
+	if (reads_long(shape, 1) && s.second[0] != pairs.d_rows_out)
+		items.push_back({s.second[0], n * 4});
+	if (reads_long(shape, 2))
+		items.push_back({s.second[1], n * 4});
+	return gaps_intact(items, PATTERN) &&
+		gaps_intact({{s.next_tile, RADIX_PASSES_MAX * 4}, {s.counts, shape.passes * RADIX_BINS * 4},
+			{s.states, (size_t) tiles_for(n, tile) * RADIX_BINS * 4}}, 0);
 }
 
 template<typename Row>
@@ -135,16 +120,23 @@ static bool
 partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 {
 	sort_scratch s = lay_out<Row>(&pairs, d_scratch);
+	bool		wide = may_be_wide(&pairs);
+	uint64_t	n = pairs.n;
 
-	return gaps_intact(partition_arrays<Row>(pairs, d_scratch), (const unsigned char *) s.radix,
-					   s.radix_bytes > 0 ? lay_out_radix(&pairs, s.radix).zeroed_bytes : 0);
+	return gaps_intact({
+		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
+		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
+		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
+		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
+		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
+		{s.level2.cell_of_item, n * 2},
+		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}}, PATTERN);
 }
 
 static bool
-all_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
+partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 {
-	if (pairs.engine == GSORT_ENGINE_RADIX)
-		return gaps_intact(radix_arrays(pairs, d_scratch), NULL, 0);
 	switch (sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes))
 	{
 		case TUNING_CHOICE_SMALL:
@@ -155,6 +147,45 @@ all_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 			return partition_gaps_intact<TUNING_LARGE>(pairs, d_scratch);
 	}
 }
+
+/* The partition's gaps are looked at before the radix sort zeroes its scratch, which lies over them. */
+struct gap_check
+{
+	const gsort_pairs &pairs;
+	void	   *d_scratch;
+	bool		zeroed = false;
+	bool		intact = true;
+
+	gap_check(const gsort_pairs &of, void *scratch): pairs(of), d_scratch(scratch)
+	{
+		if (pairs.engine == GSORT_ENGINE_PARTITION)
+			emulator::before_zeroing = [this] {
+				intact = partition_gaps_intact(pairs, d_scratch);
+				zeroed = true;
+			};
+	}
+
+	bool sorted()
+	{
+		const partition_plan *plan = (const partition_plan *) d_scratch;
+
+		emulator::before_zeroing = nullptr;
+		if (pairs.engine == GSORT_ENGINE_RADIX)
+			return radix_gaps_intact(pairs, d_scratch);
+		if (!zeroed)
+			return partition_gaps_intact(pairs, d_scratch);
+		return intact && (!plan->handed_over || radix_gaps_intact(pairs, (void *) ((uintptr_t) d_scratch + radix_offset())));
+	}
+
+	size_t radix_offset() const
+	{
+		scratch_cursor cursor = {0};
+		partition_plan *plan;
+
+		take(&cursor, &plan, 1);
+		return cursor.at;
+	}
+};
 
 static cudaError_t
 sort_pairs(const gsort_pairs &pairs, void *d_scratch, size_t bytes)
@@ -196,6 +227,8 @@ run_case(const test_case &test)
 	pairs.d_rows_out = rows;
 	bytes = test.engine == GSORT_ENGINE_RADIX ? pairs_radix_scratch_bytes(&pairs) : pairs_partition_scratch_bytes(&pairs);
 	scratch = aligned_array<unsigned char>(bytes);
+	gap_check	gaps(pairs, scratch);
+
 	status = sort_pairs(pairs, scratch, bytes);
 
 	std::vector<uint32_t> order = expected_order(keys, test);
@@ -207,20 +240,21 @@ run_case(const test_case &test)
 		bad += test.keep_keys && keys_in[i] != keys[i];
 	}
 
-	bool		intact = all_gaps_intact(pairs, scratch);
-	bool		ok = status == cudaSuccess && bad == 0 && intact;
+	const partition_plan *plan = (const partition_plan *) scratch;
+	bool		intact = gaps.sorted();
+	bool		as_expected = test.handed_over < 0 || (int) plan->handed_over == test.handed_over;
+	bool		ok = status == cudaSuccess && bad == 0 && intact && as_expected;
 
 	if (!ok || !quiet)
 	{
-		const partition_plan *plan = (const partition_plan *) scratch;
-
 		printf("%s u%zu n=%-7u %-13s bits %u-%u chip %3d KiB", test.engine == GSORT_ENGINE_RADIX ? "radix" : "partition",
 			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
 			   emulator::the_chip.shared_bytes >> 10);
 		if (test.engine == GSORT_ENGINE_PARTITION)
 			printf(": buckets %u wide %u handed over %u groups %u crowded %u ranges %u", plan->buckets, plan->wide,
 				   plan->handed_over, plan->groups, plan->crowded, plan->ranges);
-		printf("  %s\n", ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" : "BAD");
+		printf("  %s\n", ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" :
+			   !as_expected ? "BAD CHOICE" : "BAD");
 		fflush(stdout);
 	}
 	failures += !ok;
@@ -241,8 +275,8 @@ run_radix(distribution which, uint32_t n)
 	run_case<uint64_t>({radix, which, n, 0, 64, false, false, false});
 	run_case<uint64_t>({radix, which, n, 0, 64, true, true, true});
 	run_case<uint64_t>({radix, which, n, 3, 50, true, false, true});
-	run_case<uint64_t>({radix, which, n, 20, 47, false, n % 2 == 0, false});
-	run_case<uint64_t>({radix, which, n, 17, 23, true, n % 2 != 0, false});
+	run_case<uint64_t>({radix, which, n, 20, 47, false, true, false});
+	run_case<uint64_t>({radix, which, n, 17, 23, true, false, false});
 	run_case<uint32_t>({radix, which, n, 0, 32, false, false, true});
 	run_case<uint32_t>({radix, which, n, 3, 17, true, true, false});
 	run_case<uint32_t>({radix, which, n, 9, 9, true, true, true});
@@ -276,10 +310,40 @@ run_distribution(distribution which)
 static void
 run_every_stage()
 {
-	for (distribution which : {UNIFORM, ZIPF_HASHED, CLUSTERS, EXPONENTIAL, FEW_TIED, THOUSAND_HASHED})
+	const gsort_engine partition = GSORT_ENGINE_PARTITION;
+
+	for (distribution which : {UNIFORM, CLUSTERS, EXPONENTIAL, FEW_TIED, MANY_CLUSTERS})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
-		run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 90001, 0, 64, false, false, false});
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
+	}
+	/* mostly tied */
+	run_case<uint64_t>({partition, THOUSAND_HASHED, 100003, 0, 64, false, false, false, 0});
+	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, false, false, false, 1});
+	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, false, 1});
+	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, true, 1});
+}
+
+/* Of the radix sort, every kind of items and number of passes. */
+static void
+run_all_bits()
+{
+	uint32_t	n = 700;
+
+	emulator::the_chip.shared_bytes = chip_bytes[0];
+	for (uint32_t begin : {0u, 1u, 7u, 24u, 31u, 32u, 33u, 63u, 64u})
+	{
+		for (uint32_t end = begin; end <= 64; end += 1 + end % 3)
+		{
+			for (int flags = 0; flags < 4; flags++)
+				run_case<uint64_t>({GSORT_ENGINE_RADIX, n % 2 ? UNIFORM : ZIPF_HASHED, n++, begin, end, n % 3 == 0,
+					(flags & 1) != 0, (flags & 2) != 0});
+		}
+		for (uint32_t end = begin; end <= 32; end += 1 + end % 3)
+		{
+			for (int flags = 0; flags < 2; flags++)
+				run_case<uint32_t>({GSORT_ENGINE_RADIX, UNIFORM, n++, begin, end, n % 3 == 0, flags != 0, n % 2 == 0});
+		}
 	}
 }
 
@@ -324,6 +388,8 @@ main(int argc, char **argv)
 		if (only < 0 || d == only)
 			(small ? run_small_distribution : run_distribution) ((distribution) d);
 	}
+	if (only < 0 && TUNING_SMALL::SORT_TILE < 1000)
+		run_all_bits();
 	if (small && !radix_only && TUNING_SMALL::SORT_TILE < 1000)
 		run_every_stage();
 	printf("failures: %d\n", failures);

@@ -17,7 +17,7 @@ typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 #define ROUNDS_MAX			2	/* so few that parts are left to the network */
 #define WARP_PART_MAX		128	/* and some of these to the whole block */
 
-#define TIED_FOR_RADIX		8	/* fewer ties stay with the partition */
+#define MOSTLY_TIED			3	/* so few that an input is mostly tied */
 #define MOSTLY_TIED_PAIRS	0
 
 #define SMALL_PAIRS_MAX		60000000u

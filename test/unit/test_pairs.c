@@ -39,6 +39,23 @@ key_at(const void *keys, uint32_t key_bits, uint64_t i)
 	return key_bits == 64 ? ((const uint64_t *) keys)[i] : ((const uint32_t *) keys)[i];
 }
 
+#define FEW_VALUES	1000
+
+/* What the keys are like. */
+typedef enum keys_kind
+{
+	KEYS_MIXED,					/* any, and a third of them of five values */
+	KEYS_FEW_VALUES				/* of few values, spread over all keys: words cannot tell them from their neighbours */
+} keys_kind;
+
+static uint64_t
+random_key(keys_kind kind, uint32_t begin_bit)
+{
+	if (kind == KEYS_FEW_VALUES)
+		return (random_below(FEW_VALUES) + 1) * 0x9e3779b97f4a7c15u;
+	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
+}
+
 /* The input on the host, and the reference. */
 typedef struct pairs_case
 {
@@ -51,7 +68,7 @@ typedef struct pairs_case
 } pairs_case;
 
 static void
-make_case(pairs_case *c, const gsort_pairs *pairs, int with_rows)
+make_case(pairs_case *c, const gsort_pairs *pairs, keys_kind kind, int with_rows)
 {
 	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
 
@@ -63,7 +80,7 @@ make_case(pairs_case *c, const gsort_pairs *pairs, int with_rows)
 	c->sorted = malloc(c->n * sizeof(pair) + 1);
 	for (uint64_t i = 0; i < c->n; i++)
 	{
-		uint64_t	key = random_below(3) == 0 ? random_below(5) << pairs->begin_bit : random64();
+		uint64_t	key = random_key(kind, pairs->begin_bit);
 
 		if (c->key_bits == 64)
 			((uint64_t *) c->keys)[i] = key;
@@ -109,7 +126,7 @@ check_case(const pairs_case *c, const gsort_pairs *pairs, int on_gpu)
 }
 
 static void
-sort_case(rig *rig, gsort_pairs *pairs, int with_rows, int with_keys_out)
+sort_case(rig *rig, gsort_pairs *pairs, keys_kind kind, int with_rows, int with_keys_out)
 {
 	int			on_gpu = rig->kind == GSORT_KIND_CUDA;
 	pairs_case	c;
@@ -117,7 +134,7 @@ sort_case(rig *rig, gsort_pairs *pairs, int with_rows, int with_keys_out)
 	void	   *scratch;
 	uint32_t   *d_rows = NULL;
 
-	make_case(&c, pairs, with_rows);
+	make_case(&c, pairs, kind, with_rows);
 	pairs->d_keys = device_alloc(on_gpu, c.key_bytes);
 	device_write(on_gpu, pairs->d_keys, c.keys, c.key_bytes);
 	if (with_rows)
@@ -177,12 +194,17 @@ test_choice(void)
 		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
 		CHECK(bits > 0 || engine != GSORT_ENGINE_PARTITION);
 		CHECK(n <= RADIX_PAIRS_MAX || engine != GSORT_ENGINE_RADIX);
+		CHECK(wanted != GSORT_ENGINE_MERGE || engine == wanted);
+		CHECK(wanted != GSORT_ENGINE_PARTITION || !serves || bits == 0 || engine == wanted);
 		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX);
 	}
 	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1) == GSORT_ENGINE_PARTITION);
 	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1) == GSORT_ENGINE_RADIX);
 	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1) == GSORT_ENGINE_RADIX);
 	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0) == GSORT_ENGINE_MERGE);
 }
 
 static gsort_pairs
@@ -219,14 +241,16 @@ test_pairs(rig *rig)
 			gsort_pairs pairs = describe_round(round, limited_rows(n));
 
 			pairs.engine = (gsort_engine) engine;
-			sort_case(rig, &pairs, round >> 2 & 1, round >> 3 & 1);
+			sort_case(rig, &pairs, KEYS_MIXED, round >> 2 & 1, round >> 3 & 1);
 		}
 		for (int round = 0; round < 4 && rig->kind == GSORT_KIND_CUDA; round++)
 		{
 			gsort_pairs pairs = describe_round(3 * round, MANY_PAIRS);
 
 			pairs.engine = (gsort_engine) engine;
-			sort_case(rig, &pairs, round >> 1, round & 1);
+			sort_case(rig, &pairs, KEYS_MIXED, round >> 1, round & 1);
+			/* with 64 bits the partition leaves these to the radix sort */
+			sort_case(rig, &pairs, KEYS_FEW_VALUES, round & 1, round >> 1);
 		}
 	}
 	test_refused_pairs(rig);
