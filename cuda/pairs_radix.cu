@@ -48,7 +48,8 @@ typedef struct radix_shape
 static bool
 reads_long(const radix_shape &shape, uint32_t pass)
 {
-	return shape.long_keys && pass < shape.passes && (shape.keys_wanted || shape.bits - pass * shape.digit_bits > WORD_KEY_BITS);
+	return shape.long_keys && pass < shape.passes &&
+		(shape.keys_wanted || shape.bits - pass * shape.digit_bits > WORD_KEY_BITS);
 }
 
 static uint32_t

@@ -4,8 +4,8 @@
 usage: mutate.py [FILE.cuh ...]
 
 Removes each barrier of the sort's and the merge's headers in turn, builds the tests that
-use the header and runs them on the distributions that find most. Prints a line for each barrier and
-the count at the end. A barrier is a line that holds nothing else, or the
+use the header and runs them on the distributions that find most, without a mutant first. Prints a line
+for each barrier and the count at the end. A barrier is a line that holds nothing else, or the
 __syncthreads_or of a condition, which is replaced by the condition alone.
 """
 import os
@@ -49,11 +49,28 @@ def run_test(work, headers, source, distributions, *options):
     return 'missed'
 
 
+def copy_headers(work):
+    headers = os.path.join(work, 'cuda')
+    shutil.copytree(CUDA, headers, ignore=shutil.ignore_patterns('*.o', '*.a'))
+    return headers
+
+
+def expect_success(names):
+    """Tests that fail without a mutant find everything."""
+    tests = [test for name in names for test in TESTS.get(name, [SORT_TEST])]
+    for i, test in enumerate(tests):
+        if test in tests[:i]:
+            continue
+        with tempfile.TemporaryDirectory() as work:
+            result = run_test(work, copy_headers(work), *test)
+        if result != 'missed':
+            sys.exit(f'nothing is missing, but: {result}')
+
+
 def judge(work, name, number, mutant):
     lines = open(os.path.join(CUDA, name)).read().split('\n')
     lines[number] = mutant
-    headers = os.path.join(work, 'cuda')
-    shutil.copytree(CUDA, headers, ignore=shutil.ignore_patterns('*.o', '*.a'))
+    headers = copy_headers(work)
     open(os.path.join(headers, name), 'w').write('\n'.join(lines))
     result = 'missed'
     for test in TESTS.get(name, [SORT_TEST]):
@@ -65,6 +82,7 @@ def judge(work, name, number, mutant):
 def main():
     names = sys.argv[1:] or sorted(n for n in os.listdir(CUDA) if n.endswith('.cuh'))
     found = tried = 0
+    expect_success(names)
     for name in names:
         for number, line in enumerate(open(os.path.join(CUDA, name)).read().split('\n')):
             mutant = without_barrier(line)
