@@ -1,7 +1,7 @@
 /*
  * launch_plan.cuh
- *	  What the host needs for enqueuing a sort or a merge: the device it is for, and
- *	  stretches of the caller's scratch.
+ *	  What the host needs for enqueuing a sort or a merge: the device it is for, how many
+ *	  tiles there are, and stretches of the caller's scratch.
  *
  * Host code; nothing is allocated, nothing waited for.
  */
@@ -36,6 +36,21 @@ describe_device(sort_device *device)
 	if (error == cudaSuccess)
 		error = cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
 	return error;
+}
+
+static inline uint32_t
+tiles_for(uint64_t n, uint64_t tile)
+{
+	return (uint32_t) ((n + tile - 1) / tile);
+}
+
+/* For kernels whose blocks take tiles in turn. */
+static inline uint32_t
+tiles_up_to(uint64_t n, uint64_t tile, uint32_t most)
+{
+	uint32_t	tiles = tiles_for(n, tile);
+
+	return tiles < most ? tiles : most;
 }
 
 /* Hands out stretches of the scratch; from NULL it only counts. */

@@ -126,14 +126,6 @@ view_keys(const gsort_pairs *pairs)
 	return keys;
 }
 
-static uint32_t
-blocks_for(uint64_t n, uint64_t tile, uint64_t most)
-{
-	uint64_t	tiles = (n + tile - 1) / tile;
-
-	return (uint32_t) (tiles < most ? tiles : most);
-}
-
 /* Everything that the launches of one sort share. */
 template<typename Key>
 struct sort_job
@@ -212,7 +204,7 @@ launch_split(const sort_job<Key> &job)
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
 					job.row_bits, job.key_max, ties_for_radix(job.n, samples, scratch), scratch.plan));
 	SORT_TRY(launch(partition_count_buckets_kernel<Key>,
-					blocks_for(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
 	SORT_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
 					scratch.plan, scratch.groups, job.key_max, job.n, job.chunk));
@@ -224,7 +216,7 @@ static cudaError_t
 launch_scatter_buckets(const sort_job<Key> &job)
 {
 	SORT_TRY(launch(partition_scatter_buckets_kernel<Key, Row, Wide>,
-					blocks_for(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
+					tiles_up_to(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					sizeof(scatter_buckets_memory<Row, Wide>), job.stream, job.keys, job.n, job.scratch.plan,
 					(const uint8_t *) bucket_of_row(job), level_items<Wide>(job, 0)));
 	return cudaSuccess;

@@ -90,12 +90,6 @@ digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
 }
 
-static uint32_t
-tiles_for(uint64_t n, uint32_t tile)
-{
-	return (uint32_t) ((n + tile - 1) / tile);
-}
-
 static radix_scratch
 lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -146,8 +140,7 @@ static cudaError_t
 launch_count(const radix_job<MayBeCalledOff> &job)
 {
 	uint32_t	n = (uint32_t) job.pairs->n;
-	uint32_t	tiles = tiles_for(n, RADIX_COUNT_TILE);
-	uint32_t	blocks = job.device.processors * COUNT_BLOCKS_A_PROCESSOR;
+	uint32_t	blocks = tiles_up_to(n, RADIX_COUNT_TILE, job.device.processors * COUNT_BLOCKS_A_PROCESSOR);
 	radix_digits<Passes> digits;
 
 	static_assert(COUNTERS<Passes> * sizeof(uint32_t) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
@@ -158,9 +151,8 @@ launch_count(const radix_job<MayBeCalledOff> &job)
 	}
 	for (uint32_t p = 0; p < Passes; p++)
 		digits.digit[p] = digit_of_pass(job.shape, p, 0);
-	return launch(radix_count_kernel<Key, Passes>, tiles < blocks ? tiles : blocks, RADIX_COUNT_THREADS,
-				  COUNTERS<Passes> * sizeof(uint32_t), job.stream, (const Key *) job.pairs->d_keys, n, digits, job.scratch.counts,
-				  job.wanted);
+	return launch(radix_count_kernel<Key, Passes>, blocks, RADIX_COUNT_THREADS, COUNTERS<Passes> * sizeof(uint32_t),
+				  job.stream, (const Key *) job.pairs->d_keys, n, digits, job.scratch.counts, job.wanted);
 }
 
 /* rest_begin: the lowest bit of a key that the items have. */
@@ -169,16 +161,15 @@ static cudaError_t
 launch_pass(const radix_job<MayBeCalledOff> &job, uint32_t p, uint32_t rest_begin, Input input, Output output)
 {
 	typedef typename Input::rest_type Rest;
+	constexpr uint32_t TILE = RADIX_TILE<RADIX_ROW, Rest>;
 	uint32_t	n = (uint32_t) job.pairs->n;
-	uint32_t	tiles = tiles_for(n, RADIX_TILE<RADIX_ROW, Rest>);
-	uint32_t	at_once = job.device.processors * RADIX_ROW::BLOCKS;
+	uint32_t	blocks = MayBeCalledOff ? tiles_up_to(n, TILE, job.device.processors * RADIX_ROW::BLOCKS) : tiles_for(n, TILE);
 	radix_pass	pass = {n, p, digit_of_pass(job.shape, p, rest_begin), job.scratch.counts + p * RADIX_BINS,
 		job.scratch.next_tile + p, job.scratch.states, job.wanted};
 
 	static_assert(sizeof(radix_memory<RADIX_ROW, Rest>) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
 	static_assert(RADIX_TILE<RADIX_ROW, uint64_t> <= RADIX_TILE<RADIX_ROW, uint32_t>, "words need no more states");
-	return launch(radix_pass_kernel<RADIX_ROW, MayBeCalledOff, Input, Output>,
-				  MayBeCalledOff && at_once < tiles ? at_once : tiles, RADIX_ROW::THREADS,
+	return launch(radix_pass_kernel<RADIX_ROW, MayBeCalledOff, Input, Output>, blocks, RADIX_ROW::THREADS,
 				  sizeof(radix_memory<RADIX_ROW, Rest>), job.stream, input, output, pass);
 }
 

@@ -22,6 +22,19 @@ struct radix_item
 	uint32_t	row;
 };
 
+/* Both in one word. */
+SORT_DEVICE uint64_t
+word_of_item(radix_item<uint32_t> x)
+{
+	return (uint64_t) x.rest << 32 | x.row;
+}
+
+SORT_DEVICE radix_item<uint32_t>
+item_of_word(uint64_t word)
+{
+	return {(uint32_t) (word >> 32), (uint32_t) word};
+}
+
 /* The caller's input. */
 template<typename Key, typename Rest>
 struct radix_keys
@@ -47,14 +60,12 @@ struct radix_words
 
 	__device__ __forceinline__ radix_item<uint32_t> get(uint32_t i) const
 	{
-		uint64_t	word = words[i];
-
-		return {(uint32_t) (word >> 32), (uint32_t) word};
+		return item_of_word(words[i]);
 	}
 
 	__device__ __forceinline__ void put(uint32_t i, radix_item<uint32_t> x) const
 	{
-		words[i] = (uint64_t) x.rest << 32 | x.row;
+		words[i] = word_of_item(x);
 	}
 };
 
@@ -86,7 +97,7 @@ struct radix_shortened
 
 	__device__ __forceinline__ void put(uint32_t i, radix_item<uint64_t> x) const
 	{
-		words[i] = (x.rest >> shift) << 32 | x.row;
+		words[i] = word_of_item({(uint32_t) (x.rest >> shift), x.row});
 	}
 };
 

@@ -60,12 +60,12 @@ struct radix_tile<uint32_t, Items>
 
 	__device__ __forceinline__ void put(uint32_t i, radix_item<uint32_t> x)
 	{
-		words[i] = (uint64_t) x.rest << 32 | x.row;
+		words[i] = word_of_item(x);
 	}
 
 	__device__ __forceinline__ radix_item<uint32_t> get(uint32_t i) const
 	{
-		return {(uint32_t) (words[i] >> 32), (uint32_t) words[i]};
+		return item_of_word(words[i]);
 	}
 };
 
@@ -254,7 +254,7 @@ find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32
 
 /*
  * The thread's items, in the order warp, item, lane.  Those beyond the end of the input have the
- * greatest digit and so end behind all others.
+ * greatest digit and so end behind all others.  In a full tile, as nearly all are, no item is asked for its place.
  */
 template<typename Row, typename Input, int Items>
 SORT_DEVICE void
@@ -313,7 +313,7 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 {
 	bool		has_digits = thread < STATE_THREADS;
 	uint32_t	first = thread * STATES_A_THREAD;
-	uint16_t   *counts = shared.counts[(thread / WARP_THREADS)];
+	uint16_t   *counts = shared.counts[thread / WARP_THREADS];
 	tile_places<Items> places = {};
 	uint32_t	totals[STATES_A_THREAD] = {};
 	uint32_t	begins[STATES_A_THREAD];

@@ -1,7 +1,7 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort, of the radix sort and of the multiway merge, one row for each kind of input and
- *	  device.
+ *	  Sizes of the partition-and-merge sort, of the radix sort and of the multiway merge,
+ *	  one row for each kind of input and device.
  *
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
  * sort_tuning_row from the number of pairs and from what the device has.  Each row
