@@ -13,12 +13,12 @@
 
 EXTENSION = gpusort
 MODULE_big = gpusort
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 DATA = $(wildcard sql/gpusort--*.sql)
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test
 
-PG_CPPFLAGS = -Icuda
+PG_CPPFLAGS = -Isrc -Icuda
 
 # ---- CUDA ----------------------------------------------------------------
 
@@ -56,16 +56,16 @@ endif
 # GSORT_DEFINES is for builds with extra checks, for example a guard build; COPT, as
 # PostgreSQL's own makefiles have it, for flags of the C compiler, for example -Werror or
 # -fsanitize=address, also when it links.
-GSORT_CPPFLAGS = $(if $(NVCC),-DGSORT_WITH_CUDA) $(GSORT_DEFINES)
+GSORT_CPPFLAGS = -Icuda $(if $(NVCC),-DGSORT_WITH_CUDA) $(GSORT_DEFINES)
 GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextra $(COPT)
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
 # The merge of pairs is for gsort_bench and the emulator's tests only: jobs merge keys, not pairs.
-GSORT_SOURCES = $(filter-out cuda/pairs_merge.cu, \
-	$(sort $(wildcard cuda/*.c) $(if $(NVCC),$(wildcard cuda/*.cu))))
+GSORT_SOURCES = $(filter-out cuda/sort/pairs_merge.cu, \
+	$(sort $(wildcard cuda/*/*.c) $(if $(NVCC),$(wildcard cuda/*/*.cu))))
 GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))
-GSORT_HEADERS = $(wildcard cuda/*.h cuda/*.cuh)
+GSORT_HEADERS = $(wildcard cuda/*.h cuda/*/*.h cuda/*/*.cuh)
 GSORT_LIBS = -pthread $(if $(NVCC),$(addprefix -L,$(CUDA_LIBDIRS)) -lcudart_static -lstdc++ -ldl -lrt)
 
 # With CUDA, X.cu takes the place of X.c.
@@ -73,12 +73,12 @@ UNIT_PROGRAM = test/unit/gsort_test
 UNIT_CU = $(if $(NVCC),$(sort $(wildcard test/unit/*.cu)))
 UNIT_C = $(filter-out $(UNIT_CU:.cu=.c),$(sort $(wildcard test/unit/*.c)))
 UNIT_OBJS = $(UNIT_C:.c=.o) $(UNIT_CU:.cu=.o)
-UNIT_CPPFLAGS = -Icuda $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
+UNIT_CPPFLAGS = $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*.o cuda/libgsort.a cuda/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
+EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -97,7 +97,7 @@ endif
 include $(PGXS)
 
 $(shlib): cuda/libgsort.a
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h) $(GSORT_HEADERS)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS)
 else
 CC ?= cc
 
@@ -105,7 +105,7 @@ all install installcheck:
 	@echo 'gpusort: $(PG_CONFIG) or its PGXS is not found: install the package postgresql-server-dev-NN or set PG_CONFIG' >&2; exit 1
 
 clean:
-	rm -rf src/*.o src/*.bc gpusort.so $(EXTRA_CLEAN)
+	rm -rf $(OBJS) $(OBJS:.o=.bc) gpusort.so $(EXTRA_CLEAN)
 endif
 
 # ---- rules of our own -----------------------------------------------------------
@@ -148,9 +148,9 @@ sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
 without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
-BENCH_SOURCES = bench/gsort_bench.cu cuda/pairs_merge.cu
-TINY_SOURCES = $(BENCH_SOURCES) cuda/pairs_partition.cu cuda/pairs_radix.cu cuda/pairs_sort.cu cuda/order_merge.cu
-BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Icuda -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
+BENCH_SOURCES = bench/gsort_bench.cu cuda/sort/pairs_merge.cu
+TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_partition.cu pairs_radix.cu pairs_sort.cu order_merge.cu)
+BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
 $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h cuda/build.flags
 	$(BENCH_NVCC) -c -o $@ $<

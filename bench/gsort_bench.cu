@@ -41,9 +41,9 @@
 
 #include "distributions.h"
 #include "gsort.h"
-#include "order_merge.h"
-#include "pairs_merge.h"
-#include "rows.cuh"
+#include "sort/order_merge.h"
+#include "sort/pairs_merge.h"
+#include "rows/rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256

@@ -14,12 +14,12 @@
 #include "utils/guc.h"
 
 #include "compat.h"
-#include "executor.h"
-#include "feed_node.h"
+#include "executor/gpusort_node.h"
+#include "executor/feed_node.h"
 #include "gpusort.h"
-#include "planner.h"
-#include "service.h"
-#include "shmem.h"
+#include "planner/planner.h"
+#include "service/service.h"
+#include "shared/shmem.h"
 
 PG_MODULE_MAGIC;
 

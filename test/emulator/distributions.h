@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "host_device.h"
+#include "api/host_device.h"
 
 typedef enum distribution
 {

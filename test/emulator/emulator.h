@@ -2,7 +2,7 @@
  * emulator.h
  *	  Runs the sort's unchanged kernels on the CPU, without a GPU.
  *
- * In:  a kernel, its grid and its arguments, through launch() (cuda/launch.cuh).
+ * In:  a kernel, its grid and its arguments, through launch() (cuda/sort/launch.cuh).
  * Out: what the kernel would have written.
  *
  * Each CUDA thread is a fiber with a stack of its own; the threads of a block meet at

@@ -11,8 +11,8 @@
  * they were afterwards.  -q: only what fails is shown; -s: small inputs only.  Exit
  * status 0 if all is well.
  */
-#include "order_merge.cu"
-#include "pairs_merge.cu"
+#include "sort/order_merge.cu"
+#include "sort/pairs_merge.cu"
 
 #include <algorithm>
 #include <numeric>

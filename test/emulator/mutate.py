@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do the emulator's tests notice a missing barrier?
 
-usage: mutate.py [FILE.cuh ...]
+usage: mutate.py [FILE.cuh ...], of cuda/sort
 
 Removes each barrier of the sort's and the merge's headers in turn, builds the tests that
 use the header and runs them on the distributions that find most, without a mutant first. Prints a line
@@ -68,10 +68,10 @@ def expect_success(names):
 
 
 def judge(work, name, number, mutant):
-    lines = open(os.path.join(CUDA, name)).read().split('\n')
+    lines = open(os.path.join(CUDA, 'sort', name)).read().split('\n')
     lines[number] = mutant
     headers = copy_headers(work)
-    open(os.path.join(headers, name), 'w').write('\n'.join(lines))
+    open(os.path.join(headers, 'sort', name), 'w').write('\n'.join(lines))
     result = 'missed'
     for test in TESTS.get(name, [SORT_TEST]):
         if result == 'missed':
@@ -80,11 +80,11 @@ def judge(work, name, number, mutant):
 
 
 def main():
-    names = sys.argv[1:] or sorted(n for n in os.listdir(CUDA) if n.endswith('.cuh'))
+    names = sys.argv[1:] or sorted(n for n in os.listdir(os.path.join(CUDA, 'sort')) if n.endswith('.cuh'))
     found = tried = 0
     expect_success(names)
     for name in names:
-        for number, line in enumerate(open(os.path.join(CUDA, name)).read().split('\n')):
+        for number, line in enumerate(open(os.path.join(CUDA, 'sort', name)).read().split('\n')):
             mutant = without_barrier(line)
             if mutant is None or 'tile_sort_keys' in line:
                 continue

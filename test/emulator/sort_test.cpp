@@ -10,8 +10,8 @@
  * were afterwards.  -q: only what fails is shown; -s: small inputs, and few others; -r: the radix sort
  * only.  Exit status 0 if all is well.
  */
-#include "pairs_partition.cu"
-#include "pairs_radix.cu"
+#include "sort/pairs_partition.cu"
+#include "sort/pairs_radix.cu"
 
 #include <algorithm>
 #include <numeric>

@@ -10,7 +10,7 @@
  * First on states that do not change, then while another thread tells them, word by word, in
  * random order.
  */
-#include "radix_states.cuh"
+#include "sort/radix_states.cuh"
 
 #include <random>
 #include <thread>

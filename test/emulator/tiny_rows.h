@@ -2,7 +2,7 @@
  * tiny_rows.h
  *	  Tuning rows for tests: tiles so small that few items go through every stage.
  *
- * Included by cuda/tuning.h in their place.  The medium row has so few bins that
+ * Included by cuda/sort/tuning.h in their place.  The medium row has so few bins that
  * buckets overflow them, so the ranges for cooperative merging are exercised.
  */
 typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;

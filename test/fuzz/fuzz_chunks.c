@@ -1,19 +1,19 @@
 /*
  * fuzz_chunks.c
- *	  From a piece of the shared buffers to sorted windows: chunk.c, gsort.c and the
+ *	  From a shared buffer to sorted windows: chunk.c, gsort.c and the
  *	  host device.
  *
  * In:  the shape of a job, and chunks of it: right ones as feed.c lays them out, then
  *	    any words of their headers, row offsets and statistics overwritten, some of them
  *	    while the device reads.
- * Checked: whatever a piece holds, nothing is read outside of it (it has its own
+ * Checked: whatever a buffer holds, nothing is read outside of it (it has its own
  * malloc'd memory, which AddressSanitizer guards).  What the job accepted comes
  * back complete: as many rows, and the same 8-byte units, each once.  If nothing was
  * overwritten, in order too.
  */
 #include "postgres.h"
 
-#include "chunk.h"
+#include "shared/chunk.h"
 
 #include "fuzz.h"
 
@@ -43,7 +43,7 @@ typedef struct fuzzed_job
 } fuzzed_job;
 
 static gsort_device *device;
-static char *piece;
+static char *buffer;
 static uint64 *window;
 
 /* of the rows that honest chunks hold, by the number in their first unit */
@@ -61,8 +61,8 @@ open_device(void)
 	};
 
 	REQUIRE(gsort_open(&options, &device, NULL, 0) == GSORT_OK);
-	piece = malloc(GPUSORT_PIECE_BYTES);
-	REQUIRE(piece != NULL);
+	buffer = malloc(GPUSORT_BUFFER_BYTES);
+	REQUIRE(buffer != NULL);
 }
 
 static gsort_event
@@ -141,7 +141,7 @@ make_row(fuzz_source *source, const fuzzed_job *j, GpuSortChunkHeader *chunk, ui
 static GpuSortChunkHeader *
 make_chunk(fuzz_source *source, const fuzzed_job *j)
 {
-	GpuSortChunkHeader *chunk = (GpuSortChunkHeader *) piece;
+	GpuSortChunkHeader *chunk = (GpuSortChunkHeader *) buffer;
 	uint32		rows = 1 + (uint32) take(source, 1) % CHUNK_ROWS_MAX;
 	Size		offset = GPUSORT_CHUNK_HEADER_BYTES;
 
@@ -169,11 +169,11 @@ make_chunk(fuzz_source *source, const fuzzed_job *j)
 	return chunk;
 }
 
-/* Lets one of the arrays end with the piece, a little before its end, or behind it: that is refused. */
+/* Lets one of the arrays end with the buffer, a little before its end, or behind it: that is refused. */
 static void
 move_to_end(fuzz_source *source, fuzzed_job *j)
 {
-	GpuSortChunkHeader *chunk = (GpuSortChunkHeader *) piece;
+	GpuSortChunkHeader *chunk = (GpuSortChunkHeader *) buffer;
 	uint8		what = (uint8) take(source, 1);
 	uint32	   *offsets[] = {
 		&chunk->row_start_offset, &chunk->keys_offset, &chunk->data_offset, &chunk->nulls_offset
@@ -183,12 +183,12 @@ move_to_end(fuzz_source *source, fuzzed_job *j)
 		chunk->data_bytes, chunk->rows * sizeof(uint32)
 	};
 	int			array = what % (j->null_mask != 0 ? 4 : 3);
-	uint32		to = (GPUSORT_PIECE_BYTES - bytes[array]) / 8 * 8 + 8 * (what >> 2 & 3) - 16;
+	uint32		to = (GPUSORT_BUFFER_BYTES - bytes[array]) / 8 * 8 + 8 * (what >> 2 & 3) - 16;
 
-	if (to + bytes[array] > GPUSORT_PIECE_BYTES)
+	if (to + bytes[array] > GPUSORT_BUFFER_BYTES)
 		j->honest = false;
 	else
-		memcpy(piece + to, piece + *offsets[array], bytes[array]);
+		memcpy(buffer + to, buffer + *offsets[array], bytes[array]);
 	*offsets[array] = to;
 }
 
@@ -196,7 +196,7 @@ move_to_end(fuzz_source *source, fuzzed_job *j)
 static void
 overwrite_row_offset(uint64 place, uint8 how, uint64 number)
 {
-	char	   *offset = piece + 4 + place % (GPUSORT_PIECE_BYTES - 8);
+	char	   *offset = buffer + 4 + place % (GPUSORT_BUFFER_BYTES - 8);
 	uint32		value;
 
 	memcpy(&value, offset - 4, 4);
@@ -214,14 +214,14 @@ tamper(fuzz_source *source, fuzzed_job *j)
 	GpuSortChunkHeader header;
 
 	j->honest = false;
-	memcpy(&header, piece, sizeof(header));
+	memcpy(&header, buffer, sizeof(header));
 	switch (what % 4)
 	{
 		case 0:
-			memcpy(piece + at % (offsetof(GpuSortChunkHeader, stats) / 4) * 4, &number, 4);
+			memcpy(buffer + at % (offsetof(GpuSortChunkHeader, stats) / 4) * 4, &number, 4);
 			break;
 		case 1:
-			memcpy(piece + at % (sizeof(header) / 8) * 8, &number, 8);
+			memcpy(buffer + at % (sizeof(header) / 8) * 8, &number, 8);
 			break;
 		case 2:
 			overwrite_row_offset(header.row_start_offset + at % CHUNK_ROWS_MAX * 4, what >> 3, number);
@@ -231,17 +231,17 @@ tamper(fuzz_source *source, fuzzed_job *j)
 			header.rows = at % 2;
 			header.data_bytes = (at >> 1) % 64 * 8;
 			header.more_bytes = number % 1024 * 8;
-			memcpy(piece, &header, sizeof(header));
+			memcpy(buffer, &header, sizeof(header));
 			break;
 	}
 }
 
 static bool
-in_piece(const void *array, uint64 bytes)
+in_buffer(const void *array, uint64 bytes)
 {
-	uint64		offset = (uint64) ((const char *) array - piece);
+	uint64		offset = (uint64) ((const char *) array - buffer);
 
-	return offset <= GPUSORT_PIECE_BYTES && bytes <= GPUSORT_PIECE_BYTES - offset;
+	return offset <= GPUSORT_BUFFER_BYTES && bytes <= GPUSORT_BUFFER_BYTES - offset;
 }
 
 /* As gsort.h wants them. */
@@ -269,7 +269,7 @@ append(fuzzed_job *j, const gsort_chunk *chunk)
 	return status;
 }
 
-/* What the service does with a piece that was sent. */
+/* What the service does with a buffer that was sent. */
 static void
 feed_chunk(fuzz_source *source, fuzzed_job *j)
 {
@@ -284,16 +284,16 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 		move_to_end(source, j);
 	for (int i = 0; i < tampered % 8 - 4; i++)
 		tamper(source, j);
-	if (!gpusort_chunk_check(piece, j->columns, j->null_mask, &header, &chunk))
+	if (!gpusort_chunk_check(buffer, j->columns, j->null_mask, &header, &chunk))
 	{
 		REQUIRE(!j->honest);
 		j->failed = true;
 		return;
 	}
-	REQUIRE(in_piece(chunk.data, chunk.data_bytes));
-	REQUIRE(in_piece(chunk.row_start, chunk.rows * sizeof(uint32)));
-	REQUIRE(in_piece(chunk.keys, (uint64) chunk.rows * j->columns * sizeof(uint64)));
-	REQUIRE(chunk.nulls == NULL || in_piece(chunk.nulls, chunk.rows * sizeof(uint32)));
+	REQUIRE(in_buffer(chunk.data, chunk.data_bytes));
+	REQUIRE(in_buffer(chunk.row_start, chunk.rows * sizeof(uint32)));
+	REQUIRE(in_buffer(chunk.keys, (uint64) chunk.rows * j->columns * sizeof(uint64)));
+	REQUIRE(chunk.nulls == NULL || in_buffer(chunk.nulls, chunk.rows * sizeof(uint32)));
 	sum = sum_of(chunk.data, chunk.data_bytes / 8);
 	if (!row_offsets_are_right(&chunk))
 		j->bad_rows = true;
@@ -366,7 +366,7 @@ read_windows(const fuzzed_job *j, gsort_cut_how how)
 	REQUIRE(gsort_job_windows(j->job, &windows, &n) == GSORT_OK);
 	for (uint64 i = 0; i < n; i++)
 	{
-		REQUIRE(windows[i].bytes <= GPUSORT_PIECE_BYTES && windows[i].row_bytes <= windows[i].bytes);
+		REQUIRE(windows[i].bytes <= GPUSORT_BUFFER_BYTES && windows[i].row_bytes <= windows[i].bytes);
 		/* as long as the window, so that one unit more is found */
 		window = malloc(windows[i].bytes);
 		REQUIRE(gsort_job_fetch(j->job, i, window, 0) == GSORT_OK);
@@ -405,14 +405,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8		null_bits = (uint8) take(&source, 1);
 	fuzzed_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS, .honest = true};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .window_bytes = GPUSORT_PIECE_BYTES
+		.struct_bytes = sizeof(options), .window_bytes = GPUSORT_BUFFER_BYTES
 	};
 
 	if (device == NULL)
 		open_device();
 	made_rows = 0;
 	/* an input does the same each time */
-	memset(piece, 0, GPUSORT_PIECE_BYTES);
+	memset(buffer, 0, GPUSORT_BUFFER_BYTES);
 	j.null_mask = null_bits & ((1u << j.columns) - 1);
 	j.null_first_mask = null_bits >> 4 & j.null_mask;
 	options.key_columns = j.columns;

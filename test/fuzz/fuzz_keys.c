@@ -8,7 +8,7 @@
  * can: any order, but nothing undefined.
  */
 #include "fuzz.h"
-#include "key_plan.h"
+#include "rows/key_plan.h"
 #include "sortkey_words.h"
 
 #define ROWS_MAX	24

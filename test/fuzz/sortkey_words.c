@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "sortkey.h"
+#include "keys/sortkey.h"
 
 #include "sortkey_words.h"
 

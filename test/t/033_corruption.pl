@@ -3,8 +3,8 @@
 # brings a process down.
 #
 # The test writes into the server's shared memory itself, which is of System V's kind
-# here, while the service stands still.  The forms are those of src/chunk.h (header)
-# and src/shmem.h (GpuSortPiece, GpuSortRequest).
+# here, while the service stands still.  The forms are those of src/shared/chunk.h (header)
+# and src/shared/shmem.h (GpuSortBuffer, GpuSortRequest).
 use strict;
 use warnings;
 
@@ -21,7 +21,7 @@ wait_for_state($node, 'serving');
 make_tables($node);
 
 # --- the shared memory
-my $piece_bytes = 1024 * 1024;
+my $buffer_bytes = 1024 * 1024;
 my ($sent, $fetching, $free) = (4, 6, 0);
 my %place;
 my $segment;
@@ -38,9 +38,9 @@ sub find_shared_memory
 		$place{$name} = { at => $offset, size => $size };
 	}
 	# the pool begins at a page
-	$place{pool} = ($place{'gpusort buffers'}{at} + 4095) & ~4095;
-	$place{n_pieces} = int($place{'gpusort buffers'}{size} / $piece_bytes);
-	$place{piece_size} = $place{'gpusort pieces'}{size} / $place{n_pieces};
+	$place{pool} = ($place{'gpusort buffer pool'}{at} + 4095) & ~4095;
+	$place{n_buffers} = int($place{'gpusort buffer pool'}{size} / $buffer_bytes);
+	$place{buffer_size} = $place{'gpusort buffers'}{size} / $place{n_buffers};
 }
 
 sub peek
@@ -59,26 +59,26 @@ sub poke
 	shmwrite($segment, $bytes, $at, length $bytes) or die "shmwrite: $!";
 }
 
-# State and job of each piece.
-sub pieces
+# State and job of each buffer.
+sub buffers
 {
-	return map { [ unpack 'll', peek($place{'gpusort pieces'}{at} + $_ * $place{piece_size}, 8) ] } 0 .. $place{n_pieces} - 1;
+	return map { [ unpack 'll', peek($place{'gpusort buffers'}{at} + $_ * $place{buffer_size}, 8) ] } 0 .. $place{n_buffers} - 1;
 }
 
 my $request_form = 'l4Q';
 my $request_bytes = 24;
 
-# Calls change(\@fields) on each request in the ring for that job and piece, and writes what it leaves.
+# Calls change(\@fields) on each request in the ring for that job and buffer, and writes what it leaves.
 sub change_requests
 {
-	my ($job, $piece, $change) = @_;
+	my ($job, $buffer, $change) = @_;
 	my $changed = 0;
 
 	for (my $at = 0; $at + $request_bytes <= $place{'gpusort requests'}{size}; $at += $request_bytes)
 	{
 		my @fields = unpack $request_form, peek($place{'gpusort requests'}{at} + $at, $request_bytes);
 
-		next if $fields[1] != $job || $fields[2] != $piece;
+		next if $fields[1] != $job || $fields[2] != $buffer;
 		$change->(\@fields);
 		poke($place{'gpusort requests'}{at} + $at, pack $request_form, @fields);
 		$changed++;
@@ -92,7 +92,7 @@ my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
 
-# So many sessions, the last of them a bystander: each with its job and the pieces that it
+# So many sessions, the last of them a bystander: each with its job and the buffers that it
 # has sent.  The service is halted.
 sub enter
 {
@@ -105,11 +105,11 @@ sub enter
 	{
 		$session->send($hash);
 		$session->wait_until_waiting or fail('a session did not come to wait');
-		my @pieces = pieces();
-		my @own = grep { $pieces[$_][0] == $sent && !$seen{$_}++ } 0 .. $#pieces;
+		my @buffers = buffers();
+		my @own = grep { $buffers[$_][0] == $sent && !$seen{$_}++ } 0 .. $#buffers;
 		$session->{sent} = \@own;
-		$session->{job} = $pieces[ $own[0] ][1];
-		$at->{free} = (grep { $pieces[$_][0] == $free } 0 .. $#pieces)[0];
+		$session->{job} = $buffers[ $own[0] ][1];
+		$at->{free} = (grep { $buffers[$_][0] == $free } 0 .. $#buffers)[0];
 	}
 	return $at;
 }
@@ -119,7 +119,7 @@ sub leave { $_->close for @{ $_[0]{sessions} }; }
 find_shared_memory();
 my $at = enter(2);
 my ($victim, $bystander) = @{ $at->{sessions} };
-cmp_ok(scalar @{ $_->{sent} }, '>', 2, 'the pieces that were sent are found in shared memory') for $victim, $bystander;
+cmp_ok(scalar @{ $_->{sent} }, '>', 2, 'the buffers that were sent are found in shared memory') for $victim, $bystander;
 cmp_ok(change_requests($victim->{job}, $victim->{sent}[0], sub { }), '>', 0, 'and the requests in the ring');
 continue_service($at->{service});
 is($_->finish, $right, 'left alone, a session is right') for $victim, $bystander;
@@ -134,10 +134,10 @@ my @corruptions = (
 	[ 'rows', 0 ], [ 'rows', 1 << 17 ], [ 'rows', 0xffffffff ], [ 'rows', sub { $_[0] + 1 } ], [ 'rows', sub { $_[0] * 2 } ],
 	[ 'data_bytes', 0 ], [ 'data_bytes', 7 ], [ 'data_bytes', 8 ], [ 'data_bytes', 0xfffffff8 ], [ 'data_bytes', sub { $_[0] + 1 << 20 } ],
 	[ 'more_bytes', 8 ], [ 'more_bytes', 1 << 30 ], [ 'more_bytes', 1 << 40 ], [ 'more_bytes', -8 ],
-	[ 'row_start_offset', 4 ], [ 'row_start_offset', 0xfffffff8 ], [ 'row_start_offset', $piece_bytes - 8 ],
-	[ 'nulls_offset', 0 ], [ 'nulls_offset', 0xfffffff8 ], [ 'nulls_offset', $piece_bytes ],
-	[ 'keys_offset', 12 ], [ 'keys_offset', 0xfffffff8 ], [ 'keys_offset', $piece_bytes - 16 ],
-	[ 'data_offset', 12 ], [ 'data_offset', 0xfffffff8 ], [ 'data_offset', $piece_bytes ],
+	[ 'row_start_offset', 4 ], [ 'row_start_offset', 0xfffffff8 ], [ 'row_start_offset', $buffer_bytes - 8 ],
+	[ 'nulls_offset', 0 ], [ 'nulls_offset', 0xfffffff8 ], [ 'nulls_offset', $buffer_bytes ],
+	[ 'keys_offset', 12 ], [ 'keys_offset', 0xfffffff8 ], [ 'keys_offset', $buffer_bytes - 16 ],
+	[ 'data_offset', 12 ], [ 'data_offset', 0xfffffff8 ], [ 'data_offset', $buffer_bytes ],
 	[ 'feeder', 64 ], [ 'feeder', 0xffffffff ]);
 # and of the offsets of its rows
 push @corruptions, [ 'row 0', 1 ], [ 'row 1', 0 ], [ 'row 1', 0xffffffff ], [ 'row 100', 1 ], [ 'row 100', 1 << 17 ];
@@ -145,8 +145,8 @@ push @corruptions, [ 'row 0', 1 ], [ 'row 1', 0 ], [ 'row 1', 0xffffffff ], [ 'r
 # where a number is, and its form
 sub find_field
 {
-	my ($piece, $name) = @_;
-	my $begin = $place{pool} + $piece * $piece_bytes;
+	my ($buffer, $name) = @_;
+	my $begin = $place{pool} + $buffer * $buffer_bytes;
 
 	return ($begin + 4 * $1 + unpack('L', peek($begin + 16, 4)), 'L') if $name =~ /^row (\d+)/;
 	return ($begin + $field{$name}[0], $field{$name}[1]);
@@ -181,7 +181,7 @@ while (my @now = splice @corruptions, 0, 8)
 
 # statistics that lie order the rows of their own job wrongly, and nothing worse
 $at = enter(5);
-poke($place{pool} + $at->{sessions}[$_]{sent}[1] * $piece_bytes + 40 + 8 * $_, pack 'Q', $_ % 2 ? 1 : 7 << 60) for 0 .. 3;
+poke($place{pool} + $at->{sessions}[$_]{sent}[1] * $buffer_bytes + 40 + 8 * $_, pack 'Q', $_ % 2 ? 1 : 7 << 60) for 0 .. 3;
 continue_service($at->{service});
 $_->finish for @{ $at->{sessions} }[ 0 .. 3 ];
 is($at->{sessions}[4]->finish, $right, 'lying statistics: the other session is right');
@@ -201,9 +201,9 @@ for my $number (12345, 1 << 63, 0)
 	$at = { service => stop_service($node), sessions => [ $reader, GpuSortTest::Session->new($node) ] };
 	$reader->send('fetch all from c');
 	$reader->wait_until_waiting or fail('the reader did not come to wait');
-	my @pieces = pieces();
+	my @buffers = buffers();
 	my $changed = 0;
-	$changed += change_requests($pieces[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 2 }) for grep { $pieces[$_][0] == $fetching } 0 .. $#pieces;
+	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 2 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
 	cmp_ok($changed, '>', 0, "window $number: requests for windows are in the ring");
 	$at->{sessions}[1]->send($hash);
 	continue_service($at->{service});
@@ -219,9 +219,9 @@ nothing_left_over($node, 'corrupt numbers of windows');
 # --- requests
 # which session waits for such an answer cannot be told any more: all fail, and the
 # service starts anew
-my %request = (kind => 0, job => 1, piece => 2);
+my %request = (kind => 0, job => 1, buffer => 2);
 for my $corruption ((map { [ 'kind', $_ ] } 1, 3 .. 6, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
-	[ 'piece', -1 ], [ 'piece', 80 ], [ 'piece', 0x7fffffff ], [ 'piece', 'of another' ], [ 'piece', 'free' ])
+	[ 'buffer', -1 ], [ 'buffer', 80 ], [ 'buffer', 0x7fffffff ], [ 'buffer', 'of another' ], [ 'buffer', 'free' ])
 {
 	my ($name, $value) = @$corruption;
 

@@ -12,7 +12,7 @@
  * and "N passed, N failed" at last.  Exit status 0: all passed; 1: some failed;
  * 2: bad usage, or no such device.
  *
- * Link cuda/gsort.c and cuda/host_*.c, cuda/gsort_host.c with device_memory.c, or
+ * Link the C files of cuda/api and cuda/host with device_memory.c, or
  * with GSORT_TEST_WITH_CUDA the CUDA library and device_memory.cu.
  */
 #include "rig.h"

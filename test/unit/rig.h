@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../../cuda/gsort_device.h"
+#include "api/gsort_device.h"
 
 #define RIG_BUFFERS		16
 #define RIG_CHUNK_ROWS	65536	/* at most, in one chunk */

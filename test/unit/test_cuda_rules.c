@@ -5,9 +5,9 @@
  */
 #include "rig.h"
 
-#include "../../cuda/append.cuh"
-#include "../../cuda/rows.cuh"
-#include "../../cuda/sort_rows.cuh"
+#include "rows/append.cuh"
+#include "rows/rows.cuh"
+#include "rows/sort_rows.cuh"
 
 #define SLICE_ROWS_MAX	8
 #define TIE_ROWS		200

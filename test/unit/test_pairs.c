@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "device_memory.h"
-#include "pairs_choice.h"
+#include "sort/pairs_choice.h"
 
 #define PAIRS_MAX	200000
 #define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */

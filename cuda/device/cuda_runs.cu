@@ -1,0 +1,240 @@
+/*
+ * cuda_runs.cu
+ *	  Several runs of one job: what is kept of each, and their merge.
+ *
+ * In:  a run that was cut SORTED_RUN: its order, and its key extents.
+ * Out: its raw keys in sorted order; in the end, from those of all runs, the run that each
+ *	    row of the whole order comes from.
+ *
+ * The run's rows are freed before the memory for its keys is asked for.  If there is none all
+ * the same, what is kept of all runs goes, and the job goes on without a merge.  The keys
+ * stay raw, because only the statistics of all runs tell which bits of them matter.
+ */
+#include "device/cuda_device.cuh"
+
+#include "sort/order_merge.h"
+#include "rows/sort_rows.cuh"
+
+/* --- memory -------------------------------------------------------------------- */
+
+uint64_t
+cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
+{
+	if (keep == GSORT_KEEP_NOTHING)
+		return 0;
+	return rows * (job->options.key_columns * sizeof(uint64_t) +
+				   (keep == GSORT_KEEP_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
+}
+
+uint64_t
+cuda_order_bytes(const gsort_job *job, uint64_t rows)
+{
+	(void) job;
+	return (rows + 7) / 8 * 8;
+}
+
+uint64_t
+cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
+{
+	return cuda_order_bytes(job, rows) + order_merge_scratch_bytes(rows, runs);
+}
+
+static void
+free_kept_keys(cuda_job *job)
+{
+	while (job->n_kept > 0)
+		cuda_release((cuda_device *) job->common.device, job, &job->kept[--job->n_kept].keys);
+	job->keys_kept = 0;
+}
+
+void
+cuda_runs_free(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	free_kept_keys(job);
+	cuda_release(device, job, &job->order);
+	cuda_release(device, job, &job->merge_scratch);
+}
+
+/* Memory asked for since is there for what follows on the work stream. */
+static gsort_status
+wait_for_memory(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
+	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->room, 0));
+	return GSORT_OK;
+}
+
+/* --- the end of a run --------------------------------------------------------------- */
+
+/* NOMEM: nothing of the run is kept. */
+static gsort_status
+keep_keys(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	uint64_t	rows = job->common.rows;
+	int			has_nulls = job->common.keep == GSORT_KEEP_KEYS_AND_NULLS;
+	kept_run   *kept = &job->kept[job->n_kept];
+	uint64_t   *keys;
+
+	GSORT_TRY_STATUS(cuda_allocate(device, job, &kept->keys,
+								   cuda_kept_bytes(&job->common, rows, job->common.keep)));
+	kept->rows = (uint32_t) rows;
+	kept->has_nulls = has_nulls;
+	job->n_kept++;
+	if (rows == 0)
+		return GSORT_OK;
+	cuda_take_sort_stream(job);
+	GSORT_TRY_STATUS(wait_for_memory(job));
+	keys = (uint64_t *) kept->keys.pointer;
+	keep_keys_kernel<<<blocks_for(rows), LAUNCH_THREADS, 0, job->work_stream>>>
+		(cuda_job_key_table(job),
+		 job->sorted_as_fed ? NULL : (const uint32_t *) job->sort[SORT_ORDER].pointer, rows, keys,
+		 has_nulls ? (uint8_t *) (keys + rows * job->common.options.key_columns) : NULL);
+	GSORT_TRY(device, cudaGetLastError());
+	return cuda_finish_work(job);
+}
+
+/* Leaves the job as it was before its first append. */
+static gsort_status
+empty_run(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	cuda_job_free_keys(job);
+	cuda_cut_free(job);
+	if (job->header.pointer != NULL)
+		GSORT_TRY(device, cudaMemsetAsync(job->header.pointer, 0, sizeof(run_header),
+										  device->memory_stream));
+	return GSORT_OK;
+}
+
+void
+cuda_run_ended(cuda_job *job)
+{
+	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : empty_run(job);
+}
+
+gsort_status
+cuda_job_next_run(gsort_job *base)
+{
+	cuda_job   *job = (cuda_job *) base;
+	gsort_status status = GSORT_NOMEM;
+
+	cuda_job_free_rows(job);
+	cuda_cut_free_all_but_order(job);
+	if (base->keep != GSORT_KEEP_NOTHING)
+		status = keep_keys(job);
+	if (status == GSORT_DEVICE_LOST)
+		return status;
+	job->keys_kept = status == GSORT_OK;
+	if (!job->keys_kept)
+		free_kept_keys(job);
+	job->work_kind = GSORT_EVENT_RUN_BEGUN;
+	job->work_pending = 1;
+	if (!job->work_on_device)
+	{
+		/* no keys to gather */
+		cuda_run_ended(job);
+		cuda_wake(base->device);
+	}
+	return GSORT_OK;
+}
+
+/* --- the merge ------------------------------------------------------------------------ */
+
+static gsort_status
+allocate_order(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	uint64_t	rows = job->common.ended_rows;
+
+	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, cuda_order_bytes(&job->common, rows)));
+	return cuda_allocate(device, job, &job->merge_scratch,
+						 order_merge_scratch_bytes(rows, job->n_kept));
+}
+
+static void
+describe_runs(const cuda_job *job, merge_run *runs)
+{
+	uint32_t	columns = job->common.options.key_columns;
+
+	for (uint32_t r = 0; r < job->n_kept; r++)
+	{
+		const kept_run *kept = &job->kept[r];
+		const uint64_t *keys = (const uint64_t *) kept->keys.pointer;
+
+		runs[r].keys = keys;
+		runs[r].nulls = kept->has_nulls ? (const uint8_t *) (keys + (size_t) columns * kept->rows) : NULL;
+		runs[r].rows = NULL;
+		runs[r].count = kept->rows;
+		runs[r].first_sample = 0;
+	}
+}
+
+static gsort_status
+enqueue_merge(cuda_job *job, const key_plan *plan)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	merge_run	runs[MERGE_RUNS_MAX];
+
+	static_assert(MERGE_RUNS_MAX == GSORT_MERGE_RUNS_MAX, "one limit");
+	describe_runs(job, runs);
+	cuda_take_sort_stream(job);
+	GSORT_TRY_STATUS(wait_for_memory(job));
+	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
+	GSORT_TRY(device, order_merge(plan, runs, job->n_kept, job->merge_scratch.pointer,
+								  (uint8_t *) job->order.pointer, job->work_stream));
+	return cuda_finish_work(job);
+}
+
+static gsort_status
+take_merge_time(cuda_job *job)
+{
+	float		merge_ms = 0;
+
+	GSORT_TRY((cuda_device *) job->common.device,
+			  cudaEventElapsedTime(&merge_ms, job->work_began, job->work_ended));
+	job->common.stats.merge_ms = merge_ms;
+	return GSORT_OK;
+}
+
+void
+cuda_merge_ended(cuda_job *job)
+{
+	cuda_release((cuda_device *) job->common.device, job, &job->merge_scratch);
+	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : take_merge_time(job);
+	if (job->work_status == GSORT_OK)
+		free_kept_keys(job);
+}
+
+gsort_status
+cuda_job_merge(gsort_job *base, const key_plan *plan)
+{
+	cuda_job   *job = (cuda_job *) base;
+	gsort_status status;
+
+	cuda_job_free_rows(job);
+	cuda_job_free_keys(job);
+	status = allocate_order(job);
+	if (status == GSORT_OK && base->ended_rows > 0)
+		status = enqueue_merge(job, plan);
+	if (status == GSORT_DEVICE_LOST)
+		return status;
+	job->work_kind = GSORT_EVENT_MERGED;
+	job->work_pending = 1;
+	job->work_status = status;
+	if (!job->work_on_device)
+	{
+		/* nothing was launched: no memory, or no rows */
+		cuda_release((cuda_device *) base->device, job, &job->order);
+		cuda_release((cuda_device *) base->device, job, &job->merge_scratch);
+		if (status == GSORT_OK)
+			free_kept_keys(job);
+		cuda_wake(base->device);
+	}
+	return GSORT_OK;
+}

@@ -1,0 +1,259 @@
+/*
+ * cuda_self_job.cu
+ *	  Small jobs of the device's own, before it is offered to anybody: they load
+ *	  every kernel, start CUDA's threads, and show that the device sorts.
+ *
+ * In:  an open device.
+ * Out: OK, or why it is not fit for use.
+ *
+ * Written against gsort.h alone.  Loading a kernel costs milliseconds, building
+ * one from PTX seconds; neither may fall into the first query.  Engines have
+ * kernels for few keys and others for many, and for both key widths, so a job runs for
+ * each of these, and two that merge runs, by words of both widths.
+ */
+#include "device/cuda_device.cuh"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SELF_WINDOW_BYTES	4096
+#define SELF_CHUNK_ROWS		512
+#define SELF_LONG_BYTES		16384	/* one row longer than a window */
+#define SELF_FEW_ROWS		64
+#define SELF_MANY_ROWS		32768
+#define SELF_RUNS			3
+#define SELF_WAIT_SECONDS	60
+
+typedef struct self_job
+{
+	gsort_device *device;
+	gsort_job  *job;
+	uint32_t	columns;		/* of a wide key, two make several words */
+	int			wide;			/* nullable columns of more than 32 significant bits */
+	gsort_engine engine;
+	uint32_t	rows;
+	uint32_t	fed;
+	uint64_t	keys[2 * SELF_CHUNK_ROWS];
+	uint32_t	nulls[SELF_CHUNK_ROWS];
+	uint32_t	row_start[SELF_CHUNK_ROWS];
+	uint64_t	data[SELF_WINDOW_BYTES / 8];
+} self_job;
+
+static gsort_status
+wait_for(self_job *self, gsort_event_kind kind)
+{
+	time_t		end = time(NULL) + SELF_WAIT_SECONDS;
+	gsort_event event;
+
+	while (time(NULL) < end)
+	{
+		struct pollfd readable = {gsort_fd(self->device), POLLIN, 0};
+
+		while (gsort_poll(self->device, &event, 1) == 1)
+		{
+			if (event.status != GSORT_OK)
+				return event.status;
+			if (event.kind == kind)
+				return GSORT_OK;
+		}
+		(void) poll(&readable, 1, 100);
+	}
+	return gsort_fail(self->device, GSORT_DEVICE_LOST, "the device's self test does not end");
+}
+
+/* Rows come in descending order of their first column; a unit of data tells it. */
+static void
+fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
+{
+	uint64_t	value = self->rows - self->fed;
+
+	self->row_start[i] = i;
+	self->data[i] = value;
+	self->nulls[i] = 0;
+	for (uint32_t c = 0; c < self->columns; c++)
+	{
+		/* a wide column has all its bits vary: the complement swaps only the low ones */
+		uint64_t	key = self->wide ? value << 40 ^ (value & 1 ? UINT64_MAX >> 24 : 0) : value;
+		gsort_column_stats row = {key, key, key, key, 0};
+
+		self->keys[i * self->columns + c] = key;
+		key_stats_fold(&stats[c], &row);
+	}
+	self->fed++;
+}
+
+static gsort_status
+feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
+{
+	gsort_column_stats stats[2];
+	gsort_chunk chunk;
+
+	memset(&chunk, 0, sizeof(chunk));
+	key_stats_init(&stats[0]);
+	key_stats_init(&stats[1]);
+	for (uint32_t i = 0; i < rows; i++)
+		fill_row(self, i, stats);
+	chunk.struct_bytes = sizeof(chunk);
+	chunk.rows = rows;
+	chunk.data = self->data;
+	chunk.data_bytes = data_bytes;
+	chunk.more_bytes = more_bytes;
+	chunk.row_start = self->row_start;
+	chunk.keys = self->keys;
+	chunk.nulls = self->wide ? self->nulls : NULL;
+	chunk.stats = stats;
+	GSORT_TRY_STATUS(gsort_job_append(self->job, &chunk));
+	return wait_for(self, GSORT_EVENT_APPENDED);
+}
+
+/* One long row, then short ones. */
+static gsort_status
+feed_rows(self_job *self)
+{
+	GSORT_TRY_STATUS(feed_chunk(self, 1, SELF_WINDOW_BYTES, SELF_LONG_BYTES - SELF_WINDOW_BYTES));
+	for (int piece = 1; piece < SELF_LONG_BYTES / SELF_WINDOW_BYTES; piece++)
+		GSORT_TRY_STATUS(feed_chunk(self, 0, SELF_WINDOW_BYTES, 0));
+	while (self->fed < self->rows)
+	{
+		uint32_t	rest = self->rows - self->fed;
+		uint32_t	rows = rest < SELF_CHUNK_ROWS ? rest : SELF_CHUNK_ROWS;
+
+		GSORT_TRY_STATUS(feed_chunk(self, rows, rows * sizeof(uint64_t), 0));
+	}
+	return GSORT_OK;
+}
+
+/* The short rows must come back as 1, 2, 3 ...; the long one is the last. */
+static gsort_status
+check_windows(self_job *self)
+{
+	const gsort_window *windows;
+	uint64_t	n;
+	uint64_t	expected = 1;
+
+	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
+	for (uint64_t w = 0; w < n; w++)
+	{
+		int			is_long = (windows[w].flags &
+							   (GSORT_WINDOW_CONTINUED | GSORT_WINDOW_CONTINUES)) != 0;
+
+		GSORT_TRY_STATUS(gsort_job_fetch(self->job, w, self->data, w));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
+		for (uint32_t r = 0; r < windows[w].rows && !is_long; r++, expected++)
+			if (self->data[r] != expected)
+				return gsort_fail(self->device, GSORT_UNSUPPORTED,
+								  "the device's self test gave a wrong order");
+	}
+	if (expected != self->rows)
+		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test lost rows");
+	return GSORT_OK;
+}
+
+static gsort_status
+feed_and_check(self_job *self)
+{
+	GSORT_TRY_STATUS(gsort_job_grant(self->job, self->rows,
+									 self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
+	GSORT_TRY_STATUS(feed_rows(self));
+	GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
+	return check_windows(self);
+}
+
+/* The rows come in descending order, so the last run is the first of the order. */
+static gsort_status
+check_order(self_job *self)
+{
+	const uint8_t *order = (const uint8_t *) self->data;
+	const gsort_window *windows;
+	uint64_t	n;
+
+	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
+	if (n != 1 || windows[0].rows != self->rows)
+		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test merged wrongly");
+	GSORT_TRY_STATUS(gsort_job_fetch(self->job, 0, self->data, 0));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
+	for (uint32_t i = 0; i < self->rows; i++)
+		if (order[i] != SELF_RUNS - 1 - i / SELF_FEW_ROWS)
+			return gsort_fail(self->device, GSORT_UNSUPPORTED,
+							  "the device's self test merged wrongly");
+	return GSORT_OK;
+}
+
+static gsort_status
+merge_and_check(self_job *self)
+{
+	for (int run = 0; run < SELF_RUNS; run++)
+	{
+		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t)));
+		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
+		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
+		GSORT_TRY_STATUS(gsort_job_next_run(self->job));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_BEGUN));
+	}
+	GSORT_TRY_STATUS(gsort_job_merge(self->job));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_MERGED));
+	return check_order(self);
+}
+
+static gsort_status
+run_self_job(self_job *self, gsort_status (*work) (self_job *))
+{
+	gsort_job_options options;
+	gsort_status status;
+	gsort_status closed;
+
+	memset(&options, 0, sizeof(options));
+	options.struct_bytes = sizeof(options);
+	options.key_columns = self->columns;
+	options.null_mask = self->wide ? (1u << self->columns) - 1 : 0;
+	options.window_bytes = SELF_WINDOW_BYTES;
+	options.flags = GSORT_TIES;
+	options.engine = self->engine;
+	GSORT_TRY_STATUS(gsort_job_open(self->device, &options, &self->job));
+	status = work(self);
+	gsort_job_close(self->job);
+	closed = wait_for(self, GSORT_EVENT_CLOSED);
+	return status != GSORT_OK ? status : closed;
+}
+
+/* One job on an empty struct. */
+static gsort_status
+begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide, uint32_t columns,
+			   gsort_status (*work) (self_job *))
+{
+	memset(self, 0, sizeof(*self));
+	self->device = device;
+	self->engine = engine;
+	self->rows = rows;
+	self->wide = wide;
+	self->columns = columns;
+	return run_self_job(self, work);
+}
+
+gsort_status
+cuda_run_self_jobs(gsort_device *device)
+{
+	self_job   *self = (self_job *) malloc(sizeof(self_job));
+	gsort_status status = GSORT_OK;
+
+	if (self == NULL)
+		return gsort_fail(device, GSORT_NOMEM, "out of memory");
+	for (int wide = 0; wide < 2; wide++)
+	{
+		for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
+		{
+			if (status == GSORT_OK)
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_FEW_ROWS, wide, 1 + wide, feed_and_check);
+			if (status == GSORT_OK)
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_MANY_ROWS, wide, 1 + wide, feed_and_check);
+		}
+		if (status == GSORT_OK)
+			status = begin_self_job(self, device, GSORT_ENGINE_AUTO, SELF_RUNS * SELF_FEW_ROWS, wide, 1, merge_and_check);
+	}
+	free(self);
+	return status;
+}

@@ -1,0 +1,530 @@
+/*
+ * cuda_sort.cu
+ *	  The cut: from a fed run to its directory of windows.
+ *
+ * In:  a job's key extents and the statistics of its columns.
+ * Out: AS_FED: nothing but the wait for the appends and their verdict.
+ *	    SORTED: row words, low offsets and tie bits in sorted order, which fetches
+ *	    read, and the list of window begins, from which the directory is made.
+ *	    SORTED_RUN: also the order, by which cuda_runs.cu gathers the keys.
+ *
+ * All of it is enqueued at once, behind the last append; the host learns the
+ * outcome from one copy at its end.  All memory is allocated before the first launch
+ * and the keys stay until the directory stands, so a cut that finds no memory
+ * leaves the run as it was.
+ *
+ * Words wider than 64 bits are sorted from the last to the first, each gathered
+ * in the order found so far.
+ */
+#include "device/cuda_device.cuh"
+
+#include "rows/sort_rows.cuh"
+
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
+#define NARROW_WORD_BITS	32
+
+/* --- memory ------------------------------------------------------------------ */
+
+static size_t
+larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static cudaError_t
+scan_offsets(void *scratch, size_t *scratch_bytes, uint64_t *units, uint64_t n, cudaStream_t stream)
+{
+	return cub::DeviceScan::ExclusiveSum(scratch, *scratch_bytes, units, units, (int) n, stream);
+}
+
+static cudaError_t
+select_begins(void *scratch, size_t *scratch_bytes, const begins_window &begins, uint64_t n,
+			  uint32_t *rows, uint32_t *n_begins, cudaStream_t stream)
+{
+	return cub::DeviceSelect::If(scratch, *scratch_bytes, thrust::counting_iterator<uint32_t>(0),
+								 rows, n_begins, (int) n, begins, stream);
+}
+
+/* What the pairs sort, the scan and the selection need at most, one after another. */
+static size_t
+scratch_bytes_for(gsort_engine engine, uint64_t rows)
+{
+	size_t		scan_bytes = 0;
+	size_t		select_bytes = 0;
+	begins_window begins = {};
+
+	/* an error leaves 0, and the launch that follows meets and reports it */
+	(void) scan_offsets(NULL, &scan_bytes, NULL, rows, NULL);
+	(void) select_begins(NULL, &select_bytes, begins, rows, NULL, NULL, NULL);
+	return larger(cuda_pairs_scratch_at_most(engine, rows), larger(scan_bytes, select_bytes));
+}
+
+static void
+size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
+{
+	uint64_t	begins = window_begins_at_most(rows, units, job->options.window_bytes);
+	int			with_ties = (job->options.flags & GSORT_TIES) != 0;
+
+	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
+	bytes[SORT_OFFSETS] = rows * sizeof(uint64_t);
+	bytes[SORT_ORDER] = rows * sizeof(uint32_t);
+	bytes[SORT_LOW_OFFSETS] = rows * sizeof(uint32_t);
+	bytes[SORT_TIES] = with_ties ? (rows + 31) / 32 * sizeof(uint32_t) : 0;
+	bytes[SORT_BEGIN_ROWS] = begins * sizeof(uint32_t);
+	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
+	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
+}
+
+uint64_t
+cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
+{
+	size_t		bytes[SORT_ARRAYS];
+	uint64_t	sum = 0;
+
+	if (rows == 0)
+		return 0;
+	size_arrays(job, rows, units, bytes);
+	for (int i = 0; i < SORT_ARRAYS; i++)
+		sum += bytes[i];
+	return sum;
+}
+
+static gsort_status
+allocate_arrays(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	size_t		bytes[SORT_ARRAYS];
+
+	size_arrays(&job->common, job->common.rows, job->common.fed_units, bytes);
+	for (int i = 0; i < SORT_ARRAYS; i++)
+		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->sort[i], bytes[i]));
+	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
+	return GSORT_OK;
+}
+
+static void
+give_back_slot(cuda_job *job)
+{
+	if (job->cut_slot != NULL)
+		cuda_slot_give((cuda_device *) job->common.device, job->cut_slot);
+	job->cut_slot = NULL;
+	free(job->begin_rows);
+	free(job->begin_units);
+	job->begin_rows = NULL;
+	job->begin_units = NULL;
+}
+
+static void
+free_array(cuda_job *job, sort_array array)
+{
+	cuda_release((cuda_device *) job->common.device, job, &job->sort[array]);
+}
+
+void
+cuda_cut_free(cuda_job *job)
+{
+	give_back_slot(job);
+	for (int i = 0; i < SORT_ARRAYS; i++)
+		free_array(job, (sort_array) i);
+}
+
+void
+cuda_cut_free_all_but_order(cuda_job *job)
+{
+	for (int i = 0; i < SORT_ARRAYS; i++)
+		if (i != SORT_ORDER)
+			free_array(job, (sort_array) i);
+}
+
+/* What fetches read stays, and what the next run's begin gathers the keys with. */
+static void
+free_all_but_results(cuda_job *job)
+{
+	give_back_slot(job);
+	free_array(job, SORT_OFFSETS);
+	free_array(job, SORT_BEGIN_ROWS);
+	free_array(job, SORT_BEGINS);
+	free_array(job, SORT_SCRATCH);
+	if (job->common.cut_how == GSORT_SORTED_RUN)
+		return;
+	free_array(job, SORT_ORDER);
+	cuda_job_free_keys(job);
+}
+
+/* --- the launches -------------------------------------------------------------- */
+
+/* One cut while it is enqueued: the arrays by their types. */
+typedef struct sort_run
+{
+	cuda_device *device;
+	cuda_job   *job;
+	cudaStream_t stream;
+	uint64_t	n;
+	key_plan	plan;
+	key_table	table;
+	uint32_t   *order;			/* as it stands; NULL: as fed */
+} sort_run;
+
+template<typename T>
+static T *
+array_of(const sort_run *run, sort_array array)
+{
+	return (T *) run->job->sort[array].pointer;
+}
+
+template<typename Word>
+static gsort_status
+compact_word(sort_run *run, uint32_t word)
+{
+	compact_keys_kernel<Word><<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
+		(run->plan, word, run->table, run->order, run->n, array_of<Word>(run, SORT_WORDS));
+	GSORT_TRY(run->device, cudaGetLastError());
+	return GSORT_OK;
+}
+
+/* The order by the first word ends in SORT_ORDER; where ties are asked for, its sorted words are left in
+ * SORT_OFFSETS. */
+template<typename Word>
+static gsort_status
+sort_by_word(sort_run *run, uint32_t word)
+{
+	uint32_t   *order = array_of<uint32_t>(run, SORT_ORDER);
+	uint32_t   *other = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
+	uint32_t   *order_out = word % 2 == 0 ? order : other;
+	int			words_wanted = word == 0 && run->job->sort[SORT_TIES].pointer != NULL;
+	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), run->plan.word_bits[word],
+											array_of<Word>(run, SORT_WORDS),
+											words_wanted ? array_of<Word>(run, SORT_OFFSETS) : NULL, run->order,
+											order_out);
+
+	pairs.engine = run->job->common.options.engine;
+	run->job->common.stats.engine = cuda_pairs_engine(&pairs);
+	GSORT_TRY_STATUS(compact_word<Word>(run, word));
+	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
+									 run->job->sort[SORT_SCRATCH].pointer,
+									 run->job->sort[SORT_SCRATCH].bytes, run->stream));
+	run->order = order_out;
+	return GSORT_OK;
+}
+
+/* words: in sorted order. */
+template<typename Word>
+static gsort_status
+mark_ties(sort_run *run, const Word *words, int is_first_word)
+{
+	mark_ties_kernel<Word><<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
+		(words, run->n, is_first_word, array_of<uint32_t>(run, SORT_TIES));
+	GSORT_TRY(run->device, cudaGetLastError());
+	return GSORT_OK;
+}
+
+static int
+is_narrow(const sort_run *run, uint32_t word)
+{
+	return run->plan.word_bits[word] <= NARROW_WORD_BITS;
+}
+
+static gsort_status
+sort_words(sort_run *run)
+{
+	for (uint32_t word = run->plan.words; word-- > 0;)
+		GSORT_TRY_STATUS(is_narrow(run, word) ? sort_by_word<uint32_t>(run, word) :
+						 sort_by_word<uint64_t>(run, word));
+	return GSORT_OK;
+}
+
+template<typename Word>
+static gsort_status
+mark_ties_of_word(sort_run *run, uint32_t word)
+{
+	/* the first word was sorted last: it stands in order already */
+	if (word == 0)
+		return mark_ties<Word>(run, array_of<Word>(run, SORT_OFFSETS), 1);
+	GSORT_TRY_STATUS(compact_word<Word>(run, word));
+	return mark_ties<Word>(run, array_of<Word>(run, SORT_WORDS), 0);
+}
+
+static gsort_status
+mark_all_ties(sort_run *run)
+{
+	if (run->job->sort[SORT_TIES].pointer == NULL)
+		return GSORT_OK;
+	if (run->plan.words == 0)
+		return mark_ties<uint32_t>(run, NULL, 1);
+	for (uint32_t word = 0; word < run->plan.words; word++)
+		GSORT_TRY_STATUS(is_narrow(run, word) ? mark_ties_of_word<uint32_t>(run, word) :
+						 mark_ties_of_word<uint64_t>(run, word));
+	return GSORT_OK;
+}
+
+/* From the order to row words and offsets. */
+static gsort_status
+order_rows(sort_run *run)
+{
+	uint32_t	window_bytes = run->job->common.options.window_bytes;
+	uint64_t   *words = array_of<uint64_t>(run, SORT_WORDS);
+	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
+	run_header *header = (run_header *) run->job->header.pointer;
+
+	permute_row_words_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
+		(run->table, run->order, run->n, window_cut_long_units(window_bytes), words, offsets,
+		 header);
+	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY(run->device, scan_offsets(run->job->sort[SORT_SCRATCH].pointer,
+										&run->job->sort[SORT_SCRATCH].bytes, offsets, run->n,
+										run->stream));
+	check_total_kernel<<<1, 1, 0, run->stream>>>
+		(words, offsets, run->n, run->job->common.fed_units, header);
+	GSORT_TRY(run->device, cudaGetLastError());
+	narrow_offsets_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
+		(offsets, run->n, array_of<uint32_t>(run, SORT_LOW_OFFSETS));
+	GSORT_TRY(run->device, cudaGetLastError());
+	return GSORT_OK;
+}
+
+static uint64_t
+begins_room(const cuda_job *job)
+{
+	return job->sort[SORT_BEGINS].bytes / sizeof(window_begin);
+}
+
+static gsort_status
+find_begins(sort_run *run)
+{
+	run_header *header = (run_header *) run->job->header.pointer;
+	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
+	uint64_t	room = begins_room(run->job);
+	begins_window begins = {array_of<uint64_t>(run, SORT_WORDS), offsets, header,
+		run->job->common.options.window_bytes,
+	(run->job->common.options.flags & GSORT_TIES) != 0};
+
+	GSORT_TRY(run->device, select_begins(run->job->sort[SORT_SCRATCH].pointer,
+										 &run->job->sort[SORT_SCRATCH].bytes, begins, run->n,
+										 array_of<uint32_t>(run, SORT_BEGIN_ROWS),
+										 &header->n_begins, run->stream));
+	list_begins_kernel<<<blocks_for(room), LAUNCH_THREADS, 0, run->stream>>>
+		(array_of<uint32_t>(run, SORT_BEGIN_ROWS), offsets, header, room,
+		 array_of<window_begin>(run, SORT_BEGINS));
+	GSORT_TRY(run->device, cudaGetLastError());
+	return GSORT_OK;
+}
+
+/* --- what comes back ------------------------------------------------------------- */
+
+static gsort_status
+copy_header_out(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory, job->header.pointer,
+									  sizeof(run_header), cudaMemcpyDeviceToHost,
+									  job->work_stream));
+	return GSORT_OK;
+}
+
+/* The next window begins into the slot, behind the header. */
+static gsort_status
+copy_begins_out(cuda_job *job, uint64_t n)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	const window_begin *begins = (const window_begin *) job->sort[SORT_BEGINS].pointer;
+
+	if (n > SLOT_BEGINS)
+		n = SLOT_BEGINS;
+	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory + sizeof(run_header),
+									  begins + job->begins_asked, n * sizeof(window_begin),
+									  cudaMemcpyDeviceToHost, job->work_stream));
+	job->begins_asked += n;
+	return cuda_finish_work(job);
+}
+
+/* How many there are is not known yet: as many as the slot takes go along with the
+ * count, and mostly that is all. */
+static gsort_status
+copy_first_begins_out(cuda_job *job)
+{
+	job->begins_asked = 0;
+	job->begins_taken = 0;
+	GSORT_TRY_STATUS(copy_header_out(job));
+	return copy_begins_out(job, begins_room(job));
+}
+
+/* --- cutting ------------------------------------------------------------------ */
+
+static gsort_status
+wait_for_appends(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->room, 0));
+	for (int i = 0; i < APPEND_LANES; i++)
+	{
+		cuda_lane  *lane = &device->append_lanes[i];
+
+		GSORT_TRY(device, cudaEventRecord(lane->tail, lane->stream));
+		GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, lane->tail, 0));
+	}
+	return GSORT_OK;
+}
+
+static gsort_status
+enqueue_sort(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	gsort_job  *common = &job->common;
+	cuda_array *begins = &job->sort[SORT_BEGINS];
+	sort_run	run;
+
+	run.device = device;
+	run.job = job;
+	run.stream = job->work_stream;
+	run.n = common->rows;
+	run.plan = key_plan_make(common->options.key_columns, common->options.null_first_mask,
+							 common->column_stats);
+	run.table = cuda_job_key_table(job);
+	run.order = NULL;
+	common->stats.key_bits = run.plan.bits;
+	common->stats.key_words = run.plan.words;
+	common->stats.engine = GSORT_ENGINE_AUTO;
+
+	GSORT_TRY_STATUS(wait_for_appends(job));
+	GSORT_TRY(device, cudaEventRecord(job->work_began, run.stream));
+	/* the slot takes more of them than will be written */
+	GSORT_TRY(device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
+	GSORT_TRY_STATUS(sort_words(&run));
+	job->sorted_as_fed = run.order == NULL;
+	GSORT_TRY_STATUS(mark_all_ties(&run));
+	GSORT_TRY_STATUS(order_rows(&run));
+	GSORT_TRY_STATUS(find_begins(&run));
+	return copy_first_begins_out(job);
+}
+
+static gsort_status
+cut_sorted(cuda_job *job)
+{
+	if (job->common.rows == 0)
+		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
+	cuda_take_sort_stream(job);
+	GSORT_TRY_STATUS(allocate_arrays(job));
+	return enqueue_sort(job);
+}
+
+static gsort_status
+cut_as_fed(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	if (job->common.n_chunks == 0)
+		return GSORT_OK;
+	job->work_stream = device->control_stream;
+	GSORT_TRY_STATUS(wait_for_appends(job));
+	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
+	GSORT_TRY_STATUS(copy_header_out(job));
+	return cuda_finish_work(job);
+}
+
+gsort_status
+cuda_job_cut(gsort_job *base, gsort_cut_how how)
+{
+	cuda_job   *job = (cuda_job *) base;
+	cuda_device *device = (cuda_device *) base->device;
+	gsort_status status = GSORT_NOMEM;
+
+	job->cut_slot = cuda_slot_take(device, BEGINS_SLOT_BYTES);
+	if (job->cut_slot == NULL)
+		gsort_fail(base->device, GSORT_NOMEM, "no pinned memory for a cut");
+	else
+		status = how == GSORT_AS_FED ? cut_as_fed(job) : cut_sorted(job);
+	if (status == GSORT_DEVICE_LOST)
+		return status;
+	job->work_kind = GSORT_EVENT_CUT;
+	job->work_pending = 1;
+	job->work_status = status;
+	if (!job->work_on_device)
+	{
+		/* nothing was launched: no memory, or no rows */
+		cuda_cut_free(job);
+		cuda_wake(device);
+	}
+	return GSORT_OK;
+}
+
+/* --- the cut's end ---------------------------------------------------------------- */
+
+/* Takes what the slot holds; false if the host has no memory. */
+static int
+take_begins(cuda_job *job, uint64_t n)
+{
+	const window_begin *begins =
+		(const window_begin *) (job->cut_slot->memory + sizeof(run_header));
+
+	if (job->begin_rows == NULL)
+	{
+		job->begin_rows = (uint32_t *) malloc(n * sizeof(uint32_t));
+		job->begin_units = (uint64_t *) malloc(n * sizeof(uint64_t));
+		if (job->begin_rows == NULL || job->begin_units == NULL)
+			return 0;
+	}
+	for (uint64_t i = 0; job->begins_taken < job->begins_asked && job->begins_taken < n; i++)
+	{
+		job->begin_rows[job->begins_taken] = (uint32_t) begins[i].row;
+		job->begin_units[job->begins_taken] = begins[i].units;
+		job->begins_taken++;
+	}
+	return 1;
+}
+
+static gsort_status
+end_sort(cuda_job *job)
+{
+	gsort_job  *common = &job->common;
+	float		sort_ms = 0;
+	gsort_status status;
+
+	status = gsort_make_directory(common, job->begin_rows, job->begin_units, job->begins_taken,
+								  common->rows, common->fed_units);
+	if (status != GSORT_OK)
+		return status;
+	GSORT_TRY((cuda_device *) common->device,
+			  cudaEventElapsedTime(&sort_ms, job->work_began, job->work_ended));
+	common->stats.sort_ms = sort_ms;
+	free_all_but_results(job);
+	return GSORT_OK;
+}
+
+/* What the slot says; OK with work_on_device set again if there is more to come. */
+static gsort_status
+read_outcome(cuda_job *job)
+{
+	run_header	header;
+
+	memcpy(&header, job->cut_slot->memory, sizeof(header));
+	if (header.bad_data)
+		return gsort_fail(job->common.device, GSORT_BAD_DATA,
+						  "a chunk's row offsets contradict its size");
+	if (job->common.cut_how == GSORT_AS_FED)
+	{
+		give_back_slot(job);
+		return GSORT_OK;
+	}
+	if (!take_begins(job, header.n_begins))
+		return gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for the directory");
+	if (job->begins_taken < header.n_begins)
+		return copy_begins_out(job, header.n_begins - job->begins_taken);
+	return end_sort(job);
+}
+
+void
+cuda_cut_ended(cuda_job *job)
+{
+	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : read_outcome(job);
+	if (job->work_status != GSORT_OK)
+		cuda_cut_free(job);
+}

@@ -1,0 +1,234 @@
+/*
+ * host_pool.c
+ *	  Threads, a queue of light tasks, one of heavy tasks, and a list of loops
+ *	  with parts to take.
+ *
+ * One mutex guards everything: a task moves a buffer or sorts a run and a part
+ * passes over tens of thousands of rows, so it is taken rarely.
+ */
+#include "host/host_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+typedef struct task_queue
+{
+	host_task  *first;
+	host_task **end;
+} task_queue;
+
+/* Lives on the stack of host_pool_for; listed while parts are left to take. */
+typedef struct loop
+{
+	struct loop *next;
+	void		(*part) (void *arg, uint32_t part);
+	void	   *arg;
+	uint32_t	parts;
+	uint32_t	taken;
+	uint32_t	ended;
+} loop;
+
+struct host_pool
+{
+	pthread_mutex_t lock;
+	pthread_cond_t work;		/* something to take, or stop */
+	pthread_cond_t part_ended;
+	task_queue	light;
+	task_queue	heavy;
+	int			heavy_running;
+	loop	   *loops;
+	int			stop;
+	int			threads;
+	pthread_t  *ids;
+};
+
+static void
+queue_init(task_queue *queue)
+{
+	queue->first = NULL;
+	queue->end = &queue->first;
+}
+
+static void
+queue_add(task_queue *queue, host_task *task)
+{
+	task->next = NULL;
+	*queue->end = task;
+	queue->end = &task->next;
+}
+
+static host_task *
+queue_take(task_queue *queue)
+{
+	host_task  *task = queue->first;
+
+	queue->first = task->next;
+	if (queue->first == NULL)
+		queue->end = &queue->first;
+	return task;
+}
+
+/* Runs one part of a listed loop.  The lock is held on entry and on return. */
+static void
+run_part(host_pool *pool, loop *from)
+{
+	uint32_t	part = from->taken++;
+
+	if (from->taken == from->parts)
+	{
+		loop	  **link = &pool->loops;
+
+		while (*link != from)
+			link = &(*link)->next;
+		*link = from->next;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	from->part(from->arg, part);
+	pthread_mutex_lock(&pool->lock);
+	if (++from->ended == from->parts)
+		pthread_cond_broadcast(&pool->part_ended);
+}
+
+static void
+run_task(host_pool *pool, host_task *task)
+{
+	int			heavy = task->heavy;
+
+	pool->heavy_running += heavy;
+	pthread_mutex_unlock(&pool->lock);
+	task->run(task);
+	pthread_mutex_lock(&pool->lock);
+	pool->heavy_running -= heavy;
+}
+
+static void *
+thread_main(void *arg)
+{
+	host_pool  *pool = arg;
+
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->stop)
+	{
+		if (pool->light.first != NULL)
+			run_task(pool, queue_take(&pool->light));
+		else if (pool->heavy.first != NULL && pool->heavy_running < pool->threads - 1)
+			run_task(pool, queue_take(&pool->heavy));
+		else if (pool->loops != NULL)
+			run_part(pool, pool->loops);
+		else
+			pthread_cond_wait(&pool->work, &pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* Starts as many threads as wanted; pool->threads is set before the first looks. */
+static int
+start_threads(host_pool *pool, int threads)
+{
+	sigset_t	all;
+	sigset_t	before;
+	int			started = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pool->threads = threads;
+	while (started < threads &&
+		   pthread_create(&pool->ids[started], NULL, thread_main, pool) == 0)
+		started++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
+static host_task *
+join_and_free(host_pool *pool, int started)
+{
+	host_task  *unrun;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->stop = 1;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	for (int i = 0; i < started; i++)
+		pthread_join(pool->ids[i], NULL);
+	*pool->light.end = pool->heavy.first;
+	unrun = pool->light.first;
+	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&pool->part_ended);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool->ids);
+	free(pool);
+	return unrun;
+}
+
+host_pool *
+host_pool_start(int threads)
+{
+	host_pool  *pool = calloc(1, sizeof(*pool));
+	int			started;
+
+	if (pool == NULL)
+		return NULL;
+	pool->ids = calloc((size_t) threads, sizeof(*pool->ids));
+	if (pool->ids == NULL)
+	{
+		free(pool);
+		return NULL;
+	}
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->work, NULL);
+	pthread_cond_init(&pool->part_ended, NULL);
+	queue_init(&pool->light);
+	queue_init(&pool->heavy);
+	started = start_threads(pool, threads);
+	if (started < threads)
+	{
+		join_and_free(pool, started);
+		return NULL;
+	}
+	return pool;
+}
+
+host_task *
+host_pool_stop(host_pool *pool)
+{
+	return join_and_free(pool, pool->threads);
+}
+
+int
+host_pool_threads(const host_pool *pool)
+{
+	return pool->threads;
+}
+
+void
+host_pool_submit(host_pool *pool, host_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	queue_add(task->heavy ? &pool->heavy : &pool->light, task);
+	pthread_cond_signal(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void
+host_pool_for(host_pool *pool, uint32_t parts, void (*part) (void *arg, uint32_t part), void *arg)
+{
+	loop		mine = {.part = part, .arg = arg, .parts = parts};
+
+	if (parts <= 1)
+	{
+		if (parts == 1)
+			part(arg, 0);
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
+	mine.next = pool->loops;
+	pool->loops = &mine;
+	pthread_cond_broadcast(&pool->work);
+	while (mine.taken < mine.parts)
+		run_part(pool, &mine);
+	while (mine.ended < mine.parts)
+		pthread_cond_wait(&pool->part_ended, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,51 @@
+/*
+ * host_radix.h
+ *	  Stable sort of (key, row number) pairs on the host's threads.
+ *
+ * In:  n unsigned keys of 32 or 64 bits, their row numbers or none (0, 1, ...).
+ * Out: both in ascending order of the keys' bits begin to end.
+ *
+ * All memory is the caller's.  Any thread may call; it works on the sort too.
+ */
+#ifndef GSORT_HOST_RADIX_H
+#define GSORT_HOST_RADIX_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "host/host_pool.h"
+
+typedef struct host_pairs
+{
+	void	   *keys;
+	uint32_t   *rows;			/* NULL: 0, 1, ... (input only) */
+} host_pairs;
+
+typedef struct host_radix_sort
+{
+	uint64_t	n;
+	uint32_t	key_bits;		/* 32 or 64 */
+	uint32_t	begin_bit;
+	uint32_t	end_bit;
+	host_pairs	in;				/* only read, unless it is sides[1] too */
+	host_pairs	sides[2];		/* written in turns, from sides[0] on */
+	const atomic_int *cancel;	/* not 0: stop soon, the result is not wanted; may be NULL */
+} host_radix_sort;
+
+/* Where a pass over n rows is cut so that the threads share it. */
+uint32_t	host_parts(const host_pool *pool, uint64_t n);
+
+static inline uint64_t
+host_part_begin(uint64_t n, uint32_t parts, uint32_t part)
+{
+	/* multiples of 64: parts of a bit map never share a word */
+	uint64_t	each = ((n + parts - 1) / parts + 63) / 64 * 64;
+
+	return each * part < n ? each * part : n;
+}
+
+/* Sorts; *sorted tells where the result is: in, if no pass was needed, or one of
+ * the sides.  0: out of memory. */
+int			host_radix_run(host_pool *pool, const host_radix_sort *sort, host_pairs *sorted);
+
+#endif							/* GSORT_HOST_RADIX_H */

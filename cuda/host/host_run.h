@@ -1,0 +1,154 @@
+/*
+ * host_run.h
+ *	  The rows of one job on the host device, and the work on them that threads
+ *	  do: taking chunks in, sorting, writing windows.
+ *
+ * In:  chunks, placed by gsort.c; a key plan.
+ * Out: where the sorted run's windows begin; the bytes of any of them.
+ *
+ * Rows lie in extents, row words and keys in key extents, until the sort leaves
+ * the row words in sorted order and the keys are no longer needed.  If the keys are to
+ * be kept sorted (host_merge.c), the sort leaves the order of the rows too.
+ *
+ * The caller of gsort.h makes the extents and gives the keys back, the threads
+ * do everything else; gsort_host.c sees to it that one run is taken in, sorted
+ * and read in turns, and that only reading happens on several threads at once.
+ */
+#ifndef GSORT_HOST_RUN_H
+#define GSORT_HOST_RUN_H
+
+#include <stdatomic.h>
+
+#include "api/gsort_device.h"
+#include "host/host_memory.h"
+#include "host/host_pool.h"
+
+#define HOST_EXTENTS_MAX		(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
+#define HOST_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
+
+typedef struct host_run
+{
+	host_memory *memory;
+	host_account account;
+	uint32_t	columns;
+	uint32_t	null_mask;
+	uint32_t	window_bytes;
+	int			with_ties;
+
+	uint64_t  **extents;		/* room for HOST_EXTENTS_MAX, so that it never moves */
+	char	  **key_extents;	/* room for HOST_KEY_EXTENTS_MAX */
+	uint64_t	n_extents;
+	uint64_t	n_key_extents;
+	int			bad_data;		/* a chunk's row offsets were wrong */
+
+	uint64_t	rows;			/* of the sorted run */
+	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */
+	uint64_t   *tie_bits;		/* with_ties only */
+	uint32_t   *order;			/* [rows] row numbers in sorted order, if asked for; NULL: as fed */
+} host_run;
+
+/* What the append of a chunk needs, copied from it. */
+typedef struct host_chunk
+{
+	uint32_t	rows;
+	uint64_t	data_units;
+	uint64_t	more_units;
+	uint64_t	first_unit;		/* in the arena */
+	uint64_t	first_row;
+	const uint64_t *data;
+	const uint32_t *row_start;
+	const uint64_t *keys;
+	const uint32_t *nulls;
+} host_chunk;
+
+/* Where a sorted run's windows begin; the arrays are malloc'd, the receiver's. */
+typedef struct host_begins
+{
+	uint32_t   *rows;
+	uint64_t   *units;
+	uint64_t	n;
+	uint64_t	total_units;
+} host_begins;
+
+/* Bytes of one window, and where they come from. */
+typedef struct host_window
+{
+	uint64_t	first_row;
+	uint32_t	rows;			/* the rows that begin in it */
+	uint64_t	units;
+	uint64_t	first_unit;		/* is_stretch: in the arena, or in the row */
+	int			is_stretch;		/* AS_FED, or a piece of a row: one stretch of bytes */
+	int			of_row;			/* is_stretch: first_unit counts from first_row's begin */
+} host_window;
+
+/* 0: out of memory. */
+int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options *options);
+
+/* Makes extents for so many rows and units in all; 0: out of memory, what was made stays. */
+int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
+
+/* Memory for such a run at its peak, while it is sorted or while its keys are gathered. */
+uint64_t	host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units);
+
+/* Gives the key extents back. */
+void		host_run_drop_keys(host_run *run);
+
+/* Gives back what windows are found by: row words and ties. */
+void		host_run_drop_windows(host_run *run);
+
+/* Gives what a sort made back: the run is as it was fed. */
+void		host_run_drop_order(host_run *run);
+
+/* Gives back all that windows are written from; keys and order stay. */
+void		host_run_drop_rows(host_run *run);
+
+/* Gives everything back: the run is empty, as after its init. */
+void		host_run_clear(host_run *run);
+
+/* A second call does nothing. */
+void		host_run_free(host_run *run);
+
+void		host_run_append(host_run *run, const host_chunk *chunk);
+
+/* keep_order: run->order is wanted.  NOMEM leaves the run as it was.  *cancel not 0: ends
+ * soon, any answer. */
+gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
+						   int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+						   host_begins *begins);
+
+void		host_run_fetch(const host_run *run, const host_window *window, uint64_t *to);
+
+/* --- a key extent: row words, then keys, then nulls ------------------------ */
+
+static inline const char *
+host_run_key_extent(const host_run *run, uint64_t row)
+{
+	return run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
+}
+
+static inline uint64_t
+host_run_row_word(const host_run *run, uint64_t row)
+{
+	return ((const uint64_t *) host_run_key_extent(run, row))[row % GSORT_KEY_EXTENT_ROWS];
+}
+
+static inline const uint64_t *
+host_run_keys(const host_run *run, uint64_t row)
+{
+	return (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS +
+		row % GSORT_KEY_EXTENT_ROWS * run->columns;
+}
+
+static inline uint32_t
+host_run_nulls(const host_run *run, uint64_t row)
+{
+	const uint64_t *keys;
+
+	if (run->null_mask == 0)
+		return 0;
+	keys = (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
+	return ((const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns))
+		[row % GSORT_KEY_EXTENT_ROWS] & run->null_mask;
+}
+
+#endif							/* GSORT_HOST_RUN_H */

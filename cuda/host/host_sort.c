@@ -1,0 +1,465 @@
+/*
+ * host_sort.c
+ *	  Sorts a run: keys to words, words to an order, the order to row words and
+ *	  the begins of windows.
+ *
+ * Memory: one block of 8 bytes a row holds sort words first and, once they
+ * have done their duty, the row words in sorted order; that one stays.  A
+ * second one for the other sort words and the row numbers (16 bytes a row, 8
+ * where all words have 32 bits) ends with the sort, but for the row numbers
+ * where these are wanted.  The keys stay in their extents until the caller has the
+ * directory, so that a failure on the way loses nothing.
+ *
+ * Every step is a loop over parts of the rows, shared by the idle threads.
+ */
+#include "host/host_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/host_merge.h"
+#include "host/host_radix.h"
+
+/* Rows asked for ahead when row words or keys are read in sorted order. */
+#define ROWS_AHEAD		24
+#define BEGINS_ROOM		64
+
+/* The begins that one part found, and what the parts before it must know. */
+typedef struct part_result
+{
+	uint64_t	units;			/* of the part's rows */
+	uint64_t	longest_short_units;
+	uint64_t	before_units;	/* of all rows before the part */
+	host_begins begins;
+	uint64_t	room;
+	int			failed;
+} part_result;
+
+typedef struct sorter
+{
+	const host_run *run;
+	const key_plan *plan;
+	uint64_t	rows;
+	uint32_t	parts;
+	uint32_t	word;			/* number of the sort word being made */
+	int			wide;			/* it has 64 bits, not 32 */
+	host_pairs	order;			/* rows NULL: as fed */
+	host_pairs	spare;
+	uint64_t   *row_words;
+	uint64_t   *tie_bits;
+	window_cut	cut;
+	part_result *results;
+} sorter;
+
+/* --- memory ----------------------------------------------------------------- */
+
+static uint64_t
+tie_bytes(uint64_t rows)
+{
+	/* one word more: a window's bits are read from two neighbours */
+	return (rows / 64 + 2) * sizeof(uint64_t);
+}
+
+uint64_t
+host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units)
+{
+	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
+	uint64_t	key_extents = (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
+	int			kind = host_key_extent_kind(options->key_columns, options->null_mask != 0);
+	uint64_t	sort_bytes = extents * GSORT_EXTENT_BYTES;
+	uint64_t	gather_bytes = host_block_bytes(4 * rows) +
+		host_kept_bytes(options->key_columns, rows, options->null_mask != 0);
+
+	if (rows > 0)
+		sort_bytes += host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
+	if (rows > 0 && (options->flags & GSORT_TIES))
+		sort_bytes += host_block_bytes(tie_bytes(rows));
+	return key_extents * host_extent_bytes(kind) +
+		(sort_bytes > gather_bytes ? sort_bytes : gather_bytes);
+}
+
+void
+host_run_drop_windows(host_run *run)
+{
+	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
+	host_block_give(run->memory, &run->account, run->tie_bits, tie_bytes(run->rows));
+	run->row_words = NULL;
+	run->tie_bits = NULL;
+}
+
+void
+host_run_drop_order(host_run *run)
+{
+	host_run_drop_windows(run);
+	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
+	run->order = NULL;
+}
+
+/* --- sort words --------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) uint64_t
+sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
+{
+	const uint64_t *keys = host_run_keys(sort->run, row);
+	uint32_t	nulls = host_run_nulls(sort->run, row);
+	uint64_t	bits = 0;
+
+	for (uint32_t c = 0; c < sort->run->columns; c++)
+		bits |= key_field_bits(&sort->plan->fields[c], word, keys[c], nulls >> c & 1);
+	return bits;
+}
+
+static void
+make_words_part(void *arg, uint32_t part)
+{
+	const sorter *sort = arg;
+	const uint32_t *rows = sort->order.rows;
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+
+	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	{
+		uint64_t	word;
+
+		if (rows != NULL && i + ROWS_AHEAD < end)
+			__builtin_prefetch(host_run_keys(sort->run, rows[i + ROWS_AHEAD]));
+		word = sort_word_of(sort, sort->word, rows != NULL ? rows[i] : i);
+		if (sort->wide)
+			((uint64_t *) sort->order.keys)[i] = word;
+		else
+			((uint32_t *) sort->order.keys)[i] = (uint32_t) word;
+	}
+}
+
+/* Sorts by each word in turn, from the last; 0: out of memory. */
+static int
+sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
+{
+	host_pairs	sides[2] = {sort->spare, sort->order};
+
+	sort->order.rows = NULL;
+	for (uint32_t words_left = sort->plan->words; words_left > 0; words_left--)
+	{
+		host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
+		host_pairs	sorted;
+
+		sort->word = words_left - 1;
+		sort->wide = sort->plan->word_bits[sort->word] > 32;
+		host_pool_for(pool, sort->parts, make_words_part, sort);
+		radix.key_bits = sort->wide ? 64 : 32;
+		radix.end_bit = sort->plan->word_bits[sort->word];
+		radix.in = sort->order;
+		radix.sides[0] = sides[0];
+		radix.sides[1] = sides[1];
+		if (!host_radix_run(pool, &radix, &sorted))
+			return 0;
+		if (sorted.keys == sides[0].keys)
+		{
+			sides[0] = sides[1];
+			sides[1] = sorted;
+		}
+		sort->order = sorted;
+	}
+	return 1;
+}
+
+/* --- ties --------------------------------------------------------------------- */
+
+/* Do rows i - 1 and i of the order have the same key? */
+static inline int
+is_tie(const sorter *sort, uint64_t i)
+{
+	const uint32_t *rows = sort->order.rows;
+	uint64_t	row = rows != NULL ? rows[i] : i;
+	uint64_t	before = rows != NULL ? rows[i - 1] : i - 1;
+
+	if (sort->plan->words == 0)
+		return 1;
+	if (sort->wide ? ((uint64_t *) sort->order.keys)[i] != ((uint64_t *) sort->order.keys)[i - 1]
+		: ((uint32_t *) sort->order.keys)[i] != ((uint32_t *) sort->order.keys)[i - 1])
+		return 0;
+	for (uint32_t word = 1; word < sort->plan->words; word++)
+	{
+		if (sort_word_of(sort, word, row) != sort_word_of(sort, word, before))
+			return 0;
+	}
+	return 1;
+}
+
+static void
+mark_ties_part(void *arg, uint32_t part)
+{
+	const sorter *sort = arg;
+	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+
+	for (; i < end; i++)
+	{
+		if (i > 0 && is_tie(sort, i))
+			sort->tie_bits[i / 64] |= 1ull << (i % 64);
+	}
+}
+
+/* --- row words and windows ------------------------------------------------------ */
+
+static void
+order_row_words_part(void *arg, uint32_t part)
+{
+	const sorter *sort = arg;
+	const uint32_t *rows = sort->order.rows;
+	part_result *result = &sort->results[part];
+	uint64_t	long_units = window_cut_long_units(sort->run->window_bytes);
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+	uint64_t	total = 0;
+	uint64_t	longest = 0;
+
+	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	{
+		uint64_t	word;
+		uint64_t	units;
+
+		if (rows != NULL && i + ROWS_AHEAD < end)
+		{
+			uint64_t	ahead = rows[i + ROWS_AHEAD];
+
+			__builtin_prefetch((const uint64_t *) host_run_key_extent(sort->run, ahead) +
+							   ahead % GSORT_KEY_EXTENT_ROWS);
+		}
+		word = host_run_row_word(sort->run, rows != NULL ? rows[i] : i);
+		units = row_word_units(word);
+		sort->row_words[i] = word;
+		total += units;
+		if (units <= long_units && units > longest)
+			longest = units;
+	}
+	result->units = total;
+	result->longest_short_units = longest;
+}
+
+static int
+add_begin(part_result *result, uint64_t row, uint64_t unit)
+{
+	host_begins *begins = &result->begins;
+
+	if (begins->n == result->room)
+	{
+		uint64_t	room = result->room == 0 ? BEGINS_ROOM : 2 * result->room;
+		uint32_t   *rows = realloc(begins->rows, room * sizeof(*rows));
+		uint64_t   *units;
+
+		if (rows == NULL)
+			return 0;
+		begins->rows = rows;
+		units = realloc(begins->units, room * sizeof(*units));
+		if (units == NULL)
+			return 0;
+		begins->units = units;
+		result->room = room;
+	}
+	begins->rows[begins->n] = (uint32_t) row;
+	begins->units[begins->n++] = unit;
+	return 1;
+}
+
+static void
+find_begins_part(void *arg, uint32_t part)
+{
+	const sorter *sort = arg;
+	const window_cut *cut = &sort->cut;
+	part_result *result = &sort->results[part];
+	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+	uint64_t	offset = result->before_units;
+	uint64_t	previous = i > 0 ? row_word_units(sort->row_words[i - 1]) : 0;
+	uint64_t	next_cut = 0;	/* before this, short rows begin no window: spares divisions */
+
+	for (; i < end; i++)
+	{
+		uint64_t	units = row_word_units(sort->row_words[i]);
+
+		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
+		{
+			if (window_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
+			{
+				result->failed = 1;
+				return;
+			}
+			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
+		}
+		offset += units;
+		previous = units;
+	}
+}
+
+/* After the parts' lengths are known: their offsets, and how windows are cut. */
+static uint64_t
+place_parts(sorter *sort)
+{
+	uint64_t	longest = 0;
+	uint64_t	before = 0;
+
+	for (uint32_t part = 0; part < sort->parts; part++)
+	{
+		part_result *result = &sort->results[part];
+
+		result->before_units = before;
+		before += result->units;
+		if (result->longest_short_units > longest)
+			longest = result->longest_short_units;
+	}
+	sort->cut = window_cut_make(sort->run->window_bytes, sort->run->with_ties, longest);
+	return before;
+}
+
+/* Joins what the parts found; 0: out of memory. */
+static int
+join_begins(const sorter *sort, host_begins *begins)
+{
+	uint64_t	n = 0;
+
+	for (uint32_t part = 0; part < sort->parts; part++)
+	{
+		if (sort->results[part].failed)
+			return 0;
+		n += sort->results[part].begins.n;
+	}
+	begins->rows = malloc((n + 1) * sizeof(*begins->rows));
+	begins->units = malloc((n + 1) * sizeof(*begins->units));
+	if (begins->rows == NULL || begins->units == NULL)
+		return 0;
+	begins->n = 0;
+	for (uint32_t part = 0; part < sort->parts; part++)
+	{
+		const host_begins *found = &sort->results[part].begins;
+
+		if (found->n == 0)
+			continue;
+		memcpy(begins->rows + begins->n, found->rows, found->n * sizeof(*found->rows));
+		memcpy(begins->units + begins->n, found->units, found->n * sizeof(*found->units));
+		begins->n += found->n;
+	}
+	return 1;
+}
+
+static int
+order_rows(sorter *sort, host_pool *pool, host_begins *begins)
+{
+	int			joined;
+
+	sort->results = calloc(sort->parts, sizeof(*sort->results));
+	if (sort->results == NULL)
+		return 0;
+	host_pool_for(pool, sort->parts, order_row_words_part, sort);
+	begins->total_units = place_parts(sort);
+	host_pool_for(pool, sort->parts, find_begins_part, sort);
+	joined = join_begins(sort, begins);
+	for (uint32_t part = 0; part < sort->parts; part++)
+	{
+		free(sort->results[part].begins.rows);
+		free(sort->results[part].begins.units);
+	}
+	free(sort->results);
+	return joined;
+}
+
+/* --- the sort ------------------------------------------------------------------- */
+
+static uint64_t
+work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
+{
+	if (plan->words == 0)
+		return 0;
+	return any_wide ? 16 * rows : 8 * rows;
+}
+
+/* Divides the two blocks among sort words and row numbers. */
+static void
+lay_out(sorter *sort, char *kept, char *work, int any_wide)
+{
+	uint64_t	rows = sort->rows;
+
+	sort->order.keys = kept;
+	sort->spare.keys = any_wide ? work : kept + 4 * rows;
+	if (work != NULL)
+	{
+		char	   *numbers = any_wide ? work + 8 * rows : work;
+
+		sort->order.rows = (uint32_t *) numbers;
+		sort->spare.rows = (uint32_t *) (numbers + 4 * rows);
+	}
+}
+
+static gsort_status
+sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_begins *begins)
+{
+	if (!sort_words(sort, pool, cancel))
+		return GSORT_NOMEM;
+	if (atomic_load(cancel))
+		return GSORT_NOMEM;
+	if (sort->tie_bits != NULL)
+		host_pool_for(pool, sort->parts, mark_ties_part, sort);
+	return order_rows(sort, pool, begins) ? GSORT_OK : GSORT_NOMEM;
+}
+
+/* Leaves nothing of the work block, or the order of the rows if that is wanted. */
+static void
+end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int keep_order)
+{
+	if (keep_order && sort->order.rows != NULL)
+	{
+		run->order = (uint32_t *) work;
+		memmove(run->order, sort->order.rows, 4 * sort->rows);
+		host_block_shrink(run->memory, &run->account, work, bytes, 4 * sort->rows);
+	}
+	else
+		host_block_give(run->memory, &run->account, work, bytes);
+}
+
+static int
+has_wide_word(const key_plan *plan)
+{
+	for (uint32_t word = 0; word < plan->words; word++)
+	{
+		if (plan->word_bits[word] > 32)
+			return 1;
+	}
+	return 0;
+}
+
+gsort_status
+host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
+			  int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+			  host_begins *begins)
+{
+	int			any_wide = has_wide_word(plan);
+	uint64_t	bytes = work_bytes(plan, rows, any_wide);
+	sorter		sort = {.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows)};
+	gsort_status status = GSORT_NOMEM;
+	char	   *work = NULL;
+
+	memset(begins, 0, sizeof(*begins));
+	if (rows == 0)
+		return GSORT_OK;
+	run->rows = rows;
+	run->row_words = host_block_take(run->memory, &run->account, 8 * rows, limit_bytes);
+	if (run->with_ties && run->row_words != NULL)
+		run->tie_bits = host_block_take(run->memory, &run->account, tie_bytes(rows), limit_bytes);
+	if (bytes > 0 && run->row_words != NULL)
+		work = host_block_take(run->memory, &run->account, bytes, limit_bytes);
+	if (run->row_words != NULL && (run->tie_bits != NULL || !run->with_ties) &&
+		(work != NULL || bytes == 0))
+	{
+		sort.row_words = run->row_words;
+		sort.tie_bits = run->tie_bits;
+		lay_out(&sort, (char *) run->row_words, work, any_wide);
+		status = sort_in_blocks(&sort, pool, cancel, begins);
+	}
+	end_work(run, &sort, work, bytes, keep_order && status == GSORT_OK);
+	if (status != GSORT_OK)
+	{
+		free(begins->rows);
+		free(begins->units);
+		memset(begins, 0, sizeof(*begins));
+		host_run_drop_order(run);
+	}
+	return status;
+}

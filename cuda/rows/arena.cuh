@@ -1,0 +1,75 @@
+/*
+ * arena.cuh
+ *	  How kernels find a row and its keys: the two tables of extents of a job.
+ *
+ * In:  unit numbers of the arena (row words), row numbers.
+ * Out: addresses in device memory.
+ *
+ * The extents and the tables belong to the job (cuda_job.cu), which adds entries
+ * behind those that kernels may be reading, and frees extents, and begins a table anew,
+ * only when no kernel that reads it runs.
+ */
+#ifndef GSORT_ARENA_CUH
+#define GSORT_ARENA_CUH
+
+#include "api/gsort_device.h"
+
+/* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows, then each key
+ * column's values, then (jobs with nullable columns) their NULL bits as uint32. */
+typedef struct key_table
+{
+	uint64_t *const *extents;
+	uint32_t	columns;
+	uint32_t	null_mask;
+} key_table;
+
+typedef struct row_table
+{
+	uint64_t *const *extents;
+} row_table;
+
+/* What the kernels of one run tell each other and the host; zeroed with the job. */
+typedef struct run_header
+{
+	uint32_t	bad_data;		/* a chunk contradicted itself */
+	uint32_t	n_begins;		/* window begins found */
+	uint64_t	longest_short_units;
+} run_header;
+
+static inline GSORT_HD size_t
+key_extent_bytes(uint32_t columns, uint32_t null_mask)
+{
+	return (size_t) GSORT_KEY_EXTENT_ROWS *
+		(sizeof(uint64_t) * (1 + columns) + (null_mask != 0 ? sizeof(uint32_t) : 0));
+}
+
+static inline GSORT_HD uint64_t *
+key_table_row_word(const key_table *table, uint64_t row)
+{
+	return table->extents[row / GSORT_KEY_EXTENT_ROWS] + row % GSORT_KEY_EXTENT_ROWS;
+}
+
+static inline GSORT_HD uint64_t *
+key_table_key(const key_table *table, uint64_t row, uint32_t column)
+{
+	return table->extents[row / GSORT_KEY_EXTENT_ROWS] +
+		(size_t) (1 + column) * GSORT_KEY_EXTENT_ROWS + row % GSORT_KEY_EXTENT_ROWS;
+}
+
+/* Only where null_mask is not 0. */
+static inline GSORT_HD uint32_t *
+key_table_nulls(const key_table *table, uint64_t row)
+{
+	return (uint32_t *) (table->extents[row / GSORT_KEY_EXTENT_ROWS] +
+						 (size_t) (1 + table->columns) * GSORT_KEY_EXTENT_ROWS) +
+		row % GSORT_KEY_EXTENT_ROWS;
+}
+
+/* A row up to an extent's size lies in one extent: its units follow this one. */
+static inline GSORT_HD const uint64_t *
+row_table_unit(const row_table *table, uint64_t unit)
+{
+	return table->extents[unit / GSORT_EXTENT_UNITS] + unit % GSORT_EXTENT_UNITS;
+}
+
+#endif							/* GSORT_ARENA_CUH */

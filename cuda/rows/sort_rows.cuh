@@ -1,0 +1,195 @@
+/*
+ * sort_rows.cuh
+ *	  The kernels around the pairs sort of a run: sort words before it; row words,
+ *	  ties, offsets and window begins after it; the sorted keys when the run ends.
+ *
+ * In:  a job's key extents, its key plan, and the order that the sort found.
+ * Out: for each row in sorted order its row word and the low 32 bits of its
+ *	    offset in the sorted stream; a bit for each row that ties with the one
+ *	    before; the list of rows that begin a window.
+ *
+ * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel here
+ * runs a thread for each element of its output, in one dimension.
+ */
+#ifndef GSORT_SORT_ROWS_CUH
+#define GSORT_SORT_ROWS_CUH
+
+#include "rows/arena.cuh"
+
+/* Two uint64, so that no padding is copied to the host. */
+typedef struct window_begin
+{
+	uint64_t	row;
+	uint64_t	units;			/* its offset in the sorted stream */
+} window_begin;
+
+/*
+ * How many windows can begin in a run: a cut of short rows each stride, which is
+ * at least 0.73 windows wide, and two for each long row, which is more than a
+ * quarter of a window.
+ */
+static inline GSORT_HD uint64_t
+window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
+{
+	uint64_t	begins = 10 * units / (window_bytes / 8) + 2;
+
+	return begins < rows ? begins : rows;
+}
+
+static inline GSORT_HD uint64_t
+sorted_row(const uint32_t *order, uint64_t i)
+{
+	return order == NULL ? i : order[i];
+}
+
+/* Sort word number word of one row. */
+static inline GSORT_HD uint64_t
+compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
+{
+	uint32_t	nulls = table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
+	uint64_t	bits = 0;
+
+	for (uint32_t c = 0; c < plan->columns; c++)
+	{
+		const key_field *field = &plan->fields[c];
+
+		if ((field->bits > 0 && field->word == word) ||
+			(field->flag_bits > 0 && field->flag_word == word))
+			bits |= key_field_bits(field, word, *key_table_key(table, row, c), nulls >> c & 1);
+	}
+	return bits;
+}
+
+#ifdef __CUDACC__
+
+/* out[i]: the sort word of row order[i], or of row i where order is NULL. */
+template<typename Word>
+static __global__ void
+compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_t *order,
+					uint64_t n, Word *out)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		out[i] = (Word) compact_row(&plan, word, &table, sorted_row(order, i));
+}
+
+/* Bit i % 32 of ties[i / 32]: row i has the same word as the row before and, unless this
+ * is the first word compared, tied with it so far.  words is NULL where all keys
+ * are equal.  Blocks are whole warps. */
+template<typename Word>
+static __global__ void
+mark_ties_kernel(const Word *words, uint64_t n, int is_first_word, uint32_t *ties)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	int			same = i > 0 && i < n && (words == NULL || words[i] == words[i - 1]);
+	uint32_t	bits = __ballot_sync(0xffffffffu, same);
+
+	if (i % 32 == 0 && i < n)
+		ties[i / 32] = is_first_word ? bits : bits & ties[i / 32];
+}
+
+/* Row words and lengths in sorted order, and the longest of the short rows. */
+static __global__ void
+permute_row_words_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t long_units,
+						 uint64_t *words, uint64_t *units, run_header *header)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	short_units = 0;
+
+	if (i < n)
+	{
+		words[i] = *key_table_row_word(&table, sorted_row(order, i));
+		units[i] = row_word_units(words[i]);
+		if (units[i] <= long_units)
+			short_units = units[i];
+	}
+	for (int distance = 16; distance > 0; distance /= 2)
+	{
+		uint64_t	other = __shfl_xor_sync(0xffffffffu, short_units, distance);
+
+		short_units = other > short_units ? other : short_units;
+	}
+	/* the read saves nearly all atomics: it may be stale, never too large */
+	if (threadIdx.x % 32 == 0 &&
+		short_units > *(volatile uint64_t *) &header->longest_short_units)
+		atomicMax((unsigned long long *) &header->longest_short_units,
+				  (unsigned long long) short_units);
+}
+
+/* One thread.  The list of window begins has room for a stream of total_units; a
+ * run whose rows do not add up to that is refused. */
+static __global__ void
+check_total_kernel(const uint64_t *words, const uint64_t *offsets, uint64_t n,
+				   uint64_t total_units, run_header *header)
+{
+	if (offsets[n - 1] + row_word_units(words[n - 1]) != total_units)
+		header->bad_data = 1;
+}
+
+/* Does row i of the sorted order begin a window?  A predicate for a selection. */
+struct begins_window
+{
+	const uint64_t *words;
+	const uint64_t *offsets;
+	const run_header *header;
+	uint32_t	window_bytes;
+	int			with_ties;
+
+	__device__ __forceinline__ bool
+	operator()(uint32_t i) const
+	{
+		window_cut	cut = window_cut_make(window_bytes, with_ties, header->longest_short_units);
+
+		return header->bad_data == 0 &&
+			window_cut_begins(&cut, offsets[i], row_word_units(words[i]),
+							  i == 0 ? 0 : row_word_units(words[i - 1]));
+	}
+};
+
+/* At most room threads find work. */
+static __global__ void
+list_begins_kernel(const uint32_t *rows, const uint64_t *offsets, const run_header *header,
+				   uint64_t room, window_begin *begins)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < room && i < header->n_begins)
+	{
+		begins[i].row = rows[i];
+		begins[i].units = offsets[rows[i]];
+	}
+}
+
+/*
+ * The raw keys of the run in sorted order, column by column; nulls, where not NULL, likewise, a
+ * bit for each column.
+ */
+static __global__ void
+keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	row;
+
+	if (i >= n)
+		return;
+	row = sorted_row(order, i);
+	for (uint32_t c = 0; c < table.columns; c++)
+		keys[c * n + i] = *key_table_key(&table, row, c);
+	if (nulls != NULL)
+		nulls[i] = (uint8_t) *key_table_nulls(&table, row);
+}
+
+/* A window spans less than 2^32 units, so the low halves tell places inside it. */
+static __global__ void
+narrow_offsets_kernel(const uint64_t *offsets, uint64_t n, uint32_t *low_offsets)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		low_offsets[i] = (uint32_t) offsets[i];
+}
+
+#endif							/* __CUDACC__ */
+
+#endif							/* GSORT_SORT_ROWS_CUH */

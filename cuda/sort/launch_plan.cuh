@@ -1,0 +1,70 @@
+/*
+ * launch_plan.cuh
+ *	  What the host needs for enqueuing a sort or a merge: the device it is for, how many
+ *	  tiles there are, and stretches of the caller's scratch.
+ *
+ * Host code; nothing is allocated, nothing waited for.
+ */
+#ifndef GSORT_LAUNCH_PLAN_CUH
+#define GSORT_LAUNCH_PLAN_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sort/launch.cuh"
+
+#define SCRATCH_ALIGNMENT	256
+
+#ifndef GSORT_GUARD_BYTES
+#define GSORT_GUARD_BYTES 0		/* tests leave gaps between the stretches, to see overruns */
+#endif
+
+typedef struct sort_device
+{
+	int			processors;
+	int			shared_bytes;	/* that a block can have */
+} sort_device;
+
+static inline cudaError_t
+describe_device(sort_device *device)
+{
+	int			ordinal = 0;
+	cudaError_t error = cudaGetDevice(&ordinal);
+
+	if (error == cudaSuccess)
+		error = cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount, ordinal);
+	if (error == cudaSuccess)
+		error = cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+	return error;
+}
+
+static inline uint32_t
+tiles_for(uint64_t n, uint64_t tile)
+{
+	return (uint32_t) ((n + tile - 1) / tile);
+}
+
+/* For kernels whose blocks take tiles in turn. */
+static inline uint32_t
+tiles_up_to(uint64_t n, uint64_t tile, uint32_t most)
+{
+	uint32_t	tiles = tiles_for(n, tile);
+
+	return tiles < most ? tiles : most;
+}
+
+/* Hands out stretches of the scratch; from NULL it only counts. */
+typedef struct scratch_cursor
+{
+	uintptr_t	at;
+} scratch_cursor;
+
+template<typename T>
+static void
+take(scratch_cursor *cursor, T **array, size_t length)
+{
+	*array = (T *) cursor->at;
+	cursor->at += (length * sizeof(T) + GSORT_GUARD_BYTES + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+}
+
+#endif							/* GSORT_LAUNCH_PLAN_CUH */

@@ -1,0 +1,70 @@
+/*
+ * merge_path.cuh
+ *	  Where a merge of two sorted sequences stands after so many items, and the
+ *	  serial merge from there (Green, McColl, Bader: "GPU merge path", 2012).
+ *
+ * Thread code: shared or device memory in, registers out; no barrier inside.
+ */
+#ifndef GSORT_MERGE_PATH_CUH
+#define GSORT_MERGE_PATH_CUH
+
+#include "sort/sort_common.cuh"
+
+/* Of the first taken items of the merge of a and b, how many come from a.  Of equal ones
+ * a's come first.  Items: anything with get(). */
+template<typename Items, typename Order>
+SORT_DEVICE uint32_t
+merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, uint32_t taken,
+		   const Order &order)
+{
+	uint32_t	low = taken > b_count ? taken - b_count : 0;
+	uint32_t	high = taken < a_count ? taken : a_count;
+
+	while (low < high)
+	{
+		uint32_t	middle = (low + high) / 2;
+
+		if (order.less(b.get(taken - 1 - middle), a.get(middle)))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The items of the merge from place taken on, as many as there are, at most Items. */
+template<int Items, bool Wide, typename Order>
+SORT_DEVICE void
+merge_from(item<Wide> (&x)[Items], const item_arrays<Wide> &a, uint32_t a_count,
+		   const item_arrays<Wide> &b, uint32_t b_count, uint32_t taken, const Order &order)
+{
+	uint32_t	i = merge_path(a, a_count, b, b_count, taken, order);
+	uint32_t	j = taken - i;
+	item<Wide>	next_a;
+	item<Wide>	next_b;
+
+	if (i < a_count)
+		next_a = a.get(i);
+	if (j < b_count)
+		next_b = b.get(j);
+#pragma unroll
+	for (int k = 0; k < Items; k++)
+	{
+		if (i >= a_count && j >= b_count)
+			break;
+		if (j >= b_count || (i < a_count && !order.less(next_b, next_a)))
+		{
+			x[k] = next_a;
+			if (++i < a_count)
+				next_a = a.get(i);
+		}
+		else
+		{
+			x[k] = next_b;
+			if (++j < b_count)
+				next_b = b.get(j);
+		}
+	}
+}
+
+#endif							/* GSORT_MERGE_PATH_CUH */

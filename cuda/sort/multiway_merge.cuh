@@ -1,0 +1,323 @@
+/*
+ * multiway_merge.cuh
+ *	  Merging up to 255 sorted runs at once: each key is read once, each output written once.
+ *
+ * In:  the runs' descriptions and keys.
+ * Out: the order of all rows by key, equal keys by run, within a run as they lie:
+ *	    through a sink, either the run that each row comes from, one byte a row, or
+ *	    the keys and row numbers themselves.
+ *
+ *	  runs --sample--> sampled keys with their exact places in the output
+ *	       --split---> for each output tile, where it begins in every run
+ *	       --merge---> output
+ *
+ * The output is cut into tiles of one size, so no distribution of the keys can make
+ * one block's work longer than another's.  Sampling and splitting are in
+ * multiway_select.cuh.  A tile's stretches are loaded to shared memory and merged there
+ * pairwise, log2(runs) rounds of merge path.
+ *
+ * A sink writes a merged tile: put(tile's first place, count, keys, payloads), called by the
+ * whole block.
+ */
+#ifndef GSORT_MULTIWAY_MERGE_CUH
+#define GSORT_MULTIWAY_MERGE_CUH
+
+#include "sort/merge_path.cuh"
+#include "sort/multiway_select.cuh"
+#include "sort/tuning.h"
+
+/* --- where it goes ----------------------------------------------------------------- */
+
+/* Both output arrays. */
+template<typename Key>
+struct pair_sink
+{
+	Key		   *keys;			/* NULL: not wanted */
+	uint32_t   *rows;
+
+	template<int Threads>
+	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *tile_keys, uint32_t *tile_rows) const
+	{
+		for (uint32_t i = threadIdx.x; i < count; i += Threads)
+		{
+			rows[first + i] = tile_rows[i];
+			if (keys != NULL)
+				keys[first + i] = tile_keys[i];
+		}
+	}
+};
+
+/* A byte a row, written by eights; zeros behind the last row up to a multiple of eight. */
+struct order_sink
+{
+	uint64_t   *order;			/* eight rows a word */
+
+	template<int Threads, typename Key>
+	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *, uint8_t *tile_runs) const
+	{
+		uint32_t	words = (count + 7) / 8;
+
+		if (threadIdx.x < words * 8 - count)
+			tile_runs[count + threadIdx.x] = 0;
+		__syncthreads();
+		for (uint32_t i = threadIdx.x; i < words; i += Threads)
+			order[first / 8 + i] = ((const uint64_t *) tile_runs)[i];
+	}
+};
+
+/* --- merging a tile ---------------------------------------------------------------------- */
+
+template<typename Source, typename Row>
+struct multiway_memory
+{
+	typename Source::key keys[Row::TILE + 1];	/* one is read behind the last */
+	alignas(8) typename Source::payload payloads[Row::TILE];
+	uint32_t	begins[RUN_SLOTS + 1];	/* of the runs' stretches in the tile; empty ones at its end */
+	uint32_t	skipped[RUN_SLOTS]; /* a stretch's first place in its run, less its begin in the tile */
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+/* From the splits to the tile's stretches.  The whole block calls; wants a barrier behind it. */
+template<typename Source, typename Row>
+SORT_DEVICE void
+begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, uint32_t n_runs)
+{
+	constexpr int RUNS_A_THREAD = (RUN_SLOTS + Row::THREADS - 1) / Row::THREADS;
+	uint32_t	first = threadIdx.x * RUNS_A_THREAD;
+	uint32_t	lengths[RUNS_A_THREAD];
+	uint32_t	sum = 0;
+	uint32_t	begin;
+
+#pragma unroll
+	for (int i = 0; i < RUNS_A_THREAD; i++)
+	{
+		lengths[i] = first + i < n_runs ? splits[n_runs + first + i] - splits[first + i] : 0;
+		sum += lengths[i];
+	}
+	begin = block_exclusive_sum<Row::THREADS>(sum, shared.warp_sums, NULL);
+#pragma unroll
+	for (int i = 0; i < RUNS_A_THREAD; i++)
+	{
+		if (first + i < RUN_SLOTS)
+			shared.begins[first + i] = begin;
+		if (first + i < n_runs)
+			shared.skipped[first + i] = splits[first + i] - begin;
+		begin += lengths[i];
+	}
+	if (threadIdx.x == Row::THREADS - 1)
+		shared.begins[RUN_SLOTS] = begin;
+}
+
+/* The last of the stretches step * 0, step * 1, ... that begins at or before at; one beyond
+ * the last run begins at the tile's end. */
+SORT_DEVICE uint32_t
+stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
+{
+	uint32_t	low = 0;
+	uint32_t	high = stretches - 1;
+
+	while (low < high)
+	{
+		uint32_t	middle = (low + high + 1) / 2;
+
+		if (begins[middle * step] <= at)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* Fills the tile, run after run; wants a barrier behind it. */
+template<typename Source, typename Row>
+SORT_DEVICE void
+load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const merge_run *runs, uint32_t n_runs,
+			   uint32_t count)
+{
+	typename Source::key keys[Row::ITEMS];
+	typename Source::payload payloads[Row::ITEMS];
+
+	/* apart from the stores, so that all loads are under way at once */
+#pragma unroll
+	for (int i = 0; i < Row::ITEMS; i++)
+	{
+		uint32_t	at = i * Row::THREADS + threadIdx.x;
+
+		if (at < count)
+		{
+			uint32_t	r = stretch_of(shared.begins, n_runs, 1, at);
+			const merge_run run = runs[r];
+
+			keys[i] = source.key_of(run, at + shared.skipped[r]);
+			payloads[i] = source.payload_of(run, r, at + shared.skipped[r]);
+		}
+	}
+#pragma unroll
+	for (int i = 0; i < Row::ITEMS; i++)
+	{
+		uint32_t	at = i * Row::THREADS + threadIdx.x;
+
+		if (at < count)
+		{
+			shared.keys[at] = keys[i];
+			shared.payloads[at] = payloads[i];
+		}
+	}
+}
+
+/* For merge_path. */
+template<typename Key>
+struct key_array
+{
+	const Key  *keys;
+
+	__device__ __forceinline__ Key get(uint32_t i) const
+	{
+		return keys[i];
+	}
+};
+
+struct key_less
+{
+	template<typename Key>
+	__device__ __forceinline__ bool less(Key a, Key b) const
+	{
+		return a < b;
+	}
+};
+
+/* Two neighbouring sorted stretches, each of width runs, and how far a thread has merged them. */
+template<typename Key>
+struct stretch_pair
+{
+	const Key  *keys;
+	uint32_t	number;
+	uint32_t	a;				/* next place of the first, which ends at middle */
+	uint32_t	middle;
+	uint32_t	b;				/* and of the second */
+	uint32_t	end;
+	Key			next_a;			/* not meant where a or b has ended */
+	Key			next_b;
+
+	/* Stands at the beginning of pair number; empty ones are skipped, unless no other follows. */
+	__device__ __forceinline__ void begin(const uint32_t *begins, uint32_t width, uint32_t pair)
+	{
+		uint32_t	first = 2 * width * pair;
+
+		while (begins[first] == begins[first + 2 * width])
+			first += 2 * width;
+		number = first / (2 * width);
+		a = begins[first];
+		middle = begins[first + width];
+		b = middle;
+		end = begins[first + 2 * width];
+	}
+
+	__device__ __forceinline__ void load_next()
+	{
+		next_a = keys[a];
+		next_b = keys[b];
+	}
+
+	/* The place of the next item, which then counts as taken. */
+	__device__ __forceinline__ uint32_t take(Key *key)
+	{
+		bool		from_b = a >= middle || (b < end && next_b < next_a);
+		uint32_t	place = from_b ? b : a;
+		Key			next = keys[place + 1];
+
+		*key = from_b ? next_b : next_a;
+		if (from_b)
+		{
+			b++;
+			next_b = next;
+		}
+		else
+		{
+			a++;
+			next_a = next;
+		}
+		return place;
+	}
+};
+
+/*
+ * One round: every two neighbouring stretches of width runs become one.  Each thread merges ITEMS
+ * neighbouring places, into registers first.  The whole block calls, behind a barrier after the
+ * tile was filled; on return each thread sees all of it.
+ */
+template<typename Source, typename Row>
+SORT_DEVICE void
+merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t width, uint32_t count)
+{
+	typedef typename Source::key Key;
+
+	uint32_t	at = threadIdx.x * Row::ITEMS;
+	Key			keys[Row::ITEMS];
+	typename Source::payload payloads[Row::ITEMS];
+
+	if (at < count)
+	{
+		stretch_pair<Key> pair = {};
+		uint32_t	begin;
+
+		pair.keys = shared.keys;
+		pair.begin(shared.begins, width,
+				   stretch_of(shared.begins, (n_runs + 2 * width - 1) / (2 * width), 2 * width, at));
+		begin = pair.a;
+		pair.a += merge_path(key_array<Key>{shared.keys + begin}, pair.middle - begin,
+							 key_array<Key>{shared.keys + pair.middle}, pair.end - pair.middle, at - begin, key_less());
+		pair.b += at - pair.a;
+		pair.load_next();
+#pragma unroll
+		for (int i = 0; i < Row::ITEMS; i++)
+		{
+			if (at + i < count)
+			{
+				if (pair.a >= pair.middle && pair.b >= pair.end)
+				{
+					pair.begin(shared.begins, width, pair.number + 1);
+					pair.load_next();
+				}
+				payloads[i] = shared.payloads[pair.take(&keys[i])];
+			}
+		}
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < Row::ITEMS; i++)
+	{
+		if (at + i < count)
+		{
+			shared.keys[at + i] = keys[i];
+			shared.payloads[at + i] = payloads[i];
+		}
+	}
+	__syncthreads();
+}
+
+/*
+ * Grid: a block for each output tile; a multiway_memory of shared memory.  Block t reads, of each
+ * run, the places from splits[t] to splits[t + 1], and writes the output places from t * TILE on.
+ */
+template<typename Source, typename Sink, typename Row>
+static __global__ void
+__launch_bounds__(Row::THREADS, Row::BLOCKS)
+multiway_merge_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, uint64_t total,
+					  const uint32_t *splits)
+{
+	SHARED_MEMORY(raw);
+	multiway_memory<Source, Row> &shared = *(multiway_memory<Source, Row> *) raw;
+	uint64_t	first = (uint64_t) blockIdx.x * Row::TILE;
+	uint32_t	count = total - first < Row::TILE ? (uint32_t) (total - first) : Row::TILE;
+
+	begin_stretches<Source, Row>(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	__syncthreads();
+	load_stretches<Source, Row>(shared, source, runs, n_runs, count);
+	__syncthreads();
+	for (uint32_t width = 1; width < n_runs; width *= 2)
+		merge_round<Source, Row>(shared, n_runs, width, count);
+	sink.template put<Row::THREADS>(first, count, shared.keys, shared.payloads);
+}
+
+#endif							/* GSORT_MULTIWAY_MERGE_CUH */

@@ -1,0 +1,317 @@
+/*
+ * multiway_select.cuh
+ *	  What a multiway merge reads, and where its output tiles begin in every run.
+ *
+ * In:  the runs' descriptions and keys, a source that tells keys and payloads.
+ * Out: for each output tile, how many places of each run come before it.
+ *
+ * Multisequence selection: every stride-th key of each run gets its exact place in the
+ * output by one binary search in every run, so two neighbouring samples enclose a
+ * tile's begin.  Between them each step takes the middle key of one run, looks up where it
+ * lies in the others, and drops what is on the wrong side.  The run is the one that holds the
+ * middle of all that remains: mostly a step halves that, and always it halves what
+ * remains of one run, so at most runs * log2(stride) steps are taken.
+ *
+ * The order of (key, run, place) has no equals, so equal keys are like any others.
+ *
+ * A source has typedefs key and payload; key_of(run, place); payload_of(run, number of
+ * the run, place).
+ */
+#ifndef GSORT_MULTIWAY_SELECT_CUH
+#define GSORT_MULTIWAY_SELECT_CUH
+
+#include "rows/key_plan.h"
+#include "sort/merge_run.h"
+#include "sort/sort_common.cuh"
+
+#define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
+#define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */
+#define SELECT_WARPS		4		/* in a block that samples or splits */
+
+/* --- what is merged ------------------------------------------------------------ */
+
+/* Runs of key words with row numbers. */
+template<typename Key>
+struct pair_runs
+{
+	typedef Key key;
+	typedef uint32_t payload;
+
+	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
+	{
+		return ((const Key *) run.keys)[place];
+	}
+
+	__device__ __forceinline__ uint32_t payload_of(const merge_run &run, uint32_t, uint32_t place) const
+	{
+		return run.rows[place];
+	}
+};
+
+/* Runs of raw key columns, of which the plan makes one word; only the run's number is wanted. */
+template<typename Key>
+struct planned_runs
+{
+	typedef Key key;
+	typedef uint8_t payload;
+
+	key_plan	plan;
+
+	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
+	{
+		const uint64_t *values = (const uint64_t *) run.keys;
+		uint32_t	nulls = run.nulls != NULL ? run.nulls[place] : 0;
+		uint64_t	bits = 0;
+
+		for (uint32_t c = 0; c < plan.columns; c++)
+			bits |= key_field_bits(&plan.fields[c], 0, values[(size_t) c * run.count + place], nulls >> c & 1);
+		return (Key) bits;
+	}
+
+	__device__ __forceinline__ uint8_t payload_of(const merge_run &, uint32_t number, uint32_t) const
+	{
+		return (uint8_t) number;
+	}
+};
+
+/* --- noting the runs ---------------------------------------------------------------- */
+
+typedef struct merge_run_list
+{
+	merge_run	runs[RUNS_NOTED_AT_ONCE];
+} merge_run_list;
+
+/* Grid: one block of RUNS_NOTED_AT_ONCE threads.  Thread i: runs[first + i]. */
+static __global__ void
+multiway_note_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
+{
+	if (threadIdx.x < n)
+		runs[first + threadIdx.x] = list.runs[threadIdx.x];
+}
+
+/* --- samples -------------------------------------------------------------------------- */
+
+/* The runs that one lane of a warp looks after. */
+struct lane_runs
+{
+	uint32_t	first;
+	uint32_t	end;
+
+	__device__ __forceinline__ explicit lane_runs(uint32_t n_runs)
+	{
+		uint32_t	each = (n_runs + WARP_THREADS - 1) / WARP_THREADS;
+
+		first = lane_id() * each < n_runs ? lane_id() * each : n_runs;
+		end = first + each < n_runs ? first + each : n_runs;
+	}
+};
+
+/* How many of the places [low, high) of run number come before place pivot of run pivot_run,
+ * whose key is key; plus low. */
+template<typename Source>
+SORT_DEVICE uint32_t
+places_before(const Source &source, const merge_run &run, uint32_t number, uint32_t low, uint32_t high,
+			  typename Source::key key, uint32_t pivot_run)
+{
+	while (low < high)
+	{
+		uint32_t	middle = low + (high - low) / 2;
+		typename Source::key other = source.key_of(run, middle);
+
+		if (other < key || (other == key && number < pivot_run))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+SORT_DEVICE uint32_t
+run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
+{
+	uint32_t	low = 0;
+	uint32_t	high = n_runs - 1;
+
+	while (low < high)
+	{
+		uint32_t	middle = (low + high + 1) / 2;
+
+		if (runs[middle].first_sample <= sample)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/*
+ * Grid: a warp for each sample, SELECT_WARPS a block; RUN_SLOTS uint32 of shared memory for each warp.
+ * Sample s of all lies in the last run with first_sample <= s, at stride * (s - first_sample).
+ * Writes, at the sample's place among the sorted samples, how many places of each run
+ * come before it, and their sum: its rank in the output.  Its place is known without sorting: of each run,
+ * as many samples come before it as lie at places before.
+ */
+template<typename Source>
+static __global__ void
+__launch_bounds__(SELECT_WARPS * WARP_THREADS)
+multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint32_t stride, uint32_t n_samples,
+					   uint64_t *ranks, uint32_t *places)
+{
+	SHARED_MEMORY(raw);
+	uint32_t   *before = (uint32_t *) raw + warp_id() * RUN_SLOTS;
+	uint32_t	sample = blockIdx.x * SELECT_WARPS + warp_id();
+	const lane_runs mine(n_runs);
+	uint64_t	rank = 0;
+	uint32_t	number = 0;
+	uint32_t	run;
+	uint32_t	place;
+	typename Source::key key;
+
+	if (sample >= n_samples)
+		return;
+	run = run_of_sample(runs, n_runs, sample);
+	place = (sample - runs[run].first_sample) * stride;
+	key = source.key_of(runs[run], place);
+	for (uint32_t r = mine.first; r < mine.end; r++)
+	{
+		before[r] = r == run ? place : places_before(source, runs[r], r, 0, runs[r].count, key, run);
+		rank += before[r];
+		number += (before[r] + stride - 1) / stride;
+	}
+	rank = warp_inclusive_sum(rank);
+	number = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(number), WARP_THREADS - 1);
+	for (uint32_t r = mine.first; r < mine.end; r++)
+		places[(size_t) number * n_runs + r] = before[r];
+	if (lane_id() == WARP_THREADS - 1)
+		ranks[number] = rank;
+}
+
+/* --- splits ----------------------------------------------------------------------------- */
+
+/* The last sample at or before rank. */
+SORT_DEVICE uint32_t
+sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
+{
+	uint32_t	low = 0;
+	uint32_t	high = n_samples - 1;
+
+	while (low < high)
+	{
+		uint32_t	middle = (low + high + 1) / 2;
+
+		if (ranks[middle] <= rank)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* What remains of each run while a warp selects; each lane touches its own runs only. */
+struct selection_memory
+{
+	uint32_t	low[RUN_SLOTS];
+	uint32_t	high[RUN_SLOTS];
+	uint32_t	before[RUN_SLOTS];
+};
+
+/* The run, from first on, in which item skipped of what remains lies. */
+SORT_DEVICE uint32_t
+run_of_remaining(const selection_memory &memory, uint32_t first, uint32_t skipped)
+{
+	while (skipped >= memory.high[first] - memory.low[first])
+	{
+		skipped -= memory.high[first] - memory.low[first];
+		first++;
+	}
+	return first;
+}
+
+/*
+ * Moves low up so that it counts wanted more places in all; the warp calls.  Low and high enclose
+ * the result, so at most the places between two samples remain: a sum of uint32.
+ */
+template<typename Source>
+SORT_DEVICE void
+select_places(const Source &source, const merge_run *runs, const lane_runs &mine, uint32_t wanted,
+			  selection_memory &memory)
+{
+	while (wanted > 0)
+	{
+		uint32_t	remaining = 0;
+		uint32_t	before = 0;
+		uint32_t	up_to_lane;
+		uint32_t	middle;
+		uint32_t	run = 0;
+		uint32_t	place = 0;
+		int			chooser;
+		typename Source::key key = 0;
+
+		for (uint32_t r = mine.first; r < mine.end; r++)
+			remaining += memory.high[r] - memory.low[r];
+		up_to_lane = warp_inclusive_sum(remaining);
+		middle = __shfl_sync(WHOLE_WARP, up_to_lane, WARP_THREADS - 1) / 2;
+		chooser = __ffs((int) __ballot_sync(WHOLE_WARP, up_to_lane > middle)) - 1;
+		if ((int) lane_id() == chooser)
+		{
+			run = run_of_remaining(memory, mine.first, middle - (up_to_lane - remaining));
+			place = memory.low[run] + (memory.high[run] - memory.low[run]) / 2;
+			key = source.key_of(runs[run], place);
+		}
+		run = __shfl_sync(WHOLE_WARP, run, chooser);
+		place = __shfl_sync(WHOLE_WARP, place, chooser);
+		key = __shfl_sync(WHOLE_WARP, key, chooser);
+		for (uint32_t r = mine.first; r < mine.end; r++)
+		{
+			memory.before[r] = r == run ? place :
+				places_before(source, runs[r], r, memory.low[r], memory.high[r], key, run);
+			before += memory.before[r] - memory.low[r];
+		}
+		before = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(before), WARP_THREADS - 1);
+		/* the pivot itself goes to the lower side, unless it is the first item beyond */
+		for (uint32_t r = mine.first; r < mine.end; r++)
+		{
+			if (before > wanted)
+				memory.high[r] = memory.before[r];
+			else
+				memory.low[r] = memory.before[r] + (before < wanted && r == run);
+		}
+		if (before <= wanted)
+			wanted -= before + (before < wanted);
+	}
+}
+
+/*
+ * Grid: a warp for each tile and one more, SELECT_WARPS a block; SELECT_WARPS selection_memory of
+ * shared memory.  Warp t writes how many places of each run come before output place
+ * t * tile: splits[t][runs].
+ */
+template<typename Source>
+static __global__ void
+__launch_bounds__(SELECT_WARPS * WARP_THREADS)
+multiway_split_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t tile,
+					  uint32_t n_samples, const uint64_t *ranks, const uint32_t *places, uint32_t *splits)
+{
+	SHARED_MEMORY(raw);
+	selection_memory &memory = ((selection_memory *) raw)[warp_id()];
+	uint64_t	t = (uint64_t) blockIdx.x * SELECT_WARPS + warp_id();
+	const lane_runs mine(n_runs);
+	uint64_t	rank = t * tile;
+	uint32_t	sample;
+
+	if (t > (total + tile - 1) / tile)
+		return;
+	if (rank > total)
+		rank = total;
+	sample = sample_before(ranks, n_samples, rank);
+	for (uint32_t r = mine.first; r < mine.end; r++)
+	{
+		memory.low[r] = places[(size_t) sample * n_runs + r];
+		memory.high[r] = sample + 1 < n_samples ? places[(size_t) (sample + 1) * n_runs + r] : runs[r].count;
+	}
+	select_places(source, runs, mine, (uint32_t) (rank - ranks[sample]), memory);
+	for (uint32_t r = mine.first; r < mine.end; r++)
+		splits[t * n_runs + r] = memory.low[r];
+}
+
+#endif							/* GSORT_MULTIWAY_SELECT_CUH */

@@ -1,0 +1,427 @@
+/*
+ * pairs_partition.cu
+ *	  The launches of the partition-and-merge sort.
+ *
+ * In:  a gsort_pairs, scratch of the caller.
+ * Out: the sorted rows and keys at the places that were named.
+ *
+ *	  keys --sample, split, count, scatter--> level 1: buckets
+ *	       --cells, count, plan, scatter----> level 2: bins of at most a tile
+ *	       --tile sort----------------------> rows
+ *
+ * Where the sample shows too many keys that words cannot tell apart, all of these leave the sort to
+ * pairs_radix.cu, whose kernels look at the plan too.
+ *
+ * Input of one tile takes one kernel.  Groups too crowded for the tile sort go to
+ * tile_crowded.cuh, bins that no tile holds to merge.cuh.
+ *
+ * Every kernel reads from the plan in the scratch what there is to do, so the host
+ * enqueues the same launches whatever the keys are, and stages with nothing to do
+ * end at once.  Keys of at most 64 - (bits of n - 1) significant bits always fit
+ * narrow items; for longer ones the sample decides on the device, so the kernels of
+ * both kinds of items are enqueued, and one kind's end at once.
+ */
+#include "sort/pairs_partition.h"
+
+#include "sort/launch_plan.cuh"
+#include "sort/merge.cuh"
+#include "sort/pairs_radix.h"
+#include "sort/partition.cuh"
+#include "sort/tile_crowded.cuh"
+
+#define SORT_TRY(call) \
+	do { \
+		cudaError_t sort_error = (call); \
+		if (sort_error != cudaSuccess) \
+			return sort_error; \
+	} while (0)
+
+#define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
+#define CHUNKS_A_BLOCK		8	/* wanted chunks of level 2 for each block that runs at once */
+#define CHUNK_TILES_MAX		16
+#define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
+
+/* Where everything lies in the scratch. */
+typedef struct sort_scratch
+{
+	partition_plan *plan;
+	uint64_t   *sample_keys;
+	uint32_t   *sample_rows;
+	sort_group *groups;
+	uint32_t   *crowded;
+	merge_range *ranges;
+	level2_arrays level2;
+	uint64_t   *first[2];		/* of the items of level 1 and 2 */
+	uint32_t   *second;			/* of level 2; level 1 has its rows in the output */
+	void	   *radix;			/* of the radix sort, in place of all behind the plan */
+	size_t		radix_bytes;	/* 0: nothing is handed over */
+	size_t		bytes;
+} sort_scratch;
+
+static uint32_t
+row_bits_of(uint64_t n)
+{
+	uint32_t	bits = significant_bits(n - 1);
+
+	return bits > 0 ? bits : 1;
+}
+
+static bool
+may_be_wide(const gsort_pairs *pairs)
+{
+	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
+}
+
+/* Of two neighbouring bins of a segment, both together exceed a tile. */
+template<typename Row>
+static size_t
+groups_max(uint64_t n)
+{
+	return 2 * n / Row::SORT_TILE + 2 * BUCKETS_MAX;
+}
+
+template<typename Row>
+static sort_scratch
+lay_out(const gsort_pairs *pairs, void *d_scratch)
+{
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
+	sort_scratch scratch;
+	uint64_t	n = pairs->n;
+	bool		wide = may_be_wide(pairs);
+
+	take(&cursor, &scratch.plan, 1);
+	scratch.radix = (void *) cursor.at;
+	scratch.radix_bytes = wide ? pairs_radix_scratch_bytes(pairs) : 0;
+	take(&cursor, &scratch.sample_keys, SAMPLE_KEYS);
+	take(&cursor, &scratch.sample_rows, SAMPLE_KEYS);
+	take(&cursor, &scratch.groups, groups_max<Row>(n));
+	take(&cursor, &scratch.crowded, groups_max<Row>(n));
+	take(&cursor, &scratch.ranges, n / Row::SORT_TILE + 1);
+	take(&cursor, &scratch.level2.counts, BUCKETS_MAX * Row::CELLS);
+	take(&cursor, &scratch.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS);
+	take(&cursor, &scratch.level2.next, BUCKETS_MAX * Row::BINS);
+	take(&cursor, &scratch.level2.splitters, BUCKETS_MAX * Row::CELLS);
+	take(&cursor, &scratch.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS : 0);
+	take(&cursor, &scratch.level2.table, BUCKETS_MAX * Row::CELLS);
+	take(&cursor, &scratch.level2.cell_of_item, n);
+	take(&cursor, &scratch.first[0], n);
+	take(&cursor, &scratch.first[1], n);
+	take(&cursor, &scratch.second, wide ? n : 0);
+	if (cursor.at < (uintptr_t) scratch.radix + scratch.radix_bytes)
+		cursor.at = (uintptr_t) scratch.radix + scratch.radix_bytes;
+	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
+	return scratch;
+}
+
+template<typename Key>
+static key_view<Key>
+view_keys(const gsort_pairs *pairs)
+{
+	key_view<Key> keys;
+	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
+
+	keys.keys = (const Key *) pairs->d_keys;
+	keys.shift = pairs->begin_bit;
+	keys.mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) (((Key) 1 << bits) - 1);
+	return keys;
+}
+
+/* Everything that the launches of one sort share. */
+template<typename Key>
+struct sort_job
+{
+	sort_device device;
+	sort_scratch scratch;
+	key_view<Key> keys;
+	sort_output<Key> output;
+	uint64_t	key_max;
+	uint32_t	n;
+	uint32_t	row_bits;
+	uint32_t	chunk;			/* items of a chunk of level 2 */
+	cudaStream_t stream;
+};
+
+template<bool Wide, typename Key>
+static item_arrays<Wide>
+level_items(const sort_job<Key> &job, int level)
+{
+	item_arrays<Wide> items = {job.scratch.first[level], level == 0 ? job.output.rows : job.scratch.second};
+
+	return items;
+}
+
+/* One byte a row, until level 2 needs its array. */
+template<typename Key>
+static uint8_t *
+bucket_of_row(const sort_job<Key> &job)
+{
+	return (uint8_t *) job.scratch.first[1];
+}
+
+template<typename Key, bool Wide>
+static item_order<Key, Wide>
+order_of(const sort_job<Key> &job)
+{
+	item_order<Key, Wide> order = {job.keys, job.row_bits, false};
+
+	return order;
+}
+
+template<typename Key>
+static uint32_t
+chunks_max(const sort_job<Key> &job)
+{
+	return job.n / job.chunk + BUCKETS_MAX;
+}
+
+template<typename Row, typename Key>
+static uint32_t
+sort_blocks(const sort_job<Key> &job)
+{
+	return job.device.processors * Row::SORT_BLOCKS;
+}
+
+/* Nothing is handed over if the radix sort does not take it. */
+static tied_range
+ties_for_radix(uint32_t n, uint32_t samples, const sort_scratch &scratch)
+{
+	if (scratch.radix_bytes == 0)
+		return {samples, samples};
+	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED};
+}
+
+template<typename Key, typename Row>
+static cudaError_t
+launch_split(const sort_job<Key> &job)
+{
+	uint32_t	samples = job.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
+	const sort_scratch &scratch = job.scratch;
+
+	SORT_TRY(launch(partition_sample_kernel<Key>, SAMPLE_BLOCKS, SPLIT_THREADS,
+					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), job.stream,
+					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
+	SORT_TRY(launch(partition_split_kernel<Key>, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
+					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
+					job.row_bits, job.key_max, ties_for_radix(job.n, samples, scratch), scratch.plan));
+	SORT_TRY(launch(partition_count_buckets_kernel<Key>,
+					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
+	SORT_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
+					scratch.plan, scratch.groups, job.key_max, job.n, job.chunk));
+	return cudaSuccess;
+}
+
+template<typename Key, typename Row, bool Wide>
+static cudaError_t
+launch_scatter_buckets(const sort_job<Key> &job)
+{
+	SORT_TRY(launch(partition_scatter_buckets_kernel<Key, Row, Wide>,
+					tiles_up_to(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
+					sizeof(scatter_buckets_memory<Row, Wide>), job.stream, job.keys, job.n, job.scratch.plan,
+					(const uint8_t *) bucket_of_row(job), level_items<Wide>(job, 0)));
+	return cudaSuccess;
+}
+
+template<typename Key, typename Row, bool MayBeWide>
+static cudaError_t
+launch_cut(const sort_job<Key> &job)
+{
+	const sort_scratch &scratch = job.scratch;
+	item_arrays<true> level1 = level_items<true>(job, 0);
+
+	SORT_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, SEGMENT_THREADS,
+					sizeof(segment_memory<Row, MayBeWide>), job.stream, level1, scratch.plan, scratch.level2));
+	SORT_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, chunks_max(job), HISTOGRAM_THREADS,
+					sizeof(count_cells_memory<Row, MayBeWide>), job.stream, level1,
+					(const partition_plan *) scratch.plan, scratch.level2, job.chunk));
+	SORT_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, SEGMENT_THREADS,
+					sizeof(plan_bins_memory<Row>), job.stream, scratch.plan, scratch.level2, scratch.groups,
+					scratch.ranges));
+	return cudaSuccess;
+}
+
+template<typename Key, typename Row, bool Wide>
+static cudaError_t
+launch_scatter_bins_and_sort(const sort_job<Key> &job)
+{
+	typedef sort_row<Row, Wide> SortRow;
+	const sort_scratch &scratch = job.scratch;
+	item_arrays<Wide> level1 = level_items<Wide>(job, 0);
+	item_arrays<Wide> level2 = level_items<Wide>(job, 1);
+
+	SORT_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, chunks_max(job), Row::SCATTER_THREADS,
+					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
+					scratch.level2, job.chunk, level2));
+	SORT_TRY(launch(tile_counting_sort_kernel<Key, SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
+					sizeof(counting_sort_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
+					(const sort_group *) scratch.groups, scratch.crowded, order_of<Key, Wide>(job), job.output));
+	return cudaSuccess;
+}
+
+/* What even input has none of: crowded groups, and ranges for cooperative merging. */
+template<typename Key, typename Row, bool MayBeWide>
+static cudaError_t
+launch_rest(const sort_job<Key> &job)
+{
+	typedef sort_row<Row, true> CrowdedRow;
+	const sort_scratch &scratch = job.scratch;
+	const partition_plan *plan = scratch.plan;
+	const merge_range *ranges = scratch.ranges;
+	item_arrays<true> level1 = level_items<true>(job, 0);
+	item_arrays<true> level2 = level_items<true>(job, 1);
+	item_order<Key, true> order = order_of<Key, true>(job);
+
+	SORT_TRY(launch(tile_crowded_sort_kernel<Key, CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
+					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
+					(const sort_group *) scratch.groups, (const uint32_t *) scratch.crowded, order, job.output));
+	SORT_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan, scratch.ranges));
+	SORT_TRY(launch(merge_sort_tiles_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, ranges, order));
+	for (uint32_t level = 0; level < merge_levels(job.n, Row::SORT_TILE); level++)
+		SORT_TRY(launch(merge_level_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, ranges,
+						level, order, job.output));
+	return cudaSuccess;
+}
+
+template<typename Key, typename Row, bool MayBeWide>
+static cudaError_t
+launch_items(const sort_job<Key> &job)
+{
+	SORT_TRY((launch_scatter_buckets<Key, Row, false>(job)));
+	if (MayBeWide)
+		SORT_TRY((launch_scatter_buckets<Key, Row, MayBeWide>(job)));
+	SORT_TRY((launch_cut<Key, Row, MayBeWide>(job)));
+	SORT_TRY((launch_scatter_bins_and_sort<Key, Row, false>(job)));
+	if (MayBeWide)
+		SORT_TRY((launch_scatter_bins_and_sort<Key, Row, MayBeWide>(job)));
+	return launch_rest<Key, Row, MayBeWide>(job);
+}
+
+template<typename Key, typename Row>
+static cudaError_t
+launch_one_tile(const sort_job<Key> &job)
+{
+	if (job.n > 0)
+		SORT_TRY(launch(tile_sort_keys_kernel<Key, Row>, 1, Row::SORT_THREADS,
+						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<Key, true>(job),
+						job.output));
+	return cudaSuccess;
+}
+
+/* Chunks short enough to keep all blocks busy, long enough to pay for the tables they load. */
+template<typename Row>
+static uint32_t
+chunk_items(uint64_t n, const sort_device &device)
+{
+	uint64_t	wanted = (uint64_t) device.processors * Row::SCATTER_BLOCKS * CHUNKS_A_BLOCK;
+	uint64_t	tiles = n / (wanted * Row::SCATTER_TILE);
+
+	return (uint32_t) (tiles < 1 ? 1 : tiles > CHUNK_TILES_MAX ? CHUNK_TILES_MAX : tiles) * Row::SCATTER_TILE;
+}
+
+template<typename Key, typename Row>
+static cudaError_t
+sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
+		  cudaStream_t stream)
+{
+	sort_job<Key> job;
+
+	static_assert(sizeof(scatter_bins_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(scatter_buckets_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(counting_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(crowded_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(segment_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(count_cells_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	job.device = device;
+	job.scratch = lay_out<Row>(pairs, d_scratch);
+	if (scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+		return cudaErrorInvalidValue;
+	job.keys = view_keys<Key>(pairs);
+	job.output.keys = job.keys;
+	job.output.rows_in = pairs->d_rows;
+	job.output.rows = pairs->d_rows_out;
+	job.output.keys_out = (Key *) pairs->d_keys_out;
+	job.key_max = job.keys.mask;
+	job.n = (uint32_t) pairs->n;
+	job.stream = stream;
+	if (job.n <= Row::SORT_TILE)
+	{
+		job.row_bits = 1;
+		return launch_one_tile<Key, Row>(job);
+	}
+	job.row_bits = row_bits_of(pairs->n);
+	job.chunk = chunk_items<Row>(pairs->n, device);
+	SORT_TRY((launch_split<Key, Row>(job)));
+	if constexpr (sizeof(Key) == sizeof(uint64_t))	/* 32 bits and a row always fit a word */
+	{
+		if (may_be_wide(pairs))
+		{
+			SORT_TRY((launch_items<Key, Row, true>(job)));
+			/* behind all else, as it zeroes its scratch whether or not it is wanted */
+			return job.scratch.radix_bytes == 0 ? cudaSuccess :
+				pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
+		}
+	}
+	return launch_items<Key, Row, false>(job);
+}
+
+static tuning_choice
+choose_row(const gsort_pairs *pairs, const sort_device &device)
+{
+	if (pairs->n > GSORT_RUN_ROWS_MAX || (pairs->key_bits != 32 && pairs->key_bits != 64) ||
+		pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits)
+		return TUNING_CHOICE_NONE;
+	return sort_tuning_row(pairs->n, device.shared_bytes);
+}
+
+size_t
+pairs_partition_scratch_bytes(const gsort_pairs *pairs)
+{
+	sort_device device;
+
+	if (describe_device(&device) != cudaSuccess)
+		return 0;
+	switch (choose_row(pairs, device))
+	{
+		case TUNING_CHOICE_SMALL:
+			return lay_out<TUNING_SMALL>(pairs, NULL).bytes;
+		case TUNING_CHOICE_MEDIUM:
+			return lay_out<TUNING_MEDIUM>(pairs, NULL).bytes;
+		case TUNING_CHOICE_LARGE:
+			return lay_out<TUNING_LARGE>(pairs, NULL).bytes;
+		default:
+			return 0;
+	}
+}
+
+template<typename Key>
+static cudaError_t
+sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
+		  cudaStream_t stream)
+{
+	switch (choose_row(pairs, device))
+	{
+		case TUNING_CHOICE_SMALL:
+			return sort_with<Key, TUNING_SMALL>(pairs, d_scratch, scratch_bytes, device, stream);
+		case TUNING_CHOICE_MEDIUM:
+			return sort_with<Key, TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
+		case TUNING_CHOICE_LARGE:
+			return sort_with<Key, TUNING_LARGE>(pairs, d_scratch, scratch_bytes, device, stream);
+		default:
+			return cudaErrorInvalidValue;
+	}
+}
+
+cudaError_t
+pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	sort_device device;
+
+	SORT_TRY(describe_device(&device));
+	if (pairs->key_bits == 32)
+		return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, device, stream);
+	return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, device, stream);
+}

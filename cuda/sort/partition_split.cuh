@@ -1,0 +1,498 @@
+/*
+ * partition_split.cuh
+ *	  Choosing what the partition divides by: buckets from a sample of the keys,
+ *	  cells of each bucket from a sample of its items.
+ *
+ * In:  the caller's keys; later the level 1 array.
+ * Out: the plan (partition_plan.cuh) and, for buckets whose items do not lie
+ *	    evenly, sorted splitters with a table that narrows the search in them.
+ *
+ * Splitters are (key, row), not key alone: a value that fills many buckets is
+ * divided by row, so the sample balances any input, duplicates included.
+ */
+#ifndef GSORT_PARTITION_SPLIT_CUH
+#define GSORT_PARTITION_SPLIT_CUH
+
+#include "sort/partition_plan.cuh"
+#include "sort/tile_sort.cuh"
+
+#define SPLIT_THREADS		1024
+#define SAMPLES_A_CELL		2	/* level 2 */
+
+/* A cell of level 2 whose sample holds more than this is not even. */
+#define EVEN_SAMPLES_MAX	14
+
+/* A gap is cut out of a bucket if the keys on either side of it span less than this share of the bucket. */
+#define GAP_SHARE			32
+
+/* Of so many neighbours in the sample, one may be tied by its shortened word, or items are wide. */
+#define TIED_SAMPLES_SHARE	256
+
+/* --- level 1: sample, rank, buckets ------------------------------------------------ */
+
+/*
+ * Sorts the sample by counting: each block loads all of it and ranks its share,
+ * several threads a key.  Grid: SAMPLE_BLOCKS; shared: SAMPLE_KEYS keys and the ranks.
+ */
+template<typename Key>
+static __global__ void
+__launch_bounds__(SPLIT_THREADS)
+partition_sample_kernel(key_view<Key> keys, uint64_t n, uint32_t samples, uint64_t *sorted_keys,
+						uint32_t *sorted_rows)
+{
+	SHARED_MEMORY(raw);
+	uint64_t   *sample = (uint64_t *) raw;
+	uint32_t   *ranks = (uint32_t *) (sample + SAMPLE_KEYS);
+	uint32_t	share = samples / SAMPLE_BLOCKS;
+	uint32_t	threads_a_key = SPLIT_THREADS / share;
+	uint32_t	part = samples / threads_a_key;
+	uint32_t	mine = blockIdx.x * share + threadIdx.x % share;
+	uint32_t	begin = threadIdx.x / share * part;
+	uint32_t	rank = 0;
+	uint64_t	key;
+
+	for (uint32_t i = threadIdx.x; i < samples; i += SPLIT_THREADS)
+		sample[i] = keys[sample_position(i, samples, n)];
+	if (threadIdx.x < share)
+		ranks[threadIdx.x] = 0;
+	__syncthreads();
+	key = sample[mine];
+	for (uint32_t i = begin; i < begin + part; i++)
+		rank += sample[i] < key || (sample[i] == key && i < mine);
+	atomicAdd(&ranks[threadIdx.x % share], rank);
+	__syncthreads();
+	if (threadIdx.x < share)
+	{
+		sorted_keys[ranks[threadIdx.x]] = sample[mine];
+		sorted_rows[ranks[threadIdx.x]] = sample_position(mine, samples, n);
+	}
+}
+
+struct split_memory
+{
+	uint64_t	lowest_key[BUCKETS_MAX];
+	uint32_t	lowest_row[BUCKETS_MAX];
+	uint32_t	shift[BUCKETS_MAX];
+	uint32_t	splitters_in[BUCKET_CELLS];
+	uint64_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket, its low bits the first one's number */
+	uint32_t	warp_sums[WARP_THREADS];
+	uint32_t	tied;
+};
+
+static_assert((SAMPLE_KEYS & (SAMPLE_KEYS - 1)) == 0, "a sample's number is so many bits");
+
+/* A wanted lower end of a bucket; not there if !wanted. */
+struct bucket_edge
+{
+	bool		wanted;
+	uint64_t	key;
+	uint32_t	row;
+};
+
+/*
+ * Edge at quantile q: where its value begins; of a value that spans several quantiles,
+ * a row in the middle of it, and at its last quantile its end, so that the buckets
+ * between hold that value only.
+ */
+SORT_DEVICE bucket_edge
+quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t q, uint64_t key_max)
+{
+	bucket_edge edge = {false, 0, 0};
+	uint64_t	key;
+	uint64_t	before;
+	uint64_t	behind;
+
+	if (q < 1 || q >= QUANTILES)
+		return edge;
+	key = keys[q * samples / QUANTILES];
+	before = keys[(q - 1) * samples / QUANTILES];
+	behind = keys[q + 1 < QUANTILES ? (q + 1) * samples / QUANTILES : samples - 1];
+	edge.key = key;
+	if (q == 1 || before != key)
+		edge.wanted = key > 0;
+	else if (q + 1 < QUANTILES && behind == key)
+	{
+		edge.row = rows[q * samples / QUANTILES];
+		edge.wanted = true;
+	}
+	else
+	{
+		edge.key = key + 1;
+		edge.wanted = key < key_max && (q + 1 == QUANTILES || behind != key + 1);
+	}
+	return edge;
+}
+
+/* Edges that grow away from the sample by 2^6 each, so that keys far outside of it cost no
+ * bucket its resolution. */
+SORT_DEVICE bucket_edge
+tail_edge(const uint64_t *keys, uint32_t samples, uint32_t i, bool upper, uint64_t key_max)
+{
+	uint64_t	inner = upper ? keys[(QUANTILES - 1) * samples / QUANTILES] : keys[samples / QUANTILES];
+	uint64_t	outer = upper ? keys[samples - 1] : keys[0];
+	uint64_t	width = upper ? outer - inner + 1 : inner - outer + 1;
+	uint32_t	steps = upper ? i : TAIL_BUCKETS - 1 - i;
+	bucket_edge edge = {false, 0, 0};
+
+	if (i >= TAIL_BUCKETS || width == 0 || significant_bits(width) + 6 * steps > 64)
+		return edge;
+	width <<= 6 * steps;
+	edge.wanted = upper ? width < key_max - outer : width < outer;
+	edge.key = upper ? outer + width + 1 : outer - width;
+	return edge;
+}
+
+SORT_DEVICE uint32_t
+place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
+{
+	uint32_t	added;
+	uint32_t	at = buckets + block_exclusive_sum<SPLIT_THREADS>(edge.wanted, shared.warp_sums, &added);
+
+	if (edge.wanted)
+	{
+		shared.lowest_key[at] = edge.key;
+		shared.lowest_row[at] = edge.row;
+	}
+	__syncthreads();
+	return buckets + added;
+}
+
+/* The widest gap behind a sample of each bucket; wants a barrier before and behind. */
+SORT_DEVICE void
+find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets)
+{
+	for (uint32_t i = threadIdx.x; i + 1 < samples; i += SPLIT_THREADS)
+	{
+		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
+		uint64_t	gap = keys[i + 1] - keys[i];
+
+		atomicMax((unsigned long long *) &shared.widest[b], (unsigned long long) ((gap & ~(uint64_t) (SAMPLE_KEYS - 1)) | i));
+	}
+}
+
+/* Keys to leave to a cluster beyond its last sample: as many as its next full bucket spans, or some times the
+ * spread of the samples, but not much of the gap. */
+SORT_DEVICE uint64_t
+cluster_margin(uint64_t spread, uint64_t neighbour, uint64_t gap)
+{
+	uint64_t	margin = spread * 8 > neighbour ? spread * 8 : neighbour;
+
+	return margin < gap / 4 ? margin : gap / 4;
+}
+
+/*
+ * The edges that cut the widest gap out of bucket b, at most two; 0 where the samples on its sides do not lie
+ * close together, or words have room for the whole bucket.
+ */
+SORT_DEVICE uint32_t
+gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t buckets, uint32_t row_bits,
+		  uint64_t key_max, uint64_t edges[2])
+{
+	uint32_t	i = (uint32_t) shared.widest[b] & (SAMPLE_KEYS - 1);
+	uint64_t	lowest = shared.lowest_key[b];
+	uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, b, buckets, key_max);
+	uint64_t	before = keys[i];
+	uint64_t	behind = keys[i + 1];
+	uint64_t	spread = before - lowest;
+
+	if (shared.widest[b] < SAMPLE_KEYS || bits_to_lose(highest - lowest, row_bits) == 0)
+		return 0;
+	if (behind <= highest && highest - behind > spread)
+		spread = highest - behind;
+	if (spread >= (highest - lowest) / GAP_SHARE)
+		return 0;
+	edges[0] = before + 1 + cluster_margin(spread, b > 0 ? lowest - shared.lowest_key[b - 1] : 0, behind - before);
+	edges[1] = behind - cluster_margin(spread, b + 2 < buckets ? shared.lowest_key[b + 2] - shared.lowest_key[b + 1] : 0,
+									   behind - before);
+	return behind <= highest ? 2 : 1;
+}
+
+/*
+ * A bucket that holds the end of one cluster of keys and the beginning of the next spans what is between
+ * them, and its words lose the bits that tell its keys apart: the gap becomes a bucket of its own.
+ */
+SORT_DEVICE uint32_t
+cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets,
+			 uint32_t row_bits, uint64_t key_max)
+{
+	uint32_t	b = threadIdx.x;
+	uint32_t	wanted = 0;
+	uint64_t	edges[2];
+	uint64_t	key = 0;
+	uint32_t	row = 0;
+	uint32_t	before;
+	uint32_t	added;
+
+	if (b < BUCKETS_MAX)
+		shared.widest[b] = 0;
+	__syncthreads();
+	find_gaps(shared, keys, rows, samples, buckets);
+	__syncthreads();
+	if (b < buckets)
+	{
+		key = shared.lowest_key[b];
+		row = shared.lowest_row[b];
+		wanted = gap_edges(shared, keys, b, buckets, row_bits, key_max, edges);
+	}
+	before = block_exclusive_sum<SPLIT_THREADS>(wanted, shared.warp_sums, &added);
+	if (buckets + added > BUCKETS_MAX)	/* too many gaps to matter singly */
+		return buckets;
+	/* behind the sum's barrier all have read what is overwritten now */
+	if (b < buckets)
+	{
+		shared.lowest_key[b + before] = key;
+		shared.lowest_row[b + before] = row;
+		for (uint32_t e = 0; e < wanted; e++)
+		{
+			shared.lowest_key[b + before + 1 + e] = edges[e];
+			shared.lowest_row[b + before + 1 + e] = 0;
+		}
+	}
+	__syncthreads();
+	return buckets + added;
+}
+
+/*
+ * From where splitters lie among the cells of a linear map: the first and the last part that
+ * an item of each cell can belong to.  splitters_in: their number in each cell; table[c]:
+ * parts before the cell, and in its upper half those up to its end.
+ */
+template<int Threads, int Cells, typename Entry>
+SORT_DEVICE void
+make_search_table(const uint32_t *splitters_in, uint32_t *warp_sums, Entry *table)
+{
+	constexpr int PER_THREAD = Cells / Threads;
+	uint32_t	sum = 0;
+	uint32_t	first;
+
+	for (int i = 0; i < PER_THREAD; i++)
+		sum += splitters_in[threadIdx.x * PER_THREAD + i];
+	first = block_exclusive_sum<Threads>(sum, warp_sums, NULL);
+	for (int i = 0; i < PER_THREAD; i++)
+	{
+		uint32_t	last = first + splitters_in[threadIdx.x * PER_THREAD + i];
+
+		table[threadIdx.x * PER_THREAD + i] = (Entry) (first | last << 4 * sizeof(Entry));
+		first = last;
+	}
+}
+
+/* Do narrow words lose what tells neighbours of the sample apart?  Equal keys count
+ * too: a tie costs the same whether or not the keys differ. */
+SORT_DEVICE void
+count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples,
+				   uint32_t buckets)
+{
+	for (uint32_t i = threadIdx.x + 1; i < samples; i += SPLIT_THREADS)
+	{
+		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
+		uint32_t	before = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i - 1], rows[i - 1]);
+		uint32_t	shift = shared.shift[b];
+
+		if (b == before && shift > 0 &&
+			(keys[i] - shared.lowest_key[b]) >> shift == (keys[i - 1] - shared.lowest_key[b]) >> shift)
+			atomicAdd(&shared.tied, 1u);
+	}
+}
+
+/* How many tied neighbours of the sample mean that the radix sort is faster: from first on, below end. */
+struct tied_range
+{
+	uint32_t	first;
+	uint32_t	end;
+};
+
+/* Buckets from the sorted sample.  Grid: one block of SPLIT_THREADS. */
+template<typename Key>
+static __global__ void
+__launch_bounds__(SPLIT_THREADS)
+partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
+					   uint64_t key_max, tied_range for_radix, partition_plan *plan)
+{
+	SHARED_MEMORY(raw);
+	split_memory &shared = *(split_memory *) raw;
+	uint32_t	t = threadIdx.x;
+	uint64_t	sample_min = keys[0];
+	uint64_t	sample_range = keys[samples - 1] - sample_min;
+	linear_map	map = make_linear_map(sample_range, BUCKET_CELLS);
+	uint32_t	buckets = 1;
+
+	for (uint32_t i = t; i < BUCKET_CELLS; i += SPLIT_THREADS)
+		shared.splitters_in[i] = 0;
+	if (t == 0)
+	{
+		shared.lowest_key[0] = 0;
+		shared.lowest_row[0] = 0;
+		shared.tied = 0;
+	}
+	buckets = place_edges(shared, tail_edge(keys, samples, t, false, key_max), buckets);
+	buckets = place_edges(shared, quantile_edge(keys, rows, samples, t, key_max), buckets);
+	buckets = place_edges(shared, tail_edge(keys, samples, t, true, key_max), buckets);
+	buckets = cut_out_gaps(shared, keys, rows, samples, buckets, row_bits, key_max);
+	if (t < buckets)
+	{
+		uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, t, buckets, key_max);
+
+		shared.shift[t] = bits_to_lose(highest - shared.lowest_key[t], row_bits);
+		if (t > 0)
+			atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
+	}
+	if (t < BUCKETS_MAX)
+	{
+		/* all of it is loaded, what lies behind the last bucket too */
+		plan->lowest_key[t] = t < buckets ? shared.lowest_key[t] : key_max;
+		plan->lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
+		plan->shift[t] = t < buckets ? shared.shift[t] : 0;
+		plan->counts[t] = 0;
+	}
+	__syncthreads();
+	count_tied_samples(shared, keys, rows, samples, buckets);
+	make_search_table<SPLIT_THREADS, BUCKET_CELLS>(shared.splitters_in, shared.warp_sums, plan->cells);
+	if (t == 0)
+	{
+		plan->sample_min = sample_min;
+		plan->sample_range = sample_range;
+		plan->sample_map = map;
+		plan->buckets = buckets;
+		plan->row_bits = row_bits;
+		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
+		plan->handed_over = shared.tied >= for_radix.first && shared.tied < for_radix.end;
+		plan->groups = 0;
+		plan->crowded = 0;
+		plan->ranges = 0;
+	}
+}
+
+/* --- level 2: cells of each bucket -------------------------------------------------- */
+
+/* What level 2 keeps for each segment; arrays of BUCKETS_MAX times the row's CELLS or BINS, but the last. */
+struct level2_arrays
+{
+	uint32_t   *counts;			/* [cells] items */
+	uint16_t   *bin_of_cell;	/* [cells] */
+	uint32_t   *next;			/* [bins] where the next item of the bin goes */
+	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
+	uint32_t   *splitter_rows;	/* [cells], wide only */
+	uint32_t   *table;			/* [cells] first and last cell << 16 */
+	uint16_t   *cell_of_item;	/* [items] of segments with splitters */
+};
+
+template<typename Row, bool Wide>
+struct segment_memory
+{
+	static constexpr int SAMPLES = SAMPLES_A_CELL * Row::CELLS;
+
+	uint64_t	first[SAMPLES];
+	uint32_t	second[Wide ? SAMPLES : 4];
+	uint32_t	counts[Row::CELLS];
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+#define SEGMENT_THREADS 512
+
+/* Samples are ordered as level 2 sees items: coordinate, then row. */
+struct sample_order
+{
+	template<bool Wide>
+	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
+	{
+		return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
+	}
+};
+
+template<typename Row, bool Wide>
+SORT_DEVICE void
+cut_by_splitters(segment_memory<Row, Wide> &shared, sort_segment *segment, level2_arrays level2, uint32_t s)
+{
+	typedef segment_memory<Row, Wide> memory;
+	item_arrays<Wide> sample = {shared.first, shared.second};
+	uint64_t	lowest;
+	uint64_t	range;
+	linear_map	map;
+
+	merge_sort_tile<SEGMENT_THREADS, memory::SAMPLES / SEGMENT_THREADS, Wide>(sample, memory::SAMPLES, sample_order());
+	lowest = shared.first[0];
+	range = shared.first[memory::SAMPLES - 1] - lowest;
+	map = make_linear_map(range, Row::CELLS);
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
+		shared.counts[c] = 0;
+	__syncthreads();
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
+	{
+		bool		last = c + 1 == Row::CELLS;
+		uint32_t	at = last ? memory::SAMPLES - 1 : (c + 1) * SAMPLES_A_CELL;
+
+		level2.splitters[s * Row::CELLS + c] = shared.first[at];
+		if (Wide)
+			level2.splitter_rows[s * Row::CELLS + c] = shared.second[at];
+		if (!last)
+			atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
+	}
+	__syncthreads();
+	make_search_table<SEGMENT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums, level2.table + s * Row::CELLS);
+	if (threadIdx.x == 0)
+	{
+		segment->by_splitters = 1;
+		segment->map = map;
+		segment->map_lowest = lowest;
+		segment->map_range = range;
+	}
+}
+
+template<typename Row, bool Wide>
+SORT_DEVICE void
+cut_segment(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2)
+{
+	typedef segment_memory<Row, Wide> memory;
+
+	memory	   &shared = *(memory *) raw;
+	sort_segment *segment = &plan->segments[blockIdx.x];
+	uint32_t	count = segment->count;
+	bool		uneven = false;
+
+	if (count <= Row::SORT_TILE)
+		return;
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
+	{
+		level2.counts[blockIdx.x * Row::CELLS + c] = 0;
+		shared.counts[c] = 0;
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += SEGMENT_THREADS)
+	{
+		uint64_t	mask = segment->flags & GROUP_SHORTENED ? ~0ull << plan->row_bits : ~0ull;
+		item<Wide>	x = level1.get(segment->begin + sample_position(i, memory::SAMPLES, count));
+		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (segment->flags & GROUP_BY_ROW) != 0);
+
+		shared.first[i] = coordinate;
+		if (Wide)
+			shared.second[i] = x.second;
+		if (atomicAdd(&shared.counts[linear_part(segment->map, coordinate - segment->lowest)], 1u) >= EVEN_SAMPLES_MAX)
+			uneven = true;
+	}
+	if (__syncthreads_or(uneven))
+		cut_by_splitters<Row, Wide>(shared, segment, level2, blockIdx.x);
+}
+
+/*
+ * Samples a bucket: do its items lie evenly in the cells of a linear map?  If not,
+ * splitters from the sorted sample cut it.  Grid: BUCKETS_MAX, a block for each bucket.
+ */
+template<typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(SEGMENT_THREADS)
+partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
+{
+	SHARED_MEMORY(raw);
+	if constexpr (MayBeWide)
+	{
+		if (plan->wide)
+		{
+			cut_segment<Row, true>(raw, level1, plan, level2);
+			return;
+		}
+	}
+	cut_segment<Row, false>(raw, narrow_items(level1), plan, level2);
+}
+
+#endif							/* GSORT_PARTITION_SPLIT_CUH */

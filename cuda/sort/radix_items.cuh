@@ -1,0 +1,132 @@
+/*
+ * radix_items.cuh
+ *	  What a pass of the radix sort reads and writes.
+ *
+ * In:  the caller's keys and rows, or what the pass before has written.
+ * Out: arrays in the scratch, or the caller's sorted rows and keys.
+ *
+ * A pass stores no more than later ones need: the first makes row numbers itself, the last
+ * writes no keys that nobody wants, and a key with at most 32 bits to go shares a
+ * word with its row.  Device code; the arrays are the caller's.
+ */
+#ifndef GSORT_RADIX_ITEMS_CUH
+#define GSORT_RADIX_ITEMS_CUH
+
+#include "sort/sort_common.cuh"
+
+/* What is left of a key, and its row. */
+template<typename Rest>
+struct radix_item
+{
+	Rest		rest;
+	uint32_t	row;
+};
+
+/* Both in one word. */
+SORT_DEVICE uint64_t
+word_of_item(radix_item<uint32_t> x)
+{
+	return (uint64_t) x.rest << 32 | x.row;
+}
+
+SORT_DEVICE radix_item<uint32_t>
+item_of_word(uint64_t word)
+{
+	return {(uint32_t) (word >> 32), (uint32_t) word};
+}
+
+/* The caller's input. */
+template<typename Key, typename Rest>
+struct radix_keys
+{
+	typedef Rest rest_type;
+
+	const Key  *keys;
+	const uint32_t *rows;		/* NULL: a row is its place */
+	uint32_t	shift;			/* bits that the rest does without */
+
+	__device__ __forceinline__ radix_item<Rest> get(uint32_t i) const
+	{
+		return {(Rest) (keys[i] >> shift), rows != NULL ? rows[i] : i};
+	}
+};
+
+/* Keys of at most 32 bits with their rows, one word each. */
+struct radix_words
+{
+	typedef uint32_t rest_type;
+
+	uint64_t   *words;
+
+	__device__ __forceinline__ radix_item<uint32_t> get(uint32_t i) const
+	{
+		return item_of_word(words[i]);
+	}
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<uint32_t> x) const
+	{
+		words[i] = word_of_item(x);
+	}
+};
+
+/* Longer keys, and rows. */
+struct radix_pairs
+{
+	typedef uint64_t rest_type;
+
+	uint64_t   *keys;
+	uint32_t   *rows;
+
+	__device__ __forceinline__ radix_item<uint64_t> get(uint32_t i) const
+	{
+		return {keys[i], rows[i]};
+	}
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<uint64_t> x) const
+	{
+		keys[i] = x.rest;
+		rows[i] = x.row;
+	}
+};
+
+/* Words of longer keys whose low bits have done their part. */
+struct radix_shortened
+{
+	uint64_t   *words;
+	uint32_t	shift;
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<uint64_t> x) const
+	{
+		words[i] = word_of_item({(uint32_t) (x.rest >> shift), x.row});
+	}
+};
+
+/* The caller's output. */
+template<typename Key>
+struct radix_output
+{
+	uint32_t   *rows;
+	Key		   *keys;			/* NULL: not wanted; else the rest is the whole key */
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<Key> x) const
+	{
+		rows[i] = x.row;
+		if (keys != NULL)
+			keys[i] = x.rest;
+	}
+};
+
+/* As many bits of what is left of a key as the mask has, from shift on. */
+struct radix_digit
+{
+	uint32_t	shift;
+	uint32_t	mask;
+
+	template<typename Rest>
+	__device__ __forceinline__ uint32_t operator()(Rest rest) const
+	{
+		return (uint32_t) (rest >> shift) & mask;
+	}
+};
+
+#endif							/* GSORT_RADIX_ITEMS_CUH */

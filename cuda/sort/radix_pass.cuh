@@ -1,0 +1,399 @@
+/*
+ * radix_pass.cuh
+ *	  One pass of the radix sort: items to their places by one digit, stable.
+ *
+ * In:  the caller's keys, or what the pass before has written; how often each digit occurs.
+ * Out: the items in the order of the digits so far.
+ *
+ * Each item is read and written once (Adinets, Merrill, "Onesweep: a faster least significant
+ * digit radix sort for GPUs", 2022): a tile ranks its items by the digit, learns from the tiles before
+ * it where its digits' places begin (radix_states.cuh), and writes the items digit by digit.
+ * A block waits only for tiles that were taken before its own, and takes its next one when it has
+ * finished, so the first unfinished tile never waits.
+ */
+#ifndef GSORT_RADIX_PASS_CUH
+#define GSORT_RADIX_PASS_CUH
+
+#include "sort/radix_items.cuh"
+#include "sort/radix_states.cuh"
+
+/*
+ * The thread's number.  Read anew for each tile, and handed down from there: else the compiler
+ * computes all addresses that depend on it once for all tiles of the block, and has no registers left for items.
+ */
+SORT_DEVICE uint32_t
+this_thread()
+{
+#ifdef GSORT_EMULATE
+	return threadIdx.x;
+#else
+	uint32_t	thread;
+
+	asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+	return thread;
+#endif
+}
+
+/* The items of a tile, in shared memory. */
+template<typename Rest, int Items>
+struct radix_tile
+{
+	Rest		rests[Items];
+	uint32_t	rows[Items];
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<Rest> x)
+	{
+		rests[i] = x.rest;
+		rows[i] = x.row;
+	}
+
+	__device__ __forceinline__ radix_item<Rest> get(uint32_t i) const
+	{
+		return {rests[i], rows[i]};
+	}
+};
+
+template<int Items>
+struct radix_tile<uint32_t, Items>
+{
+	uint64_t	words[Items];
+
+	__device__ __forceinline__ void put(uint32_t i, radix_item<uint32_t> x)
+	{
+		words[i] = word_of_item(x);
+	}
+
+	__device__ __forceinline__ radix_item<uint32_t> get(uint32_t i) const
+	{
+		return item_of_word(words[i]);
+	}
+};
+
+/* Longer keys take a half more of registers and shared memory. */
+template<typename Row, typename Rest>
+constexpr int RADIX_ITEMS = sizeof(Rest) == sizeof(uint64_t) ? Row::ITEMS * 2 / 3 : Row::ITEMS;
+
+template<typename Row, typename Rest>
+constexpr int RADIX_TILE = Row::THREADS * RADIX_ITEMS<Row, Rest>;
+
+template<typename Row, typename Rest>
+struct radix_memory
+{
+	static constexpr int WARPS = Row::THREADS / WARP_THREADS;
+
+	static_assert(Row::THREADS >= STATE_THREADS, "each digit has a thread");
+	static_assert(RADIX_TILE<Row, Rest> < 65536, "counts and places have 16 bits");
+
+	union
+	{
+		/* how many items of each digit a warp has; then where they begin among the tile's of the digit */
+		uint16_t	counts[WARPS][RADIX_BINS];
+		radix_tile<Rest, RADIX_TILE<Row, Rest>> items;
+	};
+	uint32_t	place[RADIX_BINS];	/* where a digit begins in the tile; then from there to its place in the output */
+	uint32_t	warp_sums[WARP_THREADS];
+	uint32_t	tile;
+};
+
+/* Places in a tile, two in a register. */
+template<int Items>
+struct tile_places
+{
+	uint32_t	pairs[(Items + 1) / 2];
+
+	__device__ __forceinline__ void set(int i, uint32_t place)
+	{
+		pairs[i / 2] = i % 2 ? pairs[i / 2] | place << 16 : place;
+	}
+
+	__device__ __forceinline__ void add(int i, uint32_t distance)
+	{
+		pairs[i / 2] += i % 2 ? distance << 16 : distance;
+	}
+
+	__device__ __forceinline__ uint32_t get(int i) const
+	{
+		return i % 2 ? pairs[i / 2] >> 16 : pairs[i / 2] & 0xffff;
+	}
+};
+
+/* What a block needs to know of the pass. */
+struct radix_pass
+{
+	uint32_t	n;
+	uint32_t	number;
+	radix_digit digit;
+	const uint32_t *counts;		/* [RADIX_BINS] of all items, in this pass */
+	uint32_t   *next_tile;		/* zeroed */
+	uint32_t   *states;			/* [tiles][RADIX_BINS] */
+	const uint32_t *wanted;		/* whether the sort is to do anything, if it may be called off */
+};
+
+/* --- ranks ------------------------------------------------------------------------- */
+
+/* The lanes whose bit of the digit is as this one's. */
+SORT_DEVICE uint32_t
+lanes_of_bit(uint32_t digit, int bit)
+{
+#ifdef GSORT_EMULATE
+	bool		set = (digit & 1u << bit) != 0;
+	uint32_t	lanes = __ballot_sync(WHOLE_WARP, set);
+
+	return set ? lanes : ~lanes;
+#else
+	uint32_t	lanes;
+
+	/* a test, a vote, a complement: the compiler takes seven instructions for the above, which doubles the time of ranks */
+	asm("{\n\t"
+		".reg .pred set;\n\t"
+		".reg .b32 tested;\n\t"
+		"and.b32 tested, %1, %2;\n\t"
+		"setp.ne.u32 set, tested, 0;\n\t"
+		"vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t"
+		"@!set not.b32 %0, %0;\n\t"
+		"}" : "=r"(lanes) : "r"(digit), "r"(1u << bit));
+	return lanes;
+#endif
+}
+
+/* Ranks of a warp's items among its own of the same digit, in their order.  counts: the warp's, zeroed. */
+template<typename Rest, int Items>
+SORT_DEVICE void
+rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
+		   tile_places<Items> &places)
+{
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		uint32_t	mine = digit(x[i].rest);
+		uint32_t	peers = WHOLE_WARP;
+		uint32_t	before;
+		uint32_t	there;
+
+#pragma unroll
+		for (int bit = 0; bit < RADIX_DIGIT_BITS; bit++)
+			peers &= lanes_of_bit(mine, bit);
+		before = __popc(peers & ((1u << thread % WARP_THREADS) - 1));
+		there = counts[mine];
+		__syncwarp();
+		if (before == 0)
+			counts[mine] = (uint16_t) (there + __popc(peers));
+		__syncwarp();
+		places.set(i, there + before);
+	}
+}
+
+/* --- places ---------------------------------------------------------------------------- */
+
+/* counts of the warps to where each one's items begin; totals: of the thread's digits. */
+template<int Warps>
+SORT_DEVICE void
+add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[STATES_A_THREAD])
+{
+	uint64_t	packed = 0;		/* four sums of 16 bits: a tile has less than 65536 items */
+
+#pragma unroll 4
+	for (int w = 0; w < Warps; w++)
+	{
+		uint64_t   *of_warp = (uint64_t *) counts[w] + thread;
+		uint64_t	of_this = *of_warp;
+
+		*of_warp = packed;
+		packed += of_this;
+	}
+	for (int i = 0; i < STATES_A_THREAD; i++)
+		totals[i] = (uint32_t) (packed >> 16 * i) & 0xffff;
+}
+
+/* Exclusive sums over all digits of what each of the first STATE_THREADS threads holds of its own. */
+template<int Threads>
+SORT_DEVICE void
+sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t *warp_sums,
+			  uint32_t sums[STATES_A_THREAD])
+{
+	bool		mine = thread < STATE_THREADS;
+
+	sums[0] = block_exclusive_sum<Threads>(mine ? counts[0] + counts[1] + counts[2] + counts[3] : 0, warp_sums, NULL);
+	for (int i = 1; i < STATES_A_THREAD; i++)
+		sums[i] = sums[i - 1] + (mine ? counts[i - 1] : 0);
+}
+
+/*
+ * Where the tile's digits begin in the output.  totals: the tile's items of the thread's digits.  The whole
+ * block calls.
+ */
+template<int Threads>
+SORT_DEVICE void
+find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32_t totals[STATES_A_THREAD],
+			uint32_t *warp_sums, uint32_t places[STATES_A_THREAD])
+{
+	uint32_t	first = thread * STATES_A_THREAD;
+	uint32_t	ends[STATES_A_THREAD];
+
+	if (tile == 0)
+	{
+		uint32_t	counts[STATES_A_THREAD] = {};
+
+		if (thread < STATE_THREADS)
+		{
+			for (int i = 0; i < STATES_A_THREAD; i++)
+				counts[i] = pass.counts[first + i];
+		}
+		sum_up_digits<Threads>(thread, counts, warp_sums, places);
+	}
+	if (thread >= STATE_THREADS)
+		return;
+	if (tile > 0)
+		look_back(pass.states + first, tile, pass.number, places);
+	for (int i = 0; i < STATES_A_THREAD; i++)
+		ends[i] = places[i] + totals[i];
+	store_states(pass.states + (size_t) tile * RADIX_BINS + first, ends, STATE_ALL(pass.number));
+}
+
+/* --- one tile ----------------------------------------------------------------------------- */
+
+/*
+ * The thread's items, in the order warp, item, lane.  Those beyond the end of the input have the
+ * greatest digit and so end behind all others.  In a full tile, as nearly all are, no item is asked for its place.
+ */
+template<typename Row, typename Input, int Items>
+SORT_DEVICE void
+load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
+		  radix_item<typename Input::rest_type> (&x)[Items])
+{
+	typedef typename Input::rest_type Rest;
+	uint32_t	first = thread / WARP_THREADS * (WARP_THREADS * Items) + thread % WARP_THREADS;
+
+	if (count == Row::THREADS * Items)
+	{
+#pragma unroll
+		for (int i = 0; i < Items; i++)
+			x[i] = input.get(begin + first + i * WARP_THREADS);
+		return;
+	}
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		x[i] = {(Rest) ~(Rest) 0, 0};
+		if (first + i * WARP_THREADS < count)
+			x[i] = input.get(begin + first + i * WARP_THREADS);
+	}
+}
+
+template<typename Row, typename Rest, typename Output>
+SORT_DEVICE void
+write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit, uint32_t count,
+			const Output &output)
+{
+	if (count == RADIX_TILE<Row, Rest>)
+	{
+#pragma unroll
+		for (int i = 0; i < RADIX_ITEMS<Row, Rest>; i++)
+		{
+			uint32_t	at = i * Row::THREADS + thread;
+			radix_item<Rest> x = shared.items.get(at);
+
+			output.put(shared.place[digit(x.rest)] + at, x);
+		}
+		return;
+	}
+	for (uint32_t at = thread; at < count; at += Row::THREADS)
+	{
+		radix_item<Rest> x = shared.items.get(at);
+
+		output.put(shared.place[digit(x.rest)] + at, x);
+	}
+}
+
+/* Ranks the items and leaves them in shared memory, digit by digit, with what takes them to their places. */
+template<typename Row, typename Rest, int Items>
+SORT_DEVICE void
+order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &pass, uint32_t tile,
+		   const radix_item<Rest> (&x)[Items])
+{
+	bool		has_digits = thread < STATE_THREADS;
+	uint32_t	first = thread * STATES_A_THREAD;
+	uint16_t   *counts = shared.counts[thread / WARP_THREADS];
+	tile_places<Items> places = {};
+	uint32_t	totals[STATES_A_THREAD] = {};
+	uint32_t	begins[STATES_A_THREAD];
+	uint32_t	outside[STATES_A_THREAD];
+
+	rank_items(thread, counts, pass.digit, x, places);
+	__syncthreads();
+	if (has_digits)
+	{
+		add_up_warps<radix_memory<Row, Rest>::WARPS>(thread, shared.counts, totals);
+		if (tile > 0)
+			store_states(pass.states + (size_t) tile * RADIX_BINS + first, totals, STATE_OF_TILE);
+	}
+	sum_up_digits<Row::THREADS>(thread, totals, shared.warp_sums, begins);
+	if (has_digits)
+	{
+		for (int i = 0; i < STATES_A_THREAD; i++)
+			shared.place[first + i] = begins[i];
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		uint32_t	mine = pass.digit(x[i].rest);
+
+		places.add(i, counts[mine] + shared.place[mine]);
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+		shared.items.put(places.get(i), x[i]);
+	find_places<Row::THREADS>(thread, pass, tile, totals, shared.warp_sums, outside);
+	if (has_digits)
+	{
+		for (int i = 0; i < STATES_A_THREAD; i++)
+			shared.place[first + i] = outside[i] - begins[i];
+	}
+	__syncthreads();
+}
+
+/*
+ * Grid: a block for each tile.  Of a sort that may be called off so few that they all run at once
+ * and end at once; they take tiles in turn, which is slower.
+ */
+template<typename Row, bool MayBeCalledOff, typename Input, typename Output>
+static __global__ void
+__launch_bounds__(Row::THREADS, Row::BLOCKS)
+radix_pass_kernel(Input input, Output output, radix_pass pass)
+{
+	typedef typename Input::rest_type Rest;
+	typedef radix_memory<Row, Rest> memory;
+	constexpr uint32_t TILE = RADIX_TILE<Row, Rest>;
+
+	SHARED_MEMORY(raw);
+	memory	   &shared = *(memory *) raw;
+
+	if (MayBeCalledOff && *pass.wanted == 0)
+		return;
+	do
+	{
+		uint32_t	thread = this_thread();
+		radix_item<Rest> x[RADIX_ITEMS<Row, Rest>];
+		uint32_t	begin;
+		uint32_t	count;
+
+		if (thread == 0)
+			shared.tile = atomicAdd(pass.next_tile, 1u);
+		for (uint32_t i = thread; i < sizeof(shared.counts) / sizeof(uint4); i += Row::THREADS)
+			((uint4 *) shared.counts)[i] = make_uint4(0, 0, 0, 0);
+		__syncthreads();
+		begin = shared.tile * TILE;
+		if (MayBeCalledOff && begin >= pass.n)
+			return;
+		count = pass.n - begin < TILE ? pass.n - begin : TILE;
+		load_tile<Row>(thread, input, begin, count, x);
+		order_tile(thread, shared, pass, begin / TILE, x);
+		write_items(thread, shared, pass.digit, count, output);
+		if (MayBeCalledOff)
+			__syncthreads();
+	} while (MayBeCalledOff);
+}
+
+#endif							/* GSORT_RADIX_PASS_CUH */

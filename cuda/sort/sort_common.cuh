@@ -1,0 +1,294 @@
+/*
+ * sort_common.cuh
+ *	  What all stages of the sort share: items, their order, linear maps, and the
+ *	  scans and votes of a warp and a block.
+ *
+ * An item is one pair under way.  A narrow item is one word,
+ *	  (key's offset in its bucket) << row_bits | row,
+ * whose offset may have lost low bits (ties are then settled by fetching the
+ * keys).  A wide item is the whole key and the row.  No two items are equal, so
+ * every stage may move them in any order, and the sorted order is still the one
+ * stable order of the keys.
+ *
+ * Device code, and host code where nothing but arithmetic is done.
+ */
+#ifndef GSORT_SORT_COMMON_CUH
+#define GSORT_SORT_COMMON_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/host_device.h"
+#include "sort/launch.cuh"
+
+#define SORT_DEVICE		static __device__ __forceinline__
+#define WARP_THREADS	32
+#define WHOLE_WARP		0xffffffffu
+
+/* --- keys ------------------------------------------------------------------ */
+
+/* The caller's keys, seen by their significant bits only. */
+template<typename Key>
+struct key_view
+{
+	const Key  *keys;
+	Key			mask;
+	uint32_t	shift;
+
+	__device__ __forceinline__ Key operator[](uint32_t row) const
+	{
+		return (Key) (keys[row] >> shift) & mask;
+	}
+};
+
+/* --- linear maps ----------------------------------------------------------- */
+
+/* Monotone: takes [0, range] to [0, parts). */
+struct linear_map
+{
+	uint32_t	factor;
+	uint32_t	shift;
+};
+
+static inline GSORT_HD uint32_t
+significant_bits(uint64_t x)
+{
+#if defined(__CUDA_ARCH__)
+	return 64 - __clzll((long long) x);
+#else
+	return x ? 64 - __builtin_clzll(x) : 0;
+#endif
+}
+
+static inline GSORT_HD linear_map
+make_linear_map(uint64_t range, uint32_t parts)
+{
+	linear_map	map;
+	uint32_t	bits = significant_bits(range);
+	uint64_t	top;
+	uint64_t	factor;
+
+	map.shift = bits > 32 ? bits - 32 : 0;
+	top = (range >> map.shift) + 1;
+	factor = ((uint64_t) parts << 32) / top;
+	map.factor = factor > 0xffffffffu ? 0xffffffffu : (uint32_t) factor;
+	return map;
+}
+
+static inline GSORT_HD uint32_t
+linear_part(linear_map map, uint64_t x)
+{
+#if defined(__CUDA_ARCH__)
+	return __umulhi(__funnelshift_rc((uint32_t) x, (uint32_t) (x >> 32), map.shift), map.factor);
+#else
+	return (uint32_t) (((uint64_t) (uint32_t) (x >> map.shift) * map.factor) >> 32);
+#endif
+}
+
+/* The same for any x: beyond the range counts as its end. */
+template<typename Number>
+static inline GSORT_HD uint32_t
+clamped_part(linear_map map, Number lowest, Number range, Number x)
+{
+	Number		distance = x > lowest ? x - lowest : 0;
+
+	return linear_part(map, distance < range ? distance : range);
+}
+
+/* --- items ----------------------------------------------------------------- */
+
+template<bool Wide>
+struct item
+{
+	uint64_t	first;			/* narrow: the word; wide: the key */
+	uint32_t	second;			/* wide: the row */
+};
+
+/* Arrays of items, in device or shared memory; second is unused when narrow. */
+template<bool Wide>
+struct item_arrays
+{
+	uint64_t   *first;
+	uint32_t   *second;
+
+	__device__ __forceinline__ item<Wide> get(uint32_t i) const
+	{
+		item<Wide>	x;
+
+		x.first = first[i];
+		x.second = Wide ? second[i] : 0;
+		return x;
+	}
+
+	__device__ __forceinline__ void put(uint32_t i, item<Wide> x) const
+	{
+		first[i] = x.first;
+		if (Wide)
+			second[i] = x.second;
+	}
+
+	__device__ __forceinline__ item_arrays from(uint32_t i) const
+	{
+		item_arrays rest;
+
+		rest.first = first + i;
+		rest.second = Wide ? second + i : second;
+		return rest;
+	}
+};
+
+/* The order of items that came from one bucket. */
+template<typename Key, bool Wide>
+struct item_order
+{
+	key_view<Key> keys;
+	uint32_t	row_bits;
+	bool		shortened;		/* narrow: offsets have lost bits */
+
+	__device__ __forceinline__ uint32_t row(item<Wide> x) const
+	{
+		return Wide ? x.second : (uint32_t) x.first & (uint32_t) ((1ull << row_bits) - 1);
+	}
+
+	__device__ __forceinline__ bool tied(item<Wide> a, item<Wide> b) const
+	{
+		return !Wide && ((a.first ^ b.first) >> row_bits) == 0;
+	}
+
+	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
+	{
+		if (Wide)
+			return a.first < b.first || (a.first == b.first && a.second < b.second);
+		if (shortened && tied(a, b))
+		{
+			uint64_t	key_a = keys[row(a)];
+			uint64_t	key_b = keys[row(b)];
+
+			if (key_a != key_b)
+				return key_a < key_b;
+		}
+		return a.first < b.first;
+	}
+};
+
+/* The same arrays and order, where it turns out that the items are narrow. */
+SORT_DEVICE item_arrays<false>
+narrow_items(const item_arrays<true> &items)
+{
+	return {items.first, items.second};
+}
+
+template<typename Key>
+SORT_DEVICE item_order<Key, false>
+narrow_order(const item_order<Key, true> &order)
+{
+	return {order.keys, order.row_bits, order.shortened};
+}
+
+/* Where sorted items end: the caller's output arrays. */
+template<typename Key>
+struct sort_output
+{
+	key_view<Key> keys;
+	const uint32_t *rows_in;	/* NULL: a row is its own number */
+	uint32_t   *rows;
+	Key		   *keys_out;		/* NULL: not wanted */
+
+	__device__ __forceinline__ void put(uint32_t at, uint32_t row) const
+	{
+		rows[at] = rows_in != NULL ? rows_in[row] : row;
+		if (keys_out != NULL)
+			keys_out[at] = keys.keys[row];
+	}
+};
+
+/* --- warps and blocks -------------------------------------------------------- */
+
+SORT_DEVICE uint32_t
+lane_id()
+{
+	return threadIdx.x % WARP_THREADS;
+}
+
+SORT_DEVICE uint32_t
+warp_id()
+{
+	return threadIdx.x / WARP_THREADS;
+}
+
+template<typename Number>
+SORT_DEVICE Number
+warp_inclusive_sum(Number x)
+{
+#pragma unroll
+	for (int step = 1; step < WARP_THREADS; step *= 2)
+	{
+		Number		y = __shfl_up_sync(WHOLE_WARP, x, step);
+
+		if (lane_id() >= (uint32_t) step)
+			x += y;
+	}
+	return x;
+}
+
+/*
+ * Exclusive prefix sum over the block.  sums: a word for each warp, in shared memory,
+ * not touched by anyone between the barrier before and the barrier after this call.
+ */
+template<int Threads>
+SORT_DEVICE uint32_t
+block_exclusive_sum(uint32_t x, uint32_t *sums, uint32_t *total)
+{
+	constexpr uint32_t WARPS = Threads / WARP_THREADS;
+	uint32_t	inclusive = warp_inclusive_sum(x);
+	uint32_t	of_warp;
+	uint32_t	up_to_warp;
+
+	if (lane_id() == WARP_THREADS - 1)
+		sums[warp_id()] = inclusive;
+	__syncthreads();
+	of_warp = lane_id() < WARPS ? sums[lane_id()] : 0;
+	up_to_warp = warp_inclusive_sum(of_warp);
+	if (total != NULL)
+		*total = __shfl_sync(WHOLE_WARP, up_to_warp, WARPS - 1);
+	return __shfl_sync(WHOLE_WARP, up_to_warp - of_warp, warp_id()) + inclusive - x;
+}
+
+/*
+ * Counts x into counters[bin] and returns how many were there before.  A warp whose
+ * threads all have one bin (sorted or constant input) adds once: 32 adds to one
+ * word would wait for each other.  The whole warp calls.
+ */
+SORT_DEVICE uint32_t
+count_into(uint32_t *counters, uint32_t bin, bool valid)
+{
+	uint32_t	bin_of_first = __shfl_sync(WHOLE_WARP, bin, 0);
+
+	if (__all_sync(WHOLE_WARP, valid && bin == bin_of_first))
+	{
+		uint32_t	before = 0;
+
+		if (lane_id() == 0)
+			before = atomicAdd(&counters[bin], (uint32_t) WARP_THREADS);
+		return __shfl_sync(WHOLE_WARP, before, 0) + lane_id();
+	}
+	return valid ? atomicAdd(&counters[bin], 1u) : 0;
+}
+
+/*
+ * The same where few bins are expected in a warp: those of one bin add once together, as each of
+ * many adds to one word of shared memory waits for the one before.  The whole warp calls.
+ */
+SORT_DEVICE uint32_t
+count_together(uint32_t *counters, uint32_t bin, bool valid)
+{
+	uint32_t	peers = __match_any_sync(WHOLE_WARP, valid ? bin : 0xffffffffu);
+	int			first = __ffs((int) peers) - 1;
+	uint32_t	before = 0;
+
+	if (valid && (int) lane_id() == first)
+		before = atomicAdd(&counters[bin], (uint32_t) __popc(peers));
+	return __shfl_sync(WHOLE_WARP, before, first) + __popc(peers & ((1u << lane_id()) - 1));
+}
+
+#endif							/* GSORT_SORT_COMMON_CUH */

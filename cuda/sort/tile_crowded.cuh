@@ -1,0 +1,380 @@
+/*
+ * tile_crowded.cuh
+ *	  Sorting the groups whose items crowd few bins: equal keys, or keys that lie close together.
+ *
+ * In:  groups that the counting sort has listed as too crowded for it.
+ * Out: their rows (and keys), sorted, at their final places.
+ *
+ * The crowded bins are parts of the tile that are divided again, in rounds.  The bits that all
+ * items of a part share tell nothing; of what is below them 32 bits spread the items over as
+ * many new parts as there are items: bits of the key, or of the row where all keys are
+ * equal.  So a value that fills a bin costs one round, a few values in one bin two.  Every round
+ * divides each part at least in two.  What is still large after ROUNDS_MAX, or cannot be divided
+ * (shortened words that are tied), is sorted by a bitonic network of a warp, or of the block.
+ */
+#ifndef GSORT_TILE_CROWDED_CUH
+#define GSORT_TILE_CROWDED_CUH
+
+#include "sort/tile_sort.cuh"
+
+/* --- bitonic network --------------------------------------------------------- */
+
+/*
+ * Sorts count items, count of any size: places behind the last count as larger than
+ * everything, and the first step of each round mirrors, so all steps sort upwards
+ * and what is not there stays behind.  threads threads call, the block's or a warp's.
+ */
+template<bool OneWarp, bool Wide, typename Order>
+SORT_DEVICE void
+bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads, const Order &order)
+{
+	for (uint32_t width = 2; width < 2 * count; width *= 2)
+	{
+		for (uint32_t step = width / 2; step > 0; step /= 2)
+		{
+			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2); pair += threads)
+			{
+				uint32_t	low = pair / step * (2 * step) + pair % step;
+				uint32_t	high = step == width / 2 ? low / width * width + width - 1 - low % width : low + step;
+
+				if (high < count)
+				{
+					item<Wide>	a = items.get(low);
+					item<Wide>	b = items.get(high);
+
+					if (order.less(b, a))
+					{
+						items.put(low, b);
+						items.put(high, a);
+					}
+				}
+			}
+			if (OneWarp)
+				__syncwarp();
+			else
+				__syncthreads();
+		}
+	}
+}
+
+/* --- dividing ---------------------------------------------------------------- */
+
+template<typename Row, bool Wide>
+struct crowded_sort_memory
+{
+	/* two parts of more than FEW_ITEMS never have one slot, as each has a place that is its begin / FEW_ITEMS */
+	static constexpr int SLOTS = Row::SORT_TILE / FEW_ITEMS + 1;
+
+	counting_sort_memory<Row, Wide> tile;	/* its bins: counts, then begins of a round's parts; the sorted rows at last */
+	/* in which bits do the items of the part differ; halves, as the device has no 64-bit OR in shared memory */
+	uint32_t	high_bits[SLOTS];
+	uint32_t	low_bits[SLOTS];
+	uint32_t	row_bits[Wide ? SLOTS : 4];
+	uint32_t	left[SLOTS];	/* parts for the network: begin << 16 | end */
+	uint32_t	n_left;
+};
+
+/* One item while its group is divided. */
+template<bool Wide>
+struct placed_item
+{
+	item<Wide>	x;
+	uint32_t	part;			/* begin << 16 | end, in the tile */
+	uint32_t	at;				/* its place there; in a round, its new part, then that << 16 | rank */
+
+	__device__ __forceinline__ uint32_t begin() const
+	{
+		return part >> 16;
+	}
+
+	__device__ __forceinline__ uint32_t count() const
+	{
+		return (part & 0xffff) - begin();
+	}
+
+	__device__ __forceinline__ uint32_t slot() const
+	{
+		return begin() / FEW_ITEMS;
+	}
+};
+
+template<typename Key, typename Row, bool Wide>
+struct crowded_group
+{
+	static constexpr int THREADS = Row::SORT_THREADS;
+	static constexpr int ITEMS = Row::SORT_ITEMS;
+	typedef crowded_sort_memory<Row, Wide> memory;
+
+	const group_view<Key, Row, Wide> &view;
+	memory	   &shared;
+	item_arrays<Wide> tile;
+	placed_item<Wide> items[ITEMS];
+
+	__device__ __forceinline__ crowded_group(const group_view<Key, Row, Wide> &group, memory &block):
+		view(group), shared(block), tile{block.tile.first, block.tile.second}
+	{
+	}
+
+	__device__ __forceinline__ bool valid(int i) const
+	{
+		return i * THREADS + threadIdx.x < view.group.count;
+	}
+
+	__device__ __forceinline__ void clear_bits()
+	{
+		for (uint32_t slot = threadIdx.x; slot < memory::SLOTS; slot += THREADS)
+		{
+			shared.high_bits[slot] = 0;
+			shared.low_bits[slot] = 0;
+			if (Wide)
+				shared.row_bits[slot] = 0;
+		}
+	}
+
+	/* To the part and rank that at tells, behind a barrier after begin_bins. */
+	__device__ __forceinline__ void move(placed_item<Wide> &item)
+	{
+		uint32_t	bin = item.at >> 16;
+		uint32_t	begin = shared.tile.bins[bin];
+
+		item.part = begin << 16 | shared.tile.bins[bin + 1];
+		item.at = begin + (item.at & 0xffff);
+		tile.put(item.at, item.x);
+	}
+
+	/* From the group's array to the bins of its map, as the counting sort does it. */
+	__device__ __forceinline__ void spread_by_map()
+	{
+		uint32_t   *bins = shared.tile.bins;
+
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i))
+				items[i].x = view.source.get(i * THREADS + threadIdx.x);
+		}
+		clear_bins_of_tile();
+		clear_bits();
+		if (threadIdx.x == 0)
+			shared.n_left = 0;
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			uint32_t	bin = valid(i) ? view.bin_of(items[i].x) : 0;
+
+			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
+		}
+		__syncthreads();
+		begin_bins<Row>(bins, view.group.count, shared.tile.warp_sums);
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i))
+				move(items[i]);
+		}
+	}
+
+	__device__ __forceinline__ void clear_bins_of_tile()
+	{
+		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
+			((uint4 *) shared.tile.bins)[i] = make_uint4(0, 0, 0, 0);
+	}
+
+	/* Mostly all bits are noted already, and nothing is written. */
+	__device__ __forceinline__ static void note_bits(uint32_t *noted, uint32_t bits)
+	{
+		if (bits & ~*(volatile uint32_t *) noted)
+			atomicOr(noted, bits);
+	}
+
+	/* In which bits do the items of each large part differ from its first? */
+	__device__ __forceinline__ void find_bits()
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i) && items[i].count() > FEW_ITEMS)
+			{
+				item<Wide>	first = tile.get(items[i].begin());
+				uint32_t	slot = items[i].slot();
+				uint64_t	differ = (items[i].x.first ^ first.first) & view.coordinate_mask;
+
+				note_bits(&shared.high_bits[slot], (uint32_t) (differ >> 32));
+				note_bits(&shared.low_bits[slot], (uint32_t) differ);
+				if (Wide)
+					note_bits(&shared.row_bits[slot], items[i].x.second ^ first.second);
+			}
+		}
+	}
+
+	/* The new part of an item of a large part; false: the part cannot be divided. */
+	__device__ __forceinline__ bool find_part(const placed_item<Wide> &item, uint32_t *part) const
+	{
+		uint32_t	slot = item.slot();
+		uint32_t	top = significant_bits((uint64_t) shared.high_bits[slot] << 32 | shared.low_bits[slot]);
+		uint64_t	coordinate = item.x.first & view.coordinate_mask;
+		uint32_t	bits;		/* of the item, from the highest that its part differs in, at the top of a word */
+
+		if (top > 32)
+			bits = (uint32_t) (coordinate >> (top - 32));
+		else if (top > 0)
+			bits = (uint32_t) coordinate << (32 - top);
+		else if (Wide && shared.row_bits[slot] != 0)
+			bits = item.x.second << (32 - significant_bits(shared.row_bits[slot]));
+		else
+			return false;
+		*part = item.begin() + (uint32_t) ((uint64_t) bits * item.count() >> 32);
+		return true;
+	}
+
+	/* One round, behind a barrier; false: nothing was left to divide.  Wants a barrier. */
+	__device__ __forceinline__ bool divide()
+	{
+		uint32_t   *bins = shared.tile.bins;
+		uint32_t	divided = 0;	/* a bit for each item */
+		bool		any;
+
+		find_bits();
+		clear_bins_of_tile();
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i) && items[i].count() > FEW_ITEMS && find_part(items[i], &items[i].at))
+				divided |= 1u << i;
+		}
+		any = divided != 0;
+		if (!__syncthreads_or(any))
+			return false;
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (divided >> i & 1)
+				items[i].at = items[i].at << 16 | atomicAdd(&bins[items[i].at], 1u);
+			else if (valid(i))
+				bins[items[i].at] = 1;
+		}
+		__syncthreads();
+		begin_bins<Row>(bins, view.group.count, shared.tile.warp_sums);
+		clear_bits();
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (divided >> i & 1)
+				move(items[i]);
+		}
+		return true;
+	}
+
+	/* Sorts in the tile the parts that are still large. */
+	__device__ __forceinline__ void sort_left_parts()
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i) && items[i].count() > FEW_ITEMS && items[i].at == items[i].begin())
+				shared.left[atomicAdd(&shared.n_left, 1u)] = items[i].part;
+		}
+		__syncthreads();
+		for (uint32_t l = warp_id(); l < shared.n_left; l += THREADS / WARP_THREADS)
+		{
+			uint32_t	begin = shared.left[l] >> 16;
+			uint32_t	count = (shared.left[l] & 0xffff) - begin;
+
+			if (count <= WARP_PART_MAX)
+				bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS, view.order);
+		}
+		for (uint32_t l = 0; l < shared.n_left; l++)
+		{
+			uint32_t	begin = shared.left[l] >> 16;
+			uint32_t	count = (shared.left[l] & 0xffff) - begin;
+
+			if (count > WARP_PART_MAX)
+				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS, view.order);
+		}
+		/* the ranks of a small part read, but do not use, what lies behind it, where a warp may still sort */
+		if (shared.n_left > 0)
+			__syncthreads();
+	}
+
+	/* The sorted rows into the bins, and from there to the output. */
+	__device__ __forceinline__ void emit(const sort_output<Key> &output)
+	{
+		uint32_t   *rows = shared.tile.bins;
+
+		static_assert(Row::SORT_BINS >= Row::SORT_TILE, "a row for each bin");
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (valid(i) && items[i].count() <= FEW_ITEMS)
+			{
+				uint32_t	begin = items[i].begin();
+
+				rows[begin + rank_in_bin(tile, begin, begin + items[i].count(), items[i].x, view.order)] =
+					view.order.row(items[i].x);
+			}
+		}
+		for (uint32_t l = warp_id(); l < shared.n_left; l += THREADS / WARP_THREADS)
+		{
+			uint32_t	end = shared.left[l] & 0xffff;
+
+			for (uint32_t at = (shared.left[l] >> 16) + lane_id(); at < end; at += WARP_THREADS)
+				rows[at] = view.order.row(tile.get(at));
+		}
+		__syncthreads();
+		for (uint32_t at = threadIdx.x; at < view.group.count; at += THREADS)
+			output.put(view.group.begin + at, rows[at]);
+	}
+};
+
+template<typename Key, typename Row, bool Wide>
+SORT_DEVICE void
+sort_crowded_groups(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
+					const partition_plan *plan, const sort_group *groups, const uint32_t *crowded,
+					const item_order<Key, Wide> &order, const sort_output<Key> &output)
+{
+	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
+
+	for (uint32_t c = blockIdx.x; c < plan->crowded; c += gridDim.x)
+	{
+		const group_view<Key, Row, Wide> view(groups[crowded[c]], level1, level2, order);
+		crowded_group<Key, Row, Wide> group(view, shared);
+
+		group.spread_by_map();
+		for (int round = 0; round < ROUNDS_MAX; round++)
+		{
+			__syncthreads();
+			if (!group.divide())
+				break;
+		}
+		group.sort_left_parts();
+		group.emit(output);
+		__syncthreads();
+	}
+}
+
+/* Grid: any; each block takes crowded groups in turn. */
+template<typename Key, typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
+						 const sort_group *groups, const uint32_t *crowded, item_order<Key, true> order,
+						 sort_output<Key> output)
+{
+	SHARED_MEMORY(raw);
+	if constexpr (MayBeWide)
+	{
+		if (plan->wide)
+		{
+			sort_crowded_groups<Key, Row, true>(raw, level1, level2, plan, groups, crowded, order, output);
+			return;
+		}
+	}
+	sort_crowded_groups<Key, Row, false>(raw, narrow_items(level1), narrow_items(level2), plan, groups, crowded,
+										 narrow_order(order), output);
+}
+
+#endif							/* GSORT_TILE_CROWDED_CUH */

@@ -1,0 +1,368 @@
+/*
+ * tile_sort.cuh
+ *	  Sorting one tile: as many items as one block holds in shared memory.
+ *
+ * In:  groups, stretches of items that no other group's items mix with in the
+ *	    final order.
+ * Out: their rows (and keys), sorted, at their final places.
+ *
+ * The counting sort spreads a group over bins by a linear map, then each item finds
+ * its rank inside its bin: two passes over shared memory for items that lie evenly.
+ * Groups with crowded bins are left to tile_crowded.cuh.  Where nothing is known of the
+ * items' values, the merge sort serves: each thread sorts its few items by an odd-even
+ * network in registers, then the block merges them pairwise by merge path.
+ *
+ * Which group is sorted where never changes the result, as no two items are equal.
+ */
+#ifndef GSORT_TILE_SORT_CUH
+#define GSORT_TILE_SORT_CUH
+
+#include "sort/merge_path.cuh"
+#include "sort/partition_plan.cuh"
+
+/* --- counting sort ----------------------------------------------------------- */
+
+/* Items of a bin that are loaded without asking whether there are so many. */
+#define LOADED_AT_ONCE 4
+
+template<typename Row, bool Wide>
+struct counting_sort_memory
+{
+	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE]; /* a bin's loads may reach beyond the last item */
+	uint32_t	bins[Row::SORT_BINS + 4];	/* counts, then where each bin begins */
+	uint32_t	second[Wide ? Row::SORT_TILE : 4];
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+/* What the items of a group are spread by. */
+template<bool Wide>
+SORT_DEVICE uint64_t
+item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
+{
+	if (Wide)
+		return by_row ? x.second : x.first;
+	return x.first & coordinate_mask;
+}
+
+/* Turns the counts of the bins into where they begin; the whole block calls. */
+template<typename Row>
+SORT_DEVICE void
+begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
+{
+	constexpr int QUADS = Row::SORT_BINS / Row::SORT_THREADS / 4;
+	uint4	   *mine = (uint4 *) bins + threadIdx.x * QUADS;
+	uint4		counts[QUADS];
+	uint32_t	sum = 0;
+	uint32_t	begin;
+
+	static_assert(Row::SORT_BINS % (4 * Row::SORT_THREADS) == 0, "bins divide among the threads, by fours");
+#pragma unroll
+	for (int i = 0; i < QUADS; i++)
+	{
+		counts[i] = mine[i];
+		sum += counts[i].x + counts[i].y + counts[i].z + counts[i].w;
+	}
+	begin = block_exclusive_sum<Row::SORT_THREADS>(sum, warp_sums, NULL);
+#pragma unroll
+	for (int i = 0; i < QUADS; i++)
+	{
+		uint4		begins;
+
+		begins.x = begin;
+		begins.y = begins.x + counts[i].x;
+		begins.z = begins.y + counts[i].y;
+		begins.w = begins.z + counts[i].z;
+		begin = begins.w + counts[i].w;
+		mine[i] = begins;
+	}
+	if (threadIdx.x == 0)
+		bins[Row::SORT_BINS] = count;
+}
+
+/* How many items of the bin [begin, end) come before x, which is one of them. */
+template<typename Key, bool Wide>
+SORT_DEVICE uint32_t
+rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
+			  const item_order<Key, Wide> &order)
+{
+	uint32_t	before = 0;
+
+	for (uint32_t i = begin; i < end; i++)
+		before += order.less(tile.get(i), x);
+	return before;
+}
+
+/*
+ * The same, fast.  Words are compared as they are; only if another one shares the upper half
+ * can two be tied, and only then is the rank taken again by the whole order.
+ */
+template<typename Key, bool Wide>
+SORT_DEVICE uint32_t
+rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
+			const item_order<Key, Wide> &order)
+{
+	if constexpr (Wide)
+		return rank_by_order(tile, begin, end, x, order);
+	else
+	{
+		uint32_t	before = 0;
+		uint32_t	alike = 0;
+
+#pragma unroll
+		for (uint32_t i = 0; i < LOADED_AT_ONCE; i++)
+		{
+			uint64_t	other = tile.first[begin + i];
+
+			before += begin + i < end && other < x.first;
+			alike += begin + i < end && (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
+		}
+		for (uint32_t i = begin + LOADED_AT_ONCE; i < end; i++)
+		{
+			uint64_t	other = tile.first[i];
+
+			before += other < x.first;
+			alike += (uint32_t) (other >> 32) == (uint32_t) (x.first >> 32);
+		}
+		if (order.shortened && alike > 1)
+			before = rank_by_order(tile, begin, end, x, order);
+		return before;
+	}
+}
+
+/* A group as its block sees it. */
+template<typename Key, typename Row, bool Wide>
+struct group_view
+{
+	static constexpr int THREADS = Row::SORT_THREADS;
+	static constexpr int ITEMS = Row::SORT_ITEMS;
+	typedef counting_sort_memory<Row, Wide> memory;
+
+	sort_group	group;
+	item_arrays<Wide> source;
+	uint64_t	coordinate_mask;
+	bool		by_row;
+	item_order<Key, Wide> order;
+
+	__device__ __forceinline__ group_view(const sort_group &wanted, item_arrays<Wide> level1, item_arrays<Wide> level2,
+										  const item_order<Key, Wide> &items): group(wanted), order(items)
+	{
+		source = (group.flags & GROUP_IN_LEVEL1 ? level1 : level2).from(group.begin);
+		coordinate_mask = group.flags & GROUP_SHORTENED ? ~0ull << order.row_bits : ~0ull;
+		by_row = (group.flags & GROUP_BY_ROW) != 0;
+		order.shortened = (group.flags & GROUP_SHORTENED) != 0;
+	}
+
+	__device__ __forceinline__ uint32_t bin_of(item<Wide> x) const
+	{
+		return linear_part(group.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - group.lowest);
+	}
+
+	/* Loads the items and clears the bins; wants a barrier. */
+	__device__ __forceinline__ void load(memory &shared, item<Wide> (&x)[ITEMS]) const
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			uint32_t	at = i * THREADS + threadIdx.x;
+
+			if (at < group.count)
+				x[i] = source.get(at);
+		}
+		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
+			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
+	}
+
+	/* places: bin << 16 | rank in it by arrival.  True if a bin of this thread's is crowded; the rest is not
+	 * counted then, as all items of a crowded bin wait for one word. */
+	__device__ __forceinline__ bool count(memory &shared, const item<Wide> (&x)[ITEMS], uint32_t (&places)[ITEMS]) const
+	{
+		bool		crowded = false;
+
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (!crowded && i * THREADS + threadIdx.x < group.count)
+			{
+				uint32_t	bin = bin_of(x[i]);
+				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
+
+				crowded = rank >= CROWDED_BIN;
+				places[i] = bin << 16 | rank;
+			}
+		}
+		return crowded;
+	}
+
+	/* Moves the items to their bins, behind a barrier after begin_bins; wants a barrier. */
+	__device__ __forceinline__ void move(memory &shared, const item<Wide> (&x)[ITEMS], const uint32_t (&places)[ITEMS]) const
+	{
+		item_arrays<Wide> tile = {shared.first, shared.second};
+
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (i * THREADS + threadIdx.x < group.count)
+				tile.put(shared.bins[places[i] >> 16] + (places[i] & 0xffff), x[i]);
+		}
+	}
+
+	/* Writes the items to where they end. */
+	__device__ __forceinline__ void emit(memory &shared, const sort_output<Key> &output) const
+	{
+		item_arrays<Wide> tile = {shared.first, shared.second};
+
+#pragma unroll 2
+		for (int i = 0; i < ITEMS; i++)
+		{
+			uint32_t	at = i * THREADS + threadIdx.x;
+
+			if (at < group.count)
+			{
+				item<Wide>	x = tile.get(at);
+				uint32_t	bin = bin_of(x);
+				uint32_t	begin = shared.bins[bin];
+
+				output.put(group.begin + begin + rank_in_bin(tile, begin, shared.bins[bin + 1], x, order), order.row(x));
+			}
+		}
+	}
+};
+
+/*
+ * Grid: any; each block takes groups in turn.  Groups too crowded for it are listed
+ * for the kernel behind it.
+ */
+template<typename Key, typename Row, bool Wide>
+static __global__ void
+__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
+						  const sort_group *groups, uint32_t *crowded, item_order<Key, Wide> order,
+						  sort_output<Key> output)
+{
+	SHARED_MEMORY(raw);
+	counting_sort_memory<Row, Wide> &shared = *(counting_sort_memory<Row, Wide> *) raw;
+	uint32_t	n_groups = plan->wide == (Wide ? 1u : 0u) ? plan->groups : 0;
+
+	for (uint32_t g = blockIdx.x; g < n_groups; g += gridDim.x)
+	{
+		const group_view<Key, Row, Wide> view(groups[g], level1, level2, order);
+		item<Wide>	x[Row::SORT_ITEMS];
+		uint32_t	places[Row::SORT_ITEMS];
+
+		view.load(shared, x);
+		__syncthreads();
+		if (__syncthreads_or(view.count(shared, x, places)))
+		{
+			if (threadIdx.x == 0)
+				crowded[atomicAdd(&plan->crowded, 1u)] = g;
+			continue;
+		}
+		begin_bins<Row>(shared.bins, view.group.count, shared.warp_sums);
+		__syncthreads();
+		view.move(shared, x, places);
+		__syncthreads();
+		view.emit(shared, output);
+		__syncthreads();
+	}
+}
+
+/* --- merge sort ---------------------------------------------------------------- */
+
+template<int Tile, bool Wide>
+struct merge_sort_memory
+{
+	uint64_t	first[Tile];
+	uint32_t	second[Wide ? Tile : 4];
+};
+
+/* Odd-even transposition of a thread's own items; those from valid on are not there. */
+template<int Items, bool Wide, typename Order>
+SORT_DEVICE void
+sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
+{
+#pragma unroll
+	for (int round = 0; round < Items; round++)
+	{
+#pragma unroll
+		for (int i = round % 2; i + 1 < Items; i += 2)
+		{
+			if ((uint32_t) i + 1 < valid && order.less(x[i + 1], x[i]))
+			{
+				item<Wide>	y = x[i];
+
+				x[i] = x[i + 1];
+				x[i + 1] = y;
+			}
+		}
+	}
+}
+
+/*
+ * Sorts the count items of the tile, in shared memory.  The whole block calls, behind
+ * a barrier after the tile was filled; on return each thread sees all of it.
+ */
+template<int Threads, int Items, bool Wide, typename Order>
+SORT_DEVICE void
+merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
+{
+	uint32_t	at = threadIdx.x * Items;
+	uint32_t	valid = at < count ? count - at : 0;
+	item<Wide>	x[Items];
+
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		if ((uint32_t) i < valid)
+			x[i] = tile.get(at + i);
+	}
+	sort_in_registers<Items, Wide>(x, valid, order);
+	for (uint32_t width = Items; width < Threads * Items; width *= 2)
+	{
+#pragma unroll
+		for (int i = 0; i < Items; i++)
+		{
+			if ((uint32_t) i < valid)
+				tile.put(at + i, x[i]);
+		}
+		__syncthreads();
+		if (valid > 0)
+		{
+			uint32_t	begin = at / (2 * width) * (2 * width);
+			uint32_t	middle = begin + width < count ? begin + width : count;
+			uint32_t	end = middle + width < count ? middle + width : count;
+
+			merge_from<Items, Wide>(x, tile.from(begin), middle - begin, tile.from(middle),
+									end - middle, at - begin, order);
+		}
+		__syncthreads();
+	}
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		if ((uint32_t) i < valid)
+			tile.put(at + i, x[i]);
+	}
+	__syncthreads();
+}
+
+/* Input that one tile holds: sorted at once from the keys.  Grid: one block. */
+template<typename Key, typename Row>
+static __global__ void
+__launch_bounds__(Row::SORT_THREADS)
+tile_sort_keys_kernel(uint32_t n, item_order<Key, true> order, sort_output<Key> output)
+{
+	typedef merge_sort_memory<Row::SORT_TILE, true> memory;
+
+	SHARED_MEMORY(raw);
+	memory	   &shared = *(memory *) raw;
+	item_arrays<true> tile = {shared.first, shared.second};
+
+	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
+		tile.put(i, {order.keys[i], i});
+	__syncthreads();
+	merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
+	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
+		output.put(i, tile.get(i).second);
+}
+
+#endif							/* GSORT_TILE_SORT_CUH */

@@ -1,0 +1,229 @@
+/*
+ * service_device.c
+ *	  The device that the service owns: opened, shown to sessions, closed, lost.
+ *
+ * In:  gpusort.device, .device_memory and .debug_fail_at, as the last reload has set them.
+ * Out: the open device; the service's state and the device's figures in shared memory.
+ *
+ * Runs in the service alone.
+ */
+#include "postgres.h"
+
+#include "storage/ipc.h"
+#include "utils/guc.h"
+
+#include "service/service_device.h"
+#include "service/service_jobs.h"
+
+gsort_device *gpusort_service_device = NULL;
+
+static GpuSortDeviceSetting opened_for;	/* gpusort.device when the device was opened */
+static bool opened = false;
+static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
+
+/* --- its end ------------------------------------------------------------------- */
+
+const char *
+gpusort_service_device_error(void)
+{
+	if (gpusort_service_device == NULL)
+		return "the service has no device";
+	return gsort_error_text(gpusort_service_device);
+}
+
+void
+gpusort_service_stop_serving(const char *message)
+{
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_shared->service.state = GPUSORT_SERVICE_STARTING;
+	gpusort_shared->service.proc = -1;
+	gpusort_shared->service.pid = 0;
+	gpusort_service_fail_all_jobs(message);
+	LWLockRelease(gpusort_shared_lock());
+}
+
+void
+gpusort_service_restart(const char *why, const char *detail)
+{
+	gpusort_service_stop_serving(detail);
+	ereport(LOG,
+			(errmsg("gpusort: %s, the service restarts", why),
+			 errdetail("%s", detail)));
+	proc_exit(1);
+}
+
+void
+gpusort_service_lose_device(void)
+{
+	char		message[512];
+
+	strlcpy(message, gpusort_service_device_error(), sizeof(message));
+	gpusort_service_restart("the device is lost", message);
+}
+
+/* --- what sessions see --------------------------------------------------------- */
+
+void
+gpusort_service_publish_info(void)
+{
+	gsort_device_info info;
+
+	if (gpusort_service_device == NULL)
+		return;
+	gsort_device_get_info(gpusort_service_device, &info);
+	/* what fails while nobody waits for an answer must not wait for the next sort */
+	if (info.lost)
+		gpusort_service_lose_device();
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_shared->service.info = info;
+	LWLockRelease(gpusort_shared_lock());
+}
+
+static void
+publish_state(GpuSortServiceState state, const char *detail)
+{
+	GpuSortService *service = &gpusort_shared->service;
+
+	gpusort_service_publish_info();
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	service->state = state;
+	strlcpy(service->detail, detail, sizeof(service->detail));
+	if (gpusort_service_device == NULL)
+		memset(&service->info, 0, sizeof(service->info));
+	LWLockRelease(gpusort_shared_lock());
+}
+
+/* --- opening ------------------------------------------------------------------- */
+
+/* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
+static void
+touch_buffers(void)
+{
+	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
+
+	for (Size i = 0; i < length; i += 4096)
+		(void) *(volatile char *) (gpusort_buffer_pool + i);
+}
+
+static void
+set_budget(void)
+{
+	gsort_device_info info;
+	uint64		budget = gpusort_device_memory.bytes;
+
+	if (gpusort_service_device == NULL)
+		return;
+	gsort_device_get_info(gpusort_service_device, &info);
+	if (gpusort_device_memory.percent > 0)
+		budget = info.memory_bytes / 100 * gpusort_device_memory.percent;
+	gsort_set_budget(gpusort_service_device, budget);
+}
+
+static void
+arm_test_failure(void)
+{
+	if (gpusort_service_device != NULL)
+		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS);
+}
+
+static void
+log_device(void)
+{
+	gsort_device_info info;
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	if (info.kind == GSORT_KIND_CUDA)
+		ereport(LOG,
+				(errmsg("gpusort: serving with %s, %llu MB of memory, budget %llu MB, CUDA driver %d.%d, buffers of %d MB %s",
+						info.name, (unsigned long long) info.memory_bytes / 1024 / 1024,
+						(unsigned long long) info.budget_bytes / 1024 / 1024,
+						info.driver_version / 1000, info.driver_version % 1000 / 10,
+						gpusort_buffer_memory_mb, info.pinned ? "pinned" : "not pinned")));
+	else
+		ereport(LOG,
+				(errmsg("gpusort: serving with the CPU, %s, budget %llu MB, buffers of %d MB",
+						info.name, (unsigned long long) info.budget_bytes / 1024 / 1024,
+						gpusort_buffer_memory_mb)));
+}
+
+static void
+open_device(void)
+{
+	gsort_device_options options = {.struct_bytes = sizeof(options)};
+	char		reason[256];
+	gsort_status status;
+
+	opened = true;
+	opened_for = gpusort_device;
+	if (gpusort_device == GPUSORT_DEVICE_OFF)
+	{
+		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
+		ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
+		return;
+	}
+	options.kind = gpusort_device == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA;
+	status = gsort_open(&options, &gpusort_service_device, reason, sizeof(reason));
+	if (status != GSORT_OK)
+	{
+		gpusort_service_device = NULL;
+		publish_state(GPUSORT_SERVICE_UNAVAILABLE, reason);
+		ereport(LOG,
+				(errmsg("gpusort: no device, all sorts are native: %s", reason),
+				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads.")));
+		return;
+	}
+	touch_buffers();
+	(void) gsort_pin(gpusort_service_device, gpusort_buffer_pool,
+					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
+	set_budget();
+	arm_test_failure();
+	log_device();
+	publish_state(GPUSORT_SERVICE_SERVING, "");
+}
+
+void
+gpusort_service_close_device(void)
+{
+	if (gpusort_service_device == NULL)
+		return;
+	gsort_shut(gpusort_service_device);
+	gpusort_service_device = NULL;
+	gpusort_service_forget_all_jobs();
+}
+
+/* --- settings ------------------------------------------------------------------ */
+
+bool
+gpusort_service_follow_settings(void)
+{
+	if (opened && opened_for == gpusort_device)
+	{
+		if (waiting_to_reopen)
+			publish_state(GPUSORT_SERVICE_SERVING, "");
+		waiting_to_reopen = false;
+		return false;
+	}
+	waiting_to_reopen = gpusort_service_open_jobs > 0;
+	if (waiting_to_reopen)
+	{
+		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
+		return false;
+	}
+	gpusort_service_close_device();
+	open_device();
+	return true;
+}
+
+void
+gpusort_service_reload_settings(void)
+{
+	int			fail_at = gpusort_debug_fail_at;
+
+	ProcessConfigFile(PGC_SIGHUP);
+	set_budget();
+	if (gpusort_debug_fail_at != fail_at)
+		arm_test_failure();
+	if (gpusort_service_device == NULL)
+		opened = false;
+}

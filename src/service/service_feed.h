@@ -1,0 +1,28 @@
+/*
+ * service_feed.h
+ *	  How the service feeds jobs, for its own files.
+ */
+#ifndef GPUSORT_SERVICE_FEED_H
+#define GPUSORT_SERVICE_FEED_H
+
+#include "postgres.h"
+
+#include "shared/shmem.h"
+
+/* Once, before all others. */
+extern void gpusort_service_feed_begin(void);
+
+/* Requests, which have been checked. */
+extern void gpusort_service_handle_append(const GpuSortRequest *request);
+extern void gpusort_service_handle_cut(const GpuSortRequest *request);
+
+/* Gives the device the chunks that wait, as far as it takes them. */
+extern void gpusort_service_feed_deferred(int job);
+
+/* The same for the jobs that wait for memory which others have; some have waited enough. */
+extern void gpusort_service_serve_waiting_jobs(void);
+
+/* The job takes no more rows; its leader draws back what is queued too. */
+extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
+
+#endif							/* GPUSORT_SERVICE_FEED_H */

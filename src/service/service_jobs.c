@@ -1,0 +1,183 @@
+/*
+ * service_jobs.c
+ *	  The service's side of the job slots: answers to sessions, and the end of jobs.
+ *
+ * In:  what became of a job's request, of a call of the device, or of the device itself.
+ * Out: states of slots and buffers, told to those who wait; the slots and buffers of jobs
+ *	    whose owner has left, free.
+ *
+ * Runs in the service alone.  The table of jobs is private to it; slots and buffers are
+ * guarded by the shared lock, which is never held over a gsort_* call or an ereport.
+ */
+#include "postgres.h"
+
+#include "service/service_device.h"
+#include "service/service_feed.h"
+#include "service/service_jobs.h"
+
+GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
+int			gpusort_service_open_jobs = 0;
+
+/* --- answers ------------------------------------------------------------------- */
+
+void
+gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
+{
+	GpuSortJobSlot *slot;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot = gpusort_service_slot(gpusort_buffers[buffer].job);
+	if (slot->state == GPUSORT_JOB_ABANDONED)
+		gpusort_buffer_free(buffer);
+	else
+	{
+		gpusort_buffers[buffer].state = state;
+		ConditionVariableBroadcast(&slot->changed);
+	}
+	LWLockRelease(gpusort_shared_lock());
+}
+
+void
+gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReason reason)
+{
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (slot->state != GPUSORT_JOB_ABANDONED && slot->state != GPUSORT_JOB_FAILED)
+	{
+		slot->state = state;
+		slot->refused_reason = reason;
+		ConditionVariableBroadcast(&slot->changed);
+	}
+	LWLockRelease(gpusort_shared_lock());
+}
+
+/* With the lock held. */
+static void
+fail_locked_job(GpuSortJobSlot *slot, const char *message)
+{
+	if (slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
+		return;
+	slot->state = GPUSORT_JOB_FAILED;
+	strlcpy(slot->message, message, sizeof(slot->message));
+	ConditionVariableBroadcast(&slot->changed);
+}
+
+void
+gpusort_service_fail_job(int job, const char *message)
+{
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	fail_locked_job(gpusort_service_slot(job), message);
+	LWLockRelease(gpusort_shared_lock());
+}
+
+GpuSortJobState
+gpusort_service_job_state(int job)
+{
+	GpuSortJobState state;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	state = gpusort_service_slot(job)->state;
+	LWLockRelease(gpusort_shared_lock());
+	return state;
+}
+
+void
+gpusort_service_handle_failure(int job, gsort_status status)
+{
+	switch (status)
+	{
+		case GSORT_OK:
+			break;
+		case GSORT_NOMEM:
+			gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+			break;
+		case GSORT_UNSUPPORTED:
+			gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
+			break;
+		case GSORT_BAD_ARG:
+		case GSORT_BAD_DATA:
+			gpusort_service_fail_job(job, gpusort_service_device_error());
+			break;
+		case GSORT_DEVICE_LOST:
+			gpusort_service_lose_device();
+			break;
+	}
+}
+
+/* --- the end ------------------------------------------------------------------- */
+
+void
+gpusort_service_forget_job(GpuSortServiceJob *mine)
+{
+	memset(mine, 0, sizeof(*mine));
+	mine->first_deferred = mine->last_deferred = GPUSORT_NO_BUFFER;
+}
+
+void
+gpusort_service_forget_all_jobs(void)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		gpusort_service_forget_job(&gpusort_service_jobs[i]);
+	gpusort_service_open_jobs = 0;
+}
+
+static void
+free_all_buffers(GpuSortJobSlot *slot)
+{
+	while (slot->n_buffers > 0)
+		gpusort_buffer_free(slot->buffers[slot->n_buffers - 1]);
+}
+
+void
+gpusort_service_free_job(int job)
+{
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	free_all_buffers(gpusort_service_slot(job));
+	gpusort_job_slot_free(gpusort_service_slot(job));
+	LWLockRelease(gpusort_shared_lock());
+}
+
+void
+gpusort_service_fail_all_jobs(const char *message)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		GpuSortJobSlot *slot = gpusort_service_slot(i);
+
+		if (slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
+			fail_locked_job(slot, message);
+	}
+}
+
+/* No device touches the job's buffers any more; its owner, if there is one, can free it alone. */
+static void
+take_over_job(GpuSortJobSlot *slot)
+{
+	for (int i = 0; i < slot->n_buffers; i++)
+	{
+		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
+
+		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
+			buffer->state = GPUSORT_BUFFER_HELD;
+	}
+	if (slot->state == GPUSORT_JOB_FAILED)
+		slot->known_to_service = false;
+	if (slot->state == GPUSORT_JOB_ABANDONED)
+	{
+		free_all_buffers(slot);
+		gpusort_job_slot_free(slot);
+	}
+}
+
+void
+gpusort_service_take_over(void)
+{
+	GpuSortRequest request;
+
+	gpusort_service_fail_all_jobs("the sort service was restarted");
+	while (gpusort_request_pop(&request))
+		;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		take_over_job(gpusort_service_slot(i));
+}

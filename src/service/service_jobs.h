@@ -1,0 +1,76 @@
+/*
+ * service_jobs.h
+ *	  The service's side of the job slots, for the service's own files.
+ *
+ * A job is named by the number of its slot everywhere.  Nothing here may be called with the
+ * shared lock held, unless it says so.
+ */
+#ifndef GPUSORT_SERVICE_JOBS_H
+#define GPUSORT_SERVICE_JOBS_H
+
+#include "postgres.h"
+
+#include "shared/shmem.h"
+
+#define GPUSORT_NO_BUFFER		(-1)
+
+/* The service's side of a job slot. */
+typedef struct GpuSortServiceJob
+{
+	gsort_job  *job;			/* NULL: not open on the device */
+	bool		closing;		/* job may die with the next events: only CLOSED counts */
+	gsort_cut_how cut_how;
+
+	/* of the run being fed */
+	uint64		granted_rows;
+	uint64		granted_bytes;
+	uint64		fed_rows;
+	uint64		fed_bytes;
+	int			incomplete_rows;
+	uint64		missing_bytes[GSORT_FEEDERS_MAX];	/* of each feeder's incomplete row */
+
+	/* chunks that wait, in order; service_feed.c links them */
+	int			first_deferred;
+	int			last_deferred;
+	bool		full;			/* until the next run */
+	bool		cut_pending;	/* the cut comes when it can */
+	TimestampTz waits_since;	/* for memory that others have; 0: does not */
+	bool		in_queue;		/* it waits in the queue, not beside it */
+} GpuSortServiceJob;
+
+extern GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
+extern int	gpusort_service_open_jobs;	/* on the device */
+
+static inline GpuSortJobSlot *
+gpusort_service_slot(int job)
+{
+	return &gpusort_shared->jobs[job];
+}
+
+/* Gives a buffer to its job's owner; to the pool, if the owner has left. */
+extern void gpusort_service_return_buffer(int buffer, GpuSortBufferState state);
+
+/* Moves a job on, unless its owner has left or it has failed. */
+extern void gpusort_service_set_job_state(int job, GpuSortJobState state,
+										  GpuSortNativeReason reason);
+extern GpuSortJobState gpusort_service_job_state(int job);
+extern void gpusort_service_fail_job(int job, const char *message);
+
+/* Does to a job what a failed call means for it; does not return from a lost device. */
+extern void gpusort_service_handle_failure(int job, gsort_status status);
+
+/* The job is not on the device, or no longer; or none is. */
+extern void gpusort_service_forget_job(GpuSortServiceJob *mine);
+extern void gpusort_service_forget_all_jobs(void);
+
+/* Frees all that is left of a job whose owner has left. */
+extern void gpusort_service_free_job(int job);
+
+/* Fails every job that the service knows.  With the lock held. */
+extern void gpusort_service_fail_all_jobs(const char *message);
+
+/* Takes over from a worker that has ended, with the lock held: its jobs fail, its buffers come
+ * back, the ring is emptied. */
+extern void gpusort_service_take_over(void);
+
+#endif							/* GPUSORT_SERVICE_JOBS_H */

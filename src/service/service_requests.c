@@ -1,0 +1,377 @@
+/*
+ * service_requests.c
+ *	  Takes requests from the ring and events from the device, and does what they ask for.
+ *
+ * In:  requests (shmem.c), which are trusted in nothing; events (gsort.h).
+ * Out: calls of the device API; answers (service_jobs.c).
+ *
+ * Runs in the service alone.  Chunks and cuts are handed to service_feed.c.
+ */
+#include "postgres.h"
+
+#include "service/service_device.h"
+#include "service/service_feed.h"
+#include "service/service_jobs.h"
+#include "service/service_requests.h"
+
+#define EVENTS_A_POLL			64
+#define REQUESTS_A_TURN			64
+
+/* --- runs, windows, the close -------------------------------------------------- */
+
+/* The leader has read the run. */
+static void
+handle_next_run(const GpuSortRequest *request)
+{
+	gsort_status status = gsort_job_next_run(gpusort_service_jobs[request->job].job);
+
+	if (status == GSORT_DEVICE_LOST)
+		gpusort_service_lose_device();
+	if (status != GSORT_OK)
+		gpusort_service_fail_job(request->job, gpusort_service_device_error());
+}
+
+static void
+handle_merge(const GpuSortRequest *request)
+{
+	gsort_status status = gsort_job_merge(gpusort_service_jobs[request->job].job);
+
+	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
+		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	else
+		gpusort_service_handle_failure(request->job, status);
+}
+
+/* The first window that ends behind row. */
+static uint64
+window_of_row(const gsort_window *windows, uint64 n, uint64 row)
+{
+	uint64		low = 0;
+	uint64		high = n;
+
+	while (low < high)
+	{
+		uint64		middle = low + (high - low) / 2;
+
+		if (windows[middle].first_row + windows[middle].rows > row)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* A window has come, or cannot. */
+static void
+handle_fetched_event(int job, int buffer, gsort_status status)
+{
+	if (status == GSORT_OK)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
+								gpusort_buffers[buffer].window.bytes);
+	else if (status == GSORT_DEVICE_LOST)
+		gpusort_service_lose_device();
+	else						/* a cut run has no other way than this one */
+		gpusort_service_fail_job(job, gpusort_service_device_error());
+	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
+								 GPUSORT_BUFFER_WINDOW : GPUSORT_BUFFER_HELD);
+}
+
+static void
+handle_fetch(const GpuSortRequest *request)
+{
+	GpuSortBuffer *buffer = &gpusort_buffers[request->buffer];
+	gsort_job  *job = gpusort_service_jobs[request->job].job;
+	const gsort_window *windows;
+	uint64		n;
+	uint64		number = request->number;
+	gsort_status status;
+
+	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_READY || job == NULL)
+	{
+		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
+		return;
+	}
+	status = gsort_job_windows(job, &windows, &n);
+	if (status == GSORT_OK && request->kind == GPUSORT_REQUEST_FETCH_ROW)
+		number = window_of_row(windows, n, number);
+	if (status == GSORT_OK && number >= n)
+		status = GSORT_BAD_ARG;
+	if (status == GSORT_OK)
+	{
+		buffer->window = windows[number];
+		buffer->window_number = number;
+		status = gsort_job_fetch(job, number, gpusort_buffer_memory(request->buffer), request->buffer);
+	}
+	if (status != GSORT_OK)
+		handle_fetched_event(request->job, request->buffer, status);
+}
+
+static void
+handle_close(const GpuSortRequest *request)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+
+	if (mine->job == NULL)
+	{
+		gpusort_service_forget_job(mine);
+		gpusort_service_free_job(request->job);
+		return;
+	}
+	/* its buffers are freed with it, those in the queue too */
+	mine->first_deferred = GPUSORT_NO_BUFFER;
+	mine->cut_pending = false;
+	mine->waits_since = 0;
+	mine->closing = true;
+	gsort_job_close(mine->job);
+}
+
+/* --- requests ------------------------------------------------------------------ */
+
+/* Could a session have made this request, of a job that is in this state now? */
+static bool
+request_fits_state(const GpuSortRequest *request)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	GpuSortJobState state = gpusort_service_job_state(request->job);
+
+	switch (request->kind)
+	{
+		case GPUSORT_REQUEST_CUT:
+			return state != GPUSORT_JOB_FREE;
+		case GPUSORT_REQUEST_NEXT_RUN:
+		case GPUSORT_REQUEST_MERGE:
+			return mine->job != NULL &&
+				(state == GPUSORT_JOB_ASKED || state == GPUSORT_JOB_FAILED ||
+				 state == GPUSORT_JOB_ABANDONED);
+		case GPUSORT_REQUEST_CLOSE:
+			return state == GPUSORT_JOB_ABANDONED && !mine->closing;
+		default:
+			return false;
+	}
+}
+
+/* Is the buffer the job's, and the service's? */
+static bool
+request_fits_buffer(const GpuSortRequest *request)
+{
+	const GpuSortBuffer *buffer;
+	bool		fits;
+
+	if (request->buffer < 0 || request->buffer >= gpusort_shared->n_buffers)
+		return false;
+	buffer = &gpusort_buffers[request->buffer];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	fits = buffer->job == request->job &&
+		buffer->state == (request->kind == GPUSORT_REQUEST_APPEND ?
+						 GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING);
+	LWLockRelease(gpusort_shared_lock());
+	return fits;
+}
+
+static bool
+request_is_sound(const GpuSortRequest *request)
+{
+	if (request->job < 0 || request->job >= GPUSORT_JOB_SLOTS)
+		return false;
+	switch (request->kind)
+	{
+		case GPUSORT_REQUEST_APPEND:
+		case GPUSORT_REQUEST_FETCH_WINDOW:
+		case GPUSORT_REQUEST_FETCH_ROW:
+			return request_fits_buffer(request);
+		case GPUSORT_REQUEST_CUT:
+		case GPUSORT_REQUEST_NEXT_RUN:
+		case GPUSORT_REQUEST_MERGE:
+		case GPUSORT_REQUEST_CLOSE:
+			return request->buffer < 0 && request_fits_state(request);
+	}
+	return false;
+}
+
+static void
+handle_request(const GpuSortRequest *request)
+{
+	/* somebody waits for its answer, and nobody can tell who: all are told, nobody hangs */
+	if (!request_is_sound(request))
+		gpusort_service_restart("shared memory is corrupt",
+								psprintf("A request names kind %d, job %d, buffer %d.",
+										 request->kind, request->job, request->buffer));
+	switch (request->kind)
+	{
+		case GPUSORT_REQUEST_APPEND:
+			gpusort_service_handle_append(request);
+			break;
+		case GPUSORT_REQUEST_CUT:
+			gpusort_service_handle_cut(request);
+			break;
+		case GPUSORT_REQUEST_FETCH_WINDOW:
+		case GPUSORT_REQUEST_FETCH_ROW:
+			handle_fetch(request);
+			break;
+		case GPUSORT_REQUEST_NEXT_RUN:
+			handle_next_run(request);
+			break;
+		case GPUSORT_REQUEST_MERGE:
+			handle_merge(request);
+			break;
+		case GPUSORT_REQUEST_CLOSE:
+			handle_close(request);
+			break;
+	}
+}
+
+/* True if there may be more. */
+bool
+gpusort_service_handle_requests(void)
+{
+	GpuSortRequest requests[REQUESTS_A_TURN];
+	int			n = 0;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	while (n < REQUESTS_A_TURN && gpusort_request_pop(&requests[n]))
+		n++;
+	LWLockRelease(gpusort_shared_lock());
+	for (int i = 0; i < n; i++)
+		handle_request(&requests[i]);
+	return n == REQUESTS_A_TURN;
+}
+
+/* --- events -------------------------------------------------------------------- */
+
+/* A directory stands: tells the owner of its rows and windows. */
+static gsort_status
+publish_directory(int job, gsort_job_stats *stats)
+{
+	gsort_job  *device_job = gpusort_service_jobs[job].job;
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const gsort_window *windows;
+	uint64		n;
+	gsort_status status = gsort_job_windows(device_job, &windows, &n);
+
+	if (status != GSORT_OK)
+		return status;
+	stats->struct_bytes = sizeof(*stats);
+	gsort_job_get_stats(device_job, stats);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->rows = stats->rows;
+	slot->windows = n;
+	slot->stats = *stats;
+	slot->last_read = GetCurrentTimestamp();
+	LWLockRelease(gpusort_shared_lock());
+	return GSORT_OK;
+}
+
+static void
+handle_cut_event(int job, gsort_status status)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	const GpuSortJobSlot *slot = gpusort_service_slot(job);
+	GpuSortCounters *counters = &gpusort_shared->counters;
+	gsort_job_stats stats;
+
+	if (mine->closing)
+		return;
+	if (status == GSORT_OK)
+		status = publish_directory(job, &stats);
+	if (status != GSORT_OK)
+	{
+		gpusort_service_handle_failure(job, status);
+		return;
+	}
+	if (mine->cut_how != GSORT_AS_FED)
+	{
+		/* of a spilled sort, the first run */
+		if (slot->runs == 0)
+			pg_atomic_fetch_add_u64(&counters->jobs, 1);
+		pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
+		pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
+	}
+	pg_atomic_fetch_add_u64(&counters->bytes_to_device, stats.bytes_in);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, slot->refused_reason);
+}
+
+/* The run's rows are gone from the device: what waits goes on. */
+static void
+handle_run_begun_event(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+
+	if (mine->closing)
+		return;
+	mine->granted_rows = mine->granted_bytes = 0;
+	mine->fed_rows = mine->fed_bytes = 0;
+	mine->full = false;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->runs++;
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	gpusort_service_feed_deferred(job);
+}
+
+static void
+handle_merged_event(int job, gsort_status status)
+{
+	gsort_job_stats stats;
+
+	if (gpusort_service_jobs[job].closing)
+		return;
+	if (status == GSORT_OK)
+		status = publish_directory(job, &stats);
+	if (status != GSORT_OK)
+	{
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		return;
+	}
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
+}
+
+static void
+handle_event(const gsort_event *event)
+{
+	int			job = (int) event->job_tag;
+
+	switch (event->kind)
+	{
+		case GSORT_EVENT_APPENDED:
+			if (event->status != GSORT_OK)
+				gpusort_service_handle_failure(job, event->status);
+			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_HELD);
+			break;
+		case GSORT_EVENT_CUT:
+			handle_cut_event(job, event->status);
+			break;
+		case GSORT_EVENT_FETCHED:
+			handle_fetched_event(job, (int) event->tag, event->status);
+			break;
+		case GSORT_EVENT_CLOSED:
+			gpusort_service_forget_job(&gpusort_service_jobs[job]);
+			gpusort_service_open_jobs--;
+			gpusort_service_free_job(job);
+			break;
+		case GSORT_EVENT_RUN_BEGUN:
+			gpusort_service_handle_failure(job, event->status);
+			handle_run_begun_event(job);
+			break;
+		case GSORT_EVENT_MERGED:
+			if (event->status == GSORT_DEVICE_LOST)
+				gpusort_service_lose_device();
+			handle_merged_event(job, event->status);
+			break;
+	}
+}
+
+bool
+gpusort_service_handle_events(void)
+{
+	gsort_event events[EVENTS_A_POLL];
+	int			n;
+
+	if (gpusort_service_device == NULL)
+		return false;
+	n = gsort_poll(gpusort_service_device, events, EVENTS_A_POLL);
+	for (int i = 0; i < n; i++)
+		handle_event(&events[i]);
+	return n == EVENTS_A_POLL;
+}

@@ -1,0 +1,73 @@
+/*
+ * chunk.h
+ *	  How rows and keys lie in a shared buffer.
+ *
+ * A feeder writes a chunk, the service reads its header (a copy of it, checked
+ * by chunk.c) and hands pointers into the buffer to the device.  A small input never leaves
+ * the backend: its chunks are then in private memory, in the same form.
+ *
+ *	  header | row_start[rows_max] | nulls[rows_max] | keys[rows_max][columns] | data
+ *
+ * rows_max is set when the chunk is begun, from the width of the rows so far;
+ * the chunk is full when either the rows or the data reach their end.
+ */
+#ifndef GPUSORT_CHUNK_H
+#define GPUSORT_CHUNK_H
+
+#include "postgres.h"
+#include "gpusort.h"
+
+#define GPUSORT_BUFFER_BYTES		(1024 * 1024)
+
+typedef struct GpuSortChunkHeader
+{
+	uint32		rows;			/* that start in this chunk */
+	uint32		data_bytes;		/* a multiple of 8 */
+	uint64		more_bytes;		/* of the last row, in the chunks that follow */
+	uint32		row_start_offset;	/* from the chunk's beginning, all of them */
+	uint32		nulls_offset;	/* 0: the chunk carries none */
+	uint32		keys_offset;
+	uint32		data_offset;
+	uint32		feeder;			/* whose byte stream the chunk belongs to */
+	gsort_column_stats stats[GPUSORT_MAX_KEYS];
+} GpuSortChunkHeader;
+
+#define GPUSORT_CHUNK_HEADER_BYTES	MAXALIGN(sizeof(GpuSortChunkHeader))
+
+/* Most data that a chunk of at least one row can hold. */
+#define GPUSORT_CHUNK_DATA_MAX(columns) \
+	(GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16 - 8 * (columns))
+
+static inline uint32 *
+gpusort_chunk_row_start(const GpuSortChunkHeader *chunk)
+{
+	return (uint32 *) ((char *) chunk + chunk->row_start_offset);
+}
+
+static inline uint32 *
+gpusort_chunk_nulls(const GpuSortChunkHeader *chunk)
+{
+	return (uint32 *) ((char *) chunk + chunk->nulls_offset);
+}
+
+static inline uint64 *
+gpusort_chunk_keys(const GpuSortChunkHeader *chunk)
+{
+	return (uint64 *) ((char *) chunk + chunk->keys_offset);
+}
+
+static inline char *
+gpusort_chunk_data(const GpuSortChunkHeader *chunk)
+{
+	return (char *) chunk + chunk->data_offset;
+}
+
+/*
+ * Builds the device's view of the chunk in a buffer of a job with these key columns; its tag
+ * is the caller's.  *header is a copy: what is checked cannot change afterwards.  False:
+ * the chunk points outside of its buffer.
+ */
+extern bool gpusort_chunk_check(const char *buffer, uint32 key_columns, uint32 null_mask,
+								GpuSortChunkHeader *header, gsort_chunk *chunk);
+
+#endif							/* GPUSORT_CHUNK_H */

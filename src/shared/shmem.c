@@ -1,0 +1,228 @@
+/*
+ * shmem.c
+ *	  The shared state's memory: its size, its creation, the pool of buffers and
+ *	  the request ring.
+ *
+ * In:  gpusort.buffer_memory, at server start.
+ * Out: gpusort_shared and friends, in every process forked after that.
+ *
+ * The postmaster creates it; nothing here touches the device.  The pages of the
+ * buffers are first touched by the service, which pins them.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+
+#include "shared/shmem.h"
+
+#define BUFFER_ALIGNMENT 4096
+
+GpuSortShared *gpusort_shared = NULL;
+GpuSortBuffer *gpusort_buffers = NULL;
+char	   *gpusort_buffer_pool = NULL;
+
+static GpuSortRequest *requests = NULL;
+
+static shmem_request_hook_type prev_shmem_request_hook = NULL;
+static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
+
+static int
+buffer_count(void)
+{
+	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_BUFFER_BYTES);
+}
+
+/* Each buffer has at most one request under way, each job two cuts, a next
+ * run or merge, and a close. */
+static uint32
+ring_room(void)
+{
+	return buffer_count() + 4 * GPUSORT_JOB_SLOTS;
+}
+
+static Size
+buffers_size(void)
+{
+	return mul_size(buffer_count(), sizeof(GpuSortBuffer));
+}
+
+static Size
+ring_size(void)
+{
+	return mul_size(ring_room(), sizeof(GpuSortRequest));
+}
+
+static Size
+pool_size(void)
+{
+	return add_size(mul_size(buffer_count(), GPUSORT_BUFFER_BYTES), BUFFER_ALIGNMENT);
+}
+
+static void
+gpusort_shmem_request(void)
+{
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(GpuSortShared)));
+	RequestAddinShmemSpace(MAXALIGN(buffers_size()));
+	RequestAddinShmemSpace(MAXALIGN(ring_size()));
+	RequestAddinShmemSpace(pool_size());
+	RequestNamedLWLockTranche("gpusort", 1);
+}
+
+static void
+init_counters(GpuSortCounters *counters)
+{
+	pg_atomic_uint64 *each[] = {
+		&counters->jobs, &counters->rows, &counters->bytes_to_device,
+		&counters->bytes_from_device, &counters->feed_us, &counters->sort_us,
+		&counters->output_us, &counters->in_backend, &counters->runs_spilled,
+		&counters->bytes_spilled, &counters->waited, &counters->failed,
+	};
+
+	for (int i = 0; i < lengthof(each); i++)
+		pg_atomic_init_u64(each[i], 0);
+	for (int i = 0; i < GPUSORT_NATIVE_REASONS; i++)
+		pg_atomic_init_u64(&counters->native[i], 0);
+	pg_atomic_init_u64(&counters->reset_at, (uint64) GetCurrentTimestamp());
+}
+
+static void
+init_buffers(void)
+{
+	int			n = buffer_count();
+
+	for (int i = 0; i < n; i++)
+	{
+		gpusort_buffers[i].state = GPUSORT_BUFFER_FREE;
+		gpusort_buffers[i].job = -1;
+		gpusort_buffers[i].next_free = i + 1 < n ? i + 1 : -1;
+	}
+	gpusort_shared->n_buffers = n;
+	gpusort_shared->n_free_buffers = n;
+	gpusort_shared->first_free_buffer = 0;
+}
+
+static void
+gpusort_shmem_startup(void)
+{
+	bool		found;
+	char	   *pool;
+
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	gpusort_shared = ShmemInitStruct("gpusort", sizeof(GpuSortShared), &found);
+	gpusort_buffers = ShmemInitStruct("gpusort buffers", buffers_size(), &found);
+	requests = ShmemInitStruct("gpusort requests", ring_size(), &found);
+	pool = ShmemInitStruct("gpusort buffer pool", pool_size(), &found);
+	gpusort_buffer_pool = (char *) TYPEALIGN(BUFFER_ALIGNMENT, pool);
+	if (!found)
+	{
+		memset(gpusort_shared, 0, sizeof(GpuSortShared));
+		gpusort_shared->service.proc = -1;
+		gpusort_shared->ring_room = ring_room();
+		init_counters(&gpusort_shared->counters);
+		init_buffers();
+		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+gpusort_shmem_install_hooks(void)
+{
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = gpusort_shmem_request;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = gpusort_shmem_startup;
+}
+
+LWLock *
+gpusort_shared_lock(void)
+{
+	static LWLock *lock = NULL;
+
+	if (lock == NULL)
+		lock = &GetNamedLWLockTranche("gpusort")->lock;
+	return lock;
+}
+
+void
+gpusort_buffers_allocate(int job, int n)
+{
+	GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
+
+	Assert(n <= gpusort_shared->n_free_buffers && slot->n_buffers + n <= GPUSORT_JOB_BUFFERS_MAX);
+	for (int i = 0; i < n; i++)
+	{
+		int			buffer = gpusort_shared->first_free_buffer;
+
+		gpusort_shared->first_free_buffer = gpusort_buffers[buffer].next_free;
+		gpusort_shared->n_free_buffers--;
+		gpusort_buffers[buffer].job = job;
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+		slot->buffers[slot->n_buffers++] = buffer;
+	}
+}
+
+void
+gpusort_buffer_free(int buffer)
+{
+	GpuSortJobSlot *slot = &gpusort_shared->jobs[gpusort_buffers[buffer].job];
+
+	Assert(gpusort_buffers[buffer].state != GPUSORT_BUFFER_FREE);
+	for (int i = 0; i < slot->n_buffers; i++)
+		if (slot->buffers[i] == buffer)
+		{
+			slot->buffers[i] = slot->buffers[--slot->n_buffers];
+			break;
+		}
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FREE;
+	gpusort_buffers[buffer].job = -1;
+	gpusort_buffers[buffer].next_free = gpusort_shared->first_free_buffer;
+	gpusort_shared->first_free_buffer = buffer;
+	gpusort_shared->n_free_buffers++;
+}
+
+void
+gpusort_request_push(const GpuSortRequest *request)
+{
+	if (gpusort_shared->ring_tail - gpusort_shared->ring_head >= gpusort_shared->ring_room)
+		elog(ERROR, "gpusort request ring is full");
+	requests[gpusort_shared->ring_tail % gpusort_shared->ring_room] = *request;
+	gpusort_shared->ring_tail++;
+}
+
+bool
+gpusort_request_pop(GpuSortRequest *request)
+{
+	if (gpusort_shared->ring_head == gpusort_shared->ring_tail)
+		return false;
+	*request = requests[gpusort_shared->ring_head % gpusort_shared->ring_room];
+	gpusort_shared->ring_head++;
+	return true;
+}
+
+void
+gpusort_job_slot_free(GpuSortJobSlot *slot)
+{
+	Assert(slot->n_buffers == 0);
+	slot->state = GPUSORT_JOB_FREE;
+	slot->known_to_service = false;
+}
+
+/* Harmless when another process has the service's PGPROC by now. */
+void
+gpusort_wake_service(void)
+{
+	int			proc = gpusort_shared->service.proc;
+
+	if (proc >= 0)
+		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
+}

@@ -1,0 +1,195 @@
+/*
+ * shmem.h
+ *	  The state that backends and the service share.
+ *
+ * One LWLock, gpusort_shared_lock(), guards every field that does not name
+ * another rule.  It is held for a few loads and stores at a time; a request
+ * moves 1 MiB of rows, so there are some thousand of them a second at most.
+ * Shared memory holds indexes and offsets, not pointers.
+ *
+ * A shared buffer has one owner at a time, told by its state: only the
+ * owner reads, writes or frees it.
+ */
+#ifndef GPUSORT_SHMEM_H
+#define GPUSORT_SHMEM_H
+
+#include "postgres.h"
+
+#include "shared/chunk.h"
+#include "gpusort.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "utils/timestamp.h"
+
+#define GPUSORT_JOB_SLOTS		256
+#define GPUSORT_JOB_BUFFERS_MAX	192
+
+/* Of one sort: in the merge order a byte numbers a run. */
+#define GPUSORT_RUNS_MAX		255
+
+typedef enum GpuSortBufferState
+{
+	GPUSORT_BUFFER_FREE,
+	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
+	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
+	GPUSORT_BUFFER_KEPT,			/* leader: a chunk not sent, all that its feeder had */
+	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
+	GPUSORT_BUFFER_REFUSED,		/* the chunk was not accepted: its feeder, if it waits for the
+								 * answer, else the leader */
+	GPUSORT_BUFFER_FETCHING,		/* service: the device writes a window */
+	GPUSORT_BUFFER_WINDOW,		/* leader: a window that waits to be read; may be taken back */
+	GPUSORT_BUFFER_READING		/* leader: the window its slot points into */
+} GpuSortBufferState;
+
+typedef struct GpuSortBuffer
+{
+	GpuSortBufferState state;
+	int			job;			/* slot index, -1 when free */
+	int			next_free;
+	uint64		sent_order;		/* of a chunk among its job's chunks */
+	uint64		window_number;	/* of a window in the directory */
+	gsort_window window;
+} GpuSortBuffer;
+
+typedef enum GpuSortJobState
+{
+	GPUSORT_JOB_FREE,
+	GPUSORT_JOB_FEEDING,
+	GPUSORT_JOB_FULL,			/* takes more rows when the leader has spilled this run */
+	GPUSORT_JOB_REFUSED,			/* takes no more rows, for refused_reason; may be cut AS_FED */
+	GPUSORT_JOB_CUTTING,
+	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
+	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
+	GPUSORT_JOB_FAILED,			/* message says why */
+	GPUSORT_JOB_ABANDONED		/* the owner has left; the service frees the slot */
+} GpuSortJobState;
+
+typedef struct GpuSortJobSlot
+{
+	GpuSortJobState state;
+	uint64		generation;		/* counts the slot's owners */
+	ConditionVariable changed;	/* broadcast when the service has answered */
+	bool		known_to_service;	/* a request has been made */
+
+	/* the buffers that belong to the job, whatever their states */
+	int			n_buffers;
+	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
+
+	/* the owner's words, fixed once it has claimed the slot */
+	uint32		key_columns;
+	uint32		null_mask;
+	uint32		null_first_mask;
+	gsort_engine engine;
+	bool		may_spill;		/* FULL is possible */
+	int			wait_ms;		/* for memory that other jobs have */
+
+	/* the service's answers */
+	GpuSortNativeReason refused_reason;
+	char		message[256];
+	uint64		rows;
+	uint64		windows;
+	uint64		runs;			/* spilled */
+	gsort_job_stats stats;
+
+	uint64		chunks_sent;
+	uint64		rows_fed;		/* by the feeders that have ended */
+	gsort_cut_how cut_how;		/* the cut that the owner waits for */
+	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
+	TimestampTz last_read;		/* when the reader last asked for a window */
+} GpuSortJobSlot;
+
+typedef enum GpuSortRequestKind
+{
+	GPUSORT_REQUEST_APPEND,		/* buffer */
+	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
+	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to buffer */
+	GPUSORT_REQUEST_FETCH_ROW,	/* the first window of row number, to buffer */
+	GPUSORT_REQUEST_NEXT_RUN,
+	GPUSORT_REQUEST_MERGE,
+	GPUSORT_REQUEST_CLOSE
+} GpuSortRequestKind;
+
+typedef struct GpuSortRequest
+{
+	GpuSortRequestKind kind;
+	int			job;
+	int			buffer;
+	uint64		number;
+} GpuSortRequest;
+
+typedef enum GpuSortServiceState
+{
+	GPUSORT_SERVICE_STARTING,
+	GPUSORT_SERVICE_SERVING,
+	GPUSORT_SERVICE_UNAVAILABLE,	/* no device; detail says why */
+	GPUSORT_SERVICE_OFF			/* gpusort.device = off */
+} GpuSortServiceState;
+
+typedef struct GpuSortService
+{
+	GpuSortServiceState state;
+	int			proc;			/* number of its PGPROC, -1 while it is down */
+	int			pid;
+	gsort_device_info info;		/* of the device it serves */
+	char		detail[256];
+} GpuSortService;
+
+/* Atomics: any process adds, without the lock. */
+typedef struct GpuSortCounters
+{
+	pg_atomic_uint64 jobs;		/* sorts that a device did to the end */
+	pg_atomic_uint64 rows;
+	pg_atomic_uint64 bytes_to_device;
+	pg_atomic_uint64 bytes_from_device;
+	pg_atomic_uint64 feed_us;
+	pg_atomic_uint64 sort_us;
+	pg_atomic_uint64 output_us;
+	pg_atomic_uint64 in_backend;
+	pg_atomic_uint64 runs_spilled;
+	pg_atomic_uint64 bytes_spilled;
+	pg_atomic_uint64 waited;	/* jobs that waited for device memory */
+	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
+	pg_atomic_uint64 failed;
+	pg_atomic_uint64 reset_at;	/* a TimestampTz */
+} GpuSortCounters;
+
+typedef struct GpuSortShared
+{
+	GpuSortService service;
+	GpuSortCounters counters;
+
+	int			n_buffers;
+	int			n_free_buffers;
+	int			first_free_buffer;
+
+	/* the request ring: requests[head % room] is the oldest */
+	uint64		ring_room;
+	uint64		ring_head;
+	uint64		ring_tail;
+
+	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
+} GpuSortShared;
+
+extern GpuSortShared *gpusort_shared;
+extern GpuSortBuffer *gpusort_buffers;
+extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
+
+extern void gpusort_shmem_install_hooks(void);
+extern LWLock *gpusort_shared_lock(void);
+
+static inline char *
+gpusort_buffer_memory(int buffer)
+{
+	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
+}
+
+/* All of these need the lock, held exclusively. */
+extern void gpusort_buffers_allocate(int job, int n);	/* that many are free */
+extern void gpusort_buffer_free(int buffer);
+extern void gpusort_request_push(const GpuSortRequest *request);
+extern bool gpusort_request_pop(GpuSortRequest *request);
+extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
+extern void gpusort_wake_service(void);
+
+#endif							/* GPUSORT_SHMEM_H */

@@ -1,0 +1,443 @@
+/*
+ * feed.c
+ *	  Slots to chunks: packs each row once.
+ *
+ * In:  slots of the child plan.
+ * Out: chunks (chunk.h) of rows (row_format.h), each at a multiple of 8 bytes, with
+ *	    their key words and the keys' statistics: first private ones, which a
+ *	    small input never leaves, then buffers sent to the device job.
+ *
+ * Runs in the process that scans.  Private chunks belong to the feed; a buffer is
+ * the feed's while it fills it and the service's once sent.  The shared
+ * lock is taken for each buffer, never for a row.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "sort/feed.h"
+#include "keys/sortkey.h"
+
+/* Where a row's bytes come from. */
+typedef struct RowSource
+{
+	const char *bytes;			/* of a minimal tuple; NULL: form it from the slot's values */
+	Size		length;			/* not aligned */
+	Size		values_size;	/* of a row that is to be formed */
+	bool		has_nulls;
+} RowSource;
+
+GpuSortFeed *
+gpusort_feed_begin(const GpuSortRowFormat *format, int n_keys, const GpuSortKey *keys,
+				   int row_width, Size private_limit_bytes)
+{
+	GpuSortFeed *feed = palloc0(sizeof(GpuSortFeed));
+
+	feed->format = format;
+	feed->n_keys = n_keys;
+	feed->keys = keys;
+	feed->buffer = -1;
+	feed->rows_max = Max(1, GPUSORT_BUFFER_BYTES /
+						 (MAXALIGN(row_width + SizeofMinimalTupleHeader) + 12 + 8 * n_keys));
+	feed->private_limit_bytes = private_limit_bytes;
+	feed->private_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort private rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	return feed;
+}
+
+void
+gpusort_feed_free_private(GpuSortFeed *feed)
+{
+	MemoryContextReset(feed->private_context);
+	feed->private_chunks = NIL;
+	if (feed->buffer < 0)
+		feed->chunk = NULL;
+}
+
+/* --- chunks ---------------------------------------------------------------- */
+
+/* Rows for which a new chunk makes room: as the rows so far were wide, and a little
+ * more, since unused key places cost less than a chunk cut short. */
+static uint32
+expected_rows_per_chunk(const GpuSortFeed *feed, Size meta_bytes)
+{
+	Size		width;
+
+	if (feed->rows == 0)
+		return feed->rows_max;
+	width = feed->data_bytes / feed->rows + meta_bytes;
+	return (uint32) Max(1, (GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES) / width * 17 / 16);
+}
+
+static void
+lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
+{
+	GpuSortChunkHeader *chunk = (GpuSortChunkHeader *) memory;
+	Size		offset = GPUSORT_CHUNK_HEADER_BYTES;
+
+	chunk->rows = 0;
+	chunk->data_bytes = 0;
+	chunk->more_bytes = 0;
+	chunk->feeder = feed->feeder;
+	chunk->row_start_offset = offset;
+	offset += MAXALIGN(rows_max * sizeof(uint32));
+	chunk->nulls_offset = offset;
+	offset += MAXALIGN(rows_max * sizeof(uint32));
+	chunk->keys_offset = offset;
+	offset += rows_max * feed->n_keys * sizeof(uint64);
+	chunk->data_offset = offset;
+
+	feed->chunk = chunk;
+	feed->row_start = gpusort_chunk_row_start(chunk);
+	feed->nulls = gpusort_chunk_nulls(chunk);
+	feed->key_words = gpusort_chunk_keys(chunk);
+	feed->data = gpusort_chunk_data(chunk);
+	feed->rows_max = rows_max;
+	feed->data_max = GPUSORT_BUFFER_BYTES - offset;
+	for (int c = 0; c < feed->n_keys; c++)
+	{
+		gsort_column_stats *stats = &feed->stats[c];
+
+		stats->min = PG_UINT64_MAX;
+		stats->max = 0;
+		stats->any = 0;
+		stats->all = PG_UINT64_MAX;
+		stats->nulls = 0;
+	}
+}
+
+/* Gets a buffer for a chunk. */
+static GpuSortFeedResult
+take_buffer(GpuSortFeed *feed, bool rest_of_row)
+{
+	int			buffer = gpusort_job_buffer_to_fill(feed->job, rest_of_row);
+
+	if (buffer == GPUSORT_NO_BUFFER_FULL)
+		return GPUSORT_FEED_FULL;
+	if (buffer == GPUSORT_NO_BUFFER_REFUSED)
+		return GPUSORT_FEED_REFUSED;
+	feed->buffer = buffer;
+	return GPUSORT_FEED_TAKEN;
+}
+
+/* Begins a chunk with room for one row of row_bytes at least, or for as much of it as a
+ * chunk of one row holds.  Other results than TAKEN: why there is no memory for it. */
+static GpuSortFeedResult
+begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
+{
+	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_keys * sizeof(uint64);
+	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
+	Size		room = GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16;
+	char	   *memory;
+
+	if (row_bytes + rows_max * meta_bytes > room)
+		rows_max = row_bytes + meta_bytes > room ? 1 : (room - row_bytes) / meta_bytes;
+	if (feed->job != NULL)
+	{
+		GpuSortFeedResult result = take_buffer(feed, rest_of_row);
+
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
+		memory = gpusort_buffer_memory(feed->buffer);
+	}
+	else
+	{
+		if ((Size) (list_length(feed->private_chunks) + 1) * GPUSORT_BUFFER_BYTES >
+			feed->private_limit_bytes)
+			return GPUSORT_FEED_WANTS_JOB;
+		memory = MemoryContextAlloc(feed->private_context, GPUSORT_BUFFER_BYTES);
+	}
+	lay_out_chunk(feed, memory, rows_max);
+	if (feed->job == NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(feed->private_context);
+
+		feed->private_chunks = lappend(feed->private_chunks, feed->chunk);
+		MemoryContextSwitchTo(old_context);
+	}
+	return GPUSORT_FEED_TAKEN;
+}
+
+static void
+store_stats(GpuSortFeed *feed)
+{
+	memcpy(feed->chunk->stats, feed->stats, feed->n_keys * sizeof(gsort_column_stats));
+}
+
+/* The chunk is complete: its statistics go into its header, a buffer to the service. */
+static void
+end_chunk(GpuSortFeed *feed)
+{
+	store_stats(feed);
+	if (feed->buffer >= 0)
+	{
+		gpusort_job_send(feed->job, feed->buffer);
+		feed->chunks_sent++;
+	}
+	feed->chunk = NULL;
+	feed->buffer = -1;
+}
+
+/* The same for the first chunk of a row that continues.  False: it was not accepted. */
+static bool
+end_head_chunk(GpuSortFeed *feed)
+{
+	bool		accepted;
+
+	store_stats(feed);
+	accepted = gpusort_job_send_and_wait(feed->job, feed->buffer);
+	if (accepted)
+		feed->chunks_sent++;
+	feed->chunk = NULL;
+	feed->buffer = -1;
+	return accepted;
+}
+
+/* --- rows ------------------------------------------------------------------ */
+
+/* Finds the row's bytes, or the size of the row that is to be formed. */
+static void
+find_row(const GpuSortRowFormat *format, TupleTableSlot *slot, RowSource *source)
+{
+	HeapTuple	heap_tuple = NULL;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+
+	if (format->narrow_bytes != 0)
+	{
+		source->length = format->narrow_bytes;
+		return;
+	}
+	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
+		heap_tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	if (heap_tuple != NULL)
+	{
+		/* a minimal tuple is a heap tuple less the front of its header; t_len is set by write_row */
+		source->bytes = (const char *) heap_tuple->t_data + MINIMAL_TUPLE_OFFSET;
+		source->length = heap_tuple->t_len - MINIMAL_TUPLE_OFFSET;
+		return;
+	}
+	if (TTS_IS_MINIMALTUPLE(slot) && ((MinimalTupleTableSlot *) slot)->mintuple != NULL)
+	{
+		source->bytes = (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
+		source->length = ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
+		return;
+	}
+
+	slot_getallattrs(slot);
+	source->bytes = NULL;
+	source->has_nulls = false;
+	for (int i = 0; i < desc->natts; i++)
+		source->has_nulls |= slot->tts_isnull[i];
+	source->length = SizeofMinimalTupleHeader;
+	if (source->has_nulls)
+		source->length += BITMAPLEN(desc->natts);
+	source->length = MAXALIGN(source->length);
+	source->values_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
+	source->length += source->values_size;
+}
+
+/* Forms a minimal tuple at place, which is MAXALIGN(source->length) long. */
+static void
+form_row(TupleTableSlot *slot, const RowSource *source, char *place)
+{
+	MinimalTuple tuple = (MinimalTuple) place;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		header = source->length - source->values_size;
+
+	/* heap_fill_tuple skips over the gaps that alignment leaves */
+	memset(place, 0, source->length);
+	tuple->t_len = source->length;
+	HeapTupleHeaderSetNatts(tuple, desc->natts);
+	tuple->t_hoff = header + MINIMAL_TUPLE_OFFSET;
+	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, place + header,
+					source->values_size, &tuple->t_infomask,
+					source->has_nulls ? tuple->t_bits : NULL);
+}
+
+static void
+write_row(const GpuSortRowFormat *format, TupleTableSlot *slot, const RowSource *source,
+		  char *place)
+{
+	if (format->narrow_bytes != 0)
+	{
+		gpusort_row_format_write(format, slot, place);
+		return;
+	}
+	/* never send what the buffer held before */
+	*(uint64 *) (place + MAXALIGN(source->length) - sizeof(uint64)) = 0;
+	if (source->bytes != NULL)
+	{
+		memcpy(place, source->bytes, source->length);
+		((MinimalTuple) place)->t_len = source->length;
+	}
+	else
+		form_row(slot, source, place);
+}
+
+static void
+write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
+{
+	uint64	   *words = feed->key_words + (Size) row * feed->n_keys;
+	uint32		null_bits = 0;
+
+	for (int c = 0; c < feed->n_keys; c++)
+	{
+		gsort_column_stats *stats = &feed->stats[c];
+		bool		is_null;
+		Datum		value = slot_getattr(slot, feed->keys[c].attno, &is_null);
+		uint64		word;
+
+		if (unlikely(is_null))
+		{
+			words[c] = 0;
+			null_bits |= 1u << c;
+			stats->nulls++;
+			continue;
+		}
+		word = gpusort_sortkey_encode(&feed->keys[c], value);
+		words[c] = word;
+		gpusort_feed_count_key(stats, word);
+	}
+	feed->nulls[row] = null_bits;
+}
+
+/* A row too long for any chunk: over as many chunks as it needs. */
+static GpuSortFeedResult
+feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
+{
+	Size		row_bytes = MAXALIGN(source->length);
+	char	   *row;
+	Size		done = 0;
+	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
+
+	if (feed->chunk != NULL && feed->chunk->rows > 0)
+		end_chunk(feed);
+	if (feed->job == NULL)
+		return GPUSORT_FEED_WANTS_JOB;
+	row = MemoryContextAllocHuge(feed->private_context, row_bytes);
+	write_row(feed->format, slot, source, row);
+	while (done < row_bytes)
+	{
+		Size		part;
+
+		if (feed->chunk == NULL)
+			result = begin_chunk(feed, row_bytes - done, done > 0);
+		if (result != GPUSORT_FEED_TAKEN)
+			break;
+		part = Min(feed->data_max, row_bytes - done) & ~(Size) 7;
+		if (done == 0)
+		{
+			feed->chunk->rows = 1;
+			feed->chunk->more_bytes = row_bytes - part;
+			feed->row_start[0] = 0;
+			write_keys(feed, slot, 0);
+		}
+		memcpy(feed->data, row + done, part);
+		feed->chunk->data_bytes = part;
+		if (feed->chunk->more_bytes == 0)
+			end_chunk(feed);
+		else if (!end_head_chunk(feed))
+			continue;			/* the next look for a buffer tells why */
+		done += part;
+	}
+	pfree(row);
+	if (result == GPUSORT_FEED_TAKEN)
+	{
+		feed->rows++;
+		feed->data_bytes += row_bytes;
+	}
+	return result;
+}
+
+GpuSortFeedResult
+gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
+{
+	RowSource	source;
+	Size		row_bytes;
+	uint32		row;
+
+	find_row(feed->format, slot, &source);
+	row_bytes = MAXALIGN(source.length);
+	if (unlikely(feed->chunk == NULL || feed->chunk->rows == feed->rows_max ||
+				 feed->chunk->data_bytes + row_bytes > feed->data_max))
+	{
+		GpuSortFeedResult result;
+
+		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_keys))
+			return feed_long_row(feed, slot, &source);
+		if (feed->chunk != NULL)
+			end_chunk(feed);
+		result = begin_chunk(feed, row_bytes, false);
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
+	}
+	row = feed->chunk->rows;
+	write_row(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
+	write_keys(feed, slot, row);
+	feed->row_start[row] = feed->chunk->data_bytes / 8;
+	feed->chunk->data_bytes += row_bytes;
+	feed->chunk->rows++;
+	feed->rows++;
+	feed->data_bytes += row_bytes;
+	return GPUSORT_FEED_TAKEN;
+}
+
+GpuSortFeedResult
+gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job)
+{
+	if (feed->chunk != NULL)
+		end_chunk(feed);
+	gpusort_feed_join_job(feed, job, 0);
+	while (feed->private_chunks != NIL)
+	{
+		GpuSortChunkHeader *chunk = linitial(feed->private_chunks);
+		GpuSortFeedResult result = take_buffer(feed, false);
+
+		if (result != GPUSORT_FEED_TAKEN)
+			return result;
+		memcpy(gpusort_buffer_memory(feed->buffer), chunk,
+			   chunk->data_offset + chunk->data_bytes);
+		gpusort_job_send(job, feed->buffer);
+		feed->buffer = -1;
+		feed->private_chunks = list_delete_first(feed->private_chunks);
+		pfree(chunk);
+	}
+	return GPUSORT_FEED_TAKEN;
+}
+
+void
+gpusort_feed_join_job(GpuSortFeed *feed, GpuSortJob *job, uint32 feeder)
+{
+	feed->job = job;
+	feed->feeder = feeder;
+}
+
+void
+gpusort_feed_finish(GpuSortFeed *feed, bool keep_only_chunk)
+{
+	if (feed->chunk != NULL && feed->buffer >= 0 && keep_only_chunk && feed->chunks_sent == 0)
+	{
+		store_stats(feed);
+		gpusort_job_keep(feed->job, feed->buffer);
+		feed->chunk = NULL;
+		feed->buffer = -1;
+	}
+	else if (feed->chunk != NULL)
+		end_chunk(feed);
+	if (feed->job != NULL)
+		gpusort_job_feeder_done(feed->job, feed->rows);
+}
+
+void
+gpusort_feed_copy_chunk(GpuSortFeed *feed, const GpuSortChunkHeader *chunk)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(feed->private_context);
+	GpuSortChunkHeader *copy = palloc(GPUSORT_BUFFER_BYTES);
+
+	memcpy(copy, chunk, chunk->data_offset + chunk->data_bytes);
+	feed->private_chunks = lappend(feed->private_chunks, copy);
+	feed->rows += chunk->rows;
+	MemoryContextSwitchTo(old_context);
+}

@@ -1,0 +1,120 @@
+/*
+ * local_sort.c
+ *	  Sorts a small input in the backend: below the crossover a request to the
+ *	  device costs more than the sort.
+ *
+ * In:  a feed's private chunks: rows and their key words, as the device would
+ *	    get them.
+ * Out: pointers to the rows in key order.
+ *
+ * Stable, so that it gives the same order as the device.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "sort/local_sort.h"
+
+/* What is moved while sorting; kept small. */
+typedef struct LocalEntry
+{
+	uint64		first_key;		/* most comparisons end here */
+	uint32		nulls;
+	uint32		row;			/* its number, the last tie-break */
+} LocalEntry;
+
+typedef struct LocalOrder
+{
+	int			n_keys;
+	uint32		null_first_mask;
+	const uint64 **keys;		/* of each row */
+} LocalOrder;
+
+static inline int
+compare_column(const LocalEntry *a, const LocalEntry *b, int column, const LocalOrder *order)
+{
+	bool		a_null = (a->nulls >> column & 1) != 0;
+	bool		b_null = (b->nulls >> column & 1) != 0;
+	uint64		a_key = order->keys[a->row][column];
+	uint64		b_key = order->keys[b->row][column];
+
+	if (a_null || b_null)
+	{
+		if (a_null && b_null)
+			return 0;
+		return a_null == ((order->null_first_mask >> column & 1) != 0) ? -1 : 1;
+	}
+	if (a_key != b_key)
+		return a_key < b_key ? -1 : 1;
+	return 0;
+}
+
+static inline int
+compare_entries(const LocalEntry *a, const LocalEntry *b, const LocalOrder *order)
+{
+	if (likely(((a->nulls | b->nulls) & 1) == 0 && a->first_key != b->first_key))
+		return a->first_key < b->first_key ? -1 : 1;
+	for (int c = 0; c < order->n_keys; c++)
+	{
+		int			result = compare_column(a, b, c, order);
+
+		if (result != 0)
+			return result;
+	}
+	return a->row < b->row ? -1 : 1;
+}
+
+#define ST_SORT sort_local_entries
+#define ST_ELEMENT_TYPE LocalEntry
+#define ST_COMPARE(a, b, order) compare_entries(a, b, order)
+#define ST_COMPARE_ARG_TYPE LocalOrder
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Lists a chunk's rows, from row number n on; returns the number of the next. */
+static uint64
+list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
+		   LocalEntry *entries, const uint64 **keys, const char **rows)
+{
+	const uint32 *row_start = gpusort_chunk_row_start(chunk);
+	const uint64 *key = gpusort_chunk_keys(chunk);
+
+	for (uint32 r = 0; r < chunk->rows; r++, n++, key += feed->n_keys)
+	{
+		entries[n].first_key = key[0];
+		entries[n].nulls = gpusort_chunk_nulls(chunk)[r];
+		entries[n].row = (uint32) n;
+		keys[n] = key;
+		rows[n] = gpusort_chunk_data(chunk) + (Size) row_start[r] * 8;
+	}
+	return n;
+}
+
+const char **
+gpusort_local_sort(const GpuSortFeed *feed)
+{
+	Size		room = feed->rows + 1;
+	LocalOrder	order = {.n_keys = feed->n_keys};
+	LocalEntry *entries = palloc_extended(room * sizeof(LocalEntry), MCXT_ALLOC_HUGE);
+	const char **rows = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
+	const char **sorted = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
+	uint64		n = 0;
+	ListCell   *lc;
+
+	order.keys = palloc_extended(room * sizeof(uint64 *), MCXT_ALLOC_HUGE);
+	for (int c = 0; c < feed->n_keys; c++)
+		if (feed->keys[c].nulls_first)
+			order.null_first_mask |= 1u << c;
+	foreach(lc, feed->private_chunks)
+		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, order.keys, rows);
+	Assert(n == feed->rows);
+	sort_local_entries(entries, n, &order);
+	for (uint64 i = 0; i < n; i++)
+		sorted[i] = rows[entries[i].row];
+	pfree(entries);
+	pfree(rows);
+	pfree(order.keys);
+	return sorted;
+}

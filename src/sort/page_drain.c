@@ -1,0 +1,221 @@
+/*
+ * page_drain.c
+ *	  Takes the rest of a heap page at once: the executor's way to each row costs more
+ *	  than packing it.
+ *
+ * In:  a sequential scan, right after it has returned a row: its page is pinned, and the
+ *	    scan has listed the page's visible tuples.
+ * Out: those tuples in the feed's chunk; the scan stands behind the last one taken, as if
+ *	    it had returned them, its counts included.
+ *
+ * Runs in the process that scans.  Only for a scan without a filter, of a heap, page at a
+ * time, forward, outside EvalPlanQual; all of it is looked at anew for each page, but for
+ * what cannot change.  A projection may pick columns, if they make narrow rows.  A row with
+ * NULLs or too few columns is left to the scan, and so is the first row that does not fit
+ * the chunk.  Interrupts are checked by the scan, once a page.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "access/tupmacs.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "sort/page_drain.h"
+#include "keys/sortkey.h"
+
+/* The offset of a column in the data of a row without NULLs; false if it varies. */
+static bool
+fixed_offset(TupleDesc desc, AttrNumber attno, uint32 *offset)
+{
+	uint32		at = 0;
+
+	for (int i = 0; i < attno; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		if (attr->attlen <= 0)
+			return false;
+		at = att_align_nominal(at, attr->attalign);
+		if (i < attno - 1)
+			at += attr->attlen;
+	}
+	*offset = at;
+	return true;
+}
+
+/* The table's column that the scan returns as its column; 0: it is computed. */
+static AttrNumber
+table_column(SeqScanState *scan, AttrNumber column)
+{
+	TargetEntry *entry;
+
+	if (scan->ss.ps.ps_ProjInfo == NULL)
+		return column;
+	entry = list_nth_node(TargetEntry, scan->ss.ps.plan->targetlist, column - 1);
+	if (!IsA(entry->expr, Var))
+		return 0;
+	return Max(((Var *) entry->expr)->varattno, 0);
+}
+
+/* Finds one of the scan's columns in the table's tuples; false if it has no fixed place. */
+static bool
+find_column(GpuSortPageDrain *drain, SeqScanState *scan, AttrNumber column, uint32 *offset)
+{
+	AttrNumber	attno = table_column(scan, column);
+
+	if (attno == 0 ||
+		!fixed_offset(RelationGetDescr(scan->ss.ss_currentRelation), attno, offset))
+		return false;
+	drain->natts_needed = Max(drain->natts_needed, attno);
+	return true;
+}
+
+void
+gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
+						 const GpuSortRowFormat *format, int n_keys, const GpuSortKey *keys)
+{
+	SeqScanState *scan = (SeqScanState *) child;
+
+	drain->scan = NULL;
+	drain->rows = 0;
+	if (!IsA(child, SeqScanState) || child->qual != NULL ||
+		child->state->es_epq_active != NULL ||
+		scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
+		return;
+	drain->format = format;
+	drain->natts_needed = 0;
+	drain->whole_tuples = child->ps_ProjInfo == NULL;
+	if (!drain->whole_tuples && format->narrow_bytes == 0)
+		return;
+	for (int i = 0; i < n_keys; i++)
+		if (!find_column(drain, scan, keys[i].attno, &drain->key_offset[i]))
+			return;
+	for (int i = 0; format->narrow_bytes != 0 && i < format->natts; i++)
+		if (!find_column(drain, scan, i + 1, &drain->column_offset[i]))
+			return;
+	drain->scan = scan;
+}
+
+/* The scan is where it can be drained: forward, on a page whose tuples are listed. */
+static HeapScanDesc
+drainable_page(GpuSortPageDrain *drain)
+{
+	HeapScanDesc heap = (HeapScanDesc) drain->scan->ss.ss_currentScanDesc;
+
+	if (heap == NULL || (heap->rs_base.rs_flags & SO_ALLOW_PAGEMODE) == 0 ||
+		heap->rs_base.rs_nkeys > 0 || !BufferIsValid(heap->rs_cbuf) ||
+		!ScanDirectionIsForward(drain->scan->ss.ps.state->es_direction))
+		return NULL;
+	return heap;
+}
+
+static inline uint64
+key_at(const GpuSortKey *key, const char *at)
+{
+	switch (key->kind)
+	{
+		case GPUSORT_KEY_INT64:
+			return (uint64) *(const int64 *) at ^ key->flip;
+		case GPUSORT_KEY_INT32:
+			return (uint64) (int64) *(const int32 *) at ^ key->flip;
+		case GPUSORT_KEY_INT16:
+			return (uint64) (int64) *(const int16 *) at ^ key->flip;
+		case GPUSORT_KEY_UINT32:
+			return (uint64) *(const uint32 *) at ^ key->flip;
+	}
+	pg_unreachable();
+}
+
+/* Writes the row of a tuple of length bytes. */
+static inline void
+write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
+			char *place, Size row_bytes)
+{
+	const GpuSortRowFormat *format = drain->format;
+	const char *data = (const char *) tuple + tuple->t_hoff;
+
+	if (format->narrow_bytes == 0)
+	{
+		/* a minimal tuple is a heap tuple less the front of its header */
+		length -= MINIMAL_TUPLE_OFFSET;
+		/* never send what the buffer held before */
+		*(uint64 *) (place + row_bytes - sizeof(uint64)) = 0;
+		memcpy(place, (const char *) tuple + MINIMAL_TUPLE_OFFSET, length);
+		((MinimalTuple) place)->t_len = length;
+	}
+	else if (drain->whole_tuples)
+	{
+		memcpy(place, data, format->data_bytes);
+		memset(place + format->data_bytes, 0, row_bytes - format->data_bytes);
+	}
+	else
+	{
+		memset(place, 0, row_bytes);
+		for (int i = 0; i < format->natts; i++)
+			store_att_byval(place + format->offset[i],
+							fetch_att(data + drain->column_offset[i], true, format->length[i]),
+							format->length[i]);
+	}
+}
+
+/* The scan has returned so many rows more, as far as anybody counts. */
+static void
+count_rows(SeqScanState *scan, uint64 rows)
+{
+	if (scan->ss.ps.instrument != NULL)
+		scan->ss.ps.instrument->tuplecount += rows;
+	compat_count_heap_rows(scan->ss.ss_currentRelation, rows);
+}
+
+void
+gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
+{
+	HeapScanDesc heap = drainable_page(drain);
+	Page		page;
+	int			first;
+	int			i;
+
+	if (heap == NULL)
+		return;
+	page = BufferGetPage(heap->rs_cbuf);
+	first = heap->rs_cindex + 1;
+	for (i = first; i < (int) heap->rs_ntuples; i++)
+	{
+		ItemId		item = PageGetItemId(page, heap->rs_vistuples[i]);
+		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(page, item);
+		Size		length = ItemIdGetLength(item);
+		Size		row_bytes = drain->format->narrow_bytes != 0 ? drain->format->narrow_bytes :
+			MAXALIGN(length - MINIMAL_TUPLE_OFFSET);
+		char	   *place;
+		uint64	   *words;
+
+		if ((tuple->t_infomask & HEAP_HASNULL) != 0 ||
+			HeapTupleHeaderGetNatts(tuple) < drain->natts_needed ||
+			!gpusort_feed_take_row(feed, row_bytes, &place, &words))
+			break;
+		write_tuple(drain, tuple, length, place, row_bytes);
+		for (int c = 0; c < feed->n_keys; c++)
+		{
+			words[c] = key_at(&feed->keys[c],
+							  (const char *) tuple + tuple->t_hoff + drain->key_offset[c]);
+			gpusort_feed_count_key(&feed->stats[c], words[c]);
+		}
+	}
+	heap->rs_cindex = i - 1;
+	count_rows(drain->scan, i - first);
+	drain->rows += i - first;
+}
+
+void
+gpusort_page_drain_end(GpuSortPageDrain *drain)
+{
+	if (drain->scan != NULL)
+		elog(DEBUG1, "gpusort: " UINT64_FORMAT " rows taken by the page", drain->rows);
+	drain->rows = 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * page_drain.h
+ *	  Takes the rest of a heap page at once.
+ */
+#ifndef GPUSORT_PAGE_DRAIN_H
+#define GPUSORT_PAGE_DRAIN_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "sort/feed.h"
+
+typedef struct GpuSortPageDrain
+{
+	SeqScanState *scan;			/* NULL: the child is nothing that could be drained */
+	const GpuSortRowFormat *format;
+	int			natts_needed;	/* a tuple must have, none of its columns NULL */
+	bool		whole_tuples;	/* no projection: a narrow row is the tuple's data as it is */
+	uint32		column_offset[GPUSORT_NARROW_COLUMNS_MAX];	/* in a tuple's data, if projected */
+	uint32		key_offset[GPUSORT_MAX_KEYS];	/* in a tuple's data */
+	uint64		rows;			/* taken since the child began */
+} GpuSortPageDrain;
+
+/* Looks whether child is a plain heap scan that hands out whole tuples, or columns of them
+ * that make narrow rows. */
+extern void gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
+									 const GpuSortRowFormat *format, int n_keys,
+									 const GpuSortKey *keys);
+
+/* After the child has returned a slot and it was packed: packs what follows on its page, as far
+ * as the chunk has room and the rows are plain. */
+extern void gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed);
+
+/* The child has ended: says at DEBUG1 how many rows were taken this way. */
+extern void gpusort_page_drain_end(GpuSortPageDrain *drain);
+
+#endif							/* GPUSORT_PAGE_DRAIN_H */

@@ -1,0 +1,137 @@
+/*
+ * run_file.c
+ *	  Temporary files of sorted runs.
+ *
+ * In:  the row bytes of a run's windows, in order (row_format.h).
+ * Out: the same rows, one after the other.
+ *
+ * Runs in the backend that leads the sort.  A file is PostgreSQL's own temporary file: in
+ * temp_tablespaces, within temp_file_limit, logged by log_temp_files, and removed by
+ * its resource owner whatever ends the query.  It is written and read in large blocks and
+ * bypasses BufFile, whose 8 kB steps cost more than the rows' way through the device.
+ */
+#include "postgres.h"
+
+#include "commands/tablespace.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+
+#include "sort/run_file.h"
+
+GpuSortRunFile *
+gpusort_run_file_create(const GpuSortRowFormat *format)
+{
+	GpuSortRunFile *run = palloc0(sizeof(GpuSortRunFile));
+
+	run->format = format;
+	run->file = -1;
+	run->context = CurrentMemoryContext;
+	return run;
+}
+
+void
+gpusort_run_file_write(GpuSortRunFile *run, const char *bytes, Size length)
+{
+	if (run->file < 0)
+	{
+		PrepareTempTablespaces();
+		run->file = OpenTemporaryFile(false);
+	}
+	if (FileWrite(run->file, (void *) bytes, length, run->bytes,
+				  WAIT_EVENT_BUFFILE_WRITE) != (int) length)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not write to file \"%s\": %m", FilePathName(run->file))));
+	run->bytes += length;
+	pgBufferUsage.temp_blks_written += (length + BLCKSZ - 1) / BLCKSZ;
+}
+
+void
+gpusort_run_file_begin_reading(GpuSortRunFile *run, Size buffer_bytes)
+{
+	run->buffer_bytes = buffer_bytes;
+	if (run->bytes > 0)
+		run->buffer = MemoryContextAlloc(run->context, buffer_bytes);
+	run->next = run->end = run->buffer;
+}
+
+void
+gpusort_run_file_close(GpuSortRunFile *run)
+{
+	if (run->file >= 0)
+		FileClose(run->file);
+	run->file = -1;
+}
+
+/* Makes room for a row longer than the buffer, of which the buffer holds the beginning. */
+static void
+enlarge_buffer(GpuSortRunFile *run, Size bytes)
+{
+	Size		held = run->end - run->next;
+	char	   *larger = MemoryContextAllocHuge(run->context, bytes);
+
+	memcpy(larger, run->next, held);
+	pfree(run->buffer);
+	run->buffer = larger;
+	run->buffer_bytes = bytes;
+	run->next = larger;
+	run->end = larger + held;
+}
+
+/* Moves what the buffer holds to its front and reads on behind it. */
+static void
+read_on(GpuSortRunFile *run)
+{
+	Size		held = run->end - run->next;
+	Size		wanted = Min(run->buffer_bytes - held, run->bytes - run->bytes_read);
+	int			got;
+
+	/* one call reads less than 2 GB */
+	wanted = Min(wanted, (Size) 1024 * 1024 * 1024);
+	memmove(run->buffer, run->next, held);
+	got = FileRead(run->file, run->buffer + held, wanted, run->bytes_read,
+				   WAIT_EVENT_BUFFILE_READ);
+	if (got < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", FilePathName(run->file))));
+	if ((Size) got != wanted)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("could not read file \"%s\": read only %d of %zu bytes at offset %llu",
+						FilePathName(run->file), got, wanted,
+						(unsigned long long) run->bytes_read)));
+	run->bytes_read += got;
+	run->next = run->buffer;
+	run->end = run->buffer + held + got;
+	pgBufferUsage.temp_blks_read += (got + BLCKSZ - 1) / BLCKSZ;
+}
+
+/* The next row is not wholly in the buffer. */
+const char *
+gpusort_run_file_refill(GpuSortRunFile *run)
+{
+	const char *row;
+	Size		bytes;
+
+	if (run->next == run->end && run->bytes_read == run->bytes)
+		return NULL;
+	if (run->bytes_read < run->bytes)
+		read_on(run);
+	bytes = gpusort_row_bytes(run->format, run->next);
+	if (bytes > (Size) (run->end - run->next))
+	{
+		if (bytes > run->buffer_bytes)
+			enlarge_buffer(run, bytes);
+		while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
+			read_on(run);
+		if (bytes > (Size) (run->end - run->next))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("file \"%s\" ends within a row", FilePathName(run->file))));
+	}
+	row = run->next;
+	run->next += bytes;
+	return row;
+}

@@ -1,0 +1,250 @@
+/*
+ * run_merge.c
+ *	  Reads the files of sorted runs forward and gives their rows in key order.
+ *
+ * In:  the runs of a spill, each sorted; and either the order of their merge as the device
+ *	    has computed it, one byte a row: the number of the run to take it from; or a native
+ *	    sort's rows, or nothing.
+ * Out: one row at a time.
+ *
+ * With the order, a row costs the look at one byte.  Without it, because the device could
+ * not keep the keys or part of the rows were sorted natively, the sources stand in a heap
+ * by their next row's normalized keys; of equal keys the earlier run's comes first.  That is
+ * the device's order too: when the device is lost, the heap goes on where it ended.
+ *
+ * Runs in the backend that leads the sort.  Each run has a buffer; together they take what
+ * work_mem allows, within bounds that keep reads large.
+ */
+#include "postgres.h"
+
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+
+#include "sort/run_merge.h"
+#include "keys/sortkey.h"
+
+#define RUN_BUFFER_BYTES_MIN	((Size) 64 * 1024)
+#define RUN_BUFFER_BYTES_MAX	((Size) 1024 * 1024)
+
+/* A run, or the native sort, with the keys of its next row. */
+typedef struct MergeSource
+{
+	GpuSortRunFile *file;		/* NULL: the native sort */
+	const char *row;			/* of a file */
+	uint32		nulls;
+	uint64		words[GPUSORT_MAX_KEYS];
+} MergeSource;
+
+struct GpuSortRunMerge
+{
+	MemoryContext context;
+	GpuSortSpill *spill;
+	bool		ended;			/* the last row has been given */
+
+	/* by the device's order */
+	GpuSortReader *order;		/* NULL: by keys */
+	const uint8 *next_run;		/* in the window of the order being read */
+	const uint8 *end;
+
+	/* by keys */
+	int			n_keys;
+	const GpuSortKey *keys;
+	TupleTableSlot *slot;
+	Tuplesortstate *native;
+	TupleTableSlot *native_slot;
+	MergeSource *sources;
+	binaryheap *heap;			/* of numbers of sources; NULL: no row given by keys yet */
+};
+
+static void
+begin_reading(GpuSortSpill *spill)
+{
+	Size		bytes = (Size) work_mem * 1024 / Max(spill->n_runs, 1);
+
+	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
+	for (int i = 0; i < spill->n_runs; i++)
+		gpusort_run_file_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
+}
+
+/* --- by the device's order -------------------------------------------------- */
+
+void
+gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job)
+{
+	merge->order = gpusort_reader_begin(job, merge->spill->format);
+	if (merge->order->rows != merge->spill->rows)
+		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
+			 merge->order->rows, merge->spill->rows);
+}
+
+bool
+gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
+{
+	return merge->order != NULL;
+}
+
+/* False: at the end, or because the job has failed. */
+static bool
+next_by_order(GpuSortRunMerge *merge, const char **row)
+{
+	if (unlikely(merge->next_run == merge->end))
+	{
+		if (!gpusort_reader_next_window(merge->order))
+			return false;
+		merge->next_run = (const uint8 *) gpusort_buffer_memory(merge->order->buffer);
+		merge->end = merge->next_run + merge->order->window.rows;
+	}
+	if (unlikely(*merge->next_run >= merge->spill->n_runs))
+		elog(ERROR, "gpusort merge order names run %d of %d", *merge->next_run,
+			 merge->spill->n_runs);
+	*row = gpusort_run_file_next(merge->spill->runs[*merge->next_run++]);
+	if (unlikely(*row == NULL))
+		elog(ERROR, "gpusort merge order takes more rows from a run than it has");
+	return true;
+}
+
+/* --- by keys ------------------------------------------------------------------ */
+
+/* binaryheap keeps the largest on top: negative if a's row comes after b's. */
+static int
+compare_sources(Datum a, Datum b, void *arg)
+{
+	const GpuSortRunMerge *merge = arg;
+	const MergeSource *left = &merge->sources[DatumGetInt32(a)];
+	const MergeSource *right = &merge->sources[DatumGetInt32(b)];
+
+	for (int c = 0; c < merge->n_keys; c++)
+	{
+		uint32		bit = 1u << c;
+
+		if ((left->nulls & bit) != (right->nulls & bit))
+			return ((left->nulls & bit) != 0) == merge->keys[c].nulls_first ? 1 : -1;
+		if (left->words[c] != right->words[c])
+			return left->words[c] < right->words[c] ? 1 : -1;
+	}
+	return DatumGetInt32(a) < DatumGetInt32(b) ? 1 : -1;
+}
+
+static void
+take_keys(const GpuSortRunMerge *merge, MergeSource *source, TupleTableSlot *slot)
+{
+	source->nulls = 0;
+	for (int c = 0; c < merge->n_keys; c++)
+	{
+		bool		is_null;
+		Datum		value = slot_getattr(slot, merge->keys[c].attno, &is_null);
+
+		source->words[c] = is_null ? 0 : gpusort_sortkey_encode(&merge->keys[c], value);
+		if (is_null)
+			source->nulls |= 1u << c;
+	}
+}
+
+/* Goes to the source's next row; false: it has no more. */
+static bool
+advance(GpuSortRunMerge *merge, MergeSource *source)
+{
+	if (source->file == NULL)
+	{
+		if (!tuplesort_gettupleslot(merge->native, true, false, merge->native_slot, NULL))
+			return false;
+		take_keys(merge, source, merge->native_slot);
+		return true;
+	}
+	source->row = gpusort_run_file_next(source->file);
+	if (source->row == NULL)
+		return false;
+	if (merge->spill->format->narrow_bytes != 0)
+		gpusort_row_format_read(merge->spill->format, source->row, merge->slot);
+	else
+		ExecStoreMinimalTuple((MinimalTuple) source->row, merge->slot, false);
+	take_keys(merge, source, merge->slot);
+	return true;
+}
+
+/* Every source goes to its first row not given yet. */
+static void
+build_heap(GpuSortRunMerge *merge)
+{
+	int			n_sources = merge->spill->n_runs + (merge->native != NULL ? 1 : 0);
+	MemoryContext old_context = MemoryContextSwitchTo(merge->context);
+
+	merge->sources = palloc0(n_sources * sizeof(MergeSource));
+	merge->heap = binaryheap_allocate(n_sources, compare_sources, merge);
+	for (int i = 0; i < n_sources; i++)
+	{
+		if (i < merge->spill->n_runs)
+			merge->sources[i].file = merge->spill->runs[i];
+		if (advance(merge, &merge->sources[i]))
+			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
+	}
+	binaryheap_build(merge->heap);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The source of the row given last, which was in use until now, goes on. */
+static void
+advance_first(GpuSortRunMerge *merge)
+{
+	Datum		first = binaryheap_first(merge->heap);
+
+	if (advance(merge, &merge->sources[DatumGetInt32(first)]))
+		binaryheap_replace_first(merge->heap, first);
+	else
+		binaryheap_remove_first(merge->heap);
+}
+
+static bool
+next_by_keys(GpuSortRunMerge *merge, const char **row)
+{
+	if (merge->heap == NULL)
+		build_heap(merge);
+	else
+		advance_first(merge);
+	if (binaryheap_empty(merge->heap))
+		return false;
+	*row = merge->sources[DatumGetInt32(binaryheap_first(merge->heap))].row;
+	return true;
+}
+
+/* --- begin and next ----------------------------------------------------------- */
+
+GpuSortRunMerge *
+gpusort_run_merge_begin(GpuSortSpill *spill, int n_keys, const GpuSortKey *keys,
+						TupleTableSlot *slot, Tuplesortstate *native,
+						TupleTableSlot *native_slot)
+{
+	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
+
+	merge->context = CurrentMemoryContext;
+	merge->spill = spill;
+	merge->n_keys = n_keys;
+	merge->keys = keys;
+	merge->slot = slot;
+	merge->native = native;
+	merge->native_slot = native_slot;
+	begin_reading(spill);
+	return merge;
+}
+
+bool
+gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
+{
+	if (merge->ended)
+		return false;
+	if (merge->order != NULL)
+	{
+		if (next_by_order(merge, row))
+			return true;
+		if (gpusort_job_failed(merge->order->job))
+		{
+			/* a cursor may be read for long yet, and needs nothing of the job any more */
+			gpusort_job_close(merge->order->job);
+			merge->order = NULL;
+		}
+	}
+	if (merge->order == NULL && next_by_keys(merge, row))
+		return true;
+	merge->ended = true;
+	return false;
+}

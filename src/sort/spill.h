@@ -1,0 +1,33 @@
+/*
+ * spill.h
+ *	  The runs of a sort that is larger than the device's budget.
+ */
+#ifndef GPUSORT_SPILL_H
+#define GPUSORT_SPILL_H
+
+#include "postgres.h"
+
+#include "shared/job.h"
+#include "sort/run_file.h"
+
+typedef struct GpuSortSpill
+{
+	MemoryContext context;
+	const GpuSortRowFormat *format;
+	int			n_runs;
+	GpuSortRunFile *runs[GPUSORT_RUNS_MAX];
+	uint64		rows;
+	uint64		bytes;
+} GpuSortSpill;
+
+/* Memory: the current context. */
+extern GpuSortSpill *gpusort_spill_begin(const GpuSortRowFormat *format);
+
+/* Writes the run that job has been cut to; at most GPUSORT_RUNS_MAX of them.  False: the job
+ * failed before all of it was read. */
+extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
+
+/* Removes the files. */
+extern void gpusort_spill_end(GpuSortSpill *spill);
+
+#endif							/* GPUSORT_SPILL_H */
