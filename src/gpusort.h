@@ -1,38 +1,12 @@
 /*
  * gpusort.h
- *	  Types and settings shared by the files of src/; no bodies.
+ *	  Types shared by the files of src/; no bodies.
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H
 
 #include "access/attnum.h"
 #include "gsort.h"				/* constants and types; only service*.c call its functions */
-
-/* --- settings (gpusort.c) ------------------------------------------------ */
-
-typedef enum GpuSortDeviceSetting
-{
-	GPUSORT_DEVICE_AUTO,		/* the GPU, if there is one */
-	GPUSORT_DEVICE_CUDA,
-	GPUSORT_DEVICE_HOST,
-	GPUSORT_DEVICE_OFF
-} GpuSortDeviceSetting;
-
-/* gpusort.device_memory, parsed: at most one of the two is not 0; neither is 'auto' */
-typedef struct GpuSortMemorySetting
-{
-	int			percent;		/* of the device's memory */
-	uint64		bytes;
-} GpuSortMemorySetting;
-
-extern int	gpusort_algorithm;	/* gsort_engine */
-extern bool gpusort_enabled;
-extern int	gpusort_device;		/* GpuSortDeviceSetting */
-extern int	gpusort_min_rows;
-extern int	gpusort_buffer_memory_mb;
-extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
-extern GpuSortMemorySetting gpusort_device_memory;
-extern int	gpusort_wait_timeout_ms;
 
 /* --- why a sort was native inside the node ----------------------------------- */
 

@@ -27,6 +27,7 @@
 #include "executor/feed_node.h"
 #include "sort/local_sort.h"
 #include "keys/sortkey.h"
+#include "settings.h"
 #include "shared/stats.h"
 
 /* Rows stay in the backend up to this, or work_mem if that is less. */

@@ -32,6 +32,7 @@
 #include "planner/plan_repeat.h"
 #include "planner/planner.h"
 #include "keys/sortkey.h"
+#include "settings.h"
 
 /*
  * Costs, in units of cpu_operator_cost, which is what cost_sort charges twice for

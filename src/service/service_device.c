@@ -14,6 +14,7 @@
 
 #include "service/service_device.h"
 #include "service/service_jobs.h"
+#include "settings.h"
 
 gsort_device *gpusort_service_device = NULL;
 

@@ -21,6 +21,7 @@
 #include "storage/condition_variable.h"
 
 #include "compat.h"
+#include "settings.h"
 #include "shared/job.h"
 
 /* A reader that has not asked for this long is idle. */

@@ -17,6 +17,7 @@
 #include "storage/proc.h"
 #include "storage/shmem.h"
 
+#include "settings.h"
 #include "shared/shmem.h"
 
 #define BUFFER_ALIGNMENT 4096
