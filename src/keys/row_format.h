@@ -41,6 +41,33 @@ gpusort_row_bytes(const GpuSortRowFormat *format, const char *row)
 		MAXALIGN(((const MinimalTupleData *) row)->t_len);
 }
 
+/*
+ * A heap tuple is a minimal tuple behind the front of its header, which t_len takes the
+ * place of: where its row begins, and how long it is.
+ */
+static inline const char *
+gpusort_row_of_heap_tuple(HeapTupleHeader tuple)
+{
+	return (const char *) tuple + MINIMAL_TUPLE_OFFSET;
+}
+
+static inline Size
+gpusort_row_length_of_heap_tuple(Size tuple_length)
+{
+	return tuple_length - MINIMAL_TUPLE_OFFSET;
+}
+
+/* Writes a row of MAXALIGN(length) bytes at place, from length bytes of a minimal tuple or of
+ * what the functions above have found. */
+static inline void
+gpusort_row_copy_tuple(char *place, const char *bytes, Size length)
+{
+	/* never send what the buffer held before */
+	*(uint64 *) (place + MAXALIGN(length) - sizeof(uint64)) = 0;
+	memcpy(place, bytes, length);
+	((MinimalTuple) place)->t_len = length;
+}
+
 /* Fills an empty or filled virtual slot with a narrow row. */
 static inline void
 gpusort_row_format_read(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)
@@ -54,6 +81,32 @@ gpusort_row_format_read(const GpuSortRowFormat *format, const char *row, TupleTa
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = format->natts;
+}
+
+/*
+ * Puts a row into a slot of the format's kind, virtual for narrow rows: a minimal tuple as
+ * ExecStoreMinimalTuple does, but without a call for each row.  Valid as long as the
+ * row's bytes.
+ */
+static inline TupleTableSlot *
+gpusort_row_store(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)
+{
+	MinimalTupleTableSlot *minimal = (MinimalTupleTableSlot *) slot;
+
+	if (unlikely(TTS_SHOULDFREE(slot)))
+		ExecClearTuple(slot);	/* somebody has materialized it */
+	if (format->narrow_bytes != 0)
+	{
+		gpusort_row_format_read(format, row, slot);
+		return slot;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	minimal->mintuple = (MinimalTuple) row;
+	minimal->off = 0;
+	minimal->minhdr.t_len = minimal->mintuple->t_len + MINIMAL_TUPLE_OFFSET;
+	minimal->minhdr.t_data = (HeapTupleHeader) (row - MINIMAL_TUPLE_OFFSET);
+	return slot;
 }
 
 #endif							/* GPUSORT_ROW_FORMAT_H */

@@ -213,9 +213,8 @@ find_row(const GpuSortRowFormat *format, TupleTableSlot *slot, RowSource *source
 		heap_tuple = ((HeapTupleTableSlot *) slot)->tuple;
 	if (heap_tuple != NULL)
 	{
-		/* a minimal tuple is a heap tuple less the front of its header; t_len is set by write_row */
-		source->bytes = (const char *) heap_tuple->t_data + MINIMAL_TUPLE_OFFSET;
-		source->length = heap_tuple->t_len - MINIMAL_TUPLE_OFFSET;
+		source->bytes = gpusort_row_of_heap_tuple(heap_tuple->t_data);
+		source->length = gpusort_row_length_of_heap_tuple(heap_tuple->t_len);
 		return;
 	}
 	if (TTS_IS_MINIMALTUPLE(slot) && ((MinimalTupleTableSlot *) slot)->mintuple != NULL)
@@ -247,7 +246,7 @@ form_row(TupleTableSlot *slot, const RowSource *source, char *place)
 	Size		header = source->length - source->values_size;
 
 	/* heap_fill_tuple skips over the gaps that alignment leaves */
-	memset(place, 0, source->length);
+	memset(place, 0, MAXALIGN(source->length));
 	tuple->t_len = source->length;
 	HeapTupleHeaderSetNatts(tuple, desc->natts);
 	tuple->t_hoff = header + MINIMAL_TUPLE_OFFSET;
@@ -265,13 +264,8 @@ write_row(const GpuSortRowFormat *format, TupleTableSlot *slot, const RowSource 
 		gpusort_row_format_write(format, slot, place);
 		return;
 	}
-	/* never send what the buffer held before */
-	*(uint64 *) (place + MAXALIGN(source->length) - sizeof(uint64)) = 0;
 	if (source->bytes != NULL)
-	{
-		memcpy(place, source->bytes, source->length);
-		((MinimalTuple) place)->t_len = source->length;
-	}
+		gpusort_row_copy_tuple(place, source->bytes, source->length);
 	else
 		form_row(slot, source, place);
 }
@@ -280,27 +274,16 @@ static void
 write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 {
 	uint64	   *words = feed->key_words + (Size) row * feed->n_keys;
-	uint32		null_bits = 0;
+	uint32		nulls = gpusort_sortkey_take(feed->keys, feed->n_keys, slot, words);
 
 	for (int c = 0; c < feed->n_keys; c++)
 	{
-		gsort_column_stats *stats = &feed->stats[c];
-		bool		is_null;
-		Datum		value = slot_getattr(slot, feed->keys[c].attno, &is_null);
-		uint64		word;
-
-		if (unlikely(is_null))
-		{
-			words[c] = 0;
-			null_bits |= 1u << c;
-			stats->nulls++;
-			continue;
-		}
-		word = gpusort_sortkey_encode(&feed->keys[c], value);
-		words[c] = word;
-		gpusort_feed_count_key(stats, word);
+		if (unlikely((nulls >> c & 1) != 0))
+			feed->stats[c].nulls++;
+		else
+			gpusort_feed_count_key(&feed->stats[c], words[c]);
 	}
-	feed->nulls[row] = null_bits;
+	feed->nulls[row] = nulls;
 }
 
 /* A row too long for any chunk: over as many chunks as it needs. */

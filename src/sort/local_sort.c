@@ -13,6 +13,7 @@
 
 #include "miscadmin.h"
 
+#include "keys/sortkey.h"
 #include "sort/local_sort.h"
 
 /* What is moved while sorting; kept small. */
@@ -26,41 +27,21 @@ typedef struct LocalEntry
 typedef struct LocalOrder
 {
 	int			n_keys;
-	uint32		null_first_mask;
-	const uint64 **keys;		/* of each row */
+	const GpuSortKey *keys;
+	const uint64 **words;		/* of each row */
 } LocalOrder;
-
-static inline int
-compare_column(const LocalEntry *a, const LocalEntry *b, int column, const LocalOrder *order)
-{
-	bool		a_null = (a->nulls >> column & 1) != 0;
-	bool		b_null = (b->nulls >> column & 1) != 0;
-	uint64		a_key = order->keys[a->row][column];
-	uint64		b_key = order->keys[b->row][column];
-
-	if (a_null || b_null)
-	{
-		if (a_null && b_null)
-			return 0;
-		return a_null == ((order->null_first_mask >> column & 1) != 0) ? -1 : 1;
-	}
-	if (a_key != b_key)
-		return a_key < b_key ? -1 : 1;
-	return 0;
-}
 
 static inline int
 compare_entries(const LocalEntry *a, const LocalEntry *b, const LocalOrder *order)
 {
+	int			result;
+
 	if (likely(((a->nulls | b->nulls) & 1) == 0 && a->first_key != b->first_key))
 		return a->first_key < b->first_key ? -1 : 1;
-	for (int c = 0; c < order->n_keys; c++)
-	{
-		int			result = compare_column(a, b, c, order);
-
-		if (result != 0)
-			return result;
-	}
+	result = gpusort_sortkey_compare(order->keys, order->n_keys, order->words[a->row], a->nulls,
+									 order->words[b->row], b->nulls);
+	if (result != 0)
+		return result;
 	return a->row < b->row ? -1 : 1;
 }
 
@@ -76,7 +57,7 @@ compare_entries(const LocalEntry *a, const LocalEntry *b, const LocalOrder *orde
 /* Lists a chunk's rows, from row number n on; returns the number of the next. */
 static uint64
 list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
-		   LocalEntry *entries, const uint64 **keys, const char **rows)
+		   LocalEntry *entries, const uint64 **words, const char **rows)
 {
 	const uint32 *row_start = gpusort_chunk_row_start(chunk);
 	const uint64 *key = gpusort_chunk_keys(chunk);
@@ -86,7 +67,7 @@ list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
 		entries[n].first_key = key[0];
 		entries[n].nulls = gpusort_chunk_nulls(chunk)[r];
 		entries[n].row = (uint32) n;
-		keys[n] = key;
+		words[n] = key;
 		rows[n] = gpusort_chunk_data(chunk) + (Size) row_start[r] * 8;
 	}
 	return n;
@@ -96,25 +77,22 @@ const char **
 gpusort_local_sort(const GpuSortFeed *feed)
 {
 	Size		room = feed->rows + 1;
-	LocalOrder	order = {.n_keys = feed->n_keys};
+	LocalOrder	order = {.n_keys = feed->n_keys,.keys = feed->keys};
 	LocalEntry *entries = palloc_extended(room * sizeof(LocalEntry), MCXT_ALLOC_HUGE);
 	const char **rows = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
 	const char **sorted = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
 	uint64		n = 0;
 	ListCell   *lc;
 
-	order.keys = palloc_extended(room * sizeof(uint64 *), MCXT_ALLOC_HUGE);
-	for (int c = 0; c < feed->n_keys; c++)
-		if (feed->keys[c].nulls_first)
-			order.null_first_mask |= 1u << c;
+	order.words = palloc_extended(room * sizeof(uint64 *), MCXT_ALLOC_HUGE);
 	foreach(lc, feed->private_chunks)
-		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, order.keys, rows);
+		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, order.words, rows);
 	Assert(n == feed->rows);
 	sort_local_entries(entries, n, &order);
 	for (uint64 i = 0; i < n; i++)
 		sorted[i] = rows[entries[i].row];
 	pfree(entries);
 	pfree(rows);
-	pfree(order.keys);
+	pfree(order.words);
 	return sorted;
 }

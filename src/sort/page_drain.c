@@ -115,23 +115,6 @@ drainable_page(GpuSortPageDrain *drain)
 	return heap;
 }
 
-static inline uint64
-key_at(const GpuSortKey *key, const char *at)
-{
-	switch (key->kind)
-	{
-		case GPUSORT_KEY_INT64:
-			return (uint64) *(const int64 *) at ^ key->flip;
-		case GPUSORT_KEY_INT32:
-			return (uint64) (int64) *(const int32 *) at ^ key->flip;
-		case GPUSORT_KEY_INT16:
-			return (uint64) (int64) *(const int16 *) at ^ key->flip;
-		case GPUSORT_KEY_UINT32:
-			return (uint64) *(const uint32 *) at ^ key->flip;
-	}
-	pg_unreachable();
-}
-
 /* Writes the row of a tuple of length bytes. */
 static inline void
 write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
@@ -141,14 +124,8 @@ write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
 	const char *data = (const char *) tuple + tuple->t_hoff;
 
 	if (format->narrow_bytes == 0)
-	{
-		/* a minimal tuple is a heap tuple less the front of its header */
-		length -= MINIMAL_TUPLE_OFFSET;
-		/* never send what the buffer held before */
-		*(uint64 *) (place + row_bytes - sizeof(uint64)) = 0;
-		memcpy(place, (const char *) tuple + MINIMAL_TUPLE_OFFSET, length);
-		((MinimalTuple) place)->t_len = length;
-	}
+		gpusort_row_copy_tuple(place, gpusort_row_of_heap_tuple(tuple),
+							   gpusort_row_length_of_heap_tuple(length));
 	else if (drain->whole_tuples)
 	{
 		memcpy(place, data, format->data_bytes);
@@ -191,7 +168,7 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 		HeapTupleHeader tuple = (HeapTupleHeader) PageGetItem(page, item);
 		Size		length = ItemIdGetLength(item);
 		Size		row_bytes = drain->format->narrow_bytes != 0 ? drain->format->narrow_bytes :
-			MAXALIGN(length - MINIMAL_TUPLE_OFFSET);
+			MAXALIGN(gpusort_row_length_of_heap_tuple(length));
 		char	   *place;
 		uint64	   *words;
 
@@ -202,8 +179,9 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 		write_tuple(drain, tuple, length, place, row_bytes);
 		for (int c = 0; c < feed->n_keys; c++)
 		{
-			words[c] = key_at(&feed->keys[c],
-							  (const char *) tuple + tuple->t_hoff + drain->key_offset[c]);
+			words[c] = gpusort_sortkey_encode_at(&feed->keys[c],
+												 (const char *) tuple + tuple->t_hoff +
+												 drain->key_offset[c]);
 			gpusort_feed_count_key(&feed->stats[c], words[c]);
 		}
 	}

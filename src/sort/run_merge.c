@@ -112,32 +112,18 @@ compare_sources(Datum a, Datum b, void *arg)
 	const GpuSortRunMerge *merge = arg;
 	const MergeSource *left = &merge->sources[DatumGetInt32(a)];
 	const MergeSource *right = &merge->sources[DatumGetInt32(b)];
+	int			result = gpusort_sortkey_compare(merge->keys, merge->n_keys, left->words,
+												 left->nulls, right->words, right->nulls);
 
-	for (int c = 0; c < merge->n_keys; c++)
-	{
-		uint32		bit = 1u << c;
-
-		if ((left->nulls & bit) != (right->nulls & bit))
-			return ((left->nulls & bit) != 0) == merge->keys[c].nulls_first ? 1 : -1;
-		if (left->words[c] != right->words[c])
-			return left->words[c] < right->words[c] ? 1 : -1;
-	}
+	if (result != 0)
+		return -result;
 	return DatumGetInt32(a) < DatumGetInt32(b) ? 1 : -1;
 }
 
 static void
 take_keys(const GpuSortRunMerge *merge, MergeSource *source, TupleTableSlot *slot)
 {
-	source->nulls = 0;
-	for (int c = 0; c < merge->n_keys; c++)
-	{
-		bool		is_null;
-		Datum		value = slot_getattr(slot, merge->keys[c].attno, &is_null);
-
-		source->words[c] = is_null ? 0 : gpusort_sortkey_encode(&merge->keys[c], value);
-		if (is_null)
-			source->nulls |= 1u << c;
-	}
+	source->nulls = gpusort_sortkey_take(merge->keys, merge->n_keys, slot, source->words);
 }
 
 /* Goes to the source's next row; false: it has no more. */
@@ -154,11 +140,7 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 	source->row = gpusort_run_file_next(source->file);
 	if (source->row == NULL)
 		return false;
-	if (merge->spill->format->narrow_bytes != 0)
-		gpusort_row_format_read(merge->spill->format, source->row, merge->slot);
-	else
-		ExecStoreMinimalTuple((MinimalTuple) source->row, merge->slot, false);
-	take_keys(merge, source, merge->slot);
+	take_keys(merge, source, gpusort_row_store(merge->spill->format, source->row, merge->slot));
 	return true;
 }
 
