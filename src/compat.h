@@ -51,6 +51,13 @@ compat_wait_event(const char *name)
 #define compat_copy_disabled_nodes(path, child) ((void) 0)
 #endif
 
+/* 18 counts the range table's entries without those made for grouping. */
+#if PG_VERSION_NUM >= 180000
+#define compat_rtable_size(es) ((es)->rtable_size)
+#else
+#define compat_rtable_size(es) list_length((es)->rtable)
+#endif
+
 /* 19 hands the planner hook the ExplainState. */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_PLANNER_PARAMS \

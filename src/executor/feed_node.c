@@ -199,6 +199,9 @@ end_feeding(GpuSortFeedState *state)
 	gpusort_feed_finish(state->feed, true);
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
+	/* they have gone through this node, for whoever counts */
+	if (state->css.ss.ps.instrument != NULL)
+		state->css.ss.ps.instrument->tuplecount += state->feed->rows;
 }
 
 /*

@@ -213,6 +213,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	slot->rows_fed = 0;
 	gpusort_buffers_allocate(job->id.slot, buffers);
 	job->id.generation = slot->generation;
+	job->device_kind = gpusort_shared->service.info.kind;
 	job->open = true;
 	jobs_open++;
 	return GPUSORT_NATIVE_NONE;

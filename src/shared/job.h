@@ -56,6 +56,7 @@ typedef struct GpuSortJob
 	GpuSortJobId id;
 	bool		open;			/* by this process, which will close it */
 	bool		output_begun;	/* a failure is raised */
+	gsort_kind	device_kind;	/* of the device that serves it */
 	MemoryContextCallback on_reset;
 } GpuSortJob;
 

@@ -115,15 +115,29 @@ gpusort_reader_next_window(GpuSortReader *reader)
 	}
 }
 
+/* Lets go of the window being read and of those asked for. */
+static void
+forget_windows(GpuSortReader *reader)
+{
+	leave_window(reader);
+	gpusort_job_forget_windows(reader->job);
+	reader->n_ahead = 0;
+}
+
+void
+gpusort_reader_rewind(GpuSortReader *reader)
+{
+	forget_windows(reader);
+	reader->window_number = PG_UINT64_MAX;
+}
+
 /* Goes to the window where a row starts.  False: the job failed. */
 static bool
 enter_window_of_row(GpuSortReader *reader, uint64 row)
 {
 	int			buffer;
 
-	leave_window(reader);
-	gpusort_job_forget_windows(reader->job);
-	reader->n_ahead = 0;
+	forget_windows(reader);
 	do
 	{
 		buffer = gpusort_job_fetch_row(reader->job, row);

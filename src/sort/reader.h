@@ -39,6 +39,9 @@ extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowForm
  * job failed. */
 extern bool gpusort_reader_next_window(GpuSortReader *reader);
 
+/* Goes back before the first window. */
+extern void gpusort_reader_rewind(GpuSortReader *reader);
+
 /* Row number row, below reader->rows; any order, next to next is fast.  Valid until the
  * next call.  NULL: the job failed. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);

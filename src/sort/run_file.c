@@ -57,6 +57,13 @@ gpusort_run_file_begin_reading(GpuSortRunFile *run, Size buffer_bytes)
 }
 
 void
+gpusort_run_file_rewind(GpuSortRunFile *run)
+{
+	run->bytes_read = 0;
+	run->next = run->end = run->buffer;
+}
+
+void
 gpusort_run_file_close(GpuSortRunFile *run)
 {
 	if (run->file >= 0)

@@ -32,6 +32,9 @@ extern GpuSortRunFile *gpusort_run_file_create(const GpuSortRowFormat *format);
 /* Appends whole rows, or parts of them in order.  Errors: those of temporary files. */
 extern void gpusort_run_file_write(GpuSortRunFile *run, const char *bytes, Size length);
 
+/* Of a run that is being read: from its first row again. */
+extern void gpusort_run_file_rewind(GpuSortRunFile *run);
+
 /* Nothing more will be written; rows are read through a buffer of buffer_bytes. */
 extern void gpusort_run_file_begin_reading(GpuSortRunFile *run, Size buffer_bytes);
 

@@ -209,6 +209,25 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int n_keys, const GpuSortKey *keys,
 	return merge;
 }
 
+void
+gpusort_run_merge_rewind(GpuSortRunMerge *merge)
+{
+	for (int i = 0; i < merge->spill->n_runs; i++)
+		gpusort_run_file_rewind(merge->spill->runs[i]);
+	if (merge->native != NULL)
+		tuplesort_rescan(merge->native);
+	if (merge->order != NULL)
+		gpusort_reader_rewind(merge->order);
+	merge->next_run = merge->end = NULL;
+	if (merge->heap != NULL)
+	{
+		binaryheap_free(merge->heap);
+		pfree(merge->sources);
+		merge->heap = NULL;
+	}
+	merge->ended = false;
+}
+
 bool
 gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 {

@@ -33,6 +33,9 @@ extern void gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *j
 /* True while the device's order is followed. */
 extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
 
+/* Goes back before the first row; the order of the rows will be the same. */
+extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
+
 /*
  * The next row.  False: there is none.  *row: its bytes, valid until the next call; NULL: it
  * is the native sort's, in native_slot.

@@ -1,0 +1,127 @@
+/*
+ * output_device.c
+ *	  The rows of a sort that the device holds.
+ *
+ * In:  a job that has been cut: windows, by way of the reader.
+ * Out: slots that point into the window being read, valid until the next call.
+ *
+ * Runs in the backend that leads the sort.  Until the first row has gone out a lost device
+ * costs time only, since the sort can start over.  After that it cannot: rows with equal
+ * keys may come in another order the second time.  So the job is told when the first row
+ * goes out, and raises a later failure itself.
+ */
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+
+#include "sort/output_device.h"
+#include "sort/reader.h"
+
+typedef struct DeviceOutput
+{
+	GpuSortOutput output;		/* must be first */
+	GpuSortPosition position;
+	GpuSortReader *reader;		/* NULL: all has been read and given back */
+	const GpuSortRowFormat *format;
+	GpuSortJob *job;
+	bool		keep_rows;
+	bool		begun;			/* a row has gone out */
+	GpuSortDeviceFigures *figures;
+} DeviceOutput;
+
+/* A row that is not the next one of its window: waits for another window, if need be. */
+static const char *
+seek_row(DeviceOutput *device, uint64 row)
+{
+	const char *bytes;
+	instr_time	start;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(start);
+	bytes = gpusort_reader_seek(device->reader, row);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	device->figures->output_ms += INSTR_TIME_GET_MILLISEC(end);
+	device->figures->bytes_received = device->reader->bytes_read;
+	if (bytes != NULL && !device->begun)
+	{
+		gpusort_job_begin_output(device->job);
+		device->begun = true;
+	}
+	return bytes;
+}
+
+/* The end was reached, and nobody can ask again: gives all back early. */
+static void
+give_back(DeviceOutput *device)
+{
+	if (device->keep_rows || device->reader == NULL)
+		return;
+	gpusort_job_close(device->job);
+	device->reader = NULL;
+}
+
+static TupleTableSlot *
+device_next(GpuSortOutput *output, bool forward)
+{
+	DeviceOutput *device = (DeviceOutput *) output;
+	TupleTableSlot *slot = output->slots->result;
+	const char *bytes;
+	uint64		row;
+
+	if (unlikely(!gpusort_position_step(&device->position, forward, &row)))
+	{
+		ExecClearTuple(slot);
+		if (forward)
+			give_back(device);
+		return slot;
+	}
+	if (unlikely(!gpusort_reader_next(device->reader, row, &bytes)))
+	{
+		bytes = seek_row(device, row);
+		if (bytes == NULL)
+			return NULL;
+	}
+	return gpusort_row_store(device->format, bytes, slot);
+}
+
+static bool
+device_rewind(GpuSortOutput *output)
+{
+	DeviceOutput *device = (DeviceOutput *) output;
+
+	gpusort_position_rewind(&device->position);
+	return device->reader != NULL;
+}
+
+static void
+device_explain(const GpuSortOutput *output, ExplainState *es)
+{
+	const DeviceOutput *device = (const DeviceOutput *) output;
+
+	ExplainPropertyText("Sort Method", gpusort_device_figures_method(device->figures), es);
+	gpusort_device_figures_explain(device->figures, es);
+}
+
+static const GpuSortOutputMethods device_methods = {
+	.next = device_next,
+	.rewind = device_rewind,
+	.explain = device_explain,
+};
+
+GpuSortOutput *
+gpusort_output_device_begin(GpuSortSlots *slots, const GpuSortRowFormat *format,
+							GpuSortJob *job, bool keep_rows, GpuSortDeviceFigures *figures)
+{
+	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
+
+	device->output.methods = &device_methods;
+	device->output.slots = slots;
+	device->position.rows = gpusort_job_rows(job);
+	device->reader = gpusort_reader_begin(job, format);
+	device->format = format;
+	device->job = job;
+	device->keep_rows = keep_rows;
+	device->figures = figures;
+	return &device->output;
+}

@@ -1,0 +1,89 @@
+/*
+ * output_native.c
+ *	  The rows of PostgreSQL's own sort, which has done what the device could not.
+ *
+ * In:  a tuplesort that has been performed.
+ * Out: its rows.  It gives minimal tuples; where the node returns narrow rows they are
+ *	    copied into its virtual slot.
+ *
+ * Runs in the backend that leads the sort, which also ends the tuplesort.
+ */
+#include "postgres.h"
+
+#include "shared/stats.h"
+#include "sort/output_native.h"
+
+typedef struct NativeOutput
+{
+	GpuSortOutput output;		/* must be first */
+	Tuplesortstate *native;
+	bool		can_rewind;
+	GpuSortNativeReason reason;
+} NativeOutput;
+
+static TupleTableSlot *
+native_next(GpuSortOutput *output, bool forward)
+{
+	NativeOutput *native = (NativeOutput *) output;
+	GpuSortSlots *slots = output->slots;
+
+	if (!tuplesort_gettupleslot(native->native, forward, false, slots->native, NULL))
+		return ExecClearTuple(slots->result);
+	if (slots->native != slots->result)
+		ExecCopySlot(slots->result, slots->native);
+	return slots->result;
+}
+
+static bool
+native_rewind(GpuSortOutput *output)
+{
+	NativeOutput *native = (NativeOutput *) output;
+
+	if (native->can_rewind)
+		tuplesort_rescan(native->native);
+	return native->can_rewind;
+}
+
+void
+gpusort_output_native_explain(Tuplesortstate *native, const char *label,
+							  GpuSortNativeReason reason, ExplainState *es)
+{
+	TuplesortInstrumentation stats;
+	const char *method = "native";
+
+	if (reason != GPUSORT_NATIVE_NONE)
+		method = psprintf("native (%s)", gpusort_stats_native_reason(reason));
+	ExplainPropertyText(label, method, es);
+	tuplesort_get_stats(native, &stats);
+	ExplainPropertyText("Native Sort Method", tuplesort_method_name(stats.sortMethod), es);
+	ExplainPropertyText("Native Sort Space Type", tuplesort_space_type_name(stats.spaceType), es);
+	ExplainPropertyInteger("Native Sort Space Used", "kB", stats.spaceUsed, es);
+}
+
+static void
+native_explain(const GpuSortOutput *output, ExplainState *es)
+{
+	const NativeOutput *native = (const NativeOutput *) output;
+
+	gpusort_output_native_explain(native->native, "Sort Method", native->reason, es);
+}
+
+static const GpuSortOutputMethods native_methods = {
+	.next = native_next,
+	.rewind = native_rewind,
+	.explain = native_explain,
+};
+
+GpuSortOutput *
+gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native, bool can_rewind,
+							GpuSortNativeReason reason)
+{
+	NativeOutput *source = palloc0(sizeof(NativeOutput));
+
+	source->output.methods = &native_methods;
+	source->output.slots = slots;
+	source->native = native;
+	source->can_rewind = can_rewind;
+	source->reason = reason;
+	return &source->output;
+}

@@ -1,0 +1,22 @@
+/*
+ * output_native.h
+ *	  The rows of PostgreSQL's own sort.
+ */
+#ifndef GPUSORT_OUTPUT_NATIVE_H
+#define GPUSORT_OUTPUT_NATIVE_H
+
+#include "postgres.h"
+
+#include "gpusort.h"
+#include "sort/output.h"
+
+/* native has been performed.  can_rewind: it was begun with random access.  Memory: the
+ * current context. */
+extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
+												  bool can_rewind, GpuSortNativeReason reason);
+
+/* The lines of a native sort; label: that of its method. */
+extern void gpusort_output_native_explain(Tuplesortstate *native, const char *label,
+										  GpuSortNativeReason reason, ExplainState *es);
+
+#endif							/* GPUSORT_OUTPUT_NATIVE_H */

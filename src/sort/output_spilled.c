@@ -1,0 +1,232 @@
+/*
+ * output_spilled.c
+ *	  The rows of a sort whose runs have been spilled, in either direction.
+ *
+ * In:  the merge of the runs, which can be read forward, and again from its beginning.
+ * Out: rows, from the merge; from a tuplestore, once somebody has stepped back.
+ *
+ * A merge cannot be read backward, and hardly anybody asks: a cursor may be scrolled, but
+ * most never are.  So nothing is kept while rows go forward.  The first step back merges
+ * once more from the beginning, up to the row where reading stands, and puts these
+ * rows into a tuplestore.  From then on this is what a Material node is: rows beyond those
+ * kept come from the merge and are kept too.  The order of the merge is the same each time:
+ * equal keys are taken in the order of the runs, by whomever it is computed.
+ *
+ * Runs in the backend that leads the sort.  The tuplestore is within work_mem or in a
+ * temporary file.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/tuplestore.h"
+
+#include "sort/output_native.h"
+#include "sort/output_spilled.h"
+
+typedef struct SpilledOutput
+{
+	GpuSortOutput output;		/* must be first */
+	MemoryContext context;
+	GpuSortSpill *spill;
+	GpuSortRunMerge *merge;
+	uint64		merged;			/* rows that it has given since its beginning */
+	bool		eof_reached;	/* the last row has been asked for */
+	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has stepped back */
+	GpuSortJob *job;			/* of the merge's order; NULL: there is none, or no longer */
+	Tuplesortstate *native;
+	GpuSortNativeReason reason;
+	bool		keep_rows;
+	const GpuSortDeviceFigures *figures;
+} SpilledOutput;
+
+/* The end was reached, and nobody can ask again: gives the device's order back early. */
+static void
+give_back(SpilledOutput *spilled)
+{
+	if (spilled->keep_rows || spilled->job == NULL)
+		return;
+	gpusort_job_close(spilled->job);
+	spilled->job = NULL;
+}
+
+/* The merge's next row in the result slot; false: it has no more. */
+static bool
+merge_next(SpilledOutput *spilled)
+{
+	GpuSortSlots *slots = spilled->output.slots;
+	const char *row;
+
+	if (!gpusort_run_merge_next(spilled->merge, &row))
+		return false;
+	if (row == NULL)
+		ExecCopySlot(slots->result, slots->merge_native);
+	else
+		(void) gpusort_row_store(spilled->spill->format, row, slots->result);
+	spilled->merged++;
+	return true;
+}
+
+static TupleTableSlot *
+spilled_end_of_rows(SpilledOutput *spilled)
+{
+	ExecClearTuple(spilled->output.slots->result);
+	spilled->eof_reached = true;
+	give_back(spilled);
+	return spilled->output.slots->result;
+}
+
+/* Merges anew up to where reading stands, and keeps these rows. */
+static void
+begin_to_keep(SpilledOutput *spilled)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(spilled->context);
+	uint64		rows = spilled->merged;
+
+	spilled->kept = tuplestore_begin_heap(true, false, work_mem);
+	tuplestore_set_eflags(spilled->kept, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+	MemoryContextSwitchTo(old_context);
+	/* at its end, reading moves on over each row that is put */
+	(void) tuplestore_advance(spilled->kept, true);
+	gpusort_run_merge_rewind(spilled->merge);
+	spilled->merged = 0;
+	while (spilled->merged < rows)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!merge_next(spilled))
+			elog(ERROR, "gpusort merge gave " UINT64_FORMAT " rows once and " UINT64_FORMAT " the second time",
+				 rows, spilled->merged);
+		tuplestore_puttupleslot(spilled->kept, spilled->output.slots->result);
+	}
+	ExecClearTuple(spilled->output.slots->result);
+}
+
+static TupleTableSlot *
+kept_row(SpilledOutput *spilled, bool forward)
+{
+	GpuSortSlots *slots = spilled->output.slots;
+
+	if (!tuplestore_gettupleslot(spilled->kept, forward, false, slots->native))
+		return NULL;
+	if (slots->native != slots->result)
+		ExecCopySlot(slots->result, slots->native);
+	return slots->result;
+}
+
+/* The next row when rows are kept: as ExecMaterial does it. */
+static TupleTableSlot *
+next_with_kept(SpilledOutput *spilled, bool forward)
+{
+	TupleTableSlot *slot = spilled->output.slots->result;
+	bool		at_end = tuplestore_ateof(spilled->kept);
+
+	if (!forward && at_end)
+	{
+		/* the tuplestore would give the row that was returned last, unless that was the end */
+		if (!spilled->eof_reached && !tuplestore_advance(spilled->kept, false))
+			return ExecClearTuple(slot);
+		spilled->eof_reached = false;
+		at_end = false;
+	}
+	if (!at_end)
+	{
+		TupleTableSlot *row = kept_row(spilled, forward);
+
+		if (row != NULL)
+			return row;
+		if (!forward)
+			return ExecClearTuple(slot);
+	}
+	if (spilled->eof_reached || !merge_next(spilled))
+		return spilled_end_of_rows(spilled);
+	tuplestore_puttupleslot(spilled->kept, slot);
+	return slot;
+}
+
+static TupleTableSlot *
+spilled_next(GpuSortOutput *output, bool forward)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (unlikely(!forward && spilled->kept == NULL && spilled->merged > 0))
+		begin_to_keep(spilled);
+	if (unlikely(spilled->kept != NULL))
+		return next_with_kept(spilled, forward);
+	if (!forward)
+		return ExecClearTuple(output->slots->result);
+	if (unlikely(!merge_next(spilled)))
+		return spilled_end_of_rows(spilled);
+	return output->slots->result;
+}
+
+static bool
+spilled_rewind(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (!spilled->keep_rows)
+		return false;
+	spilled->eof_reached = false;
+	if (spilled->kept != NULL)
+		tuplestore_rescan(spilled->kept);
+	else
+	{
+		gpusort_run_merge_rewind(spilled->merge);
+		spilled->merged = 0;
+	}
+	return true;
+}
+
+static void
+spilled_explain(const GpuSortOutput *output, ExplainState *es)
+{
+	const SpilledOutput *spilled = (const SpilledOutput *) output;
+
+	ExplainPropertyText("Sort Method",
+						psprintf("%s external merge",
+								 gpusort_device_figures_method(spilled->figures)), es);
+	ExplainPropertyInteger("Runs", NULL, spilled->spill->n_runs, es);
+	ExplainPropertyText("Merge Order",
+						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
+	gpusort_explain_kilobytes("Disk", spilled->spill->bytes, es);
+	gpusort_device_figures_explain(spilled->figures, es);
+	if (spilled->native != NULL)
+		gpusort_output_native_explain(spilled->native, "Sort Method of Last Rows",
+									  spilled->reason, es);
+}
+
+static void
+spilled_end(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (spilled->kept != NULL)
+		tuplestore_end(spilled->kept);
+}
+
+static const GpuSortOutputMethods spilled_methods = {
+	.next = spilled_next,
+	.rewind = spilled_rewind,
+	.explain = spilled_explain,
+	.end = spilled_end,
+};
+
+GpuSortOutput *
+gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRunMerge *merge,
+							 GpuSortJob *job, Tuplesortstate *native, GpuSortNativeReason reason,
+							 bool keep_rows, const GpuSortDeviceFigures *figures)
+{
+	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
+
+	spilled->output.methods = &spilled_methods;
+	spilled->output.slots = slots;
+	spilled->context = CurrentMemoryContext;
+	spilled->spill = spill;
+	spilled->merge = merge;
+	spilled->job = job;
+	spilled->native = native;
+	spilled->reason = reason;
+	spilled->keep_rows = keep_rows;
+	spilled->figures = figures;
+	return &spilled->output;
+}

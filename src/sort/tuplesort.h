@@ -1,0 +1,85 @@
+/*
+ * tuplesort.h
+ *	  A sort of rows that the device may do: what PostgreSQL's tuplesort.h is to nodeSort.c.
+ *
+ * Life of a sort: begin; put every row; perform, which gives a source of the sorted rows;
+ * end.  In a parallel plan other processes feed the job that feeders_job names, and only
+ * the rows that they return are put.
+ *
+ * What the device cannot do is done by a native tuplesort, begun at any step: callers do not
+ * see the difference.  They see one thing only, a lost device: put and perform answer false,
+ * or the source's first row NULL.  Then nothing of the sort can be used; it is to be
+ * ended, and all rows are to be sorted anew, if the child can give them again.
+ */
+#ifndef GPUSORT_TUPLESORT_H
+#define GPUSORT_TUPLESORT_H
+
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "access/tupdesc.h"
+
+#include "sort/feed.h"
+#include "sort/output.h"
+
+/* What to sort and how; it outlives the sort. */
+typedef struct GpuSortSpec
+{
+	/* the rows and their order, as tuplesort_begin_heap takes them */
+	TupleDesc	desc;
+	int			n_keys;
+	const AttrNumber *columns;
+	const Oid  *operators;
+	const Oid  *collations;
+	const bool *nulls_first;
+
+	/* the same for the device */
+	const GpuSortKey *keys;
+	const GpuSortRowFormat *format;
+
+	int			workers;		/* planned to feed; -1: the plan is serial */
+	int			row_width;		/* the planner's guess */
+	bool		random_access;	/* the rows may be read again, or backward */
+	bool		may_use_device;
+} GpuSortSpec;
+
+typedef struct GpuSortTuplesort GpuSortTuplesort;
+
+/* Begins a sort; a native one, if there is a reason.  Memory: a child of parent. */
+extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, GpuSortSlots *slots,
+												 MemoryContext parent,
+												 GpuSortNativeReason reason);
+
+/* Of a parallel plan: the job that the feed nodes are to feed; its slot is -1 if there is
+ * none, and they are to return their rows. */
+extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
+
+/* Of a serial plan: packs the slot's row. */
+extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
+
+/* Of a parallel plan: takes a row that the feed nodes have returned, because the job takes
+ * no more or is full. */
+extern bool gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot);
+
+/* What packs the rows of put; NULL when it does not, or no longer. */
+extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
+
+/* All rows have been put.  NULL: the device was lost. */
+extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
+
+/* Rows that have been packed; of a parallel plan by the feed nodes. */
+extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
+
+/* Why it is native, all or the rest of it; NONE if it is not. */
+extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
+
+/* Raises what the device's failure was: class 58. */
+extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort) pg_attribute_noreturn();
+
+/* EXPLAIN ANALYZE's lines, of a sort that has been performed. */
+extern void gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es);
+
+/* Frees everything; a job goes back to the service. */
+extern void gpusort_tuplesort_end(GpuSortTuplesort *sort);
+
+#endif							/* GPUSORT_TUPLESORT_H */
