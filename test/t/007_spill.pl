@@ -184,13 +184,11 @@ is($session->query('fetch 1 from c; move 99998 in d; fetch 1 from d; move 199998
 $session->query('commit');
 nothing_left_over($node, 'cursors');
 
-# what may be read backward is not spilled
+# nor is it another sort when it may be read backward (041 reads to and fro)
 $spilled = counter('runs_spilled');
-my $refused = counter('native_device_memory');
 $session->query("begin; declare c scroll cursor for $ids");
 is($session->query('fetch last from c; fetch absolute 150000 from c; fetch prior from c; fetch first from c'), places(300000, 150000, 149999, 1), 'SCROLL: read to and fro');
-is(counter('runs_spilled'), $spilled, 'SCROLL: nothing is spilled');
-is(counter('native_device_memory'), $refused + 1, 'SCROLL: the sort is native, and counted');
+cmp_ok(counter('runs_spilled'), '>=', $spilled + 2, 'SCROLL: spilled');
 $session->query('rollback');
 
 # sorted again for each row outside, and merged in either way
@@ -215,8 +213,8 @@ $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('64MB')
 my $some = 'select k from big where id <= 5000 order by k';
 my $first = rows_of("$some limit 1");
 
-# Cursors in one session that hold the memory, as many as get any: read to and fro, they
-# cannot be spilled.  Returns their number.
+# Cursors in one session that hold the memory, as many as get any: what the device has
+# sorted stays there while it may be read.  Returns their number.
 sub hold_memory
 {
 	my ($holder) = @_;

@@ -1,0 +1,122 @@
+# Cursors over spilled sorts, read to and fro: the rows are those of PostgreSQL's own sort, and
+# the device has done it.
+#
+#   GPUSORT_SEED   of the walks
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $seed = $ENV{GPUSORT_SEED} || int(time);
+srand $seed;
+note "seed $seed";
+
+my $node = new_server('scrolling', "gpusort.device_memory = '64MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '4MB'");
+wait_for_state($node, 'serving');
+my $n = 3000000;
+$node->safe_psql('postgres', qq{
+	create table t as select (i::int8 * 7368787) % 3000017 as k, i as id from generate_series(1, $n) i;
+	analyze t});
+my $session = GpuSortTest::Session->new($node, 900);
+
+sub counter
+{
+	my ($name) = @_;
+
+	return $node->safe_psql('postgres', "select $name from gpusort_stats");
+}
+
+# A random walk over a cursor of so many rows: short steps around where it stands, the
+# ends, and a few leaps.
+sub walk
+{
+	my ($rows, $steps) = @_;
+	my @walk = ('fetch 3', 'fetch backward 2', 'fetch backward 5', 'fetch 2');
+
+	for (1 .. $steps)
+	{
+		my $near = 1 + int rand 40;
+
+		push @walk, (
+			"fetch $near", "fetch backward $near", 'fetch prior', 'fetch next', 'fetch relative -' . $near, 'fetch relative 0',
+			"move $near", "move backward $near", 'fetch absolute ' . (1 + int rand $rows), 'fetch absolute -' . $near, 'fetch last', 'fetch first',
+			'move forward all', 'move backward all')[ rand 14 ];
+	}
+	return map { "$_ " . (/^fetch|^move/ ? 'from c' : '') } @walk;
+}
+
+# The walk's rows over the query, natively and by the device: the same, from so many runs at
+# least.  declare: how the cursor is declared.
+sub same_walk
+{
+	my ($what, $declare, $query, $least_runs, @walk) = @_;
+	my ($runs, $native) = (counter('runs_spilled'), counter('native_device_memory'));
+	my %got;
+
+	for my $enabled ('off', 'on')
+	{
+		$session->query("set gpusort.enabled = $enabled; begin; declare c $declare for $query");
+		$session->query('commit') if $declare =~ /hold/;
+		$got{$enabled} = join("\n--\n", map { "$_: " . $session->query($_) . $session->error } @walk);
+		$session->query($declare =~ /hold/ ? 'close c' : 'commit');
+	}
+	is($got{on}, $got{off}, "$what: every step gives the row that it should");
+	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled");
+	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
+}
+
+# --- 3 M rows, the runs' order given by the device
+my $by_device = 'select k, id from t order by k';
+my $jobs = counter('jobs');
+same_walk('a plain cursor', 'cursor', $by_device, 4, walk($n, 12));
+cmp_ok(counter('jobs'), '>', $jobs, 'a plain cursor: the device did it');
+same_walk('forward only', 'no scroll cursor', $by_device, 4, 'fetch 5 from c', 'move 1000000 from c', 'fetch 5 from c', 'fetch 1 from c');
+same_walk('WITH HOLD', 'cursor with hold', $by_device, 4, walk($n, 4));
+same_walk('SCROLL, from the end', 'scroll cursor', $by_device, 4, 'fetch last from c', 'fetch next from c', 'fetch prior from c', 'fetch prior from c', 'fetch backward 3 from c', 'fetch 9 from c');
+
+# --- by keys that do not fit 64 bits, which the backend merges; NULLs; rows with a header
+$node->safe_psql('postgres', q{
+	create table wide as select nullif(hashint8extended(i % 1000, 0), hashint8extended(7, 0)) as a, hashint8extended(i, 1) as b, i as id, repeat('w', 30) as s from generate_series(1, 400000) i;
+	analyze wide});
+same_walk('merged by keys', 'cursor', 'select a, b, id, s from wide order by a desc, b, id', 2, walk(400000, 12));
+
+# --- a row that no device memory holds makes the last rows native
+same_walk('the last rows native', 'cursor', "select i, length(long) from (select i, repeat(chr(97 + i % 26), case when i = 29000 then 80000000 else 4000 end) as long from generate_series(1, 30000) i order by i % 7777, i offset 0) s", 1,
+	walk(30000, 12));
+
+# --- clients that declare cursors by themselves
+my $runs = counter('runs_spilled');
+my $port = $node->port;
+my $host = $node->host;
+my $counted = "select count(*), md5(string_agg(id::text, ' ')) from";
+my $all = 'select k, id from t where id <= 1000000 order by k';
+my ($out, $err) = ('', '');
+$node->psql('postgres', "\\set FETCH_COUNT 1000\n$all;", stdout => \$out, stderr => \$err, timeout => 600);
+my $native = $node->safe_psql('postgres', "set gpusort.enabled = off; $all");
+ok($out eq $native, 'FETCH_COUNT: the rows of the native sort') or diag($err);
+cmp_ok(counter('runs_spilled') - $runs, '>=', 2, 'FETCH_COUNT: spilled');
+SKIP:
+{
+	skip 'no postgres_fdw', 2 unless $node->safe_psql('postgres', "select 1 from pg_available_extensions where name = 'postgres_fdw'");
+	$runs = counter('runs_spilled');
+	$node->safe_psql('postgres', qq{
+		create extension postgres_fdw;
+		create server loop foreign data wrapper postgres_fdw options (host '$host', port '$port', dbname 'postgres', fetch_size '10000', use_remote_estimate 'true');
+		create user mapping for current_user server loop;
+		create foreign table far (k int8, id int4) server loop options (table_name 't')});
+	is($node->safe_psql('postgres', "$counted (select k, id from far where id <= 1000000 order by k) q"),
+		$node->safe_psql('postgres', "set gpusort.enabled = off; $counted ($all) q"), 'postgres_fdw: the rows of the native sort');
+	cmp_ok(counter('runs_spilled') - $runs, '>=', 2, 'postgres_fdw: its cursor is spilled');
+}
+$node->poll_query_until("postgres", "select open_jobs = 0 from gpusort_devices");
+is(temporary_files($node), "", "no file is left");
+is(counter('failed'), '0', 'no job failed');
+$session->close;
+$node->stop;
+done_testing();
+
