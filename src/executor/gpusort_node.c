@@ -24,6 +24,8 @@ static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *GpuSortExec(CustomScanState *node);
 static void GpuSortEnd(CustomScanState *node);
 static void GpuSortReScan(CustomScanState *node);
+static void GpuSortMarkPos(CustomScanState *node);
+static void GpuSortRestrPos(CustomScanState *node);
 
 const CustomScanMethods gpusort_scan_methods = {
 	.CustomName = "GpuSort",
@@ -36,6 +38,8 @@ static const CustomExecMethods gpusort_exec_methods = {
 	.ExecCustomScan = GpuSortExec,
 	.EndCustomScan = GpuSortEnd,
 	.ReScanCustomScan = GpuSortReScan,
+	.MarkPosCustomScan = GpuSortMarkPos,
+	.RestrPosCustomScan = GpuSortRestrPos,
 	.ExplainCustomScan = gpusort_node_explain,
 };
 
@@ -267,6 +271,24 @@ GpuSortExec(CustomScanState *node)
 	if (unlikely(state->output == NULL))
 		return sort_and_return_first_row(state, forward);
 	return state->output->methods->next(state->output, forward);
+}
+
+static void
+GpuSortMarkPos(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->output != NULL)
+		state->output->methods->mark(state->output);
+}
+
+static void
+GpuSortRestrPos(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->output != NULL)
+		state->output->methods->restore(state->output);
 }
 
 static void

@@ -38,6 +38,10 @@ typedef struct GpuSortOutputMethods
 	/* Goes back before the first row.  False: the rows have been given back. */
 	bool		(*rewind) (GpuSortOutput *output);
 
+	/* Remembers the place, and goes back to it: as tuplesort_markpos and _restorepos. */
+	void		(*mark) (GpuSortOutput *output);
+	void		(*restore) (GpuSortOutput *output);
+
 	/* EXPLAIN ANALYZE's lines. */
 	void		(*explain) (const GpuSortOutput *output, ExplainState *es);
 
@@ -57,6 +61,8 @@ typedef struct GpuSortPosition
 	uint64		rows;
 	uint64		current;		/* rows before the place */
 	bool		eof_reached;
+	uint64		marked;			/* current when the place was marked */
+	bool		marked_eof;
 } GpuSortPosition;
 
 static inline void
@@ -64,6 +70,20 @@ gpusort_position_rewind(GpuSortPosition *position)
 {
 	position->current = 0;
 	position->eof_reached = false;
+}
+
+static inline void
+gpusort_position_mark(GpuSortPosition *position)
+{
+	position->marked = position->current;
+	position->marked_eof = position->eof_reached;
+}
+
+static inline void
+gpusort_position_restore(GpuSortPosition *position)
+{
+	position->current = position->marked;
+	position->eof_reached = position->marked_eof;
 }
 
 /* The number of the next row in this direction; false: there is none. */

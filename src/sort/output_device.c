@@ -95,6 +95,18 @@ device_rewind(GpuSortOutput *output)
 }
 
 static void
+device_mark(GpuSortOutput *output)
+{
+	gpusort_position_mark(&((DeviceOutput *) output)->position);
+}
+
+static void
+device_restore(GpuSortOutput *output)
+{
+	gpusort_position_restore(&((DeviceOutput *) output)->position);
+}
+
+static void
 device_explain(const GpuSortOutput *output, ExplainState *es)
 {
 	const DeviceOutput *device = (const DeviceOutput *) output;
@@ -106,6 +118,8 @@ device_explain(const GpuSortOutput *output, ExplainState *es)
 static const GpuSortOutputMethods device_methods = {
 	.next = device_next,
 	.rewind = device_rewind,
+	.mark = device_mark,
+	.restore = device_restore,
 	.explain = device_explain,
 };
 

@@ -44,6 +44,18 @@ native_rewind(GpuSortOutput *output)
 	return native->can_rewind;
 }
 
+static void
+native_mark(GpuSortOutput *output)
+{
+	tuplesort_markpos(((NativeOutput *) output)->native);
+}
+
+static void
+native_restore(GpuSortOutput *output)
+{
+	tuplesort_restorepos(((NativeOutput *) output)->native);
+}
+
 void
 gpusort_output_native_explain(Tuplesortstate *native, const char *label,
 							  GpuSortNativeReason reason, ExplainState *es)
@@ -71,6 +83,8 @@ native_explain(const GpuSortOutput *output, ExplainState *es)
 static const GpuSortOutputMethods native_methods = {
 	.next = native_next,
 	.rewind = native_rewind,
+	.mark = native_mark,
+	.restore = native_restore,
 	.explain = native_explain,
 };
 

@@ -39,6 +39,18 @@ private_rewind(GpuSortOutput *output)
 }
 
 static void
+private_mark(GpuSortOutput *output)
+{
+	gpusort_position_mark(&((PrivateOutput *) output)->position);
+}
+
+static void
+private_restore(GpuSortOutput *output)
+{
+	gpusort_position_restore(&((PrivateOutput *) output)->position);
+}
+
+static void
 private_explain(const GpuSortOutput *output, ExplainState *es)
 {
 	ExplainPropertyText("Sort Method", "in backend", es);
@@ -47,6 +59,8 @@ private_explain(const GpuSortOutput *output, ExplainState *es)
 static const GpuSortOutputMethods private_methods = {
 	.next = private_next,
 	.rewind = private_rewind,
+	.mark = private_mark,
+	.restore = private_restore,
 	.explain = private_explain,
 };
 

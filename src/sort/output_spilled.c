@@ -6,8 +6,8 @@
  * Out: rows, from the merge; from a tuplestore, once somebody has stepped back.
  *
  * A merge cannot be read backward, and hardly anybody asks: a cursor may be scrolled, but
- * most never are.  So nothing is kept while rows go forward.  The first step back merges
- * once more from the beginning, up to the row where reading stands, and puts these
+ * most never are.  So nothing is kept while rows go forward.  The first step back, or the
+ * first mark, merges once more from the beginning, up to the row where reading stands, and puts these
  * rows into a tuplestore.  From then on this is what a Material node is: rows beyond those
  * kept come from the merge and are kept too.  The order of the merge is the same each time:
  * equal keys are taken in the order of the runs, by whomever it is computed.
@@ -32,7 +32,9 @@ typedef struct SpilledOutput
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has given since its beginning */
 	bool		eof_reached;	/* the last row has been asked for */
-	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has stepped back */
+	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
+	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
+	bool		marked_eof;
 	GpuSortJob *job;			/* of the merge's order; NULL: there is none, or no longer */
 	Tuplesortstate *native;
 	GpuSortNativeReason reason;
@@ -98,7 +100,9 @@ begin_to_keep(SpilledOutput *spilled)
 				 rows, spilled->merged);
 		tuplestore_puttupleslot(spilled->kept, spilled->output.slots->result);
 	}
-	ExecClearTuple(spilled->output.slots->result);
+	/* else the slot holds the row that it held before: who marks a place may still read it */
+	if (spilled->eof_reached)
+		ExecClearTuple(spilled->output.slots->result);
 }
 
 static TupleTableSlot *
@@ -177,6 +181,31 @@ spilled_rewind(GpuSortOutput *output)
 	return true;
 }
 
+/* Whoever marks a place will come back to it. */
+static void
+spilled_mark(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	if (spilled->kept == NULL)
+		begin_to_keep(spilled);
+	if (spilled->mark_pointer < 0)
+		spilled->mark_pointer = tuplestore_alloc_read_pointer(spilled->kept,
+															  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+	else
+		tuplestore_copy_read_pointer(spilled->kept, 0, spilled->mark_pointer);
+	spilled->marked_eof = spilled->eof_reached;
+}
+
+static void
+spilled_restore(GpuSortOutput *output)
+{
+	SpilledOutput *spilled = (SpilledOutput *) output;
+
+	tuplestore_copy_read_pointer(spilled->kept, spilled->mark_pointer, 0);
+	spilled->eof_reached = spilled->marked_eof;
+}
+
 static void
 spilled_explain(const GpuSortOutput *output, ExplainState *es)
 {
@@ -207,6 +236,8 @@ spilled_end(GpuSortOutput *output)
 static const GpuSortOutputMethods spilled_methods = {
 	.next = spilled_next,
 	.rewind = spilled_rewind,
+	.mark = spilled_mark,
+	.restore = spilled_restore,
 	.explain = spilled_explain,
 	.end = spilled_end,
 };
@@ -227,6 +258,7 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRu
 	spilled->native = native;
 	spilled->reason = reason;
 	spilled->keep_rows = keep_rows;
+	spilled->mark_pointer = -1;
 	spilled->figures = figures;
 	return &spilled->output;
 }

@@ -1,5 +1,5 @@
-# Cursors over spilled sorts, read to and fro: the rows are those of PostgreSQL's own sort, and
-# the device has done it.
+# Sorts read to and fro, by cursors and by a node that marks and restores places: the rows are
+# those of PostgreSQL's own sort, and the device has done it, spilled or not.
 #
 #   GPUSORT_SEED   of the walks
 use strict;
@@ -88,6 +88,39 @@ same_walk('merged by keys', 'cursor', 'select a, b, id, s from wide order by a d
 # --- a row that no device memory holds makes the last rows native
 same_walk('the last rows native', 'cursor', "select i, length(long) from (select i, repeat(chr(97 + i % 26), case when i = 29000 then 80000000 else 4000 end) as long from generate_series(1, 30000) i order by i % 7777, i offset 0) s", 1,
 	walk(30000, 12));
+
+# --- a node above that marks places and goes back to them, in every way of sorting
+$node->safe_psql('postgres', "create function step_through(text, text) returns text[] strict language c as '$ENV{TESTDIR}/modules/stepper/stepper'");
+sub random_steps
+{
+	my ($steps, $length) = ('', @_);
+	my $marked = 0;
+
+	while (length $steps < $length)
+	{
+		my $step = ('f' x 3, 'f' x (1 + int rand 60), 'b' x (1 + int rand 20), 'm', 'r', 'w', 'fmbr')[ rand 7 ];
+		$marked = 0 if $step eq 'w';
+		next if $step eq 'r' && !$marked;
+		$marked = 1 if $step =~ /m/;
+		$steps .= $step;
+	}
+	return $steps;
+}
+sub same_steps
+{
+	my ($what, $query, $method, $length) = @_;
+	my $steps = random_steps($length // 1500);
+	my $native = $node->safe_psql('postgres', "set gpusort.enabled = off; select step_through(\$q\$$query\$q\$, '$steps')");
+	my $plan = $node->safe_psql('postgres', "explain (analyze, costs off, timing off) $query");
+
+	is($node->safe_psql('postgres', "select step_through(\$q\$$query\$q\$, '$steps')"), $native, "mark and restore, $what") or diag($steps);
+	like($plan, qr/GpuSort.*Sort Method: $method$/ms, "mark and restore, $what: the method");
+}
+same_steps('on the device', 'select id, k from t where id <= 50000 order by k', $GpuSortTest::device eq 'host' ? 'host' : 'gpu');
+same_steps('spilled', 'select id, k from t where id <= 1500000 order by k', '\w+ external merge');
+same_steps('spilled, few rows', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 200);
+same_steps('native', 'select i, repeat(chr(97 + i % 26), 80000000) as long from generate_series(1, 3) i order by -i', 'native.*', 60);
+same_steps('no rows', 'select id, k from t where id < 0 order by k', '.*');
 
 # --- clients that declare cursors by themselves
 my $runs = counter('runs_spilled');
