@@ -14,7 +14,10 @@
 EXTENSION = gpusort
 MODULE_big = gpusort
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-DATA = $(wildcard sql/gpusort--*.sql)
+# The version is said in the control file only.  Upgrade scripts are sources; the script of this version is made.
+EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
+DATA = $(wildcard sql/gpusort--*--*.sql)
+DATA_built = sql/gpusort--$(EXTENSION_VERSION).sql
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test
 
@@ -105,10 +108,16 @@ all install installcheck:
 	@echo 'gpusort: $(PG_CONFIG) or its PGXS is not found: install the package postgresql-server-dev-NN or set PG_CONFIG' >&2; exit 1
 
 clean:
-	rm -rf $(OBJS) $(OBJS:.o=.bc) gpusort.so $(EXTRA_CLEAN)
+	rm -rf $(OBJS) $(OBJS:.o=.bc) gpusort.so $(DATA_built) $(EXTRA_CLEAN)
 endif
 
 # ---- rules of our own -----------------------------------------------------------
+
+# Scripts of extensions cannot include others; the parts are in the order of their use.  No test may have the
+# name of one: pg_regress looks into this sql/ first.
+$(DATA_built): sql/gpusort.sql sql/gpusort_calibrate.sql gpusort.control
+	cat $(filter %.sql,$^) > $@.new
+	mv $@.new $@
 
 cuda/libgsort.a: $(GSORT_OBJS)
 	@$(if $(NVCC),:,echo 'gpusort: CUDA is left out (no nvcc, or CUDA=no); the host device alone is built')

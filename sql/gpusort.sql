@@ -1,0 +1,61 @@
+-- complain if the script is sourced in psql rather than by CREATE EXTENSION
+\echo Use "CREATE EXTENSION gpusort" to load this file. \quit
+
+CREATE FUNCTION gpusort_stats(
+	OUT jobs bigint,
+	OUT rows bigint,
+	OUT bytes_to_device bigint,
+	OUT bytes_from_device bigint,
+	OUT feed_ms double precision,
+	OUT sort_ms double precision,
+	OUT output_ms double precision,
+	OUT in_backend bigint,
+	OUT runs_spilled bigint,
+	OUT bytes_spilled bigint,
+	OUT waited bigint,
+	OUT native_disabled bigint,
+	OUT native_no_device bigint,
+	OUT native_no_slot bigint,
+	OUT native_no_buffers bigint,
+	OUT native_device_memory bigint,
+	OUT native_run_limit bigint,
+	OUT native_device_lost bigint,
+	OUT failed bigint,
+	OUT stats_reset timestamptz)
+RETURNS record
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'gpusort_stats';
+
+CREATE FUNCTION gpusort_stats_reset()
+RETURNS void
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'gpusort_stats_reset';
+
+REVOKE ALL ON FUNCTION gpusort_stats_reset() FROM PUBLIC;
+
+CREATE FUNCTION gpusort_devices(
+	OUT kind text,
+	OUT ordinal integer,
+	OUT name text,
+	OUT state text,
+	OUT detail text,
+	OUT memory_bytes bigint,
+	OUT budget_bytes bigint,
+	OUT granted_bytes bigint,
+	OUT used_bytes bigint,
+	OUT driver text,
+	OUT runtime text,
+	OUT pinned boolean,
+	OUT open_jobs integer,
+	OUT buffer_bytes bigint,
+	OUT free_buffer_bytes bigint,
+	OUT service_pid integer)
+RETURNS record
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'gpusort_devices';
+
+CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+
+GRANT SELECT ON gpusort_stats, gpusort_devices TO PUBLIC;
+
