@@ -76,23 +76,6 @@ gpusort_shmem_request(void)
 }
 
 static void
-init_counters(GpuSortCounters *counters)
-{
-	pg_atomic_uint64 *each[] = {
-		&counters->jobs, &counters->rows, &counters->bytes_to_device,
-		&counters->bytes_from_device, &counters->feed_us, &counters->sort_us,
-		&counters->output_us, &counters->in_backend, &counters->runs_spilled,
-		&counters->bytes_spilled, &counters->waited, &counters->failed,
-	};
-
-	for (int i = 0; i < lengthof(each); i++)
-		pg_atomic_init_u64(each[i], 0);
-	for (int i = 0; i < GPUSORT_NATIVE_REASONS; i++)
-		pg_atomic_init_u64(&counters->native[i], 0);
-	pg_atomic_init_u64(&counters->reset_at, (uint64) GetCurrentTimestamp());
-}
-
-static void
 init_buffers(void)
 {
 	int			n = buffer_count();
@@ -127,7 +110,7 @@ gpusort_shmem_startup(void)
 		memset(gpusort_shared, 0, sizeof(GpuSortShared));
 		gpusort_shared->service.proc = -1;
 		gpusort_shared->ring_room = ring_room();
-		init_counters(&gpusort_shared->counters);
+		gpusort_counters_init(&gpusort_shared->counters);
 		init_buffers();
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 			ConditionVariableInit(&gpusort_shared->jobs[i].changed);

@@ -16,8 +16,8 @@
 #include "postgres.h"
 
 #include "shared/chunk.h"
+#include "shared/counters.h"
 #include "gpusort.h"
-#include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
@@ -135,29 +135,10 @@ typedef struct GpuSortService
 	char		detail[256];
 } GpuSortService;
 
-/* Atomics: any process adds, without the lock. */
-typedef struct GpuSortCounters
-{
-	pg_atomic_uint64 jobs;		/* sorts that a device did to the end */
-	pg_atomic_uint64 rows;
-	pg_atomic_uint64 bytes_to_device;
-	pg_atomic_uint64 bytes_from_device;
-	pg_atomic_uint64 feed_us;
-	pg_atomic_uint64 sort_us;
-	pg_atomic_uint64 output_us;
-	pg_atomic_uint64 in_backend;
-	pg_atomic_uint64 runs_spilled;
-	pg_atomic_uint64 bytes_spilled;
-	pg_atomic_uint64 waited;	/* jobs that waited for device memory */
-	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
-	pg_atomic_uint64 failed;
-	pg_atomic_uint64 reset_at;	/* a TimestampTz */
-} GpuSortCounters;
-
 typedef struct GpuSortShared
 {
 	GpuSortService service;
-	GpuSortCounters counters;
+	GpuSortCounters counters;	/* atomics: without the lock */
 
 	int			n_buffers;
 	int			n_free_buffers;

@@ -1,13 +1,13 @@
 /*
  * stats.h
- *	  Counters of what was sorted where.
+ *	  Counting what was sorted where.
  */
 #ifndef GPUSORT_STATS_H
 #define GPUSORT_STATS_H
 
 #include "postgres.h"
 
-#include "gpusort.h"
+#include "shared/counters.h"
 
 extern void gpusort_stats_count_native(GpuSortNativeReason reason);
 extern void gpusort_stats_count_in_backend(void);
@@ -17,8 +17,5 @@ extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 
 /* One run has been written to a temporary file. */
 extern void gpusort_stats_count_run(uint64 bytes);
-
-/* In words, for EXPLAIN. */
-extern const char *gpusort_stats_native_reason(GpuSortNativeReason reason);
 
 #endif							/* GPUSORT_STATS_H */

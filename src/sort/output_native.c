@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include "shared/stats.h"
 #include "sort/output_native.h"
 
 typedef struct NativeOutput
@@ -64,7 +63,7 @@ gpusort_output_native_explain(Tuplesortstate *native, const char *label,
 	const char *method = "native";
 
 	if (reason != GPUSORT_NATIVE_NONE)
-		method = psprintf("native (%s)", gpusort_stats_native_reason(reason));
+		method = psprintf("native (%s)", gpusort_native_reason_text(reason));
 	ExplainPropertyText(label, method, es);
 	tuplesort_get_stats(native, &stats);
 	ExplainPropertyText("Native Sort Method", tuplesort_method_name(stats.sortMethod), es);

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "gpusort.h"
+#include "shared/counters.h"
 #include "sort/output.h"
 
 /* native has been performed.  can_rewind: it was begun with random access.  Memory: the

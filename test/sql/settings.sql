@@ -59,6 +59,9 @@ do $$ begin for i in 1 .. 3000 loop exit when (select open_jobs from gpusort_dev
 select kind, ordinal, state, detail, budget_bytes <= memory_bytes as within_memory, open_jobs, driver, runtime from gpusort_devices;
 select backend_type, datname from pg_stat_activity where pid = (select service_pid from gpusort_devices);
 
+-- each column has its counter
+select string_agg(c.key, ', ') as without_counter from gpusort_stats s, json_each_text(row_to_json(s)) c where c.value is null;
+
 -- counters move, and are reset by who may
 create table counted as select i, 1000 - i as k from generate_series(1, 1000) i;
 select gpusort_stats_reset();

@@ -1,0 +1,115 @@
+/*
+ * counters.h
+ *	  Every counter and every reason for a native sort, each said once.
+ *
+ * From the tables here come the counters in shared memory, their start and reset,
+ * the row of the view gpusort_stats and what EXPLAIN ANALYZE says of a native sort.
+ * The view's columns in sql/gpusort.sql and the table in README.md are written by
+ * hand; test/tools/counters compares them with these tables.
+ *
+ * The counters are atomics in shared memory: any process adds, without the lock.
+ */
+#ifndef GPUSORT_COUNTERS_H
+#define GPUSORT_COUNTERS_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+
+/*
+ * Why a sort was native though it was planned for the device.
+ *
+ *	 NATIVE(enumerator, name, text, description)
+ *
+ * The counter, and the column, is native_name.  EXPLAIN ANALYZE shows the text.
+ */
+#define GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
+	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
+		   "it was on when the query was planned, and off when it ran") \
+	NATIVE(NO_DEVICE, no_device, "no device serves", \
+		   "the device had gone since the query was planned") \
+	NATIVE(NO_SLOT, no_slot, "all job slots are in use", \
+		   "256 sorts were open") \
+	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
+		   "too little of it was free to begin") \
+	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
+		   "for longer than `gpusort.wait_timeout`; or the sort exceeded it and could not spill") \
+	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
+		   "more than 255 runs; for a sort that cannot spill, more than 2^31 - 1 rows or 512 GB") \
+	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
+		   "the device failed before the first row went out: the rows were read again and sorted natively")
+
+/*
+ * The counters, in the order of the view's columns.
+ *
+ *	 COUNT(name, description)	a number
+ *	 MS(name, description)		a time: counted in microseconds as name_us, shown in
+ *								milliseconds as name_ms
+ *	 NATIVE						as above: sorts that were native for a reason
+ */
+#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE) \
+	COUNT(jobs, "sorts that a device did") \
+	COUNT(rows, "rows that a device sorted") \
+	COUNT(bytes_to_device, "rows and keys sent to a device") \
+	COUNT(bytes_from_device, "sorted rows fetched from a device") \
+	MS(feed, "scanning and packing rows") \
+	MS(sort, "sorting on the device, after the last row has come") \
+	MS(output, "waiting for sorted rows") \
+	COUNT(in_backend, "sorts planned for the device, but so small that the backend did them") \
+	COUNT(runs_spilled, "runs written to temporary files") \
+	COUNT(bytes_spilled, "bytes written to temporary files") \
+	COUNT(waited, "sorts that waited for device memory") \
+	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
+	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again")
+
+typedef enum GpuSortNativeReason
+{
+	GPUSORT_NATIVE_NONE = -1,
+#define NATIVE(enumerator, name, text, description) GPUSORT_NATIVE_##enumerator,
+	GPUSORT_NATIVE_REASON_TABLE(NATIVE)
+#undef NATIVE
+	GPUSORT_NATIVE_REASONS
+} GpuSortNativeReason;
+
+typedef struct GpuSortCounters
+{
+#define COUNT(name, description) pg_atomic_uint64 name;
+#define MS(name, description) pg_atomic_uint64 name##_us;
+#define NATIVE(enumerator, name, text, description) pg_atomic_uint64 native_##name;
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE)
+#undef COUNT
+#undef MS
+#undef NATIVE
+	pg_atomic_uint64 reset_at;	/* a TimestampTz */
+} GpuSortCounters;
+
+typedef enum GpuSortCounterKind
+{
+	GPUSORT_COUNTER_NUMBER,
+	GPUSORT_COUNTER_MICROSECONDS
+} GpuSortCounterKind;
+
+/* What the tables say of one counter. */
+typedef struct GpuSortCounterInfo
+{
+	const char *column;			/* of gpusort_stats */
+	GpuSortCounterKind kind;
+	size_t		offset;			/* in GpuSortCounters */
+} GpuSortCounterInfo;
+
+/* All of them to 0, and reset_at to now.  init: for memory that holds none yet. */
+extern void gpusort_counters_init(GpuSortCounters *counters);
+extern void gpusort_counters_reset(GpuSortCounters *counters);
+
+/* The counter behind a column of gpusort_stats, or NULL. */
+extern const GpuSortCounterInfo *gpusort_counter_of_column(const char *column);
+
+extern pg_atomic_uint64 *gpusort_counter(GpuSortCounters *counters, const GpuSortCounterInfo *info);
+
+/* The counter of a reason; not of GPUSORT_NATIVE_NONE. */
+extern pg_atomic_uint64 *gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason);
+
+/* In words, for EXPLAIN. */
+extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);
+
+#endif							/* GPUSORT_COUNTERS_H */

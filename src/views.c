@@ -1,0 +1,202 @@
+/*
+ * views.c
+ *	  The functions behind the views gpusort_stats and gpusort_devices.
+ *
+ * In:  the counters, and what the service says of its device, in shared memory.
+ * Out: one row for each view, in the caller's memory context.
+ *
+ * Any backend.  The counters are read without a lock, so those of one moment may be
+ * apart by an event; the device's state is read under the shared lock.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "shared/counters.h"
+#include "shared/shmem.h"
+
+PG_FUNCTION_INFO_V1(gpusort_stats);
+PG_FUNCTION_INFO_V1(gpusort_stats_reset);
+PG_FUNCTION_INFO_V1(gpusort_devices);
+
+#define DEVICE_COLUMNS	16
+
+static void
+check_loaded(void)
+{
+	if (gpusort_shared == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("gpusort is not loaded"),
+				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
+}
+
+static TupleDesc
+row_type(FunctionCallInfo fcinfo)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(desc);
+}
+
+static void
+check_column_type(Form_pg_attribute column, Oid type)
+{
+	if (column->atttypid != type)
+		elog(ERROR, "column \"%s\" of gpusort_stats is of type %u, not %u", NameStr(column->attname), column->atttypid, type);
+}
+
+/*
+ * One column of gpusort_stats.  false: there is no counter of that name.
+ *
+ * The name decides, not the position: the SQL definition can be of an older version
+ * than the library until ALTER EXTENSION UPDATE.
+ */
+static bool
+stats_column(Form_pg_attribute column, Datum *value)
+{
+	GpuSortCounters *counters = &gpusort_shared->counters;
+	const GpuSortCounterInfo *info = gpusort_counter_of_column(NameStr(column->attname));
+	uint64		n;
+
+	if (strcmp(NameStr(column->attname), "stats_reset") == 0)
+	{
+		check_column_type(column, TIMESTAMPTZOID);
+		*value = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&counters->reset_at));
+		return true;
+	}
+	if (info == NULL)
+		return false;
+	n = pg_atomic_read_u64(gpusort_counter(counters, info));
+	switch (info->kind)
+	{
+		case GPUSORT_COUNTER_NUMBER:
+			check_column_type(column, INT8OID);
+			*value = Int64GetDatum((int64) n);
+			break;
+		case GPUSORT_COUNTER_MICROSECONDS:
+			check_column_type(column, FLOAT8OID);
+			*value = Float8GetDatum(n / 1000.0);
+			break;
+	}
+	return true;
+}
+
+Datum
+gpusort_stats(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Datum	   *values;
+	bool	   *nulls;
+
+	check_loaded();
+	desc = row_type(fcinfo);
+	values = palloc0(desc->natts * sizeof(Datum));
+	nulls = palloc0(desc->natts * sizeof(bool));
+	for (int i = 0; i < desc->natts; i++)
+		nulls[i] = !stats_column(TupleDescAttr(desc, i), &values[i]);
+	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+}
+
+Datum
+gpusort_stats_reset(PG_FUNCTION_ARGS)
+{
+	check_loaded();
+	gpusort_counters_reset(&gpusort_shared->counters);
+	PG_RETURN_VOID();
+}
+
+static const char *
+state_name(GpuSortServiceState state)
+{
+	switch (state)
+	{
+		case GPUSORT_SERVICE_STARTING:
+			return "starting";
+		case GPUSORT_SERVICE_SERVING:
+			return "serving";
+		case GPUSORT_SERVICE_UNAVAILABLE:
+			return "unavailable";
+		case GPUSORT_SERVICE_OFF:
+			return "off";
+	}
+	return "unknown";
+}
+
+/* Why it does not serve; or what gpusort.debug_fail_at has it do, for tests to wait for. */
+static void
+set_detail(const GpuSortService *service, Datum *value, bool *is_null)
+{
+	const char *detail = service->detail;
+
+	if (service->state == GPUSORT_SERVICE_SERVING && service->info.fail_at != 0)
+		detail = psprintf("device call or allocation " UINT64_FORMAT " fails, " UINT64_FORMAT " made so far (gpusort.debug_fail_at)",
+						  service->info.fail_at, service->info.fail_count);
+	*is_null = detail[0] == '\0';
+	*value = CStringGetTextDatum(detail);
+}
+
+/* CUDA's number as people write it: 13000 is 13.0.  NULL for the CPU. */
+static void
+set_version(int version, Datum *value, bool *is_null)
+{
+	*is_null = version == 0;
+	if (version != 0)
+		*value = CStringGetTextDatum(psprintf("%d.%d", version / 1000, version % 1000 / 10));
+}
+
+Datum
+gpusort_devices(PG_FUNCTION_ARGS)
+{
+	GpuSortService service;
+	Datum		values[DEVICE_COLUMNS];
+	bool		nulls[DEVICE_COLUMNS] = {false};
+	bool		serves;
+	int			open_jobs = 0;
+	int			free_buffers;
+	int			n = 0;
+
+	check_loaded();
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	service = gpusort_shared->service;
+	free_buffers = gpusort_shared->n_free_buffers;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE)
+			open_jobs++;
+	LWLockRelease(gpusort_shared_lock());
+
+	serves = service.info.struct_bytes != 0;
+	for (int i = 0; i < DEVICE_COLUMNS; i++)
+		nulls[i] = !serves;
+	values[n++] = CStringGetTextDatum(service.info.kind == GSORT_KIND_CUDA ? "cuda" : "host");
+	values[n++] = Int32GetDatum(service.info.ordinal);
+	values[n++] = CStringGetTextDatum(service.info.name);
+	nulls[n] = false;
+	values[n++] = CStringGetTextDatum(state_name(service.state));
+	set_detail(&service, &values[n], &nulls[n]);
+	n++;
+	values[n++] = Int64GetDatum(service.info.memory_bytes);
+	values[n++] = Int64GetDatum(service.info.budget_bytes);
+	values[n++] = Int64GetDatum(service.info.granted_bytes);
+	values[n++] = Int64GetDatum(service.info.used_bytes);
+	set_version(service.info.driver_version, &values[n], &nulls[n]);
+	n++;
+	set_version(service.info.runtime_version, &values[n], &nulls[n]);
+	n++;
+	values[n++] = BoolGetDatum(service.info.pinned != 0);
+	nulls[n] = false;
+	values[n++] = Int32GetDatum(open_jobs);
+	nulls[n] = false;
+	values[n++] = Int64GetDatum((int64) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
+	nulls[n] = false;
+	values[n++] = Int64GetDatum((int64) free_buffers * GPUSORT_BUFFER_BYTES);
+	nulls[n] = service.pid == 0;
+	values[n++] = Int32GetDatum(service.pid);
+	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls));
+}
