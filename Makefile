@@ -81,7 +81,7 @@ UNIT_CPPFLAGS = $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
+EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -100,7 +100,12 @@ endif
 include $(PGXS)
 
 $(shlib): cuda/libgsort.a
-$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS) src/build.flags
+
+# Objects built for another PostgreSQL must not be reused.
+src/build.flags: FORCE
+	@{ $(PG_CONFIG) --version --includedir-server; echo '$(COPT)'; } > $@.new
+	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 else
 CC ?= cc
 
