@@ -44,7 +44,8 @@ typedef struct GpuSortFeed
 	uint64		chunks_sent;
 } GpuSortFeed;
 
-/* Which of n key columns may be NULL: whether a child's column can is not known. */
+/* The device is told which key columns may hold NULLs, a bit for each: all of them, since a
+ * plan does not tell of a child's columns whether they can. */
 static inline uint32
 gpusort_feed_null_mask(int n_keys)
 {
@@ -52,9 +53,9 @@ gpusort_feed_null_mask(int n_keys)
 }
 
 /*
- * Rows stay private as long as they fit private_limit_bytes and no job is attached.
- * row_width: the planner's guess.  Memory: the current context; the private chunks a
- * child of it.
+ * Begins to pack rows, into private memory at first.  It may take private_limit_bytes; then, or
+ * before, a job is attached and rows go there.  row_width: what the planner expects of a
+ * row, in bytes.  Memory: the current context, and a child of it for the private chunks.
  */
 extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format, int n_keys,
 									   const GpuSortKey *keys, int row_width,
@@ -71,15 +72,18 @@ typedef enum GpuSortFeedResult
 /* Packs one row. */
 extern GpuSortFeedResult gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
-/* Sends what is private, and all rows to come, to job.  FULL and REFUSED: the job took not
- * all of it; what it did not take is still private.  After FULL, call it again. */
+/*
+ * Sends the private chunks to job, and from then on every chunk.  FULL: the job took some of
+ * them; when the leader has spilled a run, call this again for the rest.  REFUSED: it took
+ * some, and takes no more.  What it did not take is still private.
+ */
 extern GpuSortFeedResult gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job);
 
 /* From the first row on, rows go to job; this process is its feeder number feeder. */
 extern void gpusort_feed_join_job(GpuSortFeed *feed, GpuSortJob *job, uint32 feeder);
 
-/* The last row has been packed: sends the chunk being filled; with keep_only_chunk, keeps
- * it for the leader if it is the only one. */
+/* The last row has been packed: sends the chunk being filled.  keep_only_chunk: if it is all
+ * that this feeder has, leaves it to the leader instead, who may sort so few rows itself. */
 extern void gpusort_feed_finish(GpuSortFeed *feed, bool keep_only_chunk);
 
 /* Makes a chunk that lies in a buffer private: its rows are the feed's from now on. */
