@@ -35,7 +35,7 @@
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`; or the sort exceeded it and could not spill") \
 	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
-		   "more than 255 runs; for a sort that cannot spill, more than 2^31 - 1 rows or 512 GB") \
+		   "more than 255 runs") \
 	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
 		   "the device failed before the first row went out: the rows were read again and sorted natively")
 

@@ -6,7 +6,7 @@
  * Out: the row, in memory of the block's context, up to PostgreSQL's limit of 1 GB.
  *
  * Runs in the backend, for windows that come back sorted, and for rows that are
- * drawn back to be sorted natively.
+ * recalled to be sorted natively.
  */
 #include "postgres.h"
 
