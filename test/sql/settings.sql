@@ -62,6 +62,15 @@ select backend_type, datname from pg_stat_activity where pid = (select service_p
 -- each column has its counter
 select string_agg(c.key, ', ') as without_counter from gpusort_stats s, json_each_text(row_to_json(s)) c where c.value is null;
 
+-- an SQL definition of another version: columns go by their names
+create function stats_of_old(out rows bigint, out gone bigint, out jobs bigint, out feed_ms double precision)
+	language c as '$libdir/gpusort', 'gpusort_stats';
+select o.rows = s.rows as rows, o.gone, o.jobs = s.jobs as jobs, o.feed_ms = s.feed_ms as feed_ms from stats_of_old() o, gpusort_stats s;
+drop function stats_of_old();
+create function stats_of_old(out jobs bigint, out feed_ms bigint) language c as '$libdir/gpusort', 'gpusort_stats';
+select * from stats_of_old();
+drop function stats_of_old();
+
 -- counters move, and are reset by who may
 create table counted as select i, 1000 - i as k from generate_series(1, 1000) i;
 select gpusort_stats_reset();
