@@ -13,9 +13,8 @@
 #include "nodes/extensible.h"
 
 #include "compat.h"
-#include "executor/gpusort_node.h"
-#include "executor/feed_node.h"
 #include "gpusort.h"
+#include "planner/plan_info.h"
 #include "planner/planner.h"
 #include "service/service.h"
 #include "settings.h"

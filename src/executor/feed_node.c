@@ -27,7 +27,7 @@
 #include "sort/feed.h"
 #include "executor/feed_node.h"
 #include "sort/page_drain.h"
-#include "planner/planner.h"
+#include "planner/plan_info.h"
 
 /* What one participant has done; written by it alone, read by the leader after its end. */
 typedef struct FeederFigures

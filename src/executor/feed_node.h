@@ -13,8 +13,6 @@
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
-extern const CustomScanMethods gpusort_feed_scan_methods;
-
 /* The job to feed from the next execution on, called by the GpuSort above, in the leader,
  * before the Gather between them runs. */
 extern void gpusort_feed_node_set_job(GpuSortFeedState *state, const GpuSortJobId *id);

@@ -9,7 +9,7 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
-#include "planner/planner.h"
+#include "planner/plan_info.h"
 #include "sort/page_drain.h"
 #include "sort/tuplesort.h"
 
@@ -27,8 +27,6 @@ typedef struct GpuSortState
 	GpuSortTuplesort *sort;		/* NULL: not sorted yet, or no longer */
 	GpuSortOutput *output;		/* its rows */
 } GpuSortState;
-
-extern const CustomScanMethods gpusort_scan_methods;
 
 /* EXPLAIN's callback (explain.c). */
 extern void gpusort_node_explain(CustomScanState *node, List *ancestors, ExplainState *es);

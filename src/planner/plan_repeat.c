@@ -22,8 +22,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
-#include "executor/gpusort_node.h"
-#include "executor/feed_node.h"
+#include "planner/plan_info.h"
 #include "planner/plan_repeat.h"
 
 /* expression_tree_walker's: true to end the walk, at a subplan that does not repeat. */
@@ -95,8 +94,7 @@ scan_repeats(const Plan *plan, List *subplans)
 			return ((const ForeignScan *) plan)->operation == CMD_SELECT &&
 				expr_repeats(((const ForeignScan *) plan)->fdw_exprs, subplans);
 		case T_CustomScan:
-			return ((const CustomScan *) plan)->methods == &gpusort_scan_methods ||
-				((const CustomScan *) plan)->methods == &gpusort_feed_scan_methods;
+			return gpusort_plan_is_ours(plan);
 		default:
 			return false;
 	}

@@ -1,0 +1,183 @@
+/*
+ * eligibility.c
+ *	  Which sorts may ride the device.
+ *
+ * In:  a query's pathkeys and LIMIT, and the cheapest path to its rows.
+ * Out: yes, and how to sort; or no, and at DEBUG1 why.
+ *
+ * Runs in the backend that plans.  Refused is what the device cannot sort, anything
+ * while no device serves, inputs below gpusort.min_rows, and a LIMIT that lets the native
+ * sort keep a few rows only.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+
+#include "compat.h"
+#include "keys/sortkey.h"
+#include "planner/eligibility.h"
+#include "settings.h"
+#include "shared/job.h"
+
+bool
+gpusort_refuse_path(const char *reason)
+{
+	elog(DEBUG1, "gpusort: no path offered: %s", reason);
+	return false;
+}
+
+/* The column of target that carries the pathkey's values, and their type there. */
+static AttrNumber
+find_pathkey_column(PathKey *pathkey, PathTarget *target, Oid *type_oid)
+{
+	EquivalenceClass *ec = pathkey->pk_eclass;
+	AttrNumber	column = 0;
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		Expr	   *expr = lfirst(lc);
+		EquivalenceMember *member;
+
+		column++;
+		if (ec->ec_has_volatile)
+		{
+			if (ec->ec_sortref == 0 || get_pathtarget_sortgroupref(target, column - 1) != ec->ec_sortref)
+				continue;
+			member = linitial(ec->ec_members);
+		}
+		else
+			member = find_ec_member_matching_expr(ec, expr, NULL);
+		if (member == NULL)
+			continue;
+		*type_oid = member->em_datatype;
+		return column;
+	}
+	return 0;
+}
+
+bool
+gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
+{
+	ListCell   *lc;
+
+	if (list_length(pathkeys) > GPUSORT_MAX_KEYS)
+		return gpusort_refuse_path("too many sort keys");
+	info->parallel = false;
+	info->child_repeats = false;	/* known when the plan is finished */
+	info->n_keys = 0;
+	foreach(lc, pathkeys)
+	{
+		PathKey    *pathkey = lfirst(lc);
+		int			i = info->n_keys++;
+		Oid			type_oid = InvalidOid;
+		GpuSortKey	key;
+
+		info->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
+		if (info->columns[i] == 0)
+			return gpusort_refuse_path("a sort key is not among the child's columns");
+		info->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
+												 compat_pathkey_strategy(pathkey));
+		info->collations[i] = pathkey->pk_eclass->ec_collation;
+		info->nulls_first[i] = pathkey->pk_nulls_first;
+		type_oid = exprType(list_nth(target->exprs, info->columns[i] - 1));
+		if (!OidIsValid(info->operators[i]) ||
+			!gpusort_sortkey_make(type_oid, info->operators[i], info->nulls_first[i],
+								  info->columns[i], &key))
+			return gpusort_refuse_path("a sort key's type or operator is not supported");
+	}
+	return true;
+}
+
+/* A constant LIMIT or OFFSET; 0 for none or NULL, -1 if it is not known yet. */
+static double
+constant_count(Node *node)
+{
+	Const	   *constant = (Const *) node;
+
+	if (node == NULL)
+		return 0;
+	if (!IsA(node, Const))
+		return -1;
+	return constant->constisnull ? 0 : (double) DatumGetInt64(constant->constvalue);
+}
+
+static bool
+is_null_constant(Node *node)
+{
+	return node != NULL && IsA(node, Const) && ((Const *) node)->constisnull;
+}
+
+/*
+ * Would a native sort under this query's LIMIT keep only as many rows as it asks for, in
+ * work_mem?  That is far cheaper than any sort of all rows.  A count not known yet may
+ * turn out to be small.
+ */
+static bool
+limit_keeps_top_rows(const Query *parse, const Path *child)
+{
+	double		limit = constant_count(parse->limitCount);
+	double		offset = constant_count(parse->limitOffset);
+	double		width = child->pathtarget->width + SizeofHeapTupleHeader;
+
+	if (parse->limitCount == NULL || is_null_constant(parse->limitCount) ||
+		parse->limitOption == LIMIT_OPTION_WITH_TIES || parse->rowMarks != NIL)
+		return false;
+	if (limit < 0 || offset < 0)
+		return true;
+	return (limit + offset) * width <= work_mem * 1024.0 && child->rows > 2 * (limit + offset);
+}
+
+/* Does a query pass its one subquery's rows on in order, so that its LIMIT bounds the
+ * subquery's sort? */
+static bool
+passes_rows_on(const Query *parse)
+{
+	return !parse->hasAggs && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
+		parse->groupClause == NIL && parse->groupingSets == NIL &&
+		parse->distinctClause == NIL && parse->sortClause == NIL &&
+		parse->setOperations == NULL && list_length(parse->rtable) == 1;
+}
+
+static bool
+native_keeps_top_rows(PlannerInfo *root, const Path *child)
+{
+	PlannerInfo *parent = root->parent_root;
+
+	if (limit_keeps_top_rows(root->parse, child))
+		return true;
+	return parent != NULL && passes_rows_on(parent->parse) &&
+		limit_keeps_top_rows(parent->parse, child);
+}
+
+bool
+gpusort_worth_a_path(PlannerInfo *root, const Path *child)
+{
+	if (!gpusort_enabled)
+		return false;
+	if (root->sort_pathkeys == NIL || pathkeys_contained_in(root->sort_pathkeys, child->pathkeys))
+		return false;
+	if (child->rows < gpusort_min_rows)
+		return gpusort_refuse_path("fewer rows than gpusort.min_rows are expected");
+	if (native_keeps_top_rows(root, child))
+		return gpusort_refuse_path("LIMIT lets the native sort keep the top rows only");
+	if (!gpusort_job_service_serves())
+		return gpusort_refuse_path("no device serves");
+	return true;
+}
+
+bool
+gpusort_takes_feeders(int feeders)
+{
+	if (feeders > GPUSORT_FEEDERS_MAX)
+		return gpusort_refuse_path("more parallel workers than can feed a sort");
+	if (GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
+		return gpusort_refuse_path("gpusort.buffer_memory is too small for so many parallel workers");
+	return true;
+}

@@ -1,0 +1,28 @@
+/*
+ * eligibility.h
+ *	  Which sorts may ride the device.
+ */
+#ifndef GPUSORT_ELIGIBILITY_H
+#define GPUSORT_ELIGIBILITY_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "planner/plan_info.h"
+
+/* Says at DEBUG1 why no path is offered.  Returns false. */
+extern bool gpusort_refuse_path(const char *reason);
+
+/* Is a GpuSort for the query's ORDER BY worth a path?  child: the cheapest path to the rows,
+ * by whose count and target the sort is judged. */
+extern bool gpusort_worth_a_path(PlannerInfo *root, const Path *child);
+
+/* Fills *info in from the pathkeys of rows with these columns.  False: not all of them can be
+ * sorted by. */
+extern bool gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
+
+/* Can a job ever have so many feeders? */
+extern bool gpusort_takes_feeders(int feeders);
+
+#endif							/* GPUSORT_ELIGIBILITY_H */
