@@ -69,8 +69,6 @@ gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 
 	if (list_length(pathkeys) > GPUSORT_MAX_KEYS)
 		return gpusort_refuse_path("too many sort keys");
-	info->parallel = false;
-	info->child_repeats = false;	/* known when the plan is finished */
 	info->n_keys = 0;
 	foreach(lc, pathkeys)
 	{

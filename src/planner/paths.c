@@ -17,7 +17,6 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/paths.h"
-#include "planner/plan_finish.h"
 #include "planner/plan_info.h"
 #include "shared/job.h"
 
@@ -37,7 +36,6 @@ make_custom_scan(CustomPath *best_path, List *tlist, List *custom_plans,
 	scan->flags = best_path->flags;
 	scan->custom_private = best_path->custom_private;
 	scan->methods = methods;
-	gpusort_plan_finish_later(scan);
 	return &scan->scan.plan;
 }
 
@@ -104,7 +102,7 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child,
 static void
 add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 {
-	GpuSortPlanInfo info;
+	GpuSortPlanInfo info = {0};
 
 	if (gpusort_read_pathkeys(root->sort_pathkeys, child->pathtarget, &info))
 		add_gpusort_path(root, ordered_rel, child, &info,
@@ -119,7 +117,7 @@ add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 static void
 add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, double rows)
 {
-	GpuSortPlanInfo info;
+	GpuSortPlanInfo info = {0};
 	CustomPath *feed;
 	Path	   *gather;
 	double		rows_through_gather = 0;

@@ -9,12 +9,8 @@
 
 #include "nodes/plannodes.h"
 
-/* Has a node finished when the planner run under way ends. */
-extern void gpusort_plan_finish_later(CustomScan *scan);
-
-/* Around a planner run: begin returns what end is given back. */
-extern List *gpusort_plan_finish_begin(void);
+/* Finishes the nodes of ours that the statement has, wherever they are; those that are
+ * finished already stay as they are. */
 extern void gpusort_plan_finish(PlannedStmt *statement);
-extern void gpusort_plan_finish_end(List *outer_scans);
 
 #endif							/* GPUSORT_PLAN_FINISH_H */

@@ -38,7 +38,7 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		nulls_first = lappend_int(nulls_first, info->nulls_first[i]);
 	}
 	return list_make5(columns, operators, collations, nulls_first,
-					  list_make2_int(info->parallel, info->child_repeats));
+					  list_make3_int(info->parallel, info->child_repeats, info->finished));
 }
 
 void
@@ -50,6 +50,7 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->n_keys = list_length(columns);
 	info->parallel = linitial_int(flags) != 0;
 	info->child_repeats = lsecond_int(flags) != 0;
+	info->finished = lthird_int(flags) != 0;
 	for (int i = 0; i < info->n_keys; i++)
 	{
 		info->columns[i] = list_nth_int(columns, i);

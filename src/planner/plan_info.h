@@ -19,6 +19,8 @@ typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
 	bool		child_repeats;	/* it may be scanned again, should the device fail */
+	bool		finished;		/* by plan_finish.c.  If not, rows come right all the same, but the
+								 * child is not scanned again */
 	int			n_keys;
 	AttrNumber	columns[GPUSORT_MAX_KEYS];
 	Oid			operators[GPUSORT_MAX_KEYS];

@@ -25,14 +25,21 @@
 #include "planner/plan_info.h"
 #include "planner/plan_repeat.h"
 
+/* Other extensions make plans too: a subplan that is not in the list may do anything. */
+static bool
+subplan_repeats(const SubPlan *subplan, List *subplans)
+{
+	return subplan->plan_id >= 1 && subplan->plan_id <= list_length(subplans) &&
+		gpusort_plan_repeats(list_nth(subplans, subplan->plan_id - 1), subplans);
+}
+
 /* expression_tree_walker's: true to end the walk, at a subplan that does not repeat. */
 static bool
 find_subplan_that_does_not_repeat(Node *node, List *subplans)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubPlan) &&
-		!gpusort_plan_repeats(list_nth(subplans, ((SubPlan *) node)->plan_id - 1), subplans))
+	if (IsA(node, SubPlan) && !subplan_repeats((SubPlan *) node, subplans))
 		return true;
 	return expression_tree_walker(node, find_subplan_that_does_not_repeat, subplans);
 }

@@ -19,8 +19,8 @@
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
 
-/* Calls of gpusort_planner under way.  Whoever calls standard_planner directly, outside of
- * all of them, is offered no path: nobody would finish the plan. */
+/* Calls of gpusort_planner under way.  Who calls standard_planner outside of all of them is
+ * offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
 
 static void
@@ -37,7 +37,6 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 static PlannedStmt *
 gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
-	List	   *outer_scans = gpusort_plan_finish_begin();
 	PlannedStmt *result;
 
 	planner_depth++;
@@ -45,14 +44,13 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 	{
 		result = prev_planner_hook ? prev_planner_hook(COMPAT_PLANNER_ARGS) :
 			standard_planner(COMPAT_PLANNER_ARGS);
-		gpusort_plan_finish(result);
 	}
 	PG_FINALLY();
 	{
 		planner_depth--;
-		gpusort_plan_finish_end(outer_scans);
 	}
 	PG_END_TRY();
+	gpusort_plan_finish(result);
 	return result;
 }
 

@@ -1,0 +1,102 @@
+# Beside another module's planner hook that plans more than once, whichever of its plans it
+# returns, and whichever of the two hooks is the outer one.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# test/run builds it there
+my $replanner = "$ENV{TESTDIR}/modules/replanner/replanner";
+
+my @queries = (
+	[ 'a subplan for each row', 'select * from big b where b.a > (select max(a) from n where n.k < b.k) - 1e8 order by k' ],
+	[ 'a subplan for all rows', 'select k, a, (select max(a) from n) as m from big order by k desc' ],
+	[ 'CTEs', 'with c as materialized (select k, a from big order by a, k), d as materialized (select max(a) as m from c) '
+		. 'select c.k, c.a from c, d where c.a < d.m order by c.k' ],
+	[ 'a set operation', 'select 1 as one, k from big union all select 2, a from n order by k, one' ],
+	[ 'sorts below an Append', '(select k, a from big order by k limit 2500) union all (select k, a from big order by a desc, k limit 2500)' ],
+	[ 'a sort below a sort', 'select * from (select k, a, random() < 2 as r from big order by a, k offset 10) s order by k desc' ],
+	[ 'a subplan that sorts', 'select k, (select string_agg(s.k::text, \',\') from (select k from n where n.a <> b.a order by k offset 1) s) from big b where b.k < 50 order by k' ],
+	[ 'sorts while it is planned', 'select k, planned(3) from big where k > planned(2) order by k' ]);
+
+# Planned before and after the other query; in 'direct' it has nodes that nobody finished.
+my $planned = q{
+	create function planned(i int4) returns int8 immutable language plpgsql as $$
+	declare
+		r record;
+		before int8 := -100;
+		n int8 := 0;
+	begin
+		for r in select b.k, b.a from big b where b.a > (select min(a) from n where n.k < b.k + i) - 1e8
+				union all select k, a from n where k < 0 order by 1 loop
+			if r.k <= before then
+				raise exception 'out of order';
+			end if;
+			before := r.k;
+			n := n + 1;
+		end loop;
+		return n % 7;
+	end $$};
+
+my %workers = (
+	'no workers' => 'set max_parallel_workers_per_gather = 0',
+	'2 workers' => 'set max_parallel_workers_per_gather = 2');
+
+sub test_mode
+{
+	my ($node, $mode, $workers, $what) = @_;
+	my $session = GpuSortTest::Session->new($node);
+	my $before = $node->safe_psql('postgres', 'select jobs from gpusort_stats');
+
+	$session->query($workers{$workers});
+	for my $query (@queries)
+	{
+		my ($name, $sql) = @$query;
+		next if $mode eq 'other' && $sql =~ /planned/;	# its function would get the other plan too
+		my $right = $session->query("set gpusort.enabled = off; set replanner.mode = off; $sql");
+		my $wrong = 0;
+
+		$right = '42' if $mode eq 'other';
+		$session->query("set gpusort.enabled = on; set replanner.mode = $mode");
+		for (1 .. 3)
+		{
+			$wrong++ if $session->query($sql) ne $right || $session->error ne '';
+		}
+		is($session->error, '', "$what: $name: no error");
+		is($wrong, 0, "$what: $name: the rows are right");
+	}
+	my $plan = $session->query('explain (verbose, costs off) select 1 as one, k from big union all select 2, a from n order by k, one');
+	like($plan, $mode eq 'other' ? qr/Output: 42/ : qr/GpuSort/, "$what: EXPLAIN");
+	is($session->query('select pg_backend_pid()'), $mode eq 'other' ? '42' : $session->{pid}, "$what: the session lives");
+	$session->close;
+	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $before, "$what: the device sorted") unless $mode eq 'other';
+}
+
+for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
+{
+	my $hook = $order =~ /^gpusort/ ? 'outer hook' : 'inner hook';
+	my $node = new_server($hook =~ s/ /_/r, "shared_preload_libraries = '" . ($order =~ s/'//gr) . "'",
+		'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
+
+	wait_for_state($node, 'serving');
+	$node->safe_psql('postgres', q{
+		create table big as select i * 7919 % 3001 as k, i::int8 * 31 % 1009 as a from generate_series(0, 3000) i;
+		create table n as select i::int8 as k, i::int8 * i as a from generate_series(-5, 20) i;
+		create table small as select k from big;
+		analyze});
+	$node->safe_psql('postgres', $planned);
+	for my $mode (qw(off other first second keep direct))
+	{
+		test_mode($node, $mode, $_, "$hook, $mode, $_") for sort keys %workers;
+	}
+	unlike(slurp_file($node->logfile), qr/terminated by signal|TRAP:|PANIC/, "$hook: no process ended");
+	nothing_left_over($node, $hook);
+	$node->stop;
+}
+
+done_testing();
