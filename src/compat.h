@@ -7,6 +7,7 @@
 #define GPUSORT_COMPAT_H
 
 #include "nodes/extensible.h"
+#include "optimizer/cost.h"
 #include "optimizer/planner.h"
 #include "pgstat.h"
 #include "storage/latch.h"
@@ -57,6 +58,21 @@ compat_wait_event(const char *name)
 #else
 #define compat_rtable_size(es) list_length((es)->rtable)
 #endif
+
+/* What a Sort of these rows costs beside its input, whether or not enable_sort is off. */
+static inline Cost
+compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, int sort_mem)
+{
+	Path		sort;
+
+#if PG_VERSION_NUM >= 180000
+	cost_sort(&sort, root, pathkeys, 0, 0, rows, width, 0, sort_mem, -1);
+	return sort.total_cost;
+#else
+	cost_sort(&sort, root, pathkeys, 0, rows, width, 0, sort_mem, -1);
+	return sort.total_cost - (enable_sort ? 0 : disable_cost);
+#endif
+}
 
 /* 19 hands the planner hook the ExplainState. */
 #if PG_VERSION_NUM >= 190000

@@ -1,17 +1,25 @@
 /*
  * costs.c
- *	  What a sort through the device costs.
+ *	  What a sort through the device costs and needs.
  *
- * In:  the number and width of the rows, the number of keys, the device that serves.
- * Out: costs that add_path can compare with those of PostgreSQL's own sorts.
+ * In:  the number and width of the rows, the number of keys, the device that serves and its
+ *	    budget.
+ * Out: costs that add_path can compare with those of PostgreSQL's own sorts, and the
+ *	    estimates that the plan carries.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  The device and its budget are read under the shared lock;
+ * both may have changed when the plan is executed.
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
+#include <math.h>
+
+#include "executor/executor.h"
+#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 
+#include "compat.h"
+#include "keys/row_format.h"
 #include "planner/costs.h"
 #include "shared/shmem.h"
 
@@ -21,6 +29,7 @@
  * where 100 M rows took 34.2 s natively; see bench/NOTES.md for what each of these is
  * made of.
  */
+#define UNIT_NS					5.7
 #define COST_PACK_ROW			3.0 /* copy the row, take its key: 24 ns a row, its bytes included */
 #define COST_KEY_COLUMN			1.0 /* each key column after the first */
 #define COST_ROW_BYTE			0.03	/* a byte's way into the buffers, to the device and back */
@@ -28,32 +37,121 @@
 #define COST_SORT_ROW_HOST		12.0	/* 35 to 70 ns a row and key word */
 #define COST_OUTPUT_ROW			2.0 /* 12.4 ns */
 #define COST_JOB				100000.0	/* the round trips of a job: 0.2 to 0.6 ms */
+#define COST_MERGE_ROW			2.0 /* a row from the run that the device names: 10 ns */
+#define COST_COMPARISON			2.0 /* cost_sort's */
 
-static double
-cost_of_sorting_a_row(void)
+/*
+ * Device memory of a row: its bytes, a word that tells where it is, its keys, and at the
+ * sort's peak the sort's arrays: 125 bytes for a row of 56 bytes with one key.
+ */
+#define DEVICE_ROW_WORD_BYTES	8
+#define DEVICE_KEY_BYTES		8
+#define DEVICE_SORT_BYTES		53
+
+static void
+read_device(gsort_kind *kind, double *budget_bytes)
 {
-	gsort_kind	kind;
-
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	kind = gpusort_shared->service.info.kind;
+	*kind = gpusort_shared->service.info.kind;
+	*budget_bytes = gpusort_shared->service.info.budget_bytes;
 	LWLockRelease(gpusort_shared_lock());
-	return kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
 }
 
-Cost
-gpusort_cost_of_packing(const Path *child, double rows, int n_keys)
-{
-	double		width = MAXALIGN(child->pathtarget->width + SizeofMinimalTupleHeader);
+/* --- estimates ------------------------------------------------------------------ */
 
-	return cpu_operator_cost * rows *
-		(COST_PACK_ROW + COST_KEY_COLUMN * (n_keys - 1) + COST_ROW_BYTE * width);
+/* Bytes of a row in a chunk. */
+static int
+packed_width(const PathTarget *target)
+{
+	GpuSortRowFormat format;
+
+	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
+	return format.narrow_bytes != 0 ? format.narrow_bytes :
+		MAXALIGN(target->width + SizeofMinimalTupleHeader);
+}
+
+static int
+native_milliseconds(PlannerInfo *root, double rows, int width)
+{
+	Cost		cost = compat_cost_of_sort(root, root->sort_pathkeys, rows, width, work_mem);
+	double		unit = cpu_operator_cost > 0 ? cpu_operator_cost : DEFAULT_CPU_OPERATOR_COST;
+
+	return (int) Max(1, Min(INT_MAX, rint(cost / unit * (UNIT_NS / 1e6))));
 }
 
 void
-gpusort_cost_path(Path *path, Cost before, double rows, int n_keys)
+gpusort_estimate(PlannerInfo *root, const Path *child, double rows, GpuSortPlanInfo *info)
 {
-	path->rows = rows;
+	info->rows = rows;
+	info->width = packed_width(child->pathtarget);
+	info->native_ms = native_milliseconds(root, rows, child->pathtarget->width);
+}
+
+double
+gpusort_expected_runs(const GpuSortPlanInfo *info)
+{
+	gsort_kind	kind;
+	double		budget;
+	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
+		DEVICE_KEY_BYTES * info->n_keys + DEVICE_SORT_BYTES;
+	double		runs;
+
+	read_device(&kind, &budget);
+	if (row_bytes > budget)
+		return HUGE_VAL;
+	runs = Max(info->rows * row_bytes / budget, info->rows / GSORT_RUN_ROWS_MAX);
+	runs = Max(runs, info->rows * info->width / GSORT_RUN_BYTES_MAX);
+	return Max(1, ceil(runs));
+}
+
+/* --- costs ------------------------------------------------------------------------ */
+
+Cost
+gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
+{
+	return cpu_operator_cost * rows *
+		(COST_PACK_ROW + COST_KEY_COLUMN * (info->n_keys - 1) + COST_ROW_BYTE * info->width);
+}
+
+/* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
+static Cost
+cost_of_spilling(const GpuSortPlanInfo *info)
+{
+	double		pages = ceil(info->rows * info->width / BLCKSZ);
+
+	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25);
+}
+
+/* The device tells the order of the runs' rows while their keys fit half of its budget; else
+ * they are compared here. */
+static Cost
+cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
+{
+	double		each = COST_MERGE_ROW;
+
+	if (info->rows * DEVICE_KEY_BYTES > budget / 2)
+		each += COST_COMPARISON * log2(runs);
+	return cpu_operator_cost * info->rows * each;
+}
+
+void
+gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
+{
+	double		runs = gpusort_expected_runs(info);
+	gsort_kind	kind;
+	double		budget;
+	double		sort_row;
+
+	read_device(&kind, &budget);
+	sort_row = kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
+	path->rows = info->rows;
 	path->startup_cost = before + cpu_operator_cost *
-		(COST_JOB + rows * cost_of_sorting_a_row() * n_keys);
-	path->total_cost = path->startup_cost + cpu_operator_cost * COST_OUTPUT_ROW * rows;
+		(COST_JOB + info->rows * sort_row * info->n_keys);
+	path->total_cost = cpu_operator_cost * COST_OUTPUT_ROW * info->rows;
+	if (runs > 1)
+	{
+		path->startup_cost += cost_of_spilling(info);
+		path->total_cost += cost_of_merging(info, runs, budget);
+	}
+	path->total_cost += path->startup_cost;
 }

@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "keys/sortkey.h"
+#include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "settings.h"
 #include "shared/job.h"
@@ -176,6 +177,14 @@ gpusort_takes_feeders(int feeders)
 	if (feeders > GPUSORT_FEEDERS_MAX)
 		return gpusort_refuse_path("more parallel workers than can feed a sort");
 	if (GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
-		return gpusort_refuse_path("gpusort.buffer_memory is too small for so many parallel workers");
+		return gpusort_refuse_path("gpusort.buffer_memory is too small for so many processes");
+	return true;
+}
+
+bool
+gpusort_fits_device(const GpuSortPlanInfo *info)
+{
+	if (gpusort_expected_runs(info) > GPUSORT_RUNS_MAX)
+		return gpusort_refuse_path("gpusort.device_memory is too small: more runs would be spilled than can be merged");
 	return true;
 }

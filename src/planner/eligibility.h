@@ -25,4 +25,7 @@ extern bool gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPla
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
 
+/* Would the device sort all of it, by what is expected of it, in runs if need be? */
+extern bool gpusort_fits_device(const GpuSortPlanInfo *info);
+
 #endif							/* GPUSORT_ELIGIBILITY_H */

@@ -84,7 +84,7 @@ make_custom_path(RelOptInfo *rel, Path *child, const CustomPathMethods *methods,
 /* Adds a GpuSort over child, whose rows are all packed at cost before. */
 static void
 add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child,
-				 const GpuSortPlanInfo *info, Cost before, double rows)
+				 const GpuSortPlanInfo *info, Cost before)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
 	CustomPath *custom = make_custom_path(ordered_rel, child, &gpusort_path_methods, info);
@@ -92,7 +92,7 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child,
 
 	custom->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->pathkeys = root->sort_pathkeys;
-	gpusort_cost_path(path, before, rows, info->n_keys);
+	gpusort_cost_path(path, info, before);
 	/* a set operation's rows are final: it has no target of its own here */
 	if (target != NULL && path->pathtarget != target)
 		path = apply_projection_to_path(root, ordered_rel, path, target);
@@ -104,10 +104,13 @@ add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 {
 	GpuSortPlanInfo info = {0};
 
-	if (gpusort_read_pathkeys(root->sort_pathkeys, child->pathtarget, &info))
+	if (!gpusort_takes_feeders(1) ||
+		!gpusort_read_pathkeys(root->sort_pathkeys, child->pathtarget, &info))
+		return;
+	gpusort_estimate(root, child, child->rows, &info);
+	if (gpusort_fits_device(&info))
 		add_gpusort_path(root, ordered_rel, child, &info,
-						 child->total_cost + gpusort_cost_of_packing(child, child->rows, info.n_keys),
-						 child->rows);
+						 child->total_cost + gpusort_cost_of_packing(&info, child->rows));
 }
 
 /*
@@ -126,17 +129,20 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, dou
 		!gpusort_read_pathkeys(root->sort_pathkeys, partial->pathtarget, &info))
 		return;
 	info.parallel = true;
+	gpusort_estimate(root, partial, rows, &info);
+	if (!gpusort_fits_device(&info))
+		return;
 	feed = make_custom_path(ordered_rel, partial, &gpusort_feed_path_methods, &info);
 	feed->path.parallel_aware = true;
 	feed->path.parallel_safe = true;
 	feed->path.parallel_workers = partial->parallel_workers;
 	feed->path.rows = 0;
 	feed->path.total_cost = partial->total_cost +
-		gpusort_cost_of_packing(partial, partial->rows, info.n_keys);
+		gpusort_cost_of_packing(&info, partial->rows);
 	feed->path.startup_cost = feed->path.total_cost;
 	gather = (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget,
 										 NULL, &rows_through_gather);
-	add_gpusort_path(root, ordered_rel, gather, &info, gather->total_cost, rows);
+	add_gpusort_path(root, ordered_rel, gather, &info, gather->total_cost);
 }
 
 void

@@ -8,6 +8,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+
 #include "keys/sortkey.h"
 #include "planner/plan_info.h"
 
@@ -20,6 +23,14 @@ gpusort_plan_is_ours(const Plan *plan)
 		return false;
 	methods = ((const CustomScan *) plan)->methods;
 	return methods == &gpusort_scan_methods || methods == &gpusort_feed_scan_methods;
+}
+
+/* To the last bit, and as text too, which a Float node is not: it may come back as an Integer. */
+static Const *
+write_double(double value)
+{
+	return makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(value), false,
+					 FLOAT8PASSBYVAL);
 }
 
 List *
@@ -37,20 +48,26 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		collations = lappend_oid(collations, info->collations[i]);
 		nulls_first = lappend_int(nulls_first, info->nulls_first[i]);
 	}
-	return list_make5(columns, operators, collations, nulls_first,
-					  list_make3_int(info->parallel, info->child_repeats, info->finished));
+	return lappend(list_make5(columns, operators, collations, nulls_first,
+							  list_make3_int(info->parallel, info->child_repeats, info->finished)),
+				   list_make2(write_double(info->rows),
+							  list_make2_int(info->width, info->native_ms)));
 }
 
 void
 gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 {
 	List	   *columns = linitial(scan->custom_private);
-	List	   *flags = llast(scan->custom_private);
+	List	   *flags = list_nth(scan->custom_private, 4);
+	List	   *estimates = list_nth(scan->custom_private, 5);
 
 	info->n_keys = list_length(columns);
 	info->parallel = linitial_int(flags) != 0;
 	info->child_repeats = lsecond_int(flags) != 0;
 	info->finished = lthird_int(flags) != 0;
+	info->rows = DatumGetFloat8(linitial_node(Const, estimates)->constvalue);
+	info->width = linitial_int(lsecond(estimates));
+	info->native_ms = lsecond_int(lsecond(estimates));
 	for (int i = 0; i < info->n_keys; i++)
 	{
 		info->columns[i] = list_nth_int(columns, i);

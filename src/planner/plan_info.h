@@ -14,7 +14,7 @@
 
 #include "gpusort.h"
 
-/* How to sort: as tuplesort_begin_heap takes it. */
+/* How to sort, as tuplesort_begin_heap takes it, and what is expected of the input. */
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
@@ -26,6 +26,12 @@ typedef struct GpuSortPlanInfo
 	Oid			operators[GPUSORT_MAX_KEYS];
 	Oid			collations[GPUSORT_MAX_KEYS];
 	bool		nulls_first[GPUSORT_MAX_KEYS];
+
+	/* the planner's estimates */
+	double		rows;			/* of the whole sort: all workers' together */
+	int			width;			/* bytes of a row in a chunk, of its form and aligned */
+	int			native_ms;		/* milliseconds that PostgreSQL's own sort of these rows takes, in one
+								 * process and with this session's work_mem; at least 1 */
 } GpuSortPlanInfo;
 
 /* They tell the nodes of a plan apart; defined by the executor, which is what they call. */
