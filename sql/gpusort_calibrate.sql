@@ -68,7 +68,7 @@ DECLARE
 	ran text;
 BEGIN
 	PERFORM set_config('gpusort.enabled', (NOT natively)::text, true),
-		set_config('enable_sort', natively::text, true),
+		set_config('gpusort.debug_force', (NOT natively)::text, true),
 		set_config('max_parallel_workers_per_gather', workers::text, true);
 	FOR attempt IN 1 .. 10 LOOP
 		IF stay_in_backend THEN
@@ -215,6 +215,10 @@ BEGIN
 		RAISE insufficient_privilege USING
 			MESSAGE = 'gpusort_calibrate needs the privilege CREATE on this database',
 			HINT = 'It makes the schema gpusort_calibration for its tables and drops it.';
+	ELSIF NOT has_parameter_privilege('gpusort.debug_force', 'SET') THEN
+		RAISE insufficient_privilege USING
+			MESSAGE = 'gpusort_calibrate needs the privilege to set gpusort.debug_force',
+			HINT = format('A superuser can grant it: GRANT SET ON PARAMETER gpusort.debug_force TO %I;', current_user);
 	END IF;
 	EXECUTE format('SELECT * FROM %s.gpusort_devices', extension_schema) INTO device;
 	IF device.state <> 'serving' THEN

@@ -45,11 +45,17 @@ compat_wait_event(const char *name)
 #define compat_pathkey_strategy(pathkey) ((pathkey)->pk_strategy)
 #endif
 
-/* 18 counts the disabled nodes of a path beside its costs (e22253467942). */
+/* 18 counts the disabled nodes of a path beside its costs (e22253467942); before, a disabled
+ * node cost so much more: compat_disable_node after the path's costs are set. */
 #if PG_VERSION_NUM >= 180000
 #define compat_copy_disabled_nodes(path, child) ((path)->disabled_nodes = (child)->disabled_nodes)
+#define compat_forget_disabled_nodes(path) ((path)->disabled_nodes = 0)
+#define compat_disable_node(path) ((path)->disabled_nodes++)
 #else
 #define compat_copy_disabled_nodes(path, child) ((void) 0)
+#define compat_forget_disabled_nodes(path) ((void) 0)
+#define compat_disable_node(path) \
+	((path)->startup_cost += disable_cost, (path)->total_cost += disable_cost)
 #endif
 
 /* 18 counts the range table's entries without those made for grouping. */

@@ -24,6 +24,7 @@ int			gpusort_device = GPUSORT_DEVICE_AUTO;
 int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_fail_at = 0;
+bool		gpusort_debug_force = false;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
 int			gpusort_wait_timeout_ms = 0;
 
@@ -112,6 +113,11 @@ gpusort_settings_define(void)
 							"An allocation fails as if there were no memory, a call as if the device were lost. Counting begins when this is set, and when the device is opened. 0: none fails.",
 							&gpusort_debug_fail_at, 0, 0, INT_MAX,
 							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.debug_force",
+							 "For tests: sorts use the device wherever they can, whatever that costs.",
+							 "gpusort.enabled, gpusort.min_rows and what a LIMIT lets be kept still count; enable_sort and estimates of cost and memory do not.",
+							 &gpusort_debug_force, false,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "The device that sorts.",
 							 "auto: the GPU if there is one, else none; cuda: the GPU; host: threads of the CPU; off: none.",

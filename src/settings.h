@@ -30,6 +30,7 @@ extern int	gpusort_device;		/* GpuSortDeviceSetting */
 extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
+extern bool gpusort_debug_force;
 extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_wait_timeout_ms;
 

@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "keys/row_format.h"
 #include "planner/costs.h"
+#include "settings.h"
 #include "shared/shmem.h"
 
 /*
@@ -39,6 +40,10 @@
 #define COST_JOB				100000.0	/* the round trips of a job: 0.2 to 0.6 ms */
 #define COST_MERGE_ROW			2.0 /* a row from the run that the device names: 10 ns */
 #define COST_COMPARISON			2.0 /* cost_sort's */
+
+/* Of a forced path's costs, what is left: paths that are all forced still compare as they
+ * would, serial ones with parallel ones. */
+#define FORCED_SHARE			1e-9
 
 /*
  * Device memory of a row: its bytes, a word that tells where it is, its keys, and at the
@@ -154,4 +159,14 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 		path->total_cost += cost_of_merging(info, runs, budget);
 	}
 	path->total_cost += path->startup_cost;
+	if (!enable_sort && !gpusort_debug_force)
+		compat_disable_node(path);
+}
+
+void
+gpusort_cost_forced(Path *path)
+{
+	path->startup_cost *= FORCED_SHARE;
+	path->total_cost *= FORCED_SHARE;
+	compat_forget_disabled_nodes(path);
 }

@@ -23,7 +23,11 @@ extern double gpusort_expected_runs(const GpuSortPlanInfo *info);
 /* What packing costs a feeder that packs so many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 
-/* Sets a GpuSort path's rows and costs.  before: what it cost until all rows were packed. */
+/* Sets a GpuSort path's rows and costs; enable_sort counts as it does for a Sort.  before: what
+ * it cost until all rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);
+
+/* For tests: makes the path cheaper than all that does not go through the device. */
+extern void gpusort_cost_forced(Path *path);
 
 #endif							/* GPUSORT_COSTS_H */

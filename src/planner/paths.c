@@ -18,6 +18,7 @@
 #include "planner/eligibility.h"
 #include "planner/paths.h"
 #include "planner/plan_info.h"
+#include "settings.h"
 #include "shared/job.h"
 
 /* --- the plan -------------------------------------------------------------- */
@@ -96,6 +97,8 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child,
 	/* a set operation's rows are final: it has no target of its own here */
 	if (target != NULL && path->pathtarget != target)
 		path = apply_projection_to_path(root, ordered_rel, path, target);
+	if (gpusort_debug_force)
+		gpusort_cost_forced(path);
 	add_path(ordered_rel, path);
 }
 

@@ -2,14 +2,14 @@
 -- of any size, and defines what the tests compare sorts with.  All of it is gone
 -- with the session.
 --
--- enable_sort = off prices PostgreSQL's own sorts out of the way; gpusort.min_rows
+-- gpusort.debug_force makes GpuSort cheaper than PostgreSQL's own sorts; gpusort.min_rows
 -- = 0 sends the first row to the device already.  A sort that GpuSort refuses is
 -- still planned as a Sort.
 set client_min_messages = warning;
 create extension if not exists gpusort;
 reset client_min_messages;
 set gpusort.min_rows = 0;
-set enable_sort = off;
+set gpusort.debug_force = on;
 set enable_incremental_sort = off;
 set max_parallel_workers_per_gather = 0;
 set jit = off;

@@ -34,6 +34,7 @@ select attname, format_type(atttypid, atttypmod) from pg_attribute where attreli
 
 -- what it leaves: settings, statements and schemas are as before
 show enable_sort;
+show gpusort.debug_force;
 show gpusort.min_rows;
 show gpusort.enabled;
 show max_parallel_workers_per_gather;
@@ -77,6 +78,10 @@ set role gpusort_calibrator;
 select * from gpusort_calibrate(10000, 3);
 reset role;
 select format('grant create on database %I to gpusort_calibrator', current_database()) \gexec
+set role gpusort_calibrator;
+select * from gpusort_calibrate(10000, 3);
+reset role;
+grant set on parameter gpusort.debug_force to gpusort_calibrator;
 create schema "Else where";
 alter extension gpusort set schema "Else where";
 grant usage on schema "Else where" to gpusort_calibrator;

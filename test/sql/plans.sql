@@ -92,9 +92,9 @@ select pg_temp.do_explain('select * from plan_rows order by k8');
 set gpusort.min_rows = 0;
 
 -- by cost: too few rows to be worth a job
-set enable_sort = on;
+set gpusort.debug_force = off;
 select pg_temp.do_explain('select * from plan_rows order by k8');
-set enable_sort = off;
+set gpusort.debug_force = on;
 
 -- VERBOSE names each column of the child
 select pg_temp.do_explain('select k8, t from plan_rows order by k4 desc', 'costs off, verbose');

@@ -32,7 +32,7 @@ is($node->safe_psql('postgres', 'select 1'), '1', 'the server works without it')
 $node->append_conf('postgresql.conf', <<'Y');
 shared_preload_libraries = 'gpusort'
 gpusort.min_rows = 0
-enable_sort = off
+gpusort.debug_force = on
 max_parallel_workers_per_gather = 0
 Y
 for my $device ('auto', 'cuda')

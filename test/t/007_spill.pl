@@ -148,7 +148,7 @@ for my $workers (0, 2)
 	$session->query("set temp_tablespaces = 'elsewhere'; begin; declare c no scroll cursor for $two_runs");
 	$session->query('fetch 1 from c');
 	like($session->query($files_elsewhere), qr/^[2-9]\|t$/, "$what: temp_tablespaces") if $workers == 0;
-	is($node->safe_psql('postgres', 'set enable_sort = on; select name from pg_ls_tmpdir()'), '', "$what: and nothing in the default one");
+	is($node->safe_psql('postgres', 'select name from pg_ls_tmpdir()'), '', "$what: and nothing in the default one");
 	$session->query('rollback; reset temp_tablespaces');
 	is($node->safe_psql('postgres', $files_elsewhere), '0|', "$what: no file is left there");
 }
@@ -158,7 +158,7 @@ nothing_left_over($node, 'files');
 
 # --- cursors
 # all rows of a cursor's query, for comparison
-sub rows_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; set enable_sort = on; $_[0]") }
+sub rows_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; $_[0]") }
 
 my $ids = 'select k, id from big order by k desc';
 my @rows = split /\n/, rows_of($ids);

@@ -22,8 +22,9 @@ for my $milliseconds (map { 13 * $_ } 1 .. 12)
 		select * from gpusort_calibrate(10000000, 3, 2);
 		reset statement_timeout;
 		$left;
-		show enable_sort;");
-	is($out, "0 schemas, 0 statements\noff", "cancelled after $milliseconds ms: nothing is left, settings are restored");
+		show enable_sort;
+		show gpusort.debug_force;");
+	is($out, "0 schemas, 0 statements\non\non", "cancelled after $milliseconds ms: nothing is left, settings are restored");
 	like($err, qr/canceling statement due to statement timeout/, "cancelled after $milliseconds ms: so it says");
 }
 nothing_left_over($node, 'cancelled');

@@ -65,7 +65,7 @@ my @phases = (
 		name => 'spill',
 		gate => 'opened',
 		statement => 'select count(filler), sum(row_number * k) from (select k, filler, row_number() over () from (select * from large where id < 700000 or gate() order by k offset 0) s) s',
-		rows => $node->safe_psql('postgres', 'set enable_sort = on; select count(*), sum(row_number * k) from (select k, row_number() over (order by k) from large) s')
+		rows => $node->safe_psql('postgres', 'select count(*), sum(row_number * k) from (select k, row_number() over (order by k) from large) s')
 	},
 	{
 		# the runs' files are being read

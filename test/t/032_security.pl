@@ -36,7 +36,7 @@ my %expected = (
 	'gpusort.device_memory' => 'sighup');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
-for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name, context, vartype, min_val, max_val, current_setting(name), array_to_string(enumvals, ' ') from pg_settings where name like 'gpusort.%' order by name"))
+for (split /\n/, $node->safe_psql('postgres', "select name, context, vartype, min_val, max_val, current_setting(name), array_to_string(enumvals, ' ') from pg_settings where name like 'gpusort.%' order by name"))
 {
 	my ($name, $context, $type, $least, $most, $now, $names) = split /\|/;
 
@@ -65,7 +65,8 @@ for (split /\n/, $node->safe_psql('postgres', "set enable_sort = on; select name
 		like($err, qr/ERROR:  22023/, "$name = $value: refused");
 	}
 }
-for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug_fail_at = 1')
+for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug_fail_at = 1',
+	'set gpusort.debug_force = on')
 {
 	my ($code, $out, $err) = as_bob($sql);
 	like($err, qr/ERROR:  (42501|42602|55P02)/, "$sql: refused");
@@ -86,7 +87,6 @@ my %grants = (
 	'function gpusort_calibrate_measure(integer,integer,integer,text)' => 'X',
 	'function gpusort_calibrate_run(text,integer,boolean,boolean,text)' => 'X');
 my %found = map { my ($object, $grants) = split /\|/; $object => $grants // '' } split /\n/, $node->safe_psql('postgres', q{
-	set enable_sort = on;
 	select pg_describe_object(d.classid, d.objid, 0), coalesce((
 			select string_agg(split_part(split_part(acl::text, '=', 2), '/', 1), '')
 			from unnest(coalesce(p.proacl, c.relacl, acldefault(case when p.oid is null then 'r' else 'f' end::"char", 10))) acl

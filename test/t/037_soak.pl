@@ -64,7 +64,7 @@ my @statements = (
 	"select digest_of('select b.*, s.id as other from big b join generate_series(1, 3) as s(id) on true order by b.k, b.id, s.id')",
 	"select digest_of('" . ($long =~ s/'/''/gr) . "')",
 	'select wander()');
-my @right = map { $node->safe_psql('postgres', "set gpusort.enabled = off; set enable_sort = on; $_") } @statements;
+my @right = map { $node->safe_psql('postgres', "set gpusort.enabled = off; $_") } @statements;
 
 # Two sessions that stay; the others come and go.
 my @staying = map { GpuSortTest::Session->new($node, $seconds + 300) } 1, 2;

@@ -1,5 +1,5 @@
 # Beside another module's planner hook that plans more than once, whichever of its plans it
-# returns, and whichever of the two hooks is the outer one.
+# returns, and whichever of the two hooks is the outer one.  And what a plan carries.
 use strict;
 use warnings;
 
@@ -42,6 +42,16 @@ my $planned = q{
 		end loop;
 		return n % 7;
 	end $$};
+
+# The estimates in a plan: rows, bytes of a row, milliseconds of the native sort.
+sub estimates
+{
+	my ($node, $query) = @_;
+	my ($code, $out, $plan) = $node->psql('postgres', "set max_parallel_workers_per_gather = 2; set debug_print_plan = on; set debug_pretty_print = off; set client_min_messages = log; explain $query");
+	my ($rows, $width, $ms) = $plan =~ /:custom_private \(.*?:constvalue 8 \[ ([-0-9 ]+) \]\} \(i (\d+) (\d+)\)/ or return;
+
+	return (unpack('d', pack('c8', split / /, $rows)), $width, $ms);
+}
 
 my %workers = (
 	'no workers' => 'set max_parallel_workers_per_gather = 0',
@@ -94,6 +104,12 @@ for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 	{
 		test_mode($node, $mode, $_, "$hook, $mode, $_") for sort keys %workers;
 	}
+	my ($rows, $width, $ms) = estimates($node, 'select * from big order by k');
+	is("$rows $width", '3001 24', "$hook: rows and their bytes, without a header");
+	my ($more_rows, $wider, $more_ms) = estimates($node, "select a.*, repeat('x', 5) as x from big a, small b order by b.k");
+	is("$more_rows " . ($wider % 8), 3001 * 3001 . ' 0', "$hook: all rows, of all workers");
+	cmp_ok($ms, '>=', 1, "$hook: the native sort of few rows takes some time");
+	cmp_ok($more_ms, '>', 1000 * $ms, "$hook: of many rows more");
 	unlike(slurp_file($node->logfile), qr/terminated by signal|TRAP:|PANIC/, "$hook: no process ended");
 	nothing_left_over($node, $hook);
 	$node->stop;

@@ -22,7 +22,7 @@ our @EXPORT = qw(new_server wait_for_state service_pid stop_service continue_ser
 
 my @forced = (
 	"gpusort.min_rows = 0",
-	"enable_sort = off",
+	"gpusort.debug_force = on",
 	"max_parallel_workers_per_gather = 0",
 	"jit = off");
 
@@ -165,7 +165,7 @@ sub temporary_files
 {
 	my ($node) = @_;
 
-	return $node->safe_psql('postgres', 'set enable_sort = on; select name from pg_ls_tmpdir()');
+	return $node->safe_psql('postgres', 'select name from pg_ls_tmpdir()');
 }
 
 sub milliseconds

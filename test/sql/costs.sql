@@ -1,0 +1,86 @@
+-- What GpuSort costs, beside PostgreSQL's own ways to order rows: nothing is forced here.
+\set ECHO none
+\getenv tests PG_ABS_SRCDIR
+\set force_gpusort :tests '/include/force_gpusort.sql'
+\i :force_gpusort
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+set gpusort.debug_force = off;
+
+-- enable_sort = off speaks against GpuSort as it does against Sort: another way is taken,
+-- however dear
+create table priced(k int4, v int4, filler text);
+insert into priced select hashint4(i), i, repeat('f', 40) from generate_series(1, 50000) i;
+create index priced_k on priced(k);
+vacuum analyze priced;
+set random_page_cost = 1000;
+set enable_bitmapscan = off;
+select pg_temp.do_explain('select * from priced order by k');
+select pg_temp.do_explain('select k, count(v) from priced group by k order by k');
+set enable_sort = off;
+select pg_temp.do_explain('select * from priced order by k');
+select pg_temp.do_explain('select k, count(v) from priced group by k order by k');
+-- where there is no other way they are as they were: one of the two is taken
+select pg_temp.do_explain('select * from priced order by v') ~ 'Sort' limit 1;
+-- forced, it does not count
+set gpusort.debug_force = on;
+select pg_temp.do_explain('select * from priced order by k');
+set gpusort.debug_force = off;
+reset enable_sort;
+reset enable_bitmapscan;
+reset random_page_cost;
+drop table priced;
+
+-- device memory: what is spilled costs its pages twice
+create function pg_temp.budget(setting text) returns void language plpgsql as $$
+begin
+	for i in 1 .. 1000 loop
+		exit when (select budget_bytes = pg_size_bytes(setting) from gpusort_devices);
+		perform pg_sleep(0.01);
+	end loop;
+end $$;
+create function pg_temp.total_cost(query text) returns numeric language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (format json) ' || query into plan;
+	if plan#>>'{0,Plan,Custom Plan Provider}' is distinct from 'GpuSort' then
+		raise exception 'another plan: %', plan;
+	end if;
+	return plan#>>'{0,Plan,Total Cost}';
+end $$;
+-- so many rows of 344 bytes; nobody calls it
+create type wide_row as (k int8, a text, b text, c text, d text, e text, f text, g text, h text, i text, j text);
+create function wide_rows() returns setof wide_row rows 300000 language plpgsql as 'begin return; end';
+create function more_wide_rows() returns setof wide_row rows 1000000000 language plpgsql as 'begin return; end';
+create temp table plans(device_memory text, cost numeric);
+set work_mem = '1GB';
+alter system set gpusort.device_memory = '4GB';
+select pg_reload_conf() \g /dev/null
+select pg_temp.budget('4GB');
+select pg_temp.do_explain('select * from wide_rows() order by k');
+insert into plans values ('4GB', pg_temp.total_cost('select * from wide_rows() order by k'));
+-- 97 runs can be merged
+set work_mem = '64kB';
+select pg_temp.do_explain('select * from more_wide_rows() order by k');
+set work_mem = '1GB';
+alter system set gpusort.device_memory = '32MB';
+select pg_reload_conf() \g /dev/null
+select pg_temp.budget('32MB');
+select pg_temp.do_explain('select * from wide_rows() order by k');
+-- where the native sort does not fit either, it costs more still
+set work_mem = '64kB';
+select pg_temp.do_explain('select * from wide_rows() order by k');
+insert into plans values ('32MB', pg_temp.total_cost('select * from wide_rows() order by k'));
+select b.cost - a.cost between 44000 and 60000 as pages_and_merge from plans a, plans b
+	where a.device_memory = '4GB' and b.device_memory = '32MB';
+-- 13000 cannot
+set client_min_messages = debug1;
+explain (costs off) select * from more_wide_rows() order by k;
+reset client_min_messages;
+alter system reset gpusort.device_memory;
+select pg_reload_conf() \g /dev/null
+do $$ begin for i in 1 .. 1000 loop exit when (select budget_bytes <> pg_size_bytes('32MB') from gpusort_devices); perform pg_sleep(0.01); end loop; end $$;
+drop function wide_rows(), more_wide_rows();
+drop type wide_row;
