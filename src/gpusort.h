@@ -1,6 +1,18 @@
 /*
  * gpusort.h
  *	  Types shared by the files of src/; no bodies.
+ *
+ * The words that all files use:
+ *	  row		a tuple as it is packed for the device
+ *	  chunk		rows with their keys, as they lie in a buffer
+ *	  buffer	1 MiB of the shared pool
+ *	  window	a stretch of sorted rows that the device has written into a buffer
+ *	  run		a sorted part of the input, as much as the device's memory holds at once
+ *	  job		one sort on the device
+ *	  leader	the process that opened a job: it cuts its runs and reads them
+ *	  feeder	a process that packs rows for a job: its leader or a parallel worker
+ *	  grant		device memory promised to a job
+ *	  service	the background worker that owns the device
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H

@@ -93,8 +93,7 @@ set_signal_handlers(void)
 static void
 begin_service(void)
 {
-	gpusort_service_feed_begin();
-	gpusort_service_forget_all_jobs();
+	gpusort_service_jobs_begin();
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_take_over();

@@ -38,4 +38,8 @@ extern void gpusort_service_restart(const char *why, const char *detail) pg_attr
 /* The same after a call has answered DEVICE_LOST. */
 extern void gpusort_service_lose_device(void) pg_attribute_noreturn();
 
+/* Does to a job what the status of a device call means for it: nothing, or it is refused, or
+ * failed.  Does not return from DEVICE_LOST. */
+extern void gpusort_service_note_status(int job, gsort_status status);
+
 #endif							/* GPUSORT_SERVICE_DEVICE_H */

@@ -20,8 +20,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "service/service_device.h"
 #include "service/service_feed.h"
 #include "service/service_jobs.h"
@@ -34,48 +32,7 @@
 #define RESERVE_SHARE			8
 #define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
 
-static int *deferred_next;		/* [n_buffers]; links the chunks that wait in a job */
-
-/* --- chunks that wait ---------------------------------------------------------- */
-
-void
-gpusort_service_feed_begin(void)
-{
-	deferred_next = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
-}
-
-static void
-defer_buffer(GpuSortServiceJob *mine, int buffer)
-{
-	deferred_next[buffer] = GPUSORT_NO_BUFFER;
-	if (mine->first_deferred == GPUSORT_NO_BUFFER)
-		mine->first_deferred = buffer;
-	else
-		deferred_next[mine->last_deferred] = buffer;
-	mine->last_deferred = buffer;
-}
-
-static int
-take_deferred(GpuSortServiceJob *mine)
-{
-	int			buffer = mine->first_deferred;
-
-	mine->first_deferred = deferred_next[buffer];
-	return buffer;
-}
-
-void
-gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
-	mine->full = false;
-	mine->cut_pending = false;
-	mine->waits_since = 0;
-	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
-	while (mine->first_deferred != GPUSORT_NO_BUFFER)
-		gpusort_service_return_buffer(take_deferred(mine), GPUSORT_BUFFER_REFUSED);
-}
+/* --- jobs that wait ---------------------------------------------------------- */
 
 /* The job that has waited longest in the queue for memory, or -1. */
 static int
@@ -232,19 +189,19 @@ do_cut(int job, gsort_cut_how how)
 	mine->cut_pending = false;
 	if (status == GSORT_OK)
 		status = gsort_job_cut(mine->job, how);
-	gpusort_service_handle_failure(job, status);
+	gpusort_service_note_status(job, status);
 }
 
 /* Rows in the queue belong to this run, unless it is full; a row begun must be complete. */
 static bool
 cut_can_come(const GpuSortServiceJob *mine)
 {
-	return mine->incomplete_rows == 0 && (mine->full || mine->first_deferred == GPUSORT_NO_BUFFER);
+	return mine->incomplete_rows == 0 && (mine->full || mine->first_chunk == GPUSORT_NO_BUFFER);
 }
 
 /* The first chunk of a row that continues. */
 static bool
-is_head(const GpuSortChunkHeader *header)
+begins_long_row(const GpuSortChunkHeader *header)
 {
 	return header->rows > 0 && header->more_bytes > 0;
 }
@@ -257,21 +214,20 @@ static void
 fill_job(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	int			buffer = mine->first_deferred;
+	GpuSortServiceJob waiting = *mine;
 
 	mine->full = true;
 	mine->waits_since = 0;
 	mine->cut_pending = false;
-	mine->first_deferred = GPUSORT_NO_BUFFER;
-	while (buffer != GPUSORT_NO_BUFFER)
+	mine->first_chunk = GPUSORT_NO_BUFFER;
+	while (waiting.first_chunk != GPUSORT_NO_BUFFER)
 	{
-		int			next = deferred_next[buffer];
+		int			buffer = gpusort_service_take_chunk(&waiting);
 
-		if (is_head((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
+		if (begins_long_row((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
 			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 		else
-			defer_buffer(mine, buffer);
-		buffer = next;
+			gpusort_service_add_chunk(mine, buffer);
 	}
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
 }
@@ -289,11 +245,11 @@ handle_refused_grant(int job, gsort_status status)
 		gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
 	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || slot->wait_ms == 0 ||
 			 gpusort_service_open_jobs <= 1)
-		gpusort_service_handle_failure(job, status);
+		gpusort_service_note_status(job, status);
 	else if (mine->waits_since == 0)
 	{
 		const GpuSortChunkHeader *chunk =
-			(const GpuSortChunkHeader *) gpusort_buffer_memory(mine->first_deferred);
+			(const GpuSortChunkHeader *) gpusort_buffer_memory(mine->first_chunk);
 
 		mine->waits_since = GetCurrentTimestamp();
 		mine->in_queue = chunk->more_bytes < FIRST_GRANT_BYTES;
@@ -302,13 +258,13 @@ handle_refused_grant(int job, gsort_status status)
 }
 
 void
-gpusort_service_feed_deferred(int job)
+gpusort_service_feed_chunks(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	while (mine->first_deferred != GPUSORT_NO_BUFFER && !mine->full)
+	while (mine->first_chunk != GPUSORT_NO_BUFFER && !mine->full)
 	{
-		int			buffer = mine->first_deferred;
+		int			buffer = mine->first_chunk;
 		GpuSortChunkHeader header;
 		gsort_chunk chunk;
 		gsort_status status;
@@ -316,7 +272,7 @@ gpusort_service_feed_deferred(int job)
 		if (!chunk_in_buffer(job, buffer, &header, &chunk))
 		{
 			gpusort_service_fail_job(job, "a chunk points outside of its buffer");
-			gpusort_service_return_buffer(take_deferred(mine), GPUSORT_BUFFER_REFUSED);
+			gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 			continue;
 		}
 		status = append_chunk(job, &chunk);
@@ -325,11 +281,11 @@ gpusort_service_feed_deferred(int job)
 			handle_refused_grant(job, status);
 			return;
 		}
-		take_deferred(mine);
+		gpusort_service_take_chunk(mine);
 		mine->waits_since = 0;
 		if (status != GSORT_OK)
 		{
-			gpusort_service_handle_failure(job, status);
+			gpusort_service_note_status(job, status);
 			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 		}
 	}
@@ -364,13 +320,13 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 		gpusort_service_fail_job(request->job, "a chunk points outside of its buffer");
 		takes_chunks = false;
 	}
-	if (!takes_chunks || (mine->full && is_head(&header)))
+	if (!takes_chunks || (mine->full && begins_long_row(&header)))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else if (continues_accepted_row(mine, &chunk))
 	{
 		gsort_status status = append_chunk(request->job, &chunk);
 
-		gpusort_service_handle_failure(request->job, status);
+		gpusort_service_note_status(request->job, status);
 		if (status != GSORT_OK)
 			gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 		else if (mine->cut_pending && cut_can_come(mine))
@@ -378,9 +334,9 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	}
 	else
 	{
-		defer_buffer(mine, request->buffer);
-		if (mine->first_deferred == request->buffer)
-			gpusort_service_feed_deferred(request->job);
+		gpusort_service_add_chunk(mine, request->buffer);
+		if (mine->first_chunk == request->buffer)
+			gpusort_service_feed_chunks(request->job);
 	}
 }
 
@@ -434,7 +390,7 @@ serve_waiting_job(int job, TimestampTz now)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	gpusort_service_feed_deferred(job);
+	gpusort_service_feed_chunks(job);
 	if (mine->waits_since != 0 &&
 		TimestampDifferenceExceeds(mine->waits_since, now, gpusort_service_slot(job)->wait_ms))
 		gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);

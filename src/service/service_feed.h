@@ -9,20 +9,14 @@
 
 #include "shared/shmem.h"
 
-/* Once, before all others. */
-extern void gpusort_service_feed_begin(void);
-
 /* Requests, which have been checked. */
 extern void gpusort_service_handle_append(const GpuSortRequest *request);
 extern void gpusort_service_handle_cut(const GpuSortRequest *request);
 
 /* Gives the device the chunks that wait, as far as it takes them. */
-extern void gpusort_service_feed_deferred(int job);
+extern void gpusort_service_feed_chunks(int job);
 
 /* The same for the jobs that wait for memory which others have; some have waited enough. */
 extern void gpusort_service_serve_waiting_jobs(void);
-
-/* The job takes no more rows; its leader draws back what is queued too. */
-extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
 
 #endif							/* GPUSORT_SERVICE_FEED_H */

@@ -1,6 +1,7 @@
 /*
  * service_jobs.c
- *	  The service's side of the job slots: answers to sessions, and the end of jobs.
+ *	  The service's side of the job slots: answers to sessions, chunks that wait, and the
+ *	  end of jobs.
  *
  * In:  what became of a job's request, of a call of the device, or of the device itself.
  * Out: states of slots and buffers, told to those who wait; the slots and buffers of jobs
@@ -11,12 +12,16 @@
  */
 #include "postgres.h"
 
-#include "service/service_device.h"
-#include "service/service_feed.h"
+#include "utils/memutils.h"
+
 #include "service/service_jobs.h"
+#include "shared/buffer_pool.h"
+#include "shared/request_ring.h"
 
 GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 int			gpusort_service_open_jobs = 0;
+
+static int *next_chunk;			/* [n_buffers]; links the chunks that wait in a job */
 
 /* --- answers ------------------------------------------------------------------- */
 
@@ -82,27 +87,46 @@ gpusort_service_job_state(int job)
 	return state;
 }
 
+/* --- chunks that wait ---------------------------------------------------------- */
+
 void
-gpusort_service_handle_failure(int job, gsort_status status)
+gpusort_service_jobs_begin(void)
 {
-	switch (status)
-	{
-		case GSORT_OK:
-			break;
-		case GSORT_NOMEM:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
-			break;
-		case GSORT_UNSUPPORTED:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-			break;
-		case GSORT_BAD_ARG:
-		case GSORT_BAD_DATA:
-			gpusort_service_fail_job(job, gpusort_service_device_error());
-			break;
-		case GSORT_DEVICE_LOST:
-			gpusort_service_lose_device();
-			break;
-	}
+	next_chunk = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
+	gpusort_service_forget_all_jobs();
+}
+
+void
+gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer)
+{
+	next_chunk[buffer] = GPUSORT_NO_BUFFER;
+	if (mine->first_chunk == GPUSORT_NO_BUFFER)
+		mine->first_chunk = buffer;
+	else
+		next_chunk[mine->last_chunk] = buffer;
+	mine->last_chunk = buffer;
+}
+
+int
+gpusort_service_take_chunk(GpuSortServiceJob *mine)
+{
+	int			buffer = mine->first_chunk;
+
+	mine->first_chunk = next_chunk[buffer];
+	return buffer;
+}
+
+void
+gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	mine->full = false;
+	mine->cut_pending = false;
+	mine->waits_since = 0;
+	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
+	while (mine->first_chunk != GPUSORT_NO_BUFFER)
+		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 }
 
 /* --- the end ------------------------------------------------------------------- */
@@ -111,7 +135,7 @@ void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
 {
 	memset(mine, 0, sizeof(*mine));
-	mine->first_deferred = mine->last_deferred = GPUSORT_NO_BUFFER;
+	mine->first_chunk = mine->last_chunk = GPUSORT_NO_BUFFER;
 }
 
 void

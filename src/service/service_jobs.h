@@ -3,7 +3,8 @@
  *	  The service's side of the job slots, for the service's own files.
  *
  * A job is named by the number of its slot everywhere.  Nothing here may be called with the
- * shared lock held, unless it says so.
+ * shared lock held, unless it says so.  Nothing here calls the device: the service's other
+ * files stand on this one.
  */
 #ifndef GPUSORT_SERVICE_JOBS_H
 #define GPUSORT_SERVICE_JOBS_H
@@ -29,9 +30,9 @@ typedef struct GpuSortServiceJob
 	int			incomplete_rows;
 	uint64		missing_bytes[GSORT_FEEDERS_MAX];	/* of each feeder's incomplete row */
 
-	/* chunks that wait, in order; service_feed.c links them */
-	int			first_deferred;
-	int			last_deferred;
+	/* chunks that wait for a grant, in the order they came; GPUSORT_NO_BUFFER: none */
+	int			first_chunk;
+	int			last_chunk;
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
 	TimestampTz waits_since;	/* for memory that others have; 0: does not */
@@ -47,6 +48,9 @@ gpusort_service_slot(int job)
 	return &gpusort_shared->jobs[job];
 }
 
+/* Once, before all others. */
+extern void gpusort_service_jobs_begin(void);
+
 /* Gives a buffer to its job's owner; to the pool, if the owner has left. */
 extern void gpusort_service_return_buffer(int buffer, GpuSortBufferState state);
 
@@ -56,8 +60,12 @@ extern void gpusort_service_set_job_state(int job, GpuSortJobState state,
 extern GpuSortJobState gpusort_service_job_state(int job);
 extern void gpusort_service_fail_job(int job, const char *message);
 
-/* Does to a job what a failed call means for it; does not return from a lost device. */
-extern void gpusort_service_handle_failure(int job, gsort_status status);
+/* Puts a buffer behind the chunks that wait; takes the first one, which there must be. */
+extern void gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer);
+extern int	gpusort_service_take_chunk(GpuSortServiceJob *mine);
+
+/* The job takes no more rows; its leader draws back the chunks that wait too. */
+extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
 
 /* The job is not on the device, or no longer; or none is. */
 extern void gpusort_service_forget_job(GpuSortServiceJob *mine);

@@ -13,6 +13,7 @@
 #include "service/service_feed.h"
 #include "service/service_jobs.h"
 #include "service/service_requests.h"
+#include "shared/request_ring.h"
 
 #define EVENTS_A_POLL			64
 #define REQUESTS_A_TURN			64
@@ -39,7 +40,7 @@ handle_merge(const GpuSortRequest *request)
 	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
 		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
 	else
-		gpusort_service_handle_failure(request->job, status);
+		gpusort_service_note_status(request->job, status);
 }
 
 /* The first window that ends behind row. */
@@ -118,7 +119,7 @@ handle_close(const GpuSortRequest *request)
 		return;
 	}
 	/* its buffers are freed with it, those in the queue too */
-	mine->first_deferred = GPUSORT_NO_BUFFER;
+	mine->first_chunk = GPUSORT_NO_BUFFER;
 	mine->cut_pending = false;
 	mine->waits_since = 0;
 	mine->closing = true;
@@ -275,7 +276,7 @@ handle_cut_event(int job, gsort_status status)
 		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
-		gpusort_service_handle_failure(job, status);
+		gpusort_service_note_status(job, status);
 		return;
 	}
 	if (mine->cut_how != GSORT_AS_FED)
@@ -306,7 +307,7 @@ handle_run_begun_event(int job)
 	slot->runs++;
 	LWLockRelease(gpusort_shared_lock());
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
-	gpusort_service_feed_deferred(job);
+	gpusort_service_feed_chunks(job);
 }
 
 static void
@@ -336,7 +337,7 @@ handle_event(const gsort_event *event)
 	{
 		case GSORT_EVENT_APPENDED:
 			if (event->status != GSORT_OK)
-				gpusort_service_handle_failure(job, event->status);
+				gpusort_service_note_status(job, event->status);
 			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_HELD);
 			break;
 		case GSORT_EVENT_CUT:
@@ -351,7 +352,7 @@ handle_event(const gsort_event *event)
 			gpusort_service_free_job(job);
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
-			gpusort_service_handle_failure(job, event->status);
+			gpusort_service_note_status(job, event->status);
 			handle_run_begun_event(job);
 			break;
 		case GSORT_EVENT_MERGED:

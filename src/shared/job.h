@@ -2,14 +2,23 @@
  * job.h
  *	  The sessions' side of a device job.
  *
- * Life of a job: the leader opens it; it, or parallel workers too, fill buffers and
- * send them; the leader cuts, fetches windows, reads them, closes.  The service answers
- * each step through the job's slot; waits are interruptible.
+ * Life of a job:
+ *  1. The leader, the backend that runs the sort, opens it.
+ *  2. The feeders, which are the leader or its parallel workers too, fill buffers with
+ *     chunks of rows and send them.
+ *  3. The leader cuts: what has been sent is sorted.
+ *  4. The leader fetches windows of sorted rows into buffers, and reads them.
+ *  5. The leader closes it.
+ * If the device's memory is full between 2 and 3, the leader cuts a run, reads it to a file
+ * and goes on with the next run; after the last one the device tells how to merge them.
  *
- * When the device fails a job, every wait for it ends, and what the functions answer means
- * nothing: the job takes no rows, gives no window, and gpusort_job_failed says so.  The
- * caller may start over without a device, until it says that it cannot any more
- * (gpusort_job_begin_output): from then on each of them raises the failure.
+ * Each step waits for the service's answer where it needs one; a cancel ends any wait.
+ *
+ * The device may fail a job at any time.  All waits for the job then end, it takes no rows
+ * and gives no windows, and gpusort_job_failed is true; what other functions return means
+ * nothing.  Until the first row has gone out the caller can start over without the device.
+ * After that it cannot, and says so by gpusort_job_begin_output: from then on every function
+ * here raises the failure as an error.
  *
  * Memory: a GpuSortJob lives in the context it was opened in, and the reset of
  * that context closes it, whatever ended the query.
@@ -20,25 +29,7 @@
 #include "postgres.h"
 
 #include "gpusort.h"
-#include "shared/shmem.h"
-
-/* Reserved together when a job opens: for each process that fills them, and at least. */
-#define GPUSORT_BUFFERS_A_FEEDER	3
-#define GPUSORT_JOB_BUFFERS_MIN	6
-
-/* When the pool is short.  Each feeder may keep a buffer to the end, so that one more than
- * there are feeders lets all of them go on; a second keeps the service busy. */
-#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	Max((feeders) + 2, GPUSORT_JOB_BUFFERS_MIN)
-
-/* Of the above, never filled with rows that the device may not take at once: the leader
- * reads a run through them while all other buffers wait for the next run. */
-#define GPUSORT_SPILL_BUFFERS	2
-
-/* Kept for reading: one being read, the others ahead. */
-#define GPUSORT_READ_BUFFERS		8
-
-/* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
-#define GPUSORT_FEEDERS_MAX		64
+#include "shared/buffer_pool.h"
 
 /* In a parallel plan: the leader's feed node, the workers, and the GpuSort node, which feeds
  * the rows that told it of a full job. */

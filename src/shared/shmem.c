@@ -1,7 +1,6 @@
 /*
  * shmem.c
- *	  The shared state's memory: its size, its creation, the pool of buffers and
- *	  the request ring.
+ *	  The shared state's memory: its size and its creation.
  *
  * In:  gpusort.buffer_memory, at server start.
  * Out: gpusort_shared and friends, in every process forked after that.
@@ -13,8 +12,6 @@
 
 #include "miscadmin.h"
 #include "storage/ipc.h"
-#include "storage/latch.h"
-#include "storage/proc.h"
 #include "storage/shmem.h"
 
 #include "settings.h"
@@ -25,8 +22,7 @@
 GpuSortShared *gpusort_shared = NULL;
 GpuSortBuffer *gpusort_buffers = NULL;
 char	   *gpusort_buffer_pool = NULL;
-
-static GpuSortRequest *requests = NULL;
+GpuSortRequest *gpusort_requests = NULL;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -102,7 +98,7 @@ gpusort_shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	gpusort_shared = ShmemInitStruct("gpusort", sizeof(GpuSortShared), &found);
 	gpusort_buffers = ShmemInitStruct("gpusort buffers", buffers_size(), &found);
-	requests = ShmemInitStruct("gpusort requests", ring_size(), &found);
+	gpusort_requests = ShmemInitStruct("gpusort requests", ring_size(), &found);
 	pool = ShmemInitStruct("gpusort buffer pool", pool_size(), &found);
 	gpusort_buffer_pool = (char *) TYPEALIGN(BUFFER_ALIGNMENT, pool);
 	if (!found)
@@ -138,75 +134,9 @@ gpusort_shared_lock(void)
 }
 
 void
-gpusort_buffers_allocate(int job, int n)
-{
-	GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
-
-	Assert(n <= gpusort_shared->n_free_buffers && slot->n_buffers + n <= GPUSORT_JOB_BUFFERS_MAX);
-	for (int i = 0; i < n; i++)
-	{
-		int			buffer = gpusort_shared->first_free_buffer;
-
-		gpusort_shared->first_free_buffer = gpusort_buffers[buffer].next_free;
-		gpusort_shared->n_free_buffers--;
-		gpusort_buffers[buffer].job = job;
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
-		slot->buffers[slot->n_buffers++] = buffer;
-	}
-}
-
-void
-gpusort_buffer_free(int buffer)
-{
-	GpuSortJobSlot *slot = &gpusort_shared->jobs[gpusort_buffers[buffer].job];
-
-	Assert(gpusort_buffers[buffer].state != GPUSORT_BUFFER_FREE);
-	for (int i = 0; i < slot->n_buffers; i++)
-		if (slot->buffers[i] == buffer)
-		{
-			slot->buffers[i] = slot->buffers[--slot->n_buffers];
-			break;
-		}
-	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FREE;
-	gpusort_buffers[buffer].job = -1;
-	gpusort_buffers[buffer].next_free = gpusort_shared->first_free_buffer;
-	gpusort_shared->first_free_buffer = buffer;
-	gpusort_shared->n_free_buffers++;
-}
-
-void
-gpusort_request_push(const GpuSortRequest *request)
-{
-	if (gpusort_shared->ring_tail - gpusort_shared->ring_head >= gpusort_shared->ring_room)
-		elog(ERROR, "gpusort request ring is full");
-	requests[gpusort_shared->ring_tail % gpusort_shared->ring_room] = *request;
-	gpusort_shared->ring_tail++;
-}
-
-bool
-gpusort_request_pop(GpuSortRequest *request)
-{
-	if (gpusort_shared->ring_head == gpusort_shared->ring_tail)
-		return false;
-	*request = requests[gpusort_shared->ring_head % gpusort_shared->ring_room];
-	gpusort_shared->ring_head++;
-	return true;
-}
-
-void
 gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
 	slot->state = GPUSORT_JOB_FREE;
 	slot->known_to_service = false;
-}
-
-/* Harmless when another process has the service's PGPROC by now. */
-void
-gpusort_wake_service(void)
-{
-	int			proc = gpusort_shared->service.proc;
-
-	if (proc >= 0)
-		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
 }

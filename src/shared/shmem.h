@@ -144,7 +144,7 @@ typedef struct GpuSortShared
 	int			n_free_buffers;
 	int			first_free_buffer;
 
-	/* the request ring: requests[head % room] is the oldest */
+	/* the request ring: gpusort_requests[ring_head % ring_room] is the oldest */
 	uint64		ring_room;
 	uint64		ring_head;
 	uint64		ring_tail;
@@ -154,6 +154,7 @@ typedef struct GpuSortShared
 
 extern GpuSortShared *gpusort_shared;
 extern GpuSortBuffer *gpusort_buffers;
+extern GpuSortRequest *gpusort_requests;	/* [ring_room]; request_ring.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
 extern void gpusort_shmem_install_hooks(void);
@@ -165,12 +166,7 @@ gpusort_buffer_memory(int buffer)
 	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
 }
 
-/* All of these need the lock, held exclusively. */
-extern void gpusort_buffers_allocate(int job, int n);	/* that many are free */
-extern void gpusort_buffer_free(int buffer);
-extern void gpusort_request_push(const GpuSortRequest *request);
-extern bool gpusort_request_pop(GpuSortRequest *request);
+/* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
-extern void gpusort_wake_service(void);
 
 #endif							/* GPUSORT_SHMEM_H */

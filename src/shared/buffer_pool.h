@@ -1,0 +1,47 @@
+/*
+ * buffer_pool.h
+ *	  The shared buffers: how many a job gets, and when it must give some back.
+ *
+ * A job reserves all the buffers that it needs when it opens, so that it never waits for
+ * one that another job has.
+ */
+#ifndef GPUSORT_BUFFER_POOL_H
+#define GPUSORT_BUFFER_POOL_H
+
+#include "postgres.h"
+
+#include "shared/shmem.h"
+
+/* Reserved together when a job opens: for each process that fills them, and at least. */
+#define GPUSORT_BUFFERS_A_FEEDER	3
+#define GPUSORT_JOB_BUFFERS_MIN	6
+
+/* When the pool is short.  Each feeder may hold on to one buffer until it ends.  With one
+ * more than there are feeders all of them go on; a second keeps the service busy. */
+#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	Max((feeders) + 2, GPUSORT_JOB_BUFFERS_MIN)
+
+/* Of the above, never filled with rows that the device may not take at once: the leader
+ * reads a run through them while all other buffers wait for the next run. */
+#define GPUSORT_SPILL_BUFFERS	2
+
+/* Left to a job that is read: one being read, the others fetched ahead. */
+#define GPUSORT_READ_BUFFERS		8
+
+/* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
+#define GPUSORT_FEEDERS_MAX		64
+
+/* All of these need the shared lock, held exclusively. */
+
+/* The buffers that a job opens with, taken from readers that are idle where none are free.
+ * False: there are not enough, and the job has none. */
+extern bool gpusort_buffers_reserve(int job, int feeders, bool may_spill);
+
+/* Gives a job that is read, and lost buffers to others, some of them back, if any are free. */
+extern void gpusort_buffers_restore(int job);
+
+/* Frees the job's idle buffers until it has no more than that. */
+extern void gpusort_buffers_keep(GpuSortJobSlot *slot, int at_most);
+
+extern void gpusort_buffer_free(int buffer);
+
+#endif							/* GPUSORT_BUFFER_POOL_H */

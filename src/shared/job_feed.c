@@ -1,0 +1,140 @@
+/*
+ * job_feed.c
+ *	  Rows on their way from a process to the service.
+ *
+ * In:  chunks that a feeder has written into the job's buffers.
+ * Out: requests to append them; buffers that are idle again; at the end the number of rows.
+ *
+ * Runs in each feeder: the leader, or parallel workers too.  A buffer is the feeder's from
+ * gpusort_job_buffer_to_fill to gpusort_job_send, then the service's.
+ */
+#include "postgres.h"
+
+#include "shared/buffer_pool.h"
+#include "shared/job_internal.h"
+
+static int
+count_buffers(const GpuSortJobSlot *slot, GpuSortBufferState state)
+{
+	int			n = 0;
+
+	for (int i = 0; i < slot->n_buffers; i++)
+		if (gpusort_buffers[slot->buffers[i]].state == state)
+			n++;
+	return n;
+}
+
+#define WAIT_FOR_BUFFER	(-3)
+
+/* With the lock held: a buffer to fill now, or why there is none. */
+static int
+take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	int			buffer;
+
+	if (slot->state == GPUSORT_JOB_REFUSED || slot->state == GPUSORT_JOB_FAILED)
+		return GPUSORT_NO_BUFFER_REFUSED;
+	if (!rest_of_row)
+	{
+		if (slot->state == GPUSORT_JOB_FULL)
+			return GPUSORT_NO_BUFFER_FULL;
+		if (slot->state != GPUSORT_JOB_FEEDING ||
+			(slot->may_spill &&
+			 count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS))
+			return WAIT_FOR_BUFFER;
+	}
+	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
+	if (buffer < 0)
+		return WAIT_FOR_BUFFER;
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FILLING;
+	return buffer;
+}
+
+int
+gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	int			buffer;
+
+	for (;;)
+	{
+		gpusort_job_lock(job, LW_EXCLUSIVE);
+		buffer = take_buffer_to_fill(job, rest_of_row);
+		gpusort_job_unlock();
+		if (buffer != WAIT_FOR_BUFFER)
+			break;
+		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	return buffer;
+}
+
+/* Returns the chunk's order.  Once it is sent the buffer can become another chunk's at any
+ * time, which has another order. */
+static uint64
+send_chunk(GpuSortJob *job, int buffer)
+{
+	uint64		order;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	order = gpusort_job_slot(job)->chunks_sent;
+	if (gpusort_job_slot_failed(job))
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+	else
+	{
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
+		gpusort_buffers[buffer].sent_order = order;
+		gpusort_job_slot(job)->chunks_sent++;
+		gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
+	}
+	gpusort_job_unlock();
+	return order;
+}
+
+void
+gpusort_job_send(GpuSortJob *job, int buffer)
+{
+	(void) send_chunk(job, buffer);
+}
+
+bool
+gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
+{
+	GpuSortBuffer *shared = &gpusort_buffers[buffer];
+	uint64		order = send_chunk(job, buffer);
+	bool		answered = false;
+	bool		refused = false;
+
+	while (!answered)
+	{
+		gpusort_job_lock(job, LW_EXCLUSIVE);
+		/* accepted, the buffer may be another chunk's by now */
+		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT ||
+			gpusort_job_slot_failed(job);
+		refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
+		if (refused)
+			shared->state = GPUSORT_BUFFER_HELD;
+		gpusort_job_unlock();
+		if (!answered)
+			gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	return !refused;
+}
+
+void
+gpusort_job_keep(GpuSortJob *job, int buffer)
+{
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_KEPT;
+	gpusort_buffers[buffer].sent_order = 0;
+	gpusort_job_unlock();
+}
+
+void
+gpusort_job_feeder_done(GpuSortJob *job, uint64 rows)
+{
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_slot(job)->rows_fed += rows;
+	gpusort_job_unlock();
+}

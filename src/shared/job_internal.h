@@ -1,0 +1,46 @@
+/*
+ * job_internal.h
+ *	  What the files of the sessions' protocol share: job.c, job_feed.c, job_leader.c.
+ */
+#ifndef GPUSORT_JOB_INTERNAL_H
+#define GPUSORT_JOB_INTERNAL_H
+
+#include "postgres.h"
+
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+#include "shared/job.h"
+
+extern uint32 gpusort_wait_event_of_feed;
+extern uint32 gpusort_wait_event_of_sort;
+extern uint32 gpusort_wait_event_of_output;
+
+static inline GpuSortJobSlot *
+gpusort_job_slot(const GpuSortJob *job)
+{
+	return &gpusort_shared->jobs[job->id.slot];
+}
+
+/* With the lock held. */
+static inline bool
+gpusort_job_slot_failed(const GpuSortJob *job)
+{
+	return gpusort_job_slot(job)->state == GPUSORT_JOB_FAILED;
+}
+
+/* Takes the shared lock; raises a failure, if it is too late to start over. */
+extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
+extern void gpusort_job_unlock(void);
+
+/* Without the lock.  The caller looks again, and ends with ConditionVariableCancelSleep. */
+extern void gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event);
+
+/* With the lock held exclusively. */
+extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,
+									 uint64 number);
+
+/* With the lock held: one of the job's buffers in a state, or -1. */
+extern int	gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state);
+
+#endif							/* GPUSORT_JOB_INTERNAL_H */

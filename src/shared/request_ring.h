@@ -1,0 +1,22 @@
+/*
+ * request_ring.h
+ *	  What sessions ask of the service, in the order they asked.
+ *
+ * A ring in shared memory: any session writes, the service reads.  It never overflows,
+ * since shmem.c makes room for every request that all jobs and buffers can have under way.
+ */
+#ifndef GPUSORT_REQUEST_RING_H
+#define GPUSORT_REQUEST_RING_H
+
+#include "postgres.h"
+
+#include "shared/shmem.h"
+
+/* Both need the shared lock, held exclusively. */
+extern void gpusort_request_push(const GpuSortRequest *request);
+extern bool gpusort_request_pop(GpuSortRequest *request);	/* false: there is none */
+
+/* After a push: the service looks at the ring. */
+extern void gpusort_wake_service(void);
+
+#endif							/* GPUSORT_REQUEST_RING_H */
