@@ -301,6 +301,9 @@ gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *optio
  * more_bytes), the sort's scratch included.  NOMEM changes nothing. */
 gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
+/* What such a grant would take: device memory beyond what the job has been granted. */
+uint64_t	gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
+
 /* Enqueues one chunk; APPENDED follows.  The order of calls is the stable order.
  * Within grants never NOMEM; BAD_ARG beyond them.  UNSUPPORTED: the run would
  * pass GSORT_RUN_ROWS_MAX or GSORT_RUN_BYTES_MAX.  A chunk whose shape is

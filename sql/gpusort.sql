@@ -49,7 +49,8 @@ CREATE FUNCTION gpusort_devices(
 	OUT open_jobs integer,
 	OUT buffer_bytes bigint,
 	OUT free_buffer_bytes bigint,
-	OUT service_pid integer)
+	OUT service_pid integer,
+	OUT longest_turn_ms double precision)
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_devices';

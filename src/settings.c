@@ -26,6 +26,7 @@ int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_fail_at = 0;
 bool		gpusort_debug_force = false;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
+int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
 
 static char *device_memory_setting = NULL;
@@ -105,7 +106,7 @@ gpusort_settings_define(void)
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.buffer_memory",
 							"Shared memory for rows on their way to the device and back.",
-							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling.",
+							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling. A server that starts with gpusort.device = off has none.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_fail_at",
@@ -134,6 +135,11 @@ gpusort_settings_define(void)
 							 NULL,
 							 &gpusort_enabled, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.max_wait_timeout",
+							"The longest time that gpusort.wait_timeout can have a sort wait.",
+							"A sort that waits holds shared buffers and makes larger sorts spill for it. Only superusers can let sorts wait longer.",
+							&gpusort_max_wait_timeout_ms, 10 * 1000, 0, 60 * 60 * 1000,
+							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts of fewer rows stay off the device.",
 							"Fewer rows expected: PostgreSQL's own sort is planned; fewer rows found: they are sorted in the backend.",
@@ -141,7 +147,7 @@ gpusort_settings_define(void)
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.wait_timeout",
 							"The longest time that a sort waits for device memory.",
-							"While other sorts have it all, a sort waits for its turn; after this time PostgreSQL's own sort does it. 0: sorts do not wait.",
+							"While other sorts have it, a sort waits for its turn, but no longer than PostgreSQL's own sort would take, nor than gpusort.max_wait_timeout; then PostgreSQL's own sort does it. 0: sorts do not wait.",
 							&gpusort_wait_timeout_ms, 2000, 0, 60 * 60 * 1000,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpusort");

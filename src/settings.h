@@ -32,6 +32,7 @@ extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern GpuSortMemorySetting gpusort_device_memory;
+extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
 
 /* Makes them known to PostgreSQL; in the postmaster, once. */

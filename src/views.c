@@ -23,7 +23,7 @@ PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_stats_reset);
 PG_FUNCTION_INFO_V1(gpusort_devices);
 
-#define DEVICE_COLUMNS	16
+#define DEVICE_COLUMNS	17
 
 static void
 check_loaded(void)
@@ -109,6 +109,9 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
 	check_loaded();
 	gpusort_counters_reset(&gpusort_shared->counters);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_shared->service.longest_turn_us = 0;
+	LWLockRelease(gpusort_shared_lock());
 	PG_RETURN_VOID();
 }
 
@@ -198,5 +201,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum((int64) free_buffers * GPUSORT_BUFFER_BYTES);
 	nulls[n] = service.pid == 0;
 	values[n++] = Int32GetDatum(service.pid);
+	nulls[n] = false;
+	values[n++] = Float8GetDatum(service.longest_turn_us / 1000.0);
 	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls));
 }

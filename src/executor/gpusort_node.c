@@ -95,6 +95,9 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;
+	spec->rows = state->info.rows;
+	spec->packed_bytes = state->info.width;
+	spec->native_ms = state->info.native_ms;
 	spec->random_access = random_access;
 	/* inside EvalPlanQual the child gives a row or two: those stay in the backend */
 	spec->may_use_device = child->state->es_epq_active == NULL;

@@ -7,7 +7,8 @@
  *
  * The only process that calls gsort_*, and its files are the only ones that do: this one,
  * service_requests.c, which does what requests and events ask for, service_feed.c, on the
- * way of rows to the device, service_jobs.c, on jobs and their ends, and service_device.c.
+ * way of rows to the device, service_grants.c, on its memory, and service_device.c.
+ * service_jobs.c keeps the table of jobs and answers sessions.
  * Everything the device API gives (gsort_device, gsort_job) is private to this process;
  * what backends see is in shared memory, guarded by the shared lock, which is never
  * held over a gsort_* call or an ereport.
@@ -23,6 +24,7 @@
 #include "postgres.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
@@ -103,6 +105,79 @@ begin_service(void)
 	LWLockRelease(gpusort_shared_lock());
 }
 
+/* --- how long turns take ------------------------------------------------------------ */
+
+typedef struct TurnTimes
+{
+	uint64		passed_us;
+	uint64		cpu_us;			/* of this thread: a busy machine does not lengthen it */
+} TurnTimes;
+
+static uint64
+clock_us(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static TurnTimes
+times_now(void)
+{
+	return (TurnTimes) {clock_us(CLOCK_MONOTONIC), clock_us(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+/* Everybody's sorts stand still during a turn: remembers the longest. */
+static void
+note_turn(const TurnTimes *begin)
+{
+	static uint64 longest_cpu_us = 0;
+	GpuSortService *service = &gpusort_shared->service;
+	TurnTimes	end = times_now();
+	uint64		passed_us = end.passed_us - begin->passed_us;
+	uint64		cpu_us = end.cpu_us - begin->cpu_us;
+	bool		longest;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	longest = passed_us > service->longest_turn_us;
+	if (longest)
+		service->longest_turn_us = passed_us;
+	LWLockRelease(gpusort_shared_lock());
+	if (longest || cpu_us > longest_cpu_us)
+		elog(DEBUG1, "gpusort: a turn of the service took %.3f ms, %.3f ms on the processor",
+			 passed_us / 1000.0, cpu_us / 1000.0);
+	longest_cpu_us = Max(longest_cpu_us, cpu_us);
+}
+
+/* --- the loop --------------------------------------------------------------------------- */
+
+/* Milliseconds; next_end: until the next job has waited long enough, -1: none waits. */
+static long
+longest_sleep(long next_end)
+{
+	if (gpusort_service_open_jobs == 0)
+		return -1;
+	return next_end >= 0 ? Min(next_end, BUSY_POLL_MS) : BUSY_POLL_MS;
+}
+
+/* What requests, events and the passing of time ask for.  Returns the milliseconds after which
+ * there is more to do: 0, at once; -1, when the latch or the device says so. */
+static long
+do_turn(void)
+{
+	TurnTimes	begin = times_now();
+	bool		more;
+	long		next_end;
+
+	more = gpusort_service_handle_requests();
+	more |= gpusort_service_handle_events();
+	next_end = gpusort_service_serve_waiting_jobs();
+	gpusort_service_publish_info();
+	note_turn(&begin);
+	return more ? 0 : longest_sleep(next_end);
+}
+
 void
 gpusort_service_main(Datum arg)
 {
@@ -115,7 +190,7 @@ gpusort_service_main(Datum arg)
 	while (!terminate_requested)
 	{
 		WaitEvent	occurred[3];
-		bool		more;
+		long		sleep_ms;
 
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
@@ -123,17 +198,13 @@ gpusort_service_main(Datum arg)
 			ConfigReloadPending = false;
 			gpusort_service_reload_settings();
 		}
-		more = gpusort_service_handle_requests();
-		more |= gpusort_service_handle_events();
-		gpusort_service_serve_waiting_jobs();
+		sleep_ms = do_turn();
 		/* last, since the end of the last open job is what it may wait for */
 		if (gpusort_service_follow_settings())
 			make_wait_set();
-		gpusort_service_publish_info();
-		if (more)
+		if (sleep_ms == 0)
 			continue;
-		WaitEventSetWait(wait_set, gpusort_service_open_jobs > 0 ? BUSY_POLL_MS : -1L,
-						 occurred, 3, wait_event);
+		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);
 		ResetLatch(MyLatch);
 	}
 	proc_exit(1);

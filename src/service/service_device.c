@@ -186,6 +186,16 @@ open_device(void)
 		ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
 		return;
 	}
+	if (gpusort_shared->n_buffers == 0)
+	{
+		publish_state(GPUSORT_SERVICE_UNAVAILABLE,
+					  "the server was started with gpusort.device = off and has no buffers: restart it");
+		ereport(LOG,
+				(errmsg("gpusort: no buffers, all sorts are native"),
+				 errdetail("The server was started with gpusort.device = off."),
+				 errhint("Restart the server.")));
+		return;
+	}
 	options.kind = gpusort_device == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA;
 	status = gsort_open(&options, &gpusort_service_device, reason, sizeof(reason));
 	if (status != GSORT_OK)

@@ -7,141 +7,39 @@
  *
  * Runs in the service alone.
  *
- * A chunk that no grant can be had for stays in its buffer and waits in its job's
- * queue, with all chunks behind it:
- *  - If the run has rows already, the job is full: its leader spills the run, which frees
- *    its memory, and the queue goes on.  A leader that cannot spill sorts natively.
- *  - If it has none, the job waits for memory that others have, for its wait_timeout;
- *    then it is refused, and its leader sorts natively.
- * Jobs that wait are served in the order they came, and while one waits no other grows,
- * so a large sort that grows is made to spill by those that come after it.  A job that
- * wants more than a first grant, for a row of many megabytes, waits beside this queue:
- * nobody should be held up by what may never be had.
+ * The device takes a chunk when there is a grant for its rows (service_grants.c).  Where there
+ * is none, the chunk stays in its buffer, and so do the chunks of the job that come after it.
+ * What happens then depends on what the run has so far:
+ *  - It has rows: the job is full.  Its leader spills the run, which frees the run's memory,
+ *    and the chunks are fed to the next run.  A leader that cannot spill sorts natively.
+ *  - It has none: the job waits until other jobs have given memory back.  When its time is
+ *    over, it is refused, and its leader sorts natively.
  */
 #include "postgres.h"
 
 #include "service/service_device.h"
 #include "service/service_feed.h"
+#include "service/service_grants.h"
 #include "service/service_jobs.h"
-
-/* What a job is granted when it opens, and at least when it grows. */
-#define FIRST_GRANT_BYTES		((uint64) 8 * 1024 * 1024)
-#define FIRST_GRANT_ROWS		((uint64) 128 * 1024)
-
-/* Of the budget, kept for first grants: small sorts need not wait for large ones. */
-#define RESERVE_SHARE			8
-#define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
-
-/* --- jobs that wait ---------------------------------------------------------- */
-
-/* The job that has waited longest in the queue for memory, or -1. */
-static int
-first_waiting_job(void)
-{
-	int			first = -1;
-
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		const GpuSortServiceJob *job = &gpusort_service_jobs[i];
-
-		if (job->waits_since != 0 && job->in_queue &&
-			(first < 0 || job->waits_since < gpusort_service_jobs[first].waits_since))
-			first = i;
-	}
-	return first;
-}
-
-/* --- grants -------------------------------------------------------------------- */
-
-static gsort_status
-open_job(int job)
-{
-	const GpuSortJobSlot *slot = gpusort_service_slot(job);
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_options options = {
-		.struct_bytes = sizeof(options),
-		.key_columns = slot->key_columns,
-		.null_mask = slot->null_mask,
-		.null_first_mask = slot->null_first_mask,
-		.window_bytes = GPUSORT_BUFFER_BYTES,
-		.tag = job,
-		.engine = slot->engine,
-	};
-	gsort_status status;
-
-	if (mine->job != NULL)
-		return GSORT_OK;
-	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
-	if (status == GSORT_OK)
-		gpusort_service_open_jobs++;
-	return status;
-}
-
-/* May the job be granted more, and more by so many bytes of device memory? */
-static bool
-may_grow(int job, uint64 by_bytes)
-{
-	int			waiting = first_waiting_job();
-	gsort_device_info info;
-	uint64		reserve;
-
-	if (waiting >= 0 && waiting != job)
-		return false;
-	if (gpusort_service_jobs[job].granted_rows == 0)
-		return true;
-	gsort_device_get_info(gpusort_service_device, &info);
-	reserve = Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX);
-	return info.granted_bytes + by_bytes <= info.budget_bytes - reserve;
-}
-
-/* Makes room for rows and bytes more: by a quarter of what the job has, or for just these. */
-static gsort_status
-grow_grant(int job, uint64 rows, uint64 bytes)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
-	uint64		want_rows = mine->fed_rows + rows;
-	uint64		want_bytes = mine->fed_bytes + bytes;
-	uint64		more_rows = 0;
-	uint64		more_bytes = 0;
-	gsort_status status = GSORT_NOMEM;
-
-	if (want_rows > mine->granted_rows)
-		more_rows = Max(want_rows - mine->granted_rows,
-						Max(FIRST_GRANT_ROWS, mine->granted_rows / 4));
-	if (want_bytes > mine->granted_bytes)
-		more_bytes = Max(want_bytes - mine->granted_bytes,
-						 Max(FIRST_GRANT_BYTES, mine->granted_bytes / 4));
-	if (more_rows == 0 && more_bytes == 0)
-		return GSORT_OK;
-	gsort_job_get_stats(mine->job, &stats);
-	if (may_grow(job, stats.granted_bytes / 4))
-		status = gsort_job_grant(mine->job, more_rows, more_bytes);
-	if (status == GSORT_NOMEM && may_grow(job, 0))
-	{
-		more_rows = more_rows > 0 ? want_rows - mine->granted_rows : 0;
-		more_bytes = more_bytes > 0 ? want_bytes - mine->granted_bytes : 0;
-		status = gsort_job_grant(mine->job, more_rows, more_bytes);
-	}
-	if (status == GSORT_OK)
-	{
-		mine->granted_rows += more_rows;
-		mine->granted_bytes += more_bytes;
-	}
-	return status;
-}
 
 /* --- chunks and the cut -------------------------------------------------------- */
 
-/* The device's view of the chunk in a buffer of a job's.  False: it points outside of its buffer. */
+/* The device's view of the chunk in a buffer of a job's.  False: the buffer or the job is
+ * corrupt, and the job has failed. */
 static bool
 chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *chunk)
 {
-	const GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const GpuSortJobOptions *options = &gpusort_service_jobs[job].options;
 
-	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), slot->key_columns, slot->null_mask,
-							 header, chunk))
+	if (!gpusort_service_know_job(job))
 		return false;
+	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->key_columns,
+							 options->null_mask, header, chunk) ||
+		chunk->feeder >= (uint32) options->feeders)
+	{
+		gpusort_service_fail_job(job, "a chunk's header is corrupt");
+		return false;
+	}
 	chunk->tag = buffer;
 	return true;
 }
@@ -151,13 +49,13 @@ append_chunk(int job, const gsort_chunk *chunk)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	uint64		bytes = 0;
-	gsort_status status = open_job(job);
+	gsort_status status = gpusort_service_open_job(job);
 
 	/* the bytes that continue a row were granted with its beginning */
 	if (chunk->rows > 0)
 		bytes = chunk->data_bytes + Min(chunk->more_bytes, GSORT_ROW_BYTES_MAX);
 	if (status == GSORT_OK)
-		status = grow_grant(job, chunk->rows, bytes);
+		status = gpusort_service_grant(job, chunk->rows, bytes);
 	if (status == GSORT_OK)
 		status = gsort_job_append(mine->job, chunk);
 	if (status == GSORT_OK)
@@ -183,7 +81,7 @@ static void
 do_cut(int job, gsort_cut_how how)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_status status = open_job(job);	/* an empty input comes here first */
+	gsort_status status = gpusort_service_open_job(job);	/* an empty input comes here first */
 
 	mine->cut_how = how;
 	mine->cut_pending = false;
@@ -232,29 +130,19 @@ fill_job(int job)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
 }
 
-/* No grant for the first chunk of the queue. */
+/* The first of the chunks that wait got no grant. */
 static void
 handle_refused_grant(int job, gsort_status status)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	const GpuSortJobSlot *slot = gpusort_service_slot(job);
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	bool		may_spill = mine->options.may_spill && mine->fed_rows > 0;
 
-	if (slot->may_spill && mine->fed_rows > 0 && slot->runs < GPUSORT_RUNS_MAX - 1)
+	if (may_spill && mine->runs < GPUSORT_RUNS_MAX - 1)
 		fill_job(job);
-	else if (slot->may_spill && mine->fed_rows > 0)
+	else if (may_spill)
 		gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || slot->wait_ms == 0 ||
-			 gpusort_service_open_jobs <= 1)
+	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || !gpusort_service_wait_for_memory(job))
 		gpusort_service_note_status(job, status);
-	else if (mine->waits_since == 0)
-	{
-		const GpuSortChunkHeader *chunk =
-			(const GpuSortChunkHeader *) gpusort_buffer_memory(mine->first_chunk);
-
-		mine->waits_since = GetCurrentTimestamp();
-		mine->in_queue = chunk->more_bytes < FIRST_GRANT_BYTES;
-		pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
-	}
 }
 
 void
@@ -271,7 +159,6 @@ gpusort_service_feed_chunks(int job)
 
 		if (!chunk_in_buffer(job, buffer, &header, &chunk))
 		{
-			gpusort_service_fail_job(job, "a chunk points outside of its buffer");
 			gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 			continue;
 		}
@@ -316,10 +203,7 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	state = gpusort_service_job_state(request->job);
 	takes_chunks = mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING;
 	if (takes_chunks && !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
-	{
-		gpusort_service_fail_job(request->job, "a chunk points outside of its buffer");
 		takes_chunks = false;
-	}
 	if (!takes_chunks || (mine->full && begins_long_row(&header)))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else if (continues_accepted_row(mine, &chunk))
@@ -363,7 +247,7 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
 	gsort_cut_how how;
 
-	if (!cut_is_awaited(request, &how))
+	if (!gpusort_service_know_job(request->job) || !cut_is_awaited(request, &how))
 		return;
 	if (gpusort_service_device == NULL)
 	{
@@ -384,30 +268,27 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 
 /* --- jobs that wait for memory ------------------------------------------------- */
 
-/* Serves a job that waits.  False: it still waits. */
-static bool
-serve_waiting_job(int job, TimestampTz now)
-{
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
-	gpusort_service_feed_chunks(job);
-	if (mine->waits_since != 0 &&
-		TimestampDifferenceExceeds(mine->waits_since, now, gpusort_service_slot(job)->wait_ms))
-		gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
-	return mine->waits_since == 0;
-}
-
-/* In the order they came; the first that still gets nothing holds up the others. */
-void
+long
 gpusort_service_serve_waiting_jobs(void)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	int			job;
+	int			jobs[GPUSORT_JOB_SLOTS];
+	int			n = gpusort_service_waiting_jobs(jobs);
+	TimestampTz now = n > 0 ? GetCurrentTimestamp() : 0;
+	long		next_end = -1;
 
-	while ((job = first_waiting_job()) >= 0 && serve_waiting_job(job, now))
-		;
-	/* those beside the queue, and those that wait for a shorter time */
-	for (job = 0; job < GPUSORT_JOB_SLOTS; job++)
-		if (gpusort_service_jobs[job].waits_since != 0)
-			(void) serve_waiting_job(job, now);
+	for (int i = 0; i < n; i++)
+	{
+		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
+		long		left;
+
+		gpusort_service_feed_chunks(jobs[i]);
+		if (mine->waits_since == 0)
+			continue;
+		left = gpusort_service_wait_left(jobs[i], now);
+		if (left <= 0)
+			gpusort_service_refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
+		else if (next_end < 0 || left < next_end)
+			next_end = left;
+	}
+	return next_end;
 }

@@ -16,7 +16,8 @@ extern void gpusort_service_handle_cut(const GpuSortRequest *request);
 /* Gives the device the chunks that wait, as far as it takes them. */
 extern void gpusort_service_feed_chunks(int job);
 
-/* The same for the jobs that wait for memory which others have; some have waited enough. */
-extern void gpusort_service_serve_waiting_jobs(void);
+/* The same for the jobs that wait for memory; refuses those that have waited long enough.
+ * Returns the milliseconds until the next wait is over, -1: no job waits. */
+extern long gpusort_service_serve_waiting_jobs(void);
 
 #endif							/* GPUSORT_SERVICE_FEED_H */

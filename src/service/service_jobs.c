@@ -87,6 +87,36 @@ gpusort_service_job_state(int job)
 	return state;
 }
 
+/* --- a job's beginning ------------------------------------------------------------ */
+
+static bool
+options_are_sound(const GpuSortJobOptions *options)
+{
+	uint32		columns = options->key_columns;
+
+	return columns >= 1 && columns <= GPUSORT_MAX_KEYS &&
+		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
+		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX &&
+		(uint32) options->may_spill <= 1 && (uint32) options->engine < GSORT_ENGINES &&
+		options->wait_ms >= 0;
+}
+
+bool
+gpusort_service_know_job(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	if (mine->known)
+		return true;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	mine->options = gpusort_service_slot(job)->options;
+	LWLockRelease(gpusort_shared_lock());
+	mine->known = options_are_sound(&mine->options);
+	if (!mine->known)
+		gpusort_service_fail_job(job, "the job's options are corrupt");
+	return mine->known;
+}
+
 /* --- chunks that wait ---------------------------------------------------------- */
 
 void

@@ -18,9 +18,16 @@
 /* The service's side of a job slot. */
 typedef struct GpuSortServiceJob
 {
+	/* copied from the slot with the job's first request, and checked: a session that writes
+	 * to the slot later changes nothing */
+	bool		known;
+	GpuSortJobOptions options;
+
 	gsort_job  *job;			/* NULL: not open on the device */
 	bool		closing;		/* job may die with the next events: only CLOSED counts */
 	gsort_cut_how cut_how;
+
+	uint64		runs;			/* ended, by being spilled */
 
 	/* of the run being fed */
 	uint64		granted_rows;
@@ -35,8 +42,11 @@ typedef struct GpuSortServiceJob
 	int			last_chunk;
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
-	TimestampTz waits_since;	/* for memory that others have; 0: does not */
-	bool		in_queue;		/* it waits in the queue, not beside it */
+
+	/* the wait for memory that others have; service_grants.c */
+	TimestampTz waits_since;	/* 0: it does not wait */
+	uint64		wanted_bytes;	/* device memory that it was refused last */
+	bool		wants_little;	/* no more than a small sort has */
 } GpuSortServiceJob;
 
 extern GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
@@ -50,6 +60,10 @@ gpusort_service_slot(int job)
 
 /* Once, before all others. */
 extern void gpusort_service_jobs_begin(void);
+
+/* Copies and checks the options of a job that asks for the first time.  False: they are not
+ * sound, and the job has failed. */
+extern bool gpusort_service_know_job(int job);
 
 /* Gives a buffer to its job's owner; to the pool, if the owner has left. */
 extern void gpusort_service_return_buffer(int buffer, GpuSortBufferState state);

@@ -282,7 +282,7 @@ handle_cut_event(int job, gsort_status status)
 	if (mine->cut_how != GSORT_AS_FED)
 	{
 		/* of a spilled sort, the first run */
-		if (slot->runs == 0)
+		if (mine->runs == 0)
 			pg_atomic_fetch_add_u64(&counters->jobs, 1);
 		pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
 		pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
@@ -296,16 +296,13 @@ static void
 handle_run_begun_event(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
 
 	if (mine->closing)
 		return;
 	mine->granted_rows = mine->granted_bytes = 0;
 	mine->fed_rows = mine->fed_bytes = 0;
 	mine->full = false;
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->runs++;
-	LWLockRelease(gpusort_shared_lock());
+	mine->runs++;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
 	gpusort_service_feed_chunks(job);
 }

@@ -27,9 +27,6 @@
 /* Left to a job that is read: one being read, the others fetched ahead. */
 #define GPUSORT_READ_BUFFERS		8
 
-/* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
-#define GPUSORT_FEEDERS_MAX		64
-
 /* All of these need the shared lock, held exclusively. */
 
 /* The buffers that a job opens with, taken from readers that are idle where none are free.

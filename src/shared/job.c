@@ -15,11 +15,12 @@
  * feed it.  The shared lock is held for each look and each step, never while waiting.
  *
  * A job gets its buffers when it opens, or does not open (buffer_pool.c).  For device memory
- * the service lets a job wait (service_grants.c), but only one that belongs to a process
- * with no other job: else two sessions could wait for what the other one holds.
+ * the service lets a job wait (service_grants.c), but only one whose process holds no other
+ * job: else two sessions could wait for what the other one holds.
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "miscadmin.h"
 
 #include "compat.h"
@@ -145,6 +146,19 @@ find_free_slot(void)
 	return -1;
 }
 
+/*
+ * Milliseconds that the job may wait for device memory.  Who waits must hold nothing that
+ * others may be waiting for: no other job of this process, nor of the leader that a
+ * parallel worker works for.
+ */
+static int
+longest_wait(const GpuSortJobOptions *options)
+{
+	if (jobs_open > 0 || IsParallelWorker())
+		return 0;
+	return Max(0, Min(options->wait_ms, Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
+}
+
 static GpuSortNativeReason
 claim(GpuSortJob *job, const GpuSortJobOptions *options)
 {
@@ -162,17 +176,12 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	slot->state = GPUSORT_JOB_FEEDING;
 	slot->generation++;
 	slot->known_to_service = false;
-	slot->key_columns = options->key_columns;
-	slot->null_mask = options->null_mask;
-	slot->null_first_mask = options->null_first_mask;
-	slot->engine = options->engine;
-	slot->may_spill = options->may_spill;
-	slot->wait_ms = jobs_open == 0 ? gpusort_wait_timeout_ms : 0;
+	slot->options = *options;
+	slot->options.wait_ms = longest_wait(options);
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->rows = 0;
 	slot->windows = 0;
-	slot->runs = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;

@@ -51,22 +51,14 @@ typedef struct GpuSortJob
 	MemoryContextCallback on_reset;
 } GpuSortJob;
 
-typedef struct GpuSortJobOptions
-{
-	uint32		key_columns;
-	uint32		null_mask;		/* as in gsort_job_options */
-	uint32		null_first_mask;
-	int			feeders;		/* at most GPUSORT_FEEDERS_MAX */
-	bool		may_spill;		/* the leader can spill runs */
-	gsort_engine engine;
-} GpuSortJobOptions;
-
 /*
- * Claims a slot and the buffers that so many feeders need, fewer if the pool is short, but
- * no less than lets them all go on, at once and without waiting.  NULL: *reason says
- * why.  Closed by gpusort_job_close or the reset of the current memory context.  The
- * session's gpusort.wait_timeout bounds the job's wait for device memory, unless the
- * session has another job open: who waits must hold nothing.
+ * Claims a slot and the buffers that so many feeders need, at once and without waiting; fewer
+ * if the pool is short, but enough for all of them to go on.  NULL: *reason says why.
+ * Closed by gpusort_job_close or the reset of the current memory context.
+ *
+ * The service may let the job wait for device memory.  options->wait_ms bounds that, and
+ * so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait while this
+ * process has another job open, nor in a parallel worker, whose leader may have one.
  */
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);

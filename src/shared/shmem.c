@@ -2,7 +2,7 @@
  * shmem.c
  *	  The shared state's memory: its size and its creation.
  *
- * In:  gpusort.buffer_memory, at server start.
+ * In:  gpusort.buffer_memory and gpusort.device, at server start.
  * Out: gpusort_shared and friends, in every process forked after that.
  *
  * The postmaster creates it; nothing here touches the device.  The pages of the
@@ -27,9 +27,16 @@ GpuSortRequest *gpusort_requests = NULL;
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 
+/* Fixed when the server starts: it counts what memory has been asked for, also when the
+ * postmaster makes the shared memory anew after a crash. */
+static int	buffer_count = 0;
+
+/* No device, no buffers. */
 static int
-buffer_count(void)
+wanted_buffers(void)
 {
+	if (gpusort_device == GPUSORT_DEVICE_OFF)
+		return 0;
 	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_BUFFER_BYTES);
 }
 
@@ -38,13 +45,13 @@ buffer_count(void)
 static uint32
 ring_room(void)
 {
-	return buffer_count() + 4 * GPUSORT_JOB_SLOTS;
+	return buffer_count + 4 * GPUSORT_JOB_SLOTS;
 }
 
 static Size
 buffers_size(void)
 {
-	return mul_size(buffer_count(), sizeof(GpuSortBuffer));
+	return mul_size(buffer_count, sizeof(GpuSortBuffer));
 }
 
 static Size
@@ -56,7 +63,7 @@ ring_size(void)
 static Size
 pool_size(void)
 {
-	return add_size(mul_size(buffer_count(), GPUSORT_BUFFER_BYTES), BUFFER_ALIGNMENT);
+	return add_size(mul_size(buffer_count, GPUSORT_BUFFER_BYTES), BUFFER_ALIGNMENT);
 }
 
 static void
@@ -64,6 +71,7 @@ gpusort_shmem_request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
+	buffer_count = wanted_buffers();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(GpuSortShared)));
 	RequestAddinShmemSpace(MAXALIGN(buffers_size()));
 	RequestAddinShmemSpace(MAXALIGN(ring_size()));
@@ -74,7 +82,7 @@ gpusort_shmem_request(void)
 static void
 init_buffers(void)
 {
-	int			n = buffer_count();
+	int			n = buffer_count;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -84,7 +92,7 @@ init_buffers(void)
 	}
 	gpusort_shared->n_buffers = n;
 	gpusort_shared->n_free_buffers = n;
-	gpusort_shared->first_free_buffer = 0;
+	gpusort_shared->first_free_buffer = n > 0 ? 0 : -1;
 }
 
 static void

@@ -25,6 +25,9 @@
 #define GPUSORT_JOB_SLOTS		256
 #define GPUSORT_JOB_BUFFERS_MAX	192
 
+/* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
+#define GPUSORT_FEEDERS_MAX		64
+
 /* Of one sort: in the merge order a byte numbers a run. */
 #define GPUSORT_RUNS_MAX		255
 
@@ -52,6 +55,20 @@ typedef struct GpuSortBuffer
 	gsort_window window;
 } GpuSortBuffer;
 
+/* What a job is to do.  Its owner writes it into the slot; the service copies it once. */
+typedef struct GpuSortJobOptions
+{
+	uint32		key_columns;
+	uint32		null_mask;		/* as in gsort_job_options */
+	uint32		null_first_mask;
+	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
+	int			may_spill;		/* 1: the leader can spill runs; 0 */
+	gsort_engine engine;
+	int			wait_ms;		/* at most, for memory that other jobs have */
+	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
+	uint64		expected_bytes; /* and of their bytes, as they are packed */
+} GpuSortJobOptions;
+
 typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
@@ -72,24 +89,17 @@ typedef struct GpuSortJobSlot
 	ConditionVariable changed;	/* broadcast when the service has answered */
 	bool		known_to_service;	/* a request has been made */
 
+	GpuSortJobOptions options;	/* the owner's, fixed once it has claimed the slot */
+
 	/* the buffers that belong to the job, whatever their states */
 	int			n_buffers;
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
-
-	/* the owner's words, fixed once it has claimed the slot */
-	uint32		key_columns;
-	uint32		null_mask;
-	uint32		null_first_mask;
-	gsort_engine engine;
-	bool		may_spill;		/* FULL is possible */
-	int			wait_ms;		/* for memory that other jobs have */
 
 	/* the service's answers */
 	GpuSortNativeReason refused_reason;
 	char		message[256];
 	uint64		rows;
 	uint64		windows;
-	uint64		runs;			/* spilled */
 	gsort_job_stats stats;
 
 	uint64		chunks_sent;
@@ -132,6 +142,8 @@ typedef struct GpuSortService
 	int			proc;			/* number of its PGPROC, -1 while it is down */
 	int			pid;
 	gsort_device_info info;		/* of the device it serves */
+	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
+									 * last reset */
 	char		detail[256];
 } GpuSortService;
 

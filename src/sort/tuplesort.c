@@ -35,6 +35,9 @@
 /* Rows stay in the backend up to this, or work_mem if that is less. */
 #define PRIVATE_ROWS_BYTES_MAX	((Size) 8 * 1024 * 1024)
 
+/* An estimate beyond this is no better than this. */
+#define EXPECTED_ROWS_MAX		1e12
+
 struct GpuSortTuplesort
 {
 	const GpuSortSpec *spec;
@@ -172,8 +175,11 @@ open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeReason *reason)
 		.feeders = feeders,
 		.may_spill = true,
 		.engine = gpusort_algorithm,
+		.wait_ms = spec->native_ms,
+		.expected_rows = (uint64) Min(spec->rows, EXPECTED_ROWS_MAX),
 	};
 
+	options.expected_bytes = options.expected_rows * spec->packed_bytes;
 	for (int i = 0; i < spec->n_keys; i++)
 		if (spec->nulls_first[i])
 			options.null_first_mask |= 1u << i;

@@ -38,7 +38,13 @@ typedef struct GpuSortSpec
 	const GpuSortRowFormat *format;
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
-	int			row_width;		/* the planner's guess */
+
+	/* the planner's estimates */
+	int			row_width;		/* bytes of a row's columns */
+	double		rows;			/* of the whole sort */
+	int			packed_bytes;	/* of a row in a chunk */
+	int			native_ms;		/* milliseconds that the native sort would take */
+
 	bool		random_access;	/* the rows may be read again, or backward */
 	bool		may_use_device;
 } GpuSortSpec;

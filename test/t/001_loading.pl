@@ -98,6 +98,30 @@ cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 0, '
 is($node->safe_psql('postgres', "select count(*) from pg_depend d join pg_extension e on d.refobjid = e.oid where e.extname = 'gpusort' and deptype = 'e'"),
 	'9', 'seven functions and two views belong to it');
 
+# --- a server that starts with the device off takes no shared memory for it
+$node->append_conf('postgresql.conf', "gpusort.device = 'off'\n");
+$node->restart;
+ok(wait_for_state($node, 'off'), 'started with the device off');
+is($node->safe_psql('postgres', 'select buffer_bytes, free_buffer_bytes from gpusort_devices'), '0|0', 'it has no buffers');
+cmp_ok($node->safe_psql('postgres', "select size from pg_shmem_allocations where name = 'gpusort buffer pool'"), '<', 65536, 'nor the memory for them');
+$node->append_conf('postgresql.conf', "gpusort.device = 'host'\n");
+$node->reload;
+ok(wait_for_state($node, 'unavailable'), 'a reload cannot give it any');
+like($node->safe_psql('postgres', 'select detail from gpusort_devices'), qr/started with gpusort.device = off.*restart/, 'which the detail says');
+unlike($node->safe_psql('postgres', 'explain select * from generate_series(1, 10) g order by g'), qr/GpuSort/, 'sorts are native');
+# the postmaster makes the shared memory anew, as large as it was
+my $crashing = GpuSortTest::Session->new($node);
+$node->append_conf('postgresql.conf', "restart_after_crash = on\n");
+$node->reload;
+kill 'KILL', $crashing->{pid};
+$crashing->query('select 1');
+$crashing->close;
+ok($node->poll_query_until('postgres', 'select 1', '1'), 'the server comes back after a crash');
+ok(wait_for_state($node, 'unavailable'), 'as it was');
+$node->restart;
+ok(wait_for_state($node, 'serving'), 'a restart gives it buffers');
+like($node->safe_psql('postgres', 'explain (analyze, timing off) select * from generate_series(1, 10) g order by g'), qr/Sort Method: host/, 'and it sorts');
+
 # --- no place for the service
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $node->restart;

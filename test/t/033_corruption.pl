@@ -4,7 +4,7 @@
 #
 # The test writes into the server's shared memory itself, which is of System V's kind
 # here, while the service stands still.  The forms are those of src/shared/chunk.h (header)
-# and src/shared/shmem.h (GpuSortBuffer, GpuSortRequest).
+# and src/shared/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
 use strict;
 use warnings;
 
@@ -215,6 +215,85 @@ for my $number (12345, 1 << 63, 0)
 }
 is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of windows');
+
+# --- a job's options, which lie before the list of its buffers in its slot
+my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, feeders => 12, may_spill => 16, engine => 20,
+	wait_ms => 24, expected_rows => 32, expected_bytes => 40);
+my $options_bytes = 48;
+
+# Where the options of a job with one key and one feeder are.
+sub find_options
+{
+	my ($job) = @_;
+	my @buffers = buffers();
+	my @own = grep { $buffers[$_][1] == $job } 0 .. $#buffers;
+	my @words = unpack 'l*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~3);
+
+	for my $n ($options_bytes / 4 .. $#words - @own)
+	{
+		next if $words[$n] != @own;
+		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
+		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
+
+		is(join(' ', (unpack 'l*', peek($at, 16))[ 0, 1, 3 ]), '1 1 1', "the options of job $job are found");
+		return $at;
+	}
+	die "the slot of job $job was not found";
+}
+
+# before the service has seen the job: it fails, alone, where they make no sense
+for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 5 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 2 ],
+	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
+	[ 'may_spill', 255 ], [ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
+{
+	my ($name, $value) = @$corruption;
+
+	$at = enter(2);
+	($victim, $bystander) = @{ $at->{sessions} };
+	poke(find_options($victim->{job}) + $option{$name}, pack 'L', $value);
+	continue_service($at->{service});
+	$_->finish for $victim, $bystander;
+	like($victim->error, $lost, "$name $value at the beginning: its own job fails");
+	is($bystander->{out}, $right, "$name $value at the beginning: the other session is right");
+	leave($at);
+}
+
+# after that: nobody reads them again.  The session stands still behind its first chunks
+# until there is a file
+$node->safe_psql('postgres', q{
+	create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+		begin
+			if i = at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$});
+for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 2 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
+	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ], [ 'may_spill', 255 ],
+	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
+{
+	my ($name, $value) = @$corruption;
+	my $gate = "gate_$name" . "_$value";
+	my $gated = GpuSortTest::Session->new($node);
+
+	$gated->send($hash =~ s/random\(\) < 2/gate(id, 60000, '$gate') > 0/r);
+	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $gated->{pid}");
+	$node->poll_query_until('postgres', 'select granted_bytes > 0 from gpusort_devices') or fail('the job is not open');
+	$at = { service => stop_service($node), sessions => [ $gated, GpuSortTest::Session->new($node) ] };
+	my @buffers = buffers();
+	my ($own) = grep { $_->[0] != $free } @buffers;
+	poke(find_options($own->[1]) + $option{$name}, pack 'L', $value);
+	$at->{sessions}[1]->send($hash);
+	append_to_file($node->data_dir . "/$gate", '');
+	continue_service($at->{service});
+	is($gated->finish, $right, "$name $value later: its own rows are right");
+	is($at->{sessions}[1]->finish, $right, "$name $value later: the other session is right");
+	leave($at);
+}
+is(service_pid($node), $pid, 'it is still the same service');
+nothing_left_over($node, 'corrupt options');
 
 # --- requests
 # which session waits for such an answer cannot be told any more: all fail, and the

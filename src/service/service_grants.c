@@ -1,0 +1,240 @@
+/*
+ * service_grants.c
+ *	  Device memory for jobs: who gets it, and who waits.
+ *
+ * In:  what a chunk needs on the device; the budget and what all jobs have been granted.
+ * Out: grants, or NOMEM; the list of jobs that wait for memory.
+ *
+ * Runs in the service alone.
+ *
+ * How much: a job's first grant is for the rows that the planner expects, so that a small
+ * sort neither takes too much nor comes back for more.  It is bounded, since the estimate
+ * may be wrong by any factor.  Then the job's grants double while it is small, and grow by
+ * a quarter after that.  Where so much cannot be had, the job gets what its chunk needs.
+ *
+ * Who first:
+ *  - A part of the budget is for small sorts only, of the size of one at least.  Thus a
+ *    sort that holds its memory for long, such as an open cursor, does not keep everybody
+ *    else off the device.
+ *  - A small sort gets what it needs if that is free, also while others wait for more than
+ *    that.  It is held up only by jobs that came before it and wait for no more than it does.
+ *    So nobody who fits is kept waiting, and who waits is passed by smaller jobs only.
+ *  - A large sort does not grow while a small one waits, and a sort that has spilled does not
+ *    begin its next run then: sorts that grow are made to spill by those that come after
+ *    them.
+ *  - A job that waits for the memory of a large row holds up nobody: it may never get it.
+ * No wait is longer than the job's options say, so none of this can starve a sort.
+ */
+#include "postgres.h"
+
+#include "utils/timestamp.h"
+
+#include "service/service_device.h"
+#include "service/service_grants.h"
+
+/* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
+#define SMALL_ROWS				((uint64) 128 * 1024)
+#define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
+
+/* The least that is granted, if it can be had. */
+#define LEAST_ROWS				((uint64) 1000)
+#define LEAST_BYTES				((uint64) 256 * 1024)
+
+/* Of the budget, for small sorts only: a share; but at least a sort of so many rows. */
+#define RESERVE_SHARE			8
+#define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
+#define RESERVE_ROWS			((uint64) 32 * 1024)
+#define RESERVE_ROW_BYTES		((uint64) GPUSORT_BUFFER_BYTES)
+
+/* Device memory of one, with as many key columns as any job has had. */
+static uint64 small_sort_bytes = 0;
+
+/* --- opening ------------------------------------------------------------------- */
+
+gsort_status
+gpusort_service_open_job(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_job_options options = {
+		.struct_bytes = sizeof(options),
+		.key_columns = mine->options.key_columns,
+		.null_mask = mine->options.null_mask,
+		.null_first_mask = mine->options.null_first_mask,
+		.window_bytes = GPUSORT_BUFFER_BYTES,
+		.tag = job,
+		.engine = mine->options.engine,
+	};
+	gsort_status status;
+
+	if (mine->job != NULL)
+		return GSORT_OK;
+	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
+	if (status != GSORT_OK)
+		return status;
+	gpusort_service_open_jobs++;
+	small_sort_bytes = Max(small_sort_bytes,
+						   gsort_job_grant_bytes(mine->job, RESERVE_ROWS, RESERVE_ROW_BYTES));
+	return GSORT_OK;
+}
+
+/* --- how much --------------------------------------------------------------------- */
+
+/* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
+static uint64
+generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 least, uint64 small)
+{
+	uint64		wanted;
+
+	if (needed <= granted)
+		return granted;
+	if (granted == 0)
+		wanted = Min(expected + expected / 8, small);
+	else if (granted < small)
+		wanted = Min(2 * granted, small);
+	else
+		wanted = granted + Max(granted / 4, small);
+	return Max(needed, Max(wanted, least));
+}
+
+/* --- who first ---------------------------------------------------------------------- */
+
+/* Must the job leave this much memory to those who came before it? */
+static bool
+others_come_first(int job, uint64 bytes, bool small)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		const GpuSortServiceJob *other = &gpusort_service_jobs[i];
+
+		if (i == job || other->waits_since == 0 ||
+			(mine->waits_since != 0 && mine->waits_since <= other->waits_since))
+			continue;
+		if (small && mine->runs == 0 ? other->wanted_bytes <= bytes : other->wants_little)
+			return true;
+	}
+	return false;
+}
+
+/* May the job have so much more memory?  small: it is a small sort even then. */
+static bool
+may_have(int job, uint64 bytes, bool small)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_device_info info;
+	uint64		taken;
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	taken = info.granted_bytes + bytes;
+	/* the first rows of a run may be one row of many megabytes */
+	if (!small && mine->granted_rows > 0)
+		taken += Max(small_sort_bytes,
+					 Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return taken <= info.budget_bytes && !others_come_first(job, bytes, small);
+}
+
+/* --- grants --------------------------------------------------------------------------- */
+
+/* Raises the run's grants to so many rows and bytes in all. */
+static gsort_status
+raise_grants(int job, uint64 all_rows, uint64 all_bytes)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	uint64		rows = all_rows - mine->granted_rows;
+	uint64		bytes = all_bytes - mine->granted_bytes;
+	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
+	gsort_status status = GSORT_NOMEM;
+
+	mine->wanted_bytes = gsort_job_grant_bytes(mine->job, rows, bytes);
+	mine->wants_little = small;
+	if (may_have(job, mine->wanted_bytes, small))
+		status = gsort_job_grant(mine->job, rows, bytes);
+	if (status == GSORT_OK)
+	{
+		mine->granted_rows = all_rows;
+		mine->granted_bytes = all_bytes;
+	}
+	return status;
+}
+
+gsort_status
+gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	uint64		needed_rows = Max(mine->fed_rows + rows, mine->granted_rows);
+	uint64		needed_bytes = Max(mine->fed_bytes + row_bytes, mine->granted_bytes);
+	gsort_status status;
+
+	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
+		return GSORT_OK;
+	status = raise_grants(job,
+						  generous_grant(mine->granted_rows, needed_rows,
+										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),
+						  generous_grant(mine->granted_bytes, needed_bytes,
+										 mine->options.expected_bytes, LEAST_BYTES, SMALL_BYTES));
+	if (status == GSORT_NOMEM)
+		status = raise_grants(job, needed_rows, needed_bytes);
+	return status;
+}
+
+/* --- waiting ---------------------------------------------------------------------------- */
+
+/* Would the job get what it wants if all other jobs ended? */
+static bool
+can_ever_have(const GpuSortServiceJob *mine)
+{
+	gsort_device_info info;
+	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	gsort_job_get_stats(mine->job, &stats);
+	return gpusort_service_open_jobs > 1 &&
+		stats.granted_bytes + mine->wanted_bytes <= info.budget_bytes;
+}
+
+bool
+gpusort_service_wait_for_memory(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	if (mine->options.wait_ms == 0 || mine->job == NULL || !can_ever_have(mine))
+		return false;
+	if (mine->waits_since == 0)
+	{
+		mine->waits_since = GetCurrentTimestamp();
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+	}
+	return true;
+}
+
+static int
+compare_waits(const void *a, const void *b)
+{
+	TimestampTz since_a = gpusort_service_jobs[*(const int *) a].waits_since;
+	TimestampTz since_b = gpusort_service_jobs[*(const int *) b].waits_since;
+
+	return since_a < since_b ? -1 : since_a > since_b;
+}
+
+int
+gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
+{
+	int			n = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_service_jobs[i].waits_since != 0)
+			jobs[n++] = i;
+	qsort(jobs, n, sizeof(int), compare_waits);
+	return n;
+}
+
+long
+gpusort_service_wait_left(int job, TimestampTz now)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	return TimestampDifferenceMilliseconds(now,
+										   TimestampTzPlusMilliseconds(mine->waits_since,
+																	   mine->options.wait_ms));
+}

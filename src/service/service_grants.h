@@ -1,0 +1,29 @@
+/*
+ * service_grants.h
+ *	  Device memory for jobs, for the service's own files: who gets it, and who waits.
+ */
+#ifndef GPUSORT_SERVICE_GRANTS_H
+#define GPUSORT_SERVICE_GRANTS_H
+
+#include "postgres.h"
+
+#include "service/service_jobs.h"
+
+/* Opens the job on the device, if it is not open yet. */
+extern gsort_status gpusort_service_open_job(int job);
+
+/* Sees to it that the job, which is open, has grants for so many rows and row bytes more than
+ * it has been fed; a little more, if it can be had.  NOMEM: not now. */
+extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
+
+/* After NOMEM, of a job whose run has no rows: begins to wait, or still waits.  False: it must
+ * not wait, or would do so in vain. */
+extern bool gpusort_service_wait_for_memory(int job);
+
+/* The jobs that wait, those that came first first; returns their number. */
+extern int	gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS]);
+
+/* Milliseconds that a job may still wait; 0: its time is over. */
+extern long gpusort_service_wait_left(int job, TimestampTz now);
+
+#endif							/* GPUSORT_SERVICE_GRANTS_H */
