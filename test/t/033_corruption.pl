@@ -16,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('corruption', "shared_memory_type = 'sysv'", "gpusort.buffer_memory = '80MB'",
-	"gpusort.device_memory = '512MB'");
+	"gpusort.device_memory = '512MB'", 'synchronize_seqscans = off');
 wait_for_state($node, 'serving');
 make_tables($node);
 
@@ -221,7 +221,7 @@ my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, feeders =>
 	wait_ms => 24, expected_rows => 32, expected_bytes => 40);
 my $options_bytes = 48;
 
-# Where the options of a job with one key and one feeder are.
+# Where the options of a job with two keys and one feeder are.
 sub find_options
 {
 	my ($job) = @_;
@@ -235,14 +235,14 @@ sub find_options
 		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
 		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
 
-		is(join(' ', (unpack 'l*', peek($at, 16))[ 0, 1, 3 ]), '1 1 1', "the options of job $job are found");
+		is(join(' ', (unpack 'l*', peek($at, 16))[ 0, 1, 3 ]), '2 3 1', "the options of job $job are found");
 		return $at;
 	}
 	die "the slot of job $job was not found";
 }
 
 # before the service has seen the job: it fails, alone, where they make no sense
-for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 5 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 2 ],
+for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 5 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
 	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
 	[ 'may_spill', 255 ], [ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
 {
@@ -270,7 +270,7 @@ $node->safe_psql('postgres', q{
 			end if;
 			return i;
 		end $$});
-for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 2 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
+for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
 	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ], [ 'may_spill', 255 ],
 	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
 {

@@ -226,7 +226,7 @@ $holder->query("set local max_parallel_workers_per_gather = 2; set local paralle
 	set local min_parallel_table_scan_size = 0; set local parallel_leader_participation = off; set local gpusort.wait_timeout = '20s'");
 my $before = $node->safe_psql('postgres', 'select waited, jobs from gpusort_stats');
 $native = counter('native_device_memory');
-is($holder->query('select sum(sorts_in_worker(i, pg_backend_pid())) from calls'), '24', '24 sorts in parallel workers');
+is($holder->query("select sum(sorts_in_worker(i, $holder->{pid})) from calls"), '24', '24 sorts in parallel workers');
 is($node->safe_psql('postgres', 'select waited, jobs from gpusort_stats'), $before, 'none waited for memory that its leader holds');
 is(counter('native_device_memory') - $native, 24, 'all were native at once');
 $holder->close;
