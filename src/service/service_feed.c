@@ -1,8 +1,8 @@
 /*
  * service_feed.c
- *	  A job's feed: grants of device memory, chunks on their way to the device, the cut.
+ *	  A job's feed: chunks on their way to the device, and the cut of a run.
  *
- * In:  APPEND and CUT requests, and the end of what made a job wait.
+ * In:  APPEND and CUT requests; memory given back, for which a job has waited.
  * Out: chunks appended, the run cut; or the job full, or refused.
  *
  * Runs in the service alone.
