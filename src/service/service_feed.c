@@ -11,7 +11,7 @@
  * is none, the chunk stays in its buffer, and so do the chunks of the job that come after it.
  * What happens then depends on what the run has so far:
  *  - It has rows: the job is full.  Its leader spills the run, which frees the run's memory,
- *    and the chunks are fed to the next run.  A leader that cannot spill sorts natively.
+ *    and the chunks are fed to the next run.
  *  - It has none: the job waits until other jobs have given memory back.  When its time is
  *    over, it is refused, and its leader sorts natively.
  */
@@ -135,13 +135,12 @@ static void
 handle_refused_grant(int job, gsort_status status)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	bool		may_spill = mine->options.may_spill && mine->fed_rows > 0;
 
-	if (may_spill && mine->runs < GPUSORT_RUNS_MAX - 1)
+	if (mine->fed_rows > 0 && mine->runs < GPUSORT_RUNS_MAX - 1)
 		fill_job(job);
-	else if (may_spill)
+	else if (mine->fed_rows > 0)
 		gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-	else if (status != GSORT_NOMEM || mine->fed_rows > 0 || !gpusort_service_wait_for_memory(job))
+	else if (status != GSORT_NOMEM || !gpusort_service_wait_for_memory(job))
 		gpusort_service_note_status(job, status);
 }
 

@@ -97,8 +97,7 @@ options_are_sound(const GpuSortJobOptions *options)
 	return columns >= 1 && columns <= GPUSORT_MAX_KEYS &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX &&
-		(uint32) options->may_spill <= 1 && (uint32) options->engine < GSORT_ENGINES &&
-		options->wait_ms >= 0;
+		(uint32) options->engine < GSORT_ENGINES && options->wait_ms >= 0;
 }
 
 bool

@@ -95,11 +95,11 @@ take_back_idle_buffers(int enough)
 }
 
 bool
-gpusort_buffers_reserve(int job, int feeders, bool may_spill)
+gpusort_buffers_reserve(int job, int feeders)
 {
-	int			for_spilling = may_spill ? GPUSORT_SPILL_BUFFERS : 0;
-	int			wanted = Max(feeders * GPUSORT_BUFFERS_A_FEEDER, GPUSORT_JOB_BUFFERS_MIN) + for_spilling;
-	int			least = GPUSORT_JOB_BUFFERS_SHORT(feeders) + for_spilling;
+	int			wanted = Max(feeders * GPUSORT_BUFFERS_A_FEEDER, GPUSORT_JOB_BUFFERS_MIN) +
+		GPUSORT_SPILL_BUFFERS;
+	int			least = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
 
 	if (gpusort_shared->n_free_buffers < wanted)
 		take_back_idle_buffers(wanted);

@@ -31,7 +31,7 @@
 
 /* The buffers that a job opens with, taken from readers that are idle where none are free.
  * False: there are not enough, and the job has none. */
-extern bool gpusort_buffers_reserve(int job, int feeders, bool may_spill);
+extern bool gpusort_buffers_reserve(int job, int feeders);
 
 /* Gives a job that is read, and lost buffers to others, some of them back, if any are free. */
 extern void gpusort_buffers_restore(int job);

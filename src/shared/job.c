@@ -169,7 +169,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	job->id.slot = find_free_slot();
 	if (job->id.slot < 0)
 		return GPUSORT_NATIVE_NO_SLOT;
-	if (!gpusort_buffers_reserve(job->id.slot, options->feeders, options->may_spill))
+	if (!gpusort_buffers_reserve(job->id.slot, options->feeders))
 		return GPUSORT_NATIVE_NO_BUFFERS;
 
 	slot = gpusort_job_slot(job);

@@ -62,7 +62,6 @@ typedef struct GpuSortJobOptions
 	uint32		null_mask;		/* as in gsort_job_options */
 	uint32		null_first_mask;
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
-	int			may_spill;		/* 1: the leader can spill runs; 0 */
 	gsort_engine engine;
 	int			wait_ms;		/* at most, for memory that other jobs have */
 	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */

@@ -173,7 +173,6 @@ open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeReason *reason)
 		.key_columns = spec->n_keys,
 		.null_mask = gpusort_feed_null_mask(spec->n_keys),
 		.feeders = feeders,
-		.may_spill = true,
 		.engine = gpusort_algorithm,
 		.wait_ms = spec->native_ms,
 		.expected_rows = (uint64) Min(spec->rows, EXPECTED_ROWS_MAX),

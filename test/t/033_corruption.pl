@@ -217,9 +217,9 @@ is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, feeders => 12, may_spill => 16, engine => 20,
-	wait_ms => 24, expected_rows => 32, expected_bytes => 40);
-my $options_bytes = 48;
+my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, feeders => 12, engine => 16,
+	wait_ms => 20, expected_rows => 24, expected_bytes => 32);
+my $options_bytes = 40;
 
 # Where the options of a job with two keys and one feeder are.
 sub find_options
@@ -244,7 +244,7 @@ sub find_options
 # before the service has seen the job: it fails, alone, where they make no sense
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 5 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
 	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
-	[ 'may_spill', 255 ], [ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
+	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
 
@@ -271,7 +271,7 @@ $node->safe_psql('postgres', q{
 			return i;
 		end $$});
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
-	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ], [ 'may_spill', 255 ],
+	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ],
 	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
