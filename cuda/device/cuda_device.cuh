@@ -9,9 +9,7 @@
  * cuda_job.cu     jobs: room, appends, fetches, the end
  * cuda_sort.cu    the cut
  * cuda_runs.cu    several runs: their kept keys, the merge, by order_merge.cu
- * pairs_sort.cu   the pairs sort: which engine does it
- * pairs_partition.cu, pairs_radix.cu  our own engines
- * pairs_merge_sort.cu  CUB's
+ * pairs_sort.cu   the pairs sort, by the engines of cuda/sort
  *
  * One thread of the host calls all of it.  CUDA's own threads run wake_caller,
  * which touches nothing but the eventfd.  Nothing here throws: no new, no
@@ -30,6 +28,7 @@
 #include <cuda_runtime.h>
 
 #include "rows/arena.cuh"
+#include "sort/pairs_engine.h"
 
 #define APPEND_LANES		4
 #define FETCH_LANES			4
@@ -306,25 +305,11 @@ void		cuda_merge_ended(cuda_job *job);
 /* Frees the kept keys, the order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
 
-/* --- pairs (pairs_sort.cu, pairs_merge_sort.cu) ------------------------------ */
-
-/* All of the keys below bit bits; the keys may be used up; any engine. */
-gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
-								const uint32_t *d_rows, uint32_t *d_rows_out);
-
-/* The one that sorts these pairs. */
-gsort_engine cuda_pairs_engine(const gsort_pairs *pairs);
-
-/* Scratch for any sort of up to n pairs with cuda_describe_pairs; rises with n. */
-size_t		cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n);
+/* --- pairs (pairs_sort.cu) -------------------------------------------------- */
 
 size_t		cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
 gsort_status cuda_pairs_sort(gsort_device *device, const gsort_pairs *pairs, void *d_scratch,
 							 size_t scratch_bytes, void *stream);
-
-size_t		cuda_merge_sort_scratch_bytes(const gsort_pairs *pairs);
-gsort_status cuda_merge_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-							 cudaStream_t stream);
 
 /* --- opening (cuda_self_job.cu) -------------------------------------------- */
 

@@ -2,29 +2,39 @@
  * pairs_merge_sort.cu
  *	  The pairs sort by CUB's merge sort: the one with the fewest launches, for few pairs.
  *
- * In:  a gsort_pairs whose shape gsort.c has checked, scratch of the caller.
+ * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if wanted, keys.
  *
- * CUB promises a stable order of its sort in place, not of its sort from one array to another; both
- * are the same kernels, and the tests compare with the stable order.  Only enqueues.
+ *	  keys, rows --fill--> where they are sorted --StableSortPairs, in place--> sorted
+ *
+ * Of CUB's merge sorts of pairs only StableSortPairs promises a stable order, and it sorts in place:
+ * SortPairsCopy, which would spare the fill, promises none.  Rows are sorted in the caller's output, keys too
+ * if they are wanted; else in the caller's input if it may be used up, or in the scratch.
  */
-#include "device/cuda_device.cuh"
+#include "sort/pairs_merge_sort.h"
 
 #include <cub/device/device_merge_sort.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
-/* Only the bits that are sorted by. */
+#include "sort/launch_plan.cuh"
+
+#define FILL_THREADS 256
+
+/*
+ * Keys, as far as the mask has their bits, and rows to where they are sorted.  rows: NULL for a row's own
+ * number.  Either array may be its own copy.  Grid: a thread for each pair.
+ */
 template<typename Key>
-struct masked
+static __global__ void
+__launch_bounds__(FILL_THREADS)
+merge_sort_fill_kernel(const Key *keys, const uint32_t *rows, uint32_t n, Key mask, Key *keys_out, uint32_t *rows_out)
 {
-	Key			mask;
+	uint32_t	i = blockIdx.x * FILL_THREADS + threadIdx.x;
 
-	__device__ __forceinline__ Key operator()(Key key) const
-	{
-		return key & mask;
-	}
-};
+	if (i >= n)
+		return;
+	keys_out[i] = keys[i] & mask;
+	rows_out[i] = rows != NULL ? rows[i] : i;
+}
 
 template<typename Key>
 struct less_by_key
@@ -38,90 +48,104 @@ struct less_by_key
 template<typename Key>
 struct less_by_bits
 {
-	masked<Key> bits;
+	Key			mask;
 
 	__device__ __forceinline__ bool operator()(const Key &a, const Key &b) const
 	{
-		return bits(a) < bits(b);
+		return (a & mask) < (b & mask);
 	}
 };
+
+/* The bits that are sorted by.  There may be none, at a begin_bit behind the key's last. */
+template<typename Key>
+static Key
+significant_mask(const gsort_pairs *pairs)
+{
+	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
+
+	if (bits == 0)
+		return 0;
+	return (Key) (~(Key) 0 >> (8 * sizeof(Key) - bits) << pairs->begin_bit);
+}
 
 /* Where everything is. */
 template<typename Key>
 struct merge_sort_buffers
 {
-	Key		   *keys_out;
+	Key		   *keys;			/* where they are sorted */
 	void	   *cub_scratch;
 	size_t		cub_scratch_bytes;
-	size_t		scratch_bytes;	/* of the caller's, in all */
+	size_t		bytes;			/* of the caller's scratch, in all */
 };
 
-template<typename Keys, typename Rows, typename Less, typename Key>
-static cudaError_t
-cub_sort(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, Keys keys, Rows rows, Less less,
-		 cudaStream_t stream)
-{
-	return cub::DeviceMergeSort::SortPairsCopy(buffers->cub_scratch, buffers->cub_scratch_bytes, keys, rows,
-											   buffers->keys_out, pairs->d_rows_out, (uint32_t) pairs->n, less, stream);
-}
-
+/* With cub_scratch NULL CUB only tells cub_scratch_bytes. */
 template<typename Key>
 static cudaError_t
-sort_rows(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, cudaStream_t stream)
+sort_in_place(merge_sort_buffers<Key> *buffers, const gsort_pairs *pairs, cudaStream_t stream)
 {
-	const Key  *keys = (const Key *) pairs->d_keys;
-	const thrust::counting_iterator<uint32_t> numbers(0);
-	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
-	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) ((((Key) 1 << bits) - 1) << pairs->begin_bit);
+	uint32_t	n = (uint32_t) pairs->n;
 
-	if (pairs->d_rows != NULL)
-		return cub_sort(buffers, pairs, keys, pairs->d_rows, less_by_bits<Key>{mask}, stream);
-	if (pairs->d_keys_out != NULL)
-		return cub_sort(buffers, pairs, keys, numbers, less_by_bits<Key>{mask}, stream);
-	/* sorted keys that nobody wants need not be whole, and one AND a key is less than two a comparison */
-	return cub_sort(buffers, pairs, thrust::make_transform_iterator(keys, masked<Key>{mask}), numbers,
-					less_by_key<Key>(), stream);
+	/* keys that nobody wants have lost their other bits: one AND a key is less than two a comparison */
+	if (pairs->d_keys_out == NULL)
+		return cub::DeviceMergeSort::StableSortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, buffers->keys,
+													 pairs->d_rows_out, n, less_by_key<Key>(), stream);
+	return cub::DeviceMergeSort::StableSortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, buffers->keys,
+												 pairs->d_rows_out, n, less_by_bits<Key>{significant_mask<Key>(pairs)},
+												 stream);
 }
 
 /* From NULL it only counts. */
 template<typename Key>
 static merge_sort_buffers<Key>
-lay_out(const gsort_pairs *pairs, void *d_scratch)
+lay_out_merge_sort(const gsort_pairs *pairs, void *d_scratch)
 {
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
 	merge_sort_buffers<Key> buffers = {};
-	size_t		keys_bytes = pairs->d_keys_out == NULL ? aligned_bytes(pairs->n * sizeof(Key)) : 0;
+	char	   *cub_scratch;
 
-	/* an error leaves 0, and the launch that follows meets and reports it */
-	(void) sort_rows(&buffers, pairs, NULL);
-	buffers.keys_out = pairs->d_keys_out != NULL ? (Key *) pairs->d_keys_out : (Key *) d_scratch;
-	buffers.cub_scratch = (char *) d_scratch + keys_bytes;
-	buffers.scratch_bytes = keys_bytes + aligned_bytes(buffers.cub_scratch_bytes);
+	/* an error leaves 0 bytes, and the sort meets and reports it */
+	(void) sort_in_place(&buffers, pairs, NULL);
+	if (pairs->d_keys_out != NULL)
+		buffers.keys = (Key *) pairs->d_keys_out;
+	else if (!pairs->keep_keys)
+		buffers.keys = (Key *) pairs->d_keys;
+	else
+		take(&cursor, &buffers.keys, pairs->n);
+	take(&cursor, &cub_scratch, buffers.cub_scratch_bytes);
+	buffers.cub_scratch = cub_scratch;
+	buffers.bytes = cursor.at - (uintptr_t) d_scratch;
 	return buffers;
 }
 
 size_t
-cuda_merge_sort_scratch_bytes(const gsort_pairs *pairs)
+pairs_merge_sort_scratch_bytes(const gsort_pairs *pairs)
 {
-	return pairs->key_bits == 64 ? lay_out<uint64_t>(pairs, NULL).scratch_bytes : lay_out<uint32_t>(pairs, NULL).scratch_bytes;
+	return pairs->key_bits == 64 ? lay_out_merge_sort<uint64_t>(pairs, NULL).bytes :
+		lay_out_merge_sort<uint32_t>(pairs, NULL).bytes;
 }
 
 template<typename Key>
-static gsort_status
-sort_keys(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+static cudaError_t
+sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	merge_sort_buffers<Key> buffers = lay_out<Key>(pairs, d_scratch);
+	merge_sort_buffers<Key> buffers = lay_out_merge_sort<Key>(pairs, d_scratch);
+	Key			wanted = pairs->d_keys_out != NULL ? ~(Key) 0 : significant_mask<Key>(pairs);
+	cudaError_t error;
 
-	if (scratch_bytes < buffers.scratch_bytes)
-		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small");
-	GSORT_TRY(device, sort_rows(&buffers, pairs, stream));
-	return GSORT_OK;
+	if (scratch_bytes < buffers.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+		return cudaErrorInvalidValue;
+	if (pairs->n == 0)
+		return cudaSuccess;
+	error = launch(merge_sort_fill_kernel<Key>, tiles_for(pairs->n, FILL_THREADS), FILL_THREADS, 0, stream,
+				   (const Key *) pairs->d_keys, pairs->d_rows, (uint32_t) pairs->n, wanted, buffers.keys,
+				   pairs->d_rows_out);
+	return error == cudaSuccess ? sort_in_place(&buffers, pairs, stream) : error;
 }
 
-gsort_status
-cuda_merge_sort(cuda_device *device, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-				cudaStream_t stream)
+cudaError_t
+pairs_merge_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	if (pairs->key_bits == 64)
-		return sort_keys<uint64_t>(device, pairs, d_scratch, scratch_bytes, stream);
-	return sort_keys<uint32_t>(device, pairs, d_scratch, scratch_bytes, stream);
+		return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, stream);
+	return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, stream);
 }

@@ -45,7 +45,8 @@ key_at(const void *keys, uint32_t key_bits, uint64_t i)
 typedef enum keys_kind
 {
 	KEYS_MIXED,					/* any, and a third of them of five values */
-	KEYS_FEW_VALUES				/* of few values, spread over all keys: words cannot tell them from their neighbours */
+	KEYS_FEW_VALUES,			/* of few values, spread over all keys: words cannot tell them from their neighbours */
+	KEYS_TIED					/* of three values in the sorted bits, and any below them */
 } keys_kind;
 
 static uint64_t
@@ -53,6 +54,8 @@ random_key(keys_kind kind, uint32_t begin_bit)
 {
 	if (kind == KEYS_FEW_VALUES)
 		return (random_below(FEW_VALUES) + 1) * 0x9e3779b97f4a7c15u;
+	if (kind == KEYS_TIED)
+		return (begin_bit < 64 ? random_below(3) << begin_bit : 0) | (random64() & key_low_bits(begin_bit));
 	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
 }
 
@@ -226,6 +229,45 @@ describe_round(int round, uint64_t n)
 	return pairs;
 }
 
+/* Bit 0: long keys; 1: bits below the sorted ones; 2: rows; 3: sorted keys wanted; 4: the keys stay. */
+#define TIED_SHAPES 32
+
+static void
+sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
+{
+	gsort_pairs pairs = describe_round(0, limited_rows(n));
+
+	pairs.engine = engine;
+	pairs.key_bits = shape & 1 ? 64 : 32;
+	pairs.begin_bit = shape & 2 ? 5 : 0;
+	pairs.end_bit = pairs.key_bits;
+	if (no_bits)				/* at either end of the key */
+		pairs.begin_bit = pairs.end_bit = shape & 2 ? pairs.key_bits : 0;
+	pairs.keep_keys = shape >> 4 & 1;
+	sort_case(rig, &pairs, KEYS_TIED, shape >> 2 & 1, shape >> 3 & 1);
+}
+
+/* Ties come out in the order of the input, from every engine, also at the borders of its tiles (of CUB's merge sort
+ * they hold a multiple of 256 pairs). */
+static void
+test_ties(rig *rig)
+{
+	static const uint32_t borders[] = {256, 2048, 2816, 4352, 5120, 7680, 8192, 65536};
+	int			last_engine = rig->kind == GSORT_KIND_CUDA ? GSORT_ENGINE_MERGE : GSORT_ENGINE_RADIX;
+
+	for (int engine = GSORT_ENGINE_AUTO; engine <= last_engine; engine++)
+	{
+		for (int shape = 0; shape < TIED_SHAPES; shape++)
+		{
+			uint32_t	border = borders[(shape + shape / 8 + engine) % (int) (sizeof(borders) / sizeof(borders[0]))];
+
+			for (uint32_t n = border - 1; n <= border + 1; n++)
+				sort_tied(rig, (gsort_engine) engine, n, shape, 0);
+			sort_tied(rig, (gsort_engine) engine, 2 * border + 1, shape, 1);
+		}
+	}
+}
+
 void
 test_pairs(rig *rig)
 {
@@ -253,6 +295,7 @@ test_pairs(rig *rig)
 			sort_case(rig, &pairs, KEYS_FEW_VALUES, round & 1, round >> 1);
 		}
 	}
+	test_ties(rig);
 	test_refused_pairs(rig);
 	test_choice();
 }

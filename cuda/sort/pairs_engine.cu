@@ -1,0 +1,130 @@
+/*
+ * pairs_engine.cu
+ *	  Which engine sorts pairs on the current CUDA device, and what scratch it takes.
+ *
+ * In:  a gsort_pairs whose shape gsort.c has checked; nothing of its keys.
+ * Out: the engine, bytes.
+ */
+#include "sort/pairs_engine.h"
+
+#include <string.h>
+
+#include "sort/launch_plan.cuh"
+#include "sort/pairs_choice.h"
+#include "sort/pairs_merge_sort.h"
+#include "sort/pairs_partition.h"
+#include "sort/pairs_radix.h"
+#include "sort/tuning.h"
+
+gsort_engine
+cuda_pairs_engine(const gsort_pairs *pairs)
+{
+	sort_device device = {};
+
+	/* of a device that does not answer the sort's first call tells */
+	(void) describe_device(&device);
+	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
+						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE);
+}
+
+static size_t
+engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
+{
+	switch (engine)
+	{
+		case GSORT_ENGINE_PARTITION:
+			return pairs_partition_scratch_bytes(pairs);
+		case GSORT_ENGINE_MERGE:
+			return pairs_merge_sort_scratch_bytes(pairs);
+		default:
+			return pairs_radix_scratch_bytes(pairs);
+	}
+}
+
+size_t
+cuda_pairs_engine_scratch_bytes(const gsort_pairs *pairs)
+{
+	return engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
+}
+
+/* Of all numbers of pairs up to n the one for which the engine takes most: some end at so many. */
+static size_t
+engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
+{
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX};
+	uint64_t	n = pairs.n;
+	size_t		most = 0;
+
+	for (uint64_t end : ends)
+	{
+		size_t		bytes;
+
+		pairs.n = end < n ? end : n;
+		bytes = engine_scratch_bytes(engine, &pairs);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* For some pairs up to n. */
+static bool
+may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
+{
+	if (wanted == GSORT_ENGINE_AUTO)
+		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
+	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
+}
+
+static size_t
+pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
+{
+	size_t		most = 0;
+
+	for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
+	{
+		size_t		bytes;
+
+		if (!may_be_chosen((gsort_engine) engine, wanted, pairs.n))
+			continue;
+		bytes = engine_scratch_at_most((gsort_engine) engine, pairs);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+size_t
+cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
+{
+	uint64_t	there = 0;		/* only whether a pointer is there counts */
+	size_t		most = 0;
+
+	for (uint32_t key_bits = 32; key_bits <= 64; key_bits += 32)
+	{
+		for (void *keys_out : {(void *) NULL, (void *) &there})
+		{
+			size_t		bytes = pairs_scratch_at_most(wanted, cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out,
+																				  NULL, (uint32_t *) &there));
+
+			most = bytes > most ? bytes : most;
+		}
+	}
+	return most;
+}
+
+gsort_pairs
+cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,
+					const uint32_t *d_rows, uint32_t *d_rows_out)
+{
+	gsort_pairs pairs;
+
+	memset(&pairs, 0, sizeof(pairs));
+	pairs.struct_bytes = sizeof(pairs);
+	pairs.key_bits = key_bits;
+	pairs.end_bit = bits;
+	pairs.n = n;
+	pairs.d_keys = d_keys;
+	pairs.d_keys_out = d_keys_out;
+	pairs.d_rows = d_rows;
+	pairs.d_rows_out = d_rows_out;
+	return pairs;
+}
