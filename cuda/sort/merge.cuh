@@ -57,19 +57,7 @@ merge_plan_kernel(partition_plan *plan, merge_range *ranges)
 SORT_DEVICE merge_range
 find_range(const merge_range *ranges, uint32_t n_ranges, uint32_t tile)
 {
-	uint32_t	low = 0;
-	uint32_t	high = n_ranges - 1;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (ranges[middle].first_tile <= tile)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return ranges[low];
+	return ranges[partition_point(1, n_ranges, [&](uint32_t r) { return ranges[r].first_tile <= tile; }) - 1];
 }
 
 template<typename Key, typename Row, bool Wide>

@@ -8,6 +8,7 @@
 #ifndef GSORT_MERGE_PATH_CUH
 #define GSORT_MERGE_PATH_CUH
 
+#include "sort/partition_point.cuh"
 #include "sort/sort_common.cuh"
 
 /* Of the first taken items of the merge of a and b, how many come from a.  Of equal ones
@@ -17,19 +18,9 @@ SORT_DEVICE uint32_t
 merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, uint32_t taken,
 		   const Order &order)
 {
-	uint32_t	low = taken > b_count ? taken - b_count : 0;
-	uint32_t	high = taken < a_count ? taken : a_count;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high) / 2;
-
-		if (order.less(b.get(taken - 1 - middle), a.get(middle)))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return partition_point(taken > b_count ? taken - b_count : 0, taken < a_count ? taken : a_count, [&](uint32_t i) {
+		return !order.less(b.get(taken - 1 - i), a.get(i));
+	});
 }
 
 /* The items of the merge from place taken on, as many as there are, at most Items. */

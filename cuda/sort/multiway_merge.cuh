@@ -113,19 +113,7 @@ begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, ui
 SORT_DEVICE uint32_t
 stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
 {
-	uint32_t	low = 0;
-	uint32_t	high = stretches - 1;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (begins[middle * step] <= at)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return partition_point(1, stretches, [&](uint32_t stretch) { return begins[stretch * step] <= at; }) - 1;
 }
 
 /* Fills the tile, run after run; wants a barrier behind it. */

@@ -22,6 +22,7 @@
 
 #include "rows/key_plan.h"
 #include "sort/merge_run.h"
+#include "sort/partition_point.cuh"
 #include "sort/sort_common.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
@@ -113,35 +114,17 @@ SORT_DEVICE uint32_t
 places_before(const Source &source, const merge_run &run, uint32_t number, uint32_t low, uint32_t high,
 			  typename Source::key key, uint32_t pivot_run)
 {
-	while (low < high)
-	{
-		uint32_t	middle = low + (high - low) / 2;
-		typename Source::key other = source.key_of(run, middle);
+	return partition_point(low, high, [&](uint32_t place) {
+		typename Source::key other = source.key_of(run, place);
 
-		if (other < key || (other == key && number < pivot_run))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+		return other < key || (other == key && number < pivot_run);
+	});
 }
 
 SORT_DEVICE uint32_t
 run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
 {
-	uint32_t	low = 0;
-	uint32_t	high = n_runs - 1;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (runs[middle].first_sample <= sample)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return partition_point(1, n_runs, [&](uint32_t run) { return runs[run].first_sample <= sample; }) - 1;
 }
 
 /*
@@ -192,19 +175,7 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 SORT_DEVICE uint32_t
 sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
 {
-	uint32_t	low = 0;
-	uint32_t	high = n_samples - 1;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (ranks[middle] <= rank)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return partition_point(1, n_samples, [&](uint32_t sample) { return ranks[sample] <= rank; }) - 1;
 }
 
 /* What remains of each run while a warp selects; each lane touches its own runs only. */

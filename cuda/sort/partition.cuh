@@ -550,19 +550,9 @@ template<typename Row>
 SORT_DEVICE uint32_t
 end_of_bin(const uint32_t *before, uint32_t cell)
 {
-	uint32_t	low = cell + 1;
-	uint32_t	high = Row::CELLS;
-
-	while (low < high)
-	{
-		uint32_t	middle = (low + high + 1) / 2;
-
-		if (before[middle] - before[cell] <= Row::SORT_TILE)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return partition_point(cell + 2, Row::CELLS + 1, [&](uint32_t end) {
+		return before[end] - before[cell] <= Row::SORT_TILE;
+	}) - 1;
 }
 
 /* The least coordinate of a cell (the row, where the keys before and behind it are equal). */
@@ -674,19 +664,9 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_grou
 	}
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
 	{
-		uint32_t	low = 0;
-		uint32_t	high = shared.bins - 1;
+		uint32_t	bin = partition_point(1, shared.bins, [&](uint32_t b) { return shared.first_cell[b] <= c; }) - 1;
 
-		while (low < high)
-		{
-			uint32_t	middle = (low + high + 1) / 2;
-
-			if (shared.first_cell[middle] <= c)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		level2.bin_of_cell[s * Row::CELLS + c] = (uint16_t) low;
+		level2.bin_of_cell[s * Row::CELLS + c] = (uint16_t) bin;
 	}
 }
 

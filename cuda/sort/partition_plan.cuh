@@ -9,6 +9,7 @@
 #ifndef GSORT_PARTITION_PLAN_CUH
 #define GSORT_PARTITION_PLAN_CUH
 
+#include "sort/partition_point.cuh"
 #include "sort/sort_common.cuh"
 #include "sort/tuning.h"
 
@@ -103,17 +104,11 @@ static inline GSORT_HD uint32_t
 search_bucket(const uint64_t *lowest_key, const uint32_t *lowest_row, uint32_t first, uint32_t last,
 			  Key key, uint32_t row)
 {
-	while (first < last)
-	{
-		uint32_t	middle = (first + last + 1) / 2;
-		Key			lowest = (Key) lowest_key[middle];
+	return partition_point(first + 1, last + 1, [&](uint32_t bucket) {
+		Key			lowest = (Key) lowest_key[bucket];
 
-		if (key > lowest || (key == lowest && row >= lowest_row[middle]))
-			first = middle;
-		else
-			last = middle - 1;
-	}
-	return first;
+		return key > lowest || (key == lowest && row >= lowest_row[bucket]);
+	}) - 1;
 }
 
 /* The greatest key in bucket b, whether or not it occurs. */
@@ -142,17 +137,11 @@ static inline GSORT_HD uint32_t
 search_splitters(const uint64_t *coordinates, const uint32_t *rows, uint32_t first, uint32_t last,
 				 uint64_t coordinate, uint32_t row)
 {
-	while (first < last)
-	{
-		uint32_t	middle = (first + last) / 2;
-		uint64_t	splitter = coordinates[middle];
+	return partition_point(first, last, [&](uint32_t i) {
+		uint64_t	splitter = coordinates[i];
 
-		if (splitter < coordinate || (splitter == coordinate && (rows == NULL || rows[middle] <= row)))
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return first;
+		return splitter < coordinate || (splitter == coordinate && (rows == NULL || rows[i] <= row));
+	});
 }
 
 #endif							/* GSORT_PARTITION_PLAN_CUH */

@@ -1,0 +1,39 @@
+/*
+ * partition_point.cuh
+ *	  The binary search of all stages.
+ *
+ * Host and device code; touches nothing but what the predicate reads.
+ */
+#ifndef GSORT_PARTITION_POINT_CUH
+#define GSORT_PARTITION_POINT_CUH
+
+#include <stdint.h>
+
+#include "api/host_device.h"
+
+/*
+ * The first of the places [first, end) for which holds is false, end if there is none; holds is true for all
+ * before that one, and false for all behind it.  Places are at most 2^31, so that the sum of two fits.
+ *
+ * The last place for which it holds, first being known to be one: partition_point(first + 1, end, holds) - 1.
+ */
+#ifdef __CUDACC__
+#pragma nv_exec_check_disable	/* holds may be code for the device only */
+#endif
+template<typename Predicate>
+static inline GSORT_HD uint32_t
+partition_point(uint32_t first, uint32_t end, const Predicate &holds)
+{
+	while (first < end)
+	{
+		uint32_t	middle = (first + end) / 2;
+
+		if (holds(middle))
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+#endif							/* GSORT_PARTITION_POINT_CUH */
