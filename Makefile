@@ -64,9 +64,7 @@ GSORT_CFLAGS = -std=gnu11 -O3 -g -fPIC -fvisibility=hidden -pthread -Wall -Wextr
 NVCC_FLAGS = -O3 -std=c++17 -lineinfo --threads 2 $(CUDA_CODE) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-pthread,-Wall
 
-# The merge of pairs is for gsort_bench and the emulator's tests only: jobs merge keys, not pairs.
-GSORT_SOURCES = $(filter-out cuda/sort/pairs_merge.cu, \
-	$(sort $(wildcard cuda/*/*.c) $(if $(NVCC),$(wildcard cuda/*/*.cu))))
+GSORT_SOURCES = $(sort $(wildcard cuda/*/*.c) $(if $(NVCC),$(wildcard cuda/*/*.cu)))
 GSORT_OBJS = $(addsuffix .o,$(basename $(GSORT_SOURCES)))
 GSORT_HEADERS = $(wildcard cuda/*.h cuda/*/*.h cuda/*/*.cuh)
 GSORT_LIBS = -pthread $(if $(NVCC),$(addprefix -L,$(CUDA_LIBDIRS)) -lcudart_static -lstdc++ -ldl -lrt)
@@ -162,14 +160,14 @@ sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
 without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
-BENCH_SOURCES = bench/gsort_bench.cu cuda/sort/pairs_merge.cu
+BENCH_SOURCES = bench/gsort_bench.cu bench/pairs_merge.cu
 TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
-$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h cuda/build.flags
+$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh bench/*.h) test/emulator/distributions.h cuda/build.flags
 	$(BENCH_NVCC) -c -o $@ $<
 
-$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh) test/emulator/distributions.h test/emulator/tiny_rows.h cuda/build.flags
+$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh bench/*.h) test/emulator/distributions.h test/emulator/tiny_rows.h cuda/build.flags
 	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
 
 # What is built with tiny tiles takes the place of the library's.

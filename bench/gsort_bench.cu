@@ -14,7 +14,7 @@
  * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
  * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
  * partition_keys and radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always do, which are
- * given row numbers.  auto is told which bits vary, as jobs know it.
+ * given row numbers.  auto is told which bits vary, as jobs know it.  The partition takes 64-bit keys only.
  *
  * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
  * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
@@ -41,8 +41,8 @@
 
 #include "distributions.h"
 #include "gsort.h"
+#include "pairs_merge.h"
 #include "sort/order_merge.h"
-#include "sort/pairs_merge.h"
 #include "rows/rows.cuh"
 
 #define GRID_BLOCKS		2048
@@ -384,12 +384,13 @@ struct input
 	void run_all()
 	{
 		const std::string &algorithms = the_options.algorithms;
+		const bool	long_keys = sizeof(Key) == sizeof(uint64_t);
 
 		if (listed(algorithms, "auto"))
 			run_engine("auto", GSORT_ENGINE_AUTO, false);
-		if (listed(algorithms, "partition"))
+		if (long_keys && listed(algorithms, "partition"))
 			run_engine("partition", GSORT_ENGINE_PARTITION, false);
-		if (listed(algorithms, "partition_keys"))
+		if (long_keys && listed(algorithms, "partition_keys"))
 			run_engine("partition_keys", GSORT_ENGINE_PARTITION, true);
 		if (listed(algorithms, "radix"))
 			run_engine("radix", GSORT_ENGINE_RADIX, false);

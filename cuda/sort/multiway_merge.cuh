@@ -3,9 +3,8 @@
  *	  Merging up to 255 sorted runs at once: each key is read once, each output written once.
  *
  * In:  the runs' descriptions and keys.
- * Out: the order of all rows by key, equal keys by run, within a run as they lie:
- *	    through a sink, either the run that each row comes from, one byte a row, or
- *	    the keys and row numbers themselves.
+ * Out: what a sink makes of the order of all rows by key, equal keys by run, within a run as they lie:
+ *	    here the run that each row comes from, one byte a row.
  *
  *	  runs --sample--> sampled keys with their exact places in the output
  *	       --split---> for each output tile, where it begins in every run
@@ -27,25 +26,6 @@
 #include "sort/tuning.h"
 
 /* --- where it goes ----------------------------------------------------------------- */
-
-/* Both output arrays. */
-template<typename Key>
-struct pair_sink
-{
-	Key		   *keys;			/* NULL: not wanted */
-	uint32_t   *rows;
-
-	template<int Threads>
-	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *tile_keys, uint32_t *tile_rows) const
-	{
-		for (uint32_t i = threadIdx.x; i < count; i += Threads)
-		{
-			rows[first + i] = tile_rows[i];
-			if (keys != NULL)
-				keys[first + i] = tile_keys[i];
-		}
-	}
-};
 
 /* A byte a row, written by eights; zeros behind the last row up to a multiple of eight. */
 struct order_sink
@@ -113,7 +93,7 @@ begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, ui
 SORT_DEVICE uint32_t
 stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
 {
-	return partition_point(1, stretches, [&](uint32_t stretch) { return begins[stretch * step] <= at; }) - 1;
+	return partition_point(0, stretches - 1, [&](uint32_t stretch) { return begins[(stretch + 1) * step] <= at; });
 }
 
 /* Fills the tile, run after run; wants a barrier behind it. */
@@ -285,7 +265,7 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 }
 
 /*
- * Grid: a block for each output tile; a multiway_memory of shared memory.  Block t reads, of each
+ * Grid: a block of THREADS for each output tile; shared: multiway_memory.  Block t reads, of each
  * run, the places from splits[t] to splits[t + 1], and writes the output places from t * TILE on.
  */
 template<typename Source, typename Sink, typename Row>

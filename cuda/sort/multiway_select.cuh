@@ -5,7 +5,8 @@
  * In:  the runs' descriptions and keys, a source that tells keys and payloads.
  * Out: for each output tile, how many places of each run come before it.
  *
- * Multisequence selection: every stride-th key of each run gets its exact place in the
+ * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple lists on hierarchical-memory
+ * multiprocessors", 1991), in two steps: every stride-th key of each run gets its exact place in the
  * output by one binary search in every run, so two neighbouring samples enclose a
  * tile's begin.  Between them each step takes the middle key of one run, looks up where it
  * lies in the others, and drops what is on the wrong side.  The run is the one that holds the
@@ -30,24 +31,6 @@
 #define SELECT_WARPS		4		/* in a block that samples or splits */
 
 /* --- what is merged ------------------------------------------------------------ */
-
-/* Runs of key words with row numbers. */
-template<typename Key>
-struct pair_runs
-{
-	typedef Key key;
-	typedef uint32_t payload;
-
-	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
-	{
-		return ((const Key *) run.keys)[place];
-	}
-
-	__device__ __forceinline__ uint32_t payload_of(const merge_run &run, uint32_t, uint32_t place) const
-	{
-		return run.rows[place];
-	}
-};
 
 /* Runs of raw key columns, of which the plan makes one word; only the run's number is wanted. */
 template<typename Key>
@@ -117,14 +100,14 @@ places_before(const Source &source, const merge_run &run, uint32_t number, uint3
 	return partition_point(low, high, [&](uint32_t place) {
 		typename Source::key other = source.key_of(run, place);
 
-		return other < key || (other == key && number < pivot_run);
+		return other != key ? other < key : number < pivot_run;
 	});
 }
 
 SORT_DEVICE uint32_t
 run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
 {
-	return partition_point(1, n_runs, [&](uint32_t run) { return runs[run].first_sample <= sample; }) - 1;
+	return partition_point(0, n_runs - 1, [&](uint32_t run) { return runs[run + 1].first_sample <= sample; });
 }
 
 /*
@@ -175,7 +158,7 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 SORT_DEVICE uint32_t
 sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
 {
-	return partition_point(1, n_samples, [&](uint32_t sample) { return ranks[sample] <= rank; }) - 1;
+	return partition_point(0, n_samples - 1, [&](uint32_t sample) { return ranks[sample + 1] <= rank; });
 }
 
 /* What remains of each run while a warp selects; each lane touches its own runs only. */

@@ -12,7 +12,7 @@
  * status 0 if all is well.
  */
 #include "sort/order_merge.cu"
-#include "sort/pairs_merge.cu"
+#include "pairs_merge.cu"
 
 #include <algorithm>
 #include <numeric>

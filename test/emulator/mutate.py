@@ -17,6 +17,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CUDA = os.path.join(HERE, '..', '..', 'cuda')
+BENCH = os.path.join(HERE, '..', '..', 'bench')
 FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256', '-DLARGEST_TEST=200007u',
          '-DGSORT_TUNING_ROWS="tiny_rows.h"']
 SORT_TEST = ('sort_test.cpp', ['5', '2', '0', '6', '16'])
@@ -25,6 +26,7 @@ MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
 TESTS = {'multiway_merge.cuh': [MERGE_TEST], 'radix_count.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST, ('sort_test.cpp', ['2'])],
          'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '2', '5'])],
          'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16'])],
+         'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16'])],
          'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 
@@ -38,7 +40,7 @@ def without_barrier(line):
 
 def run_test(work, headers, source, distributions, *options):
     program = os.path.join(work, 'test')
-    subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-o', program, os.path.join(HERE, source)], check=True)
+    subprocess.run(['g++', *FLAGS, '-I', HERE, '-I', headers, '-I', BENCH, '-o', program, os.path.join(HERE, source)], check=True)
     for distribution in distributions:
         try:
             run = subprocess.run([program, '-q', *options, distribution], capture_output=True, text=True, timeout=SECONDS)

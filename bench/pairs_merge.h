@@ -1,6 +1,6 @@
 /*
  * pairs_merge.h
- *	  Merges sorted runs of (key, row) pairs.
+ *	  Merges sorted runs of (key, row) pairs: for gsort_bench and the emulator's tests.
  *
  * In:  up to 255 runs, each ascending by key.
  * Out: all pairs, ascending, equal keys by run, within a run as they lie.
