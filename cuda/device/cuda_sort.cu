@@ -19,6 +19,7 @@
 #include "device/cuda_device.cuh"
 
 #include "rows/sort_rows.cuh"
+#include "sort/pairs_choice.h"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -225,10 +226,11 @@ mark_ties(sort_run *run, const Word *words, int is_first_word)
 	return GSORT_OK;
 }
 
+/* Only the radix sort is made for words of 32 bits. */
 static int
 is_narrow(const sort_run *run, uint32_t word)
 {
-	return run->plan.word_bits[word] <= NARROW_WORD_BITS;
+	return run->plan.word_bits[word] <= NARROW_WORD_BITS && run->n <= RADIX_PAIRS_MAX;
 }
 
 static gsort_status

@@ -24,6 +24,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	/* of a device that does not answer the sort's first call tells */
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
+						 pairs->key_bits == PARTITION_KEY_BITS &&
 						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE);
 }
 

@@ -12,8 +12,11 @@
  * Where the sample shows too many keys that words cannot tell apart, all of these leave the sort to
  * pairs_radix.cu, whose kernels look at the plan too.
  *
- * Input of one tile takes one kernel.  Groups too crowded for the tile sort go to
- * tile_crowded.cuh, bins that no tile holds to merge.cuh.
+ * Input of one tile takes one kernel.  Segments too crowded for the tile sort go to
+ * tile_crowded.cuh, long ones to merge.cuh.  partition_plan.cuh says what these words mean.
+ *
+ * Keys have 64 bits: with up to 32 significant ones the radix sort is faster whatever the keys are
+ * (pairs_choice.h), and kernels for keys of 32 bits would be a third more to build and load.
  *
  * Every kernel reads from the plan in the scratch what there is to do, so the host
  * enqueues the same launches whatever the keys are, and stages with nothing to do
@@ -26,7 +29,7 @@
 #include "sort/launch_plan.cuh"
 #include "sort/merge.cuh"
 #include "sort/pairs_radix.h"
-#include "sort/partition.cuh"
+#include "sort/partition_bins.cuh"
 #include "sort/tile_crowded.cuh"
 
 #define SORT_TRY(call) \
@@ -37,8 +40,8 @@
 	} while (0)
 
 #define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
-#define CHUNKS_A_BLOCK		8	/* wanted chunks of level 2 for each block that runs at once */
-#define CHUNK_TILES_MAX		16
+#define BATCHES_A_BLOCK		8	/* wanted batches of level 2 for each block that runs at once */
+#define BATCH_TILES_MAX		16
 #define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
 
 /* Where everything lies in the scratch. */
@@ -47,9 +50,9 @@ typedef struct sort_scratch
 	partition_plan *plan;
 	uint64_t   *sample_keys;
 	uint32_t   *sample_rows;
-	sort_group *groups;
+	sort_segment *segments;
 	uint32_t   *crowded;
-	merge_range *ranges;
+	long_segment *long_segments;
 	level2_arrays level2;
 	uint64_t   *first[2];		/* of the items of level 1 and 2 */
 	uint32_t   *second;			/* of level 2; level 1 has its rows in the output */
@@ -72,10 +75,10 @@ may_be_wide(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
 }
 
-/* Of two neighbouring bins of a segment, both together exceed a tile. */
+/* Of two neighbouring bins of a bucket, both together exceed a tile. */
 template<typename Row>
 static size_t
-groups_max(uint64_t n)
+segments_max(uint64_t n)
 {
 	return 2 * n / Row::SORT_TILE + 2 * BUCKETS_MAX;
 }
@@ -94,9 +97,9 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	scratch.radix_bytes = wide ? pairs_radix_scratch_bytes(pairs) : 0;
 	take(&cursor, &scratch.sample_keys, SAMPLE_KEYS);
 	take(&cursor, &scratch.sample_rows, SAMPLE_KEYS);
-	take(&cursor, &scratch.groups, groups_max<Row>(n));
-	take(&cursor, &scratch.crowded, groups_max<Row>(n));
-	take(&cursor, &scratch.ranges, n / Row::SORT_TILE + 1);
+	take(&cursor, &scratch.segments, segments_max<Row>(n));
+	take(&cursor, &scratch.crowded, segments_max<Row>(n));
+	take(&cursor, &scratch.long_segments, n / Row::SORT_TILE + 1);
 	take(&cursor, &scratch.level2.counts, BUCKETS_MAX * Row::CELLS);
 	take(&cursor, &scratch.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS);
 	take(&cursor, &scratch.level2.next, BUCKETS_MAX * Row::BINS);
@@ -113,37 +116,35 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	return scratch;
 }
 
-template<typename Key>
-static key_view<Key>
+static key_view
 view_keys(const gsort_pairs *pairs)
 {
-	key_view<Key> keys;
+	key_view	keys;
 	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
 
-	keys.keys = (const Key *) pairs->d_keys;
+	keys.keys = (const uint64_t *) pairs->d_keys;
 	keys.shift = pairs->begin_bit;
-	keys.mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) (((Key) 1 << bits) - 1);
+	keys.mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
 	return keys;
 }
 
 /* Everything that the launches of one sort share. */
-template<typename Key>
 struct sort_job
 {
 	sort_device device;
 	sort_scratch scratch;
-	key_view<Key> keys;
-	sort_output<Key> output;
+	key_view	keys;
+	sort_output output;
 	uint64_t	key_max;
 	uint32_t	n;
 	uint32_t	row_bits;
-	uint32_t	chunk;			/* items of a chunk of level 2 */
+	uint32_t	batch;			/* items of a batch of level 2 */
 	cudaStream_t stream;
 };
 
-template<bool Wide, typename Key>
+template<bool Wide>
 static item_arrays<Wide>
-level_items(const sort_job<Key> &job, int level)
+level_items(const sort_job &job, int level)
 {
 	item_arrays<Wide> items = {job.scratch.first[level], level == 0 ? job.output.rows : job.scratch.second};
 
@@ -151,32 +152,30 @@ level_items(const sort_job<Key> &job, int level)
 }
 
 /* One byte a row, until level 2 needs its array. */
-template<typename Key>
 static uint8_t *
-bucket_of_row(const sort_job<Key> &job)
+bucket_of_row(const sort_job &job)
 {
 	return (uint8_t *) job.scratch.first[1];
 }
 
-template<typename Key, bool Wide>
-static item_order<Key, Wide>
-order_of(const sort_job<Key> &job)
+template<bool Wide>
+static item_order<Wide>
+order_of(const sort_job &job)
 {
-	item_order<Key, Wide> order = {job.keys, job.row_bits, false};
+	item_order<Wide> order = {job.keys, job.row_bits, false};
 
 	return order;
 }
 
-template<typename Key>
 static uint32_t
-chunks_max(const sort_job<Key> &job)
+batches_max(const sort_job &job)
 {
-	return job.n / job.chunk + BUCKETS_MAX;
+	return job.n / job.batch + BUCKETS_MAX;
 }
 
-template<typename Row, typename Key>
+template<typename Row>
 static uint32_t
-sort_blocks(const sort_job<Key> &job)
+sort_blocks(const sort_job &job)
 {
 	return job.device.processors * Row::SORT_BLOCKS;
 }
@@ -190,148 +189,149 @@ ties_for_radix(uint32_t n, uint32_t samples, const sort_scratch &scratch)
 	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED};
 }
 
-template<typename Key, typename Row>
+template<typename Row>
 static cudaError_t
-launch_split(const sort_job<Key> &job)
+launch_split(const sort_job &job)
 {
 	uint32_t	samples = job.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
 	const sort_scratch &scratch = job.scratch;
 
-	SORT_TRY(launch(partition_sample_kernel<Key>, SAMPLE_BLOCKS, SPLIT_THREADS,
+	SORT_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), job.stream,
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
-	SORT_TRY(launch(partition_split_kernel<Key>, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
+	SORT_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
 					job.row_bits, job.key_max, ties_for_radix(job.n, samples, scratch), scratch.plan));
-	SORT_TRY(launch(partition_count_buckets_kernel<Key>,
+	SORT_TRY(launch(partition_count_buckets_kernel,
 					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
 	SORT_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
-					scratch.plan, scratch.groups, job.key_max, job.n, job.chunk));
+					scratch.plan, scratch.segments, job.key_max, job.n, job.batch));
 	return cudaSuccess;
 }
 
-template<typename Key, typename Row, bool Wide>
+template<typename Row, bool Wide>
 static cudaError_t
-launch_scatter_buckets(const sort_job<Key> &job)
+launch_scatter_buckets(const sort_job &job)
 {
-	SORT_TRY(launch(partition_scatter_buckets_kernel<Key, Row, Wide>,
+	SORT_TRY(launch(partition_scatter_buckets_kernel<Row, Wide>,
 					tiles_up_to(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					sizeof(scatter_buckets_memory<Row, Wide>), job.stream, job.keys, job.n, job.scratch.plan,
 					(const uint8_t *) bucket_of_row(job), level_items<Wide>(job, 0)));
 	return cudaSuccess;
 }
 
-template<typename Key, typename Row, bool MayBeWide>
+template<typename Row, bool MayBeWide>
 static cudaError_t
-launch_cut(const sort_job<Key> &job)
+launch_cut(const sort_job &job)
 {
 	const sort_scratch &scratch = job.scratch;
 	item_arrays<true> level1 = level_items<true>(job, 0);
 
-	SORT_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, SEGMENT_THREADS,
-					sizeof(segment_memory<Row, MayBeWide>), job.stream, level1, scratch.plan, scratch.level2));
-	SORT_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, chunks_max(job), HISTOGRAM_THREADS,
+	SORT_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+					sizeof(cut_memory<Row, MayBeWide>), job.stream, level1, scratch.plan, scratch.level2));
+	SORT_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(job), HISTOGRAM_THREADS,
 					sizeof(count_cells_memory<Row, MayBeWide>), job.stream, level1,
-					(const partition_plan *) scratch.plan, scratch.level2, job.chunk));
-	SORT_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, SEGMENT_THREADS,
-					sizeof(plan_bins_memory<Row>), job.stream, scratch.plan, scratch.level2, scratch.groups,
-					scratch.ranges));
+					(const partition_plan *) scratch.plan, scratch.level2, job.batch));
+	SORT_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+					sizeof(plan_bins_memory<Row>), job.stream, scratch.plan, scratch.level2, scratch.segments,
+					scratch.long_segments));
 	return cudaSuccess;
 }
 
-template<typename Key, typename Row, bool Wide>
+template<typename Row, bool Wide>
 static cudaError_t
-launch_scatter_bins_and_sort(const sort_job<Key> &job)
+launch_scatter_bins_and_sort(const sort_job &job)
 {
 	typedef sort_row<Row, Wide> SortRow;
 	const sort_scratch &scratch = job.scratch;
 	item_arrays<Wide> level1 = level_items<Wide>(job, 0);
 	item_arrays<Wide> level2 = level_items<Wide>(job, 1);
 
-	SORT_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, chunks_max(job), Row::SCATTER_THREADS,
+	SORT_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(job), Row::SCATTER_THREADS,
 					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
-					scratch.level2, job.chunk, level2));
-	SORT_TRY(launch(tile_counting_sort_kernel<Key, SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
+					scratch.level2, job.batch, level2));
+	SORT_TRY(launch(tile_counting_sort_kernel<SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
 					sizeof(counting_sort_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
-					(const sort_group *) scratch.groups, scratch.crowded, order_of<Key, Wide>(job), job.output));
+					(const sort_segment *) scratch.segments, scratch.crowded, order_of<Wide>(job), job.output));
 	return cudaSuccess;
 }
 
-/* What even input has none of: crowded groups, and ranges for cooperative merging. */
-template<typename Key, typename Row, bool MayBeWide>
+/* What even input has none of: crowded segments, and long ones. */
+template<typename Row, bool MayBeWide>
 static cudaError_t
-launch_rest(const sort_job<Key> &job)
+launch_rest(const sort_job &job)
 {
 	typedef sort_row<Row, true> CrowdedRow;
 	const sort_scratch &scratch = job.scratch;
 	const partition_plan *plan = scratch.plan;
-	const merge_range *ranges = scratch.ranges;
+	const long_segment *long_segments = scratch.long_segments;
 	item_arrays<true> level1 = level_items<true>(job, 0);
 	item_arrays<true> level2 = level_items<true>(job, 1);
-	item_order<Key, true> order = order_of<Key, true>(job);
+	item_order<true> order = order_of<true>(job);
 
-	SORT_TRY(launch(tile_crowded_sort_kernel<Key, CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
+	SORT_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
 					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
-					(const sort_group *) scratch.groups, (const uint32_t *) scratch.crowded, order, job.output));
-	SORT_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan, scratch.ranges));
-	SORT_TRY(launch(merge_sort_tiles_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
-					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, ranges, order));
+					(const sort_segment *) scratch.segments, (const uint32_t *) scratch.crowded, order, job.output));
+	SORT_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan,
+					scratch.long_segments));
+	SORT_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments, order));
 	for (uint32_t level = 0; level < merge_levels(job.n, Row::SORT_TILE); level++)
-		SORT_TRY(launch(merge_level_kernel<Key, Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
-						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, ranges,
+		SORT_TRY(launch(merge_level_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments,
 						level, order, job.output));
 	return cudaSuccess;
 }
 
-template<typename Key, typename Row, bool MayBeWide>
+template<typename Row, bool MayBeWide>
 static cudaError_t
-launch_items(const sort_job<Key> &job)
+launch_items(const sort_job &job)
 {
-	SORT_TRY((launch_scatter_buckets<Key, Row, false>(job)));
+	SORT_TRY((launch_scatter_buckets<Row, false>(job)));
 	if (MayBeWide)
-		SORT_TRY((launch_scatter_buckets<Key, Row, MayBeWide>(job)));
-	SORT_TRY((launch_cut<Key, Row, MayBeWide>(job)));
-	SORT_TRY((launch_scatter_bins_and_sort<Key, Row, false>(job)));
+		SORT_TRY((launch_scatter_buckets<Row, MayBeWide>(job)));
+	SORT_TRY((launch_cut<Row, MayBeWide>(job)));
+	SORT_TRY((launch_scatter_bins_and_sort<Row, false>(job)));
 	if (MayBeWide)
-		SORT_TRY((launch_scatter_bins_and_sort<Key, Row, MayBeWide>(job)));
-	return launch_rest<Key, Row, MayBeWide>(job);
+		SORT_TRY((launch_scatter_bins_and_sort<Row, MayBeWide>(job)));
+	return launch_rest<Row, MayBeWide>(job);
 }
 
-template<typename Key, typename Row>
+template<typename Row>
 static cudaError_t
-launch_one_tile(const sort_job<Key> &job)
+launch_one_tile(const sort_job &job)
 {
 	if (job.n > 0)
-		SORT_TRY(launch(tile_sort_keys_kernel<Key, Row>, 1, Row::SORT_THREADS,
-						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<Key, true>(job),
+		SORT_TRY(launch(tile_sort_keys_kernel<Row>, 1, Row::SORT_THREADS,
+						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<true>(job),
 						job.output));
 	return cudaSuccess;
 }
 
-/* Chunks short enough to keep all blocks busy, long enough to pay for the tables they load. */
+/* Batches short enough to keep all blocks busy, long enough to pay for the tables they load. */
 template<typename Row>
 static uint32_t
-chunk_items(uint64_t n, const sort_device &device)
+batch_items(uint64_t n, const sort_device &device)
 {
-	uint64_t	wanted = (uint64_t) device.processors * Row::SCATTER_BLOCKS * CHUNKS_A_BLOCK;
+	uint64_t	wanted = (uint64_t) device.processors * Row::SCATTER_BLOCKS * BATCHES_A_BLOCK;
 	uint64_t	tiles = n / (wanted * Row::SCATTER_TILE);
 
-	return (uint32_t) (tiles < 1 ? 1 : tiles > CHUNK_TILES_MAX ? CHUNK_TILES_MAX : tiles) * Row::SCATTER_TILE;
+	return (uint32_t) (tiles < 1 ? 1 : tiles > BATCH_TILES_MAX ? BATCH_TILES_MAX : tiles) * Row::SCATTER_TILE;
 }
 
-template<typename Key, typename Row>
+template<typename Row>
 static cudaError_t
 sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
 		  cudaStream_t stream)
 {
-	sort_job<Key> job;
+	sort_job job;
 
 	static_assert(sizeof(scatter_bins_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(scatter_buckets_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(counting_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(crowded_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(segment_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(cut_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(count_cells_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, true>) <= Row::SHARED_BYTES, "shared memory of the row");
@@ -339,39 +339,34 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.scratch = lay_out<Row>(pairs, d_scratch);
 	if (scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
-	job.keys = view_keys<Key>(pairs);
+	job.keys = view_keys(pairs);
 	job.output.keys = job.keys;
 	job.output.rows_in = pairs->d_rows;
 	job.output.rows = pairs->d_rows_out;
-	job.output.keys_out = (Key *) pairs->d_keys_out;
+	job.output.keys_out = (uint64_t *) pairs->d_keys_out;
 	job.key_max = job.keys.mask;
 	job.n = (uint32_t) pairs->n;
 	job.stream = stream;
 	if (job.n <= Row::SORT_TILE)
 	{
 		job.row_bits = 1;
-		return launch_one_tile<Key, Row>(job);
+		return launch_one_tile<Row>(job);
 	}
 	job.row_bits = row_bits_of(pairs->n);
-	job.chunk = chunk_items<Row>(pairs->n, device);
-	SORT_TRY((launch_split<Key, Row>(job)));
-	if constexpr (sizeof(Key) == sizeof(uint64_t))	/* 32 bits and a row always fit a word */
-	{
-		if (may_be_wide(pairs))
-		{
-			SORT_TRY((launch_items<Key, Row, true>(job)));
-			/* behind all else, as it zeroes its scratch whether or not it is wanted */
-			return job.scratch.radix_bytes == 0 ? cudaSuccess :
-				pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
-		}
-	}
-	return launch_items<Key, Row, false>(job);
+	job.batch = batch_items<Row>(pairs->n, device);
+	SORT_TRY((launch_split<Row>(job)));
+	if (!may_be_wide(pairs))
+		return launch_items<Row, false>(job);
+	SORT_TRY((launch_items<Row, true>(job)));
+	/* behind all else, as it zeroes its scratch whether or not it is wanted */
+	return job.scratch.radix_bytes == 0 ? cudaSuccess :
+		pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
 }
 
 static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || (pairs->key_bits != 32 && pairs->key_bits != 64) ||
+	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->key_bits != PARTITION_KEY_BITS ||
 		pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits)
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
@@ -397,31 +392,21 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 	}
 }
 
-template<typename Key>
-static cudaError_t
-sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
-		  cudaStream_t stream)
-{
-	switch (choose_row(pairs, device))
-	{
-		case TUNING_CHOICE_SMALL:
-			return sort_with<Key, TUNING_SMALL>(pairs, d_scratch, scratch_bytes, device, stream);
-		case TUNING_CHOICE_MEDIUM:
-			return sort_with<Key, TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
-		case TUNING_CHOICE_LARGE:
-			return sort_with<Key, TUNING_LARGE>(pairs, d_scratch, scratch_bytes, device, stream);
-		default:
-			return cudaErrorInvalidValue;
-	}
-}
-
 cudaError_t
 pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	sort_device device;
 
 	SORT_TRY(describe_device(&device));
-	if (pairs->key_bits == 32)
-		return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, device, stream);
-	return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, device, stream);
+	switch (choose_row(pairs, device))
+	{
+		case TUNING_CHOICE_SMALL:
+			return sort_with<TUNING_SMALL>(pairs, d_scratch, scratch_bytes, device, stream);
+		case TUNING_CHOICE_MEDIUM:
+			return sort_with<TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
+		case TUNING_CHOICE_LARGE:
+			return sort_with<TUNING_LARGE>(pairs, d_scratch, scratch_bytes, device, stream);
+		default:
+			return cudaErrorInvalidValue;
+	}
 }

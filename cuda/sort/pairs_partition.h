@@ -14,7 +14,9 @@
 #include "gsort.h"
 #include "sort/launch.cuh"
 
-/* 0: these pairs, or this device, are none that pairs_partition_sort takes. */
+#define PARTITION_KEY_BITS	64		/* of the keys that it takes, significant or not */
+
+/* 0: these pairs, for example keys of 32 bits, or this device, are none that pairs_partition_sort takes. */
 size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
 
 /*

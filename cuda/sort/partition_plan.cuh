@@ -5,54 +5,68 @@
  * Lives in the caller's scratch; each field is written by one kernel and read by
  * later ones.  The functions are host and device code, so that their properties
  * (monotone, in range, equal keys together) are tested without kernels.
+ *
+ * The words for parts of the input, in all of cuda/sort:
+ *
+ * tile		as many items as a block handles at once
+ * bucket	what level 1 divides the input into, by splitters from a sample: up to BUCKETS_MAX
+ * batch	tiles of one bucket that one block takes in level 2, one after the other
+ * cell		what level 2 divides a bucket into: fine, counted, never moved as such
+ * bin		neighbouring cells of a bucket, joined until no tile would hold one more; also whatever a tile's
+ *			items are spread over within a block, and the digits of the radix sort
+ * segment	what one block sorts at last: a bin, or a bucket that needs no dividing.  A bin that no tile holds is a
+ *			long segment, which all blocks sort together
+ * run		sorted items that are merged with others; its stretch is what a tile of the output takes of it
  */
 #ifndef GSORT_PARTITION_PLAN_CUH
 #define GSORT_PARTITION_PLAN_CUH
+
+#include <type_traits>
 
 #include "sort/partition_point.cuh"
 #include "sort/sort_common.cuh"
 #include "sort/tuning.h"
 
-/* One bucket of level 1, to be divided in level 2. */
-typedef struct sort_segment
+/* What level 2 needs to know of one bucket. */
+typedef struct bucket_plan
 {
 	uint32_t	begin;			/* in the level 1 array */
 	uint32_t	count;
-	uint32_t	first_chunk;	/* of level 2; chunks are numbered through all segments */
-	uint32_t	flags;			/* GROUP_... */
+	uint32_t	first_batch;	/* of level 2; batches are numbered through all buckets */
+	uint32_t	flags;			/* ITEMS_... */
 	uint64_t	lowest;			/* coordinates of its items lie in [lowest, lowest + range] */
 	uint64_t	range;
 	uint32_t	by_splitters;	/* 1: cells are cut by splitters, 0: by the map alone */
 	linear_map	map;			/* coordinate - map_lowest to cells, or to places of the search table */
 	uint64_t	map_lowest;		/* with splitters the table covers only where the sample lies, */
 	uint64_t	map_range;		/* and what is beyond counts as its end */
-} sort_segment;
+} bucket_plan;
 
-/* A stretch of items that one block sorts. */
-typedef struct sort_group
+/* Items that one block sorts, and that no other segment's items mix with in the final order. */
+typedef struct sort_segment
 {
 	uint32_t	begin;			/* also its place in the output */
 	uint32_t	count;
 	uint32_t	flags;
 	linear_map	map;			/* coordinate - lowest, to bins of the tile sort */
 	uint64_t	lowest;
-} sort_group;
+} sort_segment;
 
 typedef enum sort_flags
 {
-	GROUP_IN_LEVEL1 = 1,		/* its items stand in the level 1 array */
-	GROUP_SHORTENED = 2,		/* its words have lost low bits of the keys */
-	GROUP_BY_ROW = 4			/* wide: all its keys are equal */
+	ITEMS_IN_LEVEL1 = 1,		/* its items stand in the level 1 array */
+	ITEMS_SHORTENED = 2,		/* its words have lost low bits of the keys */
+	ITEMS_BY_ROW = 4			/* wide: all its keys are equal */
 } sort_flags;
 
-/* Items that no tile holds and no splitter divided: left to cooperative merging. */
-typedef struct merge_range
+/* Items that no tile holds and no splitter divided: left to cooperative merging (merge.cuh). */
+typedef struct long_segment
 {
 	uint32_t	begin;
 	uint32_t	count;
 	uint32_t	shortened;
-	uint32_t	first_tile;		/* tiles are numbered through all ranges */
-} merge_range;
+	uint32_t	first_tile;		/* tiles are numbered through all long segments */
+} long_segment;
 
 typedef struct partition_plan
 {
@@ -60,7 +74,7 @@ typedef struct partition_plan
 	uint64_t	lowest_key[BUCKETS_MAX];
 	uint32_t	lowest_row[BUCKETS_MAX];
 	uint32_t	shift[BUCKETS_MAX];	/* bits that an offset in the bucket loses */
-	uint16_t	cells[BUCKET_CELLS];	/* first bucket a key of the cell can be in, and the last << 8 */
+	uint16_t	table[BUCKET_TABLE];	/* by sample_map: first bucket that a key can be in, and the last << 8 */
 	uint64_t	sample_min;
 	uint64_t	sample_range;
 	linear_map	sample_map;
@@ -73,15 +87,34 @@ typedef struct partition_plan
 	uint32_t	next[BUCKETS_MAX];	/* where the next item of the bucket goes */
 
 	/* level 2 */
-	sort_segment segments[BUCKETS_MAX];
-	uint32_t	first_chunk[BUCKETS_MAX + 1];
-	uint32_t	chunks;
+	bucket_plan bucket_plans[BUCKETS_MAX];
+	uint32_t	first_batch[BUCKETS_MAX + 1];
+	uint32_t	batches;
 
-	uint32_t	groups;			/* in the lists of these names */
+	uint32_t	segments;		/* how many there are in the lists of these names */
 	uint32_t	crowded;
-	uint32_t	ranges;
-	uint32_t	range_tiles;
+	uint32_t	long_segments;
+	uint32_t	long_tiles;		/* of all long segments */
 } partition_plan;
+
+/*
+ * Does the work for the kind of items that the plan has: calls work(std::true_type) if they are wide, else
+ * work(std::false_type).  MayBeWide: false if the host knows that they are not, so that half of the code is spared.
+ */
+template<bool MayBeWide, typename Work>
+SORT_DEVICE void
+for_items_of_plan(const partition_plan *plan, const Work &work)
+{
+	if constexpr (MayBeWide)
+	{
+		if (plan->wide)
+		{
+			work(std::true_type());
+			return;
+		}
+	}
+	work(std::false_type());
+}
 
 /* --- level 1 ------------------------------------------------------------------- */
 
@@ -99,16 +132,15 @@ sample_position(uint32_t i, uint32_t samples, uint64_t n)
 }
 
 /* The bucket among [first, last] for (key, row). */
-template<typename Key>
 static inline GSORT_HD uint32_t
 search_bucket(const uint64_t *lowest_key, const uint32_t *lowest_row, uint32_t first, uint32_t last,
-			  Key key, uint32_t row)
+			  uint64_t key, uint32_t row)
 {
-	return partition_point(first + 1, last + 1, [&](uint32_t bucket) {
-		Key			lowest = (Key) lowest_key[bucket];
+	return partition_point(first, last, [&](uint32_t b) {
+		uint64_t	next_lowest = lowest_key[b + 1];
 
-		return key > lowest || (key == lowest && row >= lowest_row[bucket]);
-	}) - 1;
+		return key != next_lowest ? key > next_lowest : row >= lowest_row[b + 1];
+	});
 }
 
 /* The greatest key in bucket b, whether or not it occurs. */
@@ -140,7 +172,7 @@ search_splitters(const uint64_t *coordinates, const uint32_t *rows, uint32_t fir
 	return partition_point(first, last, [&](uint32_t i) {
 		uint64_t	splitter = coordinates[i];
 
-		return splitter < coordinate || (splitter == coordinate && (rows == NULL || rows[i] <= row));
+		return splitter != coordinate ? splitter < coordinate : rows == NULL || rows[i] <= row;
 	});
 }
 

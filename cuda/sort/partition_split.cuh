@@ -1,26 +1,21 @@
 /*
  * partition_split.cuh
- *	  Choosing what the partition divides by: buckets from a sample of the keys,
- *	  cells of each bucket from a sample of its items.
+ *	  Choosing the buckets of level 1, from a sample of the keys.
  *
- * In:  the caller's keys; later the level 1 array.
- * Out: the plan (partition_plan.cuh) and, for buckets whose items do not lie
- *	    evenly, sorted splitters with a table that narrows the search in them.
+ * In:  the caller's keys.
+ * Out: the plan's lower ends of buckets, with a table that narrows the search in them; whether items are
+ *	    wide, and whether the radix sort is to do it all.
  *
  * Splitters are (key, row), not key alone: a value that fills many buckets is
- * divided by row, so the sample balances any input, duplicates included.
+ * divided by row, so the sample balances any input, duplicates included (a sample sort: Frazer, McKellar,
+ * "Samplesort: a sampling approach to minimal storage tree sorting", 1970).
  */
 #ifndef GSORT_PARTITION_SPLIT_CUH
 #define GSORT_PARTITION_SPLIT_CUH
 
 #include "sort/partition_plan.cuh"
-#include "sort/tile_sort.cuh"
 
 #define SPLIT_THREADS		1024
-#define SAMPLES_A_CELL		2	/* level 2 */
-
-/* A cell of level 2 whose sample holds more than this is not even. */
-#define EVEN_SAMPLES_MAX	14
 
 /* A gap is cut out of a bucket if the keys on either side of it span less than this share of the bucket. */
 #define GAP_SHARE			32
@@ -32,12 +27,12 @@
 
 /*
  * Sorts the sample by counting: each block loads all of it and ranks its share,
- * several threads a key.  Grid: SAMPLE_BLOCKS; shared: SAMPLE_KEYS keys and the ranks.
+ * several threads a key.  Grid: SAMPLE_BLOCKS blocks of SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of
+ * a block's share.  samples: a multiple of SAMPLE_BLOCKS, at most SAMPLE_KEYS.
  */
-template<typename Key>
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
-partition_sample_kernel(key_view<Key> keys, uint64_t n, uint32_t samples, uint64_t *sorted_keys,
+partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *sorted_keys,
 						uint32_t *sorted_rows)
 {
 	SHARED_MEMORY(raw);
@@ -73,7 +68,7 @@ struct split_memory
 	uint64_t	lowest_key[BUCKETS_MAX];
 	uint32_t	lowest_row[BUCKETS_MAX];
 	uint32_t	shift[BUCKETS_MAX];
-	uint32_t	splitters_in[BUCKET_CELLS];
+	uint32_t	splitters_in[BUCKET_TABLE];
 	uint64_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket, its low bits the first one's number */
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tied;
@@ -253,15 +248,15 @@ cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, u
 }
 
 /*
- * From where splitters lie among the cells of a linear map: the first and the last part that
- * an item of each cell can belong to.  splitters_in: their number in each cell; table[c]:
- * parts before the cell, and in its upper half those up to its end.
+ * A table that narrows a search among splitters, from where these lie in the image of a linear map.
+ * splitters_in: how many the map takes to each of Entries places.  table[p]: how many splitters lie before place p,
+ * and in its upper half how many up to its end: the first and the last of what they divide that p can belong to.
  */
-template<int Threads, int Cells, typename Entry>
+template<int Threads, int Entries, typename Entry>
 SORT_DEVICE void
 make_search_table(const uint32_t *splitters_in, uint32_t *warp_sums, Entry *table)
 {
-	constexpr int PER_THREAD = Cells / Threads;
+	constexpr int PER_THREAD = Entries / Threads;
 	uint32_t	sum = 0;
 	uint32_t	first;
 
@@ -302,8 +297,7 @@ struct tied_range
 	uint32_t	end;
 };
 
-/* Buckets from the sorted sample.  Grid: one block of SPLIT_THREADS. */
-template<typename Key>
+/* The plan of level 1 from the sorted sample.  Grid: one block of SPLIT_THREADS; shared: split_memory. */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
 partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
@@ -314,10 +308,10 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	uint32_t	t = threadIdx.x;
 	uint64_t	sample_min = keys[0];
 	uint64_t	sample_range = keys[samples - 1] - sample_min;
-	linear_map	map = make_linear_map(sample_range, BUCKET_CELLS);
+	linear_map	map = make_linear_map(sample_range, BUCKET_TABLE);
 	uint32_t	buckets = 1;
 
-	for (uint32_t i = t; i < BUCKET_CELLS; i += SPLIT_THREADS)
+	for (uint32_t i = t; i < BUCKET_TABLE; i += SPLIT_THREADS)
 		shared.splitters_in[i] = 0;
 	if (t == 0)
 	{
@@ -347,7 +341,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	}
 	__syncthreads();
 	count_tied_samples(shared, keys, rows, samples, buckets);
-	make_search_table<SPLIT_THREADS, BUCKET_CELLS>(shared.splitters_in, shared.warp_sums, plan->cells);
+	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
 	if (t == 0)
 	{
 		plan->sample_min = sample_min;
@@ -357,142 +351,10 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		plan->row_bits = row_bits;
 		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
 		plan->handed_over = shared.tied >= for_radix.first && shared.tied < for_radix.end;
-		plan->groups = 0;
+		plan->segments = 0;
 		plan->crowded = 0;
-		plan->ranges = 0;
+		plan->long_segments = 0;
 	}
-}
-
-/* --- level 2: cells of each bucket -------------------------------------------------- */
-
-/* What level 2 keeps for each segment; arrays of BUCKETS_MAX times the row's CELLS or BINS, but the last. */
-struct level2_arrays
-{
-	uint32_t   *counts;			/* [cells] items */
-	uint16_t   *bin_of_cell;	/* [cells] */
-	uint32_t   *next;			/* [bins] where the next item of the bin goes */
-	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
-	uint32_t   *splitter_rows;	/* [cells], wide only */
-	uint32_t   *table;			/* [cells] first and last cell << 16 */
-	uint16_t   *cell_of_item;	/* [items] of segments with splitters */
-};
-
-template<typename Row, bool Wide>
-struct segment_memory
-{
-	static constexpr int SAMPLES = SAMPLES_A_CELL * Row::CELLS;
-
-	uint64_t	first[SAMPLES];
-	uint32_t	second[Wide ? SAMPLES : 4];
-	uint32_t	counts[Row::CELLS];
-	uint32_t	warp_sums[WARP_THREADS];
-};
-
-#define SEGMENT_THREADS 512
-
-/* Samples are ordered as level 2 sees items: coordinate, then row. */
-struct sample_order
-{
-	template<bool Wide>
-	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
-	{
-		return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
-	}
-};
-
-template<typename Row, bool Wide>
-SORT_DEVICE void
-cut_by_splitters(segment_memory<Row, Wide> &shared, sort_segment *segment, level2_arrays level2, uint32_t s)
-{
-	typedef segment_memory<Row, Wide> memory;
-	item_arrays<Wide> sample = {shared.first, shared.second};
-	uint64_t	lowest;
-	uint64_t	range;
-	linear_map	map;
-
-	merge_sort_tile<SEGMENT_THREADS, memory::SAMPLES / SEGMENT_THREADS, Wide>(sample, memory::SAMPLES, sample_order());
-	lowest = shared.first[0];
-	range = shared.first[memory::SAMPLES - 1] - lowest;
-	map = make_linear_map(range, Row::CELLS);
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
-		shared.counts[c] = 0;
-	__syncthreads();
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
-	{
-		bool		last = c + 1 == Row::CELLS;
-		uint32_t	at = last ? memory::SAMPLES - 1 : (c + 1) * SAMPLES_A_CELL;
-
-		level2.splitters[s * Row::CELLS + c] = shared.first[at];
-		if (Wide)
-			level2.splitter_rows[s * Row::CELLS + c] = shared.second[at];
-		if (!last)
-			atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
-	}
-	__syncthreads();
-	make_search_table<SEGMENT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums, level2.table + s * Row::CELLS);
-	if (threadIdx.x == 0)
-	{
-		segment->by_splitters = 1;
-		segment->map = map;
-		segment->map_lowest = lowest;
-		segment->map_range = range;
-	}
-}
-
-template<typename Row, bool Wide>
-SORT_DEVICE void
-cut_segment(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2)
-{
-	typedef segment_memory<Row, Wide> memory;
-
-	memory	   &shared = *(memory *) raw;
-	sort_segment *segment = &plan->segments[blockIdx.x];
-	uint32_t	count = segment->count;
-	bool		uneven = false;
-
-	if (count <= Row::SORT_TILE)
-		return;
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += SEGMENT_THREADS)
-	{
-		level2.counts[blockIdx.x * Row::CELLS + c] = 0;
-		shared.counts[c] = 0;
-	}
-	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += SEGMENT_THREADS)
-	{
-		uint64_t	mask = segment->flags & GROUP_SHORTENED ? ~0ull << plan->row_bits : ~0ull;
-		item<Wide>	x = level1.get(segment->begin + sample_position(i, memory::SAMPLES, count));
-		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (segment->flags & GROUP_BY_ROW) != 0);
-
-		shared.first[i] = coordinate;
-		if (Wide)
-			shared.second[i] = x.second;
-		if (atomicAdd(&shared.counts[linear_part(segment->map, coordinate - segment->lowest)], 1u) >= EVEN_SAMPLES_MAX)
-			uneven = true;
-	}
-	if (__syncthreads_or(uneven))
-		cut_by_splitters<Row, Wide>(shared, segment, level2, blockIdx.x);
-}
-
-/*
- * Samples a bucket: do its items lie evenly in the cells of a linear map?  If not,
- * splitters from the sorted sample cut it.  Grid: BUCKETS_MAX, a block for each bucket.
- */
-template<typename Row, bool MayBeWide>
-static __global__ void
-__launch_bounds__(SEGMENT_THREADS)
-partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
-{
-	SHARED_MEMORY(raw);
-	if constexpr (MayBeWide)
-	{
-		if (plan->wide)
-		{
-			cut_segment<Row, true>(raw, level1, plan, level2);
-			return;
-		}
-	}
-	cut_segment<Row, false>(raw, narrow_items(level1), plan, level2);
 }
 
 #endif							/* GSORT_PARTITION_SPLIT_CUH */

@@ -6,7 +6,7 @@
  * Out: counts in the scratch, [passes][RADIX_BINS].
  *
  * The order of the keys does not matter to the counts, so that one reading serves all
- * passes.  Device code; blocks do not wait for each other.
+ * passes (as in Adinets, Merrill, "Onesweep", 2022).  Device code; blocks do not wait for each other.
  */
 #ifndef GSORT_RADIX_COUNT_CUH
 #define GSORT_RADIX_COUNT_CUH
@@ -63,8 +63,9 @@ struct digit_counters
 };
 
 /*
- * counts: zeroed.  wanted: NULL, or whether the sort is to do anything.
- * Grid: any; shared: COUNTERS<Passes>.
+ * Adds to counts[p][d], zeroed before, how many of the n keys have digit d in pass p.  wanted: NULL, or whether the
+ * sort is to do anything.  Grid: any, each block takes tiles of RADIX_COUNT_TILE keys in turn; blocks of
+ * RADIX_COUNT_THREADS; shared: COUNTERS<Passes> of uint32.
  */
 template<typename Key, int Passes>
 static __global__ void

@@ -156,7 +156,10 @@ lanes_of_bit(uint32_t digit, int bit)
 #endif
 }
 
-/* Ranks of a warp's items among its own of the same digit, in their order.  counts: the warp's, zeroed. */
+/*
+ * Ranks of a warp's items among its own of the same digit, in their order.  counts: the warp's, zeroed.  Lanes find
+ * those of their digit by a vote for each of its bits (Ashkiani, Davidson, Meyer, Owens, "GPU multisplit", 2016).
+ */
 template<typename Rest, int Items>
 SORT_DEVICE void
 rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
@@ -355,8 +358,9 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 }
 
 /*
- * Grid: a block for each tile.  Of a sort that may be called off so few that they all run at once
- * and end at once; they take tiles in turn, which is slower.
+ * Item i of the input to the place of the output that its digit and the items before it give.  Grid: a block of
+ * THREADS for each tile of RADIX_TILE; shared: radix_memory.  Of a sort that may be called off so few blocks that
+ * they all run at once and end at once; they take tiles in turn, which is slower.
  */
 template<typename Row, bool MayBeCalledOff, typename Input, typename Output>
 static __global__ void

@@ -28,22 +28,21 @@
 /* --- keys ------------------------------------------------------------------ */
 
 /* The caller's keys, seen by their significant bits only. */
-template<typename Key>
 struct key_view
 {
-	const Key  *keys;
-	Key			mask;
+	const uint64_t *keys;
+	uint64_t	mask;
 	uint32_t	shift;
 
-	__device__ __forceinline__ Key operator[](uint32_t row) const
+	__device__ __forceinline__ uint64_t operator[](uint32_t row) const
 	{
-		return (Key) (keys[row] >> shift) & mask;
+		return (keys[row] >> shift) & mask;
 	}
 };
 
 /* --- linear maps ----------------------------------------------------------- */
 
-/* Monotone: takes [0, range] to [0, parts). */
+/* Monotone: takes [0, range] to [0, parts), evenly. */
 struct linear_map
 {
 	uint32_t	factor;
@@ -86,11 +85,10 @@ linear_part(linear_map map, uint64_t x)
 }
 
 /* The same for any x: beyond the range counts as its end. */
-template<typename Number>
 static inline GSORT_HD uint32_t
-clamped_part(linear_map map, Number lowest, Number range, Number x)
+clamped_part(linear_map map, uint64_t lowest, uint64_t range, uint64_t x)
 {
-	Number		distance = x > lowest ? x - lowest : 0;
+	uint64_t	distance = x > lowest ? x - lowest : 0;
 
 	return linear_part(map, distance < range ? distance : range);
 }
@@ -138,10 +136,10 @@ struct item_arrays
 };
 
 /* The order of items that came from one bucket. */
-template<typename Key, bool Wide>
+template<bool Wide>
 struct item_order
 {
-	key_view<Key> keys;
+	key_view	keys;
 	uint32_t	row_bits;
 	bool		shortened;		/* narrow: offsets have lost bits */
 
@@ -171,28 +169,28 @@ struct item_order
 	}
 };
 
-/* The same arrays and order, where it turns out that the items are narrow. */
-SORT_DEVICE item_arrays<false>
-narrow_items(const item_arrays<true> &items)
+/* The same arrays and order for the kind of items that it turned out to be. */
+template<bool Wide>
+SORT_DEVICE item_arrays<Wide>
+items_as(const item_arrays<true> &items)
 {
 	return {items.first, items.second};
 }
 
-template<typename Key>
-SORT_DEVICE item_order<Key, false>
-narrow_order(const item_order<Key, true> &order)
+template<bool Wide>
+SORT_DEVICE item_order<Wide>
+order_as(const item_order<true> &order)
 {
 	return {order.keys, order.row_bits, order.shortened};
 }
 
 /* Where sorted items end: the caller's output arrays. */
-template<typename Key>
 struct sort_output
 {
-	key_view<Key> keys;
+	key_view	keys;
 	const uint32_t *rows_in;	/* NULL: a row is its own number */
 	uint32_t   *rows;
-	Key		   *keys_out;		/* NULL: not wanted */
+	uint64_t	   *keys_out;		/* NULL: not wanted */
 
 	__device__ __forceinline__ void put(uint32_t at, uint32_t row) const
 	{
@@ -216,6 +214,7 @@ warp_id()
 	return threadIdx.x / WARP_THREADS;
 }
 
+/* In log2 steps of doubling distance (Hillis, Steele, "Data parallel algorithms", 1986).  The whole warp calls. */
 template<typename Number>
 SORT_DEVICE Number
 warp_inclusive_sum(Number x)

@@ -1,16 +1,16 @@
 /*
  * tile_crowded.cuh
- *	  Sorting the groups whose items crowd few bins: equal keys, or keys that lie close together.
+ *	  Sorting the segments whose items crowd few bins: equal keys, or keys that lie close together.
  *
- * In:  groups that the counting sort has listed as too crowded for it.
+ * In:  segments that the counting sort has listed as too crowded for it.
  * Out: their rows (and keys), sorted, at their final places.
  *
- * The crowded bins are parts of the tile that are divided again, in rounds.  The bits that all
- * items of a part share tell nothing; of what is below them 32 bits spread the items over as
- * many new parts as there are items: bits of the key, or of the row where all keys are
- * equal.  So a value that fills a bin costs one round, a few values in one bin two.  Every round
- * divides each part at least in two.  What is still large after ROUNDS_MAX, or cannot be divided
- * (shortened words that are tied), is sorted by a bitonic network of a warp, or of the block.
+ * The crowded bins of a tile are divided again, in rounds.  The bits that all items of a bin share tell nothing;
+ * of what is below them 32 bits spread the items over as many new bins as there are items: bits of the key, or of
+ * the row where all keys are equal.  So a value that fills a bin costs one round, a few values in one bin two.  Every
+ * round divides each bin at least in two.  What is still large after ROUNDS_MAX, or cannot be divided
+ * (shortened words that are tied), is sorted by a bitonic network (Batcher, "Sorting networks and their applications",
+ * 1968) of a warp, or of the block.
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
@@ -62,87 +62,87 @@ bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t 
 template<typename Row, bool Wide>
 struct crowded_sort_memory
 {
-	/* two parts of more than FEW_ITEMS never have one slot, as each has a place that is its begin / FEW_ITEMS */
-	static constexpr int SLOTS = Row::SORT_TILE / FEW_ITEMS + 1;
+	/* of large bins, those of more than FEW_ITEMS: no two have one entry, which is begin / FEW_ITEMS */
+	static constexpr int ENTRIES = Row::SORT_TILE / FEW_ITEMS + 1;
 
-	counting_sort_memory<Row, Wide> tile;	/* its bins: counts, then begins of a round's parts; the sorted rows at last */
-	/* in which bits do the items of the part differ; halves, as the device has no 64-bit OR in shared memory */
-	uint32_t	high_bits[SLOTS];
-	uint32_t	low_bits[SLOTS];
-	uint32_t	row_bits[Wide ? SLOTS : 4];
-	uint32_t	left[SLOTS];	/* parts for the network: begin << 16 | end */
+	counting_sort_memory<Row, Wide> tile;	/* its bins: counts, then begins of a round's bins; the sorted rows at last */
+	/* in which bits do the items of the bin differ; halves, as the device has no 64-bit OR in shared memory */
+	uint32_t	high_bits[ENTRIES];
+	uint32_t	low_bits[ENTRIES];
+	uint32_t	row_bits[Wide ? ENTRIES : 4];
+	uint32_t	left[ENTRIES];	/* bins for the network: begin << 16 | end */
 	uint32_t	n_left;
 };
 
-/* One item while its group is divided. */
+/* One item while its segment is divided. */
 template<bool Wide>
 struct placed_item
 {
 	item<Wide>	x;
-	uint32_t	part;			/* begin << 16 | end, in the tile */
-	uint32_t	at;				/* its place there; in a round, its new part, then that << 16 | rank */
+	uint32_t	bin;			/* begin << 16 | end, in the tile */
+	uint32_t	at;				/* its place there; in a round, its new bin, then that << 16 | rank */
 
 	__device__ __forceinline__ uint32_t begin() const
 	{
-		return part >> 16;
+		return bin >> 16;
 	}
 
 	__device__ __forceinline__ uint32_t count() const
 	{
-		return (part & 0xffff) - begin();
+		return (bin & 0xffff) - begin();
 	}
 
-	__device__ __forceinline__ uint32_t slot() const
+	__device__ __forceinline__ uint32_t entry() const
 	{
 		return begin() / FEW_ITEMS;
 	}
 };
 
-template<typename Key, typename Row, bool Wide>
-struct crowded_group
+template<typename Row, bool Wide>
+struct crowded_segment
 {
 	static constexpr int THREADS = Row::SORT_THREADS;
 	static constexpr int ITEMS = Row::SORT_ITEMS;
 	typedef crowded_sort_memory<Row, Wide> memory;
 
-	const group_view<Key, Row, Wide> &view;
+	const segment_view<Row, Wide> &view;
 	memory	   &shared;
 	item_arrays<Wide> tile;
 	placed_item<Wide> items[ITEMS];
 
-	__device__ __forceinline__ crowded_group(const group_view<Key, Row, Wide> &group, memory &block):
-		view(group), shared(block), tile{block.tile.first, block.tile.second}
+	__device__ __forceinline__ crowded_segment(const segment_view<Row, Wide> &segment, memory &block):
+		view(segment), shared(block), tile{block.tile.first, block.tile.second}
 	{
 	}
 
 	__device__ __forceinline__ bool valid(int i) const
 	{
-		return i * THREADS + threadIdx.x < view.group.count;
+		return i * THREADS + threadIdx.x < view.segment.count;
 	}
 
 	__device__ __forceinline__ void clear_bits()
 	{
-		for (uint32_t slot = threadIdx.x; slot < memory::SLOTS; slot += THREADS)
+		for (uint32_t entry = threadIdx.x; entry < memory::ENTRIES; entry += THREADS)
 		{
-			shared.high_bits[slot] = 0;
-			shared.low_bits[slot] = 0;
+			shared.high_bits[entry] = 0;
+			shared.low_bits[entry] = 0;
 			if (Wide)
-				shared.row_bits[slot] = 0;
+				shared.row_bits[entry] = 0;
 		}
 	}
 
-	/* To the part and rank that at tells, behind a barrier after begin_bins. */
+	/* To the bin and rank that at tells, behind a barrier after begin_bins. */
 	__device__ __forceinline__ void move(placed_item<Wide> &item)
 	{
 		uint32_t	bin = item.at >> 16;
 		uint32_t	begin = shared.tile.bins[bin];
 
-		item.part = begin << 16 | shared.tile.bins[bin + 1];
+		item.bin = begin << 16 | shared.tile.bins[bin + 1];
 		item.at = begin + (item.at & 0xffff);
 		tile.put(item.at, item.x);
 	}
 
-	/* From the group's array to the bins of its map, as the counting sort does it. */
+	/* From the segment's array to the bins of its map, as the counting sort does it. */
 	__device__ __forceinline__ void spread_by_map()
 	{
 		uint32_t   *bins = shared.tile.bins;
@@ -166,7 +166,7 @@ struct crowded_group
 			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.group.count, shared.tile.warp_sums);
+		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -189,7 +189,7 @@ struct crowded_group
 			atomicOr(noted, bits);
 	}
 
-	/* In which bits do the items of each large part differ from its first? */
+	/* In which bits do the items of each large bin differ from its first? */
 	__device__ __forceinline__ void find_bits()
 	{
 #pragma unroll
@@ -198,34 +198,34 @@ struct crowded_group
 			if (valid(i) && items[i].count() > FEW_ITEMS)
 			{
 				item<Wide>	first = tile.get(items[i].begin());
-				uint32_t	slot = items[i].slot();
+				uint32_t	entry = items[i].entry();
 				uint64_t	differ = (items[i].x.first ^ first.first) & view.coordinate_mask;
 
-				note_bits(&shared.high_bits[slot], (uint32_t) (differ >> 32));
-				note_bits(&shared.low_bits[slot], (uint32_t) differ);
+				note_bits(&shared.high_bits[entry], (uint32_t) (differ >> 32));
+				note_bits(&shared.low_bits[entry], (uint32_t) differ);
 				if (Wide)
-					note_bits(&shared.row_bits[slot], items[i].x.second ^ first.second);
+					note_bits(&shared.row_bits[entry], items[i].x.second ^ first.second);
 			}
 		}
 	}
 
-	/* The new part of an item of a large part; false: the part cannot be divided. */
-	__device__ __forceinline__ bool find_part(const placed_item<Wide> &item, uint32_t *part) const
+	/* The new bin of an item of a large bin; false: the bin cannot be divided. */
+	__device__ __forceinline__ bool find_bin(const placed_item<Wide> &item, uint32_t *bin) const
 	{
-		uint32_t	slot = item.slot();
-		uint32_t	top = significant_bits((uint64_t) shared.high_bits[slot] << 32 | shared.low_bits[slot]);
+		uint32_t	entry = item.entry();
+		uint32_t	top = significant_bits((uint64_t) shared.high_bits[entry] << 32 | shared.low_bits[entry]);
 		uint64_t	coordinate = item.x.first & view.coordinate_mask;
-		uint32_t	bits;		/* of the item, from the highest that its part differs in, at the top of a word */
+		uint32_t	bits;		/* of the item, from the highest that its bin differs in, at the top of a word */
 
 		if (top > 32)
 			bits = (uint32_t) (coordinate >> (top - 32));
 		else if (top > 0)
 			bits = (uint32_t) coordinate << (32 - top);
-		else if (Wide && shared.row_bits[slot] != 0)
-			bits = item.x.second << (32 - significant_bits(shared.row_bits[slot]));
+		else if (Wide && shared.row_bits[entry] != 0)
+			bits = item.x.second << (32 - significant_bits(shared.row_bits[entry]));
 		else
 			return false;
-		*part = item.begin() + (uint32_t) ((uint64_t) bits * item.count() >> 32);
+		*bin = item.begin() + (uint32_t) ((uint64_t) bits * item.count() >> 32);
 		return true;
 	}
 
@@ -242,7 +242,7 @@ struct crowded_group
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (valid(i) && items[i].count() > FEW_ITEMS && find_part(items[i], &items[i].at))
+			if (valid(i) && items[i].count() > FEW_ITEMS && find_bin(items[i], &items[i].at))
 				divided |= 1u << i;
 		}
 		any = divided != 0;
@@ -257,7 +257,7 @@ struct crowded_group
 				bins[items[i].at] = 1;
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.group.count, shared.tile.warp_sums);
+		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
 		clear_bits();
 		__syncthreads();
 #pragma unroll
@@ -269,14 +269,14 @@ struct crowded_group
 		return true;
 	}
 
-	/* Sorts in the tile the parts that are still large. */
-	__device__ __forceinline__ void sort_left_parts()
+	/* Sorts in the tile the bins that are still large. */
+	__device__ __forceinline__ void sort_left_bins()
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
 			if (valid(i) && items[i].count() > FEW_ITEMS && items[i].at == items[i].begin())
-				shared.left[atomicAdd(&shared.n_left, 1u)] = items[i].part;
+				shared.left[atomicAdd(&shared.n_left, 1u)] = items[i].bin;
 		}
 		__syncthreads();
 		for (uint32_t l = warp_id(); l < shared.n_left; l += THREADS / WARP_THREADS)
@@ -284,7 +284,7 @@ struct crowded_group
 			uint32_t	begin = shared.left[l] >> 16;
 			uint32_t	count = (shared.left[l] & 0xffff) - begin;
 
-			if (count <= WARP_PART_MAX)
+			if (count <= WARP_BIN_MAX)
 				bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS, view.order);
 		}
 		for (uint32_t l = 0; l < shared.n_left; l++)
@@ -292,16 +292,16 @@ struct crowded_group
 			uint32_t	begin = shared.left[l] >> 16;
 			uint32_t	count = (shared.left[l] & 0xffff) - begin;
 
-			if (count > WARP_PART_MAX)
+			if (count > WARP_BIN_MAX)
 				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS, view.order);
 		}
-		/* the ranks of a small part read, but do not use, what lies behind it, where a warp may still sort */
+		/* the ranks of a small bin read, but do not use, what lies behind it, where a warp may still sort */
 		if (shared.n_left > 0)
 			__syncthreads();
 	}
 
 	/* The sorted rows into the bins, and from there to the output. */
-	__device__ __forceinline__ void emit(const sort_output<Key> &output)
+	__device__ __forceinline__ void emit(const sort_output &output)
 	{
 		uint32_t   *rows = shared.tile.bins;
 
@@ -325,56 +325,53 @@ struct crowded_group
 				rows[at] = view.order.row(tile.get(at));
 		}
 		__syncthreads();
-		for (uint32_t at = threadIdx.x; at < view.group.count; at += THREADS)
-			output.put(view.group.begin + at, rows[at]);
+		for (uint32_t at = threadIdx.x; at < view.segment.count; at += THREADS)
+			output.put(view.segment.begin + at, rows[at]);
 	}
 };
 
-template<typename Key, typename Row, bool Wide>
+template<typename Row, bool Wide>
 SORT_DEVICE void
-sort_crowded_groups(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
-					const partition_plan *plan, const sort_group *groups, const uint32_t *crowded,
-					const item_order<Key, Wide> &order, const sort_output<Key> &output)
+sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
+					  const partition_plan *plan, const sort_segment *segments, const uint32_t *crowded,
+					  const item_order<Wide> &order, const sort_output &output)
 {
 	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
 
 	for (uint32_t c = blockIdx.x; c < plan->crowded; c += gridDim.x)
 	{
-		const group_view<Key, Row, Wide> view(groups[crowded[c]], level1, level2, order);
-		crowded_group<Key, Row, Wide> group(view, shared);
+		const segment_view<Row, Wide> view(segments[crowded[c]], level1, level2, order);
+		crowded_segment<Row, Wide> segment(view, shared);
 
-		group.spread_by_map();
+		segment.spread_by_map();
 		for (int round = 0; round < ROUNDS_MAX; round++)
 		{
 			__syncthreads();
-			if (!group.divide())
+			if (!segment.divide())
 				break;
 		}
-		group.sort_left_parts();
-		group.emit(output);
+		segment.sort_left_bins();
+		segment.emit(output);
 		__syncthreads();
 	}
 }
 
-/* Grid: any; each block takes crowded groups in turn. */
-template<typename Key, typename Row, bool MayBeWide>
+/*
+ * Sorts the items of each segment that is listed in crowded to the same places of the output.  Grid: any, each block
+ * takes listed segments in turn; blocks of SORT_THREADS; shared: crowded_sort_memory.
+ */
+template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
 tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
-						 const sort_group *groups, const uint32_t *crowded, item_order<Key, true> order,
-						 sort_output<Key> output)
+						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
+						 sort_output output)
 {
 	SHARED_MEMORY(raw);
-	if constexpr (MayBeWide)
-	{
-		if (plan->wide)
-		{
-			sort_crowded_groups<Key, Row, true>(raw, level1, level2, plan, groups, crowded, order, output);
-			return;
-		}
-	}
-	sort_crowded_groups<Key, Row, false>(raw, narrow_items(level1), narrow_items(level2), plan, groups, crowded,
-										 narrow_order(order), output);
+	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
+		sort_crowded_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
+								   crowded, order_as<wide.value>(order), output);
+	});
 }
 
 #endif							/* GSORT_TILE_CROWDED_CUH */

@@ -2,17 +2,17 @@
  * tile_sort.cuh
  *	  Sorting one tile: as many items as one block holds in shared memory.
  *
- * In:  groups, stretches of items that no other group's items mix with in the
+ * In:  segments, stretches of items that no other segment's items mix with in the
  *	    final order.
  * Out: their rows (and keys), sorted, at their final places.
  *
- * The counting sort spreads a group over bins by a linear map, then each item finds
+ * The counting sort spreads a segment over bins by a linear map, then each item finds
  * its rank inside its bin: two passes over shared memory for items that lie evenly.
- * Groups with crowded bins are left to tile_crowded.cuh.  Where nothing is known of the
+ * Segments with crowded bins are left to tile_crowded.cuh.  Where nothing is known of the
  * items' values, the merge sort serves: each thread sorts its few items by an odd-even
  * network in registers, then the block merges them pairwise by merge path.
  *
- * Which group is sorted where never changes the result, as no two items are equal.
+ * Which segment is sorted where never changes the result, as no two items are equal.
  */
 #ifndef GSORT_TILE_SORT_CUH
 #define GSORT_TILE_SORT_CUH
@@ -34,7 +34,7 @@ struct counting_sort_memory
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* What the items of a group are spread by. */
+/* What the items of a segment are spread by. */
 template<bool Wide>
 SORT_DEVICE uint64_t
 item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
@@ -80,10 +80,10 @@ begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
 }
 
 /* How many items of the bin [begin, end) come before x, which is one of them. */
-template<typename Key, bool Wide>
+template<bool Wide>
 SORT_DEVICE uint32_t
 rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
-			  const item_order<Key, Wide> &order)
+			  const item_order<Wide> &order)
 {
 	uint32_t	before = 0;
 
@@ -96,10 +96,10 @@ rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<
  * The same, fast.  Words are compared as they are; only if another one shares the upper half
  * can two be tied, and only then is the rank taken again by the whole order.
  */
-template<typename Key, bool Wide>
+template<bool Wide>
 SORT_DEVICE uint32_t
 rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
-			const item_order<Key, Wide> &order)
+			const item_order<Wide> &order)
 {
 	if constexpr (Wide)
 		return rank_by_order(tile, begin, end, x, order);
@@ -129,32 +129,32 @@ rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wi
 	}
 }
 
-/* A group as its block sees it. */
-template<typename Key, typename Row, bool Wide>
-struct group_view
+/* A segment as its block sees it. */
+template<typename Row, bool Wide>
+struct segment_view
 {
 	static constexpr int THREADS = Row::SORT_THREADS;
 	static constexpr int ITEMS = Row::SORT_ITEMS;
 	typedef counting_sort_memory<Row, Wide> memory;
 
-	sort_group	group;
+	sort_segment segment;
 	item_arrays<Wide> source;
 	uint64_t	coordinate_mask;
 	bool		by_row;
-	item_order<Key, Wide> order;
+	item_order<Wide> order;
 
-	__device__ __forceinline__ group_view(const sort_group &wanted, item_arrays<Wide> level1, item_arrays<Wide> level2,
-										  const item_order<Key, Wide> &items): group(wanted), order(items)
+	__device__ __forceinline__ segment_view(const sort_segment &wanted, item_arrays<Wide> level1,
+											item_arrays<Wide> level2, const item_order<Wide> &items): segment(wanted), order(items)
 	{
-		source = (group.flags & GROUP_IN_LEVEL1 ? level1 : level2).from(group.begin);
-		coordinate_mask = group.flags & GROUP_SHORTENED ? ~0ull << order.row_bits : ~0ull;
-		by_row = (group.flags & GROUP_BY_ROW) != 0;
-		order.shortened = (group.flags & GROUP_SHORTENED) != 0;
+		source = (segment.flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segment.begin);
+		coordinate_mask = segment.flags & ITEMS_SHORTENED ? ~0ull << order.row_bits : ~0ull;
+		by_row = (segment.flags & ITEMS_BY_ROW) != 0;
+		order.shortened = (segment.flags & ITEMS_SHORTENED) != 0;
 	}
 
 	__device__ __forceinline__ uint32_t bin_of(item<Wide> x) const
 	{
-		return linear_part(group.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - group.lowest);
+		return linear_part(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - segment.lowest);
 	}
 
 	/* Loads the items and clears the bins; wants a barrier. */
@@ -165,7 +165,7 @@ struct group_view
 		{
 			uint32_t	at = i * THREADS + threadIdx.x;
 
-			if (at < group.count)
+			if (at < segment.count)
 				x[i] = source.get(at);
 		}
 		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
@@ -181,7 +181,7 @@ struct group_view
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (!crowded && i * THREADS + threadIdx.x < group.count)
+			if (!crowded && i * THREADS + threadIdx.x < segment.count)
 			{
 				uint32_t	bin = bin_of(x[i]);
 				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
@@ -201,13 +201,13 @@ struct group_view
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (i * THREADS + threadIdx.x < group.count)
+			if (i * THREADS + threadIdx.x < segment.count)
 				tile.put(shared.bins[places[i] >> 16] + (places[i] & 0xffff), x[i]);
 		}
 	}
 
 	/* Writes the items to where they end. */
-	__device__ __forceinline__ void emit(memory &shared, const sort_output<Key> &output) const
+	__device__ __forceinline__ void emit(memory &shared, const sort_output &output) const
 	{
 		item_arrays<Wide> tile = {shared.first, shared.second};
 
@@ -216,36 +216,37 @@ struct group_view
 		{
 			uint32_t	at = i * THREADS + threadIdx.x;
 
-			if (at < group.count)
+			if (at < segment.count)
 			{
 				item<Wide>	x = tile.get(at);
 				uint32_t	bin = bin_of(x);
 				uint32_t	begin = shared.bins[bin];
 
-				output.put(group.begin + begin + rank_in_bin(tile, begin, shared.bins[bin + 1], x, order), order.row(x));
+				output.put(segment.begin + begin + rank_in_bin(tile, begin, shared.bins[bin + 1], x, order), order.row(x));
 			}
 		}
 	}
 };
 
 /*
- * Grid: any; each block takes groups in turn.  Groups too crowded for it are listed
- * for the kernel behind it.
+ * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
+ * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
+ * shared: counting_sort_memory.
  */
-template<typename Key, typename Row, bool Wide>
+template<typename Row, bool Wide>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
-						  const sort_group *groups, uint32_t *crowded, item_order<Key, Wide> order,
-						  sort_output<Key> output)
+						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
+						  sort_output output)
 {
 	SHARED_MEMORY(raw);
 	counting_sort_memory<Row, Wide> &shared = *(counting_sort_memory<Row, Wide> *) raw;
-	uint32_t	n_groups = plan->wide == (Wide ? 1u : 0u) ? plan->groups : 0;
+	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
 
-	for (uint32_t g = blockIdx.x; g < n_groups; g += gridDim.x)
+	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
 	{
-		const group_view<Key, Row, Wide> view(groups[g], level1, level2, order);
+		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
 		item<Wide>	x[Row::SORT_ITEMS];
 		uint32_t	places[Row::SORT_ITEMS];
 
@@ -257,7 +258,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 				crowded[atomicAdd(&plan->crowded, 1u)] = g;
 			continue;
 		}
-		begin_bins<Row>(shared.bins, view.group.count, shared.warp_sums);
+		begin_bins<Row>(shared.bins, view.segment.count, shared.warp_sums);
 		__syncthreads();
 		view.move(shared, x, places);
 		__syncthreads();
@@ -275,7 +276,7 @@ struct merge_sort_memory
 	uint32_t	second[Wide ? Tile : 4];
 };
 
-/* Odd-even transposition of a thread's own items; those from valid on are not there. */
+/* Odd-even transposition (Knuth, volume 3, 5.3.4) of a thread's own items; those from valid on are not there. */
 template<int Items, bool Wide, typename Order>
 SORT_DEVICE void
 sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
@@ -345,11 +346,14 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 	__syncthreads();
 }
 
-/* Input that one tile holds: sorted at once from the keys.  Grid: one block. */
-template<typename Key, typename Row>
+/*
+ * Input that one tile holds, n at most SORT_TILE: from the keys to the output at once.  Grid: one block of
+ * SORT_THREADS; shared: merge_sort_memory.
+ */
+template<typename Row>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS)
-tile_sort_keys_kernel(uint32_t n, item_order<Key, true> order, sort_output<Key> output)
+tile_sort_keys_kernel(uint32_t n, item_order<true> order, sort_output output)
 {
 	typedef merge_sort_memory<Row::SORT_TILE, true> memory;
 

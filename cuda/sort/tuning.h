@@ -22,9 +22,9 @@
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
 #define GAP_EDGES			12	/* at least; what the tails leave is used too */
 #define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
-#define BUCKET_CELLS		8192	/* of the table that narrows the search for a bucket */
+#define BUCKET_TABLE		8192	/* entries of the table that narrows the search for a bucket */
 
-/* A group with a bin of more items than this is left to the crowded sort, which divides bins
+/* A segment with a bin of more items than this is left to the crowded sort, which divides bins
  * until they have no more than FEW_ITEMS. */
 #define CROWDED_BIN			32
 #define FEW_ITEMS			16
@@ -115,14 +115,14 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
 
-/* Rounds in which the crowded sort divides; each divides a part at least in two, and most by far more. */
+/* Rounds in which the crowded sort divides; each divides a bin at least in two, and most by far more. */
 #ifndef ROUNDS_MAX
 #define ROUNDS_MAX			8
 #endif
 
-/* Of the parts that it leaves, the largest that a warp sorts; larger ones take the block. */
-#ifndef WARP_PART_MAX
-#define WARP_PART_MAX		512
+/* Of the bins that it leaves, the largest that a warp sorts; larger ones take the block. */
+#ifndef WARP_BIN_MAX
+#define WARP_BIN_MAX		512
 #endif
 
 /* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied. */

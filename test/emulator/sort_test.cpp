@@ -4,7 +4,7 @@
  *
  * Usage: sort_test [-q] [-s] [-r] [distribution number]
  *
- * Sorts small inputs of all distributions with both key widths, on emulated chips of
+ * Sorts small inputs of all distributions, on emulated chips of
  * all three tuning rows (each enforcing its own shared memory), and compares row
  * by row.  The scratch has guard gaps between its arrays, which must be as they
  * were afterwards.  -q: only what fails is shown; -s: small inputs, and few others; -r: the radix sort
@@ -73,8 +73,6 @@ expected_order(const Key *keys, const test_case &test)
 
 typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
 
-typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
-
 /* Every gap behind an array holds what it should. */
 static bool
 gaps_intact(const scratch_arrays &arrays, unsigned char content)
@@ -125,8 +123,8 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 
 	return gaps_intact({
 		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
-		{s.groups, groups_max<Row>(n) * sizeof(sort_group)}, {s.crowded, groups_max<Row>(n) * 4},
-		{s.ranges, (n / Row::SORT_TILE + 1) * sizeof(merge_range)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
+		{s.segments, segments_max<Row>(n) * sizeof(sort_segment)}, {s.crowded, segments_max<Row>(n) * 4},
+		{s.long_segments, (n / Row::SORT_TILE + 1) * sizeof(long_segment)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
 		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
 		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
 		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
@@ -251,8 +249,8 @@ run_case(const test_case &test)
 			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
 			   emulator::the_chip.shared_bytes >> 10);
 		if (test.engine == GSORT_ENGINE_PARTITION)
-			printf(": buckets %u wide %u handed over %u groups %u crowded %u ranges %u", plan->buckets, plan->wide,
-				   plan->handed_over, plan->groups, plan->crowded, plan->ranges);
+			printf(": buckets %u wide %u handed over %u segments %u crowded %u long %u", plan->buckets, plan->wide,
+				   plan->handed_over, plan->segments, plan->crowded, plan->long_segments);
 		printf("  %s\n", ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" :
 			   !as_expected ? "BAD CHOICE" : "BAD");
 		fflush(stdout);
@@ -299,14 +297,14 @@ run_distribution(distribution which)
 			if (sort_tuning_row(n, bytes) == TUNING_CHOICE_NONE)
 				continue;
 			run_case<uint64_t>({partition, which, n, 0, 64, n % 2 == 0, n < 50000, true});
-			run_case<uint32_t>({partition, which, n, 0, 32, n % 2 == 0, n < 50000, true});
+			run_case<uint64_t>({partition, which, n, 32, 64, n % 2 == 0, n < 50000, true});
 		}
 		run_case<uint64_t>({partition, which, 20011, 3, 50, true, true, true});
-		run_case<uint32_t>({partition, which, 20011, 3, 17, true, true, true});
+		run_case<uint64_t>({partition, which, 20011, 35, 49, true, true, true});
 	}
 }
 
-/* With tiny tiles, enough pairs for level 2, crowded groups, ranges, and what is handed over. */
+/* With tiny tiles, enough pairs for level 2, crowded segments, long ones, and what is handed over. */
 static void
 run_every_stage()
 {
@@ -363,7 +361,7 @@ run_small_distribution(distribution which)
 		if (which % 2 == 0)
 			run_case<uint64_t>({partition, which, 4097, 0, 64, false, true, true});
 		else
-			run_case<uint32_t>({partition, which, 4097, 3, 30, true, false, true});
+			run_case<uint64_t>({partition, which, 4097, 35, 62, true, false, true});
 	}
 }
 

@@ -3,7 +3,7 @@
  *	  Tuning rows for tests: tiles so small that few items go through every stage.
  *
  * Included by cuda/sort/tuning.h in their place.  The medium row has so few bins that
- * buckets overflow them, so the ranges for cooperative merging are exercised.
+ * buckets overflow them, so the long segments for cooperative merging are exercised.
  */
 typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;
 typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 99 << 10> TUNING_MEDIUM;
@@ -14,8 +14,8 @@ typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 
-#define ROUNDS_MAX			2	/* so few that parts are left to the network */
-#define WARP_PART_MAX		128	/* and some of these to the whole block */
+#define ROUNDS_MAX			2	/* so few that bins are left to the network */
+#define WARP_BIN_MAX		128	/* and some of these to the whole block */
 
 #define MOSTLY_TIED			3	/* so few that an input is mostly tied */
 #define MOSTLY_TIED_PAIRS	0

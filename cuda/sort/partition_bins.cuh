@@ -1,0 +1,222 @@
+/*
+ * partition_bins.cuh
+ *	  The second half of level 2 of the partition: cells are joined to bins, and items go to them.
+ *
+ * In:  the level 1 array; the items in each cell.
+ * Out: the level 2 array, bin after bin; a segment for each bin, a long one for each that no tile holds.
+ *
+ *	  cells' counts --plan--> bins --scatter--> items
+ *
+ * Cells are finer than what a tile can hold, so that joining neighbours fills tiles well.
+ */
+#ifndef GSORT_PARTITION_BINS_CUH
+#define GSORT_PARTITION_BINS_CUH
+
+#include "gsort.h"
+#include "sort/partition_cells.cuh"
+
+template<typename Row>
+struct plan_bins_memory
+{
+	uint32_t	before[Row::CELLS + 1]; /* items before each cell */
+	uint16_t	following[Row::CELLS];	/* where a bin that begins at the cell ends */
+	uint16_t	first_cell[Row::BINS + 1];
+	uint32_t	bins;
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+/* The cell behind the last that still fits a tile together with those from cell on. */
+template<typename Row>
+SORT_DEVICE uint32_t
+end_of_bin(const uint32_t *before, uint32_t cell)
+{
+	return partition_point(cell + 1, Row::CELLS, [&](uint32_t end) {
+		return before[end + 1] - before[cell] <= Row::SORT_TILE;
+	});
+}
+
+/* The least coordinate of a cell (the row, where the keys before and behind it are equal). */
+template<typename Row>
+SORT_DEVICE uint64_t
+cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell)
+{
+	if (cell == 0)
+		return bucket->lowest;
+	if (bucket->by_splitters)
+		return level2.splitters[b * Row::CELLS + cell - 1];
+	return bucket->lowest +
+		((((uint64_t) cell << 32) + bucket->map.factor - 1) / bucket->map.factor << bucket->map.shift);
+}
+
+/* The segment of cells [cell, end): bounds as narrow as the cells allow. */
+template<typename Row, bool Wide>
+SORT_DEVICE sort_segment
+describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell, uint32_t end)
+{
+	sort_segment segment;
+	uint64_t	bucket_end = bucket->lowest + bucket->range;
+	uint64_t	highest = end < Row::CELLS ? cell_lowest<Row>(bucket, level2, b, end) : bucket_end;
+
+	segment.flags = bucket->flags;
+	segment.lowest = cell_lowest<Row>(bucket, level2, b, cell);
+	if (Wide && bucket->by_splitters && !(bucket->flags & ITEMS_BY_ROW) && segment.lowest == highest)
+	{
+		segment.flags |= ITEMS_BY_ROW;
+		segment.lowest = cell > 0 ? level2.splitter_rows[b * Row::CELLS + cell - 1] : 0;
+		highest = end < Row::CELLS ? level2.splitter_rows[b * Row::CELLS + end - 1] : GSORT_RUN_ROWS_MAX;
+	}
+	if (highest > bucket_end && !(segment.flags & ITEMS_BY_ROW))
+		highest = bucket_end;
+	segment.map = make_linear_map(highest - segment.lowest, Row::SORT_BINS);
+	return segment;
+}
+
+/*
+ * Joins neighbouring cells to bins that a tile holds, places the bins and lists them
+ * as segments.  A cell that no tile holds becomes a long segment, for cooperative merging.
+ * Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: plan_bins_memory.
+ */
+template<typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(CUT_THREADS)
+partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segment *segments,
+						   long_segment *long_segments)
+{
+	typedef plan_bins_memory<Row> memory;
+	constexpr int PER_THREAD = Row::CELLS / CUT_THREADS;
+
+	SHARED_MEMORY(raw);
+	memory	   &shared = *(memory *) raw;
+	uint32_t	b = blockIdx.x;
+	const bucket_plan *bucket = &plan->bucket_plans[b];
+	const uint32_t *counts = level2.counts + b * Row::CELLS + threadIdx.x * PER_THREAD;
+	uint32_t	sum = 0;
+	uint32_t	before;
+
+	if (bucket->count <= Row::SORT_TILE)
+		return;
+	for (int i = 0; i < PER_THREAD; i++)
+		sum += counts[i];
+	before = block_exclusive_sum<CUT_THREADS>(sum, shared.warp_sums, NULL);
+	for (int i = 0; i < PER_THREAD; i++)
+	{
+		shared.before[threadIdx.x * PER_THREAD + i] = before;
+		before += counts[i];
+	}
+	if (threadIdx.x == 0)
+		shared.before[Row::CELLS] = bucket->count;
+	__syncthreads();
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+		shared.following[c] = (uint16_t) end_of_bin<Row>(shared.before, c);
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		uint32_t	bins = 0;
+
+		for (uint32_t c = 0; c < Row::CELLS && bins < Row::BINS; c = shared.following[c])
+			shared.first_cell[bins++] = (uint16_t) c;
+		shared.first_cell[bins] = Row::CELLS;
+		shared.bins = bins;
+	}
+	__syncthreads();
+	for (uint32_t bin = threadIdx.x; bin < shared.bins; bin += CUT_THREADS)
+	{
+		uint32_t	cell = shared.first_cell[bin];
+		uint32_t	end = shared.first_cell[bin + 1];
+		uint32_t	begin = bucket->begin + shared.before[cell];
+		uint32_t	count = shared.before[end] - shared.before[cell];
+
+		level2.next[b * Row::BINS + bin] = begin;
+		if (count > Row::SORT_TILE)
+		{
+			long_segment segment = {begin, count, bucket->flags & ITEMS_SHORTENED, 0};
+
+			long_segments[atomicAdd(&plan->long_segments, 1u)] = segment;
+		}
+		else if (count > 0)
+		{
+			sort_segment segment = MayBeWide && plan->wide ? describe_segment<Row, true>(bucket, level2, b, cell, end) :
+				describe_segment<Row, false>(bucket, level2, b, cell, end);
+
+			segment.begin = begin;
+			segment.count = count;
+			segments[atomicAdd(&plan->segments, 1u)] = segment;
+		}
+	}
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+	{
+		uint32_t	bin = partition_point(0, shared.bins - 1, [&](uint32_t i) { return shared.first_cell[i + 1] <= c; });
+
+		level2.bin_of_cell[b * Row::CELLS + c] = (uint16_t) bin;
+	}
+}
+
+template<typename Row, bool Wide>
+struct scatter_bins_memory
+{
+	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, Row::BINS, Wide> tile;
+	uint16_t	bin_of_cell[Row::CELLS];
+	uint32_t	found;
+};
+
+/* Items of level 1 with their cells, which lead to bins. */
+template<typename Row, bool Wide>
+struct items_to_scatter
+{
+	const scatter_bins_memory<Row, Wide> &shared;
+	item_arrays<Wide> items;
+	const uint16_t *cell_of_item;
+	cell_finder<Wide> finder;
+
+	__device__ __forceinline__ void load(uint32_t at, item<Wide> &x, uint32_t &cell) const
+	{
+		x = items.get(at);
+		if (finder.by_splitters)
+			cell = cell_of_item[at];
+	}
+
+	__device__ __forceinline__ uint32_t bin_of(const item<Wide> &x, uint32_t cell) const
+	{
+		return shared.bin_of_cell[finder.by_splitters ? cell : finder.find_by_map(x)];
+	}
+
+	__device__ __forceinline__ void finish(item<Wide> &, uint32_t, uint32_t) const
+	{
+	}
+};
+
+/*
+ * Items of a bucket to its bins.  Grid: a block of SCATTER_THREADS for each batch there can be; shared:
+ * scatter_bins_memory.
+ */
+template<typename Row, bool Wide>
+static __global__ void
+__launch_bounds__(Row::SCATTER_THREADS, Row::SCATTER_BLOCKS)
+partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
+							  uint32_t batch, item_arrays<Wide> out)
+{
+	typedef scatter_bins_memory<Row, Wide> memory;
+	constexpr int THREADS = Row::SCATTER_THREADS;
+
+	SHARED_MEMORY(raw);
+	memory	   &shared = *(memory *) raw;
+	const bucket_plan *bucket;
+	uint32_t	begin;
+	uint32_t	count;
+
+	if (plan->wide != (Wide ? 1u : 0u) || blockIdx.x >= plan->batches)
+		return;
+	bucket = bucket_of_batch<THREADS>(plan, blockIdx.x, &shared.found);
+	begin = (blockIdx.x - bucket->first_batch) * batch;
+	count = bucket->count - begin < batch ? bucket->count - begin : batch;
+	begin += bucket->begin;
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += THREADS)
+		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
+	const items_to_scatter<Row, Wide> source = {shared, level1.from(begin), level2.cell_of_item + begin,
+		make_cell_finder<Wide>(bucket, plan->row_bits)};
+
+	scatter_tiles(shared.tile, source, 0, count, THREADS * Row::template SCATTER_ITEMS<Wide>,
+				  level2.next + shared.found * Row::BINS, out);
+}
+
+#endif							/* GSORT_PARTITION_BINS_CUH */

@@ -1,0 +1,245 @@
+/*
+ * partition_buckets.cuh
+ *	  Level 1 of the partition: keys to items, bucket after bucket.
+ *
+ * In:  the caller's keys; the buckets' lower ends, from partition_split.cuh.
+ * Out: items in the level 1 array; a segment for each bucket that a tile holds, a plan of level 2
+ *	    for each that none does.
+ *
+ *	  keys --count--> buckets' counts --plan--> their places --scatter--> items
+ *
+ * The bucket of each key is kept, a byte a row, as its search costs more than to write and read it.
+ */
+#ifndef GSORT_PARTITION_BUCKETS_CUH
+#define GSORT_PARTITION_BUCKETS_CUH
+
+#include "sort/partition_plan.cuh"
+#include "sort/scatter_tile.cuh"
+
+#define HISTOGRAM_THREADS	512
+#define HISTOGRAM_ITEMS		8
+
+struct bucket_search_memory
+{
+	uint64_t	lowest_key[BUCKETS_MAX];
+	uint32_t	lowest_row[BUCKETS_MAX];
+	uint32_t	counts[BUCKETS_MAX];
+	uint16_t	table[BUCKET_TABLE];
+};
+
+SORT_DEVICE void
+load_bucket_search(bucket_search_memory &shared, const partition_plan *plan)
+{
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += HISTOGRAM_THREADS)
+	{
+		shared.lowest_key[b] = plan->lowest_key[b];
+		shared.lowest_row[b] = plan->lowest_row[b];
+		shared.counts[b] = 0;
+	}
+	for (uint32_t c = threadIdx.x; c < BUCKET_TABLE / 2; c += HISTOGRAM_THREADS)
+		((uint32_t *) shared.table)[c] = ((const uint32_t *) plan->table)[c];
+}
+
+/*
+ * Finds each key's bucket and counts the buckets' items.  Grid: any, each block takes tiles in turn;
+ * blocks of HISTOGRAM_THREADS; shared: bucket_search_memory.  Key i to bucket_of_row[i].
+ */
+static __global__ void
+__launch_bounds__(HISTOGRAM_THREADS)
+partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, uint8_t *bucket_of_row)
+{
+	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
+
+	SHARED_MEMORY(raw);
+	bucket_search_memory &shared = *(bucket_search_memory *) raw;
+	uint64_t	sample_min = plan->sample_min;
+	uint64_t	sample_range = plan->sample_range;
+	linear_map	map = plan->sample_map;
+
+	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
+	if (plan->handed_over)
+		return;
+	load_bucket_search(shared, plan);
+	__syncthreads();
+	for (uint32_t tile = blockIdx.x * TILE; tile < n; tile += gridDim.x * TILE)
+	{
+		uint64_t	key[HISTOGRAM_ITEMS];
+
+#pragma unroll
+		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
+		{
+			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+
+			key[i] = row < n ? keys[row] : 0;
+		}
+#pragma unroll
+		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
+		{
+			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+			uint32_t	entry = shared.table[clamped_part(map, sample_min, sample_range, key[i])];
+			uint32_t	bucket = search_bucket(shared.lowest_key, shared.lowest_row, entry & 0xff, entry >> 8,
+													key[i], row);
+
+			if (row < n)
+				bucket_of_row[row] = (uint8_t) bucket;
+			count_into(shared.counts, bucket, row < n);
+		}
+	}
+	__syncthreads();
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += HISTOGRAM_THREADS)
+	{
+		if (shared.counts[b] > 0)
+			atomicAdd(&plan->counts[b], shared.counts[b]);
+	}
+}
+
+/* Where the coordinates of a bucket's items lie. */
+template<bool Wide>
+SORT_DEVICE void
+describe_bucket(bucket_plan *bucket, const partition_plan *plan, uint32_t b, uint64_t key_max, uint32_t n)
+{
+	uint64_t	lowest = plan->lowest_key[b];
+	uint64_t	highest = highest_key(plan->lowest_key, plan->lowest_row, b, plan->buckets, key_max);
+	uint32_t	shift = plan->shift[b];
+	bool		one_key = lowest == highest;
+	uint32_t	row_end = b + 1 < plan->buckets && plan->lowest_row[b + 1] > 0 ? plan->lowest_row[b + 1] : n;
+
+	bucket->flags = (one_key && Wide ? ITEMS_BY_ROW : 0) | (shift > 0 && !Wide ? ITEMS_SHORTENED : 0);
+	if (one_key)
+	{
+		bucket->lowest = plan->lowest_row[b];
+		bucket->range = row_end - 1 - plan->lowest_row[b];
+	}
+	else if (Wide)
+	{
+		bucket->lowest = lowest;
+		bucket->range = highest - lowest;
+	}
+	else
+	{
+		bucket->lowest = 0;
+		bucket->range = ((highest - lowest) >> shift) << plan->row_bits;
+		if (shift == 0)
+			bucket->range |= (1ull << plan->row_bits) - 1;
+	}
+}
+
+/*
+ * Places the buckets, plans how to divide those that no tile holds, and makes segments of the others.
+ * Grid: one block of BUCKETS_MAX threads, a thread for each bucket.
+ */
+template<typename Row>
+static __global__ void
+__launch_bounds__(BUCKETS_MAX)
+partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint64_t key_max, uint32_t n,
+							  uint32_t batch)
+{
+	__shared__ uint32_t warp_sums[3][WARP_THREADS];
+	uint32_t	b = threadIdx.x;
+	uint32_t	count = b < plan->buckets ? plan->counts[b] : 0;
+	bool		divided = count > Row::SORT_TILE;
+	bucket_plan bucket;
+	uint32_t	total;
+	uint32_t	segment;
+
+	bucket.count = count;
+	bucket.by_splitters = 0;
+	bucket.begin = block_exclusive_sum<BUCKETS_MAX>(count, warp_sums[0], NULL);
+	bucket.first_batch = block_exclusive_sum<BUCKETS_MAX>(divided ? (count + batch - 1) / batch : 0, warp_sums[1], &total);
+	plan->first_batch[b] = bucket.first_batch;
+	if (b == 0)
+		plan->first_batch[BUCKETS_MAX] = plan->batches = total;
+	if (b < plan->buckets)
+	{
+		if (plan->wide)
+			describe_bucket<true>(&bucket, plan, b, key_max, n);
+		else
+			describe_bucket<false>(&bucket, plan, b, key_max, n);
+		bucket.map = make_linear_map(bucket.range, Row::CELLS);
+		bucket.map_lowest = bucket.lowest;
+		bucket.map_range = bucket.range;
+	}
+	plan->bucket_plans[b] = bucket;
+	plan->next[b] = bucket.begin;
+	segment = block_exclusive_sum<BUCKETS_MAX>(count > 0 && !divided, warp_sums[2], &total);
+	if (count > 0 && !divided)
+	{
+		sort_segment whole;
+
+		whole.begin = bucket.begin;
+		whole.count = count;
+		whole.flags = bucket.flags | ITEMS_IN_LEVEL1;
+		whole.map = make_linear_map(bucket.range, Row::SORT_BINS);
+		whole.lowest = bucket.lowest;
+		segments[segment] = whole;
+	}
+	if (b == 0)
+		plan->segments = total;
+}
+
+template<typename Row, bool Wide>
+struct scatter_buckets_memory
+{
+	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, BUCKETS_MAX, Wide> tile;
+	uint64_t	lowest_key[BUCKETS_MAX];
+	uint8_t		shift[BUCKETS_MAX];
+};
+
+/* Keys with their buckets, to be made items. */
+template<typename Row, bool Wide>
+struct keys_to_scatter
+{
+	const scatter_buckets_memory<Row, Wide> &shared;
+	key_view	keys;
+	const uint8_t *bucket_of_row;
+	uint32_t	row_bits;
+
+	__device__ __forceinline__ void load(uint32_t row, item<Wide> &x, uint32_t &bucket) const
+	{
+		x.first = keys[row];
+		bucket = bucket_of_row[row];
+	}
+
+	__device__ __forceinline__ uint32_t bin_of(const item<Wide> &, uint32_t bucket) const
+	{
+		return bucket;
+	}
+
+	__device__ __forceinline__ void finish(item<Wide> &x, uint32_t row, uint32_t bucket) const
+	{
+		if (Wide)
+			x.second = row;
+		else
+			x.first = (x.first - shared.lowest_key[bucket]) >> shared.shift[bucket] << row_bits | row;
+	}
+};
+
+/*
+ * Keys to items, bucket after bucket, from where plan->next says.  Grid: any, each block takes tiles in turn;
+ * blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
+ */
+template<typename Row, bool Wide>
+static __global__ void
+__launch_bounds__(Row::SCATTER_THREADS, Row::SCATTER_BLOCKS)
+partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
+								 item_arrays<Wide> out)
+{
+	typedef scatter_buckets_memory<Row, Wide> memory;
+	constexpr int THREADS = Row::SCATTER_THREADS;
+	constexpr uint32_t TILE = THREADS * Row::template SCATTER_ITEMS<Wide>;
+
+	SHARED_MEMORY(raw);
+	memory	   &shared = *(memory *) raw;
+	const keys_to_scatter<Row, Wide> source = {shared, keys, bucket_of_row, plan->row_bits};
+
+	if (plan->handed_over || plan->wide != (Wide ? 1u : 0u))
+		return;
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
+	{
+		shared.lowest_key[b] = plan->lowest_key[b];
+		shared.shift[b] = (uint8_t) plan->shift[b];
+	}
+	scatter_tiles(shared.tile, source, blockIdx.x * TILE, n, gridDim.x * TILE, plan->next, out);
+}
+
+#endif							/* GSORT_PARTITION_BUCKETS_CUH */

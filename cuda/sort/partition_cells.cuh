@@ -1,0 +1,316 @@
+/*
+ * partition_cells.cuh
+ *	  The first half of level 2 of the partition: each bucket is cut into cells, whose items are counted.
+ *
+ * In:  the level 1 array; the buckets' plans.
+ * Out: for each divided bucket the map, or the sorted splitters with a table that narrows the search in
+ *	    them, that tell an item's cell; the items in each cell.
+ *
+ * Items that lie evenly are told apart by a linear map.  Where a sample shows that they do not, splitters
+ * from that sample, sorted, cut the bucket: (coordinate, row), so that equal keys are divided too.
+ */
+#ifndef GSORT_PARTITION_CELLS_CUH
+#define GSORT_PARTITION_CELLS_CUH
+
+#include "sort/partition_buckets.cuh"
+#include "sort/partition_split.cuh"
+#include "sort/tile_sort.cuh"
+
+#define CUT_THREADS			512		/* of a block that looks after one bucket */
+#define SAMPLES_A_CELL		2
+
+/* A cell whose sample holds more than this is not even. */
+#define EVEN_SAMPLES_MAX	14
+
+/* --- cutting ------------------------------------------------------------------------ */
+
+/* What level 2 keeps for each bucket; arrays of BUCKETS_MAX times the row's CELLS or BINS, but the last. */
+struct level2_arrays
+{
+	uint32_t   *counts;			/* [cells] items */
+	uint16_t   *bin_of_cell;	/* [cells] */
+	uint32_t   *next;			/* [bins] where the next item of the bin goes */
+	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
+	uint32_t   *splitter_rows;	/* [cells], wide only */
+	uint32_t   *table;			/* [cells] first and last cell << 16 */
+	uint16_t   *cell_of_item;	/* [items] of buckets with splitters */
+};
+
+template<typename Row, bool Wide>
+struct cut_memory
+{
+	static constexpr int SAMPLES = SAMPLES_A_CELL * Row::CELLS;
+
+	uint64_t	first[SAMPLES];
+	uint32_t	second[Wide ? SAMPLES : 4];
+	uint32_t	counts[Row::CELLS];
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+/* Samples are ordered as level 2 sees items: coordinate, then row. */
+struct sample_order
+{
+	template<bool Wide>
+	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
+	{
+		return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
+	}
+};
+
+template<typename Row, bool Wide>
+SORT_DEVICE void
+cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arrays level2, uint32_t b)
+{
+	typedef cut_memory<Row, Wide> memory;
+	item_arrays<Wide> sample = {shared.first, shared.second};
+	uint64_t	lowest;
+	uint64_t	range;
+	linear_map	map;
+
+	merge_sort_tile<CUT_THREADS, memory::SAMPLES / CUT_THREADS, Wide>(sample, memory::SAMPLES, sample_order());
+	lowest = shared.first[0];
+	range = shared.first[memory::SAMPLES - 1] - lowest;
+	map = make_linear_map(range, Row::CELLS);
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+		shared.counts[c] = 0;
+	__syncthreads();
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+	{
+		bool		last = c + 1 == Row::CELLS;
+		uint32_t	at = last ? memory::SAMPLES - 1 : (c + 1) * SAMPLES_A_CELL;
+
+		level2.splitters[b * Row::CELLS + c] = shared.first[at];
+		if (Wide)
+			level2.splitter_rows[b * Row::CELLS + c] = shared.second[at];
+		if (!last)
+			atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
+	}
+	__syncthreads();
+	make_search_table<CUT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums, level2.table + b * Row::CELLS);
+	if (threadIdx.x == 0)
+	{
+		bucket->by_splitters = 1;
+		bucket->map = map;
+		bucket->map_lowest = lowest;
+		bucket->map_range = range;
+	}
+}
+
+template<typename Row, bool Wide>
+SORT_DEVICE void
+cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2)
+{
+	typedef cut_memory<Row, Wide> memory;
+
+	memory	   &shared = *(memory *) raw;
+	bucket_plan *bucket = &plan->bucket_plans[blockIdx.x];
+	uint32_t	count = bucket->count;
+	bool		uneven = false;
+
+	if (count <= Row::SORT_TILE)
+		return;
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+	{
+		level2.counts[blockIdx.x * Row::CELLS + c] = 0;
+		shared.counts[c] = 0;
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += CUT_THREADS)
+	{
+		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->row_bits : ~0ull;
+		item<Wide>	x = level1.get(bucket->begin + sample_position(i, memory::SAMPLES, count));
+		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (bucket->flags & ITEMS_BY_ROW) != 0);
+
+		shared.first[i] = coordinate;
+		if (Wide)
+			shared.second[i] = x.second;
+		if (atomicAdd(&shared.counts[linear_part(bucket->map, coordinate - bucket->lowest)], 1u) >= EVEN_SAMPLES_MAX)
+			uneven = true;
+	}
+	if (__syncthreads_or(uneven))
+		cut_by_splitters<Row, Wide>(shared, bucket, level2, blockIdx.x);
+}
+
+/*
+ * Samples a bucket: do its items lie evenly in the cells of a linear map?  If not, splitters from the sorted
+ * sample cut it.  Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: cut_memory.
+ */
+template<typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(CUT_THREADS)
+partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
+{
+	SHARED_MEMORY(raw);
+	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
+		cut_bucket<Row, wide.value>(raw, items_as<wide.value>(level1), plan, level2);
+	});
+}
+
+/* --- the cell of an item --------------------------------------------------------------- */
+
+template<typename Row, bool Wide>
+struct cell_memory
+{
+	uint64_t	splitters[Row::CELLS];
+	uint32_t	splitter_rows[Wide ? Row::CELLS : 4];
+	uint32_t	table[Row::CELLS];
+};
+
+/* The bucket of a batch; the whole block calls.  found is in shared memory. */
+template<int Threads>
+SORT_DEVICE const bucket_plan *
+bucket_of_batch(const partition_plan *plan, uint32_t batch, uint32_t *found)
+{
+	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += Threads)
+	{
+		if (plan->first_batch[b] <= batch && batch < plan->first_batch[b + 1])
+			*found = b;
+	}
+	__syncthreads();
+	return &plan->bucket_plans[*found];
+}
+
+template<int Threads, typename Row, bool Wide>
+SORT_DEVICE void
+load_cells(cell_memory<Row, Wide> &shared, const level2_arrays &level2, uint32_t b)
+{
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += Threads)
+	{
+		shared.splitters[c] = level2.splitters[b * Row::CELLS + c];
+		if (Wide)
+			shared.splitter_rows[c] = level2.splitter_rows[b * Row::CELLS + c];
+		shared.table[c] = level2.table[b * Row::CELLS + c];
+	}
+}
+
+/* What each thread keeps of a bucket to find cells. */
+template<bool Wide>
+struct cell_finder
+{
+	uint64_t	lowest;
+	uint64_t	range;
+	uint64_t	mask;
+	linear_map	map;
+	bool		by_row;
+	bool		by_splitters;
+
+	__device__ __forceinline__ uint32_t find_by_map(item<Wide> x) const
+	{
+		return linear_part(map, item_coordinate<Wide>(x, mask, by_row) - lowest);
+	}
+
+	template<typename Row>
+	__device__ __forceinline__ uint32_t find_by_splitters(const cell_memory<Row, Wide> &shared, item<Wide> x) const
+	{
+		uint64_t	coordinate = item_coordinate<Wide>(x, mask, by_row);
+		uint32_t	entry = shared.table[clamped_part(map, lowest, range, coordinate)];
+
+		return search_splitters(shared.splitters, Wide ? shared.splitter_rows : NULL, entry & 0xffff, entry >> 16,
+								coordinate, x.second);
+	}
+};
+
+template<bool Wide>
+SORT_DEVICE cell_finder<Wide>
+make_cell_finder(const bucket_plan *bucket, uint32_t row_bits)
+{
+	cell_finder<Wide> finder;
+
+	finder.lowest = bucket->map_lowest;
+	finder.range = bucket->map_range;
+	finder.mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << row_bits : ~0ull;
+	finder.map = bucket->map;
+	finder.by_row = (bucket->flags & ITEMS_BY_ROW) != 0;
+	finder.by_splitters = bucket->by_splitters != 0;
+	return finder;
+}
+
+template<typename Row, bool Wide>
+struct count_cells_memory
+{
+	cell_memory<Row, Wide> cells;
+	uint32_t	counts[Row::CELLS];
+	uint32_t	found;
+};
+
+template<typename Row, bool Wide>
+SORT_DEVICE void
+count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
+			uint32_t batch)
+{
+	typedef count_cells_memory<Row, Wide> memory;
+
+	memory	   &shared = *(memory *) raw;
+	const bucket_plan *bucket;
+	cell_finder<Wide> finder;
+	uint32_t	begin;
+	uint32_t	count;
+	uint16_t   *cell_of_item;
+
+	bucket = bucket_of_batch<HISTOGRAM_THREADS>(plan, blockIdx.x, &shared.found);
+	finder = make_cell_finder<Wide>(bucket, plan->row_bits);
+	begin = (blockIdx.x - bucket->first_batch) * batch;
+	count = bucket->count - begin < batch ? bucket->count - begin : batch;
+	level1 = level1.from(bucket->begin + begin);
+	cell_of_item = level2.cell_of_item + bucket->begin + begin;
+	if (finder.by_splitters)
+		load_cells<HISTOGRAM_THREADS, Row, Wide>(shared.cells, level2, shared.found);
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += HISTOGRAM_THREADS)
+		shared.counts[c] = 0;
+	__syncthreads();
+	for (uint32_t tile = 0; tile < count; tile += HISTOGRAM_THREADS * HISTOGRAM_ITEMS)
+	{
+		item<Wide>	x[HISTOGRAM_ITEMS];
+
+#pragma unroll
+		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
+		{
+			uint32_t	at = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+
+			if (at < count)
+				x[i] = level1.get(at);
+		}
+#pragma unroll
+		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
+		{
+			uint32_t	at = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+			uint32_t	cell = 0;
+
+			if (at < count && !finder.by_splitters)
+				cell = finder.find_by_map(x[i]);
+			else if (at < count)
+			{
+				cell = finder.template find_by_splitters<Row>(shared.cells, x[i]);
+				cell_of_item[at] = (uint16_t) cell;
+			}
+			count_into(shared.counts, cell, at < count);
+		}
+	}
+	__syncthreads();
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += HISTOGRAM_THREADS)
+	{
+		if (shared.counts[c] > 0)
+			atomicAdd(&level2.counts[shared.found * Row::CELLS + c], shared.counts[c]);
+	}
+}
+
+/*
+ * Items of each cell; where splitters divide, also the cell of each item, as the search costs
+ * more than to write and read it.  Grid: a block of HISTOGRAM_THREADS for each batch there can be; shared:
+ * count_cells_memory.
+ */
+template<typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(HISTOGRAM_THREADS, 2)
+partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan, level2_arrays level2,
+							 uint32_t batch)
+{
+	SHARED_MEMORY(raw);
+	if (blockIdx.x >= plan->batches)
+		return;
+	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
+		count_batch<Row, wide.value>(raw, items_as<wide.value>(level1), plan, level2, batch);
+	});
+}
+
+#endif							/* GSORT_PARTITION_CELLS_CUH */
