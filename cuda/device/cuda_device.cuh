@@ -305,7 +305,7 @@ void		cuda_merge_ended(cuda_job *job);
 /* Frees the kept keys, the order and the merge's scratch. */
 void		cuda_runs_free(cuda_job *job);
 
-/* --- pairs (pairs_sort.cu) -------------------------------------------------- */
+/* --- pairs (cuda_pairs.cu) -------------------------------------------------- */
 
 size_t		cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
 gsort_status cuda_pairs_sort(gsort_device *device, const gsort_pairs *pairs, void *d_scratch,

@@ -19,7 +19,6 @@
 #include "device/cuda_device.cuh"
 
 #include "rows/sort_rows.cuh"
-#include "sort/pairs_choice.h"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>

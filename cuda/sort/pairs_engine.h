@@ -5,14 +5,14 @@
  * In:  a gsort_pairs whose shape gsort.c has checked.
  * Out: the choice of pairs_choice.h, made for this device.
  *
- * Host code; launches nothing.  cuda/device/ sees the sorts through this, order_merge.h and
- * cuda_pairs_sort; nothing in this folder but pairs_sort.cu, where errors become statuses, knows of
- * a gsort_device or of jobs.
+ * Host code; launches nothing.  Nothing in this folder knows of a gsort_device or of jobs: the sorts return
+ * CUDA errors, of which cuda/device/ makes statuses.
  */
 #ifndef GSORT_PAIRS_ENGINE_H
 #define GSORT_PAIRS_ENGINE_H
 
 #include "gsort.h"
+#include "sort/pairs_choice.h"
 
 /* All of the keys below bit bits; the keys may be used up; any engine. */
 gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys, void *d_keys_out,

@@ -1,5 +1,5 @@
 /*
- * pairs_sort.cu
+ * cuda_pairs.cu
  *	  The pairs sort as gsort.c calls it: hands the pairs to their engine, and makes statuses of errors.
  *
  * In:  a gsort_pairs whose shape gsort.c has checked, scratch of the caller.
