@@ -1,12 +1,13 @@
 /*
  * gsort_device.h
- *	  What stands between gsort.c and the two implementations of a device.
+ *	  What stands between the front of gsort.h, cuda/api, and the two implementations of a
+ *	  device, cuda/device and cuda/host.
  *
- * gsort.c checks every argument, keeps each job's bookkeeping (grants, the
- * feeders' byte streams, statistics, the directory) and decides where a chunk
- * goes; the implementation behind the operations table allocates, copies,
- * sorts and gathers.  Everything in here belongs to the one thread that calls
- * gsort.h; an implementation's own threads must not touch it.
+ * The front checks every argument, keeps each job's bookkeeping (grants, the feeders' byte
+ * streams, statistics, the directory) and decides where a chunk goes.  The implementation
+ * behind the table of operations allocates, copies, sorts and gathers.  Everything in here
+ * belongs to the one thread that calls gsort.h; an implementation's own threads must not
+ * touch it.
  *
  * The arena of a job's rows is a sequence of extents, addressed in 8-byte units
  * by one number: extent number and place in it.  A chunk's rows lie in
@@ -133,7 +134,7 @@ struct gsort_job
 								 * it hands out the CUT event */
 	uint64_t	n_windows;
 
-	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: gsort.c; peak,
+	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: the front; peak,
 								 * sort_ms, merge_ms, key bits and words: the implementation */
 };
 
@@ -196,7 +197,7 @@ extern const gsort_device_ops gsort_host_ops;
 extern const gsort_device_ops gsort_cuda_ops;
 #endif
 
-/* --- gsort.c's services to the implementations ------------------------- */
+/* --- the front's services to the implementations ------------------------- */
 
 /* Records what went wrong, printf-like, and returns status. */
 gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *format,...)
@@ -219,7 +220,7 @@ void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 
-/* Frees what gsort.c allocated for the job and gives its grant back; the implementation
+/* Frees what the front allocated for the job and gives its grant back; the implementation
  * frees its own struct after this, when it hands out CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 

@@ -1,0 +1,173 @@
+/*
+ * feed.c
+ *	  Chunks on their way in: which are refused, and where each goes in the arena.
+ *
+ * In:  chunks of a job's feeders, in the order that makes the sort stable.
+ * Out: chunks that the implementation can trust, but for each row's offset and key: to look
+ *	    at these would cost a pass over all rows here, so the device does it.
+ */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+
+/* --- checks -------------------------------------------------------------------- */
+
+static gsort_status
+bad_chunk(gsort_job *job, const char *what)
+{
+	return gsort_fail(job->device, GSORT_BAD_DATA, "bad chunk: %s", what);
+}
+
+/* What a chunk must be for its pointers to be read at all. */
+static gsort_status
+check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
+{
+	const gsort_feeder *feeder;
+
+	if (chunk->feeder >= GSORT_FEEDERS_MAX)
+		return bad_chunk(job, "feeder number");
+	if (chunk->data_bytes % 8 != 0 || chunk->more_bytes % 8 != 0 || chunk->data_bytes == 0 ||
+		chunk->data_bytes > job->options.window_bytes)
+		return bad_chunk(job, "its size");
+	if (chunk->rows > chunk->data_bytes / 8)
+		return bad_chunk(job, "more rows than it has room for");
+	if (chunk->more_bytes > GSORT_ROW_BYTES_MAX - chunk->data_bytes)
+		return bad_chunk(job, "a row too long");
+	feeder = &job->feeders[chunk->feeder];
+	if (feeder->missing_units > 0)
+	{
+		if (chunk->rows != 0 || chunk->more_bytes != 0 ||
+			chunk->data_bytes / 8 > feeder->missing_units)
+			return bad_chunk(job, "it should continue a row");
+	}
+	else if (chunk->rows == 0)
+		return bad_chunk(job, "no rows");
+	else if (chunk->more_bytes > 0 && chunk->rows != 1)
+		return bad_chunk(job, "rows before a row that continues");
+	return GSORT_OK;
+}
+
+/* --- places in the arena ---------------------------------------------------------- */
+
+/*
+ * Where units of rows go: not over an extent's end if a window could hold them.
+ * Longer rows do run over it, so that no extent loses more than a window's
+ * size, which is what arena_units_for counts on.
+ */
+static uint64_t
+place(const gsort_job *job, uint64_t units)
+{
+	uint64_t	used = job->arena_units % GSORT_EXTENT_UNITS;
+
+	if (units <= job->options.window_bytes / 8 && used + units > GSORT_EXTENT_UNITS)
+		return job->arena_units + (GSORT_EXTENT_UNITS - used);
+	return job->arena_units;
+}
+
+static int
+make_room_for_chunk(gsort_job *job)
+{
+	uint64_t	room;
+	gsort_placed_chunk *chunks;
+
+	if (job->n_chunks < job->chunks_room)
+		return 1;
+	room = job->chunks_room == 0 ? 64 : 2 * job->chunks_room;
+	chunks = realloc(job->chunks, room * sizeof(*chunks));
+	if (chunks == NULL)
+		return 0;
+	job->chunks = chunks;
+	job->chunks_room = room;
+	return 1;
+}
+
+static void
+note_chunk(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit, uint32_t window_flags)
+{
+	gsort_placed_chunk *placed = &job->chunks[job->n_chunks++];
+
+	placed->first_unit = first_unit;
+	placed->units = (uint32_t) (chunk->data_bytes / 8);
+	placed->rows = chunk->rows;
+	placed->window_flags = window_flags;
+	placed->feeder = chunk->feeder;
+	job->stats.bytes_in += chunk->data_bytes + chunk->rows *
+		(sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t) +
+		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
+}
+
+/* --- appends ---------------------------------------------------------------------- */
+
+static gsort_status
+append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_feeder *feeder = &job->feeders[chunk->feeder];
+	uint64_t	units = chunk->data_bytes / 8;
+	uint32_t	flags = GSORT_WINDOW_CONTINUED;
+	gsort_status status = job->device->ops->job_append(job, chunk, feeder->next_unit);
+
+	if (status != GSORT_OK)
+		return status;
+	if (units < feeder->missing_units)
+		flags |= GSORT_WINDOW_CONTINUES;
+	note_chunk(job, chunk, feeder->next_unit, flags);
+	feeder->next_unit += units;
+	feeder->missing_units -= units;
+	if (feeder->missing_units == 0)
+		job->incomplete_rows--;
+	return GSORT_OK;
+}
+
+static gsort_status
+append_rows(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_feeder *feeder = &job->feeders[chunk->feeder];
+	uint64_t	units = chunk->data_bytes / 8;
+	uint64_t	more_units = chunk->more_bytes / 8;
+	uint64_t	first_unit = place(job, units + more_units);
+	gsort_status status;
+
+	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||
+		first_unit + units + more_units > GSORT_RUN_BYTES_MAX / 8)
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "more rows than one run holds");
+	if (job->rows + chunk->rows > job->granted_rows ||
+		job->fed_units + units + more_units > job->granted_units)
+		return gsort_bad_argument(job->device, "an append beyond the grant");
+	status = job->device->ops->job_append(job, chunk, first_unit);
+	if (status != GSORT_OK)
+		return status;
+	note_chunk(job, chunk, first_unit, more_units > 0 ? GSORT_WINDOW_CONTINUES : 0);
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+		key_stats_fold(&job->column_stats[c], &chunk->stats[c]);
+	job->rows += chunk->rows;
+	job->stats.rows = job->rows;
+	job->fed_units += units + more_units;
+	job->arena_units = first_unit + units + more_units;
+	if (more_units > 0)
+	{
+		feeder->next_unit = first_unit + units;
+		feeder->missing_units = more_units;
+		job->incomplete_rows++;
+	}
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_job_append(gsort_job *job, const gsort_chunk *chunk)
+{
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (chunk->struct_bytes != sizeof(*chunk) || job->closing ||
+		job->state != GSORT_RUN_FEEDING)
+		return gsort_bad_argument(job->device, "append");
+	status = check_chunk_shape(job, chunk);
+	if (status != GSORT_OK)
+		return status;
+	if (!make_room_for_chunk(job))
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the list of chunks");
+	if (chunk->rows == 0)
+		return append_rest_of_row(job, chunk);
+	return append_rows(job, chunk);
+}

@@ -1,0 +1,156 @@
+/*
+ * job.c
+ *	  A job's beginning and end, and the memory that it has been granted.
+ *
+ * In:  a job's options; requests for room; what the end of a run or of a merge leaves.
+ * Out: each job's share of the budget, counted here and nowhere else.
+ *
+ * A grant stands for device memory at the job's peak, its sort included, so that an append
+ * within it never fails for memory.  The device's sums are those of its open jobs.
+ */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- opening ----------------------------------------------------------------- */
+
+static int
+job_options_valid(const gsort_job_options *options)
+{
+	uint32_t	columns = options->key_columns;
+
+	return options->struct_bytes == sizeof(*options) &&
+		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
+		options->null_mask >> columns == 0 &&
+		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
+		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&
+		options->engine < GSORT_ENGINES &&
+		(options->flags & ~(uint32_t) GSORT_TIES) == 0;
+}
+
+gsort_status
+gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job **job)
+{
+	gsort_job	blank;
+
+	*job = NULL;
+	if (gsort_is_lost(device))
+		return GSORT_DEVICE_LOST;
+	if (!job_options_valid(options))
+		return gsort_bad_argument(device, "the job's options");
+	memset(&blank, 0, sizeof(blank));
+	blank.device = device;
+	blank.options = *options;
+	blank.stats.struct_bytes = sizeof(blank.stats);
+	blank.stats.keys_kept = 1;
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+	{
+		key_stats_init(&blank.column_stats[c]);
+		key_stats_init(&blank.ended_stats[c]);
+	}
+	return device->ops->job_open(device, &blank, job);
+}
+
+/* --- grants ------------------------------------------------------------------- */
+
+void
+gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
+{
+	gsort_device *device = job->device;
+
+	device->granted_bytes -= job->granted_bytes + job->kept_bytes;
+	device->granted_bytes += run_bytes + kept_bytes;
+	device->kept_bytes += kept_bytes - job->kept_bytes;
+	job->granted_bytes = run_bytes;
+	job->kept_bytes = kept_bytes;
+	job->stats.granted_bytes = run_bytes + kept_bytes;
+}
+
+uint64_t
+gsort_room_for_job(const gsort_job *job)
+{
+	const gsort_device *device = job->device;
+	uint64_t	others = device->granted_bytes - job->granted_bytes - job->kept_bytes;
+
+	return device->budget_bytes > others ? device->budget_bytes - others : 0;
+}
+
+void
+gsort_give_grants_back(gsort_job *job, uint64_t kept_bytes)
+{
+	gsort_set_granted(job, job->granted_bytes > 0 ? job->device->ops->job_bytes(job, 0, 0) : 0,
+				kept_bytes);
+	job->granted_rows = 0;
+	job->granted_units = 0;
+}
+
+/* Arena units that hold so many units of rows: the tails of extents that a chunk
+ * did not fit are lost. */
+static uint64_t
+arena_units_for(const gsort_job *job, uint64_t units)
+{
+	uint64_t	usable = GSORT_EXTENT_UNITS - job->options.window_bytes / 8;
+
+	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
+}
+
+gsort_status
+gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
+{
+	gsort_device *device = job->device;
+	uint64_t	all_rows = job->granted_rows + gsort_min_u64(rows, GSORT_RUN_ROWS_MAX);
+	uint64_t	all_units = job->granted_units + (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8;
+	uint64_t	arena_units;
+	uint64_t	bytes;
+	gsort_status status;
+
+	if (gsort_is_lost(device))
+		return GSORT_DEVICE_LOST;
+	if (job->state != GSORT_RUN_FEEDING || job->closing)
+		return gsort_bad_argument(device, "grant for a run that has been cut");
+	all_rows = gsort_min_u64(all_rows, GSORT_RUN_ROWS_MAX);
+	all_units = gsort_min_u64(all_units, GSORT_RUN_BYTES_MAX / 8);
+	arena_units = arena_units_for(job, all_units);
+	bytes = device->ops->job_bytes(job, all_rows, arena_units);
+	if (bytes > job->granted_bytes &&
+		device->granted_bytes + (bytes - job->granted_bytes) > device->budget_bytes)
+		return gsort_fail(device, GSORT_NOMEM,
+						  "a grant of %llu bytes more exceeds the budget of %llu bytes, of which %llu are granted",
+						  (unsigned long long) (bytes - job->granted_bytes),
+						  (unsigned long long) device->budget_bytes,
+						  (unsigned long long) device->granted_bytes);
+	status = device->ops->job_reserve(job, all_rows, arena_units);
+	if (status != GSORT_OK)
+		return status;
+	gsort_set_granted(job, bytes, job->kept_bytes);
+	job->granted_rows = all_rows;
+	job->granted_units = all_units;
+	return GSORT_OK;
+}
+
+/* --- statistics and the end ------------------------------------------------------- */
+
+void
+gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats)
+{
+	*stats = job->stats;
+}
+
+void
+gsort_job_dispose(gsort_job *job)
+{
+	gsort_set_granted(job, 0, 0);
+	gsort_free_directory(job);
+	free(job->chunks);
+	job->chunks = NULL;
+}
+
+void
+gsort_job_close(gsort_job *job)
+{
+	if (job->closing)
+		return;
+	job->closing = 1;
+	job->device->ops->job_close(job);
+}

@@ -1,0 +1,177 @@
+/*
+ * runs.c
+ *	  Jobs of several runs: what is kept of each, and their merge.
+ *
+ * In:  runs that were cut SORTED_RUN, one after another.
+ * Out: whether the sorted keys of all of them are kept, and in the end the merge order.
+ *
+ * Kept keys and the merge order are counted by what the implementation says they take,
+ * beside the run's grants.
+ */
+#include "api/api_internal.h"
+
+#include <string.h>
+
+/* --- the end of a run ------------------------------------------------------------ */
+
+static key_plan
+plan_of_ended_runs(const gsort_job *job)
+{
+	return key_plan_make(job->options.key_columns, job->options.null_first_mask,
+						 job->ended_stats);
+}
+
+static int
+any_null_so_far(const gsort_job *job)
+{
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+	{
+		if (job->ended_stats[c].nulls > 0)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * What to keep of the run that ends; ended_stats and ended_rows hold it already.  Kept keys
+ * leave half of the budget to runs, whosesoever they are: jobs that hold nothing but
+ * keys would wait for each other.
+ */
+static gsort_keep
+what_to_keep(const gsort_job *job)
+{
+	const gsort_device_ops *ops = job->device->ops;
+	gsort_keep	keep = any_null_so_far(job) ? GSORT_KEEP_KEYS_AND_NULLS : GSORT_KEEP_KEYS;
+	uint32_t	runs = job->stats.runs + 1;
+	uint64_t	others_kept_bytes = job->device->kept_bytes - job->kept_bytes;
+	uint64_t	kept_bytes;
+	uint64_t	bytes;
+
+	if (!job->stats.keys_kept || runs > GSORT_MERGE_RUNS_MAX ||
+		plan_of_ended_runs(job).words > 1)
+		return GSORT_KEEP_NOTHING;
+	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
+	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
+	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 || bytes > gsort_room_for_job(job))
+		return GSORT_KEEP_NOTHING;
+	return keep;
+}
+
+gsort_status
+gsort_job_next_run(gsort_job *job)
+{
+	gsort_column_stats before[GSORT_MAX_KEY_COLUMNS];
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_CUT || job->cut_how != GSORT_SORTED_RUN ||
+		job->fetches > 0)
+		return gsort_bad_argument(job->device, "next run");
+	memcpy(before, job->ended_stats, sizeof(before));
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+		key_stats_fold(&job->ended_stats[c], &job->column_stats[c]);
+	job->ended_rows += job->rows;
+	job->keep = what_to_keep(job);
+	job->state = GSORT_RUN_ENDING;
+	status = job->device->ops->job_next_run(job);
+	if (status != GSORT_OK)
+	{
+		job->state = GSORT_RUN_CUT;
+		job->ended_rows -= job->rows;
+		memcpy(job->ended_stats, before, sizeof(before));
+	}
+	return status;
+}
+
+static void
+begin_run(gsort_job *job)
+{
+	gsort_free_directory(job);
+	memset(job->feeders, 0, sizeof(job->feeders));
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+		key_stats_init(&job->column_stats[c]);
+	job->n_chunks = 0;
+	job->rows = 0;
+	job->fed_units = 0;
+	job->arena_units = 0;
+	job->stats.rows = 0;
+	job->stats.bytes_in = 0;
+	job->state = GSORT_RUN_FEEDING;
+}
+
+void
+gsort_run_begun(gsort_job *job, gsort_status status, int kept)
+{
+	if (status != GSORT_OK)
+	{
+		job->state = GSORT_RUN_FAILED;
+		return;
+	}
+	job->stats.runs++;
+	job->stats.keys_kept = kept;
+	gsort_give_grants_back(job, kept ? job->kept_bytes +
+					 job->device->ops->kept_bytes(job, job->rows, job->keep) : 0);
+	begin_run(job);
+}
+
+/* --- the merge -------------------------------------------------------------------- */
+
+gsort_status
+gsort_job_merge(gsort_job *job)
+{
+	const gsort_device_ops *ops = job->device->ops;
+	uint64_t	run_bytes;
+	uint64_t	bytes;
+	key_plan	plan;
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_FEEDING || job->n_chunks > 0)
+		return gsort_bad_argument(job->device, "merge");
+	if (job->stats.runs == 0 || !job->stats.keys_kept)
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
+						  job->stats.runs);
+	plan = plan_of_ended_runs(job);
+	run_bytes = job->granted_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
+	bytes = job->kept_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
+	if (run_bytes + bytes > gsort_room_for_job(job))
+		return gsort_fail(job->device, GSORT_NOMEM,
+						  "a merge in %llu bytes exceeds the budget of %llu bytes, of which other jobs have all but %llu",
+						  (unsigned long long) bytes,
+						  (unsigned long long) job->device->budget_bytes,
+						  (unsigned long long) gsort_room_for_job(job));
+	/* before the merge, which may use the keys up */
+	status = gsort_make_order_directory(job);
+	if (status != GSORT_OK)
+		return status;
+	job->state = GSORT_RUN_MERGING;
+	status = ops->job_merge(job, &plan);
+	if (status == GSORT_OK)
+		gsort_give_grants_back(job, bytes);
+	else
+	{
+		gsort_free_directory(job);
+		job->state = GSORT_RUN_FEEDING;
+	}
+	return status;
+}
+
+void
+gsort_merge_done(gsort_job *job, gsort_status status)
+{
+	const gsort_device_ops *ops = job->device->ops;
+
+	if (status == GSORT_OK)
+	{
+		job->state = GSORT_RUN_MERGED;
+		job->stats.rows = job->ended_rows;
+		gsort_set_granted(job, job->granted_bytes, ops->order_bytes(job, job->ended_rows));
+		return;
+	}
+	gsort_free_directory(job);
+	gsort_set_granted(job, job->granted_bytes, job->kept_bytes -
+				ops->merge_bytes(job, job->ended_rows, job->stats.runs));
+	job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING : GSORT_RUN_FAILED;
+}
