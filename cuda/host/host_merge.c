@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "api/partition_point.h"
 #include "host/host_radix.h"
 
 /* Rows asked for ahead when keys are read in sorted order. */
@@ -164,11 +165,8 @@ make_words_part(void *arg, uint32_t part)
 	{
 		uint64_t   *keys = run->keys + i * columns;
 		uint32_t	nulls = run->nulls != NULL ? run->nulls[i] : 0;
-		uint64_t	word = 0;
 
-		for (uint32_t c = 0; c < columns; c++)
-			word |= key_field_bits(&merge->plan->fields[c], 0, keys[c], nulls >> c & 1);
-		keys[0] = word;
+		keys[0] = key_plan_word(merge->plan, 0, keys, 1, nulls);
 	}
 }
 
@@ -185,23 +183,33 @@ make_words(merger *merge, host_pool *pool)
 
 /* --- splits -------------------------------------------------------------------- */
 
+/* A word, and what is searched for with it. */
+typedef struct word_search
+{
+	const uint64_t *keys;		/* of a run */
+	uint32_t	columns;
+	uint64_t	word;
+	int			pass_equal;
+} word_search;
+
+static inline int
+is_passed(const void *context, uint64_t row)
+{
+	const word_search *search = context;
+	uint64_t	found = search->keys[row * search->columns];
+
+	return found < search->word || (search->pass_equal && found == search->word);
+}
+
 /* Of the run's rows from low to high, which are sorted: the first that is above word, or
  * also at it if words like it are not to be passed. */
 static uint64_t
 first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t high,
 			 uint64_t word, int pass_equal)
 {
-	while (low < high)
-	{
-		uint64_t	middle = low + (high - low) / 2;
-		uint64_t	found = run->keys[middle * columns];
+	word_search search = {run->keys, columns, word, pass_equal};
 
-		if (found < word || (pass_equal && found == word))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(low, high, is_passed, &search);
 }
 
 /*

@@ -6,13 +6,16 @@
  * In:  runs as they end, sorted, their keys and the order of their rows there still.
  * Out: for each row of all runs, in order, the number of its run.
  *
- * The memory counts to the account of the job's run.  gsort_host.c sees to it that
+ * The memory counts to the account of the job's run.  host_ops.c sees to it that
  * runs are kept and merged one after the other, and that the order is only read
  * from then on.
  */
 #ifndef GSORT_HOST_MERGE_H
 #define GSORT_HOST_MERGE_H
 
+#include <stdatomic.h>
+
+#include "host/host_pool.h"
 #include "host/host_run.h"
 
 typedef struct host_kept_run

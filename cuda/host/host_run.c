@@ -1,21 +1,14 @@
 /*
  * host_run.c
- *	  Extents, chunks and windows of a run.  Its sort, and what memory that
- *	  takes, are in host_sort.c.
- *
- * Rows are read in random order when a window is written, so their cache lines
- * are asked for some rows ahead.
+ *	  The memory of a run and the chunks that come into it (see host_run.h).
  */
 #include "host/host_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows asked for ahead of the one being copied, and the bytes of each. */
-#define ROWS_AHEAD			16
-#define ROW_BYTES_AHEAD		256
-#define CACHE_LINE_UNITS	8
-#define SHORT_ROW_UNITS		32
+#include "rows/extents.h"
+#include "rows/tie_bits.h"
 
 /* --- memory ----------------------------------------------------------------- */
 
@@ -29,27 +22,13 @@ host_run_init(host_run *run, host_memory *memory, const gsort_job_options *optio
 		.window_bytes = options->window_bytes,
 		.with_ties = (options->flags & GSORT_TIES) != 0,
 	};
-	run->extents = calloc(HOST_EXTENTS_MAX, sizeof(*run->extents));
-	run->key_extents = calloc(HOST_KEY_EXTENTS_MAX, sizeof(*run->key_extents));
+	run->extents = calloc(GSORT_RUN_EXTENTS_MAX, sizeof(*run->extents));
+	run->key_extents = calloc(GSORT_RUN_KEY_EXTENTS_MAX, sizeof(*run->key_extents));
 	if (run->extents != NULL && run->key_extents != NULL)
 		return 1;
 	free(run->extents);
 	free(run->key_extents);
 	return 0;
-}
-
-static uint64_t
-extents_for(uint64_t units)
-{
-	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
-
-	return extents < HOST_EXTENTS_MAX ? extents : HOST_EXTENTS_MAX;
-}
-
-static uint64_t
-key_extents_for(uint64_t rows)
-{
-	return (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
 }
 
 static int
@@ -61,7 +40,7 @@ key_kind(const host_run *run)
 int
 host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes)
 {
-	while (run->n_extents < extents_for(units))
+	while (run->n_extents < arena_extents_for(units))
 	{
 		uint64_t   *extent = host_extent_take(run->memory, &run->account, HOST_EXTENT_ROWS,
 											  limit_bytes);
@@ -70,7 +49,7 @@ host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_by
 			return 0;
 		run->extents[run->n_extents++] = extent;
 	}
-	while (run->n_key_extents < key_extents_for(rows))
+	while (run->n_key_extents < key_extents_of_rows(rows))
 	{
 		char	   *extent = host_extent_take(run->memory, &run->account, key_kind(run),
 											  limit_bytes);
@@ -88,6 +67,23 @@ host_run_drop_keys(host_run *run)
 	while (run->n_key_extents > 0)
 		host_extent_give(run->memory, &run->account, key_kind(run),
 						 run->key_extents[--run->n_key_extents]);
+}
+
+void
+host_run_drop_windows(host_run *run)
+{
+	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
+	host_block_give(run->memory, &run->account, run->ties, tie_bits_bytes(run->rows));
+	run->row_words = NULL;
+	run->ties = NULL;
+}
+
+void
+host_run_drop_order(host_run *run)
+{
+	host_run_drop_windows(run);
+	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
+	run->order = NULL;
 }
 
 void
@@ -120,45 +116,16 @@ host_run_free(host_run *run)
 
 /* --- taking chunks in --------------------------------------------------------- */
 
-/* The arena between two units, as far as it lies in one extent. */
-static uint64_t
-units_in_extent(uint64_t unit, uint64_t units)
-{
-	uint64_t	left = GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS;
-
-	return units < left ? units : left;
-}
-
-static uint64_t *
-arena_at(const host_run *run, uint64_t unit)
-{
-	return run->extents[unit / GSORT_EXTENT_UNITS] + unit % GSORT_EXTENT_UNITS;
-}
-
 static void
 copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units)
 {
 	while (units > 0)
 	{
-		uint64_t	now = units_in_extent(unit, units);
+		uint64_t	now = arena_stretch(unit, units);
 
-		memcpy(arena_at(run, unit), from, now * 8);
+		memcpy(arena_unit(run->extents, unit), from, now * 8);
 		unit += now;
 		from += now;
-		units -= now;
-	}
-}
-
-static void
-copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units)
-{
-	while (units > 0)
-	{
-		uint64_t	now = units_in_extent(unit, units);
-
-		memcpy(to, arena_at(run, unit), now * 8);
-		unit += now;
-		to += now;
 		units -= now;
 	}
 }
@@ -180,14 +147,15 @@ make_row_words(host_run *run, const host_chunk *chunk)
 	for (uint32_t i = 1; i <= chunk->rows; i++, row++)
 	{
 		uint64_t   *words = (uint64_t *) run->key_extents[row / GSORT_KEY_EXTENT_ROWS];
-		uint64_t	next = i < chunk->rows ? row_start[i] : chunk->data_units;
-		uint64_t	more = i < chunk->rows ? 0 : chunk->more_units;
+		int			is_last = i == chunk->rows;
+		uint64_t	end = is_last ? chunk->data_units + chunk->more_units : row_start[i];
+		uint64_t	word = row_word_checked(chunk->first_unit, chunk->data_units, start, end,
+											is_last);
 
-		if (next <= start || next > chunk->data_units)
+		if (word == 0)
 			return 0;
-		words[row % GSORT_KEY_EXTENT_ROWS] =
-			row_word_make(chunk->first_unit + start, next - start + more);
-		start = next;
+		words[row % GSORT_KEY_EXTENT_ROWS] = word;
+		start = end;
 	}
 	return 1;
 }
@@ -232,107 +200,4 @@ host_run_append(host_run *run, const host_chunk *chunk)
 		copy_keys(run, chunk);
 	}
 	copy_to_arena(run, chunk->first_unit, chunk->data, chunk->data_units);
-}
-
-/* --- writing windows ---------------------------------------------------------- */
-
-static void
-ask_for_row(const host_run *run, uint64_t word)
-{
-	const uint64_t *row = arena_at(run, row_word_offset(word));
-	uint64_t	units = row_word_units(word);
-
-	if (units > ROW_BYTES_AHEAD / 8)
-		units = ROW_BYTES_AHEAD / 8;
-	__builtin_prefetch(row);
-	for (uint64_t unit = CACHE_LINE_UNITS; unit < units; unit += CACHE_LINE_UNITS)
-		__builtin_prefetch(row + unit);
-	/* rows begin anywhere in a line, so the last byte may lie in one line more */
-	__builtin_prefetch(row + units - 1);
-}
-
-/* Copies of fixed sizes are inlined: calling memcpy costs more than a short row. */
-static inline void
-copy_short_row(const uint64_t *from, uint64_t *to, uint64_t units)
-{
-	for (; units >= 4; units -= 4, from += 4, to += 4)
-		memcpy(to, from, 32);
-	if (units & 2)
-	{
-		memcpy(to, from, 16);
-		from += 2;
-		to += 2;
-	}
-	if (units & 1)
-		*to = *from;
-}
-
-static uint64_t *
-copy_row(const host_run *run, uint64_t word, uint64_t *to)
-{
-	uint64_t	unit = row_word_offset(word);
-	uint64_t	units = row_word_units(word);
-
-	if (units > SHORT_ROW_UNITS || units_in_extent(unit, units) < units)
-		copy_from_arena(run, to, unit, units);
-	else
-		copy_short_row(arena_at(run, unit), to, units);
-	return to + units;
-}
-
-static uint64_t *
-write_rows(const host_run *run, const host_window *window, uint64_t *to)
-{
-	const uint64_t *words = run->row_words + window->first_row;
-
-	for (uint32_t i = 0; i < window->rows && i < ROWS_AHEAD; i++)
-		ask_for_row(run, words[i]);
-	for (uint32_t i = 0; i < window->rows; i++)
-	{
-		if (i + ROWS_AHEAD < window->rows)
-			ask_for_row(run, words[i + ROWS_AHEAD]);
-		to = copy_row(run, words[i], to);
-	}
-	return to;
-}
-
-static uint64_t *
-write_stretch(const host_run *run, const host_window *window, uint64_t *to)
-{
-	uint64_t	unit = window->first_unit;
-
-	if (window->of_row)
-		unit += row_word_offset(run->row_words[window->first_row]);
-	copy_from_arena(run, to, unit, window->units);
-	return to + window->units;
-}
-
-static void
-write_ties(const host_run *run, const host_window *window, uint64_t *to)
-{
-	const uint64_t *bits = run->tie_bits + window->first_row / 64;
-	uint32_t	shift = window->first_row % 64;
-	uint32_t	rows = window->rows;
-
-	for (; rows > 0; bits++, to++)
-	{
-		uint32_t	here = rows < 64 ? rows : 64;
-		uint64_t	word = bits[0] >> shift;
-
-		if (shift > 0)
-			word |= bits[1] << (64 - shift);
-		*to = word & key_low_bits(here);
-		rows -= here;
-	}
-}
-
-void
-host_run_fetch(const host_run *run, const host_window *window, uint64_t *to)
-{
-	if (window->is_stretch)
-		to = write_stretch(run, window, to);
-	else
-		to = write_rows(run, window, to);
-	if (run->tie_bits != NULL)
-		write_ties(run, window, to);
 }

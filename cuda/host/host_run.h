@@ -1,30 +1,23 @@
 /*
  * host_run.h
- *	  The rows of one job on the host device, and the work on them that threads
- *	  do: taking chunks in, sorting, writing windows.
+ *	  The rows of one job on the host device, and their memory.
  *
- * In:  chunks, placed by gsort.c; a key plan.
- * Out: where the sorted run's windows begin; the bytes of any of them.
+ * In:  chunks, placed by cuda/api.
+ * Out: rows in extents of the arena; row words and keys in key extents.
  *
- * Rows lie in extents, row words and keys in key extents, until the sort leaves
- * the row words in sorted order and the keys are no longer needed.  If the keys are to
- * be kept sorted (host_merge.c), the sort leaves the order of the rows too.
+ * host_sort.c turns that into row words in sorted order, after which the keys are no longer
+ * needed; if they are to be kept sorted (host_merge.c), it leaves the order of the rows too.
+ * host_fetch.c writes windows.
  *
- * The caller of gsort.h makes the extents and gives the keys back, the threads
- * do everything else; gsort_host.c sees to it that one run is taken in, sorted
- * and read in turns, and that only reading happens on several threads at once.
+ * The caller of gsort.h makes the extents and gives the keys back, the threads do everything
+ * else.  host_ops.c sees to it that one run is taken in, sorted and read in turns, and that
+ * only reading happens on several threads at once.
  */
 #ifndef GSORT_HOST_RUN_H
 #define GSORT_HOST_RUN_H
 
-#include <stdatomic.h>
-
 #include "api/gsort_device.h"
 #include "host/host_memory.h"
-#include "host/host_pool.h"
-
-#define HOST_EXTENTS_MAX		(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
-#define HOST_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
 
 typedef struct host_run
 {
@@ -35,15 +28,15 @@ typedef struct host_run
 	uint32_t	window_bytes;
 	int			with_ties;
 
-	uint64_t  **extents;		/* room for HOST_EXTENTS_MAX, so that it never moves */
-	char	  **key_extents;	/* room for HOST_KEY_EXTENTS_MAX */
+	uint64_t  **extents;		/* room for all that a run can have, so that it never moves */
+	char	  **key_extents;	/* likewise */
 	uint64_t	n_extents;
 	uint64_t	n_key_extents;
 	int			bad_data;		/* a chunk's row offsets were wrong */
 
 	uint64_t	rows;			/* of the sorted run */
 	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */
-	uint64_t   *tie_bits;		/* with_ties only */
+	uint32_t   *ties;			/* tie bits; with_ties only */
 	uint32_t   *order;			/* [rows] row numbers in sorted order, if asked for; NULL: as fed */
 } host_run;
 
@@ -61,34 +54,11 @@ typedef struct host_chunk
 	const uint32_t *nulls;
 } host_chunk;
 
-/* Where a sorted run's windows begin; the arrays are malloc'd, the receiver's. */
-typedef struct host_begins
-{
-	uint32_t   *rows;
-	uint64_t   *units;
-	uint64_t	n;
-	uint64_t	total_units;
-} host_begins;
-
-/* Bytes of one window, and where they come from. */
-typedef struct host_window
-{
-	uint64_t	first_row;
-	uint32_t	rows;			/* the rows that begin in it */
-	uint64_t	units;
-	uint64_t	first_unit;		/* is_stretch: in the arena, or in the row */
-	int			is_stretch;		/* AS_FED, or a piece of a row: one stretch of bytes */
-	int			of_row;			/* is_stretch: first_unit counts from first_row's begin */
-} host_window;
-
 /* 0: out of memory. */
 int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options *options);
 
 /* Makes extents for so many rows and units in all; 0: out of memory, what was made stays. */
 int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
-
-/* Memory for such a run at its peak, while it is sorted or while its keys are gathered. */
-uint64_t	host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units);
 
 /* Gives the key extents back. */
 void		host_run_drop_keys(host_run *run);
@@ -108,15 +78,8 @@ void		host_run_clear(host_run *run);
 /* A second call does nothing. */
 void		host_run_free(host_run *run);
 
+/* Takes a chunk in, or sets bad_data.  On a thread of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
-
-/* keep_order: run->order is wanted.  NOMEM leaves the run as it was.  *cancel not 0: ends
- * soon, any answer. */
-gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
-						   int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
-						   host_begins *begins);
-
-void		host_run_fetch(const host_run *run, const host_window *window, uint64_t *to);
 
 /* --- a key extent: row words, then keys, then nulls ------------------------ */
 

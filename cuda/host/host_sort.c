@@ -1,6 +1,6 @@
 /*
  * host_sort.c
- *	  Sorts a run: keys to words, words to an order, the order to row words and
+ *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order to row words and
  *	  the begins of windows.
  *
  * Memory: one block of 8 bytes a row holds sort words first and, once they
@@ -12,13 +12,13 @@
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
-#include "host/host_run.h"
+#include "host/host_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/host_merge.h"
 #include "host/host_radix.h"
+#include "rows/tie_bits.h"
 
 /* Rows asked for ahead when row words or keys are read in sorted order. */
 #define ROWS_AHEAD		24
@@ -46,53 +46,30 @@ typedef struct sorter
 	host_pairs	order;			/* rows NULL: as fed */
 	host_pairs	spare;
 	uint64_t   *row_words;
-	uint64_t   *tie_bits;
+	uint32_t   *ties;
 	window_cut	cut;
 	part_result *results;
 } sorter;
 
 /* --- memory ----------------------------------------------------------------- */
 
-static uint64_t
-tie_bytes(uint64_t rows)
+uint64_t
+host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 {
-	/* one word more: a window's bits are read from two neighbours */
-	return (rows / 64 + 2) * sizeof(uint64_t);
+	uint64_t	bytes;
+
+	if (rows == 0)
+		return 0;
+	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
+	if (options->flags & GSORT_TIES)
+		bytes += host_block_bytes(tie_bits_bytes(rows));
+	return bytes;
 }
 
 uint64_t
-host_run_bytes(const gsort_job_options *options, uint64_t rows, uint64_t units)
+host_sort_order_bytes(uint64_t rows)
 {
-	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
-	uint64_t	key_extents = (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
-	int			kind = host_key_extent_kind(options->key_columns, options->null_mask != 0);
-	uint64_t	sort_bytes = extents * GSORT_EXTENT_BYTES;
-	uint64_t	gather_bytes = host_block_bytes(4 * rows) +
-		host_kept_bytes(options->key_columns, rows, options->null_mask != 0);
-
-	if (rows > 0)
-		sort_bytes += host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
-	if (rows > 0 && (options->flags & GSORT_TIES))
-		sort_bytes += host_block_bytes(tie_bytes(rows));
-	return key_extents * host_extent_bytes(kind) +
-		(sort_bytes > gather_bytes ? sort_bytes : gather_bytes);
-}
-
-void
-host_run_drop_windows(host_run *run)
-{
-	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
-	host_block_give(run->memory, &run->account, run->tie_bits, tie_bytes(run->rows));
-	run->row_words = NULL;
-	run->tie_bits = NULL;
-}
-
-void
-host_run_drop_order(host_run *run)
-{
-	host_run_drop_windows(run);
-	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
-	run->order = NULL;
+	return host_block_bytes(4 * rows);
 }
 
 /* --- sort words --------------------------------------------------------------- */
@@ -100,13 +77,8 @@ host_run_drop_order(host_run *run)
 static inline __attribute__((always_inline)) uint64_t
 sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
 {
-	const uint64_t *keys = host_run_keys(sort->run, row);
-	uint32_t	nulls = host_run_nulls(sort->run, row);
-	uint64_t	bits = 0;
-
-	for (uint32_t c = 0; c < sort->run->columns; c++)
-		bits |= key_field_bits(&sort->plan->fields[c], word, keys[c], nulls >> c & 1);
-	return bits;
+	return key_plan_word(sort->plan, word, host_run_keys(sort->run, row), 1,
+						 host_run_nulls(sort->run, row));
 }
 
 static void
@@ -195,7 +167,7 @@ mark_ties_part(void *arg, uint32_t part)
 	for (; i < end; i++)
 	{
 		if (i > 0 && is_tie(sort, i))
-			sort->tie_bits[i / 64] |= 1ull << (i % 64);
+			sort->ties[i / 32] |= 1u << i % 32;
 	}
 }
 
@@ -395,7 +367,7 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (atomic_load(cancel))
 		return GSORT_NOMEM;
-	if (sort->tie_bits != NULL)
+	if (sort->ties != NULL)
 		host_pool_for(pool, sort->parts, mark_ties_part, sort);
 	return order_rows(sort, pool, begins) ? GSORT_OK : GSORT_NOMEM;
 }
@@ -442,14 +414,14 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t row
 	run->rows = rows;
 	run->row_words = host_block_take(run->memory, &run->account, 8 * rows, limit_bytes);
 	if (run->with_ties && run->row_words != NULL)
-		run->tie_bits = host_block_take(run->memory, &run->account, tie_bytes(rows), limit_bytes);
+		run->ties = host_block_take(run->memory, &run->account, tie_bits_bytes(rows), limit_bytes);
 	if (bytes > 0 && run->row_words != NULL)
 		work = host_block_take(run->memory, &run->account, bytes, limit_bytes);
-	if (run->row_words != NULL && (run->tie_bits != NULL || !run->with_ties) &&
+	if (run->row_words != NULL && (run->ties != NULL || !run->with_ties) &&
 		(work != NULL || bytes == 0))
 	{
 		sort.row_words = run->row_words;
-		sort.tie_bits = run->tie_bits;
+		sort.ties = run->ties;
 		lay_out(&sort, (char *) run->row_words, work, any_wide);
 		status = sort_in_blocks(&sort, pool, cancel, begins);
 	}

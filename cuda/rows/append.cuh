@@ -39,11 +39,7 @@ append_row_word(const append_slice *slice, uint32_t i)
 
 	if (slice->begins_chunk && i == 0 && start != 0)
 		return 0;
-	if (start >= slice->data_units || end <= start)
-		return 0;
-	if (!is_last && end >= slice->data_units)
-		return 0;
-	return row_word_make(slice->first_unit + start, end - start);
+	return row_word_checked(slice->first_unit, slice->data_units, start, end, is_last);
 }
 
 /* Where a chunk is refused its rows still get a word that is safe to follow: one

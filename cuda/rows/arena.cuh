@@ -12,7 +12,7 @@
 #ifndef GSORT_ARENA_CUH
 #define GSORT_ARENA_CUH
 
-#include "api/gsort_device.h"
+#include "rows/extents.h"
 
 /* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows, then each key
  * column's values, then (jobs with nullable columns) their NULL bits as uint32. */
@@ -69,7 +69,7 @@ key_table_nulls(const key_table *table, uint64_t row)
 static inline GSORT_HD const uint64_t *
 row_table_unit(const row_table *table, uint64_t unit)
 {
-	return table->extents[unit / GSORT_EXTENT_UNITS] + unit % GSORT_EXTENT_UNITS;
+	return arena_unit(table->extents, unit);
 }
 
 #endif							/* GSORT_ARENA_CUH */

@@ -18,6 +18,7 @@
 #ifndef GSORT_KEY_PLAN_H
 #define GSORT_KEY_PLAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gsort.h"
@@ -250,6 +251,27 @@ key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_nul
 	if (field->flag_bits > 0 && field->flag_word == word)
 		bits |= (uint64_t) (is_null ? field->flag_of_null : !field->flag_of_null)
 			<< field->flag_shift;
+	return bits;
+}
+
+/*
+ * Sort word number word of a row.  The key of column c is keys[c * stride]; nulls: bit c,
+ * column c is NULL.
+ */
+static inline GSORT_HD uint64_t
+key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t stride, uint32_t nulls)
+{
+	uint64_t	bits = 0;
+
+	for (uint32_t c = 0; c < plan->columns; c++)
+	{
+		const key_field *field = &plan->fields[c];
+
+		/* a key that is not in this word is not read */
+		if ((field->bits > 0 && field->word == word) ||
+			(field->flag_bits > 0 && field->flag_word == word))
+			bits |= key_field_bits(field, word, keys[c * stride], nulls >> c & 1);
+	}
 	return bits;
 }
 

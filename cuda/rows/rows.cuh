@@ -13,6 +13,7 @@
 #define GSORT_ROWS_CUH
 
 #include "rows/arena.cuh"
+#include "rows/tie_bits.h"
 
 #define GATHER_OWN_ROUNDS		8	/* a row's own lanes copy so many rounds, the warp the rest */
 
@@ -34,22 +35,6 @@ gather_lanes_log2(uint64_t units, uint64_t rows)
 	while (log2 < 5 && (rows << log2) < units)
 		log2++;
 	return log2;
-}
-
-/* 64 tie bits of the run from row first on, those past count rows 0. */
-static inline GSORT_HD uint64_t
-tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_t count)
-{
-	uint64_t	last_word = (total_rows - 1) / 32;
-	uint64_t	word = first / 32;
-	uint32_t	shift = (uint32_t) (first % 32);
-	uint64_t	bits = (uint64_t) ties[word] >> shift;
-
-	if (word + 1 <= last_word)
-		bits |= (uint64_t) ties[word + 1] << (32 - shift);
-	if (shift > 0 && word + 2 <= last_word)
-		bits |= (uint64_t) ties[word + 2] << (64 - shift);
-	return count >= 64 ? bits : bits & ((1ull << count) - 1);
 }
 
 #ifdef __CUDACC__

@@ -47,17 +47,8 @@ static inline GSORT_HD uint64_t
 compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
 {
 	uint32_t	nulls = table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
-	uint64_t	bits = 0;
 
-	for (uint32_t c = 0; c < plan->columns; c++)
-	{
-		const key_field *field = &plan->fields[c];
-
-		if ((field->bits > 0 && field->word == word) ||
-			(field->flag_bits > 0 && field->flag_word == word))
-			bits |= key_field_bits(field, word, *key_table_key(table, row, c), nulls >> c & 1);
-	}
-	return bits;
+	return key_plan_word(plan, word, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS, nulls);
 }
 
 #ifdef __CUDACC__

@@ -45,11 +45,8 @@ struct planned_runs
 	{
 		const uint64_t *values = (const uint64_t *) run.keys;
 		uint32_t	nulls = run.nulls != NULL ? run.nulls[place] : 0;
-		uint64_t	bits = 0;
 
-		for (uint32_t c = 0; c < plan.columns; c++)
-			bits |= key_field_bits(&plan.fields[c], 0, values[(size_t) c * run.count + place], nulls >> c & 1);
-		return (Key) bits;
+		return (Key) key_plan_word(&plan, 0, values + place, run.count, nulls);
 	}
 
 	__device__ __forceinline__ uint8_t payload_of(const merge_run &, uint32_t number, uint32_t) const

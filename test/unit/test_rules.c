@@ -31,12 +31,7 @@ stats_of(const input *in, gsort_column_stats *stats)
 static uint64_t
 word_of(const key_plan *plan, const input *in, uint32_t word, uint32_t row)
 {
-	uint64_t	bits = 0;
-
-	for (uint32_t c = 0; c < in->columns; c++)
-		bits |= key_field_bits(&plan->fields[c], word, in->keys[(uint64_t) row * in->columns + c],
-							   in->nulls[row] >> c & 1);
-	return bits;
+	return key_plan_word(plan, word, in->keys + (uint64_t) row * in->columns, 1, in->nulls[row]);
 }
 
 static int

@@ -1,0 +1,135 @@
+/*
+ * host_events.c
+ *	  The way back: operations that are done become events.
+ *
+ * In:  the device's list of done operations.
+ * Out: gsort_event, and the jobs' states, directories and statistics.  Runs on the thread
+ *	    that calls gsort.h.
+ */
+#include "host/host_events.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "host/host_job.h"
+
+static gsort_status
+cut_ended(host_op *op, gsort_status status)
+{
+	host_job   *job = op->job;
+	host_cut   *cut = &op->u.cut;
+	gsort_job_stats *stats = &job->common.stats;
+
+	if (status == GSORT_BAD_DATA)
+		gsort_fail(job->common.device, status, "a chunk's row offsets are not rising or out of range");
+	else if (status == GSORT_NOMEM)
+		gsort_fail(job->common.device, status, "out of memory for the sort");
+	else if (status == GSORT_OK && cut->how != GSORT_AS_FED)
+	{
+		status = gsort_make_directory(&job->common, cut->begins.rows, cut->begins.units,
+									  cut->begins.n, cut->rows, cut->begins.total_units);
+		stats->sort_ms = cut->ms;
+		stats->key_bits = cut->plan.bits;
+		stats->key_words = cut->plan.words;
+		stats->engine = cut->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
+	}
+	stats->peak_bytes = job->run.account.peak_bytes;
+	status = gsort_cut_done(&job->common, status);
+	if (status != GSORT_OK)
+		host_run_drop_order(&job->run);
+	else if (cut->how != GSORT_SORTED_RUN)
+		host_run_drop_keys(&job->run);
+	return status;
+}
+
+/* How an operation has ended: its work is done, but a lost device's results are lost. */
+static gsort_status
+final_status(host_op *op)
+{
+	gsort_device *device = op->job->common.device;
+
+	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
+		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants the end of an operation to lose the device");
+	return device->lost ? GSORT_DEVICE_LOST : op->status;
+}
+
+static void
+merge_ended(host_op *op, gsort_status status)
+{
+	host_job   *job = op->job;
+
+	if (status == GSORT_NOMEM)
+		gsort_fail(job->common.device, status, "out of memory for the merge order");
+	job->common.stats.merge_ms = op->u.merge.ms;
+	job->common.stats.peak_bytes = job->run.account.peak_bytes;
+	gsort_merge_done(&job->common, status);
+}
+
+/* What the end of an operation means for its job, which is not being closed.  Returns the
+ * status of its event. */
+static gsort_status
+operation_ended(host_op *op, gsort_status status)
+{
+	gsort_job  *job = &op->job->common;
+
+	switch (op->kind)
+	{
+		case GSORT_EVENT_CUT:
+			return cut_ended(op, status);
+		case GSORT_EVENT_RUN_BEGUN:
+			job->stats.peak_bytes = op->job->run.account.peak_bytes;
+			gsort_run_begun(job, status, op->u.next_run.kept);
+			break;
+		case GSORT_EVENT_MERGED:
+			merge_ended(op, status);
+			break;
+		case GSORT_EVENT_FETCHED:
+			gsort_fetch_done(job);
+			break;
+		case GSORT_EVENT_APPENDED:
+		case GSORT_EVENT_CLOSED:
+			break;
+	}
+	return status;
+}
+
+static void
+hand_out(host_op *op, gsort_event *event)
+{
+	event->kind = op->kind;
+	event->job_tag = op->job->common.options.tag;
+	event->tag = op->tag;
+	event->status = final_status(op);
+	/* a job being closed has its memory freed by a thread at this moment */
+	if (!op->job->common.closing)
+		event->status = operation_ended(op, event->status);
+	if (op->kind == GSORT_EVENT_CLOSED)
+		host_job_free(op->job);
+	else
+		host_op_free(op);
+}
+
+int
+host_poll(gsort_device *device, gsort_event *out, int max)
+{
+	host_device *host = (host_device *) device;
+	host_op_list		done = {NULL, NULL};
+	host_op    *op;
+	uint64_t	count;
+	int			n = 0;
+
+	while (read(host->event_fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+	pthread_mutex_lock(&host->lock);
+	while (n < max && (op = host_op_list_take(&host->done)) != NULL)
+	{
+		host_op_list_add(&done, op);
+		n++;
+	}
+	if (host->done.first != NULL)
+		host_wake_caller(host);
+	pthread_mutex_unlock(&host->lock);
+	for (int i = 0; i < n; i++)
+		hand_out(host_op_list_take(&done), &out[i]);
+	return n;
+}

@@ -1,0 +1,121 @@
+/*
+ * host_fetch.c
+ *	  Writes the bytes of windows (see host_fetch.h).
+ *
+ * Rows are read in random order, so their cache lines are asked for some rows ahead.
+ */
+#include "host/host_fetch.h"
+
+#include <string.h>
+
+#include "rows/extents.h"
+#include "rows/tie_bits.h"
+
+/* Rows asked for ahead of the one being copied, and the bytes of each. */
+#define ROWS_AHEAD			16
+#define ROW_BYTES_AHEAD		256
+#define CACHE_LINE_UNITS	8
+#define SHORT_ROW_UNITS		32
+
+static void
+copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units)
+{
+	while (units > 0)
+	{
+		uint64_t	now = arena_stretch(unit, units);
+
+		memcpy(to, arena_unit(run->extents, unit), now * 8);
+		unit += now;
+		to += now;
+		units -= now;
+	}
+}
+
+static void
+ask_for_row(const host_run *run, uint64_t word)
+{
+	const uint64_t *row = arena_unit(run->extents, row_word_offset(word));
+	uint64_t	units = row_word_units(word);
+
+	if (units > ROW_BYTES_AHEAD / 8)
+		units = ROW_BYTES_AHEAD / 8;
+	__builtin_prefetch(row);
+	for (uint64_t unit = CACHE_LINE_UNITS; unit < units; unit += CACHE_LINE_UNITS)
+		__builtin_prefetch(row + unit);
+	/* rows begin anywhere in a line, so the last byte may lie in one line more */
+	__builtin_prefetch(row + units - 1);
+}
+
+/* Copies of fixed sizes are inlined: calling memcpy costs more than a short row. */
+static inline void
+copy_short_row(const uint64_t *from, uint64_t *to, uint64_t units)
+{
+	for (; units >= 4; units -= 4, from += 4, to += 4)
+		memcpy(to, from, 32);
+	if (units & 2)
+	{
+		memcpy(to, from, 16);
+		from += 2;
+		to += 2;
+	}
+	if (units & 1)
+		*to = *from;
+}
+
+static uint64_t *
+copy_row(const host_run *run, uint64_t word, uint64_t *to)
+{
+	uint64_t	unit = row_word_offset(word);
+	uint64_t	units = row_word_units(word);
+
+	if (units > SHORT_ROW_UNITS || arena_stretch(unit, units) < units)
+		copy_from_arena(run, to, unit, units);
+	else
+		copy_short_row(arena_unit(run->extents, unit), to, units);
+	return to + units;
+}
+
+static uint64_t *
+write_rows(const host_run *run, const host_window *window, uint64_t *to)
+{
+	const uint64_t *words = run->row_words + window->first_row;
+
+	for (uint32_t i = 0; i < window->rows && i < ROWS_AHEAD; i++)
+		ask_for_row(run, words[i]);
+	for (uint32_t i = 0; i < window->rows; i++)
+	{
+		if (i + ROWS_AHEAD < window->rows)
+			ask_for_row(run, words[i + ROWS_AHEAD]);
+		to = copy_row(run, words[i], to);
+	}
+	return to;
+}
+
+static uint64_t *
+write_stretch(const host_run *run, const host_window *window, uint64_t *to)
+{
+	uint64_t	unit = window->first_unit;
+
+	if (window->of_row)
+		unit += row_word_offset(run->row_words[window->first_row]);
+	copy_from_arena(run, to, unit, window->units);
+	return to + window->units;
+}
+
+static void
+write_ties(const host_run *run, const host_window *window, uint64_t *to)
+{
+	for (uint32_t row = 0; row < window->rows; row += 64)
+		*to++ = tie_bits_from(run->ties, run->rows, window->first_row + row, window->rows - row);
+}
+
+void
+host_run_fetch(const host_run *run, const host_window *window, uint64_t *to)
+{
+	if (window->is_stretch)
+		to = write_stretch(run, window, to);
+	else
+		to = write_rows(run, window, to);
+	if (run->ties != NULL)
+		write_ties(run, window, to);
+}

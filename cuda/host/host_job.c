@@ -1,0 +1,378 @@
+/*
+ * host_job.c
+ *	  A job on the host device: its calls, and the work that they ask for.
+ *
+ * In:  calls of the table of operations, on the thread that calls gsort.h.
+ * Out: operations, each with the function that a thread of the pool runs for it.
+ */
+#include "host/host_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/partition_point.h"
+#include "rows/extents.h"
+
+/* Sorts above this may take so long that light operations must not wait for them. */
+#define HEAVY_ROWS		(1u << 16)
+
+/* --- memory ----------------------------------------------------------------------------- */
+
+/* The peak is the sort's, or that of gathering the keys that are kept, when the rows are gone. */
+uint64_t
+host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
+{
+	const gsort_job_options *options = &job->options;
+	int			with_nulls = options->null_mask != 0;
+	uint64_t	key_bytes = key_extents_of_rows(rows) *
+		host_extent_bytes(host_key_extent_kind(options->key_columns, with_nulls));
+	uint64_t	sort_bytes = arena_extents_for(units) * GSORT_EXTENT_BYTES +
+		host_sort_bytes(options, rows);
+	uint64_t	keep_bytes = host_sort_order_bytes(rows) +
+		host_kept_bytes(options->key_columns, rows, with_nulls);
+
+	return key_bytes + (sort_bytes > keep_bytes ? sort_bytes : keep_bytes);
+}
+
+uint64_t
+host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
+{
+	return host_kept_bytes(job->options.key_columns, rows, keep == GSORT_KEEP_KEYS_AND_NULLS);
+}
+
+uint64_t
+host_job_order_bytes(const gsort_job *job, uint64_t rows)
+{
+	(void) job;
+	return host_order_bytes(rows);
+}
+
+/* The sort words take the keys' place. */
+uint64_t
+host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
+{
+	(void) runs;
+	return host_job_order_bytes(job, rows);
+}
+
+/* --- work, on the pool's threads ----------------------------------------------------------- */
+
+static void
+run_append(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+
+	if (!atomic_load(&op->job->closing))
+		host_run_append(&op->job->run, &op->u.chunk);
+	host_op_done(op);
+}
+
+static double
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
+}
+
+static void
+run_cut(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_job   *job = op->job;
+	host_cut   *cut = &op->u.cut;
+	double		begin_ms = now_ms();
+
+	if (job->run.bad_data)
+		op->status = GSORT_BAD_DATA;
+	else if (cut->how != GSORT_AS_FED && !atomic_load(&job->closing))
+		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, cut->rows,
+								   cut->how == GSORT_SORTED_RUN, cut->limit_bytes, &job->closing,
+								   &cut->begins);
+	cut->ms = now_ms() - begin_ms;
+	host_op_done(op);
+}
+
+static void
+run_next_run(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_job   *job = op->job;
+	host_next_run *next = &op->u.next_run;
+
+	/* rows first: with them gone there is room for the keys */
+	host_run_drop_rows(&job->run);
+	if (next->keep != GSORT_KEEP_NOTHING && !atomic_load(&job->closing))
+		next->kept = host_kept_add(&job->kept, &job->run, host_device_of(job)->pool,
+								   next->keep == GSORT_KEEP_KEYS_AND_NULLS, next->limit_bytes,
+								   &job->closing);
+	if (!next->kept)
+		host_kept_drop_keys(&job->kept);
+	host_run_clear(&job->run);
+	host_op_done(op);
+}
+
+static void
+run_merge(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_job   *job = op->job;
+	host_merge *merge = &op->u.merge;
+	double		begin_ms = now_ms();
+
+	if (!atomic_load(&job->closing))
+		op->status = host_kept_merge(&job->kept, host_device_of(job)->pool, &merge->plan,
+									 merge->limit_bytes, &job->closing);
+	merge->ms = now_ms() - begin_ms;
+	host_op_done(op);
+}
+
+static void
+run_fetch_order(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	const host_order_fetch *fetch = &op->u.order_fetch;
+
+	if (!atomic_load(&op->job->closing))
+		memcpy(fetch->to, op->job->kept.order + fetch->first_row, fetch->bytes);
+	host_op_done(op);
+}
+
+static void
+run_fetch(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+
+	if (!atomic_load(&op->job->closing))
+		host_run_fetch(&op->job->run, &op->u.fetch.window, op->u.fetch.to);
+	host_op_done(op);
+}
+
+static void
+run_close(host_task *task)
+{
+	host_op    *op = (host_op *) task;
+	host_device *device = host_device_of(op->job);
+
+	host_kept_free(&op->job->kept);
+	host_run_free(&op->job->run);
+	if (atomic_fetch_sub(&device->open_jobs, 1) == 1)
+		host_memory_trim(&device->memory, HOST_IDLE_BYTES);
+	host_op_done(op);
+}
+
+/* --- calls, on the caller's thread ---------------------------------------------------------- */
+
+gsort_status
+host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
+{
+	host_device *host = (host_device *) device;
+	host_job   *made = calloc(1, sizeof(*made));
+
+	if (made == NULL || !host_run_init(&made->run, &host->memory, &blank->options))
+	{
+		free(made);
+		return gsort_fail(device, GSORT_NOMEM, "out of memory for a job");
+	}
+	host_kept_init(&made->kept, &made->run);
+	made->common = *blank;
+	made->close.task.run = run_close;
+	made->close.job = made;
+	made->close.kind = GSORT_EVENT_CLOSED;
+	made->next = host->jobs;
+	if (made->next != NULL)
+		made->next->previous = made;
+	host->jobs = made;
+	atomic_fetch_add(&host->open_jobs, 1);
+	*job = &made->common;
+	return GSORT_OK;
+}
+
+/* Feeding, only this thread touches the run's account; appends leave it alone. */
+gsort_status
+host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
+{
+	host_run   *run = &((host_job *) job)->run;
+	int			made = host_run_reserve(run, rows, units, job->device->budget_bytes);
+
+	job->stats.peak_bytes = run->account.peak_bytes;
+	if (!made)
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for extents");
+	return GSORT_OK;
+}
+
+gsort_status
+host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
+{
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_APPENDED, chunk->tag, run_append);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->u.chunk = (host_chunk) {
+		.rows = chunk->rows,
+		.data_units = chunk->data_bytes / 8,
+		.more_units = chunk->more_bytes / 8,
+		.first_unit = first_unit,
+		.first_row = job->rows,
+		.data = chunk->data,
+		.row_start = chunk->row_start,
+		.keys = chunk->keys,
+		.nulls = chunk->nulls,
+	};
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+gsort_status
+host_job_cut(gsort_job *job, gsort_cut_how how)
+{
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_CUT, 0, run_cut);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->task.heavy = how != GSORT_AS_FED && job->rows > HEAVY_ROWS;
+	op->u.cut.how = how;
+	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
+								   job->column_stats);
+	op->u.cut.rows = job->rows;
+	op->u.cut.limit_bytes = job->device->budget_bytes;
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+typedef struct row_search
+{
+	const gsort_window *windows;
+	uint64_t	row;
+} row_search;
+
+static int
+begins_before_row(const void *context, uint64_t window)
+{
+	const row_search *search = context;
+
+	return search->windows[window].first_row < search->row;
+}
+
+/* The window in which the row begins that this window continues: the one before the first
+ * window whose first_row is the row after. */
+static uint64_t
+first_piece_of(const gsort_job *job, uint64_t window)
+{
+	row_search	search = {job->windows, job->windows[window].first_row};
+
+	return partition_point(0, window, begins_before_row, &search) - 1;
+}
+
+static host_window
+window_to_fetch(const gsort_job *job, uint64_t number)
+{
+	const gsort_window *window = &job->windows[number];
+	host_window fetch = {
+		.first_row = window->first_row,
+		.rows = window->rows,
+		.units = window->row_bytes / 8,
+	};
+
+	if (job->cut_how == GSORT_AS_FED)
+	{
+		fetch.is_stretch = 1;
+		fetch.first_unit = job->chunks[number].first_unit;
+	}
+	else if (window->flags & GSORT_WINDOW_CONTINUED)
+	{
+		uint64_t	first = first_piece_of(job, number);
+
+		/* all pieces of a row but the last have the first one's length */
+		fetch.is_stretch = 1;
+		fetch.of_row = 1;
+		fetch.first_row = job->windows[first].first_row;
+		fetch.first_unit = (number - first) * (job->windows[first].row_bytes / 8);
+	}
+	else if (window->flags & GSORT_WINDOW_CONTINUES)
+	{
+		fetch.is_stretch = 1;
+		fetch.of_row = 1;
+	}
+	return fetch;
+}
+
+gsort_status
+host_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag)
+{
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_FETCHED, tag, run_fetch);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->u.fetch.window = window_to_fetch(job, window);
+	op->u.fetch.to = dst;
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+gsort_status
+host_job_next_run(gsort_job *job)
+{
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_BEGUN, 0, run_next_run);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->task.heavy = job->keep != GSORT_KEEP_NOTHING && job->rows > HEAVY_ROWS;
+	op->u.next_run.keep = job->keep;
+	op->u.next_run.limit_bytes = job->device->budget_bytes;
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+gsort_status
+host_job_merge(gsort_job *job, const key_plan *plan)
+{
+	host_job   *host = (host_job *) job;
+	host_op    *op = host_op_new(host, GSORT_EVENT_MERGED, 0, run_merge);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	host_run_clear(&host->run);
+	op->task.heavy = job->ended_rows > HEAVY_ROWS;
+	op->u.merge.plan = *plan;
+	op->u.merge.limit_bytes = job->device->budget_bytes;
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+gsort_status
+host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
+{
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_FETCHED, tag, run_fetch_order);
+
+	if (op == NULL)
+		return GSORT_NOMEM;
+	op->u.order_fetch = (host_order_fetch) {.first_row = first_row, .bytes = bytes, .to = dst};
+	host_op_enqueue(op);
+	return GSORT_OK;
+}
+
+void
+host_job_close(gsort_job *job)
+{
+	host_op_close_job((host_job *) job);
+}
+
+void
+host_job_free(host_job *job)
+{
+	host_device *device = host_device_of(job);
+
+	if (job->previous != NULL)
+		job->previous->next = job->next;
+	else
+		device->jobs = job->next;
+	if (job->next != NULL)
+		job->next->previous = job->previous;
+	host_kept_free(&job->kept);
+	host_run_free(&job->run);
+	gsort_job_dispose(&job->common);
+	free(job);
+}

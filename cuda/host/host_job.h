@@ -1,0 +1,29 @@
+/*
+ * host_job.h
+ *	  The job's part of the host device's table of operations (see gsort_device.h), and
+ *	  the end of a job.
+ */
+#ifndef GSORT_HOST_JOB_H
+#define GSORT_HOST_JOB_H
+
+#include "host/host_ops.h"
+
+uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
+uint64_t	host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
+uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
+uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
+gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
+gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
+gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
+gsort_status host_job_cut(gsort_job *job, gsort_cut_how how);
+gsort_status host_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+gsort_status host_job_next_run(gsort_job *job);
+gsort_status host_job_merge(gsort_job *job, const key_plan *plan);
+gsort_status host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
+								  uint64_t tag);
+void		host_job_close(gsort_job *job);
+
+/* Frees a job that no thread will touch any more. */
+void		host_job_free(host_job *job);
+
+#endif							/* GSORT_HOST_JOB_H */

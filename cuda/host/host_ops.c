@@ -1,0 +1,142 @@
+/*
+ * host_ops.c
+ *	  The queues of operations (see host_ops.h).
+ *
+ * One mutex of the device guards all of them; no work is done while it is held.
+ */
+#include "host/host_ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+host_op_list_add(host_op_list *list, host_op *op)
+{
+	op->task.next = NULL;
+	if (list->first == NULL)
+		list->first = op;
+	else
+		list->last->task.next = &op->task;
+	list->last = op;
+}
+
+host_op *
+host_op_list_take(host_op_list *list)
+{
+	host_op    *op = list->first;
+
+	if (op != NULL)
+		list->first = (host_op *) op->task.next;
+	return op;
+}
+
+void
+host_op_free(host_op *op)
+{
+	if (op->kind == GSORT_EVENT_CUT)
+	{
+		free(op->u.cut.begins.rows);
+		free(op->u.cut.begins.units);
+	}
+	/* the close op is part of its job */
+	if (op->kind != GSORT_EVENT_CLOSED)
+		free(op);
+}
+
+void
+host_op_list_free(host_op_list *list)
+{
+	host_op    *op;
+
+	while ((op = host_op_list_take(list)) != NULL)
+		host_op_free(op);
+}
+
+host_op *
+host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
+{
+	host_op    *op = calloc(1, sizeof(*op));
+
+	if (op == NULL)
+	{
+		gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for an operation");
+		return NULL;
+	}
+	op->task.run = run;
+	op->job = job;
+	op->kind = kind;
+	op->tag = tag;
+	return op;
+}
+
+static void
+hand_to_pool(host_job *job, host_op *op)
+{
+	job->in_pool++;
+	job->in_turn = op->kind != GSORT_EVENT_FETCHED;
+	host_pool_submit(host_device_of(job)->pool, &op->task);
+}
+
+void
+host_op_enqueue(host_op *op)
+{
+	host_job   *job = op->job;
+	host_device *device = host_device_of(job);
+
+	pthread_mutex_lock(&device->lock);
+	if (job->in_turn)
+		host_op_list_add(&job->waiting, op);
+	else
+		hand_to_pool(job, op);
+	pthread_mutex_unlock(&device->lock);
+}
+
+void
+host_wake_caller(host_device *device)
+{
+	uint64_t	one = 1;
+
+	/* fails only with the counter full, when the descriptor is readable anyway */
+	while (write(device->event_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+void
+host_op_done(host_op *op)
+{
+	host_job   *job = op->job;
+	host_device *device = host_device_of(job);
+
+	pthread_mutex_lock(&device->lock);
+	job->in_pool--;
+	if (op->kind != GSORT_EVENT_FETCHED)
+		job->in_turn = 0;
+	if (op->kind != GSORT_EVENT_CLOSED && atomic_load(&job->closing))
+	{
+		host_op_free(op);
+		if (job->in_pool == 0)
+			hand_to_pool(job, &job->close);
+	}
+	else
+	{
+		host_op_list_add(&device->done, op);
+		if (!job->in_turn && job->waiting.first != NULL)
+			hand_to_pool(job, host_op_list_take(&job->waiting));
+		host_wake_caller(device);
+	}
+	pthread_mutex_unlock(&device->lock);
+}
+
+void
+host_op_close_job(host_job *job)
+{
+	host_device *device = host_device_of(job);
+
+	pthread_mutex_lock(&device->lock);
+	atomic_store(&job->closing, 1);
+	host_op_list_free(&job->waiting);
+	if (job->in_pool == 0)
+		hand_to_pool(job, &job->close);
+	pthread_mutex_unlock(&device->lock);
+}
