@@ -132,8 +132,11 @@ typedef struct gsort_job_options
 	gsort_engine engine;
 } gsort_job_options;
 
-/* Of the non-NULL values of one key column in one chunk.  No such value:
- * min = UINT64_MAX, max = 0, any = 0, all = UINT64_MAX. */
+/* Of the non-NULL values of one key column in one chunk.  No such value: min = UINT64_MAX,
+ * max = 0, any = 0, all = UINT64_MAX.  They may claim less than is true of the keys: a wider
+ * range, bits that do not vary, NULLs that are not there.  If they cannot be those of any
+ * column the chunk is refused, and if a key contradicts the run's, a cut but AS_FED ends as
+ * BAD_DATA. */
 typedef struct gsort_column_stats
 {
 	uint64_t	min;

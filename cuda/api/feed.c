@@ -18,7 +18,21 @@ bad_chunk(gsort_job *job, const char *what)
 	return gsort_fail(job->device, GSORT_BAD_DATA, "bad chunk: %s", what);
 }
 
-/* What a chunk must be for its pointers to be read at all. */
+static int
+stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
+{
+	for (uint32_t c = 0; c < job->options.key_columns; c++)
+	{
+		/* where no column may be NULL there is no array of NULL bits to look into */
+		uint64_t	most_nulls = job->options.null_mask >> c & 1 ? chunk->rows : 0;
+
+		if (!key_stats_are_possible(&chunk->stats[c], most_nulls))
+			return 0;
+	}
+	return 1;
+}
+
+/* What a chunk must be for its pointers to be read at all, and its statistics to be used. */
 static gsort_status
 check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -44,7 +58,17 @@ check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 		return bad_chunk(job, "no rows");
 	else if (chunk->more_bytes > 0 && chunk->rows != 1)
 		return bad_chunk(job, "rows before a row that continues");
+	else if (!stats_are_possible(job, chunk))
+		return bad_chunk(job, "its statistics");
 	return GSORT_OK;
+}
+
+gsort_status
+gsort_fail_bad_data(gsort_device *device, uint32_t what)
+{
+	return gsort_fail(device, GSORT_BAD_DATA, what == GSORT_BAD_KEYS ?
+					  "bad chunk: keys beyond its statistics" :
+					  "bad chunk: row offsets not rising, or out of range");
 }
 
 /* --- places in the arena ---------------------------------------------------------- */

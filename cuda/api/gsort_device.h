@@ -95,6 +95,13 @@ typedef enum gsort_keep
 	GSORT_KEEP_KEYS_AND_NULLS	/* a column of the job has had a NULL.  Runs that kept keys alone have none */
 } gsort_keep;
 
+/* What of a chunk turned out to be wrong when the device looked at its rows.  0: nothing. */
+typedef enum gsort_bad_data
+{
+	GSORT_BAD_OFFSETS = 1,
+	GSORT_BAD_KEYS				/* they do not keep to the statistics */
+} gsort_bad_data;
+
 /* The unfinished long row of one feeder. */
 typedef struct gsort_feeder
 {
@@ -207,6 +214,9 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 			__attribute__((format(printf, 3, 4)))
 #endif
 ;
+
+/* Records what was wrong with a chunk, a gsort_bad_data; returns BAD_DATA. */
+gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
 /* The state after a cut ended with status: the directory of an AS_FED run is made here.
  * Returns the status that the CUT event is to carry. */

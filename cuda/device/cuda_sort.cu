@@ -179,12 +179,18 @@ array_of(const sort_run *run, sort_array array)
 	return (T *) run->job->sort[array].pointer;
 }
 
+static run_header *
+run_header_of(const sort_run *run)
+{
+	return (run_header *) run->job->header.pointer;
+}
+
 template<typename Word>
 static gsort_status
-compact_word(sort_run *run, uint32_t word)
+compact_word(sort_run *run, uint32_t word, run_header *header)
 {
 	compact_keys_kernel<Word><<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(run->plan, word, run->table, run->order, run->n, array_of<Word>(run, SORT_WORDS));
+		(run->plan, word, run->table, run->order, run->n, header, array_of<Word>(run, SORT_WORDS));
 	GSORT_TRY(run->device, cudaGetLastError());
 	return GSORT_OK;
 }
@@ -206,7 +212,8 @@ sort_by_word(sort_run *run, uint32_t word)
 
 	pairs.engine = run->job->common.options.engine;
 	run->job->common.stats.engine = cuda_pairs_engine(&pairs);
-	GSORT_TRY_STATUS(compact_word<Word>(run, word));
+	/* the last word is made first, and its pass looks at the keys of all columns */
+	GSORT_TRY_STATUS(compact_word<Word>(run, word, word + 1 == run->plan.words ? run_header_of(run) : NULL));
 	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
 									 run->job->sort[SORT_SCRATCH].pointer,
 									 run->job->sort[SORT_SCRATCH].bytes, run->stream));
@@ -233,8 +240,19 @@ is_narrow(const sort_run *run, uint32_t word)
 }
 
 static gsort_status
+check_keys(sort_run *run)
+{
+	check_keys_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
+		(run->plan, run->table, run->n, run_header_of(run));
+	GSORT_TRY(run->device, cudaGetLastError());
+	return GSORT_OK;
+}
+
+static gsort_status
 sort_words(sort_run *run)
 {
+	if (run->plan.words == 0)
+		return check_keys(run);
 	for (uint32_t word = run->plan.words; word-- > 0;)
 		GSORT_TRY_STATUS(is_narrow(run, word) ? sort_by_word<uint32_t>(run, word) :
 						 sort_by_word<uint64_t>(run, word));
@@ -248,7 +266,7 @@ mark_ties_of_word(sort_run *run, uint32_t word)
 	/* the first word was sorted last: it stands in order already */
 	if (word == 0)
 		return mark_ties<Word>(run, array_of<Word>(run, SORT_OFFSETS), 1);
-	GSORT_TRY_STATUS(compact_word<Word>(run, word));
+	GSORT_TRY_STATUS(compact_word<Word>(run, word, NULL));
 	return mark_ties<Word>(run, array_of<Word>(run, SORT_WORDS), 0);
 }
 
@@ -272,7 +290,7 @@ order_rows(sort_run *run)
 	uint32_t	window_bytes = run->job->common.options.window_bytes;
 	uint64_t   *words = array_of<uint64_t>(run, SORT_WORDS);
 	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
-	run_header *header = (run_header *) run->job->header.pointer;
+	run_header *header = run_header_of(run);
 
 	permute_row_words_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
 		(run->table, run->order, run->n, window_cut_long_units(window_bytes), words, offsets,
@@ -299,7 +317,7 @@ begins_room(const cuda_job *job)
 static gsort_status
 find_begins(sort_run *run)
 {
-	run_header *header = (run_header *) run->job->header.pointer;
+	run_header *header = run_header_of(run);
 	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
 	uint64_t	room = begins_room(run->job);
 	begins_window begins = {array_of<uint64_t>(run, SORT_WORDS), offsets, header,
@@ -508,8 +526,7 @@ read_outcome(cuda_job *job)
 
 	memcpy(&header, job->cut_slot->memory, sizeof(header));
 	if (header.bad_data)
-		return gsort_fail(job->common.device, GSORT_BAD_DATA,
-						  "a chunk's row offsets contradict its size");
+		return gsort_fail_bad_data(job->common.device, header.bad_data);
 	if (job->common.cut_how == GSORT_AS_FED)
 	{
 		give_back_slot(job);

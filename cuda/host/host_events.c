@@ -21,7 +21,7 @@ cut_ended(host_op *op, gsort_status status)
 	gsort_job_stats *stats = &job->common.stats;
 
 	if (status == GSORT_BAD_DATA)
-		gsort_fail(job->common.device, status, "a chunk's row offsets are not rising or out of range");
+		gsort_fail_bad_data(job->common.device, job->run.bad_data);
 	else if (status == GSORT_NOMEM)
 		gsort_fail(job->common.device, status, "out of memory for the sort");
 	else if (status == GSORT_OK && cut->how != GSORT_AS_FED)

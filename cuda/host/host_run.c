@@ -194,7 +194,7 @@ host_run_append(host_run *run, const host_chunk *chunk)
 	{
 		if (!make_row_words(run, chunk))
 		{
-			run->bad_data = 1;
+			run->bad_data = GSORT_BAD_OFFSETS;
 			return;
 		}
 		copy_keys(run, chunk);

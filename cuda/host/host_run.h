@@ -32,7 +32,7 @@ typedef struct host_run
 	char	  **key_extents;	/* likewise */
 	uint64_t	n_extents;
 	uint64_t	n_key_extents;
-	int			bad_data;		/* a chunk's row offsets were wrong */
+	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 
 	uint64_t	rows;			/* of the sorted run */
 	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */

@@ -49,6 +49,7 @@ typedef struct sorter
 	uint32_t   *ties;
 	window_cut	cut;
 	part_result *results;
+	atomic_int	bad_keys;		/* a row's keys do not keep to the statistics */
 } sorter;
 
 /* --- memory ----------------------------------------------------------------- */
@@ -74,6 +75,13 @@ host_sort_order_bytes(uint64_t rows)
 
 /* --- sort words --------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) int
+keys_hold(const sorter *sort, uint64_t row)
+{
+	return key_plan_holds(sort->plan, host_run_keys(sort->run, row), 1,
+						  host_run_nulls(sort->run, row));
+}
+
 static inline __attribute__((always_inline)) uint64_t
 sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
 {
@@ -84,8 +92,11 @@ sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
 static void
 make_words_part(void *arg, uint32_t part)
 {
-	const sorter *sort = arg;
+	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
+	/* the last word is made first, and its pass looks at the keys of all columns */
+	int			is_first_pass = sort->word + 1 == sort->plan->words;
+	int			bad_keys = 0;
 	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
 	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
@@ -94,21 +105,41 @@ make_words_part(void *arg, uint32_t part)
 
 		if (rows != NULL && i + ROWS_AHEAD < end)
 			__builtin_prefetch(host_run_keys(sort->run, rows[i + ROWS_AHEAD]));
+		if (is_first_pass)
+			bad_keys |= !keys_hold(sort, i);
 		word = sort_word_of(sort, sort->word, rows != NULL ? rows[i] : i);
 		if (sort->wide)
 			((uint64_t *) sort->order.keys)[i] = word;
 		else
 			((uint32_t *) sort->order.keys)[i] = (uint32_t) word;
 	}
+	if (bad_keys)
+		atomic_store(&sort->bad_keys, 1);
 }
 
-/* Sorts by each word in turn, from the last; 0: out of memory. */
-static int
+/* The check alone, for plans of no word. */
+static void
+check_keys_part(void *arg, uint32_t part)
+{
+	sorter	   *sort = arg;
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+
+	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+	{
+		if (!keys_hold(sort, i))
+			atomic_store(&sort->bad_keys, 1);
+	}
+}
+
+/* Sorts by each word in turn, from the last; NOMEM, BAD_DATA. */
+static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 {
 	host_pairs	sides[2] = {sort->spare, sort->order};
 
 	sort->order.rows = NULL;
+	if (sort->plan->words == 0)
+		host_pool_for(pool, sort->parts, check_keys_part, sort);
 	for (uint32_t words_left = sort->plan->words; words_left > 0; words_left--)
 	{
 		host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
@@ -117,13 +148,15 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 		sort->word = words_left - 1;
 		sort->wide = sort->plan->word_bits[sort->word] > 32;
 		host_pool_for(pool, sort->parts, make_words_part, sort);
+		if (atomic_load(&sort->bad_keys))
+			break;
 		radix.key_bits = sort->wide ? 64 : 32;
 		radix.end_bit = sort->plan->word_bits[sort->word];
 		radix.in = sort->order;
 		radix.sides[0] = sides[0];
 		radix.sides[1] = sides[1];
 		if (!host_radix_run(pool, &radix, &sorted))
-			return 0;
+			return GSORT_NOMEM;
 		if (sorted.keys == sides[0].keys)
 		{
 			sides[0] = sides[1];
@@ -131,7 +164,7 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 		}
 		sort->order = sorted;
 	}
-	return 1;
+	return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
 }
 
 /* --- ties --------------------------------------------------------------------- */
@@ -363,8 +396,10 @@ lay_out(sorter *sort, char *kept, char *work, int any_wide)
 static gsort_status
 sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_begins *begins)
 {
-	if (!sort_words(sort, pool, cancel))
-		return GSORT_NOMEM;
+	gsort_status status = sort_words(sort, pool, cancel);
+
+	if (status != GSORT_OK)
+		return status;
 	if (atomic_load(cancel))
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
@@ -425,6 +460,8 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t row
 		lay_out(&sort, (char *) run->row_words, work, any_wide);
 		status = sort_in_blocks(&sort, pool, cancel, begins);
 	}
+	if (status == GSORT_BAD_DATA)
+		run->bad_data = GSORT_BAD_KEYS;
 	end_work(run, &sort, work, bytes, keep_order && status == GSORT_OK);
 	if (status != GSORT_OK)
 	{

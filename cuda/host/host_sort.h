@@ -28,7 +28,8 @@ uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 /* What of it stays for the gathering of keys, if the order is kept. */
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
-/* keep_order: run->order is wanted.  NOMEM leaves the run as it was.  *cancel not 0: ends
+/* keep_order: run->order is wanted.  NOMEM leaves the run as it was.  BAD_DATA: keys beyond
+ * the statistics that the plan was made from; run->bad_data is set.  *cancel not 0: ends
  * soon, any answer. */
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
 						   int keep_order, uint64_t limit_bytes, const atomic_int *cancel,

@@ -65,7 +65,7 @@ append_rows_kernel(append_slice slice, key_table table, run_header *header)
 	word = append_row_word(&slice, i);
 	if (word == 0)
 	{
-		header->bad_data = 1;
+		header->bad_data = GSORT_BAD_OFFSETS;
 		word = append_refused_word(&slice);
 	}
 	*key_table_row_word(&table, row) = word;

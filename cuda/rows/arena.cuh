@@ -31,7 +31,7 @@ typedef struct row_table
 /* What the kernels of one run tell each other and the host; zeroed with the job. */
 typedef struct run_header
 {
-	uint32_t	bad_data;		/* a chunk contradicted itself */
+	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 	uint32_t	n_begins;		/* window begins found */
 	uint64_t	longest_short_units;
 } run_header;

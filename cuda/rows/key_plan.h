@@ -5,7 +5,8 @@
  *
  * In:  each column's min, max, OR, AND and NULL count, folded over all chunks.
  * Out: a plan that turns a row's columns into words whose unsigned order, from
- *	    the first word to the last, is the order of the columns.
+ *	    the first word to the last, is the order of the columns, as long as their
+ *	    keys keep to these statistics (key_stats.h).
  *
  * A column's value becomes the shorter of (value - min) and the bits that vary
  * among its values, moved together.  NULL takes the code below or above all of
@@ -20,9 +21,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "gsort.h"
-#include "api/host_device.h"
+#include "rows/key_stats.h"
 
 #define KEY_PLAN_MAX_WORDS		(2 * GSORT_MAX_KEY_COLUMNS)	/* a value that fills a word, and a NULL flag that fits in none */
 #define KEY_PLAN_MAX_SEGMENTS	6
@@ -58,30 +59,8 @@ typedef struct key_plan
 	uint32_t	bits;			/* over all words */
 	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];	/* significant bits of each word */
 	key_field	fields[GSORT_MAX_KEY_COLUMNS];
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* that it was made from */
 } key_plan;
-
-/* Folds one chunk's statistics of a column into the run's. */
-static inline void
-key_stats_fold(gsort_column_stats *run, const gsort_column_stats *chunk)
-{
-	if (chunk->min < run->min)
-		run->min = chunk->min;
-	if (chunk->max > run->max)
-		run->max = chunk->max;
-	run->any |= chunk->any;
-	run->all &= chunk->all;
-	run->nulls += chunk->nulls;
-}
-
-static inline void
-key_stats_init(gsort_column_stats *run)
-{
-	run->min = UINT64_MAX;
-	run->max = 0;
-	run->any = 0;
-	run->all = UINT64_MAX;
-	run->nulls = 0;
-}
 
 /* Bits needed for the codes 0 to top. */
 static inline GSORT_HD uint32_t
@@ -208,9 +187,9 @@ key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_sta
 {
 	key_plan	plan;
 
+	memset(&plan, 0, sizeof(plan));
 	plan.columns = columns;
-	plan.words = 0;
-	plan.bits = 0;
+	memcpy(plan.stats, stats, columns * sizeof(*stats));
 	for (int c = (int) columns - 1; c >= 0; c--)
 	{
 		key_field  *field = &plan.fields[c];
@@ -256,7 +235,8 @@ key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_nul
 
 /*
  * Sort word number word of a row.  The key of column c is keys[c * stride]; nulls: bit c,
- * column c is NULL.
+ * column c is NULL.  Also of a row whose keys do not keep to the statistics it has the word's
+ * bits and no more: sorts may rely on that.
  */
 static inline GSORT_HD uint64_t
 key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t stride, uint32_t nulls)
@@ -272,7 +252,19 @@ key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t 
 			(field->flag_bits > 0 && field->flag_word == word))
 			bits |= key_field_bits(field, word, keys[c * stride], nulls >> c & 1);
 	}
-	return bits;
+	return bits & key_low_bits(plan->word_bits[word]);
+}
+
+/* Do the row's keys keep to the statistics?  Else its words say nothing. */
+static inline GSORT_HD int
+key_plan_holds(const key_plan *plan, const uint64_t *keys, size_t stride, uint32_t nulls)
+{
+	int			holds = 1;
+
+	for (uint32_t c = 0; c < plan->columns; c++)
+		holds &= nulls >> c & 1 ? plan->stats[c].nulls > 0 :
+			key_stats_hold_value(&plan->stats[c], keys[c * stride]);
+	return holds;
 }
 
 #endif							/* GSORT_KEY_PLAN_H */

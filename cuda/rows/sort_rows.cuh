@@ -4,7 +4,8 @@
  *	  ties, offsets and window begins after it; the sorted keys when the run ends.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
- * Out: for each row in sorted order its row word and the low 32 bits of its
+ * Out: bad_data, if a key is beyond the statistics that the plan was made from;
+ *	    for each row in sorted order its row word and the low 32 bits of its
  *	    offset in the sorted stream; a bit for each row that ties with the one
  *	    before; the list of rows that begin a window.
  *
@@ -42,27 +43,57 @@ sorted_row(const uint32_t *order, uint64_t i)
 	return order == NULL ? i : order[i];
 }
 
+static inline GSORT_HD uint32_t
+nulls_of_row(const key_table *table, uint64_t row)
+{
+	return table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
+}
+
 /* Sort word number word of one row. */
 static inline GSORT_HD uint64_t
 compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
 {
-	uint32_t	nulls = table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
+	return key_plan_word(plan, word, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+						 nulls_of_row(table, row));
+}
 
-	return key_plan_word(plan, word, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS, nulls);
+/* Sets bad_data if the row's keys do not keep to the statistics of the plan. */
+static inline GSORT_HD void
+check_row_keys(const key_plan *plan, const key_table *table, uint64_t row, run_header *header)
+{
+	if (!key_plan_holds(plan, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+						nulls_of_row(table, row)))
+		header->bad_data = GSORT_BAD_KEYS;
 }
 
 #ifdef __CUDACC__
 
-/* out[i]: the sort word of row order[i], or of row i where order is NULL. */
+/* out[i]: the sort word of row order[i], or of row i where order is NULL.  The keys are
+ * checked on the way where header is not NULL. */
 template<typename Word>
 static __global__ void
 compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_t *order,
-					uint64_t n, Word *out)
+					uint64_t n, run_header *header, Word *out)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	row;
+
+	if (i >= n)
+		return;
+	row = sorted_row(order, i);
+	out[i] = (Word) compact_row(&plan, word, &table, row);
+	if (header != NULL)
+		check_row_keys(&plan, &table, row, header);
+}
+
+/* The check alone, for plans of no word. */
+static __global__ void
+check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i < n)
-		out[i] = (Word) compact_row(&plan, word, &table, sorted_row(order, i));
+		check_row_keys(&plan, &table, i, header);
 }
 
 /* Bit i % 32 of ties[i / 32]: row i has the same word as the row before and, unless this
@@ -115,7 +146,7 @@ check_total_kernel(const uint64_t *words, const uint64_t *offsets, uint64_t n,
 				   uint64_t total_units, run_header *header)
 {
 	if (offsets[n - 1] + row_word_units(words[n - 1]) != total_units)
-		header->bad_data = 1;
+		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
 /* Does row i of the sorted order begin a window?  A predicate for a selection. */

@@ -51,6 +51,8 @@ run_tests(gsort_kind kind)
 	group_ended("jobs");
 	test_runs(&rig);
 	group_ended("runs");
+	test_lies(&rig);
+	group_ended("lies");
 	test_pairs(&rig);
 	group_ended("pairs");
 	rig_close(&rig);

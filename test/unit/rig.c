@@ -237,6 +237,15 @@ input_slice(const input *in, uint32_t first, uint32_t n)
 	return slice;
 }
 
+input *
+input_reordered(input *in)
+{
+	input	   *again = input_slice(in, 0, in->n);
+
+	input_free(in);
+	return again;
+}
+
 void
 input_free(input *in)
 {

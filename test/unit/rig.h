@@ -106,6 +106,9 @@ void		input_free(input *in);
 /* Some rows of another input, as one of their own. */
 input	   *input_slice(const input *in, uint32_t first, uint32_t n);
 
+/* The same with its order made again, after its keys were changed; the old one is freed. */
+input	   *input_reordered(input *in);
+
 /* Unit number unit of a row's bytes. */
 uint64_t	input_unit(const input *in, uint32_t row, uint64_t unit);
 
@@ -125,6 +128,28 @@ typedef enum corruption
 	CORRUPTIONS
 } corruption;
 
+/* What a chunk's statistics say of one of its columns.  Those above LIES_THAT_CAN_BE may be true
+ * of some column, which the device finds out by the keys; the others never are. */
+typedef enum lie
+{
+	NO_LIE,
+	LIE_WIDE,					/* harmless: any value and a NULL */
+	LIE_MIN,					/* the least value is above that of the keys */
+	LIE_MAX,
+	LIE_ANY,					/* bits that keys have never occur */
+	LIE_ALL,					/* bits that keys lack are always there */
+	LIE_EQUAL,					/* all keys are the first one's */
+	LIE_NO_VALUE,				/* there are NULLs at most */
+	LIE_NO_NULL,
+	LIE_NULLS,					/* harmless: there is one */
+	LIES_THAT_CAN_BE,
+	LIE_MIN_ABOVE_MAX,
+	LIE_FEWER_BITS,				/* the greatest value has bits that no value has */
+	LIE_MORE_BITS,				/* the least value lacks bits that all have */
+	LIE_TOO_MANY_NULLS,
+	LIES
+} lie;
+
 typedef enum fetch_order
 {
 	FETCH_FORWARD,
@@ -142,6 +167,11 @@ typedef struct run_options
 	fetch_order order;
 	int			in_flight;		/* fetches at once; 0: one */
 	corruption	corrupt;		/* in some chunk with two rows or more */
+	lie			lie;			/* of one column, in every chunk of one run or in some */
+	uint32_t	lie_column;
+	int			lie_run;		/* number of the run */
+	int			lie_at_times;	/* in some chunks only */
+	int		   *lies_found;		/* counts jobs that ended as BAD_DATA */
 	int			close_after;	/* steps until the job is closed early; 0: at the end */
 	int			grant_all;		/* ask for all room at once, not bit by bit */
 	int			nomem_is_fine;	/* a refused grant or cut ends the run quietly */
@@ -184,6 +214,7 @@ void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
 void		test_runs(rig *rig);
+void		test_lies(rig *rig);
 void		test_failures(gsort_kind kind);
 void		test_pairs(rig *rig);
 int			test_lost(gsort_kind kind);

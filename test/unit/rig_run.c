@@ -159,6 +159,98 @@ corrupt_starts(run *r, gsort_chunk *chunk, uint32_t *row_start)
 	r->corrupted = 1;
 }
 
+/* Puts what r->options.lie says in place of the truth. */
+static void
+tell_lie(run *r, const rig_buffer *buffer, const gsort_chunk *chunk, gsort_column_stats *stats)
+{
+	uint32_t	column = r->options.lie_column;
+	uint64_t	first = buffer->keys[column];
+	uint64_t	other = buffer->keys[(chunk->rows - 1) * r->in->columns + column];
+	gsort_column_stats *claim = &stats[column];
+
+	if (r->options.lie == NO_LIE || r->run_number != r->options.lie_run ||
+		(r->options.lie_at_times && random_below(2)))
+		return;
+	switch (r->options.lie)
+	{
+		case LIE_WIDE:
+			*claim = (gsort_column_stats) {0, UINT64_MAX, UINT64_MAX, 0, claim->nulls};
+			break;
+		case LIE_MIN:
+			/* whatever bits it has, they may occur */
+			claim->min = claim->max > 0 ? claim->max - random_below(claim->max / 2 + 1) : 0;
+			claim->any |= claim->min;
+			claim->all &= claim->min;
+			break;
+		case LIE_MAX:
+			claim->max = claim->min + random_below((claim->max - claim->min) / 2 + 1);
+			claim->any |= claim->max;
+			claim->all &= claim->max;
+			break;
+		case LIE_ANY:
+			if (claim->min <= claim->max)
+				claim->any = claim->min | claim->max;
+			break;
+		case LIE_ALL:
+			if (claim->min <= claim->max)
+				claim->all = claim->min & claim->max;
+			break;
+		case LIE_EQUAL:
+			*claim = (gsort_column_stats) {first, first, first, first, 0};
+			break;
+		case LIE_NO_VALUE:
+			key_stats_init(claim);
+			claim->nulls = r->in->null_mask >> column & 1;
+			break;
+		case LIE_NO_NULL:
+			claim->nulls = 0;
+			break;
+		case LIE_NULLS:
+			claim->nulls = r->in->null_mask >> column & 1;
+			break;
+		case LIE_MIN_ABOVE_MAX:
+			*claim = (gsort_column_stats) {UINT64_MAX, other >> 1 | 1, other >> 1 | 1, 0, 0};
+			break;
+		case LIE_FEWER_BITS:
+			*claim = (gsort_column_stats) {0, first | 1, 0, 0, 0};
+			break;
+		case LIE_MORE_BITS:
+			*claim = (gsort_column_stats) {0, UINT64_MAX, UINT64_MAX, first | 1, 0};
+			break;
+		case LIE_TOO_MANY_NULLS:
+			claim->nulls = r->in->null_mask >> column & 1 ? chunk->rows + 1 : 1;
+			break;
+		case NO_LIE:
+		case LIES_THAT_CAN_BE:
+		case LIES:
+			break;
+	}
+	r->impossible = r->options.lie > LIES_THAT_CAN_BE;
+}
+
+/* Whether a key is beyond what the chunks of the run have claimed. */
+static int
+claims_are_false(const run *r)
+{
+	const input *in = r->in;
+
+	for (uint64_t i = 0; i < (uint64_t) in->n * in->columns; i++)
+	{
+		const gsort_column_stats *claim = &r->claims[i % in->columns];
+		uint64_t	key = in->keys[i];
+
+		if (in->nulls[i / in->columns] >> i % in->columns & 1)
+		{
+			if (claim->nulls == 0)
+				return 1;
+		}
+		else if (key < claim->min || key > claim->max || (key | claim->any) != claim->any ||
+				 (key & claim->all) != claim->all)
+			return 1;
+	}
+	return 0;
+}
+
 static gsort_status
 append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 {
@@ -194,13 +286,17 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 		at += here;
 	}
 	fill_keys(r, buffer, chunk->rows, stats);
+	tell_lie(r, buffer, chunk, stats);
 	chunk->stats = stats;
 	corrupt_starts(r, chunk, buffer->row_start);
 	status = gsort_job_append(r->job, chunk);
 	if (status != GSORT_OK)
 		return status;
 	for (uint32_t c = 0; c < r->in->columns; c++)
+	{
 		key_stats_fold(&r->stats[c], &stats[c]);
+		key_stats_fold(&r->claims[c], &stats[c]);
+	}
 	note_chunk(r, chunk, row, 0, chunk->more_bytes > 0 ? GSORT_WINDOW_CONTINUES : 0);
 	r->fed_units += units + chunk->more_bytes / 8;
 	r->next_row += chunk->rows;
@@ -283,6 +379,14 @@ begin_close(run *r)
 	gsort_job_close(r->job);
 }
 
+static void
+bad_data_found(run *r)
+{
+	if (r->options.lies_found != NULL)
+		++*r->options.lies_found;
+	begin_close(r);
+}
+
 static int
 is_last_run(const run *r)
 {
@@ -309,6 +413,7 @@ feed_step(run *r)
 	if (r->next_row == r->in->n && r->open_rows == 0)
 	{
 		r->how = how_to_cut(r);
+		r->corrupted |= r->how != GSORT_AS_FED && claims_are_false(r);
 		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
 		r->phase = RUN_CUTTING;
 		return 1;
@@ -336,7 +441,13 @@ feed_step(run *r)
 		status = append_rest_of_row(r, buffer, &chunk);
 	else
 		status = append_new_rows(r, buffer, &chunk);
-	if (!CHECK(status == GSORT_OK))
+	if (r->impossible)
+	{
+		CHECK(status == GSORT_BAD_DATA);
+		bad_data_found(r);
+		buffer_give(r, chunk.tag);
+	}
+	else if (!CHECK(status == GSORT_OK))
 	{
 		printf("  %s\n", gsort_error_text(r->rig->device));
 		buffer_give(r, chunk.tag);
@@ -409,6 +520,8 @@ take_slice(run *r)
 	r->slice = input_slice(r->whole, r->rows_before, r->options.run_rows[r->run_number]);
 	r->in = r->slice;
 	r->next_row = 0;
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+		key_stats_init(&r->claims[c]);
 	r->fed_units = 0;
 	r->granted_rows = 0;
 	r->granted_units = 0;
@@ -538,6 +651,15 @@ cut_event(run *r, gsort_status status)
 		return;
 	}
 	CHECK(status == (r->corrupted ? GSORT_BAD_DATA : GSORT_NOMEM));
+	if (status == GSORT_BAD_DATA)
+	{
+		/* nothing of it may be kept, merged or read */
+		CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
+		CHECK(gsort_job_merge(r->job) == GSORT_BAD_ARG);
+		CHECK(gsort_job_cut(r->job, GSORT_AS_FED) == GSORT_BAD_ARG);
+		bad_data_found(r);
+		return;
+	}
 	if (status == GSORT_NOMEM)
 	{
 		CHECK(r->options.nomem_is_fine);
@@ -675,7 +797,10 @@ run_start(rig *rig, const input *in, const run_options *options)
 	r->whole = in;
 	r->options = *options;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+	{
 		key_stats_init(&r->stats[c]);
+		key_stats_init(&r->claims[c]);
+	}
 	if (options->run_rows != NULL)
 		take_slice(r);
 	if (gsort_job_open(rig->device, &job_options, &r->job) != GSORT_OK)

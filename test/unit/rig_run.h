@@ -47,7 +47,9 @@ struct run
 	uint64_t	granted_units;
 	uint64_t	fed_units;
 	uint64_t	most_granted_bytes;
-	int			corrupted;
+	int			corrupted;		/* the next cut must end as BAD_DATA */
+	int			impossible;		/* an append must end so */
+	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];	/* the chunks' of this run */
 	int			nomem;
 	gsort_cut_how how;
 

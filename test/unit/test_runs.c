@@ -25,16 +25,6 @@ sum_of(const uint32_t *run_rows, int runs)
 	return sum;
 }
 
-/* Its order made again, after its keys were changed. */
-static input *
-reordered(input *in)
-{
-	input	   *again = input_slice(in, 0, in->n);
-
-	input_free(in);
-	return again;
-}
-
 /* Keys of all columns so narrow that they and their NULLs fit one sort word. */
 static input *
 narrow_input(uint32_t n, uint32_t columns, uint32_t null_mask, uint32_t max_units)
@@ -44,7 +34,7 @@ narrow_input(uint32_t n, uint32_t columns, uint32_t null_mask, uint32_t max_unit
 
 	for (uint64_t i = 0; i < (uint64_t) n * columns; i++)
 		in->keys[i] = in->keys[i] % values + (i % columns << 50);
-	return reordered(in);
+	return input_reordered(in);
 }
 
 static void
@@ -138,7 +128,7 @@ test_late_nulls(rig *rig)
 		input	   *in = narrow_input(sum_of(rows, 6), columns, (1u << columns) - 1, 5);
 
 		memset(in->nulls, 0, sum_of(rows, first_with_nulls) * sizeof(uint32_t));
-		merge_input(rig, reordered(in), some_options(), rows, 6);
+		merge_input(rig, input_reordered(in), some_options(), rows, 6);
 	}
 }
 
