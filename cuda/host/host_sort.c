@@ -94,6 +94,8 @@ make_words_part(void *arg, uint32_t part)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
+	/* a copy, which no store of a word can change as far as the compiler knows */
+	const key_plan plan = *sort->plan;
 	/* the last word is made first, and its pass looks at the keys of all columns */
 	int			is_first_pass = sort->word + 1 == sort->plan->words;
 	int			bad_keys = 0;
@@ -101,13 +103,15 @@ make_words_part(void *arg, uint32_t part)
 
 	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
 	{
-		uint64_t	word;
+		uint64_t	row = rows != NULL ? rows[i] : i;
+		const uint64_t *keys = host_run_keys(sort->run, row);
+		uint32_t	nulls = host_run_nulls(sort->run, row);
+		uint64_t	word = key_plan_word(&plan, sort->word, keys, 1, nulls);
 
 		if (rows != NULL && i + ROWS_AHEAD < end)
 			__builtin_prefetch(host_run_keys(sort->run, rows[i + ROWS_AHEAD]));
 		if (is_first_pass)
-			bad_keys |= !keys_hold(sort, i);
-		word = sort_word_of(sort, sort->word, rows != NULL ? rows[i] : i);
+			bad_keys |= !key_plan_holds(&plan, keys, 1, nulls);
 		if (sort->wide)
 			((uint64_t *) sort->order.keys)[i] = word;
 		else

@@ -1,6 +1,6 @@
 /*
  * fuzz_chunks.c
- *	  From a shared buffer to sorted windows: chunk.c, gsort.c and the
+ *	  From a shared buffer to sorted windows: chunk.c, cuda/api and the
  *	  host device.
  *
  * In:  the shape of a job, and chunks of it: right ones as feed.c lays them out, then
@@ -34,6 +34,8 @@ typedef struct fuzzed_job
 	uint32		null_first_mask;
 	bool		honest;			/* no chunk was tampered with */
 	bool		bad_rows;		/* row offsets that the device must refuse */
+	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];	/* of all accepted chunks */
+	gsort_column_stats truth[GSORT_MAX_KEY_COLUMNS];	/* of their keys */
 	bool		raced;			/* they were overwritten while it read them */
 	bool		failed;			/* the service would fail it */
 	int			chunks;
@@ -258,6 +260,51 @@ row_offsets_are_right(const gsort_chunk *chunk)
 	return true;
 }
 
+static void
+fold(gsort_column_stats *stats, const gsort_column_stats *more)
+{
+	stats->min = Min(stats->min, more->min);
+	stats->max = Max(stats->max, more->max);
+	stats->any |= more->any;
+	stats->all &= more->all;
+	stats->nulls += more->nulls;
+}
+
+/* What an accepted chunk says of its keys, and what is true of them. */
+static void
+note_keys(fuzzed_job *j, const gsort_chunk *chunk)
+{
+	for (uint32 c = 0; chunk->rows > 0 && c < j->columns; c++)
+	{
+		fold(&j->claims[c], &chunk->stats[c]);
+		for (uint32 row = 0; row < chunk->rows; row++)
+		{
+			if (chunk->nulls != NULL && ((chunk->nulls[row] & j->null_mask) >> c & 1))
+				j->truth[c].nulls++;
+			else
+				count_key(&j->truth[c], chunk->keys[(uint64) row * j->columns + c]);
+		}
+	}
+}
+
+static bool
+claims_hold(const fuzzed_job *j)
+{
+	for (uint32 c = 0; c < j->columns; c++)
+	{
+		const gsort_column_stats *claim = &j->claims[c];
+		const gsort_column_stats *truth = &j->truth[c];
+
+		if (truth->nulls > 0 && claim->nulls == 0)
+			return false;
+		if (truth->min <= truth->max &&
+			(truth->min < claim->min || truth->max > claim->max ||
+			 (truth->any & ~claim->any) != 0 || (claim->all & ~truth->all) != 0))
+			return false;
+	}
+	return true;
+}
+
 static gsort_status
 append(fuzzed_job *j, const gsort_chunk *chunk)
 {
@@ -314,6 +361,7 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 		if (at < chunk.rows)
 			((volatile uint32 *) chunk.row_start)[at] = (uint32) take(source, 1);
 	}
+	note_keys(j, &chunk);
 	REQUIRE(wait_for(GSORT_EVENT_APPENDED).status == GSORT_OK);
 	j->rows += chunk.rows;
 	j->units += chunk.data_bytes / 8;
@@ -392,7 +440,8 @@ cut_and_read(const fuzzed_job *j, gsort_cut_how how)
 		return;
 	status = wait_for(GSORT_EVENT_CUT).status;
 	REQUIRE(status == GSORT_OK || status == GSORT_BAD_DATA);
-	REQUIRE(j->raced || (status == GSORT_BAD_DATA) == j->bad_rows);
+	REQUIRE(j->raced ||
+			(status == GSORT_BAD_DATA) == (j->bad_rows || (how == GSORT_SORTED && !claims_hold(j))));
 	if (status == GSORT_OK)
 		read_windows(j, how);
 }
@@ -415,6 +464,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(buffer, 0, GPUSORT_BUFFER_BYTES);
 	j.null_mask = null_bits & ((1u << j.columns) - 1);
 	j.null_first_mask = null_bits >> 4 & j.null_mask;
+	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
+	{
+		j.claims[c].min = j.truth[c].min = PG_UINT64_MAX;
+		j.claims[c].all = j.truth[c].all = PG_UINT64_MAX;
+	}
 	options.key_columns = j.columns;
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;

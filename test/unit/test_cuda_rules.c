@@ -12,6 +12,7 @@
 #define SLICE_ROWS_MAX	8
 #define TIE_ROWS		200
 #define RUN_ROWS		2000
+#define CHECKED_ROWS	20
 
 /* --- append ---------------------------------------------------------------------- */
 
@@ -94,6 +95,85 @@ test_append_range(void)
 	}
 }
 
+/* --- before the sort ---------------------------------------------------------------- */
+
+/* A column's statistics as a chunk may have them that tells the truth of the keys or not. */
+static gsort_column_stats
+random_claim(const uint64_t *keys, uint32_t rows, uint32_t nullable)
+{
+	gsort_column_stats claim;
+
+	key_stats_init(&claim);
+	for (uint32_t i = 0; i < rows; i++)
+	{
+		gsort_column_stats one = {keys[i], keys[i], keys[i], keys[i], 0};
+
+		if (random_below(rows) > 0)
+			key_stats_fold(&claim, &one);
+	}
+	claim.nulls = nullable ? random_below(2) : 0;
+	return claim;
+}
+
+static int
+is_true_of(const gsort_column_stats *claim, uint64_t key, int is_null)
+{
+	if (is_null)
+		return claim->nulls > 0;
+	return key >= claim->min && key <= claim->max && (key | claim->any) == claim->any &&
+		(key & claim->all) == claim->all;
+}
+
+/*
+ * A row is refused if and only if a key of it is beyond the statistics; and whatever its keys
+ * are, a sort word has the plan's bits.
+ */
+static void
+test_checked_keys(void)
+{
+	static uint64_t extent[GSORT_KEY_EXTENT_ROWS * (1 + GSORT_MAX_KEY_COLUMNS) +
+						   GSORT_KEY_EXTENT_ROWS / 2];
+	uint64_t   *extents[] = {extent};
+	int			refused = 0;
+
+	current_test = "keys beyond their statistics";
+	for (int round = 0; round < 2000; round++)
+	{
+		uint32_t	columns = 1 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS);
+		uint32_t	null_mask = (uint32_t) random_below(1ull << columns);
+		key_table	table = {extents, columns, null_mask};
+		gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];
+		key_plan	plan;
+
+		for (uint32_t c = 0; c < columns; c++)
+		{
+			uint64_t	mask = random64() & (round % 2 ? random64() & random64() : UINT64_MAX);
+
+			for (uint32_t row = 0; row < CHECKED_ROWS; row++)
+				*key_table_key(&table, row, c) = random64() & mask;
+			claims[c] = random_claim(key_table_key(&table, 0, c), CHECKED_ROWS, null_mask >> c & 1);
+		}
+		plan = key_plan_make(columns, (uint32_t) random64() & null_mask, claims);
+		for (uint32_t row = 0; row < CHECKED_ROWS; row++)
+		{
+			uint32_t	nulls = random_below(8) == 0 ? (uint32_t) random64() & null_mask : 0;
+			run_header	header = {0, 0, 0};
+			int			good = 1;
+
+			if (null_mask != 0)
+				*key_table_nulls(&table, row) = nulls;
+			for (uint32_t c = 0; c < columns; c++)
+				good &= is_true_of(&claims[c], *key_table_key(&table, row, c), nulls >> c & 1);
+			check_row_keys(&plan, &table, row, &header);
+			CHECK(header.bad_data == (good ? 0 : GSORT_BAD_KEYS));
+			refused += !good;
+			for (uint32_t word = 0; word < plan.words; word++)
+				CHECK(compact_row(&plan, word, &table, row) <= key_low_bits(plan.word_bits[word]));
+		}
+	}
+	CHECK(refused > 0 && refused < 2000 * CHECKED_ROWS);
+}
+
 /* --- after the sort ---------------------------------------------------------------- */
 
 static void
@@ -166,6 +246,7 @@ test_cuda_rules(void)
 {
 	test_append_words();
 	test_append_range();
+	test_checked_keys();
 	test_begins_bound();
 	test_tie_bits();
 	test_gather_lanes();
