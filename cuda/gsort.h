@@ -5,13 +5,13 @@
  * In:  chunks of rows with their normalized keys, in pinned host memory.
  * Out: windows: the same rows in key order, gathered into pinned host memory.
  *
- * Two implementations stand behind it: CUDA (gsort_cuda.cu) and the CPU
- * (gsort_host.c).  Both give the same windows, byte for byte.
+ * Two implementations stand behind it: CUDA (cuda/device) and the CPU (cuda/host).
+ * Both give the same windows, byte for byte.
  *
- * A job has one run of rows at a time.  Input beyond the budget is sorted run by run:
- * the caller reads each run's windows and puts them away, the device keeps nothing
- * of the run but its sorted keys, and in the end tells from these which run
- * each row of the whole order comes from.
+ * The device holds one run of a job's rows at a time.  Input beyond the budget is sorted
+ * run by run: the caller reads each run's windows and puts them away, and of an ended run
+ * the device keeps its sorted keys only.  In the end it merges these and tells, for each row
+ * of the whole order, which run to take it from.
  *
  * Rules for every function here, unless its comment says otherwise:
  *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block;

@@ -1,14 +1,13 @@
 /*
  * host_merge.h
- *	  The sorted keys of a job's ended runs on the host device, and the order in
- *	  which their rows merge.
+ *	  Jobs of several runs on the host device: keeps the sorted keys of each run that ends,
+ *	  and merges them.
  *
- * In:  runs as they end, sorted, their keys and the order of their rows there still.
- * Out: for each row of all runs, in order, the number of its run.
+ * In:  a run that was sorted with its order kept, its key extents still there.
+ * Out: the merge order: for each row of all runs, in order, the number of its run.
  *
- * The memory counts to the account of the job's run.  host_ops.c sees to it that
- * runs are kept and merged one after the other, and that the order is only read
- * from then on.
+ * The memory counts to the account of the job's run.  host_ops.c sees to it that runs are
+ * kept and merged one after the other, and that the order is only read once it stands.
  */
 #ifndef GSORT_HOST_MERGE_H
 #define GSORT_HOST_MERGE_H

@@ -81,7 +81,7 @@ void		host_run_free(host_run *run);
 /* Takes a chunk in, or sets bad_data.  On a thread of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
-/* --- a key extent: row words, then keys, then nulls ------------------------ */
+/* --- a key extent: row words, then each row's keys side by side, then NULL bits ------------- */
 
 static inline const char *
 host_run_key_extent(const host_run *run, uint64_t row)

@@ -7,8 +7,9 @@
  * Out: the slice's row words, keys by column and NULL bits in the key extents, or
  *	    the run's bad_data flag.
  *
- * A chunk that lies about its rows costs its own job and nothing else: a row
- * word that was not found in range is never written.
+ * A chunk whose offsets are wrong costs its own job and nothing else: no row word is
+ * written that leads out of its chunk.  Keys are checked by the cut (sort_rows.cuh), when
+ * the statistics of all chunks are known.
  */
 #ifndef GSORT_APPEND_CUH
 #define GSORT_APPEND_CUH

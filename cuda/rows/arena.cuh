@@ -5,9 +5,9 @@
  * In:  unit numbers of the arena (row words), row numbers.
  * Out: addresses in device memory.
  *
- * The extents and the tables belong to the job (cuda_job.cu), which adds entries
- * behind those that kernels may be reading, and frees extents, and begins a table anew,
- * only when no kernel that reads it runs.
+ * The extents and the tables belong to the job (cuda/device).  While kernels run it only
+ * adds entries, behind those that they may read; it frees extents and begins a table anew
+ * when no kernel that reads it runs any more.
  */
 #ifndef GSORT_ARENA_CUH
 #define GSORT_ARENA_CUH

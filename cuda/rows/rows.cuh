@@ -5,9 +5,9 @@
  * In:  a sorted run's row words, low offsets and tie bits; the arena.
  * Out: the window's bytes in a staging buffer of device memory.
  *
- * Only a window of one row, or of a piece of one, can reach over an extent's end:
- * rows that share a window are at most a quarter of it, and such a row lies in
- * one extent.
+ * A row that shares its window with others is at most a quarter of a window long, and lies in
+ * one extent.  Only longer rows may run over an extent's end, and these have windows of their
+ * own: so rows are copied by address, and pieces of long rows unit by unit.
  */
 #ifndef GSORT_ROWS_CUH
 #define GSORT_ROWS_CUH
