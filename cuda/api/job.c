@@ -95,37 +95,62 @@ arena_units_for(const gsort_job *job, uint64_t units)
 	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
 }
 
+/* All that a run is granted. */
+typedef struct run_grant
+{
+	uint64_t	rows;
+	uint64_t	units;
+	uint64_t	arena_units;
+	uint64_t	bytes;			/* device memory */
+} run_grant;
+
+static run_grant
+grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
+{
+	run_grant	all = {
+		.rows = gsort_min_u64(job->granted_rows + gsort_min_u64(rows, GSORT_RUN_ROWS_MAX), GSORT_RUN_ROWS_MAX),
+		.units = gsort_min_u64(job->granted_units + (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8,
+						 GSORT_RUN_BYTES_MAX / 8),
+	};
+
+	all.arena_units = arena_units_for(job, all.units);
+	all.bytes = job->device->ops->job_bytes(job, all.rows, all.arena_units);
+	return all;
+}
+
+uint64_t
+gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
+{
+	uint64_t	bytes = grant_with_more(job, rows, row_bytes).bytes;
+
+	return bytes > job->granted_bytes ? bytes - job->granted_bytes : 0;
+}
+
 gsort_status
 gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {
 	gsort_device *device = job->device;
-	uint64_t	all_rows = job->granted_rows + gsort_min_u64(rows, GSORT_RUN_ROWS_MAX);
-	uint64_t	all_units = job->granted_units + (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8;
-	uint64_t	arena_units;
-	uint64_t	bytes;
+	run_grant	all;
 	gsort_status status;
 
 	if (gsort_is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (job->state != GSORT_RUN_FEEDING || job->closing)
 		return gsort_bad_argument(device, "grant for a run that has been cut");
-	all_rows = gsort_min_u64(all_rows, GSORT_RUN_ROWS_MAX);
-	all_units = gsort_min_u64(all_units, GSORT_RUN_BYTES_MAX / 8);
-	arena_units = arena_units_for(job, all_units);
-	bytes = device->ops->job_bytes(job, all_rows, arena_units);
-	if (bytes > job->granted_bytes &&
-		device->granted_bytes + (bytes - job->granted_bytes) > device->budget_bytes)
+	all = grant_with_more(job, rows, row_bytes);
+	if (all.bytes > job->granted_bytes &&
+		device->granted_bytes + (all.bytes - job->granted_bytes) > device->budget_bytes)
 		return gsort_fail(device, GSORT_NOMEM,
 						  "a grant of %llu bytes more exceeds the budget of %llu bytes, of which %llu are granted",
-						  (unsigned long long) (bytes - job->granted_bytes),
+						  (unsigned long long) (all.bytes - job->granted_bytes),
 						  (unsigned long long) device->budget_bytes,
 						  (unsigned long long) device->granted_bytes);
-	status = device->ops->job_reserve(job, all_rows, arena_units);
+	status = device->ops->job_reserve(job, all.rows, all.arena_units);
 	if (status != GSORT_OK)
 		return status;
-	gsort_set_granted(job, bytes, job->kept_bytes);
-	job->granted_rows = all_rows;
-	job->granted_units = all_units;
+	gsort_set_granted(job, all.bytes, job->kept_bytes);
+	job->granted_rows = all.rows;
+	job->granted_units = all.units;
 	return GSORT_OK;
 }
 
