@@ -16,6 +16,12 @@
  * Rules for every function here, unless its comment says otherwise:
  *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block;
  *    the others enqueue work and return, and its end arrives as an event.
+ *    (A device that refuses a call in the midst of an operation is waited for, as far
+ *    as the operation was enqueued: its memory must not be reused before.)
+ *  - Memory that gsort_pin does not cover goes through staging of a fixed size:
+ *    32 MiB, and where gsort_pin failed as much more as it was to pin, up to
+ *    256 MiB.  An append or a fetch that finds no room in it answers NOMEM and has
+ *    done nothing; there is room again when others have ended.
  *  - Nothing prints, exits, throws, or calls back.  A failure is a status;
  *    gsort_error_text has the words for it.
  *  - The caller owns every host buffer.  While an operation that names a
@@ -47,7 +53,8 @@ extern "C"
 typedef enum gsort_status
 {
 	GSORT_OK = 0,
-	GSORT_NOMEM,				/* budget or memory spent; the job goes on */
+	GSORT_NOMEM,				/* budget or memory spent, or the device refused a call, as it does when
+								 * other programs hold its memory; the job goes on */
 	GSORT_UNSUPPORTED,			/* not by this device, or not yet */
 	GSORT_BAD_ARG,				/* the caller broke this contract; nothing changed */
 	GSORT_BAD_DATA,				/* a chunk contradicts itself; this job fails */
@@ -110,8 +117,11 @@ typedef struct gsort_device_info
 typedef enum gsort_fail_kind
 {
 	GSORT_FAIL_ALLOCATIONS = 1, /* fail with NOMEM */
-	GSORT_FAIL_CALLS = 2		/* fail as on a lost device: the operations of this API, their ends,
-								 * and each call of CUDA */
+	GSORT_FAIL_CALLS = 2,		/* fail as on a lost device: the operations of this API, their ends,
+								 * each call of CUDA and each launch */
+	GSORT_FAIL_LAUNCHES = 4		/* are refused by a device that goes on: launches, and the calls of CUDA
+								 * that enqueue; together with CALLS the launches alone, once each.
+								 * The host device has none */
 } gsort_fail_kind;
 
 typedef enum gsort_job_flags
@@ -257,7 +267,8 @@ typedef struct gsort_job_stats
 
 /* --- device ------------------------------------------------------------ */
 
-/* Opens the device: context, streams, threads; runs every kernel once.  Blocks.
+/* Opens the device: context, streams, threads, staging; loads every kernel, and sorts a
+ * little to see that it can.  Blocks, a second or so for CUDA.
  * UNSUPPORTED: no such device or driver, or built without it; reason (of
  * reason_bytes, may be NULL) then says why, in a sentence without a full stop.
  * NOMEM, BAD_ARG.  All signals are blocked in threads that it starts. */
@@ -308,7 +319,8 @@ gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 uint64_t	gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
 /* Enqueues one chunk; APPENDED follows.  The order of calls is the stable order.
- * Within grants never NOMEM; BAD_ARG beyond them.  UNSUPPORTED: the run would
+ * Of pinned memory and within grants NOMEM only if the device refuses it twice, and then
+ * nothing has changed; BAD_ARG beyond grants.  UNSUPPORTED: the run would
  * pass GSORT_RUN_ROWS_MAX or GSORT_RUN_BYTES_MAX.  A chunk whose shape is
  * wrong: BAD_DATA at once, and nothing of it was read. */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
@@ -321,7 +333,8 @@ gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
 gsort_status gsort_job_windows(gsort_job *job, const gsort_window **windows, uint64_t *n);
 
 /* Enqueues the gather of a window to dst (8-byte aligned, window_bytes long);
- * FETCHED follows.  Any window, any order, any number of times, several at once. */
+ * FETCHED follows.  Any window, any order, any number of times, several at once.  NOMEM:
+ * refused twice by the device, or no staging; nothing writes to dst. */
 gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
 
 /*
@@ -383,7 +396,8 @@ size_t		gsort_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs
 
 /* Only enqueues (CUDA; stream is a cudaStream_t, NULL the default stream); sorts
  * before it returns on the host device.  BAD_ARG: shapes, or scratch_bytes
- * below gsort_pairs_scratch_bytes; DEVICE_LOST. */
+ * below gsort_pairs_scratch_bytes; nothing was enqueued.  NOMEM: the device refused a
+ * launch; the others may still run, and what they write is void.  DEVICE_LOST. */
 gsort_status gsort_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 							  void *d_scratch, size_t scratch_bytes, void *stream);
 

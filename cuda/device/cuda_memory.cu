@@ -1,23 +1,23 @@
 /*
  * cuda_memory.cu
- *	  The CUDA device's memory: a pool of its own on the device, and pinned staging
- *	  on the host.
+ *	  The CUDA device's memory: a pool of its own.
  *
- * In:  requests of the jobs, of the lanes at opening, and gsort_pin.
- * Out: arrays in device memory, counted; pinned slots; what is pinned.
+ * In:  requests of the jobs, and of the lanes at opening.
+ * Out: arrays in device memory, counted; the budget that there is memory for.
  *
  * cudaMalloc and cudaFree synchronize the device, so all device memory comes from
  * a stream-ordered pool.  The pool keeps what jobs free while any is open, and
- * gives nearly all of it back when the last one closes: the GPU may be shared.
+ * gives nearly all of it back after the last one has closed: the GPU may be shared.
+ * That takes milliseconds for each gibibyte, so each poll gives a part of it back, and only
+ * once the memory stream has passed what was freed.
  *
  * Built with GSORT_GUARD_BUILD every array is a cudaMalloc of its own: inside a
  * pool compute-sanitizer would not see an overrun.
  */
 #include "device/cuda_device.cuh"
 
-#include <stdlib.h>
-
-#define KEPT_WHEN_IDLE_BYTES	((size_t) 1 << 30)
+#define KEPT_WHEN_IDLE_BYTES	((uint64_t) 1 << 30)
+#define TRIMMED_A_POLL_BYTES	((uint64_t) 1 << 30)
 
 gsort_status
 cuda_memory_open(cuda_device *device)
@@ -37,22 +37,6 @@ cuda_memory_open(cuda_device *device)
 void
 cuda_memory_close(cuda_device *device)
 {
-	while (device->free_slots != NULL)
-	{
-		pinned_slot *slot = device->free_slots;
-
-		device->free_slots = slot->next;
-		cudaFreeHost(slot->memory);
-		free(slot);
-	}
-	while (device->regions != NULL)
-	{
-		pinned_region *region = device->regions;
-
-		device->regions = region->next;
-		cudaHostUnregister(region->base);
-		free(region);
-	}
 	if (device->pool != NULL)
 		cudaMemPoolDestroy(device->pool);
 }
@@ -79,16 +63,15 @@ cuda_allocate(cuda_device *device, cuda_job *job, cuda_array *array, size_t byte
 	if (bytes == 0)
 		return GSORT_OK;
 	error = allocate_bytes(device, &array->pointer, bytes);
-	if (error == cudaErrorMemoryAllocation)
-	{
-		/* not sticky, but the next check of a launch would find it */
-		(void) cudaGetLastError();
-		array->pointer = NULL;
-		return gsort_fail(&device->common, GSORT_NOMEM, "no device memory for %llu bytes",
-						  (unsigned long long) bytes);
-	}
 	if (error != cudaSuccess)
-		return cuda_fail(device, error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
+	{
+		gsort_status status = cuda_fail(device, error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
+
+		array->pointer = NULL;
+		return status != GSORT_NOMEM ? status :
+			gsort_fail(&device->common, GSORT_NOMEM, "no device memory for %llu bytes",
+					   (unsigned long long) bytes);
+	}
 	array->bytes = bytes;
 	device->allocated_bytes += bytes;
 	if (job != NULL)
@@ -112,9 +95,9 @@ cuda_release(cuda_device *device, cuda_job *job, cuda_array *array)
 #else
 	error = cudaFreeAsync(array->pointer, device->memory_stream);
 #endif
-	error = cuda_checked(device, error);
+	error = cuda_checked_query(device, error);
 	if (error != cudaSuccess && !device->common.lost)
-		cuda_fail(device, error, "cudaFreeAsync", __FILE__, __LINE__);
+		cuda_lose(device, error, "cudaFreeAsync", __FILE__, __LINE__);
 	device->allocated_bytes -= array->bytes;
 	if (job != NULL)
 		job->allocated_bytes -= array->bytes;
@@ -122,97 +105,97 @@ cuda_release(cuda_device *device, cuda_job *job, cuda_array *array)
 	array->bytes = 0;
 }
 
+#ifdef GSORT_GUARD_BUILD
+
+void
+cuda_memory_idle(cuda_device *device)
+{
+	(void) device;
+}
+
 void
 cuda_memory_trim(cuda_device *device)
 {
-	/* what was freed a moment ago counts only once its stream has passed it */
-	cudaError_t error = cudaStreamSynchronize(device->memory_stream);
-
-	if (error == cudaSuccess)
-		error = cudaMemPoolTrimTo(device->pool, KEPT_WHEN_IDLE_BYTES);
-	error = cuda_checked(device, error);
-	if (error != cudaSuccess && !device->common.lost)
-		cuda_fail(device, error, "cudaMemPoolTrimTo", __FILE__, __LINE__);
+	(void) device;
 }
 
-static pinned_slot *
-make_slot(cuda_device *device, size_t bytes)
-{
-	pinned_slot *slot = (pinned_slot *) malloc(sizeof(pinned_slot));
+#else
 
-	if (slot == NULL)
-		return NULL;
-	if (gsort_fails_now(&device->common.faults, GSORT_FAIL_ALLOCATIONS) ||
-		cudaHostAlloc((void **) &slot->memory, bytes, cudaHostAllocDefault) != cudaSuccess)
+void
+cuda_memory_idle(cuda_device *device)
+{
+	device->trim_wanted = 1;
+	/* what was freed a moment ago counts only once its stream has passed it */
+	if (cudaLaunchHostFunc(device->memory_stream, cuda_wake, device) != cudaSuccess)
 	{
 		(void) cudaGetLastError();
-		free(slot);
-		return NULL;
+		cuda_wake(device);
 	}
-	slot->bytes = bytes;
-	return slot;
 }
 
-/*
- * There are as many slots as the caller ever had operations on unpinned buffers
- * under way, which its own buffers bound.
- */
-pinned_slot *
-cuda_slot_take(cuda_device *device, size_t bytes)
+static uint64_t
+reserved_bytes(cuda_device *device)
 {
-	for (pinned_slot **link = &device->free_slots; *link != NULL; link = &(*link)->next)
-	{
-		pinned_slot *slot = *link;
+	uint64_t	bytes = 0;
 
-		if (slot->bytes >= bytes)
-		{
-			*link = slot->next;
-			return slot;
-		}
+	if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &bytes) != cudaSuccess)
+		(void) cudaGetLastError();
+	return bytes;
+}
+
+/* True if there is more to give back. */
+static bool
+trim_once(cuda_device *device)
+{
+	uint64_t	before = reserved_bytes(device);
+	uint64_t	keep = before > TRIMMED_A_POLL_BYTES ? before - TRIMMED_A_POLL_BYTES : 0;
+	uint64_t	after;
+	cudaError_t error;
+
+	if (before <= KEPT_WHEN_IDLE_BYTES)
+		return false;
+	if (keep < KEPT_WHEN_IDLE_BYTES)
+		keep = KEPT_WHEN_IDLE_BYTES;
+	error = cuda_checked(device, cudaMemPoolTrimTo(device->pool, keep));
+	if (error != cudaSuccess)
+	{
+		(void) cuda_fail(device, error, "cudaMemPoolTrimTo", __FILE__, __LINE__);
+		return false;
 	}
-	return make_slot(device, bytes);
+	after = reserved_bytes(device);
+	return after < before && after > KEPT_WHEN_IDLE_BYTES;
 }
 
 void
-cuda_slot_give(cuda_device *device, pinned_slot *slot)
+cuda_memory_trim(cuda_device *device)
 {
-	slot->next = device->free_slots;
-	device->free_slots = slot;
-}
-
-gsort_status
-cuda_region_pin(cuda_device *device, void *base, size_t bytes)
-{
-	pinned_region *region = (pinned_region *) malloc(sizeof(pinned_region));
 	cudaError_t error;
 
-	if (region == NULL)
-		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "out of memory");
-	error = cudaHostRegister(base, bytes, cudaHostRegisterDefault);
-	if (error != cudaSuccess)
-	{
-		(void) cudaGetLastError();
-		free(region);
-		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "%llu bytes cannot be pinned: %s",
-						  (unsigned long long) bytes, cudaGetErrorString(error));
-	}
-	region->base = (char *) base;
-	region->bytes = bytes;
-	region->next = device->regions;
-	device->regions = region;
-	return GSORT_OK;
+	if (!device->trim_wanted || device->jobs != NULL || device->common.lost)
+		return;
+	error = cudaStreamQuery(device->memory_stream);
+	(void) cudaGetLastError();
+	if (error == cudaErrorNotReady)
+		return;
+	device->trim_wanted = error == cudaSuccess && trim_once(device);
+	if (device->trim_wanted)
+		cuda_wake(device);
 }
 
-int
-cuda_region_holds(const cuda_device *device, const void *memory, size_t bytes)
-{
-	for (const pinned_region *region = device->regions; region != NULL; region = region->next)
-	{
-		size_t		at = (size_t) ((const char *) memory - region->base);
+#endif							/* GSORT_GUARD_BUILD */
 
-		if ((const char *) memory >= region->base && at <= region->bytes &&
-			bytes <= region->bytes - at)
-			return 1;
-	}
-	return 0;
+uint64_t
+cuda_default_budget(gsort_device *base)
+{
+	cuda_device *device = (cuda_device *) base;
+	size_t		free_bytes = 0;
+	size_t		all_bytes = 0;
+	uint64_t	held_bytes = device->allocated_bytes;
+
+	if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+		(void) cudaGetLastError();
+#ifndef GSORT_GUARD_BUILD
+	held_bytes = reserved_bytes(device);
+#endif
+	return (free_bytes + held_bytes) / 5 * 4;
 }

@@ -9,6 +9,7 @@
  */
 #include "device/cuda_device.cuh"
 
+#include "sort/launch_plan.cuh"
 #include "sort/pairs_merge_sort.h"
 #include "sort/pairs_partition.h"
 #include "sort/pairs_radix.h"
@@ -20,28 +21,31 @@ cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	return cuda_pairs_engine_scratch_bytes(pairs);
 }
 
-/* What our own engines return. */
-static gsort_status
-enqueued(cuda_device *device, cudaError_t error)
+static cudaError_t
+enqueue_pairs(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	if (error == cudaErrorInvalidValue)
-		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small or not aligned");
-	GSORT_TRY(device, error);
-	return GSORT_OK;
+	switch (cuda_pairs_engine(pairs))
+	{
+		case GSORT_ENGINE_PARTITION:
+			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
+		case GSORT_ENGINE_MERGE:
+			return pairs_merge_sort(pairs, d_scratch, scratch_bytes, stream);
+		default:
+			return pairs_radix_sort(pairs, d_scratch, scratch_bytes, stream);
+	}
 }
 
+/* Whatever is wrong with the arguments is told before anything is enqueued: what fails behind this is a launch. */
 gsort_status
 cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, void *stream)
 {
 	cuda_device *device = (cuda_device *) base;
+	size_t		wanted_bytes = cuda_pairs_engine_scratch_bytes(pairs);
 
-	switch (cuda_pairs_engine(pairs))
-	{
-		case GSORT_ENGINE_PARTITION:
-			return enqueued(device, pairs_partition_sort(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
-		case GSORT_ENGINE_MERGE:
-			return enqueued(device, pairs_merge_sort(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
-		default:
-			return enqueued(device, pairs_radix_sort(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
-	}
+	/* where the device did not answer, the first launch meets it too */
+	(void) cudaGetLastError();
+	if (scratch_bytes < wanted_bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+		return gsort_fail(base, GSORT_BAD_ARG, "scratch too small or not aligned");
+	GSORT_TRY(device, enqueue_pairs(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
+	return GSORT_OK;
 }

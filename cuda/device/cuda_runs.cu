@@ -12,6 +12,7 @@
  */
 #include "device/cuda_device.cuh"
 
+#include "sort/launch.cuh"
 #include "sort/order_merge.h"
 #include "rows/sort_rows.cuh"
 
@@ -70,52 +71,50 @@ wait_for_memory(cuda_job *job)
 
 /* --- the end of a run --------------------------------------------------------------- */
 
-/* NOMEM: nothing of the run is kept. */
+static gsort_status
+enqueue_keys(cuda_job *job, const kept_run *kept)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	uint64_t	rows = job->common.rows;
+	uint64_t   *keys = (uint64_t *) kept->keys.pointer;
+	uint8_t    *nulls = kept->has_nulls ? (uint8_t *) (keys + rows * job->common.options.key_columns) : NULL;
+	const uint32_t *order = job->sorted_as_fed ? NULL : (const uint32_t *) job->sort[SORT_ORDER].pointer;
+
+	GSORT_TRY_STATUS(wait_for_memory(job));
+	GSORT_TRY_LAUNCH(device, launch(keep_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0, job->work_stream,
+									cuda_job_key_table(job), order, rows, keys, nulls));
+	return cuda_finish_work(job);
+}
+
+/* NOMEM: nothing of the run is kept, and nothing runs. */
 static gsort_status
 keep_keys(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	uint64_t	rows = job->common.rows;
-	int			has_nulls = job->common.keep == GSORT_KEEP_KEYS_AND_NULLS;
 	kept_run   *kept = &job->kept[job->n_kept];
-	uint64_t   *keys;
 
 	GSORT_TRY_STATUS(cuda_allocate(device, job, &kept->keys,
-								   cuda_kept_bytes(&job->common, rows, job->common.keep)));
-	kept->rows = (uint32_t) rows;
-	kept->has_nulls = has_nulls;
+								   cuda_kept_bytes(&job->common, job->common.rows, job->common.keep)));
+	kept->rows = (uint32_t) job->common.rows;
+	kept->has_nulls = job->common.keep == GSORT_KEEP_KEYS_AND_NULLS;
 	job->n_kept++;
-	if (rows == 0)
+	if (kept->rows == 0)
 		return GSORT_OK;
 	cuda_take_sort_stream(job);
-	GSORT_TRY_STATUS(wait_for_memory(job));
-	keys = (uint64_t *) kept->keys.pointer;
-	keep_keys_kernel<<<blocks_for(rows), LAUNCH_THREADS, 0, job->work_stream>>>
-		(cuda_job_key_table(job),
-		 job->sorted_as_fed ? NULL : (const uint32_t *) job->sort[SORT_ORDER].pointer, rows, keys,
-		 has_nulls ? (uint8_t *) (keys + rows * job->common.options.key_columns) : NULL);
-	GSORT_TRY(device, cudaGetLastError());
-	return cuda_finish_work(job);
+	return cuda_work_enqueued(job, enqueue_keys(job, kept));
 }
 
-/* Leaves the job as it was before its first append. */
-static gsort_status
-empty_run(cuda_job *job)
+/* OK and NOMEM leave the job as it was before its first append; NOMEM: without kept keys. */
+void
+cuda_run_ended(cuda_job *job, gsort_status status)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-
+	job->keys_kept = status == GSORT_OK;
+	if (!job->keys_kept)
+		free_kept_keys(job);
 	cuda_job_free_keys(job);
 	cuda_cut_free(job);
-	if (job->header.pointer != NULL)
-		GSORT_TRY(device, cudaMemsetAsync(job->header.pointer, 0, sizeof(run_header),
-										  device->memory_stream));
-	return GSORT_OK;
-}
-
-void
-cuda_run_ended(cuda_job *job)
-{
-	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : empty_run(job);
+	job->header_used = 1;
+	job->work_status = status == GSORT_DEVICE_LOST ? status : GSORT_OK;
 }
 
 gsort_status
@@ -130,17 +129,10 @@ cuda_job_next_run(gsort_job *base)
 		status = keep_keys(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	job->keys_kept = status == GSORT_OK;
-	if (!job->keys_kept)
-		free_kept_keys(job);
-	job->work_kind = GSORT_EVENT_RUN_BEGUN;
-	job->work_pending = 1;
+	/* no keys to gather */
 	if (!job->work_on_device)
-	{
-		/* no keys to gather */
-		cuda_run_ended(job);
-		cuda_wake(base->device);
-	}
+		cuda_run_ended(job, status);
+	cuda_work_begun(job, GSORT_EVENT_RUN_BEGUN, GSORT_OK);
 	return GSORT_OK;
 }
 
@@ -191,24 +183,21 @@ enqueue_merge(cuda_job *job, const key_plan *plan)
 	return cuda_finish_work(job);
 }
 
-static gsort_status
-take_merge_time(cuda_job *job)
-{
-	float		merge_ms = 0;
-
-	GSORT_TRY((cuda_device *) job->common.device,
-			  cudaEventElapsedTime(&merge_ms, job->work_began, job->work_ended));
-	job->common.stats.merge_ms = merge_ms;
-	return GSORT_OK;
-}
-
 void
-cuda_merge_ended(cuda_job *job)
+cuda_merge_ended(cuda_job *job, gsort_status status)
 {
-	cuda_release((cuda_device *) job->common.device, job, &job->merge_scratch);
-	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : take_merge_time(job);
-	if (job->work_status == GSORT_OK)
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	cuda_release(device, job, &job->merge_scratch);
+	if (status == GSORT_OK)
+	{
+		if (job->common.ended_rows > 0)
+			job->common.stats.merge_ms = cuda_work_ms(job);
 		free_kept_keys(job);
+	}
+	else
+		cuda_release(device, job, &job->order);
+	job->work_status = status;
 }
 
 gsort_status
@@ -221,20 +210,12 @@ cuda_job_merge(gsort_job *base, const key_plan *plan)
 	cuda_job_free_keys(job);
 	status = allocate_order(job);
 	if (status == GSORT_OK && base->ended_rows > 0)
-		status = enqueue_merge(job, plan);
+		status = cuda_work_enqueued(job, enqueue_merge(job, plan));
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	job->work_kind = GSORT_EVENT_MERGED;
-	job->work_pending = 1;
-	job->work_status = status;
+	/* no memory, no rows, or refused and quiet again */
 	if (!job->work_on_device)
-	{
-		/* nothing was launched: no memory, or no rows */
-		cuda_release((cuda_device *) base->device, job, &job->order);
-		cuda_release((cuda_device *) base->device, job, &job->merge_scratch);
-		if (status == GSORT_OK)
-			free_kept_keys(job);
-		cuda_wake(base->device);
-	}
+		cuda_merge_ended(job, status);
+	cuda_work_begun(job, GSORT_EVENT_MERGED, status);
 	return GSORT_OK;
 }

@@ -19,6 +19,7 @@
 #include "device/cuda_device.cuh"
 
 #include "rows/sort_rows.cuh"
+#include "sort/launch.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -60,10 +61,13 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	size_t		select_bytes = 0;
 	begins_window begins = {};
 
+	size_t		pairs_bytes = cuda_pairs_scratch_at_most(engine, rows);
+
 	/* an error leaves 0, and the launch that follows meets and reports it */
 	(void) scan_offsets(NULL, &scan_bytes, NULL, rows, NULL);
 	(void) select_begins(NULL, &select_bytes, begins, rows, NULL, NULL, NULL);
-	return larger(cuda_pairs_scratch_at_most(engine, rows), larger(scan_bytes, select_bytes));
+	(void) cudaGetLastError();
+	return larger(pairs_bytes, larger(scan_bytes, select_bytes));
 }
 
 static void
@@ -112,9 +116,7 @@ allocate_arrays(cuda_job *job)
 static void
 give_back_slot(cuda_job *job)
 {
-	if (job->cut_slot != NULL)
-		cuda_slot_give((cuda_device *) job->common.device, job->cut_slot);
-	job->cut_slot = NULL;
+	cuda_slot_give((cuda_device *) job->common.device, &job->cut_slot);
 	free(job->begin_rows);
 	free(job->begin_units);
 	job->begin_rows = NULL;
@@ -189,9 +191,9 @@ template<typename Word>
 static gsort_status
 compact_word(sort_run *run, uint32_t word, run_header *header)
 {
-	compact_keys_kernel<Word><<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(run->plan, word, run->table, run->order, run->n, header, array_of<Word>(run, SORT_WORDS));
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(compact_keys_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 run->plan, word, run->table, (const uint32_t *) run->order, run->n,
+										 header, array_of<Word>(run, SORT_WORDS)));
 	return GSORT_OK;
 }
 
@@ -226,9 +228,8 @@ template<typename Word>
 static gsort_status
 mark_ties(sort_run *run, const Word *words, int is_first_word)
 {
-	mark_ties_kernel<Word><<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(words, run->n, is_first_word, array_of<uint32_t>(run, SORT_TIES));
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 words, run->n, is_first_word, array_of<uint32_t>(run, SORT_TIES)));
 	return GSORT_OK;
 }
 
@@ -292,19 +293,17 @@ order_rows(sort_run *run)
 	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
 	run_header *header = run_header_of(run);
 
-	permute_row_words_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(run->table, run->order, run->n, window_cut_long_units(window_bytes), words, offsets,
-		 header);
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(permute_row_words_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 run->table, (const uint32_t *) run->order, run->n,
+										 window_cut_long_units(window_bytes), words, offsets, header));
 	GSORT_TRY(run->device, scan_offsets(run->job->sort[SORT_SCRATCH].pointer,
 										&run->job->sort[SORT_SCRATCH].bytes, offsets, run->n,
 										run->stream));
-	check_total_kernel<<<1, 1, 0, run->stream>>>
-		(words, offsets, run->n, run->job->common.fed_units, header);
-	GSORT_TRY(run->device, cudaGetLastError());
-	narrow_offsets_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(offsets, run->n, array_of<uint32_t>(run, SORT_LOW_OFFSETS));
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(check_total_kernel, 1, 1, 0, run->stream, (const uint64_t *) words,
+										 (const uint64_t *) offsets, run->n, run->job->common.fed_units, header));
+	GSORT_TRY_LAUNCH(run->device, launch(narrow_offsets_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 (const uint64_t *) offsets, run->n,
+										 array_of<uint32_t>(run, SORT_LOW_OFFSETS)));
 	return GSORT_OK;
 }
 
@@ -328,10 +327,10 @@ find_begins(sort_run *run)
 										 &run->job->sort[SORT_SCRATCH].bytes, begins, run->n,
 										 array_of<uint32_t>(run, SORT_BEGIN_ROWS),
 										 &header->n_begins, run->stream));
-	list_begins_kernel<<<blocks_for(room), LAUNCH_THREADS, 0, run->stream>>>
-		(array_of<uint32_t>(run, SORT_BEGIN_ROWS), offsets, header, room,
-		 array_of<window_begin>(run, SORT_BEGINS));
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(list_begins_kernel, blocks_for(room), LAUNCH_THREADS, 0, run->stream,
+										 (const uint32_t *) array_of<uint32_t>(run, SORT_BEGIN_ROWS),
+										 (const uint64_t *) offsets, (const run_header *) header, room,
+										 array_of<window_begin>(run, SORT_BEGINS)));
 	return GSORT_OK;
 }
 
@@ -342,7 +341,7 @@ copy_header_out(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory, job->header.pointer,
+	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot.memory, job->header.pointer,
 									  sizeof(run_header), cudaMemcpyDeviceToHost,
 									  job->work_stream));
 	return GSORT_OK;
@@ -357,7 +356,7 @@ copy_begins_out(cuda_job *job, uint64_t n)
 
 	if (n > SLOT_BEGINS)
 		n = SLOT_BEGINS;
-	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot->memory + sizeof(run_header),
+	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot.memory + sizeof(run_header),
 									  begins + job->begins_asked, n * sizeof(window_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
@@ -432,46 +431,43 @@ cut_sorted(cuda_job *job)
 		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
 	cuda_take_sort_stream(job);
 	GSORT_TRY_STATUS(allocate_arrays(job));
-	return enqueue_sort(job);
+	return cuda_work_enqueued(job, enqueue_sort(job));
 }
 
 static gsort_status
-cut_as_fed(cuda_job *job)
+enqueue_as_fed(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	if (job->common.n_chunks == 0)
-		return GSORT_OK;
-	job->work_stream = device->control_stream;
 	GSORT_TRY_STATUS(wait_for_appends(job));
 	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
 	GSORT_TRY_STATUS(copy_header_out(job));
 	return cuda_finish_work(job);
 }
 
+static gsort_status
+cut_as_fed(cuda_job *job)
+{
+	if (job->common.n_chunks == 0)
+		return GSORT_OK;
+	job->work_stream = ((cuda_device *) job->common.device)->control_stream;
+	return cuda_work_enqueued(job, enqueue_as_fed(job));
+}
+
 gsort_status
 cuda_job_cut(gsort_job *base, gsort_cut_how how)
 {
 	cuda_job   *job = (cuda_job *) base;
-	cuda_device *device = (cuda_device *) base->device;
-	gsort_status status = GSORT_NOMEM;
+	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->cut_slot, BEGINS_SLOT_BYTES);
 
-	job->cut_slot = cuda_slot_take(device, BEGINS_SLOT_BYTES);
-	if (job->cut_slot == NULL)
-		gsort_fail(base->device, GSORT_NOMEM, "no pinned memory for a cut");
-	else
+	if (status == GSORT_OK)
 		status = how == GSORT_AS_FED ? cut_as_fed(job) : cut_sorted(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	job->work_kind = GSORT_EVENT_CUT;
-	job->work_pending = 1;
-	job->work_status = status;
+	/* no memory, no rows, or refused and quiet again */
 	if (!job->work_on_device)
-	{
-		/* nothing was launched: no memory, or no rows */
 		cuda_cut_free(job);
-		cuda_wake(device);
-	}
+	cuda_work_begun(job, GSORT_EVENT_CUT, status);
 	return GSORT_OK;
 }
 
@@ -482,7 +478,7 @@ static int
 take_begins(cuda_job *job, uint64_t n)
 {
 	const window_begin *begins =
-		(const window_begin *) (job->cut_slot->memory + sizeof(run_header));
+		(const window_begin *) (job->cut_slot.memory + sizeof(run_header));
 
 	if (job->begin_rows == NULL)
 	{
@@ -504,16 +500,13 @@ static gsort_status
 end_sort(cuda_job *job)
 {
 	gsort_job  *common = &job->common;
-	float		sort_ms = 0;
 	gsort_status status;
 
 	status = gsort_make_directory(common, job->begin_rows, job->begin_units, job->begins_taken,
 								  common->rows, common->fed_units);
 	if (status != GSORT_OK)
 		return status;
-	GSORT_TRY((cuda_device *) common->device,
-			  cudaEventElapsedTime(&sort_ms, job->work_began, job->work_ended));
-	common->stats.sort_ms = sort_ms;
+	common->stats.sort_ms = cuda_work_ms(job);
 	free_all_but_results(job);
 	return GSORT_OK;
 }
@@ -524,7 +517,7 @@ read_outcome(cuda_job *job)
 {
 	run_header	header;
 
-	memcpy(&header, job->cut_slot->memory, sizeof(header));
+	memcpy(&header, job->cut_slot.memory, sizeof(header));
 	if (header.bad_data)
 		return gsort_fail_bad_data(job->common.device, header.bad_data);
 	if (job->common.cut_how == GSORT_AS_FED)
@@ -535,14 +528,16 @@ read_outcome(cuda_job *job)
 	if (!take_begins(job, header.n_begins))
 		return gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for the directory");
 	if (job->begins_taken < header.n_begins)
-		return copy_begins_out(job, header.n_begins - job->begins_taken);
+		return cuda_work_enqueued(job, copy_begins_out(job, header.n_begins - job->begins_taken));
 	return end_sort(job);
 }
 
 void
-cuda_cut_ended(cuda_job *job)
+cuda_cut_ended(cuda_job *job, gsort_status status)
 {
-	job->work_status = job->common.device->lost ? GSORT_DEVICE_LOST : read_outcome(job);
-	if (job->work_status != GSORT_OK)
+	if (status == GSORT_OK)
+		status = read_outcome(job);
+	job->work_status = status;
+	if (status != GSORT_OK)
 		cuda_cut_free(job);
 }

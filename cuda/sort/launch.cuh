@@ -19,20 +19,21 @@
 
 #define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
 
-/* Enqueues the kernel; an error is the launch's own. */
+/* For tests: asked before each launch; an error that it answers is returned in the launch's place. */
+inline cudaError_t (*launch_refusal) (void) = NULL;
+
+/* Enqueues the kernel; an error is the launch's own, and nothing was enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 	   cudaStream_t stream, Arguments... arguments)
 {
-	if (shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
-	{
-		cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-												 (int) shared_bytes);
+	cudaError_t error = launch_refusal != NULL ? launch_refusal() : cudaSuccess;
 
-		if (error != cudaSuccess)
-			return error;
-	}
+	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
+		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared_bytes);
+	if (error != cudaSuccess)
+		return error;
 	kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
 	return cudaGetLastError();
 }

@@ -1,0 +1,150 @@
+/*
+ * cuda_errors.cu
+ *	  What an error of CUDA means: for one operation, or for the device.
+ *
+ * In:  the error of a call or a launch.
+ * Out: NOMEM, and the device goes on; or DEVICE_LOST, and nothing of it runs any more.
+ *
+ * After most errors the context is dead, and every later call repeats them.  Some only say that this
+ * one call was refused, mostly because other programs have the memory of the GPU.  These
+ * are listed, and the device is asked whether it still answers.
+ *
+ * CUDA keeps the last error of a thread until somebody takes it, and CUB looks at it after its
+ * launches: so each error is taken where it is met.
+ */
+#include "device/cuda_device.cuh"
+
+#include "sort/launch.cuh"
+
+#include <string.h>
+
+/* Who is asked whether a launch is to fail; one thread launches. */
+static cuda_device *watched = NULL;
+
+/* --- errors that tests want ------------------------------------------------- */
+
+/* The error that a test wants here, or cudaSuccess. */
+static cudaError_t
+wanted_error(cuda_device *device, bool is_launch)
+{
+	gsort_faults *faults = &device->common.faults;
+	bool		refuses = (faults->kinds & GSORT_FAIL_LAUNCHES) != 0 &&
+		(is_launch || (faults->kinds & GSORT_FAIL_CALLS) == 0);
+
+	if (!gsort_fails_now(faults, refuses ? GSORT_FAIL_LAUNCHES : GSORT_FAIL_CALLS))
+		return cudaSuccess;
+	if (!refuses)
+		return cudaErrorLaunchFailure;
+	return is_launch ? cudaErrorLaunchOutOfResources : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t
+refuse_launch(void)
+{
+	return watched != NULL ? wanted_error(watched, true) : cudaSuccess;
+}
+
+void
+cuda_watch_launches(cuda_device *device)
+{
+	watched = device;
+	launch_refusal = refuse_launch;
+}
+
+void
+cuda_unwatch_launches(const cuda_device *device)
+{
+	if (watched == device)
+		watched = NULL;
+}
+
+cudaError_t
+cuda_checked(cuda_device *device, cudaError_t error)
+{
+	return error == cudaSuccess ? wanted_error(device, false) : error;
+}
+
+cudaError_t
+cuda_checked_query(cuda_device *device, cudaError_t error)
+{
+	if (error == cudaSuccess && gsort_fails_now(&device->common.faults, GSORT_FAIL_CALLS))
+		return cudaErrorLaunchFailure;
+	return error;
+}
+
+/* --- errors ------------------------------------------------------------------- */
+
+/* Errors of a call that did nothing. */
+static bool
+is_refusal(cudaError_t error)
+{
+	switch (error)
+	{
+		case cudaErrorMemoryAllocation:
+		case cudaErrorLaunchOutOfResources:
+		case cudaErrorInvalidConfiguration:
+		case cudaErrorInvalidDeviceFunction:
+		case cudaErrorInvalidResourceHandle:
+		case cudaErrorInvalidValue:
+		case cudaErrorNoKernelImageForDevice:
+		case cudaErrorNotSupported:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A dead context answers every call with its error, whichever call met it first. */
+static bool
+device_answers(cuda_device *device)
+{
+	cudaError_t error;
+
+	if (device->memory_stream == NULL)	/* it is being opened */
+		return true;
+	error = cudaStreamQuery(device->memory_stream);
+	(void) cudaGetLastError();
+	return error == cudaSuccess || error == cudaErrorNotReady;
+}
+
+static void
+note_error(cuda_device *device, gsort_status status, const char *what, cudaError_t error,
+		   const char *expression, const char *file, int line)
+{
+	const char *name = strrchr(file, '/');
+
+	gsort_fail(&device->common, status, "%s: %s (%s, in %s at %s:%d)", what, cudaGetErrorString(error),
+			   cudaGetErrorName(error), expression, name != NULL ? name + 1 : file, line);
+}
+
+gsort_status
+cuda_fail(cuda_device *device, cudaError_t error, const char *expression, const char *file, int line)
+{
+	(void) cudaGetLastError();
+	if (device->common.lost || !is_refusal(error) || !device_answers(device))
+		return cuda_lose(device, error, expression, file, line);
+	note_error(device, GSORT_NOMEM, "the device refuses", error, expression, file, line);
+	return GSORT_NOMEM;
+}
+
+gsort_status
+cuda_lose(cuda_device *device, cudaError_t error, const char *expression, const char *file, int line)
+{
+	(void) cudaGetLastError();
+	if (!device->common.lost)
+		note_error(device, GSORT_DEVICE_LOST, "CUDA", error, expression, file, line);
+	cuda_drain(device);
+	/* the caller may be waiting for what will never end */
+	cuda_wake(device);
+	return GSORT_DEVICE_LOST;
+}
+
+void
+cuda_drain(cuda_device *device)
+{
+	if (device->drained)
+		return;
+	(void) cudaDeviceSynchronize();
+	(void) cudaGetLastError();
+	device->drained = 1;
+}

@@ -1,0 +1,151 @@
+/*
+ * cuda_fetch.cu
+ *	  Fetches: a window of a run, or of the merge order, to the host.
+ *
+ * In:  a window of the job's directory.
+ * Out: its bytes in the caller's buffer, or in a slot until polling copies them there.
+ *
+ * Rows of a sorted run are gathered into the lane's window on the device first; all else lies as it
+ * is wanted.
+ */
+#include "device/cuda_device.cuh"
+
+#include "rows/rows.cuh"
+#include "sort/launch.cuh"
+
+static sorted_run
+sorted_run_of(const cuda_job *job)
+{
+	sorted_run	run;
+
+	run.words = (const uint64_t *) job->sort[SORT_WORDS].pointer;
+	run.low_offsets = (const uint32_t *) job->sort[SORT_LOW_OFFSETS].pointer;
+	run.ties = (const uint32_t *) job->sort[SORT_TIES].pointer;
+	run.rows = job->common.rows;
+	return run;
+}
+
+/* Units of a split row that the windows before this one hold. */
+static uint64_t
+units_before(const gsort_window *window)
+{
+	uint64_t	units = 0;
+
+	while (window->flags & GSORT_WINDOW_CONTINUED)
+	{
+		window--;
+		units += window->row_bytes / 8;
+	}
+	return units;
+}
+
+static gsort_status
+gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	sorted_run	run = sorted_run_of(job);
+	row_table	table = {(uint64_t *const *) job->row_extents.table.pointer};
+	uint64_t   *out = (uint64_t *) lane->window.pointer;
+	uint32_t	units = window->row_bytes / 8;
+
+	if (window->rows > 1)
+	{
+		uint32_t	lanes_log2 = gather_lanes_log2(units, window->rows);
+
+		GSORT_TRY_LAUNCH(device, launch(gather_rows_kernel, blocks_for((uint64_t) window->rows << lanes_log2),
+										LAUNCH_THREADS, 0, lane->stream, run, table, window->first_row, window->rows,
+										lanes_log2, out));
+	}
+	else
+	{
+		/* first_row of a continued window is the row after the split one */
+		uint64_t	row = window->first_row - (window->rows == 0 ? 1 : 0);
+
+		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0, lane->stream,
+										run, table, row, units_before(window), units, out));
+	}
+	if (window->bytes > window->row_bytes)
+		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel, blocks_for((window->rows + 63) / 64), LAUNCH_THREADS, 0,
+										lane->stream, run, window->first_row, window->rows, out + units));
+	return GSORT_OK;
+}
+
+/* What a fetch asks for: a window, or a stretch of the merge order. */
+typedef struct fetch_source
+{
+	const gsort_window *window; /* NULL: of the merge order */
+	const gsort_placed_chunk *chunk;	/* AS_FED: the window, where it lies */
+	uint64_t	first_row;		/* of the merge order */
+	uint32_t	bytes;
+} fetch_source;
+
+static gsort_status
+enqueue_source(cuda_job *job, cuda_lane *lane, const fetch_source *source, char *to)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	if (source->window == NULL)
+		return cuda_copy(device, lane, to, (const char *) job->order.pointer + source->first_row, source->bytes,
+						 cudaMemcpyDeviceToHost);
+	if (source->chunk != NULL)
+		return cuda_copy_rows(job, lane, source->chunk->first_unit, source->chunk->units, to,
+							  cudaMemcpyDeviceToHost);
+	GSORT_TRY_STATUS(gather_window(job, lane, source->window));
+	return cuda_copy(device, lane, to, lane->window.pointer, source->bytes, cudaMemcpyDeviceToHost);
+}
+
+/* Whatever of it was enqueued has ended when this answers something else than OK. */
+static gsort_status
+try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_operation *operation, void *dst)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	gsort_status status = enqueue_source(job, lane, source,
+										 operation->unpinned_dst != NULL ? operation->slot.memory : (char *) dst);
+
+	if (status == GSORT_OK)
+		status = cuda_operation_finish(device, lane, operation);
+	if (status == GSORT_NOMEM)
+		GSORT_TRY_STATUS(cuda_lane_quiet(device, lane));
+	return status;
+}
+
+static gsort_status
+fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	cuda_lane  *lane = &device->fetch_lanes[device->next_fetch_lane++ % FETCH_LANES];
+	int			is_pinned = cuda_region_holds(device, dst, source->bytes);
+	cuda_operation *operation;
+	gsort_status status;
+
+	GSORT_TRY_STATUS(cuda_operation_begin(job, GSORT_EVENT_FETCHED, tag, is_pinned ? 0 : source->bytes, &operation));
+	if (!is_pinned)
+	{
+		operation->unpinned_dst = dst;
+		operation->unpinned_bytes = source->bytes;
+	}
+	status = try_fetch(job, lane, source, operation, dst);
+	/* there is no other way to these rows */
+	if (status == GSORT_NOMEM)
+		status = try_fetch(job, lane, source, operation, dst);
+	if (status != GSORT_OK)
+		cuda_operation_drop(device, operation);
+	return status;
+}
+
+gsort_status
+cuda_job_fetch(gsort_job *base, uint64_t number, void *dst, uint64_t tag)
+{
+	const gsort_window *window = &base->windows[number];
+	fetch_source source = {window, base->cut_how == GSORT_AS_FED ? &base->chunks[number] : NULL, 0, window->bytes};
+
+	return fetch((cuda_job *) base, &source, dst, tag);
+}
+
+gsort_status
+cuda_job_fetch_order(gsort_job *base, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
+{
+	fetch_source source = {NULL, NULL, first_row, bytes};
+
+	return fetch((cuda_job *) base, &source, dst, tag);
+}

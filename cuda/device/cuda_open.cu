@@ -1,0 +1,293 @@
+/*
+ * cuda_open.cu
+ *	  Opening the CUDA device, and shutting it.
+ *
+ * In:  an ordinal; then an open device.
+ * Out: a device with all that its jobs share, every kernel loaded, and seen to sort; or a sentence
+ *	    why there is none.  Nothing is left of it in the end but the process's context.
+ *
+ * Both block.  Of a device that fails to open, everything is taken down as of one that is shut.
+ */
+#include "device/cuda_device.cuh"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define OLDEST_CAPABILITY	75
+#define OPERATIONS			1024	/* that may be under way, with those that gsort_pin adds */
+
+/* --- finding a device --------------------------------------------------------- */
+
+/* The oldest driver of the runtime's major version. */
+static int
+oldest_driver(int runtime_version)
+{
+	return runtime_version >= 13000 ? 580 : 525;
+}
+
+/* Why there is no device, in the words of a log line. */
+static void
+explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
+{
+	int			driver_version = 0;
+
+	if (cudaDriverGetVersion(&driver_version) != cudaSuccess || driver_version == 0)
+		snprintf(reason, reason_bytes, "no CUDA driver is installed");
+	else if (driver_version / 1000 < CUDART_VERSION / 1000)
+		snprintf(reason, reason_bytes,
+				 "the CUDA driver is %d.%d, version %d.0 or newer is needed (driver %d)",
+				 driver_version / 1000, driver_version % 1000 / 10, CUDART_VERSION / 1000,
+				 oldest_driver(CUDART_VERSION));
+	else if (error == cudaErrorNoDevice)
+		snprintf(reason, reason_bytes, "no CUDA device was found");
+	else
+		snprintf(reason, reason_bytes, "CUDA cannot start: %s", cudaGetErrorString(error));
+	(void) cudaGetLastError();
+}
+
+/*
+ * CUDA loads a kernel when it is launched first, which takes milliseconds and waits for the device; a query must not
+ * meet that.  Told so before it starts, it loads all kernels of this library, CUB's too, with the
+ * context.
+ */
+static void
+load_kernels_with_context(void)
+{
+	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+}
+
+static gsort_status
+find_device(const gsort_device_options *options, int *ordinal, char *reason, size_t reason_bytes)
+{
+	int			devices = 0;
+	cudaError_t error;
+
+	load_kernels_with_context();
+	error = cudaGetDeviceCount(&devices);
+	if (error != cudaSuccess)
+	{
+		explain_no_device(error, reason, reason_bytes);
+		return GSORT_UNSUPPORTED;
+	}
+	*ordinal = options->n_ordinals > 0 ? options->ordinals[0] : 0;
+	if (*ordinal < 0 || *ordinal >= devices)
+	{
+		snprintf(reason, reason_bytes, "there is no CUDA device %d, only %d in all", *ordinal,
+				 devices);
+		return GSORT_UNSUPPORTED;
+	}
+	return GSORT_OK;
+}
+
+/* Starts CUDA on the device: from here on its context exists. */
+static gsort_status
+start_context(cuda_device *device)
+{
+	cudaDeviceProp properties;
+	int			has_pools = 0;
+
+	GSORT_TRY(device, cudaInitDevice(device->ordinal, cudaDeviceScheduleBlockingSync,
+									 cudaInitDeviceFlagsAreValid));
+	GSORT_TRY(device, cudaSetDevice(device->ordinal));
+	GSORT_TRY(device, cudaGetDeviceProperties(&properties, device->ordinal));
+	GSORT_TRY(device, cudaDriverGetVersion(&device->driver_version));
+	GSORT_TRY(device, cudaRuntimeGetVersion(&device->runtime_version));
+	GSORT_TRY(device, cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported,
+											 device->ordinal));
+	snprintf(device->name, sizeof(device->name), "%.127s", properties.name);
+	device->memory_bytes = properties.totalGlobalMem;
+	device->compute_capability = properties.major * 10 + properties.minor;
+	if (device->compute_capability < OLDEST_CAPABILITY)
+		return gsort_fail(&device->common, GSORT_UNSUPPORTED,
+						  "%s has compute capability %d.%d, 7.5 or newer is needed", device->name,
+						  properties.major, properties.minor);
+	if (!has_pools)
+		return gsort_fail(&device->common, GSORT_UNSUPPORTED,
+						  "%s offers no stream-ordered memory", device->name);
+	return GSORT_OK;
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static gsort_status
+make_stream(cuda_device *device, cudaStream_t *stream, int priority)
+{
+	GSORT_TRY(device, cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority));
+	return GSORT_OK;
+}
+
+static gsort_status
+make_lane(cuda_device *device, cuda_lane *lane, cudaStream_t notices, int priority)
+{
+	lane->notices = notices;
+	GSORT_TRY(device, cudaEventCreateWithFlags(&lane->tail, cudaEventDisableTiming));
+	return make_stream(device, &lane->stream, priority);
+}
+
+static gsort_status
+make_append_lane(cuda_device *device, cuda_lane *lane, int priority)
+{
+	GSORT_TRY_STATUS(make_lane(device, lane, device->append_notices, priority));
+	GSORT_TRY_STATUS(cuda_allocate(device, NULL, &lane->keys, SLICE_KEYS_BYTES));
+	/* and the begin of the row behind the slice */
+	GSORT_TRY_STATUS(cuda_allocate(device, NULL, &lane->row_start,
+								   (SLICE_ROWS + 1) * sizeof(uint32_t)));
+	return cuda_allocate(device, NULL, &lane->nulls, SLICE_ROWS * sizeof(uint32_t));
+}
+
+static gsort_status
+make_fetch_lane(cuda_device *device, cuda_lane *lane, int priority)
+{
+	GSORT_TRY_STATUS(make_lane(device, lane, device->fetch_notices, priority));
+	return cuda_allocate(device, NULL, &lane->window, GSORT_WINDOW_BYTES_MAX);
+}
+
+static gsort_status
+make_streams(cuda_device *device)
+{
+	int			low;
+	int			high;
+
+	GSORT_TRY(device, cudaDeviceGetStreamPriorityRange(&low, &high));
+	GSORT_TRY_STATUS(make_stream(device, &device->memory_stream, high));
+	GSORT_TRY_STATUS(make_stream(device, &device->control_stream, high));
+	GSORT_TRY_STATUS(make_stream(device, &device->append_notices, high));
+	GSORT_TRY_STATUS(make_stream(device, &device->fetch_notices, high));
+	for (int i = 0; i < SORT_STREAMS; i++)
+		GSORT_TRY_STATUS(make_stream(device, &device->sort_streams[i], low));
+	for (int i = 0; i < APPEND_LANES; i++)
+		GSORT_TRY_STATUS(make_append_lane(device, &device->append_lanes[i], high));
+	for (int i = 0; i < FETCH_LANES; i++)
+		GSORT_TRY_STATUS(make_fetch_lane(device, &device->fetch_lanes[i], high));
+	GSORT_TRY(device, cudaStreamSynchronize(device->memory_stream));
+	return GSORT_OK;
+}
+
+static gsort_status
+start_device(cuda_device *device)
+{
+	device->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (device->event_fd < 0)
+		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "eventfd: %s", strerror(errno));
+	GSORT_TRY_STATUS(start_context(device));
+	GSORT_TRY_STATUS(cuda_memory_open(device));
+	GSORT_TRY_STATUS(cuda_staging_open(device));
+	GSORT_TRY_STATUS(cuda_operations_reserve(device, OPERATIONS));
+	GSORT_TRY_STATUS(make_streams(device));
+	device->common.budget_bytes = cuda_default_budget(&device->common);
+	return cuda_run_self_jobs(&device->common);
+}
+
+static gsort_status
+open_device(const gsort_device_options *options, gsort_device **opened, char *reason,
+			size_t reason_bytes)
+{
+	int			ordinal;
+	cuda_device *device;
+	gsort_status status = find_device(options, &ordinal, reason, reason_bytes);
+
+	if (status != GSORT_OK)
+		return status;
+	device = (cuda_device *) calloc(1, sizeof(cuda_device));
+	if (device == NULL)
+		return GSORT_NOMEM;
+	device->common.ops = &gsort_cuda_ops;
+	device->ordinal = ordinal;
+	device->event_fd = -1;
+	status = start_device(device);
+	if (status != GSORT_OK)
+	{
+		snprintf(reason, reason_bytes, "%s", device->common.error_text);
+		cuda_shut(&device->common);
+		return status == GSORT_NOMEM ? GSORT_NOMEM : GSORT_UNSUPPORTED;
+	}
+	*opened = &device->common;
+	return GSORT_OK;
+}
+
+/* CUDA starts threads: with the context, and with the first host function. */
+gsort_status
+cuda_open(const gsort_device_options *options, gsort_device **device, char *reason,
+		  size_t reason_bytes)
+{
+	sigset_t	all;
+	sigset_t	before;
+	gsort_status status;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	status = open_device(options, device, reason, reason_bytes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
+/* --- shutting -------------------------------------------------------------- */
+
+static void
+close_lane(cuda_device *device, cuda_lane *lane)
+{
+	while (lane->oldest != NULL)
+	{
+		cuda_operation *operation = lane->oldest;
+
+		lane->oldest = operation->next;
+		cuda_operation_drop(device, operation);
+	}
+	cuda_release(device, NULL, &lane->keys);
+	cuda_release(device, NULL, &lane->row_start);
+	cuda_release(device, NULL, &lane->nulls);
+	cuda_release(device, NULL, &lane->window);
+	if (lane->tail != NULL)
+		cudaEventDestroy(lane->tail);
+	if (lane->stream != NULL)
+		cudaStreamDestroy(lane->stream);
+}
+
+static void
+close_streams(cuda_device *device)
+{
+	cudaStream_t streams[] = {device->memory_stream, device->control_stream,
+	device->append_notices, device->fetch_notices};
+
+	if (device->memory_stream != NULL)
+		cudaStreamSynchronize(device->memory_stream);
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
+		if (streams[i] != NULL)
+			cudaStreamDestroy(streams[i]);
+	for (int i = 0; i < SORT_STREAMS; i++)
+		if (device->sort_streams[i] != NULL)
+			cudaStreamDestroy(device->sort_streams[i]);
+}
+
+/* The context stays: it is the process's, and others may use it. */
+void
+cuda_shut(gsort_device *base)
+{
+	cuda_device *device = (cuda_device *) base;
+
+	/* also the end of every cuda_wake; without a stream nothing was ever started */
+	if (device->memory_stream != NULL && cudaDeviceSynchronize() != cudaSuccess)
+		device->common.lost = 1;
+	device->drained = 1;
+	while (device->jobs != NULL)
+		cuda_job_free(device->jobs);
+	for (int i = 0; i < APPEND_LANES; i++)
+		close_lane(device, &device->append_lanes[i]);
+	for (int i = 0; i < FETCH_LANES; i++)
+		close_lane(device, &device->fetch_lanes[i]);
+	cuda_operations_free(device);
+	close_streams(device);
+	cuda_staging_close(device);
+	cuda_memory_close(device);
+	cuda_unwatch_launches(device);
+	(void) cudaGetLastError();
+	if (device->event_fd >= 0)
+		close(device->event_fd);
+	free(device);
+}

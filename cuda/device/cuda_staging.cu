@@ -1,0 +1,165 @@
+/*
+ * cuda_staging.cu
+ *	  Pinned memory of the host: what gsort_pin covers, and staging of our own.
+ *
+ * In:  gsort_pin; cuts, whose outcome comes back in a slot; appends and fetches of memory that is not pinned.
+ * Out: slots; whether memory is pinned.
+ *
+ * Making pinned memory waits for the device, so the staging is made when the device is opened,
+ * and more of it when pinning fails; then it is handed out in blocks and never grows.
+ * Who finds no room is refused.
+ */
+#include "device/cuda_device.cuh"
+
+#include <stdlib.h>
+
+#define STAGING_BLOCK_BYTES	BEGINS_SLOT_BYTES
+#define STAGING_BYTES		((size_t) 32 << 20)
+#define STAGING_BYTES_MAX	(BLOCK_MAP_MAX * STAGING_BLOCK_BYTES)
+
+/* The largest chunk, rows of one unit with all keys, is one operation's. */
+static_assert(STAGING_BYTES >= (size_t) GSORT_WINDOW_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 * 256,
+			  "room for a chunk");
+
+/* --- staging ------------------------------------------------------------------ */
+
+static gsort_status
+make_staging(cuda_device *device, pinned_staging *staging, size_t bytes)
+{
+	GSORT_TRY(device, cudaHostAlloc((void **) &staging->memory, bytes, cudaHostAllocDefault));
+	staging->blocks.blocks = (uint32_t) (bytes / STAGING_BLOCK_BYTES);
+	return GSORT_OK;
+}
+
+gsort_status
+cuda_staging_open(cuda_device *device)
+{
+	return make_staging(device, &device->staging[0], STAGING_BYTES);
+}
+
+void
+cuda_staging_close(cuda_device *device)
+{
+	for (int i = 0; i < STAGINGS; i++)
+		if (device->staging[i].memory != NULL)
+			cudaFreeHost(device->staging[i].memory);
+	while (device->regions != NULL)
+	{
+		pinned_region *region = device->regions;
+
+		device->regions = region->next;
+		cudaHostUnregister(region->base);
+		free(region);
+	}
+}
+
+static uint32_t
+blocks_of(size_t bytes)
+{
+	return (uint32_t) ((bytes + STAGING_BLOCK_BYTES - 1) / STAGING_BLOCK_BYTES);
+}
+
+gsort_status
+cuda_slot_take(cuda_device *device, pinned_slot *slot, size_t bytes)
+{
+	int			fails = gsort_fails_now(&device->common.faults, GSORT_FAIL_ALLOCATIONS);
+
+	slot->memory = NULL;
+	slot->bytes = 0;
+	for (int i = 0; i < STAGINGS && !fails; i++)
+	{
+		pinned_staging *staging = &device->staging[i];
+		uint32_t	first = block_map_take(&staging->blocks, blocks_of(bytes));
+
+		if (first == staging->blocks.blocks)
+			continue;
+		slot->memory = staging->memory + first * STAGING_BLOCK_BYTES;
+		slot->bytes = bytes;
+		return GSORT_OK;
+	}
+	return gsort_fail(&device->common, GSORT_NOMEM, "no staging for %llu bytes", (unsigned long long) bytes);
+}
+
+void
+cuda_slot_give(cuda_device *device, pinned_slot *slot)
+{
+	for (int i = 0; i < STAGINGS && slot->memory != NULL; i++)
+	{
+		pinned_staging *staging = &device->staging[i];
+		size_t		at = (size_t) (slot->memory - staging->memory);
+
+		if (slot->memory >= staging->memory && at < staging->blocks.blocks * STAGING_BLOCK_BYTES)
+		{
+			block_map_give(&staging->blocks, (uint32_t) (at / STAGING_BLOCK_BYTES), blocks_of(slot->bytes));
+			slot->memory = NULL;
+		}
+	}
+}
+
+/* --- the caller's memory ---------------------------------------------------------- */
+
+/* For what could not be pinned. */
+static void
+make_more_staging(cuda_device *device, size_t bytes)
+{
+	pinned_staging *staging = &device->staging[1];
+
+	if (bytes > STAGING_BYTES_MAX)
+		bytes = STAGING_BYTES_MAX;
+	if (staging->memory == NULL && bytes >= STAGING_BLOCK_BYTES)
+		(void) make_staging(device, staging, bytes);
+}
+
+static gsort_status
+register_region(cuda_device *device, pinned_region *region)
+{
+	cudaError_t error = cudaHostRegister(region->base, region->bytes, cudaHostRegisterDefault);
+
+	if (error == cudaSuccess)
+		return GSORT_OK;
+	(void) cudaGetLastError();
+	return gsort_fail(&device->common, GSORT_UNSUPPORTED, "%llu bytes cannot be pinned: %s",
+					  (unsigned long long) region->bytes, cudaGetErrorString(error));
+}
+
+gsort_status
+cuda_region_pin(gsort_device *base_device, void *base, size_t bytes)
+{
+	cuda_device *device = (cuda_device *) base_device;
+	pinned_region *region = (pinned_region *) malloc(sizeof(pinned_region));
+	gsort_status status;
+
+	/* each operation has a buffer of the caller's, mostly of a mebibyte */
+	(void) cuda_operations_reserve(device, bytes >> 20);
+	if (region == NULL)
+		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "out of memory");
+	region->base = (char *) base;
+	region->bytes = bytes;
+	status = register_region(device, region);
+	if (status != GSORT_OK)
+	{
+		char		why[sizeof(device->common.error_text)];
+
+		memcpy(why, device->common.error_text, sizeof(why));
+		make_more_staging(device, bytes);
+		free(region);
+		return device->common.lost ? GSORT_DEVICE_LOST : gsort_fail(&device->common, status, "%s", why);
+	}
+	region->next = device->regions;
+	device->regions = region;
+	return GSORT_OK;
+}
+
+int
+cuda_region_holds(const cuda_device *device, const void *memory, size_t bytes)
+{
+	for (const pinned_region *region = device->regions; region != NULL; region = region->next)
+	{
+		size_t		at = (size_t) ((const char *) memory - region->base);
+
+		if ((const char *) memory >= region->base && at <= region->bytes &&
+			bytes <= region->bytes - at)
+			return 1;
+	}
+	return 0;
+}

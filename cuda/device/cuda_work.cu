@@ -1,0 +1,102 @@
+/*
+ * cuda_work.cu
+ *	  What cuts, ends of runs and merges have in common: a job's work on a sort stream, one at a time,
+ *	  from its begin to its event.
+ *
+ * In:  work that was enqueued, wholly or in part.
+ * Out: its end, told to who enqueued it; then the event of the job.
+ *
+ * Where the device refuses a launch in the midst of it, the part before still runs on memory of the job.
+ * So the work ends as any other, behind that part, and only then fails and frees.
+ */
+#include "device/cuda_device.cuh"
+
+void
+cuda_take_sort_stream(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	job->work_stream = device->sort_streams[device->next_sort_stream++ % SORT_STREAMS];
+}
+
+gsort_status
+cuda_finish_work(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	GSORT_TRY(device, cudaEventRecord(job->work_ended, job->work_stream));
+	GSORT_TRY(device, cudaLaunchHostFunc(job->work_stream, cuda_wake, device));
+	job->work_on_device = 1;
+	return GSORT_OK;
+}
+
+gsort_status
+cuda_work_enqueued(cuda_job *job, gsort_status status)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+	cudaError_t error;
+
+	if (status != GSORT_NOMEM)
+		return status;
+	status = cuda_finish_work(job);
+	job->work_refused = status == GSORT_OK;
+	if (status != GSORT_NOMEM)
+		return status;
+	/* not even its end can be marked: nothing else tells when its memory is free */
+	error = cudaStreamSynchronize(job->work_stream);
+	return error == cudaSuccess ? GSORT_NOMEM :
+		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
+}
+
+void
+cuda_work_begun(cuda_job *job, gsort_event_kind kind, gsort_status status)
+{
+	job->work_kind = kind;
+	job->work_pending = 1;
+	job->work_status = status;
+	if (!job->work_on_device)
+		cuda_wake(job->common.device);
+}
+
+/* False while it goes on. */
+static int
+work_has_ended(cuda_job *job)
+{
+	cuda_device *device = (cuda_device *) job->common.device;
+
+	return device->common.lost ? device->drained : cuda_event_passed(device, job->work_ended);
+}
+
+void
+cuda_work_advance(cuda_job *job)
+{
+	gsort_status status = job->work_refused ? GSORT_NOMEM : GSORT_OK;
+
+	if (!work_has_ended(job))
+		return;
+	if (job->common.device->lost)
+		status = GSORT_DEVICE_LOST;
+	job->work_on_device = 0;
+	job->work_refused = 0;
+	if (job->work_kind == GSORT_EVENT_CUT)
+		cuda_cut_ended(job, status);
+	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
+		cuda_run_ended(job, status);
+	else
+		cuda_merge_ended(job, status);
+}
+
+static gsort_status
+elapsed(cuda_job *job, float *ms)
+{
+	GSORT_TRY((cuda_device *) job->common.device, cudaEventElapsedTime(ms, job->work_began, job->work_ended));
+	return GSORT_OK;
+}
+
+double
+cuda_work_ms(cuda_job *job)
+{
+	float		ms = 0;
+
+	return elapsed(job, &ms) == GSORT_OK ? ms : 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * fake_cuda.h
+ *	  A CUDA runtime without a GPU, for tests of what the host does around the device's work.
+ *
+ * In:  the calls of CUDA's runtime that the library makes; what a test wants to go wrong.
+ * Out: copies, fills, events and host functions as CUDA orders them; what was done wrongly.
+ *
+ * Device memory is the host's, and kernels do nothing.  Each stream is a queue, which goes on by random
+ * steps whenever somebody asks for an event, and to its end when somebody waits: so work is still
+ * under way at nearly any time.  One thread.
+ */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fake_cuda
+{
+	uint64_t	random_state;
+
+	/* wanted by the test */
+	uint64_t	refuse_at;		/* this call that enqueues or makes something, counted from 1, is refused; 0: none */
+	uint64_t	refuse_for;		/* and those behind it, so many in all */
+	int			pin_fails;
+	uint64_t	reserved_bytes; /* that the pool has of the GPU's memory */
+
+	/* seen */
+	uint64_t	calls;			/* that enqueue or make something */
+	uint64_t	launches;
+	uint64_t	blocking_calls;
+	uint64_t	allocated;		/* arrays in device memory */
+	uint64_t	freed_in_use;	/* arrays that were freed while work was under way */
+	uint64_t	most_trimmed;	/* bytes, by one call */
+	uint64_t	trims_of_busy;	/* while the stream that frees had not passed */
+	int			loads_eagerly;	/* it was told so before its first call */
+} fake_cuda;
+
+extern fake_cuda fake;
+
+/* Takes the error that a call has left behind, 0 for none. */
+int			fake_left_error(void);
+
+/* Does work under way read or write this memory of the host? */
+int			fake_is_in_use(const void *memory, size_t bytes);
+
+/* All that is under way ends. */
+void		fake_finish_all(void);
+
+#endif							/* FAKE_CUDA_H */
