@@ -196,7 +196,7 @@ struct cuda_job
 	gsort_event_kind work_kind; /* CUT, RUN_BEGUN or MERGED: one at a time */
 	int			work_pending;	/* its event has not been handed out */
 	int			work_on_device;	/* and the device is at work on it */
-	int			work_refused;	/* but on a part only: it fails with NOMEM when that has ended */
+	gsort_status work_failed;	/* not OK: on a part only, the rest was refused; its status when that has ended */
 	gsort_status work_status;	/* once it is not */
 	cudaStream_t work_stream;
 	cudaEvent_t work_began;
@@ -378,8 +378,8 @@ void		cuda_take_sort_stream(cuda_job *job);
 /* Behind the last launch of a cut, an end of a run or a merge: marks its end on the device. */
 gsort_status cuda_finish_work(cuda_job *job);
 
-/* status: of enqueuing the work.  NOMEM: what is enqueued ends like all work, which then fails, and OK is returned;
- * NOMEM is only if nothing of it runs. */
+/* status: of enqueuing the work.  If it failed, what is enqueued ends like all work, which then fails with that
+ * status, and OK is returned; status itself only if nothing of it runs. */
 gsort_status cuda_work_enqueued(cuda_job *job, gsort_status status);
 
 /* The event of the work will come; status: the outcome, if none of it is on the device. */

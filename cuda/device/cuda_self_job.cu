@@ -1,13 +1,12 @@
 /*
  * cuda_self_job.cu
- *	  Small jobs of the device's own, before it is offered to anybody: they load
- *	  every kernel, start CUDA's threads, and show that the device sorts.
+ *	  Small jobs of the device's own, before it is offered to anybody: they start CUDA's
+ *	  threads, and show that the device sorts.
  *
  * In:  an open device.
  * Out: OK, or why it is not fit for use.
  *
- * Written against gsort.h alone.  Loading a kernel costs milliseconds, building
- * one from PTX seconds; neither may fall into the first query.  Engines have
+ * Written against gsort.h alone.  Kernels are loaded before (cuda_open.cu).  Engines have
  * kernels for few keys and others for many, and for both key widths, so a job runs for
  * each of these, and two that merge runs, by words of both widths.
  */

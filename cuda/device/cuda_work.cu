@@ -34,17 +34,20 @@ gsort_status
 cuda_work_enqueued(cuda_job *job, gsort_status status)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
+	gsort_status finished;
 	cudaError_t error;
 
-	if (status != GSORT_NOMEM)
+	if (status == GSORT_OK || status == GSORT_DEVICE_LOST)
 		return status;
-	status = cuda_finish_work(job);
-	job->work_refused = status == GSORT_OK;
-	if (status != GSORT_NOMEM)
-		return status;
+	finished = cuda_finish_work(job);
+	if (finished != GSORT_NOMEM)
+	{
+		job->work_failed = status;
+		return finished;
+	}
 	/* not even its end can be marked: nothing else tells when its memory is free */
 	error = cudaStreamSynchronize(job->work_stream);
-	return error == cudaSuccess ? GSORT_NOMEM :
+	return error == cudaSuccess ? status :
 		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
 }
 
@@ -70,14 +73,13 @@ work_has_ended(cuda_job *job)
 void
 cuda_work_advance(cuda_job *job)
 {
-	gsort_status status = job->work_refused ? GSORT_NOMEM : GSORT_OK;
+	gsort_status status;
 
 	if (!work_has_ended(job))
 		return;
-	if (job->common.device->lost)
-		status = GSORT_DEVICE_LOST;
+	status = job->common.device->lost ? GSORT_DEVICE_LOST : job->work_failed;
 	job->work_on_device = 0;
-	job->work_refused = 0;
+	job->work_failed = GSORT_OK;
 	if (job->work_kind == GSORT_EVENT_CUT)
 		cuda_cut_ended(job, status);
 	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)

@@ -148,7 +148,7 @@ arm_test_failure(void)
 {
 	if (gpusort_service_device != NULL)
 		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS);
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES);
 }
 
 static void

@@ -6,11 +6,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <poll.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <vector>
 
 fake_cuda	fake;
@@ -24,6 +27,7 @@ enum op_kind
 struct op
 {
 	op_kind		kind;
+	uint64_t	number;			/* of all operations */
 	std::function<bool()> ready;
 	std::function<void()> run;
 	const char *host;			/* memory of the host that it touches */
@@ -48,7 +52,16 @@ struct CUevent_st
 	}
 };
 
+struct range
+{
+	const char *base;
+	size_t		bytes;
+};
+
 static std::vector<CUstream_st *> streams;
+static std::vector<range> pinned;
+static std::map<const void *, uint64_t> made_before;	/* of each array: the first operation that may work on it */
+static uint64_t operations;
 static cudaError_t last_error = cudaSuccess;
 static bool started = false;
 static dim3 launch_grid;
@@ -98,8 +111,10 @@ fake_finish_all(void)
 static void
 some_time_passes()
 {
-	for (uint64_t n = random_number() % 4; n > 0 && !streams.empty(); n--)
-		step(streams[random_number() % streams.size()]);
+	for (uint64_t n = random_number() % 6; n > 0; n--)
+		for (CUstream_st *stream : streams)
+			if (random_number() % 2)
+				step(stream);
 }
 
 static void
@@ -112,7 +127,7 @@ enqueue(cudaStream_t stream, op_kind kind, std::function<void()> run, std::funct
 		run();
 		return;
 	}
-	stream->ops.push_back({kind, ready, run, (const char *) host, host_bytes});
+	stream->ops.push_back({kind, operations++, ready, run, (const char *) host, host_bytes});
 	stream->enqueued++;
 }
 
@@ -170,6 +185,14 @@ fake_is_in_use(const void *memory, size_t bytes)
 			if (each.host != NULL && each.host < begin + bytes && begin < each.host + each.host_bytes)
 				return 1;
 	return 0;
+}
+
+/* Who waits for the descriptor waits in the device's time. */
+extern "C" int
+poll(struct pollfd *, nfds_t, int)
+{
+	some_time_passes();
+	return 1;
 }
 
 /* --- the runtime --------------------------------------------------------------------- */
@@ -272,25 +295,29 @@ cudaError_t
 cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t, cudaStream_t)
 {
 	REFUSE_IF_WANTED();
-	*memory = calloc(1, bytes);
+	*memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+	memset(*memory, 0, bytes);
+	made_before[*memory] = operations;
 	fake.allocated++;
-	return *memory != NULL ? cudaSuccess : answer(cudaErrorMemoryAllocation);
+	return cudaSuccess;
+}
+
+/* Nobody tells what kernels work on, but not on arrays that were made later.  A test has one job at a time, which has seen
+ * all work on an array end when it frees it. */
+static bool
+may_be_in_use(const void *memory, const CUstream_st *freeing)
+{
+	for (const CUstream_st *stream : streams)
+		for (const op &each : stream->ops)
+			if (stream != freeing && each.kind == OP_WORK && each.number >= made_before[memory])
+				return true;
+	return false;
 }
 
 cudaError_t
 cudaFreeAsync(void *memory, cudaStream_t stream)
 {
-	/* whoever frees has seen all work on it end; a test has one job at a time */
-	for (const CUstream_st *other : streams)
-		for (const op &each : other->ops)
-		{
-			if (other != stream && each.kind == OP_WORK)
-			{
-				fake.freed_in_use++;
-				goto counted;
-			}
-		}
-counted:
+	fake.freed_in_use += may_be_in_use(memory, stream);
 	fake.allocated--;
 	enqueue(stream, OP_WORK, [=] { free(memory); });
 	return cudaSuccess;
@@ -302,19 +329,55 @@ cudaHostAlloc(void **memory, size_t bytes, unsigned)
 	fake.blocking_calls++;
 	REFUSE_IF_WANTED();
 	*memory = malloc(bytes);
+	pinned.push_back({(const char *) *memory, bytes});
 	return cudaSuccess;
 }
 
-cudaError_t cudaFreeHost(void *memory) { fake.blocking_calls++; free(memory); return cudaSuccess; }
-
-cudaError_t
-cudaHostRegister(void *, size_t, unsigned)
+static void
+unpin(const void *memory)
 {
-	fake.blocking_calls++;
-	return fake.pin_fails ? answer(cudaErrorNotSupported) : cudaSuccess;
+	for (size_t i = 0; i < pinned.size(); i++)
+		if (pinned[i].base == memory)
+		{
+			pinned.erase(pinned.begin() + (ptrdiff_t) i);
+			return;
+		}
 }
 
-cudaError_t cudaHostUnregister(void *) { return cudaSuccess; }
+static bool
+is_pinned(const void *memory, size_t bytes)
+{
+	for (const range &each : pinned)
+		if ((const char *) memory >= each.base && (const char *) memory + bytes <= each.base + each.bytes)
+			return true;
+	return false;
+}
+
+cudaError_t
+cudaFreeHost(void *memory)
+{
+	fake.blocking_calls++;
+	unpin(memory);
+	free(memory);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaHostRegister(void *memory, size_t bytes, unsigned)
+{
+	fake.blocking_calls++;
+	if (fake.pin_fails)
+		return answer(cudaErrorNotSupported);
+	pinned.push_back({(const char *) memory, bytes});
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaHostUnregister(void *memory)
+{
+	unpin(memory);
+	return cudaSuccess;
+}
 
 cudaError_t
 cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
@@ -322,6 +385,17 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, c
 	const void *host = kind == cudaMemcpyHostToDevice ? from : to;
 
 	REFUSE_IF_WANTED();
+	if (!is_pinned(host, bytes))
+	{
+		/* CUDA takes a copy of what goes to the device, at once if it is little */
+		std::vector<char> copy((const char *) from, (const char *) from + bytes);
+
+		fake.blocking_calls += kind != cudaMemcpyHostToDevice || bytes > 64 << 10;
+		enqueue(stream, OP_WORK, [=] { memcpy(to, copy.data(), bytes); });
+		if (kind != cudaMemcpyHostToDevice)
+			fake_finish_all();
+		return cudaSuccess;
+	}
 	enqueue(stream, OP_WORK, [=] { memcpy(to, from, bytes); }, [] { return true; }, host, bytes);
 	return cudaSuccess;
 }

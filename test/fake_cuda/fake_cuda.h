@@ -15,6 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
 typedef struct fake_cuda
 {
 	uint64_t	random_state;
@@ -46,5 +51,9 @@ int			fake_is_in_use(const void *memory, size_t bytes);
 
 /* All that is under way ends. */
 void		fake_finish_all(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif							/* FAKE_CUDA_H */

@@ -1,5 +1,5 @@
-# The device fails at any of its calls and allocations: gpusort.debug_fail_at sweeps over
-# all of them below statements of each kind.
+# The device fails at any of its calls and allocations, and refuses any of its launches:
+# gpusort.debug_fail_at sweeps over all of them below statements of each kind.
 #
 # Whatever fails before the first row goes out costs time only: the rows are right.  After
 # it, and where the rows cannot be read again, there may be an error of class 58 instead.

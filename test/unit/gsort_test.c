@@ -6,6 +6,8 @@
  *											inputs of ROWS rows at most
  *	  gsort_test host|cuda --time ROWS		times one job of rows of 56 bytes
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
+ *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
+ *											so many rows: none may wait
  *	  gsort_test cuda --lose				tests a device that is lost
  *
  * Prints the seed, one line for each group of tests, one for each failed check,
@@ -24,7 +26,7 @@
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --lose]\n");
 	return 2;
 }
 
@@ -84,6 +86,8 @@ main(int argc, char **argv)
 		return time_job(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
+	if (argc == 4 && strcmp(argv[2], "--calls") == 0)
+		return time_calls(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);
 	if (argc > 4)

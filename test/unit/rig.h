@@ -221,5 +221,6 @@ int			test_lost(gsort_kind kind);
 void		test_lost_at(gsort_kind kind);
 int			time_job(gsort_kind kind, uint64_t rows);
 int			time_merge(gsort_kind kind, uint64_t rows);
+int			time_calls(gsort_kind kind, uint64_t rows);
 
 #endif							/* RIG_H */

@@ -1,11 +1,16 @@
 /*
  * test_cuda_rules.c
- *	  The decisions inside the CUDA device's kernels, compiled for the CPU:
- *	  append.cuh, sort_rows.cuh, rows.cuh.  No device and no CUDA is needed.
+ *	  The decisions of the CUDA device, compiled for the CPU: inside its kernels append.cuh,
+ *	  sort_rows.cuh, rows.cuh; on the host block_map.h, extent_walk.h.  No device and no CUDA is
+ *	  needed.
  */
 #include "rig.h"
 
+#include <string.h>
+
+#include "device/block_map.h"
 #include "rows/append.cuh"
+#include "rows/extent_walk.h"
 #include "rows/rows.cuh"
 #include "rows/sort_rows.cuh"
 
@@ -13,6 +18,8 @@
 #define TIE_ROWS		200
 #define RUN_ROWS		2000
 #define CHECKED_ROWS	20
+#define MAP_BLOCKS		100
+#define MAP_OWNERS		20
 
 /* --- append ---------------------------------------------------------------------- */
 
@@ -241,9 +248,100 @@ test_gather_lanes(void)
 	CHECK(gather_lanes_log2(1 << 20, 2) == 5);
 }
 
+/* --- on the host --------------------------------------------------------------------- */
+
+static void
+test_block_map_fit(void)
+{
+	block_map	map = {.blocks = 10};
+
+	current_test = "block map";
+	CHECK(block_map_take(&map, 0) == 10);
+	CHECK(block_map_take(&map, 11) == 10);
+	CHECK(block_map_take(&map, 10) == 0);
+	CHECK(block_map_take(&map, 1) == 10);
+	/* 3 are free at 1, 2 at 6: the shorter stretch is used */
+	block_map_give(&map, 1, 3);
+	block_map_give(&map, 6, 2);
+	CHECK(block_map_take(&map, 1) == 6);
+	CHECK(block_map_take(&map, 2) == 1);
+	CHECK(block_map_take(&map, 2) == 10);
+	CHECK(block_map_take(&map, 1) == 3);
+	CHECK(block_map_take(&map, 1) == 7);
+	CHECK(block_map_take(&map, 1) == 10);
+}
+
+/* No block has two owners, and when all have given theirs back all are free. */
+static void
+test_block_map_owners(void)
+{
+	block_map	map = {.blocks = MAP_BLOCKS};
+	uint8_t		owner[MAP_BLOCKS] = {0};
+	uint32_t	first[MAP_OWNERS + 1];
+	uint32_t	length[MAP_OWNERS + 1] = {0};
+
+	current_test = "owners of blocks";
+	for (int round = 0; round < 20000; round++)
+	{
+		uint32_t	who = 1 + (uint32_t) random_below(MAP_OWNERS);
+
+		if (length[who] > 0)
+		{
+			block_map_give(&map, first[who], length[who]);
+			memset(owner + first[who], 0, length[who]);
+			length[who] = 0;
+			continue;
+		}
+		length[who] = 1 + (uint32_t) random_below(15);
+		first[who] = block_map_take(&map, length[who]);
+		if (first[who] == MAP_BLOCKS)
+		{
+			length[who] = 0;
+			continue;
+		}
+		CHECK(first[who] + length[who] <= MAP_BLOCKS);
+		for (uint32_t b = first[who]; b < first[who] + length[who]; b++)
+		{
+			CHECK(owner[b] == 0);
+			owner[b] = (uint8_t) who;
+		}
+	}
+	for (uint32_t who = 1; who <= MAP_OWNERS; who++)
+		block_map_give(&map, first[who], length[who]);
+	CHECK(block_map_take(&map, MAP_BLOCKS) == 0);
+}
+
+static void
+test_extent_walk(void)
+{
+	current_test = "stretches, extent by extent";
+	for (int round = 0; round < 2000; round++)
+	{
+		uint64_t	unit = random_below(5ull * GSORT_EXTENT_UNITS);
+		uint64_t	units = random_below(round % 2 ? 3 * GSORT_EXTENT_UNITS : 100);
+		uint64_t	end = unit + units;
+
+		while (units > 0)
+		{
+			extent_part part = extent_walk_first(unit, units);
+
+			CHECK(part.units > 0 && part.units <= units);
+			CHECK(part.extent * GSORT_EXTENT_UNITS + part.place == unit);
+			CHECK(part.place + part.units <= GSORT_EXTENT_UNITS);
+			CHECK(part.units == units || part.place + part.units == GSORT_EXTENT_UNITS);
+			unit += part.units;
+			units -= part.units;
+		}
+		CHECK(unit == end);
+	}
+}
+
 void
 test_cuda_rules(void)
 {
+	test_block_map_fit();
+	test_block_map_owners();
+	test_extent_walk();
 	test_append_words();
 	test_append_range();
 	test_checked_keys();

@@ -1,7 +1,7 @@
 /*
  * test_failures.c
- *	  Allocations that fail, shutting with jobs open, and memory that must come
- *	  back; each test opens devices of its own.
+ *	  Allocations that fail, launches that are refused, shutting with jobs open, and memory that
+ *	  must come back; each test opens devices of its own.
  */
 #include "rig.h"
 
@@ -19,25 +19,27 @@ used_bytes(rig *rig)
 	return info.used_bytes;
 }
 
-/* True if the job came to its fail_at-th allocation. */
+/* True if the job came to its fail_at-th allocation or launch. */
 static int
-fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at, int *refused)
+fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at, uint32_t kinds,
+		int *refused)
 {
 	gsort_device_info info;
 
-	gsort_set_fail_at(rig->device, fail_at, GSORT_FAIL_ALLOCATIONS);
+	gsort_set_fail_at(rig->device, fail_at, kinds);
 	*refused += run_one(rig, in, options);
 	gsort_device_get_info(rig->device, &info);
 	gsort_set_fail_at(rig->device, 0, 0);
+	CHECK(!info.lost);
 	if (rig->kind == GSORT_KIND_HOST)
 		CHECK(info.used_bytes <= IDLE_BYTES_MAX);
 	return info.fail_count >= fail_at;
 }
 
-/* Whatever allocation fails, a job ends rightly, with NOMEM, or without a merge, and the next
+/* Whatever allocation or launch fails, a job ends rightly, with NOMEM, or without a merge, and the next
  * works. */
 static void
-test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem, int several_runs)
+test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int as_fed_after_nomem, int several_runs)
 {
 	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
@@ -59,8 +61,9 @@ test_fail_at(gsort_kind kind, const input *in, int as_fed_after_nomem, int sever
 		options.nomem_is_fine = 0;
 		CHECK(run_one(&rig, in, &options) == 0);
 		options.nomem_is_fine = 1;
-	} while (fail_at(&rig, in, &options, n++, &refused));
-	CHECK(refused > 0);
+	} while (fail_at(&rig, in, &options, n++, kinds, &refused));
+	/* the host device launches nothing */
+	CHECK(refused > 0 || (kinds == GSORT_FAIL_LAUNCHES && kind == GSORT_KIND_HOST && n == 2));
 	rig_close(&rig);
 }
 
@@ -133,13 +136,19 @@ test_failures(gsort_kind kind)
 	input	   *in = input_make(limited_rows(GSORT_KEY_EXTENT_ROWS + 20000), 2, 1, KEYS_FEW, 4, 24, 0, 0);
 
 	current_test = "failing allocations";
-	test_fail_at(kind, in, 0, 0);
+	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 0, 0);
 	current_test = "failing allocations, then as fed";
-	test_fail_at(kind, in, 1, 0);
+	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 1, 0);
 	current_test = "failing allocations in several runs";
-	test_fail_at(kind, in, 0, 1);
+	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 0, 1);
 	current_test = "failing allocations in several runs, then as fed";
-	test_fail_at(kind, in, 1, 1);
+	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 1, 1);
+	current_test = "refused launches";
+	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 0, 0);
+	current_test = "refused launches, then as fed";
+	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 1, 0);
+	current_test = "refused launches in several runs";
+	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 0, 1);
 	test_no_leak(kind, in);
 	input_free(in);
 	test_shut_with_jobs(kind);

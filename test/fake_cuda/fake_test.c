@@ -1,0 +1,502 @@
+/*
+ * fake_test.c
+ *	  What the CUDA device does around the work of a GPU, on the fake runtime: whatever call is
+ *	  refused, nothing is freed or given back while work on it is under way, the device goes on, and
+ *	  nothing waits that must not.
+ *
+ *	  fake_test [SEED]
+ *
+ * Kernels do nothing, so a sorted run has no windows; fed windows have their bytes.
+ */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "fake_cuda.h"
+
+#define CHUNKS			4
+#define CHUNK_ROWS		64
+#define CHUNK_BYTES		4096
+#define RUNS			2
+#define POLLS_MAX		10000
+#define REFUSED_FOR_GOOD	1000000
+
+/* The jobs at opening check what kernels do. */
+gsort_status cuda_run_self_jobs(gsort_device *device) __asm__("_Z18cuda_run_self_jobsP12gsort_device");
+
+gsort_status
+cuda_run_self_jobs(gsort_device *device)
+{
+	(void) device;
+	return GSORT_OK;
+}
+
+/* --- one job, whatever is refused ---------------------------------------------------- */
+
+typedef struct life
+{
+	rig			rig;
+	gsort_job  *job;
+	uint64_t	events[GSORT_EVENT_CLOSED + 1];
+	gsort_status last[GSORT_EVENT_CLOSED + 1];
+	int			refused;		/* steps that ended with NOMEM */
+} life;
+
+/* After each call: it has taken the error that CUDA gave it. */
+static int
+accepted(life *l, gsort_status status)
+{
+	CHECK(fake_left_error() == 0);
+	CHECK(status == GSORT_OK || status == GSORT_NOMEM);
+	l->refused += status == GSORT_NOMEM;
+	return status == GSORT_OK;
+}
+
+static void
+poll_until(life *l, gsort_event_kind kind, uint64_t wanted)
+{
+	gsort_event event;
+
+	for (int i = 0; i < POLLS_MAX && l->events[kind] < wanted; i++)
+	{
+		while (gsort_poll(l->rig.device, &event, 1) == 1)
+		{
+			l->events[event.kind]++;
+			l->last[event.kind] = event.status;
+			accepted(l, event.status);
+		}
+		CHECK(fake_left_error() == 0);
+	}
+	CHECK(l->events[kind] == wanted);
+}
+
+static gsort_status
+append_chunk(life *l, int i)
+{
+	rig_buffer *buffer = &l->rig.buffers[i];
+	gsort_column_stats stats = {0, CHUNK_ROWS - 1, CHUNK_ROWS - 1, 0, 0};
+	gsort_chunk chunk = {
+		.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
+		.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
+		.stats = &stats
+	};
+
+	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
+	{
+		buffer->row_start[row] = row * (CHUNK_BYTES / CHUNK_ROWS / 8);
+		buffer->keys[row] = CHUNK_ROWS - 1 - row;
+		buffer->data[row * (CHUNK_BYTES / CHUNK_ROWS / 8)] = (uint64_t) (i * CHUNK_ROWS) + row;
+	}
+	return gsort_job_append(l->job, &chunk);
+}
+
+/* False: the grant or a chunk was refused for good. */
+static int
+feed(life *l)
+{
+	uint64_t	before = l->events[GSORT_EVENT_APPENDED];
+	uint64_t	sent = 0;
+
+	if (!accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)) &&
+		!accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+		return 0;
+	for (int i = 0; i < CHUNKS; i++)
+	{
+		if (accepted(l, append_chunk(l, i)))
+			sent++;
+		else
+		{
+			/* the buffers are the caller's again */
+			CHECK(!fake_is_in_use(l->rig.buffers[i].data, CHUNK_BYTES));
+			CHECK(!fake_is_in_use(l->rig.buffers[i].keys, CHUNK_ROWS * sizeof(uint64_t)));
+		}
+	}
+	poll_until(l, GSORT_EVENT_APPENDED, before + sent);
+	return sent == CHUNKS;
+}
+
+static int
+cut(life *l, gsort_cut_how how)
+{
+	uint64_t	before = l->events[GSORT_EVENT_CUT];
+
+	if (!accepted(l, gsort_job_cut(l->job, how)))
+		return 0;
+	poll_until(l, GSORT_EVENT_CUT, before + 1);
+	return l->last[GSORT_EVENT_CUT] == GSORT_OK;
+}
+
+/* The rows as they were fed, by another buffer. */
+static void
+fetch_as_fed(life *l)
+{
+	rig_buffer *buffer = &l->rig.buffers[CHUNKS];
+
+	for (uint64_t w = 0; w < CHUNKS; w++)
+	{
+		uint64_t	before = l->events[GSORT_EVENT_FETCHED];
+
+		memset(buffer->data, 0xff, CHUNK_BYTES);
+		if (!accepted(l, gsort_job_fetch(l->job, w, buffer->data, w)))
+		{
+			CHECK(!fake_is_in_use(buffer->data, CHUNK_BYTES));
+			continue;
+		}
+		poll_until(l, GSORT_EVENT_FETCHED, before + 1);
+		CHECK(buffer->data[0] == w * CHUNK_ROWS);
+	}
+}
+
+static void
+live_alone(life *l)
+{
+	if (feed(l) && !cut(l, GSORT_SORTED) && cut(l, GSORT_AS_FED))
+		fetch_as_fed(l);
+}
+
+static void
+live_as_fed(life *l)
+{
+	if (feed(l) && cut(l, GSORT_AS_FED))
+		fetch_as_fed(l);
+}
+
+static void
+live_in_runs(life *l)
+{
+	for (uint64_t run = 1; run <= RUNS; run++)
+	{
+		if (!feed(l) || !cut(l, GSORT_SORTED_RUN))
+			return;
+		if (!accepted(l, gsort_job_next_run(l->job)))
+			return;
+		poll_until(l, GSORT_EVENT_RUN_BEGUN, run);
+		CHECK(l->last[GSORT_EVENT_RUN_BEGUN] == GSORT_OK);
+	}
+	for (uint64_t try = 1; try <= 2; try++)
+	{
+		gsort_status status = gsort_job_merge(l->job);
+
+		if (status == GSORT_UNSUPPORTED || !accepted(l, status))	/* the keys are not kept */
+			return;
+		poll_until(l, GSORT_EVENT_MERGED, try);
+		if (l->last[GSORT_EVENT_MERGED] == GSORT_OK)
+		{
+			rig_buffer *buffer = &l->rig.buffers[CHUNKS];
+
+			if (accepted(l, gsort_job_fetch(l->job, 0, buffer->data, 0)))
+				poll_until(l, GSORT_EVENT_FETCHED, 1);
+			return;
+		}
+	}
+}
+
+/* Closed while all of it is under way. */
+static void
+live_shortly(life *l)
+{
+	if (accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+		for (int i = 0; i < CHUNKS; i++)
+			accepted(l, append_chunk(l, i));
+	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
+}
+
+static void
+run_job(life *l, void (*live) (life *l))
+{
+	gsort_job_options options = {
+		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES, .flags = GSORT_TIES
+	};
+
+	memset(l->events, 0, sizeof(l->events));
+	if (!accepted(l, gsort_job_open(l->rig.device, &options, &l->job)))
+		return;
+	live(l);
+	gsort_job_close(l->job);
+	poll_until(l, GSORT_EVENT_CLOSED, 1);
+}
+
+static uint64_t
+used_bytes(life *l)
+{
+	gsort_device_info info;
+
+	gsort_device_get_info(l->rig.device, &info);
+	CHECK(!info.lost);
+	return info.used_bytes;
+}
+
+/* --- what is refused ------------------------------------------------------------------ */
+
+/* Each call in turn is refused, once or from there on. */
+static void
+test_refused(void (*live) (life *l), uint64_t refused_for, int must_refuse)
+{
+	life		l = {.refused = 0};
+	uint64_t	idle_bytes;
+	uint64_t	idle_arrays;
+	uint64_t	n = 0;
+
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	idle_bytes = used_bytes(&l);
+	idle_arrays = fake.allocated;
+	do
+	{
+		n++;
+		fake.calls = 0;
+		fake.refuse_at = n;
+		fake.refuse_for = refused_for;
+		run_job(&l, live);
+		fake.refuse_at = 0;
+		CHECK(used_bytes(&l) == idle_bytes);
+		CHECK(fake.allocated == idle_arrays);
+		CHECK(fake.freed_in_use == 0);
+		/* as if nothing had been */
+		run_job(&l, live_as_fed);
+	} while (fake.calls >= n && n < 1000 && checks_failed == 0);
+	CHECK(l.refused > 0 || !must_refuse);
+	CHECK(n > 20);
+	printf("%s: %llu calls\n", current_test, (unsigned long long) n);
+	rig_close(&l.rig);
+}
+
+/* The same by gsort_set_fail_at.  A job that does not fail has its memory back. */
+static void
+test_fail_at(void (*live) (life *l), uint32_t kinds, const char *what)
+{
+	life		l = {.refused = 0};
+	uint64_t	idle_bytes;
+	uint64_t	n = 0;
+	gsort_device_info info;
+
+	current_test = what;
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	idle_bytes = used_bytes(&l);
+	do
+	{
+		gsort_set_fail_at(l.rig.device, ++n, kinds);
+		run_job(&l, live);
+		gsort_device_get_info(l.rig.device, &info);
+		gsort_set_fail_at(l.rig.device, 0, 0);
+		CHECK(used_bytes(&l) == idle_bytes);
+		CHECK(fake.freed_in_use == 0);
+	} while (info.fail_count >= n && checks_failed == 0);
+	CHECK(n > 5);
+	CHECK(l.refused > 0);
+	printf("%s: %llu points\n", what, (unsigned long long) n);
+	rig_close(&l.rig);
+}
+
+/* --- what waits -------------------------------------------------------------------------- */
+
+static void
+test_nothing_waits(void)
+{
+	life		l = {.refused = 0};
+	uint64_t	before;
+
+	current_test = "nothing but open, pin and shut waits";
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	CHECK(fake.loads_eagerly);
+	before = fake.blocking_calls;
+	run_job(&l, live_alone);
+	run_job(&l, live_as_fed);
+	run_job(&l, live_in_runs);
+	run_job(&l, live_shortly);
+	CHECK(fake.blocking_calls == before);
+	CHECK(l.refused == 0);
+	rig_close(&l.rig);
+}
+
+/* The pool's memory goes back by parts, while nothing is under way. */
+static void
+test_trim(void)
+{
+	life		l = {.refused = 0};
+	uint64_t	before;
+
+	current_test = "memory goes back bit by bit";
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	before = fake.blocking_calls;
+	fake.reserved_bytes = 7ull << 30;
+	fake.most_trimmed = 0;
+	fake.trims_of_busy = 0;
+	run_job(&l, live_as_fed);
+	for (int i = 0; i < POLLS_MAX && fake.reserved_bytes > 1ull << 30; i++)
+	{
+		gsort_event event;
+
+		CHECK(gsort_poll(l.rig.device, &event, 1) == 0);
+	}
+	CHECK(fake.reserved_bytes == 1ull << 30);
+	CHECK(fake.most_trimmed <= 1ull << 30);
+	CHECK(fake.trims_of_busy == 0);
+	CHECK(fake.blocking_calls == before);
+	rig_close(&l.rig);
+}
+
+/* --- memory that is not pinned ------------------------------------------------------------ */
+
+static void
+open_unpinned(life *l, gsort_job_options *options)
+{
+	fake.pin_fails = 1;
+	CHECK(rig_open(&l->rig, GSORT_KIND_CUDA, 0));
+	fake.pin_fails = 0;
+	CHECK(gsort_job_open(l->rig.device, options, &l->job) == GSORT_OK);
+	CHECK(gsort_job_grant(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
+}
+
+/* What finds no room in the staging is refused, and there is room again later. */
+static void
+test_staging(void)
+{
+	gsort_job_options options = {
+		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX
+	};
+	life		l = {.refused = 0};
+	gsort_column_stats stats = {0, 0, 0, 0, 0};
+	uint64_t	sent = 0;
+	uint64_t	before;
+	gsort_chunk chunk = {.struct_bytes = sizeof(chunk), .rows = 1, .data_bytes = GSORT_WINDOW_BYTES_MAX, .stats = &stats};
+
+	current_test = "staging is bounded";
+	open_unpinned(&l, &options);
+	l.rig.buffers[0].row_start[0] = 0;
+	l.rig.buffers[0].keys[0] = 0;
+	chunk.data = l.rig.buffers[0].data;
+	chunk.row_start = l.rig.buffers[0].row_start;
+	chunk.keys = l.rig.buffers[0].keys;
+	before = fake.blocking_calls;
+	while (sent < 200 && accepted(&l, gsort_job_append(l.job, &chunk)))
+		sent++;
+	/* 32 MiB, and what was to be pinned; each has a row's begin and its key beside */
+	CHECK(sent >= (32 >> 2) - 2 && sent < 200);
+	CHECK(l.refused == 1);
+	CHECK(fake.blocking_calls == before);
+	poll_until(&l, GSORT_EVENT_APPENDED, sent);
+	CHECK(gsort_job_append(l.job, &chunk) == GSORT_OK);
+	poll_until(&l, GSORT_EVENT_APPENDED, sent + 1);
+	gsort_job_close(l.job);
+	poll_until(&l, GSORT_EVENT_CLOSED, 1);
+	rig_close(&l.rig);
+}
+
+static void
+test_unpinned(void)
+{
+	life		l = {.refused = 0};
+	uint64_t	before;
+
+	current_test = "memory that is not pinned";
+	fake.pin_fails = 1;
+	CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0));
+	fake.pin_fails = 0;
+	before = fake.blocking_calls;
+	run_job(&l, live_as_fed);
+	CHECK(l.refused == 0);
+	CHECK(fake.blocking_calls == before);
+	rig_close(&l.rig);
+}
+
+static void
+test_second_pin(void)
+{
+	gsort_device_info info;
+	rig			rig;
+	void	   *pages = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	current_test = "a second pin that fails";
+	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
+	fake.pin_fails = 1;
+	CHECK(gsort_pin(rig.device, pages, 1 << 20) == GSORT_UNSUPPORTED);
+	fake.pin_fails = 0;
+	gsort_device_get_info(rig.device, &info);
+	CHECK(info.pinned == 1);
+	rig_close(&rig);
+	munmap(pages, 1 << 20);
+}
+
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+static void
+test_pairs_arguments(void)
+{
+	static uint64_t memory[3][1 << 16] __attribute__((aligned(256)));
+	static char scratch[64 << 20] __attribute__((aligned(256)));
+	rig			rig;
+
+	current_test = "pairs are checked before anything is enqueued";
+	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
+	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
+	{
+		gsort_pairs pairs = {
+			.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16, .d_keys = memory[0],
+			.d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2], .engine = (gsort_engine) engine
+		};
+		size_t		bytes = gsort_pairs_scratch_bytes(rig.device, &pairs);
+		uint64_t	calls = fake.calls;
+
+		CHECK(bytes > 0 && bytes <= sizeof(scratch));
+		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes - 1, NULL) == GSORT_BAD_ARG);
+		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch + 8, bytes, NULL) == GSORT_BAD_ARG);
+		CHECK(fake.calls == calls);
+		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_OK);
+		CHECK(fake.calls > calls);
+		/* refused, but the device goes on */
+		fake.calls = 0;
+		fake.refuse_at = 2;
+		fake.refuse_for = 1;
+		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_NOMEM);
+		fake.refuse_at = 0;
+		CHECK(fake_left_error() == 0);
+		CHECK(gsort_pairs_sort(rig.device, &pairs, scratch, bytes, NULL) == GSORT_OK);
+	}
+	rig_close(&rig);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t	seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t) time(NULL);
+
+	printf("seed %llu\n", (unsigned long long) seed);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	fake.random_state = seed * 2 + 1;
+	random_state = seed;
+	test_nothing_waits();
+	test_trim();
+	test_unpinned();
+	test_staging();
+	test_second_pin();
+	test_pairs_arguments();
+	current_test = "a call refused once, alone";
+	test_refused(live_alone, 1, 1);
+	current_test = "a call refused once, as fed";
+	test_refused(live_as_fed, 1, 1);
+	current_test = "a call refused once, in runs";
+	test_refused(live_in_runs, 1, 1);
+	current_test = "a call refused once, closed shortly";
+	test_refused(live_shortly, 1, 1);
+	current_test = "calls refused from one on, alone";
+	test_refused(live_alone, REFUSED_FOR_GOOD, 1);
+	current_test = "calls refused from one on, as fed";
+	test_refused(live_as_fed, REFUSED_FOR_GOOD, 1);
+	current_test = "calls refused from one on, in runs";
+	test_refused(live_in_runs, REFUSED_FOR_GOOD, 1);
+	current_test = "calls refused from one on, closed shortly";
+	test_refused(live_shortly, REFUSED_FOR_GOOD, 1);
+	test_fail_at(live_in_runs, GSORT_FAIL_LAUNCHES, "refused launches and calls in runs");
+	test_fail_at(live_alone, GSORT_FAIL_LAUNCHES, "refused launches and calls");
+	test_fail_at(live_in_runs, GSORT_FAIL_ALLOCATIONS, "no memory, in runs");
+	test_lost_at(GSORT_KIND_CUDA);
+	printf("%d passed, %d failed\n", checks_passed, checks_failed);
+	return checks_failed > 0;
+}
