@@ -68,8 +68,10 @@ DECLARE
 	ran text;
 BEGIN
 	PERFORM set_config('gpusort.enabled', (NOT natively)::text, true),
-		set_config('gpusort.debug_force', (NOT natively)::text, true),
 		set_config('max_parallel_workers_per_gather', workers::text, true);
+	IF NOT natively THEN
+		PERFORM set_config('gpusort.debug_force', 'on', true);
+	END IF;
 	FOR attempt IN 1 .. 10 LOOP
 		IF stay_in_backend THEN
 			-- a kept plan lets gpusort.min_rows differ between planning and execution
