@@ -135,7 +135,7 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 	double		each = COST_MERGE_ROW;
 
 	if (info->rows * DEVICE_KEY_BYTES > budget / 2)
-		each += COST_COMPARISON * log2(runs);
+		each += COST_COMPARISON * log2(Min(runs, GPUSORT_RUNS_MAX));
 	return cpu_operator_cost * info->rows * each;
 }
 

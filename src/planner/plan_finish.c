@@ -71,7 +71,11 @@ finish_plans(List *plans, List *subplans)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		lfirst(lc) = finish_plan(lfirst(lc), subplans);
+	{
+		Plan	   *plan = lfirst(lc);
+
+		lfirst(lc) = finish_plan(plan, subplans);
+	}
 }
 
 /* Finishes a plan from its leaves on.  Returns what is to stand in the plan's place. */

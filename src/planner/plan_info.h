@@ -34,7 +34,7 @@ typedef struct GpuSortPlanInfo
 								 * process and with this session's work_mem; at least 1 */
 } GpuSortPlanInfo;
 
-/* They tell the nodes of a plan apart; defined by the executor, which is what they call. */
+/* By these a plan's nodes of ours are known.  The executor defines them. */
 extern const CustomScanMethods gpusort_scan_methods;
 extern const CustomScanMethods gpusort_feed_scan_methods;
 

@@ -29,7 +29,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	/* of other stages, a set operation has no input_rel */
+	/* at other stages there may be no input_rel */
 	if (stage == UPPERREL_ORDERED && planner_depth > 0)
 		gpusort_add_paths(root, input_rel, output_rel);
 }

@@ -84,6 +84,12 @@ sub test_mode
 	}
 	my $plan = $session->query('explain (verbose, costs off) select 1 as one, k from big union all select 2, a from n order by k, one');
 	like($plan, $mode eq 'other' ? qr/Output: 42/ : qr/GpuSort/, "$what: EXPLAIN");
+	if ($mode ne 'other')
+	{
+		my $feeds = $session->query('explain select k, a from big order by k') =~ /GpuSortFeed/ ? '2 workers' : 'no workers';
+
+		is($feeds, $workers, "$what: workers feed the sort");
+	}
 	is($session->query('select pg_backend_pid()'), $mode eq 'other' ? '42' : $session->{pid}, "$what: the session lives");
 	$session->close;
 	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $before, "$what: the device sorted") unless $mode eq 'other';
