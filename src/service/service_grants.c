@@ -117,21 +117,27 @@ others_come_first(int job, uint64 bytes, bool small)
 	return false;
 }
 
-/* May the job have so much more memory?  small: it is a small sort even then. */
+/* Would so much more memory leave the part that is for small sorts only? */
+static bool
+leaves_reserve(uint64 bytes)
+{
+	gsort_device_info info;
+	uint64		reserve;
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	reserve = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return info.granted_bytes + bytes + reserve <= info.budget_bytes;
+}
+
+/* May the job have so much more memory, if the device has it?  small: it is a small sort
+ * even then. */
 static bool
 may_have(int job, uint64 bytes, bool small)
 {
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_device_info info;
-	uint64		taken;
-
-	gsort_device_get_info(gpusort_service_device, &info);
-	taken = info.granted_bytes + bytes;
+	if (others_come_first(job, bytes, small))
+		return false;
 	/* the first rows of a run may be one row of many megabytes */
-	if (!small && mine->granted_rows > 0)
-		taken += Max(small_sort_bytes,
-					 Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
-	return taken <= info.budget_bytes && !others_come_first(job, bytes, small);
+	return small || gpusort_service_jobs[job].granted_rows == 0 || leaves_reserve(bytes);
 }
 
 /* --- grants --------------------------------------------------------------------------- */
@@ -182,15 +188,14 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 
 /* Would the job get what it wants if all other jobs ended? */
 static bool
-can_ever_have(const GpuSortServiceJob *mine)
+fits_budget(const GpuSortServiceJob *mine)
 {
 	gsort_device_info info;
 	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
 
 	gsort_device_get_info(gpusort_service_device, &info);
 	gsort_job_get_stats(mine->job, &stats);
-	return gpusort_service_open_jobs > 1 &&
-		stats.granted_bytes + mine->wanted_bytes <= info.budget_bytes;
+	return stats.granted_bytes + mine->wanted_bytes <= info.budget_bytes;
 }
 
 bool
@@ -198,13 +203,15 @@ gpusort_service_wait_for_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (mine->options.wait_ms == 0 || mine->job == NULL || !can_ever_have(mine))
+	/* alone, it would wait for nobody */
+	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
-	if (mine->waits_since == 0)
-	{
-		mine->waits_since = GetCurrentTimestamp();
-		pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
-	}
+	if (mine->waits_since != 0)
+		return true;
+	if (mine->options.wait_ms == 0 || !fits_budget(mine))
+		return false;
+	mine->waits_since = GetCurrentTimestamp();
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	return true;
 }
 
