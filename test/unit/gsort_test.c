@@ -8,6 +8,7 @@
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
  *											so many rows: none may wait
+ *	  gsort_test host|cuda --failures		tests what fails and is refused, alone: for slow tools
  *	  gsort_test cuda --lose				tests a device that is lost
  *
  * Prints the seed, one line for each group of tests, one for each failed check,
@@ -23,10 +24,12 @@
 #include <string.h>
 #include <time.h>
 
+#define FAILURES_ROWS	20000	/* of --failures */
+
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --failures | --lose]\n");
 	return 2;
 }
 
@@ -66,6 +69,16 @@ run_tests(gsort_kind kind)
 	return checks_failed > 0;
 }
 
+static int
+run_failures(gsort_kind kind)
+{
+	rows_limit = FAILURES_ROWS;
+	test_failures(kind);
+	test_lost_at(kind);
+	printf("%d passed, %d failed\n", checks_passed, checks_failed);
+	return checks_failed > 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -88,6 +101,8 @@ main(int argc, char **argv)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--calls") == 0)
 		return time_calls(kind, strtoull(argv[3], NULL, 10));
+	if (argc == 3 && strcmp(argv[2], "--failures") == 0)
+		return run_failures(kind);
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);
 	if (argc > 4)

@@ -10,11 +10,14 @@
 # Two builds: the ordinary one, and the guard build, in which every device array is
 # an allocation of its own, so that compute-sanitizer sees overruns.  The whole
 # test runs on both.  The sanitizer's tools slow kernels down by a factor, so they
-# watch a small job, after the device's own jobs at opening, which run every
-# kernel; SANITIZE_ALL=1 adds memcheck over the whole test.
+# watch a small job, after the device's own jobs at opening, and memcheck also what happens
+# when calls and allocations fail; SANITIZE_ALL=1 adds memcheck over the whole test.
 #
-# CUDA_ARCH (default: native), TIME_ROWS (default: 100000000), SEED (default: the
-# clock), LIMIT_S (seconds for one check; default: 120).
+# 'calls' tells what opening takes and the longest call of several jobs at once, the first of a
+# fresh process: a kernel that is loaded by a query would show as a call of many milliseconds.
+#
+# CUDA_ARCH (default: native), TIME_ROWS (default: 100000000), CALLS_ROWS (default: 8000000), SEED
+# (default: the clock), LIMIT_S (seconds for one check; default: 120).
 
 set -u
 source_folder=$(cd "$(dirname "$0")/../.." && pwd)
@@ -75,9 +78,13 @@ guard=$work/guard/test/unit/gsort_test
 check test-normal "$normal" cuda "$seed"
 check time "$normal" cuda --time "${TIME_ROWS:-100000000}"
 cat "$logs/time.log"
+check calls "$normal" cuda --calls "${CALLS_ROWS:-8000000}"
+cat "$logs/calls.log"
+check fake-cuda make -s -C "$work/normal/test/fake_cuda" check SEED="$seed"
 check test-guard "$guard" cuda "$seed"
 check lost "$normal" cuda --lose
 sanitize memcheck --leak-check full "$guard" cuda --time 300000
+check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures
 sanitize racecheck "$normal" cuda --time 300000
 sanitize initcheck "$guard" cuda --time 300000
 sanitize synccheck "$normal" cuda --time 300000
