@@ -243,9 +243,8 @@ is_narrow(const sort_run *run, uint32_t word)
 static gsort_status
 check_keys(sort_run *run)
 {
-	check_keys_kernel<<<blocks_for(run->n), LAUNCH_THREADS, 0, run->stream>>>
-		(run->plan, run->table, run->n, run_header_of(run));
-	GSORT_TRY(run->device, cudaGetLastError());
+	GSORT_TRY_LAUNCH(run->device, launch(check_keys_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 run->plan, run->table, run->n, run_header_of(run)));
 	return GSORT_OK;
 }
 
