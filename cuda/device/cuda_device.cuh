@@ -16,7 +16,7 @@
  * cuda_work.cu       what cuts, ends of runs and merges have in common
  * cuda_sort.cu       the cut
  * cuda_runs.cu       several runs: their kept keys, the merge, by order_merge.cu
- * pairs_sort.cu      the pairs sort, by the engines of cuda/sort
+ * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
  *
  * One thread of the host calls all of it.  CUDA's own threads run wake_caller,
  * which touches nothing but the eventfd.  Nothing here throws: no new, no
