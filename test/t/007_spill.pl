@@ -233,6 +233,10 @@ sub hold_memory
 	return $n - 1;
 }
 
+# No sort waits for longer than the native sort is estimated to take.  With these its pages are
+# estimated to take minutes.
+my $patient = "set work_mem = '64kB'; set seq_page_cost = 1e6";
+
 # A session whose sort waits.
 sub waiting_session
 {
@@ -240,7 +244,7 @@ sub waiting_session
 	my $waited = counter('waited');
 	my $waiting = GpuSortTest::Session->new($node, 300);
 
-	$waiting->query("set gpusort.wait_timeout = '10min'; $settings; begin");
+	$waiting->query("set gpusort.wait_timeout = '10min'; $patient; $settings; begin");
 	$waiting->send($statement);
 	$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
 	return $waiting;
@@ -260,7 +264,12 @@ my $waited = counter('waited');
 $session->query('set gpusort.wait_timeout = 0');
 like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'wait_timeout 0: native');
 is(counter('waited'), $waited, 'wait_timeout 0: nobody waited');
-$session->query("set gpusort.wait_timeout = '300ms'");
+$session->query("set gpusort.wait_timeout = '20s'");
+my $began = time;
+like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'a sort of some milliseconds: native');
+cmp_ok(time - $began, '<', 10, 'a sort of some milliseconds waits no longer than that');
+$waited = counter('waited');
+$session->query("set gpusort.wait_timeout = '300ms'; $patient");
 my $start = time;
 like($session->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'a short wait_timeout: native');
 cmp_ok(time - $start, '>=', 0.3, 'a short wait_timeout: after that time');
@@ -268,6 +277,7 @@ is(counter('waited'), $waited + 1, 'a short wait_timeout: counted');
 $holder->query("set local gpusort.wait_timeout = '10min'");
 like($holder->query(explain($some)), qr/Sort Method: native \(gpusort.device_memory is in use\)/, 'who holds memory does not wait for more');
 is(counter('waited'), $waited + 1, 'and is not counted');
+$session->query('reset work_mem; reset seq_page_cost');
 
 # a queue; each cursor that is closed lets the first one go on
 my $fetch = "declare c scroll cursor for $some; fetch 1 from c";
@@ -309,7 +319,8 @@ $parallel->close;
 
 # who wants nearly all there is waits without holding up anybody
 $session->query("begin; declare c no scroll cursor for $some; fetch 1 from c");
-my $greedy = waiting_session("select length(long) from (select repeat('x', 45000000) as long, i from generate_series(1, 2) i order by -i) s", '');
+$node->safe_psql('postgres', "create function few(n int4) returns setof int4 rows 100000 language sql as 'select generate_series(1, n)'");
+my $greedy = waiting_session("select length(long) from (select repeat('x', 45000000) as long, i from few(2) i order by -i) s", '');
 $waited = counter('waited');
 for (1 .. 3)
 {

@@ -79,6 +79,12 @@ sub small_sorts
 
 sub median { return (sort { $a <=> $b } @_)[ @_ / 2 ]; }
 
+# No sort waits for longer than the native sort is estimated to take.  With these settings its
+# pages are estimated to take minutes.
+my $patient = "set work_mem = '64kB'; set seq_page_cost = 1e6";
+$node->safe_psql('postgres', "create function few(n int4) returns setof int4 rows 100000 language sql as 'select generate_series(1, n)'");
+my $large_rows = "select length(long) from (select repeat('x', 7500000) as long, i from few(2) i order by -i) s";
+
 small_sorts();					# warms up
 my (@alone, @beside);
 my ($jobs, $native) = split /\|/, $node->safe_psql('postgres', 'select jobs, native_device_memory from gpusort_stats');
@@ -89,8 +95,8 @@ for (1 .. 3)
 
 	my $waited = counter('waited');
 	my $waiter = GpuSortTest::Session->new($node, 300);
-	$waiter->query("set gpusort.wait_timeout = '5min'");
-	$waiter->send("select length(long) from (select repeat('x', 7500000) as long, i from generate_series(1, 2) i order by -i) s");
+	$waiter->query("set gpusort.wait_timeout = '5min'; $patient");
+	$waiter->send($large_rows);
 	$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
 	push @beside, small_sorts();
 	is($node->safe_psql('postgres', "select state from pg_stat_activity where pid = $waiter->{pid}"), 'active', 'the waiter still waits');
@@ -112,8 +118,8 @@ $holder = hold_memory('wide', 280000);
 $native = counter('native_device_memory');
 my $waited = counter('waited');
 my $waiter = GpuSortTest::Session->new($node, 300);
-$waiter->query("set gpusort.wait_timeout = '5min'");
-$waiter->send("select length(long) from (select repeat('x', 7500000) as long, i from generate_series(1, 2) i order by -i) s");
+$waiter->query("set gpusort.wait_timeout = '5min'; $patient");
+$waiter->send($large_rows);
 $node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
 $holder->query('rollback');
 is($waiter->finish, "7500000\n7500000", 'the waiter goes on when the cursor is closed');
@@ -197,7 +203,7 @@ for my $case ([ '10min', 0.4 ], [ '100ms', 0.1 ], [ '0', 0 ])
 	my ($timeout, $least) = @$case;
 	my $waited = counter('waited');
 	my $start = time;
-	my ($code, $out, $err) = $node->psql('postgres', "set gpusort.wait_timeout = '$timeout'; $sort", extra_params => [ '-U', 'bob' ]);
+	my ($code, $out, $err) = $node->psql('postgres', "set gpusort.wait_timeout = '$timeout'; $patient; $sort", extra_params => [ '-U', 'bob' ]);
 	my $took = time - $start;
 
 	like($out, qr/native \(gpusort.device_memory is in use\)/, "wait_timeout $timeout: native in the end");
