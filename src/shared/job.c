@@ -32,6 +32,10 @@
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
 #define WAIT_RECHECK_MS			1000
 
+/* What any sort may wait, however quick the native sort would be on an idle machine: small sorts
+ * of many sessions take turns in some milliseconds each. */
+#define WAIT_MS_OF_ANY_SORT		500
+
 uint32		gpusort_wait_event_of_feed = 0;
 uint32		gpusort_wait_event_of_sort = 0;
 uint32		gpusort_wait_event_of_output = 0;
@@ -156,7 +160,8 @@ longest_wait(const GpuSortJobOptions *options)
 {
 	if (jobs_open > 0 || IsParallelWorker())
 		return 0;
-	return Max(0, Min(options->wait_ms, Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
+	return Max(0, Min(Max(options->wait_ms, WAIT_MS_OF_ANY_SORT),
+					  Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
 }
 
 static GpuSortNativeReason

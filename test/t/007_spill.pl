@@ -350,7 +350,7 @@ for my $workers (0, 2)
 		my $gate = "gate_$workers" . "_$timeout";
 		my $spilling = GpuSortTest::Session->new($node);
 
-		$spilling->query("set max_parallel_workers_per_gather = $workers; set gpusort.wait_timeout = '$timeout'");
+		$spilling->query("set max_parallel_workers_per_gather = $workers; set gpusort.wait_timeout = '$timeout'; $patient");
 		# without workers rows that have no header, which are kept
 		my $where = "where id < 400000 or gate(id, 400000, '$gate') > 0 order by k desc";
 		$spilling->send(explain($workers > 0 ? "select * from twice $where" : "create table $gate as select k, id from twice $where"));

@@ -40,8 +40,8 @@ sub free_memory
 	return $node->safe_psql('postgres', 'select (budget_bytes - granted_bytes) / 1048576.0 from gpusort_devices');
 }
 
-# A session with an idle cursor that may be read backward, and so cannot spill, over as many
-# rows of a table as the device takes, less than so many.
+# A session with an idle cursor over as many rows of a table as the device holds in one run, less
+# than so many: what may be read backward stays on the device.
 sub hold_memory
 {
 	my ($table, $rows) = @_;
@@ -49,10 +49,10 @@ sub hold_memory
 
 	for (; $rows > 0; $rows -= 4000)
 	{
-		my $native = counter('native_device_memory');
+		my $beyond = counter('runs_spilled + native_device_memory');
 
 		$holder->query("rollback; begin; set local gpusort.wait_timeout = 0; declare c scroll cursor for select * from $table where id <= $rows order by k; fetch 1 from c");
-		last if counter('native_device_memory') == $native;
+		last if counter('runs_spilled + native_device_memory') == $beyond;
 	}
 	note sprintf('a cursor over %d rows of %s leaves %.1f MB', $rows, $table, free_memory());
 	return $holder;
