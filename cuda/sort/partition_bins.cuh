@@ -210,11 +210,12 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
 	begin += bucket->begin;
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += THREADS)
-		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
+	/* before the table, so that what they read of the plan comes from memory together */
 	const items_to_scatter<Row, Wide> source = {shared, level1.from(begin), level2.cell_of_item + begin,
 		make_cell_finder<Wide>(bucket, plan->row_bits)};
 
+	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += THREADS)
+		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
 	scatter_tiles(shared.tile, source, 0, count, THREADS * Row::template SCATTER_ITEMS<Wide>,
 				  level2.next + shared.found * Row::BINS, out);
 }

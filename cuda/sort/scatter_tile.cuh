@@ -143,8 +143,11 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 #pragma unroll
 		for (int i = 0; i < Items; i++)
 		{
-			if (i * Threads + threadIdx.x < count)
-				source.load(tile + i * Threads + threadIdx.x, x[i], places[i]);
+			uint32_t	at = tile + i * Threads + threadIdx.x;
+
+			/* unlike the next loop, whose places below count would take registers from here on that loads in flight need */
+			if (at < end)
+				source.load(at, x[i], places[i]);
 		}
 		clear_bins(shared);
 		__syncthreads();
