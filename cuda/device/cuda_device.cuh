@@ -139,6 +139,7 @@ typedef struct cuda_device
 	uint32_t	next_fetch_lane;
 
 	int			trim_wanted;	/* the last job has closed: memory goes back to the system */
+	cudaEvent_t idle;			/* behind what it freed: the stream itself is busy while it runs cuda_wake */
 
 	cuda_operation *free_operations;
 	uint64_t	n_operations;	/* in all, free or not */

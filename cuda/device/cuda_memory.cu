@@ -29,6 +29,7 @@ cuda_memory_open(cuda_device *device)
 	properties.location.type = cudaMemLocationTypeDevice;
 	properties.location.id = device->ordinal;
 	GSORT_TRY(device, cudaMemPoolCreate(&device->pool, &properties));
+	GSORT_TRY(device, cudaEventCreateWithFlags(&device->idle, cudaEventDisableTiming));
 	GSORT_TRY(device, cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold,
 											  &keep_all));
 	return GSORT_OK;
@@ -37,6 +38,8 @@ cuda_memory_open(cuda_device *device)
 void
 cuda_memory_close(cuda_device *device)
 {
+	if (device->idle != NULL)
+		cudaEventDestroy(device->idle);
 	if (device->pool != NULL)
 		cudaMemPoolDestroy(device->pool);
 }
@@ -126,7 +129,8 @@ cuda_memory_idle(cuda_device *device)
 {
 	device->trim_wanted = 1;
 	/* what was freed a moment ago counts only once its stream has passed it */
-	if (cudaLaunchHostFunc(device->memory_stream, cuda_wake, device) != cudaSuccess)
+	if (cudaEventRecord(device->idle, device->memory_stream) != cudaSuccess ||
+		cudaLaunchHostFunc(device->memory_stream, cuda_wake, device) != cudaSuccess)
 	{
 		(void) cudaGetLastError();
 		cuda_wake(device);
@@ -173,7 +177,7 @@ cuda_memory_trim(cuda_device *device)
 
 	if (!device->trim_wanted || device->jobs != NULL || device->common.lost)
 		return;
-	error = cudaStreamQuery(device->memory_stream);
+	error = cudaEventQuery(device->idle);
 	(void) cudaGetLastError();
 	if (error == cudaErrorNotReady)
 		return;

@@ -38,6 +38,7 @@ typedef struct fake_cuda
 	uint64_t	freed_in_use;	/* arrays that were freed while work was under way */
 	uint64_t	most_trimmed;	/* bytes, by one call */
 	uint64_t	trims_of_busy;	/* while the stream that frees had not passed */
+	uint64_t	silent_waits;	/* for the descriptor, with nothing under way that would make it readable */
 	int			loads_eagerly;	/* it was told so before its first call */
 } fake_cuda;
 

@@ -8,8 +8,13 @@
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
  *											so many rows: none may wait
- *	  gsort_test host|cuda --failures		tests what fails and is refused, alone: for slow tools
+ *	  gsort_test host|cuda --failures [SECONDS [SEED]]
+ *											tests what fails and is refused, alone, on small inputs, each
+ *											sweep for so long at most, 0 (default): at every point
  *	  gsort_test cuda --lose				tests a device that is lost
+ *
+ * On a GPU the other tests try points of failure for SWEEP_LIMIT_MS in each sweep, by the seed; on the host
+ * all of them.
  *
  * Prints the seed, one line for each group of tests, one for each failed check,
  * and "N passed, N failed" at last.  Exit status 0: all passed; 1: some failed;
@@ -25,11 +30,12 @@
 #include <time.h>
 
 #define FAILURES_ROWS	20000	/* of --failures */
+#define SWEEP_LIMIT_MS	4000
 
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --failures | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --failures [SECONDS [SEED]] | --lose]\n");
 	return 2;
 }
 
@@ -73,8 +79,11 @@ static int
 run_failures(gsort_kind kind)
 {
 	rows_limit = FAILURES_ROWS;
+	printf("seed %llu\n", (unsigned long long) random_state);
 	test_failures(kind);
+	group_ended("failures");
 	test_lost_at(kind);
+	group_ended("lost devices");
 	printf("%d passed, %d failed\n", checks_passed, checks_failed);
 	return checks_failed > 0;
 }
@@ -101,8 +110,14 @@ main(int argc, char **argv)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--calls") == 0)
 		return time_calls(kind, strtoull(argv[3], NULL, 10));
-	if (argc == 3 && strcmp(argv[2], "--failures") == 0)
+	if (argc >= 3 && argc <= 5 && strcmp(argv[2], "--failures") == 0)
+	{
+		if (argc >= 4)
+			sweep_limit_ms = (uint32_t) strtoul(argv[3], NULL, 10) * 1000;
+		if (argc == 5)
+			random_state = strtoull(argv[4], NULL, 10);
 		return run_failures(kind);
+	}
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);
 	if (argc > 4)
@@ -111,6 +126,8 @@ main(int argc, char **argv)
 		random_state = strtoull(argv[2], NULL, 10);
 	if (argc == 4)
 		rows_limit = (uint32_t) strtoul(argv[3], NULL, 10);
+	if (kind == GSORT_KIND_CUDA)
+		sweep_limit_ms = SWEEP_LIMIT_MS;
 	printf("seed %llu\n", (unsigned long long) random_state);
 	return run_tests(kind);
 }

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 int			checks_passed;
 int			checks_failed;
 const char *current_test = "";
 uint64_t	random_state;
 uint32_t	rows_limit;
+uint32_t	sweep_limit_ms;
 
 int
 check_at(int ok, const char *file, int line, const char *what)
@@ -109,6 +111,57 @@ rig_close(rig *rig)
 {
 	gsort_shut(rig->device);
 	munmap(rig->arena, rig->arena_bytes);
+}
+
+/* --- points at which something fails --------------------------------------------- */
+
+#define POINTS_AT_LEAST		4
+
+static uint64_t
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	return b == 0 ? a : common_divisor(b, a % b);
+}
+
+void
+sweep_begin(sweep *s, uint64_t points)
+{
+	s->points = points;
+	s->tried = 0;
+	/* in order, or by the golden section from anywhere */
+	s->step = sweep_limit_ms == 0 ? 1 : points * 618 / 1000 + 1;
+	while (s->step > 1 && common_divisor(points, s->step) != 1)
+		s->step--;
+	s->last = sweep_limit_ms == 0 || points == 0 ? 0 : random_below(points);
+	s->began_ms = now_ms();
+}
+
+uint64_t
+sweep_next(sweep *s)
+{
+	if (s->tried == s->points ||
+		(sweep_limit_ms != 0 && s->tried >= POINTS_AT_LEAST && now_ms() - s->began_ms >= sweep_limit_ms))
+		return 0;
+	s->tried++;
+	s->last = (s->last + s->step - 1) % s->points + 1;
+	return s->last;
+}
+
+void
+sweep_end(const sweep *s)
+{
+	printf("%s: %llu of %llu points, %llu ms\n", current_test, (unsigned long long) s->tried,
+		   (unsigned long long) s->points, (unsigned long long) (now_ms() - s->began_ms));
+	fflush(stdout);
 }
 
 /* --- inputs ------------------------------------------------------------------ */

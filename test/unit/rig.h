@@ -61,6 +61,28 @@ typedef struct rig
 int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes);
 void		rig_close(rig *rig);
 
+/* --- points at which something fails --------------------------------------------- */
+
+/* Not 0: a sweep tries no new point after so long; on a GPU each takes a job, or a device. */
+extern uint32_t sweep_limit_ms;
+
+typedef struct sweep
+{
+	uint64_t	points;			/* 1 to points are there to be tried */
+	uint64_t	tried;
+	uint64_t	last;			/* tried */
+	uint64_t	step;			/* to the next, round and round: without a common divisor */
+	uint64_t	began_ms;
+} sweep;
+
+void		sweep_begin(sweep *s, uint64_t points);
+
+/* The next point, 0 when all were tried or the time is up.  However early that is, those tried lie evenly. */
+uint64_t	sweep_next(sweep *s);
+
+/* Says what was tried, and how long it took. */
+void		sweep_end(const sweep *s);
+
 /* --- inputs ------------------------------------------------------------------ */
 
 typedef enum key_shape

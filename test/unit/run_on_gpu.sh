@@ -85,7 +85,7 @@ check fake-cuda make -s -C "$work/normal/test/fake_cuda" check SEED="$seed"
 check test-guard "$guard" cuda "$seed"
 check lost "$normal" cuda --lose
 sanitize memcheck --leak-check full "$guard" cuda --time 300000
-check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures
+check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures 15 "$seed"
 sanitize racecheck "$normal" cuda --time 300000
 sanitize initcheck "$guard" cuda --time 300000
 sanitize synccheck "$normal" cuda --time 300000

@@ -9,6 +9,7 @@
 /* More than the idle memory that a device may keep between jobs. */
 #define IDLE_BYTES_MAX	(64ull << 20)
 #define BUDGET_BYTES	(512ull << 20)
+#define NEXT_PART		8		/* of a sweep's input, which the job after one that failed has */
 
 static uint64_t
 used_bytes(rig *rig)
@@ -19,10 +20,10 @@ used_bytes(rig *rig)
 	return info.used_bytes;
 }
 
-/* True if the job came to its fail_at-th allocation or launch. */
-static int
-fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at, uint32_t kinds,
-		int *refused)
+/* Runs the job with its fail_at-th allocation or launch failing; returns how many there were. */
+static uint64_t
+run_failing(rig *rig, const input *in, const run_options *options, uint64_t fail_at, uint32_t kinds,
+			int *refused)
 {
 	gsort_device_info info;
 
@@ -33,7 +34,7 @@ fail_at(rig *rig, const input *in, const run_options *options, uint64_t fail_at,
 	CHECK(!info.lost);
 	if (rig->kind == GSORT_KIND_HOST)
 		CHECK(info.used_bytes <= IDLE_BYTES_MAX);
-	return info.fail_count >= fail_at;
+	return info.fail_count;
 }
 
 /* Whatever allocation or launch fails, a job ends rightly, with NOMEM, or without a merge, and the next
@@ -43,28 +44,42 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int as_fed_after_
 {
 	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
-		.window_bytes = 65536,
+		/* each chunk and each window has the same launches: a few show them all */
+		.window_bytes = kinds == GSORT_FAIL_LAUNCHES ? GSORT_WINDOW_BYTES_MAX : 65536,
 		.ties = 1,
 		.in_flight = 3,
-		.as_fed_after_nomem = as_fed_after_nomem,
 		.run_rows = several_runs ? run_rows : NULL,
 		.run_count = RUNS,
 	};
-	uint64_t	n = 1;
+	run_options next_options = {.window_bytes = 65536, .ties = 1, .in_flight = 3};
+	input	   *next = input_slice(in, 0, in->n / NEXT_PART);
+	uint64_t	n;
 	int			refused = 0;
+	sweep		sweep;
 	rig			rig;
 
 	if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
 		return;
-	do
+	n = run_failing(&rig, in, &options, UINT64_MAX, kinds, &refused);
+	CHECK(refused == 0);
+	options.as_fed_after_nomem = as_fed_after_nomem;
+	options.nomem_is_fine = 1;
+	sweep_begin(&sweep, n);
+	while ((n = sweep_next(&sweep)) != 0)
 	{
-		options.nomem_is_fine = 0;
-		CHECK(run_one(&rig, in, &options) == 0);
-		options.nomem_is_fine = 1;
-	} while (fail_at(&rig, in, &options, n++, kinds, &refused));
+		run_failing(&rig, in, &options, n, kinds, &refused);
+		CHECK(run_one(&rig, next, &next_options) == 0);
+	}
+	sweep_end(&sweep);
+	/* as before all of this */
+	options.as_fed_after_nomem = 0;
+	options.nomem_is_fine = 0;
+	CHECK(run_one(&rig, in, &options) == 0);
 	/* the host device launches nothing */
-	CHECK(refused > 0 || (kinds == GSORT_FAIL_LAUNCHES && kind == GSORT_KIND_HOST && n == 2));
+	CHECK(refused > 0 || sweep.tried < sweep.points ||
+		  (kinds == GSORT_FAIL_LAUNCHES && kind == GSORT_KIND_HOST && sweep.points == 0));
 	rig_close(&rig);
+	input_free(next);
 }
 
 /* The same job again and again takes no more memory. */

@@ -233,8 +233,8 @@ run_job(lost_run *run, void (*live) (lost_run *run))
 	take_all_events(run);
 }
 
-/* True if the n-th call came, and the device was lost at it. */
-static int
+/* Returns how many calls there were, the device being lost at the n-th. */
+static uint64_t
 lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 {
 	lost_run	run = {.under_way = 0};
@@ -257,22 +257,29 @@ lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 		CHECK(run.lost);
 	}
 	rig_close(&run.rig);
-	return info.lost;
+	return info.fail_count;
+}
+
+/* A device for each call; calls: at least so many there are. */
+static void
+lose_at_each(gsort_kind kind, uint64_t calls, void (*live) (lost_run *run))
+{
+	uint64_t	n = lose_at(kind, UINT64_MAX, live);
+	sweep		sweep;
+
+	CHECK(n >= calls);
+	sweep_begin(&sweep, n);
+	while ((n = sweep_next(&sweep)) != 0)
+		CHECK(lose_at(kind, n, live) >= n);
+	sweep_end(&sweep);
 }
 
 void
 test_lost_at(gsort_kind kind)
 {
-	uint64_t	n = 1;
-
 	current_test = "a device lost at each call";
-	while (lose_at(kind, n, live_alone))
-		n++;
 	/* the job itself makes as many: open, grant, appends, cut, windows, their ends, close */
-	CHECK(n > 1 + 1 + 2 * (2 * CHUNKS + 1) + 1);
+	lose_at_each(kind, 1 + 1 + 2 * (2 * CHUNKS + 1) + 1, live_alone);
 	current_test = "a device lost at each call of several runs";
-	n = 1;
-	while (lose_at(kind, n, live_in_runs))
-		n++;
-	CHECK(n > 1 + RUNS * (1 + 2 * (2 * CHUNKS + 2)) + 2 * 2 + 1);
+	lose_at_each(kind, 1 + RUNS * (1 + 2 * (2 * CHUNKS + 2)) + 2 * 2 + 1, live_in_runs);
 }
