@@ -152,11 +152,12 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, dou
  * create_ordered_paths has put the input's paths that are in order into the ordered rel as they
  * are, and add_path frees what loses there: the input's cheapest path may be one of them.  Then
  * its memory is another path's, of another rel, or nothing's.  Such a path needed no sort.
+ * A set operation has one path, which nothing can beat, and which may be another rel's.
  */
 static bool
-was_freed(const Path *child, const RelOptInfo *input_rel)
+was_freed(PlannerInfo *root, const Path *child, const RelOptInfo *input_rel)
 {
-	return child->parent != input_rel;
+	return root->parse->setOperations == NULL && child->parent != input_rel;
 }
 
 void
@@ -164,7 +165,7 @@ gpusort_add_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_
 {
 	Path	   *child = input_rel->cheapest_total_path;
 
-	if (was_freed(child, input_rel) || !gpusort_worth_a_path(root, child))
+	if (was_freed(root, child, input_rel) || !gpusort_worth_a_path(root, child))
 		return;
 	add_serial_path(root, ordered_rel, child);
 	if (input_rel->consider_parallel && input_rel->partial_pathlist != NIL)
