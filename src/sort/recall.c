@@ -187,7 +187,11 @@ gpusort_recall_private(GpuSortRecall *recall, GpuSortFeed *feed)
 	ListCell   *lc;
 
 	foreach(lc, feed->private_chunks)
-		put_chunk(recall, &recall->whole, lfirst(lc));
+	{
+		const GpuSortChunkHeader *chunk = lfirst(lc);
+
+		put_chunk(recall, &recall->whole, chunk);
+	}
 	gpusort_feed_free_private(feed);
 }
 
