@@ -103,7 +103,7 @@ gpusort_settings_define(void)
 							 "The algorithm by which the GPU sorts keys.",
 							 "auto: the fastest, by the number of rows and of significant key bits; radix, partition, merge: this one. The host device always sorts by radix.",
 							 &gpusort_algorithm, GSORT_ENGINE_AUTO, algorithm_options,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.buffer_memory",
 							"Shared memory for rows on their way to the device and back.",
 							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling. A server that starts with gpusort.device = off has none.",

@@ -31,6 +31,7 @@ sub as_bob
 # --- settings
 # what is not named here is for all users
 my %expected = (
+	'gpusort.algorithm' => 'superuser',
 	'gpusort.buffer_memory' => 'postmaster',
 	'gpusort.device' => 'sighup',
 	'gpusort.device_memory' => 'sighup',
