@@ -19,7 +19,7 @@
  *    (A device that refuses a call in the midst of an operation is waited for, as far
  *    as the operation was enqueued: its memory must not be reused before.)
  *  - Memory that gsort_pin does not cover goes through staging of a fixed size:
- *    32 MiB, and where gsort_pin failed as much more as it was to pin, up to
+ *    48 MiB, and where gsort_pin failed as much more as it was to pin, up to
  *    256 MiB.  An append or a fetch that finds no room in it answers NOMEM and has
  *    done nothing; there is room again when others have ended.
  *  - Nothing prints, exits, throws, or calls back.  A failure is a status;
@@ -43,7 +43,7 @@ extern "C"
 {
 #endif
 
-#define GSORT_MAX_KEY_COLUMNS	4
+#define GSORT_MAX_KEY_COLUMNS	8
 #define GSORT_RUN_ROWS_MAX		0x7fffffffu		/* row numbers are uint32 */
 #define GSORT_RUN_BYTES_MAX		(1ull << 39)	/* a row word has 36 bits of offset in 8-byte units */
 #define GSORT_ROW_BYTES_MAX		((1ull << 31) - 8)	/* and 28 bits of length in 8-byte units */
@@ -126,7 +126,7 @@ typedef enum gsort_fail_kind
 
 typedef enum gsort_job_flags
 {
-	GSORT_TIES = 1				/* windows carry a 'same key as the row before' bit for each row */
+	GSORT_TIES = 1				/* windows carry tie bits, set also where all columns agree */
 } gsort_job_flags;
 
 typedef struct gsort_job_options
@@ -140,6 +140,12 @@ typedef struct gsort_job_options
 	uint32_t	flags;			/* gsort_job_flags */
 	uint64_t	tag;			/* returned with each event of the job */
 	gsort_engine engine;
+	/* A value v of column c is open, which means that it may stand for several keys, if bit c of
+	 * open_mask is set, it is not NULL, and (v & open_bits[c]) == open_code[c].  Columns behind an
+	 * open value tell nothing about the order of rows that agree so far. */
+	uint32_t	open_mask;		/* not 0: windows carry tie bits */
+	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];	/* 0, with open_code 0: every value is open */
+	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
 } gsort_job_options;
 
 /* Of the non-NULL values of one key column in one chunk.  No such value: min = UINT64_MAX,
@@ -198,10 +204,12 @@ typedef enum gsort_window_flags
  * has rows = 1 and CONTINUES, the following rows = 0 and CONTINUED, all but
  * the last are full.  For those first_row is the row after the split one, so
  * first_row + rows never falls along the directory.
- * With GSORT_TIES, in a run cut SORTED or SORTED_RUN, ceil(rows / 64) uint64 follow the rows:
- * bit r % 64 of word r / 64 is set when row r of the window has the key of the
+ * With GSORT_TIES or an open_mask, in a run cut SORTED or SORTED_RUN, ceil(rows / 64) uint64
+ * follow the rows: bit r % 64 of word r / 64 is set when row r of the window ties with the
  * row before it, which may stand in the window before (row 0 of the run: not
- * set; bits past the last row: 0); bytes counts them, row_bytes does not.
+ * set; bits past the last row: 0); bytes counts them, row_bytes does not.  Two rows tie if
+ * they agree in a column whose value is open and in all columns before it, or, with
+ * GSORT_TIES, in all columns.
  *
  * Where windows are cut depends on the lengths in sorted order only (see
  * window_cut.h), so all devices cut alike.

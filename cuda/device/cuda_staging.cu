@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define STAGING_BLOCK_BYTES	BEGINS_SLOT_BYTES
-#define STAGING_BYTES		((size_t) 32 << 20)
+#define STAGING_BYTES		((size_t) 48 << 20)
 #define STAGING_BYTES_MAX	(BLOCK_MAP_MAX * STAGING_BLOCK_BYTES)
 
 /* The largest chunk, rows of one unit with all keys, is one operation's. */
