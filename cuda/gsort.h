@@ -143,7 +143,7 @@ typedef struct gsort_job_options
 	/* A value v of column c is open, which means that it may stand for several keys, if bit c of
 	 * open_mask is set, it is not NULL, and (v & open_bits[c]) == open_code[c].  Columns behind an
 	 * open value tell nothing about the order of rows that agree so far. */
-	uint32_t	open_mask;		/* not 0: windows carry tie bits */
+	uint32_t	open_mask;		/* not 0: windows carry tie bits, and no keys are kept for a merge */
 	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];	/* 0, with open_code 0: every value is open */
 	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
 } gsort_job_options;
@@ -204,12 +204,12 @@ typedef enum gsort_window_flags
  * has rows = 1 and CONTINUES, the following rows = 0 and CONTINUED, all but
  * the last are full.  For those first_row is the row after the split one, so
  * first_row + rows never falls along the directory.
- * With GSORT_TIES or an open_mask, in a run cut SORTED or SORTED_RUN, ceil(rows / 64) uint64
- * follow the rows: bit r % 64 of word r / 64 is set when row r of the window ties with the
- * row before it, which may stand in the window before (row 0 of the run: not
- * set; bits past the last row: 0); bytes counts them, row_bytes does not.  Two rows tie if
- * they agree in a column whose value is open and in all columns before it, or, with
- * GSORT_TIES, in all columns.
+ * With GSORT_TIES or an open_mask, in a run cut SORTED or SORTED_RUN, rows / 64 + 1 uint64
+ * follow the rows of a window with rows > 0: bit r % 64 of word r / 64 is set when row r of
+ * the window ties with the row before it, which may stand in the window before (row 0 of
+ * the run: not set).  Bit rows says it of the row after these; bits past that are 0.  bytes
+ * counts these words, row_bytes does not.  Two rows tie if they agree in a column whose value
+ * is open and in all columns before it, or, with GSORT_TIES, in all columns.
  *
  * Where windows are cut depends on the lengths in sorted order only (see
  * window_cut.h), so all devices cut alike.
@@ -267,7 +267,8 @@ typedef struct gsort_job_stats
 	uint32_t	key_words;		/* sort passes over (word, row) pairs that took */
 	/* of the whole job */
 	uint32_t	runs;			/* that gsort_job_next_run has ended */
-	uint32_t	keys_kept;		/* 0: the keys of the ended runs are gone, they cannot be merged here */
+	uint32_t	keys_kept;		/* 0: the keys of the ended runs are gone, they cannot be merged here;
+								 * always so with an open_mask */
 	double		merge_ms;
 	/* of the run cut last */
 	gsort_engine engine;		/* that sorted its first word; AUTO: none, all keys were equal */
@@ -354,7 +355,8 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_
  * merge will need, and what other jobs keep stay within half of the budget, the first
  * two within what other jobs leave of it, and if they fit one sort word and come from at
  * most GSORT_MERGE_RUNS_MAX runs; else those of all runs are dropped, for good
- * (stats.keys_kept).  Keeping them never takes more memory than the run had.  NOMEM: out
+ * (stats.keys_kept).  Those of a job with an open_mask are never kept: a merge order
+ * says nothing of ties, so who merges has to compare such rows himself.  Keeping them never takes more memory than the run had.  NOMEM: out
  * of host memory, nothing changed.
  */
 gsort_status gsort_job_next_run(gsort_job *job);

@@ -23,6 +23,7 @@ job_options_valid(const gsort_job_options *options)
 	return options->struct_bytes == sizeof(*options) &&
 		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
 		options->null_mask >> columns == 0 &&
+		options->open_mask >> columns == 0 &&
 		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
 		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&
 		options->engine < GSORT_ENGINES &&
@@ -43,7 +44,7 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	blank.device = device;
 	blank.options = *options;
 	blank.stats.struct_bytes = sizeof(blank.stats);
-	blank.stats.keys_kept = 1;
+	blank.stats.keys_kept = options->open_mask == 0;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 	{
 		key_stats_init(&blank.column_stats[c]);

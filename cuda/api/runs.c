@@ -33,7 +33,8 @@ any_null_so_far(const gsort_job *job)
 }
 
 /*
- * What to keep of the run that ends; ended_stats and ended_rows hold it already.  Kept keys
+ * What to keep of the run that ends; ended_stats and ended_rows hold it already.  Of a job with
+ * open values nothing: by words a merge could not order these.  Kept keys
  * leave half of the budget to runs, whosesoever they are: jobs that hold nothing but
  * keys would wait for each other.
  */

@@ -7,6 +7,7 @@
  * Out: job->windows, which is malloc'd; fetches of them.
  */
 #include "api/api_internal.h"
+#include "rows/tie_bits.h"
 
 #include <stdlib.h>
 
@@ -86,7 +87,7 @@ write_windows(const gsort_job *job, const window_cut *cut, gsort_window *window,
 			  uint64_t first_row, uint64_t rows, uint64_t units)
 {
 	uint64_t	pieces = rows == 1 ? windows_of_row(cut, units) : 1;
-	int			with_ties = (job->options.flags & GSORT_TIES) != 0;
+	int			with_ties = tie_bits_wanted(&job->options);
 
 	for (uint64_t piece = 0; piece < pieces; piece++, window++)
 	{
@@ -101,7 +102,7 @@ write_windows(const gsort_job *job, const window_cut *cut, gsort_window *window,
 		window->feeder = 0;
 		window->unused = 0;
 		if (with_ties)
-			window->bytes += (window->rows + 63) / 64 * 8;
+			window->bytes += tie_words_of_window(window->rows) * 8;
 		units -= piece_units;
 	}
 	return window;
@@ -112,7 +113,7 @@ gsort_make_directory(gsort_job *job, const uint32_t *begin_rows, const uint64_t 
 					 uint64_t n, uint64_t total_rows, uint64_t total_units)
 {
 	window_cut	cut = window_cut_make(job->options.window_bytes,
-									  (job->options.flags & GSORT_TIES) != 0, 0);
+									  tie_bits_wanted(&job->options), 0);
 	uint64_t	windows = 0;
 	gsort_window *window;
 

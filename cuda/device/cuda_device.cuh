@@ -156,7 +156,7 @@ typedef enum sort_array
 	SORT_OFFSETS,				/* [rows] uint64: sort words out, then offsets in the sorted stream */
 	SORT_ORDER,					/* [rows] uint32 */
 	SORT_LOW_OFFSETS,			/* [rows] uint32: the other half of the order while it is sorted */
-	SORT_TIES,					/* [rows / 32] uint32, with GSORT_TIES */
+	SORT_TIES,					/* [rows / 32] uint32, where windows carry tie bits */
 	SORT_BEGIN_ROWS,			/* [begins] uint32 */
 	SORT_BEGINS,				/* [begins] window_begin */
 	SORT_SCRATCH,				/* of the pairs sort, the scan and the selection, in turn */

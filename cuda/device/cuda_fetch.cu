@@ -65,7 +65,7 @@ gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 										run, table, row, units_before(window), units, out));
 	}
 	if (window->bytes > window->row_bytes)
-		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel, blocks_for((window->rows + 63) / 64), LAUNCH_THREADS, 0,
+		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel, blocks_for(tie_words_of_window(window->rows)), LAUNCH_THREADS, 0,
 										lane->stream, run, window->first_row, window->rows, out + units));
 	return GSORT_OK;
 }

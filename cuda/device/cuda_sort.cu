@@ -19,6 +19,7 @@
 #include "device/cuda_device.cuh"
 
 #include "rows/sort_rows.cuh"
+#include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 
 #include <cub/device/device_scan.cuh>
@@ -74,13 +75,13 @@ static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
 	uint64_t	begins = window_begins_at_most(rows, units, job->options.window_bytes);
-	int			with_ties = (job->options.flags & GSORT_TIES) != 0;
+	int			with_ties = tie_bits_wanted(&job->options);
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
 	bytes[SORT_OFFSETS] = rows * sizeof(uint64_t);
 	bytes[SORT_ORDER] = rows * sizeof(uint32_t);
 	bytes[SORT_LOW_OFFSETS] = rows * sizeof(uint32_t);
-	bytes[SORT_TIES] = with_ties ? (rows + 31) / 32 * sizeof(uint32_t) : 0;
+	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
 	bytes[SORT_BEGIN_ROWS] = begins * sizeof(uint32_t);
 	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
@@ -223,16 +224,6 @@ sort_by_word(sort_run *run, uint32_t word)
 	return GSORT_OK;
 }
 
-/* words: in sorted order. */
-template<typename Word>
-static gsort_status
-mark_ties(sort_run *run, const Word *words, int is_first_word)
-{
-	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 words, run->n, is_first_word, array_of<uint32_t>(run, SORT_TIES)));
-	return GSORT_OK;
-}
-
 /* Only the radix sort is made for words of 32 bits. */
 static int
 is_narrow(const sort_run *run, uint32_t word)
@@ -259,28 +250,28 @@ sort_words(sort_run *run)
 	return GSORT_OK;
 }
 
+/* words: the first sort words in order, or NULL. */
 template<typename Word>
 static gsort_status
-mark_ties_of_word(sort_run *run, uint32_t word)
+mark_ties_by(sort_run *run, const Word *words)
 {
-	/* the first word was sorted last: it stands in order already */
-	if (word == 0)
-		return mark_ties<Word>(run, array_of<Word>(run, SORT_OFFSETS), 1);
-	GSORT_TRY_STATUS(compact_word<Word>(run, word, NULL));
-	return mark_ties<Word>(run, array_of<Word>(run, SORT_WORDS), 0);
+	tie_rule	rule = tie_rule_make(&run->job->common.options, &run->plan);
+
+	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+										 rule, run->table, words, (const uint32_t *) run->order, run->n,
+										 array_of<uint32_t>(run, SORT_TIES)));
+	return GSORT_OK;
 }
 
 static gsort_status
-mark_all_ties(sort_run *run)
+mark_ties(sort_run *run)
 {
 	if (run->job->sort[SORT_TIES].pointer == NULL)
 		return GSORT_OK;
 	if (run->plan.words == 0)
-		return mark_ties<uint32_t>(run, NULL, 1);
-	for (uint32_t word = 0; word < run->plan.words; word++)
-		GSORT_TRY_STATUS(is_narrow(run, word) ? mark_ties_of_word<uint32_t>(run, word) :
-						 mark_ties_of_word<uint64_t>(run, word));
-	return GSORT_OK;
+		return mark_ties_by<uint32_t>(run, NULL);
+	return is_narrow(run, 0) ? mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_OFFSETS)) :
+		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_OFFSETS));
 }
 
 /* From the order to row words and offsets. */
@@ -320,7 +311,7 @@ find_begins(sort_run *run)
 	uint64_t	room = begins_room(run->job);
 	begins_window begins = {array_of<uint64_t>(run, SORT_WORDS), offsets, header,
 		run->job->common.options.window_bytes,
-	(run->job->common.options.flags & GSORT_TIES) != 0};
+	tie_bits_wanted(&run->job->common.options)};
 
 	GSORT_TRY(run->device, select_begins(run->job->sort[SORT_SCRATCH].pointer,
 										 &run->job->sort[SORT_SCRATCH].bytes, begins, run->n,
@@ -417,7 +408,7 @@ enqueue_sort(cuda_job *job)
 	GSORT_TRY(device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
 	GSORT_TRY_STATUS(sort_words(&run));
 	job->sorted_as_fed = run.order == NULL;
-	GSORT_TRY_STATUS(mark_all_ties(&run));
+	GSORT_TRY_STATUS(mark_ties(&run));
 	GSORT_TRY_STATUS(order_rows(&run));
 	GSORT_TRY_STATUS(find_begins(&run));
 	return copy_first_begins_out(job);

@@ -105,8 +105,8 @@ write_stretch(const host_run *run, const host_window *window, uint64_t *to)
 static void
 write_ties(const host_run *run, const host_window *window, uint64_t *to)
 {
-	for (uint32_t row = 0; row < window->rows; row += 64)
-		*to++ = tie_bits_from(run->ties, run->rows, window->first_row + row, window->rows - row);
+	for (uint32_t word = 0; word < tie_words_of_window(window->rows); word++)
+		*to++ = tie_word_of_window(run->ties, run->rows, window->first_row, window->rows, word);
 }
 
 void

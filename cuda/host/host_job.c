@@ -88,7 +88,7 @@ run_cut(host_task *task)
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
 	else if (cut->how != GSORT_AS_FED && !atomic_load(&job->closing))
-		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, cut->rows,
+		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties, cut->rows,
 								   cut->how == GSORT_SORTED_RUN, cut->limit_bytes, &job->closing,
 								   &cut->begins);
 	cut->ms = now_ms() - begin_ms;
@@ -236,6 +236,7 @@ host_job_cut(gsort_job *job, gsort_cut_how how)
 	op->u.cut.how = how;
 	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
 								   job->column_stats);
+	op->u.cut.ties = tie_rule_make(&job->options, &op->u.cut.plan);
 	op->u.cut.rows = job->rows;
 	op->u.cut.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);

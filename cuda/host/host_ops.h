@@ -35,6 +35,7 @@ typedef struct host_cut
 {
 	gsort_cut_how how;
 	key_plan	plan;
+	tie_rule	ties;
 	uint64_t	rows;
 	uint64_t	limit_bytes;
 	host_begins begins;

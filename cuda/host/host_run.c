@@ -20,7 +20,7 @@ host_run_init(host_run *run, host_memory *memory, const gsort_job_options *optio
 		.columns = options->key_columns,
 		.null_mask = options->null_mask,
 		.window_bytes = options->window_bytes,
-		.with_ties = (options->flags & GSORT_TIES) != 0,
+		.with_ties = tie_bits_wanted(options),
 	};
 	run->extents = calloc(GSORT_RUN_EXTENTS_MAX, sizeof(*run->extents));
 	run->key_extents = calloc(GSORT_RUN_KEY_EXTENTS_MAX, sizeof(*run->key_extents));

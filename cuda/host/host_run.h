@@ -102,16 +102,20 @@ host_run_keys(const host_run *run, uint64_t row)
 		row % GSORT_KEY_EXTENT_ROWS * run->columns;
 }
 
+/* Only where null_mask is not 0. */
+static inline const uint32_t *
+host_run_null_bits(const host_run *run, uint64_t row)
+{
+	const uint64_t *keys = (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
+
+	return (const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns) +
+		row % GSORT_KEY_EXTENT_ROWS;
+}
+
 static inline uint32_t
 host_run_nulls(const host_run *run, uint64_t row)
 {
-	const uint64_t *keys;
-
-	if (run->null_mask == 0)
-		return 0;
-	keys = (const uint64_t *) host_run_key_extent(run, row) + GSORT_KEY_EXTENT_ROWS;
-	return ((const uint32_t *) (keys + GSORT_KEY_EXTENT_ROWS * (uint64_t) run->columns))
-		[row % GSORT_KEY_EXTENT_ROWS] & run->null_mask;
+	return run->null_mask == 0 ? 0 : *host_run_null_bits(run, row) & run->null_mask;
 }
 
 #endif							/* GSORT_HOST_RUN_H */

@@ -47,6 +47,7 @@ typedef struct sorter
 	host_pairs	spare;
 	uint64_t   *row_words;
 	uint32_t   *ties;
+	tie_rule	ties_of;
 	window_cut	cut;
 	part_result *results;
 	atomic_int	bad_keys;		/* a row's keys do not keep to the statistics */
@@ -62,7 +63,7 @@ host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 	if (rows == 0)
 		return 0;
 	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
-	if (options->flags & GSORT_TIES)
+	if (tie_bits_wanted(options))
 		bytes += host_block_bytes(tie_bits_bytes(rows));
 	return bytes;
 }
@@ -80,13 +81,6 @@ keys_hold(const sorter *sort, uint64_t row)
 {
 	return key_plan_holds(sort->plan, host_run_keys(sort->run, row), 1,
 						  host_run_nulls(sort->run, row));
-}
-
-static inline __attribute__((always_inline)) uint64_t
-sort_word_of(const sorter *sort, uint32_t word, uint64_t row)
-{
-	return key_plan_word(sort->plan, word, host_run_keys(sort->run, row), 1,
-						 host_run_nulls(sort->run, row));
 }
 
 static void
@@ -173,25 +167,27 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 
 /* --- ties --------------------------------------------------------------------- */
 
-/* Do rows i - 1 and i of the order have the same key? */
-static inline int
-is_tie(const sorter *sort, uint64_t i)
+/* What the first sort words of rows i - 1 and i of the order differ in. */
+static inline uint64_t
+difference_at(const sorter *sort, uint64_t i)
 {
-	const uint32_t *rows = sort->order.rows;
-	uint64_t	row = rows != NULL ? rows[i] : i;
-	uint64_t	before = rows != NULL ? rows[i - 1] : i - 1;
+	const uint64_t *wide = sort->order.keys;
+	const uint32_t *narrow = sort->order.keys;
 
 	if (sort->plan->words == 0)
-		return 1;
-	if (sort->wide ? ((uint64_t *) sort->order.keys)[i] != ((uint64_t *) sort->order.keys)[i - 1]
-		: ((uint32_t *) sort->order.keys)[i] != ((uint32_t *) sort->order.keys)[i - 1])
 		return 0;
-	for (uint32_t word = 1; word < sort->plan->words; word++)
-	{
-		if (sort_word_of(sort, word, row) != sort_word_of(sort, word, before))
-			return 0;
-	}
-	return 1;
+	return sort->wide ? wide[i] ^ wide[i - 1] : narrow[i] ^ narrow[i - 1];
+}
+
+static inline row_keys
+keys_at(const sorter *sort, uint64_t i)
+{
+	uint64_t	row = sort->order.rows != NULL ? sort->order.rows[i] : i;
+
+	return (row_keys) {
+		host_run_keys(sort->run, row), 1,
+		sort->run->null_mask != 0 ? host_run_null_bits(sort->run, row) : NULL
+	};
 }
 
 static void
@@ -201,9 +197,17 @@ mark_ties_part(void *arg, uint32_t part)
 	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
 	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
-	for (; i < end; i++)
+	for (i = i > 0 ? i : 1; i < end; i++)
 	{
-		if (i > 0 && is_tie(sort, i))
+		uint64_t	difference = difference_at(sort, i);
+		row_keys	row;
+		row_keys	before;
+
+		if ((difference & sort->ties_of.decisive_bits) != 0)
+			continue;
+		row = keys_at(sort, i);
+		before = keys_at(sort, i - 1);
+		if (tie_rule_ties(&sort->ties_of, difference, &row, &before))
 			sort->ties[i / 32] |= 1u << i % 32;
 	}
 }
@@ -437,13 +441,15 @@ has_wide_word(const key_plan *plan)
 }
 
 gsort_status
-host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, uint64_t rows,
-			  int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_rule *ties_of,
+			  uint64_t rows, int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
 			  host_begins *begins)
 {
 	int			any_wide = has_wide_word(plan);
 	uint64_t	bytes = work_bytes(plan, rows, any_wide);
-	sorter		sort = {.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows)};
+	sorter		sort = {
+		.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows), .ties_of = *ties_of
+	};
 	gsort_status status = GSORT_NOMEM;
 	char	   *work = NULL;
 

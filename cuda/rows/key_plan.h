@@ -255,6 +255,30 @@ key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t 
 	return bits & key_low_bits(plan->word_bits[word]);
 }
 
+/* The bits that a column has in a word. */
+static inline uint64_t
+key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
+{
+	const key_field *field = &plan->fields[column];
+	uint64_t	bits = 0;
+
+	if (field->bits > 0 && field->word == word)
+		bits = key_low_bits(field->bits) << field->shift;
+	if (field->flag_bits > 0 && field->flag_word == word)
+		bits |= 1ull << field->flag_shift;
+	return bits;
+}
+
+/* Do rows agree in a column if they agree in its bits of this word? */
+static inline int
+key_plan_column_is_in(const key_plan *plan, uint32_t word, uint32_t column)
+{
+	const key_field *field = &plan->fields[column];
+
+	return (field->bits == 0 || field->word == word) &&
+		(field->flag_bits == 0 || field->flag_word == word);
+}
+
 /* Do the row's keys keep to the statistics?  Else its words say nothing. */
 static inline GSORT_HD int
 key_plan_holds(const key_plan *plan, const uint64_t *keys, size_t stride, uint32_t nulls)

@@ -104,10 +104,9 @@ static __global__ void
 gather_ties_kernel(sorted_run run, uint64_t first_row, uint32_t rows, uint64_t *out)
 {
 	uint32_t	word = blockIdx.x * blockDim.x + threadIdx.x;
-	uint32_t	row = word * 64;
 
-	if (row < rows)
-		out[word] = tie_bits_from(run.ties, run.rows, first_row + row, rows - row);
+	if (word < tie_words_of_window(rows))
+		out[word] = tie_word_of_window(run.ties, run.rows, first_row, rows, word);
 }
 
 #endif							/* __CUDACC__ */

@@ -16,6 +16,7 @@
 #define GSORT_SORT_ROWS_CUH
 
 #include "rows/arena.cuh"
+#include "rows/tie_rule.h"
 
 /* Two uint64, so that no padding is copied to the host. */
 typedef struct window_begin
@@ -47,6 +48,17 @@ static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)
 {
 	return table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
+}
+
+static inline GSORT_HD row_keys
+keys_of_row(const key_table *table, uint64_t row)
+{
+	row_keys	keys = {
+		key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+		table->null_mask != 0 ? key_table_nulls(table, row) : NULL
+	};
+
+	return keys;
 }
 
 /* Sort word number word of one row. */
@@ -96,19 +108,33 @@ check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header
 		check_row_keys(&plan, &table, i, header);
 }
 
-/* Bit i % 32 of ties[i / 32]: row i has the same word as the row before and, unless this
- * is the first word compared, tied with it so far.  words is NULL where all keys
- * are equal.  Blocks are whole warps. */
+/*
+ * Bit i % 32 of ties[i / 32]: row i of the order ties with the row before.  words: the first sort
+ * words in this order, NULL where all keys are equal.  Blocks are whole warps.
+ */
 template<typename Word>
 static __global__ void
-mark_ties_kernel(const Word *words, uint64_t n, int is_first_word, uint32_t *ties)
+mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32_t *order, uint64_t n, uint32_t *ties)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-	int			same = i > 0 && i < n && (words == NULL || words[i] == words[i - 1]);
-	uint32_t	bits = __ballot_sync(0xffffffffu, same);
+	int			tie = 0;
+	uint32_t	bits;
 
+	if (i > 0 && i < n)
+	{
+		uint64_t	difference = words == NULL ? 0 : words[i] ^ words[i - 1];
+
+		if ((difference & rule.decisive_bits) == 0)
+		{
+			row_keys	row = keys_of_row(&table, sorted_row(order, i));
+			row_keys	before = keys_of_row(&table, sorted_row(order, i - 1));
+
+			tie = tie_rule_ties(&rule, difference, &row, &before);
+		}
+	}
+	bits = __ballot_sync(0xffffffffu, tie);
 	if (i % 32 == 0 && i < n)
-		ties[i / 32] = is_first_word ? bits : bits & ties[i / 32];
+		ties[i / 32] = bits;
 }
 
 /* Row words and lengths in sorted order, and the longest of the short rows. */

@@ -1,7 +1,7 @@
 /*
  * tie_bits.h
- *	  The tie bits of a run, a bit for each row in sorted order: the row has the key of the
- *	  row before it.
+ *	  The tie bits of a run, a bit for each row in sorted order: the row ties with the row before
+ *	  it (see tie_rule.h).
  *
  * In:  bit r % 32 of word r / 32.
  * Out: 64 bits at a time, from any row on, as windows carry them.
@@ -12,7 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gsort.h"
 #include "api/host_device.h"
+
+/* Do the windows of a sorted run carry them? */
+static inline int
+tie_bits_wanted(const gsort_job_options *options)
+{
+	return (options->flags & GSORT_TIES) != 0 || options->open_mask != 0;
+}
 
 static inline GSORT_HD size_t
 tie_bits_bytes(uint64_t rows)
@@ -34,6 +42,27 @@ tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_
 	if (shift > 0 && word + 2 <= last_word)
 		bits |= (uint64_t) ties[word + 2] << (64 - shift);
 	return count >= 64 ? bits : bits & ((1ull << count) - 1);
+}
+
+/* 64-bit words of them that a window carries: one bit for each row and one for the row after. */
+static inline GSORT_HD uint32_t
+tie_words_of_window(uint32_t window_rows)
+{
+	return window_rows > 0 ? window_rows / 64 + 1 : 0;
+}
+
+/* Word number word of a window of rows first_row and on. */
+static inline GSORT_HD uint64_t
+tie_word_of_window(const uint32_t *ties, uint64_t total_rows, uint64_t first_row, uint32_t window_rows,
+				   uint32_t word)
+{
+	uint64_t	first = first_row + (uint64_t) word * 64;
+	uint64_t	count = window_rows + 1 - word * 64;
+
+	if (first >= total_rows)
+		return 0;
+	return tie_bits_from(ties, total_rows, first,
+						 count < total_rows - first ? count : total_rows - first);
 }
 
 #endif							/* GSORT_TIE_BITS_H */

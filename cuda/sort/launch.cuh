@@ -18,6 +18,7 @@
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
+#define ARGUMENT_BYTES_MAX	4096	/* of a kernel, on every device; each argument may be padded to 8 */
 
 /* For tests: asked before each launch; an error that it answers is returned in the launch's place. */
 inline cudaError_t (*launch_refusal) (void) = NULL;
@@ -28,6 +29,7 @@ static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 	   cudaStream_t stream, Arguments... arguments)
 {
+	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX, "arguments of a kernel");
 	cudaError_t error = launch_refusal != NULL ? launch_refusal() : cudaSuccess;
 
 	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)

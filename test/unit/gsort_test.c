@@ -60,6 +60,8 @@ run_tests(gsort_kind kind)
 	group_ended("rules");
 	test_jobs(&rig);
 	group_ended("jobs");
+	test_open_values(&rig);
+	group_ended("ties");
 	test_runs(&rig);
 	group_ended("runs");
 	test_lies(&rig);

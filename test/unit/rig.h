@@ -182,7 +182,10 @@ typedef enum fetch_order
 typedef struct run_options
 {
 	uint32_t	window_bytes;
-	int			ties;
+	int			ties;			/* GSORT_TIES */
+	uint32_t	open_mask;		/* with these, as gsort_job_options has them */
+	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
 	int			as_fed;
 	int			feeders;		/* 0: one */
 	uint32_t	chunk_rows;		/* at most; 0: as many as fit */
@@ -235,6 +238,7 @@ void		test_window_cut(void);
 void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
+void		test_open_values(rig *rig);
 void		test_runs(rig *rig);
 void		test_lies(rig *rig);
 void		test_failures(gsort_kind kind);

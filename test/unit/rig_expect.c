@@ -36,13 +36,26 @@ expected_windows_of_row(expected_window *windows, const input *in, uint64_t i, u
 	return n;
 }
 
+/* A bit for each row, and one for the row after. */
+static uint64_t
+tie_words(const gsort_window *window)
+{
+	return window->rows > 0 ? window->rows / 64 + 1 : 0;
+}
+
+static int
+run_has_ties(const run *r)
+{
+	return r->options.ties || r->options.open_mask != 0;
+}
+
 /* The directory by the rule of window_cut.h, one row after the other. */
 void
 run_expect_sorted(run *r)
 {
 	const input *in = r->in;
 	uint64_t	units = r->options.window_bytes / 8;
-	uint64_t	piece_units = units - (r->options.ties ? 1 : 0);
+	uint64_t	piece_units = units - (run_has_ties(r) ? 1 : 0);
 	uint64_t	longest = 0;
 	uint64_t	offset = 0;
 	uint64_t	previous = 0;
@@ -53,7 +66,7 @@ run_expect_sorted(run *r)
 		if (in->units[i] <= units / 4 && in->units[i] > longest)
 			longest = in->units[i];
 	}
-	cut = window_cut_make(r->options.window_bytes, r->options.ties, longest);
+	cut = window_cut_make(r->options.window_bytes, run_has_ties(r), longest);
 	r->windows = calloc(in->n + in->total_units / piece_units + 1, sizeof(*r->windows));
 	r->n_windows = 0;
 	for (uint32_t i = 0; i < in->n; i++)
@@ -75,8 +88,8 @@ run_expect_sorted(run *r)
 		gsort_window *window = &r->windows[i].window;
 
 		window->bytes = window->row_bytes;
-		if (r->options.ties)
-			window->bytes += (window->rows + 63) / 64 * 8;
+		if (run_has_ties(r))
+			window->bytes += tie_words(window) * 8;
 	}
 }
 
@@ -152,14 +165,48 @@ check_row_bytes(const run *r, const expected_window *expected, const uint64_t *d
 	return 1;
 }
 
+/* Do two rows agree in column c? */
+static int
+agree(const input *in, uint32_t a, uint32_t b, uint32_t c)
+{
+	int			a_null = in->nulls[a] >> c & 1;
+	int			b_null = in->nulls[b] >> c & 1;
+
+	return a_null && b_null ? 1 : a_null == b_null &&
+		in->keys[(uint64_t) a * in->columns + c] == in->keys[(uint64_t) b * in->columns + c];
+}
+
+/* As gsort_window says it: some open value ends a stretch of columns in which they agree, or all agree. */
+static int
+rows_tie(const run *r, uint32_t a, uint32_t b)
+{
+	const input *in = r->in;
+
+	for (uint32_t end = 1; end <= in->columns; end++)
+	{
+		uint32_t	c = end - 1;
+		uint64_t	value = in->keys[(uint64_t) a * in->columns + c];
+		int			all_agree = 1;
+
+		for (uint32_t i = 0; i < end; i++)
+			all_agree &= agree(in, a, b, i);
+		if (all_agree && (r->options.open_mask >> c & 1) && !(in->nulls[a] >> c & 1) &&
+			(value & r->options.open_bits[c]) == r->options.open_code[c])
+			return 1;
+		if (all_agree && end == in->columns && r->options.ties)
+			return 1;
+	}
+	return 0;
+}
+
 static int
 check_ties(const run *r, const gsort_window *window, const uint64_t *bits)
 {
-	for (uint64_t i = 0; i < (window->rows + 63) / 64 * 64; i++)
+	for (uint64_t i = 0; i < tie_words(window) * 64; i++)
 	{
 		uint64_t	at = window->first_row + i;
-		int			tie = i < window->rows && at > 0 &&
-			input_compare(r->in, r->in->order[at], r->in->order[at - 1]) == 0;
+		int			tie = i <= window->rows && at > 0 && at < r->in->n &&
+			rows_tie(r, r->in->order[at], r->in->order[at - 1]);
 
 		if ((int) (bits[i / 64] >> (i % 64) & 1) != tie)
 			return 0;

@@ -532,7 +532,7 @@ take_slice(run *r)
 static int
 can_merge(const run *r)
 {
-	return r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
+	return r->options.open_mask == 0 && r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
 		key_plan_make(r->whole->columns, r->whole->null_first_mask, r->stats).words <= 1;
 }
 
@@ -790,8 +790,11 @@ run_start(rig *rig, const input *in, const run_options *options)
 		.window_bytes = options->window_bytes,
 		.flags = options->ties ? GSORT_TIES : 0,
 		.tag = (uint64_t) (uintptr_t) r,
+		.open_mask = options->open_mask,
 	};
 
+	memcpy(job_options.open_bits, options->open_bits, sizeof(job_options.open_bits));
+	memcpy(job_options.open_code, options->open_code, sizeof(job_options.open_code));
 	r->rig = rig;
 	r->in = in;
 	r->whole = in;

@@ -183,6 +183,93 @@ test_checked_keys(void)
 
 /* --- after the sort ---------------------------------------------------------------- */
 
+/* The rule of gsort_window for rows 0 and 1 of a table. */
+static int
+naive_tie(const gsort_job_options *options, const key_table *table)
+{
+	for (uint32_t c = 0; c < options->key_columns; c++)
+	{
+		uint64_t	value = *key_table_key(table, 0, c);
+		int			is_null = options->null_mask != 0 && (*key_table_nulls(table, 0) >> c & 1);
+		int			before_is_null = options->null_mask != 0 && (*key_table_nulls(table, 1) >> c & 1);
+
+		if (is_null != before_is_null || (!is_null && value != *key_table_key(table, 1, c)))
+			return 0;
+		if (!is_null && (options->open_mask >> c & 1) &&
+			(value & options->open_bits[c]) == options->open_code[c])
+			return 1;
+	}
+	return (options->flags & GSORT_TIES) != 0;
+}
+
+/*
+ * By the first sort word and as few keys as it takes, rows tie as by all keys; and keys that
+ * the rule leaves out are not looked at.
+ */
+static void
+test_tie_rule(void)
+{
+	static uint64_t extent[GSORT_KEY_EXTENT_ROWS * (1 + GSORT_MAX_KEY_COLUMNS) +
+						   GSORT_KEY_EXTENT_ROWS / 2];
+	uint64_t   *extents[] = {extent};
+	int			ties = 0;
+
+	current_test = "tie rule";
+	for (int round = 0; round < 20000; round++)
+	{
+		gsort_job_options options = {
+			.key_columns = 1 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS), .flags = (uint32_t) random_below(2)
+		};
+		key_table	table = {extents, options.key_columns, 0};
+		gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
+		uint64_t	difference = 0;
+		row_keys	row;
+		row_keys	before;
+		key_plan	plan;
+		tie_rule	rule;
+		int			tie;
+
+		options.null_mask = table.null_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
+		options.open_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
+		for (uint32_t r = 0; r < CHECKED_ROWS && options.null_mask != 0; r++)
+			*key_table_nulls(&table, r) = (uint32_t) (random64() & random64() & options.null_mask);
+		for (uint32_t c = 0; c < options.key_columns; c++)
+		{
+			uint64_t	mask = random_below(3) == 0 ? random64() : 1ull << random_below(64);
+
+			options.open_bits[c] = random_below(2) ? mask & 0xff : 0;
+			options.open_code[c] = random64() & options.open_bits[c];
+			key_stats_init(&stats[c]);
+			for (uint32_t r = 0; r < CHECKED_ROWS; r++)
+			{
+				uint64_t	value = r == 1 && random_below(3) > 0 ? *key_table_key(&table, 0, c) : random64() & mask;
+				gsort_column_stats one = {value, value, value, value, 0};
+
+				*key_table_key(&table, r, c) = value;
+				if (options.null_mask != 0 && (*key_table_nulls(&table, r) >> c & 1))
+					stats[c].nulls++;
+				else
+					key_stats_fold(&stats[c], &one);
+			}
+		}
+		plan = key_plan_make(options.key_columns, (uint32_t) random64() & options.null_mask, stats);
+		rule = tie_rule_make(&options, &plan);
+		if (plan.words > 0)
+			difference = compact_row(&plan, 0, &table, 0) ^ compact_row(&plan, 0, &table, 1);
+		row = keys_of_row(&table, 0);
+		before = keys_of_row(&table, 1);
+		tie = tie_rule_ties(&rule, difference, &row, &before);
+		CHECK(tie == naive_tie(&options, &table));
+		CHECK(!tie || (difference & rule.decisive_bits) == 0);
+		ties += tie;
+		/* columns that do not matter */
+		for (uint32_t c = rule.columns; c < options.key_columns; c++)
+			*key_table_key(&table, 0, c) = random64();
+		CHECK(tie_rule_ties(&rule, difference, &row, &before) == tie);
+	}
+	CHECK(ties > 1000 && ties < 19000);
+}
+
 static void
 test_begins_bound(void)
 {
@@ -345,6 +432,7 @@ test_cuda_rules(void)
 	test_append_words();
 	test_append_range();
 	test_checked_keys();
+	test_tie_rule();
 	test_begins_bound();
 	test_tie_bits();
 	test_gather_lanes();

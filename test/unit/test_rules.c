@@ -147,7 +147,7 @@ check_cut(uint32_t window_bytes, int ties, uint64_t longest, uint64_t rows)
 		units += row_units;
 		rows_in_window++;
 		if (row_units <= cut.long_units)
-			fits &= units + (ties ? (rows_in_window + 63) / 64 : 0) <= window_bytes / 8;
+			fits &= units + (ties ? rows_in_window / 64 + 1 : 0) <= window_bytes / 8;
 		offset += row_units;
 		previous = row_units;
 	}

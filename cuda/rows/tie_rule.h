@@ -1,0 +1,106 @@
+/*
+ * tie_rule.h
+ *	  Which rows of the sorted order words leave undecided: the rule of the tie bits.
+ *
+ * In:  two neighbours of the sorted order, by their raw keys and NULLs, and the first sort word of both.
+ * Out: whether the second ties with the first (see gsort_window).
+ *
+ * Most neighbours differ in the first sort word, which lies sorted already, so that no key of
+ * them is read.  Columns that this word holds whole are compared in it; of these a key is read
+ * only to see whether it is open.  Columns behind the last that may matter are not read.
+ *
+ * The rule is a value: it goes to kernels as an argument.
+ */
+#ifndef GSORT_TIE_RULE_H
+#define GSORT_TIE_RULE_H
+
+#include "rows/key_plan.h"
+
+typedef struct tie_rule
+{
+	uint32_t	columns;		/* that may matter, from the first on */
+	uint32_t	nullable_mask;
+	uint32_t	open_mask;
+	uint32_t	in_first_word;	/* bit c: rows agree in column c if they do in its bits of the first word */
+	int			equal_rows_tie; /* GSORT_TIES */
+	uint64_t	decisive_bits;	/* of the first word: rows that differ in these do not tie */
+	uint64_t	first_word_bits[GSORT_MAX_KEY_COLUMNS];	/* those that column c has in it */
+	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+} tie_rule;
+
+/* Where the keys of a row lie. */
+typedef struct row_keys
+{
+	const uint64_t *keys;		/* that of column c is keys[c * stride] */
+	size_t		stride;
+	const uint32_t *nulls;		/* bit c: column c is NULL; not read unless the column may be */
+} row_keys;
+
+static inline tie_rule
+tie_rule_make(const gsort_job_options *options, const key_plan *plan)
+{
+	tie_rule	rule;
+	int			is_read = 0;
+
+	memset(&rule, 0, sizeof(rule));
+	rule.equal_rows_tie = (options->flags & GSORT_TIES) != 0;
+	rule.columns = rule.equal_rows_tie ? options->key_columns : key_bits_of(options->open_mask);
+	rule.nullable_mask = options->null_mask;
+	rule.open_mask = options->open_mask;
+	for (uint32_t c = 0; c < rule.columns; c++)
+	{
+		rule.open_bits[c] = options->open_bits[c];
+		rule.open_code[c] = options->open_code[c];
+		rule.first_word_bits[c] = key_plan_bits_of_column(plan, 0, c);
+		if (key_plan_column_is_in(plan, 0, c))
+			rule.in_first_word |= 1u << c;
+		/* what stands behind the first key that is read may differ in rows that tie */
+		if (!is_read)
+			rule.decisive_bits |= rule.first_word_bits[c];
+		is_read |= (options->open_mask >> c & 1) || !(rule.in_first_word >> c & 1);
+	}
+	return rule;
+}
+
+static inline GSORT_HD int
+tie_rule_is_null(const tie_rule *rule, const row_keys *row, uint32_t column)
+{
+	return (rule->nullable_mask >> column & 1) && (*row->nulls >> column & 1);
+}
+
+/* Do the rows agree in a column? */
+static inline GSORT_HD int
+tie_rule_agree(const tie_rule *rule, const row_keys *row, const row_keys *before, uint32_t column)
+{
+	int			is_null = tie_rule_is_null(rule, row, column);
+
+	if (is_null != tie_rule_is_null(rule, before, column))
+		return 0;
+	return is_null || row->keys[column * row->stride] == before->keys[column * before->stride];
+}
+
+static inline GSORT_HD int
+tie_rule_is_open(const tie_rule *rule, const row_keys *row, uint32_t column)
+{
+	return (rule->open_mask >> column & 1) && !tie_rule_is_null(rule, row, column) &&
+		(row->keys[column * row->stride] & rule->open_bits[column]) == rule->open_code[column];
+}
+
+/* difference: of the two rows' first sort words, by XOR.  0 also where the plan has no word. */
+static inline GSORT_HD int
+tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row, const row_keys *before)
+{
+	for (uint32_t c = 0; c < rule->columns; c++)
+	{
+		if ((difference & rule->first_word_bits[c]) != 0)
+			return 0;
+		if (!(rule->in_first_word >> c & 1) && !tie_rule_agree(rule, row, before, c))
+			return 0;
+		if (tie_rule_is_open(rule, row, c))
+			return 1;
+	}
+	return rule->equal_rows_tie;
+}
+
+#endif							/* GSORT_TIE_RULE_H */
