@@ -19,6 +19,7 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_no_buffers bigint,
 	OUT native_device_memory bigint,
 	OUT native_run_limit bigint,
+	OUT native_collation bigint,
 	OUT native_device_lost bigint,
 	OUT failed bigint,
 	OUT stats_reset timestamptz)

@@ -4,6 +4,7 @@
  *
  * The words that all files use:
  *	  row		a tuple as it is packed for the device
+ *	  word		64 bits that a key, or a part of it, is sorted by
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
  *	  window	a stretch of sorted rows that the device has written into a buffer
@@ -17,27 +18,9 @@
 #ifndef GPUSORT_H
 #define GPUSORT_H
 
-#include "access/attnum.h"
 #include "gsort.h"				/* constants and types; only service*.c call its functions */
 
-/* --- keys (sortkey.c) ------------------------------------------------------ */
-
-#define GPUSORT_MAX_KEYS GSORT_MAX_KEY_COLUMNS
-
-typedef enum GpuSortKeyKind
-{
-	GPUSORT_KEY_INT16,
-	GPUSORT_KEY_INT32,
-	GPUSORT_KEY_INT64,
-	GPUSORT_KEY_UINT32
-} GpuSortKeyKind;
-
-typedef struct GpuSortKey
-{
-	AttrNumber	attno;			/* of the child's tuple */
-	GpuSortKeyKind kind;
-	bool		nulls_first;
-	uint64		flip;			/* XORed onto the widened value: sign and direction */
-} GpuSortKey;
+/* Words of a row's keys: the key columns of a job. */
+#define GPUSORT_WORDS_MAX GSORT_MAX_KEY_COLUMNS
 
 #endif							/* GPUSORT_H */

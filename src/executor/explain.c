@@ -23,22 +23,22 @@
 
 /* Direction, collation and place of NULLs, where they are not the default. */
 static void
-append_sort_order(StringInfo key, const GpuSortPlanInfo *info, int i, Node *expr)
+append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 {
 	Oid			type_oid = exprType(expr);
 	TypeCacheEntry *type = lookup_type_cache(type_oid, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-	bool		descending = info->operators[i] == type->gt_opr;
+	bool		descending = order->operators[i] == type->gt_opr;
 
-	if (OidIsValid(info->collations[i]) && info->collations[i] != get_typcollation(type_oid))
+	if (OidIsValid(order->collations[i]) && order->collations[i] != get_typcollation(type_oid))
 		appendStringInfo(key, " COLLATE %s",
-						 quote_identifier(get_collation_name(info->collations[i])));
+						 quote_identifier(get_collation_name(order->collations[i])));
 	if (descending)
 		appendStringInfoString(key, " DESC");
-	else if (info->operators[i] != type->lt_opr)
-		appendStringInfo(key, " USING %s", get_opname(info->operators[i]));
-	if (info->nulls_first[i] && !descending)
+	else if (order->operators[i] != type->lt_opr)
+		appendStringInfo(key, " USING %s", get_opname(order->operators[i]));
+	if (order->nulls_first[i] && !descending)
 		appendStringInfoString(key, " NULLS FIRST");
-	else if (!info->nulls_first[i] && descending)
+	else if (!order->nulls_first[i] && descending)
 		appendStringInfoString(key, " NULLS LAST");
 }
 
@@ -50,9 +50,9 @@ show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 	bool		use_prefix = compat_rtable_size(es) > 1 || es->verbose;
 	List	   *result = NIL;
 
-	for (int i = 0; i < state->info.n_keys; i++)
+	for (int i = 0; i < state->info.order.n_keys; i++)
 	{
-		AttrNumber	column = state->info.columns[i];
+		AttrNumber	column = state->info.order.columns[i];
 		Node	   *expr = (Node *) ((TargetEntry *) list_nth(plan->targetlist, column - 1))->expr;
 		Var		   *var = makeVar(OUTER_VAR, column, exprType(expr), exprTypmod(expr),
 								  exprCollation(expr), 0);
@@ -60,7 +60,7 @@ show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 
 		initStringInfo(&key);
 		appendStringInfoString(&key, deparse_expression((Node *) var, context, use_prefix, true));
-		append_sort_order(&key, &state->info, i, expr);
+		append_sort_order(&key, &state->info.order, i, expr);
 		result = lappend(result, key.data);
 	}
 	ExplainPropertyList("Sort Key", result, es);

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "keys/key_types.h"
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 #include "miscadmin.h"
@@ -56,7 +57,7 @@ struct GpuSortFeedState
 {
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
-	GpuSortKey	keys[GPUSORT_MAX_KEYS];
+	GpuSortKeys keys;
 	GpuSortRowFormat format;
 	GpuSortPageDrain drain;
 	GpuSortJobId id;
@@ -133,10 +134,10 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	/* rows that are returned are the child's slots, of whatever kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
-	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(child), state->keys);
+	gpusort_keys_make(&state->info.order, state->info.n_keys, state->info.layouts,
+					  ExecGetResultType(child), &state->keys);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
-	gpusort_page_drain_begin(&state->drain, child, &state->format, state->info.n_keys,
-							 state->keys);
+	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
 }
 
 static void
@@ -177,7 +178,7 @@ begin_feeding(GpuSortFeedState *state)
 	state->feed_context = AllocSetContextCreate(estate->es_query_cxt, "GpuSortFeed",
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
-	state->feed = gpusort_feed_begin(&state->format, state->info.n_keys, state->keys,
+	state->feed = gpusort_feed_begin(&state->format, &state->keys,
 									 outerPlan(state->css.ss.ps.plan)->plan_width, 0);
 	gpusort_feed_join_job(state->feed, gpusort_job_attach(&state->id),
 						  ParallelWorkerNumber + 1);

@@ -11,11 +11,11 @@
  */
 #include "postgres.h"
 
+#include "keys/key_types.h"
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 
 #include "executor/gpusort_node.h"
-#include "keys/sortkey.h"
 #include "settings.h"
 #include "shared/stats.h"
 
@@ -73,6 +73,10 @@ make_slots(GpuSortState *state, EState *estate)
 	slots->merge_run = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
 	slots->merge_native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
 												 &TTSOpsMinimalTuple);
+	slots->tied_native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
+												&TTSOpsMinimalTuple);
+	for (int i = 0; i < lengthof(slots->compared); i++)
+		slots->compared[i] = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
 	ps->ps_ResultTupleSlot = slots->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
@@ -86,12 +90,8 @@ make_spec(GpuSortState *state, bool random_access)
 	PlanState  *child = outerPlanState(state);
 
 	spec->desc = ExecGetResultType(child);
-	spec->n_keys = state->info.n_keys;
-	spec->columns = state->info.columns;
-	spec->operators = state->info.operators;
-	spec->collations = state->info.collations;
-	spec->nulls_first = state->info.nulls_first;
-	spec->keys = state->keys;
+	spec->order = &state->info.order;
+	spec->keys = &state->keys;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;
@@ -114,11 +114,12 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
 	desc = ExecGetResultType(outerPlanState(state));
 	gpusort_row_format_choose(&state->format, desc);
-	gpusort_plan_info_make_keys(&state->info, desc, state->keys);
+	gpusort_keys_make(&state->info.order, state->info.n_keys, state->info.layouts, desc,
+					  &state->keys);
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
 	gpusort_page_drain_begin(&state->drain, outerPlanState(state), &state->format,
-							 state->info.n_keys, state->keys);
+							 &state->keys);
 	if (state->info.parallel)
 		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
 }
@@ -234,16 +235,18 @@ sort_rows(GpuSortState *state, GpuSortNativeReason reason)
 	return state->output != NULL;
 }
 
-/* The device is lost before any row went out: sorts all rows anew, natively. */
+/* The sort cannot go on, and no row went out: sorts all rows anew, natively. */
 static void
 start_over(GpuSortState *state)
 {
+	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(state->sort);
+
 	if (!state->info.child_repeats)
 		gpusort_tuplesort_raise_failure(state->sort);
 	/* first, since it ends workers that may still look at the job */
 	ExecReScan(outerPlanState(state));
 	drop_sort(state);
-	(void) sort_rows(state, GPUSORT_NATIVE_DEVICE_LOST);
+	(void) sort_rows(state, reason);
 }
 
 static TupleTableSlot *

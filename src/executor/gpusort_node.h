@@ -17,7 +17,7 @@ typedef struct GpuSortState
 {
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
-	GpuSortKey	keys[GPUSORT_MAX_KEYS];
+	GpuSortKeys keys;
 	GpuSortRowFormat format;
 	GpuSortSlots slots;
 	GpuSortSpec spec;

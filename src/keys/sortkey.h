@@ -1,104 +1,230 @@
 /*
  * sortkey.h
- *	  Which types can be keys, and how a Datum becomes a key word.
+ *	  Keys as words: how values become unsigned 64-bit words that sort as they do.
+ *
+ * The first keys of a sort have words, one or several each; the device sorts by these.  An
+ * encoder is monotone: a < b implies words(a) <= words(b), by the words' unsigned order
+ * from the first to the last.  A value whose words may stand for other values too is open;
+ * its last word tells.  Rows that agree up to an open value, or in all words while the
+ * sort has more keys, are undecided: comparer.h tells their order.
+ *
+ * DESC inverts words.  A NULL's words are 0, and its key's bits are set beside them.
  */
 #ifndef GPUSORT_SORTKEY_H
 #define GPUSORT_SORTKEY_H
 
 #include "postgres.h"
 
+#include "access/tupmacs.h"
 #include "executor/tuptable.h"
 
 #include "gpusort.h"
+#include "keys/sort_order.h"
 
 /*
- * Fills *key for a column of type_oid that is to be sorted by the operator
- * sort_operator.  False: the device cannot sort this type, or not in this order.
+ * Kinds of keys whose values are of a fixed width and one word, always exact: kind, the C
+ * type in a tuple, how a Datum gives it, and how it becomes a word that sorts ascending.
  */
-extern bool gpusort_sortkey_make(Oid type_oid, Oid sort_operator, bool nulls_first,
-								 AttrNumber attno, GpuSortKey *key);
+#define GPUSORT_FIXED_KEY_KINDS(EACH) \
+	EACH(GPUSORT_KEY_INT16, int16, DatumGetInt16, gpusort_word_of_signed) \
+	EACH(GPUSORT_KEY_INT32, int32, DatumGetInt32, gpusort_word_of_signed) \
+	EACH(GPUSORT_KEY_INT64, int64, DatumGetInt64, gpusort_word_of_signed) \
+	EACH(GPUSORT_KEY_UINT8, uint8, DatumGetUInt8, gpusort_word_of_unsigned) \
+	EACH(GPUSORT_KEY_UINT32, uint32, DatumGetUInt32, gpusort_word_of_unsigned) \
+	EACH(GPUSORT_KEY_UINT64, uint64, DatumGetUInt64, gpusort_word_of_unsigned) \
+	EACH(GPUSORT_KEY_FLOAT4, float4, DatumGetFloat4, gpusort_word_of_float) \
+	EACH(GPUSORT_KEY_FLOAT8, float8, DatumGetFloat8, gpusort_word_of_float)
 
-/*
- * The kinds of keys: kind, the C type in a tuple, how a Datum gives it.  A value is widened
- * to 64 bits with its sign and then flipped (GpuSortKey), which makes unsigned order the
- * operator's order.
- */
-#define GPUSORT_KEY_KINDS(EACH) \
-	EACH(GPUSORT_KEY_INT16, int16, DatumGetInt16) \
-	EACH(GPUSORT_KEY_INT32, int32, DatumGetInt32) \
-	EACH(GPUSORT_KEY_INT64, int64, DatumGetInt64) \
-	EACH(GPUSORT_KEY_UINT32, uint32, DatumGetUInt32)
-
-/* What turns a widened value of this kind into its key word. */
-static inline uint64
-gpusort_sortkey_flip(GpuSortKeyKind kind, bool descending)
+typedef enum GpuSortKeyKind
 {
-	uint64		sign = kind == GPUSORT_KEY_UINT32 ? 0 : UINT64CONST(1) << 63;
+#define ENUMERATOR(kind, type, get, word_of) kind,
+	GPUSORT_FIXED_KEY_KINDS(ENUMERATOR)
+#undef ENUMERATOR
+	GPUSORT_KEY_ENCODED			/* by its encode function */
+} GpuSortKeyKind;
 
-	return descending ? ~sign : sign;
+typedef struct GpuSortKey GpuSortKey;
+
+/*
+ * Writes the key->n_words words of a value that is not NULL, as for ASC.  value is as a tuple
+ * holds it: it may be toasted.  Leaves nothing allocated.
+ */
+typedef void (*GpuSortEncode) (const GpuSortKey *key, Datum value, uint64 *words);
+
+struct GpuSortKey
+{
+	AttrNumber	attno;			/* of the child's tuple */
+	bool		by_value;		/* its column's type, for whoever reads it from a tuple */
+	int16		length;
+	GpuSortKeyKind kind;
+	bool		nulls_first;
+	uint64		flip;			/* XORed onto each word: all bits for DESC */
+	int			first_word;		/* among the row's */
+	int			n_words;
+	uint32		word_bits;		/* a bit for each of them */
+
+	/* of a kind that is ENCODED */
+	GpuSortEncode encode;
+	void	   *state;			/* the encoder's own; it may change it, one process alone uses it */
+
+	/* Its value is open if (last word & open_bits) == open_code, as for ASC. */
+	bool		may_be_open;
+	uint64		open_bits;
+	uint64		open_code;
+
+	/* The words' order is not to be trusted: rows that they decide are compared too. */
+	bool		must_verify;
+};
+
+/* How a key has words, as the planner has chosen it. */
+typedef struct GpuSortKeyLayout
+{
+	int			n_words;
+	const bytea *skipped;		/* what nearly all values begin with, in the form that words are cut
+								 * from, and what words leave out; NULL: nothing */
+} GpuSortKeyLayout;
+
+/* The words of a row. */
+typedef struct GpuSortKeys
+{
+	int			n_keys;			/* that have words: the first ones of the sort's */
+	GpuSortKey *keys;
+	int			n_words;		/* the device's key columns */
+	uint32		null_first_mask;	/* these as in gsort_job_options: a bit for each word */
+	uint32		open_mask;
+	uint64		open_bits[GPUSORT_WORDS_MAX];
+	uint64		open_code[GPUSORT_WORDS_MAX];
+	bool		more_keys;		/* the sort has keys without words */
+	int			first_open_key; /* no pair of rows is undecided by a key before this one */
+	bool		must_verify;	/* one of the keys must */
+} GpuSortKeys;
+
+/* The types of a key's values, for encoders. */
+typedef struct GpuSortKeyType
+{
+	Oid			type;			/* a base type */
+	int32		typmod;
+	Oid			sort_operator;
+	Oid			collation;
+	bool		descending;
+} GpuSortKeyType;
+
+/* Can rows be undecided by their words? */
+static inline bool
+gpusort_keys_leave_ties(const GpuSortKeys *keys)
+{
+	return keys->open_mask != 0 || keys->more_keys;
 }
 
-/* The key word of a value: unsigned order is the operator's order. */
+/* --- fixed widths ------------------------------------------------------------- */
+
 static inline uint64
-gpusort_sortkey_encode(const GpuSortKey *key, Datum value)
+gpusort_word_of_signed(int64 value)
 {
-#define ENCODE_DATUM(kind, type, get) \
-		case kind: return (uint64) (int64) get(value) ^ key->flip;
+	return (uint64) value ^ (UINT64CONST(1) << 63);
+}
+
+static inline uint64
+gpusort_word_of_unsigned(uint64 value)
+{
+	return value;
+}
+
+/* PostgreSQL's order: all NaNs are equal and above all else, -0 equals 0.  A float4 widens to
+ * a float8 of the same value. */
+static inline uint64
+gpusort_word_of_float(float8 value)
+{
+	union
+	{
+		float8		value;
+		uint64		bits;
+	}			word;
+
+	if (unlikely(value != value))
+		return PG_UINT64_MAX;
+	word.value = value + 0.0;	/* -0 becomes 0 */
+	return word.bits >> 63 != 0 ? ~word.bits : word.bits | UINT64CONST(1) << 63;
+}
+
+/* --- words ---------------------------------------------------------------------- */
+
+/* Writes the key's words of a value. */
+static inline void
+gpusort_sortkey_encode(const GpuSortKey *key, Datum value, uint64 *words)
+{
+#define ENCODE_DATUM(kind, type, get, word_of) \
+		case kind: words[0] = word_of(get(value)) ^ key->flip; return;
 	switch (key->kind)
 	{
-		GPUSORT_KEY_KINDS(ENCODE_DATUM)
+		GPUSORT_FIXED_KEY_KINDS(ENCODE_DATUM)
+		case GPUSORT_KEY_ENCODED:
+			break;
 	}
 #undef ENCODE_DATUM
-	pg_unreachable();
+	key->encode(key, value, words);
+	for (int w = 0; w < key->n_words; w++)
+		words[w] ^= key->flip;
 }
 
 /* The same of a value where it lies in a tuple. */
-static inline uint64
-gpusort_sortkey_encode_at(const GpuSortKey *key, const char *at)
+static inline void
+gpusort_sortkey_encode_at(const GpuSortKey *key, const char *at, uint64 *words)
 {
-#define ENCODE_PLACE(kind, type, get) \
-		case kind: return (uint64) (int64) *(const type *) at ^ key->flip;
+#define ENCODE_PLACE(kind, type, get, word_of) \
+		case kind: words[0] = word_of(*(const type *) at) ^ key->flip; return;
 	switch (key->kind)
 	{
-		GPUSORT_KEY_KINDS(ENCODE_PLACE)
+		GPUSORT_FIXED_KEY_KINDS(ENCODE_PLACE)
+		case GPUSORT_KEY_ENCODED:
+			break;
 	}
 #undef ENCODE_PLACE
-	pg_unreachable();
+	gpusort_sortkey_encode(key, fetch_att(at, key->by_value, key->length), words);
 }
 
-/* Takes the key words of a slot's row; returns the bits of the columns that are NULL, whose
- * words are 0. */
+/* Takes the words of a slot's row; returns the bits of those whose keys are NULL. */
 static inline uint32
-gpusort_sortkey_take(const GpuSortKey *keys, int n_keys, TupleTableSlot *slot, uint64 *words)
+gpusort_keys_take(const GpuSortKeys *keys, TupleTableSlot *slot, uint64 *words)
 {
 	uint32		nulls = 0;
 
-	for (int c = 0; c < n_keys; c++)
+	for (int i = 0; i < keys->n_keys; i++)
 	{
+		const GpuSortKey *key = &keys->keys[i];
 		bool		is_null;
-		Datum		value = slot_getattr(slot, keys[c].attno, &is_null);
+		Datum		value = slot_getattr(slot, key->attno, &is_null);
 
-		words[c] = is_null ? 0 : gpusort_sortkey_encode(&keys[c], value);
-		if (is_null)
-			nulls |= 1u << c;
+		if (likely(!is_null))
+			gpusort_sortkey_encode(key, value, words + key->first_word);
+		else
+		{
+			memset(words + key->first_word, 0, key->n_words * sizeof(uint64));
+			nulls |= key->word_bits;
+		}
 	}
 	return nulls;
 }
 
-/* The order of two rows by their key words and NULL bits: negative, 0 or positive. */
+/*
+ * The order of two rows by their words and NULL bits: negative, 0 or positive.  0: they are
+ * equal, or undecided if words can leave that open.
+ */
 static inline int
-gpusort_sortkey_compare(const GpuSortKey *keys, int n_keys,
-						const uint64 *a, uint32 a_nulls, const uint64 *b, uint32 b_nulls)
+gpusort_keys_compare(const GpuSortKeys *keys, const uint64 *a, uint32 a_nulls,
+					 const uint64 *b, uint32 b_nulls)
 {
-	for (int c = 0; c < n_keys; c++)
+	for (int w = 0; w < keys->n_words; w++)
 	{
-		bool		a_null = (a_nulls >> c & 1) != 0;
-		bool		b_null = (b_nulls >> c & 1) != 0;
+		uint32		bit = 1u << w;
 
-		if (a_null != b_null)
-			return a_null == keys[c].nulls_first ? -1 : 1;
-		if (a[c] != b[c])
-			return a[c] < b[c] ? -1 : 1;
+		if (unlikely(((a_nulls ^ b_nulls) & bit) != 0))
+			return ((a_nulls & bit) != 0) == ((keys->null_first_mask & bit) != 0) ? -1 : 1;
+		if (a[w] != b[w])
+			return a[w] < b[w] ? -1 : 1;
+		if (unlikely((keys->open_mask & bit) != 0 && (a_nulls & bit) == 0 &&
+					 (a[w] & keys->open_bits[w]) == keys->open_code[w]))
+			return 0;
 	}
 	return 0;
 }

@@ -32,7 +32,7 @@
  */
 #define UNIT_NS					5.7
 #define COST_PACK_ROW			3.0 /* copy the row, take its key: 24 ns a row, its bytes included */
-#define COST_KEY_COLUMN			1.0 /* each key column after the first */
+#define COST_KEY_COLUMN			1.0 /* each word after the first */
 #define COST_ROW_BYTE			0.03	/* a byte's way into the buffers, to the device and back */
 #define COST_SORT_ROW_CUDA		0.1 /* less than 0.2 ns */
 #define COST_SORT_ROW_HOST		12.0	/* 35 to 70 ns a row and key word */
@@ -98,7 +98,7 @@ gpusort_expected_runs(const GpuSortPlanInfo *info)
 	gsort_kind	kind;
 	double		budget;
 	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
-		DEVICE_KEY_BYTES * info->n_keys + DEVICE_SORT_BYTES;
+		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
 	double		runs;
 
 	read_device(&kind, &budget);
@@ -115,7 +115,7 @@ Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
 	return cpu_operator_cost * rows *
-		(COST_PACK_ROW + COST_KEY_COLUMN * (info->n_keys - 1) + COST_ROW_BYTE * info->width);
+		(COST_PACK_ROW + COST_KEY_COLUMN * (info->n_words - 1) + COST_ROW_BYTE * info->width);
 }
 
 /* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
@@ -151,7 +151,7 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	sort_row = kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
 	path->rows = info->rows;
 	path->startup_cost = before + cpu_operator_cost *
-		(COST_JOB + info->rows * sort_row * info->n_keys);
+		(COST_JOB + info->rows * sort_row * info->n_words);
 	path->total_cost = cpu_operator_cost * COST_OUTPUT_ROW * info->rows;
 	if (runs > 1)
 	{

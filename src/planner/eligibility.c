@@ -17,12 +17,13 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
-#include "keys/sortkey.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
+#include "planner/key_layout.h"
 #include "settings.h"
 #include "shared/job.h"
 
@@ -63,35 +64,56 @@ find_pathkey_column(PathKey *pathkey, PathTarget *target, Oid *type_oid)
 	return 0;
 }
 
-bool
-gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
+static void
+make_room(GpuSortOrder *order, int n_keys)
+{
+	order->n_keys = n_keys;
+	order->columns = palloc(n_keys * sizeof(AttrNumber));
+	order->operators = palloc(n_keys * sizeof(Oid));
+	order->collations = palloc(n_keys * sizeof(Oid));
+	order->nulls_first = palloc(n_keys * sizeof(bool));
+}
+
+/* Finds what is sorted by.  False: a pathkey is no column of target. */
+static bool
+read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 {
 	ListCell   *lc;
+	int			i = 0;
 
-	if (list_length(pathkeys) > GPUSORT_MAX_KEYS)
-		return gpusort_refuse_path("too many sort keys");
-	info->n_keys = 0;
+	make_room(order, list_length(pathkeys));
 	foreach(lc, pathkeys)
 	{
 		PathKey    *pathkey = lfirst(lc);
-		int			i = info->n_keys++;
 		Oid			type_oid = InvalidOid;
-		GpuSortKey	key;
 
-		info->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
-		if (info->columns[i] == 0)
+		order->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
+		if (order->columns[i] == 0)
 			return gpusort_refuse_path("a sort key is not among the child's columns");
-		info->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
-												 compat_pathkey_strategy(pathkey));
-		info->collations[i] = pathkey->pk_eclass->ec_collation;
-		info->nulls_first[i] = pathkey->pk_nulls_first;
-		type_oid = exprType(list_nth(target->exprs, info->columns[i] - 1));
-		if (!OidIsValid(info->operators[i]) ||
-			!gpusort_sortkey_make(type_oid, info->operators[i], info->nulls_first[i],
-								  info->columns[i], &key))
-			return gpusort_refuse_path("a sort key's type or operator is not supported");
+		order->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
+												  compat_pathkey_strategy(pathkey));
+		if (!OidIsValid(order->operators[i]))
+			return gpusort_refuse_path("a sort key has no operator");
+		order->collations[i] = pathkey->pk_eclass->ec_collation;
+		order->nulls_first[i] = pathkey->pk_nulls_first;
+		i++;
 	}
 	return true;
+}
+
+bool
+gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info)
+{
+	Node	   *first_key;
+
+	if (!read_order(root->sort_pathkeys, target, &info->order))
+		return false;
+	gpusort_lay_out_keys(root, target, info);
+	if (info->n_keys > 0)
+		return true;
+	first_key = list_nth(target->exprs, info->order.columns[0] - 1);
+	return gpusort_refuse_path(psprintf("the first sort key, of type %s, has no words under its operator and collation",
+										format_type_be(exprType(first_key))));
 }
 
 /* A constant LIMIT or OFFSET; 0 for none or NULL, -1 if it is not known yet. */

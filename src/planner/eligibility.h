@@ -18,9 +18,9 @@ extern bool gpusort_refuse_path(const char *reason);
  * by whose count and target the sort is judged. */
 extern bool gpusort_worth_a_path(PlannerInfo *root, const Path *child);
 
-/* Fills the keys of *info in from the pathkeys of rows with these columns.  False: not all of
- * them can be sorted by. */
-extern bool gpusort_read_pathkeys(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
+/* Fills the order of *info in from the query's pathkeys, of rows with these columns, and the
+ * words of its keys.  False: they cannot be sorted by. */
+extern bool gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info);
 
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);

@@ -108,7 +108,7 @@ add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 	GpuSortPlanInfo info = {0};
 
 	if (!gpusort_takes_feeders(1) ||
-		!gpusort_read_pathkeys(root->sort_pathkeys, child->pathtarget, &info))
+		!gpusort_read_pathkeys(root, child->pathtarget, &info))
 		return;
 	gpusort_estimate(root, child, child->rows, &info);
 	if (gpusort_fits_device(&info))
@@ -129,7 +129,7 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, dou
 	double		rows_through_gather = 0;
 
 	if (!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers)) ||
-		!gpusort_read_pathkeys(root->sort_pathkeys, partial->pathtarget, &info))
+		!gpusort_read_pathkeys(root, partial->pathtarget, &info))
 		return;
 	info.parallel = true;
 	gpusort_estimate(root, partial, rows, &info);

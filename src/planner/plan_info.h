@@ -9,23 +9,21 @@
 
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "nodes/extensible.h"
 
-#include "gpusort.h"
+#include "keys/sortkey.h"
 
-/* How to sort, as tuplesort_begin_heap takes it, and what is expected of the input. */
+/* How to sort, and what is expected of the input. */
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
 	bool		child_repeats;	/* it may be scanned again, should the device fail */
 	bool		finished;		/* by plan_finish.c.  If not, rows come right all the same, but the
 								 * child is not scanned again */
-	int			n_keys;
-	AttrNumber	columns[GPUSORT_MAX_KEYS];
-	Oid			operators[GPUSORT_MAX_KEYS];
-	Oid			collations[GPUSORT_MAX_KEYS];
-	bool		nulls_first[GPUSORT_MAX_KEYS];
+	GpuSortOrder order;
+	int			n_keys;			/* that have words: the first ones of the order */
+	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];	/* of these */
+	int			n_words;		/* of all of them */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort: all workers' together */
@@ -44,11 +42,7 @@ extern bool gpusort_plan_is_ours(const Plan *plan);
 /* A list for custom_private. */
 extern List *gpusort_plan_info_write(const GpuSortPlanInfo *info);
 
-/* Reads a plan node's custom_private. */
+/* Reads a plan node's custom_private.  Memory: the current context; and the plan's own. */
 extern void gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info);
-
-/* The keys of rows of type desc. */
-extern void gpusort_plan_info_make_keys(const GpuSortPlanInfo *info, TupleDesc desc,
-										GpuSortKey *keys);
 
 #endif							/* GPUSORT_PLAN_INFO_H */

@@ -61,13 +61,17 @@ gpusort_service_open_job(int job)
 		.null_mask = mine->options.null_mask,
 		.null_first_mask = mine->options.null_first_mask,
 		.window_bytes = GPUSORT_BUFFER_BYTES,
+		.flags = mine->options.with_ties ? GSORT_TIES : 0,
 		.tag = job,
 		.engine = mine->options.engine,
+		.open_mask = mine->options.open_mask,
 	};
 	gsort_status status;
 
 	if (mine->job != NULL)
 		return GSORT_OK;
+	memcpy(options.open_bits, mine->options.open_bits, sizeof(options.open_bits));
+	memcpy(options.open_code, mine->options.open_code, sizeof(options.open_code));
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
 	if (status != GSORT_OK)
 		return status;

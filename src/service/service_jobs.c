@@ -94,8 +94,9 @@ options_are_sound(const GpuSortJobOptions *options)
 {
 	uint32		columns = options->key_columns;
 
-	return columns >= 1 && columns <= GPUSORT_MAX_KEYS &&
+	return columns >= 1 && columns <= GPUSORT_WORDS_MAX &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
+		options->open_mask >> columns == 0 &&
 		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX &&
 		(uint32) options->engine < GSORT_ENGINES && options->wait_ms >= 0;
 }

@@ -29,7 +29,7 @@ typedef struct GpuSortChunkHeader
 	uint32		keys_offset;
 	uint32		data_offset;
 	uint32		feeder;			/* whose byte stream the chunk belongs to */
-	gsort_column_stats stats[GPUSORT_MAX_KEYS];
+	gsort_column_stats stats[GPUSORT_WORDS_MAX];
 } GpuSortChunkHeader;
 
 #define GPUSORT_CHUNK_HEADER_BYTES	MAXALIGN(sizeof(GpuSortChunkHeader))

@@ -61,6 +61,10 @@ typedef struct GpuSortJobOptions
 	uint32		key_columns;
 	uint32		null_mask;		/* as in gsort_job_options */
 	uint32		null_first_mask;
+	bool		with_ties;		/* as GSORT_TIES */
+	uint32		open_mask;
+	uint64		open_bits[GPUSORT_WORDS_MAX];
+	uint64		open_code[GPUSORT_WORDS_MAX];
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
 	gsort_engine engine;
 	int			wait_ms;		/* at most, for memory that other jobs have */
@@ -146,6 +150,16 @@ typedef struct GpuSortService
 	char		detail[256];
 } GpuSortService;
 
+/* Beyond these all collations of the C library are distrusted. */
+#define GPUSORT_DISTRUSTED_COLLATIONS_MAX 64
+
+/* A collation of a database. */
+typedef struct GpuSortCollation
+{
+	Oid			database;
+	Oid			collation;
+} GpuSortCollation;
+
 typedef struct GpuSortShared
 {
 	GpuSortService service;
@@ -159,6 +173,10 @@ typedef struct GpuSortShared
 	uint64		ring_room;
 	uint64		ring_head;
 	uint64		ring_tail;
+
+	/* whose sort keys have contradicted them (collations.c) */
+	int			n_distrusted;
+	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 } GpuSortShared;

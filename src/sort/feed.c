@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 
 #include "sort/feed.h"
-#include "keys/sortkey.h"
 
 /* Where a row's bytes come from. */
 typedef struct RowSource
@@ -30,17 +29,16 @@ typedef struct RowSource
 } RowSource;
 
 GpuSortFeed *
-gpusort_feed_begin(const GpuSortRowFormat *format, int n_keys, const GpuSortKey *keys,
-				   int row_width, Size private_limit_bytes)
+gpusort_feed_begin(const GpuSortRowFormat *format, const GpuSortKeys *keys, int row_width,
+				   Size private_limit_bytes)
 {
 	GpuSortFeed *feed = palloc0(sizeof(GpuSortFeed));
 
 	feed->format = format;
-	feed->n_keys = n_keys;
 	feed->keys = keys;
 	feed->buffer = -1;
 	feed->rows_max = Max(1, GPUSORT_BUFFER_BYTES /
-						 (MAXALIGN(row_width + SizeofMinimalTupleHeader) + 12 + 8 * n_keys));
+						 (MAXALIGN(row_width + SizeofMinimalTupleHeader) + 12 + 8 * keys->n_words));
 	feed->private_limit_bytes = private_limit_bytes;
 	feed->private_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort private rows",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -86,7 +84,7 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	chunk->nulls_offset = offset;
 	offset += MAXALIGN(rows_max * sizeof(uint32));
 	chunk->keys_offset = offset;
-	offset += rows_max * feed->n_keys * sizeof(uint64);
+	offset += rows_max * feed->keys->n_words * sizeof(uint64);
 	chunk->data_offset = offset;
 
 	feed->chunk = chunk;
@@ -96,7 +94,7 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	feed->data = gpusort_chunk_data(chunk);
 	feed->rows_max = rows_max;
 	feed->data_max = GPUSORT_BUFFER_BYTES - offset;
-	for (int c = 0; c < feed->n_keys; c++)
+	for (int c = 0; c < feed->keys->n_words; c++)
 	{
 		gsort_column_stats *stats = &feed->stats[c];
 
@@ -127,7 +125,7 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 static GpuSortFeedResult
 begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 {
-	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_keys * sizeof(uint64);
+	Size		meta_bytes = 2 * sizeof(uint32) + feed->keys->n_words * sizeof(uint64);
 	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
 	Size		room = GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16;
 	char	   *memory;
@@ -163,7 +161,7 @@ begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 static void
 store_stats(GpuSortFeed *feed)
 {
-	memcpy(feed->chunk->stats, feed->stats, feed->n_keys * sizeof(gsort_column_stats));
+	memcpy(feed->chunk->stats, feed->stats, feed->keys->n_words * sizeof(gsort_column_stats));
 }
 
 /* The chunk is complete: its statistics go into its header, a buffer to the service. */
@@ -273,10 +271,10 @@ write_row(const GpuSortRowFormat *format, TupleTableSlot *slot, const RowSource 
 static void
 write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 {
-	uint64	   *words = feed->key_words + (Size) row * feed->n_keys;
-	uint32		nulls = gpusort_sortkey_take(feed->keys, feed->n_keys, slot, words);
+	uint64	   *words = feed->key_words + (Size) row * feed->keys->n_words;
+	uint32		nulls = gpusort_keys_take(feed->keys, slot, words);
 
-	for (int c = 0; c < feed->n_keys; c++)
+	for (int c = 0; c < feed->keys->n_words; c++)
 	{
 		if (unlikely((nulls >> c & 1) != 0))
 			feed->stats[c].nulls++;
@@ -348,7 +346,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	{
 		GpuSortFeedResult result;
 
-		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_keys))
+		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->keys->n_words))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
 			end_chunk(feed);

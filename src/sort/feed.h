@@ -13,12 +13,12 @@
 #include "shared/chunk.h"
 #include "shared/job.h"
 #include "keys/row_format.h"
+#include "keys/sortkey.h"
 
 typedef struct GpuSortFeed
 {
 	const GpuSortRowFormat *format;
-	int			n_keys;
-	const GpuSortKey *keys;
+	const GpuSortKeys *keys;
 	uint32		feeder;			/* number of the process among the job's feeders */
 
 	uint64		rows;			/* accepted in all */
@@ -33,7 +33,7 @@ typedef struct GpuSortFeed
 	char	   *data;
 	uint32		rows_max;
 	uint32		data_max;
-	gsort_column_stats stats[GPUSORT_MAX_KEYS];
+	gsort_column_stats stats[GPUSORT_WORDS_MAX];
 
 	/* rows kept in the backend so far */
 	MemoryContext private_context;
@@ -44,21 +44,13 @@ typedef struct GpuSortFeed
 	uint64		chunks_sent;
 } GpuSortFeed;
 
-/* The device is told which key columns may hold NULLs, a bit for each: all of them, since a
- * plan does not tell of a child's columns whether they can. */
-static inline uint32
-gpusort_feed_null_mask(int n_keys)
-{
-	return (1u << n_keys) - 1;
-}
-
 /*
  * Begins to pack rows, into private memory at first.  It may take private_limit_bytes; then, or
  * before, a job is attached and rows go there.  row_width: what the planner expects of a
  * row, in bytes.  Memory: the current context, and a child of it for the private chunks.
  */
-extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format, int n_keys,
-									   const GpuSortKey *keys, int row_width,
+extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format,
+									   const GpuSortKeys *keys, int row_width,
 									   Size private_limit_bytes);
 
 typedef enum GpuSortFeedResult
@@ -105,7 +97,7 @@ gpusort_feed_count_key(gsort_column_stats *stats, uint64 word)
 
 /*
  * Takes room for one row of row_bytes (a multiple of 8) that has no NULL among its keys.
- * The caller fills all of *place, writes the n_keys key words at *words, and counts them.
+ * The caller fills all of *place, writes its key words at *words, and counts them.
  * False: the chunk being filled has no room, nothing has been taken.
  */
 static inline bool
@@ -119,7 +111,7 @@ gpusort_feed_take_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **
 		return false;
 	row = chunk->rows++;
 	*place = feed->data + chunk->data_bytes;
-	*words = feed->key_words + (Size) row * feed->n_keys;
+	*words = feed->key_words + (Size) row * feed->keys->n_words;
 	feed->row_start[row] = chunk->data_bytes / 8;
 	feed->nulls[row] = 0;
 	chunk->data_bytes += row_bytes;

@@ -7,13 +7,13 @@
  *	    get them.
  * Out: pointers to the rows in key order.
  *
- * Stable, so that it gives the same order as the device.
+ * Stable, so that it gives the same order as the device.  What words leave undecided the
+ * operators' comparators decide; where words are not to be trusted, these decide all.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
-#include "keys/sortkey.h"
 #include "sort/local_sort.h"
 
 /* What is moved while sorting; kept small. */
@@ -26,20 +26,39 @@ typedef struct LocalEntry
 
 typedef struct LocalOrder
 {
-	int			n_keys;
-	const GpuSortKey *keys;
+	const GpuSortKeys *keys;
+	bool		by_words;		/* they come first */
+	GpuSortComparer *comparer;	/* then this; NULL: words decide all */
 	const uint64 **words;		/* of each row */
+	const char **rows;
 } LocalOrder;
+
+static int
+compare_rows(const LocalOrder *order, const LocalEntry *a, const LocalEntry *b)
+{
+	GpuSortComparer *comparer = order->comparer;
+
+	return gpusort_comparer_compare_slots(comparer,
+										  gpusort_row_store(comparer->format, order->rows[a->row],
+															comparer->a),
+										  gpusort_row_store(comparer->format, order->rows[b->row],
+															comparer->b));
+}
 
 static inline int
 compare_entries(const LocalEntry *a, const LocalEntry *b, const LocalOrder *order)
 {
-	int			result;
+	int			result = 0;
 
-	if (likely(((a->nulls | b->nulls) & 1) == 0 && a->first_key != b->first_key))
-		return a->first_key < b->first_key ? -1 : 1;
-	result = gpusort_sortkey_compare(order->keys, order->n_keys, order->words[a->row], a->nulls,
-									 order->words[b->row], b->nulls);
+	if (likely(order->by_words))
+	{
+		if (likely(((a->nulls | b->nulls) & 1) == 0 && a->first_key != b->first_key))
+			return a->first_key < b->first_key ? -1 : 1;
+		result = gpusort_keys_compare(order->keys, order->words[a->row], a->nulls,
+									  order->words[b->row], b->nulls);
+	}
+	if (result == 0 && order->comparer != NULL)
+		result = compare_rows(order, a, b);
 	if (result != 0)
 		return result;
 	return a->row < b->row ? -1 : 1;
@@ -62,7 +81,7 @@ list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
 	const uint32 *row_start = gpusort_chunk_row_start(chunk);
 	const uint64 *key = gpusort_chunk_keys(chunk);
 
-	for (uint32 r = 0; r < chunk->rows; r++, n++, key += feed->n_keys)
+	for (uint32 r = 0; r < chunk->rows; r++, n++, key += feed->keys->n_words)
 	{
 		entries[n].first_key = key[0];
 		entries[n].nulls = gpusort_chunk_nulls(chunk)[r];
@@ -74,10 +93,10 @@ list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
 }
 
 const char **
-gpusort_local_sort(const GpuSortFeed *feed)
+gpusort_local_sort(const GpuSortFeed *feed, GpuSortOrdering *ordering)
 {
 	Size		room = feed->rows + 1;
-	LocalOrder	order = {.n_keys = feed->n_keys,.keys = feed->keys};
+	LocalOrder	order = {.keys = feed->keys,.by_words = ordering->check == NULL};
 	LocalEntry *entries = palloc_extended(room * sizeof(LocalEntry), MCXT_ALLOC_HUGE);
 	const char **rows = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
 	const char **sorted = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
@@ -85,6 +104,8 @@ gpusort_local_sort(const GpuSortFeed *feed)
 	ListCell   *lc;
 
 	order.words = palloc_extended(room * sizeof(uint64 *), MCXT_ALLOC_HUGE);
+	order.rows = rows;
+	order.comparer = order.by_words ? ordering->ties : ordering->check->comparer;
 	foreach(lc, feed->private_chunks)
 		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, order.words, rows);
 	Assert(n == feed->rows);

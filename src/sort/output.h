@@ -25,6 +25,8 @@ typedef struct GpuSortSlots
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
 	TupleTableSlot *merge_native;	/* minimal tuples: the native row that a merge stands at */
+	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
+	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
 } GpuSortSlots;
 
 typedef struct GpuSortOutput GpuSortOutput;

@@ -2,7 +2,7 @@
  * output_device.c
  *	  The rows of a sort that the device holds.
  *
- * In:  a job that has been cut: windows, by way of the reader.
+ * In:  a job that has been cut: windows, by way of the ordered reader.
  * Out: slots that point into the window being read, valid until the next call.
  *
  * Runs in the backend that leads the sort.  Until the first row has gone out a lost device
@@ -14,15 +14,15 @@
 
 #include "portability/instr_time.h"
 
+#include "sort/ordered_reader.h"
 #include "sort/output_device.h"
-#include "sort/reader.h"
 
 typedef struct DeviceOutput
 {
 	GpuSortOutput output;		/* must be first */
 	GpuSortPosition position;
-	GpuSortReader *reader;		/* NULL: all has been read and given back */
-	const GpuSortRowFormat *format;
+	GpuSortOrderedReader *ordered;	/* NULL: all has been read and given back */
+	GpuSortOrdering *ordering;
 	GpuSortJob *job;
 	bool		keep_rows;
 	bool		begun;			/* a row has gone out */
@@ -38,11 +38,13 @@ seek_row(DeviceOutput *device, uint64 row)
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
-	bytes = gpusort_reader_seek(device->reader, row);
+	bytes = gpusort_ordered_reader_seek(device->ordered, row);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	device->figures->output_ms += INSTR_TIME_GET_MILLISEC(end);
-	device->figures->bytes_received = device->reader->bytes_read;
+	device->figures->bytes_received = device->ordered->reader->bytes_read;
+	if (unlikely(bytes == NULL && device->begun && device->ordering->check != NULL))
+		gpusort_order_check_raise(device->ordering->check->violated);
 	if (bytes != NULL && !device->begun)
 	{
 		gpusort_job_begin_output(device->job);
@@ -55,10 +57,11 @@ seek_row(DeviceOutput *device, uint64 row)
 static void
 give_back(DeviceOutput *device)
 {
-	if (device->keep_rows || device->reader == NULL)
+	if (device->keep_rows || device->ordered == NULL)
 		return;
+	gpusort_ordered_reader_end(device->ordered);
 	gpusort_job_close(device->job);
-	device->reader = NULL;
+	device->ordered = NULL;
 }
 
 static TupleTableSlot *
@@ -76,13 +79,13 @@ device_next(GpuSortOutput *output, bool forward)
 			give_back(device);
 		return slot;
 	}
-	if (unlikely(!gpusort_reader_next(device->reader, row, &bytes)))
+	if (unlikely(!gpusort_ordered_reader_next(device->ordered, row, &bytes)))
 	{
 		bytes = seek_row(device, row);
 		if (bytes == NULL)
 			return NULL;
 	}
-	return gpusort_row_store(device->format, bytes, slot);
+	return gpusort_row_store(device->ordering->format, bytes, slot);
 }
 
 static bool
@@ -91,7 +94,7 @@ device_rewind(GpuSortOutput *output)
 	DeviceOutput *device = (DeviceOutput *) output;
 
 	gpusort_position_rewind(&device->position);
-	return device->reader != NULL;
+	return device->ordered != NULL;
 }
 
 static void
@@ -115,25 +118,35 @@ device_explain(const GpuSortOutput *output, ExplainState *es)
 	gpusort_device_figures_explain(device->figures, es);
 }
 
+static void
+device_end(GpuSortOutput *output)
+{
+	DeviceOutput *device = (DeviceOutput *) output;
+
+	if (device->ordered != NULL)
+		gpusort_ordered_reader_end(device->ordered);
+}
+
 static const GpuSortOutputMethods device_methods = {
 	.next = device_next,
 	.rewind = device_rewind,
 	.mark = device_mark,
 	.restore = device_restore,
 	.explain = device_explain,
+	.end = device_end,
 };
 
 GpuSortOutput *
-gpusort_output_device_begin(GpuSortSlots *slots, const GpuSortRowFormat *format,
-							GpuSortJob *job, bool keep_rows, GpuSortDeviceFigures *figures)
+gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuSortJob *job,
+							bool keep_rows, GpuSortDeviceFigures *figures)
 {
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
 
 	device->output.methods = &device_methods;
 	device->output.slots = slots;
 	device->position.rows = gpusort_job_rows(job);
-	device->reader = gpusort_reader_begin(job, format);
-	device->format = format;
+	device->ordered = gpusort_ordered_reader_begin(job, ordering);
+	device->ordering = ordering;
 	device->job = job;
 	device->keep_rows = keep_rows;
 	device->figures = figures;

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "sort/device_figures.h"
+#include "sort/ordering.h"
 #include "sort/output.h"
 
 /*
@@ -16,7 +17,7 @@
  * context.
  */
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots,
-												  const GpuSortRowFormat *format,
+												  GpuSortOrdering *ordering,
 												  GpuSortJob *job, bool keep_rows,
 												  GpuSortDeviceFigures *figures);
 

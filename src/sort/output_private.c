@@ -65,7 +65,8 @@ static const GpuSortOutputMethods private_methods = {
 };
 
 GpuSortOutput *
-gpusort_output_private_begin(GpuSortSlots *slots, const GpuSortFeed *feed)
+gpusort_output_private_begin(GpuSortSlots *slots, const GpuSortFeed *feed,
+							GpuSortOrdering *ordering)
 {
 	PrivateOutput *private = palloc0(sizeof(PrivateOutput));
 
@@ -73,6 +74,6 @@ gpusort_output_private_begin(GpuSortSlots *slots, const GpuSortFeed *feed)
 	private->output.slots = slots;
 	private->position.rows = feed->rows;
 	private->format = feed->format;
-	private->rows = gpusort_local_sort(feed);
+	private->rows = gpusort_local_sort(feed, ordering);
 	return &private->output;
 }

@@ -8,10 +8,12 @@
 #include "postgres.h"
 
 #include "sort/feed.h"
+#include "sort/ordering.h"
 #include "sort/output.h"
 
 /* Sorts the feed's private rows, which must stay.  Memory: the current context. */
 extern GpuSortOutput *gpusort_output_private_begin(GpuSortSlots *slots,
-												   const GpuSortFeed *feed);
+												   const GpuSortFeed *feed,
+												   GpuSortOrdering *ordering);
 
 #endif							/* GPUSORT_OUTPUT_PRIVATE_H */

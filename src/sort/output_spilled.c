@@ -64,7 +64,7 @@ merge_next(SpilledOutput *spilled)
 	if (row == NULL)
 		ExecCopySlot(slots->result, slots->merge_native);
 	else
-		(void) gpusort_row_store(spilled->spill->format, row, slots->result);
+		(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
 	spilled->merged++;
 	return true;
 }

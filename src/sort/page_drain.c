@@ -27,7 +27,6 @@
 
 #include "compat.h"
 #include "sort/page_drain.h"
-#include "keys/sortkey.h"
 
 /* The offset of a column in the data of a row without NULLs; false if it varies. */
 static bool
@@ -76,9 +75,24 @@ find_column(GpuSortPageDrain *drain, SeqScanState *scan, AttrNumber column, uint
 	return true;
 }
 
+/* The same of key number i, which may stand anywhere; false if it is computed. */
+static bool
+find_key(GpuSortPageDrain *drain, SeqScanState *scan, int i, AttrNumber column)
+{
+	AttrNumber	attno = table_column(scan, column);
+
+	if (attno == 0)
+		return false;
+	drain->key_column[i] = attno;
+	drain->key_is_fixed[i] = fixed_offset(RelationGetDescr(scan->ss.ss_currentRelation), attno,
+										  &drain->key_offset[i]);
+	drain->natts_needed = Max(drain->natts_needed, attno);
+	return true;
+}
+
 void
 gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
-						 const GpuSortRowFormat *format, int n_keys, const GpuSortKey *keys)
+						 const GpuSortRowFormat *format, const GpuSortKeys *keys)
 {
 	SeqScanState *scan = (SeqScanState *) child;
 
@@ -93,8 +107,8 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 	drain->whole_tuples = child->ps_ProjInfo == NULL;
 	if (!drain->whole_tuples && format->narrow_bytes == 0)
 		return;
-	for (int i = 0; i < n_keys; i++)
-		if (!find_column(drain, scan, keys[i].attno, &drain->key_offset[i]))
+	for (int i = 0; i < keys->n_keys; i++)
+		if (!find_key(drain, scan, i, keys->keys[i].attno))
 			return;
 	for (int i = 0; format->narrow_bytes != 0 && i < format->natts; i++)
 		if (!find_column(drain, scan, i + 1, &drain->column_offset[i]))
@@ -141,6 +155,29 @@ write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
 	}
 }
 
+/* Writes the words of a tuple without NULLs among its first natts_needed columns. */
+static inline void
+write_words(const GpuSortPageDrain *drain, const GpuSortKeys *keys, HeapTupleHeader header,
+			Size length, uint64 *words)
+{
+	HeapTupleData tuple = {.t_len = length,.t_data = header};
+
+	for (int i = 0; i < keys->n_keys; i++)
+	{
+		const GpuSortKey *key = &keys->keys[i];
+		bool		is_null;
+
+		if (likely(drain->key_is_fixed[i]))
+			gpusort_sortkey_encode_at(key, (const char *) header + header->t_hoff +
+									  drain->key_offset[i], words + key->first_word);
+		else
+			gpusort_sortkey_encode(key, heap_getattr(&tuple, drain->key_column[i],
+													 RelationGetDescr(drain->scan->ss.ss_currentRelation),
+													 &is_null),
+								   words + key->first_word);
+	}
+}
+
 /* The scan has returned so many rows more, as far as anybody counts. */
 static void
 count_rows(SeqScanState *scan, uint64 rows)
@@ -177,13 +214,9 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 			!gpusort_feed_take_row(feed, row_bytes, &place, &words))
 			break;
 		write_tuple(drain, tuple, length, place, row_bytes);
-		for (int c = 0; c < feed->n_keys; c++)
-		{
-			words[c] = gpusort_sortkey_encode_at(&feed->keys[c],
-												 (const char *) tuple + tuple->t_hoff +
-												 drain->key_offset[c]);
-			gpusort_feed_count_key(&feed->stats[c], words[c]);
-		}
+		write_words(drain, feed->keys, tuple, length, words);
+		for (int w = 0; w < feed->keys->n_words; w++)
+			gpusort_feed_count_key(&feed->stats[w], words[w]);
 	}
 	heap->rs_cindex = i - 1;
 	count_rows(drain->scan, i - first);

@@ -18,15 +18,17 @@ typedef struct GpuSortPageDrain
 	int			natts_needed;	/* a tuple must have, none of its columns NULL */
 	bool		whole_tuples;	/* no projection: a narrow row is the tuple's data as it is */
 	uint32		column_offset[GPUSORT_NARROW_COLUMNS_MAX];	/* in a tuple's data, if projected */
-	uint32		key_offset[GPUSORT_MAX_KEYS];	/* in a tuple's data */
+	AttrNumber	key_column[GPUSORT_WORDS_MAX];	/* of each key, in the table */
+	bool		key_is_fixed[GPUSORT_WORDS_MAX];
+	uint32		key_offset[GPUSORT_WORDS_MAX];	/* in a tuple's data, of one that is fixed */
 	uint64		rows;			/* taken since the child began */
 } GpuSortPageDrain;
 
 /* Looks whether child is a plain heap scan that hands out whole tuples, or columns of them
  * that make narrow rows. */
 extern void gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
-									 const GpuSortRowFormat *format, int n_keys,
-									 const GpuSortKey *keys);
+									 const GpuSortRowFormat *format,
+									 const GpuSortKeys *keys);
 
 /* After the child has returned a slot and it was packed: packs what follows on its page, as far
  * as the chunk has room and the rows are plain. */

@@ -66,11 +66,29 @@ read_ahead(GpuSortReader *reader)
 	}
 }
 
+/* Finds the tie bits behind the window's rows. */
+static void
+find_ties(GpuSortReader *reader)
+{
+	const gsort_window *window = &reader->window;
+
+	reader->ties = (const uint64 *) (gpusort_buffer_memory(reader->buffer) + window->row_bytes);
+	reader->ties_first = window->first_row;
+	reader->ties_rows = window->rows;
+	if ((window->flags & GSORT_WINDOW_CONTINUES) == 0)
+		return;
+	reader->long_row_ties = reader->ties[0];
+	reader->ties = &reader->long_row_ties;
+}
+
 /* Makes the block that of the window that reading has come to. */
 static void
 load_block(GpuSortReader *reader)
 {
 	const gsort_window *window = &reader->window;
+
+	if (window->rows > 0 && window->bytes > window->row_bytes)
+		find_ties(reader);
 
 	gpusort_rowblock_load(&reader->block, gpusort_buffer_memory(reader->buffer),
 						  window->row_bytes,

@@ -26,6 +26,13 @@ typedef struct GpuSortReader
 	uint32	   *offsets;		/* of the window's rows, made by the first step back; else NULL */
 	MemoryContext context;
 
+	/* tie bits of the rows that start in the window, and of the one after them; NULL: the job
+	 * has none.  A row that goes on in other windows keeps its own */
+	const uint64 *ties;
+	uint64		ties_first;		/* the first of these rows */
+	uint64		ties_rows;
+	uint64		long_row_ties;
+
 	/* windows asked for ahead, oldest first: window_number + 1 and on */
 	int			n_ahead;
 	int			ahead[GPUSORT_READ_BUFFERS];
@@ -57,6 +64,24 @@ gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 		return false;
 	reader->next_row++;
 	return true;
+}
+
+/* Of a job with tie bits: does row number row tie with the one before it?  row: one of the window
+ * that the row read last starts in, or the row after these; of other rows it is not known, and
+ * the answer is true. */
+static inline bool
+gpusort_reader_row_ties(const GpuSortReader *reader, uint64 row)
+{
+	uint64		i = row - reader->ties_first;
+
+	return i > reader->ties_rows || (reader->ties[i / 64] >> (i % 64) & 1) != 0;
+}
+
+/* Does a row start in the window that the row read last starts in? */
+static inline bool
+gpusort_reader_window_has_row(const GpuSortReader *reader, uint64 row)
+{
+	return row - reader->ties_first < reader->ties_rows;
 }
 
 #endif							/* GPUSORT_READER_H */

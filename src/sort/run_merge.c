@@ -8,8 +8,9 @@
  * Out: one row at a time.
  *
  * With the order, a row costs the look at one byte.  Without it, because the device could
- * not keep the keys or part of the rows were sorted natively, the sources stand in a heap
- * by their next row's normalized keys; of equal keys the earlier run's comes first.  That is
+ * not keep the keys, part of the rows were sorted natively, or words leave rows undecided, the
+ * sources stand in a heap by their next row's words, and what the operators say of those that
+ * are undecided; of equal rows the earlier run's comes first.  That is
  * the device's order too: when the device is lost, the heap goes on where it ended.
  *
  * Runs in the backend that leads the sort.  Each run has a buffer; together they take what
@@ -19,9 +20,9 @@
 
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "sort/run_merge.h"
-#include "keys/sortkey.h"
 
 #define RUN_BUFFER_BYTES_MIN	((Size) 64 * 1024)
 #define RUN_BUFFER_BYTES_MAX	((Size) 1024 * 1024)
@@ -32,12 +33,13 @@ typedef struct MergeSource
 	GpuSortRunFile *file;		/* NULL: the native sort */
 	const char *row;			/* of a file */
 	uint32		nulls;
-	uint64		words[GPUSORT_MAX_KEYS];
+	uint64		words[GPUSORT_WORDS_MAX];	/* unless these are not to be trusted */
 } MergeSource;
 
 struct GpuSortRunMerge
 {
 	MemoryContext context;
+	MemoryContext scratch;		/* what comparisons leave */
 	GpuSortSpill *spill;
 	bool		ended;			/* the last row has been given */
 
@@ -47,8 +49,8 @@ struct GpuSortRunMerge
 	const uint8 *end;
 
 	/* by keys */
-	int			n_keys;
-	const GpuSortKey *keys;
+	bool		by_words;		/* they come first */
+	GpuSortComparer *comparer;	/* then this; NULL: words decide all */
 	TupleTableSlot *slot;
 	Tuplesortstate *native;
 	TupleTableSlot *native_slot;
@@ -71,7 +73,7 @@ begin_reading(GpuSortSpill *spill)
 void
 gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job)
 {
-	merge->order = gpusort_reader_begin(job, merge->spill->format);
+	merge->order = gpusort_reader_begin(job, merge->spill->ordering->format);
 	if (merge->order->rows != merge->spill->rows)
 		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
 			 merge->order->rows, merge->spill->rows);
@@ -105,6 +107,27 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 
 /* --- by keys ------------------------------------------------------------------ */
 
+/* A source's next row in a slot. */
+static TupleTableSlot *
+slot_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
+{
+	if (source->file == NULL)
+		return merge->native_slot;
+	return gpusort_row_store(merge->spill->ordering->format, source->row, slot);
+}
+
+static int
+compare_rows(const GpuSortRunMerge *merge, const MergeSource *a, const MergeSource *b)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(merge->scratch);
+	int			result = gpusort_comparer_compare_slots(merge->comparer,
+														slot_of_source(merge, a, merge->comparer->a),
+														slot_of_source(merge, b, merge->comparer->b));
+
+	MemoryContextSwitchTo(old_context);
+	return result;
+}
+
 /* binaryheap keeps the largest on top: negative if a's row comes after b's. */
 static int
 compare_sources(Datum a, Datum b, void *arg)
@@ -112,9 +135,13 @@ compare_sources(Datum a, Datum b, void *arg)
 	const GpuSortRunMerge *merge = arg;
 	const MergeSource *left = &merge->sources[DatumGetInt32(a)];
 	const MergeSource *right = &merge->sources[DatumGetInt32(b)];
-	int			result = gpusort_sortkey_compare(merge->keys, merge->n_keys, left->words,
-												 left->nulls, right->words, right->nulls);
+	int			result = 0;
 
+	if (merge->by_words)
+		result = gpusort_keys_compare(merge->spill->ordering->keys, left->words, left->nulls,
+									  right->words, right->nulls);
+	if (result == 0 && merge->comparer != NULL)
+		result = compare_rows(merge, left, right);
 	if (result != 0)
 		return -result;
 	return DatumGetInt32(a) < DatumGetInt32(b) ? 1 : -1;
@@ -123,7 +150,8 @@ compare_sources(Datum a, Datum b, void *arg)
 static void
 take_keys(const GpuSortRunMerge *merge, MergeSource *source, TupleTableSlot *slot)
 {
-	source->nulls = gpusort_sortkey_take(merge->keys, merge->n_keys, slot, source->words);
+	if (merge->by_words)
+		source->nulls = gpusort_keys_take(merge->spill->ordering->keys, slot, source->words);
 }
 
 /* Goes to the source's next row; false: it has no more. */
@@ -140,7 +168,7 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 	source->row = gpusort_run_file_next(source->file);
 	if (source->row == NULL)
 		return false;
-	take_keys(merge, source, gpusort_row_store(merge->spill->format, source->row, merge->slot));
+	take_keys(merge, source, gpusort_row_store(merge->spill->ordering->format, source->row, merge->slot));
 	return true;
 }
 
@@ -179,6 +207,7 @@ advance_first(GpuSortRunMerge *merge)
 static bool
 next_by_keys(GpuSortRunMerge *merge, const char **row)
 {
+	MemoryContextReset(merge->scratch);
 	if (merge->heap == NULL)
 		build_heap(merge);
 	else
@@ -192,16 +221,18 @@ next_by_keys(GpuSortRunMerge *merge, const char **row)
 /* --- begin and next ----------------------------------------------------------- */
 
 GpuSortRunMerge *
-gpusort_run_merge_begin(GpuSortSpill *spill, int n_keys, const GpuSortKey *keys,
-						TupleTableSlot *slot, Tuplesortstate *native,
+gpusort_run_merge_begin(GpuSortSpill *spill, TupleTableSlot *slot, Tuplesortstate *native,
 						TupleTableSlot *native_slot)
 {
 	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
+	const GpuSortOrdering *ordering = spill->ordering;
 
 	merge->context = CurrentMemoryContext;
 	merge->spill = spill;
-	merge->n_keys = n_keys;
-	merge->keys = keys;
+	merge->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpusort comparisons",
+										   ALLOCSET_SMALL_SIZES);
+	merge->by_words = ordering->check == NULL;
+	merge->comparer = merge->by_words ? ordering->ties : ordering->check->comparer;
 	merge->slot = slot;
 	merge->native = native;
 	merge->native_slot = native_slot;

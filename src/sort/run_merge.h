@@ -20,13 +20,12 @@ typedef struct GpuSortRunMerge GpuSortRunMerge;
  * (NULL: there is none).  slot: for rows of the runs, of the format's kind; native_slot:
  * minimal tuples.  Memory: the current context.
  */
-extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int n_keys,
-												const GpuSortKey *keys, TupleTableSlot *slot,
+extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, TupleTableSlot *slot,
 												Tuplesortstate *native,
 												TupleTableSlot *native_slot);
 
-/* Before the first row, without a native sort: merges by the order that the device has
- * computed instead, job having been merged.  If job fails it is closed, and keys tell how to
+/* Before the first row, without a native sort, of an ordering whose words decide all: merges by
+ * the order that the device has computed instead, job having been merged.  If job fails it is closed, and keys tell how to
  * go on. */
 extern void gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job);
 

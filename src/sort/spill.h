@@ -8,12 +8,13 @@
 #include "postgres.h"
 
 #include "shared/job.h"
+#include "sort/ordering.h"
 #include "sort/run_file.h"
 
 typedef struct GpuSortSpill
 {
 	MemoryContext context;
-	const GpuSortRowFormat *format;
+	GpuSortOrdering *ordering;
 	int			n_runs;
 	GpuSortRunFile *runs[GPUSORT_RUNS_MAX];
 	uint64		rows;
@@ -21,10 +22,11 @@ typedef struct GpuSortSpill
 } GpuSortSpill;
 
 /* Memory: the current context. */
-extern GpuSortSpill *gpusort_spill_begin(const GpuSortRowFormat *format);
+extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering);
 
-/* Writes the run that job has been cut to; at most GPUSORT_RUNS_MAX of them.  False: the job
- * failed before all of it was read. */
+/* Writes the run that job has been cut to, in its full order; at most GPUSORT_RUNS_MAX of them.
+ * False: the job failed before all of it was read, or the ordering's check found rows out of
+ * order. */
 extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* Removes the files. */

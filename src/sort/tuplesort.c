@@ -42,6 +42,7 @@ struct GpuSortTuplesort
 {
 	const GpuSortSpec *spec;
 	GpuSortSlots *slots;
+	GpuSortOrdering ordering;
 	MemoryContext context;
 	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
 	GpuSortJob *job;			/* NULL: not opened, or closed */
@@ -81,12 +82,12 @@ static void
 begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
 	const GpuSortSpec *spec = sort->spec;
+	const GpuSortOrder *order = spec->order;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_reason = reason;
-	sort->native = tuplesort_begin_heap(spec->desc, spec->n_keys, (AttrNumber *) spec->columns,
-										(Oid *) spec->operators, (Oid *) spec->collations,
-										(bool *) spec->nulls_first, work_mem, NULL,
+	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
+										order->collations, order->nulls_first, work_mem, NULL,
 										spec->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
 	MemoryContextSwitchTo(old_context);
 }
@@ -170,8 +171,6 @@ open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeReason *reason)
 	const GpuSortSpec *spec = sort->spec;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	GpuSortJobOptions options = {
-		.key_columns = spec->n_keys,
-		.null_mask = gpusort_feed_null_mask(spec->n_keys),
 		.feeders = feeders,
 		.engine = gpusort_algorithm,
 		.wait_ms = spec->native_ms,
@@ -179,9 +178,7 @@ open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeReason *reason)
 	};
 
 	options.expected_bytes = options.expected_rows * spec->packed_bytes;
-	for (int i = 0; i < spec->n_keys; i++)
-		if (spec->nulls_first[i])
-			options.null_first_mask |= 1u << i;
+	gpusort_ordering_describe(&sort->ordering, &options);
 	sort->job = gpusort_job_open(&options, reason);
 	if (sort->job != NULL)
 		sort->figures.kind = sort->job->device_kind;
@@ -196,7 +193,7 @@ spill_run(GpuSortTuplesort *sort)
 	bool		complete;
 
 	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(sort->spec->format);
+		sort->spill = gpusort_spill_begin(&sort->ordering);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	complete = gpusort_spill_add_run(sort->spill, sort->job);
 	if (complete)
@@ -252,7 +249,7 @@ begin_feed(GpuSortTuplesort *sort)
 	Size		limit = Min((Size) work_mem * 1024, PRIVATE_ROWS_BYTES_MAX);
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	sort->feed = gpusort_feed_begin(spec->format, spec->n_keys, spec->keys, spec->row_width,
+	sort->feed = gpusort_feed_begin(spec->format, spec->keys, spec->row_width,
 									Max(limit, GPUSORT_BUFFER_BYTES));
 	MemoryContextSwitchTo(old_context);
 }
@@ -269,6 +266,8 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, GpuSortSlots *slots, MemoryCont
 	sort->context = context;
 	sort->native_reason = GPUSORT_NATIVE_NONE;
 	INSTR_TIME_SET_CURRENT(sort->begun);
+	gpusort_ordering_make(&sort->ordering, spec->order, spec->keys, spec->format, spec->desc, slots,
+						  context);
 	if (is_parallel(sort) && reason == GPUSORT_NATIVE_NONE)
 		open_job(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers), &reason);
 	if (reason != GPUSORT_NATIVE_NONE)
@@ -417,11 +416,10 @@ begin_spilled_output(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 	GpuSortRunMerge *merge =
-		gpusort_run_merge_begin(sort->spill, spec->n_keys, spec->keys, sort->slots->merge_run,
-								sort->native, sort->slots->merge_native);
+		gpusort_run_merge_begin(sort->spill, sort->slots->merge_run, sort->native, sort->slots->merge_native);
 
 	/* all rows are in runs: the device tells the order in which to read them, if it can */
-	if (sort->job != NULL && gpusort_job_merge(sort->job))
+	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
 		gpusort_run_merge_follow_order(merge, sort->job);
 	else if (sort->job != NULL)
 	{
@@ -437,7 +435,7 @@ static void
 begin_device_output(GpuSortTuplesort *sort)
 {
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	sort->output = gpusort_output_device_begin(sort->slots, sort->spec->format, sort->job,
+	sort->output = gpusort_output_device_begin(sort->slots, &sort->ordering, sort->job,
 											   sort->spec->random_access, &sort->figures);
 }
 
@@ -513,7 +511,7 @@ perform(GpuSortTuplesort *sort)
 		perform_native(sort);
 	else if (sort->output == NULL)
 	{
-		sort->output = gpusort_output_private_begin(sort->slots, sort->feed);
+		sort->output = gpusort_output_private_begin(sort->slots, sort->feed, &sort->ordering);
 		gpusort_stats_count_in_backend();
 	}
 	return true;
@@ -548,9 +546,18 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	return sort->native_reason;
 }
 
+GpuSortNativeReason
+gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
+{
+	return OidIsValid(gpusort_ordering_violated(&sort->ordering)) ? GPUSORT_NATIVE_COLLATION :
+		GPUSORT_NATIVE_DEVICE_LOST;
+}
+
 void
 gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
+	if (OidIsValid(gpusort_ordering_violated(&sort->ordering)))
+		gpusort_order_check_raise(gpusort_ordering_violated(&sort->ordering));
 	gpusort_job_raise_failure(sort->job);
 }
 
@@ -558,12 +565,15 @@ void
 gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 {
 	sort->output->methods->explain(sort->output, es);
+	if (sort->figures.sum.rows > 0)
+		gpusort_ordering_explain(&sort->ordering, es);
 	if (!es->timing)
 		return;
 	ExplainPropertyFloat("Feed Time", "ms", sort->feed_ms, 3, es);
 	ExplainPropertyFloat("Sort Time", "ms", sort->sort_ms, 3, es);
 	if (sort->figures.output_ms > 0)
 		ExplainPropertyFloat("Output Time", "ms", sort->figures.output_ms, 3, es);
+	gpusort_ordering_explain_times(&sort->ordering, es);
 }
 
 void
@@ -573,6 +583,9 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 	ExecClearTuple(sort->slots->native);
 	ExecClearTuple(sort->slots->merge_run);
 	ExecClearTuple(sort->slots->merge_native);
+	ExecClearTuple(sort->slots->tied_native);
+	ExecClearTuple(sort->slots->compared[0]);
+	ExecClearTuple(sort->slots->compared[1]);
 	/* the device has had part in it */
 	if (sort->output != NULL && sort->figures.sum.rows > 0)
 		gpusort_stats_add_times(sort->feed_ms, sort->figures.output_ms);

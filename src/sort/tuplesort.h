@@ -7,8 +7,8 @@
  * the rows that they return are put.
  *
  * What the device cannot do is done by a native tuplesort, begun at any step: callers do not
- * see the difference.  They see one thing only, a lost device: put and perform answer false,
- * or the source's first row NULL.  Then nothing of the sort can be used; it is to be
+ * see the difference.  They see two things only, a lost device, or words that were not in the
+ * order of their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the sort can be used; it is to be
  * ended, and all rows are to be sorted anew, if the child can give them again.
  */
 #ifndef GPUSORT_TUPLESORT_H
@@ -16,7 +16,6 @@
 
 #include "postgres.h"
 
-#include "access/attnum.h"
 #include "access/tupdesc.h"
 
 #include "sort/feed.h"
@@ -25,16 +24,12 @@
 /* What to sort and how; it outlives the sort. */
 typedef struct GpuSortSpec
 {
-	/* the rows and their order, as tuplesort_begin_heap takes them */
+	/* the rows and their order */
 	TupleDesc	desc;
-	int			n_keys;
-	const AttrNumber *columns;
-	const Oid  *operators;
-	const Oid  *collations;
-	const bool *nulls_first;
+	const GpuSortOrder *order;
 
 	/* the same for the device */
-	const GpuSortKey *keys;
+	const GpuSortKeys *keys;
 	const GpuSortRowFormat *format;
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
@@ -79,7 +74,10 @@ extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 /* Why it is native, all or the rest of it; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
 
-/* Raises what the device's failure was: class 58. */
+/* Why the sort cannot go on, after put, perform or the first row have said that it cannot. */
+extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
+
+/* Raises it: of a device's failure, class 58. */
 extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort) pg_attribute_noreturn();
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */

@@ -8,33 +8,24 @@
 
 #include "sortkey_words.h"
 
-#define KINDS	(GPUSORT_KEY_UINT32 + 1)
+/* the signed ones, and those that fit an int64 */
+#define KINDS	GPUSORT_KEY_UINT64
 
 uint64_t
 sortkey_word(unsigned kind, int descending, uint64_t bits, int64_t *value)
 {
-	GpuSortKey	key = {.kind = (GpuSortKeyKind) (kind % KINDS)};
-	Datum		datum = 0;
+	GpuSortKey	key = {.kind = (GpuSortKeyKind) (kind % KINDS),.flip = descending ? PG_UINT64_MAX : 0};
+	uint64		word;
 
-	key.flip = gpusort_sortkey_flip(key.kind, descending);
+	/* the value as a tuple holds it: the machines that PostgreSQL runs these tests on are little-endian */
+	gpusort_sortkey_encode_at(&key, (const char *) &bits, &word);
 	switch (key.kind)
 	{
-		case GPUSORT_KEY_INT16:
-			*value = (int16) bits;
-			datum = Int16GetDatum((int16) bits);
-			break;
-		case GPUSORT_KEY_INT32:
-			*value = (int32) bits;
-			datum = Int32GetDatum((int32) bits);
-			break;
-		case GPUSORT_KEY_INT64:
-			*value = (int64) bits;
-			datum = Int64GetDatum((int64) bits);
-			break;
-		case GPUSORT_KEY_UINT32:
-			*value = (uint32) bits;
-			datum = UInt32GetDatum((uint32) bits);
+#define CUT(kind, type, get, word_of) case kind: *value = (int64_t) (type) bits; break;
+		GPUSORT_FIXED_KEY_KINDS(CUT)
+#undef CUT
+		case GPUSORT_KEY_ENCODED:
 			break;
 	}
-	return gpusort_sortkey_encode(&key, datum);
+	return word;
 }

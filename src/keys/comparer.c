@@ -1,0 +1,103 @@
+/*
+ * comparer.c
+ *	  The order of rows by the operators themselves.
+ *
+ * In:  rows, or slots, that their words have not told apart.
+ * Out: their order by the sort's keys, as tuplesort has it: by the same comparators of the
+ *	    same operators.  Abbreviation is not asked for, since words are one.
+ *
+ * Runs in the backend that leads the sort.  The first key's values are taken once for a row;
+ * those of further keys for each comparison that comes so far.
+ */
+#include "postgres.h"
+
+#include "keys/comparer.h"
+
+GpuSortComparer *
+gpusort_comparer_make(const GpuSortOrder *order, int first_key, const GpuSortRowFormat *format,
+					  TupleTableSlot *a, TupleTableSlot *b)
+{
+	GpuSortComparer *comparer = palloc0(sizeof(GpuSortComparer));
+
+	Assert(first_key < order->n_keys);
+	comparer->n_keys = order->n_keys;
+	comparer->first_key = first_key;
+	comparer->format = format;
+	comparer->a = a;
+	comparer->b = b;
+	comparer->keys = palloc0(order->n_keys * sizeof(SortSupportData));
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		SortSupport key = &comparer->keys[i];
+
+		key->ssup_cxt = CurrentMemoryContext;
+		key->ssup_collation = order->collations[i];
+		key->ssup_nulls_first = order->nulls_first[i];
+		key->ssup_attno = order->columns[i];
+		PrepareSortSupportFromOrderingOp(order->operators[i], key);
+	}
+	return comparer;
+}
+
+void
+gpusort_comparer_take(GpuSortComparer *comparer, const char *row, GpuSortComparand *comparand)
+{
+	comparand->row = row;
+	comparand->value = slot_getattr(gpusort_row_store(comparer->format, row, comparer->a),
+									comparer->keys[comparer->first_key].ssup_attno,
+									&comparand->is_null);
+}
+
+/* By the keys from number *key on, which becomes the one that tells. */
+static int
+compare_from(GpuSortComparer *comparer, int *key, TupleTableSlot *a, TupleTableSlot *b)
+{
+	for (; *key < comparer->n_keys; (*key)++)
+	{
+		SortSupport support = &comparer->keys[*key];
+		bool		a_null;
+		bool		b_null;
+		Datum		a_value = slot_getattr(a, support->ssup_attno, &a_null);
+		Datum		b_value = slot_getattr(b, support->ssup_attno, &b_null);
+		int			result = ApplySortComparator(a_value, a_null, b_value, b_null, support);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+int
+gpusort_comparer_compare(GpuSortComparer *comparer, const GpuSortComparand *a,
+						 const GpuSortComparand *b)
+{
+	int			result = ApplySortComparator(a->value, a->is_null, b->value, b->is_null,
+											 &comparer->keys[comparer->first_key]);
+	int			key = comparer->first_key + 1;
+
+	if (result != 0 || key == comparer->n_keys)
+		return result;
+	return compare_from(comparer, &key,
+						gpusort_row_store(comparer->format, a->row, comparer->a),
+						gpusort_row_store(comparer->format, b->row, comparer->b));
+}
+
+int
+gpusort_comparer_deciding_key(GpuSortComparer *comparer, const GpuSortComparand *a,
+							  const GpuSortComparand *b)
+{
+	int			key = comparer->first_key;
+
+	(void) compare_from(comparer, &key,
+						gpusort_row_store(comparer->format, a->row, comparer->a),
+						gpusort_row_store(comparer->format, b->row, comparer->b));
+	return key;
+}
+
+int
+gpusort_comparer_compare_slots(GpuSortComparer *comparer, TupleTableSlot *a, TupleTableSlot *b)
+{
+	int			key = comparer->first_key;
+
+	return compare_from(comparer, &key, a, b);
+}

@@ -1,0 +1,60 @@
+/*
+ * comparer.h
+ *	  The order of rows by the operators themselves: for what words leave undecided.
+ *
+ * One comparer serves the sort in the backend, the groups of tied rows, and the merge of runs.
+ */
+#ifndef GPUSORT_COMPARER_H
+#define GPUSORT_COMPARER_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "utils/sortsupport.h"
+
+#include "keys/row_format.h"
+#include "keys/sort_order.h"
+
+/* A row, with what comparisons look at first. */
+typedef struct GpuSortComparand
+{
+	const char *row;
+	Datum		value;			/* of the comparer's first key; points into the row if by reference */
+	bool		is_null;
+} GpuSortComparand;
+
+typedef struct GpuSortComparer
+{
+	int			n_keys;
+	int			first_key;		/* rows that are compared agree in the keys before it */
+	SortSupportData *keys;
+	const GpuSortRowFormat *format;
+	TupleTableSlot *a;			/* rows of the format, while keys are taken from them */
+	TupleTableSlot *b;
+} GpuSortComparer;
+
+/*
+ * For rows of this format that agree in the keys before first_key.  The slots are of the format's
+ * kind, and the comparer's alone.  Memory: the current context, which outlives it.
+ */
+extern GpuSortComparer *gpusort_comparer_make(const GpuSortOrder *order, int first_key,
+											  const GpuSortRowFormat *format,
+											  TupleTableSlot *a, TupleTableSlot *b);
+
+/* Sets *comparand to a row, which must stay as long. */
+extern void gpusort_comparer_take(GpuSortComparer *comparer, const char *row,
+								  GpuSortComparand *comparand);
+
+/* Negative, 0 or positive. */
+extern int	gpusort_comparer_compare(GpuSortComparer *comparer, const GpuSortComparand *a,
+									 const GpuSortComparand *b);
+
+/* The key, by its number, that tells two rows apart; n_keys: none does. */
+extern int	gpusort_comparer_deciding_key(GpuSortComparer *comparer, const GpuSortComparand *a,
+										  const GpuSortComparand *b);
+
+/* The same as compare, of two slots of any kind. */
+extern int	gpusort_comparer_compare_slots(GpuSortComparer *comparer, TupleTableSlot *a,
+										   TupleTableSlot *b);
+
+#endif							/* GPUSORT_COMPARER_H */

@@ -1,0 +1,24 @@
+/*
+ * encoders.h
+ *	  The encoders of types whose words take more than a look at a fixed width.
+ */
+#ifndef GPUSORT_ENCODERS_H
+#define GPUSORT_ENCODERS_H
+
+#include "postgres.h"
+
+#include "keys/sortkey.h"
+
+typedef struct GpuSortEncoder
+{
+	/* Sets how many words a key of this type may have; false: none. */
+	bool		(*can_encode) (const GpuSortKeyType *type, int *least, int *most);
+
+	/*
+	 * Sets what is the encoder's of a key: encode, state, the signs of open values, must_verify.
+	 * All else is set.  Memory: the current context, which outlives the key.
+	 */
+	void		(*make) (GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout);
+} GpuSortEncoder;
+
+#endif							/* GPUSORT_ENCODERS_H */

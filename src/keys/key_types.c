@@ -1,0 +1,157 @@
+/*
+ * key_types.c
+ *	  Which types have words, and the words of a sort's keys.
+ *
+ * In:  a column's type, its sort operator and collation, at plan time and again when the
+ *	    executor nodes begin; and how many words the planner has given each key.
+ * Out: GpuSortKeys, by which rows are packed.
+ *
+ * Only the default btree order of each type is known here; a key of another operator
+ * family, or of a type that is not in the table, has no words.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+#include "keys/encoders.h"
+#include "keys/key_types.h"
+
+/* --- types -------------------------------------------------------------------- */
+
+/* How a type has words. */
+typedef struct EncodedType
+{
+	Oid			type;
+	GpuSortKeyKind kind;
+	GpuSortEncoder encoder;		/* if the kind is ENCODED */
+} EncodedType;
+
+static const EncodedType encoded_types[] = {
+	{.type = BOOLOID,.kind = GPUSORT_KEY_UINT8},
+	{.type = CHAROID,.kind = GPUSORT_KEY_UINT8},
+	{.type = INT2OID,.kind = GPUSORT_KEY_INT16},
+	{.type = INT4OID,.kind = GPUSORT_KEY_INT32},
+	{.type = DATEOID,.kind = GPUSORT_KEY_INT32},
+	{.type = INT8OID,.kind = GPUSORT_KEY_INT64},
+	{.type = MONEYOID,.kind = GPUSORT_KEY_INT64},
+	{.type = TIMEOID,.kind = GPUSORT_KEY_INT64},
+	{.type = TIMESTAMPOID,.kind = GPUSORT_KEY_INT64},
+	{.type = TIMESTAMPTZOID,.kind = GPUSORT_KEY_INT64},
+	{.type = OIDOID,.kind = GPUSORT_KEY_UINT32},
+	{.type = PG_LSNOID,.kind = GPUSORT_KEY_UINT64},
+	{.type = XID8OID,.kind = GPUSORT_KEY_UINT64},
+	{.type = FLOAT4OID,.kind = GPUSORT_KEY_FLOAT4},
+	{.type = FLOAT8OID,.kind = GPUSORT_KEY_FLOAT8},
+};
+
+static const EncodedType *
+find_encoded_type(Oid type)
+{
+	for (int i = 0; i < lengthof(encoded_types); i++)
+		if (encoded_types[i].type == type)
+			return &encoded_types[i];
+	return NULL;
+}
+
+/* Describes a key's type.  False: the operator is not of its default order. */
+static bool
+describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuSortKeyType *type)
+{
+	TypeCacheEntry *cache;
+
+	type->typmod = typmod;
+	type->type = getBaseTypeAndTypmod(type_oid, &type->typmod);
+	type->sort_operator = sort_operator;
+	type->collation = collation;
+	cache = lookup_type_cache(type->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	type->descending = sort_operator == cache->gt_opr;
+	return OidIsValid(sort_operator) && (type->descending || sort_operator == cache->lt_opr);
+}
+
+bool
+gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation,
+						  int *least, int *most)
+{
+	const EncodedType *encoded;
+	GpuSortKeyType type;
+
+	if (!describe_type(type_oid, typmod, sort_operator, collation, &type))
+		return false;
+	encoded = find_encoded_type(type.type);
+	if (encoded == NULL)
+		return false;
+	*least = *most = 1;
+	return encoded->kind != GPUSORT_KEY_ENCODED ||
+		encoded->encoder.can_encode(&type, least, most);
+}
+
+/* --- keys ----------------------------------------------------------------------- */
+
+static void
+make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+{
+	const EncodedType *encoded = find_encoded_type(type->type);
+
+	if (encoded == NULL)
+		elog(ERROR, "gpusort has no words for type %u", type->type);
+	key->kind = encoded->kind;
+	if (key->kind == GPUSORT_KEY_ENCODED)
+		encoded->encoder.make(key, type, layout);
+}
+
+/* Enters what the key's last word tells of open values. */
+static void
+add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
+{
+	int			word = key->first_word + key->n_words - 1;
+
+	keys->open_mask |= 1u << word;
+	keys->open_bits[word] = key->open_bits;
+	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
+}
+
+static void
+add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout, TupleDesc desc)
+{
+	int			i = keys->n_keys++;
+	GpuSortKey *key = &keys->keys[i];
+	Form_pg_attribute attr = TupleDescAttr(desc, order->columns[i] - 1);
+	GpuSortKeyType type;
+
+	if (!describe_type(attr->atttypid, attr->atttypmod, order->operators[i], order->collations[i],
+					   &type) ||
+		layout->n_words < 1 || keys->n_words + layout->n_words > GPUSORT_WORDS_MAX)
+		elog(ERROR, "gpusort has no words for column %d of its child", order->columns[i]);
+	key->attno = order->columns[i];
+	key->by_value = attr->attbyval;
+	key->length = attr->attlen;
+	key->nulls_first = order->nulls_first[i];
+	key->flip = type.descending ? PG_UINT64_MAX : 0;
+	key->first_word = keys->n_words;
+	key->n_words = layout->n_words;
+	key->word_bits = ((1u << key->n_words) - 1) << key->first_word;
+	make_key(key, &type, layout);
+
+	keys->n_words += key->n_words;
+	if (key->nulls_first)
+		keys->null_first_mask |= key->word_bits;
+	if (key->may_be_open)
+		add_open_word(keys, key);
+	if (key->may_be_open && keys->first_open_key > i)
+		keys->first_open_key = i;
+	keys->must_verify |= key->must_verify;
+}
+
+void
+gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
+				  TupleDesc desc, GpuSortKeys *keys)
+{
+	memset(keys, 0, sizeof(*keys));
+	keys->keys = palloc0(n_keys * sizeof(GpuSortKey));
+	keys->more_keys = n_keys < order->n_keys;
+	keys->first_open_key = n_keys;
+	for (int i = 0; i < n_keys; i++)
+		add_key(keys, order, &layouts[i], desc);
+}

@@ -1,0 +1,22 @@
+/*
+ * key_layout.h
+ *	  How many words each key of a sort gets.
+ */
+#ifndef GPUSORT_KEY_LAYOUT_H
+#define GPUSORT_KEY_LAYOUT_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "planner/plan_info.h"
+
+/*
+ * Sets the words of the keys of info->order, which are columns of target: of the first keys, up
+ * to the first one that has none or for which none are left.  info->n_keys is 0 if the first key
+ * has none.
+ */
+extern void gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target,
+								 GpuSortPlanInfo *info);
+
+#endif							/* GPUSORT_KEY_LAYOUT_H */

@@ -1,0 +1,415 @@
+/*
+ * ordered_reader.c
+ *	  A sorted job's rows in their full order: what their words leave undecided is decided here.
+ *
+ * In:  a job's rows in the order of their words (reader.c), and the bits that say which of
+ *	    them tie with the row before.
+ * Out: the rows in the order of the sort's keys, by row number, in any order of asking.
+ *
+ * A run of set bits is a group, and nothing outside of groups needs a look.  A group is
+ * listed and compared as it is read; most are in order already.  One that is not is sorted
+ * by pointers: into the window, if it lies in one, else into copies.  A group whose copies
+ * exceed work_mem is walked to its end; if it is out of order, it goes through a tuplesort.
+ *
+ * Runs in the backend that owns the job.  A row of a group lies in the window that the reader
+ * stands at, in the group's context, or in the tuplesort's slot.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "sort/ordered_reader.h"
+
+#define LISTED_ROWS_AT_FIRST	64
+
+/* Equal rows stay as the words have them, so that the order is the same each time. */
+static inline int
+compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortComparer *ties)
+{
+	int			result = gpusort_comparer_compare(ties, &a->comparand, &b->comparand);
+
+	if (result != 0)
+		return result;
+	return a->number < b->number ? -1 : 1;
+}
+
+#define ST_SORT sort_tied_rows
+#define ST_ELEMENT_TYPE GpuSortTiedRow
+#define ST_COMPARE(a, b, ties) compare_tied_rows(a, b, ties)
+#define ST_COMPARE_ARG_TYPE GpuSortComparer
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+GpuSortOrderedReader *
+gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
+{
+	GpuSortOrderedReader *ordered = palloc0(sizeof(GpuSortOrderedReader));
+
+	ordered->reader = gpusort_reader_begin(job, ordering->format);
+	ordered->ordering = ordering;
+	ordered->context = CurrentMemoryContext;
+	if (ordering->check != NULL)
+		gpusort_order_check_begin_run(ordering->check);
+	if (ordering->ties == NULL)
+		return ordered;
+	ordered->room = LISTED_ROWS_AT_FIRST;
+	ordered->listed = palloc(ordered->room * sizeof(GpuSortTiedRow));
+	ordered->group_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
+												   ALLOCSET_DEFAULT_SIZES);
+	ordered->scratch = AllocSetContextCreate(ordered->context, "gpusort comparisons",
+											 ALLOCSET_SMALL_SIZES);
+	return ordered;
+}
+
+/* A row in the order of the words. */
+static const char *
+read_row(GpuSortOrderedReader *ordered, uint64 row)
+{
+	const char *bytes;
+
+	if (gpusort_reader_next(ordered->reader, row, &bytes))
+		return bytes;
+	/* another window comes, perhaps */
+	if (ordered->ordering->check != NULL)
+		gpusort_order_check_keep_last(ordered->ordering->check);
+	return gpusort_reader_seek(ordered->reader, row);
+}
+
+/* --- groups that fit memory --------------------------------------------------- */
+
+static void
+leave_group(GpuSortOrderedReader *ordered)
+{
+	if (ordered->n_rows == 0)
+		return;
+	if (ordered->ordering->check != NULL)
+		gpusort_order_check_keep_last(ordered->ordering->check);
+	if (ordered->large != NULL)
+		tuplesort_end(ordered->large);
+	ordered->large = NULL;
+	ordered->n_rows = 0;
+	ordered->n_copied = 0;
+	ordered->copied_bytes = 0;
+	MemoryContextReset(ordered->group_context);
+	MemoryContextReset(ordered->scratch);
+}
+
+/* Adds a row to those listed; false if it belongs before the last one of them. */
+static bool
+list_row(GpuSortOrderedReader *ordered, const char *bytes)
+{
+	GpuSortComparer *ties = ordered->ordering->ties;
+	GpuSortTiedRow *listed;
+
+	if (ordered->n_rows == ordered->room)
+	{
+		ordered->room *= 2;
+		ordered->listed = repalloc_huge(ordered->listed, (Size) ordered->room * sizeof(GpuSortTiedRow));
+	}
+	listed = &ordered->listed[ordered->n_rows];
+	gpusort_comparer_take(ties, bytes, &listed->comparand);
+	listed->number = (uint32) ordered->n_rows++;
+	return listed->number == 0 ||
+		gpusort_comparer_compare(ties, &listed[-1].comparand, &listed->comparand) <= 0;
+}
+
+static void
+copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand)
+{
+	Size		bytes = gpusort_row_bytes(ordered->ordering->format, comparand->row);
+	char	   *copy = MemoryContextAllocHuge(ordered->group_context, bytes);
+
+	memcpy(copy, comparand->row, bytes);
+	gpusort_comparer_take(ordered->ordering->ties, copy, comparand);
+	ordered->copied_bytes += bytes;
+}
+
+/* The window is about to go: copies the listed rows that lie in it.  False: they have become too
+ * many for memory. */
+static bool
+copy_listed_rows(GpuSortOrderedReader *ordered)
+{
+	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
+		copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand);
+	return ordered->copied_bytes + ordered->n_rows * sizeof(GpuSortTiedRow) <=
+		(Size) work_mem * 1024;
+}
+
+/* --- groups that do not -------------------------------------------------------- */
+
+/*
+ * Goes on behind the rows listed, the last of which is a copy, as long as rows tie and are in
+ * order.  True: all are; n_rows is how many.  False: one is not, or the job failed.
+ */
+static bool
+walk_rest_of_group(GpuSortOrderedReader *ordered)
+{
+	GpuSortComparer *ties = ordered->ordering->ties;
+	MemoryContext rows_context = AllocSetContextCreate(ordered->scratch, "gpusort walked rows",
+													   ALLOCSET_DEFAULT_SIZES);
+	GpuSortComparand last = ordered->listed[ordered->n_rows - 1].comparand;
+	char	   *buffers[2] = {NULL, NULL};
+	Size		rooms[2] = {0, 0};
+
+	for (int turn = 0; gpusort_reader_row_ties(ordered->reader, ordered->first_row + ordered->n_rows);
+		 turn = 1 - turn)
+	{
+		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
+		Size		length;
+		GpuSortComparand next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (bytes == NULL)
+			return false;
+		gpusort_comparer_take(ties, bytes, &next);
+		if (gpusort_comparer_compare(ties, &last, &next) > 0)
+			return false;
+		length = gpusort_row_bytes(ordered->ordering->format, bytes);
+		if (length > rooms[turn])
+		{
+			rooms[turn] = Max(length, 1024);
+			buffers[turn] = MemoryContextAllocHuge(rows_context, rooms[turn]);
+		}
+		memcpy(buffers[turn], bytes, length);
+		gpusort_comparer_take(ties, buffers[turn], &last);
+		ordered->n_rows++;
+	}
+	return true;
+}
+
+/* Puts the whole group, from its first row on, into a tuplesort.  False: the job failed. */
+static bool
+sort_large_group(GpuSortOrderedReader *ordered)
+{
+	const GpuSortOrdering *ordering = ordered->ordering;
+	const GpuSortOrder *order = ordering->order;
+	MemoryContext old_context = MemoryContextSwitchTo(ordered->group_context);
+
+	ordered->kind = GPUSORT_GROUP_LARGE;
+	ordered->large = tuplesort_begin_heap(ordering->desc, order->n_keys, order->columns,
+										  order->operators, order->collations, order->nulls_first,
+										  work_mem, NULL, TUPLESORT_RANDOMACCESS);
+	MemoryContextSwitchTo(old_context);
+	ordered->large_next = 0;
+	ordered->n_rows = 0;
+	do
+	{
+		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
+
+		CHECK_FOR_INTERRUPTS();
+		if (bytes == NULL)
+			return false;
+		tuplesort_puttupleslot(ordered->large,
+							   gpusort_row_store(ordering->format, bytes, ordering->ties->a));
+		ordered->n_rows++;
+	} while (gpusort_reader_row_ties(ordered->reader, ordered->first_row + ordered->n_rows));
+	tuplesort_performsort(ordered->large);
+	return true;
+}
+
+static bool
+load_large_group(GpuSortOrderedReader *ordered, bool in_order)
+{
+	bool		all_in_order = in_order && walk_rest_of_group(ordered);
+
+	ordered->n_copied = 0;
+	ordered->copied_bytes = 0;
+	MemoryContextReset(ordered->group_context);
+	if (!all_in_order)
+		return !gpusort_job_failed(ordered->reader->job) && sort_large_group(ordered);
+	ordered->kind = GPUSORT_GROUP_IN_ORDER;
+	return true;
+}
+
+/* Row number i of the tuplesort. */
+static const char *
+row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
+{
+	const GpuSortOrdering *ordering = ordered->ordering;
+	TupleTableSlot *slot = ordering->native_slot;
+	bool		forward = i + 2 != ordered->large_next;
+
+	if (ordering->check != NULL)
+		gpusort_order_check_keep_last(ordering->check);
+	if (forward && i < ordered->large_next)
+	{
+		tuplesort_rescan(ordered->large);
+		ordered->large_next = 0;
+	}
+	if (forward && !tuplesort_skiptuples(ordered->large, i - ordered->large_next, true))
+		elog(ERROR, "gpusort's sort of tied rows lacks rows");
+	if (!tuplesort_gettupleslot(ordered->large, forward, false, slot, NULL))
+		elog(ERROR, "gpusort's sort of tied rows lacks row " UINT64_FORMAT, i);
+	ordered->large_next = i + 1;
+	if (ordering->format->narrow_bytes == 0)
+		return (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
+	if (ordered->narrow_row == NULL)
+		ordered->narrow_row = MemoryContextAlloc(ordered->context, ordering->format->narrow_bytes);
+	gpusort_row_format_write(ordering->format, slot, ordered->narrow_row);
+	return ordered->narrow_row;
+}
+
+/* --- all groups ------------------------------------------------------------------ */
+
+/* Lists the group that begins with a row, and sorts it if need be.  False: the job failed. */
+static bool
+load_group(GpuSortOrderedReader *ordered, const char *bytes)
+{
+	bool		in_order = true;
+
+	for (;;)
+	{
+		uint64		next;
+
+		CHECK_FOR_INTERRUPTS();
+		in_order &= list_row(ordered, bytes);
+		next = ordered->first_row + ordered->n_rows;
+		if (!gpusort_reader_row_ties(ordered->reader, next))
+			break;
+		if (!gpusort_reader_window_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
+			return load_large_group(ordered, in_order);
+		bytes = read_row(ordered, next);
+		if (bytes == NULL)
+			return false;
+	}
+	if (!in_order)
+		sort_tied_rows(ordered->listed, ordered->n_rows, ordered->ordering->ties);
+	return true;
+}
+
+static bool
+enter_group(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
+{
+	GpuSortTieFigures *figures = &ordered->ordering->figures;
+	MemoryContext old_context = MemoryContextSwitchTo(ordered->scratch);
+	instr_time	start;
+	instr_time	end;
+	bool		loaded;
+
+	INSTR_TIME_SET_CURRENT(start);
+	ordered->kind = GPUSORT_GROUP_LISTED;
+	ordered->first_row = first_row;
+	loaded = load_group(ordered, bytes);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	MemoryContextSwitchTo(old_context);
+	figures->groups++;
+	figures->rows += ordered->n_rows;
+	figures->ms += INSTR_TIME_GET_MILLISEC(end);
+	return loaded;
+}
+
+static const char *
+row_of_group(GpuSortOrderedReader *ordered, uint64 row)
+{
+	switch (ordered->kind)
+	{
+		case GPUSORT_GROUP_LISTED:
+			return ordered->listed[row - ordered->first_row].comparand.row;
+		case GPUSORT_GROUP_IN_ORDER:
+			return read_row(ordered, row);
+		case GPUSORT_GROUP_LARGE:
+			return row_of_large_group(ordered, row - ordered->first_row);
+	}
+	pg_unreachable();
+}
+
+/* The first row of the group that a row is in, the row itself if it ties with none before.
+ * *bytes: the row, and then that first row; NULL: the job failed. */
+static uint64
+first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
+{
+	uint64		first = row;
+
+	while (gpusort_reader_row_ties(ordered->reader, first))
+	{
+		first--;
+		if (gpusort_reader_window_has_row(ordered->reader, first))
+			continue;
+		*bytes = read_row(ordered, first);
+		if (*bytes == NULL)
+			return first;
+	}
+	if (first != row)
+		*bytes = read_row(ordered, first);
+	return first;
+}
+
+static const char *
+ordered_row(GpuSortOrderedReader *ordered, uint64 row)
+{
+	const char *bytes;
+	uint64		first;
+
+	if (ordered->n_rows > 0 && row >= ordered->first_row &&
+		row < ordered->first_row + ordered->n_rows)
+		return row_of_group(ordered, row);
+	leave_group(ordered);
+	bytes = read_row(ordered, row);
+	if (bytes == NULL || ordered->ordering->ties == NULL)
+		return bytes;
+	first = first_of_group(ordered, row, &bytes);
+	if (bytes == NULL || (first == row && !gpusort_reader_row_ties(ordered->reader, row + 1)))
+		return bytes;
+	return enter_group(ordered, first, bytes) ? row_of_group(ordered, row) : NULL;
+}
+
+/* --- the check ---------------------------------------------------------------- */
+
+static const char *
+checked_row(GpuSortOrderedReader *ordered, uint64 row)
+{
+	const char *bytes = ordered_row(ordered, row);
+	bool		compared = ordered->n_rows > 0 && row > ordered->first_row;
+
+	if (bytes == NULL ||
+		!gpusort_order_check_row(ordered->ordering->check, row, bytes, compared))
+		return NULL;
+	return bytes;
+}
+
+/*
+ * Before the first row goes out all rows of its window are checked: until then the sort can
+ * start over, and where sort keys cannot be trusted it mostly shows soon.
+ */
+static const char *
+first_row_checked_ahead(GpuSortOrderedReader *ordered)
+{
+	uint64		rows;
+
+	if (checked_row(ordered, 0) == NULL)
+		return NULL;
+	rows = ordered->reader->window.rows;
+	for (uint64 row = 1; row < rows; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (checked_row(ordered, row) == NULL)
+			return NULL;
+	}
+	return checked_row(ordered, 0);
+}
+
+const char *
+gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
+{
+	GpuSortOrderCheck *check = ordered->ordering->check;
+
+	if (check == NULL)
+		return ordered_row(ordered, row);
+	if (check->checked == 0 && row == 0)
+		return first_row_checked_ahead(ordered);
+	return checked_row(ordered, row);
+}
+
+void
+gpusort_ordered_reader_end(GpuSortOrderedReader *ordered)
+{
+	if (ordered->large != NULL)
+		tuplesort_end(ordered->large);
+	ordered->large = NULL;
+}

@@ -1,0 +1,76 @@
+/*
+ * ordered_reader.h
+ *	  A sorted job's rows in their full order, by row number.
+ */
+#ifndef GPUSORT_ORDERED_READER_H
+#define GPUSORT_ORDERED_READER_H
+
+#include "postgres.h"
+
+#include "utils/tuplesort.h"
+
+#include "sort/ordering.h"
+#include "sort/reader.h"
+
+typedef enum GpuSortGroupKind
+{
+	GPUSORT_GROUP_LISTED,		/* its rows are listed in order */
+	GPUSORT_GROUP_IN_ORDER,		/* its rows are in order as they are */
+	GPUSORT_GROUP_LARGE			/* its rows are in a tuplesort */
+} GpuSortGroupKind;
+
+typedef struct GpuSortTiedRow
+{
+	GpuSortComparand comparand;
+	uint32		number;			/* in the group, as the words have ordered it */
+} GpuSortTiedRow;
+
+typedef struct GpuSortOrderedReader
+{
+	GpuSortReader *reader;
+	GpuSortOrdering *ordering;
+
+	/* the group being read; n_rows 0: none */
+	GpuSortGroupKind kind;
+	uint64		first_row;
+	uint64		n_rows;
+	GpuSortTiedRow *listed;		/* [room] */
+	uint32		room;
+	uint32		n_copied;		/* the first ones of those listed, whose windows have gone */
+	Size		copied_bytes;
+	Tuplesortstate *large;
+	uint64		large_next;		/* the row of it that comes next, forward */
+	char	   *narrow_row;		/* of a row that large gives, if rows are narrow */
+
+	MemoryContext context;		/* the reader's own */
+	MemoryContext group_context;	/* copies of a group's rows, its tuplesort */
+	MemoryContext scratch;		/* what comparisons leave */
+} GpuSortOrderedReader;
+
+/* The job has been cut; the ordering outlives the reader.  Memory: the current context, and
+ * children of it. */
+extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
+														  GpuSortOrdering *ordering);
+
+/*
+ * Row number row of the order, any of them; next to next is fast.  Valid until the next call.
+ * NULL: the job failed, or the check has found two rows out of order and no row has gone out.
+ */
+extern const char *gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row);
+
+/* Ends a tuplesort; all else is in its contexts. */
+extern void gpusort_ordered_reader_end(GpuSortOrderedReader *ordered);
+
+/* The fast path of a seek: false if row is not the next one, or ties. */
+static inline bool
+gpusort_ordered_reader_next(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
+{
+	if (ordered->ordering->ties == NULL && ordered->ordering->check == NULL)
+		return gpusort_reader_next(ordered->reader, row, bytes);
+	if (ordered->n_rows > 0 || ordered->ordering->check != NULL ||
+		row != ordered->reader->next_row || gpusort_reader_row_ties(ordered->reader, row + 1))
+		return false;
+	return gpusort_reader_next(ordered->reader, row, bytes);
+}
+
+#endif							/* GPUSORT_ORDERED_READER_H */

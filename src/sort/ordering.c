@@ -1,0 +1,75 @@
+/*
+ * ordering.c
+ *	  What tells the order of a sort's rows.
+ *
+ * In:  the sort's keys and their words.
+ * Out: the comparers that the sort in the backend, the reading of tied rows and the merge of
+ *	    runs share; what EXPLAIN ANALYZE says of them.
+ *
+ * Runs in the backend that leads the sort.
+ */
+#include "postgres.h"
+
+#include "sort/ordering.h"
+
+void
+gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
+					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
+					  const GpuSortSlots *slots, MemoryContext context)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+
+	memset(ordering, 0, sizeof(*ordering));
+	ordering->order = order;
+	ordering->keys = keys;
+	ordering->format = format;
+	ordering->desc = desc;
+	ordering->native_slot = slots->tied_native;
+	if (gpusort_keys_leave_ties(keys))
+		ordering->ties = gpusort_comparer_make(order, keys->first_open_key, format,
+											   slots->compared[0], slots->compared[1]);
+	if (keys->must_verify)
+		ordering->check = gpusort_order_check_make(order, format, slots->compared[0],
+												   slots->compared[1]);
+	MemoryContextSwitchTo(old_context);
+}
+
+void
+gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options)
+{
+	const GpuSortKeys *keys = ordering->keys;
+
+	options->key_columns = keys->n_words;
+	/* a plan does not tell of a child's columns whether they can be NULL */
+	options->null_mask = (1u << keys->n_words) - 1;
+	options->null_first_mask = keys->null_first_mask;
+	options->with_ties = keys->more_keys;
+	options->open_mask = keys->open_mask;
+	memcpy(options->open_bits, keys->open_bits, sizeof(options->open_bits));
+	memcpy(options->open_code, keys->open_code, sizeof(options->open_code));
+}
+
+Oid
+gpusort_ordering_violated(const GpuSortOrdering *ordering)
+{
+	return ordering->check != NULL ? ordering->check->violated : InvalidOid;
+}
+
+void
+gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
+{
+	ExplainPropertyInteger("Key Words", NULL, ordering->keys->n_words, es);
+	if (ordering->ties == NULL)
+		return;
+	ExplainPropertyInteger("Tie Groups", NULL, ordering->figures.groups, es);
+	ExplainPropertyInteger("Rows in Tie Groups", NULL, ordering->figures.rows, es);
+}
+
+void
+gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es)
+{
+	if (ordering->figures.groups > 0)
+		ExplainPropertyFloat("Tie Time", "ms", ordering->figures.ms, 3, es);
+	if (ordering->check != NULL && ordering->check->ms > 0)
+		ExplainPropertyFloat("Order Check Time", "ms", ordering->check->ms, 3, es);
+}

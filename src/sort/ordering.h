@@ -1,0 +1,55 @@
+/*
+ * ordering.h
+ *	  What tells the order of a sort's rows: their words, and what decides where words do not.
+ */
+#ifndef GPUSORT_ORDERING_H
+#define GPUSORT_ORDERING_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+
+#include "compat.h"
+#include "keys/comparer.h"
+#include "keys/sortkey.h"
+#include "shared/shmem.h"
+#include "sort/order_check.h"
+#include "sort/output.h"
+
+/* What groups of tied rows have cost, of all runs of a sort. */
+typedef struct GpuSortTieFigures
+{
+	uint64		groups;
+	uint64		rows;			/* in them */
+	double		ms;
+} GpuSortTieFigures;
+
+/* What tells the order of rows, of one sort. */
+typedef struct GpuSortOrdering
+{
+	const GpuSortOrder *order;
+	const GpuSortKeys *keys;
+	const GpuSortRowFormat *format;
+	TupleDesc	desc;
+	GpuSortComparer *ties;		/* for rows that words leave undecided; NULL: there are none */
+	GpuSortOrderCheck *check;	/* for words that are not to be trusted; NULL: all are */
+	TupleTableSlot *native_slot;	/* minimal tuples, for a tuplesort's rows; NULL without ties */
+	GpuSortTieFigures figures;
+} GpuSortOrdering;
+
+/* What is handed in outlives it; the slots are the sort's. */
+extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
+								  const GpuSortKeys *keys, const GpuSortRowFormat *format,
+								  TupleDesc desc, const GpuSortSlots *slots, MemoryContext context);
+
+/* Enters what a job is told of the rows' words. */
+extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);
+
+/* A collation by which words were out of order; InvalidOid: none. */
+extern Oid	gpusort_ordering_violated(const GpuSortOrdering *ordering);
+
+/* EXPLAIN ANALYZE's lines: of what words have left undecided, and what that took. */
+extern void gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es);
+extern void gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es);
+
+#endif							/* GPUSORT_ORDERING_H */
