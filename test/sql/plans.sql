@@ -65,12 +65,15 @@ select pg_temp.do_explain('select * from plan_rows order by k8 offset 10');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit (select 10)');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 0');
 
--- what GpuSort does not sort
-select pg_temp.do_explain('select * from plan_rows order by t');
-select pg_temp.do_explain('select * from plan_rows order by n');
+-- keys of many types, and many of them; a key without words behind one that has some
 select pg_temp.do_explain('select * from plan_rows order by f');
 select pg_temp.do_explain('select * from plan_rows order by k8, t');
-select pg_temp.do_explain('select * from plan_rows order by k2, k4, k8, d, ts');
+select pg_temp.do_explain('select * from plan_rows order by k8, array[t]');
+select pg_temp.do_explain('select * from plan_rows order by k2, k4, k8, d, ts, o, f, k2 + 1, k4 + 1, k8 + 1, t');
+
+-- what GpuSort does not sort: a first key without words
+select pg_temp.do_explain('select * from plan_rows order by array[t]');
+select pg_temp.do_explain('select * from plan_rows order by row(k8, t)');
 create function backwards_cmp(int4, int4) returns int4 language sql immutable as 'select btint4cmp($2, $1)';
 create operator <~ (leftarg = int4, rightarg = int4, function = int4gt);
 create operator class backwards for type int4 using btree as

@@ -10,6 +10,7 @@ use lib $FindBin::RealBin;
 use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SortWalks;
 use Test::More;
 
 my $seed = $ENV{GPUSORT_SEED} || int(time);
@@ -24,51 +25,7 @@ $node->safe_psql('postgres', qq{
 	analyze t});
 my $session = GpuSortTest::Session->new($node, 900);
 
-sub counter
-{
-	my ($name) = @_;
-
-	return $node->safe_psql('postgres', "select $name from gpusort_stats");
-}
-
-# A random walk over a cursor of so many rows: short steps around where it stands, the
-# ends, and a few leaps.
-sub walk
-{
-	my ($rows, $steps) = @_;
-	my @walk = ('fetch 3', 'fetch backward 2', 'fetch backward 5', 'fetch 2');
-
-	for (1 .. $steps)
-	{
-		my $near = 1 + int rand 40;
-
-		push @walk, (
-			"fetch $near", "fetch backward $near", 'fetch prior', 'fetch next', 'fetch relative -' . $near, 'fetch relative 0',
-			"move $near", "move backward $near", 'fetch absolute ' . (1 + int rand $rows), 'fetch absolute -' . $near, 'fetch last', 'fetch first',
-			'move forward all', 'move backward all')[ rand 14 ];
-	}
-	return map { "$_ " . (/^fetch|^move/ ? 'from c' : '') } @walk;
-}
-
-# The walk's rows over the query, natively and by the device: the same, from so many runs at
-# least.  declare: how the cursor is declared.
-sub same_walk
-{
-	my ($what, $declare, $query, $least_runs, @walk) = @_;
-	my ($runs, $native) = (counter('runs_spilled'), counter('native_device_memory'));
-	my %got;
-
-	for my $enabled ('off', 'on')
-	{
-		$session->query("set gpusort.enabled = $enabled; begin; declare c $declare for $query");
-		$session->query('commit') if $declare =~ /hold/;
-		$got{$enabled} = join("\n--\n", map { "$_: " . $session->query($_) . $session->error } @walk);
-		$session->query($declare =~ /hold/ ? 'close c' : 'commit');
-	}
-	is($got{on}, $got{off}, "$what: every step gives the row that it should");
-	cmp_ok(counter('runs_spilled') - $runs, '>=', $least_runs, "$what: spilled");
-	is(counter('native_device_memory'), $native, "$what: the device took all of it") if $least_runs >= 2;
-}
+walk_on($node, $session);
 
 # --- 3 M rows, the runs' order given by the device
 my $by_device = 'select k, id from t order by k';
@@ -90,32 +47,6 @@ same_walk('the last rows native', 'cursor', "select i, length(long) from (select
 	walk(30000, 12));
 
 # --- a node above that marks places and goes back to them, in every way of sorting
-$node->safe_psql('postgres', "create function step_through(text, text) returns text[] strict language c as '$ENV{TESTDIR}/modules/stepper/stepper'");
-sub random_steps
-{
-	my ($steps, $length) = ('', @_);
-	my $marked = 0;
-
-	while (length $steps < $length)
-	{
-		my $step = ('f' x 3, 'f' x (1 + int rand 60), 'b' x (1 + int rand 20), 'm', 'r', 'w', 'fmbr')[ rand 7 ];
-		$marked = 0 if $step eq 'w';
-		next if $step eq 'r' && !$marked;
-		$marked = 1 if $step =~ /m/;
-		$steps .= $step;
-	}
-	return $steps;
-}
-sub same_steps
-{
-	my ($what, $query, $method, $length) = @_;
-	my $steps = random_steps($length // 1500);
-	my $native = $node->safe_psql('postgres', "set gpusort.enabled = off; select step_through(\$q\$$query\$q\$, '$steps')");
-	my $plan = $node->safe_psql('postgres', "explain (analyze, costs off, timing off) $query");
-
-	is($node->safe_psql('postgres', "select step_through(\$q\$$query\$q\$, '$steps')"), $native, "mark and restore, $what") or diag($steps);
-	like($plan, qr/GpuSort.*Sort Method: $method$/ms, "mark and restore, $what: the method");
-}
 same_steps('on the device', 'select id, k from t where id <= 50000 order by k', $GpuSortTest::device eq 'host' ? 'host' : 'gpu');
 same_steps('spilled', 'select id, k from t where id <= 1500000 order by k', '\w+ external merge');
 same_steps('spilled, few rows', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 200);

@@ -1,0 +1,134 @@
+# Rows that their words leave undecided: groups of them are finished in the backend, whatever
+# their size and wherever windows and runs cut them, and read to and fro like all others.
+#
+#   GPUSORT_SEED   of the walks
+#
+# Arrays have no words, so every key from the first array on is left to the backend.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SortWalks;
+use Test::More;
+
+my $seed = $ENV{GPUSORT_SEED} || int(time);
+srand $seed;
+note "seed $seed";
+
+my $node = new_server('ties', "gpusort.device_memory = '256MB'", "gpusort.buffer_memory = '64MB'", "work_mem = '8MB'");
+wait_for_state($node, 'serving');
+my $n = 200000;
+$node->safe_psql('postgres', qq{
+	create table t as
+	select i % 20 as twenty, i / 3 as third, array[hashint4(i) % 1000, i % 7] as a, i as id, repeat(chr(97 + i % 26), 60 + i % 50) as pad,
+		case when i % 5 > 0 then array[i % 3] end as few
+	from generate_series(1, $n) i;
+	create table in_order as select * from t order by a, id;
+	create table narrow as
+	select i % 2 as c1, 0 as c2, i % 3 as c3, 0 as c4, 7 as c5, -1 as c6, 0 as c7, 0 as c8, hashint4(i) as c9, i as id from generate_series(1, $n) i;
+	analyze t; analyze in_order; analyze narrow});
+my $session = GpuSortTest::Session->new($node, 900);
+walk_on($node, $session);
+
+sub ordered_digest
+{
+	my ($settings, $query) = @_;
+
+	return $node->safe_psql('postgres', "$settings; select count(*), md5(string_agg(q::text, ' ')) from ($query) q");
+}
+
+# The rows of a query by the device, and natively: the same.  Its EXPLAIN ANALYZE is returned.
+sub same_rows
+{
+	my ($what, $settings, $query) = @_;
+	my $plan = $node->safe_psql('postgres', "$settings; explain (analyze, costs off, timing off, summary off) $query");
+
+	is(ordered_digest($settings, $query), ordered_digest("$settings; set gpusort.enabled = off", $query), $what);
+	like($plan, qr/GpuSort.*Key Words/ms, "$what: the device did it");
+	return $plan;
+}
+
+sub in_groups
+{
+	my ($plan) = @_;
+
+	return $plan =~ /Tie Groups: (\d+).*Rows in Tie Groups: (\d+)/s ? "$1 groups, $2 rows" : 'none';
+}
+
+my $small_memory = "set work_mem = '64kB'";
+my %queries = (
+	'groups of three' => 'select * from t order by third, a, id',
+	'groups over windows' => 'select * from t order by twenty desc, a desc, id',
+	'one group of all rows' => 'select few, id, pad from t order by id * 0, few nulls first, id',
+	'groups in order' => 'select * from in_order order by twenty, a, id',
+	'narrow rows' => 'select * from narrow order by c1, c2, c3, c4, c5, c6, c7, c8, c9, id',
+);
+my %groups = (
+	'groups of three' => int(($n + 1) / 3) . " groups, $n rows",
+	'groups over windows' => "20 groups, $n rows",
+	'one group of all rows' => "1 groups, $n rows",
+	'groups in order' => "20 groups, $n rows",
+	'narrow rows' => "6 groups, $n rows",
+);
+
+for my $what (sort keys %queries)
+{
+	my $plan = same_rows($what, '', $queries{$what});
+
+	# 1 and 2 are the first third
+	is(in_groups($plan), $groups{$what}, "$what: all of them were found");
+	same_rows("$what, beyond work_mem", $small_memory, $queries{$what});
+}
+
+# --- any number of keys; NULLs; equal rows
+same_rows('twenty keys', '', 'select * from t order by ' . join(', ', map { "(id / $_) % 2" } reverse 2 .. 20) . ', id');
+same_rows('equal rows', '', 'select twenty, few from t order by twenty, few');
+same_rows('equal rows beyond work_mem', $small_memory, 'select twenty, few from t order by twenty, few desc');
+
+# --- long rows among others in one group
+same_rows('long rows', '', 'select i % 3 as k, array[-i] as a, repeat(chr(97 + i % 26), case when i % 50 = 0 then 3000000 else 50000 end) as long from generate_series(1, 300) i order by 1, 2');
+same_rows('long rows beyond work_mem', $small_memory, 'select i % 3 as k, array[-i] as a, repeat(chr(97 + i % 26), case when i % 20 = 0 then 3000000 else 500 end) as long from generate_series(1, 100) i order by 1, 2');
+
+# --- feeders
+my $parallel = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0';
+like(same_rows('two workers', $parallel, $queries{'groups over windows'}), qr/GpuSortFeed/, 'two workers: they fed it');
+
+# --- in the backend
+my $private = 'set gpusort.min_rows = 1000000; set gpusort.debug_force = on';
+is(ordered_digest($private, 'select * from t where id <= 20000 order by twenty, a, id'),
+	ordered_digest('set gpusort.enabled = off', 'select * from t where id <= 20000 order by twenty, a, id'), 'so few that the backend sorts them');
+
+# --- to and fro
+for my $what (sort keys %queries)
+{
+	same_walk("a cursor, $what", 'scroll cursor', $queries{$what}, 0, walk($n, 10));
+	$session->query($small_memory);
+	same_walk("a cursor, $what, beyond work_mem", 'scroll cursor', $queries{$what}, 0, walk($n, 5));
+	$session->query('reset work_mem');
+	same_steps($what, $queries{$what}, '\w+', 400);
+}
+
+# --- runs in files
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'");
+$node->reload;
+$node->poll_query_until('postgres', 'select budget_bytes < 64 * 1024 * 1024 from gpusort_devices');
+for my $what (sort keys %queries)
+{
+	my $runs = counter('runs_spilled');
+	my $plan = same_rows("$what, spilled", '', $queries{$what});
+
+	cmp_ok(counter('runs_spilled') - $runs, '>=', 2, "$what, spilled: runs were written");
+	like($plan, qr/Merge Order: backend/, "$what, spilled: the backend merges them");
+	same_rows("$what, spilled, beyond work_mem", $small_memory, $queries{$what}) if $what ne 'groups of three';
+}
+same_walk('a cursor, spilled', 'cursor', $queries{'groups over windows'}, 2, walk($n, 8));
+same_steps('spilled', $queries{'groups of three'}, '\w+ external merge', 300);
+
+$node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');
+is(temporary_files($node), '', 'no file is left');
+$node->stop;
+done_testing();
