@@ -52,9 +52,9 @@ load_keys_table()
 	fi
 	query "create function bench_word(i int8, salt int8) returns text language sql immutable parallel safe
 		return left(md5((i # (salt << 40))::text), 20)"
-	# letters and blanks, as names have them
+	# letters small and large, and blanks, as names have them
 	query "create function bench_name(i int8, salt int8) returns text language sql immutable parallel safe
-		return initcap(translate(bench_word(i, salt), '0123456789', 'nopqrstu ~'))"
+		return translate(bench_word(i, salt), '0123456789', 'NopQrsTu -')"
 	fill_table keys "$1" "k8 int8, u uuid, f float8, d date, n15 numeric(15,2), n numeric, few text,
 			s_c text collate \"C\", s_icu text $icu, s_libc text $libc, url text collate \"C\"" \
 		"hashint8extended(i, 1), md5(i::text)::uuid, hashint8extended(i, 3) / 1e9, date '2000-01-01' + (hashint8(i) & 8191),
@@ -83,7 +83,7 @@ fill_table()
 	local chunk first last loaded=0 part pid pids sessions began=$SECONDS
 
 	sessions=$(nproc)
-	[ "$sessions" -le 8 ] || sessions=8
+	[ "$sessions" -le 16 ] || sessions=16
 	query "create unlogged table $table ($columns)"
 	chunk=$(((rows + 9) / 10))
 	while [ "$loaded" -lt "$rows" ]; do
