@@ -31,8 +31,8 @@ from unnest(array['c_behind collate "C", c_prefix collate "C"', 'c_behind collat
 	'c_behind collate "C", c_behind collate "POSIX" desc', 'c_behind collate "C" desc, few, c_prefix collate "C" desc', 'few, c_behind collate "C", c_wide collate "C", c_prefix collate "C"',
 	'few desc, c_prefix collate "C", few, c_behind collate "C", id % 5, c_wide collate "C" desc', 'left(c_behind, 40) collate "C", c_short collate "C"',
 	'c_prefix collate "C", c_behind collate "C" desc, c_wide collate "C", c_short collate "C" desc', 't_c, c_name, c_bpchar collate "C"', 'few, t_c desc, t_posix', 't_c nulls first, few desc, t_posix',
-	'repeat(''same'', 30) collate "C", c_prefix collate "C"', 'repeat(''same'', 30) || few collate "C", c_behind collate "C" desc',
-	'repeat(''same'', 30) || few collate "C" desc, repeat(''again'', 30) || id % 4 collate "C", repeat(''and again'', 30) || id % 5 collate "C" desc',
+	'repeat(''same'', 30) collate "C", c_prefix collate "C"', '(repeat(''same'', 30) || few) collate "C", c_behind collate "C" desc',
+	'(repeat(''same'', 30) || few) collate "C" desc, (repeat(''again'', 30) || id % 4) collate "C", (repeat(''and again'', 30) || id % 5) collate "C" desc',
 	'c_behind::bytea, c_prefix::bytea desc']) keys
 \gexec
 -- @device
