@@ -10,16 +10,16 @@ create unlogged table tied as
 	from generate_series(1, 200000) i;
 vacuum analyze tied;
 -- @device
-select count(*), sum(id * (n % 1009)) from (select id, row_number() over () as n from (select * from tied order by one collate "C", k, id) o) q;
+select count(*), sum(id * (n % 1009)), sum(length(one) + length(filler)) from (select *, row_number() over () as n from (select * from tied order by one collate "C", k, id) o) q;
 -- @device
-select count(*), sum(id * (n % 1009)) from (select id, row_number() over () as n from (select * from tied order by few collate "C" desc, k desc, id) o) q;
+select count(*), sum(id * (n % 1009)), sum(length(one) + length(filler)) from (select *, row_number() over () as n from (select * from tied order by few collate "C" desc, k desc, id) o) q;
 -- @device
 select count(*), sum(id * (n % 1009)) from (select id, row_number() over () as n from (select id, one, few from tied where id <= 60000 order by one collate "C", few collate "C", id) o) q;
 -- nothing decides: rows in any order
 -- @device
-select count(*), sum(id::int8), count(distinct one) from (select * from tied order by one collate "C" offset 0) o;
+select count(*), sum(id::int8), sum(length(filler)), count(distinct one) from (select * from tied order by one collate "C" offset 0) o;
 begin;
-declare c scroll cursor for select id, k, left(filler, 2) as start from (select id, k, filler from tied order by one collate "C", k desc, id offset 0) q;
+declare c scroll cursor for select id, k, left(filler, 2) as start from (select * from tied order by one collate "C", k desc, id offset 0) q;
 fetch 3 from c;
 fetch last from c;
 fetch backward 3 from c;
@@ -35,7 +35,6 @@ begin;
 declare c scroll cursor with hold for select id, k from tied where id <= 50000 order by few collate "C", k, id;
 move 30000 in c;
 fetch 2 from c;
--- @device
 commit;
 fetch absolute 100 from c;
 fetch last from c;
@@ -43,23 +42,21 @@ fetch backward 2 from c;
 close c;
 -- the beginning of a group, and no more
 -- @device
-select id, k from (select id, k from tied order by few collate "C", k, id offset 0) q limit 5;
+select count(*), sum(id), max(k) from (select id, k from tied order by few collate "C", k, id limit 30000) q;
 begin;
 declare c no scroll cursor for select id from tied order by few collate "C" desc, k, id;
 fetch 2 from c;
 close c;
 commit;
--- merge joins go back to a mark
+-- merge joins go back to the beginning of a group
 set enable_hashjoin = off;
 set enable_nestloop = off;
-set enable_material = off;
--- @device
-select count(*), sum(a.id * (b.id % 101)) from (select id, few from tied where id <= 400) a join (select id, few from tied where id between 1000 and 1800) b on a.few = b.few;
--- @device
-select count(*), sum(a.id * (b.id % 101)) from (select id, one, k % 50 as k from tied where id <= 2000) a join (select id, one, k % 50 as k from tied where id between 3000 and 5000) b on a.one = b.one and a.k = b.k;
+-- @device 2
+select count(*), sum(a.id * (b.id % 101)) from (select id, few from tied where id <= 400 order by few, id offset 0) a join (select id, few from tied where id between 1000 and 1800 order by few, k offset 0) b on a.few = b.few;
+-- @device 2
+select count(*), sum(a.id * (b.id % 101)) from (select id, one, k % 50 as k from tied where id <= 2000 order by one, k % 50 offset 0) a join (select id, one, k % 50 as k from tied where id between 3000 and 5000 order by one, k % 50, id offset 0) b on a.one = b.one and a.k = b.k;
 reset enable_hashjoin;
 reset enable_nestloop;
-reset enable_material;
 -- scanned again, without and with a parameter
 -- @device
 select s, (select sum(id * (n % 13)) from (select id, row_number() over () as n from (select id from tied where id <= 8000 order by few collate "C", k, id offset 0) o) q where n % 4 = s) from generate_series(0, 3) s order by s;

@@ -9,14 +9,14 @@ create function mixed(i int8, salt int8, extremes text[], otherwise text) return
 	'select case below(8, i, salt) when 0 then null when 1 then one_of(extremes, i, salt + 1) when 2 then one_of(extremes, i, salt + 2)
 		when 3 then one_of(extremes[1:3], i, salt + 3) else otherwise end';
 -- The ordered queries of one key: up, down, and with NULLs at the other end; all of them have
--- one order only.  For \gexec.
+-- one order only.  For \gexec.  No column of the result may have the key's name: it would be the key.
 create function order_queries(key text, source text default 'typed', shown text default null) returns setof text language sql stable as
 	$$select format('select id, left((%s)::text, 70) as %I from %s order by %s%s, id', coalesce(shown, key), key || direction, source, key, direction)
-		from unnest(array['', ' desc', ' nulls first', ' desc nulls last']) direction$$;
+		from unnest(array[' asc', ' desc', ' nulls first', ' desc nulls last']) direction$$;
 -- The same up and down only, each as one hash of whole rows.
 create function order_hashes(key text, source text) returns setof text language sql stable as
 	$$select format('select %L as key, count(*), md5(string_agg(id::text, '' '')) from (select * from %s order by %s%s, id) q', key || direction, source, key, direction)
-		from unnest(array['', ' desc']) direction$$;
+		from unnest(array[' asc', ' desc']) direction$$;
 
 create type mark as enum ('m', 'z');
 alter type mark add value 'd' before 'm';
