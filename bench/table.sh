@@ -2,7 +2,7 @@
 # The tables that demo and bench sort; sourced after test/cluster.sh.
 #
 # Every table has a key k8, uniform over all of int8, and holds the same rows
-# every time.  After loading, its pages are frozen, analyzed and, where shared
+# every time.  The table keys has columns of many types to sort by, none of them NULL.  After loading, its pages are frozen, analyzed and, where shared
 # buffers have room, in memory.
 
 # Makes ordered_hash(k8), a hash of keys in the order in which they come.
@@ -33,6 +33,48 @@ load_width_table()
 	esac
 }
 
+# has_libc_locale NAME: can the server load it?
+has_libc_locale()
+{
+	query "create collation pg_temp.wanted (provider = libc, locale = '$1')" >/dev/null 2>&1
+}
+
+# load_keys_table ROWS: makes keys, about 190 bytes a row on disk.  A collation that cannot be
+# had is not among its columns' (see missing_collation).
+load_keys_table()
+{
+	local icu='' libc=''
+
+	[ -n "$(missing_collation icu)" ] || icu='collate "en-x-icu"'
+	if [ -z "$(missing_collation libc)" ]; then
+		query "create collation bench_en_us (provider = libc, locale = 'en_US.UTF-8')"
+		libc='collate bench_en_us'
+	fi
+	query "create function bench_word(i int8, salt int8) returns text language sql immutable parallel safe
+		return left(md5((i # (salt << 40))::text), 20)"
+	# letters small and large, and blanks, as names have them
+	query "create function bench_name(i int8, salt int8) returns text language sql immutable parallel safe
+		return translate(bench_word(i, salt), '0123456789', 'NopQrsTu -')"
+	fill_table keys "$1" "k8 int8, u uuid, f float8, d date, n15 numeric(15,2), n numeric, few text,
+			s_c text collate \"C\", s_icu text $icu, s_libc text $libc, url text collate \"C\"" \
+		"hashint8extended(i, 1), md5(i::text)::uuid, hashint8extended(i, 3) / 1e9, date '2000-01-01' + (hashint8(i) & 8191),
+			(hashint8extended(i, 4) % 1000000000000000) / 100.0, (hashint8extended(i, 5) % 1000000000) / 1000.0,
+			(array['open', 'paid', 'shipped', 'returned'])[1 + (hashint8(i) >> 13 & 3)],
+			bench_word(i, 1), bench_name(i, 2), bench_name(i, 3),
+			'https://www.example' || (hashint8(i) & 255) || '.com/item/' || left(bench_word(i, 4), 20)"
+}
+
+# missing_collation icu|libc: why a column cannot have that collation; nothing when it can.
+missing_collation()
+{
+	case $1 in
+		icu) [ "$(query "select count(*) from pg_collation where collname = 'en-x-icu'")" != 0 ] ||
+			echo "this PostgreSQL has no collation en-x-icu: it was built without ICU" ;;
+		libc) has_libc_locale en_US.UTF-8 ||
+			echo "the C library has no locale en_US.UTF-8: test/get-locales makes it and LOCPATH names its folder" ;;
+	esac
+}
+
 # fill_table NAME ROWS COLUMNS VALUES: VALUES are expressions of i, the row's number.
 # Several sessions load it, and progress is shown.
 fill_table()
@@ -41,7 +83,7 @@ fill_table()
 	local chunk first last loaded=0 part pid pids sessions began=$SECONDS
 
 	sessions=$(nproc)
-	[ "$sessions" -le 8 ] || sessions=8
+	[ "$sessions" -le 16 ] || sessions=16
 	query "create unlogged table $table ($columns)"
 	chunk=$(((rows + 9) / 10))
 	while [ "$loaded" -lt "$rows" ]; do

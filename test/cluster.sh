@@ -3,7 +3,8 @@
 # bench/demo and bench/run.
 #
 # In:  PG_CONFIG (default pg_config), TMPDIR, and PG_LD_LIBRARY_PATH: where
-#      PostgreSQL's libraries are, when the system's loader does not find them.
+#      PostgreSQL's libraries are, when the system's loader does not find them; LOCPATH: where
+#      the locales are that the system lacks, by default a folder that test/get-locales makes.
 # Out: after cluster_create and cluster_start, psql and every other client in
 #      this shell reach the cluster, and nothing else, through PGHOST and PGPORT.
 #
@@ -78,6 +79,22 @@ cluster_remove()
 	return $status
 }
 
+# Lets the servers see the locales of test/get-locales, or those of LOCPATH if it is set.  The
+# server's user may not look into the folder that has them, so he gets a copy.  Without them,
+# what needs them says so.
+see_locales()
+{
+	if [ -z "${LOCPATH:-}" ]; then
+		LOCPATH=$("$(dirname "${BASH_SOURCE[0]}")/get-locales") || say "not all locales can be had"
+		[ -n "$LOCPATH" ] || { unset LOCPATH; return 0; }
+	fi
+	export LOCPATH
+	if [ -n "$server_user" ] && [ "${LOCPATH#"$cluster_dir"}" = "$LOCPATH" ]; then
+		cp -RL "$LOCPATH" "$cluster_dir/locales"
+		export LOCPATH=$cluster_dir/locales
+	fi
+}
+
 # Makes the folder and an empty cluster in it.  Sets cluster_dir and server_user.
 cluster_create()
 {
@@ -104,6 +121,7 @@ cluster_create()
 	trap 'exit 129' HUP
 	cluster_dir=$(mktemp -d "${TMPDIR:-/tmp}/gpusort.XXXXXX")
 	[ -z "$server_user" ] || chown "$server_user" "$cluster_dir"
+	see_locales
 
 	export PGHOST=$cluster_dir PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 	as_server_user initdb -D data -U postgres -A trust -E UTF8 --no-locale --no-sync >"$cluster_dir/initdb.log" 2>&1 ||

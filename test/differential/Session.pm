@@ -1,7 +1,8 @@
 # Session.pm
 #	  A psql that is given one statement at a time.
 #
-# In:  statements; the database and the settings to run them with.
+# In:  statements; the database and the settings to run them with; GPUSORT_TEST_MODULES, the
+#      folder of libraries that a file finds as :modules.
 # Out: for each what psql printed, as two texts: results and command tags; errors,
 #      notices and warnings.
 #
@@ -34,6 +35,7 @@ sub new
 	open my $nowhere, '>', '/dev/null' or die "/dev/null: $!\n";
 	$self->{pid} = open3($to_psql, '>&' . fileno($nowhere), $from_psql,
 		'psql', '-X', '-A', '-d', $database, '-F', $column_end, '-R', $row_end,
+		'-v', 'modules=' . ($ENV{GPUSORT_TEST_MODULES} // ''),
 		'-P', 'footer=off', '-P', 'null=<null>', '-P', 'pager=off');
 	binmode $_ for $to_psql, $from_psql;
 	@$self{qw(to_psql from_psql)} = ($to_psql, $from_psql);

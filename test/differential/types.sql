@@ -1,6 +1,7 @@
--- Key types: each supported one up and down, NULLs first and last, alone and together;
--- extremes; and those that must be left to PostgreSQL.
--- @device-sorts 70
+-- Key types: integers and times up and down, NULLs first and last, alone and together;
+-- extremes; others shortly (keys_*.sql have more of them); and those that must be left to
+-- PostgreSQL.
+-- @device-sorts 80
 
 -- one key of each type
 select k2, id from events where id <= 2000 order by k2, id;
@@ -50,13 +51,13 @@ select case when id % 2 = 0 then null::int8 end as k, id from events where id < 
 select case when id % 2 = 0 then null::oid else 0 end as k, id from events where id < 500 order by 1 nulls first, 2;
 select case when id % 2 = 0 then null::oid else 4294967295 end as k, id from events where id < 500 order by 1 desc, 2;
 
--- two to four keys, and five, which are too many
+-- two to five keys
 select few, k2, id from events where id <= 1000 order by few, k2, id;
 select few, d, k4 from events where id <= 1000 order by few desc, d, k4;
 select md5(string_agg(q::text, ' ')) from (select few, d, ts, id from events order by few, d desc, ts, id desc) q;
 select md5(string_agg(q::text, ' ')) from (select o, tz, k8, id from events order by few % 2, d, k8, id) q;
 select md5(string_agg(q::text, ' ')) from (select maybe, k2, k4, id from events order by maybe desc nulls last, k2, k4 desc, id) q;
--- @native
+-- @device
 select few, k2, d, k4, id from events where id <= 1000 order by few, k2, d, k4, id;
 -- keys that repeat or say nothing
 select id, few from events where id <= 300 order by few, id, few desc, id;
@@ -106,36 +107,36 @@ select tz, id from events where id <= 200 order by tz, id;
 select tz::timestamp as local, id from events where id <= 200 order by 1, 2;
 reset timezone;
 
--- unsupported keys: PostgreSQL's own sort
--- @native
+-- other types; arrays and records are PostgreSQL's own, unless another key precedes them
+-- @device
 select t, id from events where id <= 1000 order by t, id;
--- @native
+-- @device
 select n, id from events where id <= 1000 order by n, id;
--- @native
+-- @device
 select f, id from events where id <= 1000 order by f desc, id;
--- @native
+-- @device
 select f::float4 as f, id from events where id <= 1000 order by 1, 2;
--- @native
+-- @device
 select m, id from odd where id <= 20000 order by m, id;
--- @native
+-- @device
 select flag, id from odd where id <= 20000 order by flag desc, id;
 -- @native
 select p, id from odd where id <= 20000 order by p, id;
 -- @native
 select l, id from odd where id <= 20000 order by l, id;
--- @native
+-- @device
 select ts::time as k, id from events where id <= 1000 order by 1, 2;
--- @native
+-- @device
 select id * interval '1 minute' as k from events where id <= 1000 order by 1 desc;
--- @native
+-- @device
 select md5(id::text)::uuid as k from events where id <= 1000 order by 1;
--- @native
+-- @device
 select '10.0.0.0'::inet + id as k from events where id <= 1000 order by 1 desc;
--- @native
+-- @device
 select t collate "C" as t, few, id from events where id <= 1000 order by few, t collate "C", id;
 -- @native
 select row(few, id) as r from events where id <= 1000 order by row(few, id);
--- @native
+-- @device
 select id::text::bytea as k from events where id <= 1000 order by 1;
 -- an operator of another order
 select id from events where id <= 200 order by id using >;
