@@ -8,11 +8,12 @@
  *	    the first word to the last, is the order of the columns, as long as their
  *	    keys keep to these statistics (key_stats.h).
  *
- * A column's value becomes the shorter of (value - min) and the bits that vary
- * among its values, moved together.  NULL takes the code below or above all of
- * them; where the values fill all 64 bits, a flag bit in front says NULL.
- * Fields are packed from the last column to the first and never straddle two
- * words, so most keys of several columns end as one word.
+ * A column's value becomes the shorter of (value - min) and the bits that vary among its
+ * values, moved together: of text, whose bytes have few values, five to seven bits a byte are
+ * left.  NULL takes the code below or above all of them; where the values fill all 64 bits, a flag
+ * bit in front says NULL.  The codes of all columns make one row of bits, the first
+ * column's in front, which is cut into words: every word but the last has 64 bits, so there
+ * are as few as can be, and the first tells apart as many rows as can be.
  *
  * The plan is a value: it goes to kernels as an argument.
  */
@@ -25,31 +26,30 @@
 
 #include "rows/key_stats.h"
 
-#define KEY_PLAN_MAX_WORDS		(2 * GSORT_MAX_KEY_COLUMNS)	/* a value that fills a word, and a NULL flag that fits in none */
-#define KEY_PLAN_MAX_SEGMENTS	6
+#define KEY_PLAN_MAX_WORDS		(GSORT_MAX_KEY_COLUMNS + 1)	/* values that fill words, and a NULL flag for each */
+#define KEY_PLAN_MOVES			6
 
-/* A stretch of neighbouring varying bits, and where it goes in the code. */
-typedef struct key_segment
+/* Where some bits lie in the words: the lower ones in this word, the upper ones, if any, in the
+ * lowest bits of the word before. */
+typedef struct key_place
 {
-	uint8_t		from_bit;
-	uint8_t		bits;
-	uint8_t		to_bit;
-} key_segment;
+	uint8_t		bits;			/* 0: nowhere */
+	uint8_t		word;			/* 0 is the most significant */
+	uint8_t		low_bits;		/* of the bits, those in this word */
+	uint8_t		shift;			/* of these */
+} key_place;
 
 typedef struct key_field
 {
-	uint64_t	base;			/* subtracted from the value; unused with segments */
+	uint64_t	base;			/* subtracted from the value; 0 if it is squeezed */
+	uint64_t	squeezed;		/* the bits that are moved together; 0: value - base */
+	uint64_t	moves[KEY_PLAN_MOVES];	/* step i moves these down by 1 << i */
 	uint64_t	add;			/* 1 where the code 0 is NULL's */
 	uint64_t	null_code;
-	uint8_t		word;			/* the sort word that holds the field, 0 the most significant */
-	uint8_t		shift;
-	uint8_t		bits;
-	uint8_t		n_segments;		/* 0: value - base */
-	uint8_t		flag_bits;		/* 1: a flag in front tells NULL */
-	uint8_t		flag_word;
-	uint8_t		flag_shift;
+	key_place	code;
+	key_place	flag;			/* in front of the code: tells NULL */
+	uint8_t		n_moves;
 	uint8_t		flag_of_null;
-	key_segment segments[KEY_PLAN_MAX_SEGMENTS];
 } key_field;
 
 typedef struct key_plan
@@ -57,7 +57,7 @@ typedef struct key_plan
 	uint32_t	columns;
 	uint32_t	words;			/* 0: all keys are equal */
 	uint32_t	bits;			/* over all words */
-	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];	/* significant bits of each word */
+	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];	/* significant bits of each word: 64, but of the last */
 	key_field	fields[GSORT_MAX_KEY_COLUMNS];
 	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* that it was made from */
 } key_plan;
@@ -79,80 +79,75 @@ key_low_bits(uint32_t bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* The code of a value by the field's segments or base; NULL not yet thought of. */
+/* The code of a value; NULL not yet thought of. */
 static inline GSORT_HD uint64_t
 key_field_value(const key_field *field, uint64_t value)
 {
-	uint64_t	code = 0;
-
-	if (field->n_segments == 0)
+	if (field->squeezed == 0)
 		return value - field->base;
-	for (int s = 0; s < field->n_segments; s++)
-		code |= (value >> field->segments[s].from_bit & key_low_bits(field->segments[s].bits))
-			<< field->segments[s].to_bit;
-	return code;
-}
-
-/* Cuts the set bits of varying into segments; 0 if there are too many of them. */
-static inline int
-key_field_cut_segments(key_field *field, uint64_t varying)
-{
-	uint32_t	to_bit = 0;
-	uint32_t	bit = 0;
-
-	field->n_segments = 0;
-	while (bit < 64 && varying >> bit != 0)
+	value &= field->squeezed;
+	for (uint32_t i = 0; i < field->n_moves; i++)
 	{
-		uint32_t	bits = 0;
+		uint64_t	moved = value & field->moves[i];
 
-		while (!(varying >> bit & 1))
-			bit++;
-		while (bit + bits < 64 && (varying >> (bit + bits) & 1))
-			bits++;
-		if (field->n_segments == KEY_PLAN_MAX_SEGMENTS)
-		{
-			field->n_segments = 0;
-			return 0;
-		}
-		field->segments[field->n_segments].from_bit = (uint8_t) bit;
-		field->segments[field->n_segments].bits = (uint8_t) bits;
-		field->segments[field->n_segments].to_bit = (uint8_t) to_bit;
-		field->n_segments++;
-		to_bit += bits;
-		bit += bits;
+		value = (value ^ moved) | moved >> (1u << i);
 	}
-	return field->n_segments > 0;
+	return value;
 }
 
-/* Chooses the field's code; word and shift come later. */
+/*
+ * The field's moves, which close the gaps below the bits of squeezed (Warren, "Hacker's Delight", 7-4).  A
+ * bit with g gaps below it moves by g: in step i by 1 << i, if g has that bit.
+ */
+static inline void
+key_field_squeeze(key_field *field, uint64_t squeezed)
+{
+	uint64_t	left = squeezed;	/* where the bits lie after the steps so far */
+	uint64_t	gaps = ~squeezed << 1;	/* bit b: there is one below b that no step so far counted */
+
+	field->squeezed = squeezed;
+	field->n_moves = 0;
+	for (uint32_t i = 0; i < KEY_PLAN_MOVES; i++)
+	{
+		uint64_t	odd = gaps;		/* bit b: the number of gaps below b is odd */
+
+		for (uint32_t distance = 1; distance < 64; distance *= 2)
+			odd ^= odd << distance;
+		field->moves[i] = odd & left;
+		left = (left ^ field->moves[i]) | field->moves[i] >> (1u << i);
+		gaps &= ~odd;
+		if (field->moves[i] != 0)
+			field->n_moves = (uint8_t) (i + 1);
+	}
+}
+
+/* Chooses the field's code; places come later. */
 static inline void
 key_field_make(key_field *field, const gsort_column_stats *stats, int null_first)
 {
 	int			any_value = stats->min <= stats->max;
 	uint64_t	top = any_value ? stats->max - stats->min : 0;
-	uint64_t	varying = any_value ? stats->any ^ stats->all : 0;
 
-	field->base = any_value ? stats->min : 0;
-	field->add = 0;
-	field->null_code = 0;
-	field->n_segments = 0;
-	field->flag_bits = 0;
-	field->flag_word = 0;
-	field->flag_shift = 0;
+	memset(field, 0, sizeof(*field));
 	field->flag_of_null = !null_first;
-	if (key_field_cut_segments(field, varying))
+	if (any_value)
 	{
-		uint64_t	segments_top = key_field_value(field, stats->max);
+		uint64_t	squeezed_top;
 
-		if (segments_top < top)
-			top = segments_top;
+		key_field_squeeze(field, stats->any ^ stats->all);
+		squeezed_top = key_field_value(field, stats->max);
+		if (field->squeezed != 0 && squeezed_top < top)
+			top = squeezed_top;
 		else
-			field->n_segments = 0;
+		{
+			field->squeezed = 0;
+			field->base = stats->min;
+		}
 	}
 	if (stats->nulls > 0 && any_value)
 	{
 		if (top == UINT64_MAX)
-			field->flag_bits = 1;
+			field->flag.bits = 1;
 		else
 		{
 			field->add = null_first ? 1 : 0;
@@ -160,77 +155,73 @@ key_field_make(key_field *field, const gsort_column_stats *stats, int null_first
 			top++;
 		}
 	}
-	field->bits = (uint8_t) key_bits_of(top);
+	field->code.bits = (uint8_t) key_bits_of(top);
 }
 
-/* Gives a field of bits its place: in the word now being filled, from its least
- * significant bits up, or in a new one.  Words are counted from the last. */
+/* Places bits that end end_bit bits from the front of all; the plan's words are known. */
 static inline void
-key_plan_place(key_plan *plan, uint32_t bits, uint8_t *word, uint8_t *shift)
+key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 {
-	if (bits == 0)
-	{
-		*word = 0;
-		*shift = 0;
+	uint32_t	word;
+
+	if (place->bits == 0)
 		return;
-	}
-	if (plan->words == 0 || plan->word_bits[plan->words - 1] + bits > 64)
-		plan->word_bits[plan->words++] = 0;
-	*word = (uint8_t) (plan->words - 1);
-	*shift = plan->word_bits[plan->words - 1];
-	plan->word_bits[plan->words - 1] += (uint8_t) bits;
-	plan->bits += bits;
+	word = (end_bit - 1) / 64;
+	place->word = (uint8_t) word;
+	place->low_bits = (uint8_t) (end_bit - 64 * word < place->bits ? end_bit - 64 * word : place->bits);
+	place->shift = (uint8_t) (64 * word + plan->word_bits[word] - end_bit);
 }
 
 static inline key_plan
 key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_stats *stats)
 {
 	key_plan	plan;
+	uint32_t	end_bit = 0;
 
 	memset(&plan, 0, sizeof(plan));
 	plan.columns = columns;
 	memcpy(plan.stats, stats, columns * sizeof(*stats));
-	for (int c = (int) columns - 1; c >= 0; c--)
-	{
-		key_field  *field = &plan.fields[c];
-
-		key_field_make(field, &stats[c], null_first_mask >> c & 1);
-		key_plan_place(&plan, field->bits, &field->word, &field->shift);
-		key_plan_place(&plan, field->flag_bits, &field->flag_word, &field->flag_shift);
-	}
-	/* the last word placed is the most significant: number them from there */
-	for (uint32_t w = 0; w < plan.words / 2; w++)
-	{
-		uint8_t		bits = plan.word_bits[w];
-
-		plan.word_bits[w] = plan.word_bits[plan.words - 1 - w];
-		plan.word_bits[plan.words - 1 - w] = bits;
-	}
 	for (uint32_t c = 0; c < columns; c++)
 	{
-		key_field  *field = &plan.fields[c];
-
-		if (field->bits > 0)
-			field->word = (uint8_t) (plan.words - 1 - field->word);
-		if (field->flag_bits > 0)
-			field->flag_word = (uint8_t) (plan.words - 1 - field->flag_word);
+		key_field_make(&plan.fields[c], &stats[c], null_first_mask >> c & 1);
+		plan.bits += plan.fields[c].flag.bits + plan.fields[c].code.bits;
+	}
+	plan.words = (plan.bits + 63) / 64;
+	for (uint32_t w = 0; w < plan.words; w++)
+		plan.word_bits[w] = (uint8_t) (plan.bits - 64 * w < 64 ? plan.bits - 64 * w : 64);
+	for (uint32_t c = 0; c < columns; c++)
+	{
+		key_plan_place(&plan, &plan.fields[c].flag, end_bit += plan.fields[c].flag.bits);
+		key_plan_place(&plan, &plan.fields[c].code, end_bit += plan.fields[c].code.bits);
 	}
 	return plan;
 }
 
-/* What one column of a row adds to sort word number word. */
+/* Are some of the bits in a word? */
+static inline GSORT_HD int
+key_place_is_in(const key_place *place, uint32_t word)
+{
+	return place->bits > 0 &&
+		(place->word == word || (place->word == word + 1 && place->low_bits < place->bits));
+}
+
+/* Bits as they lie in a word; above it there may be some of another. */
+static inline GSORT_HD uint64_t
+key_place_put(const key_place *place, uint32_t word, uint64_t bits)
+{
+	if (!key_place_is_in(place, word))
+		return 0;
+	return place->word == word ? bits << place->shift : bits >> place->low_bits;
+}
+
+/* What one column of a row adds to sort word number word, and maybe bits above it. */
 static inline GSORT_HD uint64_t
 key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_null)
 {
-	uint64_t	bits = 0;
+	uint64_t	code = is_null ? field->null_code : key_field_value(field, value) + field->add;
+	uint64_t	flag = is_null ? field->flag_of_null : !field->flag_of_null;
 
-	if (field->bits > 0 && field->word == word)
-		bits = (is_null ? field->null_code : key_field_value(field, value) + field->add)
-			<< field->shift;
-	if (field->flag_bits > 0 && field->flag_word == word)
-		bits |= (uint64_t) (is_null ? field->flag_of_null : !field->flag_of_null)
-			<< field->flag_shift;
-	return bits;
+	return key_place_put(&field->code, word, code) | key_place_put(&field->flag, word, flag);
 }
 
 /*
@@ -248,8 +239,7 @@ key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t 
 		const key_field *field = &plan->fields[c];
 
 		/* a key that is not in this word is not read */
-		if ((field->bits > 0 && field->word == word) ||
-			(field->flag_bits > 0 && field->flag_word == word))
+		if (key_place_is_in(&field->code, word) || key_place_is_in(&field->flag, word))
 			bits |= key_field_bits(field, word, keys[c * stride], nulls >> c & 1);
 	}
 	return bits & key_low_bits(plan->word_bits[word]);
@@ -260,23 +250,20 @@ static inline uint64_t
 key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 {
 	const key_field *field = &plan->fields[column];
-	uint64_t	bits = 0;
 
-	if (field->bits > 0 && field->word == word)
-		bits = key_low_bits(field->bits) << field->shift;
-	if (field->flag_bits > 0 && field->flag_word == word)
-		bits |= 1ull << field->flag_shift;
-	return bits;
+	return (key_place_put(&field->code, word, key_low_bits(field->code.bits)) |
+			key_place_put(&field->flag, word, key_low_bits(field->flag.bits))) & key_low_bits(plan->word_bits[word]);
 }
 
 /* Do rows agree in a column if they agree in its bits of this word? */
 static inline int
 key_plan_column_is_in(const key_plan *plan, uint32_t word, uint32_t column)
 {
-	const key_field *field = &plan->fields[column];
+	const key_place *code = &plan->fields[column].code;
+	const key_place *flag = &plan->fields[column].flag;
 
-	return (field->bits == 0 || field->word == word) &&
-		(field->flag_bits == 0 || field->flag_word == word);
+	return (code->bits == 0 || (code->word == word && code->low_bits == code->bits)) &&
+		(flag->bits == 0 || flag->word == word);
 }
 
 /* Do the row's keys keep to the statistics?  Else its words say nothing. */

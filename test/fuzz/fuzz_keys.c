@@ -73,11 +73,15 @@ compare_rows(const column *columns, uint32_t n, int a, int b)
 static uint64_t
 word_of(const key_plan *plan, const column *columns, uint32_t word, int row)
 {
-	uint64_t	bits = 0;
+	uint64_t	keys[GSORT_MAX_KEY_COLUMNS];
+	uint32_t	nulls = 0;
 
 	for (uint32_t c = 0; c < plan->columns; c++)
-		bits |= key_field_bits(&plan->fields[c], word, columns[c].words[row], columns[c].nulls[row]);
-	return bits;
+	{
+		keys[c] = columns[c].words[row];
+		nulls |= (uint32_t) columns[c].nulls[row] << c;
+	}
+	return key_plan_word(plan, word, keys, 1, nulls);
 }
 
 static int

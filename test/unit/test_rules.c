@@ -71,7 +71,7 @@ check_plan(const input *in)
 	CHECK(plan.words <= KEY_PLAN_MAX_WORDS);
 }
 
-/* Random bits under a random mask: from constants to many segments. */
+/* Random bits under a random mask: from constants to bits that all stand alone. */
 static void
 scatter_bits(input *in, uint32_t column)
 {
@@ -92,6 +92,58 @@ all_null(input *in, uint32_t column)
 	in->null_mask |= 1u << column;
 }
 
+/* Columns whose values have any bits of the mask: so many bits and words, and codes that are those bits moved
+ * together. */
+static void
+check_squeezed(uint32_t columns, uint64_t mask, uint32_t words)
+{
+	uint32_t	bits = 0;
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
+	key_plan	plan;
+
+	for (int bit = 0; bit < 64; bit++)
+		bits += mask >> bit & 1;
+	for (uint32_t c = 0; c < columns; c++)
+		stats[c] = (gsort_column_stats) {0, mask, mask, 0, 0};
+	plan = key_plan_make(columns, 0, stats);
+	CHECK(plan.bits == columns * bits);
+	CHECK(plan.words == words);
+	for (int round = 0; round < 100; round++)
+	{
+		uint64_t	value = random64() & mask;
+		uint64_t	code = 0;
+		int			to = 0;
+
+		for (int bit = 0; bit < 64; bit++)
+		{
+			if (mask >> bit & 1)
+				code |= (value >> bit & 1) << to++;
+		}
+		CHECK(key_field_value(&plan.fields[0], value) == code);
+	}
+}
+
+static void
+test_squeezed_plans(void)
+{
+	current_test = "squeezed bits";
+	check_squeezed(1, 0x5555555555555555ull, 1);
+	check_squeezed(2, 0x5555555555555555ull, 1);
+	check_squeezed(3, 0x1f1f1f1f1f1f1f1full, 2);
+	check_squeezed(8, 0x3f3f3f3f3f3f3f3full, 6);
+	check_squeezed(8, 0x8000000000000001ull, 1);
+	for (int round = 0; round < 300; round++)
+	{
+		uint64_t	mask = random64() & random64() & (round % 2 ? random64() : UINT64_MAX);
+		uint64_t	bits = 0;
+
+		for (int bit = 0; bit < 64; bit++)
+			bits += mask >> bit & 1;
+		if (bits > 1 && mask >> 63 == 1 && bits < 60)
+			check_squeezed(8, mask, (uint32_t) (8 * bits + 63) / 64);
+	}
+}
+
 void
 test_key_plan(void)
 {
@@ -109,6 +161,7 @@ test_key_plan(void)
 		check_plan(in);
 		input_free(in);
 	}
+	test_squeezed_plans();
 }
 
 /* Known plans: what must become short does. */
