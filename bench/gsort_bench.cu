@@ -3,9 +3,11 @@
  *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, and its
  *	  gather of rows beside a copy, without PostgreSQL.
  *
- * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|both] [--distributions all|hard|NAME,...]
+ * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|both] [--distributions all|hard|tables|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
  *
+ * In:  inputs of distributions.h: all are the usual ones, hard those made to defeat the sort, tables what tables have,
+ * text among it.
  * Out: a line for each measurement, and the same as CSV.  Keys are made on the device; each
  * sort runs once to warm up, then the given number of times between two events.
  * Every result is compared bit for bit, on the device, with the one stable permutation
@@ -90,7 +92,9 @@ wanted(distribution d)
 	if (the_options.distributions == "all")
 		return d < DISTRIBUTIONS;
 	if (the_options.distributions == "hard")
-		return d >= DISTRIBUTIONS;
+		return d >= DISTRIBUTIONS && d < HARD_DISTRIBUTIONS;
+	if (the_options.distributions == "tables")
+		return d >= HARD_DISTRIBUTIONS;
 	return listed(the_options.distributions, distribution_names[d]);
 }
 

@@ -9,8 +9,8 @@
  *	       --cells, count, plan, scatter----> level 2: bins of at most a tile
  *	       --tile sort----------------------> rows
  *
- * Where the sample shows too many keys that words cannot tell apart, all of these leave the sort to
- * pairs_radix.cu, whose kernels look at the plan too.
+ * Where the sample shows too many keys that words cannot tell apart, or that lie so unevenly that linear maps would not,
+ * all of these leave the sort to pairs_radix.cu, whose kernels look at the plan too.
  *
  * Input of one tile takes one kernel.  Segments too crowded for the tile sort go to
  * tile_crowded.cuh, long ones to merge.cuh.  partition_plan.cuh says what these words mean.
@@ -42,6 +42,7 @@
 #define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
 #define BATCHES_A_BLOCK		8	/* wanted batches of level 2 for each block that runs at once */
 #define BATCH_TILES_MAX		16
+#define HANDED_OVER_BITS	32		/* keys that have more may be handed over to the radix sort */
 #define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
 
 /* Where everything lies in the scratch. */
@@ -75,6 +76,13 @@ may_be_wide(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
 }
 
+/* With fewer bits the radix sort is chosen before, unless the caller wants it otherwise. */
+static bool
+may_be_handed_over(const gsort_pairs *pairs)
+{
+	return pairs->end_bit - pairs->begin_bit > HANDED_OVER_BITS;
+}
+
 /* Of two neighbouring bins of a bucket, both together exceed a tile. */
 template<typename Row>
 static size_t
@@ -94,7 +102,7 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 
 	take(&cursor, &scratch.plan, 1);
 	scratch.radix = (void *) cursor.at;
-	scratch.radix_bytes = wide ? pairs_radix_scratch_bytes(pairs) : 0;
+	scratch.radix_bytes = may_be_handed_over(pairs) ? pairs_radix_scratch_bytes(pairs) : 0;
 	take(&cursor, &scratch.sample_keys, SAMPLE_KEYS);
 	take(&cursor, &scratch.sample_rows, SAMPLE_KEYS);
 	take(&cursor, &scratch.segments, segments_max<Row>(n));
@@ -181,12 +189,13 @@ sort_blocks(const sort_job &job)
 }
 
 /* Nothing is handed over if the radix sort does not take it. */
-static tied_range
-ties_for_radix(uint32_t n, uint32_t samples, const sort_scratch &scratch)
+static radix_signs
+signs_for_radix(uint32_t n, uint32_t samples, const sort_scratch &scratch)
 {
 	if (scratch.radix_bytes == 0)
-		return {samples, samples};
-	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED};
+		return {samples, samples, samples, samples};
+	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED,
+		samples / UNEVEN_FOR_RADIX, LONE_PAIRS_FOR_RADIX};
 }
 
 template<typename Row>
@@ -201,7 +210,7 @@ launch_split(const sort_job &job)
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
 	SORT_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
-					job.row_bits, job.key_max, ties_for_radix(job.n, samples, scratch), scratch.plan));
+					job.row_bits, job.key_max, signs_for_radix(job.n, samples, scratch), scratch.plan));
 	SORT_TRY(launch(partition_count_buckets_kernel,
 					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
@@ -355,9 +364,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.row_bits = row_bits_of(pairs->n);
 	job.batch = batch_items<Row>(pairs->n, device);
 	SORT_TRY((launch_split<Row>(job)));
-	if (!may_be_wide(pairs))
-		return launch_items<Row, false>(job);
-	SORT_TRY((launch_items<Row, true>(job)));
+	SORT_TRY((may_be_wide(pairs) ? launch_items<Row, true>(job) : launch_items<Row, false>(job)));
 	/* behind all else, as it zeroes its scratch whether or not it is wanted */
 	return job.scratch.radix_bytes == 0 ? cudaSuccess :
 		pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);

@@ -162,6 +162,26 @@ bits_to_lose(uint64_t offset_max, uint32_t row_bits)
 	return bits + row_bits > 64 ? bits + row_bits - 64 : 0;
 }
 
+/* Is key much closer to one of its neighbours in the sorted sample than to the other?  Equal ones do not count. */
+static inline GSORT_HD bool
+lies_unevenly(uint64_t before, uint64_t key, uint64_t behind)
+{
+	uint64_t	lower = key - before;
+	uint64_t	upper = behind - key;
+	uint64_t	closer = lower < upper ? lower : upper;
+
+	return closer > 0 && (lower < upper ? upper : lower) >> UNEVEN_BITS >= closer;
+}
+
+/* Are two neighbours far closer to each other than to the samples around them? */
+static inline GSORT_HD bool
+is_lone_pair(uint64_t before, uint64_t first, uint64_t second, uint64_t behind)
+{
+	uint64_t	gap = second - first;
+
+	return gap > 0 && (first - before) >> LONE_PAIR_BITS >= gap && (behind - second) >> LONE_PAIR_BITS >= gap;
+}
+
 /* --- level 2 ------------------------------------------------------------------- */
 
 /* How many of the splitters among [first, last) are at or below (coordinate, row), plus first. */

@@ -72,6 +72,8 @@ struct split_memory
 	uint64_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket, its low bits the first one's number */
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tied;
+	uint32_t	uneven;
+	uint32_t	lone_pairs;
 };
 
 static_assert((SAMPLE_KEYS & (SAMPLE_KEYS - 1)) == 0, "a sample's number is so many bits");
@@ -290,18 +292,40 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	}
 }
 
-/* How many tied neighbours of the sample mean that the radix sort is faster: from first on, below end. */
-struct tied_range
+/* Which keys of the sample show that linear maps fail at every scale? */
+SORT_DEVICE void
+count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
 {
-	uint32_t	first;
-	uint32_t	end;
+	for (uint32_t i = threadIdx.x + 1; i + 2 < samples; i += SPLIT_THREADS)
+	{
+		if (lies_unevenly(keys[i - 1], keys[i], keys[i + 1]))
+			atomicAdd(&shared.uneven, 1u);
+		if (is_lone_pair(keys[i - 1], keys[i], keys[i + 1], keys[i + 2]))
+			atomicAdd(&shared.lone_pairs, 1u);
+	}
+}
+
+/* When the radix sort is faster, by what is counted in the sample. */
+struct radix_signs
+{
+	uint32_t	first_tied;		/* tied neighbours, from here on */
+	uint32_t	end_tied;		/* and below */
+	uint32_t	uneven;			/* so many, or more */
+	uint32_t	lone_pairs;
 };
+
+SORT_DEVICE bool
+is_for_radix(const split_memory &shared, const radix_signs &signs)
+{
+	return (shared.tied >= signs.first_tied && shared.tied < signs.end_tied) ||
+		shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
+}
 
 /* The plan of level 1 from the sorted sample.  Grid: one block of SPLIT_THREADS; shared: split_memory. */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
 partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
-					   uint64_t key_max, tied_range for_radix, partition_plan *plan)
+					   uint64_t key_max, radix_signs signs, partition_plan *plan)
 {
 	SHARED_MEMORY(raw);
 	split_memory &shared = *(split_memory *) raw;
@@ -318,6 +342,8 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
 		shared.tied = 0;
+		shared.uneven = 0;
+		shared.lone_pairs = 0;
 	}
 	buckets = place_edges(shared, tail_edge(keys, samples, t, false, key_max), buckets);
 	buckets = place_edges(shared, quantile_edge(keys, rows, samples, t, key_max), buckets);
@@ -341,6 +367,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	}
 	__syncthreads();
 	count_tied_samples(shared, keys, rows, samples, buckets);
+	count_uneven_samples(shared, keys, samples);
 	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
 	if (t == 0)
 	{
@@ -350,7 +377,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		plan->buckets = buckets;
 		plan->row_bits = row_bits;
 		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
-		plan->handed_over = shared.tied >= for_radix.first && shared.tied < for_radix.end;
+		plan->handed_over = is_for_radix(shared, signs);
 		plan->segments = 0;
 		plan->crowded = 0;
 		plan->long_segments = 0;

@@ -136,6 +136,17 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define MOSTLY_TIED_PAIRS	30000000u
 #endif
 
+/* It does so too if one of so many samples lies UNEVEN_BITS closer to one of its neighbours than to the other; among
+ * even keys one of sixteen does.  Such keys lie in clusters of clusters, as text and all keys with gaps among
+ * their varying bits, and no linear map tells them apart, however fine. */
+#define UNEVEN_FOR_RADIX	8
+#define UNEVEN_BITS			5
+
+/* Or if so many pairs of samples lie LONE_PAIR_BITS closer to each other than to their neighbours: there are more
+ * clusters than samples then, but so few that tiles are full of them. */
+#define LONE_PAIRS_FOR_RADIX	8
+#define LONE_PAIR_BITS		12
+
 typedef enum tuning_choice
 {
 	TUNING_CHOICE_NONE,			/* no row serves: another engine must */

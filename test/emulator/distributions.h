@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/host_device.h"
+#include "text_keys.h"
 
 typedef enum distribution
 {
@@ -20,13 +21,19 @@ typedef enum distribution
 	RANGE_2_20, NORMAL, DOUBLES, LOGNORMAL, ALL_EQUAL, OUTLIER, CLUSTERS,
 	DISTRIBUTIONS,				/* the above; those below were made to defeat the sort */
 	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS, FEW_TIED,
+	HARD_DISTRIBUTIONS,			/* the above; those below are as tables have them */
+	HOLES = HARD_DISTRIBUTIONS, DAYS, MANY_DAYS, ZIPF_FEW_HASHED, SNOWFLAKE, BIT_REVERSED, MORTON, NEAR_SORTED, SAWTOOTH,
+	ALTERNATING_ENDS,
+	URLS, WHOLE_URLS, NAMES, PATHS, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK, DEVANAGARI,	/* text_keys.h */
 	ALL_DISTRIBUTIONS
 } distribution;
 
 static const char *const distribution_names[] = {
 	"uniform", "zipf", "zipf_hashed", "16_values", "16_random", "1000_random", "sorted", "reversed",
 	"range_2^20", "normal", "doubles", "lognormal", "all_equal", "outlier", "clusters",
-	"many_clusters", "exponential", "half_equal", "rare_clusters", "few_tied"
+	"many_clusters", "exponential", "half_equal", "rare_clusters", "few_tied",
+	"holes", "days", "many_days", "zipf2", "snowflake", "bit_reversed", "morton", "near_sorted", "sawtooth", "alternating",
+	"urls", "whole_urls", "names", "paths", "hex", "decimal", "cyrillic", "greek", "cjk", "devanagari"
 };
 
 static inline GSORT_HD uint64_t
@@ -92,6 +99,80 @@ lognormal_key(uint64_t random, int bits)
 	return (uint64_t) exp2((sum - 6) * 3.0 + bits / 2);
 }
 
+static inline GSORT_HD uint64_t
+reversed_bits(uint64_t x)
+{
+	uint64_t	reversed = 0;
+
+	for (int bit = 0; bit < 64; bit++)
+		reversed |= (x >> bit & 1) << (63 - bit);
+	return reversed;
+}
+
+/* Two coordinates, bit by bit, as of places on a map that lie around one. */
+static inline GSORT_HD uint64_t
+morton_key(uint64_t random)
+{
+	uint64_t	x = normal_key(random, 32);
+	uint64_t	y = normal_key(mix_bits(random), 32);
+	uint64_t	key = 0;
+
+	for (int bit = 0; bit < 32; bit++)
+		key |= (x >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1);
+	return key;
+}
+
+/* The 64-bit key of a row as tables have it. */
+static inline GSORT_HD uint64_t
+table_key(distribution which, uint64_t i, uint64_t n, uint64_t random)
+{
+	switch (which)
+	{
+		case HOLES:
+			return random & 0x5555555555555555ull;
+		case DAYS:				/* in microseconds */
+			return random % 9000 * 86400000000ull + mix_bits(random) % 100;
+		case MANY_DAYS:			/* more than a sample has keys, but less than tiles have */
+			return random % (n < 1000000 ? 30000 : 200000) * 86400000000ull + mix_bits(random) % 100;
+		case ZIPF_FEW_HASHED:
+			return mix_bits((uint64_t) (1 / (1 - unit_of(random))));
+		case SNOWFLAKE:			/* milliseconds, one of 32 nodes, a counter */
+			return i / 16 << 22 | (random & 31) << 12 | (i & 15);
+		case BIT_REVERSED:
+			return reversed_bits(i);
+		case MORTON:
+			return morton_key(random);
+		case NEAR_SORTED:
+			return (i + random % 1000) << 20;
+		case SAWTOOTH:
+			return i % (n / 16 + 1) << 24;
+		case ALTERNATING_ENDS:
+			return i & 1 ? ~(i << 20) : i << 20;
+		case URLS:
+			return url_key(random);
+		case WHOLE_URLS:
+			return whole_url_key(random);
+		case NAMES:
+			return name_key(random);
+		case PATHS:
+			return path_key(random);
+		case HEX_DIGITS:
+			return digits_key(random, 16);
+		case DECIMAL_DIGITS:
+			return digits_key(random, 10);
+		case CYRILLIC:
+			return script_key(random, 0x430, 32);
+		case GREEK:
+			return script_key(random, 0x3b1, 25);
+		case CJK:
+			return script_key(random, 0x4e00, 4096);
+		case DEVANAGARI:
+			return script_key(random, 0x905, 53);
+		default:
+			return random;
+	}
+}
+
 /* The key of row i of n, in the low bits (32 or 64) of the result. */
 static inline GSORT_HD uint64_t
 distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int bits)
@@ -100,6 +181,8 @@ distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int 
 	uint64_t	top = bits == 64 ? ~0ull : 0xffffffffull;
 	uint64_t	half = 1ull << (bits - 1);
 
+	if (which >= HARD_DISTRIBUTIONS)
+		return table_key(which, i, n, random) >> (64 - bits);
 	switch (which)
 	{
 		case ZIPF:

@@ -451,6 +451,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	fuzz_source source = {data, size};
 	uint8		shape = (uint8) take(&source, 1);
+	uint8		ways = (uint8) take(&source, 1);
 	uint8		null_bits = (uint8) take(&source, 1);
 	fuzzed_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS, .honest = true};
 	gsort_job_options options = {
@@ -472,12 +473,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.key_columns = j.columns;
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
-	options.flags = shape & 4 ? GSORT_TIES : 0;
+	options.flags = ways & 4 ? GSORT_TIES : 0;
+	options.open_mask = ways & 16 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
+	options.open_bits[0] = options.open_code[0] = ways & 32 ? 0xff : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);
 	if (!j.failed)
-		cut_and_read(&j, shape & 8 ? GSORT_AS_FED : GSORT_SORTED);
+		cut_and_read(&j, ways & 8 ? GSORT_AS_FED : GSORT_SORTED);
 	gsort_job_close(j.job);
 	wait_for(GSORT_EVENT_CLOSED);
 	return 0;

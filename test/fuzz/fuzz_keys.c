@@ -131,7 +131,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
 	uint8_t		shape = (uint8_t) take(&source, 1);
 	uint32_t	n = 1 + shape % GSORT_MAX_KEY_COLUMNS;
-	int			rows = 1 + (shape >> 2) % ROWS_MAX;
+	int			rows = 1 + (shape >> 3) % ROWS_MAX;
 	uint32_t	nulls_first = 0;
 	key_plan	plan;
 

@@ -328,7 +328,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t		null_bits = (uint8_t) take(&source, 1);
 	lying_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS};
 	gsort_job_options options = {.struct_bytes = sizeof(options), .window_bytes = WINDOW_BYTES};
-	uint32_t	runs = 1 + (shape >> 2) % RUNS_MAX;
+	uint8_t		ways = (uint8_t) take(&source, 1);
+	uint32_t	runs = 1 + (shape >> 3) % RUNS_MAX;
 	int			goes_on = 1;
 	gsort_status status;
 
@@ -339,7 +340,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.key_columns = j.columns;
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
-	options.flags = shape & 128 ? GSORT_TIES : 0;
+	options.flags = ways & 1 ? GSORT_TIES : 0;
+	options.open_mask = ways & 2 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	for (; runs > 0 && goes_on; runs--)
 		goes_on = feed_run(&source, &j);
