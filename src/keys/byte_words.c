@@ -1,0 +1,40 @@
+/*
+ * byte_words.c
+ *	  Byte strings as words: what is done once for a key, or for toasted values only.
+ *
+ * In:  the bytes that a plan skips; toasted values.
+ * Out: how strings are cut; the bytes of such a value, no more of them than its words need.
+ *
+ * Runs in the processes that pack rows.  A detoasted value lives until it is closed.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/memutils.h"
+
+#include "keys/byte_words.h"
+
+void
+gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *skipped)
+{
+	cut->n_words = n_words;
+	cut->n_skipped = skipped != NULL ? VARSIZE_ANY_EXHDR(skipped) : 0;
+	cut->skipped = NULL;
+	if (cut->n_skipped > 0)
+	{
+		char	   *copy = palloc(cut->n_skipped);
+
+		memcpy(copy, VARDATA_ANY(skipped), cut->n_skipped);
+		cut->skipped = copy;
+	}
+}
+
+void
+gpusort_varlena_bytes_detoast(Datum value, Size needed, GpuSortVarlenaBytes *bytes)
+{
+	struct varlena *slice = PG_DETOAST_DATUM_SLICE(value, 0, (int32) Min(needed, MaxAllocSize));
+
+	bytes->bytes = VARDATA_ANY(slice);
+	bytes->length = VARSIZE_ANY_EXHDR(slice);
+	bytes->copy = slice;
+}
