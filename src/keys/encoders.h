@@ -21,4 +21,17 @@ typedef struct GpuSortEncoder
 	void		(*make) (GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout);
 } GpuSortEncoder;
 
+/* by families, each in its file */
+extern const GpuSortEncoder gpusort_encode_abbreviated;
+extern const GpuSortEncoder gpusort_encode_bit;
+extern const GpuSortEncoder gpusort_encode_bytea;
+extern const GpuSortEncoder gpusort_encode_enum;
+extern const GpuSortEncoder gpusort_encode_interval;
+extern const GpuSortEncoder gpusort_encode_macaddr;
+extern const GpuSortEncoder gpusort_encode_macaddr8;
+extern const GpuSortEncoder gpusort_encode_network;
+extern const GpuSortEncoder gpusort_encode_numeric;
+extern const GpuSortEncoder gpusort_encode_timetz;
+extern const GpuSortEncoder gpusort_encode_uuid;
+
 #endif							/* GPUSORT_ENCODERS_H */

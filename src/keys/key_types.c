@@ -25,7 +25,7 @@ typedef struct EncodedType
 {
 	Oid			type;
 	GpuSortKeyKind kind;
-	GpuSortEncoder encoder;		/* if the kind is ENCODED */
+	const GpuSortEncoder *encoder;	/* if the kind is ENCODED */
 } EncodedType;
 
 static const EncodedType encoded_types[] = {
@@ -44,6 +44,23 @@ static const EncodedType encoded_types[] = {
 	{.type = XID8OID,.kind = GPUSORT_KEY_UINT64},
 	{.type = FLOAT4OID,.kind = GPUSORT_KEY_FLOAT4},
 	{.type = FLOAT8OID,.kind = GPUSORT_KEY_FLOAT8},
+	{.type = BITOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_bit},
+	{.type = VARBITOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_bit},
+	{.type = BYTEAOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_bytea},
+	{.type = CIDROID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_network},
+	{.type = INETOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_network},
+	{.type = INTERVALOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_interval},
+	{.type = MACADDROID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_macaddr},
+	{.type = MACADDR8OID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_macaddr8},
+	{.type = NUMERICOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_numeric},
+	{.type = TIMETZOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_timetz},
+	{.type = UUIDOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_uuid},
+};
+
+/* Of types that are not listed. */
+static const EncodedType any_enum = {.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_enum};
+static const EncodedType any_other = {
+	.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_abbreviated
 };
 
 static const EncodedType *
@@ -52,7 +69,7 @@ find_encoded_type(Oid type)
 	for (int i = 0; i < lengthof(encoded_types); i++)
 		if (encoded_types[i].type == type)
 			return &encoded_types[i];
-	return NULL;
+	return type_is_enum(type) ? &any_enum : &any_other;
 }
 
 /* Describes a key's type.  False: the operator is not of its default order. */
@@ -80,11 +97,9 @@ gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid col
 	if (!describe_type(type_oid, typmod, sort_operator, collation, &type))
 		return false;
 	encoded = find_encoded_type(type.type);
-	if (encoded == NULL)
-		return false;
 	*least = *most = 1;
 	return encoded->kind != GPUSORT_KEY_ENCODED ||
-		encoded->encoder.can_encode(&type, least, most);
+		encoded->encoder->can_encode(&type, least, most);
 }
 
 /* --- keys ----------------------------------------------------------------------- */
@@ -94,11 +109,9 @@ make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *la
 {
 	const EncodedType *encoded = find_encoded_type(type->type);
 
-	if (encoded == NULL)
-		elog(ERROR, "gpusort has no words for type %u", type->type);
 	key->kind = encoded->kind;
 	if (key->kind == GPUSORT_KEY_ENCODED)
-		encoded->encoder.make(key, type, layout);
+		encoded->encoder->make(key, type, layout);
 }
 
 /* Enters what the key's last word tells of open values. */

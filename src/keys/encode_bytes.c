@@ -1,0 +1,98 @@
+/*
+ * encode_bytes.c
+ *	  Words of bytea, bit and varbit.
+ *
+ * In:  values as tuples hold them; of toasted ones no more is read than words need.
+ * Out: coded words (byte_words.h).  The code of a bit string counts its bits, as its order does.
+ */
+#include "postgres.h"
+
+#include "utils/varbit.h"
+
+#include "keys/byte_words.h"
+#include "keys/encoders.h"
+
+#define WORDS_MAX			4
+
+static void
+encode_bytea(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	const GpuSortByteCut *cut = key->state;
+	GpuSortVarlenaBytes bytes;
+
+	gpusort_varlena_bytes_open(value, gpusort_byte_cut_needs(cut), &bytes);
+	gpusort_byte_cut_coded(cut, bytes.bytes, bytes.length, words);
+	gpusort_varlena_bytes_close(&bytes);
+}
+
+/* Of a string of so many bits, whose bytes end with zeros if these are fewer than they hold. */
+static void
+encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits, uint64 *words)
+{
+	Size		skipped_bits = cut->n_skipped * BITS_PER_BYTE;
+
+	if (!gpusort_byte_cut_skip(cut, &bytes, &length, words))
+	{
+		words[cut->n_words - 1] |= GPUSORT_BYTES_LOW;
+		return;
+	}
+	/* shorter than what is skipped, of whose last byte it has the first bits and no others are set */
+	if (bits < skipped_bits)
+	{
+		memset(words, 0, cut->n_words * sizeof(uint64));
+		words[cut->n_words - 1] = GPUSORT_BYTES_LOW;
+		return;
+	}
+	gpusort_byte_cut_load(cut, bytes, length, words);
+	gpusort_byte_cut_code(cut, bits - skipped_bits,
+						  (cut->n_words * sizeof(uint64) - 1) * BITS_PER_BYTE, words);
+}
+
+static void
+encode_bit(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	const GpuSortByteCut *cut = key->state;
+	GpuSortVarlenaBytes bytes;
+	int32		bits;
+
+	gpusort_varlena_bytes_open(value, VARBITHDRSZ + gpusort_byte_cut_needs(cut), &bytes);
+	memcpy(&bits, bytes.bytes, sizeof(bits));	/* not aligned behind a short header */
+	encode_bits(cut, bytes.bytes + VARBITHDRSZ, bytes.length - VARBITHDRSZ, bits, words);
+	gpusort_varlena_bytes_close(&bytes);
+}
+
+static bool
+can_encode(const GpuSortKeyType *type, int *least, int *most)
+{
+	*least = 1;
+	*most = WORDS_MAX;
+	return true;
+}
+
+static void
+make_coded(GpuSortKey *key, const GpuSortKeyLayout *layout, GpuSortEncode encode)
+{
+	GpuSortByteCut *cut = palloc(sizeof(GpuSortByteCut));
+
+	gpusort_byte_cut_make(cut, layout->n_words, layout->skipped);
+	key->encode = encode;
+	key->state = cut;
+	key->may_be_open = true;
+	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
+	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+}
+
+static void
+make_bytea(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+{
+	make_coded(key, layout, encode_bytea);
+}
+
+static void
+make_bit(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+{
+	make_coded(key, layout, encode_bit);
+}
+
+const GpuSortEncoder gpusort_encode_bytea = {.can_encode = can_encode,.make = make_bytea};
+const GpuSortEncoder gpusort_encode_bit = {.can_encode = can_encode,.make = make_bit};

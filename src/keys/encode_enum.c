@@ -1,0 +1,164 @@
+/*
+ * encode_enum.c
+ *	  Words of enums.
+ *
+ * In:  labels' OIDs; the catalog, for odd ones only.
+ * Out: one word.  Labels with even OIDs sort by these, as enum_cmp relies on too: such a label has
+ *	    its OID to itself.  One with an odd OID, which was added between others later, stands
+ *	    behind the last even one before it, and is open.
+ *
+ * Labels' sort order in the catalog would tell more, but processes of one plan may read it at
+ * different times, and ALTER TYPE may number all labels anew in between; what is said here of a
+ * label stays.  The map of odd labels belongs to the key's context.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_enum.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+#include "keys/encoders.h"
+
+/* An odd label. */
+typedef struct OddLabel
+{
+	Oid			oid;
+	uint64		word;
+} OddLabel;
+
+typedef struct EnumLabels
+{
+	Oid			type;
+	int			n_odd;
+	int			odd_room;
+	OddLabel   *odd;			/* by OID */
+} EnumLabels;
+
+static inline uint64
+word_of_even(Oid oid)
+{
+	return (uint64) oid << 32;
+}
+
+/* open, behind the word of the even label */
+static inline uint64
+word_behind(Oid even_oid)
+{
+	return word_of_even(even_oid) | 1;
+}
+
+static void
+add_odd_label(EnumLabels *labels, Oid oid, Oid last_even)
+{
+	if (labels->n_odd == labels->odd_room)
+	{
+		labels->odd_room *= 2;
+		labels->odd = repalloc(labels->odd, labels->odd_room * sizeof(OddLabel));
+	}
+	labels->odd[labels->n_odd++] = (OddLabel)
+	{
+		.oid = oid,.word = word_behind(last_even)
+	};
+}
+
+static int
+compare_labels(const void *a, const void *b)
+{
+	const OddLabel *label_a = a;
+	const OddLabel *label_b = b;
+
+	return label_a->oid < label_b->oid ? -1 : label_a->oid > label_b->oid;
+}
+
+/* Reads the labels in their order. */
+static void
+read_labels(EnumLabels *labels)
+{
+	Relation	enums = table_open(EnumRelationId, AccessShareLock);
+	Relation	by_order = index_open(EnumTypIdSortOrderIndexId, AccessShareLock);
+	Oid			last_even = InvalidOid;
+	ScanKeyData of_type;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	labels->n_odd = 0;
+	ScanKeyInit(&of_type, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(labels->type));
+	scan = systable_beginscan_ordered(enums, by_order, NULL, 1, &of_type);
+	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
+	{
+		Oid			oid = ((Form_pg_enum) GETSTRUCT(tuple))->oid;
+
+		if (oid % 2 == 0)
+			last_even = oid;
+		else
+			add_odd_label(labels, oid, last_even);
+	}
+	systable_endscan_ordered(scan);
+	index_close(by_order, AccessShareLock);
+	table_close(enums, AccessShareLock);
+	qsort(labels->odd, labels->n_odd, sizeof(OddLabel), compare_labels);
+}
+
+static const OddLabel *
+find_odd_label(const EnumLabels *labels, Oid oid)
+{
+	OddLabel	sought = {.oid = oid};
+
+	return bsearch(&sought, labels->odd, labels->n_odd, sizeof(OddLabel), compare_labels);
+}
+
+static void
+encode_enum(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	EnumLabels *labels = key->state;
+	Oid			oid = DatumGetObjectId(value);
+	const OddLabel *label;
+
+	if (likely(oid % 2 == 0))
+	{
+		words[0] = word_of_even(oid);
+		return;
+	}
+	label = find_odd_label(labels, oid);
+	if (label == NULL)
+	{
+		/* the first odd one, or it has been added since the others were read */
+		read_labels(labels);
+		label = find_odd_label(labels, oid);
+	}
+	if (label == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("enum value %u of type %s is not in the catalog", oid,
+						format_type_be(labels->type))));
+	words[0] = label->word;
+}
+
+static bool
+can_encode(const GpuSortKeyType *type, int *least, int *most)
+{
+	*least = *most = 1;
+	return true;
+}
+
+static void
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+{
+	EnumLabels *labels = palloc0(sizeof(EnumLabels));
+
+	labels->type = type->type;
+	labels->odd_room = 16;
+	labels->odd = palloc(labels->odd_room * sizeof(OddLabel));
+	key->encode = encode_enum;
+	key->state = labels;
+	key->may_be_open = true;
+	key->open_bits = 1;
+	key->open_code = 1;
+}
+
+const GpuSortEncoder gpusort_encode_enum = {.can_encode = can_encode,.make = make};
