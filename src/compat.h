@@ -127,4 +127,18 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 		compat_tuples_returned(rel) += rows;
 }
 
+/* 16 gives sort keys by one function for all providers: pg_strxfrm, pg_strxfrm_prefix. */
+#if PG_VERSION_NUM >= 160000
+#define COMPAT_HAS_PG_STRXFRM 1
+#else
+#define COMPAT_HAS_PG_STRXFRM 0
+#endif
+
+/* 18 keeps it with the locale. */
+#if PG_VERSION_NUM >= 180000
+#define compat_collation_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#define compat_collation_is_c(collation) lc_collate_is_c(collation)
+#endif
+
 #endif							/* GPUSORT_COMPAT_H */

@@ -23,9 +23,11 @@ bool		gpusort_enabled = true;
 int			gpusort_device = GPUSORT_DEVICE_AUTO;
 int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
+int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
 bool		gpusort_debug_force = false;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
+int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
 
@@ -44,6 +46,13 @@ static const struct config_enum_entry device_options[] = {
 	{"cuda", GPUSORT_DEVICE_CUDA, false},
 	{"host", GPUSORT_DEVICE_HOST, false},
 	{"off", GPUSORT_DEVICE_OFF, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry libc_collations_options[] = {
+	{"verify", GPUSORT_LIBC_COLLATIONS_VERIFY, false},
+	{"trust", GPUSORT_LIBC_COLLATIONS_TRUST, false},
+	{"off", GPUSORT_LIBC_COLLATIONS_OFF, false},
 	{NULL, 0, false}
 };
 
@@ -109,6 +118,11 @@ gpusort_settings_define(void)
 							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling. A server that starts with gpusort.device = off has none.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.debug_collation_fault",
+							"For tests: strings of so many bytes get wrong sort keys from the C library.",
+							"They get those of the strings without their first byte. 0: none do.",
+							&gpusort_debug_collation_fault, 0, 0, INT_MAX,
+							PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_fail_at",
 							"For tests: the device call or allocation that fails, the first being 1.",
 							"An allocation fails as if there were no memory, a call as if the device were lost. Counting begins when this is set, and when the device is opened. 0: none fails.",
@@ -135,6 +149,12 @@ gpusort_settings_define(void)
 							 NULL,
 							 &gpusort_enabled, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("gpusort.libc_collations",
+							 "How text is sorted under collations of the C library.",
+							 "verify: by strxfrm, and each returned row is compared with the one before, by strcoll; trust: by strxfrm alone, which is faster, and wrong where the C library contradicts itself; off: not on the device.",
+							 &gpusort_libc_collations, GPUSORT_LIBC_COLLATIONS_VERIFY,
+							 libc_collations_options,
+							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.max_wait_timeout",
 							"The longest time that gpusort.wait_timeout can have a sort wait.",
 							"A sort that waits holds shared buffers and makes larger sorts spill for it. Only superusers can let sorts wait longer.",

@@ -17,6 +17,13 @@ typedef enum GpuSortDeviceSetting
 	GPUSORT_DEVICE_OFF
 } GpuSortDeviceSetting;
 
+typedef enum GpuSortLibcCollationsSetting
+{
+	GPUSORT_LIBC_COLLATIONS_VERIFY, /* by strxfrm, and each row compared with the one before */
+	GPUSORT_LIBC_COLLATIONS_TRUST,	/* by strxfrm */
+	GPUSORT_LIBC_COLLATIONS_OFF
+} GpuSortLibcCollationsSetting;
+
 /* gpusort.device_memory, parsed: at most one of the two is not 0; neither is 'auto' */
 typedef struct GpuSortMemorySetting
 {
@@ -29,9 +36,11 @@ extern bool gpusort_enabled;
 extern int	gpusort_device;		/* GpuSortDeviceSetting */
 extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
+extern int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern GpuSortMemorySetting gpusort_device_memory;
+extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
 

@@ -31,6 +31,7 @@ extern const GpuSortEncoder gpusort_encode_macaddr;
 extern const GpuSortEncoder gpusort_encode_macaddr8;
 extern const GpuSortEncoder gpusort_encode_network;
 extern const GpuSortEncoder gpusort_encode_numeric;
+extern const GpuSortEncoder gpusort_encode_text;
 extern const GpuSortEncoder gpusort_encode_timetz;
 extern const GpuSortEncoder gpusort_encode_uuid;
 

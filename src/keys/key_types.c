@@ -54,6 +54,10 @@ static const EncodedType encoded_types[] = {
 	{.type = MACADDR8OID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_macaddr8},
 	{.type = NUMERICOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_numeric},
 	{.type = TIMETZOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_timetz},
+	{.type = BPCHAROID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_text},
+	{.type = NAMEOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_text},
+	{.type = TEXTOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_text},
+	{.type = VARCHAROID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_text},
 	{.type = UUIDOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_uuid},
 };
 

@@ -1,0 +1,204 @@
+/*
+ * collation_keys.c
+ *	  Sort keys: bytes whose order, by memcmp, is that of strings under a collation.
+ *
+ * In:  strings in the database's encoding, a collation.
+ * Out: their sort keys by ICU or by the C library, in a buffer that is kept.
+ *
+ * Runs in every process that packs rows, and in the one that plans.  Nothing is allocated for
+ * a string but what its buffers lack.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "mb/pg_wchar.h"
+
+/* PostgreSQL's header asks for ICU's, which need not be installed where an extension is built. */
+#if defined(USE_ICU) && !__has_include(<unicode/ucol.h>)
+#undef USE_ICU
+#endif
+#include "utils/pg_locale.h"
+
+#include "compat.h"
+#include "keys/collation_keys.h"
+#include "settings.h"
+
+/* --- providers ---------------------------------------------------------------- */
+
+#if COMPAT_HAS_PG_STRXFRM
+
+static bool
+is_icu_usable(pg_locale_t locale)
+{
+	return true;
+}
+
+static bool
+is_icu(pg_locale_t locale)
+{
+	return pg_strxfrm_prefix_enabled(locale);
+}
+
+static Size
+write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	return pg_strnxfrm_prefix(keys->key, keys->needed, string, length, keys->locale);
+}
+
+static Size
+write_libc_key(const GpuSortCollationKeys *keys)
+{
+	return pg_strxfrm(keys->key, keys->terminated, keys->key_room, keys->locale);
+}
+
+#else							/* before, each provider is asked by itself */
+
+static bool
+is_icu(pg_locale_t locale)
+{
+	return locale != NULL && locale->provider == COLLPROVIDER_ICU;
+}
+
+#ifdef USE_ICU
+
+/*
+ * The server brings ICU along, and its functions' names have ICU's version in them.  Where it is
+ * another than that of the headers, these are NULL, and the module loads all the same.
+ */
+extern __typeof__(ucol_nextSortKeyPart) ucol_nextSortKeyPart __attribute__((weak));
+extern __typeof__(uiter_setUTF8) uiter_setUTF8 __attribute__((weak));
+extern __typeof__(uiter_setString) uiter_setString __attribute__((weak));
+
+static bool
+is_icu_usable(pg_locale_t locale)
+{
+	return ucol_nextSortKeyPart != NULL && uiter_setUTF8 != NULL && uiter_setString != NULL;
+}
+
+static Size
+write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	UCharIterator iterator;
+	UChar	   *units = NULL;
+	uint32_t	state[2] = {0, 0};	/* from the key's begin on */
+	UErrorCode	status = U_ZERO_ERROR;
+	int32_t		written;
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+		uiter_setUTF8(&iterator, string, length);
+	else
+		uiter_setString(&iterator, units, icu_to_uchar(&units, string, length));
+	written = ucol_nextSortKeyPart(keys->locale->info.icu.ucol, &iterator, state,
+								   (uint8_t *) keys->key, keys->needed, &status);
+	if (units != NULL)
+		pfree(units);
+	if (U_FAILURE(status))
+		ereport(ERROR,
+				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
+				 errmsg("sort key generation failed: %s", u_errorName(status))));
+	return written;
+}
+
+#else							/* !USE_ICU */
+
+static bool
+is_icu_usable(pg_locale_t locale)
+{
+	return false;
+}
+
+static Size
+write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	elog(ERROR, "gpusort was built without ICU's headers");
+	return 0;
+}
+
+#endif							/* USE_ICU */
+
+static Size
+write_libc_key(const GpuSortCollationKeys *keys)
+{
+	if (keys->locale == NULL)
+		return strxfrm(keys->key, keys->terminated, keys->key_room);
+	return strxfrm_l(keys->key, keys->terminated, keys->key_room, keys->locale->info.lt);
+}
+
+#endif							/* COMPAT_HAS_PG_STRXFRM */
+
+GpuSortCollationKind
+gpusort_collation_kind(Oid collation)
+{
+	pg_locale_t locale;
+
+	if (!OidIsValid(collation))
+		return GPUSORT_COLLATION_NONE;
+	if (compat_collation_is_c(collation))
+		return GPUSORT_COLLATION_BYTES;
+	locale = pg_newlocale_from_collation(collation);
+	if (!is_icu(locale))
+		return GPUSORT_COLLATION_LIBC;
+	return is_icu_usable(locale) ? GPUSORT_COLLATION_ICU : GPUSORT_COLLATION_NONE;
+}
+
+/* --- keys ----------------------------------------------------------------------- */
+
+/* Gives a buffer so much room; its bytes are lost. */
+static void
+grow_buffer(const GpuSortCollationKeys *keys, char **buffer, Size *room, Size wanted)
+{
+	if (*buffer != NULL)
+		pfree(*buffer);
+	*buffer = NULL;
+	*room = 0;
+	wanted = Max(1024, wanted + wanted / 2);
+	*buffer = MemoryContextAllocHuge(keys->context, wanted);
+	*room = wanted;
+}
+
+GpuSortCollationKeys *
+gpusort_collation_keys_make(Oid collation, Size needed)
+{
+	GpuSortCollationKeys *keys = palloc0(sizeof(GpuSortCollationKeys));
+
+	keys->kind = gpusort_collation_kind(collation);
+	if (keys->kind != GPUSORT_COLLATION_ICU && keys->kind != GPUSORT_COLLATION_LIBC)
+		elog(ERROR, "gpusort has no sort keys for collation %u", collation);
+	keys->locale = pg_newlocale_from_collation(collation);
+	keys->needed = needed;
+	keys->context = CurrentMemoryContext;
+	grow_buffer(keys, &keys->key, &keys->key_room, needed);
+	return keys;
+}
+
+/* A string that strxfrm can take. */
+static void
+terminate(GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	if (unlikely(gpusort_debug_collation_fault > 0 &&
+				 length == (Size) gpusort_debug_collation_fault))
+	{
+		string++;
+		length--;
+	}
+	if (unlikely(length >= keys->terminated_room))
+		grow_buffer(keys, &keys->terminated, &keys->terminated_room, length + 1);
+	memcpy(keys->terminated, string, length);
+	keys->terminated[length] = '\0';
+}
+
+const char *
+gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
+					  Size *length)
+{
+	if (keys->kind == GPUSORT_COLLATION_ICU)
+	{
+		*length = write_icu_key(keys, string, string_length);
+		return keys->key;
+	}
+	terminate(keys, string, string_length);
+	/* what does not fit leaves nothing to rely on: it is made anew */
+	while (*length = write_libc_key(keys), unlikely(*length >= keys->key_room))
+		grow_buffer(keys, &keys->key, &keys->key_room, *length + 1);
+	return keys->key;
+}

@@ -1,0 +1,45 @@
+/*
+ * collation_keys.h
+ *	  Sort keys: bytes whose order, by memcmp, is that of strings under a collation.
+ */
+#ifndef GPUSORT_COLLATION_KEYS_H
+#define GPUSORT_COLLATION_KEYS_H
+
+#include "postgres.h"
+
+typedef enum GpuSortCollationKind
+{
+	GPUSORT_COLLATION_NONE,		/* no order, or no sort keys */
+	GPUSORT_COLLATION_BYTES,	/* a string's bytes are its sort key: C, POSIX, the built-in ones */
+	GPUSORT_COLLATION_ICU,		/* by ICU */
+	GPUSORT_COLLATION_LIBC		/* by the C library's strxfrm, which strcoll may contradict */
+} GpuSortCollationKind;
+
+/* Where sort keys of strings under a collation come from; the database's default is what it
+ * stands for. */
+extern GpuSortCollationKind gpusort_collation_kind(Oid collation);
+
+/* What makes sort keys, with its buffers. */
+typedef struct GpuSortCollationKeys
+{
+	GpuSortCollationKind kind;
+	struct pg_locale_struct *locale;	/* NULL: the process's own */
+	Size		needed;			/* bytes of a sort key that anybody looks at */
+	char	   *terminated;		/* a string and a NUL */
+	Size		terminated_room;
+	char	   *key;
+	Size		key_room;
+	MemoryContext context;
+} GpuSortCollationKeys;
+
+/* For a collation whose kind is ICU or LIBC.  Memory: the current context. */
+extern GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
+
+/*
+ * The first `needed` bytes, at least, of a string's sort key, or all; they are valid until the
+ * next call.  *length: how many are there.
+ */
+extern const char *gpusort_collation_key(GpuSortCollationKeys *keys, const char *string,
+										 Size string_length, Size *length);
+
+#endif							/* GPUSORT_COLLATION_KEYS_H */

@@ -1,0 +1,104 @@
+/*
+ * encode_text.c
+ *	  Texts as words: text, varchar, bpchar and name, under any collation.
+ *
+ * In:  values, as a tuple has them.
+ * Out: under C and its like, words of the text's bytes: those of a text that ends within them
+ *	    are its own.  Under ICU and the C library words of its sort key, the first bytes of it:
+ *	    every value is open, since two texts may have one sort key, and differ.
+ *
+ * PostgreSQL trusts ICU's sort keys, and not the C library's: rows ordered by these are
+ * compared once more, unless gpusort.libc_collations says that they can be trusted.
+ *
+ * Runs in every process that packs rows.
+ */
+#include "postgres.h"
+
+#include "keys/encoders.h"
+#include "keys/text_bytes.h"
+#include "settings.h"
+
+/* More words would be moved for every row to keep a few from being compared. */
+#define TEXT_WORDS_MAX	4
+
+typedef struct TextEncoder
+{
+	GpuSortTextBytes source;
+	GpuSortByteCut cut;
+} TextEncoder;
+
+static bool
+can_encode_text(const GpuSortKeyType *type, int *least, int *most)
+{
+	GpuSortCollationKind kind = gpusort_collation_kind(type->collation);
+
+	*least = 1;
+	*most = TEXT_WORDS_MAX;
+	if (kind == GPUSORT_COLLATION_LIBC)
+		return gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_OFF;
+	return kind != GPUSORT_COLLATION_NONE;
+}
+
+/* Under C, of text and varchar: what most keys are, with no call that can be spared. */
+static void
+encode_plain_text(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	const TextEncoder *encoder = key->state;
+	GpuSortVarlenaBytes text;
+
+	gpusort_varlena_bytes_open(value, encoder->source.text_needed, &text);
+	gpusort_byte_cut_coded(&encoder->cut, text.bytes, text.length, words);
+	gpusort_varlena_bytes_close(&text);
+}
+
+static void
+encode_other_text(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	const TextEncoder *encoder = key->state;
+	GpuSortVarlenaBytes text;
+
+	gpusort_text_bytes_open(&encoder->source, value, &text);
+	gpusort_byte_cut_coded(&encoder->cut, text.bytes, text.length, words);
+	gpusort_varlena_bytes_close(&text);
+}
+
+static void
+encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	const TextEncoder *encoder = key->state;
+	GpuSortVarlenaBytes sort_key;
+
+	gpusort_text_bytes_open(&encoder->source, value, &sort_key);
+	gpusort_byte_cut_uncoded(&encoder->cut, sort_key.bytes, sort_key.length, words);
+	gpusort_varlena_bytes_close(&sort_key);
+}
+
+static void
+make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+{
+	TextEncoder *encoder = palloc(sizeof(TextEncoder));
+	const GpuSortCollationKeys *sort_keys;
+
+	gpusort_byte_cut_make(&encoder->cut, layout->n_words, layout->skipped);
+	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
+							gpusort_byte_cut_needs(&encoder->cut));
+	sort_keys = encoder->source.keys;
+	key->state = encoder;
+	key->may_be_open = true;
+	if (sort_keys != NULL)
+	{
+		key->encode = encode_sort_key;
+		key->must_verify = sort_keys->kind == GPUSORT_COLLATION_LIBC &&
+			gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST;
+		return;
+	}
+	key->encode = encoder->source.form == GPUSORT_TEXT_VARLENA ? encode_plain_text :
+		encode_other_text;
+	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
+	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+}
+
+const GpuSortEncoder gpusort_encode_text = {
+	.can_encode = can_encode_text,
+	.make = make_text,
+};

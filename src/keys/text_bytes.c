@@ -1,0 +1,62 @@
+/*
+ * text_bytes.c
+ *	  The byte string that the words of a text, or of a bytea, are cut from.
+ *
+ * In:  values, as a tuple or statistics have them.
+ * Out: what of their bytes counts, or their sort keys under a collation.
+ *
+ * Runs in every process that packs rows, and in the one that plans.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "keys/text_bytes.h"
+
+bool
+gpusort_type_has_text_bytes(Oid type)
+{
+	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == NAMEOID ||
+		type == BYTEAOID;
+}
+
+void
+gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size needed)
+{
+	source->form = type == NAMEOID ? GPUSORT_TEXT_NAME :
+		type == BPCHAROID ? GPUSORT_TEXT_BLANK_PADDED : GPUSORT_TEXT_VARLENA;
+	source->needed = needed;
+	source->keys = NULL;
+	if (type != BYTEAOID && gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES)
+		source->keys = gpusort_collation_keys_make(collation, needed);
+	/* the end of a text may matter for the first byte of its sort key, and for where its blanks begin */
+	source->text_needed = source->keys == NULL && source->form == GPUSORT_TEXT_VARLENA ?
+		needed : MaxAllocSize;
+}
+
+void
+gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value, GpuSortVarlenaBytes *bytes)
+{
+	if (source->form == GPUSORT_TEXT_NAME)
+	{
+		bytes->bytes = NameStr(*DatumGetName(value));
+		bytes->length = strnlen(bytes->bytes, NAMEDATALEN);
+		bytes->copy = NULL;
+	}
+	else
+		gpusort_varlena_bytes_open(value, source->text_needed, bytes);
+	if (source->form == GPUSORT_TEXT_BLANK_PADDED)
+		bytes->length = bpchartruelen((char *) bytes->bytes, (int) bytes->length);
+	if (source->keys != NULL)
+	{
+		void	   *copy = bytes->copy;
+
+		bytes->bytes = gpusort_collation_key(source->keys, bytes->bytes, bytes->length,
+											 &bytes->length);
+		bytes->copy = NULL;
+		if (unlikely(copy != NULL))
+			pfree(copy);
+	}
+}
