@@ -19,11 +19,21 @@
 #error "gpusort needs PostgreSQL 15 or newer"
 #endif
 
+/* 16 took these out of postgres.h. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
 #include "commands/explain.h"
+
+/* 18 has it, before a declaration; before, pg_attribute_noreturn stood behind. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
 
 /* 17 lets extensions name wait events (c9af054653); before, all show as Extension. */
 static inline uint32

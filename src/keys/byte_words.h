@@ -18,6 +18,8 @@
 
 #include "port/pg_bswap.h"
 
+#include "compat.h"
+
 /* Codes, in the lowest byte of the last word.  Between these two, even: the string ends within its words. */
 #define GPUSORT_BYTES_LOW		0x01	/* it sorts before the skipped bytes */
 #define GPUSORT_BYTES_GO_ON		0xff	/* it is longer, or sorts behind the skipped bytes */

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "compat.h"
 #include "gpusort.h"
 
 extern gsort_device *gpusort_service_device;	/* NULL: there is none */
@@ -33,10 +34,10 @@ extern void gpusort_service_publish_info(void);
 extern void gpusort_service_stop_serving(const char *message);
 
 /* Fails all jobs and leaves; the postmaster starts a new service. */
-extern void gpusort_service_restart(const char *why, const char *detail) pg_attribute_noreturn();
+pg_noreturn extern void gpusort_service_restart(const char *why, const char *detail);
 
 /* The same after a call has answered DEVICE_LOST. */
-extern void gpusort_service_lose_device(void) pg_attribute_noreturn();
+pg_noreturn extern void gpusort_service_lose_device(void);
 
 /* Does to a job what the status of a device call means for it: nothing, or it is refused, or
  * failed.  Does not return from DEVICE_LOST. */

@@ -28,6 +28,7 @@
 
 #include "postgres.h"
 
+#include "compat.h"
 #include "gpusort.h"
 #include "shared/buffer_pool.h"
 
@@ -72,7 +73,7 @@ extern GpuSortJob *gpusort_job_attach(const GpuSortJobId *id);
 extern bool gpusort_job_failed(const GpuSortJob *job);
 
 /* Raises the failure: class 58. */
-extern void gpusort_job_raise_failure(const GpuSortJob *job) pg_attribute_noreturn();
+pg_noreturn extern void gpusort_job_raise_failure(const GpuSortJob *job);
 
 /* The first row goes out, after which nobody can start over. */
 extern void gpusort_job_begin_output(GpuSortJob *job);

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "compat.h"
 #include "keys/comparer.h"
 
 typedef struct GpuSortOrderCheck
@@ -43,6 +44,6 @@ extern bool gpusort_order_check_row(GpuSortOrderCheck *check, uint64 row, const 
 extern void gpusort_order_check_keep_last(GpuSortOrderCheck *check);
 
 /* Raises it as an error. */
-extern void gpusort_order_check_raise(Oid collation) pg_attribute_noreturn();
+pg_noreturn extern void gpusort_order_check_raise(Oid collation);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

@@ -18,6 +18,7 @@
 
 #include "access/tupdesc.h"
 
+#include "compat.h"
 #include "sort/feed.h"
 #include "sort/output.h"
 
@@ -78,7 +79,7 @@ extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesor
 extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
 
 /* Raises it: of a device's failure, class 58. */
-extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort) pg_attribute_noreturn();
+pg_noreturn extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort);
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */
 extern void gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es);
