@@ -11,12 +11,14 @@
  */
 #include "postgres.h"
 
+#include "keys/collation_keys.h"
 #include "keys/key_types.h"
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 
 #include "executor/gpusort_node.h"
 #include "settings.h"
+#include "shared/collations.h"
 #include "shared/stats.h"
 
 static Node *GpuSortCreateState(CustomScan *scan);
@@ -143,12 +145,30 @@ GpuSortEnd(CustomScanState *node)
 
 /* --- sorting ---------------------------------------------------------------- */
 
+/* Are there words from sort keys that are not to be used, or no longer? */
+static bool
+collation_is_out(const GpuSortState *state)
+{
+	for (int i = 0; i < state->info.n_keys; i++)
+	{
+		Oid			collation = state->info.order.collations[i];
+
+		if (gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC &&
+			(gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF ||
+			 gpusort_collation_is_distrusted(collation)))
+			return true;
+	}
+	return false;
+}
+
 /* Why the device cannot serve this execution; the plan may be old. */
 static GpuSortNativeReason
-reason_to_be_native(void)
+reason_to_be_native(const GpuSortState *state)
 {
 	if (!gpusort_enabled)
 		return GPUSORT_NATIVE_DISABLED;
+	if (collation_is_out(state))
+		return GPUSORT_NATIVE_COLLATION;
 	if (!gpusort_job_service_serves())
 		return GPUSORT_NATIVE_NO_DEVICE;
 	return GPUSORT_NATIVE_NONE;
@@ -255,7 +275,7 @@ sort_and_return_first_row(GpuSortState *state, bool forward)
 	TupleTableSlot *slot = NULL;
 	GpuSortNativeReason reason;
 
-	if (sort_rows(state, reason_to_be_native()))
+	if (sort_rows(state, reason_to_be_native(state)))
 		slot = state->output->methods->next(state->output, forward);
 	if (slot == NULL)
 	{

@@ -22,11 +22,24 @@ gpusort_type_has_text_bytes(Oid type)
 		type == BYTEAOID;
 }
 
+GpuSortTextForm
+gpusort_text_form(Oid type)
+{
+	switch (type)
+	{
+		case NAMEOID:
+			return GPUSORT_TEXT_NAME;
+		case BPCHAROID:
+			return GPUSORT_TEXT_BLANK_PADDED;
+		default:
+			return GPUSORT_TEXT_VARLENA;
+	}
+}
+
 void
 gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size needed)
 {
-	source->form = type == NAMEOID ? GPUSORT_TEXT_NAME :
-		type == BPCHAROID ? GPUSORT_TEXT_BLANK_PADDED : GPUSORT_TEXT_VARLENA;
+	source->form = gpusort_text_form(type);
 	source->needed = needed;
 	source->keys = NULL;
 	if (type != BYTEAOID && gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES)

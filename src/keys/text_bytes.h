@@ -28,6 +28,8 @@ typedef struct GpuSortTextBytes
 /* Is a type's order that of byte strings, or of their sort keys? */
 extern bool gpusort_type_has_text_bytes(Oid type);
 
+extern GpuSortTextForm gpusort_text_form(Oid type);
+
 /* Of such a type.  collation: 0 for bytea.  Memory: the current context. */
 extern void gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size needed);
 

@@ -18,8 +18,8 @@ extern bool gpusort_refuse_path(const char *reason);
  * by whose count and target the sort is judged. */
 extern bool gpusort_worth_a_path(PlannerInfo *root, const Path *child);
 
-/* Fills the order of *info in from the query's pathkeys, of rows with these columns, and the
- * words of its keys.  False: they cannot be sorted by. */
+/* Fills the order of *info in from the query's pathkeys, of info->rows rows with these columns, and
+ * the words of its keys.  False: they cannot be sorted by. */
 extern bool gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info);
 
 /* Can a job ever have so many feeders? */

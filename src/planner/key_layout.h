@@ -1,6 +1,6 @@
 /*
  * key_layout.h
- *	  How many words each key of a sort gets.
+ *	  How many words each key of a sort gets, and what they skip.
  */
 #ifndef GPUSORT_KEY_LAYOUT_H
 #define GPUSORT_KEY_LAYOUT_H
@@ -12,9 +12,9 @@
 #include "planner/plan_info.h"
 
 /*
- * Sets the words of the keys of info->order, which are columns of target: of the first keys, up
- * to the first one that has none or for which none are left.  info->n_keys is 0 if the first key
- * has none.
+ * Sets the words of the keys of info->order, which are columns of target, for info->rows rows: of
+ * the first keys, up to the first one that has none or for which none are left.  info->n_keys is
+ * 0 if the first key has none.
  */
 extern void gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target,
 								 GpuSortPlanInfo *info);

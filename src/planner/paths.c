@@ -105,7 +105,7 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child,
 static void
 add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 {
-	GpuSortPlanInfo info = {0};
+	GpuSortPlanInfo info = {.rows = child->rows};
 
 	if (!gpusort_takes_feeders(1) ||
 		!gpusort_read_pathkeys(root, child->pathtarget, &info))
@@ -123,7 +123,7 @@ add_serial_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *child)
 static void
 add_parallel_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, double rows)
 {
-	GpuSortPlanInfo info = {0};
+	GpuSortPlanInfo info = {.rows = rows};
 	CustomPath *feed;
 	Path	   *gather;
 	double		rows_through_gather = 0;

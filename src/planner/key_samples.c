@@ -1,0 +1,141 @@
+/*
+ * key_samples.c
+ *	  What statistics show of a key's values.
+ *
+ * In:  a sort key that is a column, of a table or of a subquery that passes it on, and
+ *	    what ANALYZE has left: bounds of its histogram, its most common values.
+ * Out: the byte strings that words would be cut from, sorted; how many values there are, and
+ *	    how wide.
+ *
+ * Runs in the backend that plans.  Values are looked at only where the user may read the
+ * column: some of their bytes go into the plan.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "keys/text_bytes.h"
+#include "planner/key_samples.h"
+
+/* The statistics of a column of root's relations.  False: it is none. */
+static bool
+find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
+{
+	Var		   *var;
+
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	var = (Var *) expr;
+	/* a set operation's columns are of no relation */
+	if (!IsA(expr, Var) || var->varlevelsup != 0 || var->varno <= 0 ||
+		var->varno >= root->simple_rel_array_size || root->simple_rel_array[var->varno] == NULL)
+		return false;
+	examine_variable(root, expr, 0, vardata);
+	return true;
+}
+
+static int
+compare_samples(const void *left, const void *right)
+{
+	const GpuSortKeySample *a = left;
+	const GpuSortKeySample *b = right;
+	int			order = memcmp(a->bytes, b->bytes, Min(a->length, b->length));
+
+	if (order != 0)
+		return order;
+	return (a->length > b->length) - (a->length < b->length);
+}
+
+Size
+gpusort_key_samples_common(const GpuSortKeySample *a, const GpuSortKeySample *b)
+{
+	Size		most = Min(a->length, b->length);
+	Size		common = 0;
+
+	while (common < most && a->bytes[common] == b->bytes[common])
+		common++;
+	return common;
+}
+
+/* Adds the values of one slot of the statistics. */
+static void
+add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *source,
+		   GpuSortTextForm form, GpuSortKeySamples *samples)
+{
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, vardata->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
+		return;
+	if (gpusort_type_has_text_bytes(getBaseType(slot.valuetype)) &&
+		gpusort_text_form(getBaseType(slot.valuetype)) == form)
+	{
+		int			room = samples->n + slot.nvalues;
+
+		samples->samples = samples->samples == NULL ?
+			palloc(Max(room, 1) * sizeof(GpuSortKeySample)) :
+			repalloc(samples->samples, Max(room, 1) * sizeof(GpuSortKeySample));
+		for (int i = 0; i < slot.nvalues; i++)
+		{
+			GpuSortKeySample *sample = &samples->samples[samples->n++];
+			GpuSortVarlenaBytes bytes;
+
+			gpusort_text_bytes_open(source, slot.values[i], &bytes);
+			sample->length = Min(bytes.length, GPUSORT_SAMPLE_BYTES_MAX);
+			sample->bytes = memcpy(palloc(Max(sample->length, 1)), bytes.bytes, sample->length);
+			gpusort_varlena_bytes_close(&bytes);
+		}
+	}
+	free_attstatsslot(&slot);
+}
+
+static void
+sort_samples(GpuSortKeySamples *samples)
+{
+	int			distinct = 0;
+
+	qsort(samples->samples, samples->n, sizeof(GpuSortKeySample), compare_samples);
+	for (int i = 0; i < samples->n; i++)
+		if (i == 0 || compare_samples(&samples->samples[i], &samples->samples[distinct - 1]) != 0)
+			samples->samples[distinct++] = samples->samples[i];
+	samples->n = distinct;
+}
+
+static void
+take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKeySamples *samples)
+{
+	GpuSortTextBytes source;
+
+	gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
+	add_values(vardata, STATISTIC_KIND_HISTOGRAM, &source, source.form, samples);
+	add_values(vardata, STATISTIC_KIND_MCV, &source, source.form, samples);
+	if (samples->n > 0)
+		sort_samples(samples);
+}
+
+void
+gpusort_key_samples_take(PlannerInfo *root, Node *expr, Oid type, Oid collation, double rows,
+						 GpuSortKeySamples *samples)
+{
+	VariableStatData vardata;
+
+	memset(samples, 0, sizeof(*samples));
+	if (!find_statistics(root, expr, &vardata))
+		return;
+	if (HeapTupleIsValid(vardata.statsTuple))
+	{
+		bool		is_default;
+		double		distinct = get_variable_numdistinct(&vardata, &is_default);
+
+		if (!is_default)
+			samples->distinct = Min(distinct, rows);
+		samples->width = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stawidth;
+		if (vardata.acl_ok && gpusort_type_has_text_bytes(type))
+			take_samples(&vardata, type, collation, samples);
+	}
+	ReleaseVariableStats(vardata);
+}
