@@ -1,0 +1,243 @@
+# Text under collations of the C library, whose strxfrm may contradict its strcoll: no wrong
+# order is returned, wherever that shows, and from then on the server sorts natively.
+#
+# gpusort.debug_collation_fault = N gives strings of N bytes the sort keys of what follows their
+# first byte.  Of the strings here 'x' and 'a' before a row's text are such: the first belongs
+# behind all others, the second before them, and both come where that row does.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 100000;
+my $device = $GpuSortTest::device;
+my $node = new_server('collations', "gpusort.buffer_memory = '160MB'", 'max_parallel_workers = 8',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
+	'synchronize_seqscans = off', 'autovacuum = off');
+wait_for_state($node, 'serving');
+
+# --- the locales
+sub create_database
+{
+	my ($name, $options) = @_;
+
+	return $node->psql('postgres', "create database $name template template0 encoding 'UTF8' $options") == 0;
+}
+
+my $has_locales = create_database('texts', "locale 'en_US.UTF-8'")
+  && $node->psql('texts', q{create collation de (locale = 'de_DE.UTF-8')}) == 0;
+if (!$has_locales)
+{
+	$node->stop;
+	plan skip_all => 'the locales en_US.UTF-8 and de_DE.UTF-8 are not installed';
+}
+
+# good has no string of 10 bytes, early and late have one.  Most strings come in another order by
+# their bytes; the texts of faulty rows sort by place as well as by text.
+sub make_text_tables
+{
+	my ($database) = @_;
+
+	$node->safe_psql($database, qq{
+		create extension gpusort;
+		create table good as select case when i % 2 = 0 then 'row' else 'Row' end || lpad((i * 7919 % $rows)::text, 6, '0') as t, i as id from generate_series(1, $rows) i;
+		create table early as select * from good union all select 'xrow000500', 0;
+		create table late as select * from good union all select 'arow09' || '9500', 0;
+		create table wide as select t, id, repeat('w', 400) as filler from early;
+		create table wide_late as select t, id, repeat('w', 400) as filler from late;
+		analyze good, early, late, wide, wide_late;});
+}
+make_text_tables('texts');
+
+my $fault = 'set gpusort.debug_collation_fault = 10;';
+my $native = 'set gpusort.enabled = off;';
+
+sub hash_of
+{
+	my ($query, $settings, $database) = @_;
+
+	return $node->safe_psql($database // 'texts', "$settings select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($query) q");
+}
+
+sub counter
+{
+	my ($name) = @_;
+
+	return $node->safe_psql('texts', "select $name from gpusort_stats");
+}
+
+sub plan_of
+{
+	my ($query, $settings) = @_;
+
+	return $node->safe_psql('texts', "$settings explain (analyze, costs off, summary off) $query");
+}
+
+# The server starts with an empty list of collations that are not trusted.
+sub forget_collations
+{
+	$node->restart;
+	wait_for_state($node, 'serving');
+}
+
+my ($by_default, $in_german) = map { "order by t$_, id" } '', ' collate de';
+my %right = map { my $table = $_; map { ("$table $_" => hash_of("select t, id from $table $_", $native)) } $by_default, $in_german } 'good', 'early', 'late';
+
+# --- no fault
+for my $order ($by_default, $in_german)
+{
+	my $query = "select t, id from good $order";
+
+	is(hash_of($query, ''), $right{"good $order"}, "$order: the order is right");
+	like(plan_of($query, ''), qr/GpuSort.*Sort Method: $device.*Order Check Time/s, "$order: on the device, each row is checked");
+	unlike(plan_of($query, 'set gpusort.libc_collations = trust;'), qr/Order Check/, "$order: trusted, none is");
+	unlike(plan_of($query, 'set gpusort.libc_collations = off;'), qr/GpuSort/, "$order: off, natively");
+}
+is(counter('native_collation'), 0, 'no sort was native');
+
+# --- the fault would be seen
+for my $table ('early', 'late')
+{
+	isnt(hash_of("select t, id from $table $by_default", "$fault set gpusort.libc_collations = trust;"),
+		$right{"$table $by_default"}, "$table: a wrong sort key that is trusted gives a wrong order");
+}
+
+# --- in the first window: natively from the beginning, and later sorts too
+for my $workers (0, 2)
+{
+	my $settings = "$fault set max_parallel_workers_per_gather = $workers;";
+	my $query = "select t, id from early $by_default";
+	my $before = counter('native_collation');
+
+	like($node->safe_psql('texts', "$settings explain $query"), $workers > 0 ? qr/GpuSortFeed/ : qr/GpuSort(?!Feed)/,
+		"$workers workers: planned for the device");
+	my $prepared = join ' ', $settings, 'set plan_cache_mode = force_generic_plan;',
+	  "prepare p as $query; create temp table first as execute p; explain (analyze, costs off, summary off) execute p;",
+	  "select 'again: ' || md5(string_agg(hash_record_extended(f, 0)::text, ' ')) from (select * from first) f;";
+	my $log = -s $node->logfile;
+	my $out = $node->safe_psql('texts', $prepared);
+	like($out, qr/^again: $right{"early $by_default"}$/m, "$workers workers: the order is right");
+	like($out, qr/GpuSort.*native.*not to be trusted/s, "$workers workers: the plan made before sorts natively, and says why");
+	is(counter('native_collation') - $before, 2, "$workers workers: both are counted");
+	my $logged = slurp_file($node->logfile, $log);
+	is(scalar(() = $logged =~ /LOG: +gpusort: collation "default" orders strings otherwise/g), 1, "$workers workers: the log says it, once");
+	unlike($node->safe_psql('texts', "$settings explain $query"), qr/GpuSort/, "$workers workers: later plans are native");
+	my ($status, $out2, $err) = $node->psql('texts', "$settings set client_min_messages = debug1; explain $query");
+	like($err, qr/collation "default" has no words/, "$workers workers: the reason is said");
+	is(hash_of($query, $settings), $right{"early $by_default"}, "$workers workers: and right");
+	like($node->safe_psql('texts', "explain select t, id from good $in_german"), qr/GpuSort/, "$workers workers: the other collation is sorted on the device");
+	like($node->safe_psql('texts', 'explain select t, id from good order by t collate "C"'), qr/GpuSort/, "$workers workers: C too");
+	forget_collations();
+}
+
+# --- a child that cannot be read twice
+my ($status, $out, $err) = $node->psql('texts', "create sequence s; $fault select * from (select t, nextval('s') from early offset 0) e order by t");
+isnt($status, 0, 'a child that cannot be read again: an error');
+like($err, qr/collation "default" orders strings otherwise than its own sort keys do/, 'it names the collation');
+is($out, '', 'no row came');
+forget_collations();
+
+# --- after rows went out
+for my $workers (0, 2)
+{
+	my $settings = "$fault set max_parallel_workers_per_gather = $workers;";
+	my $query = "select t, id from late $in_german";
+
+	($status, $out, $err) = $node->psql('texts',
+		"$settings begin; declare c cursor for $query; fetch 1000 from c; fetch all from c; rollback;", on_error_stop => 0);
+	like($err, qr/ERROR: +collation "de" orders strings otherwise than its own sort keys do/, "$workers workers: an error names the collation");
+	my @got = split /\n/, $out;
+	my @all = split /\n/, $node->safe_psql('texts', "$native $query");
+	my $n = grep { /\|/ } @got;
+	is($n, 1000, "$workers workers: the fetch that met it gave nothing");
+	# the faulty row is the first of all: it is not among those that came
+	shift @all;
+	is(join("\n", grep { /\|/ } @got), join("\n", @all[ 0 .. $n - 1 ]), "$workers workers: what came before is in order");
+	is(hash_of($query, $settings), $right{"late $in_german"}, "$workers workers: from then on natively, and right");
+	forget_collations();
+	($status, $out, $err) = $node->psql('texts', "$settings $query");
+	like($err, qr/ERROR: +collation "de" orders/, "$workers workers: an error without a cursor too");
+	forget_collations();
+}
+
+# --- sorts in the backend: strcoll decides
+is(hash_of("select t, id from early $by_default", "$fault set gpusort.min_rows = 90000; set work_mem = '64MB'; set max_parallel_workers_per_gather = 0;"),
+	$right{"early $by_default"}, 'device: right');
+forget_collations();
+$node->safe_psql('texts', 'create table few as select * from early where id < 3000');
+my $before = counter('in_backend');
+my $few = "select t, id from few $by_default";
+is(hash_of($few, $fault), hash_of($few, $native), 'in the backend: right');
+is(hash_of($few, "$fault set gpusort.min_rows = 1000;"), hash_of($few, $native), 'sent to the device at last: right');
+$node->safe_psql('texts', "$fault set gpusort.libc_collations = verify; select count(*) from ($few) f");
+forget_collations();
+is(hash_of($few, "$fault set gpusort.min_rows = 20000; set enable_sort = on;"), hash_of($few, $native), 'few rows, planned natively: right');
+# planned for many, and there are few: the rows stay in the backend
+my $right_few = hash_of("select t, id from early where id <= 2000 $by_default", $native);
+my $planned = q{set plan_cache_mode = force_generic_plan; create temp table t1 as select * from early; analyze t1;
+	set gpusort.min_rows = 5000; prepare p as select t, id from t1 order by t, id; explain execute p;
+	delete from t1 where id > 2000;};
+$before = counter('in_backend');
+$out = $node->safe_psql('texts', "$fault $planned create temp table f as execute p; select md5(string_agg(hash_record_extended(f, 0)::text, ' ')) from f");
+like($out, qr/GpuSort/, 'planned for the device');
+like($out, qr/^$right_few$/m, 'and sorted in the backend: right');
+is(counter('in_backend') - $before, 1, 'it was sorted there');
+is(counter('native_collation'), 0, 'nothing was found out of order');
+
+# --- runs that are spilled: found before any row goes out, wherever it is
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
+for my $table ('wide', 'wide_late')
+{
+	my $query = "select t, id, filler from $table $by_default";
+	my $right = hash_of($query, $native);
+
+	forget_collations();
+	my $before = counter('native_collation');
+	like(plan_of($query, ''), qr/Runs: [2-9]|Runs: \d\d/, "$table: it spills");
+	is(hash_of($query, ''), $right, "$table: without a fault, right");
+	isnt(hash_of($query, "$fault set gpusort.libc_collations = trust;"), $right, "$table: trusted, wrong");
+	is(hash_of($query, $fault), $right, "$table: right");
+	is(counter('native_collation') - $before, 1, "$table: natively");
+}
+$node->append_conf('postgresql.conf', "gpusort.device_memory = 'auto'\n");
+forget_collations();
+
+# --- the setting changes between plan and execution
+my $query = "select t, id from good $by_default";
+for my $change ([ 'verify', 'off' ], [ 'trust', 'off' ], [ 'trust', 'verify' ], [ 'verify', 'trust' ])
+{
+	my ($planned_with, $run_with) = @$change;
+	my $out = $node->safe_psql('texts', qq{set plan_cache_mode = force_generic_plan; set gpusort.libc_collations = $planned_with;
+		prepare p as $query; explain execute p; set gpusort.libc_collations = $run_with;
+		explain (analyze, costs off, summary off) execute p; create temp table f as execute p;
+		select 'rows: ' || md5(string_agg(hash_record_extended(f, 0)::text, ' ')) from f});
+
+	like($out, qr/rows: $right{"good $by_default"}/, "planned with $planned_with, run with $run_with: right");
+	like($out, $run_with eq 'off' ? qr/native.*not to be trusted/ : $run_with eq 'verify' ? qr/Order Check Time/ : qr/Sort Method: $device/,
+		"planned with $planned_with, run with $run_with: as the latter says");
+	unlike($out, qr/Order Check Time/, "planned with $planned_with, run with $run_with: nothing is checked") if $run_with eq 'trust';
+}
+
+# --- who may say that they are to be trusted
+$node->safe_psql('texts', 'create role somebody');
+($status, $out, $err) = $node->psql('texts', 'set role somebody; set gpusort.libc_collations = trust');
+like($err, qr/permission denied to set parameter/, 'not anybody');
+($status, $out, $err) = $node->psql('texts', 'set role somebody; set gpusort.debug_collation_fault = 3');
+like($err, qr/permission denied to set parameter/, 'nor set the fault');
+is($node->safe_psql('texts', 'grant set on parameter gpusort.libc_collations to somebody; set role somebody; set gpusort.libc_collations = trust; show gpusort.libc_collations'),
+	'trust', 'but who is granted it');
+
+# --- the list is each database's own
+$node->psql('texts', "$fault select count(*) from (select t from early order by t offset 0) e");
+create_database('others', "locale 'en_US.UTF-8'");
+$node->safe_psql('others', "create extension gpusort; create table good as select 'row' || i as t from generate_series(1, 20000) i; analyze good");
+like($node->safe_psql('others', 'explain select * from good order by t'), qr/GpuSort/, "another database's default is another collation");
+
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated/, 'no process was brought down');
+done_testing();
