@@ -15,6 +15,7 @@
  * cuda_append.cu, cuda_fetch.cu
  * cuda_work.cu       what cuts, ends of runs and merges have in common
  * cuda_sort.cu       the cut
+ * cuda_order.cu      of it, the order of the rows (cuda_cut.cuh: what the two share)
  * cuda_runs.cu       several runs: their kept keys, the merge, by order_merge.cu
  * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
  *
@@ -156,6 +157,8 @@ typedef enum sort_array
 	SORT_OFFSETS,				/* [rows] uint64: sort words out, then offsets in the sorted stream */
 	SORT_ORDER,					/* [rows] uint32 */
 	SORT_LOW_OFFSETS,			/* [rows] uint32: the other half of the order while it is sorted */
+	SORT_TIED_ROWS,				/* [rows] uint32, where words may be several: rows that share their first word */
+	SORT_SEGMENTS,				/* [rows] uint32, likewise: by row, the number of those that share its first word */
 	SORT_TIES,					/* [rows / 32] uint32, where windows carry tie bits */
 	SORT_BEGIN_ROWS,			/* [begins] uint32 */
 	SORT_BEGINS,				/* [begins] window_begin */
@@ -204,6 +207,7 @@ struct cuda_job
 	cudaEvent_t work_ended;
 
 	pinned_slot cut_slot;		/* run_header, then window_begins */
+	int			tied_awaited;	/* the host looks how many rows are tied by their first word, then enqueues the rest */
 	uint64_t	begins_asked;	/* window_begins that were or are being copied to the slot */
 	uint64_t	begins_taken;	/* that were taken from it */
 	uint32_t   *begin_rows;		/* malloc'd, for gsort_make_directory */

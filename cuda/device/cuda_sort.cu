@@ -8,15 +8,13 @@
  *	    read, and the list of window begins, from which the directory is made.
  *	    SORTED_RUN: also the order, by which cuda_runs.cu gathers the keys.
  *
- * All of it is enqueued at once, behind the last append; the host learns the
- * outcome from one copy at its end.  All memory is allocated before the first launch
- * and the keys stay until the directory stands, so a cut that finds no memory
- * leaves the run as it was.
- *
- * Words wider than 64 bits are sorted from the last to the first, each gathered
- * in the order found so far.
+ * It is enqueued behind the last append, at once where keys fit one word; the host learns the
+ * outcome from one copy at its end.  Keys of several words are sorted by the first (cuda_order.cu), and
+ * the host reads how many rows that left tied before it enqueues the rest.  All memory is
+ * allocated before the first launch and the keys stay until the directory stands, so a cut that finds
+ * no memory leaves the run as it was.
  */
-#include "device/cuda_device.cuh"
+#include "device/cuda_cut.cuh"
 
 #include "rows/sort_rows.cuh"
 #include "rows/tie_bits.h"
@@ -30,7 +28,6 @@
 #include <string.h>
 
 #define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
-#define NARROW_WORD_BITS	32
 
 /* --- memory ------------------------------------------------------------------ */
 
@@ -68,7 +65,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	(void) scan_offsets(NULL, &scan_bytes, NULL, rows, NULL);
 	(void) select_begins(NULL, &select_bytes, begins, rows, NULL, NULL, NULL);
 	(void) cudaGetLastError();
-	return larger(pairs_bytes, larger(scan_bytes, select_bytes));
+	return larger(larger(pairs_bytes, cuda_order_scratch_bytes(rows)), larger(scan_bytes, select_bytes));
 }
 
 static void
@@ -76,12 +73,15 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 {
 	uint64_t	begins = window_begins_at_most(rows, units, job->options.window_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
+	int			with_segments = cuda_order_may_have_segments(job);
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
 	bytes[SORT_OFFSETS] = rows * sizeof(uint64_t);
 	bytes[SORT_ORDER] = rows * sizeof(uint32_t);
 	bytes[SORT_LOW_OFFSETS] = rows * sizeof(uint32_t);
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
+	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
+	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_BEGIN_ROWS] = begins * sizeof(uint32_t);
 	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
@@ -152,6 +152,8 @@ free_all_but_results(cuda_job *job)
 {
 	give_back_slot(job);
 	free_array(job, SORT_OFFSETS);
+	free_array(job, SORT_TIED_ROWS);
+	free_array(job, SORT_SEGMENTS);
 	free_array(job, SORT_BEGIN_ROWS);
 	free_array(job, SORT_BEGINS);
 	free_array(job, SORT_SCRATCH);
@@ -162,117 +164,6 @@ free_all_but_results(cuda_job *job)
 }
 
 /* --- the launches -------------------------------------------------------------- */
-
-/* One cut while it is enqueued: the arrays by their types. */
-typedef struct sort_run
-{
-	cuda_device *device;
-	cuda_job   *job;
-	cudaStream_t stream;
-	uint64_t	n;
-	key_plan	plan;
-	key_table	table;
-	uint32_t   *order;			/* as it stands; NULL: as fed */
-} sort_run;
-
-template<typename T>
-static T *
-array_of(const sort_run *run, sort_array array)
-{
-	return (T *) run->job->sort[array].pointer;
-}
-
-static run_header *
-run_header_of(const sort_run *run)
-{
-	return (run_header *) run->job->header.pointer;
-}
-
-template<typename Word>
-static gsort_status
-compact_word(sort_run *run, uint32_t word, run_header *header)
-{
-	GSORT_TRY_LAUNCH(run->device, launch(compact_keys_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 run->plan, word, run->table, (const uint32_t *) run->order, run->n,
-										 header, array_of<Word>(run, SORT_WORDS)));
-	return GSORT_OK;
-}
-
-/* The order by the first word ends in SORT_ORDER; where ties are asked for, its sorted words are left in
- * SORT_OFFSETS. */
-template<typename Word>
-static gsort_status
-sort_by_word(sort_run *run, uint32_t word)
-{
-	uint32_t   *order = array_of<uint32_t>(run, SORT_ORDER);
-	uint32_t   *other = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
-	uint32_t   *order_out = word % 2 == 0 ? order : other;
-	int			words_wanted = word == 0 && run->job->sort[SORT_TIES].pointer != NULL;
-	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), run->plan.word_bits[word],
-											array_of<Word>(run, SORT_WORDS),
-											words_wanted ? array_of<Word>(run, SORT_OFFSETS) : NULL, run->order,
-											order_out);
-
-	pairs.engine = run->job->common.options.engine;
-	run->job->common.stats.engine = cuda_pairs_engine(&pairs);
-	/* the last word is made first, and its pass looks at the keys of all columns */
-	GSORT_TRY_STATUS(compact_word<Word>(run, word, word + 1 == run->plan.words ? run_header_of(run) : NULL));
-	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
-									 run->job->sort[SORT_SCRATCH].pointer,
-									 run->job->sort[SORT_SCRATCH].bytes, run->stream));
-	run->order = order_out;
-	return GSORT_OK;
-}
-
-/* Only the radix sort is made for words of 32 bits. */
-static int
-is_narrow(const sort_run *run, uint32_t word)
-{
-	return run->plan.word_bits[word] <= NARROW_WORD_BITS && run->n <= RADIX_PAIRS_MAX;
-}
-
-static gsort_status
-check_keys(sort_run *run)
-{
-	GSORT_TRY_LAUNCH(run->device, launch(check_keys_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 run->plan, run->table, run->n, run_header_of(run)));
-	return GSORT_OK;
-}
-
-static gsort_status
-sort_words(sort_run *run)
-{
-	if (run->plan.words == 0)
-		return check_keys(run);
-	for (uint32_t word = run->plan.words; word-- > 0;)
-		GSORT_TRY_STATUS(is_narrow(run, word) ? sort_by_word<uint32_t>(run, word) :
-						 sort_by_word<uint64_t>(run, word));
-	return GSORT_OK;
-}
-
-/* words: the first sort words in order, or NULL. */
-template<typename Word>
-static gsort_status
-mark_ties_by(sort_run *run, const Word *words)
-{
-	tie_rule	rule = tie_rule_make(&run->job->common.options, &run->plan);
-
-	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 rule, run->table, words, (const uint32_t *) run->order, run->n,
-										 array_of<uint32_t>(run, SORT_TIES)));
-	return GSORT_OK;
-}
-
-static gsort_status
-mark_ties(sort_run *run)
-{
-	if (run->job->sort[SORT_TIES].pointer == NULL)
-		return GSORT_OK;
-	if (run->plan.words == 0)
-		return mark_ties_by<uint32_t>(run, NULL);
-	return is_narrow(run, 0) ? mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_OFFSETS)) :
-		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_OFFSETS));
-}
 
 /* From the order to row words and offsets. */
 static gsort_status
@@ -382,15 +273,13 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
-static gsort_status
-enqueue_sort(cuda_job *job)
+static sort_run
+sort_run_of(cuda_job *job)
 {
-	cuda_device *device = (cuda_device *) job->common.device;
-	gsort_job  *common = &job->common;
-	cuda_array *begins = &job->sort[SORT_BEGINS];
+	const gsort_job *common = &job->common;
 	sort_run	run;
 
-	run.device = device;
+	run.device = (cuda_device *) common->device;
 	run.job = job;
 	run.stream = job->work_stream;
 	run.n = common->rows;
@@ -398,20 +287,54 @@ enqueue_sort(cuda_job *job)
 							 common->column_stats);
 	run.table = cuda_job_key_table(job);
 	run.order = NULL;
+	return run;
+}
+
+/* When the order stands. */
+static gsort_status
+enqueue_windows(sort_run *run)
+{
+	run->job->sorted_as_fed = run->order == NULL;
+	GSORT_TRY_STATUS(cuda_order_mark_ties(run));
+	GSORT_TRY_STATUS(order_rows(run));
+	GSORT_TRY_STATUS(find_begins(run));
+	return copy_first_begins_out(run->job);
+}
+
+static gsort_status
+enqueue_sort(cuda_job *job)
+{
+	gsort_job  *common = &job->common;
+	cuda_array *begins = &job->sort[SORT_BEGINS];
+	sort_run	run = sort_run_of(job);
+	int			by_first_word;
+
 	common->stats.key_bits = run.plan.bits;
 	common->stats.key_words = run.plan.words;
 	common->stats.engine = GSORT_ENGINE_AUTO;
 
 	GSORT_TRY_STATUS(wait_for_appends(job));
-	GSORT_TRY(device, cudaEventRecord(job->work_began, run.stream));
+	GSORT_TRY(run.device, cudaEventRecord(job->work_began, run.stream));
 	/* the slot takes more of them than will be written */
-	GSORT_TRY(device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
-	GSORT_TRY_STATUS(sort_words(&run));
-	job->sorted_as_fed = run.order == NULL;
-	GSORT_TRY_STATUS(mark_ties(&run));
-	GSORT_TRY_STATUS(order_rows(&run));
-	GSORT_TRY_STATUS(find_begins(&run));
-	return copy_first_begins_out(job);
+	GSORT_TRY(run.device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
+	GSORT_TRY_STATUS(cuda_order_begin(&run, &by_first_word));
+	if (!by_first_word)
+		return enqueue_windows(&run);
+	job->tied_awaited = 1;
+	GSORT_TRY_STATUS(copy_header_out(job));
+	return cuda_finish_work(job);
+}
+
+/* What is left to do when the header tells how many rows are tied by their first word. */
+static gsort_status
+enqueue_rest(cuda_job *job, const run_header *header)
+{
+	sort_run	run = sort_run_of(job);
+
+	run.order = array_of<uint32_t>(&run, SORT_ORDER);
+	if (header->tied > 0)
+		GSORT_TRY_STATUS(cuda_order_tied_rows(&run, header->tied, header->segments));
+	return enqueue_windows(&run);
 }
 
 static gsort_status
@@ -420,6 +343,7 @@ cut_sorted(cuda_job *job)
 	if (job->common.rows == 0)
 		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
 	cuda_take_sort_stream(job);
+	job->tied_awaited = 0;
 	GSORT_TRY_STATUS(allocate_arrays(job));
 	return cuda_work_enqueued(job, enqueue_sort(job));
 }
@@ -514,6 +438,11 @@ read_outcome(cuda_job *job)
 	{
 		give_back_slot(job);
 		return GSORT_OK;
+	}
+	if (job->tied_awaited)
+	{
+		job->tied_awaited = 0;
+		return cuda_work_enqueued(job, enqueue_rest(job, &header));
 	}
 	if (!take_begins(job, header.n_begins))
 		return gsort_fail(job->common.device, GSORT_NOMEM, "out of memory for the directory");

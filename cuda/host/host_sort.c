@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "host/host_radix.h"
+#include "host/host_segments.h"
 #include "rows/tie_bits.h"
 
 /* Rows asked for ahead when row words or keys are read in sorted order. */
@@ -43,6 +44,7 @@ typedef struct sorter
 	uint32_t	parts;
 	uint32_t	word;			/* number of the sort word being made */
 	int			wide;			/* it has 64 bits, not 32 */
+	int			keys_checked;	/* by an earlier pass */
 	host_pairs	order;			/* rows NULL: as fed */
 	host_pairs	spare;
 	uint64_t   *row_words;
@@ -90,8 +92,8 @@ make_words_part(void *arg, uint32_t part)
 	const uint32_t *rows = sort->order.rows;
 	/* a copy, which no store of a word can change as far as the compiler knows */
 	const key_plan plan = *sort->plan;
-	/* the last word is made first, and its pass looks at the keys of all columns */
-	int			is_first_pass = sort->word + 1 == sort->plan->words;
+	/* the first words that are made see to the keys of all columns */
+	int			is_first_pass = !sort->keys_checked;
 	int			bad_keys = 0;
 	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
@@ -129,40 +131,81 @@ check_keys_part(void *arg, uint32_t part)
 	}
 }
 
-/* Sorts by each word in turn, from the last; NOMEM, BAD_DATA. */
+/* Makes the words of one number and sorts by them.  sides: work for it, of which one is used up. */
+static gsort_status
+sort_by_word(sorter *sort, host_pool *pool, uint32_t word, host_pairs sides[2], const atomic_int *cancel)
+{
+	host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
+	host_pairs	sorted;
+
+	sort->word = word;
+	sort->wide = sort->plan->word_bits[word] > 32;
+	host_pool_for(pool, sort->parts, make_words_part, sort);
+	sort->keys_checked = 1;
+	if (atomic_load(&sort->bad_keys))
+		return GSORT_BAD_DATA;
+	radix.key_bits = sort->wide ? 64 : 32;
+	radix.end_bit = sort->plan->word_bits[word];
+	radix.in = sort->order;
+	radix.sides[0] = sides[0];
+	radix.sides[1] = sides[1];
+	if (!host_radix_run(pool, &radix, &sorted))
+		return GSORT_NOMEM;
+	if (sorted.keys == sides[0].keys)
+	{
+		sides[0] = sides[1];
+		sides[1] = sorted;
+	}
+	sort->order = sorted;
+	return GSORT_OK;
+}
+
+/* By each word in turn, from the last to the first; NOMEM, BAD_DATA. */
+static gsort_status
+sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+{
+	gsort_status status = GSORT_OK;
+
+	/* what an earlier sort found is not needed: the words are made in the order as fed */
+	sort->order = (host_pairs) {sides[1].keys, NULL};
+	for (uint32_t words_left = sort->plan->words; words_left > 0 && status == GSORT_OK; words_left--)
+		status = sort_by_word(sort, pool, words_left - 1, sides, cancel);
+	return status;
+}
+
+/*
+ * By the first word, which is a full one where there are others; then what that leaves tied, if it is
+ * little, by the others, else all by all words.  NOMEM, BAD_DATA.
+ */
 static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 {
 	host_pairs	sides[2] = {sort->spare, sort->order};
+	host_segments segments = {
+		.run = sort->run, .plan = sort->plan, .n = sort->rows, .parts = sort->parts, .cancel = cancel
+	};
+	gsort_status status;
 
-	sort->order.rows = NULL;
 	if (sort->plan->words == 0)
-		host_pool_for(pool, sort->parts, check_keys_part, sort);
-	for (uint32_t words_left = sort->plan->words; words_left > 0; words_left--)
 	{
-		host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
-		host_pairs	sorted;
-
-		sort->word = words_left - 1;
-		sort->wide = sort->plan->word_bits[sort->word] > 32;
-		host_pool_for(pool, sort->parts, make_words_part, sort);
-		if (atomic_load(&sort->bad_keys))
-			break;
-		radix.key_bits = sort->wide ? 64 : 32;
-		radix.end_bit = sort->plan->word_bits[sort->word];
-		radix.in = sort->order;
-		radix.sides[0] = sides[0];
-		radix.sides[1] = sides[1];
-		if (!host_radix_run(pool, &radix, &sorted))
-			return GSORT_NOMEM;
-		if (sorted.keys == sides[0].keys)
-		{
-			sides[0] = sides[1];
-			sides[1] = sorted;
-		}
-		sort->order = sorted;
+		sort->order.rows = NULL;
+		host_pool_for(pool, sort->parts, check_keys_part, sort);
+		return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
 	}
-	return atomic_load(&sort->bad_keys) ? GSORT_BAD_DATA : GSORT_OK;
+	if (sort->plan->words == 1)
+		return sort_by_all_words(sort, pool, sides, cancel);
+	sort->order.rows = NULL;
+	status = sort_by_word(sort, pool, 0, sides, cancel);
+	if (status != GSORT_OK)
+		return status;
+	segments.first_words = sort->order.keys;
+	segments.rows = sort->order.rows;
+	segments.spare_rows = sides[0].rows;
+	/* no row numbers: all first words are equal, whatever the statistics say */
+	if (segments.rows == NULL || host_segments_weigh(pool, &segments) > sort->rows * sort->plan->words)
+		return sort_by_all_words(sort, pool, sides, cancel);
+	host_segments_sort(pool, &segments);
+	return GSORT_OK;
 }
 
 /* --- ties --------------------------------------------------------------------- */

@@ -34,6 +34,8 @@ typedef struct run_header
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 	uint32_t	n_begins;		/* window begins found */
 	uint64_t	longest_short_units;
+	uint32_t	tied;			/* rows that share their first sort word with others */
+	uint32_t	segments;		/* stretches of such rows */
 } run_header;
 
 static inline GSORT_HD size_t

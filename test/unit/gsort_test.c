@@ -62,6 +62,8 @@ run_tests(gsort_kind kind)
 	group_ended("jobs");
 	test_open_values(&rig);
 	group_ended("ties");
+	test_segments(&rig);
+	group_ended("segments");
 	test_runs(&rig);
 	group_ended("runs");
 	test_lies(&rig);

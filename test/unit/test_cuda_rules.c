@@ -164,7 +164,7 @@ test_checked_keys(void)
 		for (uint32_t row = 0; row < CHECKED_ROWS; row++)
 		{
 			uint32_t	nulls = random_below(8) == 0 ? (uint32_t) random64() & null_mask : 0;
-			run_header	header = {0, 0, 0};
+			run_header	header = {0};
 			int			good = 1;
 
 			if (null_mask != 0)

@@ -145,10 +145,25 @@ test_shut_with_jobs(gsort_kind kind)
 	}
 }
 
+/* Each first word twice: the device looks what is tied by it, and goes on. */
+static input *
+input_of_words(uint32_t n)
+{
+	input	   *in = input_make(n, 3, 0, KEYS_UNIFORM, 1, 9, 0, 0);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		in->keys[3 * (uint64_t) i] = mix64(i / 2);
+		in->keys[3 * (uint64_t) i + 1] = random64();
+	}
+	return input_reordered(in);
+}
+
 void
 test_failures(gsort_kind kind)
 {
 	input	   *in = input_make(limited_rows(GSORT_KEY_EXTENT_ROWS + 20000), 2, 1, KEYS_FEW, 4, 24, 0, 0);
+	input	   *words = input_of_words(limited_rows(20000));
 
 	current_test = "failing allocations";
 	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 0, 0);
@@ -164,7 +179,14 @@ test_failures(gsort_kind kind)
 	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 1, 0);
 	current_test = "refused launches in several runs";
 	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 0, 1);
+	current_test = "failing allocations of keys of several words";
+	test_fail_at(kind, words, GSORT_FAIL_ALLOCATIONS, 0, 0);
+	current_test = "refused launches of keys of several words";
+	test_fail_at(kind, words, GSORT_FAIL_LAUNCHES, 0, 0);
+	current_test = "refused launches of keys of several words, then as fed";
+	test_fail_at(kind, words, GSORT_FAIL_LAUNCHES, 1, 0);
 	test_no_leak(kind, in);
 	input_free(in);
+	input_free(words);
 	test_shut_with_jobs(kind);
 }

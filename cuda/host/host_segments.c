@@ -1,0 +1,161 @@
+/*
+ * host_segments.c
+ *	  Sorts rows that share their first word (see host_segments.h).
+ *
+ * Each part of the order has the segments that begin in it, also where these end behind it.
+ */
+#include "host/host_segments.h"
+
+#include <string.h>
+
+#include "host/host_radix.h"
+
+/* More would keep one thread busy while the others wait. */
+#define SEGMENT_ROWS_MAX	(1u << 16)
+#define TOO_MUCH_WORK		(1ull << 60)
+/* So few are sorted by insertion. */
+#define INSERTED_ROWS		6
+
+/* The end of the segment that begins at i, at most n; i + 1 if row i is alone. */
+static uint64_t
+segment_end(const host_segments *segments, uint64_t i)
+{
+	uint64_t	end = i + 1;
+
+	while (end < segments->n && segments->first_words[end] == segments->first_words[i])
+		end++;
+	return end;
+}
+
+/* The first segment that begins at i or behind it. */
+static uint64_t
+segment_begin(const host_segments *segments, uint64_t i)
+{
+	while (i > 0 && i < segments->n && segments->first_words[i] == segments->first_words[i - 1])
+		i++;
+	return i;
+}
+
+static int
+is_before(const host_segments *segments, uint32_t a, uint32_t b)
+{
+	const uint64_t *keys_a = host_run_keys(segments->run, a);
+	const uint64_t *keys_b = host_run_keys(segments->run, b);
+	uint32_t	nulls_a = host_run_nulls(segments->run, a);
+	uint32_t	nulls_b = host_run_nulls(segments->run, b);
+
+	for (uint32_t word = 1; word < segments->plan->words; word++)
+	{
+		uint64_t	word_a = key_plan_word(segments->plan, word, keys_a, 1, nulls_a);
+		uint64_t	word_b = key_plan_word(segments->plan, word, keys_b, 1, nulls_b);
+
+		if (word_a != word_b)
+			return word_a < word_b;
+	}
+	return 0;
+}
+
+/* --- weighing ------------------------------------------------------------------- */
+
+static void
+weigh_part(void *arg, uint32_t part)
+{
+	host_segments *segments = arg;
+	uint64_t	end = host_part_begin(segments->n, segments->parts, part + 1);
+	uint64_t	begin = segment_begin(segments, host_part_begin(segments->n, segments->parts, part));
+	uint64_t	work = 0;
+
+	while (begin < end)
+	{
+		uint64_t	next = segment_end(segments, begin);
+
+		if (next - begin > SEGMENT_ROWS_MAX)
+			work = TOO_MUCH_WORK;
+		else
+			work += (next - begin) * key_bits_of(next - begin - 1);
+		begin = next;
+	}
+	if (work > 0)
+		atomic_fetch_add(&segments->work, work);
+}
+
+uint64_t
+host_segments_weigh(host_pool *pool, host_segments *segments)
+{
+	atomic_store(&segments->work, 0);
+	host_pool_for(pool, segments->parts, weigh_part, segments);
+	return atomic_load(&segments->work);
+}
+
+/* --- sorting -------------------------------------------------------------------- */
+
+static void
+insert_rows(const host_segments *segments, uint32_t *rows, uint64_t n)
+{
+	for (uint64_t i = 1; i < n; i++)
+	{
+		uint32_t	row = rows[i];
+		uint64_t	at = i;
+
+		for (; at > 0 && is_before(segments, row, rows[at - 1]); at--)
+			rows[at] = rows[at - 1];
+		rows[at] = row;
+	}
+}
+
+/* Both halves are sorted; spare has room for the first. */
+static void
+merge_rows(const host_segments *segments, uint32_t *rows, uint64_t middle, uint64_t n, uint32_t *spare)
+{
+	uint64_t	left = 0;
+	uint64_t	right = middle;
+
+	if (!is_before(segments, rows[middle], rows[middle - 1]))
+		return;
+	memcpy(spare, rows, middle * sizeof(*rows));
+	for (uint64_t to = 0; left < middle; to++)
+	{
+		if (right < n && is_before(segments, rows[right], spare[left]))
+			rows[to] = rows[right++];
+		else
+			rows[to] = spare[left++];
+	}
+}
+
+static void
+sort_rows(const host_segments *segments, uint32_t *rows, uint64_t n, uint32_t *spare)
+{
+	uint64_t	middle = n / 2;
+
+	if (n <= INSERTED_ROWS)
+	{
+		insert_rows(segments, rows, n);
+		return;
+	}
+	sort_rows(segments, rows, middle, spare);
+	sort_rows(segments, rows + middle, n - middle, spare + middle);
+	merge_rows(segments, rows, middle, n, spare);
+}
+
+static void
+sort_part(void *arg, uint32_t part)
+{
+	const host_segments *segments = arg;
+	uint64_t	end = host_part_begin(segments->n, segments->parts, part + 1);
+	uint64_t	begin = segment_begin(segments, host_part_begin(segments->n, segments->parts, part));
+
+	while (begin < end && !atomic_load(segments->cancel))
+	{
+		uint64_t	next = segment_end(segments, begin);
+
+		if (next - begin > 1)
+			sort_rows(segments, segments->rows + begin, next - begin, segments->spare_rows + begin);
+		begin = next;
+	}
+}
+
+void
+host_segments_sort(host_pool *pool, host_segments *segments)
+{
+	host_pool_for(pool, segments->parts, sort_part, segments);
+}
