@@ -3,7 +3,8 @@
 --
 -- Each value comes many times, in no order.  Up and down, NULLs first and last, three things must
 -- hold: the plan has the GpuSort node, the counter of device sorts moved, and the values come
--- in the order of the list.
+-- in the order of the list; with NULLs last equal ones in the order of a second key, which shows
+-- that they are equal.
 \set ECHO none
 \set QUIET on
 \pset format unaligned
@@ -24,22 +25,26 @@ declare
 	plan json;
 	found text;
 	wanted text;
+	ids text;
+	wanted_ids text;
 	wrong text[] := '{}';
 begin
-	execute 'explain (format json) select place from boundaries order by ' || order_by into plan;
+	execute 'explain (format json) select place, id from boundaries order by ' || order_by into plan;
 	if plan#>>'{0,Plan,Custom Plan Provider}' is distinct from 'GpuSort' then
 		wrong := wrong || 'the plan has no GpuSort'::text;
 	end if;
 	perform pg_temp.new_jobs();
-	execute format('select string_agg(coalesce(place::text, ''NULL''), '' '') from (select place from boundaries order by %s offset 0) q', order_by) into found;
+	execute format('select string_agg(coalesce(place::text, ''NULL''), '' ''), string_agg(id::text, '' '') from (select place, id from boundaries order by %s offset 0) q', order_by) into found, ids;
 	if pg_temp.new_jobs() <> 1 then
 		wrong := wrong || 'the device did not sort'::text;
 	end if;
 	perform set_config('gpusort.enabled', 'off', false);
-	execute format('select string_agg(coalesce(place::text, ''NULL''), '' '') from (select place from boundaries order by %s offset 0) q', wanted_order) into wanted;
+	execute format('select string_agg(coalesce(place::text, ''NULL''), '' ''), string_agg(id::text, '' '') from (select place, id from boundaries order by %s offset 0) q', wanted_order) into wanted, wanted_ids;
 	perform set_config('gpusort.enabled', 'on', false);
 	if found is distinct from wanted then
-		wrong := wrong || format('places %s', regexp_replace(found, '\m(\w+)( \1\M)+', '\1', 'g'));
+		wrong := wrong || format('places %s', left(regexp_replace(found, '\m(\w+)( \1\M)+', '\1', 'g'), 200));
+	elsif wanted_order ~ ' id$' and ids is distinct from wanted_ids then
+		wrong := wrong || 'equal values are told apart'::text;
 	end if;
 	return nullif(array_to_string(wrong, ', '), '');
 end $$;
@@ -49,16 +54,18 @@ create function pg_temp.check_type(type text, ascending text[], key text default
 declare
 	direction text;
 	nulls text;
+	second text;
 	wrong text;
 begin
-	execute format('create temp table boundaries as select k, place from
+	execute format('create temp table boundaries as select k, place, (row_number() over ())::int4 as id from
 		(select ltrim(v, ''='')::%s as k, (count(*) filter (where v not like ''=%%'') over (order by n))::int4 as place, n from unnest($1) with ordinality u(v, n)
 			union all select null, null, 0) v,
 		generate_series(1, 25) i order by hashint8extended(n * 1000 + i, 1)', type) using ascending;
 	analyze boundaries;
 	foreach direction in array array['asc', 'desc'] loop
 		foreach nulls in array array['nulls first', 'nulls last'] loop
-			wrong := pg_temp.judge(concat_ws(' ', key, direction, nulls), concat_ws(' ', 'place', direction, nulls));
+			second := case when nulls = 'nulls last' then ', id' else '' end;
+			wrong := pg_temp.judge(concat_ws(' ', key, direction, nulls || second), concat_ws(' ', 'place', direction, nulls || second));
 			return next ok(wrong is null, concat_ws(' ', type, nullif(key, 'k'), direction, nulls || coalesce(': ' || wrong, '')));
 		end loop;
 	end loop;

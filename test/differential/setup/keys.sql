@@ -49,10 +49,10 @@ select i::int4 as id,
 		'99999999999999999999', '12345678901234567890123456789012345678901234567890.1', '12345678901234567890123456789012345678901234567890.2', '-12345678901234567890123456789012345678901234567890.1', '-12345678901234567890123456789012345678901234567890.2',
 		repeat('1234567890', 100), repeat('1234567890', 99) || '1234567891', '-' || repeat('1234567890', 100), '-' || repeat('1234567890', 99) || '1234567891', '1234567890' || repeat('0', 990)],
 		(noise(i, 251) * 10::numeric ^ (below(40, i, 252) - 30))::text)::numeric as c_numeric,
-	mixed(i, 260, '{NaN,9999999999999.99,-9999999999999.99,0,0.01,-0.01,0.1}', (noise(i, 261) % 1000000000000000 / 100.0)::text)::numeric(15,2) as c_numeric_15_2,
-	mixed(i, 270, '{NaN,999999999999999999,-999999999999999999,0,1,-1}', (noise(i, 271) % 1000000000000000000)::text)::numeric(18,0) as c_numeric_18,
-	mixed(i, 280, '{NaN,99999999999999999.99,-99999999999999999.99,0,0.01}', (noise(i, 281) % 1000000000 / 100.0)::text)::numeric(19,2) as c_numeric_19_2,
-	mixed(i, 290, '{NaN,0.999999999999999999,-0.999999999999999999,0,0.000000000000000001,-0.000000000000000001}', (noise(i, 291) % 1000000000000000000 / 1000000000000000000.0)::text)::numeric(18,18) as c_numeric_18_18,
+	mixed(i, 260, '{NaN,9999999999999.99,-9999999999999.99,9999999999999.98,-9999999999999.98,0,0.01,-0.01,0.1}', (noise(i, 261) % 1000000000000000 / 100.0)::text)::numeric(15,2) as c_numeric_15_2,
+	mixed(i, 270, '{NaN,999999999999999999,-999999999999999999,999999999999999998,-999999999999999998,123456789012345678,123456789012345679,123456789012345680,0,1,-1}', (noise(i, 271) % 1000000000000000000)::text)::numeric(18,0) as c_numeric_18,
+	mixed(i, 280, '{NaN,99999999999999999.99,-99999999999999999.99,99999999999999999.98,-99999999999999999.98,12345678901234567.89,12345678901234567.88,0,0.01}', (noise(i, 281) % 1000000000 / 100.0)::text)::numeric(19,2) as c_numeric_19_2,
+	mixed(i, 290, '{NaN,0.999999999999999999,-0.999999999999999999,0.999999999999999998,-0.999999999999999998,0.123456789012345678,0.123456789012345679,0,0.000000000000000001,-0.000000000000000001}', (noise(i, 291) % 1000000000000000000 / 1000000000000000000.0)::text)::numeric(18,18) as c_numeric_18_18,
 	mixed(i, 300, '{00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff,00000000-0000-0000-0000-000000000001,00000000-0000-0001-0000-000000000000,7fffffff-ffff-ffff-ffff-ffffffffffff,80000000-0000-0000-0000-000000000000}', md5(i::text))::uuid as c_uuid,
 	mixed(i, 310, '{m,z,d,b,p,c}', 'm')::mark as c_enum,
 	mixed(i, 320, '{0.0.0.0,255.255.255.255,10.0.0.0/8,10.0.0.0/9,10.0.0.0,10.0.0.1/8,10.0.0.1,0.0.0.0/0,::,::/0,::1,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,::ffff:1.2.3.4,fe80::/10,fe80::1/64,fe80::1,fe80::1/10,fe80::2}', ('10.0.0.0'::inet + below(16777216, i, 321))::text)::inet as c_inet,
@@ -64,7 +64,7 @@ select i::int4 as id,
 	mixed(i, 380, array['\x', '\x00', '\x0000', '\x00ff', '\xff', '\xffff', '\x61626364656667', '\x6162636465666700', '\x6162636465666701', '\x616263646566670000', '\x' || repeat('61', 300), '\x' || repeat('61', 300) || '00', '\x' || repeat('61', 299) || '60'], '\x' || left(md5(i::text), 2 * below(17, i, 381)::int4))::bytea as c_bytea,
 	mixed(i, 390, '{0/0,FFFFFFFF/FFFFFFFF,0/1,1/0,7FFFFFFF/FFFFFFFF,80000000/0}', upper(to_hex(below(4294967296, i, 391))) || '/' || upper(to_hex(below(4294967296, i, 392))))::pg_lsn as c_pg_lsn,
 	mixed(i, 400, '{0,18446744073709551615,1,9223372036854775807,9223372036854775808}', below(9223372036854775807, i, 401)::text)::xid8 as c_xid8,
-	mixed(i, 410, '{"",a,b,word}', md5(i::text))::word as d_word,
+	mixed(i, 410, '{"",a,b,word,a longer word,a longer wort}', left(md5((i % 40)::text), 9) || i)::word as d_word,
 	mixed(i, 420, '{NaN,99999999.99,-99999999.99,0}', (noise(i, 421) % 1000000000 / 100.0)::text)::second_price as d_price,
 	mixed(i, 430, '{m,z,d,b,p,c}', 'p')::shade as d_shade,
 	below(3, i, 440)::int4 as few
@@ -76,7 +76,7 @@ create table typed_null as select t.* from generate_series(1, 1200) i left join 
 
 -- c_short: words of many languages, small and large letters, accents composed and not, characters
 -- of one to four bytes, controls.  c_prefix: most begin alike.  c_behind: equal but for their ends,
--- after 7 to 300 bytes.  c_wide: characters of every width at random.
+-- after 7 to 300 bytes.  c_wide: characters of every width at random, 30 rows each beginning alike.
 create table texts as
 select i::int4 as id,
 	mixed(i, 500, array['', ' ', 'a', 'A', 'b', 'B', 'aa', 'aA', 'Aa', 'AA', 'ab', 'ab ', ' ab', 'a b', 'a-b', 'a_b', 'á', 'Á', U&'a\0301', U&'A\0301', 'ä', 'Ä', 'ae', 'z', 'Z', 'ö', 'Ö', 'oe', 'ø', 'å', 'Å', U&'\212B', 'ß', 'ss', 'SS', 'ẞ',
@@ -86,8 +86,8 @@ select i::int4 as id,
 	mixed(i, 510, '{"",https://www.example.com/,https://www.example.com,http://www.example.com/,https://www.examplf.com/,ftp,zzz,https,https://www.example.com/a}', 'https://www.example.com/' || md5(below(900, i, 511)::text)) as c_prefix,
 	mixed(i, 520, array['', 'x'], repeat('x', one_of('{7,8,9,15,16,17,23,24,25,31,32,33,63,64,65,300}', i, 521)::int4) || one_of(array['', 'a', 'b', 'x', 'é', U&'\0001', '😀', '日'], i, 522)) as c_behind,
 	mixed(i, 530, array['', U&'\007F', U&'\0080', U&'\07FF', U&'\0800', U&'\+010000'],
-		(select string_agg(chr((case below(4, i * 16 + n, 531) when 0 then 33 + below(94, i * 16 + n, 532) when 1 then 161 + below(1800, i * 16 + n, 533) when 2 then 2309 + below(50000, i * 16 + n, 534) else 65536 + below(100000, i * 16 + n, 535) end)::int4), '' order by n)
-			from generate_series(1, below(11, i, 536)) n)) as c_wide,
+		(select string_agg(chr((case below(4, seed, 531) when 0 then 33 + below(94, seed, 532) when 1 then 161 + below(1800, seed, 533) when 2 then 2309 + below(50000, seed, 534) else 65536 + below(100000, seed, 535) end)::int4), '' order by n)
+			from (select n, n + 32 * (case when n <= below(20, i, 536) then i % 40 else i end) as seed from generate_series(1, below(21, i, 537)) n) s)) as c_wide,
 	below(3, i, 540)::int4 as few
 from generate_series(1, 1200) i;
 alter table texts add c_bpchar bpchar(12), add c_varchar varchar(30), add c_name name;
