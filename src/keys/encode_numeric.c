@@ -124,6 +124,7 @@ typedef struct FixedScale
 	int			whole_digits;	/* behind the point */
 	int			multiplier;		/* for those of the next digit that count, */
 	int			divisor;		/* and for the others */
+	int64		full;			/* what the multiplier makes too many digits of */
 } FixedScale;
 
 /* The magnitude, doubled, with its lowest bit. */
@@ -143,13 +144,11 @@ fixed_magnitude(const FixedScale *scale, const Number *number)
 			return FIXED_CLAMPED;
 		magnitude = magnitude * 10000 + digit(number, i);
 	}
-	if (unlikely(magnitude >= FIXED_FULL * 10000))
+	if (unlikely(magnitude >= scale->full))
 		return FIXED_CLAMPED;
 	part = digit(number, n_whole);
 	if (scale->multiplier > 1)
 	{
-		if (unlikely(magnitude >= FIXED_FULL * 10000 / scale->multiplier))
-			return FIXED_CLAMPED;
 		magnitude = magnitude * scale->multiplier + part / scale->divisor;
 		part %= scale->divisor;
 	}
@@ -289,6 +288,7 @@ make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout
 		fixed->whole_digits = scale / 4;
 		fixed->multiplier = powers_of_ten[scale % 4];
 		fixed->divisor = powers_of_ten[4 - scale % 4];
+		fixed->full = FIXED_FULL * 10000 / fixed->multiplier;
 		key->encode = encode_fixed;
 		key->state = fixed;
 	}

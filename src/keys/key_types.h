@@ -1,6 +1,8 @@
 /*
  * key_types.h
  *	  Which types have words, and the words of a sort's keys.
+ *
+ * Both functions are exported, for a module that tests words (test/modules/key_words).
  */
 #ifndef GPUSORT_KEY_TYPES_H
 #define GPUSORT_KEY_TYPES_H
@@ -15,14 +17,15 @@
  * Can a column of a type have words, when it is sorted by this operator under this collation?
  * *least and *most: how many it may have; the more, the fewer of its values are open.
  */
-extern bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation,
-									  int *least, int *most);
+extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator,
+												  Oid collation, int *least, int *most);
 
 /*
  * Makes the words of the first n_keys keys of order, of rows of type desc, laid out as the
  * planner has chosen.  The same in each process of a plan.  Memory: the current context.
  */
-extern void gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
-							  TupleDesc desc, GpuSortKeys *keys);
+extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
+										  const GpuSortKeyLayout *layouts, TupleDesc desc,
+										  GpuSortKeys *keys);
 
 #endif							/* GPUSORT_KEY_TYPES_H */

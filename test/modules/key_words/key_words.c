@@ -1,0 +1,340 @@
+/*
+ * key_words.c
+ *	  Checks the words of values against the comparator of their type.
+ *
+ * In:  an array of values, as the type modifier and the collation have them; DESC or not; how many words; what
+ *	    they skip.
+ * Out: an error that names the first two values whose words break a promise of sortkey.h; else how
+ *	    many of the values are open.
+ *
+ * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are the same, and the same words
+ * of values that are not open imply a = b.  Each value is taken in all forms in which a tuple may hold
+ * it: with a short header, a long one, compressed; they have the same words.
+ *
+ *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea)
+ *		  returns int language c as '.../key_words';
+ *	  create function most_key_words(value anyelement, typmod int) returns int language c as '.../key_words';
+ *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
+ *		  returns float8 language c as '.../key_words';
+ *
+ * And sort support that abbreviates int8, by comparators that no type of PostgreSQL's own does it with; its
+ * converters leave memory behind:
+ *
+ *	  create function coarse_signed(internal) returns void language c as '.../key_words';
+ *	  create function coarse_int32(internal) returns void language c as '.../key_words';
+ */
+#include "postgres.h"
+
+#include "access/toast_internals.h"
+#include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/sortsupport.h"
+#include "utils/typcache.h"
+
+#include "keys/key_types.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(check_key_words);
+PG_FUNCTION_INFO_V1(most_key_words);
+PG_FUNCTION_INFO_V1(time_key_words);
+PG_FUNCTION_INFO_V1(coarse_signed);
+PG_FUNCTION_INFO_V1(coarse_int32);
+
+/* What is under test. */
+typedef struct Subject
+{
+	Oid			type;
+	Oid			base;
+	int32		typmod;
+	Oid			collation;
+	Oid			sort_operator;
+	int16		length;
+	bool		by_value;
+	char		align;
+	GpuSortKeys keys;
+	SortSupportData support;
+} Subject;
+
+typedef struct Value
+{
+	Datum		datum;
+	uint64		words[GPUSORT_WORDS_MAX];
+	bool		open;
+} Value;
+
+static void
+describe_subject(Subject *subject, Oid type, int32 typmod, Oid collation, bool descending)
+{
+	TypeCacheEntry *cache;
+
+	memset(subject, 0, sizeof(*subject));
+	subject->type = type;
+	subject->base = getBaseType(type);
+	subject->typmod = typmod;
+	subject->collation = OidIsValid(get_typcollation(type)) ? collation : InvalidOid;
+	cache = lookup_type_cache(subject->base, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	subject->sort_operator = descending ? cache->gt_opr : cache->lt_opr;
+	get_typlenbyvalalign(type, &subject->length, &subject->by_value, &subject->align);
+}
+
+static void
+make_subject_keys(Subject *subject, int words, bytea *skipped)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(1);
+	AttrNumber *column = palloc(sizeof(AttrNumber));
+	bool	   *nulls_first = palloc0(sizeof(bool));
+	GpuSortOrder order = {
+		.n_keys = 1,
+		.columns = column,
+		.operators = &subject->sort_operator,
+		.collations = &subject->collation,
+		.nulls_first = nulls_first,
+	};
+	GpuSortKeyLayout layout = {.n_words = words,.skipped = skipped};
+
+	*column = 1;
+	TupleDescInitEntry(desc, 1, "k", subject->type, subject->typmod, 0);
+	TupleDescInitEntryCollation(desc, 1, subject->collation);
+	gpusort_keys_make(&order, 1, &layout, desc, &subject->keys);
+	subject->support.ssup_cxt = CurrentMemoryContext;
+	subject->support.ssup_collation = subject->collation;
+	subject->support.ssup_attno = 1;
+	PrepareSortSupportFromOrderingOp(subject->sort_operator, &subject->support);
+}
+
+static void
+raise_mismatch(const Subject *subject, const char *problem, const Value *a, const Value *b, int order)
+{
+	Oid			output;
+	bool		is_varlena;
+	StringInfoData words;
+
+	getTypeOutputInfo(subject->type, &output, &is_varlena);
+	initStringInfo(&words);
+	for (int w = 0; w < subject->keys.n_words; w++)
+		appendStringInfo(&words, " %016llx/%016llx", (unsigned long long) a->words[w],
+						 (unsigned long long) b->words[w]);
+	elog(ERROR, "%s: %s '%.400s' and '%.400s' (order %d, words%s)", problem, format_type_be(subject->type),
+		 OidOutputFunctionCall(output, a->datum), OidOutputFunctionCall(output, b->datum), order, words.data);
+}
+
+/* --- forms ------------------------------------------------------------------------- */
+
+/* At an odd address, as packed values may be. */
+static Datum
+with_short_header(struct varlena *plain)
+{
+	char	   *copy = (char *) palloc(VARSIZE(plain) + 1) + 1;
+
+	SET_VARSIZE_SHORT(copy, VARSIZE(plain) - VARHDRSZ + VARHDRSZ_SHORT);
+	memcpy(copy + VARHDRSZ_SHORT, VARDATA(plain), VARSIZE(plain) - VARHDRSZ);
+	return PointerGetDatum(copy);
+}
+
+static void
+check_form(const Subject *subject, const char *form, const Value *value, Datum datum)
+{
+	Value		other = {.datum = datum};
+
+	gpusort_sortkey_encode(subject->keys.keys, datum, other.words);
+	if (memcmp(other.words, value->words, sizeof(other.words)) != 0)
+		raise_mismatch(subject, form, value, &other, 0);
+}
+
+static void
+check_forms(const Subject *subject, const Value *value)
+{
+	struct varlena *plain;
+	Datum		compressed;
+
+	if (subject->length != -1)
+		return;
+	plain = PG_DETOAST_DATUM_COPY(value->datum);
+	check_form(subject, "a long header changes words", value, PointerGetDatum(plain));
+	if (VARSIZE(plain) - VARHDRSZ + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+		check_form(subject, "a short header changes words", value, with_short_header(plain));
+	compressed = toast_compress_datum(PointerGetDatum(plain), TOAST_PGLZ_COMPRESSION);
+	if (DatumGetPointer(compressed) != NULL)
+		check_form(subject, "compression changes words", value, compressed);
+}
+
+/* --- pairs ---------------------------------------------------------------------------- */
+
+static void
+take_value(const Subject *subject, Datum datum, Value *value)
+{
+	const GpuSortKeys *keys = &subject->keys;
+	int			last = keys->n_words - 1;
+
+	memset(value, 0, sizeof(*value));
+	value->datum = datum;
+	gpusort_sortkey_encode(keys->keys, datum, value->words);
+	value->open = (keys->open_mask >> last & 1) != 0 &&
+		(value->words[last] & keys->open_bits[last]) == keys->open_code[last];
+	check_forms(subject, value);
+}
+
+static int
+compare_words(const GpuSortKeys *keys, const Value *a, const Value *b)
+{
+	for (int w = 0; w < keys->n_words; w++)
+		if (a->words[w] != b->words[w])
+			return a->words[w] < b->words[w] ? -1 : 1;
+	return 0;
+}
+
+static void
+check_pair(Subject *subject, const Value *a, const Value *b)
+{
+	int			order = ApplySortComparator(a->datum, false, b->datum, false, &subject->support);
+	int			by_words = compare_words(&subject->keys, a, b);
+
+	if (order != 0 && by_words != 0 && (order < 0) != (by_words < 0))
+		raise_mismatch(subject, "words are in another order", a, b, order);
+	if (order == 0 && by_words != 0)
+		raise_mismatch(subject, "equal values differ in words", a, b, order);
+	if (order != 0 && by_words == 0 && !a->open)
+		raise_mismatch(subject, "different values have the same words and are not open", a, b, order);
+}
+
+static void
+list_values(ArrayType *array, Datum **datums, int *n)
+{
+	int16		length;
+	bool		by_value;
+	char		align;
+	bool	   *nulls;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, datums, &nulls, n);
+	for (int i = 0; i < *n; i++)
+		if (nulls[i])
+			elog(ERROR, "a value is NULL");
+}
+
+Datum
+check_key_words(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	bytea	   *skipped = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4);
+	Subject		subject;
+	Datum	   *datums;
+	Value	   *values;
+	int			n;
+	int			n_open = 0;
+
+	list_values(array, &datums, &n);
+	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), PG_GETARG_BOOL(2));
+	make_subject_keys(&subject, PG_GETARG_INT32(3), skipped);
+	values = palloc(n * sizeof(Value));
+	for (int i = 0; i < n; i++)
+	{
+		take_value(&subject, datums[i], &values[i]);
+		n_open += values[i].open;
+		for (int j = 0; j < i; j++)
+			check_pair(&subject, &values[i], &values[j]);
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_RETURN_INT32(n_open);
+}
+
+/* The most words that a value's type can have; 0: it has none. */
+Datum
+most_key_words(PG_FUNCTION_ARGS)
+{
+	Subject		subject;
+	int			least;
+	int			most;
+
+	describe_subject(&subject, get_fn_expr_argtype(fcinfo->flinfo, 0), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
+	if (!gpusort_sortkey_has_words(subject.type, subject.typmod, subject.sort_operator, subject.collation,
+								   &least, &most))
+		PG_RETURN_INT32(0);
+	PG_RETURN_INT32(most);
+}
+
+/* Nanoseconds that a value's words take, over so many rounds through an array. */
+Datum
+time_key_words(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	int			rounds = PG_GETARG_INT32(3);
+	Subject		subject;
+	Datum	   *datums;
+	uint64		words[GPUSORT_WORDS_MAX];
+	instr_time	start;
+	instr_time	end;
+	int			n;
+
+	list_values(array, &datums, &n);
+	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
+	make_subject_keys(&subject, PG_GETARG_INT32(2), NULL);
+	INSTR_TIME_SET_CURRENT(start);
+	for (int round = 0; round < rounds; round++)
+		for (int i = 0; i < n; i++)
+			gpusort_sortkey_encode(subject.keys.keys, datums[i], words);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	PG_RETURN_FLOAT8(INSTR_TIME_GET_MILLISEC(end) * 1e6 / ((float8) rounds * n));
+}
+
+/* --- sort support ------------------------------------------------------------------------ */
+
+static int
+compare_int8(Datum a, Datum b, SortSupport support)
+{
+	return DatumGetInt64(a) < DatumGetInt64(b) ? -1 : DatumGetInt64(a) > DatumGetInt64(b);
+}
+
+static Datum
+by_thousands(Datum value, SortSupport support)
+{
+	return Int64GetDatum(*(int64 *) memcpy(palloc(1000), &value, sizeof(value)) / 1000);
+}
+
+static Datum
+by_high_half(Datum value, SortSupport support)
+{
+	return Int32GetDatum((int32) (*(int64 *) memcpy(palloc(1000), &value, sizeof(value)) >> 32));
+}
+
+static bool
+never_abort(int memtupcount, SortSupport support)
+{
+	return false;
+}
+
+static void
+set_support(SortSupport support, int (*comparator) (Datum, Datum, SortSupport),
+			Datum (*converter) (Datum, SortSupport))
+{
+	support->comparator = compare_int8;
+	if (!support->abbreviate)
+		return;
+	support->comparator = comparator;
+	support->abbrev_full_comparator = compare_int8;
+	support->abbrev_converter = converter;
+	support->abbrev_abort = never_abort;
+}
+
+Datum
+coarse_signed(PG_FUNCTION_ARGS)
+{
+	set_support((SortSupport) PG_GETARG_POINTER(0), ssup_datum_signed_cmp, by_thousands);
+	PG_RETURN_VOID();
+}
+
+Datum
+coarse_int32(PG_FUNCTION_ARGS)
+{
+	set_support((SortSupport) PG_GETARG_POINTER(0), ssup_datum_int32_cmp, by_high_half);
+	PG_RETURN_VOID();
+}
