@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "keys/row_format.h"
 #include "planner/costs.h"
+#include "planner/key_costs.h"
 #include "settings.h"
 #include "shared/shmem.h"
 
@@ -76,9 +77,9 @@ packed_width(const PathTarget *target)
 }
 
 static int
-native_milliseconds(PlannerInfo *root, double rows, int width)
+native_milliseconds(PlannerInfo *root, double rows, int width, double factor)
 {
-	Cost		cost = compat_cost_of_sort(root, root->sort_pathkeys, rows, width, work_mem);
+	Cost		cost = factor * compat_cost_of_sort(root, root->sort_pathkeys, rows, width, work_mem);
 	double		unit = cpu_operator_cost > 0 ? cpu_operator_cost : DEFAULT_CPU_OPERATOR_COST;
 
 	return (int) Max(1, Min(INT_MAX, rint(cost / unit * (UNIT_NS / 1e6))));
@@ -89,7 +90,9 @@ gpusort_estimate(PlannerInfo *root, const Path *child, double rows, GpuSortPlanI
 {
 	info->rows = rows;
 	info->width = packed_width(child->pathtarget);
-	info->native_ms = native_milliseconds(root, rows, child->pathtarget->width);
+	gpusort_cost_keys(root, child->pathtarget, info);
+	info->native_ms = native_milliseconds(root, rows, child->pathtarget->width,
+										  info->key_costs.native_factor);
 }
 
 double
@@ -111,11 +114,22 @@ gpusort_expected_runs(const GpuSortPlanInfo *info)
 
 /* --- costs ------------------------------------------------------------------------ */
 
+/*
+ * Work of the CPU, in units, as a cost that can stand beside cost_sort's, which is so many times
+ * too low for keys of these types.
+ */
+static Cost
+cost_of_units(const GpuSortPlanInfo *info, double units)
+{
+	return cpu_operator_cost * units / info->key_costs.native_factor;
+}
+
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
-	return cpu_operator_cost * rows *
-		(COST_PACK_ROW + COST_KEY_COLUMN * (info->n_words - 1) + COST_ROW_BYTE * info->width);
+	return cost_of_units(info, rows *
+						 (COST_PACK_ROW + COST_KEY_COLUMN * (info->n_words - 1) +
+						  COST_ROW_BYTE * info->width + info->key_costs.words));
 }
 
 /* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
@@ -136,7 +150,7 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 
 	if (info->rows * DEVICE_KEY_BYTES > budget / 2)
 		each += COST_COMPARISON * log2(Min(runs, GPUSORT_RUNS_MAX));
-	return cpu_operator_cost * info->rows * each;
+	return cost_of_units(info, info->rows * each);
 }
 
 void
@@ -150,9 +164,10 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	read_device(&kind, &budget);
 	sort_row = kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
 	path->rows = info->rows;
-	path->startup_cost = before + cpu_operator_cost *
-		(COST_JOB + info->rows * sort_row * info->n_words);
-	path->total_cost = cpu_operator_cost * COST_OUTPUT_ROW * info->rows;
+	path->startup_cost = before +
+		cost_of_units(info, COST_JOB + info->rows * sort_row * info->n_words);
+	path->total_cost =
+		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
 	if (runs > 1)
 	{
 		path->startup_cost += cost_of_spilling(info);

@@ -48,7 +48,7 @@ typedef struct WantedWords
 	int			least;
 	int			wanted;
 	const bytea *skipped;
-	double		distinct;		/* values; 0: not known */
+	GpuSortKeyFigures figures;
 } WantedWords;
 
 /* --- words of byte strings ------------------------------------------------------ */
@@ -217,7 +217,8 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 								   collation, &words->least, &most))
 		return false;
 	gpusort_key_samples_take(root, expr, type, collation, rows, &samples);
-	words->distinct = samples.distinct;
+	words->figures.distinct = samples.distinct;
+	words->figures.width = samples.width > 0 ? samples.width : get_typavgwidth(type, typmod);
 	if (gpusort_type_has_text_bytes(type))
 	{
 		bool		is_exact = type == BYTEAOID ||
@@ -257,10 +258,11 @@ share_words(const WantedWords *words, GpuSortPlanInfo *info)
 
 		layout->n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - info->n_words);
 		layout->skipped = words[i].skipped;
+		info->key_figures[i] = words[i].figures;
 		info->n_words += layout->n_words - words[i].least;
 		/* a key that tells all rows apart does so alone */
-		distinct *= Max(1, words[i].distinct);
-		if (words[i].distinct >= 0.9 * info->rows)
+		distinct *= Max(1, words[i].figures.distinct);
+		if (words[i].figures.distinct >= 0.9 * info->rows)
 			distinct = HUGE_VAL;
 	}
 }

@@ -13,6 +13,21 @@
 
 #include "keys/sortkey.h"
 
+/* What the statistics say of a key's values. */
+typedef struct GpuSortKeyFigures
+{
+	double		distinct;		/* in the sort's rows; 0: not known */
+	int			width;			/* in bytes */
+} GpuSortKeyFigures;
+
+/* What the keys' types make dearer, in units of cpu_operator_cost a row. */
+typedef struct GpuSortKeyCosts
+{
+	double		words;			/* to take a row's words */
+	double		returned;		/* to check and decide the order of those returned */
+	double		native_factor;	/* PostgreSQL's own comparisons take so many times what cost_sort says */
+} GpuSortKeyCosts;
+
 /* How to sort, and what is expected of the input. */
 typedef struct GpuSortPlanInfo
 {
@@ -30,6 +45,10 @@ typedef struct GpuSortPlanInfo
 	int			width;			/* bytes of a row in a chunk, of its form and aligned */
 	int			native_ms;		/* milliseconds that PostgreSQL's own sort of these rows takes, in one
 								 * process and with this session's work_mem; at least 1 */
+
+	/* while paths are made; not in a plan */
+	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of the keys that have words */
+	GpuSortKeyCosts key_costs;
 } GpuSortPlanInfo;
 
 /* By these a plan's nodes of ours are known.  The executor defines them. */

@@ -1,0 +1,134 @@
+/*
+ * key_costs.c
+ *	  What the keys' types make dearer: their words, and PostgreSQL's own comparisons.
+ *
+ * In:  the keys, their layout, and what statistics say of their values.
+ * Out: what a row costs more through the device than one with an integer key does; and how many
+ *	    times what cost_sort says PostgreSQL's own sort takes.
+ *
+ * cost_sort charges any comparison the same, two cpu_operator_cost.  Under the C library's
+ * collations one takes several times as long, and the words cost too: a fair comparison of
+ * the two sorts has both.  Since the costs of PostgreSQL's Sort are not ours to change, costs.c
+ * divides our own by this factor.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "utils/lsyscache.h"
+
+#include "keys/collation_keys.h"
+#include "keys/text_bytes.h"
+#include "planner/key_costs.h"
+#include "settings.h"
+
+/* In units of cpu_operator_cost, as in costs.c; bench/NOTES.md tells how they were measured. */
+typedef struct TypeCosts
+{
+	double		comparison;		/* times what cost_sort charges */
+	double		words;			/* of a value, beside those for each of its bytes */
+	double		words_byte;
+	double		check;			/* of a returned row against the one before */
+} TypeCosts;
+
+static const TypeCosts costs_of_plain = {.comparison = 1};
+static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1};
+static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2};
+static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 8,.words_byte = 0.7};
+static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12};
+
+/* To decide a row in a group of ties. */
+#define COST_TIED_ROW		20.0
+
+static TypeCosts
+costs_of_type(Oid type, Oid collation)
+{
+	TypeCosts	costs;
+
+	if (type == NUMERICOID)
+		return costs_of_numeric;
+	if (!gpusort_type_has_text_bytes(type))
+		return costs_of_plain;
+	switch (OidIsValid(collation) ? gpusort_collation_kind(collation) : GPUSORT_COLLATION_BYTES)
+	{
+		case GPUSORT_COLLATION_ICU:
+			return costs_of_icu;
+		case GPUSORT_COLLATION_LIBC:
+			costs = costs_of_libc;
+			if (gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_TRUST)
+				costs.check = 0;
+			return costs;
+		default:
+			return costs_of_bytes;
+	}
+}
+
+/* What CREATE FUNCTION says of the operator's function, in times of the usual. */
+static double
+declared_cost(PlannerInfo *root, Oid operator)
+{
+	QualCost	cost = {0, 0};
+
+	if (cpu_operator_cost <= 0)
+		return 1;
+	add_function_cost(root, get_opcode(operator), NULL, &cost);
+	return Max(1, cost.per_tuple / cpu_operator_cost);
+}
+
+/*
+ * Of the comparisons of a sort that reach a key, the share that goes on to the next one: with so
+ * many distinct values a sort's last log2(rows / distinct) rounds are among equal ones.
+ */
+static double
+share_of_ties(double distinct, double rows)
+{
+	if (distinct <= 0 || rows < 2)
+		return 0;
+	return Min(1, Max(0, log2(rows / distinct)) / log2(rows));
+}
+
+/* Rows that the backend decides, since a word cannot tell whether values are equal. */
+static double
+share_of_open_rows(const TypeCosts *costs, double distinct, double rows)
+{
+	if (costs->words_byte == 0 || distinct <= 0)
+		return 0;
+	return Max(0, 1 - distinct / rows);
+}
+
+void
+gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
+{
+	GpuSortKeyCosts *sum = &info->key_costs;
+	double		rows = Max(1, info->rows);
+	double		reached = 1;
+	double		tied = 0;
+
+	sum->words = 0;
+	sum->returned = 0;
+	sum->native_factor = 0;
+	for (int i = 0; i < info->order.n_keys && reached > 0; i++)
+	{
+		Node	   *expr = list_nth(target->exprs, info->order.columns[i] - 1);
+		TypeCosts	costs = costs_of_type(getBaseType(exprType(expr)), info->order.collations[i]);
+		double		distinct = i < info->n_keys ? info->key_figures[i].distinct : 0;
+		double		comparison = Max(costs.comparison, declared_cost(root, info->order.operators[i]));
+		double		goes_on = Min(reached, share_of_ties(distinct, rows));
+
+		/* a comparison that goes on costs what both keys cost */
+		sum->native_factor += reached * comparison;
+		reached = goes_on;
+		if (i >= info->n_keys)
+			continue;
+		sum->words += costs.words + costs.words_byte * info->key_figures[i].width;
+		sum->returned = Max(sum->returned, costs.check);
+		tied = Max(tied, share_of_open_rows(&costs, distinct, rows));
+	}
+	sum->returned += tied * COST_TIED_ROW;
+}
