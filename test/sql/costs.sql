@@ -84,3 +84,29 @@ select pg_reload_conf() \g /dev/null
 do $$ begin for i in 1 .. 1000 loop exit when (select budget_bytes <> pg_size_bytes('32MB') from gpusort_devices); perform pg_sleep(0.01); end loop; end $$;
 drop function wide_rows(), more_wide_rows();
 drop type wide_row;
+
+-- comparisons of text take longer than those of numbers: so many strings are for the device,
+-- as many numbers are not, nor are few strings
+create table sized as select hashint4(i) as k, md5(i::text) as t, i % 2 as two from generate_series(1, 10000) i;
+create table few as select * from sized limit 100;
+analyze sized, few;
+set work_mem = '64MB';
+select pg_temp.do_explain('select * from sized order by k');
+select pg_temp.do_explain('select * from sized order by t');
+select pg_temp.do_explain('select * from few order by t');
+-- under ICU no fewer than under C, if there is ICU
+do $$
+declare
+	plan text;
+begin
+	if exists (select from pg_collation where collname = 'en-x-icu') then
+		execute 'explain (costs off) select * from sized order by t collate "en-x-icu"' into plan;
+		if plan !~ 'GpuSort' then
+			raise '%', plan;
+		end if;
+	end if;
+end $$;
+-- a second key counts as often as it is looked at: where the first one has few values
+select pg_temp.do_explain('select * from sized order by two, t');
+select pg_temp.do_explain('select * from sized order by k, t');
+drop table sized, few;

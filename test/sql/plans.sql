@@ -66,6 +66,8 @@ select pg_temp.do_explain('select * from plan_rows order by k8 limit (select 10)
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 0');
 
 -- keys of many types, and many of them; a key without words behind one that has some
+select pg_temp.do_explain('select * from plan_rows order by t');
+select pg_temp.do_explain('select * from plan_rows order by n');
 select pg_temp.do_explain('select * from plan_rows order by f');
 select pg_temp.do_explain('select * from plan_rows order by k8, t');
 select pg_temp.do_explain('select * from plan_rows order by k8, array[t]');

@@ -1,0 +1,119 @@
+-- Text keys: text, varchar, char and name, under C, POSIX and ICU's collations.  Collations
+-- of the C library are in test/t/043_collations.pl, since not all machines have any.
+\set ECHO none
+\getenv tests PG_ABS_SRCDIR
+\set force_gpusort :tests '/include/force_gpusort.sql'
+\i :force_gpusort
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+
+-- lengths around words' ends, few and many bytes in common, equal ones, blanks at the end,
+-- NULLs, empty strings, and long ones: compressed, and in a table of their own
+create table strings(id int4, t text, v varchar(70), b char(40), n name, plain text, filler text);
+alter table strings alter plain set storage external;
+insert into strings
+select i, t, t, left(t, 38) || repeat(' ', i % 3), t, case when i % 50 = 0 then repeat(t, 3000 / greatest(length(t), 1)) else t end, repeat('f', 30)
+from generate_series(1, 6000) i,
+	 lateral (select case i % 8
+		when 0 then left('abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz', i / 8 % 45)
+		when 1 then md5(i::text)
+		when 2 then (array['', ' ', 'a', 'A', 'ä', 'Äb', 'a-b', 'ab', 'a b', E'a\tb', 'é', 'e', 'É', 'E', 'z', 'ß', 'ss', '10', '9', '-9'])[1 + i / 8 % 20]
+		when 3 then null
+		when 4 then 'https://www.' || i % 16 || '.example/' || i / 8
+		when 5 then repeat('ü', i / 8 % 30)
+		when 6 then 'AAAAAAAA' || chr(65 + i / 8 % 26) || 'AAAAAAA'
+		else repeat(' ', i / 8 % 10) || i % 7 end) s(t);
+update strings set t = repeat(t, 2500 / greatest(length(t), 1)) where id % 400 = 1;
+analyze strings;
+do $$ begin
+	if exists (select from pg_collation where collname = 'en-x-icu') then
+		create collation ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+		create collation by_number (provider = icu, locale = 'en-u-kn');
+	end if;
+end $$;
+
+-- every type under every collation, in both directions, with NULLs on both sides, alone and
+-- beside another key: what differs is said, and what was not on the device
+create function pg_temp.check_texts(collations text[]) returns setof text language plpgsql as $$
+declare
+	collation_name text;
+	col text;
+	sort_order text;
+	outcome text;
+begin
+	foreach collation_name in array collations loop
+		if not exists (select from pg_collation where collname = collation_name) then
+			raise log 'collation % is skipped: it is not here', collation_name;
+			continue;
+		end if;
+		foreach col in array array['t', 'v', 'b', 'n', 'plain'] loop
+			foreach sort_order in array array['asc', 'desc', 'asc nulls first', 'desc nulls last'] loop
+				outcome := pg_temp.compare(format('select id, %1$I, filler from strings order by %1$I collate %2$I %3$s, id', col, collation_name, sort_order));
+				if outcome <> '6000 rows agree, 1 on the device' then
+					return next format('%s %s %s: %s', col, collation_name, sort_order, outcome);
+				end if;
+			end loop;
+			outcome := pg_temp.compare(format('select id, %1$I from strings order by id %% 3, %1$I collate %2$I desc, plain collate %2$I, id', col, collation_name));
+			if outcome <> '6000 rows agree, 1 on the device' then
+				return next format('%s %s, second key: %s', col, collation_name, outcome);
+			end if;
+		end loop;
+	end loop;
+	return next 'checked';
+end $$;
+select pg_temp.check_texts('{C,POSIX,ucs_basic}');
+select pg_temp.check_texts('{en-x-icu,sv-x-icu,ignoring_case,by_number}');
+-- without statistics, and with those of other values
+create table unknown as select * from strings;
+select pg_temp.compare('select id, t from unknown order by t, id'), pg_temp.compare('select id, t from unknown order by t collate "C" desc, b, id');
+begin;
+update strings set t = 'https://www.' || t, v = 'https://www.' || left(v, 50);
+analyze strings;
+update strings set t = substr(t, 10), v = substr(v, 13) where id % 2 = 0;
+select pg_temp.check_texts('{C,en-x-icu}');
+rollback;
+
+-- as many words as tell values apart, behind what all of them begin with; of repeated values
+-- under C words hold all, so that equal ones are known to be
+create function pg_temp.words(query text) returns text language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, format json) ' || query into plan;
+	return format('%s words, %s rows in tie groups', plan#>>'{0,Plan,Key Words}', plan#>>'{0,Plan,Rows in Tie Groups}');
+end $$;
+create table alike with (autovacuum_enabled = off) as
+select i, 'AAAAAAAA' || chr(65 + i % 16) || chr(65 + i / 16 % 16) || chr(65 + i / 256 % 16) || chr(65 + i / 4096) || 'AAAA' as id,
+	'https://www.' || md5(i::text) || '/' || i as url, (i * 7919 % 100)::text as few, 'a colour of ' || (array['red', 'green', 'blue'])[1 + i % 3] as colour,
+	('n' || i)::name as name, md5(i::text) as md
+from generate_series(1, 20000) i;
+select pg_temp.words('select * from alike order by id');
+analyze alike;
+select pg_temp.words('select * from alike order by id');
+select pg_temp.words('select * from alike order by url');
+select pg_temp.words('select * from alike order by few');
+select pg_temp.words('select * from alike order by colour');
+select pg_temp.words('select * from alike order by name');
+select pg_temp.words('select * from alike order by md');
+-- through a subquery, and as another type
+select pg_temp.words('select * from (select url as x, i from alike offset 0) s order by x::varchar');
+-- the first keys first
+select pg_temp.words('select * from alike order by few, colour, url, id');
+select pg_temp.words('select * from alike order by id, url, few');
+-- neither a set operation's columns nor expressions have statistics
+select pg_temp.words('select id from alike union all select url from alike order by id');
+select pg_temp.words('select * from alike order by lower(id)');
+-- who may not see a column's values is not shown them in the plan
+create role text_reader;
+grant select (i, few) on alike to text_reader;
+create view shown with (security_barrier) as select i, few, url from alike;
+grant select on shown to text_reader;
+set role text_reader;
+select pg_temp.words('select i, few from alike order by few');
+select pg_temp.words('select i, url from shown order by url');
+reset role;
+drop view shown;
+drop table strings, unknown, alike;
+drop role text_reader;
+drop collation if exists ignoring_case, by_number;
