@@ -408,6 +408,8 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, c
 			fake_finish_all();
 		return cudaSuccess;
 	}
+	if (kind == cudaMemcpyDeviceToHost && bytes == fake.answer_bytes)
+		from = fake.answer;
 	enqueue(stream, OP_WORK, [=] { memcpy(to, from, bytes); }, [] { return true; }, host, bytes);
 	return cudaSuccess;
 }

@@ -17,10 +17,13 @@
 #include <time.h>
 
 #include "fake_cuda.h"
+#include "rows/arena.cuh"
 
 #define CHUNKS			4
 #define CHUNK_ROWS		64
 #define CHUNK_BYTES		4096
+#define WORDS_CHUNK_ROWS	1024	/* of keys of several words: so many that the device sorts by the first */
+#define WORDS_CHUNK_BYTES	8192
 #define RUNS			2
 #define POLLS_MAX		10000
 #define REFUSED_FOR_GOOD	1000000
@@ -44,6 +47,9 @@ typedef struct life
 	uint64_t	events[GSORT_EVENT_CLOSED + 1];
 	gsort_status last[GSORT_EVENT_CLOSED + 1];
 	int			refused;		/* steps that ended with NOMEM */
+	uint32_t	columns;
+	uint32_t	chunk_rows;
+	uint32_t	chunk_bytes;
 } life;
 
 /* After each call: it has taken the error that CUDA gave it. */
@@ -81,18 +87,23 @@ static gsort_status
 append_chunk(life *l, int i)
 {
 	rig_buffer *buffer = &l->rig.buffers[i];
-	gsort_column_stats stats = {0, CHUNK_ROWS - 1, CHUNK_ROWS - 1, 0, 0};
+	/* of several columns they claim any value, so that the words are several */
+	gsort_column_stats any = {0, UINT64_MAX, UINT64_MAX, 0, 0};
+	gsort_column_stats stats[2] = {{0, l->chunk_rows - 1, l->chunk_rows - 1, 0, 0}, any};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = CHUNK_ROWS, .data = buffer->data,
-		.data_bytes = CHUNK_BYTES, .row_start = buffer->row_start, .keys = buffer->keys,
-		.stats = &stats
+		.struct_bytes = sizeof(chunk), .rows = l->chunk_rows, .data = buffer->data,
+		.data_bytes = l->chunk_bytes, .row_start = buffer->row_start, .keys = buffer->keys,
+		.stats = stats
 	};
 
-	for (uint32_t row = 0; row < CHUNK_ROWS; row++)
+	if (l->columns > 1)
+		stats[0] = any;
+	for (uint32_t row = 0; row < l->chunk_rows; row++)
 	{
-		buffer->row_start[row] = row * (CHUNK_BYTES / CHUNK_ROWS / 8);
-		buffer->keys[row] = CHUNK_ROWS - 1 - row;
-		buffer->data[row * (CHUNK_BYTES / CHUNK_ROWS / 8)] = (uint64_t) (i * CHUNK_ROWS) + row;
+		buffer->row_start[row] = row * (l->chunk_bytes / l->chunk_rows / 8);
+		buffer->keys[row * l->columns] = l->chunk_rows - 1 - row;
+		buffer->keys[row * l->columns + l->columns - 1] = l->chunk_rows - 1 - row;
+		buffer->data[row * (l->chunk_bytes / l->chunk_rows / 8)] = (uint64_t) (i * (int) l->chunk_rows) + row;
 	}
 	return gsort_job_append(l->job, &chunk);
 }
@@ -104,8 +115,8 @@ feed(life *l)
 	uint64_t	before = l->events[GSORT_EVENT_APPENDED];
 	uint64_t	sent = 0;
 
-	if (!accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)) &&
-		!accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+	if (!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)) &&
+		!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)))
 		return 0;
 	for (int i = 0; i < CHUNKS; i++)
 	{
@@ -114,8 +125,8 @@ feed(life *l)
 		else
 		{
 			/* the buffers are the caller's again */
-			CHECK(!fake_is_in_use(l->rig.buffers[i].data, CHUNK_BYTES));
-			CHECK(!fake_is_in_use(l->rig.buffers[i].keys, CHUNK_ROWS * sizeof(uint64_t)));
+			CHECK(!fake_is_in_use(l->rig.buffers[i].data, l->chunk_bytes));
+			CHECK(!fake_is_in_use(l->rig.buffers[i].keys, l->chunk_rows * l->columns * sizeof(uint64_t)));
 		}
 	}
 	poll_until(l, GSORT_EVENT_APPENDED, before + sent);
@@ -143,14 +154,14 @@ fetch_as_fed(life *l)
 	{
 		uint64_t	before = l->events[GSORT_EVENT_FETCHED];
 
-		memset(buffer->data, 0xff, CHUNK_BYTES);
+		memset(buffer->data, 0xff, l->chunk_bytes);
 		if (!accepted(l, gsort_job_fetch(l->job, w, buffer->data, w)))
 		{
-			CHECK(!fake_is_in_use(buffer->data, CHUNK_BYTES));
+			CHECK(!fake_is_in_use(buffer->data, l->chunk_bytes));
 			continue;
 		}
 		poll_until(l, GSORT_EVENT_FETCHED, before + 1);
-		CHECK(buffer->data[0] == w * CHUNK_ROWS);
+		CHECK(buffer->data[0] == w * l->chunk_rows);
 	}
 }
 
@@ -202,19 +213,36 @@ live_in_runs(life *l)
 static void
 live_shortly(life *l)
 {
-	if (accepted(l, gsort_job_grant(l->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+	if (accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)))
 		for (int i = 0; i < CHUNKS; i++)
 			accepted(l, append_chunk(l, i));
 	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
 }
 
+static run_header tied_header = {.tied = 100, .segments = 30};
+
+/* Keys of two words; the device tells that some rows are tied by the first. */
+static void
+live_with_words(life *l)
+{
+	fake.answer = &tied_header;
+	fake.answer_bytes = sizeof(tied_header);
+	live_alone(l);
+	fake.answer_bytes = 0;
+}
+
 static void
 run_job(life *l, void (*live) (life *l))
 {
+	int			has_words = live == live_with_words;
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES, .flags = GSORT_TIES
+		.struct_bytes = sizeof(options), .key_columns = has_words ? 2 : 1,
+		.window_bytes = has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES, .flags = GSORT_TIES
 	};
 
+	l->columns = options.key_columns;
+	l->chunk_rows = has_words ? WORDS_CHUNK_ROWS : CHUNK_ROWS;
+	l->chunk_bytes = options.window_bytes;
 	memset(l->events, 0, sizeof(l->events));
 	if (!accepted(l, gsort_job_open(l->rig.device, &options, &l->job)))
 		return;
@@ -303,6 +331,7 @@ test_nothing_waits(void)
 {
 	life		l = {.refused = 0};
 	uint64_t	before;
+	uint64_t	launches;
 
 	current_test = "nothing but open, pin and shut waits";
 	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
@@ -313,6 +342,14 @@ test_nothing_waits(void)
 	run_job(&l, live_as_fed);
 	run_job(&l, live_in_runs);
 	run_job(&l, live_shortly);
+	fake.launches = 0;
+	run_job(&l, live_with_words);
+	launches = fake.launches;
+	tied_header.tied = 0;
+	fake.launches = 0;
+	run_job(&l, live_with_words);
+	tied_header.tied = 100;
+	CHECK(launches > fake.launches + 5);
 	CHECK(fake.blocking_calls == before);
 	CHECK(l.refused == 0);
 	rig_close(&l.rig);
@@ -483,6 +520,8 @@ main(int argc, char **argv)
 	test_pairs_arguments();
 	current_test = "a call refused once, alone";
 	test_refused(live_alone, 1, 1);
+	current_test = "a call refused once, keys of several words";
+	test_refused(live_with_words, 1, 1);
 	current_test = "a call refused once, as fed";
 	test_refused(live_as_fed, 1, 1);
 	current_test = "a call refused once, in runs";
@@ -491,6 +530,8 @@ main(int argc, char **argv)
 	test_refused(live_shortly, 1, 1);
 	current_test = "calls refused from one on, alone";
 	test_refused(live_alone, REFUSED_FOR_GOOD, 1);
+	current_test = "calls refused from one on, keys of several words";
+	test_refused(live_with_words, REFUSED_FOR_GOOD, 1);
 	current_test = "calls refused from one on, as fed";
 	test_refused(live_as_fed, REFUSED_FOR_GOOD, 1);
 	current_test = "calls refused from one on, in runs";
@@ -499,6 +540,7 @@ main(int argc, char **argv)
 	test_refused(live_shortly, REFUSED_FOR_GOOD, 1);
 	test_fail_at(live_in_runs, GSORT_FAIL_LAUNCHES, "refused launches and calls in runs");
 	test_fail_at(live_alone, GSORT_FAIL_LAUNCHES, "refused launches and calls");
+	test_fail_at(live_with_words, GSORT_FAIL_LAUNCHES, "refused launches and calls, keys of several words");
 	test_fail_at(live_in_runs, GSORT_FAIL_ALLOCATIONS, "no memory, in runs");
 	test_lost_at(GSORT_KIND_CUDA);
 	current_test = "who waits is woken";
