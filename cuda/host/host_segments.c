@@ -6,6 +6,7 @@
  */
 #include "host/host_segments.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/host_radix.h"
@@ -15,6 +16,8 @@
 #define TOO_MUCH_WORK		(1ull << 60)
 /* So few are sorted by insertion. */
 #define INSERTED_ROWS		6
+#define ROWS_AHEAD			24
+#define SAMPLE_WORDS		512
 
 /* The end of the segment that begins at i, at most n; i + 1 if row i is alone. */
 static uint64_t
@@ -53,6 +56,33 @@ is_before(const host_segments *segments, uint32_t a, uint32_t b)
 			return word_a < word_b;
 	}
 	return 0;
+}
+
+/* --- before the sort ------------------------------------------------------------- */
+
+static int
+compare_words(const void *a, const void *b)
+{
+	uint64_t	word_a = *(const uint64_t *) a;
+	uint64_t	word_b = *(const uint64_t *) b;
+
+	return word_a < word_b ? -1 : word_a > word_b;
+}
+
+int
+host_segments_likely_long(const uint64_t *words, uint64_t n)
+{
+	uint64_t	sample[SAMPLE_WORDS];
+	uint32_t	tied = 0;
+
+	if (n < 2 * SAMPLE_WORDS)
+		return 0;
+	for (uint32_t i = 0; i < SAMPLE_WORDS; i++)
+		sample[i] = words[n / SAMPLE_WORDS * i];
+	qsort(sample, SAMPLE_WORDS, sizeof(sample[0]), compare_words);
+	for (uint32_t i = 1; i < SAMPLE_WORDS; i++)
+		tied += sample[i] == sample[i - 1];
+	return tied >= SAMPLE_WORDS / 4;
 }
 
 /* --- weighing ------------------------------------------------------------------- */
@@ -137,6 +167,19 @@ sort_rows(const host_segments *segments, uint32_t *rows, uint64_t n, uint32_t *s
 	merge_rows(segments, rows, middle, n, spare);
 }
 
+/* Asks for the keys of the tied rows that will be compared soon: those from begin to end, further on. */
+static void
+ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
+{
+	const uint64_t *words = segments->first_words;
+
+	for (uint64_t i = begin + ROWS_AHEAD; i < end + ROWS_AHEAD && i + 1 < segments->n; i++)
+	{
+		if (words[i] == words[i - 1] || words[i] == words[i + 1])
+			__builtin_prefetch(host_run_keys(segments->run, segments->rows[i]));
+	}
+}
+
 static void
 sort_part(void *arg, uint32_t part)
 {
@@ -148,6 +191,7 @@ sort_part(void *arg, uint32_t part)
 	{
 		uint64_t	next = segment_end(segments, begin);
 
+		ask_ahead(segments, begin, next);
 		if (next - begin > 1)
 			sort_rows(segments, segments->rows + begin, next - begin, segments->spare_rows + begin);
 		begin = next;

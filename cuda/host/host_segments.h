@@ -30,6 +30,9 @@ typedef struct host_segments
 	atomic_ullong work;
 } host_segments;
 
+/* Do so many of some first words, in the order as fed, share theirs that segments will be long? */
+int			host_segments_likely_long(const uint64_t *words, uint64_t n);
+
 /* How many comparisons the sort may take; more than any limit if a segment is too long for one thread. */
 uint64_t	host_segments_weigh(host_pool *pool, host_segments *segments);
 

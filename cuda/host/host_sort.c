@@ -10,6 +10,9 @@
  * where these are wanted.  The keys stay in their extents until the caller has the
  * directory, so that a failure on the way loses nothing.
  *
+ * Keys of several words are sorted by the first, and rows that it leaves tied by the others
+ * (host_segments.h); where that would be more work, all rows by all words, from the last to the first.
+ *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
 #include "host/host_sort.h"
@@ -131,21 +134,27 @@ check_keys_part(void *arg, uint32_t part)
 	}
 }
 
-/* Makes the words of one number and sorts by them.  sides: work for it, of which one is used up. */
-static gsort_status
-sort_by_word(sorter *sort, host_pool *pool, uint32_t word, host_pairs sides[2], const atomic_int *cancel)
+/* The words of one number, in the order found so far. */
+static void
+make_words(sorter *sort, host_pool *pool, uint32_t word)
 {
-	host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
-	host_pairs	sorted;
-
 	sort->word = word;
 	sort->wide = sort->plan->word_bits[word] > 32;
 	host_pool_for(pool, sort->parts, make_words_part, sort);
 	sort->keys_checked = 1;
+}
+
+/* Sorts by the words made last.  sides: work for it, of which one is used up. */
+static gsort_status
+sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+{
+	host_radix_sort radix = {.n = sort->rows, .cancel = cancel};
+	host_pairs	sorted;
+
 	if (atomic_load(&sort->bad_keys))
 		return GSORT_BAD_DATA;
 	radix.key_bits = sort->wide ? 64 : 32;
-	radix.end_bit = sort->plan->word_bits[word];
+	radix.end_bit = sort->plan->word_bits[sort->word];
 	radix.in = sort->order;
 	radix.sides[0] = sides[0];
 	radix.sides[1] = sides[1];
@@ -169,7 +178,10 @@ sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atom
 	/* what an earlier sort found is not needed: the words are made in the order as fed */
 	sort->order = (host_pairs) {sides[1].keys, NULL};
 	for (uint32_t words_left = sort->plan->words; words_left > 0 && status == GSORT_OK; words_left--)
-		status = sort_by_word(sort, pool, words_left - 1, sides, cancel);
+	{
+		make_words(sort, pool, words_left - 1);
+		status = sort_made_words(sort, pool, sides, cancel);
+	}
 	return status;
 }
 
@@ -195,7 +207,10 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	if (sort->plan->words == 1)
 		return sort_by_all_words(sort, pool, sides, cancel);
 	sort->order.rows = NULL;
-	status = sort_by_word(sort, pool, 0, sides, cancel);
+	make_words(sort, pool, 0);
+	if (!atomic_load(&sort->bad_keys) && host_segments_likely_long(sort->order.keys, sort->rows))
+		return sort_by_all_words(sort, pool, sides, cancel);
+	status = sort_made_words(sort, pool, sides, cancel);
 	if (status != GSORT_OK)
 		return status;
 	segments.first_words = sort->order.keys;
