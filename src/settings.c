@@ -26,6 +26,7 @@ int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
 bool		gpusort_debug_force = false;
+bool		gpusort_debug_grouping = false;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
 int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
@@ -132,6 +133,11 @@ gpusort_settings_define(void)
 							 "For tests: sorts use the device wherever they can, whatever that costs.",
 							 "gpusort.enabled, gpusort.min_rows and what a LIMIT lets be kept still count; enable_sort and estimates of cost and memory do not.",
 							 &gpusort_debug_force, false,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.debug_grouping",
+							 "For tests: ORDER BY by the device brings equal rows together, and no more.",
+							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for.",
+							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "The device that sorts.",

@@ -39,6 +39,7 @@ extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
+extern bool gpusort_debug_grouping;
 extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_max_wait_timeout_ms;

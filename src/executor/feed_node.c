@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "keys/key_types.h"
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 #include "miscadmin.h"
@@ -134,8 +133,7 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	/* rows that are returned are the child's slots, of whatever kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
-	gpusort_keys_make(&state->info.order, state->info.n_keys, state->info.layouts,
-					  ExecGetResultType(child), &state->keys);
+	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(child), &state->keys);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
 	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
 }

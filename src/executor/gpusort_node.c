@@ -11,12 +11,11 @@
  */
 #include "postgres.h"
 
-#include "keys/collation_keys.h"
-#include "keys/key_types.h"
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 
 #include "executor/gpusort_node.h"
+#include "keys/collation_keys.h"
 #include "settings.h"
 #include "shared/collations.h"
 #include "shared/stats.h"
@@ -116,8 +115,7 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
 	desc = ExecGetResultType(outerPlanState(state));
 	gpusort_row_format_choose(&state->format, desc);
-	gpusort_keys_make(&state->info.order, state->info.n_keys, state->info.layouts, desc,
-					  &state->keys);
+	gpusort_plan_info_make_keys(&state->info, desc, &state->keys);
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
 	gpusort_page_drain_begin(&state->drain, outerPlanState(state), &state->format,

@@ -16,6 +16,7 @@
 #include "utils/typcache.h"
 
 #include "keys/encoders.h"
+#include "keys/group_hash.h"
 #include "keys/key_types.h"
 
 /* --- types -------------------------------------------------------------------- */
@@ -129,22 +130,32 @@ add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
 	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
 }
 
+/* What each key has; those of a grouping, or of a sort. */
 static void
-add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout, TupleDesc desc)
+describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKeyType *type)
 {
-	int			i = keys->n_keys++;
-	GpuSortKey *key = &keys->keys[i];
 	Form_pg_attribute attr = TupleDescAttr(desc, order->columns[i] - 1);
-	GpuSortKeyType type;
 
 	if (!describe_type(attr->atttypid, attr->atttypmod, order->operators[i], order->collations[i],
-					   &type) ||
-		layout->n_words < 1 || keys->n_words + layout->n_words > GPUSORT_WORDS_MAX)
+					   type))
 		elog(ERROR, "gpusort has no words for column %d of its child", order->columns[i]);
 	key->attno = order->columns[i];
 	key->by_value = attr->attbyval;
 	key->length = attr->attlen;
 	key->nulls_first = order->nulls_first[i];
+}
+
+static void
+add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout, TupleDesc desc)
+{
+	int			i = keys->n_keys++;
+	GpuSortKey *key = &keys->keys[i];
+	GpuSortKeyType type;
+
+	describe_key(key, order, i, desc, &type);
+	if (layout->n_words < 1 || keys->n_words + layout->n_words > GPUSORT_WORDS_MAX)
+		elog(ERROR, "gpusort has no %d words for column %d of its child", layout->n_words,
+			 order->columns[i]);
 	key->flip = type.descending ? PG_UINT64_MAX : 0;
 	key->first_word = keys->n_words;
 	key->n_words = layout->n_words;
@@ -171,4 +182,34 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout 
 	keys->first_open_key = n_keys;
 	for (int i = 0; i < n_keys; i++)
 		add_key(keys, order, &layouts[i], desc);
+}
+
+/* --- groupings -------------------------------------------------------------------- */
+
+bool
+gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator)
+{
+	GpuSortKeyType type;
+
+	return describe_type(type_oid, -1, sort_operator, InvalidOid, &type) &&
+		OidIsValid(gpusort_group_hash_function(&type));
+}
+
+void
+gpusort_keys_make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
+{
+	memset(keys, 0, sizeof(*keys));
+	keys->keys = palloc0(order->n_keys * sizeof(GpuSortKey));
+	keys->n_keys = order->n_keys;
+	keys->n_words = 1;
+	keys->grouping = true;
+	keys->open_mask = 1;		/* of no bits: each value */
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		GpuSortKeyType type;
+
+		describe_key(&keys->keys[i], order, i, desc, &type);
+		keys->keys[i].n_words = 1;
+		gpusort_group_hash_make(&keys->keys[i], &type, i == 0);
+	}
 }

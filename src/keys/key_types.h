@@ -2,7 +2,7 @@
  * key_types.h
  *	  Which types have words, and the words of a sort's keys.
  *
- * Both functions are exported, for a module that tests words (test/modules/key_words).
+ * What is exported is so for a module that tests words (test/modules/key_words).
  */
 #ifndef GPUSORT_KEY_TYPES_H
 #define GPUSORT_KEY_TYPES_H
@@ -27,5 +27,12 @@ extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oi
 extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
 										  const GpuSortKeyLayout *layouts, TupleDesc desc,
 										  GpuSortKeys *keys);
+
+/* Can equal values of a column be brought together by a hash? */
+extern bool gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator);
+
+/* Makes the word of all keys of order for a grouping, in the same way. */
+extern void gpusort_keys_make_for_grouping(const GpuSortOrder *order, TupleDesc desc,
+										   GpuSortKeys *keys);
 
 #endif							/* GPUSORT_KEY_TYPES_H */

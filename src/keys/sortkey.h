@@ -9,6 +9,9 @@
  * sort has more keys, are undecided: comparer.h tells their order.
  *
  * DESC inverts words.  A NULL's words are 0, and its key's bits are set beside them.
+ *
+ * Where equal rows need only come together, a hash of all keys is the one word, and rows with
+ * the same hash are undecided: their order is that of their hashes, then of their keys.
  */
 #ifndef GPUSORT_SORTKEY_H
 #define GPUSORT_SORTKEY_H
@@ -47,9 +50,13 @@ typedef struct GpuSortKey GpuSortKey;
 
 /*
  * Writes the key->n_words words of a value that is not NULL, as for ASC.  value is as a tuple
- * holds it: it may be toasted.  Leaves nothing allocated.
+ * holds it: it may be toasted.  Leaves nothing allocated.  Keys of a grouping have one word
+ * together: the first one writes it, and each of the others adds its value.
  */
 typedef void (*GpuSortEncode) (const GpuSortKey *key, Datum value, uint64 *words);
+
+/* The same of a NULL, where these are not set apart by bits. */
+typedef void (*GpuSortEncodeNull) (const GpuSortKey *key, uint64 *words);
 
 struct GpuSortKey
 {
@@ -66,6 +73,8 @@ struct GpuSortKey
 	/* of a kind that is ENCODED */
 	GpuSortEncode encode;
 	void	   *state;			/* the encoder's own; it may change it, one process alone uses it */
+
+	GpuSortEncodeNull encode_null;	/* NULL: a NULL's words are 0, and its bits are set */
 
 	/* Its value is open if (last word & open_bits) == open_code, as for ASC. */
 	bool		may_be_open;
@@ -84,16 +93,20 @@ typedef struct GpuSortKeyLayout
 								 * from, and what words leave out; NULL: nothing */
 } GpuSortKeyLayout;
 
-/* The words of a row. */
+/*
+ * The words of a row.  Of a grouping, where all that is asked for is that equal rows come together,
+ * one word is made of all keys, of which each value is open.
+ */
 typedef struct GpuSortKeys
 {
-	int			n_keys;			/* that have words: the first ones of the sort's */
+	int			n_keys;			/* that have words: the first ones of the sort's; of a grouping all */
 	GpuSortKey *keys;
 	int			n_words;		/* the device's key columns */
 	uint32		null_first_mask;	/* these as in gsort_job_options: a bit for each word */
 	uint32		open_mask;
 	uint64		open_bits[GPUSORT_WORDS_MAX];
 	uint64		open_code[GPUSORT_WORDS_MAX];
+	bool		grouping;
 	bool		more_keys;		/* the sort has keys without words */
 	int			first_open_key; /* no pair of rows is undecided by a key before this one */
 	bool		must_verify;	/* one of the keys must */
@@ -183,6 +196,19 @@ gpusort_sortkey_encode_at(const GpuSortKey *key, const char *at, uint64 *words)
 	gpusort_sortkey_encode(key, fetch_att(at, key->by_value, key->length), words);
 }
 
+/* The same of a NULL; returns the bits of the words that are NULL. */
+static inline uint32
+gpusort_sortkey_encode_null(const GpuSortKey *key, uint64 *words)
+{
+	if (unlikely(key->encode_null != NULL))
+	{
+		key->encode_null(key, words);
+		return 0;
+	}
+	memset(words, 0, key->n_words * sizeof(uint64));
+	return key->word_bits;
+}
+
 /* Takes the words of a slot's row; returns the bits of those whose keys are NULL. */
 static inline uint32
 gpusort_keys_take(const GpuSortKeys *keys, TupleTableSlot *slot, uint64 *words)
@@ -198,10 +224,7 @@ gpusort_keys_take(const GpuSortKeys *keys, TupleTableSlot *slot, uint64 *words)
 		if (likely(!is_null))
 			gpusort_sortkey_encode(key, value, words + key->first_word);
 		else
-		{
-			memset(words + key->first_word, 0, key->n_words * sizeof(uint64));
-			nulls |= key->word_bits;
-		}
+			nulls |= gpusort_sortkey_encode_null(key, words + key->first_word);
 	}
 	return nulls;
 }

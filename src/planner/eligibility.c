@@ -21,6 +21,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "keys/key_types.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
@@ -101,6 +102,28 @@ read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 	return true;
 }
 
+/*
+ * Lays the keys out as for a grouping, if all of them can be hashed.  No plan asks for groups only,
+ * but a test may.
+ */
+static bool
+lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
+{
+	const GpuSortOrder *order = &info->order;
+
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
+
+		if (!gpusort_sortkey_has_hash(exprType(expr), order->operators[i]))
+			return false;
+	}
+	info->grouping = true;
+	info->n_keys = 0;
+	info->n_words = 1;
+	return true;
+}
+
 bool
 gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info)
 {
@@ -108,6 +131,8 @@ gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *in
 
 	if (!read_order(root->sort_pathkeys, target, &info->order))
 		return false;
+	if (gpusort_debug_grouping && lay_out_grouping(target, info))
+		return true;
 	gpusort_lay_out_keys(root, target, info);
 	if (info->n_keys > 0)
 		return true;

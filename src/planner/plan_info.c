@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 
+#include "keys/key_types.h"
 #include "planner/plan_info.h"
 
 bool
@@ -63,7 +64,8 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		skipped = lappend(skipped, write_skipped(info->layouts[i].skipped));
 	}
 	return list_make5(list_make4(columns, operators, collations, nulls_first), words, skipped,
-					  list_make3_int(info->parallel, info->child_repeats, info->finished),
+					  list_make4_int(info->parallel, info->child_repeats, info->finished,
+									 info->grouping),
 					  list_make2(write_double(info->rows),
 								 list_make2_int(info->width, info->native_ms)));
 }
@@ -111,7 +113,19 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->parallel = linitial_int(flags) != 0;
 	info->child_repeats = lsecond_int(flags) != 0;
 	info->finished = lthird_int(flags) != 0;
+	info->grouping = lfourth_int(flags) != 0;
+	if (info->grouping)
+		info->n_words = 1;
 	info->rows = DatumGetFloat8(linitial_node(Const, estimates)->constvalue);
 	info->width = linitial_int(lsecond(estimates));
 	info->native_ms = lsecond_int(lsecond(estimates));
+}
+
+void
+gpusort_plan_info_make_keys(const GpuSortPlanInfo *info, TupleDesc desc, GpuSortKeys *keys)
+{
+	if (info->grouping)
+		gpusort_keys_make_for_grouping(&info->order, desc, keys);
+	else
+		gpusort_keys_make(&info->order, info->n_keys, info->layouts, desc, keys);
 }

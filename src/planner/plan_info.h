@@ -9,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "access/tupdesc.h"
 #include "nodes/extensible.h"
 
 #include "keys/sortkey.h"
@@ -35,10 +36,11 @@ typedef struct GpuSortPlanInfo
 	bool		child_repeats;	/* it may be scanned again, should the device fail */
 	bool		finished;		/* by plan_finish.c.  If not, rows come right all the same, but the
 								 * child is not scanned again */
+	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
 	GpuSortOrder order;
-	int			n_keys;			/* that have words: the first ones of the order */
+	int			n_keys;			/* that have words of their own: the first ones of the order */
 	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];	/* of these */
-	int			n_words;		/* of all of them */
+	int			n_words;		/* of all of them, or of the grouping */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort: all workers' together */
@@ -60,6 +62,10 @@ extern bool gpusort_plan_is_ours(const Plan *plan);
 
 /* A list for custom_private. */
 extern List *gpusort_plan_info_write(const GpuSortPlanInfo *info);
+
+/* Makes the keys of such a plan, of rows of type desc.  Memory: the current context. */
+extern void gpusort_plan_info_make_keys(const GpuSortPlanInfo *info, TupleDesc desc,
+										GpuSortKeys *keys);
 
 /* Reads a plan node's custom_private.  Memory: the current context; and the plan's own. */
 extern void gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info);

@@ -107,6 +107,8 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 	drain->whole_tuples = child->ps_ProjInfo == NULL;
 	if (!drain->whole_tuples && format->narrow_bytes == 0)
 		return;
+	if (keys->n_keys > lengthof(drain->key_column))
+		return;					/* of a grouping */
 	for (int i = 0; i < keys->n_keys; i++)
 		if (!find_key(drain, scan, i, keys->keys[i].attno))
 			return;

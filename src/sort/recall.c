@@ -49,17 +49,20 @@ gpusort_recall_begin(const GpuSortRowFormat *format, Tuplesortstate *native,
 	return recall;
 }
 
+static inline void
+put_row(GpuSortRecall *recall, const char *row)
+{
+	tuplesort_puttupleslot(recall->native, gpusort_row_store(recall->format, row, recall->slot));
+	recall->rows++;
+}
+
 static void
 put_block(GpuSortRecall *recall, GpuSortRowBlock *block)
 {
 	const char *row;
 
 	while ((row = gpusort_rowblock_next(block)) != NULL)
-	{
-		tuplesort_puttupleslot(recall->native,
-							   gpusort_row_store(recall->format, row, recall->slot));
-		recall->rows++;
-	}
+		put_row(recall, row);
 	ExecClearTuple(recall->slot);
 	CHECK_FOR_INTERRUPTS();
 }
@@ -205,4 +208,32 @@ gpusort_recall_end(GpuSortRecall *recall)
 		gpusort_rowblock_clear(&recall->parts[i]);
 	pfree(recall);
 	return rows;
+}
+
+bool
+gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot)
+{
+	GpuSortRecall *recall;
+
+	if (!spill->ordering->keys->grouping)
+		return false;
+	recall = gpusort_recall_begin(spill->ordering->format, native, slot);
+	for (int i = 0; i < spill->n_runs; i++)
+	{
+		const char *row;
+
+		gpusort_run_file_begin_reading(spill->runs[i], GPUSORT_BUFFER_BYTES);
+		while ((row = gpusort_run_file_next(spill->runs[i])) != NULL)
+		{
+			put_row(recall, row);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	ExecClearTuple(slot);
+	gpusort_spill_end(spill);
+	if (recall->rows != spill->rows)
+		elog(ERROR, "gpusort spilled " UINT64_FORMAT " rows and recalled " UINT64_FORMAT,
+			 spill->rows, recall->rows);
+	(void) gpusort_recall_end(recall);
+	return true;
 }

@@ -474,13 +474,14 @@ perform_on_device(GpuSortTuplesort *sort)
 static void
 perform_native(GpuSortTuplesort *sort)
 {
+	if (sort->spill != NULL && gpusort_recall_runs(sort->spill, sort->native, sort->slots->result))
+		sort->spill = NULL;
 	tuplesort_performsort(sort->native);
 	if (sort->spill != NULL)
 		begin_spilled_output(sort);
 	else
 		sort->output = gpusort_output_native_begin(sort->slots, sort->native,
-												   sort->spec->random_access,
-												   sort->native_reason);
+												   sort->spec->random_access, sort->native_reason);
 }
 
 /* Ends the feeding and sorts the rows where they are.  False: the device is lost. */
