@@ -33,10 +33,12 @@
  */
 #define UNIT_NS					5.7
 #define COST_PACK_ROW			3.0 /* copy the row, take its key: 24 ns a row, its bytes included */
-#define COST_KEY_COLUMN			1.0 /* each word after the first */
+#define COST_KEY_COLUMN			1.0 /* each key after the first */
+#define COST_KEY_WORD			0.3 /* each further word of a key */
 #define COST_ROW_BYTE			0.03	/* a byte's way into the buffers, to the device and back */
 #define COST_SORT_ROW_CUDA		0.1 /* less than 0.2 ns */
 #define COST_SORT_ROW_HOST		12.0	/* 35 to 70 ns a row and key word */
+#define SHARE_OF_FURTHER_WORD	0.1	/* only rows that tie in the words before are sorted by it: few */
 #define COST_OUTPUT_ROW			2.0 /* 12.4 ns */
 #define COST_JOB				100000.0	/* the round trips of a job: 0.2 to 0.6 ms */
 #define COST_MERGE_ROW			2.0 /* a row from the run that the device names: 10 ns */
@@ -128,7 +130,8 @@ Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
 	return cost_of_units(info, rows *
-						 (COST_PACK_ROW + COST_KEY_COLUMN * (info->n_words - 1) +
+						 (COST_PACK_ROW + COST_KEY_COLUMN * (info->n_keys - 1) +
+						  COST_KEY_WORD * (info->n_words - info->n_keys) +
 						  COST_ROW_BYTE * info->width + info->key_costs.words));
 }
 
@@ -165,7 +168,8 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	sort_row = kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
 	path->rows = info->rows;
 	path->startup_cost = before +
-		cost_of_units(info, COST_JOB + info->rows * sort_row * info->n_words);
+		cost_of_units(info, COST_JOB + info->rows * sort_row *
+					  (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
 	path->total_cost =
 		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
 	if (runs > 1)
