@@ -264,7 +264,8 @@ typedef struct gsort_job_stats
 	/* of the run cut last */
 	double		sort_ms;		/* from the last append's end to the directory's */
 	uint32_t	key_bits;		/* significant bits over all columns after compaction */
-	uint32_t	key_words;		/* sort passes over (word, row) pairs that took */
+	uint32_t	key_words;		/* words of 64 bits or less that they fill: all rows are sorted by the first,
+								 * those that it leaves tied by the others */
 	/* of the whole job */
 	uint32_t	runs;			/* that gsort_job_next_run has ended */
 	uint32_t	keys_kept;		/* 0: the keys of the ended runs are gone, they cannot be merged here;
@@ -321,7 +322,9 @@ void		gsort_shut(gsort_device *device);
 gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job **job);
 
 /* Adds room for rows more rows of row_bytes more bytes (all chunks' data_bytes and
- * more_bytes), the sort's scratch included.  NOMEM changes nothing. */
+ * more_bytes), the sort's scratch included.  NOMEM changes nothing.  Where keys may fill several
+ * words (several columns, or NULLs) CUDA's sort takes 8 bytes a row more: row numbers of what the
+ * first word leaves tied. */
 gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
 /* What such a grant would take: device memory beyond what the job has been granted. */

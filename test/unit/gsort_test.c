@@ -4,7 +4,10 @@
  *
  *	  gsort_test host|cuda [SEED [ROWS]]	runs all tests against that device, on
  *											inputs of ROWS rows at most
- *	  gsort_test host|cuda --time ROWS		times one job of rows of 56 bytes
+ *	  gsort_test host|cuda --time ROWS [COLUMNS [SHARING]]
+ *											times one job of rows of 56 bytes, with so many keys, of which
+ *											so many rows share the first: one each, by default
+ *	  gsort_test host|cuda --keys [SEED]	tests keys of several words and tie bits alone, on small inputs
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
  *											so many rows: none may wait
@@ -30,12 +33,13 @@
 #include <time.h>
 
 #define FAILURES_ROWS	20000	/* of --failures */
+#define KEYS_ROWS		6000	/* of --keys: enough for the device to sort by the first word */
 #define SWEEP_LIMIT_MS	4000
 
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS | --merge ROWS | --calls ROWS | --failures [SECONDS [SEED]] | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS [COLUMNS [SHARING]] | --keys [SEED] | --merge ROWS | --calls ROWS | --failures [SECONDS [SEED]] | --lose]\n");
 	return 2;
 }
 
@@ -92,6 +96,34 @@ run_failures(gsort_kind kind)
 	return checks_failed > 0;
 }
 
+static int
+run_keys(gsort_kind kind)
+{
+	rig			rig;
+
+	rows_limit = KEYS_ROWS;
+	printf("seed %llu\n", (unsigned long long) random_state);
+	if (!rig_open(&rig, kind, 0))
+		return 2;
+	test_segments(&rig);
+	group_ended("segments");
+	test_open_values(&rig);
+	rig_close(&rig);
+	printf("%d passed, %d failed\n", checks_passed, checks_failed);
+	return checks_failed > 0;
+}
+
+static int
+time_words(gsort_kind kind, int argc, char **argv)
+{
+	uint32_t	columns = argc > 4 ? (uint32_t) strtoul(argv[4], NULL, 10) : 1;
+	uint64_t	sharing = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
+
+	if (columns < 1 || columns > GSORT_MAX_KEY_COLUMNS)
+		return usage();
+	return time_job(kind, strtoull(argv[3], NULL, 10), columns, sharing);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -108,8 +140,8 @@ main(int argc, char **argv)
 	else
 		return usage();
 	random_state = (uint64_t) time(NULL) * 1000003;
-	if (argc == 4 && strcmp(argv[2], "--time") == 0)
-		return time_job(kind, strtoull(argv[3], NULL, 10));
+	if (argc >= 4 && argc <= 6 && strcmp(argv[2], "--time") == 0)
+		return time_words(kind, argc, argv);
 	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--calls") == 0)
@@ -121,6 +153,12 @@ main(int argc, char **argv)
 		if (argc == 5)
 			random_state = strtoull(argv[4], NULL, 10);
 		return run_failures(kind);
+	}
+	if (argc >= 3 && argc <= 4 && strcmp(argv[2], "--keys") == 0)
+	{
+		if (argc == 4)
+			random_state = strtoull(argv[3], NULL, 10);
+		return run_keys(kind);
 	}
 	if (argc == 3 && kind == GSORT_KIND_CUDA && strcmp(argv[2], "--lose") == 0)
 		return test_lost(kind);

@@ -1,7 +1,9 @@
 /*
  * time_job.c
- *	  Times one job: rows of 56 bytes with one random 64-bit key, fed in chunks
+ *	  Times one job: rows of 56 bytes with random keys of 64 bits, fed in chunks
  *	  that lie ready in pinned memory, sorted, and fetched in order.
+ *
+ * The first key may be one that several rows share; of several keys the last is open.
  */
 #include "rig.h"
 
@@ -17,7 +19,6 @@
 typedef struct timed_chunk
 {
 	uint64_t	data[CHUNK_ROWS * ROW_UNITS];
-	uint64_t	keys[CHUNK_ROWS];
 	uint32_t	row_start[CHUNK_ROWS];
 	uint32_t	unused[CHUNK_ROWS % 2];	/* the next one is 8-byte aligned */
 } timed_chunk;
@@ -27,6 +28,9 @@ typedef struct timing
 	gsort_device *device;
 	gsort_job  *job;
 	timed_chunk *chunks;
+	uint64_t   *keys;			/* [rows][columns] */
+	uint32_t	columns;
+	uint64_t	sharing;		/* rows for each first key, on average */
 	uint64_t   *windows;		/* buffers */
 	uint64_t	rows;
 	uint64_t	events[GSORT_EVENT_CLOSED + 1];
@@ -81,23 +85,37 @@ rows_of_chunk(const timing *t, uint64_t chunk)
 	return left < CHUNK_ROWS ? left : CHUNK_ROWS;
 }
 
-static void
-fill_chunk(timed_chunk *chunk, uint64_t rows)
+static uint64_t *
+keys_of_chunk(const timing *t, uint64_t chunk)
 {
-	for (uint64_t row = 0; row < rows; row++)
+	return t->keys + chunk * CHUNK_ROWS * t->columns;
+}
+
+static void
+fill_chunk(const timing *t, uint64_t number)
+{
+	timed_chunk *chunk = &t->chunks[number];
+	uint64_t   *keys = keys_of_chunk(t, number);
+
+	for (uint64_t row = 0; row < rows_of_chunk(t, number); row++)
 	{
-		chunk->keys[row] = random64();
+		for (uint32_t c = 0; c < t->columns; c++)
+			keys[row * t->columns + c] = random64();
+		if (t->sharing > 1)
+			keys[row * t->columns] = mix64(random_below(t->rows / t->sharing + 1));
 		chunk->row_start[row] = (uint32_t) (row * ROW_UNITS);
 		for (uint64_t unit = 0; unit < ROW_UNITS; unit++)
-			chunk->data[row * ROW_UNITS + unit] = chunk->keys[row];
+			chunk->data[row * ROW_UNITS + unit] = keys[row * t->columns];
 	}
 }
 
 static void
 append_all(timing *t, uint64_t n_chunks)
 {
-	gsort_column_stats stats = {0, UINT64_MAX, UINT64_MAX, 0, 0};
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
 
+	for (uint32_t c = 0; c < t->columns; c++)
+		stats[c] = (gsort_column_stats) {0, UINT64_MAX, UINT64_MAX, 0, 0};
 	for (uint64_t i = 0; i < n_chunks && !t->failed; i++)
 	{
 		gsort_chunk chunk = {
@@ -106,8 +124,8 @@ append_all(timing *t, uint64_t n_chunks)
 			.data = t->chunks[i].data,
 			.data_bytes = rows_of_chunk(t, i) * ROW_UNITS * 8,
 			.row_start = t->chunks[i].row_start,
-			.keys = t->chunks[i].keys,
-			.stats = &stats,
+			.keys = keys_of_chunk(t, i),
+			.stats = stats,
 		};
 
 		t->failed |= gsort_job_append(t->job, &chunk) != GSORT_OK;
@@ -137,7 +155,8 @@ static int
 time_one(timing *t, uint64_t n_chunks)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = WINDOW_BYTES
+		.struct_bytes = sizeof(options), .key_columns = t->columns, .window_bytes = WINDOW_BYTES,
+		.open_mask = t->columns > 1 ? 1u << (t->columns - 1) : 0
 	};
 	gsort_job_stats stats;
 	double		begin_ms;
@@ -173,11 +192,12 @@ time_one(timing *t, uint64_t n_chunks)
 }
 
 int
-time_job(gsort_kind kind, uint64_t rows)
+time_job(gsort_kind kind, uint64_t rows, uint32_t columns, uint64_t sharing)
 {
 	gsort_device_options options = {.struct_bytes = sizeof(options), .kind = kind};
 	uint64_t	n_chunks = (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
-	timing		t = {.rows = rows};
+	timing		t = {.rows = rows, .columns = columns, .sharing = sharing};
+	size_t		keys_bytes = rows * columns * sizeof(uint64_t) + 1;
 	char		reason[256];
 	int			ok = 1;
 
@@ -187,14 +207,16 @@ time_job(gsort_kind kind, uint64_t rows)
 		return 2;
 	}
 	t.chunks = pinned_pages(t.device, n_chunks * sizeof(timed_chunk) + 1);
+	t.keys = pinned_pages(t.device, keys_bytes);
 	t.windows = pinned_pages(t.device, WINDOWS_AHEAD * (size_t) WINDOW_BYTES);
 	for (uint64_t i = 0; i < n_chunks; i++)
-		fill_chunk(&t.chunks[i], rows_of_chunk(&t, i));
+		fill_chunk(&t, i);
 	/* the first meets fresh memory, the second what the first left */
 	for (int round = 0; round < 3 && ok; round++)
 		ok = time_one(&t, n_chunks);
 	gsort_shut(t.device);
 	munmap(t.chunks, n_chunks * sizeof(timed_chunk) + 1);
+	munmap(t.keys, keys_bytes);
 	munmap(t.windows, WINDOWS_AHEAD * (size_t) WINDOW_BYTES);
 	return !ok;
 }
