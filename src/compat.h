@@ -19,7 +19,7 @@
 #error "gpusort needs PostgreSQL 15 or newer"
 #endif
 
-/* 16 took these out of postgres.h. */
+/* 16 took varlenas' macros out of postgres.h (d952373a987). */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
