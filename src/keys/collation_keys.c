@@ -5,8 +5,8 @@
  * In:  strings in the database's encoding, a collation.
  * Out: their sort keys by ICU or by the C library, in a buffer that is kept.
  *
- * Runs in every process that packs rows, and in the one that plans.  Nothing is allocated for
- * a string but what its buffers lack.
+ * Runs in every process that packs rows, and in the one that plans.  Nothing stays allocated
+ * for a string but what its buffers lacked.
  */
 #include "postgres.h"
 
@@ -22,6 +22,31 @@
 #include "compat.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
+
+/* --- buffers ------------------------------------------------------------------ */
+
+/* Gives a buffer so much room; its bytes are lost. */
+static void
+grow_buffer(const GpuSortCollationKeys *keys, char **buffer, Size *room, Size wanted)
+{
+	if (*buffer != NULL)
+		pfree(*buffer);
+	*buffer = NULL;
+	*room = 0;
+	wanted = Max(1024, wanted + wanted / 2);
+	*buffer = MemoryContextAllocHuge(keys->context, wanted);
+	*room = wanted;
+}
+
+/* A copy of a string with a NUL behind it. */
+static void
+terminate(GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	if (unlikely(length >= keys->terminated_room))
+		grow_buffer(keys, &keys->terminated, &keys->terminated_room, length + 1);
+	memcpy(keys->terminated, string, length);
+	keys->terminated[length] = '\0';
+}
 
 /* --- providers ---------------------------------------------------------------- */
 
@@ -39,10 +64,15 @@ is_icu(pg_locale_t locale)
 	return pg_strxfrm_prefix_enabled(locale);
 }
 
+/*
+ * By the function that PostgreSQL's own sort calls.  pg_strnxfrm_prefix, which takes a length and
+ * which nothing there calls, has been seen to read on behind the string, in 17.11.
+ */
 static Size
-write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
-	return pg_strnxfrm_prefix(keys->key, keys->needed, string, length, keys->locale);
+	terminate(keys, string, length);
+	return pg_strxfrm_prefix(keys->key, keys->terminated, keys->needed, keys->locale);
 }
 
 static Size
@@ -76,7 +106,7 @@ is_icu_usable(pg_locale_t locale)
 }
 
 static Size
-write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
 	UCharIterator iterator;
 	UChar	   *units = NULL;
@@ -108,7 +138,7 @@ is_icu_usable(pg_locale_t locale)
 }
 
 static Size
-write_icu_key(const GpuSortCollationKeys *keys, const char *string, Size length)
+write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
 	elog(ERROR, "gpusort was built without ICU's headers");
 	return 0;
@@ -143,19 +173,6 @@ gpusort_collation_kind(Oid collation)
 
 /* --- keys ----------------------------------------------------------------------- */
 
-/* Gives a buffer so much room; its bytes are lost. */
-static void
-grow_buffer(const GpuSortCollationKeys *keys, char **buffer, Size *room, Size wanted)
-{
-	if (*buffer != NULL)
-		pfree(*buffer);
-	*buffer = NULL;
-	*room = 0;
-	wanted = Max(1024, wanted + wanted / 2);
-	*buffer = MemoryContextAllocHuge(keys->context, wanted);
-	*room = wanted;
-}
-
 GpuSortCollationKeys *
 gpusort_collation_keys_make(Oid collation, Size needed)
 {
@@ -171,22 +188,6 @@ gpusort_collation_keys_make(Oid collation, Size needed)
 	return keys;
 }
 
-/* A string that strxfrm can take. */
-static void
-terminate(GpuSortCollationKeys *keys, const char *string, Size length)
-{
-	if (unlikely(gpusort_debug_collation_fault > 0 &&
-				 length == (Size) gpusort_debug_collation_fault))
-	{
-		string++;
-		length--;
-	}
-	if (unlikely(length >= keys->terminated_room))
-		grow_buffer(keys, &keys->terminated, &keys->terminated_room, length + 1);
-	memcpy(keys->terminated, string, length);
-	keys->terminated[length] = '\0';
-}
-
 const char *
 gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
 					  Size *length)
@@ -195,6 +196,12 @@ gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size strin
 	{
 		*length = write_icu_key(keys, string, string_length);
 		return keys->key;
+	}
+	if (unlikely(gpusort_debug_collation_fault > 0 &&
+				 string_length == (Size) gpusort_debug_collation_fault))
+	{
+		string++;
+		string_length--;
 	}
 	terminate(keys, string, string_length);
 	/* what does not fit leaves nothing to rely on: it is made anew */
