@@ -238,6 +238,27 @@ create_database('others', "locale 'en_US.UTF-8'");
 $node->safe_psql('others', "create extension gpusort; create table good as select 'row' || i as t from generate_series(1, 20000) i; analyze good");
 like($node->safe_psql('others', 'explain select * from good order by t'), qr/GpuSort/, "another database's default is another collation");
 
+# --- ICU's collations: as a database's default, and in another encoding than UTF-8.  Nothing is checked.
+for my $database ([ 'icu', "encoding 'UTF8' locale 'en_US.UTF-8' locale_provider icu icu_locale 'en-u-kn'", '' ],
+	[ 'latin', "encoding 'LATIN1' locale 'C'", 'collate "fr-x-icu"' ])
+{
+	my ($name, $options, $collation) = @$database;
+
+  SKIP:
+	{
+		skip "no database with $options", 3 if $node->psql('postgres', "create database $name template template0 $options") != 0;
+		$node->safe_psql($name, q{set client_encoding = 'UTF8'; create extension gpusort;
+			create table words as select (array['e', 'E', 'é', 'É', 'z', 'ß', 'ss', '', '10', '9', ' '])[1 + i % 11] || repeat('ä', i % 13) || i % 100 as t, i as id from generate_series(1, 20000) i;
+			insert into words select null, 0; analyze words});
+		my $query = "select convert_to(t, 'UTF8'), id from words order by t $collation, id";
+
+		is(hash_of($query, '', $name), hash_of($query, $native, $name), "$name: right");
+		isnt(hash_of($query, '', $name), hash_of("select convert_to(t, 'UTF8'), id from words order by t collate \"C\", id", '', $name), "$name: not as by bytes");
+		my $plan = $node->safe_psql($name, "explain (analyze) select t, id from words order by t $collation, id");
+		ok($plan =~ /GpuSort.*Sort Method: $device/s && $plan !~ /Order Check/, "$name: on the device");
+	}
+}
+
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated/, 'no process was brought down');
 done_testing();
