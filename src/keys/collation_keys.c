@@ -125,7 +125,7 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	if (U_FAILURE(status))
 		ereport(ERROR,
 				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
-				 errmsg("sort key generation failed: %s", u_errorName(status))));
+				 errmsg("ICU could not make a sort key: error %d", (int) status)));
 	return written;
 }
 

@@ -104,16 +104,17 @@ select pg_temp.words('select * from alike order by id, url, few');
 -- neither a set operation's columns nor expressions have statistics
 select pg_temp.words('select id from alike union all select url from alike order by id');
 select pg_temp.words('select * from alike order by lower(id)');
--- who may not see a column's values is not shown them in the plan
+-- who may not see all rows' values is not shown any in the plan
 create role text_reader;
-grant select (i, few) on alike to text_reader;
-create view shown with (security_barrier) as select i, few, url from alike;
-grant select on shown to text_reader;
+grant select on alike to text_reader;
 set role text_reader;
-select pg_temp.words('select i, few from alike order by few');
-select pg_temp.words('select i, url from shown order by url');
+select pg_temp.words('select i, url from alike order by url');
 reset role;
-drop view shown;
+alter table alike enable row level security;
+create policy readers on alike for select to text_reader using (i > 0);
+set role text_reader;
+select pg_temp.words('select i, url from alike order by url');
+reset role;
 drop table strings, unknown, alike;
 drop role text_reader;
 drop collation if exists ignoring_case, by_number;
