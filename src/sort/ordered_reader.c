@@ -380,6 +380,8 @@ checked_row(GpuSortOrderedReader *ordered, uint64 row)
 static const char *
 first_row_checked_ahead(GpuSortOrderedReader *ordered)
 {
+	GpuSortTieFigures *figures = &ordered->ordering->figures;
+	GpuSortTieFigures before = *figures;
 	uint64		rows;
 
 	if (checked_row(ordered, 0) == NULL)
@@ -391,6 +393,9 @@ first_row_checked_ahead(GpuSortOrderedReader *ordered)
 		if (checked_row(ordered, row) == NULL)
 			return NULL;
 	}
+	/* these groups will be read again, and are counted then */
+	figures->groups = before.groups;
+	figures->rows = before.rows;
 	return checked_row(ordered, 0);
 }
 
