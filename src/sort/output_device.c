@@ -43,8 +43,9 @@ seek_row(DeviceOutput *device, uint64 row)
 	INSTR_TIME_SUBTRACT(end, start);
 	device->figures->output_ms += INSTR_TIME_GET_MILLISEC(end);
 	device->figures->bytes_received = device->ordered->reader->bytes_read;
-	if (unlikely(bytes == NULL && device->begun && device->ordering->check != NULL))
-		gpusort_order_check_raise(device->ordering->check->violated);
+	if (unlikely(bytes == NULL && OidIsValid(gpusort_ordering_violated(device->ordering)) &&
+				 device->begun))
+		gpusort_order_check_raise(gpusort_ordering_violated(device->ordering));
 	if (bytes != NULL && !device->begun)
 	{
 		gpusort_job_begin_output(device->job);

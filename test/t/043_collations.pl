@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $rows = 100000;
-my $device = $GpuSortTest::device;
+my $device = $GpuSortTest::device eq 'host' ? 'host' : 'gpu';
 my $node = new_server('collations', "gpusort.buffer_memory = '160MB'", 'max_parallel_workers = 8',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
 	'synchronize_seqscans = off', 'autovacuum = off');
