@@ -27,7 +27,6 @@ create function pg_temp.check_algorithm(wanted text) returns setof text language
 declare
 	device text := (select kind from gpusort_devices);
 	shown text := case when device = 'cuda' then wanted else 'radix' end;
-	-- they take two words, of which the first, sorted last, is short: partition is for long ones
 	keys text;
 	query text;
 begin
@@ -36,8 +35,7 @@ begin
 		query := 'select * from pairs order by ' || keys;
 		return next is(pg_temp.compare(query), '40000 rows agree, 1 on the device', wanted || ': ' || keys);
 		if wanted <> 'auto' then
-			return next is(pg_temp.algorithm(query), shown,
-						   wanted || ' is shown: ' || keys);
+			return next is(pg_temp.algorithm(query), shown, wanted || ' is shown: ' || keys);
 		end if;
 	end loop;
 end $$;
