@@ -117,7 +117,11 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	if (GetDatabaseEncoding() == PG_UTF8)
 		uiter_setUTF8(&iterator, string, length);
 	else
-		uiter_setString(&iterator, units, icu_to_uchar(&units, string, length));
+	{
+		int32_t		n_units = icu_to_uchar(&units, string, length);
+
+		uiter_setString(&iterator, units, n_units);
+	}
 	written = ucol_nextSortKeyPart(keys->locale->info.icu.ucol, &iterator, state,
 								   (uint8_t *) keys->key, keys->needed, &status);
 	if (units != NULL)

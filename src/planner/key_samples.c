@@ -15,12 +15,17 @@
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "keys/text_bytes.h"
 #include "planner/key_samples.h"
+
+/* Values that are looked at of each slot of the statistics, which may have 10,000: planning waits
+ * for their sort keys. */
+#define SAMPLES_OF_SLOT_MAX	100
 
 /* The statistics of a column of root's relations.  False: it is none. */
 static bool
@@ -74,17 +79,21 @@ add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *so
 	if (gpusort_type_has_text_bytes(getBaseType(slot.valuetype)) &&
 		gpusort_text_form(getBaseType(slot.valuetype)) == form)
 	{
-		int			room = samples->n + slot.nvalues;
+		int			n = Min(slot.nvalues, SAMPLES_OF_SLOT_MAX);
+		int			room = samples->n + n;
 
 		samples->samples = samples->samples == NULL ?
 			palloc(Max(room, 1) * sizeof(GpuSortKeySample)) :
 			repalloc(samples->samples, Max(room, 1) * sizeof(GpuSortKeySample));
-		for (int i = 0; i < slot.nvalues; i++)
+		for (int i = 0; i < n; i++)
 		{
+			/* the first and the last one, and what lies evenly between them */
+			int			value = n == 1 ? 0 : (int) ((int64) i * (slot.nvalues - 1) / (n - 1));
 			GpuSortKeySample *sample = &samples->samples[samples->n++];
 			GpuSortVarlenaBytes bytes;
 
-			gpusort_text_bytes_open(source, slot.values[i], &bytes);
+			CHECK_FOR_INTERRUPTS();
+			gpusort_text_bytes_open(source, slot.values[value], &bytes);
 			sample->length = Min(bytes.length, GPUSORT_SAMPLE_BYTES_MAX);
 			sample->bytes = memcpy(palloc(Max(sample->length, 1)), bytes.bytes, sample->length);
 			gpusort_varlena_bytes_close(&bytes);

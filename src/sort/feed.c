@@ -36,6 +36,7 @@ gpusort_feed_begin(const GpuSortRowFormat *format, const GpuSortKeys *keys, int 
 
 	feed->format = format;
 	feed->keys = keys;
+	feed->n_words = keys->n_words;
 	feed->buffer = -1;
 	feed->rows_max = Max(1, GPUSORT_BUFFER_BYTES /
 						 (MAXALIGN(row_width + SizeofMinimalTupleHeader) + 12 + 8 * keys->n_words));
@@ -84,7 +85,7 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	chunk->nulls_offset = offset;
 	offset += MAXALIGN(rows_max * sizeof(uint32));
 	chunk->keys_offset = offset;
-	offset += rows_max * feed->keys->n_words * sizeof(uint64);
+	offset += rows_max * feed->n_words * sizeof(uint64);
 	chunk->data_offset = offset;
 
 	feed->chunk = chunk;
@@ -94,7 +95,7 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	feed->data = gpusort_chunk_data(chunk);
 	feed->rows_max = rows_max;
 	feed->data_max = GPUSORT_BUFFER_BYTES - offset;
-	for (int c = 0; c < feed->keys->n_words; c++)
+	for (int c = 0; c < feed->n_words; c++)
 	{
 		gsort_column_stats *stats = &feed->stats[c];
 
@@ -125,7 +126,7 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 static GpuSortFeedResult
 begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 {
-	Size		meta_bytes = 2 * sizeof(uint32) + feed->keys->n_words * sizeof(uint64);
+	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_words * sizeof(uint64);
 	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
 	Size		room = GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16;
 	char	   *memory;
@@ -161,7 +162,7 @@ begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 static void
 store_stats(GpuSortFeed *feed)
 {
-	memcpy(feed->chunk->stats, feed->stats, feed->keys->n_words * sizeof(gsort_column_stats));
+	memcpy(feed->chunk->stats, feed->stats, feed->n_words * sizeof(gsort_column_stats));
 }
 
 /* The chunk is complete: its statistics go into its header, a buffer to the service. */
@@ -271,10 +272,10 @@ write_row(const GpuSortRowFormat *format, TupleTableSlot *slot, const RowSource 
 static void
 write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 {
-	uint64	   *words = feed->key_words + (Size) row * feed->keys->n_words;
+	uint64	   *words = feed->key_words + (Size) row * feed->n_words;
 	uint32		nulls = gpusort_keys_take(feed->keys, slot, words);
 
-	for (int c = 0; c < feed->keys->n_words; c++)
+	for (int c = 0; c < feed->n_words; c++)
 	{
 		if (unlikely((nulls >> c & 1) != 0))
 			feed->stats[c].nulls++;
@@ -346,7 +347,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	{
 		GpuSortFeedResult result;
 
-		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->keys->n_words))
+		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
 			end_chunk(feed);

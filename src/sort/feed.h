@@ -19,6 +19,7 @@ typedef struct GpuSortFeed
 {
 	const GpuSortRowFormat *format;
 	const GpuSortKeys *keys;
+	int			n_words;		/* of a row: the keys' */
 	uint32		feeder;			/* number of the process among the job's feeders */
 
 	uint64		rows;			/* accepted in all */
@@ -111,7 +112,7 @@ gpusort_feed_take_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **
 		return false;
 	row = chunk->rows++;
 	*place = feed->data + chunk->data_bytes;
-	*words = feed->key_words + (Size) row * feed->keys->n_words;
+	*words = feed->key_words + (Size) row * feed->n_words;
 	feed->row_start[row] = chunk->data_bytes / 8;
 	feed->nulls[row] = 0;
 	chunk->data_bytes += row_bytes;

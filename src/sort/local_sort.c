@@ -81,7 +81,7 @@ list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
 	const uint32 *row_start = gpusort_chunk_row_start(chunk);
 	const uint64 *key = gpusort_chunk_keys(chunk);
 
-	for (uint32 r = 0; r < chunk->rows; r++, n++, key += feed->keys->n_words)
+	for (uint32 r = 0; r < chunk->rows; r++, n++, key += feed->n_words)
 	{
 		entries[n].first_key = key[0];
 		entries[n].nulls = gpusort_chunk_nulls(chunk)[r];

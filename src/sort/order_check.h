@@ -9,17 +9,20 @@
 
 #include "compat.h"
 #include "keys/comparer.h"
+#include "keys/sortkey.h"
 
 typedef struct GpuSortOrderCheck
 {
 	GpuSortComparer *comparer;	/* by all keys */
 	const GpuSortOrder *order;
+	const GpuSortKeys *keys;
 	const GpuSortRowFormat *format;
 	uint64		checked;		/* rows, from the first one on, that are in order */
 	GpuSortComparand last;		/* the last one of these; row NULL: none yet */
 	char	   *copy;			/* of it, once its window has gone */
 	Size		copy_room;
-	Oid			violated;		/* a collation by which rows were out of order; InvalidOid: none */
+	Oid			violated;		/* the C library's collation that rows were out of order by; InvalidOid:
+								 * none */
 	double		ms;
 	MemoryContext context;
 	MemoryContext scratch;
@@ -27,6 +30,7 @@ typedef struct GpuSortOrderCheck
 
 /* Memory: the current context, and a child of it.  The slots are the comparer's. */
 extern GpuSortOrderCheck *gpusort_order_check_make(const GpuSortOrder *order,
+												   const GpuSortKeys *keys,
 												   const GpuSortRowFormat *format,
 												   TupleTableSlot *a, TupleTableSlot *b);
 

@@ -52,6 +52,7 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 
 	ordered->reader = gpusort_reader_begin(job, ordering->format);
 	ordered->ordering = ordering;
+	ordered->by_words = ordering->ties == NULL && ordering->check == NULL;
 	ordered->context = CurrentMemoryContext;
 	if (ordering->check != NULL)
 		gpusort_order_check_begin_run(ordering->check);
@@ -137,7 +138,7 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
 		copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand);
 	return ordered->copied_bytes + ordered->n_rows * sizeof(GpuSortTiedRow) <=
-		(Size) work_mem * 1024;
+		(Size) ordered->ordering->work_mem * 1024;
 }
 
 /* --- groups that do not -------------------------------------------------------- */
@@ -172,7 +173,9 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 		length = gpusort_row_bytes(ordered->ordering->format, bytes);
 		if (length > rooms[turn])
 		{
-			rooms[turn] = Max(length, 1024);
+			if (buffers[turn] != NULL)
+				pfree(buffers[turn]);
+			rooms[turn] = Max(length + length / 2, 1024);
 			buffers[turn] = MemoryContextAllocHuge(rows_context, rooms[turn]);
 		}
 		memcpy(buffers[turn], bytes, length);
@@ -193,7 +196,7 @@ sort_large_group(GpuSortOrderedReader *ordered)
 	ordered->kind = GPUSORT_GROUP_LARGE;
 	ordered->large = tuplesort_begin_heap(ordering->desc, order->n_keys, order->columns,
 										  order->operators, order->collations, order->nulls_first,
-										  work_mem, NULL, TUPLESORT_RANDOMACCESS);
+										  ordering->work_mem, NULL, TUPLESORT_RANDOMACCESS);
 	MemoryContextSwitchTo(old_context);
 	ordered->large_next = 0;
 	ordered->n_rows = 0;
@@ -393,9 +396,14 @@ first_row_checked_ahead(GpuSortOrderedReader *ordered)
 		if (checked_row(ordered, row) == NULL)
 			return NULL;
 	}
-	/* these groups will be read again, and are counted then */
+	/* groups that will be read again are counted then; the one that row 0 is in may stand still */
 	figures->groups = before.groups;
 	figures->rows = before.rows;
+	if (ordered->n_rows > 0 && ordered->first_row == 0)
+	{
+		figures->groups++;
+		figures->rows += ordered->n_rows;
+	}
 	return checked_row(ordered, 0);
 }
 

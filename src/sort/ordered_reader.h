@@ -29,6 +29,7 @@ typedef struct GpuSortOrderedReader
 {
 	GpuSortReader *reader;
 	GpuSortOrdering *ordering;
+	bool		by_words;		/* words decide all, and are to be trusted */
 
 	/* the group being read; n_rows 0: none */
 	GpuSortGroupKind kind;
@@ -65,7 +66,7 @@ extern void gpusort_ordered_reader_end(GpuSortOrderedReader *ordered);
 static inline bool
 gpusort_ordered_reader_next(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {
-	if (ordered->ordering->ties == NULL && ordered->ordering->check == NULL)
+	if (likely(ordered->by_words))
 		return gpusort_reader_next(ordered->reader, row, bytes);
 	if (ordered->n_rows > 0 || ordered->ordering->check != NULL ||
 		row != ordered->reader->next_row || gpusort_reader_row_ties(ordered->reader, row + 1))

@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "sort/ordering.h"
 
 void
@@ -25,11 +27,12 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 	ordering->format = format;
 	ordering->desc = desc;
 	ordering->native_slot = slots->tied_native;
+	ordering->work_mem = work_mem;
 	if (gpusort_keys_leave_ties(keys))
 		ordering->ties = gpusort_comparer_make(order, keys->first_open_key, format,
 											   slots->compared[0], slots->compared[1]);
 	if (keys->must_verify)
-		ordering->check = gpusort_order_check_make(order, format, slots->compared[0],
+		ordering->check = gpusort_order_check_make(order, keys, format, slots->compared[0],
 												   slots->compared[1]);
 	MemoryContextSwitchTo(old_context);
 }

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include "portability/instr_time.h"
-
 #include "sort/ordered_reader.h"
 #include "sort/output_device.h"
 
@@ -33,15 +31,9 @@ typedef struct DeviceOutput
 static const char *
 seek_row(DeviceOutput *device, uint64 row)
 {
-	const char *bytes;
-	instr_time	start;
-	instr_time	end;
+	const char *bytes = gpusort_ordered_reader_seek(device->ordered, row);
 
-	INSTR_TIME_SET_CURRENT(start);
-	bytes = gpusort_ordered_reader_seek(device->ordered, row);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	device->figures->output_ms += INSTR_TIME_GET_MILLISEC(end);
+	device->figures->output_ms = device->ordered->reader->wait_ms;
 	device->figures->bytes_received = device->ordered->reader->bytes_read;
 	if (unlikely(bytes == NULL && OidIsValid(gpusort_ordering_violated(device->ordering)) &&
 				 device->begun))

@@ -157,25 +157,33 @@ write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
 	}
 }
 
+/* The value of key number i, whose place varies. */
+static pg_noinline Datum
+find_value(const GpuSortPageDrain *drain, int i, HeapTupleHeader header, Size length)
+{
+	HeapTupleData tuple = {.t_len = length,.t_data = header};
+	bool		is_null;
+
+	return heap_getattr(&tuple, drain->key_column[i],
+						RelationGetDescr(drain->scan->ss.ss_currentRelation), &is_null);
+}
+
 /* Writes the words of a tuple without NULLs among its first natts_needed columns. */
 static inline void
 write_words(const GpuSortPageDrain *drain, const GpuSortKeys *keys, HeapTupleHeader header,
 			Size length, uint64 *words)
 {
-	HeapTupleData tuple = {.t_len = length,.t_data = header};
+	const char *data = (const char *) header + header->t_hoff;
+	int			n_keys = keys->n_keys;
 
-	for (int i = 0; i < keys->n_keys; i++)
+	for (int i = 0; i < n_keys; i++)
 	{
 		const GpuSortKey *key = &keys->keys[i];
-		bool		is_null;
 
 		if (likely(drain->key_is_fixed[i]))
-			gpusort_sortkey_encode_at(key, (const char *) header + header->t_hoff +
-									  drain->key_offset[i], words + key->first_word);
+			gpusort_sortkey_encode_at(key, data + drain->key_offset[i], words + key->first_word);
 		else
-			gpusort_sortkey_encode(key, heap_getattr(&tuple, drain->key_column[i],
-													 RelationGetDescr(drain->scan->ss.ss_currentRelation),
-													 &is_null),
+			gpusort_sortkey_encode(key, find_value(drain, i, header, length),
 								   words + key->first_word);
 	}
 }
@@ -217,7 +225,7 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 			break;
 		write_tuple(drain, tuple, length, place, row_bytes);
 		write_words(drain, feed->keys, tuple, length, words);
-		for (int w = 0; w < feed->keys->n_words; w++)
+		for (int w = 0; w < feed->n_words; w++)
 			gpusort_feed_count_key(&feed->stats[w], words[w]);
 	}
 	heap->rs_cindex = i - 1;

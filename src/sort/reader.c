@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include "portability/instr_time.h"
+
 #include "sort/reader.h"
 
 GpuSortReader *
@@ -98,6 +100,22 @@ load_block(GpuSortReader *reader)
 		reader->next_row = window->first_row;
 }
 
+/* As gpusort_job_read_buffer, and counts the time. */
+static bool
+wait_for_window(GpuSortReader *reader, int buffer, uint64 *number)
+{
+	instr_time	start;
+	instr_time	end;
+	bool		got;
+
+	INSTR_TIME_SET_CURRENT(start);
+	got = gpusort_job_read_buffer(reader->job, buffer, &reader->window, number);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	reader->wait_ms += INSTR_TIME_GET_MILLISEC(end);
+	return got;
+}
+
 bool
 gpusort_reader_next_window(GpuSortReader *reader)
 {
@@ -117,7 +135,7 @@ gpusort_reader_next_window(GpuSortReader *reader)
 		if (reader->n_ahead == 0)
 			elog(ERROR, "gpusort reader has no buffer for window " UINT64_FORMAT, number);
 		buffer = reader->ahead[0];
-		if (gpusort_job_read_buffer(reader->job, buffer, &reader->window, &got) && got == number)
+		if (wait_for_window(reader, buffer, &got) && got == number)
 		{
 			reader->n_ahead--;
 			memmove(&reader->ahead[0], &reader->ahead[1], reader->n_ahead * sizeof(int));
@@ -163,8 +181,7 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 			return false;
 		if (buffer < 0)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
-	} while (!gpusort_job_read_buffer(reader->job, buffer, &reader->window,
-									 &reader->window_number));
+	} while (!wait_for_window(reader, buffer, &reader->window_number));
 	reader->buffer = buffer;
 	reader->bytes_read += reader->window.bytes;
 	load_block(reader);

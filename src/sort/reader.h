@@ -16,6 +16,7 @@ typedef struct GpuSortReader
 	const GpuSortRowFormat *format;
 	uint64		rows;			/* in all */
 	uint64		bytes_read;		/* of windows */
+	double		wait_ms;		/* for windows */
 	uint64		next_row;		/* that the block gives next */
 
 	/* the window being read; buffer -1: none */

@@ -49,6 +49,9 @@ write_windows(GpuSortRunFile *run, GpuSortJob *job, const GpuSortOrdering *order
 static bool
 write_rows(GpuSortRunFile *run, GpuSortJob *job, GpuSortOrdering *ordering)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort run",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, ordering);
 	char	   *block = palloc(GPUSORT_BUFFER_BYTES);
 	Size		filled = 0;
@@ -76,8 +79,9 @@ write_rows(GpuSortRunFile *run, GpuSortJob *job, GpuSortOrdering *ordering)
 		filled += length > GPUSORT_BUFFER_BYTES ? 0 : length;
 	}
 	gpusort_run_file_write(run, block, filled);
-	pfree(block);
 	gpusort_ordered_reader_end(ordered);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
 	return row == rows;
 }
 

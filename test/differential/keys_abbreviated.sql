@@ -1,7 +1,7 @@
 -- Keys of types that are not PostgreSQL's: their sort support abbreviates with one of the three
 -- comparators that PostgreSQL exports (test/modules/abbreviating).
 -- @requires :'modules' <> ''
--- @device-sorts 40
+-- @device-sorts 16
 
 \set library :modules '/abbreviating'
 select :'library' as library \gset

@@ -82,4 +82,4 @@ select c_short collate "C" as k, count(*) from texts group by c_short collate "C
 select id, rank() over (partition by few order by c_behind collate "C" desc) from texts order by c_wide collate "C", id;
 select distinct c_numeric_15_2 from typed order by 1 desc;
 -- @device
-select few, percentile_disc(0.5) within group (order by c_float8) as m from typed group by few order by m, few;
+select few, percentile_disc(0.5) within group (order by c_float8) + 0 as m from typed group by few order by m, few;
