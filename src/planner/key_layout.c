@@ -40,6 +40,10 @@
 /* Of all samples, those whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
 
+/* What parts the levels of ICU's sort keys, and words that may reach beyond the first one. */
+#define ICU_LEVEL_SEPARATOR	1
+#define ICU_WORDS_AT_LEAST	2
+
 /* Bytes of a numeric that one word holds all of: its headers and four digits of base 10000. */
 #define NUMERIC_BYTES_OF_ONE_WORD	11
 
@@ -94,30 +98,49 @@ size_of_share(Size *sizes, int n, double share)
 	return sizes[Min(n - 1, (int) (n * share))];
 }
 
-/* Bytes behind those skipped that nearly all samples have. */
+/* Bytes behind those skipped that nearly all samples have; up to the first byte of this value, if
+ * it is not negative. */
 static Size
-bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped)
+bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
 {
 	Size	   *sizes = palloc(samples->n * sizeof(Size));
 
 	for (int i = 0; i < samples->n; i++)
+	{
+		const char *bytes = samples->samples[i].bytes + n_skipped;
+		const char *found;
+
 		sizes[i] = samples->samples[i].length - n_skipped;
+		found = end < 0 ? NULL : memchr(bytes, end, sizes[i]);
+		if (found != NULL)
+			sizes[i] = found - bytes;
+	}
 	return size_of_share(sizes, samples->n, SHARE_HELD);
 }
 
 /*
  * Words for all bytes that nearly all samples have.  How many would tell the values apart cannot
  * be seen in samples: what lies between two of them may have a hundred bytes in common.
- * is_exact: words that hold all of a value are known to, by one more byte that tells their
- * number.
+ * Bytes themselves tell when they are all there, by one more byte for their number.
+ *
+ * ICU makes a sort key as far as it is asked to, level by level, and what lies behind the first level
+ * costs as much again and tells hardly anything: words end before it, but for short keys.
  */
 static void
-want_words_by_samples(const GpuSortKeySamples *samples, bool is_exact, WantedWords *words)
+want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kind,
+					  WantedWords *words)
 {
 	Size		n_skipped;
+	Size		bytes;
 
 	words->skipped = skip_common_bytes(samples, &n_skipped);
-	words->wanted = words_of_bytes(bytes_of_samples(samples, n_skipped) + (is_exact ? 1.0 : 0.0));
+	bytes = bytes_of_samples(samples, n_skipped,
+							 kind == GPUSORT_COLLATION_ICU ? ICU_LEVEL_SEPARATOR : -1);
+	if (kind == GPUSORT_COLLATION_BYTES)
+		bytes++;
+	words->wanted = words_of_bytes(bytes);
+	if (kind == GPUSORT_COLLATION_ICU && words->wanted > ICU_WORDS_AT_LEAST)
+		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));
 }
 
 /* The most bytes that a value can have; 0: there is no bound. */
@@ -178,13 +201,14 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 	words->figures.width = samples.width > 0 ? samples.width : get_typavgwidth(type, typmod);
 	if (gpusort_type_has_text_bytes(type))
 	{
-		bool		is_exact = type == BYTEAOID ||
-			gpusort_collation_kind(collation) == GPUSORT_COLLATION_BYTES;
+		GpuSortCollationKind kind = type == BYTEAOID ? GPUSORT_COLLATION_BYTES :
+			gpusort_collation_kind(collation);
 
 		if (samples.n > 0)
-			want_words_by_samples(&samples, is_exact, words);
+			want_words_by_samples(&samples, kind, words);
 		else
-			want_words_by_width(type, typmod, samples.width, is_exact, words);
+			want_words_by_width(type, typmod, samples.width, kind == GPUSORT_COLLATION_BYTES,
+								words);
 	}
 	else if (type == NUMERICOID)
 		words->wanted = samples.width > NUMERIC_BYTES_OF_ONE_WORD ? 2 : 1;
