@@ -112,31 +112,32 @@ find_odd_label(const EnumLabels *labels, Oid oid)
 	return bsearch(&sought, labels->odd, labels->n_odd, sizeof(OddLabel), compare_labels);
 }
 
-static void
-encode_enum(const GpuSortKey *key, Datum value, uint64 *words)
+static uint64
+word_of_odd(EnumLabels *labels, Oid oid)
 {
-	EnumLabels *labels = key->state;
-	Oid			oid = DatumGetObjectId(value);
-	const OddLabel *label;
+	const OddLabel *label = find_odd_label(labels, oid);
 
-	if (likely(oid % 2 == 0))
-	{
-		words[0] = word_of_even(oid);
-		return;
-	}
-	label = find_odd_label(labels, oid);
 	if (label == NULL)
 	{
 		/* the first odd one, or it has been added since the others were read */
 		read_labels(labels);
 		label = find_odd_label(labels, oid);
 	}
-	if (label == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("enum value %u of type %s is not in the catalog", oid,
-						format_type_be(labels->type))));
-	words[0] = label->word;
+	if (label != NULL)
+		return label->word;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("enum value %u of type %s is not in the catalog", oid,
+					format_type_be(labels->type))));
+	pg_unreachable();
+}
+
+static void
+encode_enum(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	Oid			oid = DatumGetObjectId(value);
+
+	words[0] = likely(oid % 2 == 0) ? word_of_even(oid) : word_of_odd(key->state, oid);
 }
 
 static bool

@@ -151,7 +151,7 @@ for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed'
 	}
 }
 for my $query ('select * from read where a = 1 order by id', 'select *, 1 as one from read order by id', 'select ctid, * from read order by id',
-	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) order by id', 'select * from read order by later')
+	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) order by id', 'select * from read order by later + 1')
 {
 	for my $workers (0, 2)
 	{
@@ -159,6 +159,19 @@ for my $query ('select * from read where a = 1 order by id', 'select *, 1 as one
 
 		like($plan, qr/GpuSort/, "$query: sorted by GpuSort");
 		is($rows, 0, "$query, $workers workers: read row by row");
+	}
+}
+
+# keys behind columns of variable width, and a column that older rows have not got
+for my $query ('select * from read order by note, id', 'select * from read order by later, id')
+{
+	for my $workers (0, 2)
+	{
+		my $settings = "set max_parallel_workers_per_gather = $workers;";
+		my ($rows) = by_the_page($query, $settings);
+
+		cmp_ok($rows, '>', 500, "$query, $workers workers: rows are taken by the page");
+		is(digest($node, $query, $settings), digest($node, $query, 'set gpusort.enabled = off;'), "$query, $workers workers: the rows are right");
 	}
 }
 

@@ -35,6 +35,7 @@ my %expected = (
 	'gpusort.buffer_memory' => 'postmaster',
 	'gpusort.device' => 'sighup',
 	'gpusort.device_memory' => 'sighup',
+	'gpusort.libc_collations' => 'superuser',
 	'gpusort.max_wait_timeout' => 'superuser');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");

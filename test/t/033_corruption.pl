@@ -217,9 +217,9 @@ is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, feeders => 12, engine => 16,
-	wait_ms => 20, expected_rows => 24, expected_bytes => 32);
-my $options_bytes = 40;
+my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, open_mask => 16, feeders => 152, engine => 156,
+	wait_ms => 160, expected_rows => 168, expected_bytes => 176);
+my $options_bytes = 184;
 
 # Where the options of a job with two keys and one feeder are.
 sub find_options
@@ -235,15 +235,15 @@ sub find_options
 		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
 		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
 
-		is(join(' ', (unpack 'l*', peek($at, 16))[ 0, 1, 3 ]), '2 3 1', "the options of job $job are found");
+		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 0, 1, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
 		return $at;
 	}
 	die "the slot of job $job was not found";
 }
 
 # before the service has seen the job: it fails, alone, where they make no sense
-for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 5 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
-	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
+for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
+	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'open_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
 	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
