@@ -43,8 +43,10 @@ static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2};
 static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 8,.words_byte = 0.7};
 static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12};
 
-/* To decide a row in a group of ties. */
+/* To decide a row in a group of ties; and each comparison of a group that has to be sorted, which
+ * the leader does alone, as cost_sort has it. */
 #define COST_TIED_ROW		20.0
+#define COST_TIED_COMPARISON	2.0
 
 static TypeCosts
 costs_of_type(Oid type, Oid collation)
@@ -123,6 +125,10 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 
 		/* a comparison that goes on costs what both keys cost */
 		sum->native_factor += reached * comparison;
+		/* what words leave undecided is sorted in groups */
+		if (i == info->n_keys)
+			sum->returned += COST_TIED_ROW +
+				COST_TIED_COMPARISON * comparison * reached * log2(Max(2, rows));
 		reached = goes_on;
 		if (i >= info->n_keys)
 			continue;

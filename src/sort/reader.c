@@ -100,24 +100,9 @@ load_block(GpuSortReader *reader)
 		reader->next_row = window->first_row;
 }
 
-/* As gpusort_job_read_buffer, and counts the time. */
+/* As the function of its name. */
 static bool
-wait_for_window(GpuSortReader *reader, int buffer, uint64 *number)
-{
-	instr_time	start;
-	instr_time	end;
-	bool		got;
-
-	INSTR_TIME_SET_CURRENT(start);
-	got = gpusort_job_read_buffer(reader->job, buffer, &reader->window, number);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	reader->wait_ms += INSTR_TIME_GET_MILLISEC(end);
-	return got;
-}
-
-bool
-gpusort_reader_next_window(GpuSortReader *reader)
+next_window(GpuSortReader *reader)
 {
 	uint64		number = reader->window_number + 1;
 
@@ -135,7 +120,7 @@ gpusort_reader_next_window(GpuSortReader *reader)
 		if (reader->n_ahead == 0)
 			elog(ERROR, "gpusort reader has no buffer for window " UINT64_FORMAT, number);
 		buffer = reader->ahead[0];
-		if (wait_for_window(reader, buffer, &got) && got == number)
+		if (gpusort_job_read_buffer(reader->job, buffer, &reader->window, &got) && got == number)
 		{
 			reader->n_ahead--;
 			memmove(&reader->ahead[0], &reader->ahead[1], reader->n_ahead * sizeof(int));
@@ -149,6 +134,29 @@ gpusort_reader_next_window(GpuSortReader *reader)
 		gpusort_job_forget_windows(reader->job);
 		reader->n_ahead = 0;
 	}
+}
+
+/* Adds the time since then to that of waiting. */
+static void
+count_wait(GpuSortReader *reader, instr_time start)
+{
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	reader->wait_ms += INSTR_TIME_GET_MILLISEC(end);
+}
+
+bool
+gpusort_reader_next_window(GpuSortReader *reader)
+{
+	instr_time	start;
+	bool		got;
+
+	INSTR_TIME_SET_CURRENT(start);
+	got = next_window(reader);
+	count_wait(reader, start);
+	return got;
 }
 
 /* Lets go of the window being read and of those asked for. */
@@ -171,8 +179,10 @@ gpusort_reader_rewind(GpuSortReader *reader)
 static bool
 enter_window_of_row(GpuSortReader *reader, uint64 row)
 {
+	instr_time	start;
 	int			buffer;
 
+	INSTR_TIME_SET_CURRENT(start);
 	forget_windows(reader);
 	do
 	{
@@ -181,7 +191,9 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 			return false;
 		if (buffer < 0)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
-	} while (!wait_for_window(reader, buffer, &reader->window_number));
+	} while (!gpusort_job_read_buffer(reader->job, buffer, &reader->window,
+									 &reader->window_number));
+	count_wait(reader, start);
 	reader->buffer = buffer;
 	reader->bytes_read += reader->window.bytes;
 	load_block(reader);

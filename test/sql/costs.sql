@@ -109,4 +109,10 @@ end $$;
 -- a second key counts as often as it is looked at: where the first one has few values
 select pg_temp.do_explain('select * from sized order by two, t');
 select pg_temp.do_explain('select * from sized order by k, t');
+-- a second key without words: rows that tie in the first one are sorted in groups, by one process
+create table tall as select hashint4(i) as k, md5(i::text) as t, i % 2 as two from generate_series(1, 100000) i;
+analyze tall;
+select pg_temp.do_explain('select * from tall order by k, array[t]');
+select pg_temp.do_explain('select * from tall order by two, array[t]');
+drop table tall;
 drop table sized, few;
