@@ -129,7 +129,9 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	if (U_FAILURE(status))
 		ereport(ERROR,
 				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
-				 errmsg("ICU could not make a sort key: error %d", (int) status)));
+				 errmsg("could not make a sort key of a string"),
+				 errdetail("ICU answered with error %d.", (int) status),
+				 errhint("\"SET gpusort.enabled = off\" sorts without sort keys.")));
 	return written;
 }
 
