@@ -125,10 +125,14 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 
 		/* a comparison that goes on costs what both keys cost */
 		sum->native_factor += reached * comparison;
-		/* what words leave undecided is sorted in groups */
+		/* what words leave undecided is sorted in groups: of so many rows, by their logarithm */
 		if (i == info->n_keys)
-			sum->returned += COST_TIED_ROW +
-				COST_TIED_COMPARISON * comparison * reached * log2(Max(2, rows));
+		{
+			double		doublings = reached * log2(Max(2, rows));
+
+			sum->returned += COST_TIED_ROW * Min(1, doublings) +
+				COST_TIED_COMPARISON * comparison * doublings;
+		}
 		reached = goes_on;
 		if (i >= info->n_keys)
 			continue;
