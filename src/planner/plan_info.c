@@ -64,8 +64,8 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		skipped = lappend(skipped, write_skipped(info->layouts[i].skipped));
 	}
 	return list_make5(list_make4(columns, operators, collations, nulls_first), words, skipped,
-					  list_make4_int(info->parallel, info->child_repeats, info->finished,
-									 info->grouping),
+					  list_make5_int(info->parallel, info->child_repeats, info->finished,
+									 info->grouping, info->from_statistics),
 					  list_make2(write_double(info->rows),
 								 list_make2_int(info->width, info->native_ms)));
 }
@@ -114,6 +114,7 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->child_repeats = lsecond_int(flags) != 0;
 	info->finished = lthird_int(flags) != 0;
 	info->grouping = lfourth_int(flags) != 0;
+	info->from_statistics = llast_int(flags) != 0;
 	if (info->grouping)
 		info->n_words = 1;
 	info->rows = DatumGetFloat8(linitial_node(Const, estimates)->constvalue);
