@@ -131,7 +131,7 @@ gpusort_settings_define(void)
 							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.debug_force",
 							 "For tests: sorts use the device wherever they can, whatever that costs.",
-							 "gpusort.enabled, gpusort.min_rows and what a LIMIT lets be kept still count; enable_sort and estimates of cost and memory do not.",
+							 "gpusort.enabled and gpusort.min_rows still count; enable_sort, what a LIMIT lets be kept and estimates of cost and memory do not.",
 							 &gpusort_debug_force, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.debug_grouping",

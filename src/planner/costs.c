@@ -78,23 +78,43 @@ packed_width(const PathTarget *target)
 		MAXALIGN(target->width + SizeofMinimalTupleHeader);
 }
 
+/* What such a cost is in time, factor being what it is too low. */
 static int
-native_milliseconds(PlannerInfo *root, double rows, int width, double factor)
+milliseconds_of_cost(Cost cost, double factor)
 {
-	Cost		cost = factor * compat_cost_of_sort(root, root->sort_pathkeys, rows, width, work_mem);
 	double		unit = cpu_operator_cost > 0 ? cpu_operator_cost : DEFAULT_CPU_OPERATOR_COST;
 
-	return (int) Max(1, Min(INT_MAX, rint(cost / unit * (UNIT_NS / 1e6))));
+	return (int) Max(1, Min(INT_MAX, rint(factor * cost / unit * (UNIT_NS / 1e6))));
 }
 
 void
 gpusort_estimate(PlannerInfo *root, const Path *child, double rows, GpuSortPlanInfo *info)
 {
+	Cost		native_cost = compat_cost_of_sort(root, root->sort_pathkeys, rows,
+												  child->pathtarget->width, work_mem);
+
 	info->rows = rows;
 	info->width = packed_width(child->pathtarget);
 	gpusort_cost_keys(root, child->pathtarget, info);
-	info->native_ms = native_milliseconds(root, rows, child->pathtarget->width,
-										  info->key_costs.native_factor);
+	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);
+}
+
+void
+gpusort_estimate_plan(const PathTarget *target, Cost native_cost, GpuSortPlanInfo *info)
+{
+	info->width = packed_width(target);
+	gpusort_cost_keys(NULL, target, info);
+	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);
+}
+
+bool
+gpusort_top_rows_are_cheaper(double rows, double bound, int width)
+{
+	if (bound == GPUSORT_NO_BOUND)
+		return false;
+	if (bound == GPUSORT_UNKNOWN_BOUND)
+		return true;
+	return bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0 && rows > 2 * bound;
 }
 
 double
@@ -180,6 +200,16 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	path->total_cost += path->startup_cost;
 	if (!enable_sort && !gpusort_debug_force)
 		compat_disable_node(path);
+}
+
+bool
+gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
+{
+	Path		path = {0};
+
+	gpusort_cost_path(&path, info, gpusort_cost_of_packing(info, info->rows));
+	return path.total_cost - cost_of_units(info, COST_JOB) <=
+		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
 }
 
 void

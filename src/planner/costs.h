@@ -16,12 +16,29 @@
 extern void gpusort_estimate(PlannerInfo *root, const Path *child, double rows,
 							 GpuSortPlanInfo *info);
 
+/* The same for a finished plan's Sort, of info->rows rows of target, which PostgreSQL's own sort
+ * takes native_cost for. */
+extern void gpusort_estimate_plan(const PathTarget *target, Cost native_cost,
+								  GpuSortPlanInfo *info);
+
+/* The rows that a LIMIT lets be read, if it is not a number. */
+#define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */
+#define GPUSORT_UNKNOWN_BOUND	(-2.0)	/* it is known in the execution only */
+
+/* Does a native sort that keeps only the first bound of so many rows, of width bytes, cost less
+ * than any sort of all of them? */
+extern bool gpusort_top_rows_are_cheaper(double rows, double bound, int width);
+
 /* The runs that the device's budget cuts the sort into: 1 if all of it fits; HUGE_VAL if not
  * even one row does. */
 extern double gpusort_expected_runs(const GpuSortPlanInfo *info);
 
 /* What packing costs a feeder that packs so many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
+
+/* Does a sort through the device of so many rows of this width, from their packing to their
+ * output, cost no more than a native one?  What a job costs whatever its size does not count. */
+extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
 
 /* Sets a GpuSort path's rows and costs; enable_sort counts as it does for a Sort.  before: what
  * it cost until all rows were packed. */

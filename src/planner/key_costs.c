@@ -77,7 +77,8 @@ declared_cost(PlannerInfo *root, Oid operator)
 {
 	QualCost	cost = {0, 0};
 
-	if (cpu_operator_cost <= 0)
+	/* a function's own estimate may look at root */
+	if (cpu_operator_cost <= 0 || root == NULL)
 		return 1;
 	add_function_cost(root, get_opcode(operator), NULL, &cost);
 	return Max(1, cost.per_tuple / cpu_operator_cost);

@@ -27,12 +27,14 @@
  * for their sort keys. */
 #define SAMPLES_OF_SLOT_MAX	100
 
-/* The statistics of a column of root's relations.  False: it is none. */
+/* The statistics of a column of root's relations.  False: it is none, or root is NULL. */
 static bool
 find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
 {
 	Var		   *var;
 
+	if (root == NULL)
+		return false;
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
 	var = (Var *) expr;

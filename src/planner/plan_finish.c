@@ -1,10 +1,11 @@
 /*
  * plan_finish.c
- *	  Finishes GpuSort's nodes once their plan is finished.
+ *	  Puts GpuSort nodes into a plan that is finished, and finishes those that it has.
  *
  * In:  what the planner and all hooks on it have returned.
- * Out: its GpuSort and GpuSortFeed nodes have the target lists of a sort, column i being the
- *	    child's column i, and know whether their child may be scanned again.
+ * Out: its Sort nodes are GpuSort nodes, where convert_sort.c makes them so.  Its GpuSort and
+ *	    GpuSortFeed nodes have the target lists of a sort, column i being the child's column i,
+ *	    and know whether their child may be scanned again.
  *
  * Runs in the backend that plans.
  *
@@ -25,9 +26,12 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
+#include "planner/convert_sort.h"
+#include "planner/costs.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
 #include "planner/plan_repeat.h"
+#include "settings.h"
 
 /* Makes the i-th entry of tlist refer to the i-th column of varno. */
 static void
@@ -63,10 +67,10 @@ finish_scan(CustomScan *scan, List *subplans)
 	MemoryContextSwitchTo(old_context);
 }
 
-static Plan *finish_plan(Plan *plan, List *subplans);
+static Plan *finish_plan(Plan *plan, double bound, List *subplans);
 
 static void
-finish_plans(List *plans, List *subplans)
+finish_plans(List *plans, double bound, List *subplans)
 {
 	ListCell   *lc;
 
@@ -74,52 +78,116 @@ finish_plans(List *plans, List *subplans)
 	{
 		Plan	   *plan = lfirst(lc);
 
-		lfirst(lc) = finish_plan(plan, subplans);
+		lfirst(lc) = finish_plan(plan, bound, subplans);
 	}
 }
 
-/* Finishes a plan from its leaves on.  Returns what is to stand in the plan's place. */
-static Plan *
-finish_plan(Plan *plan, List *subplans)
+/* --- how many rows are read ------------------------------------------------------ */
+
+/* A count of a finished plan's LIMIT or OFFSET; -1: it is known in the execution only. */
+static double
+constant_count(Node *node)
 {
+	Const	   *constant = (Const *) node;
+
+	if (node == NULL)
+		return 0;
+	if (!IsA(node, Const))
+		return -1;
+	return constant->constisnull ? 0 : (double) DatumGetInt64(constant->constvalue);
+}
+
+/* Rows that a Limit reads; GPUSORT_NO_BOUND: all that there may be. */
+static double
+bound_of_limit(const Limit *limit)
+{
+	double		count = constant_count(limit->limitCount);
+	double		offset = constant_count(limit->limitOffset);
+
+	if (limit->limitCount == NULL || limit->limitOption == LIMIT_OPTION_WITH_TIES ||
+		(IsA(limit->limitCount, Const) && ((Const *) limit->limitCount)->constisnull))
+		return GPUSORT_NO_BOUND;
+	if (count < 0 || offset < 0)
+		return GPUSORT_UNKNOWN_BOUND;
+	return count + offset;
+}
+
+/* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
+ * ExecSetTupleBound has it, which tells a native Sort. */
+static double
+bound_of_children(const Plan *plan, double bound)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			return bound_of_limit((const Limit *) plan);
+		case T_SubqueryScan:
+			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
+		case T_Append:
+		case T_MergeAppend:
+		case T_Result:
+		case T_Gather:
+		case T_GatherMerge:
+			return bound;
+		default:
+			return GPUSORT_NO_BOUND;
+	}
+}
+
+/* --- the walk --------------------------------------------------------------------- */
+
+/*
+ * Finishes a plan from its leaves on.  Returns what is to stand in the plan's place.  The Sorts
+ * of an Agg's chain are no plans of their own: the Agg sorts with what they say.
+ */
+static Plan *
+finish_plan(Plan *plan, double bound, List *subplans)
+{
+	double		child_bound;
+
 	check_stack_depth();
 	if (plan == NULL)
 		return NULL;
-	plan->lefttree = finish_plan(plan->lefttree, subplans);
-	plan->righttree = finish_plan(plan->righttree, subplans);
+	child_bound = bound_of_children(plan, bound);
+	plan->lefttree = finish_plan(plan->lefttree, child_bound, subplans);
+	plan->righttree = finish_plan(plan->righttree, child_bound, subplans);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			finish_plans(((Append *) plan)->appendplans, subplans);
+			finish_plans(((Append *) plan)->appendplans, child_bound, subplans);
 			break;
 		case T_MergeAppend:
-			finish_plans(((MergeAppend *) plan)->mergeplans, subplans);
+			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, subplans);
 			break;
 		case T_BitmapAnd:
-			finish_plans(((BitmapAnd *) plan)->bitmapplans, subplans);
+			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, subplans);
 			break;
 		case T_BitmapOr:
-			finish_plans(((BitmapOr *) plan)->bitmapplans, subplans);
+			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, subplans);
 			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
-				finish_plan(((SubqueryScan *) plan)->subplan, subplans);
+				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, subplans);
 			break;
 		case T_CustomScan:
-			finish_plans(((CustomScan *) plan)->custom_plans, subplans);
-			if (gpusort_plan_is_ours(plan))
-				finish_scan((CustomScan *) plan, subplans);
+			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, subplans);
+			break;
+		case T_Sort:
+			if (gpusort_enabled)
+				plan = gpusort_convert_sort((Sort *) plan, bound);
 			break;
 		default:
 			/* others have no more children than the left and the right one */
 			break;
 	}
+	if (gpusort_plan_is_ours(plan))
+		finish_scan((CustomScan *) plan, subplans);
 	return plan;
 }
 
 void
 gpusort_plan_finish(PlannedStmt *statement)
 {
-	finish_plans(statement->subplans, statement->subplans);
-	statement->planTree = finish_plan(statement->planTree, statement->subplans);
+	finish_plans(statement->subplans, GPUSORT_NO_BOUND, statement->subplans);
+	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, statement->subplans);
 }

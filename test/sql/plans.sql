@@ -46,6 +46,9 @@ select pg_temp.do_explain('select * from (select * from plan_rows order by k4 de
 select pg_temp.do_explain('with c as materialized (select * from plan_rows order by k8) select * from c');
 select pg_temp.do_explain('select (select k8 from plan_rows order by k4 limit all)');
 
+-- sorts that other nodes have asked for
+select pg_temp.do_explain('select row_number() over (order by k8) from plan_rows');
+
 -- data-modifying statements
 select pg_temp.do_explain('create table plan_copy as select * from plan_rows order by k8');
 select pg_temp.do_explain('insert into plan_rows select * from plan_rows order by k8');
@@ -55,7 +58,10 @@ create index plan_rows_k8 on plan_rows(k8);
 select pg_temp.do_explain('select k8 from plan_rows where k8 between 1 and 5 order by k8');
 drop index plan_rows_k8;
 
--- a small LIMIT leaves a few rows to the native sort; a large one, or none, does not
+-- a small LIMIT leaves a few rows to the native sort; a large one, or none, does not; nor is there
+-- a LIMIT that does when sorts are forced
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 10');
+set gpusort.debug_force = off;
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 10');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 10 offset 20');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 1900');
@@ -64,6 +70,7 @@ select pg_temp.do_explain('select * from plan_rows order by k8 limit null');
 select pg_temp.do_explain('select * from plan_rows order by k8 offset 10');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit (select 10)');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 0');
+set gpusort.debug_force = on;
 
 -- keys of many types, and many of them; a key without words behind one that has some
 select pg_temp.do_explain('select * from plan_rows order by t');
@@ -84,7 +91,6 @@ select pg_temp.do_explain('select * from plan_rows order by k4 using <~');
 drop operator family backwards using btree;
 drop operator <~ (int4, int4);
 drop function backwards_cmp;
-select pg_temp.do_explain('select row_number() over (order by k8) from plan_rows');
 
 -- settings
 set gpusort.enabled = off;
@@ -96,7 +102,7 @@ set gpusort.min_rows = 2000;
 select pg_temp.do_explain('select * from plan_rows order by k8');
 set gpusort.min_rows = 0;
 
--- by cost: too few rows to be worth a job
+-- by cost: a Sort that the device would be faster at if more rows came becomes a GpuSort all the same
 set gpusort.debug_force = off;
 select pg_temp.do_explain('select * from plan_rows order by k8');
 set gpusort.debug_force = on;

@@ -1,0 +1,114 @@
+/*
+ * convert_sort.c
+ *	  A Sort node of a finished plan becomes a GpuSort.
+ *
+ * In:  a Sort, wherever it stands in the plan.
+ * Out: a GpuSort over the Sort's child with the Sort's columns, order, estimates and number; or
+ *	    the Sort as it was.
+ *
+ * Whether there are rows enough for the device is seen when they come, not here: estimates of what
+ * stands below joins and groups are often wrong by a thousand times, and a GpuSort of few rows
+ * costs what a Sort does.  So all Sorts are converted, but those that the device would be slower at
+ * with many rows too, and those that a LIMIT makes so cheap that nothing beats them.
+ *
+ * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
+ * usual layout, and the sort lays them out anew by its first rows.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "optimizer/tlist.h"
+#include "utils/memutils.h"
+
+#include "planner/convert_sort.h"
+#include "planner/costs.h"
+#include "planner/eligibility.h"
+#include "planner/key_layout.h"
+#include "planner/plan_info.h"
+#include "settings.h"
+#include "shared/job.h"
+
+/* Rows that a sort may turn out to have, whatever is expected. */
+#define MANY_ROWS	100000.0
+
+static void
+read_sort_order(const Sort *sort, GpuSortOrder *order)
+{
+	order->n_keys = sort->numCols;
+	order->columns = sort->sortColIdx;
+	order->operators = sort->sortOperators;
+	order->collations = sort->collations;
+	order->nulls_first = sort->nullsFirst;
+}
+
+/* Would the device be worth it, if many rows came? */
+static bool
+suits_device(const Sort *sort, GpuSortPlanInfo *info)
+{
+	double		rows = info->rows;
+	bool		suits;
+
+	/* groups that tie in the keys with words may be large, and one process would sort them */
+	if (info->n_keys < info->order.n_keys)
+		return false;
+	info->rows = Max(rows, MANY_ROWS);
+	suits = gpusort_device_is_cheaper(info, sort->plan.plan_width);
+	info->rows = rows;
+	return suits;
+}
+
+/* How to sort as the Sort does.  False: the device cannot, or should not. */
+static bool
+describe_sort(const Sort *sort, GpuSortPlanInfo *info)
+{
+	const Plan *child = outerPlan(sort);
+	PathTarget *target = make_pathtarget_from_tlist(child->targetlist);
+
+	target->width = child->plan_width;
+	read_sort_order(sort, &info->order);
+	info->rows = child->plan_rows;
+	gpusort_lay_out_keys(NULL, target, info);
+	if (info->n_keys == 0)
+		return gpusort_refuse_path("the first sort key has no words under its operator and collation");
+	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
+	return gpusort_debug_force || (suits_device(sort, info) && gpusort_fits_device(info));
+}
+
+static Plan *
+make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	NodeTag		tag = scan->scan.plan.type;
+
+	/* its columns are pointed at the child's when the node is finished */
+	scan->scan.plan = sort->plan;
+	scan->scan.plan.type = tag;
+	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
+	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	scan->custom_private = gpusort_plan_info_write(info);
+	scan->methods = &gpusort_scan_methods;
+	return &scan->scan.plan;
+}
+
+Plan *
+gpusort_convert_sort(Sort *sort, double bound)
+{
+	GpuSortPlanInfo info = {0};
+	MemoryContext old_context;
+	Plan	   *result = &sort->plan;
+
+	if (!gpusort_job_service_serves() || !gpusort_takes_feeders(1))
+		return result;
+	if (!gpusort_debug_force &&
+		gpusort_top_rows_are_cheaper(sort->plan.plan_rows, bound, sort->plan.plan_width))
+		return result;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	if (describe_sort(sort, &info))
+		result = make_gpusort(sort, &info);
+	MemoryContextSwitchTo(old_context);
+	return result;
+}

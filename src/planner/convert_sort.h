@@ -1,0 +1,19 @@
+/*
+ * convert_sort.h
+ *	  A Sort node of a finished plan becomes a GpuSort.
+ */
+#ifndef GPUSORT_CONVERT_SORT_H
+#define GPUSORT_CONVERT_SORT_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+/*
+ * What is to stand in the Sort's place: a GpuSort that is not finished yet, of the Sort's memory
+ * context; or the Sort itself, if it cannot be one.  bound: the rows that a LIMIT above lets be
+ * read, or as costs.h has it.
+ */
+extern Plan *gpusort_convert_sort(Sort *sort, double bound);
+
+#endif							/* GPUSORT_CONVERT_SORT_H */
