@@ -36,10 +36,12 @@
 #define MANY_ROWS	100000.0
 
 static void
-read_sort_order(const Sort *sort, GpuSortOrder *order)
+read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
 {
 	order->n_keys = sort->numCols;
-	order->columns = sort->sortColIdx;
+	order->columns = palloc(sort->numCols * sizeof(AttrNumber));
+	for (int i = 0; i < sort->numCols; i++)
+		order->columns[i] = gpusort_plain_column(target->exprs, sort->sortColIdx[i]);
 	order->operators = sort->sortOperators;
 	order->collations = sort->collations;
 	order->nulls_first = sort->nullsFirst;
@@ -69,7 +71,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	PathTarget *target = make_pathtarget_from_tlist(child->targetlist);
 
 	target->width = child->plan_width;
-	read_sort_order(sort, &info->order);
+	read_sort_order(sort, target, &info->order);
 	info->rows = child->plan_rows;
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
@@ -84,9 +86,11 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 	CustomScan *scan = makeNode(CustomScan);
 	NodeTag		tag = scan->scan.plan.type;
 
-	/* its columns are pointed at the child's when the node is finished */
+	/* its columns are pointed at the child's when the node is finished, and some are the child's own
+	 * nodes until then */
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
+	scan->scan.plan.targetlist = copyObject(sort->plan.targetlist);
 	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->custom_private = gpusort_plan_info_write(info);
