@@ -65,6 +65,37 @@ find_pathkey_column(PathKey *pathkey, PathTarget *target, Oid *type_oid)
 	return 0;
 }
 
+/* What the expression gives another collation to; NULL: it does anything else.  The planner makes such
+ * a RelabelType of the parser's CollateExpr. */
+static Var *
+recollated_column(Node *expr)
+{
+	RelabelType *relabel = (RelabelType *) expr;
+
+	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
+		exprType((Node *) relabel->arg) != relabel->resulttype)
+		return NULL;
+	return (Var *) relabel->arg;
+}
+
+AttrNumber
+gpusort_plain_column(const List *exprs, AttrNumber column)
+{
+	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
+	AttrNumber	other = 0;
+	ListCell   *lc;
+
+	if (plain == NULL)
+		return column;
+	foreach(lc, exprs)
+	{
+		other++;
+		if (equal(lfirst(lc), plain))
+			return other;
+	}
+	return column;
+}
+
 static void
 make_room(GpuSortOrder *order, int n_keys)
 {
@@ -95,6 +126,7 @@ read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 												  compat_pathkey_strategy(pathkey));
 		if (!OidIsValid(order->operators[i]))
 			return gpusort_refuse_path("a sort key has no operator");
+		order->columns[i] = gpusort_plain_column(target->exprs, order->columns[i]);
 		order->collations[i] = pathkey->pk_eclass->ec_collation;
 		order->nulls_first[i] = pathkey->pk_nulls_first;
 		i++;

@@ -18,6 +18,10 @@ extern bool gpusort_refuse_path(const char *reason);
  * by whose count and target the sort is judged. */
 extern bool gpusort_worth_a_path(PlannerInfo *root, const Path *child);
 
+/* The column of exprs that has the same values as this one, if that only gives them another
+ * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
+extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
+
 /* Fills the order of *info in from the query's pathkeys, of info->rows rows with these columns, and
  * the words of its keys.  False: they cannot be sorted by. */
 extern bool gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info);

@@ -28,6 +28,7 @@
 
 #include "planner/convert_sort.h"
 #include "planner/costs.h"
+#include "planner/drop_copies.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
 #include "planner/plan_repeat.h"
@@ -50,7 +51,7 @@ point_tlist_at(List *tlist, int varno)
 }
 
 static void
-finish_scan(CustomScan *scan, List *subplans)
+finish_scan(CustomScan *scan, const PlannedStmt *statement)
 {
 	GpuSortPlanInfo info;
 	MemoryContext old_context;
@@ -61,16 +62,16 @@ finish_scan(CustomScan *scan, List *subplans)
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
 	point_tlist_at(scan->scan.plan.targetlist, INDEX_VAR);
 	point_tlist_at(scan->custom_scan_tlist, OUTER_VAR);
-	info.child_repeats = gpusort_plan_repeats(outerPlan(scan), subplans);
+	info.child_repeats = gpusort_plan_repeats(outerPlan(scan), statement->subplans);
 	info.finished = true;
 	scan->custom_private = gpusort_plan_info_write(&info);
 	MemoryContextSwitchTo(old_context);
 }
 
-static Plan *finish_plan(Plan *plan, double bound, List *subplans);
+static Plan *finish_plan(Plan *plan, double bound, const PlannedStmt *statement);
 
 static void
-finish_plans(List *plans, double bound, List *subplans)
+finish_plans(List *plans, double bound, const PlannedStmt *statement)
 {
 	ListCell   *lc;
 
@@ -78,7 +79,7 @@ finish_plans(List *plans, double bound, List *subplans)
 	{
 		Plan	   *plan = lfirst(lc);
 
-		lfirst(lc) = finish_plan(plan, bound, subplans);
+		lfirst(lc) = finish_plan(plan, bound, statement);
 	}
 }
 
@@ -141,7 +142,7 @@ bound_of_children(const Plan *plan, double bound)
  * of an Agg's chain are no plans of their own: the Agg sorts with what they say.
  */
 static Plan *
-finish_plan(Plan *plan, double bound, List *subplans)
+finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
 {
 	double		child_bound;
 
@@ -149,28 +150,29 @@ finish_plan(Plan *plan, double bound, List *subplans)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	plan->lefttree = finish_plan(plan->lefttree, child_bound, subplans);
-	plan->righttree = finish_plan(plan->righttree, child_bound, subplans);
+	plan->lefttree = finish_plan(plan->lefttree, child_bound, statement);
+	plan->righttree = finish_plan(plan->righttree, child_bound, statement);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			finish_plans(((Append *) plan)->appendplans, child_bound, subplans);
+			finish_plans(((Append *) plan)->appendplans, child_bound, statement);
 			break;
 		case T_MergeAppend:
-			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, subplans);
+			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, statement);
 			break;
 		case T_BitmapAnd:
-			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, subplans);
+			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, statement);
 			break;
 		case T_BitmapOr:
-			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, subplans);
+			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, statement);
 			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
-				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, subplans);
+				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, statement);
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, statement->rtable);
 			break;
 		case T_CustomScan:
-			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, subplans);
+			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, statement);
 			break;
 		case T_Sort:
 			if (gpusort_enabled)
@@ -181,13 +183,16 @@ finish_plan(Plan *plan, double bound, List *subplans)
 			break;
 	}
 	if (gpusort_plan_is_ours(plan))
-		finish_scan((CustomScan *) plan, subplans);
+		finish_scan((CustomScan *) plan, statement);
 	return plan;
 }
 
 void
 gpusort_plan_finish(PlannedStmt *statement)
 {
-	finish_plans(statement->subplans, GPUSORT_NO_BOUND, statement->subplans);
-	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, statement->subplans);
+	finish_plans(statement->subplans, GPUSORT_NO_BOUND, statement);
+	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, statement);
+	/* others than a SELECT read their plan's columns by number */
+	if (statement->commandType == CMD_SELECT)
+		gpusort_drop_copies(statement->planTree, statement->rtable);
 }

@@ -113,6 +113,19 @@ select pg_temp.do_explain('select k8 from plan_rows union select o::int8 from pl
 select pg_temp.do_explain('select 1 as a, k8 from plan_rows union all select 2, o::int8 from plan_rows order by 2, 1', 'costs off, verbose');
 select pg_temp.do_explain('select random() as a, random() as b, k8 from plan_rows order by k8', 'costs off, verbose');
 
+-- a column under another collation is a copy: it is sorted by its original, and goes where nothing reads it
+set gpusort.min_rows = 0;
+select pg_temp.do_explain('select k8, t from plan_rows order by t collate "C"', 'costs off, verbose');
+select pg_temp.do_explain('select t from plan_rows order by t collate "C", t collate "POSIX" desc limit 1000', 'costs off, verbose');
+select pg_temp.do_explain('insert into plan_rows(t) select t from plan_rows order by t collate "C"', 'costs off, verbose');
+select pg_temp.do_explain('select k8 from plan_rows order by t collate "C"', 'costs off, verbose');
+select pg_temp.do_explain('select k8, t from plan_rows order by t collate "C" for update', 'costs off, verbose');
+select pg_temp.do_explain('select k8, t collate "C" as c from plan_rows order by t collate "C"', 'costs off, verbose');
+-- a constant among the columns of a Sort that was converted
+set enable_hashagg = off;
+select distinct 'x'::text as x, 100 as y, k2 % 3 as z from plan_rows order by z;
+reset enable_hashagg;
+
 -- a view's definition, and a parameter as an expression
 create view plan_view as select k8, t from plan_rows order by k8 desc;
 select pg_temp.do_explain('select * from plan_view', 'costs off, verbose');
