@@ -8,9 +8,9 @@
 # Out: after cluster_create and cluster_start, psql and every other client in
 #      this shell reach the cluster, and nothing else, through PGHOST and PGPORT.
 #
-# The cluster lives in a new folder below TMPDIR and listens on a socket in it
+# The cluster lives in a new folder below TMPDIR, or in one that is named, and listens on a socket in it
 # and on no address.  As root, the server runs as the user postgres where there
-# is one, else as nobody.  An exit trap stops the server and removes the folder,
+# is one, else as nobody.  An exit trap stops the server and removes the folder, if it is a new one,
 # whatever ended the script, and the servers of TAP tests in tmp_check below it;
 # no other cluster is read or touched.
 
@@ -70,10 +70,10 @@ cluster_remove()
 	if [ -n "${cluster_dir:-}" ]; then
 		for pid_file in "$cluster_dir"/data/postmaster.pid "$cluster_dir"/tmp_check/*/pgdata/postmaster.pid; do
 			if [ -e "$pid_file" ]; then
-				as_server_user pg_ctl -D "$(dirname "$pid_file")" -m immediate -w stop >/dev/null 2>&1 || true
+				as_server_user pg_ctl -D "$(dirname "$pid_file")" -m "$cluster_stop" -w stop >/dev/null 2>&1 || true
 			fi
 		done
-		rm -rf "$cluster_dir"
+		[ "$cluster_stop" = fast ] || rm -rf "$cluster_dir"
 		cluster_dir=
 	fi
 	return $status
@@ -90,12 +90,14 @@ see_locales()
 	fi
 	export LOCPATH
 	if [ -n "$server_user" ] && [ "${LOCPATH#"$cluster_dir"}" = "$LOCPATH" ]; then
+		rm -rf "$cluster_dir/locales"
 		cp -RL "$LOCPATH" "$cluster_dir/locales"
 		export LOCPATH=$cluster_dir/locales
 	fi
 }
 
-# Makes the folder and an empty cluster in it.  Sets cluster_dir and server_user.
+# cluster_create [FOLDER]: makes the folder and an empty cluster in it.  A FOLDER that is named stays, and
+# the cluster in it is taken as it is, if there is one.  Sets cluster_dir and server_user.
 cluster_create()
 {
 	local bindir
@@ -119,11 +121,19 @@ cluster_create()
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
-	cluster_dir=$(mktemp -d "${TMPDIR:-/tmp}/gpusort.XXXXXX")
+	if [ -n "${1:-}" ]; then
+		mkdir -p "$1"
+		cluster_dir=$(realpath "$1")
+		cluster_stop=fast
+	else
+		cluster_dir=$(mktemp -d "${TMPDIR:-/tmp}/gpusort.XXXXXX")
+		cluster_stop=immediate
+	fi
 	[ -z "$server_user" ] || chown "$server_user" "$cluster_dir"
 	see_locales
 
 	export PGHOST=$cluster_dir PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+	[ ! -e "$cluster_dir/data/PG_VERSION" ] || return 0
 	as_server_user initdb -D data -U postgres -A trust -E UTF8 --no-locale --no-sync >"$cluster_dir/initdb.log" 2>&1 ||
 		{ cat "$cluster_dir/initdb.log" >&2; die "initdb failed"; }
 }
