@@ -88,12 +88,11 @@ milliseconds_of_cost(Cost cost, double factor)
 }
 
 void
-gpusort_estimate(PlannerInfo *root, const Path *child, double rows, GpuSortPlanInfo *info)
+gpusort_estimate(PlannerInfo *root, List *pathkeys, const Path *child, GpuSortPlanInfo *info)
 {
-	Cost		native_cost = compat_cost_of_sort(root, root->sort_pathkeys, rows,
+	Cost		native_cost = compat_cost_of_sort(root, pathkeys, info->rows,
 												  child->pathtarget->width, work_mem);
 
-	info->rows = rows;
 	info->width = packed_width(child->pathtarget);
 	gpusort_cost_keys(root, child->pathtarget, info);
 	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);

@@ -11,9 +11,9 @@
 
 #include "planner/plan_info.h"
 
-/* Sets the estimates in *info for a sort by root's pathkeys of so many rows, which child gives,
+/* Sets the estimates in *info for a sort by these pathkeys, of info->rows rows, which child gives,
  * or child's workers together. */
-extern void gpusort_estimate(PlannerInfo *root, const Path *child, double rows,
+extern void gpusort_estimate(PlannerInfo *root, List *pathkeys, const Path *child,
 							 GpuSortPlanInfo *info);
 
 /* The same for a finished plan's Sort, of info->rows rows of target, which PostgreSQL's own sort

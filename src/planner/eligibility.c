@@ -2,7 +2,7 @@
  * eligibility.c
  *	  Which sorts may ride the device.
  *
- * In:  a query's pathkeys and LIMIT, and the cheapest path to its rows.
+ * In:  pathkeys, the cheapest path to the rows, a query's LIMIT.
  * Out: yes, and how to sort; or no, and at DEBUG1 why.
  *
  * Runs in the backend that plans.  Refused is what the device cannot sort, anything
@@ -157,11 +157,12 @@ lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
 }
 
 bool
-gpusort_read_pathkeys(PlannerInfo *root, PathTarget *target, GpuSortPlanInfo *info)
+gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
+					  GpuSortPlanInfo *info)
 {
 	Node	   *first_key;
 
-	if (!read_order(root->sort_pathkeys, target, &info->order))
+	if (!read_order(pathkeys, target, &info->order))
 		return false;
 	if (gpusort_debug_grouping && lay_out_grouping(target, info))
 		return true;
@@ -224,28 +225,27 @@ passes_rows_on(const Query *parse)
 		parse->setOperations == NULL && list_length(parse->rtable) == 1;
 }
 
-static bool
-native_keeps_top_rows(PlannerInfo *root, const Path *child)
+bool
+gpusort_native_keeps_top_rows(PlannerInfo *root, const Path *child)
 {
 	PlannerInfo *parent = root->parent_root;
 
-	if (limit_keeps_top_rows(root->parse, child))
-		return true;
-	return parent != NULL && passes_rows_on(parent->parse) &&
-		limit_keeps_top_rows(parent->parse, child);
+	if (limit_keeps_top_rows(root->parse, child) ||
+		(parent != NULL && passes_rows_on(parent->parse) &&
+		 limit_keeps_top_rows(parent->parse, child)))
+		return !gpusort_refuse_path("LIMIT lets the native sort keep the top rows only");
+	return false;
 }
 
 bool
-gpusort_worth_a_path(PlannerInfo *root, const Path *child)
+gpusort_worth_sorting(const Path *child, List *pathkeys)
 {
 	if (!gpusort_enabled)
 		return false;
-	if (root->sort_pathkeys == NIL || pathkeys_contained_in(root->sort_pathkeys, child->pathkeys))
+	if (pathkeys == NIL || pathkeys_contained_in(pathkeys, child->pathkeys))
 		return false;
 	if (child->rows < gpusort_min_rows)
 		return gpusort_refuse_path("fewer rows than gpusort.min_rows are expected");
-	if (native_keeps_top_rows(root, child))
-		return gpusort_refuse_path("LIMIT lets the native sort keep the top rows only");
 	if (!gpusort_job_service_serves())
 		return gpusort_refuse_path("no device serves");
 	return true;

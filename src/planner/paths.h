@@ -11,7 +11,7 @@
 
 /* Adds GpuSort paths to the rel of the query's ordered rows, if they can be had and are
  * worth it. */
-extern void gpusort_add_paths(PlannerInfo *root, RelOptInfo *input_rel,
-							  RelOptInfo *ordered_rel);
+extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel,
+									  RelOptInfo *ordered_rel);
 
 #endif							/* GPUSORT_PATHS_H */

@@ -31,7 +31,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	/* at other stages there may be no input_rel */
 	if (stage == UPPERREL_ORDERED && planner_depth > 0)
-		gpusort_add_paths(root, input_rel, output_rel);
+		gpusort_add_ordered_paths(root, input_rel, output_rel);
 }
 
 static PlannedStmt *

@@ -1,0 +1,189 @@
+/*
+ * sort_paths.c
+ *	  Ways to sort the rows of a path through the device.
+ *
+ * In:  paths that give the rows, all of them or in parallel, and the order.
+ * Out: CustomPaths with their costs, for whoever offers them to the planner; of those that win,
+ *	    CustomScan nodes over the child's plan.
+ *
+ * Runs in the backend that plans.  Two shapes: GpuSort over any child, and GpuSort over
+ * Gather over GpuSortFeed over a partial path.
+ */
+#include "postgres.h"
+
+#include "optimizer/pathnode.h"
+
+#include "compat.h"
+#include "planner/costs.h"
+#include "planner/eligibility.h"
+#include "planner/plan_info.h"
+#include "planner/sort_paths.h"
+#include "settings.h"
+#include "shared/job.h"
+
+/* --- the plan -------------------------------------------------------------- */
+
+static Plan *
+make_custom_scan(CustomPath *best_path, List *tlist, List *custom_plans,
+				 const CustomScanMethods *methods)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	Plan	   *child = linitial(custom_plans);
+
+	Assert(list_length(tlist) == list_length(child->targetlist));
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.lefttree = child;
+	scan->custom_scan_tlist = copyObject(child->targetlist);
+	scan->flags = best_path->flags;
+	scan->custom_private = best_path->custom_private;
+	scan->methods = methods;
+	return &scan->scan.plan;
+}
+
+static Plan *
+plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+				  List *clauses, List *custom_plans)
+{
+	return make_custom_scan(best_path, tlist, custom_plans, &gpusort_scan_methods);
+}
+
+static Plan *
+plan_gpusort_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+					   List *clauses, List *custom_plans)
+{
+	return make_custom_scan(best_path, tlist, custom_plans, &gpusort_feed_scan_methods);
+}
+
+static const CustomPathMethods gpusort_path_methods = {
+	.CustomName = "GpuSort",
+	.PlanCustomPath = plan_gpusort_path,
+};
+
+static const CustomPathMethods gpusort_feed_path_methods = {
+	.CustomName = "GpuSortFeed",
+	.PlanCustomPath = plan_gpusort_feed_path,
+};
+
+/* --- the path -------------------------------------------------------------- */
+
+static CustomPath *
+make_custom_path(RelOptInfo *rel, Path *child, const CustomPathMethods *methods,
+				 const GpuSortPlanInfo *info)
+{
+	CustomPath *custom = makeNode(CustomPath);
+
+	custom->path.pathtype = T_CustomScan;
+	custom->path.parent = rel;
+	custom->path.pathtarget = child->pathtarget;
+	custom->custom_paths = list_make1(child);
+	custom->custom_private = gpusort_plan_info_write(info);
+	custom->methods = methods;
+	compat_copy_disabled_nodes(&custom->path, child);
+	return custom;
+}
+
+/* A GpuSort over child, whose rows are all packed at cost before. */
+static Path *
+make_sort_path(RelOptInfo *rel, Path *child, List *pathkeys, const GpuSortPlanInfo *info,
+			   Cost before)
+{
+	CustomPath *custom = make_custom_path(rel, child, &gpusort_path_methods, info);
+
+	custom->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	custom->path.pathkeys = pathkeys;
+	gpusort_cost_path(&custom->path, info, before);
+	return &custom->path;
+}
+
+/* Sets how rows of child are sorted, and what that costs.  False: they are not. */
+static bool
+describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int feeders,
+			  GpuSortPlanInfo *info)
+{
+	info->rows = input->child->rows;
+	if (!gpusort_takes_feeders(feeders) ||
+		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
+		return false;
+	gpusort_estimate(root, input->pathkeys, child, info);
+	if (!input->beside_sorts)
+		info->key_costs.native_factor = 1;
+	return gpusort_fits_device(info);
+}
+
+static Path *
+make_serial_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+{
+	GpuSortPlanInfo info = {0};
+	Path	   *child = input->child;
+
+	if (!describe_sort(root, input, child, 1, &info))
+		return NULL;
+	return make_sort_path(rel, child, input->pathkeys, &info,
+						  child->total_cost + gpusort_cost_of_packing(&info, child->rows));
+}
+
+/*
+ * GpuSort over Gather over GpuSortFeed over the partial path.  The Gather passes no row
+ * on, so it costs its start only.
+ */
+static Path *
+make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+{
+	GpuSortPlanInfo info = {.parallel = true};
+	Path	   *partial = input->partial;
+	CustomPath *feed;
+	Path	   *gather;
+	double		rows_through_gather = 0;
+
+	if (!describe_sort(root, input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers),
+					   &info))
+		return NULL;
+	feed = make_custom_path(rel, partial, &gpusort_feed_path_methods, &info);
+	feed->path.parallel_aware = true;
+	feed->path.parallel_safe = true;
+	feed->path.parallel_workers = partial->parallel_workers;
+	feed->path.rows = 0;
+	feed->path.total_cost = partial->total_cost +
+		gpusort_cost_of_packing(&info, partial->rows);
+	feed->path.startup_cost = feed->path.total_cost;
+	gather = (Path *) create_gather_path(root, rel, &feed->path, partial->pathtarget,
+										 NULL, &rows_through_gather);
+	return make_sort_path(rel, gather, input->pathkeys, &info, gather->total_cost);
+}
+
+GpuSortInput
+gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys)
+{
+	GpuSortInput input = {
+		.child = rel->cheapest_total_path,
+		.pathkeys = pathkeys,
+		.beside_sorts = true,
+	};
+
+	if (rel->consider_parallel && rel->partial_pathlist != NIL)
+		input.partial = linitial(rel->partial_pathlist);
+	return input;
+}
+
+List *
+gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+{
+	List	   *paths = NIL;
+	Path	   *path;
+
+	path = make_serial_path(root, rel, input);
+	if (path != NULL)
+		paths = lappend(paths, path);
+	path = input->partial == NULL ? NULL : make_parallel_path(root, rel, input);
+	if (path != NULL)
+		paths = lappend(paths, path);
+	return paths;
+}
+
+void
+gpusort_offer_path(RelOptInfo *rel, Path *path)
+{
+	if (gpusort_debug_force)
+		gpusort_cost_forced(path);
+	add_path(rel, path);
+}
