@@ -60,12 +60,30 @@ compat_wait_event(const char *name)
 #if PG_VERSION_NUM >= 180000
 #define compat_copy_disabled_nodes(path, child) ((path)->disabled_nodes = (child)->disabled_nodes)
 #define compat_forget_disabled_nodes(path) ((path)->disabled_nodes = 0)
+#define compat_add_disabled_nodes(path, nodes) ((path)->disabled_nodes += (nodes))
+#define compat_disabled_nodes(path) ((path)->disabled_nodes)
 #define compat_disable_node(path) ((path)->disabled_nodes++)
 #else
 #define compat_copy_disabled_nodes(path, child) ((void) 0)
 #define compat_forget_disabled_nodes(path) ((void) 0)
+#define compat_add_disabled_nodes(path, nodes) ((void) 0)
+#define compat_disabled_nodes(path) 0
 #define compat_disable_node(path) \
 	((path)->startup_cost += disable_cost, (path)->total_cost += disable_cost)
+#endif
+
+/* 16 leaves out of GROUP BY what others imply (8d83a5d0a2). */
+#if PG_VERSION_NUM >= 160000
+#define compat_group_clause(root) ((root)->processed_groupClause)
+#else
+#define compat_group_clause(root) ((root)->parse->groupClause)
+#endif
+
+/* 19 has one node for Unique, whatever is above it (24225ad9aa). */
+#if PG_VERSION_NUM >= 190000
+#define create_upper_unique_path create_unique_path
+#define UpperUniquePath UniquePath
+#define T_UpperUniquePath T_UniquePath
 #endif
 
 /* 18 counts the range table's entries without those made for grouping. */

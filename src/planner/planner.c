@@ -15,6 +15,7 @@
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
+#include "planner/upper_paths.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
@@ -29,9 +30,26 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	/* at other stages there may be no input_rel */
-	if (stage == UPPERREL_ORDERED && planner_depth > 0)
-		gpusort_add_ordered_paths(root, input_rel, output_rel);
+	if (planner_depth == 0)
+		return;
+	/* at some other stages there is no input_rel */
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+			gpusort_add_group_paths(root, input_rel, output_rel, extra);
+			break;
+		case UPPERREL_WINDOW:
+			gpusort_add_window_paths(root, input_rel, output_rel);
+			break;
+		case UPPERREL_DISTINCT:
+			gpusort_add_distinct_paths(root, input_rel, output_rel);
+			break;
+		case UPPERREL_ORDERED:
+			gpusort_add_ordered_paths(root, input_rel, output_rel);
+			break;
+		default:
+			break;
+	}
 }
 
 static PlannedStmt *

@@ -1,0 +1,154 @@
+/*
+ * window_paths.c
+ *	  Ways to window functions over rows that the device has sorted.
+ *
+ * In:  the rel of the window functions, with PostgreSQL's own paths, and the rel of its rows.
+ * Out: the same WindowAggs over GpuSort, for add_path to judge.
+ *
+ * Which windows there are, in what order, and which columns each passes on is nowhere to be read
+ * but in PostgreSQL's own paths: a stack of WindowAggs, with a Sort below each one that needs
+ * another order than the one below it gives.  So a stack is copied, with GpuSorts in place of
+ * its Sorts.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "compat.h"
+#include "planner/eligibility.h"
+#include "planner/sort_paths.h"
+#include "planner/upper_paths.h"
+#include "settings.h"
+
+static bool
+is_sort(const Path *path)
+{
+	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
+}
+
+/* The path below a step of a stack; NULL: it is none. */
+static Path *
+path_below(Path *step)
+{
+	if (IsA(step, WindowAggPath))
+		return ((WindowAggPath *) step)->subpath;
+	/* an IncrementalSortPath begins with a SortPath */
+	return is_sort(step) ? ((SortPath *) step)->subpath : NULL;
+}
+
+/* The WindowAggs and Sorts of a path, from below; NIL: there is something else among them. */
+static List *
+steps_of_path(const RelOptInfo *window_rel, Path *path)
+{
+	List	   *steps = NIL;
+
+	while (path != NULL && path->parent == window_rel)
+	{
+		steps = lcons(path, steps);
+		path = path_below(path);
+	}
+	return path == NULL ? NIL : steps;
+}
+
+/*
+ * A stack that can stand over any rows that are in the order of the first window.  Over a path
+ * that is in order by itself the second window may lack its sort, as that path may be in its
+ * order too.
+ */
+static List *
+find_stack(const RelOptInfo *window_rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, window_rel->pathlist)
+	{
+		List	   *steps = steps_of_path(window_rel, lfirst(lc));
+
+		if (steps != NIL && (is_sort(linitial(steps)) || list_length(steps) == 1))
+			return steps;
+	}
+	return NIL;
+}
+
+/* The WindowAgg over another path of the same rows. */
+static Path *
+copy_window(const WindowAggPath *window, Path *below)
+{
+	WindowAggPath *copy = makeNode(WindowAggPath);
+	const Path *old_below = window->subpath;
+
+	*copy = *window;
+	copy->subpath = below;
+	copy->path.pathkeys = below->pathkeys;
+	copy->path.parallel_safe = false;
+	copy->path.startup_cost += below->startup_cost - old_below->startup_cost;
+	copy->path.total_cost += below->total_cost - old_below->total_cost;
+	compat_add_disabled_nodes(&copy->path, compat_disabled_nodes(below) - compat_disabled_nodes(old_below));
+	return &copy->path;
+}
+
+static Path *
+copy_sort(PlannerInfo *root, RelOptInfo *window_rel, const Path *sort, Path *below)
+{
+	if (IsA(sort, IncrementalSortPath))
+		return (Path *) create_incremental_sort_path(root, window_rel, below, sort->pathkeys,
+													 ((const IncrementalSortPath *) sort)->nPresortedCols, -1);
+	return (Path *) create_sort_path(root, window_rel, below, sort->pathkeys, -1);
+}
+
+/* The best way to the order of a Sort that stands between two windows. */
+static Path *
+sort_again(PlannerInfo *root, RelOptInfo *window_rel, const Path *sort, Path *below)
+{
+	GpuSortInput input = {.child = below,.pathkeys = sort->pathkeys,.beside_sorts = true};
+	Path	   *best = copy_sort(root, window_rel, sort, below);
+	ListCell   *lc;
+
+	if (!gpusort_worth_sorting(below, input.pathkeys))
+		return best;
+	foreach(lc, gpusort_make_sort_paths(root, window_rel, &input))
+	{
+		Path	   *path = lfirst(lc);
+
+		if (gpusort_debug_force || path->total_cost < best->total_cost)
+			best = path;
+	}
+	return best;
+}
+
+static Path *
+copy_stack(PlannerInfo *root, RelOptInfo *window_rel, List *steps, Path *sorted)
+{
+	Path	   *path = sorted;
+	ListCell   *lc;
+
+	foreach(lc, steps)
+	{
+		Path	   *step = lfirst(lc);
+
+		if (IsA(step, WindowAggPath))
+			path = copy_window((const WindowAggPath *) step, path);
+		else if (foreach_current_index(lc) > 0)
+			path = sort_again(root, window_rel, step, path);
+	}
+	return path;
+}
+
+void
+gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
+{
+	GpuSortInput input = gpusort_input_of_rel(input_rel, root->window_pathkeys);
+	List	   *steps;
+	ListCell   *lc;
+
+	if (!gpusort_worth_sorting(input.child, input.pathkeys))
+		return;
+	steps = find_stack(window_rel);
+	if (steps == NIL)
+		return;
+	foreach(lc, gpusort_make_sort_paths(root, window_rel, &input))
+		gpusort_offer_path(window_rel, copy_stack(root, window_rel, steps, lfirst(lc)));
+}
