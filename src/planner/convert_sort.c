@@ -65,7 +65,7 @@ suits_device(const Sort *sort, GpuSortPlanInfo *info)
 
 /* How to sort as the Sort does.  False: the device cannot, or should not. */
 static bool
-describe_sort(const Sort *sort, GpuSortPlanInfo *info)
+describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	const Plan *child = outerPlan(sort);
 	PathTarget *target = make_pathtarget_from_tlist(child->targetlist);
@@ -77,7 +77,9 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	if (info->n_keys == 0)
 		return gpusort_refuse_path("the first sort key has no words under its operator and collation");
 	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
-	return gpusort_debug_force || (suits_device(sort, info) && gpusort_fits_device(info));
+	return gpusort_debug_force ||
+		(!gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width) &&
+		 suits_device(sort, info) && gpusort_fits_device(info));
 }
 
 static Plan *
@@ -107,11 +109,8 @@ gpusort_convert_sort(Sort *sort, double bound)
 
 	if (!gpusort_job_service_serves() || !gpusort_takes_feeders(1))
 		return result;
-	if (!gpusort_debug_force &&
-		gpusort_top_rows_are_cheaper(sort->plan.plan_rows, bound, sort->plan.plan_width))
-		return result;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	if (describe_sort(sort, &info))
+	if (describe_sort(sort, bound, &info))
 		result = make_gpusort(sort, &info);
 	MemoryContextSwitchTo(old_context);
 	return result;

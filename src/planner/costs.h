@@ -25,9 +25,19 @@ extern void gpusort_estimate_plan(const PathTarget *target, Cost native_cost,
 #define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */
 #define GPUSORT_UNKNOWN_BOUND	(-2.0)	/* it is known in the execution only */
 
-/* Does a native sort that keeps only the first bound of so many rows, of width bytes, cost less
- * than any sort of all of them? */
-extern bool gpusort_top_rows_are_cheaper(double rows, double bound, int width);
+/* Does PostgreSQL's own sort keep no more than the first bound of so many rows of width bytes, in
+ * work_mem?  bound is a number. */
+extern bool gpusort_keeps_top_rows(double rows, double bound, int width);
+
+/* What that costs; if bound is so many that it does not, what the sort of all rows does. */
+extern Cost gpusort_cost_of_top_rows(double rows, double bound);
+
+/* What a path costs until it has given so many rows. */
+extern Cost gpusort_cost_until(const Path *path, double bound);
+
+/* Does such a sort of info->rows rows cost less than one through the device, from the packing on?
+ * Of a bound that is not known yet it is believed. */
+extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
 
 /* The runs that the device's budget cuts the sort into: 1 if all of it fits; HUGE_VAL if not
  * even one row does. */

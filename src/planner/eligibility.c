@@ -6,8 +6,7 @@
  * Out: yes, and how to sort; or no, and at DEBUG1 why.
  *
  * Runs in the backend that plans.  Refused is what the device cannot sort, anything
- * while no device serves, inputs below gpusort.min_rows, and a LIMIT that lets the native
- * sort keep a few rows only.
+ * while no device serves, and inputs below gpusort.min_rows.
  */
 #include "postgres.h"
 
@@ -194,24 +193,19 @@ is_null_constant(Node *node)
 	return node != NULL && IsA(node, Const) && ((Const *) node)->constisnull;
 }
 
-/*
- * Would a native sort under this query's LIMIT keep only as many rows as it asks for, in
- * work_mem?  That is far cheaper than any sort of all rows.  A count not known yet may
- * turn out to be small.
- */
-static bool
-limit_keeps_top_rows(const Query *parse, const Path *child)
+/* Rows that the query's LIMIT lets be read, in order. */
+static double
+bound_of_limit(const Query *parse)
 {
 	double		limit = constant_count(parse->limitCount);
 	double		offset = constant_count(parse->limitOffset);
-	double		width = child->pathtarget->width + SizeofHeapTupleHeader;
 
 	if (parse->limitCount == NULL || is_null_constant(parse->limitCount) ||
 		parse->limitOption == LIMIT_OPTION_WITH_TIES || parse->rowMarks != NIL)
-		return false;
+		return GPUSORT_NO_BOUND;
 	if (limit < 0 || offset < 0)
-		return true;
-	return (limit + offset) * width <= work_mem * 1024.0 && child->rows > 2 * (limit + offset);
+		return GPUSORT_UNKNOWN_BOUND;
+	return limit + offset;
 }
 
 /* Does a query pass its one subquery's rows on in order, so that its LIMIT bounds the
@@ -225,16 +219,15 @@ passes_rows_on(const Query *parse)
 		parse->setOperations == NULL && list_length(parse->rtable) == 1;
 }
 
-bool
-gpusort_native_keeps_top_rows(PlannerInfo *root, const Path *child)
+double
+gpusort_bound_of_query(PlannerInfo *root)
 {
 	PlannerInfo *parent = root->parent_root;
+	double		bound = bound_of_limit(root->parse);
 
-	if (limit_keeps_top_rows(root->parse, child) ||
-		(parent != NULL && passes_rows_on(parent->parse) &&
-		 limit_keeps_top_rows(parent->parse, child)))
-		return !gpusort_refuse_path("LIMIT lets the native sort keep the top rows only");
-	return false;
+	if (bound == GPUSORT_NO_BOUND && parent != NULL && passes_rows_on(parent->parse))
+		bound = bound_of_limit(parent->parse);
+	return bound;
 }
 
 bool

@@ -22,8 +22,8 @@ extern bool gpusort_worth_sorting(const Path *child, List *pathkeys);
  * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
 extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
 
-/* Would the query's LIMIT let PostgreSQL's own sort keep a few rows of child's only? */
-extern bool gpusort_native_keeps_top_rows(PlannerInfo *root, const Path *child);
+/* The rows that LIMIT lets be read of the query's ordered rows, or what costs.h has in its place. */
+extern double gpusort_bound_of_query(PlannerInfo *root);
 
 /* Fills the order of *info in from the pathkeys, of info->rows rows with these columns, and the words
  * of its keys.  False: they cannot be sorted by. */
