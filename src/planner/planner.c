@@ -9,15 +9,18 @@
  */
 #include "postgres.h"
 
+#include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
 #include "compat.h"
+#include "planner/join_paths.h"
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
 #include "planner/upper_paths.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
+static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
 
 /* Calls of gpusort_planner under way.  Who calls standard_planner outside of all of them is
@@ -52,6 +55,16 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	}
 }
 
+static void
+gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+						  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	if (prev_set_join_pathlist_hook)
+		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	if (planner_depth > 0)
+		gpusort_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
+}
+
 static PlannedStmt *
 gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
@@ -77,6 +90,8 @@ gpusort_planner_install_hooks(void)
 {
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = gpusort_create_upper_paths;
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = gpusort_set_join_pathlist;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
 }

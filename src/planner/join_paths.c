@@ -1,0 +1,158 @@
+/*
+ * join_paths.c
+ *	  Merge joins of rows that the device has sorted.
+ *
+ * In:  two rels, and the clauses that they can be merged by.
+ * Out: a merge join with a GpuSort on one side or both, for add_path to judge beside hash
+ *	    joins, nested loops and PostgreSQL's own merge joins.
+ *
+ * A side that is in order by itself, or that has few rows, may be better left as it is.
+ * Costs are what a sort really takes, whatever cost_sort says of the keys' types: what a merge
+ * join is chosen over is a hash join, mostly.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "compat.h"
+#include "planner/eligibility.h"
+#include "planner/join_paths.h"
+#include "planner/sort_paths.h"
+#include "settings.h"
+
+/* One side of a merge join. */
+typedef struct JoinSide
+{
+	Path	   *path;
+	List	   *sortkeys;		/* that a Sort has to sort the path's rows by; NIL: they are in order */
+	bool		is_gpusort;
+} JoinSide;
+
+static Path *
+cheapest_gpusort(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+{
+	GpuSortInput input = gpusort_input_of_rel(rel, pathkeys);
+	Path	   *cheapest = NULL;
+	ListCell   *lc;
+
+	if (!gpusort_worth_sorting(input.child, pathkeys))
+		return NULL;
+	input.beside_sorts = false;
+	foreach(lc, gpusort_make_sort_paths(root, rel, &input))
+	{
+		Path	   *path = lfirst(lc);
+
+		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	return cheapest;
+}
+
+/* The cheapest way to a side's rows in order. */
+static JoinSide
+choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+{
+	Path	   *child = rel->cheapest_total_path;
+	Path	   *in_order = get_cheapest_path_for_pathkeys(rel->pathlist, pathkeys, NULL, TOTAL_COST, false);
+	Path	   *gpusort = cheapest_gpusort(root, rel, pathkeys);
+	JoinSide	side = {.path = child,.sortkeys = pathkeys};
+	Cost		cost = child->total_cost +
+		compat_cost_of_sort(root, pathkeys, child->rows, child->pathtarget->width, work_mem);
+
+	if (in_order != NULL && in_order->total_cost < cost)
+	{
+		side.path = in_order;
+		side.sortkeys = NIL;
+		cost = in_order->total_cost;
+	}
+	if (gpusort != NULL && (gpusort_debug_force || gpusort->total_cost < cost))
+	{
+		side.path = gpusort;
+		side.sortkeys = NIL;
+		side.is_gpusort = true;
+	}
+	return side;
+}
+
+/*
+ * A merge join that returns rows of its inner side without a match has to decide by merge clauses
+ * alone what matches.  As PostgreSQL judges that, which does not tell.
+ */
+static bool
+merge_clauses_decide(const RelOptInfo *joinrel, JoinPathExtraData *extra)
+{
+	ListCell   *lc;
+
+	foreach(lc, extra->restrictlist)
+	{
+		RestrictInfo *clause = lfirst(lc);
+
+		if (!RINFO_IS_PUSHED_DOWN(clause, joinrel->relids) &&
+			!IsA(clause->clause, Const) &&
+			!list_member_ptr(extra->mergeclause_list, clause))
+			return false;
+	}
+	return true;
+}
+
+static bool
+join_can_be_merged(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInfo *outerrel,
+				   const RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	if (!gpusort_enabled || extra->mergeclause_list == NIL || IS_OTHER_REL(joinrel) ||
+		!bms_is_empty(joinrel->lateral_relids) ||
+		outerrel->cheapest_total_path->param_info != NULL ||
+		innerrel->cheapest_total_path->param_info != NULL)
+		return false;
+	/* a plan is given a Result for these above each of its nodes, ours too */
+	if (root->hasPseudoConstantQuals)
+		return false;
+	switch (jointype)
+	{
+		case JOIN_INNER:
+		case JOIN_LEFT:
+		case JOIN_SEMI:
+		case JOIN_ANTI:
+			return true;
+		case JOIN_RIGHT:
+		case JOIN_FULL:
+			return merge_clauses_decide(joinrel, extra);
+		default:
+			return false;
+	}
+}
+
+void
+gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+					   RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	JoinCostWorkspace workspace;
+	JoinSide	outer,
+				inner;
+	List	   *outer_pathkeys,
+			   *inner_pathkeys,
+			   *clauses;
+
+	if (!join_can_be_merged(root, joinrel, outerrel, innerrel, jointype, extra))
+		return;
+	outer_pathkeys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list, joinrel);
+	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_pathkeys, extra->mergeclause_list);
+	inner_pathkeys = make_inner_pathkeys_for_merge(root, clauses, outer_pathkeys);
+	outer = choose_side(root, outerrel, outer_pathkeys);
+	inner = choose_side(root, innerrel, inner_pathkeys);
+	if (!outer.is_gpusort && !inner.is_gpusort)
+		return;
+	compat_initial_cost_mergejoin(root, &workspace, jointype, clauses, outer.path, inner.path,
+								  outer.sortkeys, inner.sortkeys, extra);
+	gpusort_offer_path(joinrel, (Path *)
+					   compat_create_mergejoin_path(root, joinrel, jointype, &workspace, extra,
+													outer.path, inner.path, extra->restrictlist,
+													build_join_pathkeys(root, joinrel, jointype,
+																		outer_pathkeys),
+													NULL, clauses, outer.sortkeys, inner.sortkeys));
+}
