@@ -1,0 +1,92 @@
+/*
+ * tuplesort_internal.h
+ *	  What the files of the sort share: tuplesort.c, tuplesort_device.c, tuplesort_native.c,
+ *	  tuplesort_perform.c.
+ *
+ * All functions run in the backend that leads the sort.  Where one answers false, the device
+ * is lost, and with it the sort.
+ */
+#ifndef GPUSORT_TUPLESORT_INTERNAL_H
+#define GPUSORT_TUPLESORT_INTERNAL_H
+
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+
+#include "sort/device_figures.h"
+#include "sort/ordering.h"
+#include "sort/spill.h"
+#include "sort/tuplesort.h"
+
+struct GpuSortTuplesort
+{
+	const GpuSortSpec *spec;
+	GpuSortSlots *slots;
+	GpuSortOrdering ordering;
+	MemoryContext context;
+	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
+	GpuSortJob *job;			/* NULL: not opened, or closed */
+	GpuSortSpill *spill;		/* NULL: no run has been spilled */
+	Tuplesortstate *native;		/* NULL: no row goes to a native sort */
+	GpuSortNativeReason native_reason;
+	uint64		rows_fed;		/* by all feeders, when they have ended */
+	uint64		own_rows;		/* of these, by this process's own feed */
+	GpuSortOutput *output;		/* when performed */
+
+	/* for EXPLAIN and the counters */
+	GpuSortDeviceFigures figures;
+	instr_time	begun;
+	double		feed_ms;
+	double		sort_ms;
+};
+
+static inline bool
+gpusort_tuplesort_is_parallel(const GpuSortTuplesort *sort)
+{
+	return sort->spec->workers >= 0;
+}
+
+/* --- tuplesort_native.c ---------------------------------------------------------- */
+
+/* Rows to come go into a native sort. */
+extern void gpusort_tuplesort_begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
+
+/*
+ * The device cannot take the sort: hands every row fed so far to a native sort, which may
+ * have begun.
+ */
+extern bool gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
+
+/*
+ * The job takes no more rows: those to come are sorted natively.  In a parallel plan the
+ * others may still feed; then rows are recalled when all have ended.
+ */
+extern bool gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
+
+/* --- tuplesort_device.c ---------------------------------------------------------- */
+
+/* This process packs rows, into private memory at first. */
+extern void gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort);
+
+/* A job for so many feeders; the reason is set if the device takes none now. */
+extern void gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders,
+									   GpuSortNativeReason *reason);
+
+/* From here on the rows go to the device; if it takes none now, to a native sort. */
+extern bool gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort);
+
+/* Goes to the device when enough rows are private, before their memory is full. */
+extern bool gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort);
+
+/* Spills the run that the job has been cut to. */
+extern bool gpusort_tuplesort_spill_run(GpuSortTuplesort *sort);
+
+/* The job is full: what it has becomes a run, and the next one begins; or it takes no more. */
+extern bool gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort);
+
+/* --- tuplesort_perform.c --------------------------------------------------------- */
+
+/* Ends the feeding and sorts the rows where they are.  Memory: the current context, the sort's. */
+extern bool gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort);
+
+#endif							/* GPUSORT_TUPLESORT_INTERNAL_H */

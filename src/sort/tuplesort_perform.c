@@ -1,0 +1,174 @@
+/*
+ * tuplesort_perform.c
+ *	  All rows have been put: sorts them where they are.
+ *
+ * In:  a sort's rows: in private memory, in a job, in runs, in a native tuplesort.
+ * Out: the source of the sorted rows.
+ *
+ * Runs in the backend that leads the sort, when all feeders have ended.
+ */
+#include "postgres.h"
+
+#include "settings.h"
+#include "shared/stats.h"
+#include "sort/output_device.h"
+#include "sort/output_native.h"
+#include "sort/output_private.h"
+#include "sort/output_spilled.h"
+#include "sort/recall.h"
+#include "sort/tuplesort_internal.h"
+
+/*
+ * All that the feeders of a parallel plan had may be what they kept; then it is small, and
+ * becomes private.  Else what they kept follows what they sent.
+ */
+static void
+gather_kept_chunks(GpuSortTuplesort *sort)
+{
+	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
+	int			n = gpusort_job_list_buffers(sort->job, GPUSORT_BUFFER_KEPT, buffers);
+
+	if (gpusort_job_chunks_sent(sort->job) > 0 || sort->rows_fed >= (uint64) gpusort_min_rows)
+	{
+		for (int i = 0; i < n; i++)
+			gpusort_job_send(sort->job, buffers[i]);
+		return;
+	}
+	gpusort_tuplesort_begin_feed(sort);
+	for (int i = 0; i < n; i++)
+		gpusort_feed_copy_chunk(sort->feed,
+								(const GpuSortChunkHeader *) gpusort_buffer_memory(buffers[i]));
+	gpusort_job_close(sort->job);
+	sort->job = NULL;
+}
+
+/* Cuts the run that all rows are in, or the last of several; or all rows that are in none
+ * are in a native sort then.  False: the device is lost. */
+static bool
+cut_last_run(GpuSortTuplesort *sort)
+{
+	while (sort->native == NULL)
+	{
+		switch (gpusort_job_cut(sort->job,
+								sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+		{
+			case GPUSORT_CUT_DONE:
+				return true;
+			case GPUSORT_CUT_FULL:
+				if (!gpusort_tuplesort_spill_full_job(sort))
+					return false;
+				break;
+			case GPUSORT_CUT_REFUSED:
+				return gpusort_tuplesort_switch_to_native(sort, gpusort_job_refused_reason(sort->job));
+		}
+	}
+	/* of a parallel plan, what is on the device is still to be recalled */
+	return sort->job == NULL || gpusort_tuplesort_switch_to_native(sort, sort->native_reason);
+}
+
+/* Of the runs, and of the rows that were sorted natively. */
+static void
+begin_spilled_output(GpuSortTuplesort *sort)
+{
+	const GpuSortSpec *spec = sort->spec;
+	GpuSortRunMerge *merge =
+		gpusort_run_merge_begin(sort->spill, sort->slots->merge_run, sort->native, sort->slots->merge_native);
+
+	/* all rows are in runs: the device tells the order in which to read them, if it can */
+	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
+		gpusort_run_merge_follow_order(merge, sort->job);
+	else if (sort->job != NULL)
+	{
+		gpusort_job_close(sort->job);
+		sort->job = NULL;
+	}
+	sort->output = gpusort_output_spilled_begin(sort->slots, sort->spill, merge, sort->job,
+												sort->native, sort->native_reason,
+												spec->random_access, &sort->figures);
+}
+
+static void
+begin_device_output(GpuSortTuplesort *sort)
+{
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	sort->output = gpusort_output_device_begin(sort->slots, &sort->ordering, sort->job,
+											   sort->spec->random_access, &sort->figures);
+}
+
+/* The rows that the device has given account for all that it was fed. */
+static void
+check_rows(const GpuSortTuplesort *sort)
+{
+	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
+
+	if (got != sort->rows_fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
+			 sort->rows_fed, got);
+}
+
+/* All rows are in the job or in runs.  False: the device is lost. */
+static bool
+perform_on_device(GpuSortTuplesort *sort)
+{
+	if (!cut_last_run(sort))
+		return false;
+	if (sort->native != NULL)
+		return true;
+	if (sort->feed != NULL)
+		gpusort_feed_free_private(sort->feed);
+	if (sort->spill != NULL && !gpusort_tuplesort_spill_run(sort))
+		return false;
+	check_rows(sort);
+	if (sort->spill != NULL)
+		begin_spilled_output(sort);
+	else
+		begin_device_output(sort);
+	return true;
+}
+
+/* Rows that are not on the device, or no longer, and perhaps runs. */
+static void
+perform_native(GpuSortTuplesort *sort)
+{
+	if (sort->spill != NULL && gpusort_recall_runs(sort->spill, sort->native, sort->slots->result))
+		sort->spill = NULL;
+	tuplesort_performsort(sort->native);
+	if (sort->spill != NULL)
+		begin_spilled_output(sort);
+	else
+		sort->output = gpusort_output_native_begin(sort->slots, sort->native,
+												   sort->spec->random_access, sort->native_reason);
+}
+
+bool
+gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
+{
+	if (!gpusort_tuplesort_is_parallel(sort) && !gpusort_tuplesort_leave_private_memory(sort))
+		return false;
+	if (sort->feed != NULL)
+	{
+		gpusort_feed_finish(sort->feed, false);
+		sort->own_rows = sort->feed->rows;
+	}
+	if (sort->job != NULL)
+	{
+		if (gpusort_job_failed(sort->job))
+			return false;
+		sort->rows_fed = gpusort_job_rows_fed(sort->job);
+	}
+	if (sort->job != NULL && sort->native != NULL &&
+		!gpusort_tuplesort_switch_to_native(sort, sort->native_reason))
+		return false;
+	if (sort->job != NULL && gpusort_tuplesort_is_parallel(sort))
+		gather_kept_chunks(sort);
+	if (sort->job != NULL && !perform_on_device(sort))
+		return false;
+	if (sort->native != NULL)
+		perform_native(sort);
+	else if (sort->output == NULL)
+	{
+		sort->output = gpusort_output_private_begin(sort->slots, sort->feed, &sort->ordering);
+		gpusort_stats_count_in_backend();
+	}
+	return true;
+}
