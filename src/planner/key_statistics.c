@@ -1,5 +1,5 @@
 /*
- * key_samples.c
+ * key_statistics.c
  *	  What statistics show of a key's values.
  *
  * In:  a sort key that is a column, of a table or of a subquery that passes it on, and
@@ -20,8 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-#include "keys/text_bytes.h"
-#include "planner/key_samples.h"
+#include "planner/key_statistics.h"
 
 /* Values that are looked at of each slot of the statistics, which may have 10,000: planning waits
  * for their sort keys. */
@@ -46,29 +45,6 @@ find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
 	return true;
 }
 
-static int
-compare_samples(const void *left, const void *right)
-{
-	const GpuSortKeySample *a = left;
-	const GpuSortKeySample *b = right;
-	int			order = memcmp(a->bytes, b->bytes, Min(a->length, b->length));
-
-	if (order != 0)
-		return order;
-	return (a->length > b->length) - (a->length < b->length);
-}
-
-Size
-gpusort_key_samples_common(const GpuSortKeySample *a, const GpuSortKeySample *b)
-{
-	Size		most = Min(a->length, b->length);
-	Size		common = 0;
-
-	while (common < most && a->bytes[common] == b->bytes[common])
-		common++;
-	return common;
-}
-
 /* Adds the values of one slot of the statistics. */
 static void
 add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *source,
@@ -82,38 +58,17 @@ add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *so
 		gpusort_text_form(getBaseType(slot.valuetype)) == form)
 	{
 		int			n = Min(slot.nvalues, SAMPLES_OF_SLOT_MAX);
-		int			room = samples->n + n;
 
-		samples->samples = samples->samples == NULL ?
-			palloc(Max(room, 1) * sizeof(GpuSortKeySample)) :
-			repalloc(samples->samples, Max(room, 1) * sizeof(GpuSortKeySample));
 		for (int i = 0; i < n; i++)
 		{
 			/* the first and the last one, and what lies evenly between them */
 			int			value = n == 1 ? 0 : (int) ((int64) i * (slot.nvalues - 1) / (n - 1));
-			GpuSortKeySample *sample = &samples->samples[samples->n++];
-			GpuSortVarlenaBytes bytes;
 
 			CHECK_FOR_INTERRUPTS();
-			gpusort_text_bytes_open(source, slot.values[value], &bytes);
-			sample->length = Min(bytes.length, GPUSORT_SAMPLE_BYTES_MAX);
-			sample->bytes = memcpy(palloc(Max(sample->length, 1)), bytes.bytes, sample->length);
-			gpusort_varlena_bytes_close(&bytes);
+			gpusort_key_samples_add(samples, source, slot.values[value]);
 		}
 	}
 	free_attstatsslot(&slot);
-}
-
-static void
-sort_samples(GpuSortKeySamples *samples)
-{
-	int			distinct = 0;
-
-	qsort(samples->samples, samples->n, sizeof(GpuSortKeySample), compare_samples);
-	for (int i = 0; i < samples->n; i++)
-		if (i == 0 || compare_samples(&samples->samples[i], &samples->samples[distinct - 1]) != 0)
-			samples->samples[distinct++] = samples->samples[i];
-	samples->n = distinct;
 }
 
 static void
@@ -124,13 +79,12 @@ take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKe
 	gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	add_values(vardata, STATISTIC_KIND_HISTOGRAM, &source, source.form, samples);
 	add_values(vardata, STATISTIC_KIND_MCV, &source, source.form, samples);
-	if (samples->n > 0)
-		sort_samples(samples);
+	gpusort_key_samples_sort(samples);
 }
 
 void
-gpusort_key_samples_take(PlannerInfo *root, Node *expr, Oid type, Oid collation, double rows,
-						 GpuSortKeySamples *samples)
+gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
+							double rows, GpuSortKeySamples *samples)
 {
 	VariableStatData vardata;
 

@@ -1,0 +1,40 @@
+/*
+ * key_samples.h
+ *	  Some of a key's values, as byte strings: what is known of values that nobody has seen all of.
+ */
+#ifndef GPUSORT_KEY_SAMPLES_H
+#define GPUSORT_KEY_SAMPLES_H
+
+#include "postgres.h"
+
+#include "keys/text_bytes.h"
+
+/* Of longer strings no more is looked at. */
+#define GPUSORT_SAMPLE_BYTES_MAX	256
+
+typedef struct GpuSortKeySample
+{
+	Size		length;			/* at most GPUSORT_SAMPLE_BYTES_MAX */
+	const char *bytes;			/* that words would be cut from */
+} GpuSortKeySample;
+
+typedef struct GpuSortKeySamples
+{
+	int			n;				/* 0 if no value is known, or the key's type is no byte string */
+	int			room;
+	GpuSortKeySample *samples;	/* when they are sorted: in ascending order, none twice */
+	double		distinct;		/* values that the sort's rows are expected to have; 0: not known */
+	int			width;			/* average bytes of a value, its header included; 0: not known */
+} GpuSortKeySamples;
+
+/* Adds a value that is not NULL, of a type that has text bytes.  Memory: the current context. */
+extern void gpusort_key_samples_add(GpuSortKeySamples *samples, const GpuSortTextBytes *source,
+									Datum value);
+
+/* Sorts them, and drops those that are there twice. */
+extern void gpusort_key_samples_sort(GpuSortKeySamples *samples);
+
+/* Bytes that all of them begin with; they are sorted, and at least one. */
+extern Size gpusort_key_samples_common(const GpuSortKeySamples *samples);
+
+#endif							/* GPUSORT_KEY_SAMPLES_H */

@@ -1,0 +1,33 @@
+/*
+ * word_layout.h
+ *	  How many words each key of a sort gets, and what they skip, by samples of its values.
+ */
+#ifndef GPUSORT_WORD_LAYOUT_H
+#define GPUSORT_WORD_LAYOUT_H
+
+#include "postgres.h"
+
+#include "keys/key_samples.h"
+#include "keys/sortkey.h"
+
+/* What a key would have if it were alone. */
+typedef struct GpuSortWantedWords
+{
+	int			least;
+	int			wanted;
+	const bytea *skipped;
+	double		distinct;		/* values in the sort's rows; 0: not known */
+} GpuSortWantedWords;
+
+/*
+ * Of a key of a base type that may have from least to most words (gpusort_sortkey_has_words).
+ * Memory: the current context.
+ */
+extern void gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
+							   const GpuSortKeySamples *samples, GpuSortWantedWords *words);
+
+/* Lays the first n_keys keys of a sort of so many rows out.  Returns the number of all words. */
+extern int	gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
+								GpuSortKeyLayout *layouts);
+
+#endif							/* GPUSORT_WORD_LAYOUT_H */

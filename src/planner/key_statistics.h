@@ -1,0 +1,22 @@
+/*
+ * key_statistics.h
+ *	  What statistics show of a key's values.
+ */
+#ifndef GPUSORT_KEY_STATISTICS_H
+#define GPUSORT_KEY_STATISTICS_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "keys/key_samples.h"
+
+/*
+ * Of a sort key, an expression over root's relations; rows: of the sort.  Samples are taken of
+ * texts and bytea only; type is a base type.  None if there are no statistics, or they are not
+ * ours to see.  Memory: the current context.
+ */
+extern void gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
+										double rows, GpuSortKeySamples *samples);
+
+#endif							/* GPUSORT_KEY_STATISTICS_H */
