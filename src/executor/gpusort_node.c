@@ -62,23 +62,15 @@ static void
 make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
-	GpuSortSlots *slots = &state->slots;
+	GpuSortSpec *spec = &state->spec;
 	const TupleTableSlotOps *ops = state->format.narrow_bytes != 0 ?
 		&TTSOpsVirtual : &TTSOpsMinimalTuple;
 
-	slots->result = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
-	slots->native = slots->result;
+	spec->result = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
+	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
-		slots->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
-											   &TTSOpsMinimalTuple);
-	slots->merge_run = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
-	slots->merge_native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
-												 &TTSOpsMinimalTuple);
-	slots->tied_native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc,
-												&TTSOpsMinimalTuple);
-	for (int i = 0; i < lengthof(slots->compared); i++)
-		slots->compared[i] = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
-	ps->ps_ResultTupleSlot = slots->result;
+		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
+	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
 	ps->resultopsfixed = true;
@@ -92,7 +84,10 @@ make_spec(GpuSortState *state, bool random_access)
 
 	spec->desc = ExecGetResultType(child);
 	spec->order = &state->info.order;
-	spec->keys = &state->keys;
+	spec->grouping = state->info.grouping;
+	spec->n_keys = state->info.n_keys;
+	spec->layouts = state->info.layouts;
+	spec->from_statistics = state->info.from_statistics;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;
@@ -109,17 +104,12 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	int			special = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
-	TupleDesc	desc;
 
 	/* the sorted rows are kept here: the child need not go back */
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
-	desc = ExecGetResultType(outerPlanState(state));
-	gpusort_row_format_choose(&state->format, desc);
-	gpusort_plan_info_make_keys(&state->info, desc, &state->keys);
+	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
-	gpusort_page_drain_begin(&state->drain, outerPlanState(state), &state->format,
-							 &state->keys);
 	if (state->info.parallel)
 		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
 }
@@ -172,11 +162,27 @@ reason_to_be_native(const GpuSortState *state)
 	return GPUSORT_NATIVE_NONE;
 }
 
+/* Takes the rest of the child's page, if rows are packed now. */
+static void
+drain_page(GpuSortState *state, GpuSortPageDrain *drain)
+{
+	GpuSortFeed *feed = gpusort_tuplesort_feed(state->sort);
+
+	if (feed == NULL)
+		return;
+	if (drain->format == NULL)
+		gpusort_page_drain_begin(drain, outerPlanState(state), &state->format, feed->keys);
+	if (drain->scan != NULL)
+		gpusort_page_drain(drain, feed);
+}
+
 /* A serial plan: puts every row of the child.  False: the device was lost. */
 static bool
 put_child_rows(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(state);
+	bool		by_pages = gpusort_page_drain_may_begin(child);
+	GpuSortPageDrain drain = {0};
 	bool		put = true;
 
 	while (put)
@@ -186,15 +192,10 @@ put_child_rows(GpuSortState *state)
 		if (TupIsNull(slot))
 			break;
 		put = gpusort_tuplesort_put(state->sort, slot);
-		if (state->drain.scan != NULL && put)
-		{
-			GpuSortFeed *feed = gpusort_tuplesort_feed(state->sort);
-
-			if (feed != NULL)
-				gpusort_page_drain(&state->drain, feed);
-		}
+		if (by_pages && put)
+			drain_page(state, &drain);
 	}
-	gpusort_page_drain_end(&state->drain);
+	gpusort_page_drain_end(&drain);
 	return put;
 }
 
@@ -240,8 +241,10 @@ sort_rows(GpuSortState *state, GpuSortNativeReason reason)
 	ScanDirection direction = estate->es_direction;
 	bool		put;
 
-	state->sort = gpusort_tuplesort_begin(&state->spec, &state->slots, estate->es_query_cxt,
-										  reason);
+	if (state->sort != NULL && reason != GPUSORT_NATIVE_NONE)
+		drop_sort(state);
+	if (state->sort == NULL)
+		state->sort = gpusort_tuplesort_begin(&state->spec, estate->es_query_cxt, reason);
 	/* the child must give its rows forward, whichever way we are read */
 	estate->es_direction = ForwardScanDirection;
 	put = state->feed_node != NULL ? put_returned_rows(state) : put_child_rows(state);
@@ -322,13 +325,14 @@ GpuSortReScan(CustomScanState *node)
 	PlanState  *child = outerPlanState(state);
 
 	/* not sorted yet: a child with changed parameters rescans itself when it is first read */
-	if (state->sort == NULL)
+	if (state->output == NULL)
 		return;
-	ExecClearTuple(state->slots.result);
-	if (child->chgParam == NULL && state->output != NULL &&
-		state->output->methods->rewind(state->output))
+	ExecClearTuple(state->spec.result);
+	if (child->chgParam == NULL && state->output->methods->rewind(state->output))
 		return;
-	drop_sort(state);
+	state->output = NULL;
+	if (!gpusort_tuplesort_restart(state->sort))
+		drop_sort(state);
 	if (child->chgParam == NULL)
 		ExecReScan(child);
 }

@@ -17,15 +17,12 @@ typedef struct GpuSortState
 {
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
-	GpuSortKeys keys;
 	GpuSortRowFormat format;
-	GpuSortSlots slots;
 	GpuSortSpec spec;
-	GpuSortPageDrain drain;		/* of the child, in a serial plan */
 	GpuSortFeedState *feed_node;	/* below the Gather of a parallel plan, else NULL */
 
-	GpuSortTuplesort *sort;		/* NULL: not sorted yet, or no longer */
-	GpuSortOutput *output;		/* its rows */
+	GpuSortTuplesort *sort;		/* NULL: not begun, or dropped */
+	GpuSortOutput *output;		/* its rows; NULL: not sorted yet, or no longer */
 } GpuSortState;
 
 /* EXPLAIN's callback (explain.c). */

@@ -26,9 +26,9 @@ gpusort_stats_count_native(GpuSortNativeReason reason)
 }
 
 void
-gpusort_stats_count_in_backend(void)
+gpusort_stats_count_in_backend(uint64 sorts)
 {
-	add(&gpusort_shared->counters.in_backend, 1);
+	add(&gpusort_shared->counters.in_backend, sorts);
 }
 
 void

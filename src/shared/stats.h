@@ -10,7 +10,7 @@
 #include "shared/counters.h"
 
 extern void gpusort_stats_count_native(GpuSortNativeReason reason);
-extern void gpusort_stats_count_in_backend(void);
+extern void gpusort_stats_count_in_backend(uint64 sorts);
 
 /* Time that backends spent on device sorts' feed and output. */
 extern void gpusort_stats_add_times(double feed_ms, double output_ms);

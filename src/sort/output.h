@@ -16,8 +16,9 @@
 #include "keys/row_format.h"
 
 /*
- * The slots of a sort.  They belong to the node and outlive every sort; result is of the
- * row format's kind, minimal tuples or virtual for narrow rows.
+ * The slots of a sort.  Result and native belong to the node and outlive every sort; the others are
+ * there once rows are packed.  Result is of the row format's kind, minimal tuples or virtual for
+ * narrow rows.
  */
 typedef struct GpuSortSlots
 {

@@ -10,10 +10,14 @@
 #include "shared/counters.h"
 #include "sort/output.h"
 
-/* native has been performed.  can_rewind: it was begun with random access.  Memory: the
- * current context. */
+/*
+ * native has been performed.  by_datum: it holds values, of rows that are narrow and of one column,
+ * not rows.  can_rewind: it was begun with random access.  reason: NONE if so few rows are best
+ * sorted so.  Memory: the current context.
+ */
 extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
-												  bool can_rewind, GpuSortNativeReason reason);
+												  bool by_datum, bool can_rewind,
+												  GpuSortNativeReason reason);
 
 /* The lines of a native sort; label: that of its method. */
 extern void gpusort_output_native_explain(Tuplesortstate *native, const char *label,

@@ -90,6 +90,12 @@ find_key(GpuSortPageDrain *drain, SeqScanState *scan, int i, AttrNumber column)
 	return true;
 }
 
+bool
+gpusort_page_drain_may_begin(const PlanState *child)
+{
+	return IsA(child, SeqScanState) && child->qual == NULL && child->state->es_epq_active == NULL;
+}
+
 void
 gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 						 const GpuSortRowFormat *format, const GpuSortKeys *keys)
@@ -98,11 +104,10 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 
 	drain->scan = NULL;
 	drain->rows = 0;
-	if (!IsA(child, SeqScanState) || child->qual != NULL ||
-		child->state->es_epq_active != NULL ||
+	drain->format = format;
+	if (!gpusort_page_drain_may_begin(child) ||
 		scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
 		return;
-	drain->format = format;
 	drain->natts_needed = 0;
 	drain->whole_tuples = child->ps_ProjInfo == NULL;
 	if (!drain->whole_tuples && format->narrow_bytes == 0)

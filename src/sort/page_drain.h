@@ -24,6 +24,9 @@ typedef struct GpuSortPageDrain
 	uint64		rows;			/* taken since the child began */
 } GpuSortPageDrain;
 
+/* Could rows of child be taken so?  A quick look, for whoever has no format and keys yet. */
+extern bool gpusort_page_drain_may_begin(const PlanState *child);
+
 /* Looks whether child is a plain heap scan that hands out whole tuples, or columns of them
  * that make narrow rows. */
 extern void gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,

@@ -9,12 +9,13 @@
  *	    (output_private.c); or a native tuplesort, when the device cannot serve
  *	    (output_native.c).
  *
- * Where rows go: first into private memory.  When there are enough of them a job is
+ * Where rows go: first into a provisional sort, which is PostgreSQL's own, while they are few
+ * (tuplesort_provisional.c), or into private memory.  When there are enough of them a job is
  * opened, and they go to it (tuplesort_device.c).  When the job is full, what it has becomes a
  * run, which is spilled.  When the job takes no more rows, all rows that are not in a run are
- * recalled
- * (recall.c) and go, with those to come, into a native tuplesort (tuplesort_native.c).  When all
- * have been put, they are sorted where they are (tuplesort_perform.c).
+ * recalled (recall.c) and go, with those to come, into a native tuplesort
+ * (tuplesort_native.c).  When all have been put, they are sorted where they are
+ * (tuplesort_perform.c).
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's context: its
  * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
@@ -26,6 +27,9 @@
 #include "shared/stats.h"
 #include "sort/tuplesort_internal.h"
 
+/* How often a provisional sort looks at the memory that it has. */
+#define ROWS_BETWEEN_LOOKS	16
+
 static double
 milliseconds_since(instr_time start)
 {
@@ -36,27 +40,54 @@ milliseconds_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
+/* Where the rows of a serial plan go at first. */
+static void
+begin_serial(GpuSortTuplesort *sort)
+{
+	gpusort_tuplesort_begin_provisional(sort);
+	if (sort->provisional != NULL)
+		return;
+	gpusort_tuplesort_begin_packing(sort, sort->spec->layouts);
+	gpusort_tuplesort_begin_feed(sort);
+}
+
 GpuSortTuplesort *
-gpusort_tuplesort_begin(const GpuSortSpec *spec, GpuSortSlots *slots, MemoryContext parent,
-						GpuSortNativeReason reason)
+gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNativeReason reason)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "GpuSort", ALLOCSET_DEFAULT_SIZES);
 	GpuSortTuplesort *sort = MemoryContextAllocZero(context, sizeof(GpuSortTuplesort));
 
 	sort->spec = spec;
-	sort->slots = slots;
+	sort->slots.result = spec->result;
+	sort->slots.native = spec->native;
 	sort->context = context;
+	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	gpusort_ordering_make(&sort->ordering, spec->order, spec->keys, spec->format, spec->desc, slots,
-						  context);
 	if (gpusort_tuplesort_is_parallel(sort) && reason == GPUSORT_NATIVE_NONE)
+	{
+		gpusort_tuplesort_begin_packing(sort, spec->layouts);
 		gpusort_tuplesort_open_job(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers), &reason);
+	}
 	if (reason != GPUSORT_NATIVE_NONE)
 		gpusort_tuplesort_begin_native(sort, reason);
 	else if (!gpusort_tuplesort_is_parallel(sort))
-		gpusort_tuplesort_begin_feed(sort);
+		begin_serial(sort);
 	return sort;
+}
+
+bool
+gpusort_tuplesort_restart(GpuSortTuplesort *sort)
+{
+	if (sort->provisional == NULL || sort->output == NULL)
+		return false;
+	ExecClearTuple(sort->slots.result);
+	ExecClearTuple(sort->slots.native);
+	pfree(sort->output);
+	sort->output = NULL;
+	INSTR_TIME_SET_CURRENT(sort->begun);
+	begin_serial(sort);
+	return true;
 }
 
 GpuSortJobId
@@ -67,45 +98,43 @@ gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort)
 	return sort->job != NULL ? sort->job->id : none;
 }
 
+/* False: the row is one too many for a provisional sort. */
+static inline bool
+put_provisional(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->provisional_rows >= sort->provisional_limit))
+		return false;
+	if (unlikely(sort->provisional_rows % ROWS_BETWEEN_LOOKS == ROWS_BETWEEN_LOOKS - 1) &&
+		gpusort_tuplesort_is_provisional_full(sort))
+		return false;
+	if (sort->by_datum)
+	{
+		slot_getsomeattrs(slot, 1);
+		tuplesort_putdatum(sort->provisional, slot->tts_values[0], slot->tts_isnull[0]);
+	}
+	else
+		tuplesort_puttupleslot(sort->provisional, slot);
+	sort->provisional_rows++;
+	return true;
+}
+
 GpuSortFeed *
 gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 {
 	return sort->native == NULL ? sort->feed : NULL;
 }
 
-/* Packs a row; puts it into the native sort, if rows come to go there. */
-static bool
-feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	while (sort->native == NULL)
-	{
-		bool		goes_on = true;
-
-		switch (gpusort_feed_row(sort->feed, slot))
-		{
-			case GPUSORT_FEED_TAKEN:
-				return true;
-			case GPUSORT_FEED_WANTS_JOB:
-				goes_on = gpusort_tuplesort_go_to_device(sort);
-				break;
-			case GPUSORT_FEED_FULL:
-				goes_on = gpusort_tuplesort_spill_full_job(sort);
-				break;
-			case GPUSORT_FEED_REFUSED:
-				goes_on = gpusort_tuplesort_stop_feeding(sort);
-				break;
-		}
-		if (!goes_on)
-			return false;
-	}
-	tuplesort_puttupleslot(sort->native, slot);
-	return true;
-}
-
 bool
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	return gpusort_tuplesort_leave_private_memory(sort) && feed_row(sort, slot);
+	if (sort->provisional != NULL)
+	{
+		if (likely(put_provisional(sort, slot)))
+			return true;
+		if (!gpusort_tuplesort_leave_provisional(sort))
+			return false;
+	}
+	return gpusort_tuplesort_leave_private_memory(sort) && gpusort_tuplesort_feed_row(sort, slot);
 }
 
 bool
@@ -128,7 +157,7 @@ gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
 		gpusort_feed_join_job(sort->feed, sort->job,
 							  GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
 	}
-	return feed_row(sort, slot);
+	return gpusort_tuplesort_feed_row(sort, slot);
 }
 
 GpuSortOutput *
@@ -193,21 +222,26 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 void
 gpusort_tuplesort_end(GpuSortTuplesort *sort)
 {
-	ExecClearTuple(sort->slots->result);
-	ExecClearTuple(sort->slots->native);
-	ExecClearTuple(sort->slots->merge_run);
-	ExecClearTuple(sort->slots->merge_native);
-	ExecClearTuple(sort->slots->tied_native);
-	ExecClearTuple(sort->slots->compared[0]);
-	ExecClearTuple(sort->slots->compared[1]);
+	ListCell   *lc;
+
+	ExecClearTuple(sort->slots.result);
+	ExecClearTuple(sort->slots.native);
+	foreach(lc, sort->own_slots)
+		ExecClearTuple(lfirst(lc));
+	if (sort->in_backend > 0)
+		gpusort_stats_count_in_backend(sort->in_backend);
 	/* the device has had part in it */
 	if (sort->output != NULL && sort->figures.sum.rows > 0)
 		gpusort_stats_add_times(sort->feed_ms, sort->figures.output_ms);
 	if (sort->output != NULL && sort->output->methods->end != NULL)
 		sort->output->methods->end(sort->output);
+	if (sort->provisional != NULL)
+		tuplesort_end(sort->provisional);
 	if (sort->native != NULL)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
+	foreach(lc, sort->own_slots)
+		ExecDropSingleTupleTableSlot(lfirst(lc));
 	MemoryContextDelete(sort->context); /* closes the job */
 }

@@ -3,8 +3,11 @@
  *	  A sort of rows that the device may do: what PostgreSQL's tuplesort.h is to nodeSort.c.
  *
  * Life of a sort: begin; put every row; perform, which gives a source of the sorted rows;
- * end.  In a parallel plan other processes feed the job that feeders_job names, and only
+ * end, or restart for other rows.  In a parallel plan other processes feed the job that feeders_job names, and only
  * the rows that they return are put.
+ *
+ * A serial sort of few rows is PostgreSQL's own sort and costs what that costs: what packs rows
+ * is made when so many have come that the device may be worth it.
  *
  * What the device cannot do is done by a native tuplesort, begun at any step: callers do not
  * see the difference.  They see two things only, a lost device, or words that were not in the
@@ -30,8 +33,16 @@ typedef struct GpuSortSpec
 	const GpuSortOrder *order;
 
 	/* the same for the device */
-	const GpuSortKeys *keys;
+	bool		grouping;		/* equal rows are to come together, and no more */
+	int			n_keys;			/* that have words, and their layouts */
+	const GpuSortKeyLayout *layouts;
+	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones */
 	const GpuSortRowFormat *format;
+
+	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow
+	 * rows; native is of minimal tuples, and may be result */
+	TupleTableSlot *result;
+	TupleTableSlot *native;
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
 
@@ -48,9 +59,12 @@ typedef struct GpuSortSpec
 typedef struct GpuSortTuplesort GpuSortTuplesort;
 
 /* Begins a sort; a native one, if there is a reason.  Memory: a child of parent. */
-extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, GpuSortSlots *slots,
-												 MemoryContext parent,
+extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent,
 												 GpuSortNativeReason reason);
+
+/* Begins it anew for other rows, which costs less than a new one.  False: it is of no use for that,
+ * and is to be ended. */
+extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 
 /* Of a parallel plan: the job that the feed nodes are to feed; its slot is -1 if there is
  * none, and they are to return their rows. */

@@ -12,6 +12,7 @@
 
 #include "miscadmin.h"
 
+#include "keys/key_types.h"
 #include "settings.h"
 #include "sort/tuplesort_internal.h"
 
@@ -21,6 +22,41 @@
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
 
+/* Where the plan's estimates are known to be wrong. */
+#define USUAL_NATIVE_ROWS_PER_MS	1000
+
+/* A slot that goes with the sort. */
+static TupleTableSlot *
+make_slot(GpuSortTuplesort *sort, const TupleTableSlotOps *ops)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->spec->desc, ops);
+
+	sort->own_slots = lappend(sort->own_slots, slot);
+	return slot;
+}
+
+void
+gpusort_tuplesort_begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
+{
+	const GpuSortSpec *spec = sort->spec;
+	const TupleTableSlotOps *ops = spec->result->tts_ops;
+	GpuSortSlots *slots = &sort->slots;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	slots->merge_run = make_slot(sort, ops);
+	slots->merge_native = make_slot(sort, &TTSOpsMinimalTuple);
+	slots->tied_native = make_slot(sort, &TTSOpsMinimalTuple);
+	for (int i = 0; i < lengthof(slots->compared); i++)
+		slots->compared[i] = make_slot(sort, ops);
+	if (spec->grouping)
+		gpusort_keys_make_for_grouping(spec->order, spec->desc, &sort->keys);
+	else
+		gpusort_keys_make(spec->order, spec->n_keys, layouts, spec->desc, &sort->keys);
+	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
+						  slots, sort->context);
+	MemoryContextSwitchTo(old_context);
+}
+
 void
 gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort)
 {
@@ -28,9 +64,18 @@ gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort)
 	Size		limit = Min((Size) work_mem * 1024, PRIVATE_ROWS_BYTES_MAX);
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	sort->feed = gpusort_feed_begin(spec->format, spec->keys, spec->row_width,
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width,
 									Max(limit, GPUSORT_BUFFER_BYTES));
 	MemoryContextSwitchTo(old_context);
+}
+
+/* What the native sort would take, of as many rows as are expected now. */
+static int
+native_milliseconds(const GpuSortTuplesort *sort)
+{
+	if (sort->expected_rows <= sort->spec->rows)
+		return sort->spec->native_ms;
+	return (int) Min(INT_MAX, Max(1, sort->expected_rows / USUAL_NATIVE_ROWS_PER_MS));
 }
 
 void
@@ -41,8 +86,8 @@ gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeRea
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.engine = gpusort_algorithm,
-		.wait_ms = spec->native_ms,
-		.expected_rows = (uint64) Min(spec->rows, EXPECTED_ROWS_MAX),
+		.wait_ms = native_milliseconds(sort),
+		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
 	options.expected_bytes = options.expected_rows * spec->packed_bytes;
@@ -103,6 +148,34 @@ gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort)
 				return true;
 		}
 	}
+}
+
+bool
+gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	while (sort->native == NULL)
+	{
+		bool		goes_on = true;
+
+		switch (gpusort_feed_row(sort->feed, slot))
+		{
+			case GPUSORT_FEED_TAKEN:
+				return true;
+			case GPUSORT_FEED_WANTS_JOB:
+				goes_on = gpusort_tuplesort_go_to_device(sort);
+				break;
+			case GPUSORT_FEED_FULL:
+				goes_on = gpusort_tuplesort_spill_full_job(sort);
+				break;
+			case GPUSORT_FEED_REFUSED:
+				goes_on = gpusort_tuplesort_stop_feeding(sort);
+				break;
+		}
+		if (!goes_on)
+			return false;
+	}
+	tuplesort_puttupleslot(sort->native, slot);
+	return true;
 }
 
 bool

@@ -1,7 +1,7 @@
 /*
  * tuplesort_internal.h
- *	  What the files of the sort share: tuplesort.c, tuplesort_device.c, tuplesort_native.c,
- *	  tuplesort_perform.c.
+ *	  What the files of the sort share: tuplesort.c, tuplesort_provisional.c,
+ *	  tuplesort_device.c, tuplesort_native.c, tuplesort_perform.c.
  *
  * All functions run in the backend that leads the sort.  Where one answers false, the device
  * is lost, and with it the sort.
@@ -21,9 +21,22 @@
 struct GpuSortTuplesort
 {
 	const GpuSortSpec *spec;
-	GpuSortSlots *slots;
-	GpuSortOrdering ordering;
+	GpuSortSlots slots;
 	MemoryContext context;
+
+	/* a sort of few rows: NULL once there are more, or if none are expected */
+	Tuplesortstate *provisional;
+	bool		by_datum;		/* it holds values, not rows */
+	uint64		provisional_rows;
+	uint64		provisional_limit;	/* rows that it may have */
+	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
+
+	/* what packs rows: made by gpusort_tuplesort_begin_packing */
+	List	   *own_slots;		/* those of slots that are the sort's own */
+	GpuSortKeys keys;
+	GpuSortOrdering ordering;
+	double		expected_rows;
+
 	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
 	GpuSortJob *job;			/* NULL: not opened, or closed */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
@@ -63,10 +76,28 @@ extern bool gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNa
  */
 extern bool gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
 
+/* --- tuplesort_provisional.c ----------------------------------------------------- */
+
+/* Begins a provisional sort, if there is to be one. */
+extern void gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort);
+
+/* Too many rows have come for it: they go where those of other sorts go. */
+extern bool gpusort_tuplesort_leave_provisional(GpuSortTuplesort *sort);
+
+/* It would use up its memory with some rows more. */
+extern bool gpusort_tuplesort_is_provisional_full(const GpuSortTuplesort *sort);
+
 /* --- tuplesort_device.c ---------------------------------------------------------- */
+
+/* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */
+extern void gpusort_tuplesort_begin_packing(GpuSortTuplesort *sort,
+											const GpuSortKeyLayout *layouts);
 
 /* This process packs rows, into private memory at first. */
 extern void gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort);
+
+/* Packs a row; puts it into the native sort, if rows come to go there. */
+extern bool gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* A job for so many feeders; the reason is set if the device takes none now. */
 extern void gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders,

@@ -33,7 +33,7 @@ static bool
 recall_rows(GpuSortTuplesort *sort)
 {
 	GpuSortRecall *recall = gpusort_recall_begin(sort->spec->format, sort->native,
-												 sort->slots->result);
+												 sort->slots.result);
 	uint64		spilled = sort->spill != NULL ? sort->spill->rows : 0;
 	uint64		fed = 0;
 	uint64		recalled;

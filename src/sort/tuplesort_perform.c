@@ -72,7 +72,7 @@ begin_spilled_output(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 	GpuSortRunMerge *merge =
-		gpusort_run_merge_begin(sort->spill, sort->slots->merge_run, sort->native, sort->slots->merge_native);
+		gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native, sort->slots.merge_native);
 
 	/* all rows are in runs: the device tells the order in which to read them, if it can */
 	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
@@ -82,7 +82,7 @@ begin_spilled_output(GpuSortTuplesort *sort)
 		gpusort_job_close(sort->job);
 		sort->job = NULL;
 	}
-	sort->output = gpusort_output_spilled_begin(sort->slots, sort->spill, merge, sort->job,
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
 												sort->native, sort->native_reason,
 												spec->random_access, &sort->figures);
 }
@@ -91,7 +91,7 @@ static void
 begin_device_output(GpuSortTuplesort *sort)
 {
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	sort->output = gpusort_output_device_begin(sort->slots, &sort->ordering, sort->job,
+	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
 											   sort->spec->random_access, &sort->figures);
 }
 
@@ -130,19 +130,34 @@ perform_on_device(GpuSortTuplesort *sort)
 static void
 perform_native(GpuSortTuplesort *sort)
 {
-	if (sort->spill != NULL && gpusort_recall_runs(sort->spill, sort->native, sort->slots->result))
+	if (sort->spill != NULL && gpusort_recall_runs(sort->spill, sort->native, sort->slots.result))
 		sort->spill = NULL;
 	tuplesort_performsort(sort->native);
 	if (sort->spill != NULL)
 		begin_spilled_output(sort);
 	else
-		sort->output = gpusort_output_native_begin(sort->slots, sort->native,
+		sort->output = gpusort_output_native_begin(&sort->slots, sort->native, false,
 												   sort->spec->random_access, sort->native_reason);
+}
+
+/* So few rows that they have stayed where they were put first. */
+static void
+perform_provisional(GpuSortTuplesort *sort)
+{
+	tuplesort_performsort(sort->provisional);
+	sort->output = gpusort_output_native_begin(&sort->slots, sort->provisional, sort->by_datum, true,
+											   GPUSORT_NATIVE_NONE);
+	sort->in_backend++;
 }
 
 bool
 gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 {
+	if (sort->provisional != NULL)
+	{
+		perform_provisional(sort);
+		return true;
+	}
 	if (!gpusort_tuplesort_is_parallel(sort) && !gpusort_tuplesort_leave_private_memory(sort))
 		return false;
 	if (sort->feed != NULL)
@@ -167,8 +182,8 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 		perform_native(sort);
 	else if (sort->output == NULL)
 	{
-		sort->output = gpusort_output_private_begin(sort->slots, sort->feed, &sort->ordering);
-		gpusort_stats_count_in_backend();
+		sort->output = gpusort_output_private_begin(&sort->slots, sort->feed, &sort->ordering);
+		sort->in_backend++;
 	}
 	return true;
 }

@@ -1,0 +1,93 @@
+/*
+ * row_layouts.c
+ *	  How many words each key of a sort gets, and what they skip, by rows that have come.
+ *
+ * In:  a sort's first rows, in order.
+ * Out: layouts of its keys, by samples that lie evenly between the first row and the last: what
+ *	    these two begin with, the first key of all rows does.
+ *
+ * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
+ * order is right all the same.
+ *
+ * Runs in the backend that leads the sort.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "utils/lsyscache.h"
+
+#include "keys/key_types.h"
+#include "keys/word_layout.h"
+#include "sort/row_layouts.h"
+
+/* Each may cost a sort key of ICU's or the C library's. */
+#define SAMPLED_ROWS_MAX	100
+
+/* Samples of a column's values, of a base type under a collation. */
+static void
+sample_column(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, Form_pg_attribute attr,
+			  Oid type, Oid collation, GpuSortKeySamples *samples)
+{
+	int			n = (int) Min(rows, SAMPLED_ROWS_MAX);
+	bool		is_text = gpusort_type_has_text_bytes(type);
+	GpuSortTextBytes source;
+	uint64		place = 0;
+	int			values = 0;
+	double		bytes = 0;
+
+	memset(samples, 0, sizeof(*samples));
+	if (is_text)
+		gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
+	for (int i = 0; i < n; i++)
+	{
+		uint64		row = n == 1 ? 0 : i * (rows - 1) / (n - 1);
+		bool		is_null;
+		Datum		value;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!tuplesort_skiptuples(sorted, row - place, true) ||
+			!tuplesort_gettupleslot(sorted, true, false, slot, NULL))
+			elog(ERROR, "gpusort has fewer rows than it has put");
+		place = row + 1;
+		value = slot_getattr(slot, attr->attnum, &is_null);
+		if (is_null)
+			continue;
+		values++;
+		bytes += attr->attlen == -1 ? toast_raw_datum_size(value) : attr->attlen;
+		if (is_text)
+			gpusort_key_samples_add(samples, &source, value);
+	}
+	ExecClearTuple(slot);
+	tuplesort_rescan(sorted);
+	samples->width = values > 0 ? (int) (bytes / values) : 0;
+	gpusort_key_samples_sort(samples);
+	/* of values that come again and again there may be no others */
+	if (samples->n < values / 2)
+		samples->distinct = samples->n;
+}
+
+bool
+gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
+						const GpuSortSpec *spec, double expected_rows, GpuSortKeyLayout *layouts)
+{
+	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
+
+	for (int i = 0; i < spec->n_keys; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+		int32		typmod = attr->atttypmod;
+		Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
+		Oid			collation = spec->order->collations[i];
+		GpuSortKeySamples samples;
+		int			least;
+		int			most;
+
+		if (!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
+									   collation, &least, &most))
+			return false;
+		sample_column(sorted, rows, slot, attr, type, collation, &samples);
+		gpusort_want_words(type, typmod, collation, least, most, &samples, &words[i]);
+	}
+	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
+	return true;
+}

@@ -1,0 +1,24 @@
+/*
+ * row_layouts.h
+ *	  How many words each key of a sort gets, and what they skip, by rows that have come.
+ */
+#ifndef GPUSORT_ROW_LAYOUTS_H
+#define GPUSORT_ROW_LAYOUTS_H
+
+#include "postgres.h"
+
+#include "utils/tuplesort.h"
+
+#include "sort/tuplesort.h"
+
+/*
+ * Lays out the spec's n_keys keys by rows of a tuplesort of minimal tuples, which has been performed
+ * with random access; it stands before the first row then, as it did.  slot: of minimal tuples, to
+ * look at rows; expected_rows: of the whole sort.  False: a key has no words any more.  Memory:
+ * the current context.
+ */
+extern bool gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
+									const GpuSortSpec *spec, double expected_rows,
+									GpuSortKeyLayout *layouts);
+
+#endif							/* GPUSORT_ROW_LAYOUTS_H */
