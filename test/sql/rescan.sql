@@ -8,9 +8,9 @@
 \pset format unaligned
 \pset tuples_only on
 
-create table driving(n int4);
+create table driving(n int4) with (autovacuum_enabled = off);
 insert into driving select generate_series(1, 5);
-create table rescanned(id int4, k int8);
+create table rescanned(id int4, k int8) with (autovacuum_enabled = off);
 insert into rescanned select i, (i * 7919) % 4001 from generate_series(1, 4000) i;
 analyze driving;
 analyze rescanned;
