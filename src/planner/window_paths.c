@@ -142,6 +142,7 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 {
 	GpuSortInput input = gpusort_input_of_rel(input_rel, root->window_pathkeys);
 	List	   *steps;
+	List	   *paths = NIL;
 	ListCell   *lc;
 
 	if (!gpusort_worth_sorting(input.child, input.pathkeys))
@@ -150,5 +151,8 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	if (steps == NIL)
 		return;
 	foreach(lc, gpusort_make_sort_paths(root, window_rel, &input))
-		gpusort_offer_path(window_rel, copy_stack(root, window_rel, steps, lfirst(lc)));
+		paths = lappend(paths, copy_stack(root, window_rel, steps, lfirst(lc)));
+	/* not before: a path that loses is freed, and the stack may */
+	foreach(lc, paths)
+		gpusort_offer_path(window_rel, lfirst(lc));
 }
