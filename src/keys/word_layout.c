@@ -148,6 +148,12 @@ want_words_by_width(Oid type, int32 typmod, int width, bool is_exact, GpuSortWan
 		words->wanted = Min(words->wanted, words_of_bytes(bytes + 1));
 }
 
+bool
+gpusort_key_is_laid_out_by_samples(Oid type)
+{
+	return gpusort_type_has_text_bytes(type) || type == NUMERICOID;
+}
+
 void
 gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 				   const GpuSortKeySamples *samples, GpuSortWantedWords *words)

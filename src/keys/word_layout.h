@@ -19,6 +19,9 @@ typedef struct GpuSortWantedWords
 	double		distinct;		/* values in the sort's rows; 0: not known */
 } GpuSortWantedWords;
 
+/* Do samples of a key of this base type say more of its layout than the type does? */
+extern bool gpusort_key_is_laid_out_by_samples(Oid type);
+
 /*
  * Of a key of a base type that may have from least to most words (gpusort_sortkey_has_words).
  * Memory: the current context.

@@ -166,7 +166,6 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 	if (gpusort_debug_grouping && lay_out_grouping(target, info))
 		return true;
 	gpusort_lay_out_keys(root, target, info);
-	info->from_statistics = true;
 	if (info->n_keys > 0)
 		return true;
 	first_key = list_nth(target->exprs, info->order.columns[0] - 1);

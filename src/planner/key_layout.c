@@ -30,10 +30,11 @@ is_distrusted(Oid collation)
 	return true;
 }
 
-/* What the key that an expression is would have.  False: no words. */
+/* What the key that an expression is would have; known: there was enough to choose by.  False: no
+ * words. */
 static bool
 want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, double rows,
-		   GpuSortWantedWords *words, GpuSortKeyFigures *figures)
+		   GpuSortWantedWords *words, GpuSortKeyFigures *figures, bool *known)
 {
 	int32		typmod = exprTypmod(expr);
 	Oid			type = getBaseTypeAndTypmod(exprType(expr), &typmod);
@@ -48,6 +49,7 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 		return false;
 	gpusort_key_statistics_take(root, expr, type, collation, rows, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, words);
+	*known = samples.n > 0 || samples.width > 0 || !gpusort_key_is_laid_out_by_samples(type);
 	figures->distinct = samples.distinct;
 	figures->width = samples.width > 0 ? samples.width : get_typavgwidth(type, typmod);
 	return true;
@@ -59,16 +61,20 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 	const GpuSortOrder *order = &info->order;
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	int			least = 0;
+	bool		known;
 
+	info->from_statistics = true;
 	for (info->n_keys = 0; info->n_keys < Min(order->n_keys, GPUSORT_WORDS_MAX); info->n_keys++)
 	{
 		int			i = info->n_keys;
 		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
 
-		if (!want_words(root, expr, order, i, info->rows, &words[i], &info->key_figures[i]) ||
+		if (!want_words(root, expr, order, i, info->rows, &words[i], &info->key_figures[i],
+						&known) ||
 			least + words[i].least > GPUSORT_WORDS_MAX)
 			break;
 		least += words[i].least;
+		info->from_statistics &= known;
 	}
 	info->n_words = gpusort_share_words(words, info->n_keys, info->rows, info->layouts);
 }

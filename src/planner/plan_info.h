@@ -37,8 +37,9 @@ typedef struct GpuSortPlanInfo
 	bool		finished;		/* by plan_finish.c.  If not, rows come right all the same, but the
 								 * child is not scanned again */
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
-	bool		from_statistics;	/* the layouts are; if not, they are what is usual, and a serial sort
-								 * may lay its keys out anew by the first rows that it sees */
+	bool		from_statistics;	/* the layouts are, where values matter for them; if not, they are
+								 * what is usual, and a serial sort may lay its keys out anew by
+								 * the first rows that it sees */
 	GpuSortOrder order;
 	int			n_keys;			/* that have words of their own: the first ones of the order */
 	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];	/* of these */
