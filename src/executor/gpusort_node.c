@@ -13,6 +13,7 @@
 
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
+#include "miscadmin.h"
 
 #include "executor/gpusort_node.h"
 #include "keys/collation_keys.h"
@@ -23,6 +24,7 @@
 static Node *GpuSortCreateState(CustomScan *scan);
 static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);
 static TupleTableSlot *GpuSortExec(CustomScanState *node);
+static TupleTableSlot *next_row(PlanState *node);
 static void GpuSortEnd(CustomScanState *node);
 static void GpuSortReScan(CustomScanState *node);
 static void GpuSortMarkPos(CustomScanState *node);
@@ -110,6 +112,8 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
+	/* without nodeCustom.c in between, which every row would pass */
+	node->ss.ps.ExecProcNode = next_row;
 	if (state->info.parallel)
 		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
 }
@@ -183,17 +187,16 @@ put_child_rows(GpuSortState *state)
 	PlanState  *child = outerPlanState(state);
 	bool		by_pages = gpusort_page_drain_may_begin(child);
 	GpuSortPageDrain drain = {0};
-	bool		put = true;
+	TupleTableSlot *slot;
+	bool		put = gpusort_tuplesort_put_first_rows(state->sort, child, &slot);
 
-	while (put)
+	while (put && !TupIsNull(slot))
 	{
-		TupleTableSlot *slot = ExecProcNode(child);
-
-		if (TupIsNull(slot))
-			break;
 		put = gpusort_tuplesort_put(state->sort, slot);
 		if (by_pages && put)
 			drain_page(state, &drain);
+		if (put)
+			slot = ExecProcNode(child);
 	}
 	gpusort_page_drain_end(&drain);
 	return put;
@@ -290,14 +293,21 @@ sort_and_return_first_row(GpuSortState *state, bool forward)
 }
 
 static TupleTableSlot *
-GpuSortExec(CustomScanState *node)
+next_row(PlanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	bool		forward = ScanDirectionIsForward(node->ss.ps.state->es_direction);
+	bool		forward = ScanDirectionIsForward(node->state->es_direction);
 
+	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->output == NULL))
 		return sort_and_return_first_row(state, forward);
 	return state->output->methods->next(state->output, forward);
+}
+
+static TupleTableSlot *
+GpuSortExec(CustomScanState *node)
+{
+	return next_row(&node->ss.ps);
 }
 
 static void

@@ -27,9 +27,6 @@
 #include "shared/stats.h"
 #include "sort/tuplesort_internal.h"
 
-/* How often a provisional sort looks at the memory that it has. */
-#define ROWS_BETWEEN_LOOKS	16
-
 static double
 milliseconds_since(instr_time start)
 {
@@ -98,26 +95,6 @@ gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort)
 	return sort->job != NULL ? sort->job->id : none;
 }
 
-/* False: the row is one too many for a provisional sort. */
-static inline bool
-put_provisional(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	if (unlikely(sort->provisional_rows >= sort->provisional_limit))
-		return false;
-	if (unlikely(sort->provisional_rows % ROWS_BETWEEN_LOOKS == ROWS_BETWEEN_LOOKS - 1) &&
-		gpusort_tuplesort_is_provisional_full(sort))
-		return false;
-	if (sort->by_datum)
-	{
-		slot_getsomeattrs(slot, 1);
-		tuplesort_putdatum(sort->provisional, slot->tts_values[0], slot->tts_isnull[0]);
-	}
-	else
-		tuplesort_puttupleslot(sort->provisional, slot);
-	sort->provisional_rows++;
-	return true;
-}
-
 GpuSortFeed *
 gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 {
@@ -127,13 +104,6 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 bool
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	if (sort->provisional != NULL)
-	{
-		if (likely(put_provisional(sort, slot)))
-			return true;
-		if (!gpusort_tuplesort_leave_provisional(sort))
-			return false;
-	}
 	return gpusort_tuplesort_leave_private_memory(sort) && gpusort_tuplesort_feed_row(sort, slot);
 }
 

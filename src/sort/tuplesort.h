@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "nodes/execnodes.h"
 
 #include "compat.h"
 #include "sort/feed.h"
@@ -70,7 +71,14 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
  * none, and they are to return their rows. */
 extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
-/* Of a serial plan: packs the slot's row. */
+/*
+ * Of a serial plan, before all else: puts rows of its child until there are no more, *slot NULL
+ * then, or until *slot is a row that put is to have, as all that follow.
+ */
+extern bool gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child,
+											 TupleTableSlot **slot);
+
+/* Packs the slot's row. */
 extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* Of a parallel plan: takes a row that the feed nodes have returned, because the job takes

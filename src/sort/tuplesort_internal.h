@@ -81,12 +81,6 @@ extern bool gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
 /* Begins a provisional sort, if there is to be one. */
 extern void gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort);
 
-/* Too many rows have come for it: they go where those of other sorts go. */
-extern bool gpusort_tuplesort_leave_provisional(GpuSortTuplesort *sort);
-
-/* It would use up its memory with some rows more. */
-extern bool gpusort_tuplesort_is_provisional_full(const GpuSortTuplesort *sort);
-
 /* --- tuplesort_device.c ---------------------------------------------------------- */
 
 /* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */

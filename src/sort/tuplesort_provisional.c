@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -30,6 +31,9 @@
 /* As many tell how to lay keys out: samples are taken of them, and rows that come by their place
  * in the table, or by a join, often begin with some that are much alike. */
 #define ROWS_TO_LAY_OUT_BY		2000
+
+/* How often a provisional sort looks at the memory that it has. */
+#define ROWS_BETWEEN_LOOKS		16
 
 static uint64
 rows_to_stay(const GpuSortSpec *spec)
@@ -82,15 +86,6 @@ gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort)
 	}
 }
 
-/* Blocks that are not full count too: it may leave with half of work_mem used, but it hardly ever
- * spills. */
-bool
-gpusort_tuplesort_is_provisional_full(const GpuSortTuplesort *sort)
-{
-	return sort->spec->may_use_device &&
-		MemoryContextMemAllocated(sort->context, true) > (Size) work_mem * 1024;
-}
-
 /* The keys' layouts by the rows that are there, if that is better than what the plan says. */
 static const GpuSortKeyLayout *
 choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
@@ -134,8 +129,9 @@ feed_rows(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return true;
 }
 
-bool
-gpusort_tuplesort_leave_provisional(GpuSortTuplesort *sort)
+/* Too many rows have come: they go where those of other sorts go.  False: the device is lost. */
+static bool
+leave(GpuSortTuplesort *sort)
 {
 	TupleTableSlot *slot;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
@@ -156,4 +152,62 @@ gpusort_tuplesort_leave_provisional(GpuSortTuplesort *sort)
 	tuplesort_end(sort->provisional);
 	sort->provisional = NULL;
 	return fed;
+}
+
+/* --- its rows ------------------------------------------------------------------------ */
+
+/* Blocks that are not full count too: it may leave with half of work_mem used, but it hardly ever
+ * spills. */
+static bool
+is_full(const GpuSortTuplesort *sort)
+{
+	return sort->spec->may_use_device &&
+		MemoryContextMemAllocated(sort->context, true) > (Size) work_mem * 1024;
+}
+
+/* Puts rows, one after the other as nodeSort.c does.  Returns the first one that is not put, NULL if there
+ * are no more. */
+static TupleTableSlot *
+put_rows(GpuSortTuplesort *sort, PlanState *child)
+{
+	Tuplesortstate *provisional = sort->provisional;
+	uint64		limit = sort->provisional_limit;
+	uint64		rows;
+	TupleTableSlot *slot;
+
+	for (rows = 0;; rows++)
+	{
+		slot = ExecProcNode(child);
+		if (TupIsNull(slot))
+		{
+			slot = NULL;
+			break;
+		}
+		if (unlikely(rows >= limit) ||
+			(unlikely(rows % ROWS_BETWEEN_LOOKS == ROWS_BETWEEN_LOOKS - 1) && is_full(sort)))
+			break;
+		if (sort->by_datum)
+		{
+			slot_getsomeattrs(slot, 1);
+			tuplesort_putdatum(provisional, slot->tts_values[0], slot->tts_isnull[0]);
+		}
+		else
+			tuplesort_puttupleslot(provisional, slot);
+	}
+	sort->provisional_rows = rows;
+	return slot;
+}
+
+bool
+gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child, TupleTableSlot **slot)
+{
+	if (sort->provisional == NULL)
+	{
+		*slot = ExecProcNode(child);
+		if (TupIsNull(*slot))
+			*slot = NULL;
+		return true;
+	}
+	*slot = put_rows(sort, child);
+	return *slot == NULL || leave(sort);
 }
