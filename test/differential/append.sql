@@ -1,6 +1,7 @@
 -- Sorts below MergeAppend and Append: parts that are each sorted, of unions, partitions and
 -- children, some of them by an index; pruned, limited, rescanned, read backward.
 -- @device-sorts 0
+-- @below Merge Append 900
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -24,9 +25,11 @@ select distinct at from measures;
 select at, count(*), sum(value) from measures group by at;
 select at, id, row_number() over (order by at, id) as n from measures;
 select distinct on (at) at, id, value from measures order by at, id;
-select a.id, b.id from measures a join measures b on a.at = b.at and a.id = b.id;
 select weight, count(*) from animals group by weight;
+set enable_nestloop = off;
+select a.id, b.id from measures a join measures b on a.at = b.at and a.id = b.id;
 select a.id, b.id from animals a join cats b on a.weight = b.weight and a.id = b.id;
+reset enable_nestloop;
 -- rescanned, backward, in functions
 select v.d, m.id from (values (date '2020-01-05'), ('2020-08-05'), ('2021-02-05')) v(d), lateral (select at, id from measures where at > v.d order by at, id limit 20) m;
 select c.id, (select m.id from measures m where m.id > c.id order by at, id limit 1) from customers c where c.id < 60;

@@ -1,6 +1,7 @@
 -- Sorts below Unique: DISTINCT and DISTINCT ON, sorted as hashing is off; and above and below
 -- other nodes, rescanned, under cursors, in functions.
 -- @device-sorts 0
+-- @below Unique 900
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -85,11 +86,16 @@ select c.id, (select count(*) from (select distinct few from events where id < 5
 select id, (select max(few) from (select distinct few from events) q) from customers where id < 4;
 prepare d(int4, int4) as select distinct few, maybe % $2 as r from events where few < $1;
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute d(5, 3);
+-- @rows
 execute d(50, 2);
+-- @rows
 execute d(0, 7);
+-- @rows
 execute d(5, 0);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute d(5, 3);
 reset plan_cache_mode;
 -- under cursors, in functions

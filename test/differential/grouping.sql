@@ -1,6 +1,7 @@
 -- Sorts below Group and GroupAggregate, as hashing is off: by one key and by many, whole and
 -- partial, above and below other nodes, rescanned, under cursors, in functions.
 -- @device-sorts 0
+-- @below GroupAggregate 900
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -90,11 +91,16 @@ select c.id, (select count(*) from (select few, count(*) as n from events where 
 select id, (select count(*) from (select t from events group by t) q) from customers where id < 4;
 prepare g(int4, int4) as select few % $2 as r, t, count(*) from events where few < $1 group by 1, 2;
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute g(5, 3);
+-- @rows
 execute g(10, 2);
+-- @rows
 execute g(0, 7);
+-- @rows
 execute g(5, 0);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute g(5, 3);
 reset plan_cache_mode;
 -- under cursors, in functions

@@ -1,6 +1,7 @@
 -- Sorts below GroupAggregate with grouping sets: the first one is a Sort node, those of further
 -- rollups are in the aggregate; rows with NULLs that are none of the input's.
 -- @device-sorts 0
+-- @below GroupAggregate 900
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -45,10 +46,14 @@ select c.id, (select max(n) from (select count(*) as n from orders where custome
 select c.id, (select count(*) from (select few, count(*) as n from events where id < 1000 group by rollup (few, maybe)) q where q.n > c.id) from customers c where c.id < 30;
 prepare gs(int4, int4) as select few % $2 as r, t, count(*) from events where few < $1 group by rollup (1, 2);
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute gs(5, 3);
+-- @rows
 execute gs(0, 7);
+-- @rows
 execute gs(5, 0);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute gs(5, 3);
 reset plan_cache_mode;
 -- under cursors, in functions, rows that are written

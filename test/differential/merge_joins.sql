@@ -2,6 +2,7 @@
 -- side is marked and restored wherever outer keys repeat; above and below other nodes, rescanned,
 -- under cursors, in functions.
 -- @device-sorts 0
+-- @below Merge Join 900
 set enable_hashjoin = off;
 set enable_nestloop = off;
 set enable_hashagg = off;
@@ -101,11 +102,16 @@ select c.id, (select sum(q.n) from (select a.id as n from events a join events b
 select id, (select count(*) from customers a join orders b on a.id = b.customer) from customers where id < 4;
 prepare j(int4, int4) as select a.id, b.id from events a join events b on a.maybe % $2 = b.maybe % $2 and a.t = b.t where a.few < $1 and b.few < $1;
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute j(5, 3);
+-- @rows
 execute j(8, 1);
+-- @rows
 execute j(0, 7);
+-- @rows
 execute j(5, 0);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute j(5, 3);
 reset plan_cache_mode;
 

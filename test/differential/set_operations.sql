@@ -1,6 +1,7 @@
 -- Sorts below set operations: UNION's Unique, INTERSECT's and EXCEPT's SetOp, as hashing is off;
 -- in each other, rescanned, under cursors, in functions.
 -- @device-sorts 0
+-- @below SetOp 900
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -8,7 +9,7 @@ select few from events union select c from narrow;
 select k8 from events where id < 2000 union select b from narrow where a < 100000;
 select few, maybe from events where id < 3000 union select maybe, few from events where id < 2000;
 select t from events where id < 2000 union select name from customers where id < 300;
-select n from events where id < 2000 union select few from events;
+select n + 0.001 from events where id < 2000 union select few from events;
 select f from events where id < 2000 union select few from events;
 select d from events union select since from customers;
 select ts from events where id < 1000 union select placed from orders where id < 1000;
@@ -81,12 +82,18 @@ select id, (select max(few) from (select few from events intersect select maybe 
 prepare s(int4) as select few from events where few < $1 union select maybe from events where maybe < $1 * 10;
 prepare i(int4) as select few from events where few < $1 intersect all select maybe from events where id > $1;
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute s(5);
+-- @rows
 execute s(0);
+-- @rows
 execute s(null);
+-- @rows
 execute i(20);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute s(5);
+-- @rows
 execute i(20);
 reset plan_cache_mode;
 -- under cursors, in functions, rows that are written

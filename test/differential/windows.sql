@@ -1,6 +1,7 @@
 -- Sorts below WindowAgg: by partitions, by orders, by both; several windows over each other;
 -- frames; above and below other nodes; with parameters, rescanned, under cursors, in functions.
 -- @device-sorts 0
+-- @below WindowAgg 900
 
 -- keys of one type, and mixed
 select id, row_number() over (order by k8) as n from events;
@@ -114,15 +115,23 @@ select a.i, b.n, b.id from generate_series(1, 5) a(i), lateral (select id, row_n
 select id, (select n from (select id, row_number() over (order by k8) as n from events) q where id = 77) as m from customers where id < 5;
 prepare ranked(int4, int4) as select * from (select id, few, row_number() over (partition by few order by k8) as n from events where few < $1) q where n <= $2;
 set plan_cache_mode = force_generic_plan;
+-- @rows
 execute ranked(10, 3);
+-- @rows
 execute ranked(50, 1);
+-- @rows
 execute ranked(0, 3);
+-- @rows
 execute ranked(null, null);
 prepare shifted(int4) as select id, lag(id, $1) over (order by k8) as l from events where id < 2000;
+-- @rows
 execute shifted(1);
+-- @rows
 execute shifted(1500);
 set plan_cache_mode = force_custom_plan;
+-- @rows
 execute ranked(10, 3);
+-- @rows
 execute shifted(0);
 reset plan_cache_mode;
 
