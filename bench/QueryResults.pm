@@ -83,14 +83,14 @@ sub split_at_commas
 	return @items;
 }
 
-# What is kept of a result to compare it with others: hashes of its rows as a bag, and of the sequence of
-# the columns at these places.
+# What is kept of a result to compare it with others: hashes of its rows as a bag, and of their number and the
+# sequence of the columns at these places.
 sub describe_result
 {
 	my ($rows, $places, $separator) = @_;
 
 	return { rows => md5_hex(join "\n", scalar @$rows, sort @$rows),
-		order => md5_hex(join "\n", map { join $separator, (split /\Q$separator\E/, $_, -1)[@$places] } @$rows) };
+		order => md5_hex(join "\n", scalar @$rows, map { join $separator, (split /\Q$separator\E/, $_, -1)[@$places] } @$rows) };
 }
 
 # '' when two results are equal, else 'order' or 'rows'.
