@@ -110,6 +110,7 @@ sub describe_sort
 # all there is; fate is one of
 #	device		GpuSort did it on the device
 #	backend		GpuSort did it without the device and without PostgreSQL's sort
+#	workers		GpuSort did it in workers alone, of which EXPLAIN says no more
 #	native		GpuSort left it to PostgreSQL's sort
 #	Sort		it is still a node of PostgreSQL's
 #	gone		gpusort's plan has none such: another plan was cheaper
@@ -151,6 +152,7 @@ sub fate
 
 	return 'gone' unless $sort;
 	return 'Sort' if $sort->{by} eq 'native';
+	return 'workers' if $sort->{method} eq '';
 	return $sort->{method} =~ /^(gpu|host)/ ? 'device' : $sort->{method} =~ /^native/ ? 'native' : 'backend';
 }
 
