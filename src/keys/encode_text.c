@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "keys/encoders.h"
+#include "keys/key_memo.h"
 #include "keys/text_bytes.h"
 #include "settings.h"
 
@@ -25,6 +26,7 @@ typedef struct TextEncoder
 {
 	GpuSortTextBytes source;
 	GpuSortByteCut cut;
+	GpuSortKeyMemo *memo;		/* of sort keys; NULL: words are cut from the value's own bytes */
 } TextEncoder;
 
 static bool
@@ -66,11 +68,24 @@ static void
 encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 {
 	const TextEncoder *encoder = key->state;
-	GpuSortVarlenaBytes sort_key;
+	GpuSortVarlenaBytes text;
+	const char *sort_key;
+	Size		length;
+	uint64	   *kept;
+	bool		known;
 
-	gpusort_text_bytes_open(&encoder->source, value, &sort_key);
-	gpusort_byte_cut_uncoded(&encoder->cut, sort_key.bytes, sort_key.length, words);
-	gpusort_varlena_bytes_close(&sort_key);
+	gpusort_text_value_open(&encoder->source, value, &text);
+	kept = gpusort_key_memo_find(encoder->memo, text.bytes, text.length, &known);
+	if (!known)
+	{
+		sort_key = gpusort_collation_key(encoder->source.keys, text.bytes, text.length, &length);
+		gpusort_byte_cut_uncoded(&encoder->cut, sort_key, length, words);
+		if (kept != NULL)
+			memcpy(kept, words, encoder->cut.n_words * sizeof(uint64));
+	}
+	else
+		memcpy(words, kept, encoder->cut.n_words * sizeof(uint64));
+	gpusort_varlena_bytes_close(&text);
 }
 
 static void
@@ -83,6 +98,7 @@ make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *l
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							gpusort_byte_cut_needs(&encoder->cut));
 	sort_keys = encoder->source.keys;
+	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(layout->n_words) : NULL;
 	key->state = encoder;
 	key->may_be_open = true;
 	if (sort_keys != NULL)

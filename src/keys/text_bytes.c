@@ -50,7 +50,7 @@ gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size 
 }
 
 void
-gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value, GpuSortVarlenaBytes *bytes)
+gpusort_text_value_open(const GpuSortTextBytes *source, Datum value, GpuSortVarlenaBytes *bytes)
 {
 	if (source->form == GPUSORT_TEXT_NAME)
 	{
@@ -62,6 +62,12 @@ gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value, GpuSortVarl
 		gpusort_varlena_bytes_open(value, source->text_needed, bytes);
 	if (source->form == GPUSORT_TEXT_BLANK_PADDED)
 		bytes->length = bpchartruelen((char *) bytes->bytes, (int) bytes->length);
+}
+
+void
+gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value, GpuSortVarlenaBytes *bytes)
+{
+	gpusort_text_value_open(source, value, bytes);
 	if (source->keys != NULL)
 	{
 		void	   *copy = bytes->copy;

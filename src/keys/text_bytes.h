@@ -33,6 +33,11 @@ extern GpuSortTextForm gpusort_text_form(Oid type);
 /* Of such a type.  collation: 0 for bytea.  Memory: the current context. */
 extern void gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size needed);
 
+/* The bytes of a value that is not NULL, its own ones, whatever words are cut from; else as
+ * gpusort_text_bytes_open. */
+extern void gpusort_text_value_open(const GpuSortTextBytes *source, Datum value,
+									GpuSortVarlenaBytes *bytes);
+
 /* The bytes of a value that is not NULL, which may be toasted: valid until closed by
  * gpusort_varlena_bytes_close, and until the next call. */
 extern void gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value,

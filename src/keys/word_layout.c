@@ -33,7 +33,7 @@
 #define SHARE_HELD	0.95
 
 /* What parts the levels of ICU's sort keys, and words that may reach beyond the first one. */
-#define ICU_LEVEL_SEPARATOR	1
+#define LEVEL_SEPARATOR	1
 #define ICU_WORDS_AT_LEAST	2
 
 /* Bytes of a numeric that one word holds all of: its headers and four digits of base 10000. */
@@ -104,8 +104,10 @@ bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
  * be seen in samples: what lies between two of them may have a hundred bytes in common.
  * Bytes themselves tell when they are all there, by one more byte for their number.
  *
- * ICU makes a sort key as far as it is asked to, level by level, and what lies behind the first level
- * costs as much again and tells hardly anything: words end before it, but for short keys.
+ * Sort keys of ICU and of the C library have levels, and what lies behind the first one tells hardly
+ * anything, but takes the room of further keys' words: words end with it.  ICU makes a sort key as
+ * far as it is asked to, and the second level costs as much again: there they end before it, but for
+ * short keys.
  */
 static void
 want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kind,
@@ -116,7 +118,7 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 
 	words->skipped = skip_common_bytes(samples, &n_skipped);
 	bytes = bytes_of_samples(samples, n_skipped,
-							 kind == GPUSORT_COLLATION_ICU ? ICU_LEVEL_SEPARATOR : -1);
+							 kind == GPUSORT_COLLATION_BYTES ? -1 : LEVEL_SEPARATOR);
 	if (kind == GPUSORT_COLLATION_BYTES)
 		bytes++;
 	words->wanted = words_of_bytes(bytes);

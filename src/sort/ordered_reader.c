@@ -36,7 +36,7 @@ compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortCompa
 	return a->number < b->number ? -1 : 1;
 }
 
-#define ST_SORT sort_tied_rows
+#define ST_SORT sort_rows_in_any_order
 #define ST_ELEMENT_TYPE GpuSortTiedRow
 #define ST_COMPARE(a, b, ties) compare_tied_rows(a, b, ties)
 #define ST_COMPARE_ARG_TYPE GpuSortComparer
@@ -44,6 +44,70 @@ compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortCompa
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
+
+/* Places that rows may be moved by, for each row of a group, before it is sorted as if it were in no
+ * order at all. */
+#define MOVES_FOR_A_ROW		16
+
+/* Where a row belongs among the first n, which are in order, the last of them behind it: found from the
+ * end on, in steps that double, since it is rarely far. */
+static uint64
+place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, GpuSortComparer *ties)
+{
+	uint64		behind = n - 1; /* the row belongs before this one */
+	uint64		step = 1;
+	uint64		before = 0;		/* and not before this one, or at the beginning */
+
+	while (step <= behind)
+	{
+		if (compare_tied_rows(&rows[behind - step], row, ties) <= 0)
+		{
+			before = behind - step + 1;
+			break;
+		}
+		behind -= step;
+		step *= 2;
+	}
+	while (before < behind)
+	{
+		uint64		middle = before + (behind - before) / 2;
+
+		if (compare_tied_rows(&rows[middle], row, ties) <= 0)
+			before = middle + 1;
+		else
+			behind = middle;
+	}
+	return before;
+}
+
+/*
+ * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which is
+ * often equal in all of the group: few rows are out of place, and not by much.
+ */
+static void
+sort_tied_rows(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
+{
+	uint64		moves = 0;
+
+	for (uint64 i = 1; i < n; i++)
+	{
+		GpuSortTiedRow row = rows[i];
+		uint64		place;
+
+		CHECK_FOR_INTERRUPTS();
+		if (compare_tied_rows(&rows[i - 1], &row, ties) <= 0)
+			continue;
+		place = place_of_row(rows, i, &row, ties);
+		moves += i - place;
+		if (moves > MOVES_FOR_A_ROW * n)
+		{
+			sort_rows_in_any_order(rows, n, ties);
+			return;
+		}
+		memmove(&rows[place + 1], &rows[place], (i - place) * sizeof(GpuSortTiedRow));
+		rows[place] = row;
+	}
+}
 
 GpuSortOrderedReader *
 gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)

@@ -1,0 +1,107 @@
+/*
+ * key_memo.c
+ *	  Words of the strings seen lately.
+ *
+ * In:  strings whose words cost a sort key of ICU's or the C library's.
+ * Out: words that an equal string has been given before.
+ *
+ * The keys that groups and reports are sorted by have few values, each of which comes again in a
+ * moment; and a look here takes a tenth of what a sort key does.  Each string has one place, by its
+ * hash, and takes it from whoever has it.  Where strings hardly ever come again the memo ends.
+ *
+ * Runs in each process that packs rows.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "keys/key_memo.h"
+
+/* A small sort is worth no memory. */
+#define STRINGS_BEFORE_MEMO		200
+
+#define PLACES					4096	/* a power of two */
+#define STRING_BYTES_MAX		47
+
+/* Of so many looks, fewer hits than this are not worth the others. */
+#define LOOKS_TO_JUDGE_BY		4096
+#define HITS_WORTH_IT			(LOOKS_TO_JUDGE_BY / 8)
+
+typedef struct Place
+{
+	bool		taken;
+	uint8		length;
+	char		string[STRING_BYTES_MAX];
+	uint64		words[FLEXIBLE_ARRAY_MEMBER];
+} Place;
+
+struct GpuSortKeyMemo
+{
+	int			n_words;
+	bool		ended;
+	uint32		strings;		/* before there were places */
+	uint32		looks;			/* since it was last judged */
+	uint32		hits;
+	MemoryContext context;
+	char	   *places;			/* [PLACES] of place_bytes; NULL: not yet, or no longer */
+	Size		place_bytes;
+};
+
+GpuSortKeyMemo *
+gpusort_key_memo_make(int n_words)
+{
+	GpuSortKeyMemo *memo = palloc0(sizeof(GpuSortKeyMemo));
+
+	memo->n_words = n_words;
+	memo->context = CurrentMemoryContext;
+	memo->place_bytes = offsetof(Place, words) + n_words * sizeof(uint64);
+	return memo;
+}
+
+/* Is it worth to go on?  From time to time. */
+static bool
+is_worth_it(GpuSortKeyMemo *memo)
+{
+	if (memo->places == NULL)
+	{
+		if (++memo->strings < STRINGS_BEFORE_MEMO)
+			return false;
+		memo->places = MemoryContextAllocZero(memo->context, PLACES * memo->place_bytes);
+	}
+	if (memo->looks == LOOKS_TO_JUDGE_BY)
+	{
+		memo->ended = memo->hits < HITS_WORTH_IT;
+		memo->looks = 0;
+		memo->hits = 0;
+	}
+	if (memo->ended)
+	{
+		pfree(memo->places);
+		memo->places = NULL;
+	}
+	return !memo->ended;
+}
+
+uint64 *
+gpusort_key_memo_find(GpuSortKeyMemo *memo, const char *string, Size length, bool *known)
+{
+	uint32		hash;
+	Place	   *place;
+
+	*known = false;
+	if (memo->ended || length > STRING_BYTES_MAX || !is_worth_it(memo))
+		return NULL;
+	hash = hash_bytes((const unsigned char *) string, (int) length);
+	place = (Place *) (memo->places + (hash & (PLACES - 1)) * memo->place_bytes);
+	memo->looks++;
+	if (place->taken && place->length == length && memcmp(place->string, string, length) == 0)
+	{
+		memo->hits++;
+		*known = true;
+		return place->words;
+	}
+	place->taken = true;
+	place->length = (uint8) length;
+	memcpy(place->string, string, length);
+	return place->words;
+}
