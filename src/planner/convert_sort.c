@@ -21,9 +21,11 @@
 #include "executor/tuptable.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
+#include "keys/key_types.h"
 #include "planner/convert_sort.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
@@ -47,18 +49,37 @@ read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
 	order->nulls_first = sort->nullsFirst;
 }
 
+/*
+ * Does the first key that has got no words lack room for them only?  The keys before it leave few rows
+ * undecided then.  A key whose type has none may follow one of two values, and one process would
+ * sort all the rows that tie.
+ */
+static bool
+lacks_room_only(const PathTarget *target, const GpuSortPlanInfo *info)
+{
+	const GpuSortOrder *order = &info->order;
+	int			i = info->n_keys;
+	Node	   *expr;
+	int			least;
+	int			most;
+
+	if (i == order->n_keys)
+		return true;
+	expr = list_nth(target->exprs, order->columns[i] - 1);
+	return gpusort_sortkey_has_words(exprType(expr), exprTypmod(expr), order->operators[i],
+									 order->collations[i], &least, &most);
+}
+
 /* Would the device be worth it, if many rows came? */
 static bool
-suits_device(const Sort *sort, GpuSortPlanInfo *info)
+suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	double		rows = info->rows;
 	bool		suits;
 
-	/* groups that tie in the keys with words may be large, and one process would sort them */
-	if (info->n_keys < info->order.n_keys)
-		return false;
 	info->rows = Max(rows, MANY_ROWS);
-	suits = gpusort_device_is_cheaper(info, sort->plan.plan_width);
+	suits = !gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width) &&
+		gpusort_device_is_cheaper(info, sort->plan.plan_width);
 	info->rows = rows;
 	return suits;
 }
@@ -78,8 +99,8 @@ describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 		return gpusort_refuse_path("the first sort key has no words under its operator and collation");
 	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
 	return gpusort_debug_force ||
-		(!gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width) &&
-		 suits_device(sort, info) && gpusort_fits_device(info));
+		(lacks_room_only(target, info) && suits_device(sort, bound, info) &&
+		 gpusort_fits_device(info));
 }
 
 static Plan *
