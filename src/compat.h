@@ -72,11 +72,21 @@ compat_wait_event(const char *name)
 	((path)->startup_cost += disable_cost, (path)->total_cost += disable_cost)
 #endif
 
-/* 16 leaves out of GROUP BY what others imply (8d83a5d0a2). */
+/* 16 sorts for aggregates with an ORDER BY too, if they go with one sort (1349d2790bf). */
+#if PG_VERSION_NUM >= 160000
+#define compat_sorts_for_groups_only(root) \
+	(list_length((root)->group_pathkeys) == (root)->num_groupby_pathkeys)
+#else
+#define compat_sorts_for_groups_only(root) true
+#endif
+
+/* 16 leaves out of GROUP BY and DISTINCT what others imply (8d83a5d0a2). */
 #if PG_VERSION_NUM >= 160000
 #define compat_group_clause(root) ((root)->processed_groupClause)
+#define compat_distinct_clause(root) ((root)->processed_distinctClause)
 #else
 #define compat_group_clause(root) ((root)->parse->groupClause)
+#define compat_distinct_clause(root) ((root)->parse->distinctClause)
 #endif
 
 /* 19 has one node for Unique, whatever is above it (24225ad9aa). */

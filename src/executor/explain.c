@@ -42,6 +42,7 @@ append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 		appendStringInfoString(key, " NULLS LAST");
 }
 
+/* What is sorted by; of a grouping, which has no order, what is equal in its groups. */
 static void
 show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 {
@@ -60,10 +61,11 @@ show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 
 		initStringInfo(&key);
 		appendStringInfoString(&key, deparse_expression((Node *) var, context, use_prefix, true));
-		append_sort_order(&key, &state->info.order, i, expr);
+		if (!state->info.grouping)
+			append_sort_order(&key, &state->info.order, i, expr);
 		result = lappend(result, key.data);
 	}
-	ExplainPropertyList("Sort Key", result, es);
+	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", result, es);
 }
 
 void

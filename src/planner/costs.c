@@ -141,8 +141,8 @@ Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
 	return cost_of_units(info, rows *
-						 (COST_PACK_ROW + COST_KEY_COLUMN * (info->n_keys - 1) +
-						  COST_KEY_WORD * (info->n_words - info->n_keys) +
+						 (COST_PACK_ROW + COST_KEY_COLUMN * Max(0, info->n_keys - 1) +
+						  COST_KEY_WORD * Max(0, info->n_words - info->n_keys) +
 						  COST_ROW_BYTE * info->width + info->key_costs.words));
 }
 

@@ -133,10 +133,7 @@ read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 	return true;
 }
 
-/*
- * Lays the keys out as for a grouping, if all of them can be hashed.  No plan asks for groups only,
- * but a test may.
- */
+/* Lays the keys out as for a grouping, if all of them can be hashed. */
 static bool
 lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
 {
@@ -150,9 +147,19 @@ lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
 			return false;
 	}
 	info->grouping = true;
+	info->from_statistics = true;
 	info->n_keys = 0;
 	info->n_words = 1;
 	return true;
+}
+
+bool
+gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
+{
+	if (!read_order(pathkeys, target, &info->order))
+		return false;
+	return lay_out_grouping(target, info) ||
+		gpusort_refuse_path("a key of a grouping has no hash that goes with its order");
 }
 
 bool
@@ -163,6 +170,7 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
+	/* not in the order that is asked for: a test asks */
 	if (gpusort_debug_grouping && lay_out_grouping(target, info))
 		return true;
 	gpusort_lay_out_keys(root, target, info);

@@ -30,6 +30,9 @@ extern double gpusort_bound_of_query(PlannerInfo *root);
 extern bool gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 								  GpuSortPlanInfo *info);
 
+/* The same, for equal rows to come together, in no order. */
+extern bool gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
+
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
 

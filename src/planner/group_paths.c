@@ -3,7 +3,8 @@
  *	  Ways to groups and distinct rows over rows that the device has sorted.
  *
  * In:  the rel of the groups, with PostgreSQL's own paths, and the rel of its rows.
- * Out: Group, sorted Agg and Unique over GpuSort, for add_path to judge.
+ * Out: Group, sorted Agg and Unique over GpuSort, for add_path to judge; in the order of the
+ *	    groups' columns, or in none.
  *
  * They compete with hashing and with groups that parallel workers make, whose costs are what
  * they are; and with the same nodes over a Sort, whose costs are too low for some types of keys.
@@ -34,7 +35,20 @@ typedef struct Grouping
 	double		groups;
 	const GroupPathExtraData *extra;	/* NULL for DISTINCT */
 	AggClauseCosts costs;
+	Cost		without_sort;	/* of PostgreSQL's cheapest way that does not sort all rows */
 } Grouping;
+
+static Path *
+make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, Path *sorted)
+{
+	/* Unique finds its columns by the order of its rows, if they have one */
+	if (sorted->pathkeys != NIL)
+		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
+												 grouping->groups);
+	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
+									AGGSPLIT_SIMPLE, compat_distinct_clause(root), NIL, NULL,
+									grouping->groups);
+}
 
 static Path *
 make_group_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, Path *sorted)
@@ -42,8 +56,7 @@ make_group_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, Pa
 	List	   *having;
 
 	if (grouping->extra == NULL)
-		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
-												 grouping->groups);
+		return make_distinct_path(root, rel, grouping, sorted);
 	having = (List *) grouping->extra->havingQual;
 	if (!root->parse->hasAggs)
 		return (Path *) create_group_path(root, rel, sorted, compat_group_clause(root), having,
@@ -99,26 +112,41 @@ cost_without_sort(const RelOptInfo *rel, double rows)
 	return cheapest;
 }
 
-static void
-add_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, GpuSortInput *input)
+/* Offers groups of rows that are sorted so.  Is one of them cheaper than without a sort? */
+static bool
+offer_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
+			const GpuSortInput *input)
 {
-	Cost		without_sort = cost_without_sort(rel, input->child->rows);
 	bool		is_cheaper = false;
 	ListCell   *lc;
 
-	input->beside_sorts = false;
 	foreach(lc, gpusort_make_sort_paths(root, rel, input))
 	{
 		Path	   *path = make_group_path(root, rel, grouping, lfirst(lc));
 
-		is_cheaper |= path->total_cost < without_sort;
+		is_cheaper |= path->total_cost < grouping->without_sort;
 		gpusort_offer_path(rel, path);
 	}
-	if (!is_cheaper)
+	return is_cheaper;
+}
+
+static void
+add_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, GpuSortInput input)
+{
+	input.beside_sorts = false;
+	if (!offer_paths(root, rel, grouping, &input))
 		return;
-	input->beside_sorts = true;
-	foreach(lc, gpusort_make_sort_paths(root, rel, input))
-		gpusort_offer_path(rel, make_group_path(root, rel, grouping, lfirst(lc)));
+	input.beside_sorts = true;
+	(void) offer_paths(root, rel, grouping, &input);
+}
+
+/* The same with rows that come in no order, but equal ones together. */
+static void
+add_unordered_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
+					GpuSortInput input)
+{
+	input.groups = grouping->groups;
+	add_paths(root, rel, grouping, input);
 }
 
 /* --- DISTINCT ----------------------------------------------------------------------- */
@@ -138,7 +166,10 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 		!grouping_is_sortable(root->parse->distinctClause))
 		return;
 	grouping.groups = ((Path *) linitial(distinct_rel->pathlist))->rows;
-	add_paths(root, distinct_rel, &grouping, &input);
+	grouping.without_sort = cost_without_sort(distinct_rel, input.child->rows);
+	add_paths(root, distinct_rel, &grouping, input);
+	if (!root->parse->hasDistinctOn)
+		add_unordered_paths(root, distinct_rel, &grouping, input);
 }
 
 /* --- GROUP BY ----------------------------------------------------------------------- */
@@ -175,5 +206,9 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &grouping.costs);
-	add_paths(root, grouped_rel, &grouping, &input);
+	grouping.without_sort = cost_without_sort(grouped_rel, input.child->rows);
+	add_paths(root, grouped_rel, &grouping, input);
+	/* an aggregate's own order may be among the pathkeys */
+	if (compat_sorts_for_groups_only(root))
+		add_unordered_paths(root, grouped_rel, &grouping, input);
 }

@@ -48,6 +48,12 @@ static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte =
 #define COST_TIED_ROW		20.0
 #define COST_TIED_COMPARISON	2.0
 
+/* Of a grouping: a value's share of the word; and to compare a row with another of its group. */
+#define COST_HASH			4.0
+#define COST_HASH_BYTE		0.1
+#define COST_HASH_NUMERIC	10.0
+#define COST_GROUPED_ROW	8.0
+
 static TypeCosts
 costs_of_type(Oid type, Oid collation)
 {
@@ -105,6 +111,39 @@ share_of_open_rows(const TypeCosts *costs, double distinct, double rows)
 	return Max(0, 1 - distinct / rows);
 }
 
+/* To hash a value, in the same units; under the collation that decides whether values are equal. */
+static double
+cost_of_hash(Oid type, Oid collation)
+{
+	if (type == NUMERICOID)
+		return COST_HASH_NUMERIC;
+	if (!gpusort_type_has_text_bytes(type))
+		return COST_HASH;
+	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		return costs_of_icu.words + costs_of_icu.words_byte * get_typavgwidth(type, -1);
+	return COST_HASH + COST_HASH_BYTE * get_typavgwidth(type, -1);
+}
+
+/* A word of all keys tells nothing but that rows differ: those of a group are all compared. */
+static void
+cost_grouping(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
+{
+	GpuSortKeyCosts *sum = &info->key_costs;
+	const GpuSortOrder *order = &info->order;
+	Oid			first_type = getBaseType(exprType(list_nth(target->exprs, order->columns[0] - 1)));
+
+	sum->words = 0;
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
+
+		sum->words += cost_of_hash(getBaseType(exprType(expr)), order->collations[i]);
+	}
+	sum->native_factor = Max(costs_of_type(first_type, order->collations[0]).comparison,
+							 declared_cost(root, order->operators[0]));
+	sum->returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
+}
+
 void
 gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
 {
@@ -113,6 +152,11 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 	double		reached = 1;
 	double		tied = 0;
 
+	if (info->grouping)
+	{
+		cost_grouping(root, target, info);
+		return;
+	}
 	sum->words = 0;
 	sum->returned = 0;
 	sum->native_factor = 0;

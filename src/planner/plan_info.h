@@ -52,6 +52,7 @@ typedef struct GpuSortPlanInfo
 								 * process and with this session's work_mem; at least 1 */
 
 	/* while paths are made; not in a plan */
+	double		groups;			/* of a grouping; 0: not known */
 	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of the keys that have words */
 	GpuSortKeyCosts key_costs;
 } GpuSortPlanInfo;

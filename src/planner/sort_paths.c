@@ -84,13 +84,13 @@ make_custom_path(RelOptInfo *rel, Path *child, const CustomPathMethods *methods,
 
 /* A GpuSort over child, whose rows are all packed at cost before. */
 static Path *
-make_sort_path(RelOptInfo *rel, Path *child, List *pathkeys, const GpuSortPlanInfo *info,
-			   Cost before)
+make_sort_path(RelOptInfo *rel, Path *child, const GpuSortInput *input,
+			   const GpuSortPlanInfo *info, Cost before)
 {
 	CustomPath *custom = make_custom_path(rel, child, &gpusort_path_methods, info);
 
 	custom->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
-	custom->path.pathkeys = pathkeys;
+	custom->path.pathkeys = info->grouping ? NIL : input->pathkeys;
 	gpusort_cost_path(&custom->path, info, before);
 	return &custom->path;
 }
@@ -101,7 +101,10 @@ describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int fee
 			  GpuSortPlanInfo *info)
 {
 	info->rows = input->child->rows;
-	if (!gpusort_takes_feeders(feeders) ||
+	info->groups = input->groups;
+	if (!gpusort_takes_feeders(feeders))
+		return false;
+	if (input->groups > 0 ? !gpusort_read_grouping(input->pathkeys, child->pathtarget, info) :
 		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
 		return false;
 	gpusort_estimate(root, input->pathkeys, child, info);
@@ -118,7 +121,7 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
 
 	if (!describe_sort(root, input, child, 1, &info))
 		return NULL;
-	return make_sort_path(rel, child, input->pathkeys, &info,
+	return make_sort_path(rel, child, input, &info,
 						  child->total_cost + gpusort_cost_of_packing(&info, child->rows));
 }
 
@@ -148,7 +151,7 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input
 	feed->path.startup_cost = feed->path.total_cost;
 	gather = (Path *) create_gather_path(root, rel, &feed->path, partial->pathtarget,
 										 NULL, &rows_through_gather);
-	return make_sort_path(rel, gather, input->pathkeys, &info, gather->total_cost);
+	return make_sort_path(rel, gather, input, &info, gather->total_cost);
 }
 
 GpuSortInput

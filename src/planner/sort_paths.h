@@ -15,6 +15,8 @@ typedef struct GpuSortInput
 	Path	   *child;			/* gives all rows */
 	Path	   *partial;		/* gives them in parallel, in the same columns; NULL: nothing does */
 	List	   *pathkeys;
+	double		groups;			/* of rows equal in all pathkeys, if all that is asked for is that these
+								 * come together; 0: the order is asked for */
 	bool		beside_sorts;	/* costs stand beside those of Sorts, which are too low for some types;
 								 * else beside those of other nodes */
 } GpuSortInput;
@@ -24,7 +26,8 @@ extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
 
 /*
  * Paths that sort so, of rel: a serial one, a parallel one, both or none.  They are in none of
- * rel's lists.  Each gives the child's columns, in the order of the input's pathkeys.
+ * rel's lists.  Each gives the child's columns, in the order of the input's pathkeys;
+ * or its groups, in no order.
  */
 extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
 									 const GpuSortInput *input);

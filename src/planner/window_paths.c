@@ -14,8 +14,10 @@
  */
 #include "postgres.h"
 
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "utils/selfuncs.h"
 
 #include "compat.h"
 #include "planner/eligibility.h"
@@ -137,11 +139,30 @@ copy_stack(PlannerInfo *root, RelOptInfo *window_rel, List *steps, Path *sorted)
 	return path;
 }
 
+/*
+ * The groups that a stack is for, if it is a window of whole partitions, in which no order is asked
+ * for; else 0.  Another window above it may need the order.
+ */
+static double
+groups_of_stack(PlannerInfo *root, List *steps, double rows)
+{
+	const WindowAggPath *window = llast(steps);
+	const WindowClause *clause = window->winclause;
+	List	   *columns;
+
+	if (list_length(steps) != (is_sort(linitial(steps)) ? 2 : 1) ||
+		clause->orderClause != NIL || clause->partitionClause == NIL)
+		return 0;
+	columns = get_sortgrouplist_exprs(clause->partitionClause, root->processed_tlist);
+	return estimate_num_groups(root, columns, rows, NULL, NULL);
+}
+
 void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
 	GpuSortInput input = gpusort_input_of_rel(input_rel, root->window_pathkeys);
 	List	   *steps;
+	List	   *sorts;
 	List	   *paths = NIL;
 	ListCell   *lc;
 
@@ -150,7 +171,11 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	steps = find_stack(window_rel);
 	if (steps == NIL)
 		return;
-	foreach(lc, gpusort_make_sort_paths(root, window_rel, &input))
+	sorts = gpusort_make_sort_paths(root, window_rel, &input);
+	input.groups = groups_of_stack(root, steps, input.child->rows);
+	if (input.groups > 0)
+		sorts = list_concat(sorts, gpusort_make_sort_paths(root, window_rel, &input));
+	foreach(lc, sorts)
 		paths = lappend(paths, copy_stack(root, window_rel, steps, lfirst(lc)));
 	/* not before: a path that loses is freed, and the stack may */
 	foreach(lc, paths)

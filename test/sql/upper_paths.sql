@@ -1,0 +1,123 @@
+-- Where the planner chooses between ways to windows, distinct rows, groups and joins: what it
+-- takes by cost, and that the rows are the same.
+\set ECHO none
+\getenv tests PG_ABS_SRCDIR
+\set force_gpusort :tests '/include/force_gpusort.sql'
+\i :force_gpusort
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+
+create table facts as
+	select i as id, hashint4(i) as k, i % 50 as few, hashint4(i + 1000000) % 20000 as many,
+		md5((i / 3)::text) as t, (i % 1000)::numeric(8, 2) as n, hashint8(i) as big
+	from generate_series(1, 60000) i;
+create table others as select k, id as other from facts where id % 2 = 0;
+vacuum analyze facts, others;
+set work_mem = '64MB';
+
+-- windows: forced, each sort of a stack
+select pg_temp.do_explain('select row_number() over (partition by few order by k) from facts');
+select pg_temp.do_explain('select row_number() over (partition by few order by k), sum(k) over (partition by many) from facts');
+select pg_temp.do_explain('select row_number() over w, lag(id) over w from facts window w as (partition by few order by k) order by few, k');
+select pg_temp.do_explain('select count(*) over () from facts');
+-- a window of whole partitions needs no order, but another one above it may
+select pg_temp.do_explain('select sum(k) over (partition by t, few) from facts');
+select pg_temp.do_explain('select sum(k) over (partition by t, few), sum(k) over (partition by t) from facts');
+select pg_temp.compare('select id, row_number() over (partition by few order by k, id), sum(big) over (partition by many), rank() over (order by t) from facts order by id');
+select pg_temp.compare('select id, sum(big) over (partition by t, few), sum(big) over (partition by t) from facts order by id');
+select pg_temp.compare('select * from (select id, row_number() over (partition by few order by k, id) as place from facts) s where place < 4 order by id');
+-- in parallel
+set max_parallel_workers_per_gather = 2;
+set parallel_setup_cost = 0;
+set min_parallel_table_scan_size = 0;
+select pg_temp.do_explain('select row_number() over (partition by few order by k) from facts');
+select pg_temp.compare('select id, row_number() over (partition by few order by k, id), sum(big) over (partition by many) from facts order by id');
+select pg_temp.do_explain('select distinct t from facts');
+select pg_temp.do_explain('select t, sum(big) from facts group by t');
+select pg_temp.do_explain('select count(*) from facts join others using (k)');
+select pg_temp.compare('select id, other from facts join others using (k) order by id, other');
+reset min_parallel_table_scan_size;
+reset parallel_setup_cost;
+set max_parallel_workers_per_gather = 0;
+
+-- distinct rows
+select pg_temp.do_explain('select distinct t from facts order by t');
+select pg_temp.do_explain('select distinct on (few) few, k from facts order by few, k');
+select pg_temp.do_explain('select distinct array[few] from facts');
+select pg_temp.compare('select distinct t from facts order by t');
+select pg_temp.compare('select distinct t, n, few from facts order by 1, 2, 3');
+select pg_temp.compare('select distinct on (few) few, k, id from facts order by few, k, id');
+select pg_temp.compare('select * from (select distinct array[few, many] as a from facts) s order by a');
+select pg_temp.compare('select * from (select distinct jsonb_build_object(''few'', few) as j from facts) s order by j');
+
+-- groups, and groups of groups
+select pg_temp.do_explain('select t, count(*) from facts group by t');
+select pg_temp.do_explain('select t from facts group by t having t > ''f''');
+select pg_temp.do_explain('select few, count(*), count(distinct k) from facts group by few');
+select pg_temp.do_explain('select array[few], count(*) from facts group by 1');
+select pg_temp.do_explain('select few, count(*) from facts group by grouping sets (few, ())');
+select pg_temp.compare('select t, count(*), sum(big), min(k) from facts group by t having count(*) > 1 order by t');
+select pg_temp.compare('select a, n from (select array[few] as a, count(*) as n, max(id) from facts group by 1) s order by a');
+select pg_temp.compare('select n, few, avg(k), array_agg(id order by id) from facts group by n, few order by n, few');
+select pg_temp.compare('select c, count(*) from (select t, count(*) as c from facts group by t) s group by c order by c');
+-- equal values of other looks are one group: scales, zeros, NaNs
+create table looks as
+	select i, (array['1.0', '1.00', '1', 'NaN', null])[1 + i % 5]::numeric as n,
+		(array['0', '-0', 'NaN', '-NaN', null])[1 + i % 5]::float8 as f
+	from generate_series(1, 3000) i;
+analyze looks;
+select n::int::text, c from (select n, count(*) as c from looks where n <> 'NaN' group by n) s;
+select pg_temp.compare('select c from (select n, array[1] as a, count(*) as c from looks group by n, a) s order by c');
+select pg_temp.compare('select c from (select f, array[1] as a, count(*) as c from looks group by f, a) s order by c');
+
+-- joins of all types, by one clause and more, and what else has to hold
+select pg_temp.do_explain('select * from facts join others using (k)');
+select pg_temp.do_explain('select * from facts left join others on facts.k = others.k and facts.id > 10');
+select pg_temp.compare('select id, other from facts left join others on facts.k = others.k and facts.id > 10 order by id, other');
+select pg_temp.compare('select id, other from facts right join others on facts.k = others.k order by id, other');
+select pg_temp.compare('select id, other from facts full join others on facts.k = others.k and facts.id = others.other order by id, other');
+select pg_temp.compare('select id from facts where exists (select from others where others.k = facts.k) order by id');
+select pg_temp.compare('select id from facts where not exists (select from others where others.k = facts.k) order by id');
+select pg_temp.compare('select a.id, b.id as b from facts a join facts b on a.many = b.many and a.few = b.few where a.id < 3000 order by a.id, b.id');
+select pg_temp.compare('select a.id, b.other from facts a join others b on a.big = b.k order by a.id, b.other');
+-- a full join by clauses of which one cannot be merged is an error in PostgreSQL, a right one is not merged
+select pg_temp.do_explain('select * from others right join facts on facts.k = others.k and facts.id > others.other + 1') ~ 'Merge Join' as merged limit 1;
+-- no condition that holds for all rows or none stands between a feed and its Gather
+set max_parallel_workers_per_gather = 2;
+set min_parallel_table_scan_size = 0;
+set parallel_setup_cost = 0;
+select pg_temp.compare('select id, other from others left join (select * from facts where current_user is not null) f using (k) order by id, other');
+reset min_parallel_table_scan_size;
+reset parallel_setup_cost;
+set max_parallel_workers_per_gather = 0;
+-- mark and restore: many rows with the same key on both sides
+select count(*), sum(a.id::int8 * b.id) from facts a join facts b using (few) where a.id < 5000 and b.id < 5000;
+set gpusort.enabled = off;
+select count(*), sum(a.id::int8 * b.id) from facts a join facts b using (few) where a.id < 5000 and b.id < 5000;
+set gpusort.enabled = on;
+
+-- by cost: few groups are hashed, and small tables joined by a hash; many groups that hashing
+-- would have to spill are sorted
+set gpusort.debug_force = off;
+set gpusort.min_rows = 10000;
+select pg_temp.do_explain('select few, count(*) from facts group by few');
+select pg_temp.do_explain('select distinct few from facts');
+select pg_temp.do_explain('select count(*) from facts join others using (k)');
+select pg_temp.do_explain('select row_number() over (partition by few order by k) from facts where id < 10');
+-- so many rows that hashing would have to spill; nobody calls it
+create function endless() returns setof facts rows 10000000 language plpgsql as 'begin return; end';
+set work_mem = '4MB';
+select pg_temp.do_explain('select id, k, t, big, count(*) from endless() group by id, k, t, big');
+select pg_temp.do_explain('select distinct id, t, big from endless()');
+-- a LIMIT: few rows are kept natively, where that is cheaper than all
+set work_mem = '1GB';
+select pg_temp.do_explain('select * from endless() order by k limit 100');
+select pg_temp.do_explain('select * from endless() order by k limit 2000000');
+prepare few_rows(int) as select * from endless() order by k limit $1;
+set plan_cache_mode = force_generic_plan;
+select pg_temp.do_explain('execute few_rows(10)');
+reset plan_cache_mode;
+deallocate few_rows;
+drop function endless();
+drop table facts, others, looks;
