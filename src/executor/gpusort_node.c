@@ -72,10 +72,12 @@ make_slots(GpuSortState *state, EState *estate)
 	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
 		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
+	/* values by themselves are sorted as such, and whoever reads them may know what they come in */
+	spec->native_goes_out = spec->native == spec->result || state->format.natts > 1;
 	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
 	ps->resultopsset = true;
-	ps->resultopsfixed = true;
+	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
 }
 
 static void

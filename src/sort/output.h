@@ -22,8 +22,9 @@
  */
 typedef struct GpuSortSlots
 {
-	TupleTableSlot *result;		/* every row that goes out */
+	TupleTableSlot *result;		/* every row that goes out, but for native's */
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
+	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
 	TupleTableSlot *merge_native;	/* minimal tuples: the native row that a merge stands at */
 	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */

@@ -3,8 +3,8 @@
  *	  The rows of PostgreSQL's own sort, which has done what the device could not, or need not.
  *
  * In:  a tuplesort that has been performed.
- * Out: its rows.  It gives minimal tuples; where the node returns narrow rows they are
- *	    copied into its virtual slot.
+ * Out: its rows.  It gives minimal tuples; where the node returns virtual slots only, they are
+ *	    copied into one.
  *
  * Runs in the backend that leads the sort, which also ends the tuplesort.
  */
@@ -28,8 +28,9 @@ native_next(GpuSortOutput *output, bool forward)
 
 	if (!tuplesort_gettupleslot(native->native, forward, false, slots->native, NULL))
 		return ExecClearTuple(slots->result);
-	if (slots->native != slots->result)
-		ExecCopySlot(slots->result, slots->native);
+	if (slots->native_goes_out)
+		return slots->native;
+	ExecCopySlot(slots->result, slots->native);
 	return slots->result;
 }
 

@@ -57,6 +57,7 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	sort->spec = spec;
 	sort->slots.result = spec->result;
 	sort->slots.native = spec->native;
+	sort->slots.native_goes_out = spec->native_goes_out;
 	sort->context = context;
 	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;

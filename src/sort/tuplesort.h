@@ -41,9 +41,10 @@ typedef struct GpuSortSpec
 	const GpuSortRowFormat *format;
 
 	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow
-	 * rows; native is of minimal tuples, and may be result */
+	 * rows; native is of minimal tuples, and may be result, or go out too */
 	TupleTableSlot *result;
 	TupleTableSlot *native;
+	bool		native_goes_out;
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
 

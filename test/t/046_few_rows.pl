@@ -1,0 +1,164 @@
+# Sorts whose estimate is wrong: they begin as PostgreSQL's own, and go to the device when more
+# rows come than gpusort.min_rows; the rows are the same in any case.
+#
+#   GPUSORT_SEED   of the walks
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SortWalks;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $seed = $ENV{GPUSORT_SEED} || int(time);
+srand $seed;
+note "seed $seed";
+
+my $node = new_server('few_rows', 'gpusort.min_rows = 1000', 'autovacuum = off', "gpusort.buffer_memory = '64MB'", "work_mem = '16MB'");
+wait_for_state($node, 'serving');
+# the planner takes a table's density from pg_class
+$node->safe_psql('postgres', q{
+	create function set_estimate(name text, rows float4) returns void language sql as
+		$$update pg_class set reltuples = rows where relname = name$$;
+	create table t as
+	select i as id, hashint8(i)::int8 as k, (hashint8(i) % 1000)::int4 as small, (hashint8(i) / 1000.0)::numeric as num,
+		'https://www.example.org/a/prefix/that/all/have/' || lpad((hashint4(i) & 16777215)::text, 8, '0') as url,
+		case when i % 7 > 0 then md5(i::text) end as t
+	from generate_series(1, 100000) i;
+	create table broken as
+	select id, case when id < 50000 then url when id % 3 = 0 then reverse(url) else left(url, id % 40) end as url from t;
+	create table alike as select id, case when id < 30000 then 'one' else url end as url from t;
+	create table wide as select id, k, repeat(md5(id::text), 40) as filler from t where id <= 5000;
+	create table driving as select i as id, n from unnest(array[0, 1, 10, 999, 1000, 1001, 5, 20000, 3, 0, 1000, 1500, 20]) with ordinality u(n, i);
+	vacuum analyze;
+	select set_estimate(name, 10) from unnest('{t, broken, alike, wide}'::text[]) name;});
+my $session = GpuSortTest::Session->new($node, 900);
+walk_on($node, $session);
+
+sub ordered_digest
+{
+	my ($settings, $query) = @_;
+
+	return $node->safe_psql('postgres', "$settings; select count(*), md5(string_agg(q::text, ' ')) from ($query) q");
+}
+
+# The rows are native's; the method of the topmost sort is this, and a device did so many sorts.
+# EXPLAIN ANALYZE is returned.
+sub same_rows
+{
+	my ($what, $settings, $query, $method, $jobs) = @_;
+	my $before = counter('jobs');
+	my $plan = $node->safe_psql('postgres', "$settings; explain (analyze, costs off, timing off, summary off) $query");
+
+	like($plan, qr/GpuSort.*?Sort Method: $method$/ms, "$what: $method");
+	is(counter('jobs') - $before, $jobs, "$what: $jobs on the device");
+	is(ordered_digest($settings, $query), ordered_digest("$settings; set gpusort.enabled = off", $query), "$what: the rows");
+	return $plan;
+}
+
+my $on_device = qr/(?:host|gpu)/;
+my $in_backend = qr/in backend\n +Native Sort Method: quicksort\n +Native Sort Space Type: Memory\n +Native Sort Space Used: \d+ kB/;
+
+# --- more rows than expected, and fewer
+like($node->safe_psql('postgres', 'explain select * from t order by k, id'), qr/GpuSort.* rows=\d\d? /, 'few rows are expected');
+same_rows('an integer', '', 'select * from t order by k, id', $on_device, 1);
+same_rows('narrow rows', '', 'select id, small from t order by small desc, id', $on_device, 1);
+same_rows('values', '', 'select k from t order by k desc', $on_device, 1);
+same_rows('below a window', '', 'select id, row_number() over (order by k, id) from t', $on_device, 1);
+same_rows('a numeric', '', 'select num, id from t order by num, id', $on_device, 1);
+same_rows('NULLs', '', 'select t, id from t order by t collate "C" nulls first, id', $on_device, 1);
+for my $rows (0, 1, 2, 999, 1000)
+{
+	same_rows("$rows rows", '', "select * from t where id <= $rows order by k, id", $in_backend, 0);
+}
+same_rows('a row more than gpusort.min_rows', '', 'select * from t where id <= 1001 order by k, id', $on_device, 1);
+$node->safe_psql('postgres', q{select set_estimate('t', 1000000)});
+my $before = counter('in_backend');
+same_rows('10 of 1 M', '', 'select * from t where id <= 10 order by k, id', $in_backend, 0);
+same_rows('10 values of 1 M', '', 'select k from t where id <= 10 order by k', $in_backend, 0);
+is(counter('in_backend') - $before, 4, 'counted');
+same_rows('more than a few, fewer than gpusort.min_rows', '', 'select * from t where id <= 900 order by k, id', qr/in backend/, 0);
+$node->safe_psql('postgres', q{select set_estimate('t', 10)});
+
+# --- work_mem
+my $memory = "set work_mem = '64kB'; set gpusort.min_rows = 100000";
+same_rows('before work_mem is used up', $memory, 'select * from t order by k, id', $on_device, 1);
+same_rows('a few wide rows', $memory, 'select * from wide order by k, id', $on_device, 1);
+is(temporary_files($node), '', 'no file is left');
+
+# --- layouts by the first rows
+my $plan = same_rows('a prefix that all have', '', 'select * from t order by url collate "C", id', $on_device, 1);
+like($plan, qr/Tie Groups: \d{1,4}$/m, 'a prefix that all have: words tell the rows apart');
+$plan = same_rows('the same below a window', '', 'select url, row_number() over (order by url collate "C", id) from t', $on_device, 1);
+like($plan, qr/Tie Groups: \d{1,4}$/m, 'the same below a window: words tell the rows apart');
+same_rows('a prefix that later rows break', '', 'select * from broken order by url collate "C", id', $on_device, 1);
+same_rows('the same, descending', '', 'select * from broken order by url collate "C" desc, id', $on_device, 1);
+same_rows('a prefix under the C library\'s collation', '', 'select * from broken order by url collate "en_US.utf8", id', $on_device, 1)
+  if $node->safe_psql('postgres', q{select count(*) from pg_collation where collname = 'en_US.utf8'});
+same_rows('a prefix under ICU\'s', '', 'select * from broken order by url collate "en-x-icu", id', $on_device, 1)
+  if $node->safe_psql('postgres', q{select count(*) from pg_collation where collname = 'en-x-icu'});
+same_rows('first rows all alike', '', 'select * from alike order by url collate "C", id', $on_device, 1);
+same_rows('several keys', '', 'select * from broken order by url collate "C", id desc, url', $on_device, 1);
+same_rows('large from the start', q{set gpusort.min_rows = 0}, 'select * from broken order by url collate "C", id', $on_device, 1);
+
+# --- sorted again and again: small and large by turns
+for my $columns ('k', 'k, id', '*')
+{
+	same_rows("rescans, $columns", 'set enable_material = off', "select d.id as d, s.* from driving d, lateral (select $columns from t where t.id <= d.n order by k offset 0) s order by d.id, s.k", qr/.*/, 4);
+}
+same_rows('a subselect', '', 'select id, (select array_agg(k) from (select k from t where t.id <= d.n order by k) s) from driving d order by id', qr/.*/, 3);
+is(counter('in_backend') > $before ? 1 : 0, 1, 'small ones are counted');
+
+# --- to and fro
+for my $rows (10, 1000, 1001, 30000)
+{
+	my $method = $rows > 1000 ? '(?:host|gpu)' : 'in backend';
+
+	for my $query ("select * from t where id <= $rows order by k, id", "select id, small from t where id <= $rows order by small, id", "select k from t where id <= $rows order by k")
+	{
+		same_walk("a cursor, $query", 'scroll cursor', $query, 0, walk($rows, 30));
+		same_steps($query, $query, $method, 500);
+	}
+}
+same_walk('a cursor that is kept', 'scroll cursor with hold', 'select id, small from t where id <= 900 order by small, id', 0, walk(900, 30));
+
+# --- no device when rows have come, though there was one before
+$before = counter('native_no_buffers');
+$session->query('begin');
+for my $i (1 .. 30)
+{
+	$session->query("declare held$i cursor for select * from t order by k, id");
+	$session->query("fetch held$i");
+	last if counter('native_no_buffers') > $before;
+}
+cmp_ok(counter('native_no_buffers'), '>', $before, 'all buffers are held');
+for my $columns ('*', 'k, id', 'k')
+{
+	my $query = "select $columns from t where id <= 20000 order by k";
+
+	like($session->query("explain (analyze, costs off, timing off, summary off) $query"), qr/GpuSort.*?Sort Method: native \(.*\)$/ms, "no buffers, $columns: native");
+	is($session->query("select count(*), md5(string_agg(q::text, ' ')) from ($query) q"), ordered_digest('set gpusort.enabled = off', $query), "no buffers, $columns: the rows");
+}
+$session->query('rollback');
+$node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');
+
+# --- the device is lost when rows go to it
+my $right = ordered_digest('set gpusort.enabled = off', 'select * from t order by k, id');
+for my $call (1 .. 6)
+{
+	$node->safe_psql('postgres', "alter system set gpusort.debug_fail_at = $call; select pg_reload_conf()");
+	$node->poll_query_until('postgres', "select coalesce(detail like 'device call or allocation $call fails,%', false) from gpusort_devices");
+	is(ordered_digest('', 'select * from t order by k, id'), $right, "call $call fails: the rows");
+	$node->safe_psql('postgres', "alter system set gpusort.debug_fail_at = 0; select pg_reload_conf()");
+	$node->poll_query_until('postgres', "select state = 'serving' and detail is null from gpusort_devices");
+}
+cmp_ok(counter('native_device_lost'), '>', 0, 'it was lost');
+
+$node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');
+is(temporary_files($node), '', 'no file is left');
+$node->stop;
+done_testing();
