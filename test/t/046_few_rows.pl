@@ -127,22 +127,24 @@ for my $rows (10, 1000, 1001, 30000)
 same_walk('a cursor that is kept', 'scroll cursor with hold', 'select id, small from t where id <= 900 order by small, id', 0, walk(900, 30));
 
 # --- no device when rows have come, though there was one before
-$before = counter('native_no_buffers');
+my @queries = map { "select $_ from t where id <= 20000 order by k" } '*', 'k, id', 'k';
+my @rows = map { ordered_digest('set gpusort.enabled = off', $_) } @queries;
+my ($native, @wrong) = (0);
 $session->query('begin');
 for my $i (1 .. 30)
 {
+	my $query = $queries[ $i % 3 ];
+
+	# idle cursors hold buffers, until there are too few for another sort; then some are taken back
 	$session->query("declare held$i cursor for select * from t order by k, id");
 	$session->query("fetch held$i");
-	last if counter('native_no_buffers') > $before;
+	$before = counter('native_no_buffers');
+	my $got = $session->query("select count(*), md5(string_agg(q::text, ' ')) from ($query) q");
+	push @wrong, $query if $got ne $rows[ $i % 3 ];
+	$native += counter('native_no_buffers') - $before;
 }
-cmp_ok(counter('native_no_buffers'), '>', $before, 'all buffers are held');
-for my $columns ('*', 'k, id', 'k')
-{
-	my $query = "select $columns from t where id <= 20000 order by k";
-
-	like($session->query("explain (analyze, costs off, timing off, summary off) $query"), qr/GpuSort.*?Sort Method: native \(.*\)$/ms, "no buffers, $columns: native");
-	is($session->query("select count(*), md5(string_agg(q::text, ' ')) from ($query) q"), ordered_digest('set gpusort.enabled = off', $query), "no buffers, $columns: the rows");
-}
+is("@wrong", '', 'no buffers when rows have come: the rows');
+cmp_ok($native, '>', 0, 'no buffers when rows have come: native');
 $session->query('rollback');
 $node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');
 
