@@ -1,0 +1,159 @@
+# Sorts below each kind of node, ended in the middle: by a cancel, at any time of the query; by
+# the service's end.  The rows are right or the error is a clean one, nothing is left over, and
+# the next sort is the device's.  Sorts in many workers at once leave room for others' sorts.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = new_server('sites', "work_mem = '4MB'", 'max_worker_processes = 40', 'max_parallel_workers = 32',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0',
+	'enable_hashagg = off', 'enable_hashjoin = off', 'enable_nestloop = off', 'enable_material = off');
+wait_for_state($node, 'serving');
+make_tables($node);
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 3)');
+
+my $gpusort = qr/Custom Scan \(GpuSort\)/;
+my $in_workers = 'max_parallel_workers_per_gather = 3';
+
+# For each site a query of one row, its plan, and settings of its own.
+my @sites = (
+	[ 'WindowAgg', 'select sum(n * id) from (select id, row_number() over (partition by k % 10 order by k) as n, filler from big) s', qr/WindowAgg\n +->  $gpusort/ ],
+	[ 'GroupAggregate', 'select sum(n), max(m) from (select k, count(*) as n, max(id) as m from big group by k) s', qr/GroupAggregate\n +Group Key: [^\n]*\n +->  $gpusort/ ],
+	[ 'Unique', 'select count(*) from (select distinct k, filler from big) s', qr/Unique\n +->  $gpusort/ ],
+	[ 'SetOp', 'select count(*) from (select k from big intersect select id from big) s', qr/SetOp Intersect\n +->  $gpusort/ ],
+	[ 'Append', 'select sum(n * k) from (select k, row_number() over () as n from (select * from ((select k from big order by k offset 1) union all (select id from big order by id desc offset 1)) u) v) s', qr/Append\n(?:.*\n)* +->  $gpusort/ ],
+	# each key of the outer side comes many times: the inner side is marked and restored
+	[ 'a merge join', 'select count(*), sum(b.id) from (select k % 500 as m from big where id <= 2000) a join (select k % 500 as m, id, filler from big where id <= 100000) b on a.m = b.m', qr/Merge Join\n.*\n +->  $gpusort\n(?:.*\n)* +->  $gpusort/ ],
+	[ "each worker's own", 'select count(*), sum(b.id) from (select k % 1000 as m from big where id <= 2000) a join (select k % 1000 as m, id from big) b on a.m = b.m', qr/Gather\n(?:.*\n)* +->  Merge Join\n(?:.*\n)* +->  $gpusort/, $in_workers ],
+	[ 'a correlated subplan', 'select sum((select sum(n * b.id) from (select id, rank() over (order by k) as n from big where id < 3000 * s.id) b)) from small s where s.id < 30', qr/SubPlan 1\n(?:.*\n)* +->  $gpusort/ ]);
+
+my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
+
+sub session
+{
+	my ($settings) = @_;
+	my $session = GpuSortTest::Session->new($node, 300);
+
+	$session->query("set $settings") if defined $settings;
+	return $session;
+}
+
+for my $site (@sites)
+{
+	my ($name, $query, $plan, $settings) = @$site;
+	my $session = session($settings);
+	my $jobs = $node->safe_psql('postgres', 'select jobs from gpusort_stats');
+	my $begin = time;
+
+	$session->query('set gpusort.enabled = off');
+	my $right = $session->query($query);
+	$session->query('reset gpusort.enabled');
+	like($session->query("explain (costs off) $query"), $plan, "below $name: planned");
+	$begin = time;
+	is($session->query($query), $right, "below $name: the rows are right");
+	my $whole = time - $begin;
+	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $jobs, "below $name: the device did it");
+
+	# --- cancelled, from the beginning to the end
+	my ($cancelled, $slowest, $wrong) = (0, 0, '');
+	for my $i (1 .. 8)
+	{
+		$session->send($query);
+		sleep $whole * $i / 9;
+		my $seconds = $session->signal('INT');
+		if ($session->error =~ /ERROR:  57014/)
+		{
+			$cancelled++;
+			$slowest = $seconds if $seconds > $slowest;
+		}
+		elsif ($session->error ne '') { $wrong .= $session->error }
+	}
+	is($wrong, '', "below $name: no other error than that of the cancel");
+	cmp_ok($cancelled, '>', 2, "below $name: $cancelled of 8 cancelled, the slowest in " . milliseconds($slowest));
+	is($session->query($query), $right, "below $name: the session sorts again");
+	nothing_left_over($node, "below $name: cancels");
+
+	# --- the service ended in the middle
+	my ($rows, $errors) = (0, 0);
+	for my $i (1 .. 3)
+	{
+		$session->send($query);
+		sleep $whole * $i / 4;
+		$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices where service_pid is not null');
+		my $got = $session->finish;
+		if ($session->error =~ $lost) { $errors++ }
+		elsif ($session->error eq '' && $got eq $right) { $rows++ }
+		else { $wrong .= "$got " . $session->error }
+		wait_for_state($node, 'serving');
+	}
+	is($wrong, '', "below $name: the service ended three times: right rows $rows times, a clean error $errors times");
+	is($session->query($query), $right, "below $name: the device sorts again for it");
+	nothing_left_over($node, "below $name: the service ended");
+	$session->close;
+}
+
+# --- cursors that stand in the middle of such sorts, when the session cancels or the service ends
+my @cursors = map {
+	my $site = $_;
+	$site->[1] =~ /from \((select .*)\) s$/ ? [ $site->[0], $1 ] : ();
+} @sites[0 .. 3];
+for my $cursor (@cursors)
+{
+	my ($name, $query) = @$cursor;
+	my $session = session();
+
+	$session->query("begin; declare c cursor for $query; fetch 3 from c");
+	is($session->error, '', "a cursor below $name is open");
+	$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices');
+	wait_for_state($node, 'serving');
+	$session->query('move forward all in c');
+	ok($session->error eq '' || $session->error =~ $lost, "a cursor below $name, the service ended: goes on, or a clean error");
+	$session->query("rollback; begin; declare c cursor for $query; fetch 3 from c; rollback");
+	is($session->error, '', "a cursor below $name: once more");
+	$session->close;
+}
+nothing_left_over($node, 'cursors');
+
+# --- a statement that ends early: what it has not read is given back
+$node->safe_psql('postgres', 'select * from (select row_number() over (partition by k % 10 order by k) as n, filler from big) s limit 3');
+$node->psql('postgres', 'select 1 / (n - 100) from (select row_number() over (partition by k % 10 order by k) as n from big) s');
+$node->psql('postgres', "set $in_workers; select sum(1 / (b.id - 5000)) from (select k % 1000 as m from big where id <= 2000) a join (select k % 1000 as m, id from big) b on a.m = b.m");
+nothing_left_over($node, 'queries that end early');
+
+# --- many workers, each with sorts of its own, beside short sorts of others
+my $many = $sites[6][1];
+my $short = 'select count(*) from (select * from small order by k) s';
+my @crowd = map { session($in_workers) } 1 .. 5;
+my $other = session();
+my $right = $other->query("set gpusort.enabled = off; $many; reset gpusort.enabled");
+my $alone = time;
+$other->query($short) for 1 .. 5;
+$alone = (time - $alone) / 5;
+$_->send($many) for @crowd;
+my ($worst, $done, $wrong) = (0, 0, '');
+for (1 .. 20)
+{
+	my $begin = time;
+	$wrong .= $other->error if $other->query($short) ne '10000';
+	$worst = time - $begin if time - $begin > $worst;
+	$done++;
+}
+my @got = map { $_->finish } @crowd;
+is($wrong, '', "beside 5 sessions whose workers sort, $done short sorts");
+is(join("\n", @got, map { $_->error } @crowd), join("\n", ($right) x 5, ('') x 5), 'the crowd has its rows');
+cmp_ok($worst, '<', 10, 'the slowest of the short sorts: ' . milliseconds($worst) . ', alone ' . milliseconds($alone));
+$_->close for @crowd, $other;
+nothing_left_over($node, 'workers that sort');
+
+is($node->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type = 'parallel worker'"), '0', 'no worker is left');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|terminated by signal/, 'no word of trouble in the log');
+
+done_testing();
