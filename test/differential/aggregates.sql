@@ -1,8 +1,8 @@
 -- Aggregates with an order or DISTINCT of their own: from PostgreSQL 16 on their rows come
 -- sorted from a Sort node below, before that the aggregate sorts them itself; aggregates of
 -- ordered sets; and aggregates over ordered rows.
--- @device-sorts 0
--- @below Aggregate 900
+-- @device-sorts 18
+-- @below GroupAggregate 14, Merge Join 1
 set enable_hashagg = off;
 set enable_hashjoin = off;
 

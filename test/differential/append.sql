@@ -1,7 +1,7 @@
 -- Sorts below MergeAppend and Append: parts that are each sorted, of unions, partitions and
 -- children, some of them by an index; pruned, limited, rescanned, read backward.
--- @device-sorts 0
--- @below Merge Append 900
+-- @device-sorts 280
+-- @below Merge Append 14, Append 1, Limit 8
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -11,6 +11,35 @@ create index on measures_rest_a(value, id);
 create index on cats(weight, id);
 create index on animals(weight, id);
 set enable_seqscan = off;
+-- forced, GpuSort stands above an Append that is cheaper; by cost, below the MergeAppend
+set gpusort.debug_force = off;
+select at, id, value from measures order by at, id;
+select at, id from measures order by at desc, id desc;
+select at, id from measures order by at, id limit 300;
+select value, id from measures where sensor < 4 order by value, id limit 3000;
+select weight, id, tableoid::regclass from animals order by weight, id;
+select a from animals a order by weight, id;
+select at, id from measures where at between '2020-02-01' and '2020-08-01' order by at, id;
+select distinct at from measures;
+select at, count(*), sum(value) from measures group by at;
+select at, id, row_number() over (order by at, id) as n from measures;
+select distinct on (at) at, id, value from measures order by at, id;
+select weight, count(*) from animals group by weight;
+set enable_nestloop = off;
+select a.id, b.id from measures a join measures b on a.at = b.at and a.id = b.id;
+reset enable_nestloop;
+select v.d, m.id from (values (date '2020-01-05'), ('2020-08-05'), ('2021-02-05')) v(d), lateral (select at, id from measures where at > v.d order by at, id limit 20) m;
+select c.id, (select m.id from measures m where m.id > c.id order by at, id limit 1) from customers c where c.id < 20;
+begin;
+declare c scroll cursor for select at, id from measures order by at, id;
+fetch 3 from c;
+fetch last from c;
+fetch absolute 4000 from c;
+fetch backward 3 from c;
+fetch first from c;
+commit;
+select id, 1 / (value % 1000) as v, at from measures order by at, id;
+reset gpusort.debug_force;
 select at, id, value from measures order by at, id;
 select at, id from measures order by at desc, id desc;
 select at, id from measures order by at, id limit 300;
@@ -32,7 +61,7 @@ select a.id, b.id from animals a join cats b on a.weight = b.weight and a.id = b
 reset enable_nestloop;
 -- rescanned, backward, in functions
 select v.d, m.id from (values (date '2020-01-05'), ('2020-08-05'), ('2021-02-05')) v(d), lateral (select at, id from measures where at > v.d order by at, id limit 20) m;
-select c.id, (select m.id from measures m where m.id > c.id order by at, id limit 1) from customers c where c.id < 60;
+select c.id, (select m.id from measures m where m.id > c.id order by at, id limit 1) from customers c where c.id < 30;
 select c.id, array(select a.id from animals a where a.id % 50 = c.id order by weight, id) from customers c where c.id < 30;
 begin;
 declare c scroll cursor for select at, id from measures order by at, id;

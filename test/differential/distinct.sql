@@ -1,7 +1,7 @@
 -- Sorts below Unique: DISTINCT and DISTINCT ON, sorted as hashing is off; and above and below
 -- other nodes, rescanned, under cursors, in functions.
--- @device-sorts 0
--- @below Unique 900
+-- @device-sorts 450
+-- @below Unique 75, Merge Join 3
 set enable_hashagg = off;
 set enable_hashjoin = off;
 

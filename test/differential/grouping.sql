@@ -1,7 +1,7 @@
 -- Sorts below Group and GroupAggregate, as hashing is off: by one key and by many, whole and
 -- partial, above and below other nodes, rescanned, under cursors, in functions.
--- @device-sorts 0
--- @below GroupAggregate 900
+-- @device-sorts 400
+-- @below GroupAggregate 78, Group 2, Merge Join 4
 set enable_hashagg = off;
 set enable_hashjoin = off;
 

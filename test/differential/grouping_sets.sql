@@ -1,7 +1,7 @@
 -- Sorts below GroupAggregate with grouping sets: the first one is a Sort node, those of further
 -- rollups are in the aggregate; rows with NULLs that are none of the input's.
--- @device-sorts 0
--- @below GroupAggregate 900
+-- @device-sorts 180
+-- @below GroupAggregate 40
 set enable_hashagg = off;
 set enable_hashjoin = off;
 

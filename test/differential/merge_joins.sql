@@ -1,8 +1,8 @@
 -- Sorts below merge joins, as nothing else is allowed: either side, all kinds of joins; the inner
 -- side is marked and restored wherever outer keys repeat; above and below other nodes, rescanned,
 -- under cursors, in functions.
--- @device-sorts 0
--- @below Merge Join 900
+-- @device-sorts 480
+-- @below Merge Join 88, Merge Join inner 84
 set enable_hashjoin = off;
 set enable_nestloop = off;
 set enable_hashagg = off;

@@ -1,7 +1,7 @@
 -- Sorts inside and above recursive unions and common table expressions: below the recursive
 -- part, which is run again for each round, below what reads its result, and in each other.
--- @device-sorts 0
--- @below Recursive 900
+-- @device-sorts 300
+-- @below Merge Join 13, WindowAgg 8, GroupAggregate 4, Unique 6
 set enable_hashagg = off;
 set enable_hashjoin = off;
 

@@ -1,7 +1,7 @@
 -- Sorts below WindowAgg: by partitions, by orders, by both; several windows over each other;
 -- frames; above and below other nodes; with parameters, rescanned, under cursors, in functions.
--- @device-sorts 0
--- @below WindowAgg 900
+-- @device-sorts 600
+-- @below WindowAgg 105
 
 -- keys of one type, and mixed
 select id, row_number() over (order by k8) as n from events;
