@@ -1,7 +1,7 @@
 -- Sorts below MergeAppend and Append: parts that are each sorted, of unions, partitions and
 -- children, some of them by an index; pruned, limited, rescanned, read backward.
 -- @device-sorts 280
--- @below Merge Append 14, Append 1, Limit 8
+-- @below Merge Append 9, Append 1, Limit 8
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -15,6 +15,7 @@ set enable_seqscan = off;
 set gpusort.debug_force = off;
 select at, id, value from measures order by at, id;
 select at, id from measures order by at desc, id desc;
+select 'x'::text as a, at, id, 7 as b from measures order by at, id;
 select at, id from measures order by at, id limit 300;
 select value, id from measures where sensor < 4 order by value, id limit 3000;
 select weight, id, tableoid::regclass from animals order by weight, id;

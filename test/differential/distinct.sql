@@ -55,6 +55,18 @@ select distinct on (c_numeric) id from typed order by c_numeric desc, id;
 select distinct on (customer) customer, id, amount from orders order by customer, amount desc nulls last, id;
 select distinct on (status, customer % 5) status, customer % 5 as c, id from orders order by status desc, c, placed, id;
 select distinct on (few) few, count(*) over (partition by few) as n from events;
+-- constants, which are computed below the sort
+select distinct 'x'::text as a, few, 7 as b, null::date as c from events;
+select distinct 1 as a, few, t from events where id < 3000;
+select distinct 'a' as a, 'b' as b from events;
+select distinct on (few) 'x'::text as a, few, 3::int8 as b, id from events order by few, k8;
+-- by cost these few rows get native sorts, which the walk over the finished plan takes
+set gpusort.debug_force = off;
+select distinct 'x'::text as a, few, 7 as b, null::date as c from events;
+select distinct 1 as a, few, t from events where id < 3000;
+select distinct 'a' as a, 'b' as b from events;
+select distinct on (few) 'x'::text as a, few, 3::int8 as b, id from events order by few, k8;
+reset gpusort.debug_force;
 -- by an order above
 select distinct few, t from events where id < 3000 order by few desc, t;
 select distinct few, t from events where id < 3000 order by t, few limit 50 offset 20;

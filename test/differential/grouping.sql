@@ -50,6 +50,14 @@ select k, count(*) from one_row group by k;
 select up, count(*) from ordered group by up;
 select e, count(*) from events e where id < 300 group by e;
 select length(filler), count(*) from events group by length(filler);
+-- constants, which are computed below the sort
+select 'x'::text as a, few, 7 as b, count(*) from events group by 1, 2, 3;
+select c, few, count(*) from (select 'c'::text as c, few from events union all select 'd', c from narrow) q group by c, few;
+-- by cost these few rows get native sorts, which the walk over the finished plan takes
+set gpusort.debug_force = off;
+select 'x'::text as a, few, 7 as b, count(*) from events group by 1, 2, 3;
+select c, few, count(*) from (select 'c'::text as c, few from events union all select 'd', c from narrow) q group by c, few;
+reset gpusort.debug_force;
 -- aggregates of their own order, of distinct values, of all kinds
 select few, array_agg(id order by k8), count(distinct maybe), string_agg(t, ',' order by t, id) from events where id < 2000 group by few;
 select few, percentile_disc(0.5) within group (order by k8), mode() within group (order by k2 % 10), count(*) filter (where n > 500) from events group by few;

@@ -47,6 +47,16 @@ select k from only_nulls intersect select few from events;
 select k from no_rows except select few from events;
 select k from no_rows union select k from no_rows;
 select few from events where false intersect select few from events;
+-- constants, which are computed below the sort
+select 'x'::text as a, few, 7 as b from events union select 'y', c, 8 from narrow;
+select 'x'::text as a, few from events intersect select 'x', maybe from events;
+select 'x'::text as a, few, null::int4 as b from events where id < 3000 except select 'x', c, null from narrow;
+-- by cost these few rows get native sorts, which the walk over the finished plan takes
+set gpusort.debug_force = off;
+select 'x'::text as a, few, 7 as b from events union select 'y', c, 8 from narrow;
+select 'x'::text as a, few from events intersect select 'x', maybe from events;
+select 'x'::text as a, few, null::int4 as b from events where id < 3000 except select 'x', c, null from narrow;
+reset gpusort.debug_force;
 -- in each other
 (select few from events union select c from narrow) except (select maybe from events intersect select few from events);
 select few from events union (select c from narrow union all select maybe from events where id < 100);

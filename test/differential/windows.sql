@@ -38,6 +38,14 @@ select id, rank() over (order by d_word) as a, rank() over (order by d_price) as
 select id, rank() over (order by l) as a, rank() over (order by p) as b from odd;
 select id, rank() over (order by e) as a, rank() over (partition by m order by day) as b, rank() over (order by flag, m) as c from odd;
 
+-- constants, which are computed below the sort
+select a, id, b, row_number() over (order by k8) as n from (select 'x'::text as a, id, k8, 7 as b from events offset 0) q;
+select a, few, count(*) over (partition by a, few) as n from (select 'x'::text as a, few from events where id < 3000 union all select 'y', c from narrow where a < 50000) q;
+-- by cost these few rows get native sorts, which the walk over the finished plan takes
+set gpusort.debug_force = off;
+select a, id, b, row_number() over (order by k8) as n from (select 'x'::text as a, id, k8, 7 as b from events offset 0) q;
+select a, few, count(*) over (partition by a, few) as n from (select 'x'::text as a, few from events where id < 3000 union all select 'y', c from narrow where a < 50000) q;
+reset gpusort.debug_force;
 -- frames
 select id, sum(few) over (order by k8 rows between 3 preceding and 2 following) as s from events where id <= 3000;
 select id, sum(k4::int8) over (partition by few order by k8 rows unbounded preceding) as s from events where id <= 3000;
