@@ -1,8 +1,8 @@
 -- Sorts below windows, groups and joins of more rows than the smallest device memory holds
 -- (32 MB): spilled, read in order, marked and restored, rewound, and left in the middle.
 -- @device-sorts 18
--- @spilled-runs 12
--- @below WindowAgg 4, Unique 2, GroupAggregate 2, Merge Join 4, Merge Join inner 4
+-- @spilled-runs 80
+-- @below WindowAgg 6, Unique 2, GroupAggregate 2, Merge Join 3, Merge Join inner 3
 set enable_hashagg = off;
 set enable_hashjoin = off;
 set enable_nestloop = off;
