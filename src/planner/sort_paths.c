@@ -168,12 +168,33 @@ gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys)
 	return input;
 }
 
+/*
+ * Are there columns that identify rows of one of an inherited target's tables?  Such a Var may not
+ * stand in a custom scan's list of columns until the plan is finished.
+ */
+static bool
+has_row_identities(const PathTarget *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		const Var  *var = lfirst(lc);
+
+		if (IsA(var, Var) && var->varno == ROWID_VAR)
+			return true;
+	}
+	return false;
+}
+
 List *
 gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
 {
 	List	   *paths = NIL;
 	Path	   *path;
 
+	if (has_row_identities(input->child->pathtarget))
+		return NIL;
 	path = make_serial_path(root, rel, input);
 	if (path != NULL)
 		paths = lappend(paths, path);
