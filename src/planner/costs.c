@@ -260,9 +260,15 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 }
 
 void
+gpusort_cost_scaled(Path *path, double share)
+{
+	path->startup_cost *= share;
+	path->total_cost *= share;
+}
+
+void
 gpusort_cost_forced(Path *path)
 {
-	path->startup_cost *= FORCED_SHARE;
-	path->total_cost *= FORCED_SHARE;
+	gpusort_cost_scaled(path, FORCED_SHARE);
 	compat_forget_disabled_nodes(path);
 }

@@ -54,6 +54,9 @@ extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
  * it cost until all rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);
 
+/* Leaves so much of a path's costs. */
+extern void gpusort_cost_scaled(Path *path, double share);
+
 /* For tests: makes the path cheaper than all that does not go through the device. */
 extern void gpusort_cost_forced(Path *path);
 

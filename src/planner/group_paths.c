@@ -26,6 +26,7 @@
 
 #include "compat.h"
 #include "planner/eligibility.h"
+#include "planner/hash_costs.h"
 #include "planner/sort_paths.h"
 #include "planner/upper_paths.h"
 
@@ -35,7 +36,7 @@ typedef struct Grouping
 	double		groups;
 	const GroupPathExtraData *extra;	/* NULL for DISTINCT */
 	AggClauseCosts costs;
-	Cost		without_sort;	/* of PostgreSQL's cheapest way that does not sort all rows */
+	GpuSortRivals rivals;		/* that do not sort all rows */
 } Grouping;
 
 static Path *
@@ -95,11 +96,11 @@ sorts_all_rows(const Path *path, double rows)
 		(IsA(below, SortPath) || IsA(below, IncrementalSortPath));
 }
 
-/* What the cheapest path costs that does not sort all rows. */
-static Cost
-cost_without_sort(const RelOptInfo *rel, double rows)
+/* Those paths that do not sort all rows. */
+static GpuSortRivals
+rivals_without_sort(const RelOptInfo *rel, double rows)
 {
-	Cost		cheapest = HUGE_VAL;
+	GpuSortRivals rivals = GPUSORT_NO_RIVALS;
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
@@ -107,12 +108,12 @@ cost_without_sort(const RelOptInfo *rel, double rows)
 		Path	   *path = lfirst(lc);
 
 		if (!sorts_all_rows(path, rows))
-			cheapest = Min(cheapest, path->total_cost);
+			gpusort_add_rival(&rivals, path);
 	}
-	return cheapest;
+	return rivals;
 }
 
-/* Offers groups of rows that are sorted so.  Is one of them cheaper than without a sort? */
+/* Offers groups of rows that are sorted so.  Is one of them really cheaper than without a sort? */
 static bool
 offer_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
 			const GpuSortInput *input)
@@ -124,7 +125,8 @@ offer_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
 	{
 		Path	   *path = make_group_path(root, rel, grouping, lfirst(lc));
 
-		is_cheaper |= path->total_cost < grouping->without_sort;
+		is_cheaper |= path->total_cost < grouping->rivals.real;
+		gpusort_cost_beside_rivals(path, &grouping->rivals);
 		gpusort_offer_path(rel, path);
 	}
 	return is_cheaper;
@@ -166,7 +168,7 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 		!grouping_is_sortable(root->parse->distinctClause))
 		return;
 	grouping.groups = ((Path *) linitial(distinct_rel->pathlist))->rows;
-	grouping.without_sort = cost_without_sort(distinct_rel, input.child->rows);
+	grouping.rivals = rivals_without_sort(distinct_rel, input.child->rows);
 	add_paths(root, distinct_rel, &grouping, input);
 	if (!root->parse->hasDistinctOn)
 		add_unordered_paths(root, distinct_rel, &grouping, input);
@@ -206,7 +208,7 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &grouping.costs);
-	grouping.without_sort = cost_without_sort(grouped_rel, input.child->rows);
+	grouping.rivals = rivals_without_sort(grouped_rel, input.child->rows);
 	add_paths(root, grouped_rel, &grouping, input);
 	/* an aggregate's own order may be among the pathkeys */
 	if (compat_sorts_for_groups_only(root))

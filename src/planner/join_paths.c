@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
@@ -21,6 +23,7 @@
 
 #include "compat.h"
 #include "planner/eligibility.h"
+#include "planner/hash_costs.h"
 #include "planner/join_paths.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
@@ -127,11 +130,28 @@ join_can_be_merged(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInf
 	}
 }
 
+/* Other joins of the same rels; those of parallel workers too, though their rows are still to be
+ * gathered. */
+static GpuSortRivals
+rivals_of_join(const RelOptInfo *joinrel)
+{
+	GpuSortRivals rivals = GPUSORT_NO_RIVALS;
+	ListCell   *lc;
+
+	foreach(lc, joinrel->pathlist)
+		gpusort_add_rival(&rivals, lfirst(lc));
+	foreach(lc, joinrel->partial_pathlist)
+		gpusort_add_rival(&rivals, lfirst(lc));
+	return rivals;
+}
+
 void
 gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 					   RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
 {
 	JoinCostWorkspace workspace;
+	GpuSortRivals rivals;
+	Path	   *path;
 	JoinSide	outer,
 				inner;
 	List	   *outer_pathkeys,
@@ -149,10 +169,12 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 		return;
 	compat_initial_cost_mergejoin(root, &workspace, jointype, clauses, outer.path, inner.path,
 								  outer.sortkeys, inner.sortkeys, extra);
-	gpusort_offer_path(joinrel, (Path *)
-					   compat_create_mergejoin_path(root, joinrel, jointype, &workspace, extra,
-													outer.path, inner.path, extra->restrictlist,
-													build_join_pathkeys(root, joinrel, jointype,
-																		outer_pathkeys),
-													NULL, clauses, outer.sortkeys, inner.sortkeys));
+	path = (Path *)
+		compat_create_mergejoin_path(root, joinrel, jointype, &workspace, extra,
+									 outer.path, inner.path, extra->restrictlist,
+									 build_join_pathkeys(root, joinrel, jointype, outer_pathkeys),
+									 NULL, clauses, outer.sortkeys, inner.sortkeys);
+	rivals = rivals_of_join(joinrel);
+	gpusort_cost_beside_rivals(path, &rivals);
+	gpusort_offer_path(joinrel, path);
 }

@@ -1,0 +1,77 @@
+/*
+ * hash_costs.c
+ *	  What hashing costs, to judge a sort beside it.
+ *
+ * In:  PostgreSQL's own paths, and one of ours.
+ * Out: our path, with costs that compare with theirs.
+ *
+ * PostgreSQL charges one or two operators for a row that is hashed, however large the table.  In a
+ * table that has no room in a processor's caches a row takes some hundred nanoseconds: 1 M
+ * distinct rows 830 ns each, 1 M rows joined with as many 480 ns, where a row through a sort of ours
+ * costs the backend 50 to 200.  Their costs are not ours to change, so ours are lowered in proportion,
+ * where a sort is really cheaper.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "optimizer/optimizer.h"
+
+#include "planner/costs.h"
+#include "planner/hash_costs.h"
+
+/* What an entry has beside its columns. */
+#define HASH_ENTRY_BYTES	64
+
+/* A table has room in the caches up to here. */
+#define CACHE_BYTES			(16 * 1024 * 1024)
+
+/* In cpu_operator_cost, for a row: half of the least that was measured. */
+#define COST_BEYOND_CACHE	40.0
+
+static bool
+exceeds_cache(double entries, int width)
+{
+	return entries * (width + HASH_ENTRY_BYTES) > CACHE_BYTES;
+}
+
+/* The rows that go through a table beyond the caches, in one process. */
+static double
+rows_beyond_cache(const Path *path)
+{
+	if (IsA(path, AggPath))
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		if (agg->aggstrategy == AGG_HASHED &&
+			exceeds_cache(agg->numGroups, agg->subpath->pathtarget->width))
+			return agg->subpath->rows;
+	}
+	if (IsA(path, HashPath))
+	{
+		const JoinPath *join = &((const HashPath *) path)->jpath;
+
+		if (exceeds_cache(join->innerjoinpath->rows, join->innerjoinpath->pathtarget->width))
+			return join->innerjoinpath->rows + join->outerjoinpath->rows;
+	}
+	return 0;
+}
+
+void
+gpusort_add_rival(GpuSortRivals *rivals, const Path *path)
+{
+	Cost		beyond = cpu_operator_cost * COST_BEYOND_CACHE * rows_beyond_cache(path);
+
+	rivals->said = Min(rivals->said, path->total_cost);
+	rivals->real = Min(rivals->real, path->total_cost + beyond);
+}
+
+void
+gpusort_cost_beside_rivals(Path *path, const GpuSortRivals *rivals)
+{
+	if (isinf(rivals->real) || path->total_cost >= rivals->real)
+		return;
+	gpusort_cost_scaled(path, rivals->said / rivals->real);
+}

@@ -1,0 +1,27 @@
+/*
+ * hash_costs.h
+ *	  What hashing costs, to judge a sort beside it.
+ */
+#ifndef GPUSORT_HASH_COSTS_H
+#define GPUSORT_HASH_COSTS_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+/* The cheapest of PostgreSQL's own paths: by what they say, and by what they really cost. */
+typedef struct GpuSortRivals
+{
+	Cost		said;
+	Cost		real;
+} GpuSortRivals;
+
+/* Begin with these. */
+#define GPUSORT_NO_RIVALS ((GpuSortRivals) {.said = HUGE_VAL,.real = HUGE_VAL})
+
+extern void gpusort_add_rival(GpuSortRivals *rivals, const Path *path);
+
+/* Makes a path that is cheaper than what they really cost as much cheaper than what they say. */
+extern void gpusort_cost_beside_rivals(Path *path, const GpuSortRivals *rivals);
+
+#endif							/* GPUSORT_HASH_COSTS_H */
