@@ -110,6 +110,13 @@ create function endless() returns setof facts rows 10000000 language plpgsql as 
 set work_mem = '4MB';
 select pg_temp.do_explain('select id, k, t, big, count(*) from endless() group by id, k, t, big');
 select pg_temp.do_explain('select distinct id, t, big from endless()');
+-- a hash table that has no room in the caches costs more than PostgreSQL says
+set work_mem = '1GB';
+create function narrow() returns table (k int8, v int4) rows 10000000 language plpgsql as 'begin return; end';
+select pg_temp.do_explain('select count(*) from narrow() a join narrow() b using (k)');
+select pg_temp.do_explain('select count(*) from narrow() a join others using (k)');
+select pg_temp.do_explain('select * from narrow() a join narrow() b using (k) limit 10');
+drop function narrow();
 -- a LIMIT: few rows are kept natively, where that is cheaper than all
 set work_mem = '1GB';
 select pg_temp.do_explain('select * from endless() order by k limit 100');
