@@ -130,8 +130,19 @@ join_can_be_merged(PlannerInfo *root, const RelOptInfo *joinrel, const RelOptInf
 	}
 }
 
-/* Other joins of the same rels; those of parallel workers too, though their rows are still to be
- * gathered. */
+static bool
+is_gpusort_join(const Path *path)
+{
+	const JoinPath *join = (const JoinPath *) path;
+
+	return IsA(path, MergePath) && (gpusort_is_sort_path(join->outerjoinpath) ||
+									gpusort_is_sort_path(join->innerjoinpath));
+}
+
+/*
+ * PostgreSQL's joins of the same rels; those of parallel workers too, though their rows are still to
+ * be gathered.  Ours, of other sides of the same join, have costs that compare with these already.
+ */
 static GpuSortRivals
 rivals_of_join(const RelOptInfo *joinrel)
 {
@@ -139,7 +150,10 @@ rivals_of_join(const RelOptInfo *joinrel)
 	ListCell   *lc;
 
 	foreach(lc, joinrel->pathlist)
-		gpusort_add_rival(&rivals, lfirst(lc));
+	{
+		if (!is_gpusort_join(lfirst(lc)))
+			gpusort_add_rival(&rivals, lfirst(lc));
+	}
 	foreach(lc, joinrel->partial_pathlist)
 		gpusort_add_rival(&rivals, lfirst(lc));
 	return rivals;

@@ -204,6 +204,13 @@ gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *
 	return paths;
 }
 
+bool
+gpusort_is_sort_path(const Path *path)
+{
+	return IsA(path, CustomPath) &&
+		((const CustomPath *) path)->methods == &gpusort_path_methods;
+}
+
 void
 gpusort_offer_path(RelOptInfo *rel, Path *path)
 {

@@ -32,6 +32,9 @@ extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
 extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
 									 const GpuSortInput *input);
 
+/* Is a GpuSort at the top of the path? */
+extern bool gpusort_is_sort_path(const Path *path);
+
 /* Adds a path with a GpuSort in it, or at its top, to rel's. */
 extern void gpusort_offer_path(RelOptInfo *rel, Path *path);
 
