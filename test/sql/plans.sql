@@ -64,7 +64,7 @@ select pg_temp.do_explain('select * from plan_rows order by k8 limit 10');
 set gpusort.debug_force = off;
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 10');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit 10 offset 20');
-select pg_temp.do_explain('select * from plan_rows order by k8 limit 1900');
+select pg_temp.do_explain('select * from plan_rows order by k8 limit 90000');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit all');
 select pg_temp.do_explain('select * from plan_rows order by k8 limit null');
 select pg_temp.do_explain('select * from plan_rows order by k8 offset 10');
