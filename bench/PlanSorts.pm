@@ -46,7 +46,7 @@ sub sorts_of_plan
 	my $rows = $input->{'Actual Rows'} * ($input->{'Actual Loops'} || 1) / $plan->{'Actual Loops'};
 	return ({ by => $name eq 'GpuSort' ? 'gpusort' : 'native', node => $name,
 			method => $plan->{'Sort Method'} // method_of_workers($plan), plan => $plan,
-			keys => join(', ', @{ $plan->{'Sort Key'} }),
+			keys => join(', ', @{ $plan->{'Sort Key'} // $plan->{'Group Key'} }),
 			rows => max($rows, $plan->{'Actual Rows'}), estimated => $input->{'Plan Rows'},
 			executions => $plan->{'Actual Loops'},
 			seconds => max(0, (milliseconds($plan) - milliseconds($child)) / 1000),
