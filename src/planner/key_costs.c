@@ -43,6 +43,14 @@ static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2};
 static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 8,.words_byte = 0.7};
 static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12};
 
+/* Of strings that come again and again, words are kept: what a look for them costs, and how many
+ * values may do so. */
+#define COST_KEPT_WORDS		8.0
+#define VALUES_KEPT			2000.0
+
+/* Of values of which nothing is known, if further keys follow, which tell that some are equal. */
+#define SHARE_OF_UNKNOWN	0.5
+
 /* To decide a row in a group of ties; and each comparison of a group that has to be sorted, which
  * the leader does alone, as cost_sort has it. */
 #define COST_TIED_ROW		20.0
@@ -100,6 +108,19 @@ share_of_ties(double distinct, double rows)
 	if (distinct <= 0 || rows < 2)
 		return 0;
 	return Min(1, Max(0, log2(rows / distinct)) / log2(rows));
+}
+
+/* A row's words of a key.  Only those cut from sort keys are kept. */
+static double
+cost_of_words(const TypeCosts *costs, const GpuSortKeyFigures *figures, bool is_last)
+{
+	double		anew = costs->words + costs->words_byte * figures->width;
+
+	if (costs->words_byte == 0)
+		return anew;
+	if (figures->distinct > 0)
+		return figures->distinct <= VALUES_KEPT ? COST_KEPT_WORDS : anew;
+	return is_last ? anew : SHARE_OF_UNKNOWN * COST_KEPT_WORDS + (1 - SHARE_OF_UNKNOWN) * anew;
 }
 
 /* Rows that the backend decides, since a word cannot tell whether values are equal. */
@@ -166,7 +187,11 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 		TypeCosts	costs = costs_of_type(getBaseType(exprType(expr)), info->order.collations[i]);
 		double		distinct = i < info->n_keys ? info->key_figures[i].distinct : 0;
 		double		comparison = Max(costs.comparison, declared_cost(root, info->order.operators[i]));
+		bool		is_last = i == info->order.n_keys - 1;
 		double		goes_on = Min(reached, share_of_ties(distinct, rows));
+
+		if (distinct <= 0 && i < info->n_keys && !is_last)
+			goes_on = SHARE_OF_UNKNOWN * reached;
 
 		/* a comparison that goes on costs what both keys cost */
 		sum->native_factor += reached * comparison;
@@ -181,7 +206,7 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 		reached = goes_on;
 		if (i >= info->n_keys)
 			continue;
-		sum->words += costs.words + costs.words_byte * info->key_figures[i].width;
+		sum->words += cost_of_words(&costs, &info->key_figures[i], is_last);
 		sum->returned = Max(sum->returned, costs.check);
 		tied = Max(tied, share_of_open_rows(&costs, distinct, rows));
 	}
