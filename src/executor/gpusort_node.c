@@ -17,6 +17,7 @@
 
 #include "executor/gpusort_node.h"
 #include "keys/collation_keys.h"
+#include "planner/plan_repeat.h"
 #include "settings.h"
 #include "shared/collations.h"
 #include "shared/stats.h"
@@ -261,13 +262,23 @@ sort_rows(GpuSortState *state, GpuSortNativeReason reason)
 	return state->output != NULL;
 }
 
+/* May the child be scanned again?  It is asked but where a device fails. */
+static bool
+child_repeats(const GpuSortState *state)
+{
+	const PlanState *ps = &state->css.ss.ps;
+
+	return state->info.finished &&
+		gpusort_plan_repeats(outerPlan(ps->plan), ps->state->es_plannedstmt->subplans);
+}
+
 /* The sort cannot go on, and no row went out: sorts all rows anew, natively. */
 static void
 start_over(GpuSortState *state)
 {
 	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(state->sort);
 
-	if (!state->info.child_repeats)
+	if (!child_repeats(state))
 		gpusort_tuplesort_raise_failure(state->sort);
 	/* first, since it ends workers that may still look at the job */
 	ExecReScan(outerPlanState(state));

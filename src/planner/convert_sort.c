@@ -21,8 +21,8 @@
 #include "executor/tuptable.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
 #include "keys/key_types.h"
@@ -36,6 +36,24 @@
 
 /* Rows that a sort may turn out to have, whatever is expected. */
 #define MANY_ROWS	100000.0
+
+List *
+gpusort_tlist_of(const List *tlist, int varno)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, tlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
+		Node	   *expr = (Node *) entry->expr;
+
+		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
+									   exprCollation(expr), 0);
+		result = lappend(result, entry);
+	}
+	return result;
+}
 
 static void
 read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
@@ -89,10 +107,14 @@ static bool
 describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	const Plan *child = outerPlan(sort);
-	PathTarget *target = make_pathtarget_from_tlist(child->targetlist);
+	PathTarget	columns = {.type = T_PathTarget,.width = child->plan_width};
+	const PathTarget *target = &columns;
+	ListCell   *lc;
 
-	target->width = child->plan_width;
+	foreach(lc, child->targetlist)
+		columns.exprs = lappend(columns.exprs, lfirst_node(TargetEntry, lc)->expr);
 	read_sort_order(sort, target, &info->order);
+	info->finished = true;
 	info->rows = child->plan_rows;
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
@@ -109,12 +131,10 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 	CustomScan *scan = makeNode(CustomScan);
 	NodeTag		tag = scan->scan.plan.type;
 
-	/* its columns are pointed at the child's when the node is finished, and some are the child's own
-	 * nodes until then */
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
-	scan->scan.plan.targetlist = copyObject(sort->plan.targetlist);
-	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
+	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
+	scan->custom_scan_tlist = gpusort_tlist_of(sort->plan.targetlist, OUTER_VAR);
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->custom_private = gpusort_plan_info_write(info);
 	scan->methods = &gpusort_scan_methods;

@@ -16,7 +16,9 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "keys/row_format.h"
@@ -69,13 +71,26 @@ read_device(gsort_kind *kind, double *budget_bytes)
 
 /* --- estimates ------------------------------------------------------------------ */
 
+/* A cheap question, asked before a row's type is made. */
+static bool
+all_by_value(const PathTarget *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+		if (!get_typbyval(exprType(lfirst(lc))))
+			return false;
+	return true;
+}
+
 /* Bytes of a row in a chunk. */
 static int
 packed_width(const PathTarget *target)
 {
-	GpuSortRowFormat format;
+	GpuSortRowFormat format = {0};
 
-	gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
+	if (all_by_value(target))
+		gpusort_row_format_choose(&format, ExecTypeFromExprList(target->exprs));
 	return format.narrow_bytes != 0 ? format.narrow_bytes :
 		MAXALIGN(target->width + SizeofMinimalTupleHeader);
 }

@@ -4,8 +4,7 @@
  *
  * In:  what the planner and all hooks on it have returned.
  * Out: its Sort nodes are GpuSort nodes, where convert_sort.c makes them so.  Its GpuSort and
- *	    GpuSortFeed nodes have the target lists of a sort, column i being the child's column i,
- *	    and know whether their child may be scanned again.
+ *	    GpuSortFeed nodes have the target lists of a sort, column i being the child's column i.
  *
  * Runs in the backend that plans.
  *
@@ -22,8 +21,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
 #include "planner/convert_sort.h"
@@ -31,40 +28,20 @@
 #include "planner/drop_copies.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
-#include "planner/plan_repeat.h"
 #include "settings.h"
 
-/* Makes the i-th entry of tlist refer to the i-th column of varno. */
+/* The lists may be those of other plans too: they are made anew. */
 static void
-point_tlist_at(List *tlist, int varno)
+finish_scan(CustomScan *scan)
 {
-	ListCell   *lc;
-
-	foreach(lc, tlist)
-	{
-		TargetEntry *entry = lfirst(lc);
-		Node	   *expr = (Node *) entry->expr;
-
-		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
-									   exprCollation(expr), 0);
-	}
-}
-
-static void
-finish_scan(CustomScan *scan, const PlannedStmt *statement)
-{
-	GpuSortPlanInfo info;
 	MemoryContext old_context;
 
-	gpusort_plan_info_read(scan, &info);
-	if (info.finished)
+	if (gpusort_plan_is_finished(scan))
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-	point_tlist_at(scan->scan.plan.targetlist, INDEX_VAR);
-	point_tlist_at(scan->custom_scan_tlist, OUTER_VAR);
-	info.child_repeats = gpusort_plan_repeats(outerPlan(scan), statement->subplans);
-	info.finished = true;
-	scan->custom_private = gpusort_plan_info_write(&info);
+	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
+	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
+	gpusort_plan_set_finished(scan);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -183,7 +160,7 @@ finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
 			break;
 	}
 	if (gpusort_plan_is_ours(plan))
-		finish_scan((CustomScan *) plan, statement);
+		finish_scan((CustomScan *) plan);
 	return plan;
 }
 

@@ -25,6 +25,32 @@ gpusort_plan_is_ours(const Plan *plan)
 	return methods == &gpusort_scan_methods || methods == &gpusort_feed_scan_methods;
 }
 
+/*
+ * The lists: the estimate of rows; integers; each key's skipped bytes, or nothing, if no key skips any.
+ * The integers are first these, then KEY_INTEGERS of each key of the order, then each key's words.
+ */
+enum
+{
+	WIDTH,
+	NATIVE_MS,
+	PARALLEL,
+	FINISHED,
+	GROUPING,
+	FROM_STATISTICS,
+	ORDER_KEYS,
+	KEYS_WITH_WORDS,
+	FIRST_KEY
+};
+
+enum
+{
+	COLUMN,
+	OPERATOR,
+	COLLATION,
+	NULLS_FIRST,
+	KEY_INTEGERS
+};
+
 /* To the last bit, and as text too, which a Float node is not: it may come back as an Integer. */
 static Const *
 write_double(double value)
@@ -40,64 +66,76 @@ write_skipped(const bytea *skipped)
 	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(skipped), skipped == NULL, false);
 }
 
+static List *
+write_all_skipped(const GpuSortPlanInfo *info)
+{
+	List	   *skipped = NIL;
+	bool		any = false;
+
+	for (int i = 0; i < info->n_keys; i++)
+		any |= info->layouts[i].skipped != NULL;
+	for (int i = 0; any && i < info->n_keys; i++)
+		skipped = lappend(skipped, write_skipped(info->layouts[i].skipped));
+	return skipped;
+}
+
 List *
 gpusort_plan_info_write(const GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *columns = NIL;
-	List	   *operators = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-	List	   *words = NIL;
-	List	   *skipped = NIL;
+	List	   *integers = list_make5_int(info->width, info->native_ms, info->parallel,
+										  info->finished, info->grouping);
 
+	integers = lappend_int(integers, info->from_statistics);
+	integers = lappend_int(integers, order->n_keys);
+	integers = lappend_int(integers, info->n_keys);
 	for (int i = 0; i < order->n_keys; i++)
 	{
-		columns = lappend_int(columns, order->columns[i]);
-		operators = lappend_oid(operators, order->operators[i]);
-		collations = lappend_oid(collations, order->collations[i]);
-		nulls_first = lappend_int(nulls_first, order->nulls_first[i]);
+		integers = lappend_int(integers, order->columns[i]);
+		integers = lappend_int(integers, (int) order->operators[i]);
+		integers = lappend_int(integers, (int) order->collations[i]);
+		integers = lappend_int(integers, order->nulls_first[i]);
 	}
 	for (int i = 0; i < info->n_keys; i++)
-	{
-		words = lappend_int(words, info->layouts[i].n_words);
-		skipped = lappend(skipped, write_skipped(info->layouts[i].skipped));
-	}
-	return list_make5(list_make4(columns, operators, collations, nulls_first), words, skipped,
-					  list_make5_int(info->parallel, info->child_repeats, info->finished,
-									 info->grouping, info->from_statistics),
-					  list_make2(write_double(info->rows),
-								 list_make2_int(info->width, info->native_ms)));
+		integers = lappend_int(integers, info->layouts[i].n_words);
+	return list_make3(write_double(info->rows), integers, write_all_skipped(info));
 }
 
 static void
-read_order(const List *lists, GpuSortOrder *order)
+read_order(const List *integers, GpuSortOrder *order)
 {
-	order->n_keys = list_length(linitial(lists));
-	order->columns = palloc(order->n_keys * sizeof(AttrNumber));
-	order->operators = palloc(order->n_keys * sizeof(Oid));
-	order->collations = palloc(order->n_keys * sizeof(Oid));
-	order->nulls_first = palloc(order->n_keys * sizeof(bool));
-	for (int i = 0; i < order->n_keys; i++)
+	int			n = list_nth_int(integers, ORDER_KEYS);
+	int			at = FIRST_KEY;
+	char	   *memory = palloc(n * (2 * sizeof(Oid) + sizeof(AttrNumber) + sizeof(bool)));
+
+	order->n_keys = n;
+	order->operators = (Oid *) memory;
+	order->collations = order->operators + n;
+	order->columns = (AttrNumber *) (order->collations + n);
+	order->nulls_first = (bool *) (order->columns + n);
+	for (int i = 0; i < n; i++, at += KEY_INTEGERS)
 	{
-		order->columns[i] = list_nth_int(linitial(lists), i);
-		order->operators[i] = list_nth_oid(lsecond(lists), i);
-		order->collations[i] = list_nth_oid(lthird(lists), i);
-		order->nulls_first[i] = list_nth_int(lfourth(lists), i) != 0;
+		order->columns[i] = list_nth_int(integers, at + COLUMN);
+		order->operators[i] = (Oid) list_nth_int(integers, at + OPERATOR);
+		order->collations[i] = (Oid) list_nth_int(integers, at + COLLATION);
+		order->nulls_first[i] = list_nth_int(integers, at + NULLS_FIRST) != 0;
 	}
 }
 
 static void
-read_layouts(List *words, List *skipped, GpuSortPlanInfo *info)
+read_layouts(const List *integers, List *skipped, GpuSortPlanInfo *info)
 {
-	info->n_keys = list_length(words);
+	int			at = FIRST_KEY + KEY_INTEGERS * info->order.n_keys;
+
+	info->n_keys = list_nth_int(integers, KEYS_WITH_WORDS);
 	info->n_words = 0;
 	for (int i = 0; i < info->n_keys; i++)
 	{
-		Const	   *bytes = list_nth_node(Const, skipped, i);
+		const Const *bytes = skipped != NIL ? list_nth_node(Const, skipped, i) : NULL;
 
-		info->layouts[i].n_words = list_nth_int(words, i);
-		info->layouts[i].skipped = bytes->constisnull ? NULL : DatumGetByteaPP(bytes->constvalue);
+		info->layouts[i].n_words = list_nth_int(integers, at + i);
+		info->layouts[i].skipped = bytes == NULL || bytes->constisnull ? NULL :
+			DatumGetByteaPP(bytes->constvalue);
 		info->n_words += info->layouts[i].n_words;
 	}
 }
@@ -105,21 +143,33 @@ read_layouts(List *words, List *skipped, GpuSortPlanInfo *info)
 void
 gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 {
-	List	   *flags = list_nth(scan->custom_private, 3);
-	List	   *estimates = list_nth(scan->custom_private, 4);
+	const List *integers = lsecond(scan->custom_private);
 
-	read_order(linitial(scan->custom_private), &info->order);
-	read_layouts(lsecond(scan->custom_private), lthird(scan->custom_private), info);
-	info->parallel = linitial_int(flags) != 0;
-	info->child_repeats = lsecond_int(flags) != 0;
-	info->finished = lthird_int(flags) != 0;
-	info->grouping = lfourth_int(flags) != 0;
-	info->from_statistics = llast_int(flags) != 0;
+	read_order(integers, &info->order);
+	read_layouts(integers, lthird(scan->custom_private), info);
+	info->width = list_nth_int(integers, WIDTH);
+	info->native_ms = list_nth_int(integers, NATIVE_MS);
+	info->parallel = list_nth_int(integers, PARALLEL) != 0;
+	info->finished = gpusort_plan_is_finished(scan);
+	info->grouping = list_nth_int(integers, GROUPING) != 0;
+	info->from_statistics = list_nth_int(integers, FROM_STATISTICS) != 0;
 	if (info->grouping)
 		info->n_words = 1;
-	info->rows = DatumGetFloat8(linitial_node(Const, estimates)->constvalue);
-	info->width = linitial_int(lsecond(estimates));
-	info->native_ms = lsecond_int(lsecond(estimates));
+	info->rows = DatumGetFloat8(linitial_node(Const, scan->custom_private)->constvalue);
+}
+
+bool
+gpusort_plan_is_finished(const CustomScan *scan)
+{
+	return list_nth_int(lsecond(scan->custom_private), FINISHED) != 0;
+}
+
+void
+gpusort_plan_set_finished(CustomScan *scan)
+{
+	/* paths of other plans may have the same list */
+	scan->custom_private = copyObject(scan->custom_private);
+	lfirst_int(list_nth_cell(lsecond(scan->custom_private), FINISHED)) = true;
 }
 
 void

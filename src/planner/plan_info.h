@@ -33,9 +33,8 @@ typedef struct GpuSortKeyCosts
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
-	bool		child_repeats;	/* it may be scanned again, should the device fail */
-	bool		finished;		/* by plan_finish.c.  If not, rows come right all the same, but the
-								 * child is not scanned again */
+	bool		finished;		/* its columns refer to the child's by number.  If not, rows come right
+								 * all the same, but the child is not scanned again */
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
 	bool		from_statistics;	/* the layouts are, where values matter for them; if not, they are
 								 * what is usual, and a serial sort may lay its keys out anew by
@@ -73,5 +72,9 @@ extern void gpusort_plan_info_make_keys(const GpuSortPlanInfo *info, TupleDesc d
 
 /* Reads a plan node's custom_private.  Memory: the current context; and the plan's own. */
 extern void gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info);
+
+/* Is the plan node of ours finished?  And makes it so. */
+extern bool gpusort_plan_is_finished(const CustomScan *scan);
+extern void gpusort_plan_set_finished(CustomScan *scan);
 
 #endif							/* GPUSORT_PLAN_INFO_H */

@@ -6,7 +6,7 @@
  * Out: yes, if a second scan has no effect that the first one did not have, and gives
  *	    rows that a first scan might have given.
  *
- * Runs in the backend that plans.  Refused are volatile functions anywhere in the plan,
+ * Runs in the backend that executes the plan, when a device has failed.  Refused are volatile functions anywhere in the plan,
  * sequences included, whatever modifies rows, and nodes not known here: other
  * extensions' may do anything.  Not refused:
  *  - initPlans and CTEs, volatile or modifying: their rows are kept, and a second scan
@@ -25,12 +25,16 @@
 #include "planner/plan_info.h"
 #include "planner/plan_repeat.h"
 
-/* Other extensions make plans too: a subplan that is not in the list may do anything. */
+/* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel
+ * worker has only those that may run in it. */
 static bool
 subplan_repeats(const SubPlan *subplan, List *subplans)
 {
-	return subplan->plan_id >= 1 && subplan->plan_id <= list_length(subplans) &&
-		gpusort_plan_repeats(list_nth(subplans, subplan->plan_id - 1), subplans);
+	const Plan *plan = NULL;
+
+	if (subplan->plan_id >= 1 && subplan->plan_id <= list_length(subplans))
+		plan = list_nth(subplans, subplan->plan_id - 1);
+	return plan != NULL && gpusort_plan_repeats(plan, subplans);
 }
 
 /* expression_tree_walker's: true to end the walk, at a subplan that does not repeat. */

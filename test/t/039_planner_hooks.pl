@@ -50,7 +50,7 @@ sub estimates
 	my ($code, $out, $plan) = $node->psql('postgres', "set max_parallel_workers_per_gather = 2; set debug_print_plan = on; set debug_pretty_print = off; set client_min_messages = log; explain $query");
 
 	$plan =~ s/\s+/ /g;			# its lines are broken anywhere
-	my ($rows, $width, $ms) = $plan =~ /:custom_private \(.*?:constvalue 8 \[ ([-0-9 ]+) \]\} \(i (\d+) (\d+)\)/ or return;
+	my ($rows, $width, $ms) = $plan =~ /:custom_private \(.*?:constvalue 8 \[ ([-0-9 ]+) \]\} \(i (\d+) (\d+) / or return;
 
 	return (unpack('d', pack('c8', split / /, $rows)), $width, $ms);
 }
