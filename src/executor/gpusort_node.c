@@ -16,8 +16,8 @@
 #include "miscadmin.h"
 
 #include "executor/gpusort_node.h"
+#include "executor/plan_repeat.h"
 #include "keys/collation_keys.h"
-#include "planner/plan_repeat.h"
 #include "settings.h"
 #include "shared/collations.h"
 #include "shared/stats.h"

@@ -153,7 +153,7 @@ finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
 			break;
 		case T_Sort:
 			if (gpusort_enabled)
-				plan = gpusort_convert_sort((Sort *) plan, bound);
+				plan = gpusort_convert_sort((Sort *) plan, bound, statement->rtable);
 			break;
 		default:
 			/* others have no more children than the left and the right one */

@@ -22,8 +22,8 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
+#include "executor/plan_repeat.h"
 #include "planner/plan_info.h"
-#include "planner/plan_repeat.h"
 
 /* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel
  * worker has only those that may run in it. */
