@@ -204,8 +204,6 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 		path->total_cost += cost_of_merging(info, runs, budget);
 	}
 	path->total_cost += path->startup_cost;
-	if (!enable_sort && !gpusort_debug_force)
-		compat_disable_node(path);
 }
 
 /* What the device takes for a sort from the packing of its rows on. */

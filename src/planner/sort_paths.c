@@ -82,7 +82,8 @@ make_custom_path(RelOptInfo *rel, Path *child, const CustomPathMethods *methods,
 	return custom;
 }
 
-/* A GpuSort over child, whose rows are all packed at cost before. */
+/* A GpuSort over child, whose rows are all packed at cost before.  enable_sort counts as it does for
+ * a Sort. */
 static Path *
 make_sort_path(RelOptInfo *rel, Path *child, const GpuSortInput *input,
 			   const GpuSortPlanInfo *info, Cost before)
@@ -92,6 +93,8 @@ make_sort_path(RelOptInfo *rel, Path *child, const GpuSortInput *input,
 	custom->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	custom->path.pathkeys = info->grouping ? NIL : input->pathkeys;
 	gpusort_cost_path(&custom->path, info, before);
+	if (!enable_sort && !gpusort_debug_force)
+		compat_disable_node(&custom->path);
 	return &custom->path;
 }
 
