@@ -57,6 +57,14 @@ gpusort_tlist_of(const List *tlist, int varno)
 	return result;
 }
 
+/* Says at DEBUG1 why a Sort is not converted.  Returns false. */
+static bool
+keep_sort(const char *reason)
+{
+	elog(DEBUG1, "gpusort: a Sort stays: %s", reason);
+	return false;
+}
+
 static void
 read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
 {
@@ -98,8 +106,11 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	bool		suits;
 
 	info->rows = Max(rows, MANY_ROWS);
-	suits = !gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width) &&
-		gpusort_device_is_cheaper(info, sort->plan.plan_width);
+	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
+		suits = keep_sort("LIMIT lets it keep the top rows only, which is cheaper");
+	else
+		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
+			keep_sort("the device takes longer for its keys");
 	info->rows = rows;
 	return suits;
 }
@@ -120,11 +131,13 @@ describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	info->rows = child->plan_rows;
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
-		return gpusort_refuse_path("the first sort key has no words under its operator and collation");
+		return keep_sort("its first key has no words under its operator and collation");
 	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
-	return gpusort_debug_force ||
-		(lacks_room_only(target, info) && suits_device(sort, bound, info) &&
-		 gpusort_fits_device(info));
+	if (gpusort_debug_force)
+		return true;
+	if (!lacks_room_only(target, info))
+		return keep_sort("a key without words is behind others, in which many rows may tie");
+	return suits_device(sort, bound, info) && gpusort_fits_device(info);
 }
 
 static Plan *
