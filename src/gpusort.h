@@ -5,6 +5,7 @@
  * The words that all files use:
  *	  row		a tuple as it is packed for the device
  *	  word		64 bits that a key, or a part of it, is sorted by
+ *	  layout	how many words a key gets, and which bytes of its values they skip
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
  *	  window	a stretch of sorted rows that the device has written into a buffer
@@ -13,6 +14,7 @@
  *	  leader	the process that opened a job: it cuts its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader or a parallel worker
  *	  grant		device memory promised to a job
+ *	  provisional sort	PostgreSQL's own, of a sort's first rows, until there are enough for a job
  *	  service	the background worker that owns the device
  */
 #ifndef GPUSORT_H

@@ -168,7 +168,7 @@ gpusort_settings_define(void)
 							PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts of fewer rows stay off the device.",
-							"Fewer rows found: they are sorted in the backend, whatever was expected. Fewer rows expected: the device does not count when plans are chosen; it sorts if more rows come.",
+							"The rows that come count, and stay in the backend if they fit work_mem. Where fewer are expected, PostgreSQL alone chooses between plans.",
 							&gpusort_min_rows, 10000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.wait_timeout",

@@ -57,7 +57,7 @@
 	MS(feed, "scanning and packing rows") \
 	MS(sort, "sorting on the device, after the last row has come") \
 	MS(output, "waiting for sorted rows") \
-	COUNT(in_backend, "sorts planned for the device, but so small that the backend did them") \
+	COUNT(in_backend, "sorts of so few rows that the backend did them") \
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for device memory") \
