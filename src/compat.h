@@ -96,7 +96,8 @@ compat_wait_event(const char *name)
 #define T_UpperUniquePath T_UniquePath
 #endif
 
-/* 18 sorts a merge join's outer side by what it is not sorted by yet: of a sort that there is, none. */
+/* 18 sorts a merge join's outer side by what it is not sorted by yet: of a sort that there is,
+ * none. */
 #if PG_VERSION_NUM >= 180000
 #define compat_initial_cost_mergejoin(root, workspace, jointype, clauses, outer, inner, \
 									  outersortkeys, innersortkeys, extra) \

@@ -5,10 +5,10 @@
  * What nearly all values begin with may be skipped: words then hold what comes after it.  A
  * value that does not begin so gets the lowest or the highest words, and is open.
  *
- * Two ways.  Coded, for strings whose order is memcmp's, then the length's: n words are 8n-1
- * bytes, padded with 0, and in the lowest byte a code: GPUSORT_BYTES_LOW, 2 * (length + 1), or
- * GPUSORT_BYTES_GO_ON, so that a string that ends within its words has them to itself, sorts
- * behind its own prefixes, and open values are those with an odd code.  Uncoded, for strings that stand
+ * Two ways.  Coded, for strings whose order is memcmp's, then the length's: n words are 8n-1 bytes,
+ * padded with 0, and in the lowest byte a code: GPUSORT_BYTES_LOW, 2 * (length + 1), or
+ * GPUSORT_BYTES_GO_ON, so that a string that ends within its words has them to itself, sorts behind
+ * its own prefixes, and open values are those with an odd code.  Uncoded, for strings that stand
  * for values only roughly: n words are 8n bytes, and every value is open.
  */
 #ifndef GPUSORT_BYTE_WORDS_H
@@ -20,7 +20,8 @@
 
 #include "compat.h"
 
-/* Codes, in the lowest byte of the last word.  Between these two, even: the string ends within its words. */
+/* Codes, in the lowest byte of the last word.  Between these two, even: the string ends within its
+ * words. */
 #define GPUSORT_BYTES_LOW		0x01	/* it sorts before the skipped bytes */
 #define GPUSORT_BYTES_GO_ON		0xff	/* it is longer, or sorts behind the skipped bytes */
 
@@ -58,7 +59,8 @@ typedef struct GpuSortVarlenaBytes
 
 extern void gpusort_varlena_bytes_detoast(Datum value, Size needed, GpuSortVarlenaBytes *bytes);
 
-/* Finds a varlena's bytes, its first `needed` ones at least, or all.  Nothing is copied unless it is toasted. */
+/* Finds a varlena's bytes, its first `needed` ones at least, or all.  Nothing is copied unless it
+ * is toasted. */
 static inline void
 gpusort_varlena_bytes_open(Datum value, Size needed, GpuSortVarlenaBytes *bytes)
 {
@@ -123,8 +125,8 @@ gpusort_byte_cut_load(const GpuSortByteCut *cut, const char *bytes, Size length,
 		words[w] = pg_ntoh64(words[w]);
 }
 
-/* Puts a code into the last word: of a string that has so many units (bytes, or bits), of which words hold
- * so many. */
+/* Puts a code into the last word: of a string that has so many units (bytes, or bits), of which
+ * words hold so many. */
 static inline void
 gpusort_byte_cut_code(const GpuSortByteCut *cut, Size units, Size held, uint64 *words)
 {

@@ -5,9 +5,9 @@
  * In:  values as tuples hold them; the digits are read in place.
  * Out: one or two words, as a signed number of 64 or 128 bits.
  *
- * All ways have this in common: a magnitude, cut off at some digit, is doubled, and 1 is
- * added if digits were cut off; then it gets the value's sign.  So the lowest bit says that the
- * value is open.  Of a negative one too: -(2m + 1) is 2 * (-m - 1) + 1, the next lower number and a little
+ * All ways have this in common: a magnitude, cut off at some digit, is doubled, and 1 is added if
+ * digits were cut off; then it gets the value's sign.  So the lowest bit says that the value is
+ * open.  Of a negative one too: -(2m + 1) is 2 * (-m - 1) + 1, the next lower number and a little
  * more, so that it sorts below -m.
  *
  * A column of at most 18 digits, fixed(): the magnitude is the value times 10^scale.  A value
@@ -25,8 +25,8 @@
 
 /*
  * The form of numeric on disk is private to PostgreSQL's numeric.c, but is kept by pg_upgrade: a
- * header of 16 bits, whose highest two tell which one it is, another 16 bits if it is a long one, then
- * digits to the base 10000, the first and the last of which are not 0; none for 0.  That it is
+ * header of 16 bits, whose highest two tell which one it is, another 16 bits if it is a long one,
+ * then digits to the base 10000, the first and the last of which are not 0; none for 0.  That it is
  * still so is tested by test/t/042_key_words.pl, which has values of each form of header.
  */
 #define FORM_MASK			0xC000
@@ -248,8 +248,8 @@ encode_floating(const GpuSortKey *key, Datum value, uint64 *words)
 
 /* --- the encoder -------------------------------------------------------------------------- */
 
-/* Does the type say that its values have at most 18 digits?  A modifier is as numerictypmodin has it: 16 bits of
- * precision, and 11 of scale, with a sign. */
+/* Does the type say that its values have at most 18 digits?  A modifier is as numerictypmodin has
+ * it: 16 bits of precision, and 11 of scale, with a sign. */
 static bool
 is_fixed(int32 typmod, int *scale)
 {

@@ -16,8 +16,8 @@
 extern Oid	gpusort_group_hash_function(const GpuSortKeyType *type);
 
 /*
- * Sets the key's encode and encode_null; the first key begins the word, others add to it.  Memory: the
- * current context, which outlives the key.
+ * Sets the key's encode and encode_null; the first key begins the word, others add to it.  Memory:
+ * the current context, which outlives the key.
  */
 extern void gpusort_group_hash_make(GpuSortKey *key, const GpuSortKeyType *type, bool is_first);
 

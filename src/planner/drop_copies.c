@@ -5,9 +5,9 @@
  * In:  a query's plan, or a subquery's, with a GpuSort on top, or below a LIMIT.
  * Out: the same plan without the columns, at its end, that ORDER BY s COLLATE "C" has added.
  *
- * Such a column has the bytes of s, which is what the GpuSort sorts by.  If it stayed, each row would
- * be made anew with its longest column twice, no page could be taken at once (page_drain.c), and
- * the executor would take the column out again, row by row, in the leader.
+ * Such a column has the bytes of s, which is what the GpuSort sorts by.  If it stayed, each row
+ * would be made anew with its longest column twice, no page could be taken at once (page_drain.c),
+ * and the executor would take the column out again, row by row, in the leader.
  *
  * Runs in the backend that plans.
  */

@@ -5,8 +5,9 @@
  * In:  pathkeys, the cheapest path to the rows, a query's LIMIT.
  * Out: yes, and how to sort; or no, and at DEBUG1 why.
  *
- * Runs in the backend that plans.  Refused is what the device cannot sort, anything
- * while no device serves, and inputs below gpusort.min_rows.
+ * Runs in the backend that plans.  Refused is what the device cannot sort, anything while no device
+ * serves, and paths for inputs below gpusort.min_rows, whose Sorts may still be converted when the
+ * plan is finished (convert_sort.c).
  */
 #include "postgres.h"
 
@@ -64,8 +65,8 @@ find_pathkey_column(PathKey *pathkey, PathTarget *target, Oid *type_oid)
 	return 0;
 }
 
-/* What the expression gives another collation to; NULL: it does anything else.  The planner makes such
- * a RelabelType of the parser's CollateExpr. */
+/* What the expression gives another collation to; NULL: it does anything else.  The planner makes
+ * such a RelabelType of the parser's CollateExpr. */
 static Var *
 recollated_column(Node *expr)
 {

@@ -25,8 +25,8 @@ extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
 /* The rows that LIMIT lets be read of the query's ordered rows, or what costs.h has in its place. */
 extern double gpusort_bound_of_query(PlannerInfo *root);
 
-/* Fills the order of *info in from the pathkeys, of info->rows rows with these columns, and the words
- * of its keys.  False: they cannot be sorted by. */
+/* Fills the order of *info in from the pathkeys, of info->rows rows with these columns, and the
+ * words of its keys.  False: they cannot be sorted by. */
 extern bool gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 								  GpuSortPlanInfo *info);
 

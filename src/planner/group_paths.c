@@ -6,12 +6,11 @@
  * Out: Group, sorted Agg and Unique over GpuSort, for add_path to judge; in the order of the
  *	    groups' columns, or in none.
  *
- * They compete with hashing and with groups that parallel workers make, whose costs are what
- * they are; and with the same nodes over a Sort, whose costs are too low for some types of keys.
- * What is cheaper than the first by what it really costs may then be compared with the second by
- * costs like theirs.
+ * They compete with two kinds of paths.  Hashing, and groups that parallel workers make, are
+ * compared with what ours really cost.  A Sort is charged too little for some types of keys: what
+ * has won against the first kind is offered once more, with costs that are as much too low.
  *
- * Grouping sets are not for here: their first sort becomes a GpuSort in the finished plan.
+ * Grouping sets have no paths here: their first sort becomes a GpuSort in the finished plan.
  *
  * Runs in the backend that plans.
  */

@@ -32,7 +32,8 @@ was_freed(PlannerInfo *root, const Path *child, const RelOptInfo *input_rel)
 
 /*
  * Is a native sort that keeps only so many rows cheaper, in one process or in each worker?  Its
- * path cannot be asked: cost_sort charges as if each row moved through the heap, which hardly any do.
+ * path cannot be asked: cost_sort charges as if each row moved through the heap, which hardly any
+ * do.
  */
 static bool
 top_rows_are_cheaper(const Path *path, const GpuSortInput *input, double bound)

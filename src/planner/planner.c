@@ -3,7 +3,8 @@
  *	  The planner's hooks: paths are offered while it runs, plans finished when it returns.
  *
  * In:  a query.
- * Out: its plan, with GpuSort nodes where they are the cheapest way to order rows.
+ * Out: its plan, with GpuSort nodes where they made a plan the cheapest, and in place of the Sorts
+ *	    that it has left.
  *
  * Runs in the backend that plans.
  */

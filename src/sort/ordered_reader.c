@@ -49,8 +49,8 @@ compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortCompa
  * order at all. */
 #define MOVES_FOR_A_ROW		16
 
-/* Where a row belongs among the first n, which are in order, the last of them behind it: found from the
- * end on, in steps that double, since it is rarely far. */
+/* Where a row belongs among the first n, which are in order, the last of them behind it: found from
+ * the end on, in steps that double, since it is rarely far. */
 static uint64
 place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, GpuSortComparer *ties)
 {
@@ -81,8 +81,8 @@ place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, Gp
 }
 
 /*
- * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which is
- * often equal in all of the group: few rows are out of place, and not by much.
+ * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which
+ * is often equal in all of the group: few rows are out of place, and not by much.
  */
 static void
 sort_tied_rows(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)

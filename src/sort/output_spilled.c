@@ -5,12 +5,12 @@
  * In:  the merge of the runs, which can be read forward, and again from its beginning.
  * Out: rows, from the merge; from a tuplestore, once somebody has stepped back.
  *
- * A merge cannot be read backward, and hardly anybody asks: a cursor may be scrolled, but
- * most never are.  So nothing is kept while rows go forward.  The first step back, or the
- * first mark, merges once more from the beginning, up to the row where reading stands, and puts these
- * rows into a tuplestore.  From then on this is what a Material node is: rows beyond those
- * kept come from the merge and are kept too.  The order of the merge is the same each time:
- * equal keys are taken in the order of the runs, by whomever it is computed.
+ * A merge cannot be read backward, and hardly anybody asks: a cursor may be scrolled, but most
+ * never are.  So nothing is kept while rows go forward.  The first step back, or the first mark,
+ * merges once more from the beginning, up to the row where reading stands, and puts these rows into
+ * a tuplestore.  From then on this is what a Material node is: rows beyond those kept come from the
+ * merge and are kept too.  The order of the merge is the same each time: equal keys are taken in
+ * the order of the runs, by whomever it is computed.
  *
  * Runs in the backend that leads the sort.  The tuplestore is within work_mem or in a
  * temporary file.

@@ -30,8 +30,8 @@ extern void gpusort_recall_private(GpuSortRecall *recall, GpuSortFeed *feed);
 extern uint64 gpusort_recall_end(GpuSortRecall *recall);
 
 /*
- * Puts the rows of all runs too, and removes the files, if the native sort's rows cannot be merged with
- * them: runs of a grouping are in the order of hashes.  False: they can.
+ * Puts the rows of all runs too, and removes the files, if the native sort's rows cannot be merged
+ * with them: runs of a grouping are in the order of hashes.  False: they can.
  */
 extern bool gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot);
 

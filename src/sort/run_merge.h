@@ -24,9 +24,9 @@ extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, TupleTableS
 												Tuplesortstate *native,
 												TupleTableSlot *native_slot);
 
-/* Before the first row, without a native sort, of an ordering whose words decide all: merges by
- * the order that the device has computed instead, job having been merged.  If job fails it is closed, and keys tell how to
- * go on. */
+/* Before the first row, without a native sort, of an ordering whose words decide all: merges by the
+ * order that the device has computed instead, job having been merged.  If job fails it is closed,
+ * and keys tell how to go on. */
 extern void gpusort_run_merge_follow_order(GpuSortRunMerge *merge, GpuSortJob *job);
 
 /* True while the device's order is followed. */

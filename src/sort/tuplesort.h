@@ -2,17 +2,18 @@
  * tuplesort.h
  *	  A sort of rows that the device may do: what PostgreSQL's tuplesort.h is to nodeSort.c.
  *
- * Life of a sort: begin; put every row; perform, which gives a source of the sorted rows;
- * end, or restart for other rows.  In a parallel plan other processes feed the job that feeders_job names, and only
- * the rows that they return are put.
+ * Life of a sort: begin; put every row; perform, which gives a source of the sorted rows; end, or
+ * restart for other rows.  In a parallel plan other processes feed the job that feeders_job names,
+ * and only the rows that they return are put.
  *
  * A serial sort of few rows is PostgreSQL's own sort and costs what that costs: what packs rows
  * is made when so many have come that the device may be worth it.
  *
- * What the device cannot do is done by a native tuplesort, begun at any step: callers do not
- * see the difference.  They see two things only, a lost device, or words that were not in the
- * order of their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the sort can be used; it is to be
- * ended, and all rows are to be sorted anew, if the child can give them again.
+ * What the device cannot do is done by a native tuplesort, begun at any step: callers do not see
+ * the difference.  They see two things only, a lost device, or words that were not in the order of
+ * their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the
+ * sort can be used; it is to be ended, and all rows are to be sorted anew, if the child can give
+ * them again.
  */
 #ifndef GPUSORT_TUPLESORT_H
 #define GPUSORT_TUPLESORT_H

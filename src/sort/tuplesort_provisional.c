@@ -165,8 +165,8 @@ is_full(const GpuSortTuplesort *sort)
 		MemoryContextMemAllocated(sort->context, true) > (Size) work_mem * 1024;
 }
 
-/* Puts rows, one after the other as nodeSort.c does.  Returns the first one that is not put, NULL if there
- * are no more. */
+/* Puts rows, one after the other as nodeSort.c does.  Returns the first one that is not put, NULL
+ * if there are no more. */
 static TupleTableSlot *
 put_rows(GpuSortTuplesort *sort, PlanState *child)
 {
