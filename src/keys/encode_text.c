@@ -7,6 +7,8 @@
  *	    are its own.  Under ICU and the C library words of its sort key, the first bytes of it:
  *	    every value is open, since two texts may have one sort key, and differ.
  *
+ * Where a dictionary knows a key's values, words are made by it (encode_dictionary.c).
+ *
  * PostgreSQL trusts ICU's sort keys, and not the C library's: rows ordered by these are
  * compared once more, unless gpusort.libc_collations says that they can be trusted.
  *
@@ -91,9 +93,15 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 static void
 make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
 {
-	TextEncoder *encoder = palloc(sizeof(TextEncoder));
+	TextEncoder *encoder;
 	const GpuSortCollationKeys *sort_keys;
 
+	if (layout->dictionary != NULL)
+	{
+		gpusort_encode_by_dictionary(key, type, layout);
+		return;
+	}
+	encoder = palloc(sizeof(TextEncoder));
 	gpusort_byte_cut_make(&encoder->cut, layout->n_words, layout->skipped);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							gpusort_byte_cut_needs(&encoder->cut));

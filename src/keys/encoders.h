@@ -35,4 +35,8 @@ extern const GpuSortEncoder gpusort_encode_text;
 extern const GpuSortEncoder gpusort_encode_timetz;
 extern const GpuSortEncoder gpusort_encode_uuid;
 
+/* The same as gpusort_encode_text's make, of a layout that has a dictionary. */
+extern void gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
+										 const GpuSortKeyLayout *layout);
+
 #endif							/* GPUSORT_ENCODERS_H */

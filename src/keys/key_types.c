@@ -170,6 +170,7 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	if (key->may_be_open && keys->first_open_key > i)
 		keys->first_open_key = i;
 	keys->must_verify |= key->must_verify;
+	keys->n_dictionaries += layout->dictionary != NULL;
 }
 
 void

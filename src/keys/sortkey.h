@@ -83,14 +83,17 @@ struct GpuSortKey
 
 	/* The words' order is not to be trusted: rows that they decide are compared too. */
 	bool		must_verify;
+	const bool *verify_if;		/* once this is true of the words that have been made; NULL: always */
 };
 
-/* How a key has words, as the planner has chosen it. */
+/* How a key has words, as the planner has chosen it, or by a sort's first rows. */
 typedef struct GpuSortKeyLayout
 {
 	int			n_words;
 	const bytea *skipped;		/* what nearly all values begin with, in the form that words are cut
 								 * from, and what words leave out; NULL: nothing */
+	struct GpuSortDictionary *dictionary;	/* by which words are made, of two at most; it is the
+											 * key's own, and never in a plan; NULL: there is none */
 } GpuSortKeyLayout;
 
 /*
@@ -110,6 +113,7 @@ typedef struct GpuSortKeys
 	bool		more_keys;		/* the sort has keys without words */
 	int			first_open_key; /* no pair of rows is undecided by a key before this one */
 	bool		must_verify;	/* one of the keys must */
+	int			n_dictionaries; /* keys that have one */
 } GpuSortKeys;
 
 /* The types of a key's values, for encoders. */
@@ -127,6 +131,17 @@ static inline bool
 gpusort_keys_leave_ties(const GpuSortKeys *keys)
 {
 	return keys->open_mask != 0 || keys->more_keys;
+}
+
+/* Is the order of the words made so far not to be trusted? */
+static inline bool
+gpusort_keys_are_to_verify(const GpuSortKeys *keys)
+{
+	for (int i = 0; keys->must_verify && i < keys->n_keys; i++)
+		if (keys->keys[i].must_verify &&
+			(keys->keys[i].verify_if == NULL || *keys->keys[i].verify_if))
+			return true;
+	return false;
 }
 
 /* --- fixed widths ------------------------------------------------------------- */

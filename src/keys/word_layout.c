@@ -21,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "keys/dictionary.h"
 #include "keys/word_layout.h"
 
 /* Of a key of which nothing is known, if it may have more. */
@@ -35,6 +36,9 @@
 /* What parts the levels of ICU's sort keys, and words that may reach beyond the first one. */
 #define LEVEL_SEPARATOR	1
 #define ICU_WORDS_AT_LEAST	2
+
+/* One for the values that a dictionary knows, and one for the others. */
+#define WORDS_BY_DICTIONARY	2
 
 /* Bytes of a numeric that one word holds all of: its headers and four digits of base 10000. */
 #define NUMERIC_BYTES_OF_ONE_WORD	11
@@ -163,6 +167,7 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	words->least = least;
 	words->skipped = NULL;
 	words->distinct = samples->distinct;
+	words->dictionary = NULL;
 	if (gpusort_type_has_text_bytes(type))
 	{
 		GpuSortCollationKind kind = type == BYTEAOID ? GPUSORT_COLLATION_BYTES :
@@ -179,6 +184,22 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	else
 		words->wanted = USUAL_WORDS;
 	words->wanted = Max(least, Min(most, words->wanted));
+}
+
+/* A text's own bytes are exact where they are all there, and are taken in no time. */
+bool
+gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWords *words)
+{
+	return gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES ||
+		words->wanted > WORDS_BY_DICTIONARY;
+}
+
+void
+gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWords *words)
+{
+	words->wanted = WORDS_BY_DICTIONARY;
+	words->distinct = gpusort_dictionary_values(dictionary);
+	words->dictionary = dictionary;
 }
 
 /*
@@ -200,6 +221,7 @@ gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 
 		layouts[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
 		layouts[i].skipped = words[i].skipped;
+		layouts[i].dictionary = words[i].dictionary;
 		n_words += layouts[i].n_words - words[i].least;
 		/* a key that tells all rows apart does so alone */
 		distinct *= Max(1, words[i].distinct);

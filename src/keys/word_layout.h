@@ -17,6 +17,7 @@ typedef struct GpuSortWantedWords
 	int			wanted;
 	const bytea *skipped;
 	double		distinct;		/* values in the sort's rows; 0: not known */
+	struct GpuSortDictionary *dictionary;	/* NULL: none */
 } GpuSortWantedWords;
 
 /* Do samples of a key of this base type say more of its layout than the type does? */
@@ -28,6 +29,13 @@ extern bool gpusort_key_is_laid_out_by_samples(Oid type);
  */
 extern void gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 							   const GpuSortKeySamples *samples, GpuSortWantedWords *words);
+
+/* Would a dictionary of its values give such a key, of text, words that are better than these? */
+extern bool gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWords *words);
+
+/* The same of a key whose values a dictionary knows. */
+extern void gpusort_want_words_by_dictionary(struct GpuSortDictionary *dictionary,
+											 GpuSortWantedWords *words);
 
 /* Lays the first n_keys keys of a sort of so many rows out.  Returns the number of all words. */
 extern int	gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,

@@ -136,6 +136,7 @@ read_layouts(const List *integers, List *skipped, GpuSortPlanInfo *info)
 		info->layouts[i].n_words = list_nth_int(integers, at + i);
 		info->layouts[i].skipped = bytes == NULL || bytes->constisnull ? NULL :
 			DatumGetByteaPP(bytes->constvalue);
+		info->layouts[i].dictionary = NULL;
 		info->n_words += info->layouts[i].n_words;
 	}
 }

@@ -52,6 +52,13 @@ gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *op
 	memcpy(options->open_code, keys->open_code, sizeof(options->open_code));
 }
 
+void
+gpusort_ordering_words_are_made(GpuSortOrdering *ordering)
+{
+	if (!gpusort_keys_are_to_verify(ordering->keys))
+		ordering->check = NULL;
+}
+
 Oid
 gpusort_ordering_violated(const GpuSortOrdering *ordering)
 {
@@ -62,6 +69,8 @@ void
 gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 {
 	ExplainPropertyInteger("Key Words", NULL, ordering->keys->n_words, es);
+	if (ordering->keys->n_dictionaries > 0)
+		ExplainPropertyInteger("Dictionary Keys", NULL, ordering->keys->n_dictionaries, es);
 	if (ordering->ties == NULL)
 		return;
 	ExplainPropertyInteger("Tie Groups", NULL, ordering->figures.groups, es);

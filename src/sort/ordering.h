@@ -46,6 +46,9 @@ extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder 
 /* Enters what a job is told of the rows' words. */
 extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);
 
+/* All rows have their words: if these are to be trusted after all, nothing is checked. */
+extern void gpusort_ordering_words_are_made(GpuSortOrdering *ordering);
+
 /* A collation by which words were out of order; InvalidOid: none. */
 extern Oid	gpusort_ordering_violated(const GpuSortOrdering *ordering);
 

@@ -4,7 +4,8 @@
  *
  * In:  a sort's first rows, in order.
  * Out: layouts of its keys, by samples that lie evenly between the first row and the last: what
- *	    these two begin with, the first key of all rows does.
+ *	    these two begin with, the first key of all rows does.  And dictionaries (dictionary.h) of
+ *	    texts that have few values, of all the rows.
  *
  * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
  * order is right all the same.
@@ -14,8 +15,10 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 
+#include "keys/dictionary.h"
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
 #include "sort/row_layouts.h"
@@ -66,11 +69,69 @@ sample_column(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, Form_pg
 		samples->distinct = samples->n;
 }
 
+/* Counts a row's values.  Dictionaries of too many are dropped; false: none is left. */
+static bool
+count_row(TupleTableSlot *slot, const GpuSortSpec *spec, GpuSortDictionary **dictionaries)
+{
+	bool		any = false;
+
+	for (int i = 0; i < spec->n_keys; i++)
+	{
+		bool		is_null;
+		Datum		value;
+
+		if (dictionaries[i] == NULL)
+			continue;
+		value = slot_getattr(slot, spec->order->columns[i], &is_null);
+		if (!is_null && !gpusort_dictionary_count(dictionaries[i], value))
+			dictionaries[i] = NULL;
+		any |= dictionaries[i] != NULL;
+	}
+	return any;
+}
+
+static void
+count_rows(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpec *spec,
+		   GpuSortDictionary **dictionaries)
+{
+	while (tuplesort_gettupleslot(sorted, true, false, slot, NULL) &&
+		   count_row(slot, spec, dictionaries))
+		CHECK_FOR_INTERRUPTS();
+	ExecClearTuple(slot);
+	tuplesort_rescan(sorted);
+}
+
+/* A dictionary to be filled for a key that may be better off with it, else NULL. */
+static GpuSortDictionary *
+begin_dictionary(const GpuSortSpec *spec, int i, Oid type, const GpuSortWantedWords *words)
+{
+	Oid			collation = spec->order->collations[i];
+
+	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID ||
+		!gpusort_dictionary_would_help(collation, words))
+		return NULL;
+	return gpusort_dictionary_begin(type, collation, spec->order->operators[i]);
+}
+
+/* Dictionaries of keys that are NULL have not been begun. */
+static void
+want_dictionaries(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpec *spec,
+				  GpuSortDictionary **dictionaries, GpuSortWantedWords *words)
+{
+	count_rows(sorted, slot, spec, dictionaries);
+	for (int i = 0; i < spec->n_keys; i++)
+		if (dictionaries[i] != NULL && gpusort_dictionary_is_worth_it(dictionaries[i]) &&
+			gpusort_dictionary_rank(dictionaries[i]))
+			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
+}
+
 bool
 gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
 						const GpuSortSpec *spec, double expected_rows, GpuSortKeyLayout *layouts)
 {
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
+	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
+	bool		any_dictionary = false;
 
 	for (int i = 0; i < spec->n_keys; i++)
 	{
@@ -87,7 +148,11 @@ gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slo
 			return false;
 		sample_column(sorted, rows, slot, attr, type, collation, &samples);
 		gpusort_want_words(type, typmod, collation, least, most, &samples, &words[i]);
+		dictionaries[i] = begin_dictionary(spec, i, type, &words[i]);
+		any_dictionary |= dictionaries[i] != NULL;
 	}
+	if (any_dictionary)
+		want_dictionaries(sorted, slot, spec, dictionaries, words);
 	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
 	return true;
 }

@@ -164,6 +164,7 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 	{
 		gpusort_feed_finish(sort->feed, false);
 		sort->own_rows = sort->feed->rows;
+		gpusort_ordering_words_are_made(&sort->ordering);
 	}
 	if (sort->job != NULL)
 	{

@@ -1,0 +1,120 @@
+/*
+ * encode_dictionary.c
+ *	  Texts of which a dictionary knows nearly all, as words.
+ *
+ * In:  values, as a tuple has them.
+ * Out: words.  The first is the value's code (dictionary.h).  In the second, if there is one, a
+ *	    value of the dictionary has 0, and another one 63 bits of its sort key, or of its own bytes
+ *	    under C, and in the last bit 1: the sign that it is open.  Without it values of an even code
+ *	    are open.
+ *
+ * A dictionary that does not fit what comes leaves no more to be compared than one word of the
+ * sort key does, or little more.  Words of the C library's sort keys are to be verified only once there are some.
+ *
+ * Runs in the backend that leads a serial sort.
+ */
+#include "postgres.h"
+
+#include "keys/dictionary.h"
+#include "keys/encoders.h"
+#include "keys/key_memo.h"
+#include "settings.h"
+
+#define DICTIONARY_WORDS_MAX	2
+
+/* How the second one is cut from a sort key, behind what it has in common with its neighbours'. */
+static const GpuSortByteCut one_word = {.n_words = 1};
+
+typedef struct DictionaryEncoder
+{
+	GpuSortDictionary *dictionary;
+	GpuSortTextBytes source;
+	GpuSortKeyMemo *memo;		/* of values that the dictionary does not know */
+	bool		by_sort_keys;	/* some have been placed by their sort keys */
+} DictionaryEncoder;
+
+static void
+encode_by_sort_key(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
+				   const GpuSortVarlenaBytes *text, uint64 *words)
+{
+	const char *sort_key = text->bytes;
+	Size		length = text->length;
+	Size		n_common = 0;
+
+	if (encoder->source.keys != NULL)
+		sort_key = gpusort_collation_key(encoder->source.keys, text->bytes, text->length, &length);
+	words[0] = gpusort_dictionary_place(encoder->dictionary, value, sort_key, length,
+										&n_common);
+	encoder->by_sort_keys = true;
+	if (key->n_words == 1)
+		return;
+	words[1] = 0;
+	if ((words[0] & 1) != 0)
+		return;
+	gpusort_byte_cut_uncoded(&one_word, sort_key + n_common, length - n_common, &words[1]);
+	words[1] |= 1;
+}
+
+static void
+encode_unknown(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
+			   const GpuSortVarlenaBytes *text, uint64 *words)
+{
+	bool		known;
+	uint64	   *kept = gpusort_key_memo_find(encoder->memo, text->bytes, text->length, &known);
+
+	if (known)
+	{
+		memcpy(words, kept, key->n_words * sizeof(uint64));
+		return;
+	}
+	encode_by_sort_key(key, encoder, value, text, words);
+	if (kept != NULL)
+		memcpy(kept, words, key->n_words * sizeof(uint64));
+}
+
+static void
+encode_by_dictionary(const GpuSortKey *key, Datum value, uint64 *words)
+{
+	DictionaryEncoder *encoder = key->state;
+	GpuSortVarlenaBytes text;
+	uint64		code;
+
+	gpusort_text_value_open(&encoder->source, value, &text);
+	code = gpusort_dictionary_find(encoder->dictionary, text.bytes, text.length);
+	if (likely(code != GPUSORT_DICTIONARY_UNKNOWN))
+	{
+		words[0] = code;
+		if (key->n_words > 1)
+			words[1] = 0;
+	}
+	else
+		encode_unknown(key, encoder, value, &text, words);
+	gpusort_varlena_bytes_close(&text);
+}
+
+void
+gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
+							 const GpuSortKeyLayout *layout)
+{
+	DictionaryEncoder *encoder = palloc0(sizeof(DictionaryEncoder));
+
+	if (layout->n_words > DICTIONARY_WORDS_MAX)
+		elog(ERROR, "gpusort has no %d words for a key with a dictionary", layout->n_words);
+	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
+							GPUSORT_DICTIONARY_KEY_BYTES + gpusort_byte_cut_needs(&one_word));
+	/* a value is found by all its bytes */
+	encoder->source.text_needed = MaxAllocSize;
+	encoder->dictionary = layout->dictionary;
+	encoder->memo = gpusort_key_memo_make(layout->n_words);
+	key->state = encoder;
+	key->encode = encode_by_dictionary;
+	key->may_be_open = true;
+	key->open_bits = 1;
+	key->open_code = layout->n_words > 1;
+	if (encoder->source.keys != NULL && encoder->source.keys->kind == GPUSORT_COLLATION_LIBC &&
+		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
+	{
+		key->must_verify = true;
+		key->verify_if = &encoder->by_sort_keys;
+	}
+}
