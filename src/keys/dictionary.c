@@ -264,13 +264,15 @@ gpusort_dictionary_find(const GpuSortDictionary *dictionary, const char *bytes, 
 static Size
 common_bytes(const GpuSortDictionary *dictionary, int low)
 {
-	const RankedValue *behind = dictionary->ranked + low;
-	const RankedValue *before = behind - 1;
+	const RankedValue *before;
+	const RankedValue *behind;
 	Size		most;
 	Size		n = 0;
 
 	if (low == 0 || low == gpusort_dictionary_values(dictionary))
 		return 0;
+	before = &dictionary->ranked[low - 1];
+	behind = &dictionary->ranked[low];
 	most = Min(before->sort_key_length, behind->sort_key_length);
 	while (n < most && before->sort_key[n] == behind->sort_key[n])
 		n++;

@@ -384,6 +384,57 @@ for my $type (qw(jsonb int4[] int4range tsvector point))
 	is($node->safe_psql('postgres', "select most_key_words(null::$type, -1)"), 0, "$type has no words");
 }
 
+# --- dictionaries ----------------------------------------------------------------------
+
+# Some of them, none or nearly all, are in the dictionary, and others beside them.
+sub check_dictionaries
+{
+	my ($name, $type, $collation, @values) = @_;
+
+	for my $share (0, 0.05, 0.5, 0.95, 1)
+	{
+		my @entries = grep { rand() < $share } @values;
+		my @others = grep { rand() < 0.8 } @values;
+		my ($all, $known) = map { array_of($type, $_) . " collate $collation" } \@others, \@entries;
+		my @calls = map { my $descending = $_; map { "check_dictionary_words($all, $known, $descending, $_)" } 1, 2 } qw(false true);
+		my ($status, $out, $err) = $node->psql('texts', "select concat_ws(' ', " . join(', ', @calls) . ')');
+
+		is($err, '', "$name: words by a dictionary of " . @entries . ' values keep their promises') or next;
+		note "$name: open values $out of " . @others;
+		ok($out =~ /^[0 ]+$/, "$name: no value of the dictionary is open") if $share == 1;
+		ok($out =~ /^[1-9]\d* /, "$name: values that are not in it are open") if $share == 0;
+	}
+}
+
+$node->safe_psql('postgres', "create database texts template template0 encoding 'UTF8' locale 'C'");
+$node->safe_psql('texts', "create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int) returns int language c as '$module'");
+my @letters = ('a', 'A', 'b', 'B', 'z', 'Z', "\xc3\xa4", "\xc3\x84", "\xc3\xa9", 'e', 'E', "\xc3\x9f", 'ss', "\xc3\xa5", 'o', "\xc3\xb6", ' ', '-', '1', '10', '.');
+my @texts = ('', ' ', 'a' x 40, 'b' x 300, map { my $n = int rand pick(3, 8, 30); join '', map { pick(@letters) } 1 .. $n } 1 .. 200);
+
+# others with the same beginning, with blanks at the end, in other letters
+push @texts, map { (pick(@texts) . pick(@letters), "https://www.example.org/$_", pick(@texts) . ' ', pick(@texts) =~ s/a/A/r, 'x' x (56 + rand 20) . $_) } @texts[ 0 .. 40 ];
+@texts = keys %{ { map { $_ => 1 } @texts } };
+my %collations = ('"C"' => undef, en_us => "locale = 'en_US.UTF-8'", de_de => "locale = 'de_DE.UTF-8'", sv_se => "locale = 'sv_SE.UTF-8'", icu_en => "provider = icu, locale = 'en'",
+	icu_few => "provider = icu, locale = 'und-u-ks-level2', deterministic = false", icu_base => "provider = icu, locale = 'und-u-ks-level1', deterministic = false",
+	icu_digits => "provider = icu, locale = 'de-u-kn-ka-shifted', deterministic = false");
+
+for my $collation (sort keys %collations)
+{
+	my $made = !defined $collations{$collation} || $node->psql('texts', "create collation $collation ($collations{$collation})") == 0;
+
+  SKIP:
+	{
+		skip "no collation $collation", 1 unless $made;
+		for my $type ('text', 'bpchar', 'name', 'varchar')
+		{
+			# entries are of 256 bytes at most
+			my @fit = grep { length($_) <= ($type eq 'name' ? 60 : 256) } @texts;
+
+			check_dictionaries("$type, $collation", $type, $collation, $type eq 'text' || rand() < 0.5 ? @fit : map { pick(@fit) } 1 .. 120);
+		}
+	}
+}
+
 # --- time ------------------------------------------------------------------------------
 
 for my $timed ([ 'uuid', 2, [ hex_values(32) ] ], [ 'interval', 2, [ intervals() ] ], [ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ], typmod(15, 2) ],

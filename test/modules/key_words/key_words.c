@@ -9,9 +9,12 @@
  *
  * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are the same, and the same words
  * of values that are not open imply a = b.  Each value is taken in all forms in which a tuple may hold
- * it: with a short header, a long one, compressed; they have the same words.
+ * it: with a short header, a long one, compressed; they have the same words.  The same of words by a dictionary
+ * of some entries, of which none is open, and nothing that equals one.
  *
  *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea)
+ *		  returns int language c as '.../key_words';
+ *	  create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int)
  *		  returns int language c as '.../key_words';
  *	  create function most_key_words(value anyelement, typmod int) returns int language c as '.../key_words';
  *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
@@ -38,11 +41,13 @@
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
+#include "keys/dictionary.h"
 #include "keys/key_types.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(check_key_words);
+PG_FUNCTION_INFO_V1(check_dictionary_words);
 PG_FUNCTION_INFO_V1(most_key_words);
 PG_FUNCTION_INFO_V1(time_key_words);
 PG_FUNCTION_INFO_V1(coarse_signed);
@@ -86,7 +91,7 @@ describe_subject(Subject *subject, Oid type, int32 typmod, Oid collation, bool d
 }
 
 static void
-make_subject_keys(Subject *subject, int words, bytea *skipped)
+make_subject_keys(Subject *subject, const GpuSortKeyLayout *layout)
 {
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 	AttrNumber *column = palloc(sizeof(AttrNumber));
@@ -98,12 +103,11 @@ make_subject_keys(Subject *subject, int words, bytea *skipped)
 		.collations = &subject->collation,
 		.nulls_first = nulls_first,
 	};
-	GpuSortKeyLayout layout = {.n_words = words,.skipped = skipped};
 
 	*column = 1;
 	TupleDescInitEntry(desc, 1, "k", subject->type, subject->typmod, 0);
 	TupleDescInitEntryCollation(desc, 1, subject->collation);
-	gpusort_keys_make(&order, 1, &layout, desc, &subject->keys);
+	gpusort_keys_make(&order, 1, layout, desc, &subject->keys);
 	subject->support.ssup_cxt = CurrentMemoryContext;
 	subject->support.ssup_collation = subject->collation;
 	subject->support.ssup_attno = 1;
@@ -220,29 +224,84 @@ list_values(ArrayType *array, Datum **datums, int *n)
 			elog(ERROR, "a value is NULL");
 }
 
+/* Takes them, checks all pairs, and returns how many are open. */
+static int
+check_values(Subject *subject, const Datum *datums, int n, Value *values)
+{
+	int			n_open = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		take_value(subject, datums[i], &values[i]);
+		n_open += values[i].open;
+		for (int j = 0; j < i; j++)
+			check_pair(subject, &values[i], &values[j]);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return n_open;
+}
+
 Datum
 check_key_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	bytea	   *skipped = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4);
+	GpuSortKeyLayout layout = {
+		.n_words = PG_GETARG_INT32(3),
+		.skipped = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4),
+	};
 	Subject		subject;
 	Datum	   *datums;
-	Value	   *values;
 	int			n;
-	int			n_open = 0;
 
 	list_values(array, &datums, &n);
 	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), PG_GETARG_BOOL(2));
-	make_subject_keys(&subject, PG_GETARG_INT32(3), skipped);
-	values = palloc(n * sizeof(Value));
+	make_subject_keys(&subject, &layout);
+	PG_RETURN_INT32(check_values(&subject, datums, n, palloc(n * sizeof(Value))));
+}
+
+static void
+check_entry(Subject *subject, Datum entry, const Value *values, int n)
+{
+	Value		known;
+
+	take_value(subject, entry, &known);
+	if (known.open)
+		raise_mismatch(subject, "a value of the dictionary is open", &known, &known, 0);
 	for (int i = 0; i < n; i++)
 	{
-		take_value(&subject, datums[i], &values[i]);
-		n_open += values[i].open;
-		for (int j = 0; j < i; j++)
-			check_pair(&subject, &values[i], &values[j]);
-		CHECK_FOR_INTERRUPTS();
+		check_pair(subject, &known, &values[i]);
+		if (values[i].open && ApplySortComparator(entry, false, values[i].datum, false, &subject->support) == 0)
+			raise_mismatch(subject, "a value that equals one of the dictionary is open", &known, &values[i], 0);
 	}
+}
+
+Datum
+check_dictionary_words(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(3)};
+	Subject		subject;
+	Datum	   *entries;
+	Datum	   *datums;
+	Value	   *values;
+	int			n_entries;
+	int			n;
+	int			n_open;
+
+	list_values(array, &datums, &n);
+	list_values(PG_GETARG_ARRAYTYPE_P(1), &entries, &n_entries);
+	describe_subject(&subject, ARR_ELEMTYPE(array), -1, PG_GET_COLLATION(), PG_GETARG_BOOL(2));
+	layout.dictionary = gpusort_dictionary_begin(subject.base, subject.collation, subject.sort_operator);
+	for (int i = 0; i < n_entries; i++)
+		if (!gpusort_dictionary_count(layout.dictionary, entries[i]))
+			elog(ERROR, "the dictionary takes no more");
+	if (!gpusort_dictionary_rank(layout.dictionary))
+		elog(ERROR, "the dictionary's sort keys are in another order than its values");
+	make_subject_keys(&subject, &layout);
+	values = palloc(n * sizeof(Value));
+	n_open = check_values(&subject, datums, n, values);
+	for (int i = 0; i < n_entries; i++)
+		check_entry(&subject, entries[i], values, n);
 	PG_RETURN_INT32(n_open);
 }
 
@@ -267,6 +326,7 @@ time_key_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	int			rounds = PG_GETARG_INT32(3);
+	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(2)};
 	Subject		subject;
 	Datum	   *datums;
 	uint64		words[GPUSORT_WORDS_MAX];
@@ -276,7 +336,7 @@ time_key_words(PG_FUNCTION_ARGS)
 
 	list_values(array, &datums, &n);
 	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
-	make_subject_keys(&subject, PG_GETARG_INT32(2), NULL);
+	make_subject_keys(&subject, &layout);
 	INSTR_TIME_SET_CURRENT(start);
 	for (int round = 0; round < rounds; round++)
 		for (int i = 0; i < n; i++)
