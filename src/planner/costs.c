@@ -152,6 +152,12 @@ cost_of_units(const GpuSortPlanInfo *info, double units)
 	return cpu_operator_cost * units / info->key_costs.native_factor;
 }
 
+static double
+cost_of_sorting_row(gsort_kind kind)
+{
+	return kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
+}
+
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
@@ -159,6 +165,17 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 						 (COST_PACK_ROW + COST_KEY_COLUMN * Max(0, info->n_keys - 1) +
 						  COST_KEY_WORD * Max(0, info->n_words - info->n_keys) +
 						  COST_ROW_BYTE * info->width + info->key_costs.words));
+}
+
+Cost
+gpusort_least_cost(double rows)
+{
+	gsort_kind	kind;
+	double		budget;
+
+	read_device(&kind, &budget);
+	return cpu_operator_cost *
+		(COST_JOB + rows * (COST_OUTPUT_ROW + cost_of_sorting_row(kind)));
 }
 
 /* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
@@ -188,13 +205,11 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	double		runs = gpusort_expected_runs(info);
 	gsort_kind	kind;
 	double		budget;
-	double		sort_row;
 
 	read_device(&kind, &budget);
-	sort_row = kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
 	path->rows = info->rows;
 	path->startup_cost = before +
-		cost_of_units(info, COST_JOB + info->rows * sort_row *
+		cost_of_units(info, COST_JOB + info->rows * cost_of_sorting_row(kind) *
 					  (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
 	path->total_cost =
 		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));

@@ -20,8 +20,10 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/hash_costs.h"
 #include "planner/join_paths.h"
@@ -56,13 +58,13 @@ cheapest_gpusort(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	return cheapest;
 }
 
-/* The cheapest way to a side's rows in order. */
+/* The cheapest way to a side's rows in order; by a GpuSort only if that may win. */
 static JoinSide
-choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool may_win)
 {
 	Path	   *child = rel->cheapest_total_path;
 	Path	   *in_order = get_cheapest_path_for_pathkeys(rel->pathlist, pathkeys, NULL, TOTAL_COST, false);
-	Path	   *gpusort = cheapest_gpusort(root, rel, pathkeys);
+	Path	   *gpusort = may_win ? cheapest_gpusort(root, rel, pathkeys) : NULL;
 	JoinSide	side = {.path = child,.sortkeys = pathkeys};
 	Cost		cost = child->total_cost +
 		compat_cost_of_sort(root, pathkeys, child->rows, child->pathtarget->width, work_mem);
@@ -159,6 +161,72 @@ rivals_of_join(const RelOptInfo *joinrel)
 	return rivals;
 }
 
+/* --- what is not worth a look ----------------------------------------------------- */
+
+/* A side costs no less than this, however it is put in order; 0: it may be in order by itself, and
+ * then not all of it may be read. */
+static Cost
+least_cost_of_side(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+	Cost		least = rel->cheapest_total_path->total_cost;
+
+	foreach(lc, rel->pathlist)
+	{
+		if (((Path *) lfirst(lc))->pathkeys != NIL)
+			return 0;
+	}
+	if (rel->partial_pathlist != NIL)
+		least = Min(least, ((Path *) linitial(rel->partial_pathlist))->total_cost);
+	return least;
+}
+
+/* And no less than this, if a GpuSort does it. */
+static Cost
+least_cost_of_gpusort(const RelOptInfo *rel)
+{
+	const Path *child = rel->cheapest_total_path;
+	Cost		least = child->total_cost;
+
+	if (child->rows < gpusort_min_rows)
+		return HUGE_VAL;
+	if (rel->partial_pathlist != NIL)
+		least = Min(least, ((Path *) linitial(rel->partial_pathlist))->total_cost);
+	return least + gpusort_least_cost(child->rows);
+}
+
+/*
+ * May a join win in which the GpuSort of this side stands?  A query of many tables has thousands of
+ * joins, hardly any of which a merge join is for, and this is seen before anything of it is made.
+ */
+static bool
+may_win(const RelOptInfo *sorted, const RelOptInfo *other, const GpuSortRivals *rivals)
+{
+	Cost		least = least_cost_of_gpusort(sorted);
+
+	if (isinf(least))
+		return false;
+	return gpusort_debug_force || least + least_cost_of_side(other) < rivals->real;
+}
+
+/* PostgreSQL takes an operator's commutator where the clause has the join's sides the other way
+ * round, and raises an error if there is none. */
+static bool
+clauses_can_be_switched(const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const RestrictInfo *clause = lfirst(lc);
+
+		if (!clause->outer_is_left &&
+			!OidIsValid(get_commutator(((const OpExpr *) clause->clause)->opno)))
+			return false;
+	}
+	return true;
+}
+
 void
 gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 					   RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
@@ -168,17 +236,25 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 	Path	   *path;
 	JoinSide	outer,
 				inner;
+	bool		outer_may_win,
+				inner_may_win;
 	List	   *outer_pathkeys,
 			   *inner_pathkeys,
 			   *clauses;
 
 	if (!join_can_be_merged(root, joinrel, outerrel, innerrel, jointype, extra))
 		return;
+	rivals = rivals_of_join(joinrel);
+	outer_may_win = may_win(outerrel, innerrel, &rivals);
+	inner_may_win = may_win(innerrel, outerrel, &rivals);
+	if ((!outer_may_win && !inner_may_win) ||
+		!clauses_can_be_switched(extra->mergeclause_list))
+		return;
 	outer_pathkeys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list, joinrel);
 	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_pathkeys, extra->mergeclause_list);
 	inner_pathkeys = make_inner_pathkeys_for_merge(root, clauses, outer_pathkeys);
-	outer = choose_side(root, outerrel, outer_pathkeys);
-	inner = choose_side(root, innerrel, inner_pathkeys);
+	outer = choose_side(root, outerrel, outer_pathkeys, outer_may_win);
+	inner = choose_side(root, innerrel, inner_pathkeys, inner_may_win);
 	if (!outer.is_gpusort && !inner.is_gpusort)
 		return;
 	compat_initial_cost_mergejoin(root, &workspace, jointype, clauses, outer.path, inner.path,
@@ -188,7 +264,6 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 									 outer.path, inner.path, extra->restrictlist,
 									 build_join_pathkeys(root, joinrel, jointype, outer_pathkeys),
 									 NULL, clauses, outer.sortkeys, inner.sortkeys);
-	rivals = rivals_of_join(joinrel);
 	gpusort_cost_beside_rivals(path, &rivals);
 	gpusort_offer_path(joinrel, path);
 }
