@@ -19,6 +19,10 @@
 #include "planner/key_statistics.h"
 #include "shared/collations.h"
 
+/* Bytes of a value of which nothing is known; a char(50) may have 200, and has some letters and
+ * blanks. */
+#define USUAL_WIDTH	32
+
 static bool
 is_distrusted(Oid collation)
 {
@@ -51,7 +55,8 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 	gpusort_want_words(type, typmod, collation, least, most, &samples, words);
 	*known = samples.n > 0 || samples.width > 0 || !gpusort_key_is_laid_out_by_samples(type);
 	figures->distinct = samples.distinct;
-	figures->width = samples.width > 0 ? samples.width : get_typavgwidth(type, typmod);
+	figures->width = samples.width > 0 ? samples.width :
+		Min(USUAL_WIDTH, get_typavgwidth(type, typmod));
 	return true;
 }
 
