@@ -6,9 +6,9 @@
  * Out: yes, if a second scan has no effect that the first one did not have, and gives
  *	    rows that a first scan might have given.
  *
- * Runs in the backend that executes the plan, when a device has failed.  Refused are volatile functions anywhere in the plan,
- * sequences included, whatever modifies rows, and nodes not known here: other
- * extensions' may do anything.  Not refused:
+ * Runs in the backend that executes the plan, when a device has failed.  Refused are volatile
+ * functions anywhere in the plan, sequences included, whatever modifies rows, and nodes not known
+ * here: other extensions' may do anything.  Not refused:
  *  - initPlans and CTEs, volatile or modifying: their rows are kept, and a second scan
  *	  reads them again;
  *  - row locks: the session has them already;

@@ -147,8 +147,8 @@ gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 	return dictionary->known->members <= VALUES_MAX;
 }
 
-/* Of the values to come those that have not been counted have the share that values counted once have
- * of these (Good and Turing). */
+/* Of the values to come those that have not been counted have the share that values counted once
+ * have of these (Good and Turing). */
 bool
 gpusort_dictionary_is_worth_it(const GpuSortDictionary *dictionary)
 {
@@ -259,8 +259,8 @@ gpusort_dictionary_find(const GpuSortDictionary *dictionary, const char *bytes, 
 	return likely(known != NULL) ? code_of_known(known) : GPUSORT_DICTIONARY_UNKNOWN;
 }
 
-/* What the sort keys of two neighbours begin with, and so all between them; before the first value and
- * behind the last there may be anything. */
+/* What the sort keys of two neighbours begin with, and so all between them; before the first value
+ * and behind the last there may be anything. */
 static Size
 common_bytes(const GpuSortDictionary *dictionary, int low)
 {

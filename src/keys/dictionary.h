@@ -21,11 +21,13 @@ typedef struct GpuSortDictionary GpuSortDictionary;
 
 /* --- making one ------------------------------------------------------------------ */
 
-/* Of a base type that has text bytes and a collation.  Memory: the current context, which outlives it. */
+/* Of a base type that has text bytes and a collation.  Memory: the current context, which outlives
+ * it. */
 extern PGDLLEXPORT GpuSortDictionary *gpusort_dictionary_begin(Oid type, Oid collation,
 															   Oid sort_operator);
 
-/* Counts a value that is not NULL, which may be toasted.  False: there are too many for a dictionary. */
+/* Counts a value that is not NULL, which may be toasted.  False: there are too many for a
+ * dictionary. */
 extern PGDLLEXPORT bool gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value);
 
 /* Are the values that have been counted nearly all that will come? */
@@ -50,8 +52,8 @@ extern uint64 gpusort_dictionary_find(const GpuSortDictionary *dictionary, const
 #define GPUSORT_DICTIONARY_KEY_BYTES	64
 
 /*
- * The code of any other value, by the first bytes of its sort key: as many as place looks at, or all.
- * *n_common: of an even code, bytes that all sort keys between its two neighbours begin with.
+ * The code of any other value, by the first bytes of its sort key: as many as place looks at, or
+ * all. *n_common: of an even code, bytes that all sort keys between its two neighbours begin with.
  */
 extern uint64 gpusort_dictionary_place(GpuSortDictionary *dictionary, Datum value,
 									   const char *sort_key, Size length, Size *n_common);

@@ -8,8 +8,9 @@
  *	    under C, and in the last bit 1: the sign that it is open.  Without it values of an even code
  *	    are open.
  *
- * A dictionary that does not fit what comes leaves no more to be compared than one word of the
- * sort key does, or little more.  Words of the C library's sort keys are to be verified only once there are some.
+ * A dictionary that does not fit what comes leaves no more to be compared than one word of the sort
+ * key does, or little more.  Words of the C library's sort keys are to be verified only once there
+ * are some.
  *
  * Runs in the backend that leads a serial sort.
  */

@@ -8,9 +8,10 @@
  *
  * Whether there are rows enough for the device is seen when they come, not here: estimates of what
  * stands below joins and groups are often wrong by a thousand times, and a GpuSort of few rows
- * costs what a Sort does.  So all Sorts are converted, but those that the device would be slower at
- * with many rows too, those that a LIMIT makes so cheap that nothing beats them, and those of small
- * tables, where many rows cannot come: to plan a GpuSort costs two or three microseconds.
+ * costs what a Sort does.  So all Sorts are converted but those whose keys the device cannot sort
+ * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
+ * top rows for less, and those of small tables, where many rows cannot come: to plan a GpuSort costs
+ * two or three microseconds.
  *
  * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
  * usual layout, and the sort lays them out anew by its first rows.
@@ -19,9 +20,6 @@
  */
 #include "postgres.h"
 
-#include "executor/tuptable.h"
-#include "access/htup_details.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
@@ -78,9 +76,9 @@ read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
 }
 
 /*
- * Does the first key that has got no words lack room for them only?  The keys before it leave few rows
- * undecided then.  A key whose type has none may follow one of two values, and one process would
- * sort all the rows that tie.
+ * Does the first key that has got no words lack room for them only?  The keys before it leave few
+ * rows undecided then.  A key whose type has none may follow one of two values, and one process
+ * would sort all the rows that tie.
  */
 static bool
 lacks_room_only(const PathTarget *target, const GpuSortPlanInfo *info)
@@ -164,7 +162,10 @@ gpusort_convert_sort(Sort *sort, double bound, List *rtable)
 	Plan	   *result = &sort->plan;
 
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), rtable, gpusort_min_rows))
+	{
+		(void) keep_sort("its table is too small for gpusort.min_rows rows");
 		return result;
+	}
 	if (!gpusort_job_service_serves() || !gpusort_takes_feeders(1))
 		return result;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));

@@ -6,12 +6,13 @@
  * Out: our path, with costs that compare with theirs.
  *
  * PostgreSQL charges one or two operators for a row that is hashed, however large the table.  In a
- * table that has no room in a processor's caches a row takes some hundred nanoseconds: 1 M
- * distinct rows 830 ns each, 1 M rows joined with as many 480 ns, where a row through a sort of ours
- * costs the backend 50 to 200.  Their costs are not ours to change, so where a sort is really cheaper
- * its costs are lowered to just below theirs.  No further: what is planned above takes a path by its costs, and
- * with joins that seem to cost less than their inputs it would choose other joins, and other plans than
- * parallel ones.  TPC-H's q07 took 3.1 s for 0.6 s when costs were lowered in proportion.
+ * table that has no room in a processor's caches a row takes some hundred nanoseconds: 1 M distinct
+ * rows 830 ns each, 1 M rows joined with as many 480 ns, where a row through a sort of ours costs
+ * the backend 50 to 200.  Their costs are not ours to change, so where a sort is really cheaper its
+ * costs are lowered to just below theirs.  No further: what is planned above takes a path by its
+ * costs, and with joins that seem to cost less than their inputs it would choose other joins, and
+ * other plans than parallel ones.  TPC-H's q07 took 3.1 s for 0.6 s when costs were lowered in
+ * proportion.
  *
  * Runs in the backend that plans.
  */
