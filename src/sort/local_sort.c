@@ -7,14 +7,21 @@
  *	    get them.
  * Out: pointers to the rows in key order.
  *
- * Stable, so that it gives the same order as the device.  What words leave undecided the
- * operators' comparators decide; where words are not to be trusted, these decide all.
+ * Stable, so that it gives the same order as the device.  The first words are sorted by radix, what
+ * they leave by comparing.  What words leave undecided the operators' comparators decide; where
+ * words are not to be trusted, these decide all.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
 #include "sort/local_sort.h"
+
+/* Fewer entries are compared sooner than counted. */
+#define ROWS_FOR_RADIX	128
+
+#define DIGITS			8		/* of a word */
+#define DIGIT_VALUES	256
 
 /* What is moved while sorting; kept small. */
 typedef struct LocalEntry
@@ -73,6 +80,98 @@ compare_entries(const LocalEntry *a, const LocalEntry *b, const LocalOrder *orde
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+static inline int
+digit_of(uint64 key, int digit)
+{
+	return key >> (8 * digit) & (DIGIT_VALUES - 1);
+}
+
+/* Moves entries to where their digit puts them, after counts[] of each digit's values. */
+static void
+move_by_digit(const LocalEntry *from, LocalEntry *to, uint64 n, int digit, const uint32 *counts)
+{
+	uint32		place[DIGIT_VALUES];
+	uint32		sum = 0;
+
+	for (int v = 0; v < DIGIT_VALUES; v++)
+	{
+		place[v] = sum;
+		sum += counts[v];
+	}
+	for (uint64 i = 0; i < n; i++)
+		to[place[digit_of(from[i].first_key, digit)]++] = from[i];
+}
+
+/* Sorts by the first word, from the last digit to the first, those left out that all have in common.
+ * Returns where the entries are then: in one array or the other. */
+static LocalEntry *
+sort_first_words(LocalEntry *entries, LocalEntry *other, uint64 n)
+{
+	uint32		counts[DIGITS][DIGIT_VALUES];
+
+	memset(counts, 0, sizeof(counts));
+	for (uint64 i = 0; i < n; i++)
+		for (int d = 0; d < DIGITS; d++)
+			counts[d][digit_of(entries[i].first_key, d)]++;
+	for (int d = 0; d < DIGITS; d++)
+	{
+		LocalEntry *moved = other;
+
+		if (counts[d][digit_of(entries[0].first_key, d)] == n)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		move_by_digit(entries, moved, n, d, counts[d]);
+		other = entries;
+		entries = moved;
+	}
+	return entries;
+}
+
+/* Sorts the groups of entries whose first words are equal. */
+static void
+sort_equal_first_words(LocalEntry *entries, uint64 n, LocalOrder *order)
+{
+	uint64		begin = 0;
+
+	for (uint64 i = 1; i <= n; i++)
+	{
+		if (i < n && entries[i].first_key == entries[begin].first_key)
+			continue;
+		if (i - begin > 1)
+			sort_local_entries(entries + begin, i - begin, order);
+		begin = i;
+	}
+}
+
+/* Do the first words alone bring rows into order, but for those that have the same one? */
+static bool
+radix_serves(const LocalEntry *entries, uint64 n, const LocalOrder *order)
+{
+	uint32		nulls = 0;
+
+	if (!order->by_words || n < ROWS_FOR_RADIX || n > PG_UINT32_MAX)
+		return false;
+	for (uint64 i = 0; i < n; i++)
+		nulls |= entries[i].nulls;
+	return (nulls & 1) == 0;
+}
+
+/* Returns where the sorted entries are. */
+static LocalEntry *
+sort_entries(LocalEntry *entries, LocalEntry *other, uint64 n, LocalOrder *order)
+{
+	if (!radix_serves(entries, n, order))
+	{
+		sort_local_entries(entries, n, order);
+		return entries;
+	}
+	entries = sort_first_words(entries, other, n);
+	/* in the order they came in, if that is all */
+	if (order->keys->n_words > 1 || order->comparer != NULL)
+		sort_equal_first_words(entries, n, order);
+	return entries;
+}
+
 /* Lists a chunk's rows, from row number n on; returns the number of the next. */
 static uint64
 list_chunk(const GpuSortFeed *feed, const GpuSortChunkHeader *chunk, uint64 n,
@@ -99,7 +198,9 @@ gpusort_local_sort(const GpuSortFeed *feed, GpuSortOrdering *ordering)
 	LocalOrder	order = {.keys = feed->keys,.by_words = ordering->check == NULL};
 	LocalEntry *entries = palloc_extended(room * sizeof(LocalEntry), MCXT_ALLOC_HUGE);
 	const char **rows = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
+	LocalEntry *other = palloc_extended(room * sizeof(LocalEntry), MCXT_ALLOC_HUGE);
 	const char **sorted = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
+	LocalEntry *in_order;
 	uint64		n = 0;
 	ListCell   *lc;
 
@@ -109,10 +210,11 @@ gpusort_local_sort(const GpuSortFeed *feed, GpuSortOrdering *ordering)
 	foreach(lc, feed->private_chunks)
 		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, order.words, rows);
 	Assert(n == feed->rows);
-	sort_local_entries(entries, n, &order);
+	in_order = sort_entries(entries, other, n, &order);
 	for (uint64 i = 0; i < n; i++)
-		sorted[i] = rows[entries[i].row];
+		sorted[i] = rows[in_order[i].row];
 	pfree(entries);
+	pfree(other);
 	pfree(rows);
 	pfree(order.words);
 	return sorted;
