@@ -58,13 +58,14 @@ cheapest_gpusort(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	return cheapest;
 }
 
-/* The cheapest way to a side's rows in order; by a GpuSort only if that may win. */
+/* The cheapest way to a side's rows in order; a GpuSort costs no less than least, HUGE_VAL if there is to
+ * be none. */
 static JoinSide
-choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool may_win)
+choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, Cost least)
 {
 	Path	   *child = rel->cheapest_total_path;
 	Path	   *in_order = get_cheapest_path_for_pathkeys(rel->pathlist, pathkeys, NULL, TOTAL_COST, false);
-	Path	   *gpusort = may_win ? cheapest_gpusort(root, rel, pathkeys) : NULL;
+	Path	   *gpusort = NULL;
 	JoinSide	side = {.path = child,.sortkeys = pathkeys};
 	Cost		cost = child->total_cost +
 		compat_cost_of_sort(root, pathkeys, child->rows, child->pathtarget->width, work_mem);
@@ -75,6 +76,8 @@ choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, bool may_win)
 		side.sortkeys = NIL;
 		cost = in_order->total_cost;
 	}
+	if (least < cost || (gpusort_debug_force && !isinf(least)))
+		gpusort = cheapest_gpusort(root, rel, pathkeys);
 	if (gpusort != NULL && (gpusort_debug_force || gpusort->total_cost < cost))
 	{
 		side.path = gpusort;
@@ -163,19 +166,15 @@ rivals_of_join(const RelOptInfo *joinrel)
 
 /* --- what is not worth a look ----------------------------------------------------- */
 
-/* A side costs no less than this, however it is put in order; 0: it may be in order by itself, and
- * then not all of it may be read. */
+/*
+ * A side costs no less than this, however it is put in order, if all of it is read.  Where one that is in
+ * order by itself is not, PostgreSQL's own merge join with a Sort on the other side is as good.
+ */
 static Cost
 least_cost_of_side(const RelOptInfo *rel)
 {
-	ListCell   *lc;
 	Cost		least = rel->cheapest_total_path->total_cost;
 
-	foreach(lc, rel->pathlist)
-	{
-		if (((Path *) lfirst(lc))->pathkeys != NIL)
-			return 0;
-	}
 	if (rel->partial_pathlist != NIL)
 		least = Min(least, ((Path *) linitial(rel->partial_pathlist))->total_cost);
 	return least;
@@ -185,28 +184,26 @@ least_cost_of_side(const RelOptInfo *rel)
 static Cost
 least_cost_of_gpusort(const RelOptInfo *rel)
 {
-	const Path *child = rel->cheapest_total_path;
-	Cost		least = child->total_cost;
+	double		rows = rel->cheapest_total_path->rows;
 
-	if (child->rows < gpusort_min_rows)
+	if (rows < gpusort_min_rows)
 		return HUGE_VAL;
-	if (rel->partial_pathlist != NIL)
-		least = Min(least, ((Path *) linitial(rel->partial_pathlist))->total_cost);
-	return least + gpusort_least_cost(child->rows);
+	return least_cost_of_side(rel) + gpusort_least_cost(rows);
 }
 
 /*
- * May a join win in which the GpuSort of this side stands?  A query of many tables has thousands of
- * joins, hardly any of which a merge join is for, and this is seen before anything of it is made.
+ * The same; HUGE_VAL if the join cannot win with it.  A query of many tables has thousands of joins,
+ * hardly any of which a merge join is for, and this is seen before anything of it is made.
  */
-static bool
-may_win(const RelOptInfo *sorted, const RelOptInfo *other, const GpuSortRivals *rivals)
+static Cost
+least_cost_that_may_win(const RelOptInfo *sorted, const RelOptInfo *other,
+						const GpuSortRivals *rivals)
 {
 	Cost		least = least_cost_of_gpusort(sorted);
 
-	if (isinf(least))
-		return false;
-	return gpusort_debug_force || least + least_cost_of_side(other) < rivals->real;
+	if (gpusort_debug_force || least + least_cost_of_side(other) < rivals->real)
+		return least;
+	return HUGE_VAL;
 }
 
 /* PostgreSQL takes an operator's commutator where the clause has the join's sides the other way
@@ -236,8 +233,8 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 	Path	   *path;
 	JoinSide	outer,
 				inner;
-	bool		outer_may_win,
-				inner_may_win;
+	Cost		outer_least,
+				inner_least;
 	List	   *outer_pathkeys,
 			   *inner_pathkeys,
 			   *clauses;
@@ -245,16 +242,16 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 	if (!join_can_be_merged(root, joinrel, outerrel, innerrel, jointype, extra))
 		return;
 	rivals = rivals_of_join(joinrel);
-	outer_may_win = may_win(outerrel, innerrel, &rivals);
-	inner_may_win = may_win(innerrel, outerrel, &rivals);
-	if ((!outer_may_win && !inner_may_win) ||
+	outer_least = least_cost_that_may_win(outerrel, innerrel, &rivals);
+	inner_least = least_cost_that_may_win(innerrel, outerrel, &rivals);
+	if ((isinf(outer_least) && isinf(inner_least)) ||
 		!clauses_can_be_switched(extra->mergeclause_list))
 		return;
 	outer_pathkeys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list, joinrel);
 	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_pathkeys, extra->mergeclause_list);
 	inner_pathkeys = make_inner_pathkeys_for_merge(root, clauses, outer_pathkeys);
-	outer = choose_side(root, outerrel, outer_pathkeys, outer_may_win);
-	inner = choose_side(root, innerrel, inner_pathkeys, inner_may_win);
+	outer = choose_side(root, outerrel, outer_pathkeys, outer_least);
+	inner = choose_side(root, innerrel, inner_pathkeys, inner_least);
 	if (!outer.is_gpusort && !inner.is_gpusort)
 		return;
 	compat_initial_cost_mergejoin(root, &workspace, jointype, clauses, outer.path, inner.path,
