@@ -34,7 +34,7 @@ typedef struct Grouping
 {
 	double		groups;
 	const GroupPathExtraData *extra;	/* NULL for DISTINCT */
-	AggClauseCosts costs;
+	AggClauseCosts costs;		/* none of DISTINCT */
 	GpuSortRivals rivals;		/* that do not sort all rows */
 } Grouping;
 
@@ -46,8 +46,8 @@ make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
 		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
 												 grouping->groups);
 	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
-									AGGSPLIT_SIMPLE, compat_distinct_clause(root), NIL, NULL,
-									grouping->groups);
+									AGGSPLIT_SIMPLE, compat_distinct_clause(root), NIL,
+									&grouping->costs, grouping->groups);
 }
 
 static Path *
