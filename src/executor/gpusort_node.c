@@ -93,6 +93,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->n_keys = state->info.n_keys;
 	spec->layouts = state->info.layouts;
 	spec->from_statistics = state->info.from_statistics;
+	spec->few_texts = state->info.few_texts;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;

@@ -20,9 +20,6 @@
 
 #include "keys/dictionary.h"
 
-/* More values fill the processor's cache, and cost a sort key each. */
-#define VALUES_MAX			1024
-
 /* Longer ones hardly ever come again. */
 #define VALUE_BYTES_MAX		256
 
@@ -144,7 +141,7 @@ gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 	dictionary->counted++;
 	known->count++;
 	dictionary->once += known->count == 1 ? 1 : known->count == 2 ? -1 : 0;
-	return dictionary->known->members <= VALUES_MAX;
+	return dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX;
 }
 
 /* Of the values to come those that have not been counted have the share that values counted once
@@ -152,7 +149,7 @@ gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 bool
 gpusort_dictionary_is_worth_it(const GpuSortDictionary *dictionary)
 {
-	return dictionary->counted >= COUNTED_AT_LEAST && dictionary->known->members <= VALUES_MAX &&
+	return dictionary->counted >= COUNTED_AT_LEAST && dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX &&
 		dictionary->once <= UNKNOWN_SHARE_MAX * dictionary->counted;
 }
 

@@ -19,6 +19,9 @@ typedef struct GpuSortDictionary GpuSortDictionary;
 /* No value has such a code: that it is not known. */
 #define GPUSORT_DICTIONARY_UNKNOWN	PG_UINT64_MAX
 
+/* More values fill the processor's cache, and cost a sort key each. */
+#define GPUSORT_DICTIONARY_VALUES_MAX	1024
+
 /* --- making one ------------------------------------------------------------------ */
 
 /* Of a base type that has text bytes and a collation.  Memory: the current context, which outlives

@@ -10,9 +10,11 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
+#include "keys/dictionary.h"
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
 #include "planner/key_layout.h"
@@ -60,6 +62,17 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 	return true;
 }
 
+/* Has a key so few values that a dictionary of them may be worth it? */
+static bool
+is_few_texts(Node *expr, Oid collation, const GpuSortWantedWords *words)
+{
+	Oid			type = getBaseType(exprType(expr));
+
+	return gpusort_type_has_text_bytes(type) && type != BYTEAOID && words->distinct > 0 &&
+		words->distinct <= GPUSORT_DICTIONARY_VALUES_MAX &&
+		gpusort_dictionary_would_help(collation, words);
+}
+
 void
 gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
 {
@@ -69,6 +82,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 	bool		known;
 
 	info->from_statistics = true;
+	info->few_texts = false;
 	for (info->n_keys = 0; info->n_keys < Min(order->n_keys, GPUSORT_WORDS_MAX); info->n_keys++)
 	{
 		int			i = info->n_keys;
@@ -80,6 +94,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 			break;
 		least += words[i].least;
 		info->from_statistics &= known;
+		info->few_texts |= is_few_texts(expr, order->collations[i], &words[i]);
 	}
 	info->n_words = gpusort_share_words(words, info->n_keys, info->rows, info->layouts);
 }

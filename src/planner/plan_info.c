@@ -37,6 +37,7 @@ enum
 	FINISHED,
 	GROUPING,
 	FROM_STATISTICS,
+	FEW_TEXTS,
 	ORDER_KEYS,
 	KEYS_WITH_WORDS,
 	FIRST_KEY
@@ -87,6 +88,7 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 										  info->finished, info->grouping);
 
 	integers = lappend_int(integers, info->from_statistics);
+	integers = lappend_int(integers, info->few_texts);
 	integers = lappend_int(integers, order->n_keys);
 	integers = lappend_int(integers, info->n_keys);
 	for (int i = 0; i < order->n_keys; i++)
@@ -154,6 +156,7 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->finished = gpusort_plan_is_finished(scan);
 	info->grouping = list_nth_int(integers, GROUPING) != 0;
 	info->from_statistics = list_nth_int(integers, FROM_STATISTICS) != 0;
+	info->few_texts = list_nth_int(integers, FEW_TEXTS) != 0;
 	if (info->grouping)
 		info->n_words = 1;
 	info->rows = DatumGetFloat8(linitial_node(Const, scan->custom_private)->constvalue);

@@ -39,6 +39,8 @@ typedef struct GpuSortPlanInfo
 	bool		from_statistics;	/* the layouts are, where values matter for them; if not, they are
 								 * what is usual, and a serial sort may lay its keys out anew by
 								 * the first rows that it sees */
+	bool		few_texts;		/* a text key is known to have few values, and the first rows may
+								 * tell all of them */
 	GpuSortOrder order;
 	int			n_keys;			/* that have words of their own: the first ones of the order */
 	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];	/* of these */

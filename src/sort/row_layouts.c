@@ -4,8 +4,8 @@
  *
  * In:  a sort's first rows, in order.
  * Out: layouts of its keys, by samples that lie evenly between the first row and the last: what
- *	    these two begin with, the first key of all rows does.  And dictionaries (dictionary.h) of
- *	    texts that have few values, of all the rows.
+ *	    these two begin with, the first key of all rows does; and dictionaries (dictionary.h) of
+ *	    texts that have few values, by all the rows.  Keys without one keep what statistics have told.
  *
  * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
  * order is right all the same.
@@ -103,8 +103,10 @@ count_rows(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpec *spec
 
 /* A dictionary to be filled for a key that may be better off with it, else NULL. */
 static GpuSortDictionary *
-begin_dictionary(const GpuSortSpec *spec, int i, Oid type, const GpuSortWantedWords *words)
+begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words)
 {
+	AttrNumber	column = spec->order->columns[i];
+	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
 	Oid			collation = spec->order->collations[i];
 
 	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID ||
@@ -125,6 +127,36 @@ want_dictionaries(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpe
 			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
 }
 
+/* What a key has without a dictionary: by statistics, or by samples.  False: no words. */
+static bool
+want_words(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, const GpuSortSpec *spec, int i,
+		   GpuSortWantedWords *words)
+{
+	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+	int32		typmod = attr->atttypmod;
+	Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
+	Oid			collation = spec->order->collations[i];
+	GpuSortKeySamples samples;
+	int			least;
+	int			most;
+
+	if (!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
+								   collation, &least, &most))
+		return false;
+	if (spec->from_statistics)
+	{
+		words->least = least;
+		words->wanted = spec->layouts[i].n_words;
+		words->skipped = spec->layouts[i].skipped;
+		words->distinct = 0;
+		words->dictionary = NULL;
+		return true;
+	}
+	sample_column(sorted, rows, slot, attr, type, collation, &samples);
+	gpusort_want_words(type, typmod, collation, least, most, &samples, words);
+	return true;
+}
+
 bool
 gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
 						const GpuSortSpec *spec, double expected_rows, GpuSortKeyLayout *layouts)
@@ -135,20 +167,9 @@ gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slo
 
 	for (int i = 0; i < spec->n_keys; i++)
 	{
-		Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
-		int32		typmod = attr->atttypmod;
-		Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
-		Oid			collation = spec->order->collations[i];
-		GpuSortKeySamples samples;
-		int			least;
-		int			most;
-
-		if (!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
-									   collation, &least, &most))
+		if (!want_words(sorted, rows, slot, spec, i, &words[i]))
 			return false;
-		sample_column(sorted, rows, slot, attr, type, collation, &samples);
-		gpusort_want_words(type, typmod, collation, least, most, &samples, &words[i]);
-		dictionaries[i] = begin_dictionary(spec, i, type, &words[i]);
+		dictionaries[i] = begin_dictionary(spec, i, &words[i]);
 		any_dictionary |= dictionaries[i] != NULL;
 	}
 	if (any_dictionary)

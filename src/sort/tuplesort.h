@@ -39,6 +39,7 @@ typedef struct GpuSortSpec
 	int			n_keys;			/* that have words, and their layouts */
 	const GpuSortKeyLayout *layouts;
 	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones */
+	bool		few_texts;		/* and they may tell all values of a key */
 	const GpuSortRowFormat *format;
 
 	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow

@@ -35,6 +35,13 @@
 /* How often a provisional sort looks at the memory that it has. */
 #define ROWS_BETWEEN_LOOKS		16
 
+/* The first rows are to tell how keys are laid out. */
+static bool
+is_laid_out_by_rows(const GpuSortSpec *spec)
+{
+	return !spec->grouping && (!spec->from_statistics || spec->few_texts);
+}
+
 static uint64
 rows_to_stay(const GpuSortSpec *spec)
 {
@@ -43,7 +50,8 @@ rows_to_stay(const GpuSortSpec *spec)
 		return PG_UINT64_MAX;
 	if (spec->rows < gpusort_min_rows)
 		return gpusort_min_rows;
-	return Min(gpusort_min_rows, spec->from_statistics ? ROWS_OF_LARGE_SORT : ROWS_TO_LAY_OUT_BY);
+	return Min(gpusort_min_rows,
+			   is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
 }
 
 /* As nodeSort.c does it: a value by itself is moved faster than a row. */
@@ -94,7 +102,7 @@ choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	GpuSortKeyLayout *layouts;
 
 	/* single values have a word of a fixed width */
-	if (spec->from_statistics || spec->grouping || sort->by_datum)
+	if (!is_laid_out_by_rows(spec) || sort->by_datum)
 		return spec->layouts;
 	layouts = MemoryContextAlloc(sort->context, spec->n_keys * sizeof(GpuSortKeyLayout));
 	if (!gpusort_lay_out_by_rows(sort->provisional, sort->provisional_rows, slot, spec,
