@@ -207,6 +207,41 @@ for my $table ('wide', 'wide_late')
 $node->append_conf('postgresql.conf', "gpusort.device_memory = 'auto'\n");
 forget_collations();
 
+# --- dictionaries: ranks are strcoll's own; among values that are not known sort keys tell, and are checked
+$node->safe_psql('texts', qq{
+	create table ranked as select 'kind ' || i * 7919 % 7 as t, i as id from generate_series(1, $rows) i;
+	create table half_ranked as select case when id < $rows / 2 then t else 'row' || lpad(id::text, 6, '0') end as t, id from ranked;
+	create table ranked_early as select * from half_ranked union all select 'xrow060000', 0;
+	create table ranked_first as select * from half_ranked union all select 'akin 3 ...', 0;});
+my $serial = 'set max_parallel_workers_per_gather = 0;';
+for my $order ($by_default, $in_german)
+{
+	my %right_of = map { $_ => hash_of("select t, id from $_ $order", $native) } qw(ranked half_ranked ranked_early ranked_first);
+
+	for my $statistics ('without', 'with')
+	{
+		my $plan = plan_of("select t, id from ranked $order", $serial);
+
+		like($plan, qr/Sort Method: $device.*Dictionary Keys: 1.*Tie Groups: 0\b/s, "$order, $statistics statistics: by a dictionary");
+		unlike($plan, qr/Order Check/, "$order, $statistics statistics: nothing is checked");
+		is(hash_of("select t, id from ranked $order", "$serial $fault"), $right_of{ranked}, "$order, $statistics statistics: right");
+		$node->safe_psql('texts', 'analyze ranked');
+	}
+	like(plan_of("select t, id from half_ranked $order", $serial), qr/Dictionary Keys: 1.*Order Check Time/s, "$order: sort keys of other values are checked");
+	is(hash_of("select t, id from half_ranked $order", $serial), $right_of{half_ranked}, "$order: the others are right");
+	unlike(plan_of("select t, id from half_ranked $order", "$serial set gpusort.libc_collations = trust;"), qr/Order Check/, "$order: trusted, none is checked");
+	for my $table ('ranked_early', 'ranked_first')
+	{
+		my $before = counter('native_collation');
+		my ($status, $out, $err) = $node->psql('texts', "$serial $fault select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select t, id from $table $order) q");
+
+		ok($out eq $right_of{$table} || $status != 0 && $err =~ /orders strings otherwise than its own sort keys do/, "$order, $table: never wrong");
+		ok($status != 0 || $table eq 'ranked_first' || counter('native_collation') > $before, "$order, $table: a wrong sort key has been noticed");
+		forget_collations();
+	}
+	isnt(hash_of("select t, id from ranked_early $order", "$serial $fault set gpusort.libc_collations = trust;"), $right_of{ranked_early}, "$order: one that is trusted gives a wrong order");
+}
+
 # --- the setting changes between plan and execution
 my $query = "select t, id from good $by_default";
 for my $change ([ 'verify', 'off' ], [ 'trust', 'off' ], [ 'trust', 'verify' ], [ 'verify', 'trust' ])
