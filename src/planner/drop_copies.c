@@ -34,7 +34,9 @@ plans_that_pass_columns_on(Plan *plan)
 
 	while (plan != NULL && (IsA(plan, Limit) || IsA(plan, Gather) || gpusort_plan_is_ours(plan)))
 	{
-		if (plan->qual != NIL)
+		/* ties are found by the columns of ORDER BY, a copy too */
+		if (plan->qual != NIL ||
+			(IsA(plan, Limit) && ((Limit *) plan)->limitOption == LIMIT_OPTION_WITH_TIES))
 			return NIL;
 		sorted = sorted || gpusort_plan_is_ours(plan);
 		plans = lappend(plans, plan);

@@ -15,6 +15,8 @@ select few from events order by few fetch first 10 rows with ties;
 select few from events order by few desc offset 100 rows fetch next 300 rows with ties;
 select maybe from events order by maybe nulls first fetch first 1 row with ties;
 select id from events order by id fetch first 5000 rows with ties;
+select t from events order by t collate "C" fetch first 10 rows with ties;
+select t from (select t from events order by t collate "C" desc fetch first 300 rows with ties) s;
 select id from events order by k8 fetch first row only;
 select id from events order by k8 limit (select 7);
 select id from events order by k8 limit (select count(*) from customers) offset (select 11000);

@@ -117,6 +117,7 @@ select pg_temp.do_explain('select random() as a, random() as b, k8 from plan_row
 set gpusort.min_rows = 0;
 select pg_temp.do_explain('select k8, t from plan_rows order by t collate "C"', 'costs off, verbose');
 select pg_temp.do_explain('select t from plan_rows order by t collate "C", t collate "POSIX" desc limit 1000', 'costs off, verbose');
+select pg_temp.do_explain('select t from plan_rows order by t collate "C" fetch first 2 rows with ties', 'costs off, verbose');
 select pg_temp.do_explain('insert into plan_rows(t) select t from plan_rows order by t collate "C"', 'costs off, verbose');
 select pg_temp.do_explain('select k8 from plan_rows order by t collate "C"', 'costs off, verbose');
 select pg_temp.do_explain('select k8, t from plan_rows order by t collate "C" for update', 'costs off, verbose');
