@@ -213,7 +213,8 @@ $node->safe_psql('texts', qq{
 	create table half_ranked as select case when id < $rows / 2 then t else 'row' || lpad(id::text, 6, '0') end as t, id from ranked;
 	create table ranked_early as select * from half_ranked union all select 'xrow060000', 0;
 	create table ranked_first as select * from half_ranked union all select 'akin 3 ...', 0;});
-my $serial = 'set max_parallel_workers_per_gather = 0;';
+# a sort begins as PostgreSQL's own, up to so many rows
+my $serial = 'set max_parallel_workers_per_gather = 0; set gpusort.min_rows = 10000;';
 for my $order ($by_default, $in_german)
 {
 	my %right_of = map { $_ => hash_of("select t, id from $_ $order", $native) } qw(ranked half_ranked ranked_early ranked_first);
