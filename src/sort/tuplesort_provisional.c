@@ -28,6 +28,10 @@
  */
 #define ROWS_OF_LARGE_SORT		100
 
+/* Of one that is expected to be small, where the private sort is faster: from twice as many on it has
+ * made up for rows that were sorted twice. */
+#define ROWS_OF_SMALL_SORT		500
+
 /* As many tell how to lay keys out: samples are taken of them, and rows that come by their place
  * in the table, or by a join, often begin with some that are much alike. */
 #define ROWS_TO_LAY_OUT_BY		2000
@@ -42,6 +46,28 @@ is_laid_out_by_rows(const GpuSortSpec *spec)
 	return !spec->grouping && (!spec->from_statistics || spec->few_texts);
 }
 
+/* As nodeSort.c does it: a value by itself is moved faster than a row. */
+static bool
+is_single_value(const GpuSortSpec *spec)
+{
+	return spec->desc->natts == 1 && spec->order->n_keys == 1 &&
+		TupleDescAttr(spec->desc, 0)->attbyval;
+}
+
+/* Does the private sort beat the native one, of some rows?  Words are made at once of values that are
+ * passed as such, and nothing but words has to be compared.  Of rows that are no more than such a value
+ * it does not. */
+static bool
+words_are_cheap(const GpuSortSpec *spec)
+{
+	const GpuSortOrder *order = spec->order;
+
+	for (int i = 0; i < order->n_keys; i++)
+		if (!TupleDescAttr(spec->desc, order->columns[i] - 1)->attbyval)
+			return false;
+	return spec->n_keys == order->n_keys && !is_single_value(spec);
+}
+
 static uint64
 rows_to_stay(const GpuSortSpec *spec)
 {
@@ -49,17 +75,9 @@ rows_to_stay(const GpuSortSpec *spec)
 	if (!spec->may_use_device)
 		return PG_UINT64_MAX;
 	if (spec->rows < gpusort_min_rows)
-		return gpusort_min_rows;
+		return words_are_cheap(spec) ? Min(gpusort_min_rows, ROWS_OF_SMALL_SORT) : gpusort_min_rows;
 	return Min(gpusort_min_rows,
 			   is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
-}
-
-/* As nodeSort.c does it: a value by itself is moved faster than a row. */
-static bool
-is_single_value(const GpuSortSpec *spec)
-{
-	return spec->desc->natts == 1 && spec->order->n_keys == 1 &&
-		TupleDescAttr(spec->desc, 0)->attbyval;
 }
 
 /* It can be read again, which costs nothing as long as it is in memory. */

@@ -71,9 +71,17 @@ same_rows('values', '', 'select k from t order by k desc', $on_device, 1);
 same_rows('below a window', '', 'select id, row_number() over (order by k, id) from t', $on_device, 1);
 same_rows('a numeric', '', 'select num, id from t order by num, id', $on_device, 1);
 same_rows('NULLs', '', 'select t, id from t order by t collate "C" nulls first, id', $on_device, 1);
-for my $rows (0, 1, 2, 999, 1000)
+for my $rows (0, 1, 2, 500)
 {
 	same_rows("$rows rows", '', "select * from t where id <= $rows order by k, id", $in_backend, 0);
+}
+for my $rows (501, 999, 1000)
+{
+	same_rows("$rows rows", '', "select * from t where id <= $rows order by k, id", qr/in backend/, 0);
+	same_rows("$rows values", '', "select k from t where id <= $rows order by k", $in_backend, 0);
+	same_rows("$rows rows, a text first", '', "select * from t where id <= $rows order by t, id", $in_backend, 0);
+	same_rows("$rows rows, few values", '', "select id, small / 100 as s from t where id <= $rows order by s desc, id", qr/in backend/, 0);
+	same_rows("$rows rows, NULLs", '', "select id, nullif(small / 500, 1) as s from t where id <= $rows order by s nulls first, id desc", qr/in backend/, 0);
 }
 same_rows('a row more than gpusort.min_rows', '', 'select * from t where id <= 1001 order by k, id', $on_device, 1);
 $node->safe_psql('postgres', q{select set_estimate('t', 1000000)});
