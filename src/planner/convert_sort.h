@@ -10,8 +10,9 @@
 #include "nodes/plannodes.h"
 
 /*
- * What is to stand in the Sort's place: a GpuSort, of the Sort's memory context; or the Sort itself, if it cannot be one.  bound: the rows that a LIMIT above lets be
- * read, or as costs.h has it.  rtable: the statement's.
+ * What is to stand in the Sort's place: a GpuSort, of the Sort's memory context; or the Sort itself,
+ * if it cannot be one.  bound: the rows that a LIMIT above lets be read, or as costs.h has it.
+ * rtable: the statement's.
  */
 extern Plan *gpusort_convert_sort(Sort *sort, double bound, List *rtable);
 
