@@ -55,7 +55,15 @@ typedef struct KnownValue
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
+#if defined(__GNUC__) && !defined(__clang__)
+/* in 15 one of its functions has a variable that hides another */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow=compatible-local"
+#endif
 #include "lib/simplehash.h"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /* One of the values in their order. */
 typedef struct RankedValue

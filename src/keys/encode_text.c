@@ -71,8 +71,6 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 {
 	const TextEncoder *encoder = key->state;
 	GpuSortVarlenaBytes text;
-	const char *sort_key;
-	Size		length;
 	uint64	   *kept;
 	bool		known;
 
@@ -80,7 +78,10 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 	kept = gpusort_key_memo_find(encoder->memo, text.bytes, text.length, &known);
 	if (!known)
 	{
-		sort_key = gpusort_collation_key(encoder->source.keys, text.bytes, text.length, &length);
+		Size		length;
+		const char *sort_key = gpusort_collation_key(encoder->source.keys, text.bytes, text.length,
+													 &length);
+
 		gpusort_byte_cut_uncoded(&encoder->cut, sort_key, length, words);
 		if (kept != NULL)
 			memcpy(kept, words, encoder->cut.n_words * sizeof(uint64));

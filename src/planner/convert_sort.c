@@ -123,7 +123,9 @@ describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	ListCell   *lc;
 
 	foreach(lc, child->targetlist)
+	{
 		columns.exprs = lappend(columns.exprs, lfirst_node(TargetEntry, lc)->expr);
+	}
 	read_sort_order(sort, target, &info->order);
 	info->finished = true;
 	info->rows = child->plan_rows;

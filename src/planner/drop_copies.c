@@ -54,7 +54,9 @@ exprs_of(const List *tlist)
 	ListCell   *lc;
 
 	foreach(lc, tlist)
+	{
 		exprs = lappend(exprs, lfirst_node(TargetEntry, lc)->expr);
+	}
 	return exprs;
 }
 
@@ -146,6 +148,8 @@ gpusort_drop_copies(Plan *plan, List *rtable)
 		int			width = width_of_copy(scan, rtable);
 
 		foreach(lc, plans)
+		{
 			drop_last(lfirst(lc), width);
+		}
 	}
 }

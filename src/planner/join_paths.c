@@ -160,7 +160,9 @@ rivals_of_join(const RelOptInfo *joinrel)
 			gpusort_add_rival(&rivals, lfirst(lc));
 	}
 	foreach(lc, joinrel->partial_pathlist)
+	{
 		gpusort_add_rival(&rivals, lfirst(lc));
+	}
 	return rivals;
 }
 

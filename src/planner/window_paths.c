@@ -176,8 +176,12 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	if (input.groups > 0)
 		sorts = list_concat(sorts, gpusort_make_sort_paths(root, window_rel, &input));
 	foreach(lc, sorts)
+	{
 		paths = lappend(paths, copy_stack(root, window_rel, steps, lfirst(lc)));
+	}
 	/* not before: a path that loses is freed, and the stack may */
 	foreach(lc, paths)
+	{
 		gpusort_offer_path(window_rel, lfirst(lc));
+	}
 }

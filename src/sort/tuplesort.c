@@ -198,7 +198,9 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 	ExecClearTuple(sort->slots.result);
 	ExecClearTuple(sort->slots.native);
 	foreach(lc, sort->own_slots)
+	{
 		ExecClearTuple(lfirst(lc));
+	}
 	if (sort->in_backend > 0)
 		gpusort_stats_count_in_backend(sort->in_backend);
 	/* the device has had part in it */
@@ -213,6 +215,8 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
 	foreach(lc, sort->own_slots)
+	{
 		ExecDropSingleTupleTableSlot(lfirst(lc));
+	}
 	MemoryContextDelete(sort->context); /* closes the job */
 }
