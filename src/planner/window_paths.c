@@ -157,6 +157,19 @@ groups_of_stack(PlannerInfo *root, List *steps, double rows)
 	return estimate_num_groups(root, columns, rows, NULL, NULL);
 }
 
+/*
+ * A LIMIT of a query around this one lets an Incremental Sort end after its first groups, if all nodes
+ * between give rows as they get them.  Costs do not know: a subquery is planned for all of its rows.
+ */
+static bool
+has_limit_above(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+		if (root->parse->limitCount != NULL)
+			return true;
+	return false;
+}
+
 void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
@@ -169,7 +182,7 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	if (!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
 	steps = find_stack(window_rel);
-	if (steps == NIL)
+	if (steps == NIL || (IsA(linitial(steps), IncrementalSortPath) && has_limit_above(root)))
 		return;
 	sorts = gpusort_make_sort_paths(root, window_rel, &input);
 	input.groups = groups_of_stack(root, steps, input.child->rows);
