@@ -182,38 +182,38 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 										format_type_be(exprType(first_key))));
 }
 
-/* A constant LIMIT or OFFSET; 0 for none or NULL, -1 if it is not known yet. */
-static double
-constant_count(Node *node)
+static bool
+is_null_constant(const Node *node)
 {
-	Const	   *constant = (Const *) node;
-
-	if (node == NULL)
-		return 0;
-	if (!IsA(node, Const))
-		return -1;
-	return constant->constisnull ? 0 : (double) DatumGetInt64(constant->constvalue);
+	return node != NULL && IsA(node, Const) && ((const Const *) node)->constisnull;
 }
 
-static bool
-is_null_constant(Node *node)
+/* A constant LIMIT or OFFSET; 0 for none or NULL, -1 if it is not known yet. */
+static double
+constant_count(const Node *node)
 {
-	return node != NULL && IsA(node, Const) && ((Const *) node)->constisnull;
+	if (node == NULL || is_null_constant(node))
+		return 0;
+	return IsA(node, Const) ? (double) DatumGetInt64(((const Const *) node)->constvalue) : -1;
+}
+
+double
+gpusort_bound_of_limit(const Node *count, const Node *offset, LimitOption option)
+{
+	if (count == NULL || is_null_constant(count) || option == LIMIT_OPTION_WITH_TIES)
+		return GPUSORT_NO_BOUND;
+	if (constant_count(count) < 0 || constant_count(offset) < 0)
+		return GPUSORT_UNKNOWN_BOUND;
+	return constant_count(count) + constant_count(offset);
 }
 
 /* Rows that the query's LIMIT lets be read, in order. */
 static double
-bound_of_limit(const Query *parse)
+bound_of_rows(const Query *parse)
 {
-	double		limit = constant_count(parse->limitCount);
-	double		offset = constant_count(parse->limitOffset);
-
-	if (parse->limitCount == NULL || is_null_constant(parse->limitCount) ||
-		parse->limitOption == LIMIT_OPTION_WITH_TIES || parse->rowMarks != NIL)
+	if (parse->rowMarks != NIL)
 		return GPUSORT_NO_BOUND;
-	if (limit < 0 || offset < 0)
-		return GPUSORT_UNKNOWN_BOUND;
-	return limit + offset;
+	return gpusort_bound_of_limit(parse->limitCount, parse->limitOffset, parse->limitOption);
 }
 
 /* Does a query pass its one subquery's rows on in order, so that its LIMIT bounds the
@@ -231,10 +231,10 @@ double
 gpusort_bound_of_query(PlannerInfo *root)
 {
 	PlannerInfo *parent = root->parent_root;
-	double		bound = bound_of_limit(root->parse);
+	double		bound = bound_of_rows(root->parse);
 
 	if (bound == GPUSORT_NO_BOUND && parent != NULL && passes_rows_on(parent->parse))
-		bound = bound_of_limit(parent->parse);
+		bound = bound_of_rows(parent->parse);
 	return bound;
 }
 

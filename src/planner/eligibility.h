@@ -22,6 +22,9 @@ extern bool gpusort_worth_sorting(const Path *child, List *pathkeys);
  * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
 extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
 
+/* The rows that a LIMIT and OFFSET let be read, or what costs.h has in their place. */
+extern double gpusort_bound_of_limit(const Node *count, const Node *offset, LimitOption option);
+
 /* The rows that LIMIT lets be read of the query's ordered rows, or what costs.h has in its place. */
 extern double gpusort_bound_of_query(PlannerInfo *root);
 

@@ -26,6 +26,7 @@
 #include "planner/convert_sort.h"
 #include "planner/costs.h"
 #include "planner/drop_copies.h"
+#include "planner/eligibility.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
 #include "settings.h"
@@ -62,34 +63,6 @@ finish_plans(List *plans, double bound, const PlannedStmt *statement)
 
 /* --- how many rows are read ------------------------------------------------------ */
 
-/* A count of a finished plan's LIMIT or OFFSET; -1: it is known in the execution only. */
-static double
-constant_count(Node *node)
-{
-	Const	   *constant = (Const *) node;
-
-	if (node == NULL)
-		return 0;
-	if (!IsA(node, Const))
-		return -1;
-	return constant->constisnull ? 0 : (double) DatumGetInt64(constant->constvalue);
-}
-
-/* Rows that a Limit reads; GPUSORT_NO_BOUND: all that there may be. */
-static double
-bound_of_limit(const Limit *limit)
-{
-	double		count = constant_count(limit->limitCount);
-	double		offset = constant_count(limit->limitOffset);
-
-	if (limit->limitCount == NULL || limit->limitOption == LIMIT_OPTION_WITH_TIES ||
-		(IsA(limit->limitCount, Const) && ((Const *) limit->limitCount)->constisnull))
-		return GPUSORT_NO_BOUND;
-	if (count < 0 || offset < 0)
-		return GPUSORT_UNKNOWN_BOUND;
-	return count + offset;
-}
-
 /* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
  * ExecSetTupleBound has it, which tells a native Sort. */
 static double
@@ -98,7 +71,9 @@ bound_of_children(const Plan *plan, double bound)
 	switch (nodeTag(plan))
 	{
 		case T_Limit:
-			return bound_of_limit((const Limit *) plan);
+			return gpusort_bound_of_limit(((const Limit *) plan)->limitCount,
+										  ((const Limit *) plan)->limitOffset,
+										  ((const Limit *) plan)->limitOption);
 		case T_SubqueryScan:
 			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
 		case T_Append:
