@@ -2,14 +2,17 @@
  * byte_words.h
  *	  Byte strings as words: text, bytea, sort keys of collations, bits.
  *
- * What nearly all values begin with may be skipped: words then hold what comes after it.  A
- * value that does not begin so gets the lowest or the highest words, and is open.
- *
  * Two ways.  Coded, for strings whose order is memcmp's, then the length's: n words are 8n-1 bytes,
- * padded with 0, and in the lowest byte a code: GPUSORT_BYTES_LOW, 2 * (length + 1), or
- * GPUSORT_BYTES_GO_ON, so that a string that ends within its words has them to itself, sorts behind
- * its own prefixes, and open values are those with an odd code.  Uncoded, for strings that stand
- * for values only roughly: n words are 8n bytes, and every value is open.
+ * padded with 0, and in the lowest byte a code: 2 * (length + 1), or GPUSORT_BYTES_GO_ON, so that a
+ * string that ends within its words has them to itself, sorts behind its own prefixes, and open
+ * values are those with an odd code.  Uncoded, for strings that stand for values only roughly: n
+ * words are 8n bytes, and every value is open.
+ *
+ * What nearly all values begin with may be skipped: words then hold what comes after it, behind one
+ * byte, the sign, GPUSORT_BYTES_BEGIN_SO.  A value that begins otherwise is open, and its sign says
+ * at which byte it leaves what is skipped: the earlier, the farther it is from those that begin so.
+ * Words hold it from that byte on.  So a prefix that was seen in too few values costs the others a
+ * byte, and not their words.
  */
 #ifndef GPUSORT_BYTE_WORDS_H
 #define GPUSORT_BYTE_WORDS_H
@@ -20,10 +23,14 @@
 
 #include "compat.h"
 
-/* Codes, in the lowest byte of the last word.  Between these two, even: the string ends within its
- * words. */
-#define GPUSORT_BYTES_LOW		0x01	/* it sorts before the skipped bytes */
-#define GPUSORT_BYTES_GO_ON		0xff	/* it is longer, or sorts behind the skipped bytes */
+/* The code of what is longer, or does not begin with the skipped bytes.  Even ones: the string ends
+ * within its words. */
+#define GPUSORT_BYTES_GO_ON		0xff
+
+/* The sign of values that begin with what is skipped.  Others leave it at byte number n, of these
+ * nothing is told apart from the last place on: n if they are lower, 0xff - n if they are higher. */
+#define GPUSORT_BYTES_BEGIN_SO	0x80
+#define GPUSORT_BYTES_PLACE_MAX	126
 
 /* The signs of open values, for GpuSortKey, of coded words. */
 #define GPUSORT_BYTES_OPEN_BITS	UINT64CONST(1)
@@ -83,46 +90,87 @@ gpusort_varlena_bytes_close(GpuSortVarlenaBytes *bytes)
 		pfree(bytes->copy);
 }
 
-/* --- cutting ---------------------------------------------------------------------- */
-
-/*
- * Steps over what is skipped.  False: the string does not begin so; its words are all 0 or the
- * highest.
- */
-static inline bool
-gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *length, uint64 *words)
+/* Of n bytes, those that two strings begin with. */
+static inline Size
+gpusort_common_bytes(const char *a, const char *b, Size n)
 {
-	int			order;
+	Size		common = 0;
 
-	if (cut->n_skipped == 0)
-		return true;
-	order = memcmp(*bytes, cut->skipped, Min(*length, cut->n_skipped));
-	if (likely(order == 0 && *length >= cut->n_skipped))
-	{
-		*bytes += cut->n_skipped;
-		*length -= cut->n_skipped;
-		return true;
-	}
-	/* one that is a beginning of what is skipped sorts before it */
-	memset(words, order > 0 ? 0xff : 0, cut->n_words * sizeof(uint64));
-	return false;
+	while (common < n && a[common] == b[common])
+		common++;
+	return common;
 }
 
-/* The first 8n bytes, padded with 0. */
+/* --- cutting ---------------------------------------------------------------------- */
+
+/* Of a value that does not begin with what is skipped, and is higher or lower: the sign, and the
+ * bytes that words hold. */
 static inline void
-gpusort_byte_cut_load(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
+gpusort_byte_cut_outside(const GpuSortByteCut *cut, bool is_higher, const char **bytes, Size *length,
+						 uint8 *sign)
 {
+	Size		place = gpusort_common_bytes(*bytes, cut->skipped,
+											 Min(Min(*length, cut->n_skipped), GPUSORT_BYTES_PLACE_MAX));
+
+	*sign = is_higher ? 0xff - place : place;
+	*bytes += place;
+	*length -= place;
+}
+
+/* Steps over what is skipped, and sets the sign.  False: the string does not begin so. */
+static inline bool
+gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *length, uint8 *sign)
+{
+	int			order = memcmp(*bytes, cut->skipped, Min(*length, cut->n_skipped));
+
+	if (unlikely(order != 0 || *length < cut->n_skipped))
+	{
+		/* one that is a beginning of what is skipped sorts before it */
+		gpusort_byte_cut_outside(cut, order > 0, bytes, length, sign);
+		return false;
+	}
+	*sign = GPUSORT_BYTES_BEGIN_SO;
+	*bytes += cut->n_skipped;
+	*length -= cut->n_skipped;
+	return true;
+}
+
+/* The bytes of n words, padded with 0, a sign before them if the key has signs. */
+static inline void
+gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 sign, const char *bytes, Size length,
+					  uint64 *words)
+{
+	char	   *first = (char *) words;
 	Size		most = cut->n_words * sizeof(uint64);
 
+	if (cut->n_skipped > 0)
+	{
+		*first++ = (char) sign;
+		most--;
+	}
 	if (likely(length >= most))
-		memcpy(words, bytes, most);
+		memcpy(first, bytes, most);
 	else
 	{
-		memset(words, 0, most);
-		memcpy(words, bytes, length);
+		memset(first, 0, most);
+		memcpy(first, bytes, length);
 	}
 	for (int w = 0; w < cut->n_words; w++)
 		words[w] = pg_ntoh64(words[w]);
+}
+
+/* How many bytes coded words hold. */
+static inline Size
+gpusort_byte_cut_held(const GpuSortByteCut *cut)
+{
+	return cut->n_words * sizeof(uint64) - (cut->n_skipped > 0 ? 2 : 1);
+}
+
+/* The code of a value that its words do not hold all of. */
+static inline void
+gpusort_byte_cut_leave_open(const GpuSortByteCut *cut, uint64 *words)
+{
+	words[cut->n_words - 1] |= GPUSORT_BYTES_GO_ON;
 }
 
 /* Puts a code into the last word: of a string that has so many units (bytes, or bits), of which
@@ -141,21 +189,27 @@ gpusort_byte_cut_code(const GpuSortByteCut *cut, Size units, Size held, uint64 *
 static inline void
 gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {
-	if (unlikely(!gpusort_byte_cut_skip(cut, &bytes, &length, words)))
+	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
+
+	if (cut->n_skipped > 0 && unlikely(!gpusort_byte_cut_skip(cut, &bytes, &length, &sign)))
 	{
-		words[cut->n_words - 1] |= GPUSORT_BYTES_LOW;
+		gpusort_byte_cut_load(cut, sign, bytes, length, words);
+		gpusort_byte_cut_leave_open(cut, words);
 		return;
 	}
-	gpusort_byte_cut_load(cut, bytes, length, words);
-	gpusort_byte_cut_code(cut, length, cut->n_words * sizeof(uint64) - 1, words);
+	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	gpusort_byte_cut_code(cut, length, gpusort_byte_cut_held(cut), words);
 }
 
 /* The uncoded ones. */
 static inline void
 gpusort_byte_cut_uncoded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {
-	if (likely(gpusort_byte_cut_skip(cut, &bytes, &length, words)))
-		gpusort_byte_cut_load(cut, bytes, length, words);
+	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
+
+	if (cut->n_skipped > 0)
+		(void) gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
+	gpusort_byte_cut_load(cut, sign, bytes, length, words);
 }
 
 #endif							/* GPUSORT_BYTE_WORDS_H */

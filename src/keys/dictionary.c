@@ -18,6 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/sortsupport.h"
 
+#include "keys/byte_words.h"
 #include "keys/dictionary.h"
 
 /* Longer ones hardly ever come again. */
@@ -271,17 +272,13 @@ common_bytes(const GpuSortDictionary *dictionary, int low)
 {
 	const RankedValue *before;
 	const RankedValue *behind;
-	Size		most;
-	Size		n = 0;
 
 	if (low == 0 || low == gpusort_dictionary_values(dictionary))
 		return 0;
 	before = &dictionary->ranked[low - 1];
 	behind = &dictionary->ranked[low];
-	most = Min(before->sort_key_length, behind->sort_key_length);
-	while (n < most && before->sort_key[n] == behind->sort_key[n])
-		n++;
-	return n;
+	return gpusort_common_bytes(before->sort_key, behind->sort_key,
+								Min(before->sort_key_length, behind->sort_key_length));
 }
 
 uint64

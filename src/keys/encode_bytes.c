@@ -30,22 +30,26 @@ static void
 encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits, uint64 *words)
 {
 	Size		skipped_bits = cut->n_skipped * BITS_PER_BYTE;
+	const char *all_bytes = bytes;
+	Size		all = length;
+	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
+	bool		begins_so = cut->n_skipped == 0 ||
+		gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
 
-	if (!gpusort_byte_cut_skip(cut, &bytes, &length, words))
-	{
-		words[cut->n_words - 1] |= GPUSORT_BYTES_LOW;
-		return;
-	}
 	/* shorter than what is skipped, of whose last byte it has the first bits and no others are set */
-	if (bits < skipped_bits)
+	if (begins_so && bits < skipped_bits)
 	{
-		memset(words, 0, cut->n_words * sizeof(uint64));
-		words[cut->n_words - 1] = GPUSORT_BYTES_LOW;
-		return;
+		begins_so = false;
+		bytes = all_bytes;
+		length = all;
+		gpusort_byte_cut_outside(cut, false, &bytes, &length, &sign);
 	}
-	gpusort_byte_cut_load(cut, bytes, length, words);
-	gpusort_byte_cut_code(cut, bits - skipped_bits,
-						  (cut->n_words * sizeof(uint64) - 1) * BITS_PER_BYTE, words);
+	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	if (begins_so)
+		gpusort_byte_cut_code(cut, bits - skipped_bits,
+							  gpusort_byte_cut_held(cut) * BITS_PER_BYTE, words);
+	else
+		gpusort_byte_cut_leave_open(cut, words);
 }
 
 static void

@@ -30,6 +30,9 @@
 /* Fewer samples may have something in common by chance, unless they are all values. */
 #define SAMPLES_TO_SKIP_BY	8
 
+/* What words that skip bytes have before the others (byte_words.h). */
+#define SIGN_BYTES	1
+
 /* Of all samples, those whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
 
@@ -58,8 +61,11 @@ skip_common_bytes(const GpuSortKeySamples *samples, Size *n_skipped)
 	if (samples->n < SAMPLES_TO_SKIP_BY && !(samples->n > 1 && samples->n >= samples->distinct))
 		return NULL;
 	*n_skipped = gpusort_key_samples_common(samples);
-	if (*n_skipped == 0)
+	if (*n_skipped <= SIGN_BYTES)
+	{
+		*n_skipped = 0;
 		return NULL;
+	}
 	skipped = palloc(VARHDRSZ + *n_skipped);
 	SET_VARSIZE(skipped, VARHDRSZ + *n_skipped);
 	memcpy(VARDATA(skipped), samples->samples[0].bytes, *n_skipped);
@@ -125,6 +131,8 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 							 kind == GPUSORT_COLLATION_BYTES ? -1 : LEVEL_SEPARATOR);
 	if (kind == GPUSORT_COLLATION_BYTES)
 		bytes++;
+	if (n_skipped > 0)
+		bytes += SIGN_BYTES;
 	words->wanted = words_of_bytes(bytes);
 	if (kind == GPUSORT_COLLATION_ICU && words->wanted > ICU_WORDS_AT_LEAST)
 		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));

@@ -104,6 +104,14 @@ select pg_temp.words('select * from alike order by id, url, few');
 -- neither a set operation's columns nor expressions have statistics
 select pg_temp.words('select id from alike union all select url from alike order by id');
 select pg_temp.words('select * from alike order by lower(id)');
+-- laid out by the first rows, which begin as the others do not
+begin;
+set local gpusort.debug_force = off;
+set local gpusort.min_rows = 10000;
+set local max_parallel_workers_per_gather = 0;
+select pg_temp.words($$ select * from (select case when i <= 4000 then 'https://www.example.com/a/' else '' end || md as x from alike where i % 1 = 0 order by i offset 0) s order by x $$);
+select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md offset 0) s order by x, x || '' $$);
+rollback;
 -- who may not see all rows' values is not shown any in the plan
 create role text_reader;
 grant select on alike to text_reader;

@@ -287,6 +287,23 @@ sub typmod
 	return ($precision << 16 | $scale & 0x7ff) + 4;
 }
 
+# Values that leave a string at many a place, of units as long as the first of those that they go on with.
+sub values_around
+{
+	my ($string, @units) = @_;
+	my $unit = length $units[0];
+	my @places = map { int rand(length($string) / $unit + 1) } 1 .. 60;
+	my @values;
+
+	for my $place (@places, 0, 1, 125 .. 129, length($string) / $unit)
+	{
+		my $begin = substr $string, 0, $place * $unit;
+
+		push @values, $begin, map { $begin . pick(@units) . $_ } '', $units[0], strings(2, @units);
+	}
+	return @values;
+}
+
 my @bytes = map { my $string = $_; "\\x$string" } strings(60, '00', '61', 'ff', '01');
 my @near_bytes = map { "\\x687474703a2f2f$_" } strings(40, '00', '61', 'ff');
 my $http = q{'\x687474703a2f2f'};
@@ -314,10 +331,12 @@ my @subjects = (
 	[ 'cidr', 'cidr', [ addresses() ], from => 'inet', by => 'network(v)', most => 3 ],
 	[ 'varbit', 'varbit', [ strings(300, 0, 1) ], most => 4 ],
 	[ 'varbit, skipped', 'varbit', [ strings(40, 0, 1), map { "10100000$_" } strings(80, 0, 1) ], most => 4, skipped => q{'\xa0'} ],
+	[ 'varbit, much skipped', 'varbit', [ strings(40, 0, 1), values_around('10' x 560, '0', '1') ], most => 4, skipped => q{'\x} . 'aa' x 140 . q{'} ],
 	[ 'varbit, zeros skipped', 'varbit', [ map { "0$_" } strings(40, 0, 0, 0, 0, 0, 0, 1) ], most => 4, skipped => q{'\x0000'} ],
 	[ 'bit(90)', 'bit(90)', [ map { substr $_ . '0' x 90, 0, 90 } strings(90, 0, 1) ], most => 4 ],
 	[ 'bytea', 'bytea', \@bytes, most => 4 ],
 	[ 'bytea, skipped', 'bytea', [ @near_bytes, @bytes[ 0 .. 200 ] ], most => 4, skipped => $http ],
+	[ 'bytea, much skipped', 'bytea', [ map { "\\x$_" } values_around('6a' x 140, '00', '61', '6a', '6b', 'ff') ], most => 4, skipped => q{'\x} . '6a' x 140 . q{'} ],
 	[ 'bytea, zeros skipped', 'bytea', \@bytes, most => 4, skipped => q{'\x0000'} ],
 	[ 'bytea, the highest skipped', 'bytea', \@bytes, most => 4, skipped => q{'\xffff'} ],
 	[ 'abbreviated, unsigned', 'tail', \@bytes, most => 1 ],
