@@ -6,17 +6,11 @@
  * Out: Group, sorted Agg and Unique over GpuSort, for add_path to judge; in the order of the
  *	    groups' columns, or in none.
  *
- * They compete with two kinds of paths.  Hashing, and groups that parallel workers make, are
- * compared with what ours really cost.  A Sort is charged too little for some types of keys: what
- * has won against the first kind is offered once more, with costs that are as much too low.
- *
  * Grouping sets have no paths here: their first sort becomes a GpuSort in the finished plan.
  *
  * Runs in the backend that plans.
  */
 #include "postgres.h"
-
-#include <math.h>
 
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -25,129 +19,44 @@
 
 #include "compat.h"
 #include "planner/eligibility.h"
-#include "planner/hash_costs.h"
-#include "planner/sort_paths.h"
+#include "planner/grouping.h"
 #include "planner/upper_paths.h"
 
-/* The node that makes groups of sorted rows. */
-typedef struct Grouping
+/* GROUP BY's node. */
+typedef struct GroupBy
 {
-	double		groups;
-	const GroupPathExtraData *extra;	/* NULL for DISTINCT */
-	AggClauseCosts costs;		/* none of DISTINCT */
-	GpuSortRivals rivals;		/* that do not sort all rows */
-} Grouping;
+	GpuSortGrouping base;
+	const GroupPathExtraData *extra;
+	AggClauseCosts costs;
+} GroupBy;
 
 static Path *
-make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, Path *sorted)
+make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping, Path *sorted)
 {
+	AggClauseCosts no_aggregates = {0};
+
 	/* Unique finds its columns by the order of its rows, if they have one */
 	if (sorted->pathkeys != NIL)
 		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
 												 grouping->groups);
 	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
 									AGGSPLIT_SIMPLE, compat_distinct_clause(root), NIL,
-									&grouping->costs, grouping->groups);
+									&no_aggregates, grouping->groups);
 }
 
 static Path *
-make_group_path(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, Path *sorted)
+make_group_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping, Path *sorted)
 {
-	List	   *having;
+	const GroupBy *group_by = (const GroupBy *) grouping;
+	List	   *having = (List *) group_by->extra->havingQual;
 
-	if (grouping->extra == NULL)
-		return make_distinct_path(root, rel, grouping, sorted);
-	having = (List *) grouping->extra->havingQual;
 	if (!root->parse->hasAggs)
 		return (Path *) create_group_path(root, rel, sorted, compat_group_clause(root), having,
 										  grouping->groups);
 	return (Path *) create_agg_path(root, rel, sorted, rel->reltarget,
 									root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN,
 									AGGSPLIT_SIMPLE, compat_group_clause(root), having,
-									&grouping->costs, grouping->groups);
-}
-
-/* --- beside PostgreSQL's own ------------------------------------------------------- */
-
-static const Path *
-path_below(const Path *path)
-{
-	switch (nodeTag(path))
-	{
-		case T_AggPath:
-			return ((const AggPath *) path)->subpath;
-		case T_GroupPath:
-			return ((const GroupPath *) path)->subpath;
-		case T_UpperUniquePath:
-			return ((const UpperUniquePath *) path)->subpath;
-		default:
-			return NULL;
-	}
-}
-
-/* Does the path group all rows after a Sort of its own? */
-static bool
-sorts_all_rows(const Path *path, double rows)
-{
-	const Path *below = path_below(path);
-
-	return below != NULL && below->rows >= rows &&
-		(IsA(below, SortPath) || IsA(below, IncrementalSortPath));
-}
-
-/* Those paths that do not sort all rows. */
-static GpuSortRivals
-rivals_without_sort(const RelOptInfo *rel, double rows)
-{
-	GpuSortRivals rivals = GPUSORT_NO_RIVALS;
-	ListCell   *lc;
-
-	foreach(lc, rel->pathlist)
-	{
-		Path	   *path = lfirst(lc);
-
-		if (!sorts_all_rows(path, rows))
-			gpusort_add_rival(&rivals, path);
-	}
-	return rivals;
-}
-
-/* Offers groups of rows that are sorted so.  Is one of them really cheaper than without a sort? */
-static bool
-offer_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
-			const GpuSortInput *input)
-{
-	bool		is_cheaper = false;
-	ListCell   *lc;
-
-	foreach(lc, gpusort_make_sort_paths(root, rel, input))
-	{
-		Path	   *path = make_group_path(root, rel, grouping, lfirst(lc));
-
-		is_cheaper |= path->total_cost < grouping->rivals.real;
-		gpusort_cost_beside_rivals(path, &grouping->rivals);
-		gpusort_offer_path(rel, path);
-	}
-	return is_cheaper;
-}
-
-static void
-add_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping, GpuSortInput input)
-{
-	input.beside_sorts = false;
-	if (!offer_paths(root, rel, grouping, &input))
-		return;
-	input.beside_sorts = true;
-	(void) offer_paths(root, rel, grouping, &input);
-}
-
-/* The same with rows that come in no order, but equal ones together. */
-static void
-add_unordered_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping,
-					GpuSortInput input)
-{
-	input.groups = grouping->groups;
-	add_paths(root, rel, grouping, input);
+									&group_by->costs, grouping->groups);
 }
 
 /* --- DISTINCT ----------------------------------------------------------------------- */
@@ -155,7 +64,7 @@ add_unordered_paths(PlannerInfo *root, RelOptInfo *rel, const Grouping *grouping
 void
 gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *distinct_rel)
 {
-	Grouping	grouping = {0};
+	GpuSortGrouping grouping = {.make_path = make_distinct_path};
 	GpuSortInput input;
 	List	   *pathkeys = root->distinct_pathkeys;
 
@@ -167,10 +76,10 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 		!grouping_is_sortable(root->parse->distinctClause))
 		return;
 	grouping.groups = ((Path *) linitial(distinct_rel->pathlist))->rows;
-	grouping.rivals = rivals_without_sort(distinct_rel, input.child->rows);
-	add_paths(root, distinct_rel, &grouping, input);
+	grouping.rivals = gpusort_rivals_without_sort(distinct_rel, input.child->rows);
+	gpusort_offer_groups(root, distinct_rel, &grouping, input);
 	if (!root->parse->hasDistinctOn)
-		add_unordered_paths(root, distinct_rel, &grouping, input);
+		gpusort_offer_groups_in_no_order(root, distinct_rel, &grouping, input);
 }
 
 /* --- GROUP BY ----------------------------------------------------------------------- */
@@ -198,18 +107,20 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 						const GroupPathExtraData *extra)
 {
 	GpuSortInput input = gpusort_input_of_rel(input_rel, root->group_pathkeys);
-	Grouping	grouping = {.groups = groups_of_paths(grouped_rel),.extra = extra};
+	GroupBy		group_by = {.base.make_path = make_group_path,.extra = extra};
+
+	group_by.base.groups = groups_of_paths(grouped_rel);
 
 	/* a partition's groups, or parts of groups, are others' to make */
 	if (root->parse->groupingSets != NIL || IS_OTHER_REL(grouped_rel) ||
-		(extra->flags & GROUPING_CAN_USE_SORT) == 0 || grouping.groups == 0 ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0 || group_by.base.groups == 0 ||
 		!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
 	if (root->parse->hasAggs)
-		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &grouping.costs);
-	grouping.rivals = rivals_without_sort(grouped_rel, input.child->rows);
-	add_paths(root, grouped_rel, &grouping, input);
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &group_by.costs);
+	group_by.base.rivals = gpusort_rivals_without_sort(grouped_rel, input.child->rows);
+	gpusort_offer_groups(root, grouped_rel, &group_by.base, input);
 	/* an aggregate's own order may be among the pathkeys */
 	if (compat_sorts_for_groups_only(root))
-		add_unordered_paths(root, grouped_rel, &grouping, input);
+		gpusort_offer_groups_in_no_order(root, grouped_rel, &group_by.base, input);
 }

@@ -22,6 +22,7 @@
 
 #include "optimizer/optimizer.h"
 
+#include "compat.h"
 #include "planner/costs.h"
 #include "planner/hash_costs.h"
 
@@ -54,6 +55,15 @@ rows_beyond_cache(const Path *path)
 		if (agg->aggstrategy == AGG_HASHED &&
 			exceeds_cache(agg->numGroups, agg->subpath->pathtarget->width))
 			return agg->subpath->rows;
+	}
+	if (IsA(path, SetOpPath))
+	{
+		const SetOpPath *setop = (const SetOpPath *) path;
+		const Path *input = compat_setop_input(setop);
+
+		if (setop->strategy == SETOP_HASHED && input != NULL &&
+			exceeds_cache(setop->numGroups, input->pathtarget->width))
+			return input->rows;
 	}
 	if (IsA(path, HashPath))
 	{

@@ -39,6 +39,9 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	/* at some other stages there is no input_rel */
 	switch (stage)
 	{
+		case UPPERREL_SETOP:
+			gpusort_add_setop_paths(root, output_rel);
+			break;
 		case UPPERREL_GROUP_AGG:
 			gpusort_add_group_paths(root, input_rel, output_rel, extra);
 			break;

@@ -1,0 +1,103 @@
+/*
+ * grouping.c
+ *	  Offers ways to groups over rows that the device has sorted, beside PostgreSQL's own.
+ *
+ * In:  the rel of the groups, with PostgreSQL's own paths, its rows and the order that brings equal
+ *	    ones together; and who makes the node that groups sorted rows.
+ * Out: paths with that node over GpuSort, for add_path to judge; in the order of the groups'
+ *	    columns, or in none.
+ *
+ * They compete with two kinds of paths.  Hashing, and groups that parallel workers make, are
+ * compared with what ours really cost.  A Sort is charged too little for some types of keys: what
+ * has won against the first kind is offered once more, with costs that are as much too low.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "compat.h"
+#include "planner/grouping.h"
+
+const Path *
+gpusort_path_below_groups(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			return ((const AggPath *) path)->subpath;
+		case T_GroupPath:
+			return ((const GroupPath *) path)->subpath;
+		case T_UpperUniquePath:
+			return ((const UpperUniquePath *) path)->subpath;
+		case T_SetOpPath:
+			return compat_setop_input((const SetOpPath *) path);
+		default:
+			return NULL;
+	}
+}
+
+/* Does the path group all rows after a Sort of its own? */
+static bool
+sorts_all_rows(const Path *path, double rows)
+{
+	const Path *below = gpusort_path_below_groups(path);
+
+	return below != NULL && below->rows >= rows &&
+		(IsA(below, SortPath) || IsA(below, IncrementalSortPath));
+}
+
+GpuSortRivals
+gpusort_rivals_without_sort(const RelOptInfo *rel, double rows)
+{
+	GpuSortRivals rivals = GPUSORT_NO_RIVALS;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (!sorts_all_rows(path, rows))
+			gpusort_add_rival(&rivals, path);
+	}
+	return rivals;
+}
+
+/* Offers groups of rows that are sorted so.  Is one of them really cheaper than without a sort? */
+static bool
+offer_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping,
+			const GpuSortInput *input)
+{
+	bool		is_cheaper = false;
+	ListCell   *lc;
+
+	foreach(lc, gpusort_make_sort_paths(root, rel, input))
+	{
+		Path	   *path = grouping->make_path(root, rel, grouping, lfirst(lc));
+
+		is_cheaper |= path->total_cost < grouping->rivals.real;
+		gpusort_cost_beside_rivals(path, &grouping->rivals);
+		gpusort_offer_path(rel, path);
+	}
+	return is_cheaper;
+}
+
+void
+gpusort_offer_groups(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping,
+					 GpuSortInput input)
+{
+	input.beside_sorts = false;
+	if (!offer_paths(root, rel, grouping, &input))
+		return;
+	input.beside_sorts = true;
+	(void) offer_paths(root, rel, grouping, &input);
+}
+
+void
+gpusort_offer_groups_in_no_order(PlannerInfo *root, RelOptInfo *rel,
+								 const GpuSortGrouping *grouping, GpuSortInput input)
+{
+	input.groups = grouping->groups;
+	gpusort_offer_groups(root, rel, grouping, input);
+}
