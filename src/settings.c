@@ -136,7 +136,7 @@ gpusort_settings_define(void)
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.debug_grouping",
 							 "For tests: ORDER BY by the device brings equal rows together, and no more.",
-							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for.",
+							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for. Sorts whose order the plan itself needs are left alone.",
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",

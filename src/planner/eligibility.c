@@ -171,9 +171,6 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
-	/* not in the order that is asked for: a test asks */
-	if (gpusort_debug_grouping && lay_out_grouping(target, info))
-		return true;
 	gpusort_lay_out_keys(root, target, info);
 	if (info->n_keys > 0)
 		return true;

@@ -55,6 +55,23 @@ top_rows_are_cheaper(const Path *path, const GpuSortInput *input, double bound)
 	return native <= gpusort_cost_until(path, bound);
 }
 
+/*
+ * For a test, equal rows come together instead, if all keys can be hashed.  Here alone: such paths promise
+ * no order, and so nothing above an ORDER BY relies on it, but windows, groups and merge joins take
+ * their own sorts to be in order.
+ */
+static List *
+make_sort_paths(PlannerInfo *root, RelOptInfo *ordered_rel, const GpuSortInput *input)
+{
+	GpuSortInput grouping = *input;
+	List	   *paths = NIL;
+
+	grouping.groups = input->child->rows;
+	if (gpusort_debug_grouping)
+		paths = gpusort_make_sort_paths(root, ordered_rel, &grouping);
+	return paths != NIL ? paths : gpusort_make_sort_paths(root, ordered_rel, input);
+}
+
 void
 gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
 {
@@ -66,7 +83,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	if (was_freed(root, input.child, input_rel) ||
 		!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
-	foreach(lc, gpusort_make_sort_paths(root, ordered_rel, &input))
+	foreach(lc, make_sort_paths(root, ordered_rel, &input))
 	{
 		Path	   *path = lfirst(lc);
 

@@ -106,6 +106,25 @@ like($node->safe_psql('postgres', q{set gpusort.debug_grouping = on; explain (an
 	qr/Sort Method: host(.|\n)*Key Words: 1$/m, 'without a hash function of each key rows come in order');
 my $ids = q{select md5(string_agg(id::text, ' ')) from (select n, t::tsvector as v, id from g order by n, v, id) s};
 is($node->safe_psql('postgres', "set gpusort.debug_grouping = on; $ids"), $node->safe_psql('postgres', "set gpusort.enabled = off; $ids"), 'as PostgreSQL sorts them');
+
+# sorts whose order the plan needs stay sorts: below merge joins, windows, groups, DISTINCT ON
+my $sorts = 'set enable_hashjoin = off; set enable_nestloop = off; set enable_hashagg = off; set enable_material = off;';
+for my $needs (
+	[ 'a merge join', 'select a.id, b.id as other from g a join small b on a.n = b.k where a.id < 9000', qr/Merge Join\n(?:.*\n)* +->  Custom Scan \(GpuSort\)/ ],
+	[ 'a merge join over ordered rows', 'select a.id, b.id as other from (select id, n from g where id < 9000 order by n offset 0) a join small b on a.n = b.k', qr/Merge Join\n(?:.*\n)* +->  Custom Scan \(GpuSort\)/ ],
+	[ 'a window', 'select id, row_number() over (partition by t order by n, id) as r from g', qr/WindowAgg\n +->  Custom Scan \(GpuSort\)/ ],
+	[ 'two windows', 'select id, rank() over (order by n desc) as r, sum(id) over (partition by t order by num, id) as s from g', qr/WindowAgg\n(?:.*\n)* +->  Custom Scan \(GpuSort\)/ ],
+	[ 'groups', 'select n, t, count(*) from g group by n, t order by n, t offset 0', qr/Group(?:Aggregate)?\n(?:.*\n)* +->  Custom Scan \(GpuSort\)/ ],
+	[ 'DISTINCT ON', 'select distinct on (n) n, id from g order by n, id', qr/Unique\n +->  Custom Scan \(GpuSort\)/ ],
+	[ 'UNION', 'select n from g union select k from small', qr/Unique\n +->  Custom Scan \(GpuSort\)/ ])
+{
+	my ($name, $query, $plan) = @$needs;
+
+	like($node->safe_psql('postgres', "set gpusort.debug_grouping = on; $sorts explain (costs off) $query"), $plan, "$name: by sorts");
+	is($node->safe_psql('postgres', "set gpusort.debug_grouping = on; $sorts " . hash_of_rows($query)),
+		$node->safe_psql('postgres', "set gpusort.enabled = off; $sorts " . hash_of_rows($query)), "$name: the rows are right");
+}
+
 $node->safe_psql('postgres', 'create role plain');
 my ($status, $out, $err) = $node->psql('postgres', 'set role plain; set gpusort.debug_grouping = on');
 like($err, qr/permission denied to set parameter "gpusort.debug_grouping"/, 'only superusers may ask for it');
