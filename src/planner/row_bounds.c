@@ -2,12 +2,16 @@
  * row_bounds.c
  *	  How many rows a plan gives at most: not an estimate.
  *
- * In:  a finished plan and the tables it scans, which the planner has locked.
+ * In:  a finished plan and the tables it scans.
  * Out: yes, if no more than so many rows can come.
  *
  * A table of few pages holds few rows, whatever statistics say.  A plan may be kept while its tables
  * grow; so only tables count that have been analyzed: those are again when they have grown, and
  * the plan is made anew then.
+ *
+ * The planner has locked the tables of a plan that it has made; but another extension's hook may
+ * return one that it has kept, and a table that nobody has locked may be truncated or dropped
+ * meanwhile.  So it is locked while it is looked at, and left alone if that would mean to wait.
  *
  * Runs in the backend that plans.
  */
@@ -16,24 +20,40 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/table.h"
+#include "access/relation.h"
 #include "catalog/pg_am.h"
 #include "parser/parsetree.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 #include "planner/row_bounds.h"
 
 /* Rows of a heap that has been analyzed; of another table a page may hold any number. */
 static double
-most_rows_of_table(Oid relid)
+most_rows_of_table(Relation relation)
 {
-	Relation	relation = table_open(relid, NoLock);
+	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID || relation->rd_rel->reltuples < 0)
+		return HUGE_VAL;
+	return (double) RelationGetNumberOfBlocks(relation) * MaxHeapTuplesPerPage;
+}
+
+/* The same of a table that may be locked, or may be gone. */
+static double
+most_rows_of(Oid relid)
+{
+	Relation	relation;
 	double		rows = HUGE_VAL;
 
-	if (relation->rd_rel->relam == HEAP_TABLE_AM_OID && relation->rd_rel->reltuples >= 0)
-		rows = (double) RelationGetNumberOfBlocks(relation) * MaxHeapTuplesPerPage;
-	table_close(relation, NoLock);
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return rows;
+	relation = try_relation_open(relid, NoLock);
+	if (relation != NULL)
+	{
+		rows = most_rows_of_table(relation);
+		relation_close(relation, NoLock);
+	}
+	UnlockRelationOid(relid, AccessShareLock);
 	return rows;
 }
 
@@ -43,7 +63,7 @@ most_rows(const Plan *plan, List *rtable)
 	switch (nodeTag(plan))
 	{
 		case T_SeqScan:
-			return most_rows_of_table(rt_fetch(((const SeqScan *) plan)->scan.scanrelid, rtable)->relid);
+			return most_rows_of(rt_fetch(((const SeqScan *) plan)->scan.scanrelid, rtable)->relid);
 		case T_ValuesScan:
 			return list_length(((const ValuesScan *) plan)->values_lists);
 		default:
