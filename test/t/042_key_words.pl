@@ -454,6 +454,31 @@ for my $collation (sort keys %collations)
 	}
 }
 
+# --- words of strings that come again ------------------------------------------------------
+
+SKIP:
+{
+	skip 'no collation of the C library', 9 unless $node->safe_psql('texts', q{select count(*) from pg_collation where collname = 'en_us'});
+	$node->safe_psql('texts', "create function remembered_words(elements anyarray, words int, rounds int) returns int language c as '$module'");
+
+	# of n strings, by an expression of i; the first byte of each counts
+	my $remembered = sub {
+		my ($string, $n, $rounds, $words) = @_;
+		return $node->safe_psql('texts', "select remembered_words(array_agg($string order by i) collate en_us, " . ($words // 1) . ", $rounds) from generate_series(1, $n) i");
+	};
+	my $short = q{chr((97 + i % 26)::int) || 'x' || i};
+
+	is($remembered->($short, 5, 30), 0, 'of few strings no words are kept');
+	is($remembered->($short, 5, 100), 5, 'those of strings that come again are');
+	is($remembered->($short, 5, 100, 4), 5, 'all of them');
+	is($remembered->(q{chr((97 + i % 26)::int) || repeat('x', 46)}, 5, 100), 5, 'those of 47 bytes');
+	is($remembered->(q{chr((97 + i % 26)::int) || repeat('x', 47)}, 5, 100), 0, 'not those of 48');
+	cmp_ok($remembered->($short, 1000, 3), '>', 700, 'most of 1000 strings, each of which comes three times');
+	cmp_ok($remembered->($short, 1000, 3), '<', 1000, 'not those whose place another one has taken');
+	is($remembered->($short, 20000, 1), 0, 'strings that do not come again are forgotten');
+	cmp_ok($remembered->(q{case when i % 4 > 0 then 'b' || i % 300 else 'b' || i end}, 20000, 1), '>', 8000, 'a quarter of others does not matter');
+}
+
 # --- time ------------------------------------------------------------------------------
 
 for my $timed ([ 'uuid', 2, [ hex_values(32) ] ], [ 'interval', 2, [ intervals() ] ], [ 'numeric', 1, [ map { sprintf '%.2f', rand 1e8 } 1 .. 400 ], typmod(15, 2) ],

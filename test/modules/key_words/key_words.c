@@ -12,11 +12,15 @@
  * it: with a short header, a long one, compressed; they have the same words.  The same of words by a dictionary
  * of some entries, of which none is open, and nothing that equals one.
  *
+ * remembered_words goes through strings in so many rounds, and tells how many of them have their words from
+ * memory then (key_memo.c): sort keys of the C library are wrong by then.
+ *
  *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea)
  *		  returns int language c as '.../key_words';
  *	  create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int)
  *		  returns int language c as '.../key_words';
  *	  create function most_key_words(value anyelement, typmod int) returns int language c as '.../key_words';
+ *	  create function remembered_words(elements anyarray, words int, rounds int) returns int language c as '.../key_words';
  *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
  *		  returns float8 language c as '.../key_words';
  *
@@ -43,12 +47,14 @@
 
 #include "keys/dictionary.h"
 #include "keys/key_types.h"
+#include "settings.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(check_key_words);
 PG_FUNCTION_INFO_V1(check_dictionary_words);
 PG_FUNCTION_INFO_V1(most_key_words);
+PG_FUNCTION_INFO_V1(remembered_words);
 PG_FUNCTION_INFO_V1(time_key_words);
 PG_FUNCTION_INFO_V1(coarse_signed);
 PG_FUNCTION_INFO_V1(coarse_int32);
@@ -318,6 +324,49 @@ most_key_words(PG_FUNCTION_ARGS)
 								   &least, &most))
 		PG_RETURN_INT32(0);
 	PG_RETURN_INT32(most);
+}
+
+/* Has the value these words again, when strings of its length get wrong sort keys? */
+static bool
+is_remembered(const Subject *subject, const Value *value)
+{
+	uint64		words[GPUSORT_WORDS_MAX] = {0};
+	int			fault = gpusort_debug_collation_fault;
+
+	gpusort_debug_collation_fault = VARSIZE_ANY_EXHDR(DatumGetPointer(value->datum));
+	gpusort_sortkey_encode(subject->keys.keys, value->datum, words);
+	gpusort_debug_collation_fault = fault;
+	return memcmp(words, value->words, sizeof(words)) == 0;
+}
+
+Datum
+remembered_words(PG_FUNCTION_ARGS)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
+	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(1)};
+	Subject		subject;
+	Datum	   *datums;
+	Value	   *values;
+	int			n;
+	int			remembered = 0;
+
+	list_values(array, &datums, &n);
+	describe_subject(&subject, ARR_ELEMTYPE(array), -1, PG_GET_COLLATION(), false);
+	make_subject_keys(&subject, &layout);
+	values = palloc0(n * sizeof(Value));
+	for (int round = 0; round < PG_GETARG_INT32(2); round++)
+		for (int i = 0; i < n; i++)
+		{
+			Value		again = {.datum = datums[i]};
+
+			gpusort_sortkey_encode(subject.keys.keys, datums[i], again.words);
+			if (round > 0 && memcmp(again.words, values[i].words, sizeof(again.words)) != 0)
+				raise_mismatch(&subject, "words change", &values[i], &again, 0);
+			values[i] = again;
+		}
+	for (int i = 0; i < n; i++)
+		remembered += is_remembered(&subject, &values[i]);
+	PG_RETURN_INT32(remembered);
 }
 
 /* Nanoseconds that a value's words take, over so many rounds through an array. */
