@@ -77,7 +77,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping,
 		Path	   *path = grouping->make_path(root, rel, grouping, lfirst(lc));
 
 		is_cheaper |= path->total_cost < grouping->rivals.real;
-		gpusort_cost_beside_rivals(path, &grouping->rivals);
+		gpusort_cost_beside_rivals(path, list_make1(lfirst(lc)), &grouping->rivals);
 		gpusort_offer_path(rel, path);
 	}
 	return is_cheaper;

@@ -21,7 +21,8 @@ typedef struct GpuSortRivals
 
 extern void gpusort_add_rival(GpuSortRivals *rivals, const Path *path);
 
-/* Makes a path that is cheaper than what they really cost cheaper than what they say. */
-extern void gpusort_cost_beside_rivals(Path *path, const GpuSortRivals *rivals);
+/* Makes a path that is cheaper than what they really cost cheaper than what they say, and the GpuSorts
+ * below it as much: those of sorts that are some. */
+extern void gpusort_cost_beside_rivals(Path *path, List *sorts, const GpuSortRivals *rivals);
 
 #endif							/* GPUSORT_HASH_COSTS_H */

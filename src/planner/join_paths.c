@@ -263,6 +263,6 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 									 outer.path, inner.path, extra->restrictlist,
 									 build_join_pathkeys(root, joinrel, jointype, outer_pathkeys),
 									 NULL, clauses, outer.sortkeys, inner.sortkeys);
-	gpusort_cost_beside_rivals(path, &rivals);
+	gpusort_cost_beside_rivals(path, list_make2(outer.path, inner.path), &rivals);
 	gpusort_offer_path(joinrel, path);
 }

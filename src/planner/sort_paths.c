@@ -214,6 +214,54 @@ gpusort_is_sort_path(const Path *path)
 		((const CustomPath *) path)->methods == &gpusort_path_methods;
 }
 
+/* The feed path below a GpuSort's Gather; NULL: it packs its rows itself. */
+static CustomPath *
+feed_below(const Path *sort)
+{
+	const Path *below = linitial(((const CustomPath *) sort)->custom_paths);
+	Path	   *feed = IsA(below, GatherPath) ? ((const GatherPath *) below)->subpath : NULL;
+
+	if (feed == NULL || !IsA(feed, CustomPath) ||
+		((CustomPath *) feed)->methods != &gpusort_feed_path_methods)
+		return NULL;
+	return (CustomPath *) feed;
+}
+
+/* What gives a GpuSort its rows, in one process or in many. */
+static const Path *
+input_of_sort(const Path *sort)
+{
+	const CustomPath *feed = feed_below(sort);
+
+	return linitial(feed != NULL ? feed->custom_paths : ((const CustomPath *) sort)->custom_paths);
+}
+
+Cost
+gpusort_own_cost(const Path *sort)
+{
+	return sort->total_cost - input_of_sort(sort)->total_cost;
+}
+
+static void
+scale_beyond(Path *path, Cost input, double share)
+{
+	path->startup_cost = input + share * (path->startup_cost - input);
+	path->total_cost = input + share * (path->total_cost - input);
+}
+
+void
+gpusort_scale_own_cost(Path *sort, double share)
+{
+	CustomPath *feed = feed_below(sort);
+	Cost		input = input_of_sort(sort)->total_cost;
+
+	scale_beyond(sort, input, share);
+	if (feed == NULL)
+		return;
+	scale_beyond(linitial(((CustomPath *) sort)->custom_paths), input, share);
+	scale_beyond(&feed->path, input, share);
+}
+
 void
 gpusort_offer_path(RelOptInfo *rel, Path *path)
 {

@@ -35,6 +35,12 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
 /* Is a GpuSort at the top of the path? */
 extern bool gpusort_is_sort_path(const Path *path);
 
+/* What a GpuSort costs beyond the rows that it sorts, its feeding in parallel included. */
+extern Cost gpusort_own_cost(const Path *sort);
+
+/* Leaves so much of that, at each node of it. */
+extern void gpusort_scale_own_cost(Path *sort, double share);
+
 /* Adds a path with a GpuSort in it, or at its top, to rel's. */
 extern void gpusort_offer_path(RelOptInfo *rel, Path *path);
 

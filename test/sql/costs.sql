@@ -133,3 +133,34 @@ select pg_temp.cheaper('select * from tall order by k, array[t]');
 select pg_temp.cheaper('select * from tall order by two, array[t]');
 drop table tall;
 drop table sized, few;
+
+-- a hash table beyond a processor's caches is dearer than PostgreSQL says: sorts that are cheaper than
+-- that cost just less than it is said to, and so do the nodes below
+create function pg_temp.cheaper_than_below(query text) returns setof text language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (format json) ' || query into plan;
+	return query
+		with recursive nodes(above, node) as (
+			select null::json, plan #> '{0,Plan}'
+			union all
+			select node, child from nodes, json_array_elements(node -> 'Plans') child)
+		select concat_ws(' ', node ->> 'Node Type', case when (above ->> 'Total Cost')::float8 < (node ->> 'Total Cost')::float8 then 'costs more than what is above' end)
+		from nodes
+		where node ->> 'Node Type' !~ 'Aggregate' or node ->> 'Strategy' = 'Sorted';
+end $$;
+create function many_rows() returns table(a int8, b int8, c int8, d int8) rows 10000000 language plpgsql as 'begin return; end';
+create table longs as select hashint8(i) as k, i from generate_series(1, 300000) i;
+vacuum analyze longs;
+set work_mem = '4GB';
+set gpusort.min_rows = 10000;
+select pg_temp.cheaper_than_below('select a, b, c, d from many_rows() group by a, b, c, d');
+select pg_temp.cheaper_than_below('select distinct a, b, c, d from many_rows()');
+select pg_temp.cheaper_than_below('select count(*) from longs x join longs y using (k)');
+set max_parallel_workers_per_gather = 2;
+set min_parallel_table_scan_size = 0;
+select pg_temp.cheaper_than_below('select k, count(*) from longs group by k');
+select pg_temp.cheaper_than_below('select distinct k, i from longs');
+drop table longs;
+drop function many_rows;
