@@ -1,6 +1,6 @@
-# Sorts below each kind of node, ended in the middle: by a cancel, at any time of the query; by
-# the service's end.  The rows are right or the error is a clean one, nothing is left over, and
-# the next sort is the device's.  Sorts in many workers at once leave room for others' sorts.
+# Sorts below each kind of node, ended in the middle: by a cancel, while the device sorts, while
+# sorted rows are read, and at any time of the query; by the service's end.  The rows are right or
+# the error is a clean one, nothing is left over, and the next sort is the device's.  Sorts in many workers at once leave room for others' sorts.
 use strict;
 use warnings;
 
@@ -26,13 +26,23 @@ my $in_workers = 'max_parallel_workers_per_gather = 3';
 my @sites = (
 	[ 'WindowAgg', 'select sum(n * id) from (select id, row_number() over (partition by k % 10 order by k) as n, filler from big) s', qr/WindowAgg\n +->  $gpusort/ ],
 	[ 'GroupAggregate', 'select sum(n), max(m) from (select k, count(*) as n, max(id) as m from big group by k) s', qr/GroupAggregate\n +Group Key: [^\n]*\n +->  $gpusort/ ],
+	[ 'Group', 'select count(*) from (select k, filler from big group by k, filler) s', qr/Group\n +Group Key: [^\n]*\n +->  $gpusort/ ],
 	[ 'Unique', 'select count(*) from (select distinct k, filler from big) s', qr/Unique\n +->  $gpusort/ ],
 	[ 'SetOp', 'select count(*) from (select k from big intersect select id from big) s', qr/SetOp Intersect\n +->  $gpusort/ ],
 	[ 'Append', 'select sum(n * k) from (select k, row_number() over () as n from (select * from ((select k from big order by k offset 1) union all (select id from big order by id desc offset 1)) u) v) s', qr/Append\n(?:.*\n)* +->  $gpusort/ ],
+	[ 'a CTE', 'with c as materialized (select id, filler from big order by k) select sum(n * id) from (select id, row_number() over () as n from c) s', qr/CTE c\n +->  $gpusort/ ],
 	# each key of the outer side comes many times: the inner side is marked and restored
 	[ 'a merge join', 'select count(*), sum(b.id) from (select k % 500 as m from big where id <= 2000) a join (select k % 500 as m, id, filler from big where id <= 100000) b on a.m = b.m', qr/Merge Join\n.*\n +->  $gpusort\n(?:.*\n)* +->  $gpusort/ ],
 	[ "each worker's own", 'select count(*), sum(b.id) from (select k % 1000 as m from big where id <= 2000) a join (select k % 1000 as m, id from big) b on a.m = b.m', qr/Gather\n(?:.*\n)* +->  Merge Join\n(?:.*\n)* +->  $gpusort/, $in_workers ],
 	[ 'a correlated subplan', 'select sum((select sum(n * b.id) from (select id, rank() over (order by k) as n from big where id < 3000 * s.id) b)) from small s where s.id < 30', qr/SubPlan 1\n(?:.*\n)* +->  $gpusort/ ]);
+
+# Waits until the session, or one of its workers, stands still in one of our waits.
+sub wait_until_one_waits
+{
+	my ($session) = @_;
+
+	return $node->poll_query_until('postgres', "select exists (select from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension' and state = 'active')");
+}
 
 my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
 
@@ -60,6 +70,17 @@ for my $site (@sites)
 	is($session->query($query), $right, "below $name: the rows are right");
 	my $whole = time - $begin;
 	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $jobs, "below $name: the device did it");
+
+	# --- cancelled in the middle: while the device sorts
+	my $service = stop_service($node);
+	$session->send($query);
+	ok(wait_until_one_waits($session), "below $name: it waits for the device");
+	my $ended = $session->signal('INT');
+	continue_service($service);
+	like($session->error, qr/^ERROR:  57014: canceling statement due to user request/, "below $name: cancelled there, in " . milliseconds($ended));
+	cmp_ok($ended, '<', 10, "below $name: nobody waits for the device");
+	is($session->query($query), $right, "below $name: the session sorts again");
+	nothing_left_over($node, "below $name: a cancel while the device sorts");
 
 	# --- cancelled, from the beginning to the end
 	my ($cancelled, $slowest, $wrong) = (0, 0, '');
@@ -102,8 +123,10 @@ for my $site (@sites)
 # --- cursors that stand in the middle of such sorts, when the session cancels or the service ends
 my @cursors = map {
 	my $site = $_;
-	$site->[1] =~ /from \((select .*)\) s$/ ? [ $site->[0], $1 ] : ();
-} @sites[0 .. 3];
+	$site->[1] =~ /^select [^(]*\([^(]*\).* from \((select .*)\) s$/ ? [ $site->[0], $1 ] : ();
+} grep { $_->[0] =~ /^(?:WindowAgg|Group|GroupAggregate|Unique|SetOp)$/ } @sites;
+push @cursors, [ 'a CTE', 'with c as materialized (select id, filler from big order by k) select * from c' ],
+	[ 'a merge join', 'select a.m, b.id from (select k % 500 as m from big where id <= 2000) a join (select k % 500 as m, id, filler from big where id <= 100000) b on a.m = b.m' ];
 for my $cursor (@cursors)
 {
 	my ($name, $query) = @$cursor;
@@ -111,6 +134,14 @@ for my $cursor (@cursors)
 
 	$session->query("begin; declare c cursor for $query; fetch 3 from c");
 	is($session->error, '', "a cursor below $name is open");
+
+	# what has been sorted is read when it is cancelled: each row waits a little
+	$session->send("rollback; select count(*) from (select pg_sleep(0.001), * from ($query) q offset 0) s");
+	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $session->{pid}");
+	$session->signal('INT');
+	like($session->error, qr/^ERROR:  57014: canceling/, "rows from below $name are read: cancelled");
+	nothing_left_over($node, "a cancel while rows from below $name are read");
+	$session->query("begin; declare c cursor for $query; fetch 3 from c");
 	$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices');
 	wait_for_state($node, 'serving');
 	$session->query('move forward all in c');
@@ -128,7 +159,7 @@ $node->psql('postgres', "set $in_workers; select sum(1 / (b.id - 5000)) from (se
 nothing_left_over($node, 'queries that end early');
 
 # --- many workers, each with sorts of its own, beside short sorts of others
-my $many = $sites[6][1];
+my ($many) = map { $_->[1] } grep { $_->[0] eq "each worker's own" } @sites;
 my $short = 'select count(*) from (select * from small order by k) s';
 my @crowd = map { session($in_workers) } 1 .. 5;
 my $other = session();
