@@ -113,3 +113,62 @@ select i, case when i % 17 > 0 then (select string_agg(md5((below(3, i, 550) * 1
 	case when i % 11 > 0 then (repeat('9876543210', 400) || one_of('{1,2,"",11}', i, 555))::numeric * one_of('{1,-1}', i, 556)::numeric end
 from generate_series(1, 400) i;
 vacuum analyze;
+
+-- What is asked of texts under the collations of each provider, of which one is the main one.  For
+-- \gexec, as above.
+create function keys_of_texts(main text, others text[]) returns setof text language sql stable as $$
+	select queries.* from unnest('{c_short,c_prefix,c_behind,c_wide}'::text[]) key, order_queries(key || ' collate ' || main, 'texts') queries
+	union all
+	select queries.* from unnest(others) other, unnest('{c_short,c_wide}'::text[]) key, order_hashes(key || ' collate ' || other, 'texts') queries
+	union all
+	select queries.* from unnest('{c_bpchar,c_varchar,c_name::text}'::text[]) key, order_hashes(key || ' collate ' || main, 'texts') queries
+	union all
+	select queries.* from unnest('{c_external,c_compressed}'::text[]) key, order_hashes(key || ' collate ' || main, 'toasted') queries
+$$;
+-- equal, empty, NULL, and all of one long beginning
+create function keys_alike(main text) returns setof text language sql stable as $$
+	select queries.*
+	from unnest(array['(''''::text)', '(null::text)', '(repeat(''same'', 100))', '(repeat(''y'', 100) || id % 7)', '(repeat(''Aa'', 40) || chr(65 + id % 50))']) key,
+		order_hashes(key || ' collate ' || main, 'texts') queries
+$$;
+-- a query's rows as one hash, by keys in which {main} and {other} stand for collations
+create function by_several_keys(source text, keys text[], main text, other text) returns setof text language sql stable as $$
+	select format('select count(*), md5(string_agg(q::text, '' '')) from (select * from %s order by %s, id) q', source,
+		replace(replace(key, '{main}', main), '{other}', other))
+	from unnest(keys) key
+$$;
+create function several_keys_of_texts(main text) returns setof text language sql stable as $$
+	select by_several_keys('texts', array['c_short collate {main}, c_prefix collate "C" desc',
+		'few, c_short collate {main} desc, c_wide collate {main}',
+		'c_prefix collate {main}, c_short collate {main} nulls first, c_wide collate {main} desc'], main, '')
+$$;
+-- of the table ranked
+create function keys_of_ranked(main text, others text[]) returns setof text language sql stable as $$
+	select queries.* from unnest('{k_few,k_later}'::text[]) key, order_queries(key || ' collate ' || main, 'ranked') queries
+	union all
+	select queries.* from unnest(main || others) other, unnest('{k_few,k_later,k_others,k_bpchar}'::text[]) key, order_hashes(key || ' collate ' || other, 'ranked') queries
+	union all
+	select order_hashes('k_name collate ' || main, 'ranked')
+$$;
+create function several_keys_of_ranked(main text, other text) returns setof text language sql stable as $$
+	select by_several_keys('ranked', array['k_few collate {main}, k_later collate {main} desc, k_others collate {main}',
+		'k_few collate {main} desc, k_bpchar collate {other} nulls first, k_name, id % 7, k_later collate {other} desc nulls last, k_others collate "C" desc',
+		'k_few collate {other} nulls first, k_later collate {main}, k_bpchar collate {main} desc, k_few collate {main}, k_later collate {other}, k_name collate {main} desc'],
+		main, other)
+$$;
+
+-- Texts of few values, which the first rows tell: all of them; some, and others later; all different
+-- later.  It has no statistics: nothing may analyze it.
+create table ranked with (autovacuum_enabled = off) as
+select i::int4 as id,
+	case when i % 31 > 0 then one_of('{STANDARD,SMALL,small,Small,"","ECONOMY  ",a-b,ab,Á,á,a}', i, 601) end as k_few,
+	case when i % 23 > 0 then one_of((case when i < 3000 then '{fine,Fine,good,better,"good  "}' else '{fine,Fine,FINE,fin,"fine ",fïne,good,better,best,"",zz}' end)::text[], i, 602) ||
+		case when i > 4000 and i % 3 = 0 then below(50, i, 603)::text else '' end end as k_later,
+	case when i < 3000 then 'first rows ' || i % 7 else repeat(one_of('{first,First,x}', i, 604), 1 + i % 9) || md5((i / 2)::text) end as k_others
+from generate_series(1, 6000) i;
+alter table ranked add k_bpchar bpchar(20), add k_name name;
+update ranked set k_bpchar = k_later, k_name = k_few;
+create index ranked_by_id on ranked(id);
+-- an update moves rows
+cluster ranked using ranked_by_id;
+drop index ranked_by_id;
