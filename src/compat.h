@@ -172,15 +172,6 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #define COMPAT_PLANNER_ARGS parse, query_string, cursor_options, bound_params
 #endif
 
-/* 16 asks whether the value is to be a copy. */
-#if PG_VERSION_NUM >= 160000
-#define compat_tuplesort_getdatum(state, forward, value, is_null) \
-	tuplesort_getdatum(state, forward, false, value, is_null, NULL)
-#else
-#define compat_tuplesort_getdatum(state, forward, value, is_null) \
-	tuplesort_getdatum(state, forward, value, is_null, NULL)
-#endif
-
 /* 17 replaced procs' numbers and backend ids by one ProcNumber (024c52111757). */
 #if PG_VERSION_NUM >= 170000
 #define compat_proc_number(proc) GetNumberFromPGProc(proc)

@@ -14,7 +14,7 @@
  *	  leader	the process that opened a job: it cuts its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader or a parallel worker
  *	  grant		device memory promised to a job
- *	  provisional sort	PostgreSQL's own, of a sort's first rows, until there are enough for a job
+ *	  provisional sort	an array of a sort's first rows, until there are enough for a job
  *	  service	the background worker that owns the device
  */
 #ifndef GPUSORT_H

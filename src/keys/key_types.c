@@ -130,19 +130,26 @@ add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
 	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
 }
 
-/* What each key has; those of a grouping, or of a sort. */
-static void
-describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKeyType *type)
+/* What each key has; those of a grouping, or of a sort.  False: no words. */
+static bool
+describe_key_if_any(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc,
+					GpuSortKeyType *type)
 {
 	Form_pg_attribute attr = TupleDescAttr(desc, order->columns[i] - 1);
 
-	if (!describe_type(attr->atttypid, attr->atttypmod, order->operators[i], order->collations[i],
-					   type))
-		elog(ERROR, "gpusort has no words for column %d of its child", order->columns[i]);
 	key->attno = order->columns[i];
 	key->by_value = attr->attbyval;
 	key->length = attr->attlen;
 	key->nulls_first = order->nulls_first[i];
+	return describe_type(attr->atttypid, attr->atttypmod, order->operators[i],
+						 order->collations[i], type);
+}
+
+static void
+describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKeyType *type)
+{
+	if (!describe_key_if_any(key, order, i, desc, type))
+		elog(ERROR, "gpusort has no words for column %d of its child", order->columns[i]);
 }
 
 static void
@@ -183,6 +190,21 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout 
 	keys->first_open_key = n_keys;
 	for (int i = 0; i < n_keys; i++)
 		add_key(keys, order, &layouts[i], desc);
+}
+
+bool
+gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKey *key)
+{
+	GpuSortKeyType type;
+
+	memset(key, 0, sizeof(*key));
+	if (!TupleDescAttr(desc, order->columns[i] - 1)->attbyval ||
+		!describe_key_if_any(key, order, i, desc, &type))
+		return false;
+	key->flip = type.descending ? PG_UINT64_MAX : 0;
+	key->n_words = 1;
+	key->kind = find_encoded_type(type.type)->kind;
+	return key->kind != GPUSORT_KEY_ENCODED;
 }
 
 /* --- groupings -------------------------------------------------------------------- */

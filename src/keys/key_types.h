@@ -28,6 +28,13 @@ extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
 										  const GpuSortKeyLayout *layouts, TupleDesc desc,
 										  GpuSortKeys *keys);
 
+/*
+ * Makes the word of one key of order, number i, if its type has a fixed width and one word: exact, and
+ * made at once.  False: it has not.
+ */
+extern bool gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc,
+									   GpuSortKey *key);
+
 /* Can equal values of a column be brought together by a hash? */
 extern bool gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator);
 

@@ -1,11 +1,11 @@
 /*
  * row_format.c
- *	  Narrow rows: their layout, and writing them.
+ *	  Rows: the layout of narrow ones, and writing all.
  *
  * In:  a child's tuple descriptor; its slots.
- * Out: rows without header (row_format.h), in whatever memory the caller names.
+ * Out: rows (row_format.h), in whatever memory the caller names.
  *
- * The columns lie where a heap tuple without NULLs has them, so that such a tuple's data
+ * A narrow row's columns lie where a heap tuple without NULLs has them, so that such a tuple's data
  * can be copied as it is.
  */
 #include "postgres.h"
@@ -50,4 +50,76 @@ gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot, c
 		else
 			store_att_byval(place + format->offset[i], slot->tts_values[i], format->length[i]);
 	}
+}
+
+void
+gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slot, GpuSortRowSource *source)
+{
+	HeapTuple	heap_tuple = NULL;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+
+	if (format->narrow_bytes != 0)
+	{
+		source->length = format->narrow_bytes;
+		return;
+	}
+	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
+		heap_tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	if (heap_tuple != NULL)
+	{
+		source->bytes = gpusort_row_of_heap_tuple(heap_tuple->t_data);
+		source->length = gpusort_row_length_of_heap_tuple(heap_tuple->t_len);
+		return;
+	}
+	if (TTS_IS_MINIMALTUPLE(slot) && ((MinimalTupleTableSlot *) slot)->mintuple != NULL)
+	{
+		source->bytes = (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
+		source->length = ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
+		return;
+	}
+
+	slot_getallattrs(slot);
+	source->bytes = NULL;
+	source->has_nulls = false;
+	for (int i = 0; i < desc->natts; i++)
+		source->has_nulls |= slot->tts_isnull[i];
+	source->length = SizeofMinimalTupleHeader;
+	if (source->has_nulls)
+		source->length += BITMAPLEN(desc->natts);
+	source->length = MAXALIGN(source->length);
+	source->values_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
+	source->length += source->values_size;
+}
+
+/* Forms a minimal tuple at place, which is MAXALIGN(source->length) long. */
+static void
+form_row(TupleTableSlot *slot, const GpuSortRowSource *source, char *place)
+{
+	MinimalTuple tuple = (MinimalTuple) place;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		header = source->length - source->values_size;
+
+	/* heap_fill_tuple skips over the gaps that alignment leaves */
+	memset(place, 0, MAXALIGN(source->length));
+	tuple->t_len = source->length;
+	HeapTupleHeaderSetNatts(tuple, desc->natts);
+	tuple->t_hoff = header + MINIMAL_TUPLE_OFFSET;
+	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, place + header,
+					source->values_size, &tuple->t_infomask,
+					source->has_nulls ? tuple->t_bits : NULL);
+}
+
+void
+gpusort_row_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
+				  const GpuSortRowSource *source, char *place)
+{
+	if (format->narrow_bytes != 0)
+	{
+		gpusort_row_format_write(format, slot, place);
+		return;
+	}
+	if (source->bytes != NULL)
+		gpusort_row_copy_tuple(place, source->bytes, source->length);
+	else
+		form_row(slot, source, place);
 }

@@ -27,12 +27,29 @@ typedef struct GpuSortRowFormat
 	int16		length[GPUSORT_NARROW_COLUMNS_MAX];
 } GpuSortRowFormat;
 
+/* Where a row's bytes come from. */
+typedef struct GpuSortRowSource
+{
+	const char *bytes;			/* of a minimal tuple; NULL: form it from the slot's values */
+	Size		length;			/* of the row, not aligned */
+	Size		values_size;	/* of a row that is to be formed */
+	bool		has_nulls;
+} GpuSortRowSource;
+
 /* The format for rows of type desc; the same in every process of a plan. */
 extern void gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc);
 
 /* Writes the slot's row, narrow, at place. */
 extern void gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
 									 char *place);
+
+/* Finds the bytes of the slot's row, or the size of the row that is to be formed. */
+extern void gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slot,
+							 GpuSortRowSource *source);
+
+/* Writes the slot's row, as it was found, at place, which has MAXALIGN(source->length) bytes. */
+extern void gpusort_row_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
+							  const GpuSortRowSource *source, char *place);
 
 static inline Size
 gpusort_row_bytes(const GpuSortRowFormat *format, const char *row)

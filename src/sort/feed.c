@@ -13,20 +13,10 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
 #include "sort/feed.h"
-
-/* Where a row's bytes come from. */
-typedef struct RowSource
-{
-	const char *bytes;			/* of a minimal tuple; NULL: form it from the slot's values */
-	Size		length;			/* not aligned */
-	Size		values_size;	/* of a row that is to be formed */
-	bool		has_nulls;
-} RowSource;
 
 GpuSortFeed *
 gpusort_feed_begin(const GpuSortRowFormat *format, const GpuSortKeys *keys, int row_width,
@@ -196,79 +186,6 @@ end_head_chunk(GpuSortFeed *feed)
 
 /* --- rows ------------------------------------------------------------------ */
 
-/* Finds the row's bytes, or the size of the row that is to be formed. */
-static void
-find_row(const GpuSortRowFormat *format, TupleTableSlot *slot, RowSource *source)
-{
-	HeapTuple	heap_tuple = NULL;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-
-	if (format->narrow_bytes != 0)
-	{
-		source->length = format->narrow_bytes;
-		return;
-	}
-	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
-		heap_tuple = ((HeapTupleTableSlot *) slot)->tuple;
-	if (heap_tuple != NULL)
-	{
-		source->bytes = gpusort_row_of_heap_tuple(heap_tuple->t_data);
-		source->length = gpusort_row_length_of_heap_tuple(heap_tuple->t_len);
-		return;
-	}
-	if (TTS_IS_MINIMALTUPLE(slot) && ((MinimalTupleTableSlot *) slot)->mintuple != NULL)
-	{
-		source->bytes = (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
-		source->length = ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
-		return;
-	}
-
-	slot_getallattrs(slot);
-	source->bytes = NULL;
-	source->has_nulls = false;
-	for (int i = 0; i < desc->natts; i++)
-		source->has_nulls |= slot->tts_isnull[i];
-	source->length = SizeofMinimalTupleHeader;
-	if (source->has_nulls)
-		source->length += BITMAPLEN(desc->natts);
-	source->length = MAXALIGN(source->length);
-	source->values_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
-	source->length += source->values_size;
-}
-
-/* Forms a minimal tuple at place, which is MAXALIGN(source->length) long. */
-static void
-form_row(TupleTableSlot *slot, const RowSource *source, char *place)
-{
-	MinimalTuple tuple = (MinimalTuple) place;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		header = source->length - source->values_size;
-
-	/* heap_fill_tuple skips over the gaps that alignment leaves */
-	memset(place, 0, MAXALIGN(source->length));
-	tuple->t_len = source->length;
-	HeapTupleHeaderSetNatts(tuple, desc->natts);
-	tuple->t_hoff = header + MINIMAL_TUPLE_OFFSET;
-	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, place + header,
-					source->values_size, &tuple->t_infomask,
-					source->has_nulls ? tuple->t_bits : NULL);
-}
-
-static void
-write_row(const GpuSortRowFormat *format, TupleTableSlot *slot, const RowSource *source,
-		  char *place)
-{
-	if (format->narrow_bytes != 0)
-	{
-		gpusort_row_format_write(format, slot, place);
-		return;
-	}
-	if (source->bytes != NULL)
-		gpusort_row_copy_tuple(place, source->bytes, source->length);
-	else
-		form_row(slot, source, place);
-}
-
 static void
 write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 {
@@ -287,7 +204,7 @@ write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 
 /* A row too long for any chunk: over as many chunks as it needs. */
 static GpuSortFeedResult
-feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
+feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
 {
 	Size		row_bytes = MAXALIGN(source->length);
 	char	   *row;
@@ -299,7 +216,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
 	if (feed->job == NULL)
 		return GPUSORT_FEED_WANTS_JOB;
 	row = MemoryContextAllocHuge(feed->private_context, row_bytes);
-	write_row(feed->format, slot, source, row);
+	gpusort_row_write(feed->format, slot, source, row);
 	while (done < row_bytes)
 	{
 		Size		part;
@@ -336,11 +253,11 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const RowSource *source)
 GpuSortFeedResult
 gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 {
-	RowSource	source;
+	GpuSortRowSource source;
 	Size		row_bytes;
 	uint32		row;
 
-	find_row(feed->format, slot, &source);
+	gpusort_row_find(feed->format, slot, &source);
 	row_bytes = MAXALIGN(source.length);
 	if (unlikely(feed->chunk == NULL || feed->chunk->rows == feed->rows_max ||
 				 feed->chunk->data_bytes + row_bytes > feed->data_max))
@@ -356,7 +273,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 			return result;
 	}
 	row = feed->chunk->rows;
-	write_row(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
+	gpusort_row_write(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
 	write_keys(feed, slot, row);
 	feed->row_start[row] = feed->chunk->data_bytes / 8;
 	feed->chunk->data_bytes += row_bytes;

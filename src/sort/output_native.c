@@ -34,20 +34,6 @@ native_next(GpuSortOutput *output, bool forward)
 	return slots->result;
 }
 
-/* The same of a tuplesort of values. */
-static TupleTableSlot *
-native_next_value(GpuSortOutput *output, bool forward)
-{
-	NativeOutput *native = (NativeOutput *) output;
-	TupleTableSlot *slot = output->slots->result;
-
-	ExecClearTuple(slot);
-	if (compat_tuplesort_getdatum(native->native, forward, &slot->tts_values[0],
-								  &slot->tts_isnull[0]))
-		ExecStoreVirtualTuple(slot);
-	return slot;
-}
-
 static bool
 native_rewind(GpuSortOutput *output)
 {
@@ -102,21 +88,13 @@ static const GpuSortOutputMethods native_methods = {
 	.explain = native_explain,
 };
 
-static const GpuSortOutputMethods native_value_methods = {
-	.next = native_next_value,
-	.rewind = native_rewind,
-	.mark = native_mark,
-	.restore = native_restore,
-	.explain = native_explain,
-};
-
 GpuSortOutput *
-gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native, bool by_datum,
-							bool can_rewind, GpuSortNativeReason reason)
+gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native, bool can_rewind,
+							GpuSortNativeReason reason)
 {
 	NativeOutput *source = palloc0(sizeof(NativeOutput));
 
-	source->output.methods = by_datum ? &native_value_methods : &native_methods;
+	source->output.methods = &native_methods;
 	source->output.slots = slots;
 	source->native = native;
 	source->can_rewind = can_rewind;

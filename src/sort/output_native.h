@@ -11,12 +11,11 @@
 #include "sort/output.h"
 
 /*
- * native has been performed.  by_datum: it holds values, of rows that are narrow and of one column,
- * not rows.  can_rewind: it was begun with random access.  reason: NONE if so few rows are best
- * sorted so.  Memory: the current context.
+ * native has been performed.  can_rewind: it was begun with random access.  reason: NONE if rows that
+ * the device is never to have are sorted so.  Memory: the current context.
  */
 extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
-												  bool by_datum, bool can_rewind,
+												  bool can_rewind,
 												  GpuSortNativeReason reason);
 
 /* The lines of a native sort; label: that of its method. */

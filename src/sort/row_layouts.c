@@ -2,10 +2,10 @@
  * row_layouts.c
  *	  How many words each key of a sort gets, and what they skip, by rows that have come.
  *
- * In:  a sort's first rows, in order.
- * Out: layouts of its keys, by samples that lie evenly between the first row and the last: what
- *	    these two begin with, the first key of all rows does; and dictionaries (dictionary.h) of
- *	    texts that have few values, by all the rows.  Keys without one keep what statistics have told.
+ * In:  a sort's first rows, as they came.
+ * Out: layouts of its keys, by samples taken evenly of them, and, of the first key, by its least and
+ *	    its greatest value: what these two begin with, all rows do; and dictionaries (dictionary.h)
+ *	    of texts that have few values, by all the rows.  Keys without one keep what statistics have told.
  *
  * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
  * order is right all the same.
@@ -26,46 +26,61 @@
 /* Each may cost a sort key of ICU's or the C library's. */
 #define SAMPLED_ROWS_MAX	100
 
-/* Samples of a column's values, of a base type under a collation. */
-static void
-sample_column(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, Form_pg_attribute attr,
-			  Oid type, Oid collation, GpuSortKeySamples *samples)
+/* What samples of a column are taken of. */
+typedef struct SampledColumn
 {
+	AttrNumber	column;
+	int			length;			/* of the type, as attlen */
+	bool		is_text;
+	GpuSortTextBytes source;	/* of a text */
+	int			values;
+	double		bytes;
+} SampledColumn;
+
+static void
+sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samples)
+{
+	bool		is_null;
+	Datum		value = slot_getattr(slot, sampled->column, &is_null);
+
+	CHECK_FOR_INTERRUPTS();
+	if (is_null)
+		return;
+	sampled->values++;
+	sampled->bytes += sampled->length == -1 ? toast_raw_datum_size(value) : sampled->length;
+	if (sampled->is_text)
+		gpusort_key_samples_add(samples, &sampled->source, value);
+}
+
+/* Samples of a column's values, of a base type under a collation.  is_first: the sort's first key. */
+static void
+sample_column(GpuSortRowArray *array, Form_pg_attribute attr, Oid type, Oid collation, bool is_first,
+			  GpuSortKeySamples *samples)
+{
+	uint64		rows = gpusort_row_array_rows(array);
 	int			n = (int) Min(rows, SAMPLED_ROWS_MAX);
-	bool		is_text = gpusort_type_has_text_bytes(type);
-	GpuSortTextBytes source;
-	uint64		place = 0;
-	int			values = 0;
-	double		bytes = 0;
+	SampledColumn sampled = {
+		.column = attr->attnum,
+		.length = attr->attlen,
+		.is_text = gpusort_type_has_text_bytes(type),
+	};
+	uint64		least;
+	uint64		greatest;
 
 	memset(samples, 0, sizeof(*samples));
-	if (is_text)
-		gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
+	if (sampled.is_text)
+		gpusort_text_bytes_make(&sampled.source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	for (int i = 0; i < n; i++)
+		sample_row(&sampled, gpusort_row_array_get(array, i * rows / n), samples);
+	samples->width = sampled.values > 0 ? (int) (sampled.bytes / sampled.values) : 0;
+	if (is_first && sampled.is_text && gpusort_row_array_extremes(array, &least, &greatest))
 	{
-		uint64		row = n == 1 ? 0 : i * (rows - 1) / (n - 1);
-		bool		is_null;
-		Datum		value;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!tuplesort_skiptuples(sorted, row - place, true) ||
-			!tuplesort_gettupleslot(sorted, true, false, slot, NULL))
-			elog(ERROR, "gpusort has fewer rows than it has put");
-		place = row + 1;
-		value = slot_getattr(slot, attr->attnum, &is_null);
-		if (is_null)
-			continue;
-		values++;
-		bytes += attr->attlen == -1 ? toast_raw_datum_size(value) : attr->attlen;
-		if (is_text)
-			gpusort_key_samples_add(samples, &source, value);
+		sample_row(&sampled, gpusort_row_array_get(array, least), samples);
+		sample_row(&sampled, gpusort_row_array_get(array, greatest), samples);
 	}
-	ExecClearTuple(slot);
-	tuplesort_rescan(sorted);
-	samples->width = values > 0 ? (int) (bytes / values) : 0;
 	gpusort_key_samples_sort(samples);
 	/* of values that come again and again there may be no others */
-	if (samples->n < values / 2)
+	if (samples->n < sampled.values / 2)
 		samples->distinct = samples->n;
 }
 
@@ -91,14 +106,16 @@ count_row(TupleTableSlot *slot, const GpuSortSpec *spec, GpuSortDictionary **dic
 }
 
 static void
-count_rows(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpec *spec,
-		   GpuSortDictionary **dictionaries)
+count_rows(GpuSortRowArray *array, const GpuSortSpec *spec, GpuSortDictionary **dictionaries)
 {
-	while (tuplesort_gettupleslot(sorted, true, false, slot, NULL) &&
-		   count_row(slot, spec, dictionaries))
+	uint64		rows = gpusort_row_array_rows(array);
+
+	for (uint64 i = 0; i < rows; i++)
+	{
+		if (!count_row(gpusort_row_array_get(array, i), spec, dictionaries))
+			break;
 		CHECK_FOR_INTERRUPTS();
-	ExecClearTuple(slot);
-	tuplesort_rescan(sorted);
+	}
 }
 
 /* A dictionary to be filled for a key that may be better off with it, else NULL. */
@@ -117,10 +134,10 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 
 /* Dictionaries of keys that are NULL have not been begun. */
 static void
-want_dictionaries(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpec *spec,
+want_dictionaries(GpuSortRowArray *array, const GpuSortSpec *spec,
 				  GpuSortDictionary **dictionaries, GpuSortWantedWords *words)
 {
-	count_rows(sorted, slot, spec, dictionaries);
+	count_rows(array, spec, dictionaries);
 	for (int i = 0; i < spec->n_keys; i++)
 		if (dictionaries[i] != NULL && gpusort_dictionary_is_worth_it(dictionaries[i]) &&
 			gpusort_dictionary_rank(dictionaries[i]))
@@ -129,8 +146,7 @@ want_dictionaries(Tuplesortstate *sorted, TupleTableSlot *slot, const GpuSortSpe
 
 /* What a key has without a dictionary: by statistics, or by samples.  False: no words. */
 static bool
-want_words(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, const GpuSortSpec *spec, int i,
-		   GpuSortWantedWords *words)
+want_words(GpuSortRowArray *array, const GpuSortSpec *spec, int i, GpuSortWantedWords *words)
 {
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
 	int32		typmod = attr->atttypmod;
@@ -152,14 +168,14 @@ want_words(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot, const GpuS
 		words->dictionary = NULL;
 		return true;
 	}
-	sample_column(sorted, rows, slot, attr, type, collation, &samples);
+	sample_column(array, attr, type, collation, i == 0, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, words);
 	return true;
 }
 
 bool
-gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
-						const GpuSortSpec *spec, double expected_rows, GpuSortKeyLayout *layouts)
+gpusort_lay_out_by_rows(GpuSortRowArray *array, const GpuSortSpec *spec, double expected_rows,
+						GpuSortKeyLayout *layouts)
 {
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
@@ -167,13 +183,13 @@ gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slo
 
 	for (int i = 0; i < spec->n_keys; i++)
 	{
-		if (!want_words(sorted, rows, slot, spec, i, &words[i]))
+		if (!want_words(array, spec, i, &words[i]))
 			return false;
 		dictionaries[i] = begin_dictionary(spec, i, &words[i]);
 		any_dictionary |= dictionaries[i] != NULL;
 	}
 	if (any_dictionary)
-		want_dictionaries(sorted, slot, spec, dictionaries, words);
+		want_dictionaries(array, spec, dictionaries, words);
 	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
 	return true;
 }

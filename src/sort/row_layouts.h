@@ -7,18 +7,14 @@
 
 #include "postgres.h"
 
-#include "utils/tuplesort.h"
-
+#include "sort/row_array.h"
 #include "sort/tuplesort.h"
 
 /*
- * Lays out the spec's n_keys keys by rows of a tuplesort of minimal tuples, which has been performed
- * with random access; it stands before the first row then, as it did.  slot: of minimal tuples, to
- * look at rows; expected_rows: of the whole sort.  False: a key has no words any more.  Memory:
- * the current context.
+ * Lays out the spec's n_keys keys by the rows of an array, which are not sorted.  expected_rows: of
+ * the whole sort.  False: a key has no words any more.  Memory: the current context.
  */
-extern bool gpusort_lay_out_by_rows(Tuplesortstate *sorted, uint64 rows, TupleTableSlot *slot,
-									const GpuSortSpec *spec, double expected_rows,
-									GpuSortKeyLayout *layouts);
+extern bool gpusort_lay_out_by_rows(GpuSortRowArray *array, const GpuSortSpec *spec,
+									double expected_rows, GpuSortKeyLayout *layouts);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */

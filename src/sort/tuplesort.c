@@ -6,11 +6,11 @@
  * Out: a source of the sorted rows: the device by way of shared windows
  *	    (output_device.c); temporary files of sorted runs, for an input beyond the device's
  *	    budget (output_spilled.c); private memory, for one under the crossover
- *	    (output_private.c); or a native tuplesort, when the device cannot serve
+ *	    (output_array.c, output_private.c); or a native tuplesort, when the device cannot serve
  *	    (output_native.c).
  *
- * Where rows go: first into a provisional sort, which is PostgreSQL's own, while they are few
- * (tuplesort_provisional.c), or into private memory.  When there are enough of them a job is
+ * Where rows go: first into an array, while they are few (tuplesort_provisional.c), or into
+ * private memory.  When there are enough of them a job is
  * opened, and they go to it (tuplesort_device.c).  When the job is full, what it has becomes a
  * run, which is spilled.  When the job takes no more rows, all rows that are not in a run are
  * recalled (recall.c) and go, with those to come, into a native tuplesort
@@ -209,7 +209,7 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 	if (sort->output != NULL && sort->output->methods->end != NULL)
 		sort->output->methods->end(sort->output);
 	if (sort->provisional != NULL)
-		tuplesort_end(sort->provisional);
+		gpusort_row_array_end(sort->provisional);
 	if (sort->native != NULL)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)

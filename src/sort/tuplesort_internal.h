@@ -15,6 +15,7 @@
 
 #include "sort/device_figures.h"
 #include "sort/ordering.h"
+#include "sort/row_array.h"
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
@@ -24,10 +25,8 @@ struct GpuSortTuplesort
 	GpuSortSlots slots;
 	MemoryContext context;
 
-	/* a sort of few rows: NULL once there are more, or if none are expected */
-	Tuplesortstate *provisional;
-	bool		by_datum;		/* it holds values, not rows */
-	uint64		provisional_rows;
+	/* few rows: NULL once there are more, or if none are expected */
+	GpuSortRowArray *provisional;
 	uint64		provisional_limit;	/* rows that it may have */
 	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
 

@@ -11,6 +11,7 @@
 
 #include "settings.h"
 #include "shared/stats.h"
+#include "sort/output_array.h"
 #include "sort/output_device.h"
 #include "sort/output_native.h"
 #include "sort/output_private.h"
@@ -136,7 +137,7 @@ perform_native(GpuSortTuplesort *sort)
 	if (sort->spill != NULL)
 		begin_spilled_output(sort);
 	else
-		sort->output = gpusort_output_native_begin(&sort->slots, sort->native, false,
+		sort->output = gpusort_output_native_begin(&sort->slots, sort->native,
 												   sort->spec->random_access, sort->native_reason);
 }
 
@@ -144,9 +145,8 @@ perform_native(GpuSortTuplesort *sort)
 static void
 perform_provisional(GpuSortTuplesort *sort)
 {
-	tuplesort_performsort(sort->provisional);
-	sort->output = gpusort_output_native_begin(&sort->slots, sort->provisional, sort->by_datum, true,
-											   GPUSORT_NATIVE_NONE);
+	gpusort_row_array_sort(sort->provisional);
+	sort->output = gpusort_output_array_begin(&sort->slots, sort->provisional);
 	sort->in_backend++;
 }
 

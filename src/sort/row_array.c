@@ -1,0 +1,478 @@
+/*
+ * row_array.c
+ *	  The rows of a small input: as they have come, then sorted where they are.
+ *
+ * In:  slots.
+ * Out: the result slot, which points to rows of the array.  Of a single value there are no rows, it
+ *	    stands for itself.
+ *
+ * A first key of a fixed width is a word (sortkey.h), others are compared as tuplesort does it: by
+ * the operators' comparators, abbreviated if they can be.  Equal first keys are told apart by the other
+ * keys' comparators, which are looked for when two rows need them.
+ *
+ * Runs in the backend that leads the sort.  Memory is in the context in which the array was begun, and
+ * stays for the next rows, but for blocks after the first one.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "keys/comparer.h"
+#include "keys/key_types.h"
+#include "sort/entry_sort.h"
+#include "sort/row_array.h"
+
+#define FIRST_ROOM			64	/* rows */
+#define FIRST_BLOCK_BYTES	2048
+#define BLOCK_BYTES_MAX		((Size) 64 * 1024)
+
+/* Fewer rows are compared sooner than abbreviated. */
+#define ROWS_TO_ABBREVIATE	64
+
+/* What rows lie in. */
+typedef struct RowBlock
+{
+	struct RowBlock *previous;
+	Size		bytes;
+} RowBlock;
+
+struct GpuSortRowArray
+{
+	const GpuSortOrder *order;
+	TupleDesc	desc;
+	const GpuSortRowFormat *format;
+	TupleTableSlot *result;
+	MemoryContext context;
+	Size		limit_bytes;
+	Size		bytes;			/* of all that follows */
+
+	/* the rows, by the order in which they came */
+	uint64		n;
+	uint64		room;
+	GpuSortEntry *entries;		/* then sorted; word: of a fixed key, else the key's Datum, or what
+								 * abbreviates it */
+	const char **rows;			/* of the format; or each one's value, a Datum */
+	bool		by_value;		/* the latter */
+	RowBlock   *block;			/* that is being filled, and the ones before it */
+	char	   *place;			/* in it */
+	char	   *end;
+	GpuSortEntry *sorted;		/* NULL: not yet */
+
+	/* the order */
+	GpuSortKey	key;			/* the first one, if it is fixed */
+	bool		fixed;
+	bool		by_reference;	/* its values lie in the rows */
+	bool		more_keys;
+	GpuSortComparer *comparer;	/* NULL: not needed yet */
+	TupleTableSlot *compared;	/* its second slot */
+	SortSupport first;			/* compares the words of a key that is not fixed */
+	SortSupportData abbreviated;
+	bool		may_abbreviate;
+};
+
+/* Beside the row itself; radix needs as many entries again. */
+static Size
+bytes_of_entry(const GpuSortRowArray *array)
+{
+	return (array->fixed ? 2 : 1) * sizeof(GpuSortEntry) + sizeof(char *);
+}
+
+GpuSortRowArray *
+gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSortRowFormat *format,
+						TupleTableSlot *result, Size limit_bytes)
+{
+	GpuSortRowArray *array = palloc0(sizeof(GpuSortRowArray));
+
+	array->order = order;
+	array->desc = desc;
+	array->format = format;
+	array->result = result;
+	array->context = CurrentMemoryContext;
+	array->limit_bytes = limit_bytes;
+	/* as nodeSort.c does it: a value by itself is moved faster than a row */
+	array->by_value = desc->natts == 1 && order->n_keys == 1 && format->narrow_bytes != 0;
+	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
+	array->fixed = gpusort_sortkey_make_fixed(order, 0, desc, &array->key);
+	array->may_abbreviate = array->by_reference;
+	array->more_keys = order->n_keys > 1;
+	array->room = FIRST_ROOM;
+	array->entries = palloc(FIRST_ROOM * sizeof(GpuSortEntry));
+	array->rows = palloc(FIRST_ROOM * sizeof(char *));
+	array->bytes = FIRST_ROOM * bytes_of_entry(array);
+	return array;
+}
+
+static void
+forget_sorted(GpuSortRowArray *array)
+{
+	if (array->sorted != NULL && array->sorted != array->entries)
+		pfree(array->sorted);
+	array->sorted = NULL;
+}
+
+static void
+start_block(GpuSortRowArray *array, RowBlock *block)
+{
+	array->block = block;
+	array->place = (char *) block + MAXALIGN(sizeof(RowBlock));
+	array->end = (char *) block + block->bytes;
+}
+
+void
+gpusort_row_array_reset(GpuSortRowArray *array)
+{
+	RowBlock   *block = array->block;
+
+	forget_sorted(array);
+	array->n = 0;
+	if (block == NULL)
+		return;
+	while (block->previous != NULL)
+	{
+		RowBlock   *previous = block->previous;
+
+		array->bytes -= block->bytes;
+		pfree(block);
+		block = previous;
+	}
+	start_block(array, block);
+}
+
+void
+gpusort_row_array_end(GpuSortRowArray *array)
+{
+	gpusort_row_array_reset(array);
+	if (array->compared != NULL)
+		ExecDropSingleTupleTableSlot(array->compared);
+	if (array->block != NULL)
+		pfree(array->block);
+	pfree(array->entries);
+	pfree(array->rows);
+	pfree(array);
+}
+
+uint64
+gpusort_row_array_rows(const GpuSortRowArray *array)
+{
+	return array->n;
+}
+
+Size
+gpusort_row_array_bytes(const GpuSortRowArray *array)
+{
+	return array->bytes;
+}
+
+/* --- rows in ------------------------------------------------------------------- */
+
+/* May it take so much more?  Not for a first row only. */
+static bool
+may_take(const GpuSortRowArray *array, Size bytes)
+{
+	return array->n == 0 || array->bytes + bytes <= array->limit_bytes;
+}
+
+static bool
+make_room_for_entries(GpuSortRowArray *array)
+{
+	Size		more = array->room * bytes_of_entry(array);
+
+	if (!may_take(array, more) || array->room > PG_UINT32_MAX / 2)
+		return false;
+	array->bytes += more;
+	array->room *= 2;
+	array->entries = repalloc_huge(array->entries, array->room * sizeof(GpuSortEntry));
+	array->rows = repalloc_huge(array->rows, array->room * sizeof(char *));
+	return true;
+}
+
+static bool
+make_room_for_row(GpuSortRowArray *array, Size row_bytes)
+{
+	Size		bytes = array->block == NULL ? FIRST_BLOCK_BYTES :
+		Min(2 * array->block->bytes, BLOCK_BYTES_MAX);
+	RowBlock   *block;
+
+	bytes = Max(bytes, MAXALIGN(sizeof(RowBlock)) + row_bytes);
+	if (!may_take(array, bytes))
+		return false;
+	block = MemoryContextAllocHuge(array->context, bytes);
+	block->bytes = bytes;
+	block->previous = array->block;
+	array->bytes += bytes;
+	start_block(array, block);
+	return true;
+}
+
+/* A copy of the slot's row; NULL: there is no room. */
+static const char *
+copy_row(GpuSortRowArray *array, TupleTableSlot *slot)
+{
+	const GpuSortRowFormat *format = array->format;
+	GpuSortRowSource source;
+	char	   *row;
+
+	gpusort_row_find(format, slot, &source);
+	if (unlikely(MAXALIGN(source.length) > (Size) (array->end - array->place)) &&
+		!make_room_for_row(array, MAXALIGN(source.length)))
+		return NULL;
+	row = array->place;
+	gpusort_row_write(format, slot, &source, row);
+	array->place += MAXALIGN(source.length);
+	return row;
+}
+
+static TupleTableSlot *
+store_row(const GpuSortRowArray *array, const char *row)
+{
+	return gpusort_row_store(array->format, row, array->result);
+}
+
+bool
+gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
+{
+	AttrNumber	column = array->order->columns[0];
+	GpuSortEntry *entry;
+	bool		is_null;
+	Datum		value;
+
+	if (unlikely(array->n == array->room) && !make_room_for_entries(array))
+		return false;
+	if (array->by_value)
+	{
+		value = slot_getattr(slot, column, &is_null);
+		array->rows[array->n] = (const char *) value;
+	}
+	else
+	{
+		const char *row = copy_row(array, slot);
+
+		if (row == NULL)
+			return false;
+		value = slot_getattr(array->by_reference ? store_row(array, row) : slot, column, &is_null);
+		array->rows[array->n] = row;
+	}
+	entry = &array->entries[array->n];
+	entry->nulls = is_null;
+	entry->row = array->n++;
+	if (is_null)
+		entry->word = 0;
+	else if (array->fixed)
+		gpusort_sortkey_encode(&array->key, value, &entry->word);
+	else
+		entry->word = value;
+	return true;
+}
+
+/* --- the order ------------------------------------------------------------------- */
+
+static GpuSortComparer *
+comparer_of(GpuSortRowArray *array)
+{
+	MemoryContext old_context;
+
+	if (likely(array->comparer != NULL))
+		return array->comparer;
+	old_context = MemoryContextSwitchTo(array->context);
+	array->compared = MakeSingleTupleTableSlot(array->desc, array->result->tts_ops);
+	array->comparer = gpusort_comparer_make(array->order, 0, array->format, array->result,
+											array->compared);
+	MemoryContextSwitchTo(old_context);
+	return array->comparer;
+}
+
+/* By the keys from this one on. */
+static int
+compare_rows(GpuSortRowArray *array, int key, const GpuSortEntry *a, const GpuSortEntry *b)
+{
+	GpuSortComparer *comparer = comparer_of(array);
+
+	comparer->first_key = key;
+	return gpusort_comparer_compare_slots(comparer,
+										  gpusort_row_store(comparer->format,
+															array->rows[a->row], comparer->a),
+										  gpusort_row_store(comparer->format,
+															array->rows[b->row], comparer->b));
+}
+
+/* Of entries whose first keys are both fixed and equal, or one of them NULL. */
+static int
+compare_fixed(const GpuSortEntry *a, const GpuSortEntry *b, void *arg)
+{
+	GpuSortRowArray *array = arg;
+
+	if (unlikely(a->nulls != b->nulls))
+		return (a->nulls != 0) == array->key.nulls_first ? -1 : 1;
+	return array->more_keys ? compare_rows(array, 1, a, b) : 0;
+}
+
+static inline int
+compare_values(const GpuSortEntry *a, const GpuSortEntry *b, GpuSortRowArray *array)
+{
+	int			result = ApplySortComparator((Datum) a->word, a->nulls != 0, (Datum) b->word,
+											 b->nulls != 0, array->first);
+
+	if (result != 0)
+		return result;
+	if (array->first == &array->abbreviated && a->nulls == 0)
+		return compare_rows(array, 0, a, b);
+	return array->more_keys ? compare_rows(array, 1, a, b) : 0;
+}
+
+#define ST_SORT sort_by_comparing
+#define ST_ELEMENT_TYPE GpuSortEntry
+#define ST_COMPARE(a, b, array) compare_values(a, b, array)
+#define ST_COMPARE_ARG_TYPE GpuSortRowArray
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* --- abbreviation ------------------------------------------------------------------ */
+
+/* Is there an abbreviation, which has not been given up? */
+static bool
+is_to_abbreviate(GpuSortRowArray *array)
+{
+	SortSupport support = &array->abbreviated;
+	const GpuSortOrder *order = array->order;
+
+	if (!array->may_abbreviate || array->n < ROWS_TO_ABBREVIATE)
+		return false;
+	if (support->ssup_cxt == NULL)
+	{
+		support->ssup_cxt = array->context;
+		support->ssup_collation = order->collations[0];
+		support->ssup_nulls_first = order->nulls_first[0];
+		support->ssup_attno = order->columns[0];
+		support->abbreviate = true;
+		PrepareSortSupportFromOrderingOp(order->operators[0], support);
+		array->may_abbreviate = support->abbrev_converter != NULL;
+	}
+	return array->may_abbreviate;
+}
+
+static void
+restore_values(GpuSortRowArray *array, uint64 n)
+{
+	for (uint64 i = 0; i < n; i++)
+	{
+		GpuSortEntry *entry = &array->entries[i];
+		bool		is_null;
+
+		if (entry->nulls == 0)
+			entry->word = slot_getattr(store_row(array, array->rows[i]),
+									   array->abbreviated.ssup_attno, &is_null);
+	}
+}
+
+/* Abbreviates the first keys, and stops where tuplesort would, if that does not pay. */
+static void
+abbreviate(GpuSortRowArray *array)
+{
+	SortSupport support = &array->abbreviated;
+	uint64		next_look = 10;
+
+	for (uint64 i = 0; i < array->n; i++)
+	{
+		GpuSortEntry *entry = &array->entries[i];
+
+		if (unlikely(i == next_look))
+		{
+			next_look *= 2;
+			if (support->abbrev_abort((int) i, support))
+			{
+				restore_values(array, i);
+				array->may_abbreviate = false;
+				return;
+			}
+		}
+		if (entry->nulls == 0)
+			entry->word = support->abbrev_converter((Datum) entry->word, support);
+	}
+	array->first = support;
+}
+
+/* --- sorting ------------------------------------------------------------------------- */
+
+static void
+sort_fixed(GpuSortRowArray *array)
+{
+	GpuSortEntryOrder order = {
+		.compare = compare_fixed,
+		.arg = array,
+		.words_decide = !array->more_keys,
+	};
+	GpuSortEntry *other = NULL;
+
+	if (array->n >= GPUSORT_ENTRIES_FOR_RADIX)
+		other = MemoryContextAllocHuge(array->context, array->n * sizeof(GpuSortEntry));
+	array->sorted = gpusort_sort_entries(array->entries, other, array->n, &order);
+	if (other != NULL && array->sorted != other)
+		pfree(other);
+}
+
+void
+gpusort_row_array_sort(GpuSortRowArray *array)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(array->context);
+
+	if (array->fixed)
+		sort_fixed(array);
+	else if (array->n > 1)
+	{
+		array->first = &comparer_of(array)->keys[0];
+		if (is_to_abbreviate(array))
+			abbreviate(array);
+		sort_by_comparing(array->entries, array->n, array);
+	}
+	ExecClearTuple(array->result);
+	MemoryContextSwitchTo(old_context);
+}
+
+bool
+gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest)
+{
+	const GpuSortEntry *entries = array->entries;
+	const GpuSortEntry *low = NULL;
+	const GpuSortEntry *high = NULL;
+	SortSupport support = &comparer_of(array)->keys[0];
+
+	for (uint64 i = 0; i < array->n; i++)
+	{
+		const GpuSortEntry *entry = &entries[i];
+
+		if (entry->nulls != 0)
+			continue;
+		if (low == NULL || support->comparator((Datum) entry->word, (Datum) low->word, support) < 0)
+			low = entry;
+		if (high == NULL || support->comparator((Datum) entry->word, (Datum) high->word, support) > 0)
+			high = entry;
+	}
+	if (low == NULL)
+		return false;
+	*least = low->row;
+	*greatest = high->row;
+	return true;
+}
+
+/* --- rows out -------------------------------------------------------------------------- */
+
+TupleTableSlot *
+gpusort_row_array_get(const GpuSortRowArray *array, uint64 number)
+{
+	const GpuSortEntry *entry = array->sorted != NULL ? &array->sorted[number] :
+		&array->entries[number];
+	TupleTableSlot *slot = array->result;
+
+	if (!array->by_value)
+		return store_row(array, array->rows[entry->row]);
+	if (unlikely(TTS_SHOULDFREE(slot)))
+		ExecClearTuple(slot);	/* somebody has materialized it */
+	slot->tts_values[0] = (Datum) array->rows[entry->row];
+	slot->tts_isnull[0] = entry->nulls != 0;
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 1;
+	return slot;
+}
