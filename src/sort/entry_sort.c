@@ -5,7 +5,7 @@
  * In:  entries: a row's number, and a word that sorts as its first key does.
  * Out: the same in order, in the caller's memory.
  *
- * Words are sorted by radix, what they leave by comparing.
+ * Words are sorted by radix, a few by comparing them.  NULLs are set apart before.
  */
 #include "postgres.h"
 
@@ -17,22 +17,16 @@
 #define DIGIT_VALUES	256
 
 static inline int
-compare_entries(const GpuSortEntry *a, const GpuSortEntry *b, const GpuSortEntryOrder *order)
+compare_entries(const GpuSortEntry *a, const GpuSortEntry *b)
 {
-	int			result;
-
-	if (likely(((a->nulls | b->nulls) & 1) == 0 && a->word != b->word))
+	if (a->word != b->word)
 		return a->word < b->word ? -1 : 1;
-	result = order->compare(a, b, order->arg);
-	if (result != 0)
-		return result;
 	return a->row < b->row ? -1 : 1;
 }
 
 #define ST_SORT sort_by_comparing
 #define ST_ELEMENT_TYPE GpuSortEntry
-#define ST_COMPARE(a, b, order) compare_entries(a, b, order)
-#define ST_COMPARE_ARG_TYPE const GpuSortEntryOrder
+#define ST_COMPARE(a, b) compare_entries(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -60,10 +54,10 @@ move_by_digit(const GpuSortEntry *from, GpuSortEntry *to, uint64 n, int digit, c
 		to[place[digit_of(from[i].word, digit)]++] = from[i];
 }
 
-/* Sorts by words, from the last digit to the first, those left out that all have in common.
+/* Sorts by radix, from the last digit to the first, those left out that all have in common.
  * Returns where the entries are then: in one array or the other. */
 static GpuSortEntry *
-sort_by_words(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
+sort_by_radix(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
 {
 	uint32		counts[DIGITS][DIGIT_VALUES];
 
@@ -87,7 +81,7 @@ sort_by_words(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
 
 /* Sorts the groups of entries whose words are equal. */
 static void
-sort_equal_words(GpuSortEntry *entries, uint64 n, const GpuSortEntryOrder *order)
+sort_groups(GpuSortEntry *entries, uint64 n, GpuSortTies sort_ties, void *arg)
 {
 	uint64		begin = 0;
 
@@ -96,35 +90,63 @@ sort_equal_words(GpuSortEntry *entries, uint64 n, const GpuSortEntryOrder *order
 		if (i < n && entries[i].word == entries[begin].word)
 			continue;
 		if (i - begin > 1)
-			sort_by_comparing(entries + begin, i - begin, order);
+			sort_ties(entries + begin, i - begin, arg);
 		begin = i;
 	}
 }
 
-/* Do words alone bring entries into order, but for those that have the same one? */
-static bool
-radix_serves(const GpuSortEntry *entries, uint64 n)
+/* Moves entries that have no word behind the others, or before them.  Returns how many have one. */
+static uint64
+part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
 {
-	uint32		nulls = 0;
+	uint64		words = 0;
+	GpuSortEntry *nulls;
+	uint64		n_nulls = 0;
 
-	if (n < GPUSORT_ENTRIES_FOR_RADIX || n > PG_UINT32_MAX)
-		return false;
 	for (uint64 i = 0; i < n; i++)
-		nulls |= entries[i].nulls;
-	return (nulls & 1) == 0;
+		words += (entries[i].nulls & 1) == 0;
+	if (words == n)
+		return n;
+	nulls = palloc_extended((n - words) * sizeof(GpuSortEntry), MCXT_ALLOC_HUGE);
+	words = 0;
+	for (uint64 i = 0; i < n; i++)
+	{
+		if ((entries[i].nulls & 1) != 0)
+			nulls[n_nulls++] = entries[i];
+		else
+			entries[words++] = entries[i];
+	}
+	if (nulls_first)
+		memmove(entries + n_nulls, entries, words * sizeof(GpuSortEntry));
+	memcpy(nulls_first ? entries : entries + words, nulls, n_nulls * sizeof(GpuSortEntry));
+	pfree(nulls);
+	return words;
 }
 
 GpuSortEntry *
-gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n,
-					 const GpuSortEntryOrder *order)
+gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool nulls_first,
+					 GpuSortTies sort_ties, void *arg)
 {
-	if (!radix_serves(entries, n))
+	uint64		words = part_nulls(entries, n, nulls_first);
+	uint64		nulls = n - words;
+	GpuSortEntry *first = nulls_first ? entries + nulls : entries;
+
+	GpuSortEntry *sorted = first;
+
+	if (words < GPUSORT_ENTRIES_FOR_RADIX || n > PG_UINT32_MAX)
+		sort_by_comparing(first, words);
+	else
+		sorted = sort_by_radix(first, other + (first - entries), words);
+	if (sorted != first)
 	{
-		sort_by_comparing(entries, n, order);
-		return entries;
+		/* NULLs beside them */
+		memcpy(nulls_first ? other : other + words, nulls_first ? entries : entries + words,
+			   nulls * sizeof(GpuSortEntry));
+		entries = other;
 	}
-	entries = sort_by_words(entries, other, n);
-	if (!order->words_decide)
-		sort_equal_words(entries, n, order);
+	if (sort_ties != NULL)
+		sort_groups(sorted, words, sort_ties, arg);
+	if (sort_ties != NULL && nulls > 1)
+		sort_ties(nulls_first ? entries : entries + words, nulls, arg);
 	return entries;
 }

@@ -13,25 +13,20 @@
 /* What is moved while sorting; kept small. */
 typedef struct GpuSortEntry
 {
-	uint64		word;			/* most comparisons end here */
+	uint64		word;			/* that sorts, unsigned, as the first key does */
 	uint32		nulls;			/* bit 0: there is no word, as the first key is NULL */
-	uint32		row;			/* its number, the last tie-break */
+	uint32		row;			/* its number */
 } GpuSortEntry;
 
-typedef struct GpuSortEntryOrder
-{
-	/* Negative, 0 or positive: of entries that have no word, or the same one. */
-	int			(*compare) (const GpuSortEntry *a, const GpuSortEntry *b, void *arg);
-	void	   *arg;
-	bool		words_decide;	/* entries with the same word are equal */
-} GpuSortEntryOrder;
+/* Sorts entries, two at least, that have the same word, or none. */
+typedef void (*GpuSortTies) (GpuSortEntry *entries, uint64 n, void *arg);
 
 /*
- * Sorts n entries by their words, unsigned, then by comparing, then by their rows' numbers.  Entries come
- * by these numbers.  other: room for as many, if there are GPUSORT_ENTRIES_FOR_RADIX.  Returns where
- * the sorted entries are, in one or the other.
+ * Sorts n entries, which come by their rows' numbers, by their words; ties by sort_ties, or, if that is
+ * NULL, by those numbers.  other: room for as many, if there are GPUSORT_ENTRIES_FOR_RADIX.  Returns
+ * where the sorted entries are, in one or the other.
  */
 extern GpuSortEntry *gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n,
-										  const GpuSortEntryOrder *order);
+										  bool nulls_first, GpuSortTies sort_ties, void *arg);
 
 #endif							/* GPUSORT_ENTRY_SORT_H */

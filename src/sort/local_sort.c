@@ -13,6 +13,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "sort/entry_sort.h"
 #include "sort/local_sort.h"
 
@@ -38,9 +40,8 @@ compare_rows(const LocalOrder *order, const GpuSortEntry *a, const GpuSortEntry 
 }
 
 static int
-compare_entries(const GpuSortEntry *a, const GpuSortEntry *b, void *arg)
+compare_entries(const GpuSortEntry *a, const GpuSortEntry *b, const LocalOrder *order)
 {
-	const LocalOrder *order = arg;
 	int			result = 0;
 
 	if (likely(order->by_words))
@@ -48,7 +49,24 @@ compare_entries(const GpuSortEntry *a, const GpuSortEntry *b, void *arg)
 									  order->words[b->row], b->nulls);
 	if (result == 0 && order->comparer != NULL)
 		result = compare_rows(order, a, b);
-	return result;
+	if (result != 0)
+		return result;
+	return a->row < b->row ? -1 : 1;
+}
+
+#define ST_SORT sort_by_comparing
+#define ST_ELEMENT_TYPE GpuSortEntry
+#define ST_COMPARE(a, b, order) compare_entries(a, b, order)
+#define ST_COMPARE_ARG_TYPE const LocalOrder
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static void
+sort_ties(GpuSortEntry *entries, uint64 n, void *order)
+{
+	sort_by_comparing(entries, n, order);
 }
 
 /* Lists a chunk's rows, from row number n on; returns the number of the next. */
@@ -75,10 +93,10 @@ gpusort_local_sort(const GpuSortFeed *feed, GpuSortOrdering *ordering)
 {
 	Size		room = feed->rows + 1;
 	LocalOrder	order = {.keys = feed->keys,.by_words = ordering->check == NULL};
-	GpuSortEntryOrder entry_order = {.compare = compare_entries,.arg = &order};
 	GpuSortEntry *entries = palloc_extended(room * sizeof(GpuSortEntry), MCXT_ALLOC_HUGE);
 	GpuSortEntry *other = palloc_extended(room * sizeof(GpuSortEntry), MCXT_ALLOC_HUGE);
 	const char **sorted = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
+	bool		words_decide;
 	GpuSortEntry *in_order;
 	uint64		n = 0;
 	ListCell   *lc;
@@ -87,11 +105,12 @@ gpusort_local_sort(const GpuSortFeed *feed, GpuSortOrdering *ordering)
 	order.rows = palloc_extended(room * sizeof(char *), MCXT_ALLOC_HUGE);
 	order.comparer = order.by_words ? ordering->ties : ordering->check->comparer;
 	/* in the order they came in, if that is all */
-	entry_order.words_decide = order.by_words && feed->n_words == 1 && order.comparer == NULL;
+	words_decide = order.by_words && feed->n_words == 1 && order.comparer == NULL;
 	foreach(lc, feed->private_chunks)
 		n = list_chunk(feed, (const GpuSortChunkHeader *) lfirst(lc), n, entries, &order);
 	Assert(n == feed->rows);
-	in_order = gpusort_sort_entries(entries, other, n, &entry_order);
+	in_order = gpusort_sort_entries(entries, other, n, (feed->keys->null_first_mask & 1) != 0,
+									words_decide ? NULL : sort_ties, &order);
 	for (uint64 i = 0; i < n; i++)
 		sorted[i] = order.rows[in_order[i].row];
 	pfree(entries);

@@ -6,9 +6,10 @@
  * Out: the result slot, which points to rows of the array.  Of a single value there are no rows, it
  *	    stands for itself.
  *
- * A first key of a fixed width is a word (sortkey.h), others are compared as tuplesort does it: by
- * the operators' comparators, abbreviated if they can be.  Equal first keys are told apart by the other
- * keys' comparators, which are looked for when two rows need them.
+ * A first key of a fixed width is a word (sortkey.h) from the start.  When there are some rows others
+ * become words too: those whose words cost no sort key of a collation's, and those whose type
+ * abbreviates to words.  All else is compared by the operators' comparators, which are looked
+ * for when two rows need them.
  *
  * Runs in the backend that leads the sort.  Memory is in the context in which the array was begun, and
  * stays for the next rows, but for blocks after the first one.
@@ -18,6 +19,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "keys/collation_keys.h"
 #include "keys/comparer.h"
 #include "keys/key_types.h"
 #include "sort/entry_sort.h"
@@ -27,8 +29,16 @@
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
-/* Fewer rows are compared sooner than abbreviated. */
-#define ROWS_TO_ABBREVIATE	64
+/* Fewer rows are compared sooner than they get words. */
+#define ROWS_TO_HAVE_WORDS	64
+
+/* What entries have of the first key. */
+typedef enum EntryWords
+{
+	VALUES,						/* its Datum */
+	WORDS,						/* a word, which may stand for several values */
+	EXACT_WORDS
+} EntryWords;
 
 /* What rows lie in. */
 typedef struct RowBlock
@@ -50,8 +60,7 @@ struct GpuSortRowArray
 	/* the rows, by the order in which they came */
 	uint64		n;
 	uint64		room;
-	GpuSortEntry *entries;		/* then sorted; word: of a fixed key, else the key's Datum, or what
-								 * abbreviates it */
+	GpuSortEntry *entries;
 	const char **rows;			/* of the format; or each one's value, a Datum */
 	bool		by_value;		/* the latter */
 	RowBlock   *block;			/* that is being filled, and the ones before it */
@@ -60,22 +69,35 @@ struct GpuSortRowArray
 	GpuSortEntry *sorted;		/* NULL: not yet */
 
 	/* the order */
-	GpuSortKey	key;			/* the first one, if it is fixed */
-	bool		fixed;
-	bool		by_reference;	/* its values lie in the rows */
+	EntryWords	words;			/* that entries have now */
+	bool		fixed;			/* and that they get when rows are put: exact ones, else values */
+	GpuSortKey	key;			/* of a fixed one */
+	bool		by_reference;	/* the first key's values lie in the rows */
 	bool		more_keys;
 	GpuSortComparer *comparer;	/* NULL: not needed yet */
-	TupleTableSlot *compared;	/* its second slot */
-	SortSupport first;			/* compares the words of a key that is not fixed */
-	SortSupportData abbreviated;
+	SortSupport support;		/* of the key that entries are compared by */
+	bool		tied;			/* some were equal in it */
+
+	/* what makes words of values when there are some rows: an encoder, or the type's abbreviation */
+	bool		has_cheap_words;
+	GpuSortKeys encoder;
 	bool		may_abbreviate;
+	SortSupportData abbreviated;
 };
+
+/* Are words of the first key made without a sort key of a collation's? */
+static bool
+words_need_no_sort_key(const GpuSortOrder *order)
+{
+	return !OidIsValid(order->collations[0]) ||
+		gpusort_collation_kind(order->collations[0]) == GPUSORT_COLLATION_BYTES;
+}
 
 /* Beside the row itself; radix needs as many entries again. */
 static Size
 bytes_of_entry(const GpuSortRowArray *array)
 {
-	return (array->fixed ? 2 : 1) * sizeof(GpuSortEntry) + sizeof(char *);
+	return 2 * sizeof(GpuSortEntry) + sizeof(char *);
 }
 
 GpuSortRowArray *
@@ -95,6 +117,8 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
 	array->fixed = gpusort_sortkey_make_fixed(order, 0, desc, &array->key);
 	array->may_abbreviate = array->by_reference;
+	array->has_cheap_words = array->by_reference && words_need_no_sort_key(order);
+	array->words = array->fixed ? EXACT_WORDS : VALUES;
 	array->more_keys = order->n_keys > 1;
 	array->room = FIRST_ROOM;
 	array->entries = palloc(FIRST_ROOM * sizeof(GpuSortEntry));
@@ -126,6 +150,7 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 
 	forget_sorted(array);
 	array->n = 0;
+	array->words = array->fixed ? EXACT_WORDS : VALUES;
 	if (block == NULL)
 		return;
 	while (block->previous != NULL)
@@ -143,8 +168,6 @@ void
 gpusort_row_array_end(GpuSortRowArray *array)
 {
 	gpusort_row_array_reset(array);
-	if (array->compared != NULL)
-		ExecDropSingleTupleTableSlot(array->compared);
 	if (array->block != NULL)
 		pfree(array->block);
 	pfree(array->entries);
@@ -275,49 +298,22 @@ comparer_of(GpuSortRowArray *array)
 	if (likely(array->comparer != NULL))
 		return array->comparer;
 	old_context = MemoryContextSwitchTo(array->context);
-	array->compared = MakeSingleTupleTableSlot(array->desc, array->result->tts_ops);
+	/* its keys are all that is used */
 	array->comparer = gpusort_comparer_make(array->order, 0, array->format, array->result,
-											array->compared);
+											array->result);
 	MemoryContextSwitchTo(old_context);
 	return array->comparer;
-}
-
-/* By the keys from this one on. */
-static int
-compare_rows(GpuSortRowArray *array, int key, const GpuSortEntry *a, const GpuSortEntry *b)
-{
-	GpuSortComparer *comparer = comparer_of(array);
-
-	comparer->first_key = key;
-	return gpusort_comparer_compare_slots(comparer,
-										  gpusort_row_store(comparer->format,
-															array->rows[a->row], comparer->a),
-										  gpusort_row_store(comparer->format,
-															array->rows[b->row], comparer->b));
-}
-
-/* Of entries whose first keys are both fixed and equal, or one of them NULL. */
-static int
-compare_fixed(const GpuSortEntry *a, const GpuSortEntry *b, void *arg)
-{
-	GpuSortRowArray *array = arg;
-
-	if (unlikely(a->nulls != b->nulls))
-		return (a->nulls != 0) == array->key.nulls_first ? -1 : 1;
-	return array->more_keys ? compare_rows(array, 1, a, b) : 0;
 }
 
 static inline int
 compare_values(const GpuSortEntry *a, const GpuSortEntry *b, GpuSortRowArray *array)
 {
 	int			result = ApplySortComparator((Datum) a->word, a->nulls != 0, (Datum) b->word,
-											 b->nulls != 0, array->first);
+											 b->nulls != 0, array->support);
 
-	if (result != 0)
-		return result;
-	if (array->first == &array->abbreviated && a->nulls == 0)
-		return compare_rows(array, 0, a, b);
-	return array->more_keys ? compare_rows(array, 1, a, b) : 0;
+	if (result == 0)
+		array->tied = true;
+	return result;
 }
 
 #define ST_SORT sort_by_comparing
@@ -329,7 +325,109 @@ compare_values(const GpuSortEntry *a, const GpuSortEntry *b, GpuSortRowArray *ar
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* --- abbreviation ------------------------------------------------------------------ */
+/* Entries get the values of this key. */
+static void
+take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+{
+	for (uint64 i = 0; i < n; i++)
+	{
+		bool		is_null;
+
+		entries[i].word = slot_getattr(store_row(array, array->rows[entries[i].row]),
+									   array->order->columns[key], &is_null);
+		entries[i].nulls = is_null;
+	}
+}
+
+static void sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key);
+
+/* Sorts the groups of entries that have the same value of a key, by the next one. */
+static void
+sort_groups(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+{
+	uint64		begin = 0;
+
+	for (uint64 i = 1; i <= n; i++)
+	{
+		array->support = &array->comparer->keys[key];
+		if (i < n && compare_values(&entries[begin], &entries[i], array) == 0)
+			continue;
+		if (i - begin > 1)
+			sort_by_key(array, entries + begin, i - begin, key + 1);
+		begin = i;
+	}
+}
+
+/* Sorts entries that have this key's values. */
+static void
+sort_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+{
+	array->support = &comparer_of(array)->keys[key];
+	array->tied = false;
+	sort_by_comparing(entries, n, array);
+	if (array->tied && key + 1 < array->order->n_keys)
+		sort_groups(array, entries, n, key);
+}
+
+/* Sorts entries that are equal in the keys before this one. */
+static void
+sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+{
+	take_values(array, entries, n, key);
+	sort_values(array, entries, n, key);
+}
+
+/* Sorts entries that have the same word or none: by the first key, if the word may stand for several
+ * values of it, else by the second. */
+static void
+sort_ties(GpuSortEntry *entries, uint64 n, void *arg)
+{
+	GpuSortRowArray *array = arg;
+	int			key = array->words == WORDS && entries->nulls == 0 ? 0 : 1;
+
+	if (key < array->order->n_keys)
+		sort_by_key(array, entries, n, key);
+}
+
+/* --- words for values ------------------------------------------------------------ */
+
+/* What makes words of the first key.  False: nothing does. */
+static bool
+make_encoder(GpuSortRowArray *array)
+{
+	const GpuSortOrder *order = array->order;
+	Form_pg_attribute attr = TupleDescAttr(array->desc, order->columns[0] - 1);
+	GpuSortKeyLayout layout = {0};
+	int			most;
+
+	if (array->encoder.n_keys == 0 && array->has_cheap_words)
+	{
+		array->has_cheap_words = gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod,
+														   order->operators[0],
+														   order->collations[0],
+														   &layout.n_words, &most);
+		if (array->has_cheap_words)
+			gpusort_keys_make(order, 1, &layout, array->desc, &array->encoder);
+	}
+	return array->has_cheap_words;
+}
+
+static void
+encode_values(GpuSortRowArray *array)
+{
+	uint64		words[GPUSORT_WORDS_MAX];
+
+	for (uint64 i = 0; i < array->n; i++)
+	{
+		GpuSortEntry *entry = &array->entries[i];
+
+		if (entry->nulls != 0)
+			continue;
+		gpusort_sortkey_encode(array->encoder.keys, (Datum) entry->word, words);
+		entry->word = words[0];
+	}
+	array->words = WORDS;
+}
 
 /* Is there an abbreviation, which has not been given up? */
 static bool
@@ -338,9 +436,7 @@ is_to_abbreviate(GpuSortRowArray *array)
 	SortSupport support = &array->abbreviated;
 	const GpuSortOrder *order = array->order;
 
-	if (!array->may_abbreviate || array->n < ROWS_TO_ABBREVIATE)
-		return false;
-	if (support->ssup_cxt == NULL)
+	if (array->may_abbreviate && support->ssup_cxt == NULL)
 	{
 		support->ssup_cxt = array->context;
 		support->ssup_collation = order->collations[0];
@@ -348,30 +444,18 @@ is_to_abbreviate(GpuSortRowArray *array)
 		support->ssup_attno = order->columns[0];
 		support->abbreviate = true;
 		PrepareSortSupportFromOrderingOp(order->operators[0], support);
-		array->may_abbreviate = support->abbrev_converter != NULL;
+		array->may_abbreviate = support->abbrev_converter != NULL &&
+			support->comparator == ssup_datum_unsigned_cmp;
 	}
 	return array->may_abbreviate;
 }
 
+/* Abbreviates values, and stops where tuplesort would, if that does not pay. */
 static void
-restore_values(GpuSortRowArray *array, uint64 n)
-{
-	for (uint64 i = 0; i < n; i++)
-	{
-		GpuSortEntry *entry = &array->entries[i];
-		bool		is_null;
-
-		if (entry->nulls == 0)
-			entry->word = slot_getattr(store_row(array, array->rows[i]),
-									   array->abbreviated.ssup_attno, &is_null);
-	}
-}
-
-/* Abbreviates the first keys, and stops where tuplesort would, if that does not pay. */
-static void
-abbreviate(GpuSortRowArray *array)
+abbreviate_values(GpuSortRowArray *array)
 {
 	SortSupport support = &array->abbreviated;
+	uint64		flip = support->ssup_reverse ? PG_UINT64_MAX : 0;
 	uint64		next_look = 10;
 
 	for (uint64 i = 0; i < array->n; i++)
@@ -383,32 +467,30 @@ abbreviate(GpuSortRowArray *array)
 			next_look *= 2;
 			if (support->abbrev_abort((int) i, support))
 			{
-				restore_values(array, i);
+				take_values(array, array->entries, i, 0);
 				array->may_abbreviate = false;
 				return;
 			}
 		}
 		if (entry->nulls == 0)
-			entry->word = support->abbrev_converter((Datum) entry->word, support);
+			entry->word = support->abbrev_converter((Datum) entry->word, support) ^ flip;
 	}
-	array->first = support;
+	array->words = WORDS;
 }
 
 /* --- sorting ------------------------------------------------------------------------- */
 
 static void
-sort_fixed(GpuSortRowArray *array)
+sort_words(GpuSortRowArray *array)
 {
-	GpuSortEntryOrder order = {
-		.compare = compare_fixed,
-		.arg = array,
-		.words_decide = !array->more_keys,
-	};
+	bool		words_decide = array->words == EXACT_WORDS && !array->more_keys;
 	GpuSortEntry *other = NULL;
 
 	if (array->n >= GPUSORT_ENTRIES_FOR_RADIX)
 		other = MemoryContextAllocHuge(array->context, array->n * sizeof(GpuSortEntry));
-	array->sorted = gpusort_sort_entries(array->entries, other, array->n, &order);
+	array->sorted = gpusort_sort_entries(array->entries, other, array->n,
+										 array->order->nulls_first[0],
+										 words_decide ? NULL : sort_ties, array);
 	if (other != NULL && array->sorted != other)
 		pfree(other);
 }
@@ -418,15 +500,17 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(array->context);
 
-	if (array->fixed)
-		sort_fixed(array);
-	else if (array->n > 1)
+	if (!array->fixed && array->n >= ROWS_TO_HAVE_WORDS)
 	{
-		array->first = &comparer_of(array)->keys[0];
-		if (is_to_abbreviate(array))
-			abbreviate(array);
-		sort_by_comparing(array->entries, array->n, array);
+		if (make_encoder(array))
+			encode_values(array);
+		else if (is_to_abbreviate(array))
+			abbreviate_values(array);
 	}
+	if (array->words != VALUES)
+		sort_words(array);
+	else if (array->n > 1)
+		sort_values(array, array->entries, array->n, 0);
 	ExecClearTuple(array->result);
 	MemoryContextSwitchTo(old_context);
 }

@@ -19,8 +19,8 @@ typedef struct GpuSortRowArray GpuSortRowArray;
 
 /*
  * An empty array of rows of type desc, kept in this format, which may take limit_bytes.  result: a slot
- * of the format's kind, which is used while rows are put and sorted, and has those that are got.  All of
- * these outlive it.  Memory: the current context, to the end of the array.
+ * of the format's kind, which is used while rows are put and sorted, and has those that are got.
+ * All of these outlive it.  Memory: the current context, to the end of the array.
  */
 extern GpuSortRowArray *gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc,
 												const GpuSortRowFormat *format,
