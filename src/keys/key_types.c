@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -77,6 +78,13 @@ find_encoded_type(Oid type)
 	return type_is_enum(type) ? &any_enum : &any_other;
 }
 
+Oid
+gpusort_base_type(Oid type, int32 *typmod)
+{
+	/* PostgreSQL's own types, those that it knows by number, have no domains among them */
+	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
+}
+
 /* Describes a key's type.  False: the operator is not of its default order. */
 static bool
 describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuSortKeyType *type)
@@ -84,7 +92,7 @@ describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuS
 	TypeCacheEntry *cache;
 
 	type->typmod = typmod;
-	type->type = getBaseTypeAndTypmod(type_oid, &type->typmod);
+	type->type = gpusort_base_type(type_oid, &type->typmod);
 	type->sort_operator = sort_operator;
 	type->collation = collation;
 	cache = lookup_type_cache(type->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);

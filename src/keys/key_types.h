@@ -13,6 +13,9 @@
 
 #include "keys/sortkey.h"
 
+/* The type that a domain stands for, with its modifier; any other type is its own. */
+extern Oid	gpusort_base_type(Oid type, int32 *typmod);
+
 /*
  * Can a column of a type have words, when it is sorted by this operator under this collation?
  * *least and *most: how many it may have; the more, the fewer of its values are open.

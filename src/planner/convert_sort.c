@@ -40,17 +40,23 @@
 List *
 gpusort_tlist_of(const List *tlist, int varno)
 {
-	List	   *result = NIL;
+	List	   *result = list_copy(tlist);
 	ListCell   *lc;
 
-	foreach(lc, tlist)
+	foreach(lc, result)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
 		Node	   *expr = (Node *) entry->expr;
+		Var		   *var = (Var *) expr;
 
-		entry->expr = (Expr *) makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
-									   exprCollation(expr), 0);
-		result = lappend(result, entry);
+		/* nearly all are: asked once, not by each function */
+		if (IsA(expr, Var))
+			var = makeVar(varno, entry->resno, var->vartype, var->vartypmod, var->varcollid, 0);
+		else
+			var = makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
+						  exprCollation(expr), 0);
+		entry->expr = (Expr *) var;
+		lfirst(lc) = entry;
 	}
 	return result;
 }
@@ -148,8 +154,9 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
+	/* a Sort's own columns are the child's, by number */
+	scan->custom_scan_tlist = sort->plan.targetlist;
 	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
-	scan->custom_scan_tlist = gpusort_tlist_of(sort->plan.targetlist, OUTER_VAR);
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->custom_private = gpusort_plan_info_write(info);
 	scan->methods = &gpusort_scan_methods;

@@ -25,6 +25,7 @@
 
 #include "keys/collation_keys.h"
 #include "keys/text_bytes.h"
+#include "keys/key_types.h"
 #include "planner/key_costs.h"
 #include "settings.h"
 
@@ -184,7 +185,9 @@ gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *
 	for (int i = 0; i < info->order.n_keys && reached > 0; i++)
 	{
 		Node	   *expr = list_nth(target->exprs, info->order.columns[i] - 1);
-		TypeCosts	costs = costs_of_type(getBaseType(exprType(expr)), info->order.collations[i]);
+		int32		typmod = -1;
+		Oid			type = gpusort_base_type(exprType(expr), &typmod);
+		TypeCosts	costs = costs_of_type(type, info->order.collations[i]);
 		double		distinct = i < info->n_keys ? info->key_figures[i].distinct : 0;
 		double		comparison = Max(costs.comparison, declared_cost(root, info->order.operators[i]));
 		bool		is_last = i == info->order.n_keys - 1;

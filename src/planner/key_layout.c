@@ -43,7 +43,7 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 		   GpuSortWantedWords *words, GpuSortKeyFigures *figures, bool *known)
 {
 	int32		typmod = exprTypmod(expr);
-	Oid			type = getBaseTypeAndTypmod(exprType(expr), &typmod);
+	Oid			type = gpusort_base_type(exprType(expr), &typmod);
 	Oid			collation = order->collations[i];
 	GpuSortKeySamples samples;
 	int			least;
@@ -66,7 +66,8 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 static bool
 is_few_texts(Node *expr, Oid collation, const GpuSortWantedWords *words)
 {
-	Oid			type = getBaseType(exprType(expr));
+	int32		typmod = -1;
+	Oid			type = gpusort_base_type(exprType(expr), &typmod);
 
 	return gpusort_type_has_text_bytes(type) && type != BYTEAOID && words->distinct > 0 &&
 		words->distinct <= GPUSORT_DICTIONARY_VALUES_MAX &&
