@@ -36,6 +36,12 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
+/* 19 has a name for each usual handler of a signal, of the type that pqsignal takes; before,
+ * the C library's did. */
+#if PG_VERSION_NUM < 190000
+#define PG_SIG_IGN SIG_IGN
+#endif
+
 /* 17 lets extensions name wait events (c9af054653); before, all show as Extension. */
 static inline uint32
 compat_wait_event(const char *name)

@@ -233,10 +233,10 @@ put_returned_rows(GpuSortState *state)
 static void
 count_rows_of_gather(GpuSortState *state)
 {
-	Instrumentation *instrument = outerPlanState(state)->instrument;
+	const PlanState *gather = outerPlanState(state);
 
-	if (state->feed_node != NULL && instrument != NULL)
-		instrument->tuplecount += gpusort_tuplesort_rows_fed(state->sort);
+	if (state->feed_node != NULL && gather->instrument != NULL)
+		gather->instrument->tuplecount += gpusort_tuplesort_rows_fed(state->sort);
 }
 
 /* Reads all of the child's rows and sorts them: natively, if there is a reason to.  False: the

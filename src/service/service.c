@@ -87,7 +87,7 @@ set_signal_handlers(void)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, request_termination);
 	/* a cancel is for a query: it must not end everybody's sorts */
-	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
 }
 

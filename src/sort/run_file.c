@@ -16,6 +16,7 @@
 #include "executor/instrument.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 #include "sort/run_file.h"
 
