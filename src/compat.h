@@ -213,11 +213,20 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 		compat_tuples_returned(rel) += rows;
 }
 
-/* 16 gives sort keys by one function for all providers: pg_strxfrm, pg_strxfrm_prefix. */
+/* 16 gives parts of sort keys for all providers that can: pg_strxfrm_prefix. */
 #if PG_VERSION_NUM >= 160000
-#define COMPAT_HAS_PG_STRXFRM 1
+#define COMPAT_HAS_STRXFRM_PREFIX 1
 #else
-#define COMPAT_HAS_PG_STRXFRM 0
+#define COMPAT_HAS_STRXFRM_PREFIX 0
+#endif
+
+/* 18 gives the C library's sort keys though it does not trust them; in 16 and 17 pg_strxfrm raises
+ * an error then.  Needs utils/pg_locale.h. */
+#if PG_VERSION_NUM >= 180000
+#define compat_strxfrm_libc(key, string, room, locale) pg_strxfrm(key, string, room, locale)
+#else
+#define compat_strxfrm_libc(key, string, room, locale) \
+	((locale) == NULL ? strxfrm(key, string, room) : strxfrm_l(key, string, room, (locale)->info.lt))
 #endif
 
 /* 18 keeps it with the locale. */

@@ -50,7 +50,7 @@ terminate(GpuSortCollationKeys *keys, const char *string, Size length)
 
 /* --- providers ---------------------------------------------------------------- */
 
-#if COMPAT_HAS_PG_STRXFRM
+#if COMPAT_HAS_STRXFRM_PREFIX
 
 static bool
 is_icu_usable(pg_locale_t locale)
@@ -73,12 +73,6 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
 	terminate(keys, string, length);
 	return pg_strxfrm_prefix(keys->key, keys->terminated, keys->needed, keys->locale);
-}
-
-static Size
-write_libc_key(const GpuSortCollationKeys *keys)
-{
-	return pg_strxfrm(keys->key, keys->terminated, keys->key_room, keys->locale);
 }
 
 #else							/* before, each provider is asked by itself */
@@ -152,15 +146,13 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 
 #endif							/* USE_ICU */
 
+#endif							/* COMPAT_HAS_STRXFRM_PREFIX */
+
 static Size
 write_libc_key(const GpuSortCollationKeys *keys)
 {
-	if (keys->locale == NULL)
-		return strxfrm(keys->key, keys->terminated, keys->key_room);
-	return strxfrm_l(keys->key, keys->terminated, keys->key_room, keys->locale->info.lt);
+	return compat_strxfrm_libc(keys->key, keys->terminated, keys->key_room, keys->locale);
 }
-
-#endif							/* COMPAT_HAS_PG_STRXFRM */
 
 GpuSortCollationKind
 gpusort_collation_kind(Oid collation)
