@@ -16,6 +16,10 @@ set jit = off;
 set timezone = 'UTC';
 set datestyle = 'ISO, MDY';
 
+-- Does PostgreSQL sort rows for an aggregate's own ORDER BY or DISTINCT below it?  From 16 on.
+create function pg_temp.presorts() returns boolean language sql as
+	'select exists (select from pg_settings where name = ''enable_presorted_aggregate'')';
+
 -- A query's plan, less what differs between versions of PostgreSQL.  With analyze,
 -- every number below the labels is masked.
 create function pg_temp.do_explain(query text, options text default 'costs off')
@@ -28,6 +32,8 @@ begin
 		if options ~* 'analyze' then
 			line := regexp_replace(line, '\y[0-9]+(\.[0-9]+)?', 'N', 'g');
 		end if;
+		line := regexp_replace(line, '(InitPlan|SubPlan) expr_', '\1 ');
+		line := replace(line, '"*SELECT*"', 'unnamed_subquery');
 		return next regexp_replace(line, ' \(returns .*\)$', '');
 	end loop;
 end $$;

@@ -24,8 +24,12 @@ reset gpusort.algorithm;
 set gpusort.device = 'host';
 alter system set gpusort.device = 'tpu';
 set gpusort.buffer_memory = '32MB';
+-- 17 says the range with its units
+\set VERBOSITY sqlstate
 alter system set gpusort.buffer_memory = '15MB';
 alter system set gpusort.buffer_memory = '65GB';
+\set VERBOSITY default
+select min_val, max_val, unit from pg_settings where name = 'gpusort.buffer_memory';
 alter system set gpusort.buffer_memory = '1 parsec';
 alter system set gpusort.device_memory = '31MB';
 alter system set gpusort.device_memory = '1024';

@@ -72,7 +72,7 @@ select pg_temp.do_explain('select from facts union select from facts');
 -- groups, and groups of groups
 select pg_temp.do_explain('select t, count(*) from facts group by t');
 select pg_temp.do_explain('select t from facts group by t having t > ''f''');
-select pg_temp.do_explain('select few, count(*), count(distinct k) from facts group by few');
+select pg_temp.do_explain('select few, count(*), max(k) from facts group by few');
 select pg_temp.do_explain('select array[few], count(*) from facts group by 1');
 select pg_temp.do_explain('select few, count(*) from facts group by grouping sets (few, ())');
 select pg_temp.compare('select t, count(*), sum(big), min(k) from facts group by t having count(*) > 1 order by t');
@@ -130,7 +130,7 @@ rollback;
 set max_parallel_workers_per_gather = 2;
 set min_parallel_table_scan_size = 0;
 set parallel_setup_cost = 0;
-select pg_temp.compare('select id, other from others left join (select * from facts where current_user is not null) f using (k) order by id, other');
+select pg_temp.compare('select id, other from others full join (select * from facts where current_user is not null) f using (k) order by id, other');
 reset min_parallel_table_scan_size;
 reset parallel_setup_cost;
 set max_parallel_workers_per_gather = 0;
