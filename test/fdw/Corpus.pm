@@ -1,0 +1,190 @@
+# Corpus.pm
+#	  The statements of test/differential, over tables that lie on other servers: the same rows as
+#	  over local ones.
+#
+# In:  a database whose tables lie elsewhere, and one with the same rows in tables of its own; the
+#      files of test/differential; settings of all servers, several sets of them.
+# Out: for each file a test for each set: every statement gave what it gives locally.
+#
+# A statement is compared if PostgreSQL itself gives the same for it there: if it reads only; if
+# gpusort, switched off everywhere, leaves it as it is over local tables; and if it does not tell
+# in which order rows lie, which is seen in a second local database, where they lie in another.
+# How many are left out is said.
+package Corpus;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Temp qw(tempdir);
+use Test::More;
+
+use Nodes;
+use Outcome;
+use Session;
+use Statements;
+
+our @EXPORT = qw(create_corpus move_rows compare_files files_of_corpus);
+
+our @tables = qw(events narrow customers orders measures tree documents odd no_rows one_row one_key only_nulls ordered typed texts toasted);
+
+my $folder = tempdir('gpusort-corpus.XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my %plain = ('statement_timeout' => '120s', 'client_min_messages' => 'notice', 'jit' => 'off');
+
+sub session
+{
+	my ($node, $database, $settings) = @_;
+
+	return Session->new($node->connstr($database), $folder, { %plain, %$settings });
+}
+
+# Where the corpus lies: beside this module, or where the test says.
+sub files_of_corpus
+{
+	return sort glob "$ENV{GPUSORT_DIFFERENTIAL}/*.sql";
+}
+
+# Creates the corpus's tables in a database that is there.
+sub create_corpus
+{
+	my ($node, $database) = @_;
+	my $session = session($node, $database, { 'gpusort.enabled' => 'off' });
+
+	for my $name (qw(tables collations keys))
+	{
+		for my $statement (@{ (read_statements("$ENV{GPUSORT_DIFFERENTIAL}/setup/$name.sql"))[0] })
+		{
+			my ($results, $messages) = $session->run($statement->{text});
+
+			die "setup/$name.sql:$statement->{line}:\n$messages" if $messages =~ /^(?:ERROR|FATAL)|^psql ended/m;
+		}
+	}
+	$session->close;
+}
+
+# Puts rows of all tables into other places, and takes away what tells the planner that they are
+# unique: elsewhere nothing does.
+sub move_rows
+{
+	my ($node, $database) = @_;
+
+	for my $table (@tables)
+	{
+		my ($column) = $table eq 'narrow' ? 'b' : 'id';
+
+		for my $n (2, 3, 5)
+		{
+			$node->safe_psql($database, "update $table set $column = $column where hashint8($column) % $n = 0");
+			$node->safe_psql($database, "vacuum $table");
+		}
+	}
+	drop_keys($node, $database);
+	$node->safe_psql($database, 'analyze');
+}
+
+sub drop_keys
+{
+	my ($node, $database) = @_;
+
+	$node->safe_psql($database, q{
+		do $$
+		declare
+			c record;
+		begin
+			for c in select conname, conrelid::regclass as rel from pg_constraint where contype in ('f', 'p') and connamespace = 'public'::regnamespace and conislocal order by contype loop
+				execute format('alter table %s drop constraint %I', c.rel, c.conname);
+			end loop;
+		end $$});
+}
+
+# --- statements ------------------------------------------------------------------------
+
+# What says where a row lies, changes something, or is of the machine.
+my $not_compared = qr/\b(?:ctid|tableoid|xmin|xmax|cmin|cmax|tablesample|nextval|setval|currval|insert|update|delete|merge|truncate
+	|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|pg_\w+|gpusort\w*|random|setseed|clock_timestamp|now|set_config|current_setting|dblink|differential)\b/xi;
+
+# SETs come along: they shape plans.
+sub may_be_compared
+{
+	my ($statement) = @_;
+	my ($text, $bare) = @$statement{qw(text bare)};
+
+	return 0 if exists $statement->{tags}{differs} || $text =~ $not_compared;
+	return 1 if $bare =~ /^\s*(?:set|reset)\s+(?!gpusort|session|role|constraints)\w/i;
+	return $bare =~ /^[\s(]*(?:select|with|values|table|prepare|execute|deallocate|begin|start\s+transaction|declare|fetch|move|close|commit|rollback|end)\b/i
+	  && $bare !~ /\binto\b/i;
+}
+
+# Each statement's outcome in one session.
+sub run_in
+{
+	my ($statements, $node, $database) = @_;
+	my $session = session($node, $database, {});
+	my @outcomes;
+
+	for my $statement (@$statements)
+	{
+		my ($results, $messages) = $session->run($statement->{text});
+
+		# a foreign server's error comes with the statement that it was sent
+		$messages =~ s/^(?:CONTEXT|remote SQL command|DETAIL|HINT|LINE \d+|\s+\^).*\n//mgi;
+		push @outcomes, { results => $results, messages => $messages };
+	}
+	$session->close;
+	return \@outcomes;
+}
+
+# compare_files(nodes => [...], local => [node, database], moved => ..., elsewhere => ...,
+#   modes => [[name, { setting => value }], ...], files => [...])
+sub compare_files
+{
+	my (%of) = @_;
+	my @least = @{ $of{least} // [] };
+	my ($compared, $left_out) = (0, 0);
+
+	for my $path (@{ $of{files} })
+	{
+		my $name = $path =~ s{.*/}{}r;
+		my @statements = grep { may_be_compared($_) } @{ (read_statements($path))[0] };
+
+		set_on_all($of{nodes}, { 'gpusort.enabled' => 'off' });
+		my $local = run_in(\@statements, @{ $of{local} });
+		my $moved = run_in(\@statements, @{ $of{moved} });
+		my $native = run_in(\@statements, @{ $of{elsewhere} });
+		my @chosen = grep { tells_no_order($statements[$_], $local->[$_], $moved->[$_], $native->[$_]) } 0 .. $#statements;
+
+		$compared += @chosen;
+		$left_out += @statements - @chosen;
+		for my $mode (@{ $of{modes} })
+		{
+			my ($mode_name, $settings) = @$mode;
+
+			set_on_all($of{nodes}, { 'gpusort.enabled' => 'on', %$settings });
+			my $outcomes = run_in(\@statements, @{ $of{elsewhere} });
+			my @different;
+
+			for my $i (@chosen)
+			{
+				my $what = difference($statements[$i], $local->[$i], $outcomes->[$i]);
+
+				push @different, "$name:$statements[$i]{line}: $what\n$statements[$i]{text}\n" if defined $what;
+			}
+			set_on_all($of{nodes}, { map { $_ => undef } keys %$settings });
+			is(scalar @different, 0, "$name: $mode_name: " . scalar @chosen . ' statements give their local rows')
+			  or diag(splice @different, 0, 3);
+		}
+	}
+	note "SUMMARY $compared statements compared, $left_out left out";
+	return $compared;
+}
+
+# Is a statement's outcome the same whatever order rows come in, and wherever they lie?
+sub tells_no_order
+{
+	my ($statement, $local, $moved, $native) = @_;
+
+	return 0 if $local->{messages} =~ /does not exist|current transaction is aborted/;
+	return !defined difference($statement, $local, $moved) && !defined difference($statement, $local, $native);
+}
+
+1;

@@ -1,0 +1,95 @@
+# Nodes.pm
+#	  Servers that work together: their beginning, their settings, and what is left over on them.
+#
+# In:  names and settings.
+# Out: servers of this machine, each with a service and a device of its own, that reach one
+#      another.  All are reached by one host and the port of each.
+package Nodes;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use Test::More;
+
+use GpuSortTest;
+
+our @EXPORT = qw(new_node set_on_all jobs_of wait_for_all nothing_left_on);
+
+# Less of everything than a server by itself has, since several share a machine.
+my @small = (
+	"gpusort.buffer_memory = '96MB'", "gpusort.device_memory = '512MB'", 'shared_buffers = 64MB',
+	'max_connections = 120', 'fsync = off', "timezone = 'UTC'", "datestyle = 'ISO, MDY'");
+
+sub new_node
+{
+	my ($name, @lines) = @_;
+
+	return new_server($name, @small, @lines);
+}
+
+# Changes settings of running servers, { name => value }; undef: as at their start.
+sub set_on_all
+{
+	my ($nodes, $settings) = @_;
+
+	for my $node (@$nodes)
+	{
+		for my $name (sort keys %$settings)
+		{
+			my $value = $settings->{$name};
+
+			$node->safe_psql('postgres', defined $value ? "alter system set $name = '$value'" : "alter system reset $name");
+		}
+		$node->reload;
+		# the postmaster tells its processes when it has read them itself
+		for my $name (sort grep { defined $settings->{$_} } keys %$settings)
+		{
+			$node->poll_query_until('postgres', "select current_setting('$name') = '$settings->{$name}'")
+			  or die "$name is not set\n";
+		}
+	}
+}
+
+# How many sorts the devices of these servers have made.
+sub jobs_of
+{
+	my ($nodes) = @_;
+
+	return map { $_->safe_psql('postgres', 'select jobs from gpusort_stats') } @$nodes;
+}
+
+sub wait_for_all
+{
+	my ($nodes) = @_;
+
+	for my $node (@$nodes)
+	{
+		wait_for_state($node, 'serving') or die $node->name . " does not serve\n";
+	}
+}
+
+# No job, no buffer in use, no grant and no file, on any of them.
+sub nothing_left_on
+{
+	my ($nodes, $after) = @_;
+	my $left = q{select open_jobs || ' jobs, ' || buffer_bytes - free_buffer_bytes || ' bytes of buffers, '
+		|| granted_bytes || ' bytes granted, ' || (select count(*) from pg_ls_tmpdir()) || ' files' from gpusort_devices};
+	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes granted, 0 files';
+
+	for my $node (@$nodes)
+	{
+		my $got = '';
+
+		for (1 .. 500)
+		{
+			$got = $node->safe_psql('postgres', $left);
+			last if $got eq $clean;
+			Time::HiRes::sleep(0.02);
+		}
+		is($got, $clean, "$after: nothing is left over on " . $node->name);
+	}
+}
+
+1;
