@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "sort/ordered_reader.h"
+#include "sort/packed_keys.h"
 
 #define LISTED_ROWS_AT_FIRST	64
 
@@ -46,8 +47,9 @@ compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortCompa
 #include "lib/sort_template.h"
 
 /* Places that rows may be moved by, for each row of a group, before it is sorted as if it were in no
- * order at all. */
+ * order at all; of many rows, whose keys may be packed, that is cheaper. */
 #define MOVES_FOR_A_ROW		16
+#define MOVES_FOR_ONE_OF_MANY	1
 
 /* Where a row belongs among the first n, which are in order, the last of them behind it: found from
  * the end on, in steps that double, since it is rarely far. */
@@ -81,13 +83,14 @@ place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, Gp
 }
 
 /*
- * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which
- * is often equal in all of the group: few rows are out of place, and not by much.
+ * Sorts rows of which few are out of place, and not by much.  False: they are in no such order, and have
+ * been left in another one.
  */
-static void
-sort_tied_rows(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
+static bool
+put_rows_in_place(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
 {
 	uint64		moves = 0;
+	uint64		moves_max = n * (n < GPUSORT_ROWS_TO_PACK_KEYS ? MOVES_FOR_A_ROW : MOVES_FOR_ONE_OF_MANY);
 
 	for (uint64 i = 1; i < n; i++)
 	{
@@ -99,14 +102,68 @@ sort_tied_rows(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
 			continue;
 		place = place_of_row(rows, i, &row, ties);
 		moves += i - place;
-		if (moves > MOVES_FOR_A_ROW * n)
-		{
-			sort_rows_in_any_order(rows, n, ties);
-			return;
-		}
+		if (moves > moves_max)
+			return false;
 		memmove(&rows[place + 1], &rows[place], (i - place) * sizeof(GpuSortTiedRow));
 		rows[place] = row;
 	}
+	return true;
+}
+
+/* Orders rows as sorted entries tell; those that have equal words are sorted by comparing. */
+static void
+move_rows(GpuSortTiedRow *rows, uint64 n, const GpuSortEntry *entries, bool is_all,
+		  GpuSortComparer *ties)
+{
+	GpuSortTiedRow *unsorted = palloc_extended(n * sizeof(GpuSortTiedRow), MCXT_ALLOC_HUGE);
+	uint64		begin = 0;
+
+	memcpy(unsorted, rows, n * sizeof(GpuSortTiedRow));
+	for (uint64 i = 0; i < n; i++)
+		rows[i] = unsorted[entries[i].row];
+	for (uint64 i = 1; !is_all && i <= n; i++)
+	{
+		if (i < n && entries[i].word == entries[begin].word)
+			continue;
+		if (i - begin > 1 && !put_rows_in_place(rows + begin, i - begin, ties))
+			sort_rows_in_any_order(rows + begin, i - begin, ties);
+		begin = i;
+	}
+}
+
+/* Sorts many rows by words that several keys share.  False: the keys are not fit for that. */
+static bool
+sort_by_packed_keys(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n)
+{
+	GpuSortComparer *ties = ordering->ties;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort packed keys",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	const char **row_of = palloc_extended(n * sizeof(char *), MCXT_ALLOC_HUGE);
+	GpuSortEntry *entries;
+	int			next_key;
+
+	for (uint64 i = 0; i < n; i++)
+		row_of[i] = rows[i].comparand.row;
+	next_key = gpusort_sort_by_packed_keys(ordering->order, ordering->desc, ties, row_of, n, &entries);
+	if (next_key > ties->first_key)
+		move_rows(rows, n, entries, next_key == ordering->order->n_keys, ties);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
+	return next_key > ties->first_key;
+}
+
+/*
+ * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which
+ * is often equal in all of the group.
+ */
+static void
+sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n)
+{
+	if (put_rows_in_place(rows, n, ordering->ties))
+		return;
+	if (n < GPUSORT_ROWS_TO_PACK_KEYS || !sort_by_packed_keys(ordering, rows, n))
+		sort_rows_in_any_order(rows, n, ordering->ties);
 }
 
 GpuSortOrderedReader *
@@ -164,8 +221,8 @@ leave_group(GpuSortOrderedReader *ordered)
 	MemoryContextReset(ordered->scratch);
 }
 
-/* Adds a row to those listed; false if it belongs before the last one of them. */
-static bool
+/* Adds a row to those listed. */
+static void
 list_row(GpuSortOrderedReader *ordered, const char *bytes)
 {
 	GpuSortComparer *ties = ordered->ordering->ties;
@@ -179,8 +236,16 @@ list_row(GpuSortOrderedReader *ordered, const char *bytes)
 	listed = &ordered->listed[ordered->n_rows];
 	gpusort_comparer_take(ties, bytes, &listed->comparand);
 	listed->number = (uint32) ordered->n_rows++;
-	return listed->number == 0 ||
-		gpusort_comparer_compare(ties, &listed[-1].comparand, &listed->comparand) <= 0;
+}
+
+/* Is the last row listed where it belongs? */
+static bool
+last_row_is_in_order(GpuSortOrderedReader *ordered)
+{
+	const GpuSortTiedRow *last = &ordered->listed[ordered->n_rows - 1];
+
+	return last->number == 0 ||
+		gpusort_comparer_compare(ordered->ordering->ties, &last[-1].comparand, &last->comparand) <= 0;
 }
 
 static void
@@ -334,7 +399,8 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		uint64		next;
 
 		CHECK_FOR_INTERRUPTS();
-		in_order &= list_row(ordered, bytes);
+		list_row(ordered, bytes);
+		in_order = in_order && last_row_is_in_order(ordered);
 		next = ordered->first_row + ordered->n_rows;
 		if (!gpusort_reader_row_ties(ordered->reader, next))
 			break;
@@ -345,7 +411,7 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 			return false;
 	}
 	if (!in_order)
-		sort_tied_rows(ordered->listed, ordered->n_rows, ordered->ordering->ties);
+		sort_tied_rows(ordered->ordering, ordered->listed, ordered->n_rows);
 	return true;
 }
 

@@ -34,18 +34,20 @@ $node->safe_psql('postgres', qq{
 my $session = GpuSortTest::Session->new($node, 900);
 walk_on($node, $session);
 
+my $database = 'postgres';
+
 sub ordered_digest
 {
 	my ($settings, $query) = @_;
 
-	return $node->safe_psql('postgres', "$settings; select count(*), md5(string_agg(q::text, ' ')) from ($query) q");
+	return $node->safe_psql($database, "$settings; select count(*), md5(string_agg(q::text, ' ')) from ($query) q");
 }
 
 # The rows of a query by the device, and natively: the same.  Its EXPLAIN ANALYZE is returned.
 sub same_rows
 {
 	my ($what, $settings, $query) = @_;
-	my $plan = $node->safe_psql('postgres', "$settings; explain (analyze, costs off, timing off, summary off) $query");
+	my $plan = $node->safe_psql($database, "$settings; explain (analyze, costs off, timing off, summary off) $query");
 
 	is(ordered_digest($settings, $query), ordered_digest("$settings; set gpusort.enabled = off", $query), $what);
 	like($plan, qr/GpuSort.*Key Words/ms, "$what: the device did it");
@@ -96,6 +98,33 @@ same_rows('long rows beyond work_mem', $small_memory, 'select i % 3 as k, array[
 # --- feeders
 my $parallel = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0';
 like(same_rows('two workers', $parallel, $queries{'groups over windows'}), qr/GpuSortFeed/, 'two workers: they fed it');
+
+# --- groups of many rows with few values: several keys share a word, as many as have room
+$database = 'unicode';
+$node->safe_psql('postgres', "create database $database template template0 encoding 'UTF8' locale 'C'");
+$node->safe_psql($database, q{create extension gpusort; create table few_values with (parallel_workers = 2) as
+	select i as id, (array['books', 'Books', 'home', 'Home ', 'music', 'mu-sic'])[1 + (hashint4(i) & 3)] || repeat(' of a kind', 6) as kind,
+		case when i % 11 > 0 then ('brand #' || (hashint4(i + 1) & 127))::char(50) end as brand,
+		case when i % 7 > 0 then hashint4(i + 2) & 3 end as n, (hashint4(i + 3) & 1)::bool as b, hashint8(i + 4) as large,
+		case when i % 5 > 0 then date '2000-01-01' + (hashint4(i + 5) & 255) end as d, (hashint4(i + 6) & 15)::numeric as num,
+		null::text as nothing, md5(i::text) as many, decode(md5((i & 63)::text), 'hex') as bytes
+	from generate_series(1, 100000) i});
+my @few_keys = ('brand, n, b, d, id', 'brand desc nulls last, n desc, b desc, id', 'brand nulls first, n nulls first, d desc nulls first, num, id', 'nothing, brand, large, id',
+	'n nulls first, nothing, brand, many, id', 'brand, bytes, n, id', 'brand, many, id', 'many, brand, id', 'large desc, brand', 'n, large, id', 'brand, b, n');
+my @collations = ('"C"', $node->safe_psql($database, q{select quote_ident(collname) from pg_collation where collname in ('en-x-icu', 'en_US.utf8') order by 1}) =~ /(\S+)/g);
+for my $collation (@collations)
+{
+	for my $keys (@few_keys)
+	{
+		my $query = "select * from few_values order by kind collate $collation, " . ($keys =~ s/\b(brand|many)\b/$1 collate $collation/gr);
+
+		$query =~ s/\*/kind, brand, b, n/ if $keys !~ /id|large/;
+		$query =~ s/from/, array[1] as a from/ if $collation eq '"C"';
+		$query =~ s/order by kind collate [^\s,]+/order by left(kind, 0) collate "C", a, kind collate $collation/ if $collation eq '"C"';
+		same_rows("few values, $collation, $keys", $parallel, $query);
+	}
+}
+$database = 'postgres';
 
 # --- in the backend
 my $private = 'set gpusort.min_rows = 1000000; set gpusort.debug_force = on';
