@@ -101,6 +101,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
 	spec->random_access = random_access;
+	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child gives a row or two: those stay in the backend */
 	spec->may_use_device = child->state->es_epq_active == NULL;
 }

@@ -29,8 +29,12 @@
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
-/* Fewer rows are compared sooner than they get words. */
-#define ROWS_TO_HAVE_WORDS	64
+/* When so many values have the same word, the others are expected to have it too. */
+#define VALUES_TO_TRY		8
+
+/* Fewer rows are compared sooner than they get words, of an encoder's or abbreviations. */
+#define ROWS_TO_ENCODE		3
+#define ROWS_TO_ABBREVIATE	64
 
 /* What entries have of the first key. */
 typedef enum EntryWords
@@ -377,13 +381,25 @@ sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 	sort_values(array, entries, n, key);
 }
 
+/* Does a word that was encoded stand for a single value? */
+static bool
+is_closed(const GpuSortRowArray *array, uint64 word)
+{
+	const GpuSortKeys *keys = &array->encoder;
+
+	return array->has_cheap_words && keys->n_words == 1 &&
+		(keys->open_mask == 0 || (word & keys->open_bits[0]) != keys->open_code[0]);
+}
+
 /* Sorts entries that have the same word or none: by the first key, if the word may stand for several
  * values of it, else by the second. */
 static void
 sort_ties(GpuSortEntry *entries, uint64 n, void *arg)
 {
 	GpuSortRowArray *array = arg;
-	int			key = array->words == WORDS && entries->nulls == 0 ? 0 : 1;
+	bool		is_exact = entries->nulls != 0 || array->words == EXACT_WORDS ||
+		is_closed(array, entries->word);
+	int			key = is_exact ? 1 : 0;
 
 	if (key < array->order->n_keys)
 		sort_by_key(array, entries, n, key);
@@ -412,10 +428,14 @@ make_encoder(GpuSortRowArray *array)
 	return array->has_cheap_words;
 }
 
+/* Makes words of values, if they tell the first ones apart. */
 static void
 encode_values(GpuSortRowArray *array)
 {
 	uint64		words[GPUSORT_WORDS_MAX];
+	uint64		first = 0;
+	uint64		differing = 0;	/* bits */
+	uint64		tried = 0;
 
 	for (uint64 i = 0; i < array->n; i++)
 	{
@@ -425,6 +445,14 @@ encode_values(GpuSortRowArray *array)
 			continue;
 		gpusort_sortkey_encode(array->encoder.keys, (Datum) entry->word, words);
 		entry->word = words[0];
+		if (tried++ == 0)
+			first = words[0];
+		differing |= words[0] ^ first;
+		if (unlikely(tried == VALUES_TO_TRY) && differing == 0 && !is_closed(array, first))
+		{
+			take_values(array, array->entries, i + 1, 0);
+			return;
+		}
 	}
 	array->words = WORDS;
 }
@@ -500,13 +528,10 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(array->context);
 
-	if (!array->fixed && array->n >= ROWS_TO_HAVE_WORDS)
-	{
-		if (make_encoder(array))
-			encode_values(array);
-		else if (is_to_abbreviate(array))
-			abbreviate_values(array);
-	}
+	if (array->words == VALUES && array->n >= ROWS_TO_ENCODE && make_encoder(array))
+		encode_values(array);
+	else if (array->words == VALUES && array->n >= ROWS_TO_ABBREVIATE && is_to_abbreviate(array))
+		abbreviate_values(array);
 	if (array->words != VALUES)
 		sort_words(array);
 	else if (array->n > 1)

@@ -135,13 +135,20 @@ GpuSortOutput *
 gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	/* a clock costs as much as some rows */
+	bool		timed = sort->spec->timed || sort->provisional == NULL;
 	instr_time	start;
 	bool		performed;
 
-	sort->feed_ms = milliseconds_since(sort->begun);
-	INSTR_TIME_SET_CURRENT(start);
+	INSTR_TIME_SET_ZERO(start);
+	if (timed)
+	{
+		sort->feed_ms = milliseconds_since(sort->begun);
+		INSTR_TIME_SET_CURRENT(start);
+	}
 	performed = gpusort_tuplesort_sort_rows(sort);
-	sort->sort_ms = milliseconds_since(start);
+	if (timed)
+		sort->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
 	return performed ? sort->output : NULL;
 }

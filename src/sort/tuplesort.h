@@ -58,6 +58,7 @@ typedef struct GpuSortSpec
 
 	bool		random_access;	/* the rows may be read again, or backward */
 	bool		may_use_device;
+	bool		timed;			/* somebody asks what each step takes */
 } GpuSortSpec;
 
 typedef struct GpuSortTuplesort GpuSortTuplesort;
