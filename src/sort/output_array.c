@@ -26,7 +26,7 @@ array_next(GpuSortOutput *output, bool forward)
 
 	if (!gpusort_position_step(&source->position, forward, &row))
 		return ExecClearTuple(output->slots->result);
-	return gpusort_row_array_get(source->array, row);
+	return gpusort_row_array_get(source->array, row, output->slots->result);
 }
 
 static bool

@@ -569,14 +569,13 @@ gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greate
 /* --- rows out -------------------------------------------------------------------------- */
 
 TupleTableSlot *
-gpusort_row_array_get(const GpuSortRowArray *array, uint64 number)
+gpusort_row_array_get(const GpuSortRowArray *array, uint64 number, TupleTableSlot *slot)
 {
 	const GpuSortEntry *entry = array->sorted != NULL ? &array->sorted[number] :
 		&array->entries[number];
-	TupleTableSlot *slot = array->result;
 
 	if (!array->by_value)
-		return store_row(array, array->rows[entry->row]);
+		return gpusort_row_store(array->format, array->rows[entry->row], slot);
 	if (unlikely(TTS_SHOULDFREE(slot)))
 		ExecClearTuple(slot);	/* somebody has materialized it */
 	slot->tts_values[0] = (Datum) array->rows[entry->row];

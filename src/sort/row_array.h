@@ -19,7 +19,7 @@ typedef struct GpuSortRowArray GpuSortRowArray;
 
 /*
  * An empty array of rows of type desc, kept in this format, which may take limit_bytes.  result: a slot
- * of the format's kind, which is used while rows are put and sorted, and has those that are got.
+ * of the format's kind, which is used while rows are put and sorted.
  * All of these outlive it.  Memory: the current context, to the end of the array.
  */
 extern GpuSortRowArray *gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc,
@@ -37,9 +37,10 @@ extern void gpusort_row_array_sort(GpuSortRowArray *array);
 
 extern uint64 gpusort_row_array_rows(const GpuSortRowArray *array);
 
-/* A row by its number: as they came, or, once they are sorted, in order.  In the result slot;
- * valid as long as the array's rows. */
-extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number);
+/* A row by its number: as they came, or, once they are sorted, in order.  slot: of the format's kind;
+ * what it has is valid as long as the array's rows.  Returns it. */
+extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number,
+											 TupleTableSlot *slot);
 
 /* Of rows that are not sorted, whose first key is passed by reference: the numbers of one with its least
  * value, and of one with its greatest.  False: all are NULL. */

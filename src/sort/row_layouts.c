@@ -54,8 +54,8 @@ sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samp
 
 /* Samples of a column's values, of a base type under a collation.  is_first: the sort's first key. */
 static void
-sample_column(GpuSortRowArray *array, Form_pg_attribute attr, Oid type, Oid collation, bool is_first,
-			  GpuSortKeySamples *samples)
+sample_column(GpuSortRowArray *array, TupleTableSlot *slot, Form_pg_attribute attr, Oid type,
+			  Oid collation, bool is_first, GpuSortKeySamples *samples)
 {
 	uint64		rows = gpusort_row_array_rows(array);
 	int			n = (int) Min(rows, SAMPLED_ROWS_MAX);
@@ -71,12 +71,12 @@ sample_column(GpuSortRowArray *array, Form_pg_attribute attr, Oid type, Oid coll
 	if (sampled.is_text)
 		gpusort_text_bytes_make(&sampled.source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	for (int i = 0; i < n; i++)
-		sample_row(&sampled, gpusort_row_array_get(array, i * rows / n), samples);
+		sample_row(&sampled, gpusort_row_array_get(array, i * rows / n, slot), samples);
 	samples->width = sampled.values > 0 ? (int) (sampled.bytes / sampled.values) : 0;
 	if (is_first && sampled.is_text && gpusort_row_array_extremes(array, &least, &greatest))
 	{
-		sample_row(&sampled, gpusort_row_array_get(array, least), samples);
-		sample_row(&sampled, gpusort_row_array_get(array, greatest), samples);
+		sample_row(&sampled, gpusort_row_array_get(array, least, slot), samples);
+		sample_row(&sampled, gpusort_row_array_get(array, greatest, slot), samples);
 	}
 	gpusort_key_samples_sort(samples);
 	/* of values that come again and again there may be no others */
@@ -106,13 +106,14 @@ count_row(TupleTableSlot *slot, const GpuSortSpec *spec, GpuSortDictionary **dic
 }
 
 static void
-count_rows(GpuSortRowArray *array, const GpuSortSpec *spec, GpuSortDictionary **dictionaries)
+count_rows(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+		   GpuSortDictionary **dictionaries)
 {
 	uint64		rows = gpusort_row_array_rows(array);
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		if (!count_row(gpusort_row_array_get(array, i), spec, dictionaries))
+		if (!count_row(gpusort_row_array_get(array, i, slot), spec, dictionaries))
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -134,10 +135,10 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 
 /* Dictionaries of keys that are NULL have not been begun. */
 static void
-want_dictionaries(GpuSortRowArray *array, const GpuSortSpec *spec,
+want_dictionaries(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
 				  GpuSortDictionary **dictionaries, GpuSortWantedWords *words)
 {
-	count_rows(array, spec, dictionaries);
+	count_rows(array, slot, spec, dictionaries);
 	for (int i = 0; i < spec->n_keys; i++)
 		if (dictionaries[i] != NULL && gpusort_dictionary_is_worth_it(dictionaries[i]) &&
 			gpusort_dictionary_rank(dictionaries[i]))
@@ -146,7 +147,8 @@ want_dictionaries(GpuSortRowArray *array, const GpuSortSpec *spec,
 
 /* What a key has without a dictionary: by statistics, or by samples.  False: no words. */
 static bool
-want_words(GpuSortRowArray *array, const GpuSortSpec *spec, int i, GpuSortWantedWords *words)
+want_words(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec, int i,
+		   GpuSortWantedWords *words)
 {
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
 	int32		typmod = attr->atttypmod;
@@ -168,14 +170,14 @@ want_words(GpuSortRowArray *array, const GpuSortSpec *spec, int i, GpuSortWanted
 		words->dictionary = NULL;
 		return true;
 	}
-	sample_column(array, attr, type, collation, i == 0, &samples);
+	sample_column(array, slot, attr, type, collation, i == 0, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, words);
 	return true;
 }
 
 bool
-gpusort_lay_out_by_rows(GpuSortRowArray *array, const GpuSortSpec *spec, double expected_rows,
-						GpuSortKeyLayout *layouts)
+gpusort_lay_out_by_rows(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+						double expected_rows, GpuSortKeyLayout *layouts)
 {
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
@@ -183,13 +185,13 @@ gpusort_lay_out_by_rows(GpuSortRowArray *array, const GpuSortSpec *spec, double 
 
 	for (int i = 0; i < spec->n_keys; i++)
 	{
-		if (!want_words(array, spec, i, &words[i]))
+		if (!want_words(array, slot, spec, i, &words[i]))
 			return false;
 		dictionaries[i] = begin_dictionary(spec, i, &words[i]);
 		any_dictionary |= dictionaries[i] != NULL;
 	}
 	if (any_dictionary)
-		want_dictionaries(array, spec, dictionaries, words);
+		want_dictionaries(array, slot, spec, dictionaries, words);
 	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
 	return true;
 }

@@ -69,7 +69,7 @@ gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort)
 
 /* The keys' layouts by the rows that are there, if that is better than what the plan says. */
 static const GpuSortKeyLayout *
-choose_layouts(GpuSortTuplesort *sort)
+choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	const GpuSortSpec *spec = sort->spec;
 	GpuSortKeyLayout *layouts;
@@ -77,20 +77,20 @@ choose_layouts(GpuSortTuplesort *sort)
 	if (!is_laid_out_by_rows(spec))
 		return spec->layouts;
 	layouts = MemoryContextAlloc(sort->context, spec->n_keys * sizeof(GpuSortKeyLayout));
-	if (!gpusort_lay_out_by_rows(sort->provisional, spec, sort->expected_rows, layouts))
+	if (!gpusort_lay_out_by_rows(sort->provisional, slot, spec, sort->expected_rows, layouts))
 		return spec->layouts;
 	return layouts;
 }
 
 /* Hands all rows on, as they have come.  False: the device is lost. */
 static bool
-feed_rows(GpuSortTuplesort *sort)
+feed_rows(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	uint64		rows = gpusort_row_array_rows(sort->provisional);
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		if (!gpusort_tuplesort_feed_row(sort, gpusort_row_array_get(sort->provisional, i)))
+		if (!gpusort_tuplesort_feed_row(sort, gpusort_row_array_get(sort->provisional, i, slot)))
 			return false;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -103,16 +103,20 @@ leave(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->provisional);
+	TupleTableSlot *slot;
 	bool		fed;
 
 	/* the estimate was too low, by nobody knows how much */
 	if (rows > sort->expected_rows)
 		sort->expected_rows = 2.0 * rows;
-	gpusort_tuplesort_begin_packing(sort, choose_layouts(sort));
+	/* the result slot is used when rows are recalled */
+	slot = MakeSingleTupleTableSlot(sort->spec->desc, sort->spec->result->tts_ops);
+	sort->own_slots = lappend(sort->own_slots, slot);
+	gpusort_tuplesort_begin_packing(sort, choose_layouts(sort, slot));
 	gpusort_tuplesort_begin_feed(sort);
 	MemoryContextSwitchTo(old_context);
-	fed = feed_rows(sort);
-	ExecClearTuple(sort->slots.result);
+	fed = feed_rows(sort, slot);
+	ExecClearTuple(slot);
 	gpusort_row_array_end(sort->provisional);
 	sort->provisional = NULL;
 	return fed;
