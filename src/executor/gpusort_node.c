@@ -192,8 +192,8 @@ put_child_rows(GpuSortState *state)
 	PlanState  *child = outerPlanState(state);
 	bool		by_pages = gpusort_page_drain_may_begin(child);
 	GpuSortPageDrain drain = {0};
-	TupleTableSlot *slot;
-	bool		put = gpusort_tuplesort_put_first_rows(state->sort, child, &slot);
+	TupleTableSlot *slot = gpusort_tuplesort_put_first_rows(state->sort, child);
+	bool		put = true;
 
 	while (put && !TupIsNull(slot))
 	{

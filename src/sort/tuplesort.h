@@ -75,12 +75,9 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
  * none, and they are to return their rows. */
 extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
-/*
- * Of a serial plan, before all else: puts rows of its child until there are no more, *slot NULL
- * then, or until *slot is a row that put is to have, as all that follow.
- */
-extern bool gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child,
-											 TupleTableSlot **slot);
+/* Of a serial plan, before all else: puts rows of its child.  Returns the first one that put is to
+ * have, as all that follow; NULL if there are no more. */
+extern TupleTableSlot *gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child);
 
 /* Packs the slot's row. */
 extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);

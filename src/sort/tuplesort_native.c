@@ -61,6 +61,26 @@ recall_rows(GpuSortTuplesort *sort)
 	return true;
 }
 
+void
+gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort)
+{
+	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(sort);
+
+	if (sort->job != NULL)
+		gpusort_job_close(sort->job);
+	if (sort->feed != NULL)
+		gpusort_feed_free_private(sort->feed);
+	if (sort->spill != NULL)
+		gpusort_spill_end(sort->spill);
+	if (sort->native != NULL)
+		tuplesort_end(sort->native);
+	sort->job = NULL;
+	sort->feed = NULL;
+	sort->spill = NULL;
+	sort->figures = (GpuSortDeviceFigures) {0};
+	gpusort_tuplesort_begin_native(sort, reason);
+}
+
 bool
 gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {

@@ -97,14 +97,14 @@ feed_rows(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return true;
 }
 
-/* Too many rows have come: they go where those of other sorts go.  False: the device is lost. */
-static bool
+/* Too many rows have come: they go where those of other sorts go.  If the device is lost meanwhile, they
+ * are all here, and need no child that can give them again. */
+static void
 leave(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->provisional);
 	TupleTableSlot *slot;
-	bool		fed;
 
 	/* the estimate was too low, by nobody knows how much */
 	if (rows > sort->expected_rows)
@@ -115,11 +115,14 @@ leave(GpuSortTuplesort *sort)
 	gpusort_tuplesort_begin_packing(sort, choose_layouts(sort, slot));
 	gpusort_tuplesort_begin_feed(sort);
 	MemoryContextSwitchTo(old_context);
-	fed = feed_rows(sort, slot);
+	if (!feed_rows(sort, slot))
+	{
+		gpusort_tuplesort_begin_natively_anew(sort);
+		(void) feed_rows(sort, slot);
+	}
 	ExecClearTuple(slot);
 	gpusort_row_array_end(sort->provisional);
 	sort->provisional = NULL;
-	return fed;
 }
 
 /* --- its rows ------------------------------------------------------------------------ */
@@ -142,16 +145,18 @@ put_rows(GpuSortTuplesort *sort, PlanState *child)
 	}
 }
 
-bool
-gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child, TupleTableSlot **slot)
+TupleTableSlot *
+gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child)
 {
+	TupleTableSlot *slot;
+
 	if (sort->provisional == NULL)
 	{
-		*slot = ExecProcNode(child);
-		if (TupIsNull(*slot))
-			*slot = NULL;
-		return true;
+		slot = ExecProcNode(child);
+		return TupIsNull(slot) ? NULL : slot;
 	}
-	*slot = put_rows(sort, child);
-	return *slot == NULL || leave(sort);
+	slot = put_rows(sort, child);
+	if (slot != NULL)
+		leave(sort);
+	return slot;
 }
