@@ -5,12 +5,13 @@
  * In:  two arrays of keys: row i has the i-th of each, which may be NULL; by how many of them rows are sorted,
  *	    and how many of these have words, while operators compare the others; DESC or not; NULLs first or not.
  * Out: the rows' numbers, from 1 on, in the order that they are sorted to; or the least milliseconds
- *	    of the processor's that some such sorts took, each with the packing of its rows left out.
+ *	    of the processor's that some such sorts took, each with the packing of its rows left out, and those
+ *	    that the quick sort took, of the same keys with the rows' numbers.
  *
  *	  create function local_sort(a int8[], b int8[], keys int, with_words int, descending bool, nulls_first bool)
  *		  returns int4[] language c as '.../local_sorts';
- *	  create function time_local_sort(a int8[], b int8[], keys int, with_words int, rounds int)
- *		  returns float8 language c as '.../local_sorts';
+ *	  create function time_local_sort(a int8[], b int8[], rounds int) returns float8 language c as '.../local_sorts';
+ *	  create function time_quick_sort(a int8[], rounds int) returns float8 language c as '.../local_sorts';
  *
  * Rows go through the same feed as a sort's, so they lie in chunks of 1 MiB.
  */
@@ -35,6 +36,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(local_sort);
 PG_FUNCTION_INFO_V1(time_local_sort);
+PG_FUNCTION_INFO_V1(time_quick_sort);
 
 #define KEYS			2
 #define NUMBER_COLUMN	(KEYS + 1)	/* the row's */
@@ -176,16 +178,51 @@ processor_milliseconds(void)
 Datum
 time_local_sort(PG_FUNCTION_ARGS)
 {
-	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1),
-									   PG_GETARG_INT32(2), PG_GETARG_INT32(3), false, false);
+	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1), 1, 1, false,
+									   false);
 	GpuSortFeed *feed = feed_rows(subject);
 	double		least = HUGE_VAL;
 
-	for (int round = PG_GETARG_INT32(4); round > 0; round--)
+	for (int round = PG_GETARG_INT32(2); round > 0; round--)
 	{
 		double		begin = processor_milliseconds();
 
 		pfree(gpusort_local_sort(feed, &subject->ordering));
+		least = Min(least, processor_milliseconds() - begin);
+	}
+	PG_RETURN_FLOAT8(least);
+}
+
+typedef struct Numbered
+{
+	int64		key;
+	int32		row;
+} Numbered;
+
+#define ST_SORT quick_sort
+#define ST_ELEMENT_TYPE Numbered
+#define ST_COMPARE(a, b) \
+	((a)->key != (b)->key ? ((a)->key < (b)->key ? -1 : 1) : (a)->row < (b)->row ? -1 : 1)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+Datum
+time_quick_sort(PG_FUNCTION_ARGS)
+{
+	Subject		subject = {0};
+	Numbered   *sorted;
+	double		least = HUGE_VAL;
+
+	take_values(&subject, 0, PG_GETARG_ARRAYTYPE_P(0));
+	sorted = palloc(subject.rows * sizeof(Numbered));
+	for (int round = PG_GETARG_INT32(1); round > 0; round--)
+	{
+		double		begin = processor_milliseconds();
+
+		for (int i = 0; i < subject.rows; i++)
+			sorted[i] = (Numbered) {.key = DatumGetInt64(subject.values[0][i]),.row = i};
+		quick_sort(sorted, subject.rows);
 		least = Min(least, processor_milliseconds() - begin);
 	}
 	PG_RETURN_FLOAT8(least);
