@@ -1,6 +1,7 @@
 # Sorts below each kind of node, ended in the middle: by a cancel, while the device sorts, while
 # sorted rows are read, and at any time of the query; by the service's end.  The rows are right or
-# the error is a clean one, nothing is left over, and the next sort is the device's.  Sorts in many workers at once leave room for others' sorts.
+# the error is a clean one, nothing is left over, and the next sort is the device's.  Sorts in many
+# workers at once leave room for others' sorts.
 use strict;
 use warnings;
 
