@@ -1,7 +1,7 @@
 -- Sorts below set operations: UNION's Unique, INTERSECT's and EXCEPT's SetOp, as hashing is off;
 -- in each other, rescanned, under cursors, in functions.
 -- @device-sorts 300
--- @below SetOp 35, Unique 33
+-- @below SetOp 35, Unique or Merge Append 33
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
