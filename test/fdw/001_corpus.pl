@@ -96,8 +96,8 @@ my $compared = compare_files(
 		[ 'sorted on the remote servers', { 'gpusort.debug_force' => 'off' } ]]);
 my @after = jobs_of(\@nodes);
 
-cmp_ok($compared, '>=', 300, 'enough statements are compared');
-cmp_ok($after[$_] - $before[$_], '>=', 50, $nodes[$_]->name . ': its device sorted ' . ($after[$_] - $before[$_]) . ' times') for 0 .. $#nodes;
+cmp_ok($compared, '>=', 40, 'enough statements are compared');
+cmp_ok($after[$_] - $before[$_], '>=', 20, $nodes[$_]->name . ': its device sorted ' . ($after[$_] - $before[$_]) . ' times') for 0 .. $#nodes;
 nothing_left_on(\@nodes, 'the corpus');
 unlike(slurp_file($_->logfile), qr/terminated by signal|TRAP:|PANIC/, $_->name . ': no process ended') for @nodes;
 done_testing();

@@ -3,7 +3,8 @@
 . test/cluster.sh
 
 # prove_nodes FOLDER [FILE.pl...]: installs this checkout and runs tests of test/FOLDER.  The server's
-# user may not be able to read this checkout, so they run from a copy.
+# user may not be able to read this checkout, so they run from a copy.  SEED and GPUSORT_TEST_FILES
+# choose files of test/differential (Corpus.pm).
 prove_nodes()
 {
 	local folder=$1 files pgxs_folder
