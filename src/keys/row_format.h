@@ -74,14 +74,19 @@ gpusort_row_length_of_heap_tuple(Size tuple_length)
 	return tuple_length - MINIMAL_TUPLE_OFFSET;
 }
 
-/* Writes a row of MAXALIGN(length) bytes at place, from length bytes of a minimal tuple or of
- * what the functions above have found. */
+/*
+ * Writes a row of MAXALIGN(length) bytes at place, from length bytes of a minimal tuple or of
+ * what the functions above have found.  A minimal tuple has padding where a heap tuple has its ctid, which
+ * may hold a datum's version, as a foreign table's tuples do: PostgreSQL would look for the type of such
+ * a datum where the row has its length.
+ */
 static inline void
 gpusort_row_copy_tuple(char *place, const char *bytes, Size length)
 {
 	/* never send what the buffer held before */
 	*(uint64 *) (place + MAXALIGN(length) - sizeof(uint64)) = 0;
 	memcpy(place, bytes, length);
+	memset(((MinimalTuple) place)->mt_padding, 0, sizeof(((MinimalTuple) place)->mt_padding));
 	((MinimalTuple) place)->t_len = length;
 }
 
