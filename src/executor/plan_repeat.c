@@ -13,7 +13,9 @@
  *	  reads them again;
  *  - row locks: the session has them already;
  *  - TABLESAMPLE: a node keeps its seed;
- *  - foreign scans that only read: PostgreSQL itself scans them again under a nested loop.
+ *  - foreign scans that only read: PostgreSQL itself scans them again under a nested loop;
+ *  - Citus's scan of what its workers have given: it keeps these rows, and reads them again;
+ *  - scans of columnar tables, which are read as others are.
  */
 #include "postgres.h"
 
@@ -68,6 +70,14 @@ plans_repeat(List *plans, List *subplans)
 }
 
 static bool
+custom_scan_repeats(const Plan *plan, List *subplans)
+{
+	if (gpusort_plan_is_columnar(plan))
+		return expr_repeats(((const CustomScan *) plan)->custom_exprs, subplans);
+	return gpusort_plan_is_ours(plan) || gpusort_plan_is_citus(plan);
+}
+
+static bool
 scan_repeats(const Plan *plan, List *subplans)
 {
 	switch (nodeTag(plan))
@@ -105,7 +115,7 @@ scan_repeats(const Plan *plan, List *subplans)
 			return ((const ForeignScan *) plan)->operation == CMD_SELECT &&
 				expr_repeats(((const ForeignScan *) plan)->fdw_exprs, subplans);
 		case T_CustomScan:
-			return gpusort_plan_is_ours(plan);
+			return custom_scan_repeats(plan, subplans);
 		default:
 			return false;
 	}

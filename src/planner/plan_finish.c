@@ -46,10 +46,19 @@ finish_scan(CustomScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-static Plan *finish_plan(Plan *plan, double bound, const PlannedStmt *statement);
+/* Citus plans some subqueries by themselves while it plans a query.  Their EXPLAIN ANALYZE takes each
+ * custom scan for Citus's own (14.0, 15 at least), and crashes: no Sort above Citus's becomes one. */
+typedef struct FinishWalk
+{
+	const PlannedStmt *statement;
+	bool		nested;			/* it was planned while another one was */
+	bool		citus_below;	/* a scan of Citus's has been met */
+} FinishWalk;
+
+static Plan *finish_plan(Plan *plan, double bound, FinishWalk *walk);
 
 static void
-finish_plans(List *plans, double bound, const PlannedStmt *statement)
+finish_plans(List *plans, double bound, FinishWalk *walk)
 {
 	ListCell   *lc;
 
@@ -57,7 +66,7 @@ finish_plans(List *plans, double bound, const PlannedStmt *statement)
 	{
 		Plan	   *plan = lfirst(lc);
 
-		lfirst(lc) = finish_plan(plan, bound, statement);
+		lfirst(lc) = finish_plan(plan, bound, walk);
 	}
 }
 
@@ -94,7 +103,7 @@ bound_of_children(const Plan *plan, double bound)
  * of an Agg's chain are no plans of their own: the Agg sorts with what they say.
  */
 static Plan *
-finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
+finish_plan(Plan *plan, double bound, FinishWalk *walk)
 {
 	double		child_bound;
 
@@ -102,33 +111,34 @@ finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	plan->lefttree = finish_plan(plan->lefttree, child_bound, statement);
-	plan->righttree = finish_plan(plan->righttree, child_bound, statement);
+	plan->lefttree = finish_plan(plan->lefttree, child_bound, walk);
+	plan->righttree = finish_plan(plan->righttree, child_bound, walk);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			finish_plans(((Append *) plan)->appendplans, child_bound, statement);
+			finish_plans(((Append *) plan)->appendplans, child_bound, walk);
 			break;
 		case T_MergeAppend:
-			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, statement);
+			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, walk);
 			break;
 		case T_BitmapAnd:
-			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, statement);
+			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, walk);
 			break;
 		case T_BitmapOr:
-			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, statement);
+			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, walk);
 			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
-				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, statement);
-			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, statement->rtable);
+				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
 			break;
 		case T_CustomScan:
-			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, statement);
+			walk->citus_below |= gpusort_plan_is_citus(plan);
+			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, walk);
 			break;
 		case T_Sort:
-			if (gpusort_enabled)
-				plan = gpusort_convert_sort((Sort *) plan, bound, statement->rtable);
+			if (gpusort_enabled && !(walk->nested && walk->citus_below))
+				plan = gpusort_convert_sort((Sort *) plan, bound, walk->statement->rtable);
 			break;
 		default:
 			/* others have no more children than the left and the right one */
@@ -140,10 +150,12 @@ finish_plan(Plan *plan, double bound, const PlannedStmt *statement)
 }
 
 void
-gpusort_plan_finish(PlannedStmt *statement)
+gpusort_plan_finish(PlannedStmt *statement, bool nested)
 {
-	finish_plans(statement->subplans, GPUSORT_NO_BOUND, statement);
-	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, statement);
+	FinishWalk	walk = {.statement = statement,.nested = nested};
+
+	finish_plans(statement->subplans, GPUSORT_NO_BOUND, &walk);
+	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, &walk);
 	/* others than a SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)
 		gpusort_drop_copies(statement->planTree, statement->rtable);

@@ -10,7 +10,7 @@
 #include "nodes/plannodes.h"
 
 /* Finishes the nodes of ours that the statement has, wherever they are; those that are
- * finished already stay as they are. */
-extern void gpusort_plan_finish(PlannedStmt *statement);
+ * finished already stay as they are.  nested: it was planned while another statement was. */
+extern void gpusort_plan_finish(PlannedStmt *statement, bool nested);
 
 #endif							/* GPUSORT_PLAN_FINISH_H */
