@@ -14,7 +14,8 @@
  * of the whole order, which run to take it from.
  *
  * Rules for every function here, unless its comment says otherwise:
- *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block;
+ *  - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block, and
+ *    another thread may call these, while the one does not call;
  *    the others enqueue work and return, and its end arrives as an event.
  *    (A device that refuses a call in the midst of an operation is waited for, as far
  *    as the operation was enqueued: its memory must not be reused before.)

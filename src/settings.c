@@ -23,6 +23,7 @@ bool		gpusort_enabled = true;
 int			gpusort_device = GPUSORT_DEVICE_AUTO;
 int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
+int			gpusort_debug_call_delay_ms = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
 bool		gpusort_debug_force = false;
@@ -119,6 +120,11 @@ gpusort_settings_define(void)
 							"A sort takes 3 MB of it for each process that feeds it, 6 MB at least, and 2 MB for spilling. A server that starts with gpusort.device = off has none.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.debug_call_delay",
+							"For tests: the time that opening and shutting the device, and pinning, take longer.",
+							NULL,
+							&gpusort_debug_call_delay_ms, 0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_collation_fault",
 							"For tests: strings of so many bytes get wrong sort keys from the C library.",
 							"They get those of the strings without their first byte. 0: none do.",

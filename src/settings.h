@@ -36,6 +36,7 @@ extern bool gpusort_enabled;
 extern int	gpusort_device;		/* GpuSortDeviceSetting */
 extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
+extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
 extern int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
 extern bool gpusort_debug_force;

@@ -196,7 +196,8 @@ cuda_default_budget(gsort_device *base)
 	size_t		all_bytes = 0;
 	uint64_t	held_bytes = device->allocated_bytes;
 
-	if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+	if (cudaSetDevice(device->ordinal) != cudaSuccess ||
+		cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
 		(void) cudaGetLastError();
 #ifndef GSORT_GUARD_BUILD
 	held_bytes = reserved_bytes(device);

@@ -12,6 +12,7 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
+#include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
@@ -119,6 +120,22 @@ publish_state(GpuSortServiceState state, const char *detail)
 
 /* --- opening ------------------------------------------------------------------- */
 
+/* A GpuSortBlockingCall. */
+typedef struct OpenCall
+{
+	const gsort_device_options *options;
+	gsort_status status;
+	char		reason[256];
+} OpenCall;
+
+static void
+call_open(void *arg)
+{
+	OpenCall   *call = arg;
+
+	call->status = gsort_open(call->options, &gpusort_service_device, call->reason, sizeof(call->reason));
+}
+
 /* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
 static void
 touch_buffers(void)
@@ -127,6 +144,14 @@ touch_buffers(void)
 
 	for (Size i = 0; i < length; i += 4096)
 		(void) *(volatile char *) (gpusort_buffer_pool + i);
+}
+
+static void
+call_pin(void *arg)
+{
+	touch_buffers();
+	(void) gsort_pin(gpusort_service_device, gpusort_buffer_pool,
+					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
 }
 
 static void
@@ -175,8 +200,7 @@ static void
 open_device(void)
 {
 	gsort_device_options options = {.struct_bytes = sizeof(options)};
-	char		reason[256];
-	gsort_status status;
+	OpenCall	call = {.options = &options};
 
 	opened = true;
 	opened_for = gpusort_device;
@@ -197,23 +221,27 @@ open_device(void)
 		return;
 	}
 	options.kind = gpusort_device == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA;
-	status = gsort_open(&options, &gpusort_service_device, reason, sizeof(reason));
-	if (status != GSORT_OK)
+	gpusort_service_call(call_open, &call);
+	if (call.status != GSORT_OK)
 	{
 		gpusort_service_device = NULL;
-		publish_state(GPUSORT_SERVICE_UNAVAILABLE, reason);
+		publish_state(GPUSORT_SERVICE_UNAVAILABLE, call.reason);
 		ereport(LOG,
-				(errmsg("gpusort: no device, all sorts are native: %s", reason),
+				(errmsg("gpusort: no device, all sorts are native: %s", call.reason),
 				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads.")));
 		return;
 	}
-	touch_buffers();
-	(void) gsort_pin(gpusort_service_device, gpusort_buffer_pool,
-					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
+	gpusort_service_call(call_pin, NULL);
 	set_budget();
 	arm_test_failure();
 	log_device();
 	publish_state(GPUSORT_SERVICE_SERVING, "");
+}
+
+static void
+call_shut(void *arg)
+{
+	gsort_shut(gpusort_service_device);
 }
 
 void
@@ -221,7 +249,7 @@ gpusort_service_close_device(void)
 {
 	if (gpusort_service_device == NULL)
 		return;
-	gsort_shut(gpusort_service_device);
+	gpusort_service_call(call_shut, NULL);
 	gpusort_service_device = NULL;
 	gpusort_service_forget_all_jobs();
 }

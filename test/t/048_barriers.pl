@@ -1,0 +1,122 @@
+# What all processes of a server have to take notice of: DROP DATABASE and DROP TABLESPACE wait for
+# each of them, and so does a promotion from PostgreSQL 19 on.  The service does so while a
+# call of the device lasts, which gpusort.debug_call_delay makes long, and when it is about to exit.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $delay = 6;		# seconds that a call lasts: more than it takes to drop a database and a tablespace
+
+my $node = new_server('barriers', 'max_wal_senders = 3', "gpusort.buffer_memory = '64MB'");
+wait_for_state($node, 'serving');
+make_tables($node);
+my $sorted = 'select * from big order by k, id';
+my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
+
+sub drop_database_and_tablespace
+{
+	my ($on) = @_;
+
+	$on->safe_psql('postgres', 'create database short');
+	$on->safe_psql('postgres', 'drop database short');
+	$on->safe_psql('postgres', "set allow_in_place_tablespaces = on; create tablespace short location ''");
+	$on->safe_psql('postgres', 'drop tablespace short');
+}
+
+# Before PostgreSQL 17 a wait of ours has no name of its own.
+sub in_call
+{
+	my ($on, $pid) = @_;
+
+	return $on->safe_psql('postgres', "select count(*) from pg_stat_activity where pid = $pid and "
+		. "wait_event_type = 'Extension' and wait_event in ('GpusortServiceCall', 'Extension')") eq '1';
+}
+
+sub wait_for_call
+{
+	my ($on, $pid, $what) = @_;
+
+	for (1 .. 400)
+	{
+		return pass("$what: the service is in a call of the device") if in_call($on, $pid);
+		sleep 0.05;
+	}
+	return fail("$what: the service is in no call of the device");
+}
+
+drop_database_and_tablespace($node);
+pass('while nothing is sorted');
+
+# --- while a session sorts all the time
+my $sorting = GpuSortTest::Session->new($node);
+$sorting->send("do \$\$ begin for i in 1 .. 8 loop perform count(*) from ($sorted) q; end loop; end \$\$");
+drop_database_and_tablespace($node);
+$sorting->finish;
+is($sorting->error, '', 'while sorts go on');
+$sorting->close;
+
+# --- while the device is shut, opened, and its buffers are pinned
+$node->safe_psql('postgres', "alter system set gpusort.debug_call_delay = '${delay}s'");
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+my $service = service_pid($node);
+for ([ 'off', 'shut' ], [ $GpuSortTest::device, 'open', 'pin' ])
+{
+	my ($device, @calls) = @$_;
+
+	$node->safe_psql('postgres', "alter system set gpusort.device = '$device'");
+	$node->safe_psql('postgres', 'select pg_reload_conf()');
+	sleep 0.5;
+	for my $call (@calls)
+	{
+		my $began = time;
+
+		wait_for_call($node, $service, $call);
+		drop_database_and_tablespace($node);
+		ok(in_call($node, $service), "$call: nobody has waited for the call");
+		cmp_ok(time - $began, '<', $delay, "$call: nor for the next one");
+		# into the middle of the next one, or past the last
+		sleep 0.1 while time - $began < $delay + 0.5;
+	}
+}
+ok(wait_for_state($node, 'serving'), 'the service serves again');
+is(service_pid($node), $service, 'it is the same process');
+is(digest($node, $sorted), $right, 'the rows are right');
+nothing_left_over($node, 'after calls that last');
+
+# --- while it is about to exit
+$node->safe_psql('postgres', "select pg_terminate_backend($service)");
+$node->poll_query_until('postgres', "select state = 'starting' from gpusort_devices");
+my $began = time;
+drop_database_and_tablespace($node);
+ok(kill(0, $service), 'exiting: nobody has waited for it');
+cmp_ok(time - $began, '<', $delay, 'exiting: nor for the device that it shuts');
+
+# --- a standby is promoted while its service opens the device
+$node->safe_psql('postgres', 'alter system reset gpusort.debug_call_delay');
+$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid = $service");
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+ok(wait_for_state($node, 'serving'), 'a new service serves');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "gpusort.debug_call_delay = '${delay}s'");
+$standby->start;
+$standby->poll_query_until('postgres', 'select service_pid > 0 from gpusort_devices');
+$began = time;
+wait_for_call($standby, service_pid($standby), 'standby');
+$standby->safe_psql('postgres', 'select pg_promote()');
+cmp_ok(time - $began, '<', $delay, 'standby: promoted while the device is opened');
+is($standby->safe_psql('postgres', "select state from gpusort_devices"), 'starting', 'standby: which goes on');
+ok(wait_for_state($standby, 'serving'), 'standby: it serves at last');
+is(digest($standby, $sorted), $right, 'standby: the rows are right');
+
+$standby->stop;
+$node->stop;
+done_testing();
