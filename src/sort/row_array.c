@@ -89,12 +89,17 @@ struct GpuSortRowArray
 	SortSupportData abbreviated;
 };
 
-/* Are words of the first key made without a sort key of a collation's? */
-static bool
-words_need_no_sort_key(const GpuSortOrder *order)
+/* How the first key may get words when there are some rows: by an encoder, if that needs no sort key of
+ * a collation's, else by an abbreviation, which there is none of under the C library's. */
+static void
+choose_words(GpuSortRowArray *array)
 {
-	return !OidIsValid(order->collations[0]) ||
-		gpusort_collation_kind(order->collations[0]) == GPUSORT_COLLATION_BYTES;
+	Oid			collation = array->order->collations[0];
+	GpuSortCollationKind kind = OidIsValid(collation) ? gpusort_collation_kind(collation) :
+		GPUSORT_COLLATION_BYTES;
+
+	array->has_cheap_words = kind == GPUSORT_COLLATION_BYTES;
+	array->may_abbreviate = kind != GPUSORT_COLLATION_LIBC;
 }
 
 /* Beside the row itself; radix needs as many entries again. */
@@ -120,8 +125,8 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	array->by_value = desc->natts == 1 && order->n_keys == 1 && format->narrow_bytes != 0;
 	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
 	array->fixed = gpusort_sortkey_make_fixed(order, 0, desc, &array->key);
-	array->may_abbreviate = array->by_reference;
-	array->has_cheap_words = array->by_reference && words_need_no_sort_key(order);
+	if (array->by_reference)
+		choose_words(array);
 	array->words = array->fixed ? EXACT_WORDS : VALUES;
 	array->more_keys = order->n_keys > 1;
 	array->room = FIRST_ROOM;
