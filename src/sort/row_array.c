@@ -36,6 +36,9 @@
 #define ROWS_TO_ENCODE		3
 #define ROWS_TO_ABBREVIATE	64
 
+/* Of each, beside the row itself: radix needs its entry twice. */
+#define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
+
 /* What entries have of the first key. */
 typedef enum EntryWords
 {
@@ -102,13 +105,6 @@ choose_words(GpuSortRowArray *array)
 	array->may_abbreviate = kind != GPUSORT_COLLATION_LIBC;
 }
 
-/* Beside the row itself; radix needs as many entries again. */
-static Size
-bytes_of_entry(const GpuSortRowArray *array)
-{
-	return 2 * sizeof(GpuSortEntry) + sizeof(char *);
-}
-
 GpuSortRowArray *
 gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSortRowFormat *format,
 						TupleTableSlot *result, Size limit_bytes)
@@ -132,7 +128,7 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	array->room = FIRST_ROOM;
 	array->entries = palloc(FIRST_ROOM * sizeof(GpuSortEntry));
 	array->rows = palloc(FIRST_ROOM * sizeof(char *));
-	array->bytes = FIRST_ROOM * bytes_of_entry(array);
+	array->bytes = FIRST_ROOM * BYTES_BESIDE_ROW;
 	return array;
 }
 
@@ -208,7 +204,7 @@ may_take(const GpuSortRowArray *array, Size bytes)
 static bool
 make_room_for_entries(GpuSortRowArray *array)
 {
-	Size		more = array->room * bytes_of_entry(array);
+	Size		more = array->room * BYTES_BESIDE_ROW;
 
 	if (!may_take(array, more) || array->room > PG_UINT32_MAX / 2)
 		return false;
