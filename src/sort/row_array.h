@@ -29,7 +29,8 @@ extern GpuSortRowArray *gpusort_row_array_begin(const GpuSortOrder *order, Tuple
 /* Empties it.  Slots that have its rows are to be cleared before. */
 extern void gpusort_row_array_reset(GpuSortRowArray *array);
 
-/* Puts a copy of the slot's row behind the others.  False: there is no room, but a first row is always put. */
+/* Puts a copy of the slot's row behind the others.  False: there is no room; a first row is always
+ * put. */
 extern bool gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot);
 
 /* Sorts the rows. */

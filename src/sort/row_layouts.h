@@ -12,9 +12,11 @@
 
 /*
  * Lays out the spec's n_keys keys by the rows of an array, which are not sorted.  slot: to look at
- * them; expected_rows: of the whole sort.  False: a key has no words any more.  Memory: the current context.
+ * them; expected_rows: of the whole sort.  False: a key has no words any more.  Memory: the
+ * current context.
  */
 extern bool gpusort_lay_out_by_rows(GpuSortRowArray *array, TupleTableSlot *slot,
-									const GpuSortSpec *spec, double expected_rows, GpuSortKeyLayout *layouts);
+									const GpuSortSpec *spec, double expected_rows,
+									GpuSortKeyLayout *layouts);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */
