@@ -85,7 +85,12 @@ void
 gpusort_add_rival(GpuSortRivals *rivals, const Path *path)
 {
 	Cost		beyond = cpu_operator_cost * COST_BEYOND_CACHE * rows_beyond_cache(path);
+	int			disabled_nodes = compat_disabled_nodes(path);
 
+	if (disabled_nodes > rivals->disabled_nodes)
+		return;
+	if (disabled_nodes < rivals->disabled_nodes)
+		*rivals = (GpuSortRivals) {.disabled_nodes = disabled_nodes,.said = HUGE_VAL,.real = HUGE_VAL};
 	rivals->said = Min(rivals->said, path->total_cost);
 	rivals->real = Min(rivals->real, path->total_cost + beyond);
 }

@@ -9,15 +9,18 @@
 
 #include "nodes/pathnodes.h"
 
-/* The cheapest of PostgreSQL's own paths: by what they say, and by what they really cost. */
+/* The cheapest of PostgreSQL's own paths, of those with the fewest disabled nodes: by what they say,
+ * and by what they really cost. */
 typedef struct GpuSortRivals
 {
+	int			disabled_nodes;
 	Cost		said;
 	Cost		real;
 } GpuSortRivals;
 
 /* Begin with these. */
-#define GPUSORT_NO_RIVALS ((GpuSortRivals) {.said = HUGE_VAL,.real = HUGE_VAL})
+#define GPUSORT_NO_RIVALS \
+	((GpuSortRivals) {.disabled_nodes = INT_MAX,.said = HUGE_VAL,.real = HUGE_VAL})
 
 extern void gpusort_add_rival(GpuSortRivals *rivals, const Path *path);
 

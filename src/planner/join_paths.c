@@ -70,7 +70,8 @@ choose_side(PlannerInfo *root, RelOptInfo *rel, List *pathkeys, Cost least)
 	Cost		cost = child->total_cost +
 		compat_cost_of_sort(root, pathkeys, child->rows, child->pathtarget->width, work_mem);
 
-	if (in_order != NULL && in_order->total_cost < cost)
+	if (in_order != NULL && in_order->total_cost < cost &&
+		compat_disabled_nodes(in_order) <= compat_disabled_nodes(child))
 	{
 		side.path = in_order;
 		side.sortkeys = NIL;
