@@ -99,6 +99,7 @@ my %found = map { my ($object, $grants) = split /\|/; $object => $grants // '' }
 		left join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
 		left join pg_class c on d.classid = 'pg_class'::regclass and d.objid = c.oid
 	where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e'
+		and d.classid <> 'pg_type'::regclass
 		and d.refobjid = (select oid from pg_extension where extname = 'gpusort')});
 is_deeply(\%found, \%grants, 'the extension\'s objects, and what PUBLIC may do with them');
 
