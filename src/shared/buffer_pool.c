@@ -56,6 +56,7 @@ gpusort_buffer_free(int buffer)
 	gpusort_buffers[buffer].next_free = gpusort_shared->first_free_buffer;
 	gpusort_shared->first_free_buffer = buffer;
 	gpusort_shared->n_free_buffers++;
+	ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
 static bool
@@ -97,22 +98,35 @@ take_back_idle_buffers(int enough)
 bool
 gpusort_buffers_reserve(int job, int feeders)
 {
-	int			wanted = Max(feeders * GPUSORT_BUFFERS_A_FEEDER, GPUSORT_JOB_BUFFERS_MIN) +
-		GPUSORT_SPILL_BUFFERS;
-	int			least = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
+	int			needed = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
 
-	if (gpusort_shared->n_free_buffers < wanted)
-		take_back_idle_buffers(wanted);
-	if (gpusort_shared->n_free_buffers < least)
+	if (gpusort_shared->n_free_buffers < needed)
+		take_back_idle_buffers(needed);
+	if (gpusort_shared->n_free_buffers < needed)
 		return false;
-	allocate_buffers(job, Min(Min(wanted, gpusort_shared->n_free_buffers), GPUSORT_JOB_BUFFERS_MAX));
+	allocate_buffers(job, needed);
+	return true;
+}
+
+bool
+gpusort_buffers_grow(int job)
+{
+	const GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
+	int			most = Max(slot->options.feeders * GPUSORT_BUFFERS_A_FEEDER,
+						   GPUSORT_JOB_BUFFERS_MIN) + GPUSORT_SPILL_BUFFERS;
+
+	if (slot->n_buffers >= Min(most, GPUSORT_JOB_BUFFERS_MAX) ||
+		gpusort_shared->n_free_buffers <= gpusort_shared->n_buffers / 2)
+		return false;
+	allocate_buffers(job, 1);
 	return true;
 }
 
 void
 gpusort_buffers_restore(int job)
 {
-	int			missing = GPUSORT_JOB_BUFFERS_MIN - gpusort_shared->jobs[job].n_buffers;
+	const GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
+	int			missing = (int) Min(GPUSORT_JOB_BUFFERS_MIN, slot->windows) - slot->n_buffers;
 
 	if (missing > 0)
 		allocate_buffers(job, Min(missing, gpusort_shared->n_free_buffers));

@@ -2,8 +2,9 @@
  * buffer_pool.h
  *	  The shared buffers: how many a job gets, and when it must give some back.
  *
- * A job reserves all the buffers that it needs when it opens, so that it never waits for
- * one that another job has.
+ * A job reserves the buffers that it cannot do without when it opens, so that it never waits for
+ * one that another job has.  It takes more, one by one, as it fills them, if most of the pool is
+ * free: a small sort does not come to need them.
  */
 #ifndef GPUSORT_BUFFER_POOL_H
 #define GPUSORT_BUFFER_POOL_H
@@ -12,13 +13,13 @@
 
 #include "shared/shmem.h"
 
-/* Reserved together when a job opens: for each process that fills them, and at least. */
+/* As many as a job comes to, while the pool has plenty: for each process that fills them, and at least. */
 #define GPUSORT_BUFFERS_A_FEEDER	3
 #define GPUSORT_JOB_BUFFERS_MIN	6
 
-/* When the pool is short.  Each feeder may hold on to one buffer until it ends.  With one
- * more than there are feeders all of them go on; a second keeps the service busy. */
-#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	Max((feeders) + 2, GPUSORT_JOB_BUFFERS_MIN)
+/* Reserved together when a job opens.  Each feeder may hold on to one buffer until it ends.  With one
+ * more than there are feeders all of them go on; small sorts need no more. */
+#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	((feeders) + 1)
 
 /* Of the above, never filled with rows that the device may not take at once: the leader
  * reads a run through them while all other buffers wait for the next run. */
@@ -32,6 +33,10 @@
 /* The buffers that a job opens with, taken from readers that are idle where none are free.
  * False: there are not enough, and the job has none. */
 extern bool gpusort_buffers_reserve(int job, int feeders);
+
+/* One more for a job that fills buffers faster than they come back.  False: it has as many as a job
+ * may, or others may need what is left. */
+extern bool gpusort_buffers_grow(int job);
 
 /* Gives a job that is read, and lost buffers to others, some of them back, if any are free. */
 extern void gpusort_buffers_restore(int job);

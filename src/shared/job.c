@@ -197,6 +197,46 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	return GPUSORT_NATIVE_NONE;
 }
 
+/* Until another job has given a buffer back, or the time is over.  Returns what is left of it. */
+static long
+wait_for_buffers(long left_ms)
+{
+	instr_time	begin;
+	instr_time	end;
+
+	INSTR_TIME_SET_CURRENT(begin);
+	(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed, Min(left_ms, WAIT_RECHECK_MS),
+									   gpusort_wait_event_of_feed);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, begin);
+	return left_ms - (long) INSTR_TIME_GET_MILLISEC(end);
+}
+
+/*
+ * Tries again while other jobs have the buffers, for as long as the job may wait for device memory.  It
+ * holds nothing meanwhile, so none of them waits for it.
+ */
+static GpuSortNativeReason
+claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
+{
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_BUFFERS;
+	long		left_ms = longest_wait(options);
+
+	if (left_ms == 0 ||
+		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
+		return reason;
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
+	{
+		left_ms = wait_for_buffers(left_ms);
+		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+		reason = claim(job, options);
+		LWLockRelease(gpusort_shared_lock());
+	}
+	ConditionVariableCancelSleep();
+	return reason;
+}
+
 static void
 close_on_reset(void *arg)
 {
@@ -216,6 +256,8 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	*reason = claim(job, options);
 	LWLockRelease(gpusort_shared_lock());
+	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
+		*reason = claim_when_buffers_are_free(job, options);
 	return job->open ? job : NULL;
 }
 

@@ -53,8 +53,8 @@ typedef struct GpuSortJob
 } GpuSortJob;
 
 /*
- * Claims a slot and the buffers that so many feeders need, at once and without waiting; fewer
- * if the pool is short, but enough for all of them to go on.  NULL: *reason says why.
+ * Claims a slot and the buffers that so many feeders need, all at once; waits for them, as long as for device
+ * memory, if other jobs have them.  NULL: *reason says why.
  * Closed by gpusort_job_close or the reset of the current memory context.
  *
  * The service may let the job wait for device memory.  options->wait_ms bounds that, and

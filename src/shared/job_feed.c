@@ -40,7 +40,8 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 		if (slot->state == GPUSORT_JOB_FULL)
 			return GPUSORT_NO_BUFFER_FULL;
 		if (slot->state != GPUSORT_JOB_FEEDING ||
-			count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS)
+			(count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS &&
+			 !gpusort_buffers_grow(job->id.slot)))
 			return WAIT_FOR_BUFFER;
 	}
 	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);

@@ -116,6 +116,7 @@ gpusort_shmem_startup(void)
 		gpusort_shared->ring_room = ring_room();
 		gpusort_counters_init(&gpusort_shared->counters);
 		init_buffers();
+		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
 	}

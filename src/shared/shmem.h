@@ -168,6 +168,7 @@ typedef struct GpuSortShared
 	int			n_buffers;
 	int			n_free_buffers;
 	int			first_free_buffer;
+	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
 
 	/* the request ring: gpusort_requests[ring_head % ring_room] is the oldest */
 	uint64		ring_room;

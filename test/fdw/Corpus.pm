@@ -24,7 +24,7 @@ use Outcome;
 use Session;
 use Statements;
 
-our @EXPORT = qw(create_corpus move_rows compare_files files_of_corpus);
+our @EXPORT = qw(create_corpus move_rows drop_keys compare_files files_of_corpus);
 
 our @tables = qw(events narrow customers orders measures tree documents odd no_rows one_row one_key only_nulls ordered typed texts toasted);
 

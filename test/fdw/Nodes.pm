@@ -15,7 +15,7 @@ use Test::More;
 
 use GpuSortTest;
 
-our @EXPORT = qw(new_node set_on_all jobs_of wait_for_all nothing_left_on);
+our @EXPORT = qw(new_node set_on_all jobs_of wait_for_all nothing_left_on make_foreign_partitions);
 
 # Less of everything than a server by itself has, since several share a machine.
 my @small = (
@@ -68,6 +68,34 @@ sub wait_for_all
 	{
 		wait_for_state($node, 'serving') or die $node->name . " does not serve\n";
 	}
+}
+
+# At home the table parts, of four foreign partitions of so many rows each, two on each of two servers;
+# whole, which is all of it, on the first server; and rows_at_home, a local copy.
+sub make_foreign_partitions
+{
+	my ($home, $far, $rows) = @_;
+	my $columns = 'k int8, id int4, filler text';
+	my $all = 4 * $rows;
+	my $select = "select (i::int8 * 7919) % 1000003 as k, i as id, repeat('f', i % 40) as filler from generate_series(1, $all) i";
+
+	$home->safe_psql('postgres', "create extension postgres_fdw; create table rows_at_home as $select; create table parts($columns) partition by range (id); analyze rows_at_home");
+	for my $i (0, 1)
+	{
+		my ($host, $port) = ($far->[$i]->host, $far->[$i]->port);
+
+		$home->safe_psql('postgres', "create server far$i foreign data wrapper postgres_fdw options (host '$host', port '$port', dbname 'postgres', async_capable 'true', fetch_size '1000', use_remote_estimate 'false'); create user mapping for current_user server far$i");
+	}
+	for my $part (0 .. 3)
+	{
+		my $i = $part % 2;
+		my ($from, $to) = ($part * $rows + 1, ($part + 1) * $rows + 1);
+
+		$far->[$i]->safe_psql('postgres', "create table parts_$part as select * from ($select) s where id >= $from and id < $to; analyze parts_$part");
+		$home->safe_psql('postgres', "create foreign table parts_$part partition of parts for values from ($from) to ($to) server far$i");
+	}
+	$far->[0]->safe_psql('postgres', "create table whole as $select; analyze whole");
+	$home->safe_psql('postgres', "create foreign table whole($columns) server far0");
 }
 
 # No job, no buffer in use, no grant and no file, on any of them.

@@ -18,6 +18,6 @@ prove_nodes()
 	[ -z "$server_user" ] || chown -R "$server_user" "$cluster_dir"/{t,fdw,citus,differential}
 	pgxs_folder=$(dirname "$("$pg_config" --pgxs)")/..
 	as_server_user env GPUSORT_TEST_DEVICE="${DEVICE:-host}" GPUSORT_DIFFERENTIAL="$cluster_dir/differential" \
-		PG_REGRESS="$pgxs_folder/test/regress/pg_regress" TESTDIR="$cluster_dir" \
+		PG_REGRESS="$pgxs_folder/test/regress/pg_regress" TESTDIR="$cluster_dir" TESTDATADIR="$cluster_dir/tmp_check" TESTLOGDIR="$cluster_dir/log" \
 		prove --verbose --ext .pl -I "$pgxs_folder/test/perl" -I t "${files[@]}"
 }
