@@ -8,9 +8,10 @@
  * Runs in sessions and in the service, always with the shared lock held exclusively.
  * The memory is made by shmem.c.
  *
- * A cursor between two FETCHes would hold its buffers for as long as its session likes.  So
- * a job that opens may take back the buffers of a reader that has not asked for a window
- * for a while, all but one; the reader fetches again what it has lost.
+ * A job that opens may take back what others hold beyond what they cannot do without, and do not use just
+ * now.  And a cursor between two FETCHes would hold its buffers for as long as its session likes.  So
+ * those of a reader that has not asked for a window for a while are taken back too, all but one; the
+ * reader fetches again what it has lost.
  */
 #include "postgres.h"
 
@@ -95,17 +96,67 @@ take_back_idle_buffers(int enough)
 	}
 }
 
+/* Buffers that a job cannot do without, and idle ones among them. */
+static int
+least_buffers(const GpuSortJobSlot *slot, int *least_idle)
+{
+	*least_idle = slot->state == GPUSORT_JOB_FEEDING ? GPUSORT_SPILL_BUFFERS : 0;
+	switch (slot->state)
+	{
+		case GPUSORT_JOB_FEEDING:
+		case GPUSORT_JOB_CUTTING:
+			return GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
+		case GPUSORT_JOB_READY:
+			return slot->cut_how == GSORT_SORTED_RUN ? GPUSORT_JOB_BUFFERS_MAX : GPUSORT_READ_BUFFERS_SHORT;
+		default:
+			return GPUSORT_JOB_BUFFERS_MAX;
+	}
+}
+
+/* Frees what jobs have taken beyond that and do not use just now, until enough are free. */
+static void
+take_back_spare_buffers(int enough)
+{
+	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
+	{
+		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
+		int			least_idle;
+		int			least = least_buffers(slot, &least_idle);
+
+		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > least; i--)
+		{
+			if (gpusort_shared->n_free_buffers >= enough)
+				return;
+			if (gpusort_buffers[slot->buffers[i]].state != GPUSORT_BUFFER_HELD)
+				continue;
+			if (least_idle > 0)
+				least_idle--;
+			else
+				gpusort_buffer_free(slot->buffers[i]);
+		}
+	}
+}
+
 bool
 gpusort_buffers_reserve(int job, int feeders)
 {
 	int			needed = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
 
 	if (gpusort_shared->n_free_buffers < needed)
+		take_back_spare_buffers(needed);
+	if (gpusort_shared->n_free_buffers < needed)
 		take_back_idle_buffers(needed);
 	if (gpusort_shared->n_free_buffers < needed)
 		return false;
 	allocate_buffers(job, needed);
 	return true;
+}
+
+/* Is so much of the pool free that those who come next will not miss a buffer? */
+static bool
+has_plenty(void)
+{
+	return gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
 }
 
 bool
@@ -115,8 +166,7 @@ gpusort_buffers_grow(int job)
 	int			most = Max(slot->options.feeders * GPUSORT_BUFFERS_A_FEEDER,
 						   GPUSORT_JOB_BUFFERS_MIN) + GPUSORT_SPILL_BUFFERS;
 
-	if (slot->n_buffers >= Min(most, GPUSORT_JOB_BUFFERS_MAX) ||
-		gpusort_shared->n_free_buffers <= gpusort_shared->n_buffers / 2)
+	if (slot->n_buffers >= Min(most, GPUSORT_JOB_BUFFERS_MAX) || !has_plenty())
 		return false;
 	allocate_buffers(job, 1);
 	return true;
@@ -126,7 +176,8 @@ void
 gpusort_buffers_restore(int job)
 {
 	const GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
-	int			missing = (int) Min(GPUSORT_JOB_BUFFERS_MIN, slot->windows) - slot->n_buffers;
+	int			wanted = has_plenty() ? GPUSORT_JOB_BUFFERS_MIN : GPUSORT_READ_BUFFERS_SHORT;
+	int			missing = (int) Min(wanted, slot->windows) - slot->n_buffers;
 
 	if (missing > 0)
 		allocate_buffers(job, Min(missing, gpusort_shared->n_free_buffers));

@@ -25,8 +25,9 @@
  * reads a run through them while all other buffers wait for the next run. */
 #define GPUSORT_SPILL_BUFFERS	2
 
-/* Left to a job that is read: one being read, the others fetched ahead. */
+/* Left to a job that is read: one being read, the others fetched ahead; and while buffers are short. */
 #define GPUSORT_READ_BUFFERS		8
+#define GPUSORT_READ_BUFFERS_SHORT	2
 
 /* All of these need the shared lock, held exclusively. */
 

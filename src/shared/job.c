@@ -32,6 +32,9 @@
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
 #define WAIT_RECHECK_MS			1000
 
+/* Buffers that others could spare are told by nobody. */
+#define BUFFERS_RECHECK_MS		50
+
 /* What any sort may wait, however quick the native sort would be on an idle machine: small sorts
  * of many sessions take turns in some milliseconds each. */
 #define WAIT_MS_OF_ANY_SORT		500
@@ -205,7 +208,7 @@ wait_for_buffers(long left_ms)
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(begin);
-	(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed, Min(left_ms, WAIT_RECHECK_MS),
+	(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed, Min(left_ms, BUFFERS_RECHECK_MS),
 									   gpusort_wait_event_of_feed);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, begin);

@@ -143,7 +143,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	if (how == GSORT_SORTED_RUN)
 		return GPUSORT_CUT_DONE;	/* the next run needs the buffers */
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_buffers_keep(slot, Max(2, Min(slot->windows, GPUSORT_READ_BUFFERS)));
+	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
 	gpusort_job_unlock();
 	return GPUSORT_CUT_DONE;
 }
@@ -200,7 +200,7 @@ gpusort_job_merge(GpuSortJob *job)
 		return false;
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	slot->cut_how = GSORT_SORTED;	/* an idle reader's buffers may be taken back again */
-	gpusort_buffers_keep(slot, Max(2, Min(slot->windows, GPUSORT_READ_BUFFERS)));
+	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
 	gpusort_job_unlock();
 	return true;
 }
