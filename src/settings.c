@@ -152,7 +152,7 @@ gpusort_settings_define(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.device_memory",
 							   "The most device memory that all sorts together may use.",
-							   "\"auto\" (80% of what a GPU has free, an eighth of the machine's memory for the host device), a share of the device's memory (\"50%\"), or an amount (\"8GB\").",
+							   "\"auto\" (80% of what a GPU has free when a sort asks, an eighth of the machine's memory for the host device), a share of the device's memory (\"50%\"), or an amount (\"8GB\").",
 							   &device_memory_setting, "auto",
 							   PGC_SIGHUP, 0,
 							   check_device_memory, assign_device_memory, NULL);

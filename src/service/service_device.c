@@ -11,11 +11,15 @@
 
 #include "storage/ipc.h"
 #include "utils/guc.h"
+#include "utils/timestamp.h"
 
 #include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
+
+/* A GPU is not asked more often how much of its memory is free. */
+#define MEMORY_RECHECK_MS	100
 
 gsort_device *gpusort_service_device = NULL;
 
@@ -166,6 +170,20 @@ set_budget(void)
 	if (gpusort_device_memory.percent > 0)
 		budget = info.memory_bytes / 100 * gpusort_device_memory.percent;
 	gsort_set_budget(gpusort_service_device, budget);
+}
+
+void
+gpusort_service_follow_free_memory(void)
+{
+	static TimestampTz asked = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (gpusort_service_device == NULL || gpusort_device_memory.bytes > 0 ||
+		gpusort_device_memory.percent > 0 ||
+		!TimestampDifferenceExceeds(asked, now, MEMORY_RECHECK_MS))
+		return;
+	asked = now;
+	set_budget();
 }
 
 static void

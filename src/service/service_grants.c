@@ -70,6 +70,7 @@ gpusort_service_open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
+	gpusort_service_follow_free_memory();
 	memcpy(options.open_bits, mine->options.open_bits, sizeof(options.open_bits));
 	memcpy(options.open_code, mine->options.open_code, sizeof(options.open_code));
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
@@ -236,6 +237,8 @@ gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_service_jobs[i].waits_since != 0)
 			jobs[n++] = i;
+	if (n > 0)
+		gpusort_service_follow_free_memory();
 	qsort(jobs, n, sizeof(int), compare_waits);
 	return n;
 }

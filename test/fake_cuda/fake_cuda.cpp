@@ -275,7 +275,15 @@ cudaDeviceSynchronize(void)
 
 /* --- memory */
 
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all) { *free_bytes = *all = (size_t) 8 << 30; return cudaSuccess; }
+
+cudaError_t
+cudaMemGetInfo(size_t *free_bytes, size_t *all)
+{
+	*all = (size_t) 8 << 30;
+	*free_bytes = *all - fake.taken_bytes - fake.reserved_bytes;
+	return cudaSuccess;
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) { *pool = (cudaMemPool_t) &fake; return cudaSuccess; }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaSuccess; }

@@ -31,6 +31,7 @@ typedef struct fake_cuda
 	const void *answer;			/* copies to the host of answer_bytes deliver this; answer_bytes 0: none does */
 	size_t		answer_bytes;
 	uint64_t	reserved_bytes; /* that the pool has of the GPU's memory */
+	uint64_t	taken_bytes;	/* that other programs have of it */
 
 	/* seen */
 	uint64_t	calls;			/* that enqueue or make something */

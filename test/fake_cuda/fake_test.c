@@ -503,6 +503,37 @@ test_pairs_arguments(void)
 	rig_close(&rig);
 }
 
+static uint64_t
+budget_now(rig *rig)
+{
+	gsort_device_info info;
+
+	gsort_set_budget(rig->device, 0);
+	gsort_device_get_info(rig->device, &info);
+	return info.budget_bytes;
+}
+
+/* The default budget is a share of what nobody else has now; what the device itself holds counts as
+ * free. */
+static void
+test_default_budget(void)
+{
+	const uint64_t gib = (uint64_t) 1 << 30;
+	rig			rig;
+
+	current_test = "a share of what is free";
+	rig_open(&rig, GSORT_KIND_CUDA, 0);
+	CHECK(budget_now(&rig) == 8 * gib / 5 * 4);
+	fake.taken_bytes = 6 * gib;
+	CHECK(budget_now(&rig) == 2 * gib / 5 * 4);
+	fake.reserved_bytes = gib;
+	CHECK(budget_now(&rig) == 2 * gib / 5 * 4);
+	fake.taken_bytes = 0;
+	CHECK(budget_now(&rig) == 8 * gib / 5 * 4);
+	fake.reserved_bytes = 0;
+	rig_close(&rig);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -513,6 +544,7 @@ main(int argc, char **argv)
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
 	test_nothing_waits();
+	test_default_budget();
 	test_trim();
 	test_unpinned();
 	test_staging();
