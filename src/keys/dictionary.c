@@ -28,7 +28,7 @@
 #define COUNTED_AT_LEAST	300
 
 /* Of the values to come, those that may not be in a dictionary. */
-#define UNKNOWN_SHARE_MAX	0.01
+#define UNKNOWN_SHARE_MAX	0.1
 
 typedef struct ValueBytes
 {

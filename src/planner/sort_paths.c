@@ -144,6 +144,12 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input
 	if (!describe_sort(root, input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers),
 					   &info))
 		return NULL;
+	/* without one nearly all rows tie; each worker's own sort has one */
+	if (info.few_texts && !gpusort_debug_force)
+	{
+		(void) gpusort_refuse_path("texts of few values want a dictionary, which parallel feeders do not share");
+		return NULL;
+	}
 	feed = make_custom_path(rel, partial, &gpusort_feed_path_methods, &info);
 	feed->path.parallel_aware = true;
 	feed->path.parallel_safe = true;
