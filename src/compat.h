@@ -178,6 +178,17 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #define COMPAT_PLANNER_ARGS parse, query_string, cursor_options, bound_params
 #endif
 
+/* 16 lets a custom scan name the kind of its slot before that is made (css->slotOps); before, it was
+ * virtual, and one of another kind is made beside it. */
+#if PG_VERSION_NUM >= 160000
+#define compat_set_slot_ops(css, ops) ((css)->slotOps = (ops))
+#define compat_scan_slot(css, ops) ((css)->ss.ss_ScanTupleSlot)
+#else
+#define compat_set_slot_ops(css, ops) ((void) (ops))
+#define compat_scan_slot(css, ops) \
+	ExecInitExtraTupleSlot((css)->ss.ps.state, (css)->ss.ps.ps_ResultTupleDesc, ops)
+#endif
+
 /* 17 replaced procs' numbers and backend ids by one ProcNumber (024c52111757). */
 #if PG_VERSION_NUM >= 170000
 #define compat_proc_number(proc) GetNumberFromPGProc(proc)

@@ -14,6 +14,8 @@
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 
 #include "executor/gpusort_node.h"
 #include "executor/plan_repeat.h"
@@ -49,18 +51,34 @@ static const CustomExecMethods gpusort_exec_methods = {
 
 /* --- begin and end ---------------------------------------------------------- */
 
+/* The kind of slot for rows of these columns, which have the format that row_format.h tells. */
+static const TupleTableSlotOps *
+slot_ops_of(const List *columns)
+{
+	ListCell   *lc;
+
+	if (columns == NIL || list_length(columns) > GPUSORT_NARROW_COLUMNS_MAX)
+		return &TTSOpsMinimalTuple;
+	foreach(lc, columns)
+	{
+		if (!get_typbyval(exprType((Node *) lfirst_node(TargetEntry, lc)->expr)))
+			return &TTSOpsMinimalTuple;
+	}
+	return &TTSOpsVirtual;
+}
+
 static Node *
 GpuSortCreateState(CustomScan *scan)
 {
 	GpuSortState *state = (GpuSortState *) newNode(sizeof(GpuSortState), T_CustomScanState);
 
 	state->css.methods = &gpusort_exec_methods;
+	compat_set_slot_ops(&state->css, slot_ops_of(scan->custom_scan_tlist));
 	gpusort_plan_info_read(scan, &state->info);
 	return (Node *) state;
 }
 
-/* Makes the slots and declares what the node returns: PostgreSQL assumes virtual slots of a
- * custom scan. */
+/* Makes the slots and declares what the node returns. */
 static void
 make_slots(GpuSortState *state, EState *estate)
 {
@@ -69,7 +87,8 @@ make_slots(GpuSortState *state, EState *estate)
 	const TupleTableSlotOps *ops = state->format.narrow_bytes != 0 ?
 		&TTSOpsVirtual : &TTSOpsMinimalTuple;
 
-	spec->result = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, ops);
+	spec->result = compat_scan_slot(&state->css, ops);
+	Assert(spec->result->tts_ops == ops);
 	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
 		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
