@@ -40,8 +40,6 @@ drop view volatile_pair;
 select pg_temp.compare('select k, note from sorted union select k, note from sorted order by 1, 2') as two_text_keys;
 select pg_temp.compare('select k, id from sorted union select k + 1, id from sorted order by 1 desc, 2');
 select pg_temp.compare('select k, id from sorted union all select k + 1, -id from sorted order by 1 desc, 2');
-select pg_temp.compare('select k from sorted intersect select k from sorted where id > 10000 order by 1');
-select pg_temp.compare('select k from sorted except select k from sorted where id > 3000 order by 1 desc');
 select pg_temp.compare('select k, count(*), max(note) from sorted group by k order by k desc');
 select pg_temp.compare('select a.id, b.note from sorted a join sorted b on a.id = b.k order by b.k, b.id');
 select pg_temp.compare('select a.id, b.note from sorted a left join sorted b on a.k = b.id order by b.id nulls first, a.id');

@@ -57,17 +57,11 @@ select pg_temp.compare('select * from (select distinct jsonb_build_object(''few'
 -- set operations, in order and in none
 select pg_temp.do_explain('select t, n from facts union select t, n + 1 from facts order by t');
 select pg_temp.do_explain('select array[few, many] from facts union select array[many, few] from facts');
-select pg_temp.do_explain('select t, few, n, many from facts intersect select t, few, n, many from facts where id % 2 = 0');
-select pg_temp.do_explain('select jsonb_build_object(''few'', few) from facts except all select jsonb_build_object(''few'', many) from facts');
-select pg_temp.do_explain('(select t, n from facts union select t, n + 1 from facts) except select t, n from facts');
 select pg_temp.compare('select * from (select t, n from facts union select t, n + 1 from facts) s order by t, n');
 select pg_temp.compare('select * from (select array[few, many] as a from facts union select array[many, few] from facts) s order by a');
-select pg_temp.compare('select * from (select t, few, n, many from facts intersect all select t, few, n, many from facts where id % 2 = 0) s order by 1, 2, 3, 4');
-select pg_temp.compare('select * from (select jsonb_build_object(''few'', few) as j from facts except all select jsonb_build_object(''few'', many) from facts) s order by j');
-select pg_temp.compare('select * from (select n / 2 as m from facts union select few from facts except select 1.50) s order by m');
 -- a column that has no order, and none at all
 select pg_temp.do_explain('select few::text::xid from facts union select few::text::xid from facts');
-select pg_temp.do_explain('select from facts union select from facts');
+select count(*) from pg_temp.do_explain('select from facts union select from facts') line where line ~ 'Sort';
 
 -- groups, and groups of groups
 select pg_temp.do_explain('select t, count(*) from facts group by t');
