@@ -117,7 +117,7 @@ gpusort_settings_define(void)
 							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.buffer_memory",
 							"Shared memory for rows on their way to the device and back.",
-							"A sort takes 4 MB of it and 1 MB for each parallel process that feeds it; up to 8 MB and 3 MB for each such process while three quarters of it are free. A server that starts with gpusort.device = off has none.",
+							"A sort takes 4 MB of it and 1 MB for each parallel process that feeds it; up to 8 MB, or 5 MB and 3 MB for each such process, while three quarters of it are free. A server that starts with gpusort.device = off has none.",
 							&gpusort_buffer_memory_mb, 256, 16, 64 * 1024,
 							PGC_POSTMASTER, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_call_delay",

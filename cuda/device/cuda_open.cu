@@ -271,6 +271,8 @@ cuda_shut(gsort_device *base)
 {
 	cuda_device *device = (cuda_device *) base;
 
+	/* the thread may be another one than that which opened it */
+	(void) cudaSetDevice(device->ordinal);
 	/* also the end of every cuda_wake; without a stream nothing was ever started */
 	if (device->memory_stream != NULL && cudaDeviceSynchronize() != cudaSuccess)
 		device->common.lost = 1;

@@ -47,7 +47,7 @@ finish_scan(CustomScan *scan)
 }
 
 /* Citus plans some subqueries by themselves while it plans a query.  Their EXPLAIN ANALYZE takes each
- * custom scan for Citus's own (14.0, 15 at least), and crashes: no Sort above Citus's becomes one. */
+ * custom scan for Citus's own (13.2 to 15.0devel), and crashes: no Sort above Citus's becomes one. */
 typedef struct FinishWalk
 {
 	const PlannedStmt *statement;

@@ -98,9 +98,17 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 		call(arg);
 		return;
 	}
-	absorb_barriers_until_end(&running, wait_event);
-	pthread_join(thread, NULL);
-	close(running.ended_fd);
+	/* the thread writes to this frame: nothing may leave it before */
+	PG_TRY();
+	{
+		absorb_barriers_until_end(&running, wait_event);
+	}
+	PG_FINALLY();
+	{
+		pthread_join(thread, NULL);
+		close(running.ended_fd);
+	}
+	PG_END_TRY();
 	/* what else the latch was set for is still to be done */
 	SetLatch(MyLatch);
 }

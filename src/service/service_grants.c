@@ -179,6 +179,7 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 
 	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
 		return GSORT_OK;
+	gpusort_service_follow_free_memory();
 	status = raise_grants(job,
 						  generous_grant(mine->granted_rows, needed_rows,
 										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),

@@ -100,7 +100,9 @@ take_back_idle_buffers(int enough)
 static int
 least_buffers(const GpuSortJobSlot *slot, int *least_idle)
 {
-	*least_idle = slot->state == GPUSORT_JOB_FEEDING ? GPUSORT_SPILL_BUFFERS : 0;
+	/* a run that is cut now is read in these */
+	*least_idle = slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING ?
+		GPUSORT_SPILL_BUFFERS : 0;
 	switch (slot->state)
 	{
 		case GPUSORT_JOB_FEEDING:

@@ -60,7 +60,7 @@
 	COUNT(in_backend, "sorts of so few rows that the backend did them") \
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
-	COUNT(waited, "sorts that waited for device memory") \
+	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again")
 

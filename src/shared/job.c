@@ -14,7 +14,8 @@
  * Runs in the backend that owns the job, its leader, and in the parallel workers that
  * feed it.  The shared lock is held for each look and each step, never while waiting.
  *
- * A job gets its buffers when it opens, or does not open (buffer_pool.c).  For device memory
+ * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
+ * nothing, and more as it fills them (buffer_pool.c).  For device memory
  * the service lets a job wait (service_grants.c), but only one whose process holds no other
  * job: else two sessions could wait for what the other one holds.
  */
@@ -22,6 +23,7 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "settings.h"
@@ -167,8 +169,9 @@ longest_wait(const GpuSortJobOptions *options)
 					  Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
 }
 
+/* wait_ms: what the job may wait for device memory. */
 static GpuSortNativeReason
-claim(GpuSortJob *job, const GpuSortJobOptions *options)
+claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
 	GpuSortJobSlot *slot;
 
@@ -185,7 +188,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	slot->generation++;
 	slot->known_to_service = false;
 	slot->options = *options;
-	slot->options.wait_ms = longest_wait(options);
+	slot->options.wait_ms = wait_ms;
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->rows = 0;
@@ -200,30 +203,16 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options)
 	return GPUSORT_NATIVE_NONE;
 }
 
-/* Until another job has given a buffer back, or the time is over.  Returns what is left of it. */
-static long
-wait_for_buffers(long left_ms)
-{
-	instr_time	begin;
-	instr_time	end;
-
-	INSTR_TIME_SET_CURRENT(begin);
-	(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed, Min(left_ms, BUFFERS_RECHECK_MS),
-									   gpusort_wait_event_of_feed);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, begin);
-	return left_ms - (long) INSTR_TIME_GET_MILLISEC(end);
-}
-
 /*
- * Tries again while other jobs have the buffers, for as long as the job may wait for device memory.  It
- * holds nothing meanwhile, so none of them waits for it.
+ * Tries again while other jobs have the buffers, for as long as the job may wait in all; what is left of
+ * that it may wait for device memory.  It holds nothing meanwhile, so none of them waits for it.
  */
 static GpuSortNativeReason
 claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_BUFFERS;
 	long		left_ms = longest_wait(options);
+	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), left_ms);
 
 	if (left_ms == 0 ||
 		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
@@ -231,9 +220,12 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
 	{
-		left_ms = wait_for_buffers(left_ms);
+		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
+										   Min(left_ms, BUFFERS_RECHECK_MS),
+										   gpusort_wait_event_of_feed);
+		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		reason = claim(job, options);
+		reason = claim(job, options, (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
@@ -257,7 +249,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	job->on_reset.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->on_reset);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	*reason = claim(job, options);
+	*reason = claim(job, options, longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
 		*reason = claim_when_buffers_are_free(job, options);
