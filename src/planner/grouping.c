@@ -23,6 +23,8 @@
 const Path *
 gpusort_path_below_groups(const Path *path)
 {
+	if (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
 	switch (nodeTag(path))
 	{
 		case T_AggPath:

@@ -54,6 +54,8 @@ exceeds_cache(double entries, int width)
 static double
 rows_beyond_cache(const Path *path)
 {
+	if (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
 	if (IsA(path, AggPath))
 	{
 		const AggPath *agg = (const AggPath *) path;

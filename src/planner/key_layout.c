@@ -80,6 +80,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 	const GpuSortOrder *order = &info->order;
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	int			least = 0;
+	double		told_apart = 1; /* values that the keys so far have together */
 	bool		known;
 
 	info->from_statistics = true;
@@ -95,7 +96,9 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 			break;
 		least += words[i].least;
 		info->from_statistics &= known;
-		info->few_texts |= is_few_texts(expr, order->collations[i], &words[i]);
+		/* what keys before it tell apart, it need not */
+		info->few_texts |= told_apart < info->rows && is_few_texts(expr, order->collations[i], &words[i]);
+		told_apart *= Max(1, words[i].distinct);
 	}
 	info->n_words = gpusort_share_words(words, info->n_keys, info->rows, info->layouts);
 }

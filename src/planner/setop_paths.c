@@ -30,6 +30,7 @@ typedef struct SetOpNode
 {
 	GpuSortGrouping base;
 	const SetOpPath *native;	/* NULL: a UNION, which has none */
+	PathTarget *target;			/* what is asked for: casts, or a flag column, beside what the node gives */
 	List	   *columns;		/* that make rows equal, as SortGroupClauses */
 } SetOpNode;
 
@@ -50,10 +51,12 @@ static Path *
 make_setop_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping, Path *sorted)
 {
 	const SetOpNode *node = (const SetOpNode *) grouping;
+	Path	   *path = node->native != NULL ? compat_sorted_setop(root, rel, node->native, sorted) :
+		make_union_path(root, rel, node, sorted);
 
-	if (node->native != NULL)
-		return compat_sorted_setop(root, rel, node->native, sorted);
-	return make_union_path(root, rel, node, sorted);
+	if (equal(path->pathtarget->exprs, node->target->exprs))
+		return path;
+	return (Path *) create_projection_path(root, rel, path, node->target);
 }
 
 /* All columns but SetOp's flag.  NIL: one of them has no order. */
@@ -90,8 +93,10 @@ find_native(const RelOptInfo *setop_rel)
 	foreach(lc, setop_rel->pathlist)
 	{
 		Path	   *path = lfirst(lc);
+		const Path *below = gpusort_path_below_groups(path);
 
-		if (gpusort_path_below_groups(path) != NULL)
+		/* one whose input is in order says nothing of the rows before that */
+		if (below != NULL && (below->pathkeys == NIL || IsA(below, SortPath)))
 			return path;
 	}
 	return NULL;
@@ -126,6 +131,9 @@ gpusort_add_setop_paths(PlannerInfo *root, RelOptInfo *setop_rel)
 												   make_tlist_from_pathtarget(input.child->pathtarget));
 	if (!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
+	node.target = native->pathtarget;
+	if (IsA(native, ProjectionPath))
+		native = ((const ProjectionPath *) native)->subpath;
 	if (IsA(native, SetOpPath))
 	{
 		/* a path that loses against the first of ours is freed */

@@ -153,16 +153,32 @@ sort_by_packed_keys(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint6
 	return next_key > ties->first_key;
 }
 
+/* Are there so many rows that it pays, and has work_mem room for it beside them? */
+static bool
+may_pack_keys(const GpuSortOrderedReader *ordered)
+{
+	const GpuSortOrdering *ordering = ordered->ordering;
+	Size		of_row = 2 * sizeof(GpuSortTiedRow) + sizeof(char *) +
+		gpusort_bytes_to_pack_keys(ordering->order, ordering->ties);
+
+	return ordered->n_rows >= GPUSORT_ROWS_TO_PACK_KEYS &&
+		ordered->copied_bytes + ordered->n_rows * of_row <= (Size) ordering->work_mem * 1024;
+}
+
 /*
  * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which
  * is often equal in all of the group.
  */
 static void
-sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n)
+sort_tied_rows(GpuSortOrderedReader *ordered)
 {
+	const GpuSortOrdering *ordering = ordered->ordering;
+	GpuSortTiedRow *rows = ordered->listed;
+	uint64		n = ordered->n_rows;
+
 	if (put_rows_in_place(rows, n, ordering->ties))
 		return;
-	if (n < GPUSORT_ROWS_TO_PACK_KEYS || !sort_by_packed_keys(ordering, rows, n))
+	if (!may_pack_keys(ordered) || !sort_by_packed_keys(ordering, rows, n))
 		sort_rows_in_any_order(rows, n, ordering->ties);
 }
 
@@ -411,7 +427,7 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 			return false;
 	}
 	if (!in_order)
-		sort_tied_rows(ordered->ordering, ordered->listed, ordered->n_rows);
+		sort_tied_rows(ordered);
 	return true;
 }
 

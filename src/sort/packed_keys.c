@@ -71,12 +71,18 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 {
 	const GpuSortOrder *order = packing->order;
 	int			k = packing->comparer->first_key + i;
-	Oid			type = getBaseType(TupleDescAttr(packing->desc, order->columns[k] - 1)->atttypid);
+	Form_pg_attribute attr = TupleDescAttr(packing->desc, order->columns[k] - 1);
+	Oid			type = getBaseType(attr->atttypid);
+	int			least;
+	int			most;
 
 	packed->dictionary = NULL;
 	if (gpusort_sortkey_make_fixed(order, k, packing->desc, &packed->key))
 		return true;
-	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID || !OidIsValid(order->collations[k]))
+	/* under some operators and collations texts have no words */
+	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID || !OidIsValid(order->collations[k]) ||
+		!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, order->operators[k],
+								   order->collations[k], &least, &most))
 		return false;
 	packed->dictionary = gpusort_dictionary_begin(type, order->collations[k], order->operators[k]);
 	return true;
@@ -86,7 +92,7 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 static void
 fill_dictionaries(Packing *packing)
 {
-	for (uint64 row = 0; row < packing->n; row++)
+	for (uint64 row = 0; row < packing->n && packing->n_keys > 0; row++)
 	{
 		TupleTableSlot *slot = store_row(packing, row);
 
@@ -246,6 +252,14 @@ pack_keys(const Packing *packing, GpuSortEntry *entries)
 		room -= bits;
 	}
 	return i;
+}
+
+Size
+gpusort_bytes_to_pack_keys(const GpuSortOrder *order, const GpuSortComparer *comparer)
+{
+	int			keys = Min(order->n_keys - comparer->first_key, KEYS_MAX);
+
+	return keys * sizeof(uint64) + sizeof(uint8) + 2 * sizeof(GpuSortEntry);
 }
 
 int

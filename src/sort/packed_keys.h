@@ -13,6 +13,9 @@
 /* Fewer rows are compared sooner than looked at. */
 #define GPUSORT_ROWS_TO_PACK_KEYS	256
 
+/* What that takes, of each row. */
+extern Size gpusort_bytes_to_pack_keys(const GpuSortOrder *order, const GpuSortComparer *comparer);
+
 /*
  * Sorts n rows of type desc, equal in the keys before the comparer's first one, stably by that key and by as
  * many of those behind it as have room in a word: *entries has their numbers in order, and equal words

@@ -166,7 +166,17 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 		pfree(block);
 		block = previous;
 	}
-	start_block(array, block);
+	if (block->bytes <= BLOCK_BYTES_MAX)
+	{
+		start_block(array, block);
+		return;
+	}
+	/* it was made for one long row */
+	array->bytes -= block->bytes;
+	pfree(block);
+	array->block = NULL;
+	array->place = NULL;
+	array->end = NULL;
 }
 
 void

@@ -124,6 +124,8 @@ for my $collation (@collations)
 		same_rows("few values, $collation, $keys", $parallel, $query);
 	}
 }
+# a key without words behind one that has
+same_rows('few values, an order that has no words', $parallel, 'select * from (select *, case when id % 4 = 0 then 0 else id end as a from few_values) s order by a, brand using ~<~, id');
 $database = 'postgres';
 
 # --- in the backend
