@@ -2,13 +2,14 @@
  * dictionary.c
  *	  The values of a key that has few, by their ranks.
  *
- * In:  a key's values in a sort's first rows, counted one by one; then the values of all its rows.
+ * In:  a key's values in some rows, counted one by one: a sort's first ones, or those of a group of tied
+ *	    rows; then the values of all rows.
  * Out: codes, of a value of the dictionary by a look at its bytes, of another one by a search.
  *
  * Sort keys tell nearly all steps of a search, and the operator's comparator the others.  The ranks
  * themselves are its: where it contradicts sort keys there is no dictionary.
  *
- * Runs in the backend that leads a serial sort.  All memory is in the context that was current when
+ * Runs in the backend that leads the sort.  All memory is in the context that was current when
  * the dictionary was begun.
  */
 #include "postgres.h"

@@ -12,7 +12,7 @@
  * key does, or little more.  Words of the C library's sort keys are to be verified only once there
  * are some.
  *
- * Runs in the backend that leads a serial sort.
+ * Runs in the backend that leads the sort.
  */
 #include "postgres.h"
 

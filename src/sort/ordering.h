@@ -33,7 +33,7 @@ typedef struct GpuSortOrdering
 	TupleDesc	desc;
 	GpuSortComparer *ties;		/* for rows that words leave undecided; NULL: there are none */
 	GpuSortOrderCheck *check;	/* for words that are not to be trusted; NULL: all are */
-	TupleTableSlot *native_slot;	/* minimal tuples, for a tuplesort's rows; NULL without ties */
+	TupleTableSlot *native_slot;	/* minimal tuples, for a tuplesort's rows */
 	int			work_mem;		/* kB, as it was: rows that are read again come as they came before */
 	GpuSortTieFigures figures;
 } GpuSortOrdering;

@@ -6,8 +6,8 @@
  * restart for other rows.  In a parallel plan other processes feed the job that feeders_job names,
  * and only the rows that they return are put.
  *
- * A serial sort of few rows is PostgreSQL's own sort and costs what that costs: what packs rows
- * is made when so many have come that the device may be worth it.
+ * A serial sort of few rows is made in an array (row_array.h): what packs rows is made when so many
+ * have come that the device may be worth it.
  *
  * What the device cannot do is done by a native tuplesort, begun at any step: callers do not see
  * the difference.  They see two things only, a lost device, or words that were not in the order of

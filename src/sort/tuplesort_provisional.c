@@ -121,6 +121,7 @@ leave(GpuSortTuplesort *sort)
 		(void) feed_rows(sort, slot);
 	}
 	ExecClearTuple(slot);
+	ExecClearTuple(sort->spec->result);
 	gpusort_row_array_end(sort->provisional);
 	sort->provisional = NULL;
 }
