@@ -115,33 +115,40 @@ input_of_native(const Path *native)
 	return input;
 }
 
-void
-gpusort_add_setop_paths(PlannerInfo *root, RelOptInfo *setop_rel)
+/* What makes the same of other rows.  It outlives native, which is freed if it loses against one. */
+static SetOpNode
+describe_node(const RelOptInfo *setop_rel, const Path *native, const GpuSortInput *input,
+			  List *columns)
 {
-	SetOpNode	node = {.base.make_path = make_setop_path};
-	const Path *native = find_native(setop_rel);
-	GpuSortInput input;
-	SetOpPath	setop;
+	SetOpNode	node = {.base.make_path = make_setop_path,.columns = columns};
 
-	if (native == NULL)
-		return;
-	input = input_of_native(native);
-	node.columns = columns_of_target(input.child->pathtarget);
-	input.pathkeys = make_pathkeys_for_sortclauses(root, node.columns,
-												   make_tlist_from_pathtarget(input.child->pathtarget));
-	if (!gpusort_worth_sorting(input.child, input.pathkeys))
-		return;
+	node.base.groups = native->rows;
+	node.base.rivals = gpusort_rivals_without_sort(setop_rel, input->child->rows);
 	node.target = native->pathtarget;
 	if (IsA(native, ProjectionPath))
 		native = ((const ProjectionPath *) native)->subpath;
 	if (IsA(native, SetOpPath))
-	{
-		/* a path that loses against the first of ours is freed */
-		setop = *(const SetOpPath *) native;
-		node.native = &setop;
-	}
-	node.base.groups = native->rows;
-	node.base.rivals = gpusort_rivals_without_sort(setop_rel, input.child->rows);
+		node.native = memcpy(makeNode(SetOpPath), native, sizeof(SetOpPath));
+	return node;
+}
+
+void
+gpusort_add_setop_paths(PlannerInfo *root, RelOptInfo *setop_rel)
+{
+	const Path *native = find_native(setop_rel);
+	GpuSortInput input;
+	SetOpNode	node;
+	List	   *columns;
+
+	if (native == NULL)
+		return;
+	input = input_of_native(native);
+	columns = columns_of_target(input.child->pathtarget);
+	input.pathkeys = make_pathkeys_for_sortclauses(root, columns,
+												   make_tlist_from_pathtarget(input.child->pathtarget));
+	if (!gpusort_worth_sorting(input.child, input.pathkeys))
+		return;
+	node = describe_node(setop_rel, native, &input, columns);
 	gpusort_offer_groups(root, setop_rel, &node.base, input);
 	gpusort_offer_groups_in_no_order(root, setop_rel, &node.base, input);
 }
