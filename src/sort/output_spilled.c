@@ -192,8 +192,8 @@ spilled_mark(GpuSortOutput *output)
 	if (spilled->mark_pointer < 0)
 		spilled->mark_pointer = tuplestore_alloc_read_pointer(spilled->kept,
 															  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	else
-		tuplestore_copy_read_pointer(spilled->kept, 0, spilled->mark_pointer);
+	/* a new pointer too: while the file is read, pointer 0 itself does not know where that is */
+	tuplestore_copy_read_pointer(spilled->kept, 0, spilled->mark_pointer);
 	spilled->marked_eof = spilled->eof_reached;
 }
 

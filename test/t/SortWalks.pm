@@ -86,8 +86,9 @@ sub random_steps
 }
 sub same_steps
 {
-	my ($what, $query, $method, $length) = @_;
-	my $steps = random_steps($length // 1500);
+	my ($what, $query, $method, $length_or_steps) = @_;
+	my $length = $length_or_steps // 1500;
+	my $steps = $length =~ /^\d+$/ ? random_steps($length) : $length;
 	my $native = $node->safe_psql('postgres', "set gpusort.enabled = off; select step_through(\$q\$$query\$q\$, '$steps')");
 	my $plan = $node->safe_psql('postgres', "explain (analyze, costs off, timing off) $query");
 
