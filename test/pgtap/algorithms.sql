@@ -1,13 +1,7 @@
 -- gpusort.algorithm: each gives PostgreSQL's order, and EXPLAIN ANALYZE names it.  The host
 -- device sorts by radix whatever is asked for.
 \set ECHO none
-\set QUIET on
-\pset format unaligned
-\pset tuples_only on
-\pset pager off
-\ir ../include/force_gpusort.sql
-set client_min_messages = warning;
-create extension if not exists pgtap;
+\ir ../include/pgtap.sql
 
 create temp table pairs as
 	select hashint8extended(i, 1) as wide, hashint8extended(i % 1000, 2) as repeated, hashint4(i) as narrow,

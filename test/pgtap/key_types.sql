@@ -6,13 +6,7 @@
 -- in the order of the list; with NULLs last equal ones in the order of a second key, which shows
 -- that they are equal.
 \set ECHO none
-\set QUIET on
-\pset format unaligned
-\pset tuples_only on
-\pset pager off
-\ir ../include/force_gpusort.sql
-set client_min_messages = warning;
-create extension if not exists pgtap;
+\ir ../include/pgtap.sql
 create type pg_temp.mark as enum ('m', 'z');
 alter type pg_temp.mark add value 'd' before 'm';
 alter type pg_temp.mark add value 'p' after 'm';

@@ -7,21 +7,11 @@
 --
 -- psql -v seed=N, or PGOPTIONS='-c gpusort_test.seed=N', repeats a run; rounds=N sets its length.
 \set ECHO none
-\set QUIET on
-\pset format unaligned
-\pset tuples_only on
-\pset pager off
-\ir ../include/force_gpusort.sql
+\ir ../include/pgtap.sql
 \if :{?rounds}
 \else
 	\set rounds 3
 \endif
-\if :{?seed}
-\else
-	select coalesce(nullif(current_setting('gpusort_test.seed', true), ''), (random() * 1000000)::int4::text) as seed \gset
-\endif
-set client_min_messages = warning;
-create extension if not exists pgtap;
 set gpusort.min_rows = 100000;
 set work_mem = '64MB';
 create type pg_temp.mood as enum ('low', 'middle', 'high');

@@ -1,13 +1,7 @@
 -- Where a planned GpuSort is done, as EXPLAIN ANALYZE and the counters tell it: on the
 -- device, in the backend, or natively.  Same rows in the same order each time.
 \set ECHO none
-\set QUIET on
-\pset format unaligned
-\pset tuples_only on
-\pset pager off
-\ir ../include/force_gpusort.sql
-set client_min_messages = warning;
-create extension if not exists pgtap;
+\ir ../include/pgtap.sql
 
 create temp table numbers as
 	select nullif(i % 2000, 7) as k, (i % 3)::int2 as small, date '2020-01-01' + i % 100 as d, i as id, repeat('n', i % 50) as filler
