@@ -25,6 +25,7 @@
 #include "optimizer/optimizer.h"
 
 #include "executor/plan_repeat.h"
+#include "planner/citus.h"
 #include "planner/plan_info.h"
 
 /* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/sortsupport.h"
@@ -87,6 +88,12 @@ struct GpuSortDictionary
 	int			ranks;
 	MemoryContext context;
 };
+
+bool
+gpusort_dictionary_may_be_of(Oid type, Oid collation)
+{
+	return gpusort_type_has_text_bytes(type) && type != BYTEAOID && OidIsValid(collation);
+}
 
 /* --- counting ---------------------------------------------------------------------- */
 

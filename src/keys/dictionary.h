@@ -22,6 +22,9 @@ typedef struct GpuSortDictionary GpuSortDictionary;
 /* More values fill the processor's cache, and cost a sort key each. */
 #define GPUSORT_DICTIONARY_VALUES_MAX	1024
 
+/* May keys of a base type under a collation have one? */
+extern bool gpusort_dictionary_may_be_of(Oid type, Oid collation);
+
 /* --- making one ------------------------------------------------------------------ */
 
 /* Of a base type that has text bytes and a collation.  Memory: the current context, which outlives

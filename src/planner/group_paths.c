@@ -33,15 +33,8 @@ typedef struct GroupBy
 static Path *
 make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping, Path *sorted)
 {
-	AggClauseCosts no_aggregates = {0};
-
-	/* Unique finds its columns by the order of its rows, if they have one */
-	if (sorted->pathkeys != NIL)
-		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
-												 grouping->groups);
-	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
-									AGGSPLIT_SIMPLE, compat_distinct_clause(root), NIL,
-									&no_aggregates, grouping->groups);
+	return gpusort_make_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys),
+									compat_distinct_clause(root), grouping->groups);
 }
 
 static Path *

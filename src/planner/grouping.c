@@ -40,6 +40,18 @@ gpusort_path_below_groups(const Path *path)
 	}
 }
 
+Path *
+gpusort_make_unique_path(PlannerInfo *root, RelOptInfo *rel, Path *sorted, int n, List *columns,
+						 double groups)
+{
+	AggClauseCosts no_aggregates = {0};
+
+	if (sorted->pathkeys != NIL)
+		return (Path *) create_upper_unique_path(root, rel, sorted, n, groups);
+	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
+									AGGSPLIT_SIMPLE, columns, NIL, &no_aggregates, groups);
+}
+
 /* Does the path group all rows after a Sort of its own? */
 static bool
 sorts_all_rows(const Path *path, double rows)

@@ -29,6 +29,11 @@ extern const Path *gpusort_path_below_groups(const Path *path);
 /* Those paths of rel that do not sort all rows, of which there are so many. */
 extern GpuSortRivals gpusort_rivals_without_sort(const RelOptInfo *rel, double rows);
 
+/* Rows of which equal ones are together, each once: by Unique, which finds its first n columns by the
+ * order of its rows, or, if they are in none, by an Agg over these columns. */
+extern Path *gpusort_make_unique_path(PlannerInfo *root, RelOptInfo *rel, Path *sorted, int n,
+									  List *columns, double groups);
+
 /* Adds paths to rel: groups in the order of the input's pathkeys, or in none. */
 extern void gpusort_offer_groups(PlannerInfo *root, RelOptInfo *rel,
 								 const GpuSortGrouping *grouping, GpuSortInput input);

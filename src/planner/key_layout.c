@@ -69,7 +69,7 @@ is_few_texts(Node *expr, Oid collation, const GpuSortWantedWords *words)
 	int32		typmod = -1;
 	Oid			type = gpusort_base_type(exprType(expr), &typmod);
 
-	return gpusort_type_has_text_bytes(type) && type != BYTEAOID && words->distinct > 0 &&
+	return gpusort_dictionary_may_be_of(type, collation) && words->distinct > 0 &&
 		words->distinct <= GPUSORT_DICTIONARY_VALUES_MAX &&
 		gpusort_dictionary_would_help(collation, words);
 }

@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "planner/citus.h"
 #include "planner/convert_sort.h"
 #include "planner/costs.h"
 #include "planner/drop_copies.h"
@@ -46,8 +47,7 @@ finish_scan(CustomScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Citus plans some subqueries by themselves while it plans a query.  Their EXPLAIN ANALYZE takes each
- * custom scan for Citus's own (13.2 to 15.0devel), and crashes: no Sort above Citus's becomes one. */
+/* A subquery that Citus plans by itself is left alone above Citus's scan (citus.c). */
 typedef struct FinishWalk
 {
 	const PlannedStmt *statement;

@@ -25,20 +25,6 @@ gpusort_plan_is_ours(const Plan *plan)
 	return methods == &gpusort_scan_methods || methods == &gpusort_feed_scan_methods;
 }
 
-bool
-gpusort_plan_is_citus(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName, "Citus Adaptive") == 0;
-}
-
-bool
-gpusort_plan_is_columnar(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName, "ColumnarScan") == 0;
-}
-
 /*
  * The lists: the estimate of rows; integers; each key's skipped bytes, or nothing, if no key skips any.
  * The integers are first these, then KEY_INTEGERS of each key of the order, then each key's words.

@@ -65,14 +65,6 @@ extern const CustomScanMethods gpusort_feed_scan_methods;
 /* Is the plan node a GpuSort or a GpuSortFeed? */
 extern bool gpusort_plan_is_ours(const Plan *plan);
 
-/* Is it Citus's node that returns what the tasks of a query on its workers have given?  It runs them
- * once and keeps their rows. */
-extern bool gpusort_plan_is_citus(const Plan *plan);
-
-/* Is it the scan of a table of Citus's columnar storage? */
-extern bool gpusort_plan_is_columnar(const Plan *plan);
-
-
 /* A list for custom_private. */
 extern List *gpusort_plan_info_write(const GpuSortPlanInfo *info);
 

@@ -14,6 +14,7 @@
 #include "optimizer/planner.h"
 
 #include "compat.h"
+#include "planner/citus.h"
 #include "planner/join_paths.h"
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
@@ -28,34 +29,16 @@ static planner_hook_type prev_planner_hook = NULL;
  * offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
 
-/*
- * Does the query sort what Citus's workers give, for another query that is being planned?  Such plans
- * must not have custom scans but Citus's own (plan_finish.c).
- */
-static bool
-is_subquery_of_citus(PlannerInfo *root)
-{
-	if (planner_depth <= 1)
-		return false;
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		RelOptInfo *rel = root->simple_rel_array[i];
-		const Path *path = rel == NULL ? NULL : rel->cheapest_total_path;
-
-		if (path != NULL && IsA(path, CustomPath) &&
-			strcmp(((const CustomPath *) path)->methods->CustomName, "CitusCustomScanPath") == 0)
-			return true;
-	}
-	return false;
-}
-
 static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
 {
 	if (prev_create_upper_paths_hook)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (planner_depth == 0 || is_subquery_of_citus(root))
+	if (planner_depth == 0)
+		return;
+	/* one of Citus's subqueries */
+	if (planner_depth > 1 && gpusort_query_reads_citus(root))
 		return;
 	/* at some other stages there is no input_rel */
 	switch (stage)

@@ -35,24 +35,12 @@ typedef struct SetOpNode
 } SetOpNode;
 
 static Path *
-make_union_path(PlannerInfo *root, RelOptInfo *rel, const SetOpNode *node, Path *sorted)
-{
-	AggClauseCosts no_aggregates = {0};
-
-	if (sorted->pathkeys != NIL)
-		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(sorted->pathkeys),
-												 node->base.groups);
-	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
-									AGGSPLIT_SIMPLE, node->columns, NIL, &no_aggregates,
-									node->base.groups);
-}
-
-static Path *
 make_setop_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping, Path *sorted)
 {
 	const SetOpNode *node = (const SetOpNode *) grouping;
 	Path	   *path = node->native != NULL ? compat_sorted_setop(root, rel, node->native, sorted) :
-		make_union_path(root, rel, node, sorted);
+		gpusort_make_unique_path(root, rel, sorted, list_length(sorted->pathkeys), node->columns,
+								 node->base.groups);
 
 	if (equal(path->pathtarget->exprs, node->target->exprs))
 		return path;

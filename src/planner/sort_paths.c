@@ -110,6 +110,9 @@ describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int fee
 	if (input->groups > 0 ? !gpusort_read_grouping(input->pathkeys, child->pathtarget, info) :
 		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
 		return false;
+	/* without one nearly all rows tie; each worker's own sort has one */
+	if (feeders > 1 && info->few_texts && !gpusort_debug_force)
+		return gpusort_refuse_path("texts of few values want a dictionary, which parallel feeders do not share");
 	gpusort_estimate(root, input->pathkeys, child, info);
 	if (!input->beside_sorts)
 		info->key_costs.native_factor = 1;
@@ -144,12 +147,6 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input
 	if (!describe_sort(root, input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers),
 					   &info))
 		return NULL;
-	/* without one nearly all rows tie; each worker's own sort has one */
-	if (info.few_texts && !gpusort_debug_force)
-	{
-		(void) gpusort_refuse_path("texts of few values want a dictionary, which parallel feeders do not share");
-		return NULL;
-	}
 	feed = make_custom_path(rel, partial, &gpusort_feed_path_methods, &info);
 	feed->path.parallel_aware = true;
 	feed->path.parallel_safe = true;

@@ -80,7 +80,7 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 	if (gpusort_sortkey_make_fixed(order, k, packing->desc, &packed->key))
 		return true;
 	/* under some operators and collations texts have no words */
-	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID || !OidIsValid(order->collations[k]) ||
+	if (!gpusort_dictionary_may_be_of(type, order->collations[k]) ||
 		!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, order->operators[k],
 								   order->collations[k], &least, &most))
 		return false;

@@ -127,7 +127,7 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
 	Oid			collation = spec->order->collations[i];
 
-	if (!gpusort_type_has_text_bytes(type) || type == BYTEAOID ||
+	if (!gpusort_dictionary_may_be_of(type, collation) ||
 		!gpusort_dictionary_would_help(collation, words))
 		return NULL;
 	return gpusort_dictionary_begin(type, collation, spec->order->operators[i]);
