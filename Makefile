@@ -14,14 +14,15 @@
 EXTENSION = gpusort
 MODULE_big = gpusort
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# The version is said in the control file only.  Upgrade scripts are sources; the script of this version is made.
+# The version is said in the control file only.  Upgrade scripts, and the scripts of released versions, are
+# sources; the script of this version is made.
 EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
-DATA = $(wildcard sql/gpusort--*--*.sql)
 DATA_built = sql/gpusort--$(EXTENSION_VERSION).sql
+DATA = $(filter-out $(DATA_built),$(wildcard sql/gpusort--*.sql))
 REGRESS = $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test
 
-PG_CPPFLAGS = -Isrc -Icuda
+PG_CPPFLAGS = -Isrc -Icuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"'
 
 # ---- CUDA ----------------------------------------------------------------
 
@@ -102,7 +103,7 @@ $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS) src/build
 
 # Objects built for another PostgreSQL must not be reused.
 src/build.flags: FORCE
-	@{ $(PG_CONFIG) --version --includedir-server; echo '$(COPT)'; } > $@.new
+	@{ $(PG_CONFIG) --version --includedir-server; echo '$(COPT) $(EXTENSION_VERSION)'; } > $@.new
 	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 else
 CC ?= cc

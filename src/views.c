@@ -19,6 +19,7 @@
 
 #include "shared/counters.h"
 #include "shared/shmem.h"
+#include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_stats_reset);
@@ -34,6 +35,7 @@ check_loaded(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("gpusort is not loaded"),
 				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
+	gpusort_check_sql_version();
 }
 
 static TupleDesc
@@ -53,12 +55,7 @@ check_column_type(Form_pg_attribute column, Oid type)
 		elog(ERROR, "column \"%s\" of gpusort_stats is of type %u, not %u", NameStr(column->attname), column->atttypid, type);
 }
 
-/*
- * One column of gpusort_stats.  false: there is no counter of that name.
- *
- * The name decides, not the position: the SQL definition can be of an older version
- * than the library until ALTER EXTENSION UPDATE.
- */
+/* One column of gpusort_stats, by its name.  false: there is no counter of that name. */
 static bool
 stats_column(Form_pg_attribute column, Datum *value)
 {
