@@ -1,3 +1,62 @@
 -- complain if the script is sourced in psql rather than by ALTER EXTENSION
 \echo Use "ALTER EXTENSION gpusort UPDATE TO '0.2.0'" to load this file. \quit
 
+-- refusals of the planner are counted
+DROP VIEW gpusort_stats;
+DROP FUNCTION gpusort_stats();
+
+CREATE FUNCTION gpusort_stats(
+	OUT jobs bigint,
+	OUT rows bigint,
+	OUT bytes_to_device bigint,
+	OUT bytes_from_device bigint,
+	OUT feed_ms double precision,
+	OUT sort_ms double precision,
+	OUT output_ms double precision,
+	OUT in_backend bigint,
+	OUT runs_spilled bigint,
+	OUT bytes_spilled bigint,
+	OUT waited bigint,
+	OUT native_disabled bigint,
+	OUT native_no_device bigint,
+	OUT native_no_slot bigint,
+	OUT native_no_buffers bigint,
+	OUT native_device_memory bigint,
+	OUT native_run_limit bigint,
+	OUT native_collation bigint,
+	OUT native_device_lost bigint,
+	OUT failed bigint,
+	OUT refused_disabled bigint,
+	OUT refused_no_device bigint,
+	OUT refused_small_table bigint,
+	OUT refused_key_words bigint,
+	OUT refused_later_key bigint,
+	OUT refused_limit bigint,
+	OUT refused_cost bigint,
+	OUT refused_runs bigint,
+	OUT refused_citus bigint,
+	OUT refused_incremental bigint,
+	OUT refused_grouping_sets bigint,
+	OUT stats_reset timestamptz)
+RETURNS record
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'gpusort_stats';
+
+CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+
+GRANT SELECT ON gpusort_stats TO PUBLIC;
+
+-- Why each sort of a query's plan runs where it does.  The query is planned, not run.
+CREATE FUNCTION gpusort_why(
+	query text,
+	OUT node text,
+	OUT sort_key text,
+	OUT expected_rows bigint,
+	OUT expected_bytes bigint,
+	OUT runs_on text,
+	OUT code text,
+	OUT reason text,
+	OUT remedy text)
+RETURNS SETOF record
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'gpusort_why';

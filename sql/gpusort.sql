@@ -22,6 +22,17 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_collation bigint,
 	OUT native_device_lost bigint,
 	OUT failed bigint,
+	OUT refused_disabled bigint,
+	OUT refused_no_device bigint,
+	OUT refused_small_table bigint,
+	OUT refused_key_words bigint,
+	OUT refused_later_key bigint,
+	OUT refused_limit bigint,
+	OUT refused_cost bigint,
+	OUT refused_runs bigint,
+	OUT refused_citus bigint,
+	OUT refused_incremental bigint,
+	OUT refused_grouping_sets bigint,
 	OUT stats_reset timestamptz)
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
@@ -56,8 +67,22 @@ RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_devices';
 
+-- Why each sort of a query's plan runs where it does.  The query is planned, not run.
+CREATE FUNCTION gpusort_why(
+	query text,
+	OUT node text,
+	OUT sort_key text,
+	OUT expected_rows bigint,
+	OUT expected_bytes bigint,
+	OUT runs_on text,
+	OUT code text,
+	OUT reason text,
+	OUT remedy text)
+RETURNS SETOF record
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'gpusort_why';
+
 CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
 CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
 
 GRANT SELECT ON gpusort_stats, gpusort_devices TO PUBLIC;
-

@@ -31,6 +31,18 @@
 #endif
 #include "commands/explain.h"
 
+/* 18 lets extensions have options of EXPLAIN (4fd02bf7cf9, c65bc2e1d14); 19 checks them in
+ * settings too. */
+#if PG_VERSION_NUM >= 180000
+#define COMPAT_EXPLAIN_OPTIONS
+#endif
+#if PG_VERSION_NUM >= 190000
+#define compat_register_explain_option(name, handler) \
+	RegisterExtensionExplainOption(name, handler, GUCCheckBooleanExplainOption)
+#else
+#define compat_register_explain_option(name, handler) RegisterExtensionExplainOption(name, handler)
+#endif
+
 /* 18 has it, before a declaration; before, pg_attribute_noreturn stood behind. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()

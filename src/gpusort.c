@@ -19,6 +19,7 @@
 #include "service/service.h"
 #include "settings.h"
 #include "shared/shmem.h"
+#include "why.h"
 
 PG_MODULE_MAGIC;
 
@@ -45,4 +46,7 @@ _PG_init(void)
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);
 	gpusort_planner_install_hooks();
+#ifdef COMPAT_EXPLAIN_OPTIONS
+	gpusort_why_install();
+#endif
 }

@@ -20,6 +20,7 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
+#include "shared/shmem.h"
 #include "sql_version.h"
 
 /* The extension's version; NULL: this database has none, and who calls has made the functions alone. */
@@ -65,10 +66,16 @@ is_older(const char *version, const char *other)
 }
 
 void
-gpusort_check_sql_version(void)
+gpusort_check_module(void)
 {
-	char	   *version = version_of_sql();
+	char	   *version;
 
+	if (gpusort_shared == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("gpusort is not loaded"),
+				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
+	version = version_of_sql();
 	if (version == NULL || strcmp(version, GPUSORT_VERSION) == 0)
 		return;
 	ereport(ERROR,

@@ -27,17 +27,6 @@ PG_FUNCTION_INFO_V1(gpusort_devices);
 
 #define DEVICE_COLUMNS	17
 
-static void
-check_loaded(void)
-{
-	if (gpusort_shared == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("gpusort is not loaded"),
-				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
-	gpusort_check_sql_version();
-}
-
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
 {
@@ -93,7 +82,7 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	Datum	   *values;
 	bool	   *nulls;
 
-	check_loaded();
+	gpusort_check_module();
 	desc = row_type(fcinfo);
 	values = palloc0(desc->natts * sizeof(Datum));
 	nulls = palloc0(desc->natts * sizeof(bool));
@@ -105,7 +94,7 @@ gpusort_stats(PG_FUNCTION_ARGS)
 Datum
 gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
-	check_loaded();
+	gpusort_check_module();
 	gpusort_counters_reset(&gpusort_shared->counters);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_shared->service.longest_turn_us = 0;
@@ -163,7 +152,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	int			free_buffers;
 	int			n = 0;
 
-	check_loaded();
+	gpusort_check_module();
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	service = gpusort_shared->service;
 	free_buffers = gpusort_shared->n_free_buffers;

@@ -30,6 +30,7 @@
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
 #include "planner/plan_info.h"
+#include "planner/refusals.h"
 #include "planner/row_bounds.h"
 #include "settings.h"
 #include "shared/job.h"
@@ -59,14 +60,6 @@ gpusort_tlist_of(const List *tlist, int varno)
 		lfirst(lc) = entry;
 	}
 	return result;
-}
-
-/* Says at DEBUG1 why a Sort is not converted.  Returns false. */
-static bool
-keep_sort(const char *reason)
-{
-	elog(DEBUG1, "gpusort: a Sort stays: %s", reason);
-	return false;
 }
 
 static void
@@ -111,10 +104,13 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
-		suits = keep_sort("LIMIT lets it keep the top rows only, which is cheaper");
+		suits = bound < 0 ? gpusort_refuse(GPUSORT_REFUSED_LIMIT, NULL) :
+			gpusort_refuse(GPUSORT_REFUSED_LIMIT, "cost %.2f for the first %.0f of %.0f rows, %.2f on the device",
+						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows, gpusort_cost_on_device(info));
 	else
 		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			keep_sort("the device takes longer for its keys");
+			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows, natively %.2f", gpusort_cost_on_device(info),
+						   info->rows, gpusort_cost_natively(info, sort->plan.plan_width));
 	info->rows = rows;
 	return suits;
 }
@@ -137,12 +133,12 @@ describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	info->rows = child->plan_rows;
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
-		return keep_sort("its first key has no words under its operator and collation");
+		return gpusort_refuse_key_words(list_nth(columns.exprs, info->order.columns[0] - 1));
 	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
 	if (gpusort_debug_force)
 		return true;
 	if (!lacks_room_only(target, info))
-		return keep_sort("a key without words is behind others, in which many rows may tie");
+		return gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, NULL);
 	return suits_device(sort, bound, info) && gpusort_fits_device(info);
 }
 
@@ -163,23 +159,45 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 	return &scan->scan.plan;
 }
 
-Plan *
-gpusort_convert_sort(Sort *sort, double bound, List *rtable)
+bool
+gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
+	if (!gpusort_enabled)
+		return gpusort_refuse(GPUSORT_REFUSED_DISABLED, NULL);
+	if (walk->nested && walk->citus_below)
+		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
+	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows))
+		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, NULL);
+	if (!gpusort_job_service_serves())
+		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
+	return describe_sort(sort, bound, info);
+}
+
+Plan *
+gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	GpuSortPlanInfo info = {0};
-	MemoryContext old_context;
 	Plan	   *result = &sort->plan;
 
-	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), rtable, gpusort_min_rows))
-	{
-		(void) keep_sort("its table is too small for gpusort.min_rows rows");
-		return result;
-	}
-	if (!gpusort_job_service_serves() || !gpusort_takes_feeders(1))
-		return result;
-	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	if (describe_sort(sort, bound, &info))
+	if (gpusort_examine_sort(sort, bound, walk, &info))
 		result = make_gpusort(sort, &info);
+	else
+		gpusort_refusal_count(gpusort_last_refusal()->code);
 	MemoryContextSwitchTo(old_context);
 	return result;
+}
+
+int
+gpusort_sorts_of_chain(const Agg *agg)
+{
+	int			sorts = 0;
+	ListCell   *lc;
+
+	foreach(lc, agg->chain)
+	{
+		if (outerPlan(lfirst(lc)) != NULL)
+			sorts++;
+	}
+	return sorts;
 }

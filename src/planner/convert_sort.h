@@ -9,12 +9,21 @@
 
 #include "nodes/plannodes.h"
 
+#include "planner/plan_info.h"
+#include "planner/plan_walk.h"
+
 /*
  * What is to stand in the Sort's place: a GpuSort, of the Sort's memory context; or the Sort itself,
- * if it cannot be one.  bound: the rows that a LIMIT above lets be read, or as costs.h has it.
- * rtable: the statement's.
+ * if it cannot be one, which is counted.  bound: the rows that a LIMIT above lets be read, or as
+ * costs.h has it.
  */
-extern Plan *gpusort_convert_sort(Sort *sort, double bound, List *rtable);
+extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk);
+
+/* Can the Sort be a GpuSort, and how?  False: gpusort_last_refusal says why not. */
+extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info);
+
+/* The sorts that an Agg over grouping sets makes of its rows itself. */
+extern int	gpusort_sorts_of_chain(const Agg *agg);
 
 /* A list with entries like those of tlist, of which the i-th is the i-th column of varno. */
 extern List *gpusort_tlist_of(const List *tlist, int varno);

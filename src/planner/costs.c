@@ -231,11 +231,23 @@ cost_of_device(const GpuSortPlanInfo *info)
 	return path;
 }
 
+Cost
+gpusort_cost_on_device(const GpuSortPlanInfo *info)
+{
+	return cost_of_device(info).total_cost;
+}
+
+Cost
+gpusort_cost_natively(const GpuSortPlanInfo *info, int width)
+{
+	return compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
+}
+
 bool
 gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 {
-	return cost_of_device(info).total_cost - cost_of_units(info, COST_JOB) <=
-		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
+	return gpusort_cost_on_device(info) - cost_of_units(info, COST_JOB) <=
+		gpusort_cost_natively(info, width);
 }
 
 /* --- a few rows of many ------------------------------------------------------------- */

@@ -54,6 +54,10 @@ extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
  * output, cost no more than a native one?  What a job costs whatever its size does not count. */
 extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
 
+/* Both costs, from the packing to the output. */
+extern Cost gpusort_cost_on_device(const GpuSortPlanInfo *info);
+extern Cost gpusort_cost_natively(const GpuSortPlanInfo *info, int width);
+
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: what it cost until all
  * rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);

@@ -3,7 +3,7 @@
  *	  Which sorts may ride the device.
  *
  * In:  pathkeys, the cheapest path to the rows, a query's LIMIT.
- * Out: yes, and how to sort; or no, and at DEBUG1 why.
+ * Out: yes, and how to sort; or no, and why (refusals.h).
  *
  * Runs in the backend that plans.  Refused is what the device cannot sort, anything while no device
  * serves, and paths for inputs below gpusort.min_rows, whose Sorts may still be converted when the
@@ -25,15 +25,9 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
+#include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"
-
-bool
-gpusort_refuse_path(const char *reason)
-{
-	elog(DEBUG1, "gpusort: no path offered: %s", reason);
-	return false;
-}
 
 /* The column of target that carries the pathkey's values, and their type there. */
 static AttrNumber
@@ -121,11 +115,11 @@ read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 
 		order->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
 		if (order->columns[i] == 0)
-			return gpusort_refuse_path("a sort key is not among the child's columns");
+			return gpusort_refuse(GPUSORT_REFUSED_KEY_COLUMN, NULL);
 		order->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
 												  compat_pathkey_strategy(pathkey));
 		if (!OidIsValid(order->operators[i]))
-			return gpusort_refuse_path("a sort key has no operator");
+			return gpusort_refuse(GPUSORT_REFUSED_KEY_OPERATOR, NULL);
 		order->columns[i] = gpusort_plain_column(target->exprs, order->columns[i]);
 		order->collations[i] = pathkey->pk_eclass->ec_collation;
 		order->nulls_first[i] = pathkey->pk_nulls_first;
@@ -160,7 +154,13 @@ gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
 	return lay_out_grouping(target, info) ||
-		gpusort_refuse_path("a key of a grouping has no hash that goes with its order");
+		gpusort_refuse(GPUSORT_REFUSED_KEY_HASH, NULL);
+}
+
+bool
+gpusort_refuse_key_words(const Node *first_key)
+{
+	return gpusort_refuse(GPUSORT_REFUSED_KEY_WORDS, "it is of type %s", format_type_be(exprType(first_key)));
 }
 
 bool
@@ -175,8 +175,7 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 	if (info->n_keys > 0)
 		return true;
 	first_key = list_nth(target->exprs, info->order.columns[0] - 1);
-	return gpusort_refuse_path(psprintf("the first sort key, of type %s, has no words under its operator and collation",
-										format_type_be(exprType(first_key))));
+	return gpusort_refuse_key_words(first_key);
 }
 
 static bool
@@ -243,9 +242,9 @@ gpusort_worth_sorting(const Path *child, List *pathkeys)
 	if (pathkeys == NIL || pathkeys_contained_in(pathkeys, child->pathkeys))
 		return false;
 	if (child->rows < gpusort_min_rows)
-		return gpusort_refuse_path("fewer rows than gpusort.min_rows are expected");
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", child->rows, gpusort_min_rows);
 	if (!gpusort_job_service_serves())
-		return gpusort_refuse_path("no device serves");
+		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
 	return true;
 }
 
@@ -253,9 +252,9 @@ bool
 gpusort_takes_feeders(int feeders)
 {
 	if (feeders > GPUSORT_FEEDERS_MAX)
-		return gpusort_refuse_path("more parallel workers than can feed a sort");
+		return gpusort_refuse(GPUSORT_REFUSED_FEEDERS, "%d of %d", feeders, GPUSORT_FEEDERS_MAX);
 	if (GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
-		return gpusort_refuse_path("gpusort.buffer_memory is too small for so many processes");
+		return gpusort_refuse(GPUSORT_REFUSED_BUFFERS, "%d processes, %d MB", feeders, gpusort_shared->n_buffers);
 	return true;
 }
 
@@ -264,6 +263,6 @@ gpusort_fits_device(const GpuSortPlanInfo *info)
 {
 	/* what a sort does that meets a limit can be tested only if there is one */
 	if (!gpusort_debug_force && gpusort_expected_runs(info) > GPUSORT_RUNS_MAX)
-		return gpusort_refuse_path("gpusort.device_memory is too small: more runs would be spilled than can be merged");
+		return gpusort_refuse(GPUSORT_REFUSED_RUNS, "%.0f of %d", gpusort_expected_runs(info), GPUSORT_RUNS_MAX);
 	return true;
 }

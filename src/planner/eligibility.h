@@ -1,6 +1,6 @@
 /*
  * eligibility.h
- *	  Which sorts may ride the device.
+ *	  Which sorts may ride the device.  Who is refused finds out why by gpusort_last_refusal.
  */
 #ifndef GPUSORT_ELIGIBILITY_H
 #define GPUSORT_ELIGIBILITY_H
@@ -10,9 +10,6 @@
 #include "nodes/pathnodes.h"
 
 #include "planner/plan_info.h"
-
-/* Says at DEBUG1 why no path is offered.  Returns false. */
-extern bool gpusort_refuse_path(const char *reason);
 
 /* Is it worth a path to sort these rows so through the device?  child: the cheapest path to them,
  * by whose count they are judged. */
@@ -35,6 +32,9 @@ extern bool gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget 
 
 /* The same, for equal rows to come together, in no order. */
 extern bool gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
+
+/* Refuses a sort whose first key has no words.  Returns false. */
+extern bool gpusort_refuse_key_words(const Node *first_key);
 
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);

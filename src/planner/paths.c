@@ -15,6 +15,7 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/paths.h"
+#include "planner/refusals.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
 
@@ -89,7 +90,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 
 		if (top_rows_are_cheaper(path, &input, bound))
 		{
-			gpusort_refuse_path("LIMIT lets the native sort keep the top rows only, which is cheaper");
+			(void) gpusort_refuse(GPUSORT_REFUSED_LIMIT, NULL);
 			continue;
 		}
 		/* a set operation's rows are final: it has no target of its own here */

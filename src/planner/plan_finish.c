@@ -20,17 +20,14 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "planner/citus.h"
 #include "planner/convert_sort.h"
-#include "planner/costs.h"
 #include "planner/drop_copies.h"
-#include "planner/eligibility.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
-#include "settings.h"
+#include "planner/plan_walk.h"
+#include "planner/refusals.h"
 
 /* The lists may be those of other plans too: they are made anew. */
 static void
@@ -47,103 +44,26 @@ finish_scan(CustomScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* A subquery that Citus plans by itself is left alone above Citus's scan (citus.c). */
-typedef struct FinishWalk
-{
-	const PlannedStmt *statement;
-	bool		nested;			/* it was planned while another one was */
-	bool		citus_below;	/* a scan of Citus's has been met */
-} FinishWalk;
-
-static Plan *finish_plan(Plan *plan, double bound, FinishWalk *walk);
-
+/* A Sort that stays, and those that cannot but stay. */
 static void
-finish_plans(List *plans, double bound, FinishWalk *walk)
+count_refusals(Plan *plan)
 {
-	ListCell   *lc;
-
-	foreach(lc, plans)
-	{
-		Plan	   *plan = lfirst(lc);
-
-		lfirst(lc) = finish_plan(plan, bound, walk);
-	}
+	if (IsA(plan, IncrementalSort))
+		gpusort_refusal_count(GPUSORT_REFUSED_INCREMENTAL);
+	else if (IsA(plan, Agg))
+		for (int i = gpusort_sorts_of_chain((const Agg *) plan); i > 0; i--)
+			gpusort_refusal_count(GPUSORT_REFUSED_GROUPING_SETS);
 }
 
-/* --- how many rows are read ------------------------------------------------------ */
-
-/* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
- * ExecSetTupleBound has it, which tells a native Sort. */
-static double
-bound_of_children(const Plan *plan, double bound)
-{
-	switch (nodeTag(plan))
-	{
-		case T_Limit:
-			return gpusort_bound_of_limit(((const Limit *) plan)->limitCount,
-										  ((const Limit *) plan)->limitOffset,
-										  ((const Limit *) plan)->limitOption);
-		case T_SubqueryScan:
-			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
-		case T_Append:
-		case T_MergeAppend:
-		case T_Result:
-		case T_Gather:
-		case T_GatherMerge:
-			return bound;
-		default:
-			return GPUSORT_NO_BOUND;
-	}
-}
-
-/* --- the walk --------------------------------------------------------------------- */
-
-/*
- * Finishes a plan from its leaves on.  Returns what is to stand in the plan's place.  The Sorts
- * of an Agg's chain are no plans of their own: the Agg sorts with what they say.
- */
 static Plan *
-finish_plan(Plan *plan, double bound, FinishWalk *walk)
+finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	double		child_bound;
-
-	check_stack_depth();
-	if (plan == NULL)
-		return NULL;
-	child_bound = bound_of_children(plan, bound);
-	plan->lefttree = finish_plan(plan->lefttree, child_bound, walk);
-	plan->righttree = finish_plan(plan->righttree, child_bound, walk);
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			finish_plans(((Append *) plan)->appendplans, child_bound, walk);
-			break;
-		case T_MergeAppend:
-			finish_plans(((MergeAppend *) plan)->mergeplans, child_bound, walk);
-			break;
-		case T_BitmapAnd:
-			finish_plans(((BitmapAnd *) plan)->bitmapplans, child_bound, walk);
-			break;
-		case T_BitmapOr:
-			finish_plans(((BitmapOr *) plan)->bitmapplans, child_bound, walk);
-			break;
-		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan =
-				finish_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
-			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
-			break;
-		case T_CustomScan:
-			walk->citus_below |= gpusort_plan_is_citus(plan);
-			finish_plans(((CustomScan *) plan)->custom_plans, child_bound, walk);
-			break;
-		case T_Sort:
-			if (gpusort_enabled && !(walk->nested && walk->citus_below))
-				plan = gpusort_convert_sort((Sort *) plan, bound, walk->statement->rtable);
-			break;
-		default:
-			/* others have no more children than the left and the right one */
-			break;
-	}
+	if (IsA(plan, SubqueryScan))
+		gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
+	else if (IsA(plan, Sort))
+		plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+	else
+		count_refusals(plan);
 	if (gpusort_plan_is_ours(plan))
 		finish_scan((CustomScan *) plan);
 	return plan;
@@ -152,10 +72,9 @@ finish_plan(Plan *plan, double bound, FinishWalk *walk)
 void
 gpusort_plan_finish(PlannedStmt *statement, bool nested)
 {
-	FinishWalk	walk = {.statement = statement,.nested = nested};
+	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = finish_plan};
 
-	finish_plans(statement->subplans, GPUSORT_NO_BOUND, &walk);
-	statement->planTree = finish_plan(statement->planTree, GPUSORT_NO_BOUND, &walk);
+	gpusort_walk_plans(&walk);
 	/* others than a SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)
 		gpusort_drop_copies(statement->planTree, statement->rtable);

@@ -17,6 +17,7 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/plan_info.h"
+#include "planner/refusals.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
 #include "shared/job.h"
@@ -112,7 +113,7 @@ describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int fee
 		return false;
 	/* without one nearly all rows tie; each worker's own sort has one */
 	if (feeders > 1 && info->few_texts && !gpusort_debug_force)
-		return gpusort_refuse_path("texts of few values want a dictionary, which parallel feeders do not share");
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_TEXTS, NULL);
 	gpusort_estimate(root, input->pathkeys, child, info);
 	if (!input->beside_sorts)
 		info->key_costs.native_factor = 1;

@@ -20,12 +20,19 @@
 #define NATIVE(enumerator, name, text, description) \
 	{"native_" #name, GPUSORT_COUNTER_NUMBER, offsetof(GpuSortCounters, native_##name)},
 
+#define REFUSAL(enumerator, name, text, remedy) \
+	{"refused_" #name, GPUSORT_COUNTER_NUMBER, offsetof(GpuSortCounters, refused_##name)},
+
 static const GpuSortCounterInfo counter_infos[] = {
-	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE)
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
 };
 
 static const GpuSortCounterInfo native_infos[] = {
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE)
+};
+
+static const GpuSortCounterInfo refusal_infos[] = {
+	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 };
 
 #undef NATIVE
@@ -71,6 +78,13 @@ gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason)
 {
 	Assert(reason >= 0 && reason < GPUSORT_NATIVE_REASONS);
 	return gpusort_counter(counters, &native_infos[reason]);
+}
+
+pg_atomic_uint64 *
+gpusort_refusal_counter(GpuSortCounters *counters, GpuSortSortRefusal refusal)
+{
+	Assert(refusal >= 0 && refusal < GPUSORT_SORT_REFUSALS);
+	return gpusort_counter(counters, &refusal_infos[refusal]);
 }
 
 const char *

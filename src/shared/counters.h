@@ -42,14 +42,46 @@
 		   "the device failed before the first row went out: the rows were read again and sorted natively")
 
 /*
+ * Why a Sort stays native in a finished plan.
+ *
+ *	 REFUSAL(enumerator, name, text, remedy)
+ *
+ * The counter, and the column, is refused_name.  remedy: what the user can do.
+ */
+#define GPUSORT_SORT_REFUSAL_TABLE(REFUSAL) \
+	REFUSAL(DISABLED, disabled, "gpusort.enabled is off", \
+			"SET gpusort.enabled = on") \
+	REFUSAL(NO_DEVICE, no_device, "no device serves", \
+			"the view gpusort_devices says why; gpusort.device chooses the device") \
+	REFUSAL(SMALL_TABLE, small_table, "its table is too small for gpusort.min_rows rows", \
+			"a lower gpusort.min_rows, though so few rows gain nothing") \
+	REFUSAL(KEY_WORDS, key_words, "its first key has no words under its operator and collation", \
+			"ORDER BY an expression of another type, or another COLLATE, in its place") \
+	REFUSAL(LATER_KEY, later_key, "a key without words is behind others, in which many rows may tie", \
+			"ORDER BY an expression of another type, or another COLLATE, in its place") \
+	REFUSAL(LIMIT, limit, "LIMIT lets it keep the top rows only, which is cheaper", \
+			"nothing: few rows of many are found without sorting all") \
+	REFUSAL(COST, cost, "the device takes longer for its keys", \
+			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
+	REFUSAL(RUNS, runs, "gpusort.device_memory is too small: more runs would be spilled than can be merged", \
+			"a larger gpusort.device_memory, or fewer columns") \
+	REFUSAL(CITUS, citus, "it is of a subquery that Citus plans by itself", \
+			"nothing here: the queries that Citus sends to its workers are planned there") \
+	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, whose rows come in order by its first keys", \
+			"SET enable_incremental_sort = off") \
+	REFUSAL(GROUPING_SETS, grouping_sets, "it is a further sort of grouping sets, which an Aggregate does itself", \
+			"a UNION ALL of queries with one GROUP BY each")
+
+/*
  * The counters, in the order of the view's columns.
  *
  *	 COUNT(name, description)	a number
  *	 MS(name, description)		a time: counted in microseconds as name_us, shown in
  *								milliseconds as name_ms
  *	 NATIVE						as above: sorts that were native for a reason
+ *	 REFUSAL					as above: Sorts that were planned natively for a reason
  */
-#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE) \
+#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL) \
 	COUNT(jobs, "sorts that a device did") \
 	COUNT(rows, "rows that a device sorted") \
 	COUNT(bytes_to_device, "rows and keys sent to a device") \
@@ -62,7 +94,8 @@
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again")
+	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again") \
+	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 
 typedef enum GpuSortNativeReason
 {
@@ -73,15 +106,26 @@ typedef enum GpuSortNativeReason
 	GPUSORT_NATIVE_REASONS
 } GpuSortNativeReason;
 
+/* In the order of their table: the first codes of planner/refusals.h. */
+typedef enum GpuSortSortRefusal
+{
+#define REFUSAL(enumerator, name, text, remedy) GPUSORT_SORT_REFUSED_##enumerator,
+	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
+#undef REFUSAL
+	GPUSORT_SORT_REFUSALS
+} GpuSortSortRefusal;
+
 typedef struct GpuSortCounters
 {
 #define COUNT(name, description) pg_atomic_uint64 name;
 #define MS(name, description) pg_atomic_uint64 name##_us;
 #define NATIVE(enumerator, name, text, description) pg_atomic_uint64 native_##name;
-	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE)
+#define REFUSAL(enumerator, name, text, remedy) pg_atomic_uint64 refused_##name;
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
 #undef COUNT
 #undef MS
 #undef NATIVE
+#undef REFUSAL
 	pg_atomic_uint64 reset_at;	/* a TimestampTz */
 } GpuSortCounters;
 
@@ -110,6 +154,9 @@ extern pg_atomic_uint64 *gpusort_counter(GpuSortCounters *counters, const GpuSor
 
 /* The counter of a reason; not of GPUSORT_NATIVE_NONE. */
 extern pg_atomic_uint64 *gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason);
+
+/* The counter of a Sort that was planned natively. */
+extern pg_atomic_uint64 *gpusort_refusal_counter(GpuSortCounters *counters, GpuSortSortRefusal refusal);
 
 /* In words, for EXPLAIN. */
 extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);

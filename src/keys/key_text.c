@@ -1,0 +1,60 @@
+/*
+ * key_text.c
+ *	  A sort key in words, as EXPLAIN shows it.
+ *
+ * In:  an order, and the plan that sorts by it.
+ * Out: text, in the caller's memory context.
+ *
+ * PostgreSQL's own function for a Sort's keys is not exported.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+#include "utils/typcache.h"
+
+#include "keys/key_text.h"
+
+/* Direction, collation and place of NULLs, where they are not the default. */
+static void
+append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
+{
+	Oid			type_oid = exprType(expr);
+	TypeCacheEntry *type = lookup_type_cache(type_oid, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	bool		descending = order->operators[i] == type->gt_opr;
+
+	if (OidIsValid(order->collations[i]) && order->collations[i] != get_typcollation(type_oid))
+		appendStringInfo(key, " COLLATE %s",
+						 quote_identifier(get_collation_name(order->collations[i])));
+	if (descending)
+		appendStringInfoString(key, " DESC");
+	else if (order->operators[i] != type->lt_opr)
+		appendStringInfo(key, " USING %s", get_opname(order->operators[i]));
+	if (order->nulls_first[i] && !descending)
+		appendStringInfoString(key, " NULLS FIRST");
+	else if (!order->nulls_first[i] && descending)
+		appendStringInfoString(key, " NULLS LAST");
+}
+
+char *
+gpusort_key_text(const GpuSortOrder *order, int i, const Plan *plan, List *context, bool use_prefix,
+				 bool ordered, bool typed)
+{
+	AttrNumber	column = order->columns[i];
+	Node	   *expr = (Node *) ((TargetEntry *) list_nth(plan->targetlist, column - 1))->expr;
+	Var		   *var = makeVar(OUTER_VAR, column, exprType(expr), exprTypmod(expr),
+							  exprCollation(expr), 0);
+	StringInfoData key;
+
+	initStringInfo(&key);
+	appendStringInfoString(&key, deparse_expression((Node *) var, context, use_prefix, true));
+	if (typed)
+		appendStringInfo(&key, " %s", format_type_with_typemod(exprType(expr), exprTypmod(expr)));
+	if (ordered)
+		append_sort_order(&key, order, i, expr);
+	return key.data;
+}

@@ -1,0 +1,106 @@
+/*
+ * plan_walk.c
+ *	  Visits every node of a finished plan.
+ *
+ * In:  a PlannedStmt.
+ * Out: calls of the visitor, children before their parents.
+ *
+ * Runs in the backend that plans, or explains.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "planner/citus.h"
+#include "planner/costs.h"
+#include "planner/eligibility.h"
+#include "planner/plan_walk.h"
+
+static Plan *walk_plan(Plan *plan, double bound, GpuSortWalk *walk);
+
+static void
+walk_list(List *plans, double bound, GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+	{
+		Plan	   *plan = lfirst(lc);
+
+		lfirst(lc) = walk_plan(plan, bound, walk);
+	}
+}
+
+/* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
+ * ExecSetTupleBound has it, which tells a native Sort. */
+static double
+bound_of_children(const Plan *plan, double bound)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			return gpusort_bound_of_limit(((const Limit *) plan)->limitCount,
+										  ((const Limit *) plan)->limitOffset,
+										  ((const Limit *) plan)->limitOption);
+		case T_SubqueryScan:
+			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
+		case T_Append:
+		case T_MergeAppend:
+		case T_Result:
+		case T_Gather:
+		case T_GatherMerge:
+			return bound;
+		default:
+			return GPUSORT_NO_BOUND;
+	}
+}
+
+/* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
+static Plan *
+walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
+{
+	double		child_bound;
+
+	check_stack_depth();
+	if (plan == NULL)
+		return NULL;
+	child_bound = bound_of_children(plan, bound);
+	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
+	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			walk_list(((Append *) plan)->appendplans, child_bound, walk);
+			break;
+		case T_MergeAppend:
+			walk_list(((MergeAppend *) plan)->mergeplans, child_bound, walk);
+			break;
+		case T_BitmapAnd:
+			walk_list(((BitmapAnd *) plan)->bitmapplans, child_bound, walk);
+			break;
+		case T_BitmapOr:
+			walk_list(((BitmapOr *) plan)->bitmapplans, child_bound, walk);
+			break;
+		case T_SubqueryScan:
+			((SubqueryScan *) plan)->subplan =
+				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
+			break;
+		case T_CustomScan:
+			walk->citus_below |= gpusort_plan_is_citus(plan);
+			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
+			break;
+		default:
+			/* others have no more children than the left and the right one */
+			break;
+	}
+	return walk->visit(plan, bound, walk);
+}
+
+void
+gpusort_walk_plans(GpuSortWalk *walk)
+{
+	PlannedStmt *statement = walk->statement;
+
+	walk_list(statement->subplans, GPUSORT_NO_BOUND, walk);
+	statement->planTree = walk_plan(statement->planTree, GPUSORT_NO_BOUND, walk);
+}

@@ -1,0 +1,30 @@
+/*
+ * plan_walk.h
+ *	  Visits every node of a finished plan.
+ */
+#ifndef GPUSORT_PLAN_WALK_H
+#define GPUSORT_PLAN_WALK_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+/*
+ * A walk and what it has come across.  visit gets each plan after its children, with the rows that a
+ * LIMIT above lets be read of it (or what costs.h has in their place), and returns what is to stand
+ * in its place, the plan itself for none.
+ */
+typedef struct GpuSortWalk
+{
+	PlannedStmt *statement;
+	bool		nested;			/* it was planned while another one was */
+	bool		citus_below;	/* a scan of Citus's has been met: a subquery that Citus plans by itself
+								 * is left alone above it (citus.c) */
+	Plan	   *(*visit) (Plan *plan, double bound, struct GpuSortWalk *walk);
+	void	   *arg;			/* the visitor's own */
+} GpuSortWalk;
+
+/* Walks through the statement: its subplans first, and of each plan the leaves first. */
+extern void gpusort_walk_plans(GpuSortWalk *walk);
+
+#endif							/* GPUSORT_PLAN_WALK_H */

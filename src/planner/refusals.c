@@ -1,0 +1,77 @@
+/*
+ * refusals.c
+ *	  Why the planner does not sort through the device.
+ *
+ * In:  a code from whoever refuses, with figures of the case.
+ * Out: the last refusal, for whoever asks why; a line at DEBUG1; for Sorts that stay, a counter.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "planner/refusals.h"
+#include "shared/shmem.h"
+
+static GpuSortRefusal last = {.code = GPUSORT_REFUSED_NOT};
+
+#define REFUSAL(enumerator, name, text, remedy) {#name, text, remedy},
+
+static const struct
+{
+	const char *name;
+	const char *text;
+	const char *remedy;
+}			refusals[] = {
+	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
+	GPUSORT_PATH_REFUSAL_TABLE(REFUSAL)
+};
+
+#undef REFUSAL
+
+bool
+gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
+{
+	last.code = code;
+	last.detail[0] = '\0';
+	if (detail != NULL)
+	{
+		va_list		args;
+
+		va_start(args, detail);
+		vsnprintf(last.detail, sizeof(last.detail), detail, args);
+		va_end(args);
+	}
+	elog(DEBUG1, "gpusort: %s: %s%s%s", refusals[code].name, refusals[code].text,
+		 last.detail[0] != '\0' ? ": " : "", last.detail);
+	return false;
+}
+
+const GpuSortRefusal *
+gpusort_last_refusal(void)
+{
+	return &last;
+}
+
+void
+gpusort_refusal_count(GpuSortRefusalCode code)
+{
+	pg_atomic_fetch_add_u64(gpusort_refusal_counter(&gpusort_shared->counters, (GpuSortSortRefusal) code), 1);
+}
+
+const char *
+gpusort_refusal_name(GpuSortRefusalCode code)
+{
+	return refusals[code].name;
+}
+
+const char *
+gpusort_refusal_text(GpuSortRefusalCode code)
+{
+	return refusals[code].text;
+}
+
+const char *
+gpusort_refusal_remedy(GpuSortRefusalCode code)
+{
+	return refusals[code].remedy;
+}

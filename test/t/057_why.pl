@@ -1,0 +1,151 @@
+# gpusort_why tells of each sort of a plan where it runs and why, and never runs the query; each reason
+# that keeps a Sort native is told and counted.  EXPLAIN (GPUSORT), where PostgreSQL has options of
+# extensions, says the same.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('why', 'gpusort.debug_force = off', 'gpusort.min_rows = 10000', 'autovacuum = off',
+	'max_parallel_workers_per_gather = 0', 'timezone = UTC');
+
+wait_for_state($node, 'serving');
+$node->safe_psql('postgres', q{
+	create table t as select hashint8(i)::int8 as k8, i as id, 'x' || i as s, (i % 3)::text as few, array[i] as a
+		from generate_series(1, 60000) i;
+	create table small as select * from t limit 10;
+	create table wide as select i as id, repeat('w', 1000) as filler from generate_series(1, 2000) i;
+	alter table wide set (autovacuum_enabled = off);
+	create table indexed as select i / 100 as a, i as b from generate_series(1, 60000) i;
+	create index on indexed(a);
+	analyze;
+	create function never() returns int8 language plpgsql as $$ begin raise 'it was run'; end $$;
+	create role reader;
+	create role owner_of_nothing});
+
+# The rows of gpusort_why, columns by '|'.
+sub why
+{
+	my ($query, $columns, $settings) = @_;
+
+	return $node->safe_psql('postgres', ($settings // '') . "; select " . ($columns // 'node, runs_on, code') . " from gpusort_why(\$why\$$query\$why\$)");
+}
+
+sub refused
+{
+	my ($name) = @_;
+
+	return $node->safe_psql('postgres', "select refused_$name from gpusort_stats");
+}
+
+# --- where a sort runs
+
+is(why('select * from t order by k8', '*'), 'GpuSort|k8 bigint|60000|' . 60000 * 45 . '|device||60000 rows are expected|', 'device');
+is(why('select * from (select * from t where id < 100) q order by s desc, k8', 'node, sort_key, runs_on, code'),
+	'GpuSort|t.s text DESC, t.k8 bigint|backend|few_rows', 'few rows expected: in the backend');
+like(why('select * from t where id < 100 order by k8', 'reason, remedy'),
+	qr/^\d+ rows are expected, and gpusort\.min_rows is 10000\|nothing: rows go to the device as soon as that many have come$/, 'and why');
+is(why('select * from t', 'count(*)'), '0', 'a plan without a sort');
+is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
+like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
+	qr/which parallel workers feed$/, 'a parallel plan');
+
+# --- each reason that keeps a Sort native, and its counter
+
+sub stays
+{
+	my ($code, $query, $settings, $reason) = @_;
+	my $before = refused($code);
+	my $rows = why($query, 'node, runs_on, code, reason, remedy', $settings);
+
+	like($rows, qr/^(?:Sort|Incremental Sort|Aggregate)\|native\|$code\|$reason.*\|\S/m, "$code: native, and why");
+	cmp_ok(refused($code), '>', $before, "$code: counted");
+}
+
+stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
+stays('small_table', 'select * from small order by k8', '', qr/its table is too small/);
+stays('key_words', 'select * from t order by a', '', qr/its first key has no words .* type integer\[\]\)/);
+stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/a key without words is behind others/);
+stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT lets it keep the top rows only, which is cheaper \(cost [\d.]+ for the first 10 of 100000 rows, [\d.]+ on the device\)/);
+stays('incremental', 'select * from indexed order by a, b', 'set enable_seqscan = off; set random_page_cost = 0; set gpusort.min_rows = 100000', qr/it is an Incremental Sort/);
+stays('grouping_sets', 'select few, s, count(*) from t group by grouping sets ((few), (s))', 'set enable_hashagg = off', qr/it is a further sort of grouping sets/);
+# the device would spill, at a price, what work_mem holds
+append_conf_and_reload("gpusort.device_memory = '32MB'");
+$node->poll_query_until('postgres', "select budget_bytes = 32 * 1048576 from gpusort_devices") or die 'no smaller budget';
+stays('cost', 'select * from wide order by id', q{set work_mem = '1GB'; set seq_page_cost = 10000; set random_page_cost = 10000},
+	qr/the device takes longer for its keys \(cost [\d.]+ for 100000 rows, natively [\d.]+\)/);
+$node->safe_psql('postgres', q{update pg_class set reltuples = 1e9 where relname = 'wide'});
+stays('runs', 'select * from wide order by id', q{set seq_page_cost = 0; set random_page_cost = 0; set cpu_operator_cost = 0},
+	qr/gpusort\.device_memory is too small: more runs would be spilled than can be merged \(\d+ of 255\)/);
+append_conf_and_reload("gpusort.device = 'off'");
+wait_for_state($node, 'off');
+stays('no_device', 'select * from t order by k8', '', qr/no device serves/);
+append_conf_and_reload("gpusort.device = 'host'");
+wait_for_state($node, 'serving');
+
+sub append_conf_and_reload
+{
+	$node->append_conf('postgresql.conf', $_[0]);
+	$node->reload;
+}
+
+# --- a query is planned, not run, and by the rights of who asks
+
+is(why('select never() as n, s from t order by s'), 'GpuSort|device|', 'it is not run');
+is(why('insert into small select * from t order by k8'), 'GpuSort|device|', 'nor does it write');
+is(why('create table made as select * from t order by k8'), 'GpuSort|device|', 'nor make anything');
+is($node->safe_psql('postgres', q{select count(*), to_regclass('made') is null from small}), '10|t', 'nothing has changed');
+is(why('declare c cursor for select * from t order by k8'), 'GpuSort|device|', 'a cursor');
+for my $query ('execute q', 'create table made as execute q')
+{
+	is(why($query, undef, 'prepare q as select * from t order by k8; create temp table x as execute q'), 'GpuSort|device|', "$query: its plan is kept");
+}
+is(why('execute q(1)', undef, 'prepare q(int) as select * from t where id > $1 order by k8'), 'GpuSort|device|', 'one with a parameter');
+is(why('execute q', undef, 'set gpusort.enabled = off; prepare q as select * from t order by k8; create temp table x as execute q; set gpusort.enabled = on'),
+	'Sort|native|kept_plan', 'a plan that was kept without gpusort');
+
+for (
+	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why takes one statement, not 2$/m, 'two statements' ],
+	[ '', qr/^ERROR:  42601: gpusort_why takes one statement, not 0$/m, 'none' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not take DROP TABLE\nHINT:  It takes what EXPLAIN takes, without EXPLAIN\.$/m, 'no query' ],
+	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not take EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
+	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
+{
+	my ($query, $error, $name) = @$_;
+	my ($status, $out, $messages) = $node->psql('postgres', "\\set VERBOSITY verbose\nselect * from gpusort_why(\$why\$$query\$why\$)", on_error_stop => 0);
+
+	$messages =~ s/^LOCATION:.*\n?|^psql:\S* //mg;
+	like($messages, $error, $name);
+}
+$node->safe_psql('postgres', 'grant select on small to reader');
+my $as_reader = 'set role reader';
+is(why('select * from small order by k8', undef, $as_reader), 'Sort|native|small_table', 'a role with the right to read');
+my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('select * from t order by k8')");
+like($messages, qr/permission denied for table t/, 'one without');
+is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
+
+# --- EXPLAIN (GPUSORT)
+
+SKIP:
+{
+	skip 'EXPLAIN has no options of extensions before PostgreSQL 18', 4 if $node->pg_version < 18;
+
+	my $limited = 'select * from t order by k8 limit 10';
+	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
+		qr/^Sort: k8 bigint: native: LIMIT lets .*; would change it: nothing/m, 'text');
+	unlike($node->safe_psql('postgres', "explain (costs off) $limited"), qr/native/, 'not without the option');
+	unlike($node->safe_psql('postgres', "explain (gpusort off, costs off) $limited"), qr/native/, 'nor when it is off');
+	is($node->safe_psql('postgres', qq{
+		create function pg_temp.explained() returns json language plpgsql as \$\$
+			declare plan json; begin execute 'explain (gpusort, format json) $limited' into plan; return plan; end \$\$;
+		select string_agg(key, ',' order by key) || ' ' || (array_agg(value->>'Code'))[1] from (
+			select key, (pg_temp.explained()->0->'GpuSort'->0) as value
+			from json_object_keys(pg_temp.explained()->0->'GpuSort'->0) key) q}),
+		'Code,Expected Bytes,Expected Rows,Keys,Node,Reason,Remedy,Runs On limit', 'JSON');
+}
+done_testing();
