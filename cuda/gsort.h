@@ -91,8 +91,11 @@ typedef struct gsort_device_options
 	int			n_ordinals;		/* 0: the first device.  More than one: UNSUPPORTED */
 	const int  *ordinals;
 	uint64_t	budget_bytes;	/* grants of all jobs together never exceed it; 0: 80 % of what
-								 * the device has free, an eighth of RAM for the host device */
-	int			threads;		/* host device: worker threads; 0: one for each core */
+								 * the device has free, for the host device an eighth of the memory
+								 * that the process may use */
+	int			threads;		/* host device: worker threads; 0: one for each processor that the
+								 * process may use.  Two at least */
+	int			nice;			/* host device: what is added to its threads' nice value, 0 to 19 */
 } gsort_device_options;
 
 typedef struct gsort_device_info
@@ -101,7 +104,7 @@ typedef struct gsort_device_info
 	gsort_kind	kind;
 	int			ordinal;
 	char		name[128];		/* "NVIDIA H200", "host (2 threads)" */
-	uint64_t	memory_bytes;	/* in all */
+	uint64_t	memory_bytes;	/* in all; of the host device, what the process may use */
 	uint64_t	budget_bytes;
 	uint64_t	granted_bytes;	/* to the jobs now open */
 	uint64_t	used_bytes;		/* really allocated now */
@@ -112,6 +115,7 @@ typedef struct gsort_device_info
 	int			lost;			/* 1: every call answers DEVICE_LOST */
 	uint64_t	fail_at;		/* as gsort_set_fail_at was given it */
 	uint64_t	fail_count;		/* what it has counted */
+	int			processors;		/* that the host device's threads can keep busy; 0 for a GPU */
 } gsort_device_info;
 
 /* What gsort_set_fail_at counts. */

@@ -11,13 +11,11 @@
  * host_pairs.c    sorts of pairs
  * host_sort.c, host_merge.c, host_fetch.c, host_run.c   runs of rows, from the top down
  * host_radix.c, host_pool.c, host_memory.c              what they are made with
+ * host_limits.c                                         what of the machine they may take
  */
-#define _GNU_SOURCE				/* the set of cores this process may run on */
-
 #include "api/gsort_device.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,26 +26,23 @@
 #include "host/host_job.h"
 #include "host/host_pairs.h"
 
-static int
-default_threads(void)
-{
-	cpu_set_t	cores;
-	int			threads = 0;
-
-	if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-		threads = CPU_COUNT(&cores);
-	return threads;
-}
+/* One thread stays free for light work while another sorts. */
+#define THREADS_MIN		2
 
 static gsort_status
 host_open(const gsort_device_options *options, gsort_device **device,
 		  char *reason, size_t reason_bytes)
 {
 	host_device *host = calloc(1, sizeof(*host));
-	int			threads = options->threads > 0 ? options->threads : default_threads();
+	int			threads = options->threads;
 
 	if (host == NULL)
 		return GSORT_NOMEM;
+	host->limits = host_limits_now();
+	if (threads == 0)
+		threads = host->limits.processors;
+	if (threads < THREADS_MIN)
+		threads = THREADS_MIN;
 	host->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (host->event_fd < 0)
 	{
@@ -55,8 +50,7 @@ host_open(const gsort_device_options *options, gsort_device **device,
 		free(host);
 		return GSORT_NOMEM;
 	}
-	/* one thread stays free for light work while another sorts */
-	host->pool = host_pool_start(threads < 2 ? 2 : threads);
+	host->pool = host_pool_start(threads, options->nice);
 	if (host->pool == NULL)
 	{
 		snprintf(reason, reason_bytes, "could not start %d threads", threads);
@@ -86,26 +80,21 @@ host_fd(gsort_device *device)
 }
 
 static uint64_t
-physical_bytes(void)
-{
-	return (uint64_t) sysconf(_SC_PHYS_PAGES) * (uint64_t) sysconf(_SC_PAGESIZE);
-}
-
-static uint64_t
 host_default_budget(gsort_device *device)
 {
-	(void) device;
-	return physical_bytes() / 8;
+	return ((host_device *) device)->limits.memory_bytes / 8;
 }
 
 static void
 host_get_info(gsort_device *device, gsort_device_info *info)
 {
 	host_device *host = (host_device *) device;
+	int			threads = host_pool_threads(host->pool);
 
 	info->kind = GSORT_KIND_HOST;
-	snprintf(info->name, sizeof(info->name), "host (%d threads)", host_pool_threads(host->pool));
-	info->memory_bytes = physical_bytes();
+	snprintf(info->name, sizeof(info->name), "host (%d threads)", threads);
+	info->processors = threads < host->limits.processors ? threads : host->limits.processors;
+	info->memory_bytes = host->limits.memory_bytes;
 	info->used_bytes = host_memory_used(&host->memory);
 	info->pinned = host->pinned;
 }

@@ -25,6 +25,7 @@
 #include "host/host_fetch.h"
 #include "host/host_memory.h"
 #include "host/host_merge.h"
+#include "host/host_limits.h"
 #include "host/host_pool.h"
 #include "host/host_run.h"
 #include "host/host_sort.h"
@@ -100,6 +101,7 @@ typedef struct host_device
 	gsort_device common;		/* must be first */
 	host_pool  *pool;
 	host_memory memory;
+	host_limits limits;			/* when it was opened */
 	int			event_fd;
 	int			pinned;
 	host_job   *jobs;			/* the calling thread's */

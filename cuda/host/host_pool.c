@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct task_queue
 {
@@ -40,6 +41,7 @@ struct host_pool
 	loop	   *loops;
 	int			stop;
 	int			threads;
+	int			nice;
 	pthread_t  *ids;
 };
 
@@ -107,6 +109,8 @@ thread_main(void *arg)
 {
 	host_pool  *pool = arg;
 
+	/* on Linux each thread has a nice value of its own; one that cannot be raised is no harm */
+	(void) !nice(pool->nice);
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop)
 	{
@@ -163,7 +167,7 @@ join_and_free(host_pool *pool, int started)
 }
 
 host_pool *
-host_pool_start(int threads)
+host_pool_start(int threads, int nice)
 {
 	host_pool  *pool = calloc(1, sizeof(*pool));
 	int			started;
@@ -181,6 +185,7 @@ host_pool_start(int threads)
 	pthread_cond_init(&pool->part_ended, NULL);
 	queue_init(&pool->light);
 	queue_init(&pool->heavy);
+	pool->nice = nice;
 	started = start_threads(pool, threads);
 	if (started < threads)
 	{

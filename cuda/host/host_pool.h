@@ -24,8 +24,9 @@ typedef struct host_task
 	int			heavy;
 } host_task;
 
-/* Starts the threads, all signals blocked in them; NULL if that fails. */
-host_pool  *host_pool_start(int threads);
+/* Starts the threads, all signals blocked in them, at the caller's nice value and so much more; NULL
+ * if that fails. */
+host_pool  *host_pool_start(int threads, int nice);
 
 /* Waits for the tasks under way, joins the threads and frees the pool; returns
  * the tasks that never ran. */

@@ -62,6 +62,8 @@ run_tests(gsort_kind kind)
 	test_row_word();
 	test_cuda_rules();
 	group_ended("rules");
+	test_host();
+	group_ended("host limits");
 	test_jobs(&rig);
 	group_ended("jobs");
 	test_open_values(&rig);

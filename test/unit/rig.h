@@ -240,6 +240,7 @@ void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
 void		test_open_values(rig *rig);
 void		test_segments(rig *rig);
+void		test_host(void);
 void		test_runs(rig *rig);
 void		test_lies(rig *rig);
 void		test_failures(gsort_kind kind);

@@ -1,0 +1,202 @@
+/*
+ * test_host.c
+ *	  What the host device takes of its machine: processors and memory within control groups' limits
+ *	  (host_limits.h), threads as many and as nice as it is told.
+ */
+#include "rig.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/host_limits.h"
+
+#define MACHINE_PROCESSORS	64
+#define MACHINE_BYTES		(512ull << 30)
+#define NICE_MAX			19
+
+/* --- control groups ------------------------------------------------------------ */
+
+typedef struct file_text
+{
+	const char *path;			/* below the mounts, or "cgroup": what /proc would tell */
+	const char *text;
+} file_text;
+
+#define FILES_MAX	6
+
+typedef struct limits_case
+{
+	const char *name;
+	file_text	files[FILES_MAX];
+	int			processors;
+	uint64_t	memory_bytes;
+} limits_case;
+
+static const limits_case limits_cases[] = {
+	{"no file", {{0}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "max 100000\n"}, {"memory.max", "max\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"a container sees its own group as the top",
+	{{"cgroup", "0::/\n"}, {"cpu.max", "200000 100000\n"}, {"memory.max", "4294967296\n"}}, 2, 4ull << 30},
+	{"a part of a processor counts as one",
+	{{"cgroup", "0::/\n"}, {"cpu.max", "50000 100000\n"}}, 1, MACHINE_BYTES},
+	{"two and a half are three", {{"cgroup", "0::/\n"}, {"cpu.max", "250000 100000\n"}}, 3, MACHINE_BYTES},
+	{"more than the machine has", {{"cgroup", "0::/\n"}, {"cpu.max", "9900000 100000\n"}, {"memory.max", "9223372036854771712\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"a unit of a slice: the least of both",
+	{{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/cpu.max", "300000 100000\n"}, {"a.slice/b.service/cpu.max", "max 100000\n"},
+	{"a.slice/memory.max", "max\n"}, {"a.slice/b.service/memory.max", "1073741824\n"}}, 3, 1ull << 30},
+	{"the group's folder is not to be seen",
+	{{"cgroup", "0::/../far/away\n"}, {"cpu.max", "400000 100000\n"}}, 4, MACHINE_BYTES},
+	{"version 1",
+	{{"cgroup", "5:memory:/box\n4:cpuset:/\n3:cpu,cpuacct:/box\n1:name=systemd:/box\n"}, {"cpu/box/cpu.cfs_quota_us", "700000\n"},
+	{"cpu/box/cpu.cfs_period_us", "100000\n"}, {"memory/box/memory.limit_in_bytes", "2147483648\n"}}, 7, 2ull << 30},
+	{"version 1 without limits",
+	{{"cgroup", "5:memory:/\n3:cpuacct,cpu:/\n"}, {"cpu/cpu.cfs_quota_us", "-1\n"}, {"cpu/cpu.cfs_period_us", "100000\n"},
+	{"memory/memory.limit_in_bytes", "9223372036854771712\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"names that only contain others", {{"cgroup", "4:cpuset,notmemory:/\n"}, {"cpu.max", "1 1\n"}, {"cpu/cpu.max", "100000 100000\n"}, {"memory/memory.max", "4096\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"nonsense", {{"cgroup", "\n::\n0:\n0::/\n"}, {"cpu.max", "100000\n"}, {"memory.max", "\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"nothing is no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "0 0\n"}, {"memory.max", "0\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+};
+
+static void
+write_file(const char *folder, const file_text *file)
+{
+	char		path[512];
+	FILE	   *stream;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file->path);
+	for (char *at = strchr(path + strlen(folder) + 1, '/'); at != NULL; at = strchr(at + 1, '/'))
+	{
+		*at = '\0';
+		(void) mkdir(path, 0700);
+		*at = '/';
+	}
+	stream = fopen(path, "w");
+	if (CHECK(stream != NULL))
+	{
+		fputs(file->text, stream);
+		fclose(stream);
+	}
+}
+
+/* The files, then the folders, from the longest path up. */
+static void
+remove_files(const char *folder, const limits_case *one)
+{
+	char		path[512];
+
+	for (int i = 0; i < FILES_MAX && one->files[i].path != NULL; i++)
+	{
+		snprintf(path, sizeof(path), "%s/%s", folder, one->files[i].path);
+		(void) remove(path);
+	}
+	for (int i = FILES_MAX - 1; i >= 0; i--)
+	{
+		if (one->files[i].path == NULL)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, one->files[i].path);
+		for (char *at = strrchr(path, '/'); at > path + strlen(folder); at = strrchr(path, '/'))
+		{
+			*at = '\0';
+			(void) rmdir(path);
+		}
+	}
+}
+
+static void
+check_limits(const limits_case *one)
+{
+	char		folder[] = "/tmp/gsort_test.XXXXXX";
+	char		groups[512];
+	host_limits limits = {MACHINE_PROCESSORS, MACHINE_BYTES};
+
+	current_test = one->name;
+	if (!CHECK(mkdtemp(folder) != NULL))
+		return;
+	for (int i = 0; i < FILES_MAX && one->files[i].path != NULL; i++)
+		write_file(folder, &one->files[i]);
+	snprintf(groups, sizeof(groups), "%s/cgroup", folder);
+	host_limits_of_groups(groups, folder, &limits);
+	CHECK(limits.processors == one->processors);
+	CHECK(limits.memory_bytes == one->memory_bytes);
+	remove_files(folder, one);
+	CHECK(rmdir(folder) == 0);
+}
+
+/* --- threads --------------------------------------------------------------------- */
+
+/* How many threads of this process have that nice value. */
+static int
+threads_at(int nice_value)
+{
+	DIR		   *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	int			found = 0;
+
+	if (tasks == NULL)
+		return -1;
+	while ((task = readdir(tasks)) != NULL)
+		found += task->d_name[0] != '.' &&
+			getpriority(PRIO_PROCESS, (id_t) atoi(task->d_name)) == nice_value;
+	closedir(tasks);
+	return found;
+}
+
+/* A thread sets its nice value when it first runs. */
+static int
+threads_come_to(int nice_value, int wanted)
+{
+	for (int i = 0; i < 1000 && threads_at(nice_value) != wanted; i++)
+		usleep(1000);
+	return threads_at(nice_value) == wanted;
+}
+
+static void
+check_threads(int threads, int more_nice, int threads_wanted)
+{
+	gsort_device_options options = {
+		.struct_bytes = sizeof(options),
+		.kind = GSORT_KIND_HOST,
+		.threads = threads,
+		.nice = more_nice,
+	};
+	gsort_device *device;
+	gsort_device_info info;
+	char		name[64];
+	int			before = getpriority(PRIO_PROCESS, 0);
+
+	if (!CHECK(gsort_open(&options, &device, NULL, 0) == GSORT_OK))
+		return;
+	gsort_device_get_info(device, &info);
+	snprintf(name, sizeof(name), "host (%d threads)", threads_wanted);
+	CHECK(strcmp(info.name, name) == 0);
+	CHECK(info.processors >= 1 && info.processors <= threads_wanted);
+	CHECK(info.processors <= host_limits_now().processors);
+	CHECK(info.budget_bytes == info.memory_bytes / 8);
+	if (more_nice > 0 && before + more_nice <= NICE_MAX)
+		CHECK(threads_come_to(before + more_nice, threads_wanted));
+	CHECK(getpriority(PRIO_PROCESS, 0) == before);
+	gsort_shut(device);
+	if (more_nice > 0 && before + more_nice <= NICE_MAX)
+		CHECK(threads_come_to(before + more_nice, 0));
+}
+
+void
+test_host(void)
+{
+	host_limits limits = host_limits_now();
+
+	for (size_t i = 0; i < sizeof(limits_cases) / sizeof(limits_cases[0]); i++)
+		check_limits(&limits_cases[i]);
+	current_test = "host limits";
+	CHECK(limits.processors >= 1);
+	CHECK(limits.memory_bytes > 0);
+	current_test = "host threads";
+	check_threads(5, 0, 5);
+	check_threads(3, 7, 3);
+	check_threads(1, 1, 2);
+	check_threads(0, 0, limits.processors < 2 ? 2 : limits.processors);
+}
