@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "nodes/pg_list.h"
 #include "utils/guc.h"
+#include "utils/varlena.h"
 
 #include "compat.h"
 #include "settings.h"
@@ -20,7 +22,9 @@
 
 int			gpusort_algorithm = GSORT_ENGINE_AUTO;
 bool		gpusort_enabled = true;
-int			gpusort_device = GPUSORT_DEVICE_AUTO;
+GpuSortDeviceSetting gpusort_device = {1, {GPUSORT_DEVICE_AUTO}};
+int			gpusort_host_nice = 0;
+int			gpusort_host_threads = 0;
 int			gpusort_min_rows = 0;
 int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_call_delay_ms = 0;
@@ -34,6 +38,7 @@ int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
 
 static char *device_memory_setting = NULL;
+static char *device_setting = NULL;
 
 static const struct config_enum_entry algorithm_options[] = {
 	{"auto", GSORT_ENGINE_AUTO, false},
@@ -43,13 +48,8 @@ static const struct config_enum_entry algorithm_options[] = {
 	{NULL, 0, false}
 };
 
-static const struct config_enum_entry device_options[] = {
-	{"auto", GPUSORT_DEVICE_AUTO, false},
-	{"cuda", GPUSORT_DEVICE_CUDA, false},
-	{"host", GPUSORT_DEVICE_HOST, false},
-	{"off", GPUSORT_DEVICE_OFF, false},
-	{NULL, 0, false}
-};
+/* By GpuSortDeviceChoice. */
+static const char *const device_names[] = {"auto", "cuda", "host", "off"};
 
 static const struct config_enum_entry libc_collations_options[] = {
 	{"verify", GPUSORT_LIBC_COLLATIONS_VERIFY, false},
@@ -57,6 +57,89 @@ static const struct config_enum_entry libc_collations_options[] = {
 	{"off", GPUSORT_LIBC_COLLATIONS_OFF, false},
 	{NULL, 0, false}
 };
+
+/* --- gpusort.device ------------------------------------------------------------- */
+
+/* False: no device has that name, in lower case. */
+static bool
+find_device_name(const char *name, GpuSortDeviceChoice *choice)
+{
+	for (int i = 0; i < lengthof(device_names); i++)
+		if (strcmp(name, device_names[i]) == 0)
+		{
+			*choice = i;
+			return true;
+		}
+	return false;
+}
+
+/* "auto, host" is the only list: the one device that need not be there, and what takes its place. */
+static bool
+names_can_stand_together(const GpuSortDeviceSetting *setting)
+{
+	return setting->n == 1 ||
+		(setting->choices[0] == GPUSORT_DEVICE_AUTO && setting->choices[1] == GPUSORT_DEVICE_HOST);
+}
+
+/* False: the detail says what is wrong. */
+static bool
+parse_device_names(const List *names, GpuSortDeviceSetting *setting)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		if (setting->n == GPUSORT_DEVICE_CHOICES_MAX)
+		{
+			GUC_check_errdetail("More than %d devices are named.", GPUSORT_DEVICE_CHOICES_MAX);
+			return false;
+		}
+		if (!find_device_name(lfirst(lc), &setting->choices[setting->n]))
+		{
+			GUC_check_errdetail("There is no device \"%s\".", (char *) lfirst(lc));
+			return false;
+		}
+		setting->n++;
+	}
+	if (setting->n == 0)
+		GUC_check_errdetail("No device is named.");
+	else if (!names_can_stand_together(setting))
+		GUC_check_errdetail("The only list of devices is \"auto,host\": the GPU if there is one, else the CPU's threads.");
+	return setting->n > 0 && names_can_stand_together(setting);
+}
+
+static bool
+check_device(char **newval, void **extra, GucSource source)
+{
+	GpuSortDeviceSetting setting = {0};
+	char	   *names = pstrdup(*newval);
+	List	   *list = NIL;
+	bool		right = SplitIdentifierString(names, ',', &list);
+
+	if (!right)
+		GUC_check_errdetail("List syntax is invalid.");
+	right = right && parse_device_names(list, &setting);
+	list_free(list);
+	pfree(names);
+	if (!right)
+	{
+		GUC_check_errhint("Available values: \"auto\", \"cuda\", \"host\", \"auto,host\", \"off\".");
+		return false;
+	}
+	*extra = compat_guc_malloc(sizeof(setting));
+	if (*extra == NULL)
+		return false;
+	memcpy(*extra, &setting, sizeof(setting));
+	return true;
+}
+
+static void
+assign_device(const char *newval, void *extra)
+{
+	gpusort_device = *(GpuSortDeviceSetting *) extra;
+}
+
+/* --- gpusort.device_memory -------------------------------------------------------- */
 
 /* "80%" */
 static bool
@@ -107,6 +190,8 @@ assign_device_memory(const char *newval, void *extra)
 	gpusort_device_memory = *(GpuSortMemorySetting *) extra;
 }
 
+/* --- all of them -------------------------------------------------------------------- */
+
 void
 gpusort_settings_define(void)
 {
@@ -145,11 +230,12 @@ gpusort_settings_define(void)
 							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for. Sorts whose order the plan itself needs are left alone.",
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
-	DefineCustomEnumVariable("gpusort.device",
-							 "The device that sorts.",
-							 "auto: the GPU if there is one, else none; cuda: the GPU; host: threads of the CPU; off: none.",
-							 &gpusort_device, GPUSORT_DEVICE_AUTO, device_options,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.device",
+							   "The device that sorts.",
+							   "auto: the GPU if there is one, else none; cuda: the GPU; host: threads of the CPU; auto,host: the GPU if there is one, else threads of the CPU; off: none.",
+							   &device_setting, "auto",
+							   PGC_SIGHUP, GUC_LIST_INPUT,
+							   check_device, assign_device, NULL);
 	DefineCustomStringVariable("gpusort.device_memory",
 							   "The most device memory that all sorts together may use.",
 							   "\"auto\" (80% of what a GPU has free when a sort asks, an eighth of the machine's memory for the host device), a share of the device's memory (\"50%\"), or an amount (\"8GB\").",
@@ -161,6 +247,16 @@ gpusort_settings_define(void)
 							 NULL,
 							 &gpusort_enabled, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.host_nice",
+							"How far the host device's threads stand back behind other processes.",
+							"Added to the nice value that the server runs with: at 0 a thread gets as much of a processor as a session, at 10 a tenth of that, if both want one.",
+							&gpusort_host_nice, 0, 0, 19,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.host_threads",
+							"The number of the host device's threads.",
+							"0: one for each processor that the server may use, by its affinity and its control group. Two at least are started.",
+							&gpusort_host_threads, 0, 0, 1024,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.libc_collations",
 							 "How text is sorted under collations of the C library.",
 							 "verify: by strxfrm, and each returned row is compared with the one before, by strcoll; trust: by strxfrm alone, which is faster, and wrong where the C library contradicts itself; off: not on the device.",

@@ -9,12 +9,22 @@
 
 #include "gsort.h"				/* gsort_engine */
 
-typedef enum GpuSortDeviceSetting
+typedef enum GpuSortDeviceChoice
 {
 	GPUSORT_DEVICE_AUTO,		/* the GPU, if there is one */
 	GPUSORT_DEVICE_CUDA,
 	GPUSORT_DEVICE_HOST,
 	GPUSORT_DEVICE_OFF
+} GpuSortDeviceChoice;
+
+/* Most devices that gpusort.device may name. */
+#define GPUSORT_DEVICE_CHOICES_MAX	2
+
+/* gpusort.device, parsed: the first of these that can be opened serves.  OFF stands alone. */
+typedef struct GpuSortDeviceSetting
+{
+	int			n;				/* 1 or more */
+	GpuSortDeviceChoice choices[GPUSORT_DEVICE_CHOICES_MAX];
 } GpuSortDeviceSetting;
 
 typedef enum GpuSortLibcCollationsSetting
@@ -33,7 +43,9 @@ typedef struct GpuSortMemorySetting
 
 extern int	gpusort_algorithm;	/* gsort_engine */
 extern bool gpusort_enabled;
-extern int	gpusort_device;		/* GpuSortDeviceSetting */
+extern GpuSortDeviceSetting gpusort_device;
+extern int	gpusort_host_nice;	/* only the service's copy counts */
+extern int	gpusort_host_threads;	/* the same; 0: as many as processors */
 extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
@@ -45,6 +57,12 @@ extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
+
+static inline bool
+gpusort_device_is_off(void)
+{
+	return gpusort_device.choices[0] == GPUSORT_DEVICE_OFF;
+}
 
 /* Makes them known to PostgreSQL; in the postmaster, once. */
 extern void gpusort_settings_define(void);

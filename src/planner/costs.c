@@ -39,7 +39,9 @@
 #define COST_KEY_WORD			0.3 /* each further word of a key */
 #define COST_ROW_BYTE			0.03	/* a byte's way into the buffers, to the device and back */
 #define COST_SORT_ROW_CUDA		0.1 /* less than 0.2 ns */
-#define COST_SORT_ROW_HOST		12.0	/* 35 to 70 ns a row and key word */
+#define COST_SORT_ROW_HOST		3.3 /* what more threads do not shorten: with 16 of them a row took 20 to
+									 * 30 ns in all */
+#define COST_SORT_ROW_THREADS	17.4	/* what they share: with two a row took 35 to 70 ns in all */
 #define SHARE_OF_FURTHER_WORD	0.1	/* only rows that tie in the words before are sorted by it: few */
 #define COST_OUTPUT_ROW			2.0 /* 12.4 ns */
 #define COST_JOB				100000.0	/* the round trips of a job: 0.2 to 0.6 ms */
@@ -60,13 +62,25 @@
 #define DEVICE_KEY_BYTES		8
 #define DEVICE_SORT_BYTES		53
 
-static void
-read_device(gsort_kind *kind, double *budget_bytes)
+/* What a cost depends on of the device that serves. */
+typedef struct DeviceFigures
 {
+	double		sort_row;		/* what sorting one row costs it, in units */
+	double		budget_bytes;
+} DeviceFigures;
+
+static DeviceFigures
+read_device(void)
+{
+	DeviceFigures device = {.sort_row = COST_SORT_ROW_CUDA};
+	const gsort_device_info *info = &gpusort_shared->service.info;
+
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	*kind = gpusort_shared->service.info.kind;
-	*budget_bytes = gpusort_shared->service.info.budget_bytes;
+	if (info->kind == GSORT_KIND_HOST)
+		device.sort_row = COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, info->processors);
+	device.budget_bytes = info->budget_bytes;
 	LWLockRelease(gpusort_shared_lock());
+	return device;
 }
 
 /* --- estimates ------------------------------------------------------------------ */
@@ -126,13 +140,11 @@ gpusort_estimate_plan(const PathTarget *target, Cost native_cost, GpuSortPlanInf
 double
 gpusort_expected_runs(const GpuSortPlanInfo *info)
 {
-	gsort_kind	kind;
-	double		budget;
+	double		budget = read_device().budget_bytes;
 	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
 		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
 	double		runs;
 
-	read_device(&kind, &budget);
 	if (row_bytes > budget)
 		return HUGE_VAL;
 	runs = Max(info->rows * row_bytes / budget, info->rows / GSORT_RUN_ROWS_MAX);
@@ -152,12 +164,6 @@ cost_of_units(const GpuSortPlanInfo *info, double units)
 	return cpu_operator_cost * units / info->key_costs.native_factor;
 }
 
-static double
-cost_of_sorting_row(gsort_kind kind)
-{
-	return kind == GSORT_KIND_HOST ? COST_SORT_ROW_HOST : COST_SORT_ROW_CUDA;
-}
-
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
@@ -170,12 +176,8 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 Cost
 gpusort_least_cost(double rows)
 {
-	gsort_kind	kind;
-	double		budget;
-
-	read_device(&kind, &budget);
 	return cpu_operator_cost *
-		(COST_JOB + rows * (COST_OUTPUT_ROW + cost_of_sorting_row(kind)));
+		(COST_JOB + rows * (COST_OUTPUT_ROW + read_device().sort_row));
 }
 
 /* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
@@ -203,20 +205,18 @@ void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
 	double		runs = gpusort_expected_runs(info);
-	gsort_kind	kind;
-	double		budget;
+	DeviceFigures device = read_device();
 
-	read_device(&kind, &budget);
 	path->rows = info->rows;
 	path->startup_cost = before +
-		cost_of_units(info, COST_JOB + info->rows * cost_of_sorting_row(kind) *
+		cost_of_units(info, COST_JOB + info->rows * device.sort_row *
 					  (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
 	path->total_cost =
 		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
 	if (runs > 1)
 	{
 		path->startup_cost += cost_of_spilling(info);
-		path->total_cost += cost_of_merging(info, runs, budget);
+		path->total_cost += cost_of_merging(info, runs, device.budget_bytes);
 	}
 	path->total_cost += path->startup_cost;
 }

@@ -2,8 +2,13 @@
  * service_device.c
  *	  The device that the service owns: opened, shown to sessions, closed, lost.
  *
- * In:  gpusort.device, .device_memory and .debug_fail_at, as the last reload has set them.
+ * In:  gpusort.device, .device_memory, .host_threads, .host_nice and .debug_fail_at, as the last
+ *	    reload has set them.
  * Out: the open device; the service's state and the device's figures in shared memory.
+ *
+ * Of several devices that gpusort.device names the first serves that can be opened.  Which one that
+ * is, is found out when the service starts, also after a lost device, when these settings change,
+ * and at a reload while one of the later ones, or none, serves.
  *
  * Runs in the service alone.
  */
@@ -23,9 +28,19 @@
 
 gsort_device *gpusort_service_device = NULL;
 
-static GpuSortDeviceSetting opened_for;	/* gpusort.device when the device was opened */
+/* What must be opened anew to change. */
+typedef struct OpenSettings
+{
+	GpuSortDeviceSetting device;
+	int			host_threads;
+	int			host_nice;
+} OpenSettings;
+
+static OpenSettings opened_for; /* when the device was opened */
+static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
+static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
 /* --- its end ------------------------------------------------------------------- */
 
@@ -127,7 +142,8 @@ publish_state(GpuSortServiceState state, const char *detail)
 /* A GpuSortBlockingCall. */
 typedef struct OpenCall
 {
-	const gsort_device_options *options;
+	gsort_device_options options;
+	gsort_device *device;
 	gsort_status status;
 	char		reason[256];
 } OpenCall;
@@ -137,7 +153,31 @@ call_open(void *arg)
 {
 	OpenCall   *call = arg;
 
-	call->status = gsort_open(call->options, &gpusort_service_device, call->reason, sizeof(call->reason));
+	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
+}
+
+static void
+call_shut(void *arg)
+{
+	gsort_shut(arg);
+}
+
+static OpenCall
+open_choice(GpuSortDeviceChoice choice)
+{
+	OpenCall	call = {
+		.options = {
+			.struct_bytes = sizeof(call.options),
+			.kind = choice == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
+			.threads = gpusort_host_threads,
+			.nice = gpusort_host_nice,
+		},
+	};
+
+	gpusort_service_call(call_open, &call);
+	if (call.status != GSORT_OK)
+		call.device = NULL;
+	return call;
 }
 
 /* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
@@ -186,6 +226,12 @@ gpusort_service_follow_free_memory(void)
 	set_budget();
 }
 
+static OpenSettings
+settings_now(void)
+{
+	return (OpenSettings) {gpusort_device, gpusort_host_threads, gpusort_host_nice};
+}
+
 static void
 arm_test_failure(void)
 {
@@ -211,55 +257,87 @@ log_device(void)
 		ereport(LOG,
 				(errmsg("gpusort: serving with the CPU, %s, budget %llu MB, buffers of %d MB",
 						info.name, (unsigned long long) info.budget_bytes / 1024 / 1024,
-						gpusort_buffer_memory_mb)));
+						gpusort_buffer_memory_mb),
+				 failures[0] != '\0' ? errdetail("%s", failures) : 0));
+}
+
+static void
+report_off(void)
+{
+	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
+	ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
+}
+
+static void
+report_no_buffers(void)
+{
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE,
+				  "the server was started with gpusort.device = off and has no buffers: restart it");
+	ereport(LOG,
+			(errmsg("gpusort: no buffers, all sorts are native"),
+			 errdetail("The server was started with gpusort.device = off."),
+			 errhint("Restart the server.")));
+}
+
+static void
+report_no_device(void)
+{
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
+	ereport(LOG,
+			(errmsg("gpusort: no device, all sorts are native: %s", failures),
+			 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
+}
+
+/* What is open now is to be served with. */
+static void
+begin_serving(void)
+{
+	gpusort_service_call(call_pin, NULL);
+	set_budget();
+	arm_test_failure();
+	log_device();
+	publish_state(GPUSORT_SERVICE_SERVING, failures);
+}
+
+/* Of several devices the first is a GPU. */
+static void
+note_failure(const char *reason)
+{
+	size_t		used = strlen(failures);
+	const char *before = used > 0 ? "; " : opened_for.device.n > 1 ? "no GPU: " : "";
+
+	snprintf(failures + used, sizeof(failures) - used, "%s%s", before, reason);
 }
 
 static void
 open_device(void)
 {
-	gsort_device_options options = {.struct_bytes = sizeof(options)};
-	OpenCall	call = {.options = &options};
-
 	opened = true;
-	opened_for = gpusort_device;
-	if (gpusort_device == GPUSORT_DEVICE_OFF)
+	opened_for = settings_now();
+	failures[0] = '\0';
+	if (gpusort_device_is_off())
 	{
-		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
-		ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
+		report_off();
 		return;
 	}
 	if (gpusort_shared->n_buffers == 0)
 	{
-		publish_state(GPUSORT_SERVICE_UNAVAILABLE,
-					  "the server was started with gpusort.device = off and has no buffers: restart it");
-		ereport(LOG,
-				(errmsg("gpusort: no buffers, all sorts are native"),
-				 errdetail("The server was started with gpusort.device = off."),
-				 errhint("Restart the server.")));
+		report_no_buffers();
 		return;
 	}
-	options.kind = gpusort_device == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA;
-	gpusort_service_call(call_open, &call);
-	if (call.status != GSORT_OK)
+	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
-		gpusort_service_device = NULL;
-		publish_state(GPUSORT_SERVICE_UNAVAILABLE, call.reason);
-		ereport(LOG,
-				(errmsg("gpusort: no device, all sorts are native: %s", call.reason),
-				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads.")));
-		return;
-	}
-	gpusort_service_call(call_pin, NULL);
-	set_budget();
-	arm_test_failure();
-	log_device();
-	publish_state(GPUSORT_SERVICE_SERVING, "");
-}
+		OpenCall	call = open_choice(opened_for.device.choices[opened_choice]);
 
-static void
-call_shut(void *arg)
-{
-	gsort_shut(gpusort_service_device);
+		gpusort_service_device = call.device;
+		if (gpusort_service_device != NULL)
+		{
+			begin_serving();
+			return;
+		}
+		note_failure(call.reason);
+	}
+	report_no_device();
 }
 
 void
@@ -267,20 +345,34 @@ gpusort_service_close_device(void)
 {
 	if (gpusort_service_device == NULL)
 		return;
-	gpusort_service_call(call_shut, NULL);
+	gpusort_service_call(call_shut, gpusort_service_device);
 	gpusort_service_device = NULL;
 	gpusort_service_forget_all_jobs();
 }
 
 /* --- settings ------------------------------------------------------------------ */
 
+/* True if the device that serves is the one that the settings ask for. */
+static bool
+serves_as_set(void)
+{
+	OpenSettings now = settings_now();
+
+	if (!opened || now.device.n != opened_for.device.n ||
+		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
+		return false;
+	return gpusort_service_device == NULL ||
+		opened_for.device.choices[opened_choice] != GPUSORT_DEVICE_HOST ||
+		(now.host_threads == opened_for.host_threads && now.host_nice == opened_for.host_nice);
+}
+
 bool
 gpusort_service_follow_settings(void)
 {
-	if (opened && opened_for == gpusort_device)
+	if (serves_as_set())
 	{
 		if (waiting_to_reopen)
-			publish_state(GPUSORT_SERVICE_SERVING, "");
+			publish_state(GPUSORT_SERVICE_SERVING, failures);
 		waiting_to_reopen = false;
 		return false;
 	}
@@ -295,6 +387,24 @@ gpusort_service_follow_settings(void)
 	return true;
 }
 
+/* Can a device be opened by now that gpusort.device names before the one that serves?  That one stays
+ * open meanwhile. */
+static bool
+better_choice_is_there(void)
+{
+	for (int i = 0; i < opened_choice; i++)
+	{
+		OpenCall	call = open_choice(opened_for.device.choices[i]);
+
+		if (call.device != NULL)
+		{
+			gpusort_service_call(call_shut, call.device);
+			return true;
+		}
+	}
+	return false;
+}
+
 void
 gpusort_service_reload_settings(void)
 {
@@ -304,6 +414,6 @@ gpusort_service_reload_settings(void)
 	set_budget();
 	if (gpusort_debug_fail_at != fail_at)
 		arm_test_failure();
-	if (gpusort_service_device == NULL)
+	if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
 		opened = false;
 }

@@ -16,9 +16,9 @@ extern gsort_device *gpusort_service_device;	/* NULL: there is none */
 extern const char *gpusort_service_device_error(void);
 
 /*
- * Opens the device that gpusort.device now names.  If another one is open, that one serves
- * no new sorts, and is closed when the sorts it has have ended.  True if the device is
- * another one now.
+ * Opens the device that the settings now ask for.  If another one is open, or the host device with other
+ * threads, that one serves no new sorts, and is closed when the sorts it has have ended.  True
+ * if the device is another one now.
  */
 extern bool gpusort_service_follow_settings(void);
 

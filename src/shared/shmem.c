@@ -35,7 +35,7 @@ static int	buffer_count = 0;
 static int
 wanted_buffers(void)
 {
-	if (gpusort_device == GPUSORT_DEVICE_OFF)
+	if (gpusort_device_is_off())
 		return 0;
 	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_BUFFER_BYTES);
 }
