@@ -23,11 +23,27 @@ set gpusort.algorithm = 'bubble';
 reset gpusort.algorithm;
 set gpusort.device = 'host';
 alter system set gpusort.device = 'tpu';
+alter system set gpusort.device = 'host,auto';
+alter system set gpusort.device = 'cuda,host';
+alter system set gpusort.device = 'auto,tpu';
+alter system set gpusort.device = 'auto,auto';
+alter system set gpusort.device = 'auto,host,host';
+alter system set gpusort.device = 'auto,off';
+alter system set gpusort.device = 'auto,,host';
+alter system set gpusort.device = 'auto host';
+alter system set gpusort.device = '';
+set gpusort.host_threads = 4;
+set gpusort.host_nice = 10;
 set gpusort.buffer_memory = '32MB';
 -- 17 says the range with its units
 \set VERBOSITY sqlstate
 alter system set gpusort.buffer_memory = '15MB';
 alter system set gpusort.buffer_memory = '65GB';
+alter system set gpusort.device = 'host,host';
+alter system set gpusort.host_nice = -1;
+alter system set gpusort.host_nice = 20;
+alter system set gpusort.host_threads = -1;
+alter system set gpusort.host_threads = 1025;
 \set VERBOSITY default
 select min_val, max_val, unit from pg_settings where name = 'gpusort.buffer_memory';
 alter system set gpusort.buffer_memory = '1 parsec';
@@ -50,6 +66,18 @@ alter system set gpusort.device_memory = '16TB';
 alter system set gpusort.device_memory = 'Auto';
 alter system set gpusort.device_memory = 'auto';
 alter system reset gpusort.device_memory;
+select current_setting('gpusort.device') as device \gset
+alter system set gpusort.device = 'auto,host';
+alter system set gpusort.device = auto, host;
+alter system set gpusort.device = ' AUTO , "host"';
+alter system set gpusort.device = 'CUDA';
+alter system set gpusort.device = 'off';
+alter system set gpusort.device = 'auto';
+alter system set gpusort.device = :'device';
+alter system set gpusort.host_nice = 19;
+alter system set gpusort.host_threads = 1024;
+alter system reset gpusort.host_nice;
+alter system reset gpusort.host_threads;
 alter system reset gpusort.buffer_memory;
 
 -- the views
