@@ -97,7 +97,8 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 	gpusort_check_module();
 	gpusort_counters_reset(&gpusort_shared->counters);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_shared->service.longest_turn_us = 0;
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+		gpusort_shared->services[i].longest_turn_us = 0;
 	LWLockRelease(gpusort_shared_lock());
 	PG_RETURN_VOID();
 }
@@ -154,7 +155,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 
 	gpusort_check_module();
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	service = gpusort_shared->service;
+	service = gpusort_shared->services[0];
 	free_buffers = gpusort_shared->n_free_buffers;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE)

@@ -99,9 +99,9 @@ begin_service(void)
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_take_over();
-	gpusort_shared->service.proc = compat_proc_number(MyProc);
-	gpusort_shared->service.pid = MyProcPid;
-	gpusort_shared->service.state = GPUSORT_SERVICE_STARTING;
+	gpusort_service_shared()->proc = compat_proc_number(MyProc);
+	gpusort_service_shared()->pid = MyProcPid;
+	gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -133,7 +133,7 @@ static void
 note_turn(const TurnTimes *begin)
 {
 	static uint64 longest_cpu_us = 0;
-	GpuSortService *service = &gpusort_shared->service;
+	GpuSortService *service = gpusort_service_shared();
 	TurnTimes	end = times_now();
 	uint64		passed_us = end.passed_us - begin->passed_us;
 	uint64		cpu_us = end.cpu_us - begin->cpu_us;

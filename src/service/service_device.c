@@ -56,9 +56,9 @@ void
 gpusort_service_stop_serving(const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_shared->service.state = GPUSORT_SERVICE_STARTING;
-	gpusort_shared->service.proc = -1;
-	gpusort_shared->service.pid = 0;
+	gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
+	gpusort_service_shared()->proc = -1;
+	gpusort_service_shared()->pid = 0;
 	gpusort_service_fail_all_jobs(message);
 	LWLockRelease(gpusort_shared_lock());
 }
@@ -119,14 +119,14 @@ gpusort_service_publish_info(void)
 	if (info.lost)
 		gpusort_service_lose_device();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_shared->service.info = info;
+	gpusort_service_shared()->info = info;
 	LWLockRelease(gpusort_shared_lock());
 }
 
 static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
-	GpuSortService *service = &gpusort_shared->service;
+	GpuSortService *service = gpusort_service_shared();
 
 	gpusort_service_publish_info();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);

@@ -18,6 +18,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/request_ring.h"
 
+int			gpusort_service_number = 0;
 GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 int			gpusort_service_open_jobs = 0;
 
@@ -199,7 +200,7 @@ gpusort_service_fail_all_jobs(const char *message)
 	{
 		GpuSortJobSlot *slot = gpusort_service_slot(i);
 
-		if (slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
+		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
 			fail_locked_job(slot, message);
 	}
 }
@@ -230,8 +231,9 @@ gpusort_service_take_over(void)
 	GpuSortRequest request;
 
 	gpusort_service_fail_all_jobs("the sort service was restarted");
-	while (gpusort_request_pop(&request))
+	while (gpusort_request_pop(gpusort_service_number, &request))
 		;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		take_over_job(gpusort_service_slot(i));
+		if (gpusort_service_slot(i)->service == gpusort_service_number)
+			take_over_job(gpusort_service_slot(i));
 }

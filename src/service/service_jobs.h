@@ -49,8 +49,18 @@ typedef struct GpuSortServiceJob
 	bool		wants_little;	/* no more than a small sort has */
 } GpuSortServiceJob;
 
+/* This process's number among the services. */
+extern int	gpusort_service_number;
+
 extern GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 extern int	gpusort_service_open_jobs;	/* on the device */
+
+/* This service in shared memory. */
+static inline GpuSortService *
+gpusort_service_shared(void)
+{
+	return &gpusort_shared->services[gpusort_service_number];
+}
 
 static inline GpuSortJobSlot *
 gpusort_service_slot(int job)

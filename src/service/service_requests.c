@@ -229,7 +229,7 @@ gpusort_service_handle_requests(void)
 	int			n = 0;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	while (n < REQUESTS_A_TURN && gpusort_request_pop(&requests[n]))
+	while (n < REQUESTS_A_TURN && gpusort_request_pop(gpusort_service_number, &requests[n]))
 		n++;
 	LWLockRelease(gpusort_shared_lock());
 	for (int i = 0; i < n; i++)

@@ -93,9 +93,9 @@ gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buf
 		.number = number,
 	};
 
-	gpusort_request_push(&request);
+	gpusort_request_push(gpusort_job_slot(job)->service, &request);
 	gpusort_job_slot(job)->known_to_service = true;
-	gpusort_wake_service();
+	gpusort_wake_service(gpusort_job_slot(job)->service);
 }
 
 int
@@ -174,8 +174,9 @@ static GpuSortNativeReason
 claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
 	GpuSortJobSlot *slot;
+	int			service = gpusort_service_for_new_job();
 
-	if (gpusort_shared->service.state != GPUSORT_SERVICE_SERVING)
+	if (service < 0)
 		return GPUSORT_NATIVE_NO_DEVICE;
 	job->id.slot = find_free_slot();
 	if (job->id.slot < 0)
@@ -186,6 +187,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot = gpusort_job_slot(job);
 	slot->state = GPUSORT_JOB_FEEDING;
 	slot->generation++;
+	slot->service = service;
 	slot->known_to_service = false;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
@@ -197,7 +199,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	job->id.generation = slot->generation;
-	job->device_kind = gpusort_shared->service.info.kind;
+	job->device_kind = gpusort_shared->services[service].info.kind;
 	job->open = true;
 	jobs_open++;
 	return GPUSORT_NATIVE_NONE;
@@ -312,7 +314,7 @@ gpusort_job_service_serves(void)
 	bool		serves;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	serves = gpusort_shared->service.state == GPUSORT_SERVICE_SERVING;
+	serves = gpusort_service_for_new_job() >= 0;
 	LWLockRelease(gpusort_shared_lock());
 	return serves;
 }

@@ -1,11 +1,11 @@
 /*
  * request_ring.c
- *	  The ring of requests from sessions to the service.
+ *	  The rings of requests from sessions to the services, one for each.
  *
  * In:  requests, pushed by job.c in sessions and parallel workers.
- * Out: the same, popped by the service in the order they were pushed.
+ * Out: the same, popped by each service in the order they were pushed.
  *
- * The memory is made by shmem.c.  The shared lock guards the ring.
+ * The memory is made by shmem.c.  The shared lock guards the rings.
  */
 #include "postgres.h"
 
@@ -14,30 +14,40 @@
 
 #include "shared/request_ring.h"
 
-void
-gpusort_request_push(const GpuSortRequest *request)
+static GpuSortRequest *
+place_in_ring(int service, uint64 number)
 {
-	if (gpusort_shared->ring_tail - gpusort_shared->ring_head >= gpusort_shared->ring_room)
+	uint64		room = gpusort_shared->ring_room;
+
+	return &gpusort_requests[service * room + number % room];
+}
+
+void
+gpusort_request_push(int service, const GpuSortRequest *request)
+{
+	GpuSortService *to = &gpusort_shared->services[service];
+
+	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
 		elog(ERROR, "gpusort request ring is full");
-	gpusort_requests[gpusort_shared->ring_tail % gpusort_shared->ring_room] = *request;
-	gpusort_shared->ring_tail++;
+	*place_in_ring(service, to->ring_tail++) = *request;
 }
 
 bool
-gpusort_request_pop(GpuSortRequest *request)
+gpusort_request_pop(int service, GpuSortRequest *request)
 {
-	if (gpusort_shared->ring_head == gpusort_shared->ring_tail)
+	GpuSortService *from = &gpusort_shared->services[service];
+
+	if (from->ring_head == from->ring_tail)
 		return false;
-	*request = gpusort_requests[gpusort_shared->ring_head % gpusort_shared->ring_room];
-	gpusort_shared->ring_head++;
+	*request = *place_in_ring(service, from->ring_head++);
 	return true;
 }
 
 /* Harmless when another process has the service's PGPROC by now. */
 void
-gpusort_wake_service(void)
+gpusort_wake_service(int service)
 {
-	int			proc = gpusort_shared->service.proc;
+	int			proc = gpusort_shared->services[service].proc;
 
 	if (proc >= 0)
 		SetLatch(&ProcGlobal->allProcs[proc].procLatch);

@@ -13,10 +13,10 @@
 #include "shared/shmem.h"
 
 /* Both need the shared lock, held exclusively. */
-extern void gpusort_request_push(const GpuSortRequest *request);
-extern bool gpusort_request_pop(GpuSortRequest *request);	/* false: there is none */
+extern void gpusort_request_push(int service, const GpuSortRequest *request);
+extern bool gpusort_request_pop(int service, GpuSortRequest *request);	/* false: there is none */
 
 /* After a push: the service looks at the ring. */
-extern void gpusort_wake_service(void);
+extern void gpusort_wake_service(int service);
 
 #endif							/* GPUSORT_REQUEST_RING_H */

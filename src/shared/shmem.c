@@ -57,7 +57,7 @@ buffers_size(void)
 static Size
 ring_size(void)
 {
-	return mul_size(ring_room(), sizeof(GpuSortRequest));
+	return mul_size(GPUSORT_SERVICES_MAX, mul_size(ring_room(), sizeof(GpuSortRequest)));
 }
 
 static Size
@@ -112,7 +112,9 @@ gpusort_shmem_startup(void)
 	if (!found)
 	{
 		memset(gpusort_shared, 0, sizeof(GpuSortShared));
-		gpusort_shared->service.proc = -1;
+		gpusort_shared->n_services = 1;
+		for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+			gpusort_shared->services[i].proc = -1;
 		gpusort_shared->ring_room = ring_room();
 		gpusort_counters_init(&gpusort_shared->counters);
 		init_buffers();
@@ -148,4 +150,13 @@ gpusort_job_slot_free(GpuSortJobSlot *slot)
 	Assert(slot->n_buffers == 0);
 	slot->state = GPUSORT_JOB_FREE;
 	slot->known_to_service = false;
+}
+
+int
+gpusort_service_for_new_job(void)
+{
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+		if (gpusort_shared->services[i].state == GPUSORT_SERVICE_SERVING)
+			return i;
+	return -1;
 }

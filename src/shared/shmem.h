@@ -23,6 +23,10 @@
 #include "utils/timestamp.h"
 
 #define GPUSORT_JOB_SLOTS		256
+
+/* Most services, each with a device of its own. */
+#define GPUSORT_SERVICES_MAX	16
+
 #define GPUSORT_JOB_BUFFERS_MAX	192
 
 /* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
@@ -89,6 +93,7 @@ typedef struct GpuSortJobSlot
 {
 	GpuSortJobState state;
 	uint64		generation;		/* counts the slot's owners */
+	int			service;		/* that has the job: its number; fixed while the slot is claimed */
 	ConditionVariable changed;	/* broadcast when the service has answered */
 	bool		known_to_service;	/* a request has been made */
 
@@ -148,6 +153,10 @@ typedef struct GpuSortService
 	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
 									 * last reset */
 	char		detail[256];
+
+	/* its requests: gpusort_service_requests(number)[ring_head % ring_room] is the oldest */
+	uint64		ring_head;
+	uint64		ring_tail;
 } GpuSortService;
 
 /* Beyond these all collations of the C library are distrusted. */
@@ -162,7 +171,8 @@ typedef struct GpuSortCollation
 
 typedef struct GpuSortShared
 {
-	GpuSortService service;
+	int			n_services;		/* that there are to be, at least 1 */
+	GpuSortService services[GPUSORT_SERVICES_MAX];
 	GpuSortCounters counters;	/* atomics: without the lock */
 
 	int			n_buffers;
@@ -170,10 +180,7 @@ typedef struct GpuSortShared
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
 
-	/* the request ring: gpusort_requests[ring_head % ring_room] is the oldest */
-	uint64		ring_room;
-	uint64		ring_head;
-	uint64		ring_tail;
+	uint64		ring_room;		/* of each service */
 
 	/* whose sort keys have contradicted them (collations.c) */
 	int			n_distrusted;
@@ -184,7 +191,7 @@ typedef struct GpuSortShared
 
 extern GpuSortShared *gpusort_shared;
 extern GpuSortBuffer *gpusort_buffers;
-extern GpuSortRequest *gpusort_requests;	/* [ring_room]; request_ring.c */
+extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; request_ring.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
 extern void gpusort_shmem_install_hooks(void);
@@ -195,6 +202,9 @@ gpusort_buffer_memory(int buffer)
 {
 	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
 }
+
+/* The service that a job would get that is opened now; -1: none serves.  With the lock held. */
+extern int	gpusort_service_for_new_job(void);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
