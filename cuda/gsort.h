@@ -116,6 +116,7 @@ typedef struct gsort_device_info
 	uint64_t	fail_at;		/* as gsort_set_fail_at was given it */
 	uint64_t	fail_count;		/* what it has counted */
 	int			processors;		/* that the host device's threads can keep busy; 0 for a GPU */
+	int			devices;		/* of its kind that there were when it was opened; 1 of the host device */
 } gsort_device_info;
 
 /* What gsort_set_fail_at counts. */

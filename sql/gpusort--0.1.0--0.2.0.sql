@@ -1,9 +1,10 @@
 -- complain if the script is sourced in psql rather than by ALTER EXTENSION
 \echo Use "ALTER EXTENSION gpusort UPDATE TO '0.2.0'" to load this file. \quit
 
--- refusals of the planner are counted
-DROP VIEW gpusort_stats;
+-- refusals of the planner are counted; there is a row for each device
+DROP VIEW gpusort_stats, gpusort_devices;
 DROP FUNCTION gpusort_stats();
+DROP FUNCTION gpusort_devices();
 
 CREATE FUNCTION gpusort_stats(
 	OUT jobs bigint,
@@ -42,9 +43,35 @@ RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_stats';
 
-CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+CREATE FUNCTION gpusort_devices(
+	OUT kind text,
+	OUT ordinal integer,
+	OUT name text,
+	OUT state text,
+	OUT detail text,
+	OUT memory_bytes bigint,
+	OUT budget_bytes bigint,
+	OUT granted_bytes bigint,
+	OUT used_bytes bigint,
+	OUT driver text,
+	OUT runtime text,
+	OUT pinned boolean,
+	OUT open_jobs integer,
+	OUT buffer_bytes bigint,
+	OUT free_buffer_bytes bigint,
+	OUT service_pid integer,
+	OUT longest_turn_ms double precision,
+	OUT service integer,
+	OUT jobs bigint,
+	OUT rows bigint)
+RETURNS SETOF record
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'gpusort_devices';
 
-GRANT SELECT ON gpusort_stats TO PUBLIC;
+CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+
+GRANT SELECT ON gpusort_stats, gpusort_devices TO PUBLIC;
 
 -- Why each sort of a query's plan runs where it does.  The query is planned, not run.
 CREATE FUNCTION gpusort_why(

@@ -62,8 +62,11 @@ CREATE FUNCTION gpusort_devices(
 	OUT buffer_bytes bigint,
 	OUT free_buffer_bytes bigint,
 	OUT service_pid integer,
-	OUT longest_turn_ms double precision)
-RETURNS record
+	OUT longest_turn_ms double precision,
+	OUT service integer,
+	OUT jobs bigint,
+	OUT rows bigint)
+RETURNS SETOF record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_devices';
 

@@ -15,7 +15,7 @@
  *	  feeder	a process that packs rows for a job: its leader or a parallel worker
  *	  grant		device memory promised to a job
  *	  provisional sort	an array of a sort's first rows, until there are enough for a job
- *	  service	the background worker that owns the device
+ *	  service	a background worker that owns a device; the first one starts the others
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H
@@ -24,5 +24,8 @@
 
 /* Words of a row's keys: the key columns of a job. */
 #define GPUSORT_WORDS_MAX GSORT_MAX_KEY_COLUMNS
+
+/* Most services, each with a device of its own. */
+#define GPUSORT_SERVICES_MAX	16
 
 #endif							/* GPUSORT_H */

@@ -22,7 +22,7 @@
 
 int			gpusort_algorithm = GSORT_ENGINE_AUTO;
 bool		gpusort_enabled = true;
-GpuSortDeviceSetting gpusort_device = {1, {GPUSORT_DEVICE_AUTO}};
+GpuSortDeviceSetting gpusort_device = {1, {{GPUSORT_DEVICE_AUTO, -1}}};
 int			gpusort_host_nice = 0;
 int			gpusort_host_threads = 0;
 int			gpusort_min_rows = 0;
@@ -60,28 +60,78 @@ static const struct config_enum_entry libc_collations_options[] = {
 
 /* --- gpusort.device ------------------------------------------------------------- */
 
-/* False: no device has that name, in lower case. */
+/* "cuda:2", or the "2" behind one in "cuda:0,2".  False: no device has that name, in lower case. */
 static bool
-find_device_name(const char *name, GpuSortDeviceChoice *choice)
+parse_device_name(const char *text, const GpuSortDeviceName *before, GpuSortDeviceName *name)
 {
+	const char *number = strncmp(text, "cuda:", 5) == 0 ? text + 5 :
+		before != NULL && before->ordinal >= 0 ? text : NULL;
+
+	name->ordinal = -1;
+	if (number != NULL && number[0] != '\0' && strlen(number) <= 3 && strspn(number, "0123456789") == strlen(number))
+	{
+		name->choice = GPUSORT_DEVICE_CUDA;
+		name->ordinal = atoi(number);
+		return true;
+	}
 	for (int i = 0; i < lengthof(device_names); i++)
-		if (strcmp(name, device_names[i]) == 0)
+		if (strcmp(text, device_names[i]) == 0)
 		{
-			*choice = i;
+			name->choice = i;
 			return true;
 		}
 	return false;
 }
 
-/* "auto, host" is the only list: the one device that need not be there, and what takes its place. */
 static bool
-names_can_stand_together(const GpuSortDeviceSetting *setting)
+is_named_before(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
 {
-	return setting->n == 1 ||
-		(setting->choices[0] == GPUSORT_DEVICE_AUTO && setting->choices[1] == GPUSORT_DEVICE_HOST);
+	for (int i = 0; i < setting->n; i++)
+		if (setting->names[i].choice == name->choice && setting->names[i].ordinal == name->ordinal)
+			return true;
+	return false;
+}
+
+/* GPUs by their numbers, each once; or several host devices, for tests. */
+static bool
+may_follow(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
+{
+	const GpuSortDeviceName *first = &setting->names[0];
+
+	if (setting->n == 0)
+		return true;
+	if (first->choice != name->choice)
+		return false;
+	return name->choice == GPUSORT_DEVICE_HOST ||
+		(first->ordinal >= 0 && name->ordinal >= 0 && !is_named_before(setting, name));
 }
 
 /* False: the detail says what is wrong. */
+static bool
+add_device_name(const char *text, GpuSortDeviceSetting *setting)
+{
+	GpuSortDeviceName name;
+
+	if (!parse_device_name(text, setting->n > 0 ? &setting->names[setting->n - 1] : NULL, &name))
+		GUC_check_errdetail("There is no device \"%s\".", text);
+	else if (setting->n == 1 && setting->names[0].choice == GPUSORT_DEVICE_AUTO &&
+			 name.choice == GPUSORT_DEVICE_HOST && !setting->or_host)
+	{
+		setting->or_host = true;
+		return true;
+	}
+	else if (setting->or_host || !may_follow(setting, &name))
+		GUC_check_errdetail("\"%s\" cannot stand behind what is named before it.", text);
+	else if (setting->n == GPUSORT_SERVICES_MAX)
+		GUC_check_errdetail("More than %d devices are named.", GPUSORT_SERVICES_MAX);
+	else
+	{
+		setting->names[setting->n++] = name;
+		return true;
+	}
+	return false;
+}
+
 static bool
 parse_device_names(const List *names, GpuSortDeviceSetting *setting)
 {
@@ -89,23 +139,12 @@ parse_device_names(const List *names, GpuSortDeviceSetting *setting)
 
 	foreach(lc, names)
 	{
-		if (setting->n == GPUSORT_DEVICE_CHOICES_MAX)
-		{
-			GUC_check_errdetail("More than %d devices are named.", GPUSORT_DEVICE_CHOICES_MAX);
+		if (!add_device_name(lfirst(lc), setting))
 			return false;
-		}
-		if (!find_device_name(lfirst(lc), &setting->choices[setting->n]))
-		{
-			GUC_check_errdetail("There is no device \"%s\".", (char *) lfirst(lc));
-			return false;
-		}
-		setting->n++;
 	}
 	if (setting->n == 0)
 		GUC_check_errdetail("No device is named.");
-	else if (!names_can_stand_together(setting))
-		GUC_check_errdetail("The only list of devices is \"auto,host\": the GPU if there is one, else the CPU's threads.");
-	return setting->n > 0 && names_can_stand_together(setting);
+	return setting->n > 0;
 }
 
 static bool
@@ -123,7 +162,7 @@ check_device(char **newval, void **extra, GucSource source)
 	pfree(names);
 	if (!right)
 	{
-		GUC_check_errhint("Available values: \"auto\", \"cuda\", \"host\", \"auto,host\", \"off\".");
+		GUC_check_errhint("Available values: \"auto\", \"cuda\", \"cuda:0,1\" (GPUs by their numbers), \"host\", \"auto,host\", \"off\".");
 		return false;
 	}
 	*extra = compat_guc_malloc(sizeof(setting));
@@ -137,6 +176,27 @@ static void
 assign_device(const char *newval, void *extra)
 {
 	gpusort_device = *(GpuSortDeviceSetting *) extra;
+}
+
+GpuSortServiceDevice
+gpusort_device_of_service(int i)
+{
+	const GpuSortDeviceName *name = &gpusort_device.names[gpusort_device.n > 1 ? i : 0];
+	GpuSortServiceDevice device = {.n = 1,.choices = {name->choice},.ordinal = name->ordinal >= 0 ? name->ordinal : i};
+
+	/* in place of all GPUs, not of each */
+	if (gpusort_device.or_host && i == 0)
+		device.choices[device.n++] = GPUSORT_DEVICE_HOST;
+	return device;
+}
+
+int
+gpusort_services_wanted(int gpus)
+{
+	const GpuSortDeviceName *name = &gpusort_device.names[0];
+	bool		all = (name->choice == GPUSORT_DEVICE_AUTO || name->choice == GPUSORT_DEVICE_CUDA) && name->ordinal < 0;
+
+	return all ? Min(Max(1, gpus), GPUSORT_SERVICES_MAX) : gpusort_device.n;
 }
 
 /* --- gpusort.device_memory -------------------------------------------------------- */
@@ -231,8 +291,8 @@ gpusort_settings_define(void)
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.device",
-							   "The device that sorts.",
-							   "auto: the GPU if there is one, else none; cuda: the GPU; host: threads of the CPU; auto,host: the GPU if there is one, else threads of the CPU; off: none.",
+							   "The devices that sort.",
+							   "auto: all GPUs, if there are any; cuda: all GPUs; cuda:0,2: those with these numbers; host: threads of the CPU; auto,host: all GPUs, or threads of the CPU if there are none; off: none.",
 							   &device_setting, "auto",
 							   PGC_SIGHUP, GUC_LIST_INPUT,
 							   check_device, assign_device, NULL);

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "gpusort.h"
 #include "gsort.h"				/* gsort_engine */
 
 typedef enum GpuSortDeviceChoice
@@ -17,15 +18,30 @@ typedef enum GpuSortDeviceChoice
 	GPUSORT_DEVICE_OFF
 } GpuSortDeviceChoice;
 
-/* Most devices that gpusort.device may name. */
-#define GPUSORT_DEVICE_CHOICES_MAX	2
+/* A device that gpusort.device names. */
+typedef struct GpuSortDeviceName
+{
+	GpuSortDeviceChoice choice;
+	int			ordinal;		/* CUDA's number; -1: all of them */
+} GpuSortDeviceName;
 
-/* gpusort.device, parsed: the first of these that can be opened serves.  OFF stands alone. */
+/* gpusort.device, parsed: each device has a service.  AUTO and OFF stand alone. */
 typedef struct GpuSortDeviceSetting
 {
 	int			n;				/* 1 or more */
-	GpuSortDeviceChoice choices[GPUSORT_DEVICE_CHOICES_MAX];
+	GpuSortDeviceName names[GPUSORT_SERVICES_MAX];
+	bool		or_host;		/* the host device in the place of a GPU that is not there */
 } GpuSortDeviceSetting;
+
+#define GPUSORT_DEVICE_CHOICES_MAX	2
+
+/* What one service is to open: the first of these that can be. */
+typedef struct GpuSortServiceDevice
+{
+	int			n;
+	GpuSortDeviceChoice choices[GPUSORT_DEVICE_CHOICES_MAX];
+	int			ordinal;		/* of a GPU */
+} GpuSortServiceDevice;
 
 typedef enum GpuSortLibcCollationsSetting
 {
@@ -61,8 +77,14 @@ extern int	gpusort_wait_timeout_ms;
 static inline bool
 gpusort_device_is_off(void)
 {
-	return gpusort_device.choices[0] == GPUSORT_DEVICE_OFF;
+	return gpusort_device.names[0].choice == GPUSORT_DEVICE_OFF;
 }
+
+/* What gpusort.device has service number i open. */
+extern GpuSortServiceDevice gpusort_device_of_service(int i);
+
+/* How many services gpusort.device asks for, where this machine has so many GPUs. */
+extern int	gpusort_services_wanted(int gpus);
 
 /* Makes them known to PostgreSQL; in the postmaster, once. */
 extern void gpusort_settings_define(void);

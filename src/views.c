@@ -3,7 +3,7 @@
  *	  The functions behind the views gpusort_stats and gpusort_devices.
  *
  * In:  the counters, and what the service says of its device, in shared memory.
- * Out: one row for each view, in the caller's memory context.
+ * Out: one row of counters; a row for each service's device.
  *
  * Any backend.  The counters are read without a lock, so those of one moment may be
  * apart by an event; the device's state is read under the shared lock.
@@ -16,6 +16,7 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "shared/counters.h"
 #include "shared/shmem.h"
@@ -25,7 +26,7 @@ PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_stats_reset);
 PG_FUNCTION_INFO_V1(gpusort_devices);
 
-#define DEVICE_COLUMNS	17
+#define DEVICE_COLUMNS	20
 
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
@@ -98,7 +99,11 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 	gpusort_counters_reset(&gpusort_shared->counters);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+	{
 		gpusort_shared->services[i].longest_turn_us = 0;
+		pg_atomic_write_u64(&gpusort_shared->services[i].jobs, 0);
+		pg_atomic_write_u64(&gpusort_shared->services[i].rows, 0);
+	}
 	LWLockRelease(gpusort_shared_lock());
 	PG_RETURN_VOID();
 }
@@ -142,54 +147,74 @@ set_version(int version, Datum *value, bool *is_null)
 		*value = CStringGetTextDatum(psprintf("%d.%d", version / 1000, version % 1000 / 10));
 }
 
-Datum
-gpusort_devices(PG_FUNCTION_ARGS)
+/* The row of service i, of which this is a copy. */
+static void
+devices_row(int i, const GpuSortService *service, int free_buffers, Datum *values, bool *nulls)
 {
-	GpuSortService service;
-	Datum		values[DEVICE_COLUMNS];
-	bool		nulls[DEVICE_COLUMNS] = {false};
-	bool		serves;
-	int			open_jobs = 0;
-	int			free_buffers;
+	bool		serves = service->info.struct_bytes != 0;
 	int			n = 0;
 
-	gpusort_check_module();
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	service = gpusort_shared->services[0];
-	free_buffers = gpusort_shared->n_free_buffers;
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE)
-			open_jobs++;
-	LWLockRelease(gpusort_shared_lock());
-
-	serves = service.info.struct_bytes != 0;
-	for (int i = 0; i < DEVICE_COLUMNS; i++)
-		nulls[i] = !serves;
-	values[n++] = CStringGetTextDatum(service.info.kind == GSORT_KIND_CUDA ? "cuda" : "host");
-	values[n++] = Int32GetDatum(service.info.ordinal);
-	values[n++] = CStringGetTextDatum(service.info.name);
+	for (int column = 0; column < DEVICE_COLUMNS; column++)
+		nulls[column] = !serves;
+	values[n++] = CStringGetTextDatum(service->info.kind == GSORT_KIND_CUDA ? "cuda" : "host");
+	values[n++] = Int32GetDatum(service->info.ordinal);
+	values[n++] = CStringGetTextDatum(service->info.name);
 	nulls[n] = false;
-	values[n++] = CStringGetTextDatum(state_name(service.state));
-	set_detail(&service, &values[n], &nulls[n]);
+	values[n++] = CStringGetTextDatum(state_name(service->state));
+	set_detail(service, &values[n], &nulls[n]);
 	n++;
-	values[n++] = Int64GetDatum(service.info.memory_bytes);
-	values[n++] = Int64GetDatum(service.info.budget_bytes);
-	values[n++] = Int64GetDatum(service.info.granted_bytes);
-	values[n++] = Int64GetDatum(service.info.used_bytes);
-	set_version(service.info.driver_version, &values[n], &nulls[n]);
+	values[n++] = Int64GetDatum(service->info.memory_bytes);
+	values[n++] = Int64GetDatum(service->info.budget_bytes);
+	values[n++] = Int64GetDatum(service->info.granted_bytes);
+	values[n++] = Int64GetDatum(service->info.used_bytes);
+	set_version(service->info.driver_version, &values[n], &nulls[n]);
 	n++;
-	set_version(service.info.runtime_version, &values[n], &nulls[n]);
+	set_version(service->info.runtime_version, &values[n], &nulls[n]);
 	n++;
-	values[n++] = BoolGetDatum(service.info.pinned != 0);
+	values[n++] = BoolGetDatum(service->info.pinned != 0);
 	nulls[n] = false;
-	values[n++] = Int32GetDatum(open_jobs);
+	values[n++] = Int32GetDatum(service->open_jobs);
 	nulls[n] = false;
 	values[n++] = Int64GetDatum((int64) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
 	nulls[n] = false;
 	values[n++] = Int64GetDatum((int64) free_buffers * GPUSORT_BUFFER_BYTES);
-	nulls[n] = service.pid == 0;
-	values[n++] = Int32GetDatum(service.pid);
+	nulls[n] = service->pid == 0;
+	values[n++] = Int32GetDatum(service->pid);
 	nulls[n] = false;
-	values[n++] = Float8GetDatum(service.longest_turn_us / 1000.0);
-	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), values, nulls));
+	values[n++] = Float8GetDatum(service->longest_turn_us / 1000.0);
+	nulls[n] = false;
+	values[n++] = Int32GetDatum(i);
+	nulls[n] = false;
+	values[n++] = Int64GetDatum((int64) pg_atomic_read_u64(&gpusort_shared->services[i].jobs));
+	nulls[n] = false;
+	values[n++] = Int64GetDatum((int64) pg_atomic_read_u64(&gpusort_shared->services[i].rows));
+}
+
+Datum
+gpusort_devices(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GpuSortService services[GPUSORT_SERVICES_MAX];
+	int			n_services;
+	int			free_buffers;
+
+	gpusort_check_module();
+	InitMaterializedSRF(fcinfo, 0);
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	n_services = gpusort_shared->n_services;
+	memcpy(services, gpusort_shared->services, sizeof(services));
+	free_buffers = gpusort_shared->n_free_buffers;
+	LWLockRelease(gpusort_shared_lock());
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+	{
+		Datum		values[DEVICE_COLUMNS];
+		bool		nulls[DEVICE_COLUMNS];
+
+		/* one that is to end is shown until it has */
+		if (i >= n_services && services[i].pid == 0)
+			continue;
+		devices_row(i, &services[i], free_buffers, values, nulls);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }

@@ -117,6 +117,7 @@ typedef struct cuda_device
 {
 	gsort_device common;		/* first */
 	int			ordinal;
+	int			devices;		/* that there were when it was opened */
 	char		name[128];
 	uint64_t	memory_bytes;
 	int			compute_capability;

@@ -63,23 +63,23 @@ load_kernels_with_context(void)
 }
 
 static gsort_status
-find_device(const gsort_device_options *options, int *ordinal, char *reason, size_t reason_bytes)
+find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
+			size_t reason_bytes)
 {
-	int			devices = 0;
 	cudaError_t error;
 
 	load_kernels_with_context();
-	error = cudaGetDeviceCount(&devices);
+	error = cudaGetDeviceCount(devices);
 	if (error != cudaSuccess)
 	{
 		explain_no_device(error, reason, reason_bytes);
 		return GSORT_UNSUPPORTED;
 	}
 	*ordinal = options->n_ordinals > 0 ? options->ordinals[0] : 0;
-	if (*ordinal < 0 || *ordinal >= devices)
+	if (*ordinal < 0 || *ordinal >= *devices)
 	{
 		snprintf(reason, reason_bytes, "there is no CUDA device %d, only %d in all", *ordinal,
-				 devices);
+				 *devices);
 		return GSORT_UNSUPPORTED;
 	}
 	return GSORT_OK;
@@ -189,8 +189,9 @@ open_device(const gsort_device_options *options, gsort_device **opened, char *re
 			size_t reason_bytes)
 {
 	int			ordinal;
+	int			devices = 0;
 	cuda_device *device;
-	gsort_status status = find_device(options, &ordinal, reason, reason_bytes);
+	gsort_status status = find_device(options, &ordinal, &devices, reason, reason_bytes);
 
 	if (status != GSORT_OK)
 		return status;
@@ -199,6 +200,7 @@ open_device(const gsort_device_options *options, gsort_device **opened, char *re
 		return GSORT_NOMEM;
 	device->common.ops = &gsort_cuda_ops;
 	device->ordinal = ordinal;
+	device->devices = devices;
 	device->event_fd = -1;
 	status = start_device(device);
 	if (status != GSORT_OK)

@@ -22,6 +22,7 @@ get_info(gsort_device *base, gsort_device_info *info)
 
 	info->kind = GSORT_KIND_CUDA;
 	info->ordinal = device->ordinal;
+	info->devices = device->devices;
 	snprintf(info->name, sizeof(info->name), "%s", device->name);
 	info->memory_bytes = device->memory_bytes;
 	info->used_bytes = device->allocated_bytes;

@@ -92,6 +92,7 @@ host_get_info(gsort_device *device, gsort_device_info *info)
 	int			threads = host_pool_threads(host->pool);
 
 	info->kind = GSORT_KIND_HOST;
+	info->devices = 1;
 	snprintf(info->name, sizeof(info->name), "host (%d threads)", threads);
 	info->processors = threads < host->limits.processors ? threads : host->limits.processors;
 	info->memory_bytes = host->limits.memory_bytes;

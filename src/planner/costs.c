@@ -76,7 +76,7 @@ read_device(void)
 	const gsort_device_info *info;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	info = &gpusort_shared->services[Max(0, gpusort_service_for_new_job())].info;
+	info = &gpusort_shared->services[Max(0, gpusort_service_for_new_job(0))].info;
 	if (info->kind == GSORT_KIND_HOST)
 		device.sort_row = COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, info->processors);
 	device.budget_bytes = info->budget_bytes;

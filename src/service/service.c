@@ -1,6 +1,6 @@
 /*
  * service.c
- *	  The background worker that owns the device: an event loop.
+ *	  A background worker that owns a device: an event loop.
  *
  * In:  requests from the ring (shmem.c), events from the device (gsort.h).
  * Out: calls of the device API; answers in job slots and buffers; latches set.
@@ -18,8 +18,10 @@
  * holds up another.  A buffer that the device may touch is the service's until the
  * device has said that it is done with it.
  *
- * The worker always leaves with code 1: with 0 it would not be started again,
- * and with any other code the postmaster would restart all sessions.
+ * There is one for each device, each with jobs, a ring and a budget of its own (service_others.c).
+ *
+ * The worker leaves with code 1: with 0, which is for one that is not wanted any more, it would not be
+ * started again, and with any other code the postmaster would restart all sessions.
  */
 #include "postgres.h"
 
@@ -39,10 +41,9 @@
 #include "service/service_device.h"
 #include "service/service_feed.h"
 #include "service/service_jobs.h"
+#include "service/service_others.h"
 #include "service/service_requests.h"
 #include "shared/shmem.h"
-
-#define RESTART_SECONDS			1
 
 /* A lost device may not say so through its descriptor: ask while work is under way. */
 #define BUSY_POLL_MS			100
@@ -91,13 +92,30 @@ set_signal_handlers(void)
 	BackgroundWorkerUnblockSignals();
 }
 
+/* Is there a process already that is this service?  After a crash of the server's processes a first service
+ * may have registered the others a second time. */
+static bool
+is_taken(void)
+{
+	bool		taken;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	taken = gpusort_service_shared()->pid != 0;
+	LWLockRelease(gpusort_shared_lock());
+	return taken;
+}
+
 /* Takes over from the worker before, and makes this process known. */
 static void
-begin_service(void)
+begin_service(int number)
 {
+	gpusort_service_number = number;
+	if (number > 0 && is_taken())
+		proc_exit(0);
 	gpusort_service_jobs_begin();
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_service_shared()->registered = true;
 	gpusort_service_take_over();
 	gpusort_service_shared()->proc = compat_proc_number(MyProc);
 	gpusort_service_shared()->pid = MyProcPid;
@@ -178,6 +196,18 @@ do_turn(void)
 	return more ? 0 : longest_sleep(next_end);
 }
 
+/* True if the device is another one now.  A service that is not wanted any more leaves when its sorts have
+ * ended. */
+static bool
+follow_settings(void)
+{
+	if (!gpusort_service_is_superfluous())
+		return gpusort_service_follow_settings();
+	if (gpusort_service_has_retired())
+		gpusort_service_end_for_good();
+	return false;
+}
+
 void
 gpusort_service_main(Datum arg)
 {
@@ -186,22 +216,26 @@ gpusort_service_main(Datum arg)
 	set_signal_handlers();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
-	begin_service();
+	begin_service(DatumGetInt32(arg));
 	while (!terminate_requested)
 	{
 		WaitEvent	occurred[3];
 		long		sleep_ms;
+		bool		reloaded = false;
 
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			gpusort_service_reload_settings();
+			reloaded = true;
 		}
 		sleep_ms = do_turn();
 		/* last, since the end of the last open job is what it may wait for */
-		if (gpusort_service_follow_settings())
+		if (follow_settings())
 			make_wait_set();
+		if (gpusort_service_number == 0)
+			gpusort_service_start_others(reloaded);
 		if (sleep_ms == 0)
 			continue;
 		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);
@@ -213,15 +247,7 @@ gpusort_service_main(Datum arg)
 void
 gpusort_service_register(void)
 {
-	BackgroundWorker worker;
+	BackgroundWorker worker = gpusort_service_worker(0);
 
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = RESTART_SECONDS;
-	strlcpy(worker.bgw_library_name, "gpusort", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "gpusort_service_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_name, "gpusort service", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "gpusort service", BGW_MAXLEN);
 	RegisterBackgroundWorker(&worker);
 }

@@ -6,7 +6,7 @@
  *	    reload has set them.
  * Out: the open device; the service's state and the device's figures in shared memory.
  *
- * Of several devices that gpusort.device names the first serves that can be opened.  Which one that
+ * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
  * and at a reload while one of the later ones, or none, serves.
  *
@@ -31,7 +31,7 @@ gsort_device *gpusort_service_device = NULL;
 /* What must be opened anew to change. */
 typedef struct OpenSettings
 {
-	GpuSortDeviceSetting device;
+	GpuSortServiceDevice device;
 	int			host_threads;
 	int			host_nice;
 } OpenSettings;
@@ -163,12 +163,15 @@ call_shut(void *arg)
 }
 
 static OpenCall
-open_choice(GpuSortDeviceChoice choice)
+open_choice(const GpuSortServiceDevice *device, int choice)
 {
+	bool		host = device->choices[choice] == GPUSORT_DEVICE_HOST;
 	OpenCall	call = {
 		.options = {
 			.struct_bytes = sizeof(call.options),
-			.kind = choice == GPUSORT_DEVICE_HOST ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
+			.kind = host ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
+			.n_ordinals = host ? 0 : 1,
+			.ordinals = &device->ordinal,
 			.threads = gpusort_host_threads,
 			.nice = gpusort_host_nice,
 		},
@@ -229,7 +232,7 @@ gpusort_service_follow_free_memory(void)
 static OpenSettings
 settings_now(void)
 {
-	return (OpenSettings) {gpusort_device, gpusort_host_threads, gpusort_host_nice};
+	return (OpenSettings) {gpusort_device_of_service(gpusort_service_number), gpusort_host_threads, gpusort_host_nice};
 }
 
 static void
@@ -327,7 +330,7 @@ open_device(void)
 	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
-		OpenCall	call = open_choice(opened_for.device.choices[opened_choice]);
+		OpenCall	call = open_choice(&opened_for.device, opened_choice);
 
 		gpusort_service_device = call.device;
 		if (gpusort_service_device != NULL)
@@ -358,7 +361,7 @@ serves_as_set(void)
 {
 	OpenSettings now = settings_now();
 
-	if (!opened || now.device.n != opened_for.device.n ||
+	if (!opened || now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
 		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
 		return false;
 	return gpusort_service_device == NULL ||
@@ -387,6 +390,13 @@ gpusort_service_follow_settings(void)
 	return true;
 }
 
+bool
+gpusort_service_has_retired(void)
+{
+	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device does not name it any more");
+	return gpusort_service_open_jobs == 0 && gpusort_service_shared()->open_jobs == 0;
+}
+
 /* Can a device be opened by now that gpusort.device names before the one that serves?  That one stays
  * open meanwhile. */
 static bool
@@ -394,7 +404,7 @@ better_choice_is_there(void)
 {
 	for (int i = 0; i < opened_choice; i++)
 	{
-		OpenCall	call = open_choice(opened_for.device.choices[i]);
+		OpenCall	call = open_choice(&opened_for.device, i);
 
 		if (call.device != NULL)
 		{

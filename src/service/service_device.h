@@ -22,6 +22,9 @@ extern const char *gpusort_service_device_error(void);
  */
 extern bool gpusort_service_follow_settings(void);
 
+/* Of a service that is not wanted any more: takes no new sorts.  True if it has none left. */
+extern bool gpusort_service_has_retired(void);
+
 /* After a reload: settings that need no reopening, and a device that may be there by now. */
 extern void gpusort_service_reload_settings(void);
 

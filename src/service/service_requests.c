@@ -283,8 +283,12 @@ handle_cut_event(int job, gsort_status status)
 	{
 		/* of a spilled sort, the first run */
 		if (mine->runs == 0)
+		{
 			pg_atomic_fetch_add_u64(&counters->jobs, 1);
+			pg_atomic_fetch_add_u64(&gpusort_service_shared()->jobs, 1);
+		}
 		pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
+		pg_atomic_fetch_add_u64(&gpusort_service_shared()->rows, stats.rows);
 		pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
 	}
 	pg_atomic_fetch_add_u64(&counters->bytes_to_device, stats.bytes_in);

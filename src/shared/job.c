@@ -169,12 +169,22 @@ longest_wait(const GpuSortJobOptions *options)
 					  Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
 }
 
+static void
+note_device(GpuSortJob *job, int service)
+{
+	const gsort_device_info *info = &gpusort_shared->services[service].info;
+
+	job->device_kind = info->kind;
+	if (gpusort_shared->n_services > 1)
+		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
+}
+
 /* wait_ms: what the job may wait for device memory. */
 static GpuSortNativeReason
 claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
 	GpuSortJobSlot *slot;
-	int			service = gpusort_service_for_new_job();
+	int			service = gpusort_service_for_new_job(options->expected_bytes);
 
 	if (service < 0)
 		return GPUSORT_NATIVE_NO_DEVICE;
@@ -188,6 +198,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->state = GPUSORT_JOB_FEEDING;
 	slot->generation++;
 	slot->service = service;
+	gpusort_shared->services[service].open_jobs++;
 	slot->known_to_service = false;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
@@ -199,7 +210,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	job->id.generation = slot->generation;
-	job->device_kind = gpusort_shared->services[service].info.kind;
+	note_device(job, service);
 	job->open = true;
 	jobs_open++;
 	return GPUSORT_NATIVE_NONE;
@@ -314,7 +325,7 @@ gpusort_job_service_serves(void)
 	bool		serves;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	serves = gpusort_service_for_new_job() >= 0;
+	serves = gpusort_service_for_new_job(0) >= 0;
 	LWLockRelease(gpusort_shared_lock());
 	return serves;
 }

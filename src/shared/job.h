@@ -49,6 +49,7 @@ typedef struct GpuSortJob
 	bool		open;			/* by this process, which will close it */
 	bool		output_begun;	/* a failure is raised */
 	gsort_kind	device_kind;	/* of the device that serves it */
+	char		device_name[160];	/* its name and its service's number; empty, if it is the only one */
 	MemoryContextCallback on_reset;
 } GpuSortJob;
 

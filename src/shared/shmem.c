@@ -96,6 +96,14 @@ init_buffers(void)
 }
 
 static void
+init_service(GpuSortService *service)
+{
+	service->proc = -1;
+	pg_atomic_init_u64(&service->jobs, 0);
+	pg_atomic_init_u64(&service->rows, 0);
+}
+
+static void
 gpusort_shmem_startup(void)
 {
 	bool		found;
@@ -114,7 +122,7 @@ gpusort_shmem_startup(void)
 		memset(gpusort_shared, 0, sizeof(GpuSortShared));
 		gpusort_shared->n_services = 1;
 		for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
-			gpusort_shared->services[i].proc = -1;
+			init_service(&gpusort_shared->services[i]);
 		gpusort_shared->ring_room = ring_room();
 		gpusort_counters_init(&gpusort_shared->counters);
 		init_buffers();
@@ -148,15 +156,46 @@ void
 gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
+	gpusort_shared->services[slot->service].open_jobs--;
 	slot->state = GPUSORT_JOB_FREE;
 	slot->known_to_service = false;
 }
 
-int
-gpusort_service_for_new_job(void)
+/* Device memory that a service has not promised. */
+static uint64
+free_memory(const GpuSortService *service)
 {
+	const gsort_device_info *info = &service->info;
+
+	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
+}
+
+/* Has the first one room where the second has none; else, the shorter queue; else, more room? */
+static bool
+is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
+{
+	uint64		mine = free_memory(service);
+	uint64		others = free_memory(than);
+
+	if ((mine >= bytes) != (others >= bytes))
+		return mine >= bytes;
+	if (service->open_jobs != than->open_jobs)
+		return service->open_jobs < than->open_jobs;
+	return mine > others;
+}
+
+int
+gpusort_service_for_new_job(uint64 bytes)
+{
+	int			best = -1;
+
 	for (int i = 0; i < gpusort_shared->n_services; i++)
-		if (gpusort_shared->services[i].state == GPUSORT_SERVICE_SERVING)
-			return i;
-	return -1;
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+
+		if (service->state == GPUSORT_SERVICE_SERVING &&
+			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
+			best = i;
+	}
+	return best;
 }

@@ -24,9 +24,6 @@
 
 #define GPUSORT_JOB_SLOTS		256
 
-/* Most services, each with a device of its own. */
-#define GPUSORT_SERVICES_MAX	16
-
 #define GPUSORT_JOB_BUFFERS_MAX	192
 
 /* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
@@ -147,12 +144,17 @@ typedef enum GpuSortServiceState
 typedef struct GpuSortService
 {
 	GpuSortServiceState state;
+	bool		registered;		/* a worker is, or is to be, started for it */
 	int			proc;			/* number of its PGPROC, -1 while it is down */
 	int			pid;
 	gsort_device_info info;		/* of the device it serves */
 	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
 									 * last reset */
 	char		detail[256];
+	int			open_jobs;		/* job slots that are claimed for it */
+	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
+								 * the lock */
+	pg_atomic_uint64 rows;
 
 	/* its requests: gpusort_service_requests(number)[ring_head % ring_room] is the oldest */
 	uint64		ring_head;
@@ -171,7 +173,7 @@ typedef struct GpuSortCollation
 
 typedef struct GpuSortShared
 {
-	int			n_services;		/* that there are to be, at least 1 */
+	int			n_services;		/* that there are to be, at least 1: the first ones */
 	GpuSortService services[GPUSORT_SERVICES_MAX];
 	GpuSortCounters counters;	/* atomics: without the lock */
 
@@ -203,8 +205,9 @@ gpusort_buffer_memory(int buffer)
 	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
 }
 
-/* The service that a job would get that is opened now; -1: none serves.  With the lock held. */
-extern int	gpusort_service_for_new_job(void);
+/* The service that a job would get which is opened now and expects so many bytes of rows: one that has room for
+ * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
+extern int	gpusort_service_for_new_job(uint64 bytes);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

@@ -52,6 +52,8 @@ explain_algorithm(gsort_engine engine, ExplainState *es)
 void
 gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState *es)
 {
+	if (figures->device != NULL && figures->device[0] != '\0')
+		ExplainPropertyText("Device", figures->device, es);
 	ExplainPropertyUInteger("Device Rows", NULL, figures->sum.rows, es);
 	gpusort_explain_kilobytes("Sent", figures->sum.bytes_in, es);
 	gpusort_explain_kilobytes("Received", figures->bytes_received, es);

@@ -13,6 +13,7 @@
 typedef struct GpuSortDeviceFigures
 {
 	gsort_kind	kind;
+	const char *device;			/* which one of several; empty: there is one */
 	gsort_job_stats sum;		/* the largest of peak_bytes and key_bits; the last run's engine */
 	uint64		bytes_received;
 	double		output_ms;		/* waiting for sorted rows */

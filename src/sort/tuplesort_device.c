@@ -94,7 +94,10 @@ gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeRea
 	gpusort_ordering_describe(&sort->ordering, &options);
 	sort->job = gpusort_job_open(&options, reason);
 	if (sort->job != NULL)
+	{
 		sort->figures.kind = sort->job->device_kind;
+		sort->figures.device = pstrdup(sort->job->device_name);
+	}
 	MemoryContextSwitchTo(old_context);
 }
 

@@ -31,6 +31,13 @@ alter system set gpusort.device = 'auto,host,host';
 alter system set gpusort.device = 'auto,off';
 alter system set gpusort.device = 'auto,,host';
 alter system set gpusort.device = 'auto host';
+-- GPUs by their numbers, each once; these are not set, as there may be none
+alter system set gpusort.device = 'cuda:0,cuda:0';
+alter system set gpusort.device = 'cuda:0,1,1';
+alter system set gpusort.device = 'cuda,1';
+alter system set gpusort.device = 'cuda:0,host';
+alter system set gpusort.device = 'cuda:';
+alter system set gpusort.device = 'cuda:x';
 alter system set gpusort.device = '';
 set gpusort.host_threads = 4;
 set gpusort.host_nice = 10;
@@ -39,7 +46,7 @@ set gpusort.buffer_memory = '32MB';
 \set VERBOSITY sqlstate
 alter system set gpusort.buffer_memory = '15MB';
 alter system set gpusort.buffer_memory = '65GB';
-alter system set gpusort.device = 'host,host';
+alter system set gpusort.device = 'host,cuda';
 alter system set gpusort.host_nice = -1;
 alter system set gpusort.host_nice = 20;
 alter system set gpusort.host_threads = -1;

@@ -1,0 +1,131 @@
+/*
+ * service_others.c
+ *	  The services beside the first one: started, and ended when they are no longer wanted.
+ *
+ * In:  gpusort.device; how many GPUs the first service has found.
+ * Out: a background worker for each further device; in shared memory how many services there are
+ *	    to be, and for which of them no worker was to be had.
+ *
+ * The postmaster starts the first service with the server, and starts anew whichever has ended with code
+ * 1.  The others are registered by the first one, since only who has opened a GPU knows how many there are; they
+ * end with code 0, after which they are not started again, when there are fewer to be.  Which of them
+ * are registered is in shared memory, since the first service may be a new one.
+ *
+ * Runs in the services.  The shared lock is held for each look.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+
+#include "compat.h"
+#include "service/service_jobs.h"
+#include "service/service_others.h"
+#include "settings.h"
+#include "shared/request_ring.h"
+
+#define RESTART_SECONDS			1
+
+BackgroundWorker
+gpusort_service_worker(int i)
+{
+	BackgroundWorker worker;
+
+	memset(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = RESTART_SECONDS;
+	worker.bgw_main_arg = Int32GetDatum(i);
+	strlcpy(worker.bgw_library_name, "gpusort", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "gpusort_service_main", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, i == 0 ? "gpusort service" : psprintf("gpusort service %d", i), BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "gpusort service", BGW_MAXLEN);
+	return worker;
+}
+
+/* --- in the first service ------------------------------------------------------------ */
+
+static int
+services_wanted(void)
+{
+	const gsort_device_info *info = &gpusort_shared->services[0].info;
+
+	return gpusort_services_wanted(info->kind == GSORT_KIND_CUDA ? info->devices : 1);
+}
+
+/* Says so to those that are not wanted any more. */
+static void
+set_number(int wanted)
+{
+	int			before = gpusort_shared->n_services;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_shared->n_services = wanted;
+	LWLockRelease(gpusort_shared_lock());
+	for (int i = wanted; i < before; i++)
+		gpusort_wake_service(i);
+}
+
+static void
+note_no_worker(int i)
+{
+	GpuSortService *service = &gpusort_shared->services[i];
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	service->registered = false;
+	service->state = GPUSORT_SERVICE_UNAVAILABLE;
+	snprintf(service->detail, sizeof(service->detail),
+			 "no background worker is free for it: raise max_worker_processes, which is %d", max_worker_processes);
+	LWLockRelease(gpusort_shared_lock());
+	ereport(LOG,
+			(errmsg("gpusort: no background worker for service %d", i),
+			 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+}
+
+static void
+start_service(int i)
+{
+	BackgroundWorker worker = gpusort_service_worker(i);
+	GpuSortService *service = &gpusort_shared->services[i];
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	service->registered = true;
+	service->state = GPUSORT_SERVICE_STARTING;
+	service->detail[0] = '\0';
+	LWLockRelease(gpusort_shared_lock());
+	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
+		note_no_worker(i);
+}
+
+void
+gpusort_service_start_others(bool retry)
+{
+	int			wanted = services_wanted();
+
+	if (wanted != gpusort_shared->n_services)
+	{
+		set_number(wanted);
+		retry = true;
+	}
+	for (int i = 1; retry && i < wanted; i++)
+		if (!gpusort_shared->services[i].registered)
+			start_service(i);
+}
+
+/* --- in another one -------------------------------------------------------------------- */
+
+bool
+gpusort_service_is_superfluous(void)
+{
+	return gpusort_service_number >= gpusort_shared->n_services;
+}
+
+void
+gpusort_service_end_for_good(void)
+{
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_service_shared()->registered = false;
+	LWLockRelease(gpusort_shared_lock());
+	proc_exit(0);
+}

@@ -1,0 +1,157 @@
+# Several devices, each with a service: two host devices stand for them.  Sorts go where there is room, then
+# where the queue is shorter; a lost device ends its own sorts only; a reload adds and removes services.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+$GpuSortTest::device = 'host,host';
+my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'", 'autovacuum = off');
+
+sub rows_of
+{
+	my ($columns, $server) = @_;
+
+	return ($server // $node)->safe_psql('postgres', "set gpusort.enabled = off; select $columns from gpusort_devices order by service");
+}
+
+sub all_serve
+{
+	my ($number, $server) = @_;
+
+	return ($server // $node)->poll_query_until('postgres', "select count(*) = $number and bool_and(state = 'serving') from gpusort_devices");
+}
+
+sub reload_with
+{
+	my ($name, $value) = @_;
+
+	$node->safe_psql('postgres', "alter system set $name = '$value'");
+	$node->safe_psql('postgres', 'select pg_reload_conf()');
+}
+
+ok(all_serve(2), 'two services serve');
+is(rows_of('service, kind, budget_bytes'), "0|host|134217728\n1|host|134217728", 'each with a budget of its own');
+isnt(rows_of('service_pid') =~ s/\n.*//sr, rows_of('service_pid') =~ s/.*\n//sr, 'in a process of its own');
+
+make_tables($node);
+my $sorted = 'select * from big order by k, id';
+my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
+is(digest($node, $sorted), $right, 'the rows are right');
+like($node->safe_psql('postgres', "explain (analyze, costs off, timing off, summary off) $sorted"),
+	qr/^ *Device: host \(\d+ threads\), service [01]$/m, 'EXPLAIN ANALYZE names the device');
+
+# --- placement: cursors stay open, so their sorts do
+
+my @readers;
+
+sub open_cursor
+{
+	my ($query) = @_;
+	my $reader = GpuSortTest::Session->new($node);
+
+	$reader->query("begin; declare c cursor for $query");
+	$reader->query('fetch 10 from c');
+	push @readers, $reader;
+	return $reader;
+}
+
+sub close_all
+{
+	$_->query('rollback') for @readers;
+	$_->close for @readers;
+	@readers = ();
+	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(granted_bytes) = 0 from gpusort_devices');
+}
+
+open_cursor('select * from small order by k, id') for 1 .. 8;
+is(rows_of('open_jobs'), "4\n4", 'eight small sorts: four for each');
+ok(close_all(), 'all have ended');
+$node->safe_psql('postgres', 'select gpusort_stats_reset()');
+open_cursor('select * from small order by k, id') for 1 .. 6;
+is(rows_of('jobs') . ' ' . $node->safe_psql('postgres', 'select jobs from gpusort_stats'), "3\n3 6", 'each counts its own; gpusort_stats all');
+ok(close_all(), 'all have ended');
+
+# what one has granted leaves it no room for another large sort
+my $large = 'select * from big order by k, id';
+open_cursor($large);
+open_cursor($large);
+is(rows_of('open_jobs'), "1\n1", 'two large sorts: one for each');
+is($node->safe_psql('postgres', 'select waited from gpusort_stats'), '0', 'none waited');
+
+# --- a lost service ends its own sorts only
+
+my ($first, $second) = split /\n/, rows_of('service_pid');
+kill 'TERM', $second;
+ok($node->poll_query_until('postgres', "select service_pid <> $second and state = 'serving' from gpusort_devices where service = 1"), 'it comes back by itself');
+is(rows_of('service_pid') =~ s/\n.*//sr, $first, 'the other one goes on');
+my @errors;
+
+for my $reader (@readers)
+{
+	$reader->query('fetch all from c');
+	push @errors, $reader->error;
+}
+is(scalar(grep { $_ eq '' } @errors), 1, 'one cursor reads to its end');
+is(scalar(grep { /the sort device failed during a sort/ } @errors), 1, 'the other one fails');
+ok(close_all(), 'all have ended');
+
+# while one is gone all go to the other
+kill 'STOP', $first;
+$node->safe_psql('postgres', 'select 1');
+kill 'CONT', $first;
+kill 'TERM', $first;
+is(digest($node, $sorted), $right, 'sorts go on meanwhile');
+ok(all_serve(2), 'both serve again');
+
+# --- a reload adds and removes services
+
+reload_with('gpusort.device', 'host,host,host');
+ok(all_serve(3), 'a third one');
+open_cursor('select * from small order by k, id') for 1 .. 6;
+is(rows_of('open_jobs'), "2\n2\n2", 'gets its share');
+reload_with('gpusort.device', 'host');
+ok($node->poll_query_until('postgres', q{select array_agg(state order by service) = '{serving,off,off}' from gpusort_devices}), 'two are to end, and take no new sorts');
+is(digest($node, $sorted), $right, 'the first one sorts');
+my $whole = 0;
+
+for my $reader (@readers)
+{
+	$whole++ if $reader->query('fetch all from c') =~ /\d/ && $reader->error eq '';
+}
+is($whole, 6, 'sorts that are open are read to their end');
+close_all();
+ok(all_serve(1), 'then they are gone');
+is($node->safe_psql('postgres', q{select count(*) from pg_stat_activity where backend_type = 'gpusort service'}), '1', 'and so are their processes');
+reload_with('gpusort.device', 'host,host');
+ok(all_serve(2), 'one comes back');
+is(digest($node, $sorted), $right, 'the rows are right');
+reload_with('gpusort.device', 'off');
+ok($node->poll_query_until('postgres', q{select count(*) = 1 and min(state) = 'off' from gpusort_devices}), 'off: none');
+reload_with('gpusort.device', 'host,host');
+ok(all_serve(2), 'and both again');
+
+# --- after a crash of the server's processes
+
+my $backend = GpuSortTest::Session->new($node);
+my $pid = $backend->query('select pg_backend_pid()');
+kill 'KILL', $pid =~ /(\d+)/;
+$node->poll_query_until('postgres', 'select true');
+ok(all_serve(2), 'both serve after a restart');
+is($node->safe_psql('postgres', q{select count(*) from pg_stat_activity where backend_type = 'gpusort service'}), '2', 'none twice');
+is(digest($node, $sorted), $right, 'the rows are right');
+$node->stop;
+
+# --- too few workers
+
+my $narrow = new_server('narrow', 'max_worker_processes = 2');
+ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
+is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it: raise max_worker_processes, which is 2", 'and the view says so');
+ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
+$narrow->stop;
+done_testing();
