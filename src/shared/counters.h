@@ -4,7 +4,7 @@
  *
  * From the tables here come the counters in shared memory, their start and reset,
  * the row of the view gpusort_stats and what EXPLAIN ANALYZE says of a native sort.
- * The view's columns in sql/gpusort.sql and the table in README.md are written by
+ * The view's columns in sql/gpusort.sql and the table in doc/views.md are written by
  * hand; test/tools/counters compares them with these tables.
  *
  * The counters are atomics in shared memory: any process adds, without the lock.
