@@ -75,6 +75,12 @@ missing_collation()
 	esac
 }
 
+# show_loaded TABLE LOADED ROWS SECONDS; bench/demo has one that draws.
+show_loaded()
+{
+	say "$1: loaded $2 of $3 rows ($4 s)"
+}
+
 # fill_table NAME ROWS COLUMNS VALUES: VALUES are expressions of i, the row's number.
 # Several sessions load it, and progress is shown.
 fill_table()
@@ -101,7 +107,7 @@ fill_table()
 		done
 		loaded=$((loaded + chunk))
 		[ "$loaded" -le "$rows" ] || loaded=$rows
-		say "$table: loaded $loaded of $rows rows ($((SECONDS - began)) s)"
+		show_loaded "$table" "$loaded" "$rows" "$((SECONDS - began))"
 	done
 	query "vacuum (freeze, analyze) $table"
 	if [ -e "$("$pg_config" --sharedir)/extension/pg_prewarm.control" ]; then
