@@ -4,7 +4,8 @@
 # Out: blocks: { page, line, language, mark, reason, lines }; statements of a block with psql's
 #      prompts: { sql, output }, output as the page shows it.
 #
-# A comment on the line before a block marks it: "not run: REASON" or "output not compared: REASON".
+# A comment on the line before a block marks it: "not run: REASON", "output not compared: REASON" or
+# "from PostgreSQL: MAJOR", which is in reason then.
 # Nothing here talks to a server.
 package Blocks;
 
@@ -37,7 +38,7 @@ sub blocks_of
 		{
 			$indent = length $1;
 			$block = { page => $page, line => $line, language => $2, lines => [], mark => '', reason => '' };
-			@$block{qw(mark reason)} = ($1, $2) if $before =~ /^\s*<!-- (not run|output not compared): (\S.*) -->$/;
+			@$block{qw(mark reason)} = ($1, $2) if $before =~ /^\s*<!-- (not run|output not compared|from PostgreSQL): (\S.*) -->$/;
 		}
 		$before = $_;
 	}
@@ -98,8 +99,8 @@ sub commands_of
 	return @commands;
 }
 
-# What psql printed, as pages show it: without the head of a plan, places in psql's input, and, where
-# rows are counted by decimals, these.
+# What psql printed, as pages show it, whatever the version of PostgreSQL: without the head of a plan and
+# places in psql's input, rows without decimals.
 sub shown_output
 {
 	my ($text) = @_;
@@ -111,7 +112,8 @@ sub shown_output
 		splice(@lines, $i, 2), last if $lines[$i] =~ /^\s+QUERY PLAN$/ && $lines[ $i + 1 ] =~ /^-+$/;
 	}
 	pop @lines while @lines && $lines[-1] eq '';
-	return @lines;
+	# a line of WindowAgg that is new in PostgreSQL 18
+	return grep { !/^\s+Window: \w+ AS / } @lines;
 }
 
 # "..." stands for any characters of a line; by itself for any lines.
