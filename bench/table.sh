@@ -110,6 +110,7 @@ fill_table()
 		show_loaded "$table" "$loaded" "$rows" "$((SECONDS - began))"
 	done
 	query "vacuum (freeze, analyze) $table"
+	# shellcheck disable=SC2154  # pg_config is of test/cluster.sh
 	if [ -e "$("$pg_config" --sharedir)/extension/pg_prewarm.control" ]; then
 		query "set client_min_messages = warning; create extension if not exists pg_prewarm"
 		query "select pg_prewarm('$table')" >/dev/null

@@ -96,9 +96,15 @@ see_locales()
 	fi
 }
 
-# cluster_create [FOLDER]: makes the folder and an empty cluster in it.  A FOLDER that is named stays, and
-# the cluster in it is taken as it is, if there is one.  Sets cluster_dir and server_user.
+# Makes a folder and an empty cluster in it.  Sets cluster_dir and server_user.
 cluster_create()
+{
+	cluster_create_in ''
+}
+
+# cluster_create_in FOLDER: the same in a FOLDER that stays, and the cluster in it is taken as it is, if there
+# is one; '' is a new folder.
+cluster_create_in()
 {
 	local bindir
 
@@ -121,7 +127,7 @@ cluster_create()
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
-	if [ -n "${1:-}" ]; then
+	if [ -n "$1" ]; then
 		mkdir -p "$1"
 		cluster_dir=$(realpath "$1")
 		cluster_stop=fast

@@ -8,6 +8,7 @@
 
 # run_suite NAME COUNTER COMMAND...: COUNTER reads the log and prints
 # "passed failed".  On failure the whole log is shown.
+# shellcheck disable=SC2154  # who sources this file sets suite_folder
 run_suite()
 {
 	local name=$1 counter=$2 log status=0 counts suite_passed suite_failed began=$SECONDS
@@ -30,6 +31,7 @@ run_suite()
 
 # note_result SUITE PASSED FAILED: in place of what the suite gave on the same major before.  Other majors'
 # suites note theirs themselves.
+# shellcheck disable=SC2154,SC2016  # pg_config is of test/cluster.sh; sh -c expands its script itself
 note_result()
 {
 	local version major

@@ -9,9 +9,11 @@
 
 # The sanitizers of gcc 12 and clang 14 may not start where the kernel spreads addresses
 # widely (vm.mmap_rnd_bits = 32).  Not every container lets a program do without that.
-fixed_addresses=()
+# shellcheck disable=SC2034  # the suites that have sanitizers read it
 if setarch -R true 2>/dev/null; then
 	fixed_addresses=(setarch -R)
+else
+	fixed_addresses=()
 fi
 
 # ok NAME COMMAND...: one test, passed when the command succeeds; its output is shown
@@ -27,6 +29,15 @@ ok()
 	else
 		echo "not ok - $name"
 	fi
+}
+
+# All files of the tree, a line each, without what is built from them as far as git can tell.
+tree_files()
+{
+	{ git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f; } |
+		while IFS= read -r file; do
+			[ ! -f "$file" ] || printf '%s\n' "$file"
+		done
 }
 
 # The sources, without anything that was built from them.

@@ -66,11 +66,11 @@ sanitize()
 build normal '' &
 build guard -DGSORT_GUARD_BUILD
 guard_status=$?
-wait $! && [ $guard_status -eq 0 ] || {
+if ! wait $! || [ "$guard_status" != 0 ]; then
 	echo 'the build failed'
 	tail -n 20 "$logs"/build-*.log
 	exit 1
-}
+fi
 grep -h 'warning' "$logs"/build-*.log
 
 normal=$work/normal/test/unit/gsort_test
