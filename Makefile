@@ -7,6 +7,7 @@
 #   make unit                    test/unit/gsort_test, which needs no PostgreSQL
 #   make sort-bench              bench/gsort_bench: sorts of pairs on the GPU, side by side
 #   make demo | test | bench     set up all they need, then work in a private cluster
+#   make dist [DIST_DIR=.]       gpusort-VERSION.zip of what is committed, for PGXN
 #
 # CUDA is built when nvcc is found (CUDA_HOME, PATH, /usr/local/cuda*).  Its
 # runtime is linked statically: the module loads on a machine with no driver.
@@ -184,4 +185,19 @@ demo bench:
 test:
 	@MAKE='$(MAKE)' PG_CONFIG='$(PG_CONFIG)' test/run
 
-.PHONY: all install installcheck clean unit sort-bench without-nvcc demo test bench FORCE
+# The archive is git's; META.json is put in with the version, in place of the one that git has.
+DIST_DIR ?= .
+DIST = gpusort-$(EXTENSION_VERSION)
+DIST_META = $(DIST_DIR)/$(DIST).tmp
+
+dist:
+	@git diff --quiet HEAD || echo 'gpusort: what is not committed is left out'
+	rm -rf $(DIST_META) $(DIST_DIR)/$(DIST).zip
+	mkdir -p $(DIST_META)
+	echo 'META.json export-ignore' > $(DIST_META)/attributes
+	git show HEAD:META.json | sed 's/__VERSION__/$(EXTENSION_VERSION)/' > $(DIST_META)/META.json
+	git -c core.attributesFile=$(abspath $(DIST_META)/attributes) archive --format=zip --prefix=$(DIST)/ \
+		--add-file=$(DIST_META)/META.json --output=$(DIST_DIR)/$(DIST).zip HEAD
+	rm -rf $(DIST_META)
+
+.PHONY: all install installcheck clean unit sort-bench without-nvcc demo test bench dist FORCE
