@@ -29,6 +29,16 @@ run_suite()
 	note_result "$name" "$suite_passed" "$suite_failed"
 }
 
+# note_skips SUITE...: tests that the log says were left out, "ok - NAME # SKIP why"
+note_skips()
+{
+	local name
+
+	for name in "$@"; do
+		sed -nE "s/^ok[ 0-9]*- (.*) # SKIP (.*)/$name: \\1: \\2/p" "$suite_folder/$name.log" >>"$suite_folder/skipped"
+	done
+}
+
 # note_result SUITE PASSED FAILED: in place of what the suite gave on the same major before.  Other majors'
 # suites note theirs themselves.
 # shellcheck disable=SC2154,SC2016  # pg_config is of test/cluster.sh; sh -c expands its script itself
