@@ -8,13 +8,16 @@
  * Runs in the backend that leads the sort.  A file is PostgreSQL's own temporary file: in
  * temp_tablespaces, within temp_file_limit, logged by log_temp_files, and removed by
  * its resource owner whatever ends the query.  It is written and read in large blocks and
- * bypasses BufFile, whose 8 kB steps cost more than the rows' way through the device.
+ * bypasses BufFile, whose 8 kB steps cost more than the rows' way through the device; so what
+ * BufFile counts, for EXPLAIN's BUFFERS and pg_stat_statements, is counted here.
  */
 #include "postgres.h"
 
 #include "commands/tablespace.h"
 #include "executor/instrument.h"
 #include "pgstat.h"
+#include "portability/instr_time.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
@@ -31,22 +34,60 @@ gpusort_run_file_create(const GpuSortRowFormat *format)
 	return run;
 }
 
+/* --- what it costs ------------------------------------------------------------ */
+
+/* Blocks of which one byte at least lies in the bytes from begin to end, and not before begin. */
+static int64
+blocks_between(uint64 begin, uint64 end)
+{
+	return (int64) ((end + BLCKSZ - 1) / BLCKSZ) - (int64) ((begin + BLCKSZ - 1) / BLCKSZ);
+}
+
+static void
+begin_timing(instr_time *start)
+{
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(*start);
+	else
+		INSTR_TIME_SET_ZERO(*start);
+}
+
+/* Adds the time since then to sum. */
+static void
+add_timing(instr_time *sum, instr_time start)
+{
+	instr_time	now;
+
+	if (!track_io_timing)
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
+}
+
+/* --- writing ------------------------------------------------------------------ */
+
 void
 gpusort_run_file_write(GpuSortRunFile *run, const char *bytes, Size length)
 {
+	instr_time	start;
+
 	if (run->file < 0)
 	{
 		PrepareTempTablespaces();
 		run->file = OpenTemporaryFile(false);
 	}
+	begin_timing(&start);
 	if (FileWrite(run->file, (void *) bytes, length, run->bytes,
 				  WAIT_EVENT_BUFFILE_WRITE) != (int) length)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not write to file \"%s\": %m", FilePathName(run->file))));
+	add_timing(&pgBufferUsage.temp_blk_write_time, start);
+	pgBufferUsage.temp_blks_written += blocks_between(run->bytes, run->bytes + length);
 	run->bytes += length;
-	pgBufferUsage.temp_blks_written += (length + BLCKSZ - 1) / BLCKSZ;
 }
+
+/* --- reading ------------------------------------------------------------------ */
 
 void
 gpusort_run_file_begin_reading(GpuSortRunFile *run, Size buffer_bytes)
@@ -93,11 +134,13 @@ read_on(GpuSortRunFile *run)
 {
 	Size		held = run->end - run->next;
 	Size		wanted = Min(run->buffer_bytes - held, run->bytes - run->bytes_read);
+	instr_time	start;
 	int			got;
 
 	/* one call reads less than 2 GB */
 	wanted = Min(wanted, (Size) 1024 * 1024 * 1024);
 	memmove(run->buffer, run->next, held);
+	begin_timing(&start);
 	got = FileRead(run->file, run->buffer + held, wanted, run->bytes_read,
 				   WAIT_EVENT_BUFFILE_READ);
 	if (got < 0)
@@ -110,10 +153,11 @@ read_on(GpuSortRunFile *run)
 				 errmsg("could not read file \"%s\": read only %d of %zu bytes at offset %llu",
 						FilePathName(run->file), got, wanted,
 						(unsigned long long) run->bytes_read)));
+	add_timing(&pgBufferUsage.temp_blk_read_time, start);
+	pgBufferUsage.temp_blks_read += blocks_between(run->bytes_read, run->bytes_read + got);
 	run->bytes_read += got;
 	run->next = run->buffer;
 	run->end = run->buffer + held + got;
-	pgBufferUsage.temp_blks_read += (got + BLCKSZ - 1) / BLCKSZ;
 }
 
 /* The next row is not wholly in the buffer. */
