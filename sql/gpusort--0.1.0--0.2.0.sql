@@ -87,3 +87,31 @@ CREATE FUNCTION gpusort_why(
 RETURNS SETOF record
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'gpusort_why';
+
+CREATE FUNCTION gpusort_progress(
+	OUT pid integer,
+	OUT datid oid,
+	OUT leader_pid integer,
+	OUT phase text,
+	OUT rows_expected bigint,
+	OUT rows_fed bigint,
+	OUT rows_returned bigint,
+	OUT bytes_fed bigint,
+	OUT runs_spilled bigint,
+	OUT bytes_spilled bigint,
+	OUT granted_bytes bigint,
+	OUT service integer,
+	OUT device text,
+	OUT sort_start timestamptz,
+	OUT phase_start timestamptz)
+RETURNS SETOF record
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE ROWS 10
+AS 'MODULE_PATHNAME', 'gpusort_progress';
+
+CREATE VIEW gpusort_progress AS
+	SELECT p.pid, p.datid, d.datname, p.leader_pid, p.phase, p.rows_expected, p.rows_fed, p.rows_returned,
+		p.bytes_fed, p.runs_spilled, p.bytes_spilled, p.granted_bytes, p.service, p.device,
+		p.sort_start, p.phase_start
+	FROM gpusort_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
+
+GRANT SELECT ON gpusort_progress TO PUBLIC;

@@ -40,6 +40,7 @@
 #include "service/service.h"
 #include "service/service_device.h"
 #include "service/service_feed.h"
+#include "service/service_grants.h"
 #include "service/service_jobs.h"
 #include "service/service_others.h"
 #include "service/service_requests.h"
@@ -192,6 +193,7 @@ do_turn(void)
 	more |= gpusort_service_handle_events();
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_publish_info();
+	gpusort_service_publish_jobs();
 	note_turn(&begin);
 	return more ? 0 : longest_sleep(next_end);
 }

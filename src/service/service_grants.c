@@ -3,7 +3,8 @@
  *	  Device memory for jobs: who gets it, and who waits.
  *
  * In:  what a chunk needs on the device; the budget and what all jobs have been granted.
- * Out: grants, or NOMEM; the list of jobs that wait for memory.
+ * Out: grants, or NOMEM; the list of jobs that wait for memory; both in the jobs' slots, for
+ *	    gpusort_progress.
  *
  * Runs in the service alone.
  *
@@ -252,4 +253,41 @@ gpusort_service_wait_left(int job, TimestampTz now)
 	return TimestampDifferenceMilliseconds(now,
 										   TimestampTzPlusMilliseconds(mine->waits_since,
 																	   mine->options.wait_ms));
+}
+
+/* --- what sessions may know ----------------------------------------------------------------- */
+
+static void
+publish_job(int job, uint64 granted_bytes)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	TimestampTz now = GetCurrentTimestamp();
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	slot->granted_bytes = granted_bytes;
+	if (slot->waits_since != 0 && mine->waits_since == 0)
+		slot->waited_until = now;
+	slot->waits_since = mine->waits_since;
+	LWLockRelease(gpusort_shared_lock());
+	mine->published_bytes = granted_bytes;
+	mine->published_wait = mine->waits_since;
+}
+
+void
+gpusort_service_publish_jobs(void)
+{
+	if (gpusort_service_open_jobs == 0)
+		return;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
+		gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
+
+		if (mine->job == NULL)
+			continue;
+		gsort_job_get_stats(mine->job, &stats);
+		if (stats.granted_bytes != mine->published_bytes || mine->waits_since != mine->published_wait)
+			publish_job(i, stats.granted_bytes);
+	}
 }

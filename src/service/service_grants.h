@@ -23,6 +23,9 @@ extern bool gpusort_service_wait_for_memory(int job);
 /* The jobs that wait, those that came first first; returns their number. */
 extern int	gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS]);
 
+/* Tells in each job's slot what device memory it holds and since when it waits. */
+extern void gpusort_service_publish_jobs(void);
+
 /* Milliseconds that a job may still wait; 0: its time is over. */
 extern long gpusort_service_wait_left(int job, TimestampTz now);
 

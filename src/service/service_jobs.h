@@ -47,6 +47,10 @@ typedef struct GpuSortServiceJob
 	TimestampTz waits_since;	/* 0: it does not wait */
 	uint64		wanted_bytes;	/* device memory that it was refused last */
 	bool		wants_little;	/* no more than a small sort has */
+
+	/* what the slot says of these, for gpusort_progress */
+	uint64		published_bytes;
+	TimestampTz published_wait;
 } GpuSortServiceJob;
 
 /* This process's number among the services. */

@@ -91,16 +91,33 @@ send_chunk(GpuSortJob *job, int buffer)
 	return order;
 }
 
+/* For gpusort_progress. */
+static void
+count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	pg_atomic_fetch_add_u64(&slot->rows_sent, (int64) rows);
+	pg_atomic_fetch_add_u64(&slot->bytes_sent, (int64) bytes);
+}
+
 void
 gpusort_job_send(GpuSortJob *job, int buffer)
 {
+	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
+
+	/* before it is the service's */
+	count_sent(job, chunk->rows, chunk->data_bytes);
 	(void) send_chunk(job, buffer);
 }
 
 bool
 gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 {
+	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
+	uint64		rows = chunk->rows;
+	uint64		bytes = chunk->data_bytes;
 	uint64		order = send_chunk(job, buffer);
 	bool		answered = false;
 	bool		refused = false;
@@ -119,6 +136,8 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 			gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
 	}
 	ConditionVariableCancelSleep();
+	if (!refused)
+		count_sent(job, rows, bytes);
 	return !refused;
 }
 

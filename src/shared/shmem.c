@@ -104,6 +104,14 @@ init_service(GpuSortService *service)
 }
 
 static void
+init_job_slot(GpuSortJobSlot *slot)
+{
+	ConditionVariableInit(&slot->changed);
+	pg_atomic_init_u64(&slot->rows_sent, 0);
+	pg_atomic_init_u64(&slot->bytes_sent, 0);
+}
+
+static void
 gpusort_shmem_startup(void)
 {
 	bool		found;
@@ -128,7 +136,8 @@ gpusort_shmem_startup(void)
 		init_buffers();
 		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
+			init_job_slot(&gpusort_shared->jobs[i]);
+		gpusort_progress_init(gpusort_shared->progress);
 	}
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -18,6 +18,7 @@
 #include "shared/chunk.h"
 #include "shared/counters.h"
 #include "gpusort.h"
+#include "shared/progress_entry.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
@@ -112,6 +113,15 @@ typedef struct GpuSortJobSlot
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	TimestampTz last_read;		/* when the reader last asked for a window */
+
+	/* for gpusort_progress: what all feeders have sent so far, without the lock */
+	pg_atomic_uint64 rows_sent;
+	pg_atomic_uint64 bytes_sent;
+
+	/* and what the service tells */
+	uint64		granted_bytes;	/* device memory that the job holds */
+	TimestampTz waits_since;	/* for device memory; 0: it does not wait */
+	TimestampTz waited_until;	/* 0: it has not waited */
 } GpuSortJobSlot;
 
 typedef enum GpuSortRequestKind
@@ -189,6 +199,7 @@ typedef struct GpuSortShared
 	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
+	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress_entry.h) */
 } GpuSortShared;
 
 extern GpuSortShared *gpusort_shared;

@@ -25,6 +25,7 @@ typedef struct DeviceOutput
 	bool		keep_rows;
 	bool		begun;			/* a row has gone out */
 	GpuSortDeviceFigures *figures;
+	GpuSortProgress *progress;
 } DeviceOutput;
 
 /* A row that is not the next one of its window: waits for another window, if need be. */
@@ -38,6 +39,7 @@ seek_row(DeviceOutput *device, uint64 row)
 	if (unlikely(bytes == NULL && OidIsValid(gpusort_ordering_violated(device->ordering)) &&
 				 device->begun))
 		gpusort_order_check_raise(gpusort_ordering_violated(device->ordering));
+	gpusort_progress_set_returned(device->progress, row);
 	if (bytes != NULL && !device->begun)
 	{
 		gpusort_job_begin_output(device->job);
@@ -54,6 +56,7 @@ give_back(DeviceOutput *device)
 		return;
 	gpusort_ordered_reader_end(device->ordered);
 	gpusort_job_close(device->job);
+	gpusort_progress_end(device->progress);
 	device->ordered = NULL;
 }
 
@@ -68,6 +71,7 @@ device_next(GpuSortOutput *output, bool forward)
 	if (unlikely(!gpusort_position_step(&device->position, forward, &row)))
 	{
 		ExecClearTuple(slot);
+		gpusort_progress_set_returned(device->progress, device->position.current);
 		if (forward)
 			give_back(device);
 		return slot;
@@ -131,7 +135,8 @@ static const GpuSortOutputMethods device_methods = {
 
 GpuSortOutput *
 gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuSortJob *job,
-							bool keep_rows, GpuSortDeviceFigures *figures)
+							bool keep_rows, GpuSortDeviceFigures *figures,
+							GpuSortProgress *progress)
 {
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
 
@@ -143,5 +148,6 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 	device->job = job;
 	device->keep_rows = keep_rows;
 	device->figures = figures;
+	device->progress = progress;
 	return &device->output;
 }

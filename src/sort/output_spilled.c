@@ -40,15 +40,21 @@ typedef struct SpilledOutput
 	GpuSortNativeReason reason;
 	bool		keep_rows;
 	const GpuSortDeviceFigures *figures;
+	GpuSortProgress *progress;
 } SpilledOutput;
+
+/* Rows after which the progress is told: often enough to watch, too seldom to cost anything. */
+#define ROWS_A_STEP		4096
 
 /* The end was reached, and nobody can ask again: gives the device's order back early. */
 static void
 give_back(SpilledOutput *spilled)
 {
-	if (spilled->keep_rows || spilled->job == NULL)
+	if (spilled->keep_rows)
 		return;
-	gpusort_job_close(spilled->job);
+	gpusort_progress_end(spilled->progress);
+	if (spilled->job != NULL)
+		gpusort_job_close(spilled->job);
 	spilled->job = NULL;
 }
 
@@ -65,7 +71,8 @@ merge_next(SpilledOutput *spilled)
 		ExecCopySlot(slots->result, slots->merge_native);
 	else
 		(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
-	spilled->merged++;
+	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
+		gpusort_progress_set_returned(spilled->progress, spilled->merged);
 	return true;
 }
 
@@ -74,6 +81,7 @@ spilled_end_of_rows(SpilledOutput *spilled)
 {
 	ExecClearTuple(spilled->output.slots->result);
 	spilled->eof_reached = true;
+	gpusort_progress_set_returned(spilled->progress, spilled->merged);
 	give_back(spilled);
 	return spilled->output.slots->result;
 }
@@ -245,7 +253,8 @@ static const GpuSortOutputMethods spilled_methods = {
 GpuSortOutput *
 gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRunMerge *merge,
 							 GpuSortJob *job, Tuplesortstate *native, GpuSortNativeReason reason,
-							 bool keep_rows, const GpuSortDeviceFigures *figures)
+							 bool keep_rows, const GpuSortDeviceFigures *figures,
+							 GpuSortProgress *progress)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
 
@@ -260,5 +269,6 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRu
 	spilled->keep_rows = keep_rows;
 	spilled->mark_pointer = -1;
 	spilled->figures = figures;
+	spilled->progress = progress;
 	return &spilled->output;
 }

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "shared/progress.h"
 #include "sort/device_figures.h"
 #include "sort/output.h"
 #include "sort/run_merge.h"
@@ -20,6 +21,7 @@ extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortS
 												   GpuSortRunMerge *merge, GpuSortJob *job,
 												   Tuplesortstate *native,
 												   GpuSortNativeReason reason, bool keep_rows,
-												   const GpuSortDeviceFigures *figures);
+												   const GpuSortDeviceFigures *figures,
+												   GpuSortProgress *progress);
 
 #endif							/* GPUSORT_OUTPUT_SPILLED_H */

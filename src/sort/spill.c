@@ -19,26 +19,37 @@
 #include "shared/stats.h"
 
 GpuSortSpill *
-gpusort_spill_begin(GpuSortOrdering *ordering)
+gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress)
 {
 	GpuSortSpill *spill = palloc0(sizeof(GpuSortSpill));
 
 	spill->context = CurrentMemoryContext;
 	spill->ordering = ordering;
+	spill->progress = progress;
 	return spill;
+}
+
+/* Into the run that is last. */
+static void
+write_block(GpuSortSpill *spill, const char *bytes, Size length)
+{
+	GpuSortRunFile *run = spill->runs[spill->n_runs - 1];
+
+	gpusort_run_file_write(run, bytes, length);
+	gpusort_progress_set_spilled(spill->progress, spill->n_runs - 1, spill->bytes + run->bytes);
 }
 
 /* Window by window.  False: the job failed. */
 static bool
-write_windows(GpuSortRunFile *run, GpuSortJob *job, const GpuSortOrdering *ordering)
+write_windows(GpuSortSpill *spill, GpuSortJob *job)
 {
-	GpuSortReader *reader = gpusort_reader_begin(job, ordering->format);
+	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
 	bool		complete;
 
 	while (gpusort_reader_next_window(reader))
 	{
 		CHECK_FOR_INTERRUPTS();
-		gpusort_run_file_write(run, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
+		write_block(spill, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
 	}
 	complete = reader->window_number + 1 == gpusort_job_windows(job);
 	pfree(reader);
@@ -47,8 +58,9 @@ write_windows(GpuSortRunFile *run, GpuSortJob *job, const GpuSortOrdering *order
 
 /* Row by row, by way of a block.  False: the job failed, or rows are out of order. */
 static bool
-write_rows(GpuSortRunFile *run, GpuSortJob *job, GpuSortOrdering *ordering)
+write_rows(GpuSortSpill *spill, GpuSortJob *job)
 {
+	GpuSortOrdering *ordering = spill->ordering;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort run",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
@@ -69,16 +81,16 @@ write_rows(GpuSortRunFile *run, GpuSortJob *job, GpuSortOrdering *ordering)
 		length = gpusort_row_bytes(ordering->format, bytes);
 		if (filled + length > GPUSORT_BUFFER_BYTES)
 		{
-			gpusort_run_file_write(run, block, filled);
+			write_block(spill, block, filled);
 			filled = 0;
 		}
 		if (length > GPUSORT_BUFFER_BYTES)
-			gpusort_run_file_write(run, bytes, length);
+			write_block(spill, bytes, length);
 		else
 			memcpy(block + filled, bytes, length);
 		filled += length > GPUSORT_BUFFER_BYTES ? 0 : length;
 	}
-	gpusort_run_file_write(run, block, filled);
+	write_block(spill, block, filled);
 	gpusort_ordered_reader_end(ordered);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
@@ -95,11 +107,12 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 
 	spill->runs[spill->n_runs++] = run;
 	if (ordering->ties == NULL && ordering->check == NULL)
-		complete = write_windows(run, job, ordering);
+		complete = write_windows(spill, job);
 	else
-		complete = write_rows(run, job, ordering);
+		complete = write_rows(spill, job);
 	spill->rows += gpusort_job_rows(job);
 	spill->bytes += run->bytes;
+	gpusort_progress_set_spilled(spill->progress, spill->n_runs, spill->bytes);
 	gpusort_stats_count_run(run->bytes);
 	MemoryContextSwitchTo(old_context);
 	return complete;

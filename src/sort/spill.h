@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "shared/job.h"
+#include "shared/progress.h"
 #include "sort/ordering.h"
 #include "sort/run_file.h"
 
@@ -15,6 +16,7 @@ typedef struct GpuSortSpill
 {
 	MemoryContext context;
 	GpuSortOrdering *ordering;
+	GpuSortProgress *progress;
 	int			n_runs;
 	GpuSortRunFile *runs[GPUSORT_RUNS_MAX];
 	uint64		rows;
@@ -22,7 +24,7 @@ typedef struct GpuSortSpill
 } GpuSortSpill;
 
 /* Memory: the current context. */
-extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering);
+extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress);
 
 /* Writes the run that job has been cut to, in its full order; at most GPUSORT_RUNS_MAX of them.
  * False: the job failed before all of it was read, or the ordering's check found rows out of

@@ -92,9 +92,11 @@ gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeRea
 
 	options.expected_bytes = options.expected_rows * spec->packed_bytes;
 	gpusort_ordering_describe(&sort->ordering, &options);
+	gpusort_progress_begin(&sort->progress, sort->context, options.expected_rows, sort->begun);
 	sort->job = gpusort_job_open(&options, reason);
 	if (sort->job != NULL)
 	{
+		gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
 		sort->figures.kind = sort->job->device_kind;
 		sort->figures.device = pstrdup(sort->job->device_name);
 	}
@@ -108,7 +110,8 @@ gpusort_tuplesort_spill_run(GpuSortTuplesort *sort)
 	bool		complete;
 
 	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering);
+		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	complete = gpusort_spill_add_run(sort->spill, sort->job);
 	if (complete)
@@ -121,9 +124,15 @@ gpusort_tuplesort_spill_run(GpuSortTuplesort *sort)
 bool
 gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 {
+	bool		goes_on;
+
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	if (gpusort_job_cut_full_run(sort->job))
-		return gpusort_tuplesort_spill_run(sort);
-	return gpusort_tuplesort_stop_feeding(sort);
+		goes_on = gpusort_tuplesort_spill_run(sort);
+	else
+		goes_on = gpusort_tuplesort_stop_feeding(sort);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
+	return goes_on;
 }
 
 bool

@@ -13,6 +13,7 @@
 
 #include "portability/instr_time.h"
 
+#include "shared/progress.h"
 #include "sort/device_figures.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
@@ -44,6 +45,8 @@ struct GpuSortTuplesort
 	uint64		rows_fed;		/* by all feeders, when they have ended */
 	uint64		own_rows;		/* of these, by this process's own feed */
 	GpuSortOutput *output;		/* when performed */
+
+	GpuSortProgress progress;	/* from when it asks for a job */
 
 	/* for EXPLAIN and the counters */
 	GpuSortDeviceFigures figures;

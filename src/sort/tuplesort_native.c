@@ -21,6 +21,9 @@ gpusort_tuplesort_begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reaso
 	const GpuSortOrder *order = spec->order;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
+	/* else its runs are still to be merged */
+	if (sort->spill == NULL)
+		gpusort_progress_end(&sort->progress);
 	sort->native_reason = reason;
 	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
 										order->collations, order->nulls_first, work_mem, NULL,

@@ -41,6 +41,7 @@ gather_kept_chunks(GpuSortTuplesort *sort)
 								(const GpuSortChunkHeader *) gpusort_buffer_memory(buffers[i]));
 	gpusort_job_close(sort->job);
 	sort->job = NULL;
+	gpusort_progress_end(&sort->progress);
 }
 
 /* Cuts the run that all rows are in, or the last of several; or all rows that are in none
@@ -50,6 +51,7 @@ cut_last_run(GpuSortTuplesort *sort)
 {
 	while (sort->native == NULL)
 	{
+		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 		switch (gpusort_job_cut(sort->job,
 								sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
 		{
@@ -75,6 +77,7 @@ begin_spilled_output(GpuSortTuplesort *sort)
 	GpuSortRunMerge *merge =
 		gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native, sort->slots.merge_native);
 
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
 	/* all rows are in runs: the device tells the order in which to read them, if it can */
 	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
 		gpusort_run_merge_follow_order(merge, sort->job);
@@ -85,15 +88,17 @@ begin_spilled_output(GpuSortTuplesort *sort)
 	}
 	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
 												sort->native, sort->native_reason,
-												spec->random_access, &sort->figures);
+												spec->random_access, &sort->figures, &sort->progress);
 }
 
 static void
 begin_device_output(GpuSortTuplesort *sort)
 {
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
-											   sort->spec->random_access, &sort->figures);
+											   sort->spec->random_access, &sort->figures,
+											   &sort->progress);
 }
 
 /* The rows that the device has given account for all that it was fed. */
@@ -132,7 +137,10 @@ static void
 perform_native(GpuSortTuplesort *sort)
 {
 	if (sort->spill != NULL && gpusort_recall_runs(sort->spill, sort->native, sort->slots.result))
+	{
 		sort->spill = NULL;
+		gpusort_progress_end(&sort->progress);
+	}
 	tuplesort_performsort(sort->native);
 	if (sort->spill != NULL)
 		begin_spilled_output(sort);

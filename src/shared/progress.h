@@ -1,0 +1,48 @@
+/*
+ * progress.h
+ *	  A sort tells how far it is, for the view gpusort_progress.
+ */
+#ifndef GPUSORT_PROGRESS_H
+#define GPUSORT_PROGRESS_H
+
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+
+#include "shared/progress_entry.h"
+
+/* A sort's hold on its entry.  All zeroes: it has none, and what it tells goes nowhere. */
+typedef struct GpuSortProgress
+{
+	GpuSortProgressEntry *entry;
+	MemoryContextCallback on_reset;
+} GpuSortProgress;
+
+/*
+ * The sort, which has begun then, asks for a job: it waits.  Where all entries are taken it is not listed.
+ * The entry ends with the reset of context at the latest, which progress must be in.
+ */
+extern void gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context,
+								   uint64 rows_expected, instr_time begun);
+
+/* It has got the job in slot job, and is fed. */
+extern void gpusort_progress_set_job(GpuSortProgress *progress, int job, uint64 generation);
+
+/* Enters a phase; while the sort has its job, if it has one. */
+extern void gpusort_progress_set_phase(GpuSortProgress *progress, GpuSortPhase phase);
+
+/* The sort is not under way any more, or not on the device. */
+extern void gpusort_progress_end(GpuSortProgress *progress);
+
+/* Runs that are complete, and bytes written of these and of the one that is not. */
+extern void gpusort_progress_set_spilled(GpuSortProgress *progress, uint64 runs, uint64 bytes);
+
+/* Rows returned so far: the place where reading stands, if rows are read to and fro. */
+static inline void
+gpusort_progress_set_returned(GpuSortProgress *progress, uint64 rows)
+{
+	if (progress->entry != NULL)
+		pg_atomic_write_u64(&progress->entry->rows_returned, rows);
+}
+
+#endif							/* GPUSORT_PROGRESS_H */
