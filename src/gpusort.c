@@ -46,7 +46,5 @@ _PG_init(void)
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);
 	gpusort_planner_install_hooks();
-#ifdef COMPAT_EXPLAIN_OPTIONS
 	gpusort_why_install();
-#endif
 }

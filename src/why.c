@@ -6,8 +6,8 @@
  * Out: a row for each sort of its plan; or, below the plan, a line or an object for each.
  *
  * gpusort_why explains the query as EXPLAIN does, which checks the caller's privileges and never
- * runs it, throws the text away, and reports on the plans that come to be meanwhile; or on the one that
- * a prepared statement has kept.
+ * runs it, throws what EXPLAIN says away, and reports on the plan that it has shown.  Like EXPLAIN it
+ * computes the parameters of an EXECUTE, and what tells which partitions are read.
  *
  * Runs in any backend.  What is found is in the memory of the call.
  */
@@ -28,7 +28,6 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "planner/planner.h"
 #include "planner/sort_report.h"
 #include "shared/shmem.h"
 #include "sql_version.h"
@@ -40,22 +39,37 @@ PG_FUNCTION_INFO_V1(gpusort_why);
 
 /* --- the function ------------------------------------------------------------------ */
 
-/* The plans of the call under way. */
-typedef struct Planned
+/* A call under way, the innermost one. */
+typedef struct Call
 {
+	struct Call *outer;
+	const char *source;			/* the text, or a prepared statement's: plans of others come by too */
 	MemoryContext context;
-	int			plans;
 	List	   *sorts;			/* of GpuSortReported, in context */
-} Planned;
+} Call;
 
+static Call *call = NULL;
+
+static ExecutorStart_hook_type prev_executor_start_hook = NULL;
+
+/*
+ * The plan that EXPLAIN shows, when its reader's privileges have been checked.  Functions may plan and run, and
+ * even EXPLAIN, other queries meanwhile, to compute parameters and to leave out partitions.
+ */
 static void
-report_planned(PlannedStmt *statement, void *arg)
+report_explained(QueryDesc *query, int flags)
 {
-	Planned    *planned = arg;
-	MemoryContext old_context = MemoryContextSwitchTo(planned->context);
+	Call	   *asking = call;
+	MemoryContext old_context;
 
-	planned->plans++;
-	planned->sorts = list_concat(planned->sorts, gpusort_report_sorts(statement));
+	if (prev_executor_start_hook)
+		prev_executor_start_hook(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+	if (asking == NULL || (flags & EXEC_FLAG_EXPLAIN_ONLY) == 0 || query->sourceText != asking->source)
+		return;
+	old_context = MemoryContextSwitchTo(asking->context);
+	asking->sorts = list_concat(asking->sorts, gpusort_report_sorts_anew(query->plannedstmt));
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -80,14 +94,13 @@ parse_one(const char *text)
 		case T_MergeStmt:
 		case T_DeclareCursorStmt:
 		case T_CreateTableAsStmt:
-		case T_RefreshMatViewStmt:
 		case T_ExecuteStmt:
 			return statement;
 		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 					 errmsg("gpusort_why does not take %s", GetCommandTagName(CreateCommandTag(statement->stmt))),
-					 errhint("It takes what EXPLAIN takes, without EXPLAIN.")));
+					 errhint("It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN.")));
 	}
 	return NULL;				/* not reached */
 }
@@ -123,56 +136,43 @@ explain(const char *text, RawStmt *statement)
 				   None_Receiver, NULL);
 }
 
-/* The plan that a prepared statement has kept. */
-static void
-report_kept(const ExecuteStmt *execute, Planned *planned)
+/* What the text of the plan will be: a prepared statement has its own. */
+static const char *
+source_of(const Node *statement, const char *text)
 {
-	PreparedStatement *prepared = FetchPreparedStatement(execute->name, true);
-	CachedPlan *plan = GetCachedPlan(prepared->plansource, NULL, CurrentResourceOwner, NULL);
-	ListCell   *lc;
+	PreparedStatement *prepared;
 
-	foreach(lc, plan->stmt_list)
-	{
-		report_planned(lfirst_node(PlannedStmt, lc), planned);
-	}
-	ReleaseCachedPlan(plan, CurrentResourceOwner);
-}
-
-/* The EXECUTE that the statement is, or takes its rows from; or NULL. */
-static const ExecuteStmt *
-execute_of(const Node *statement)
-{
 	if (IsA(statement, CreateTableAsStmt))
 		statement = ((const CreateTableAsStmt *) statement)->query;
-	return IsA(statement, ExecuteStmt) ? (const ExecuteStmt *) statement : NULL;
+	if (!IsA(statement, ExecuteStmt))
+		return text;
+	prepared = FetchPreparedStatement(((const ExecuteStmt *) statement)->name, true);
+	return prepared->plansource->query_string;
 }
 
 /* The sorts of the text's plan. */
 static List *
 sorts_of(char *text)
 {
-	Planned		planned = {.context = CurrentMemoryContext};
+	Call		this = {.outer = call,.context = CurrentMemoryContext};
 	ErrorContextCallback callback = {.callback = point_into_text,.arg = text,.previous = error_context_stack};
 	RawStmt    *statement;
-	const ExecuteStmt *execute;
 
 	error_context_stack = &callback;
 	statement = parse_one(text);
-	execute = execute_of(statement->stmt);
-	gpusort_planner_watch(report_planned, &planned);
+	this.source = source_of(statement->stmt, text);
+	call = &this;
 	PG_TRY();
 	{
 		explain(text, statement);
 	}
 	PG_FINALLY();
 	{
-		gpusort_planner_watch(NULL, NULL);
+		call = this.outer;
 	}
 	PG_END_TRY();
-	if (planned.plans == 0 && execute != NULL)
-		report_kept(execute, &planned);
 	error_context_stack = callback.previous;
-	return planned.sorts;
+	return this.sorts;
 }
 
 static void
@@ -262,20 +262,24 @@ show_sorts(PlannedStmt *statement, IntoClause *into, ExplainState *es, const cha
 	if (GetExplainExtensionState(es, explain_id) == NULL)
 		return;
 	ExplainOpenGroup("GpuSort", "GpuSort", false, es);
-	foreach(lc, gpusort_report_sorts(statement))
+	foreach(lc, gpusort_report_sorts(statement, es->deparse_cxt, compat_rtable_size(es) > 1 || es->verbose))
 	{
 		show_sort(lfirst(lc), es);
 	}
 	ExplainCloseGroup("GpuSort", "GpuSort", false, es);
 }
 
+#endif							/* COMPAT_EXPLAIN_OPTIONS */
+
 void
 gpusort_why_install(void)
 {
+	prev_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = report_explained;
+#ifdef COMPAT_EXPLAIN_OPTIONS
 	explain_id = GetExplainExtensionId("gpusort");
 	compat_register_explain_option("gpusort", take_option);
 	prev_explain_per_plan_hook = explain_per_plan_hook;
 	explain_per_plan_hook = show_sorts;
+#endif
 }
-
-#endif							/* COMPAT_EXPLAIN_OPTIONS */

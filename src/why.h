@@ -5,11 +5,7 @@
 #ifndef GPUSORT_WHY_H
 #define GPUSORT_WHY_H
 
-#include "compat.h"
-
-#ifdef COMPAT_EXPLAIN_OPTIONS
-/* Gives EXPLAIN the option GPUSORT. */
+/* Lets gpusort_why see plans, and gives EXPLAIN the option GPUSORT, where it has options of extensions. */
 extern void gpusort_why_install(void);
-#endif
 
 #endif							/* GPUSORT_WHY_H */

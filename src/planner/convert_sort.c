@@ -160,16 +160,24 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 }
 
 bool
-gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
+gpusort_refuses_all(void)
 {
 	if (!gpusort_enabled)
-		return gpusort_refuse(GPUSORT_REFUSED_DISABLED, NULL);
+		return !gpusort_refuse(GPUSORT_REFUSED_DISABLED, NULL);
+	if (!gpusort_job_service_serves())
+		return !gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
+	return false;
+}
+
+bool
+gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
+{
+	if (gpusort_refuses_all())
+		return false;
 	if (walk->nested && walk->citus_below)
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows))
 		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, NULL);
-	if (!gpusort_job_service_serves())
-		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
 	return describe_sort(sort, bound, info);
 }
 

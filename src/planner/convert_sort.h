@@ -22,6 +22,9 @@ extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *w
 /* Can the Sort be a GpuSort, and how?  False: gpusort_last_refusal says why not. */
 extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info);
 
+/* Is every sort to be native now?  gpusort_last_refusal says why. */
+extern bool gpusort_refuses_all(void);
+
 /* The sorts that an Agg over grouping sets makes of its rows itself. */
 extern int	gpusort_sorts_of_chain(const Agg *agg);
 

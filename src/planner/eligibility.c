@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "miscadmin.h"
@@ -263,6 +265,7 @@ gpusort_fits_device(const GpuSortPlanInfo *info)
 {
 	/* what a sort does that meets a limit can be tested only if there is one */
 	if (!gpusort_debug_force && gpusort_expected_runs(info) > GPUSORT_RUNS_MAX)
-		return gpusort_refuse(GPUSORT_REFUSED_RUNS, "%.0f of %d", gpusort_expected_runs(info), GPUSORT_RUNS_MAX);
+		return isinf(gpusort_expected_runs(info)) ? gpusort_refuse(GPUSORT_REFUSED_RUNS, "not even one row fits") :
+			gpusort_refuse(GPUSORT_REFUSED_RUNS, "%.0f of %d", gpusort_expected_runs(info), GPUSORT_RUNS_MAX);
 	return true;
 }

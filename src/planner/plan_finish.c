@@ -48,11 +48,20 @@ finish_scan(CustomScan *scan)
 static void
 count_refusals(Plan *plan)
 {
+	int			sorts = 0;
+	GpuSortRefusalCode code = GPUSORT_REFUSED_INCREMENTAL;
+
 	if (IsA(plan, IncrementalSort))
-		gpusort_refusal_count(GPUSORT_REFUSED_INCREMENTAL);
+		sorts = 1;
 	else if (IsA(plan, Agg))
-		for (int i = gpusort_sorts_of_chain((const Agg *) plan); i > 0; i--)
-			gpusort_refusal_count(GPUSORT_REFUSED_GROUPING_SETS);
+	{
+		sorts = gpusort_sorts_of_chain((const Agg *) plan);
+		code = GPUSORT_REFUSED_GROUPING_SETS;
+	}
+	if (sorts > 0 && gpusort_refuses_all())
+		code = gpusort_last_refusal()->code;
+	for (int i = 0; i < sorts; i++)
+		gpusort_refusal_count(code);
 }
 
 static Plan *

@@ -65,6 +65,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
+	if (walk->keep_ancestors)
+		walk->ancestors = lcons(plan, walk->ancestors);
 	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
 	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
 	switch (nodeTag(plan))
@@ -93,6 +95,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			/* others have no more children than the left and the right one */
 			break;
 	}
+	if (walk->keep_ancestors)
+		walk->ancestors = list_delete_first(walk->ancestors);
 	return walk->visit(plan, bound, walk);
 }
 

@@ -20,6 +20,9 @@ typedef struct GpuSortWalk
 	bool		nested;			/* it was planned while another one was */
 	bool		citus_below;	/* a scan of Citus's has been met: a subquery that Citus plans by itself
 								 * is left alone above it (citus.c) */
+	bool		keep_ancestors;
+	List	   *ancestors;		/* if so, of the plan that is visited, its parent first; up to its
+								 * subplan's top */
 	Plan	   *(*visit) (Plan *plan, double bound, struct GpuSortWalk *walk);
 	void	   *arg;			/* the visitor's own */
 } GpuSortWalk;

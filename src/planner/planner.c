@@ -29,10 +29,6 @@ static planner_hook_type prev_planner_hook = NULL;
  * offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
 
-/* Who looks at plans that are made; or NULL. */
-static GpuSortPlanWatcher plan_watcher = NULL;
-static void *plan_watcher_arg;
-
 static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
@@ -94,16 +90,7 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 	}
 	PG_END_TRY();
 	gpusort_plan_finish(result, planner_depth > 0);
-	if (plan_watcher != NULL && planner_depth == 0)
-		plan_watcher(result, plan_watcher_arg);
 	return result;
-}
-
-void
-gpusort_planner_watch(GpuSortPlanWatcher watcher, void *arg)
-{
-	plan_watcher = watcher;
-	plan_watcher_arg = arg;
 }
 
 void

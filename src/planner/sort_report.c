@@ -27,7 +27,7 @@
 
 typedef struct Report
 {
-	List	   *deparse_context;
+	List	   *deparse_context;	/* ruleutils', for the statement */
 	bool		use_prefix;
 	List	   *sorts;			/* of GpuSortReported */
 } Report;
@@ -35,9 +35,9 @@ typedef struct Report
 /* --- what a sort is ------------------------------------------------------------------ */
 
 static char *
-text_of_keys(const GpuSortOrder *order, Plan *plan, bool ordered, const Report *report)
+text_of_keys(const GpuSortOrder *order, Plan *plan, bool ordered, List *ancestors, const Report *report)
 {
-	List	   *context = set_deparse_context_plan(report->deparse_context, plan, NIL);
+	List	   *context = set_deparse_context_plan(report->deparse_context, plan, ancestors);
 	StringInfoData keys;
 
 	initStringInfo(&keys);
@@ -86,17 +86,32 @@ set_native(GpuSortReported *sort, GpuSortRefusalCode code, const char *detail)
 		psprintf("%s (%s)", gpusort_refusal_text(code), detail);
 }
 
-static void
-report_gpusort(CustomScan *scan, Report *report)
+/* Does each of several workers do the sort, of its own rows? */
+static bool
+is_in_workers(const GpuSortWalk *walk)
 {
+	ListCell   *lc;
+
+	foreach(lc, walk->ancestors)
+	{
+		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
+			return true;
+	}
+	return false;
+}
+
+static void
+report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
+{
+	Report	   *report = walk->arg;
 	GpuSortReported *sort;
 	GpuSortPlanInfo info;
 
 	gpusort_plan_info_read(scan, &info);
 	sort = add_sort(report, "GpuSort", &scan->scan.plan, info.rows);
-	sort->keys = text_of_keys(&info.order, &scan->scan.plan, !info.grouping, report);
-	if (!gpusort_enabled)
-		set_native(sort, GPUSORT_REFUSED_DISABLED, "");
+	sort->keys = text_of_keys(&info.order, &scan->scan.plan, !info.grouping, walk->ancestors, report);
+	if (gpusort_refuses_all())
+		set_native(sort, gpusort_last_refusal()->code, "");
 	else if (info.rows < gpusort_min_rows && !info.parallel)
 	{
 		sort->runs_on = "backend";
@@ -108,7 +123,8 @@ report_gpusort(CustomScan *scan, Report *report)
 	{
 		sort->runs_on = "device";
 		sort->reason = psprintf("%.0f rows are expected%s", info.rows,
-								info.parallel ? ", which parallel workers feed" : "");
+								info.parallel ? ", which parallel workers feed" :
+								is_in_workers(walk) ? " in each worker" : "");
 	}
 }
 
@@ -120,45 +136,44 @@ report_sort(const Sort *plan, double bound, const GpuSortWalk *walk)
 	GpuSortOrder order = order_of_sort(plan);
 	GpuSortPlanInfo info = {0};
 
-	sort->keys = text_of_keys(&order, (Plan *) plan, true, report);
+	sort->keys = text_of_keys(&order, (Plan *) plan, true, walk->ancestors, report);
 	if (gpusort_examine_sort(plan, bound, walk, &info))
-		set_native(sort, GPUSORT_REFUSED_KEPT_PLAN, "");
+		set_native(sort, walk->citus_below ? GPUSORT_REFUSED_CITUS : GPUSORT_REFUSED_KEPT_PLAN, "");
 	else
 		set_native(sort, gpusort_last_refusal()->code, gpusort_last_refusal()->detail);
 }
 
+/* A sort that never rides, for this reason if there is no other. */
 static void
-report_incremental_sort(const IncrementalSort *plan, Report *report)
+report_other_sort(const char *node, const Sort *plan, GpuSortRefusalCode code, List *ancestors, Report *report)
 {
-	GpuSortReported *sort = add_sort(report, "Incremental Sort", &plan->sort.plan, plan->sort.plan.plan_rows);
-	GpuSortOrder order = order_of_sort(&plan->sort);
+	GpuSortReported *sort = add_sort(report, node, &plan->plan, outerPlan(plan)->plan_rows);
+	GpuSortOrder order = order_of_sort(plan);
 
-	sort->keys = text_of_keys(&order, (Plan *) plan, true, report);
-	set_native(sort, GPUSORT_REFUSED_INCREMENTAL, "");
+	sort->keys = text_of_keys(&order, (Plan *) plan, true, ancestors, report);
+	set_native(sort, gpusort_refuses_all() ? gpusort_last_refusal()->code : code, "");
 }
 
-/* Its keys are of the Agg's child. */
+/* What its plan has of an Agg's further sorts are their keys: columns of the Agg's child. */
 static void
-report_chain(const Agg *agg, Report *report)
+report_chain(Agg *agg, const GpuSortWalk *walk)
 {
 	ListCell   *lc;
 
 	foreach(lc, agg->chain)
 	{
-		Sort	   *sort = (Sort *) outerPlan(lfirst(lc));
-		GpuSortOrder order;
-		Sort		like;
-		GpuSortReported *reported;
+		const Sort *sort = (const Sort *) outerPlan(lfirst(lc));
 
-		if (sort == NULL)
-			continue;
-		order = order_of_sort(sort);
-		like = *sort;
-		like.plan.lefttree = outerPlan(agg);
-		like.plan.targetlist = outerPlan(agg)->targetlist;
-		reported = add_sort(report, "Aggregate", outerPlan(agg), outerPlan(agg)->plan_rows);
-		reported->keys = text_of_keys(&order, &like.plan, true, report);
-		set_native(reported, GPUSORT_REFUSED_GROUPING_SETS, "");
+		if (sort != NULL)
+		{
+			Sort		like = *sort;
+
+			like.plan.lefttree = outerPlan(agg);
+			like.plan.targetlist = outerPlan(agg)->targetlist;
+			like.plan.plan_width = outerPlan(agg)->plan_width;
+			report_other_sort("Aggregate", &like, GPUSORT_REFUSED_GROUPING_SETS, lcons(agg, walk->ancestors),
+							  walk->arg);
+		}
 	}
 }
 
@@ -171,14 +186,15 @@ report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			report_sort((Sort *) plan, bound, walk);
 			break;
 		case T_IncrementalSort:
-			report_incremental_sort((IncrementalSort *) plan, walk->arg);
+			report_other_sort("Incremental Sort", &((IncrementalSort *) plan)->sort, GPUSORT_REFUSED_INCREMENTAL,
+							  walk->ancestors, walk->arg);
 			break;
 		case T_Agg:
-			report_chain((Agg *) plan, walk->arg);
+			report_chain((Agg *) plan, walk);
 			break;
 		case T_CustomScan:
 			if (((CustomScan *) plan)->methods == &gpusort_scan_methods)
-				report_gpusort((CustomScan *) plan, walk->arg);
+				report_gpusort((CustomScan *) plan, walk);
 			break;
 		default:
 			break;
@@ -187,14 +203,64 @@ report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 }
 
 List *
-gpusort_report_sorts(PlannedStmt *statement)
+gpusort_report_sorts(PlannedStmt *statement, List *deparse_context, bool use_prefix)
 {
-	Bitmapset  *relations = bms_add_range(NULL, 1, list_length(statement->rtable));
-	Report		report = {.use_prefix = list_length(statement->rtable) > 1};
-	GpuSortWalk walk = {.statement = statement,.visit = report_plan,.arg = &report};
+	Report		report = {.deparse_context = deparse_context,.use_prefix = use_prefix};
+	GpuSortWalk walk = {.statement = statement,.keep_ancestors = true,.visit = report_plan,.arg = &report};
 
-	report.deparse_context =
-		deparse_context_for_plan_tree(statement, select_rtable_names_for_explain(statement->rtable, relations));
 	gpusort_walk_plans(&walk);
 	return report.sorts;
+}
+
+/* --- names as EXPLAIN has them: of relations that the plan reads ---------------------------- */
+
+static Plan *
+note_relations(Plan *plan, double bound, GpuSortWalk *walk)
+{
+	Bitmapset **relations = walk->arg;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_SubqueryScan:
+		case T_FunctionScan:
+		case T_TableFuncScan:
+		case T_ValuesScan:
+		case T_CteScan:
+		case T_NamedTuplestoreScan:
+		case T_WorkTableScan:
+			*relations = bms_add_member(*relations, ((Scan *) plan)->scanrelid);
+			break;
+		case T_ForeignScan:
+			*relations = bms_add_members(*relations, ((ForeignScan *) plan)->fs_relids);
+			break;
+		case T_CustomScan:
+			*relations = bms_add_members(*relations, ((CustomScan *) plan)->custom_relids);
+			break;
+		case T_ModifyTable:
+			*relations = bms_add_member(*relations, ((ModifyTable *) plan)->nominalRelation);
+			break;
+		default:
+			break;
+	}
+	return plan;
+}
+
+List *
+gpusort_report_sorts_anew(PlannedStmt *statement)
+{
+	Bitmapset  *relations = NULL;
+	GpuSortWalk walk = {.statement = statement,.visit = note_relations,.arg = &relations};
+	List	   *names;
+
+	gpusort_walk_plans(&walk);
+	names = select_rtable_names_for_explain(statement->rtable, relations);
+	return gpusort_report_sorts(statement, deparse_context_for_plan_tree(statement, names),
+								compat_rtable_entries(statement->rtable) > 1);
 }

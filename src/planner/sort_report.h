@@ -24,6 +24,9 @@ typedef struct GpuSortReported
 
 /* A list of GpuSortReported, in the order in which the sorts run: leaves first, but subplans before
  * all.  What is true now is said of a plan that was kept too. */
-extern List *gpusort_report_sorts(PlannedStmt *statement);
+extern List *gpusort_report_sorts(PlannedStmt *statement, List *deparse_context, bool use_prefix);
+
+/* The same for who has no context of ruleutils' for the statement. */
+extern List *gpusort_report_sorts_anew(PlannedStmt *statement);
 
 #endif							/* GPUSORT_SORT_REPORT_H */

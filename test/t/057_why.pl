@@ -112,7 +112,7 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why takes one statement, not 2$/m, 'two statements' ],
 	[ '', qr/^ERROR:  42601: gpusort_why takes one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not take DROP TABLE\nHINT:  It takes what EXPLAIN takes, without EXPLAIN\.$/m, 'no query' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not take DROP TABLE\nHINT:  It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN\.$/m, 'no query' ],
 	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not take EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
@@ -128,6 +128,57 @@ is(why('select * from small order by k8', undef, $as_reader), 'Sort|native|small
 my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('select * from t order by k8')");
 like($messages, qr/permission denied for table t/, 'one without');
 is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
+
+# --- what is reported is the plan that EXPLAIN shows
+
+my $recursive = q{with recursive w as (select 1 as n union all select b from (select w.n, i.b from w join indexed i on i.a = w.n
+	where w.n < 10 order by i.b + w.n limit 3) q) select * from w order by n};
+is($node->safe_psql('postgres', "explain (costs off) $recursive") =~ s/.*(WorkTable Scan).*/$1/sr, 'WorkTable Scan', 'a recursive query');
+like(why($recursive), qr/^GpuSort\|\w+\|\w*$/m, 'its sorts are told');
+
+# functions that plan and run other queries while a query is explained
+$node->safe_psql('postgres', q{
+	create table hidden as select i as salary from generate_series(1, 20000) i;
+	create function top() returns int stable security definer language plpgsql as $$
+		declare n int; begin execute 'select salary from hidden order by salary desc' into n; return n; end $$;
+	create function explains() returns int language plpgsql as $$
+		declare line text; begin execute 'explain select salary from hidden order by salary' into line; return 1; end $$;
+	create table parted (k int, s text) partition by range (k);
+	create table part_1 partition of parted for values from (1) to (30000);
+	create table part_2 partition of parted for values from (30000) to (60001);
+	insert into parted select id, s from t;
+	create function counted(query text) returns int8 immutable language plpgsql as $$
+		begin return (select count(*) from gpusort_why(query)); end $$;
+	analyze});
+my $prepared = 'prepare q(int) as select * from t where id < $1 order by k8';
+
+is(why("execute q($_)", 'node, sort_key', $prepared), 'GpuSort|k8 bigint', "a parameter from $_: the query's own sort alone") for 'top()', 'explains()';
+like(why('select * from parted where k < top() order by s', 'node, sort_key'), qr/^GpuSort\|(?:parted\.)?s text$/, 'partitions that a function leaves out');
+is(why("execute q(99)", 'runs_on', "$prepared;\n\\o /dev/null\n" . 'explain execute q(99);' x 6 . "\n\\o\n"), 'backend', 'a custom plan, beside which a generic one was thought of');
+is(why('select counted($$select * from t order by s$$), * from t order by k8', 'node, sort_key'), 'GpuSort|k8 bigint', 'gpusort_why in the planning of a query');
+is($node->safe_psql('postgres', 'select counted($$select * from t order by s$$)'), '1', 'which has its own');
+is(why('select * from (select * from t where id < 10) t order by k8', 'sort_key'), 't.k8 bigint', "names are those of EXPLAIN");
+like(why('select * from t order by s', 'expected_rows, reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set gpusort.min_rows = 50000; set enable_seqscan = on')
+	, qr/^(?:25000\|.*|60000\|60000 rows are expected.*)$/, 'in workers or not');
+
+# a reason that holds for all sorts goes before those of some
+is(why('select * from indexed order by a, b', undef, 'set enable_seqscan = off; set random_page_cost = 0; set gpusort.enabled = off'), 'Incremental Sort|native|disabled', 'an Incremental Sort where gpusort is off');
+is(why('select few, s, count(*) from t group by grouping sets ((few), (s))', 'distinct runs_on, code', 'set enable_hashagg = off; set gpusort.enabled = off'), 'native|disabled', 'grouping sets where it is off');
+my $keeps = background_with_kept_plan();
+
+sub background_with_kept_plan
+{
+	my $session = GpuSortTest::Session->new($node);
+
+	$session->query('prepare kept as select * from t order by k8; explain execute kept');
+	return $session;
+}
+append_conf_and_reload("gpusort.device = 'off'");
+wait_for_state($node, 'off');
+like($keeps->query(q{select runs_on, code from gpusort_why('execute kept')}), qr/^native\|no_device$/m, 'a plan that was kept while a device served');
+append_conf_and_reload("gpusort.device = 'host'");
+wait_for_state($node, 'serving');
+$keeps->close;
 
 # --- EXPLAIN (GPUSORT)
 
