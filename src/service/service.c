@@ -93,29 +93,21 @@ set_signal_handlers(void)
 	BackgroundWorkerUnblockSignals();
 }
 
-/* Is there a process already that is this service?  After a crash of the server's processes a first service
- * may have registered the others a second time. */
-static bool
-is_taken(void)
-{
-	bool		taken;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	taken = gpusort_service_shared()->pid != 0;
-	LWLockRelease(gpusort_shared_lock());
-	return taken;
-}
-
-/* Takes over from the worker before, and makes this process known. */
+/* Takes over from the worker before, and makes this process known.  Does not return if there is a process
+ * already that is this service: after a crash of the server's processes a first service may have
+ * registered the others a second time. */
 static void
 begin_service(int number)
 {
 	gpusort_service_number = number;
-	if (number > 0 && is_taken())
-		proc_exit(0);
 	gpusort_service_jobs_begin();
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (number > 0 && gpusort_service_shared()->pid != 0)
+	{
+		LWLockRelease(gpusort_shared_lock());
+		proc_exit(0);
+	}
 	gpusort_service_shared()->registered = true;
 	gpusort_service_take_over();
 	gpusort_service_shared()->proc = compat_proc_number(MyProc);
@@ -205,9 +197,11 @@ follow_settings(void)
 {
 	if (!gpusort_service_is_superfluous())
 		return gpusort_service_follow_settings();
-	if (gpusort_service_has_retired())
-		gpusort_service_end_for_good();
-	return false;
+	if (!gpusort_service_has_retired())
+		return false;
+	gpusort_service_close_device();
+	gpusort_service_end_for_good();
+	return true;
 }
 
 void
@@ -219,6 +213,7 @@ gpusort_service_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
+	make_wait_set();
 	while (!terminate_requested)
 	{
 		WaitEvent	occurred[3];
@@ -237,7 +232,7 @@ gpusort_service_main(Datum arg)
 		if (follow_settings())
 			make_wait_set();
 		if (gpusort_service_number == 0)
-			gpusort_service_start_others(reloaded);
+			sleep_ms = gpusort_service_start_others(reloaded, sleep_ms);
 		if (sleep_ms == 0)
 			continue;
 		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);

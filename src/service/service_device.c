@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
@@ -56,10 +57,14 @@ void
 gpusort_service_stop_serving(const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
-	gpusort_service_shared()->proc = -1;
-	gpusort_service_shared()->pid = 0;
-	gpusort_service_fail_all_jobs(message);
+	if (gpusort_service_shared()->pid == MyProcPid)
+	{
+		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
+		gpusort_service_shared()->proc = -1;
+		gpusort_service_shared()->pid = 0;
+		memset(&gpusort_service_shared()->info, 0, sizeof(gsort_device_info));
+		gpusort_service_fail_all_jobs(message);
+	}
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -120,6 +125,8 @@ gpusort_service_publish_info(void)
 		gpusort_service_lose_device();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_shared()->info = info;
+	if (info.kind == GSORT_KIND_CUDA)
+		gpusort_shared->n_gpus = info.devices;
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -346,6 +353,7 @@ open_device(void)
 void
 gpusort_service_close_device(void)
 {
+	opened = false;
 	if (gpusort_service_device == NULL)
 		return;
 	gpusort_service_call(call_shut, gpusort_service_device);
@@ -394,6 +402,7 @@ bool
 gpusort_service_has_retired(void)
 {
 	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device does not name it any more");
+	waiting_to_reopen = gpusort_service_device != NULL;
 	return gpusort_service_open_jobs == 0 && gpusort_service_shared()->open_jobs == 0;
 }
 

@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "service/service_jobs.h"
@@ -26,6 +27,9 @@
 #include "shared/request_ring.h"
 
 #define RESTART_SECONDS			1
+
+/* Others' workers may have ended by then. */
+#define RETRY_MS				5000
 
 BackgroundWorker
 gpusort_service_worker(int i)
@@ -49,9 +53,7 @@ gpusort_service_worker(int i)
 static int
 services_wanted(void)
 {
-	const gsort_device_info *info = &gpusort_shared->services[0].info;
-
-	return gpusort_services_wanted(info->kind == GSORT_KIND_CUDA ? info->devices : 1);
+	return gpusort_services_wanted(gpusort_shared->n_gpus);
 }
 
 /* Says so to those that are not wanted any more. */
@@ -63,12 +65,13 @@ set_number(int wanted)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_shared->n_services = wanted;
 	LWLockRelease(gpusort_shared_lock());
-	for (int i = wanted; i < before; i++)
+	for (int i = Min(wanted, before); i < Max(wanted, before); i++)
 		gpusort_wake_service(i);
 }
 
+/* is_news: the log does not say so already. */
 static void
-note_no_worker(int i)
+note_no_worker(int i, bool is_news)
 {
 	GpuSortService *service = &gpusort_shared->services[i];
 
@@ -78,39 +81,54 @@ note_no_worker(int i)
 	snprintf(service->detail, sizeof(service->detail),
 			 "no background worker is free for it: raise max_worker_processes, which is %d", max_worker_processes);
 	LWLockRelease(gpusort_shared_lock());
-	ereport(LOG,
-			(errmsg("gpusort: no background worker for service %d", i),
-			 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+	if (is_news)
+		ereport(LOG,
+				(errmsg("gpusort: no background worker for service %d", i),
+				 errdetail("It is tried again every %d seconds.", RETRY_MS / 1000),
+				 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
 }
 
-static void
+/* False: no worker is free. */
+static bool
 start_service(int i)
 {
 	BackgroundWorker worker = gpusort_service_worker(i);
 	GpuSortService *service = &gpusort_shared->services[i];
+	bool		was_missing;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
 	service->registered = true;
 	service->state = GPUSORT_SERVICE_STARTING;
 	service->detail[0] = '\0';
 	LWLockRelease(gpusort_shared_lock());
-	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
-		note_no_worker(i);
+	if (RegisterDynamicBackgroundWorker(&worker, NULL))
+		return true;
+	note_no_worker(i, !was_missing);
+	return false;
 }
 
-void
-gpusort_service_start_others(bool retry)
+long
+gpusort_service_start_others(bool retry, long sleep_ms)
 {
+	static TimestampTz next_try = 0;	/* 0: none is missing */
 	int			wanted = services_wanted();
+	bool		missing = false;
 
 	if (wanted != gpusort_shared->n_services)
 	{
 		set_number(wanted);
 		retry = true;
 	}
-	for (int i = 1; retry && i < wanted; i++)
-		if (!gpusort_shared->services[i].registered)
-			start_service(i);
+	if (retry || (next_try != 0 && GetCurrentTimestamp() >= next_try))
+	{
+		for (int i = 1; i < wanted; i++)
+			missing |= !gpusort_shared->services[i].registered && !start_service(i);
+		next_try = missing ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS) : 0;
+	}
+	if (next_try == 0)
+		return sleep_ms;
+	return sleep_ms < 0 ? RETRY_MS : Min(sleep_ms, RETRY_MS);
 }
 
 /* --- in another one -------------------------------------------------------------------- */
@@ -118,14 +136,25 @@ gpusort_service_start_others(bool retry)
 bool
 gpusort_service_is_superfluous(void)
 {
-	return gpusort_service_number >= gpusort_shared->n_services;
+	return gpusort_service_number >= gpusort_shared->n_services ||
+		gpusort_service_number >= gpusort_services_wanted(GPUSORT_SERVICES_MAX);
 }
 
 void
 gpusort_service_end_for_good(void)
 {
+	bool		ends;
+
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_service_shared()->registered = false;
+	ends = gpusort_service_number >= gpusort_shared->n_services;
+	if (ends)
+	{
+		gpusort_service_shared()->registered = false;
+		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
+		gpusort_service_shared()->proc = -1;
+		gpusort_service_shared()->pid = 0;
+	}
 	LWLockRelease(gpusort_shared_lock());
-	proc_exit(0);
+	if (ends)
+		proc_exit(0);
 }

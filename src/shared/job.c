@@ -320,7 +320,12 @@ gpusort_job_close(GpuSortJob *job)
 		gpusort_job_push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	}
 	else
+	{
 		gpusort_job_slot_free(slot);
+		/* a service that is to end waits for its last job */
+		if (slot->service >= gpusort_shared->n_services)
+			gpusort_wake_service(slot->service);
+	}
 	LWLockRelease(gpusort_shared_lock());
 }
 

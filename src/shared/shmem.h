@@ -183,6 +183,7 @@ typedef struct GpuSortCollation
 
 typedef struct GpuSortShared
 {
+	int			n_gpus;			/* that the last service found which opened one; 0: none has */
 	int			n_services;		/* that there are to be, at least 1: the first ones */
 	GpuSortService services[GPUSORT_SERVICES_MAX];
 	GpuSortCounters counters;	/* atomics: without the lock */

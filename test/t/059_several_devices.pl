@@ -136,6 +136,32 @@ ok($node->poll_query_until('postgres', q{select count(*) = 1 and min(state) = 'o
 reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'and both again');
 
+# --- services that are to end while something happens
+
+open_cursor('select * from small order by k, id') for 1 .. 2;
+reload_with('gpusort.device', 'host');
+ok($node->poll_query_until('postgres', q{select state = 'off' from gpusort_devices where service = 1}), 'one is to end');
+reload_with('gpusort.device', 'host,host');
+ok(all_serve(2), 'and is wanted again, while its sort is open');
+reload_with('gpusort.device', 'host');
+ok($node->poll_query_until('postgres', q{select state = 'off' from gpusort_devices where service = 1}), 'it is to end again');
+my $ending = $node->safe_psql('postgres', 'select service_pid from gpusort_devices where service = 1');
+kill 'TERM', $ending;
+ok($node->poll_query_until('postgres', "select count(*) = 0 from gpusort_devices where service_pid = $ending"), 'and ends before its sort has');
+ok($node->poll_query_until('postgres', q{select count(*) = 0 from gpusort_devices where service = 1 and state <> 'off'}), 'what comes after it serves no sort');
+ok(close_all(), 'the sorts end');
+ok(all_serve(1), 'then it is gone');
+reload_with('gpusort.device', 'host,host,host');
+ok(all_serve(3), 'three');
+for my $flip (1 .. 6)
+{
+	reload_with('gpusort.device', $flip % 2 ? 'host,host' : 'host,host,host');
+	ok(all_serve($flip % 2 ? 2 : 3), "reload $flip");
+}
+reload_with('gpusort.device', 'host,host');
+ok(all_serve(2), 'two');
+unlike(slurp_file($node->logfile), qr/no device, all sorts are native|terminated by signal/, 'none has looked for another device, or crashed');
+
 # --- after a crash of the server's processes
 
 my $backend = GpuSortTest::Session->new($node);
@@ -152,6 +178,7 @@ $node->stop;
 my $narrow = new_server('narrow', 'max_worker_processes = 2');
 ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
 is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it: raise max_worker_processes, which is 2", 'and the view says so');
+like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker for service 1\n.*DETAIL:  It is tried again every 5 seconds\./, 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
 $narrow->stop;
 done_testing();
