@@ -51,8 +51,11 @@ show_progress()
 	fi
 }
 
+# end_progress [WHAT DONE OF TEXT]: with a last line, which is shown in any case.
 end_progress()
 {
+	shown_progress=
+	[ $# = 0 ] || show_progress "$@"
 	shown_progress=
 	[ ! -t 1 ] || echo
 }
