@@ -68,7 +68,8 @@ sub logged_files
 
 # --- log_temp_files
 my $tablespace = $node->safe_psql('postgres', "select oid from pg_tablespace where spcname = 'pg_default'");
-for my $case ([ 'merged by the device', $by_device ], [ 'merged by the backend', $by_backend ])
+for my $case ([ 'merged by the device', $by_device ], [ 'merged by the backend', $by_backend ],
+	[ 'wide rows, which fill no buffer', 'select k, repeat(filler, 200 + id % 50) as wide from big where id <= 6000 order by k' ])
 {
 	my ($name, $query) = @$case;
 	my $mark = -s $node->logfile;
