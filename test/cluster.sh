@@ -255,15 +255,17 @@ why_no_device()
 	sed -n 's/.* LOG: *\(.*gpusort.*\)/\1/p' "$cluster_dir/server.log" | tail -n 1
 }
 
-# choose_device auto|cuda|host: makes the cluster use that device, and sets
+# choose_device auto|cuda|host|host,host: makes the cluster use that device, or two of them, and sets
 # device_kind and device_name.  auto falls back to the host device.
 # shellcheck disable=SC2034  # the scripts that source this file read them
 choose_device()
 {
-	local wanted=$1
+	local wanted=$1 hosts=host
 
 	wait_for_service
-	if [ "$wanted" != host ]; then
+	if [[ $wanted == host* ]]; then
+		hosts=$wanted
+	else
 		device_kind=cuda
 		device_name=$(serving_device cuda)
 		if [ -n "$device_name" ]; then
@@ -273,7 +275,7 @@ choose_device()
 	fi
 
 	device_kind=host
-	query "alter system set gpusort.device = 'host'"
+	query "alter system set gpusort.device = '$hosts'"
 	query "select pg_reload_conf()" >/dev/null
 	for _ in $(seq 300); do
 		device_name=$(serving_device host)
