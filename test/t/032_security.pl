@@ -83,9 +83,14 @@ nothing_left_over($node, 'settings');
 my %grants = (
 	'function gpusort_stats()' => 'X',
 	'function gpusort_devices()' => 'X',
+	# shows of others' sorts what PostgreSQL shows of their commands
+	'function gpusort_progress()' => 'X',
+	# plans as its caller
+	'function gpusort_why(text)' => 'X',
 	'function gpusort_stats_reset()' => '',
 	'view gpusort_stats' => 'r',
 	'view gpusort_devices' => 'r',
+	'view gpusort_progress' => 'r',
 	# does what it does as its caller, by way of the others
 	'function gpusort_calibrate(integer,integer,integer)' => '',
 	'function gpusort_calibrate_crossover(integer[],double precision[],double precision[])' => 'X',
