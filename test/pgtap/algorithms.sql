@@ -19,7 +19,7 @@ end $$;
 
 create function pg_temp.check_algorithm(wanted text) returns setof text language plpgsql as $$
 declare
-	device text := (select kind from gpusort_devices);
+	device text := (select kind from gpusort_devices limit 1);
 	shown text := case when device = 'cuda' then wanted else 'radix' end;
 	keys text;
 	query text;
