@@ -155,9 +155,12 @@ static List *
 sorts_of(char *text)
 {
 	Call		this = {.outer = call,.context = CurrentMemoryContext};
-	ErrorContextCallback callback = {.callback = point_into_text,.arg = text,.previous = error_context_stack};
+	ErrorContextCallback callback;
 	RawStmt    *statement;
 
+	callback.callback = point_into_text;
+	callback.arg = text;
+	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 	statement = parse_one(text);
 	this.source = source_of(statement->stmt, text);

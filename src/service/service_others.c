@@ -108,12 +108,23 @@ start_service(int i)
 	return false;
 }
 
+/* False: one could not be started. */
+static bool
+start_missing(int wanted)
+{
+	bool		all = true;
+
+	for (int i = 1; i < wanted; i++)
+		if (!gpusort_shared->services[i].registered && !start_service(i))
+			all = false;
+	return all;
+}
+
 long
 gpusort_service_start_others(bool retry, long sleep_ms)
 {
 	static TimestampTz next_try = 0;	/* 0: none is missing */
 	int			wanted = services_wanted();
-	bool		missing = false;
 
 	if (wanted != gpusort_shared->n_services)
 	{
@@ -121,11 +132,7 @@ gpusort_service_start_others(bool retry, long sleep_ms)
 		retry = true;
 	}
 	if (retry || (next_try != 0 && GetCurrentTimestamp() >= next_try))
-	{
-		for (int i = 1; i < wanted; i++)
-			missing |= !gpusort_shared->services[i].registered && !start_service(i);
-		next_try = missing ? TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS) : 0;
-	}
+		next_try = start_missing(wanted) ? 0 : TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS);
 	if (next_try == 0)
 		return sleep_ms;
 	return sleep_ms < 0 ? RETRY_MS : Min(sleep_ms, RETRY_MS);
