@@ -310,13 +310,12 @@ $_->close for @gone, @queue;
 $holder->query('rollback');
 nothing_left_over($node, 'a queue that dissolved');
 
-# a parallel plan waits like any other
+# A parallel plan waits like any other.  Pages are so dear here that each worker's own sort costs less than 1 % of
+# its scan: the planner would take that, or not, by what ANALYZE has drawn.
 hold_memory($holder);
-my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2');
+my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2; set enable_gathermerge = off');
 $holder->query('rollback');
-# by its code the planner takes another plan only while no device serves: what is seen then tells more
-like($parallel->finish, qr/Sort Method: (host|gpu)\n.*Gather/s, 'a parallel plan has waited, and is on the device')
-  or diag($parallel->error, $node->safe_psql('postgres', 'table gpusort_devices; table gpusort_stats'), substr slurp_file($node->logfile), -4000);
+like($parallel->finish, qr/Sort Method: (host|gpu)\n.*Gather/s, 'a parallel plan has waited, and is on the device');
 $parallel->close;
 
 # who wants nearly all there is waits without holding up anybody
