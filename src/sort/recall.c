@@ -222,8 +222,8 @@ gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot 
 	{
 		const char *row;
 
-		gpusort_run_file_begin_reading(spill->runs[i], GPUSORT_BUFFER_BYTES);
-		while ((row = gpusort_run_file_next(spill->runs[i])) != NULL)
+		gpusort_run_begin_reading(spill->runs[i], GPUSORT_BUFFER_BYTES);
+		while ((row = gpusort_run_next(spill->runs[i])) != NULL)
 		{
 			put_row(recall, row);
 			CHECK_FOR_INTERRUPTS();

@@ -1,9 +1,9 @@
 /*
  * run_file.c
- *	  Temporary files of sorted runs.
+ *	  Sorted runs in temporary files.
  *
- * In:  the row bytes of a run's windows, in order (row_format.h).
- * Out: the same rows, one after the other.
+ * In:  bytes of a run (run.c).
+ * Out: the same bytes.
  *
  * Runs in the backend that leads the sort.  A file is PostgreSQL's own temporary file: in
  * temp_tablespaces, within temp_file_limit, logged by log_temp_files, and removed by
@@ -18,21 +18,16 @@
 #include "pgstat.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
-#include "utils/memutils.h"
+#include "storage/fd.h"
 #include "utils/wait_event.h"
 
 #include "sort/run_file.h"
 
-GpuSortRunFile *
-gpusort_run_file_create(const GpuSortRowFormat *format)
+typedef struct FileRun
 {
-	GpuSortRunFile *run = palloc0(sizeof(GpuSortRunFile));
-
-	run->format = format;
-	run->file = -1;
-	run->context = CurrentMemoryContext;
-	return run;
-}
+	GpuSortRun	run;			/* must be first */
+	File		file;			/* -1: nothing has been written */
+} FileRun;
 
 /* --- what it costs ------------------------------------------------------------ */
 
@@ -64,126 +59,82 @@ add_timing(instr_time *sum, instr_time start)
 	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
 }
 
-/* --- writing ------------------------------------------------------------------ */
+/* --- the store ------------------------------------------------------------------ */
 
-void
-gpusort_run_file_write(GpuSortRunFile *run, const char *bytes, Size length)
+static void
+write_file(GpuSortRun *run, const char *bytes, Size length)
 {
+	FileRun    *mine = (FileRun *) run;
 	instr_time	start;
 
-	if (run->file < 0)
+	if (mine->file < 0)
 	{
 		PrepareTempTablespaces();
-		run->file = OpenTemporaryFile(false);
+		mine->file = OpenTemporaryFile(false);
 	}
 	begin_timing(&start);
-	if (FileWrite(run->file, (void *) bytes, length, run->bytes,
+	if (FileWrite(mine->file, (void *) bytes, length, run->bytes,
 				  WAIT_EVENT_BUFFILE_WRITE) != (int) length)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not write to file \"%s\": %m", FilePathName(run->file))));
+				 errmsg("could not write to file \"%s\": %m", FilePathName(mine->file))));
 	add_timing(&pgBufferUsage.temp_blk_write_time, start);
 	pgBufferUsage.temp_blks_written += blocks_between(run->bytes, run->bytes + length);
-	run->bytes += length;
 }
 
-/* --- reading ------------------------------------------------------------------ */
-
-void
-gpusort_run_file_begin_reading(GpuSortRunFile *run, Size buffer_bytes)
-{
-	run->buffer_bytes = buffer_bytes;
-	if (run->bytes > 0)
-		run->buffer = MemoryContextAlloc(run->context, buffer_bytes);
-	run->next = run->end = run->buffer;
-}
-
-void
-gpusort_run_file_rewind(GpuSortRunFile *run)
-{
-	run->bytes_read = 0;
-	run->next = run->end = run->buffer;
-}
-
-void
-gpusort_run_file_close(GpuSortRunFile *run)
-{
-	if (run->file >= 0)
-		FileClose(run->file);
-	run->file = -1;
-}
-
-/* Makes room for a row longer than the buffer, of which the buffer holds the beginning. */
 static void
-enlarge_buffer(GpuSortRunFile *run, Size bytes)
+read_file(GpuSortRun *run, char *bytes, Size length)
 {
-	Size		held = run->end - run->next;
-	char	   *larger = MemoryContextAllocHuge(run->context, bytes);
-
-	memcpy(larger, run->next, held);
-	pfree(run->buffer);
-	run->buffer = larger;
-	run->buffer_bytes = bytes;
-	run->next = larger;
-	run->end = larger + held;
-}
-
-/* Moves what the buffer holds to its front and reads on behind it. */
-static void
-read_on(GpuSortRunFile *run)
-{
-	Size		held = run->end - run->next;
-	Size		wanted = Min(run->buffer_bytes - held, run->bytes - run->bytes_read);
+	FileRun    *mine = (FileRun *) run;
 	instr_time	start;
 	int			got;
 
-	/* one call reads less than 2 GB */
-	wanted = Min(wanted, (Size) 1024 * 1024 * 1024);
-	memmove(run->buffer, run->next, held);
 	begin_timing(&start);
-	got = FileRead(run->file, run->buffer + held, wanted, run->bytes_read,
-				   WAIT_EVENT_BUFFILE_READ);
+	got = FileRead(mine->file, bytes, length, run->bytes_read, WAIT_EVENT_BUFFILE_READ);
 	if (got < 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not read file \"%s\": %m", FilePathName(run->file))));
-	if ((Size) got != wanted)
+				 errmsg("could not read file \"%s\": %m", FilePathName(mine->file))));
+	if ((Size) got != length)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("could not read file \"%s\": read only %d of %zu bytes at offset %llu",
-						FilePathName(run->file), got, wanted,
+						FilePathName(mine->file), got, length,
 						(unsigned long long) run->bytes_read)));
 	add_timing(&pgBufferUsage.temp_blk_read_time, start);
 	pgBufferUsage.temp_blks_read += blocks_between(run->bytes_read, run->bytes_read + got);
-	run->bytes_read += got;
-	run->next = run->buffer;
-	run->end = run->buffer + held + got;
 }
 
-/* The next row is not wholly in the buffer. */
-const char *
-gpusort_run_file_refill(GpuSortRunFile *run)
+/* Each call names its place. */
+static void
+keep_file(GpuSortRun *run)
 {
-	const char *row;
-	Size		bytes;
+}
 
-	if (run->next == run->end && run->bytes_read == run->bytes)
-		return NULL;
-	if (run->bytes_read < run->bytes)
-		read_on(run);
-	bytes = gpusort_row_bytes(run->format, run->next);
-	if (bytes > (Size) (run->end - run->next))
-	{
-		if (bytes > run->buffer_bytes)
-			enlarge_buffer(run, bytes);
-		while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
-			read_on(run);
-		if (bytes > (Size) (run->end - run->next))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("file \"%s\" ends within a row", FilePathName(run->file))));
-	}
-	row = run->next;
-	run->next += bytes;
-	return row;
+static void
+close_file(GpuSortRun *run)
+{
+	FileRun    *mine = (FileRun *) run;
+
+	if (mine->file >= 0)
+		FileClose(mine->file);
+	mine->file = -1;
+}
+
+static const GpuSortRunStore file_store = {
+	.write = write_file,
+	.finish = keep_file,
+	.read = read_file,
+	.rewind = keep_file,
+	.close = close_file,
+};
+
+GpuSortRun *
+gpusort_run_file_create(const GpuSortRowFormat *format)
+{
+	FileRun    *mine = palloc0(sizeof(FileRun));
+
+	gpusort_run_init(&mine->run, &file_store, format);
+	mine->file = -1;
+	return &mine->run;
 }

@@ -1,6 +1,6 @@
 /*
  * run_merge.c
- *	  Reads the files of sorted runs forward and gives their rows in key order.
+ *	  Reads sorted runs forward and gives their rows in key order.
  *
  * In:  the runs of a spill, each sorted; and either the order of their merge as the device
  *	    has computed it, one byte a row: the number of the run to take it from; or a native
@@ -30,8 +30,8 @@
 /* A run, or the native sort, with the keys of its next row. */
 typedef struct MergeSource
 {
-	GpuSortRunFile *file;		/* NULL: the native sort */
-	const char *row;			/* of a file */
+	GpuSortRun *run;			/* NULL: the native sort */
+	const char *row;			/* of a run */
 	uint32		nulls;
 	uint64		words[GPUSORT_WORDS_MAX];	/* unless these are not to be trusted */
 } MergeSource;
@@ -65,7 +65,7 @@ begin_reading(GpuSortSpill *spill)
 
 	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
 	for (int i = 0; i < spill->n_runs; i++)
-		gpusort_run_file_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
+		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
 
 /* --- by the device's order -------------------------------------------------- */
@@ -99,7 +99,7 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 	if (unlikely(*merge->next_run >= merge->spill->n_runs))
 		elog(ERROR, "gpusort merge order names run %d of %d", *merge->next_run,
 			 merge->spill->n_runs);
-	*row = gpusort_run_file_next(merge->spill->runs[*merge->next_run++]);
+	*row = gpusort_run_next(merge->spill->runs[*merge->next_run++]);
 	if (unlikely(*row == NULL))
 		elog(ERROR, "gpusort merge order takes more rows from a run than it has");
 	return true;
@@ -111,7 +111,7 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 static TupleTableSlot *
 slot_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
 {
-	if (source->file == NULL)
+	if (source->run == NULL)
 		return merge->native_slot;
 	return gpusort_row_store(merge->spill->ordering->format, source->row, slot);
 }
@@ -158,14 +158,14 @@ take_keys(const GpuSortRunMerge *merge, MergeSource *source, TupleTableSlot *slo
 static bool
 advance(GpuSortRunMerge *merge, MergeSource *source)
 {
-	if (source->file == NULL)
+	if (source->run == NULL)
 	{
 		if (!tuplesort_gettupleslot(merge->native, true, false, merge->native_slot, NULL))
 			return false;
 		take_keys(merge, source, merge->native_slot);
 		return true;
 	}
-	source->row = gpusort_run_file_next(source->file);
+	source->row = gpusort_run_next(source->run);
 	if (source->row == NULL)
 		return false;
 	take_keys(merge, source, gpusort_row_store(merge->spill->ordering->format, source->row, merge->slot));
@@ -184,7 +184,7 @@ build_heap(GpuSortRunMerge *merge)
 	for (int i = 0; i < n_sources; i++)
 	{
 		if (i < merge->spill->n_runs)
-			merge->sources[i].file = merge->spill->runs[i];
+			merge->sources[i].run = merge->spill->runs[i];
 		if (advance(merge, &merge->sources[i]))
 			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
 	}
@@ -244,7 +244,7 @@ void
 gpusort_run_merge_rewind(GpuSortRunMerge *merge)
 {
 	for (int i = 0; i < merge->spill->n_runs; i++)
-		gpusort_run_file_rewind(merge->spill->runs[i]);
+		gpusort_run_rewind(merge->spill->runs[i]);
 	if (merge->native != NULL)
 		tuplesort_rescan(merge->native);
 	if (merge->order != NULL)

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "sort/ordered_reader.h"
+#include "sort/run_file.h"
 #include "sort/spill.h"
 #include "shared/stats.h"
 
@@ -33,9 +34,9 @@ gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress)
 static void
 write_block(GpuSortSpill *spill, const char *bytes, Size length)
 {
-	GpuSortRunFile *run = spill->runs[spill->n_runs - 1];
+	GpuSortRun *run = spill->runs[spill->n_runs - 1];
 
-	gpusort_run_file_write(run, bytes, length);
+	gpusort_run_write(run, bytes, length);
 	gpusort_progress_set_spilled(spill->progress, spill->n_runs - 1, spill->bytes + run->bytes);
 }
 
@@ -102,7 +103,7 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	GpuSortOrdering *ordering = spill->ordering;
-	GpuSortRunFile *run = gpusort_run_file_create(ordering->format);
+	GpuSortRun *run = gpusort_run_file_create(ordering->format);
 	bool		complete;
 
 	spill->runs[spill->n_runs++] = run;
@@ -122,5 +123,5 @@ void
 gpusort_spill_end(GpuSortSpill *spill)
 {
 	for (int i = 0; i < spill->n_runs; i++)
-		gpusort_run_file_close(spill->runs[i]);
+		gpusort_run_close(spill->runs[i]);
 }

@@ -10,7 +10,7 @@
 #include "shared/job.h"
 #include "shared/progress.h"
 #include "sort/ordering.h"
-#include "sort/run_file.h"
+#include "sort/run.h"
 
 typedef struct GpuSortSpill
 {
@@ -18,7 +18,7 @@ typedef struct GpuSortSpill
 	GpuSortOrdering *ordering;
 	GpuSortProgress *progress;
 	int			n_runs;
-	GpuSortRunFile *runs[GPUSORT_RUNS_MAX];
+	GpuSortRun *runs[GPUSORT_RUNS_MAX];
 	uint64		rows;
 	uint64		bytes;
 } GpuSortSpill;
