@@ -16,6 +16,10 @@
 
 pg_config=${PG_CONFIG:-pg_config}
 
+# A line for cluster_start, in tests of plans: costs follow the host device's threads, by default as many as processors.
+# shellcheck disable=SC2034 # for those who source this
+plan_threads='gpusort.host_threads = 2'
+
 say()
 {
 	printf 'gpusort: %s\n' "$*"
