@@ -107,7 +107,7 @@ host_shut(gsort_device *device)
 	host_task  *unrun;
 
 	for (host_job *job = host->jobs; job != NULL; job = job->next)
-		atomic_store(&job->closing, 1);
+		host_op_drop_waiting(job);
 	unrun = host_pool_stop(host->pool);
 	while (unrun != NULL)
 	{
@@ -118,10 +118,7 @@ host_shut(gsort_device *device)
 	}
 	host_op_list_free(&host->done);
 	while (host->jobs != NULL)
-	{
-		host_op_list_free(&host->jobs->waiting);
 		host_job_free(host->jobs);
-	}
 	host_memory_destroy(&host->memory);
 	pthread_mutex_destroy(&host->lock);
 	close(host->event_fd);

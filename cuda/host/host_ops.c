@@ -128,14 +128,31 @@ host_op_done(host_op *op)
 	pthread_mutex_unlock(&device->lock);
 }
 
+/* With the lock held.  Nothing of the job's may begin behind its close, which frees its memory. */
+static void
+drop_waiting(host_job *job)
+{
+	atomic_store(&job->closing, 1);
+	host_op_list_free(&job->waiting);
+}
+
+void
+host_op_drop_waiting(host_job *job)
+{
+	host_device *device = host_device_of(job);
+
+	pthread_mutex_lock(&device->lock);
+	drop_waiting(job);
+	pthread_mutex_unlock(&device->lock);
+}
+
 void
 host_op_close_job(host_job *job)
 {
 	host_device *device = host_device_of(job);
 
 	pthread_mutex_lock(&device->lock);
-	atomic_store(&job->closing, 1);
-	host_op_list_free(&job->waiting);
+	drop_waiting(job);
 	if (job->in_pool == 0)
 		hand_to_pool(job, &job->close);
 	pthread_mutex_unlock(&device->lock);

@@ -157,6 +157,9 @@ void		host_op_done(host_op *op);
 /* The job ends: what waits is dropped, and its close follows what is under way. */
 void		host_op_close_job(host_job *job);
 
+/* The same when the device is shut, which frees the job itself; a close that still comes is no harm. */
+void		host_op_drop_waiting(host_job *job);
+
 void		host_op_free(host_op *op);
 
 /* Makes the device's descriptor readable. */

@@ -1,7 +1,7 @@
 /*
  * test_host.c
  *	  What the host device takes of its machine: processors and memory within control groups' limits
- *	  (host_limits.h), threads as many and as nice as it is told.
+ *	  (host_limits.h), threads as many and as nice as it is told; and that it shuts while these work.
  */
 #include "rig.h"
 
@@ -184,6 +184,50 @@ check_threads(int threads, int more_nice, int threads_wanted)
 		CHECK(threads_come_to(before + more_nice, 0));
 }
 
+/* --- shutting while operations wait ---------------------------------------------------- */
+
+#define WAITING_APPENDS		16
+
+/* Appends of one job go one by one: the first may end when the device is being shut, and none of those that wait
+ * behind it must begin then. */
+static void
+check_shut_while_appends_wait(char *data, useconds_t delay_us)
+{
+	gsort_device_options device_options = {
+		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30, .threads = 3
+	};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX};
+	uint32_t	row_start = 0;
+	uint64_t	key = 0;
+	gsort_column_stats stats = {0, 0, 0, 0, 0};
+	gsort_chunk chunk = {
+		.struct_bytes = sizeof(chunk), .rows = 1, .data = data, .data_bytes = GSORT_WINDOW_BYTES_MAX,
+		.row_start = &row_start, .keys = &key, .stats = &stats
+	};
+	gsort_device *device;
+	gsort_job  *job;
+
+	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+		return;
+	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
+	CHECK(gsort_job_grant(job, WAITING_APPENDS, (uint64_t) WAITING_APPENDS * GSORT_WINDOW_BYTES_MAX) == GSORT_OK);
+	for (int i = 0; i < WAITING_APPENDS; i++)
+		CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
+	usleep(delay_us);
+	gsort_shut(device);
+}
+
+static void
+test_shut_while_appends_wait(void)
+{
+	char	   *data = calloc(1, GSORT_WINDOW_BYTES_MAX);
+
+	current_test = "shut while appends wait";
+	for (int i = 0; i < 200 && data != NULL; i++)
+		check_shut_while_appends_wait(data, (useconds_t) (i % 20) * 20);
+	free(data);
+}
+
 void
 test_host(void)
 {
@@ -199,4 +243,5 @@ test_host(void)
 	check_threads(3, 7, 3);
 	check_threads(1, 1, 2);
 	check_threads(0, 0, limits.processors < 2 ? 2 : limits.processors);
+	test_shut_while_appends_wait();
 }
