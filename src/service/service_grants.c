@@ -24,6 +24,7 @@
  *    begin its next run then: sorts that grow are made to spill by those that come after
  *    them.
  *  - A job that waits for the memory of a large row holds up nobody: it may never get it.
+ *  - A run that another device has sorted gets what it needs at once, without that part, or nothing.
  * No wait is longer than the job's options say, so none of this can starve a sort.
  */
 #include "postgres.h"
@@ -140,6 +141,8 @@ leaves_reserve(uint64 bytes)
 static bool
 may_have(int job, uint64 bytes, bool small)
 {
+	if (gpusort_service_jobs[job].options.keeps_run)
+		return leaves_reserve(bytes);
 	if (others_come_first(job, bytes, small))
 		return false;
 	/* the first rows of a run may be one row of many megabytes */
@@ -181,6 +184,9 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory();
+	if (mine->options.keeps_run)
+		return raise_grants(job, Max(needed_rows, mine->options.expected_rows),
+							Max(needed_bytes, mine->options.expected_bytes));
 	status = raise_grants(job,
 						  generous_grant(mine->granted_rows, needed_rows,
 										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),

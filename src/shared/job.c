@@ -179,12 +179,11 @@ note_device(GpuSortJob *job, int service)
 		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
 }
 
-/* wait_ms: what the job may wait for device memory. */
+/* At this service, -1: there is none.  wait_ms: what the job may wait for device memory. */
 static GpuSortNativeReason
-claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
+claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_ms)
 {
 	GpuSortJobSlot *slot;
-	int			service = gpusort_service_for_new_job(options->expected_bytes);
 
 	if (service < 0)
 		return GPUSORT_NATIVE_NO_DEVICE;
@@ -199,12 +198,15 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
+	if (options->keeps_run)
+		gpusort_shared->services[service].kept_runs++;
 	slot->known_to_service = false;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->rows = 0;
+	slot->row_bytes = 0;
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
@@ -243,7 +245,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 										   gpusort_wait_event_of_feed);
 		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		reason = claim(job, options, (int) left_ms);
+		reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
@@ -256,21 +258,60 @@ close_on_reset(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-GpuSortJob *
-gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
+/* Not open yet. */
+static GpuSortJob *
+make_job(void)
 {
 	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 
-	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
 	init_wait_events();
 	job->on_reset.func = close_on_reset;
 	job->on_reset.arg = job;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->on_reset);
+	return job;
+}
+
+GpuSortJob *
+gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
+{
+	GpuSortJob *job = make_job();
+
+	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	*reason = claim(job, options, longest_wait(options));
+	*reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
 		*reason = claim_when_buffers_are_free(job, options);
+	return job->open ? job : NULL;
+}
+
+/* With the lock held: are most slots and buffers free, so that no sort will miss what a run takes? */
+static bool
+there_is_plenty(void)
+{
+	int			taken = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		taken += gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE;
+	return taken < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
+}
+
+GpuSortJob *
+gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 bytes)
+{
+	GpuSortJobOptions options = {
+		.key_columns = 1,
+		.feeders = 1,
+		.expected_rows = chunks,
+		.expected_bytes = bytes,
+		.keeps_run = true,
+	};
+	GpuSortJob *job = make_job();
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (there_is_plenty())
+		(void) claim(job, &options, gpusort_service_to_keep_run(bytes, gpusort_job_slot(sorting_job)->service), 0);
+	LWLockRelease(gpusort_shared_lock());
 	return job->open ? job : NULL;
 }
 

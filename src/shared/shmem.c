@@ -166,6 +166,8 @@ gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
 	gpusort_shared->services[slot->service].open_jobs--;
+	if (slot->options.keeps_run)
+		gpusort_shared->services[slot->service].kept_runs--;
 	slot->state = GPUSORT_JOB_FREE;
 	slot->known_to_service = false;
 }
@@ -179,6 +181,13 @@ free_memory(const GpuSortService *service)
 	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
 }
 
+/* Jobs that have rows sorted there, or will. */
+static int
+sorting_jobs(const GpuSortService *service)
+{
+	return service->open_jobs - service->kept_runs;
+}
+
 /* Has the first one room where the second has none; else, the shorter queue; else, more room? */
 static bool
 is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
@@ -188,8 +197,8 @@ is_better(const GpuSortService *service, const GpuSortService *than, uint64 byte
 
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
-	if (service->open_jobs != than->open_jobs)
-		return service->open_jobs < than->open_jobs;
+	if (sorting_jobs(service) != sorting_jobs(than))
+		return sorting_jobs(service) < sorting_jobs(than);
 	return mine > others;
 }
 
@@ -204,6 +213,23 @@ gpusort_service_for_new_job(uint64 bytes)
 
 		if (service->state == GPUSORT_SERVICE_SERVING &&
 			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
+			best = i;
+	}
+	return best;
+}
+
+int
+gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
+{
+	int			best = -1;
+
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+
+		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING &&
+			sorting_jobs(service) == 0 && free_memory(service) >= bytes &&
+			(best < 0 || free_memory(service) > free_memory(&gpusort_shared->services[best])))
 			best = i;
 	}
 	return best;

@@ -72,6 +72,7 @@ typedef struct GpuSortJobOptions
 	int			wait_ms;		/* at most, for memory that other jobs have */
 	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
 	uint64		expected_bytes; /* and of their bytes, as they are packed */
+	bool		keeps_run;		/* another device's run, as it is: the expected figures are exact */
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
@@ -105,6 +106,7 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason refused_reason;
 	char		message[256];
 	uint64		rows;
+	uint64		row_bytes;		/* of the rows, without keys */
 	uint64		windows;
 	gsort_job_stats stats;
 
@@ -162,6 +164,7 @@ typedef struct GpuSortService
 									 * last reset */
 	char		detail[256];
 	int			open_jobs;		/* job slots that are claimed for it */
+	int			kept_runs;		/* of these, jobs that keep a run of another device's */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
 	pg_atomic_uint64 rows;
@@ -220,6 +223,15 @@ gpusort_buffer_memory(int buffer)
 /* The service that a job would get which is opened now and expects so many bytes of rows: one that has room for
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
+
+/*
+ * The service that may keep a run of so many bytes, which sorting_service has sorted: of those that have room
+ * for it and sort nothing themselves now, the one with most room.  -1: none.  With the lock held.
+ *
+ * A sort may wait for memory at its own service, and holds its runs at others meanwhile.  No two can wait for
+ * each other's runs: the later one of the two found a service that sorts.
+ */
+extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

@@ -12,12 +12,16 @@
  * merge and are kept too.  The order of the merge is the same each time: equal keys are taken in
  * the order of the runs, by whomever it is computed.
  *
+ * Runs that other devices keep may be lost with these: before the first row the sort starts over; after it the
+ * failure is raised.
+ *
  * Runs in the backend that leads the sort.  The tuplestore is within work_mem or in a
  * temporary file.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
@@ -31,6 +35,7 @@ typedef struct SpilledOutput
 	GpuSortSpill *spill;
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has given since its beginning */
+	bool		begun;			/* a row has gone out, or the end was reached */
 	bool		eof_reached;	/* the last row has been asked for */
 	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
 	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
@@ -46,7 +51,7 @@ typedef struct SpilledOutput
 /* Rows after which the progress is told: often enough to watch, too seldom to cost anything. */
 #define ROWS_A_STEP		4096
 
-/* The end was reached, and nobody can ask again: gives the device's order back early. */
+/* The end was reached, and nobody can ask again: gives the device's order and the runs back early. */
 static void
 give_back(SpilledOutput *spilled)
 {
@@ -56,6 +61,7 @@ give_back(SpilledOutput *spilled)
 	if (spilled->job != NULL)
 		gpusort_job_close(spilled->job);
 	spilled->job = NULL;
+	gpusort_spill_end(spilled->spill);
 }
 
 /* The merge's next row in the result slot; false: it has no more. */
@@ -155,6 +161,19 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 	return slot;
 }
 
+/* NULL: a run was lost before it. */
+static TupleTableSlot *
+first_row(SpilledOutput *spilled)
+{
+	bool		got = merge_next(spilled);
+
+	if (gpusort_spill_failed_job(spilled->spill) != NULL)
+		return NULL;
+	gpusort_spill_begin_output(spilled->spill);
+	spilled->begun = true;
+	return got ? spilled->output.slots->result : spilled_end_of_rows(spilled);
+}
+
 static TupleTableSlot *
 spilled_next(GpuSortOutput *output, bool forward)
 {
@@ -166,6 +185,8 @@ spilled_next(GpuSortOutput *output, bool forward)
 		return next_with_kept(spilled, forward);
 	if (!forward)
 		return ExecClearTuple(output->slots->result);
+	if (unlikely(!spilled->begun))
+		return first_row(spilled);
 	if (unlikely(!merge_next(spilled)))
 		return spilled_end_of_rows(spilled);
 	return output->slots->result;
@@ -214,18 +235,71 @@ spilled_restore(GpuSortOutput *output)
 	spilled->eof_reached = spilled->marked_eof;
 }
 
+/* The device that keeps a run; NULL: it is in a file. */
+static const char *
+kept_on(const GpuSortSpill *spill, int run)
+{
+	const GpuSortJob *kept_by = spill->runs[run]->kept_by;
+
+	return kept_by != NULL ? kept_by->device_name : NULL;
+}
+
+/* Of the first n_runs. */
+static int
+count_kept_on(const GpuSortSpill *spill, const char *device, int n_runs)
+{
+	int			n = 0;
+
+	for (int i = 0; i < n_runs; i++)
+		n += kept_on(spill, i) != NULL && strcmp(kept_on(spill, i), device) == 0;
+	return n;
+}
+
+static void
+explain_storage(const GpuSortSpill *spill, ExplainState *es)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < spill->n_runs; i++)
+	{
+		const char *device = kept_on(spill, i);
+
+		if (device != NULL && count_kept_on(spill, device, i) == 0)
+			appendStringInfo(&text, "%s%d on %s", text.len > 0 ? "; " : "",
+							 count_kept_on(spill, device, spill->n_runs), device);
+	}
+	if (spill->n_runs > spill->n_kept)
+		appendStringInfo(&text, "; %d in files", spill->n_runs - spill->n_kept);
+	ExplainPropertyText("Run Storage", text.data, es);
+}
+
+static void
+explain_runs(const SpilledOutput *spilled, ExplainState *es)
+{
+	const GpuSortSpill *spill = spilled->spill;
+	bool		in_files = spill->n_kept < spill->n_runs;
+
+	ExplainPropertyText("Sort Method",
+						psprintf("%s %s", gpusort_device_figures_method(spilled->figures),
+								 in_files ? "external merge" : "merge"), es);
+	ExplainPropertyInteger("Runs", NULL, spill->n_runs, es);
+	if (spill->n_kept > 0)
+		explain_storage(spill, es);
+	ExplainPropertyText("Merge Order",
+						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
+	if (in_files)
+		gpusort_explain_kilobytes("Disk", spill->bytes - spill->kept_bytes, es);
+	if (spill->n_kept > 0)
+		gpusort_explain_kilobytes("Memory of Other Devices", spill->kept_bytes, es);
+}
+
 static void
 spilled_explain(const GpuSortOutput *output, ExplainState *es)
 {
 	const SpilledOutput *spilled = (const SpilledOutput *) output;
 
-	ExplainPropertyText("Sort Method",
-						psprintf("%s external merge",
-								 gpusort_device_figures_method(spilled->figures)), es);
-	ExplainPropertyInteger("Runs", NULL, spilled->spill->n_runs, es);
-	ExplainPropertyText("Merge Order",
-						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
-	gpusort_explain_kilobytes("Disk", spilled->spill->bytes, es);
+	explain_runs(spilled, es);
 	gpusort_device_figures_explain(spilled->figures, es);
 	if (spilled->native != NULL)
 		gpusort_output_native_explain(spilled->native, "Sort Method of Last Rows",

@@ -4,7 +4,8 @@
  *
  * In:  a job that takes no more rows: what the device has accepted, which is cut as it was
  *	    fed and read like any output; the chunks that it refused and those that feeders
- *	    have kept, still in the shared buffers; private chunks.
+ *	    have kept, still in the shared buffers; private chunks.  Runs, where they cannot be merged
+ *	    with rows that are sorted natively.
  * Out: every row once, put into a tuplesort.
  *
  * A row longer than a chunk may have its first part on the device and its last part in a
@@ -213,11 +214,8 @@ gpusort_recall_end(GpuSortRecall *recall)
 bool
 gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot)
 {
-	GpuSortRecall *recall;
+	GpuSortRecall *recall = gpusort_recall_begin(spill->ordering->format, native, slot);
 
-	if (!spill->ordering->keys->grouping)
-		return false;
-	recall = gpusort_recall_begin(spill->ordering->format, native, slot);
 	for (int i = 0; i < spill->n_runs; i++)
 	{
 		const char *row;
@@ -230,6 +228,8 @@ gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot 
 		}
 	}
 	ExecClearTuple(slot);
+	if (gpusort_spill_failed_job(spill) != NULL)
+		return false;
 	gpusort_spill_end(spill);
 	if (recall->rows != spill->rows)
 		elog(ERROR, "gpusort spilled " UINT64_FORMAT " rows and recalled " UINT64_FORMAT,

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "keys/row_format.h"
+#include "shared/job.h"
 
 typedef struct GpuSortRun GpuSortRun;
 
@@ -37,6 +38,7 @@ struct GpuSortRun				/* the first member of each store's own */
 	const GpuSortRunStore *store;
 	const GpuSortRowFormat *format;
 	uint64		bytes;			/* written */
+	GpuSortJob *kept_by;		/* on another device, whose memory has the bytes; NULL: a file has them */
 	bool		lost;			/* what was written is, and no call does anything any more */
 
 	/* reading */

@@ -1,6 +1,6 @@
 /*
  * spill.h
- *	  The runs of a sort that is larger than the device's budget.
+ *	  The runs of a sort that is larger than its device's budget.
  */
 #ifndef GPUSORT_SPILL_H
 #define GPUSORT_SPILL_H
@@ -19,8 +19,10 @@ typedef struct GpuSortSpill
 	GpuSortProgress *progress;
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
+	int			n_kept;			/* of the runs, in the memory of other devices; the others are in files */
 	uint64		rows;
 	uint64		bytes;
+	uint64		kept_bytes;		/* of these, in the memory of other devices */
 } GpuSortSpill;
 
 /* Memory: the current context. */
@@ -31,7 +33,13 @@ extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgr
  * order. */
 extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
-/* Removes the files. */
+/* A run's job that has failed, and the run with it; NULL: there is none. */
+extern GpuSortJob *gpusort_spill_failed_job(const GpuSortSpill *spill);
+
+/* The first row goes out: as gpusort_job_begin_output, for the jobs that keep runs. */
+extern void gpusort_spill_begin_output(GpuSortSpill *spill);
+
+/* Removes the files, and gives device memory back.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);
 
 #endif							/* GPUSORT_SPILL_H */

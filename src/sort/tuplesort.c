@@ -4,7 +4,7 @@
  *
  * In:  rows, packed by put or by the feed nodes of a parallel plan.
  * Out: a source of the sorted rows: the device by way of shared windows
- *	    (output_device.c); temporary files of sorted runs, for an input beyond the device's
+ *	    (output_device.c); sorted runs in files or on other devices, for an input beyond the device's
  *	    budget (output_spilled.c); private memory, for one under the crossover
  *	    (output_array.c, output_private.c); or a native tuplesort, when the device cannot serve
  *	    (output_native.c).
@@ -179,6 +179,8 @@ gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
 	if (OidIsValid(gpusort_ordering_violated(&sort->ordering)))
 		gpusort_order_check_raise(gpusort_ordering_violated(&sort->ordering));
+	if (sort->spill != NULL && gpusort_spill_failed_job(sort->spill) != NULL)
+		gpusort_job_raise_failure(gpusort_spill_failed_job(sort->spill));
 	gpusort_job_raise_failure(sort->job);
 }
 
