@@ -9,6 +9,9 @@
  * grow; so only tables count that have been analyzed: those are again when they have grown, and
  * the plan is made anew then.
  *
+ * How many pages there are the scan's cost tells, since each page costs something, and so quickly that planning
+ * for a small table hardly takes longer.  If a scan costs more than few pages do, the table is looked at.
+ *
  * The planner has locked the tables of a plan that it has made; but another extension's hook may
  * return one that it has kept, and a table that nobody has locked may be truncated or dropped
  * meanwhile.  So it is locked while it is looked at, and left alone if that would mean to wait.
@@ -26,14 +29,39 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/spccache.h"
+#include "utils/syscache.h"
 
 #include "planner/row_bounds.h"
 
-/* Rows of a heap that has been analyzed; of another table a page may hold any number. */
+/* Of a heap that has been analyzed; of another table a page may hold any number. */
+static bool
+pages_bound_rows(Form_pg_class table)
+{
+	return table->relam == HEAP_TABLE_AM_OID && table->reltuples >= 0;
+}
+
+/* Rows of a table, by what a scan of it costs. */
+static double
+most_rows_by_cost(Oid relid, Cost cost)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	double		page_cost;
+	double		rows = HUGE_VAL;
+
+	if (!HeapTupleIsValid(tuple))
+		return rows;
+	get_tablespace_page_costs(((Form_pg_class) GETSTRUCT(tuple))->reltablespace, NULL, &page_cost);
+	if (page_cost > 0 && pages_bound_rows((Form_pg_class) GETSTRUCT(tuple)))
+		rows = cost / page_cost * MaxHeapTuplesPerPage;
+	ReleaseSysCache(tuple);
+	return rows;
+}
+
 static double
 most_rows_of_table(Relation relation)
 {
-	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID || relation->rd_rel->reltuples < 0)
+	if (!pages_bound_rows(relation->rd_rel))
 		return HUGE_VAL;
 	return (double) RelationGetNumberOfBlocks(relation) * MaxHeapTuplesPerPage;
 }
@@ -57,22 +85,22 @@ most_rows_of(Oid relid)
 	return rows;
 }
 
-static double
-most_rows(const Plan *plan, List *rtable)
+static bool
+scan_gives_at_most(const Plan *plan, Oid relid, double rows)
 {
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-			return most_rows_of(rt_fetch(((const SeqScan *) plan)->scan.scanrelid, rtable)->relid);
-		case T_ValuesScan:
-			return list_length(((const ValuesScan *) plan)->values_lists);
-		default:
-			return HUGE_VAL;
-	}
+	return most_rows_by_cost(relid, plan->total_cost) <= rows || most_rows_of(relid) <= rows;
 }
 
 bool
 gpusort_gives_at_most(const Plan *plan, List *rtable, double rows)
 {
-	return most_rows(plan, rtable) <= rows;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+			return scan_gives_at_most(plan, rt_fetch(((const SeqScan *) plan)->scan.scanrelid, rtable)->relid, rows);
+		case T_ValuesScan:
+			return list_length(((const ValuesScan *) plan)->values_lists) <= rows;
+		default:
+			return false;
+	}
 }

@@ -88,7 +88,7 @@ like($session->query($explain), qr/^Custom Scan \(GpuSort\) \(actual rows=30005 
 # --- a plan that another hook has kept: nobody locks its tables
 SKIP:
 {
-	skip 'the executor asserts that tables are locked', 6 if $node->safe_psql('postgres', 'show debug_assertions') eq 'on';
+	skip 'the executor asserts that tables are locked', 5 if $node->safe_psql('postgres', 'show debug_assertions') eq 'on';
 	my $other = GpuSortTest::Session->new($node);
 	my $query = 'select k from parted order by k';
 
@@ -101,7 +101,6 @@ SKIP:
 	$other->query('begin; lock table only part in access exclusive mode');
 	is($session->query($query), $rows, 'a table that another session has locked: the rows');
 	unlike($session->error, qr/ERROR/, 'it is not waited for');
-	unlike($session->error, $too_small, 'nor looked at');
 	$other->query('rollback');
 	$session->query('reset client_min_messages');
 	is($session->query('select count(*) from pg_locks where pid = pg_backend_pid() and relation = \'part\'::regclass'), '0', 'no lock is left');
