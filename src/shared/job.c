@@ -17,7 +17,8 @@
  * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
  * nothing, and more as it fills them (buffer_pool.c).  For device memory
  * the service lets a job wait (service_grants.c), but only one whose process holds no other
- * job: else two sessions could wait for what the other one holds.
+ * job: else two sessions could wait for what the other one holds.  Runs that it has put on other devices do not
+ * count (gpusort_service_to_keep_run says why).
  */
 #include "postgres.h"
 

@@ -59,8 +59,8 @@ typedef struct GpuSortJob
  * Closed by gpusort_job_close or the reset of the current memory context.
  *
  * The service may let the job wait for device memory.  options->wait_ms bounds that, and
- * so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait while this
- * process has another job open, nor in a parallel worker, whose leader may have one.
+ * so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
+ * process has another job open when it opens it, nor in a parallel worker, whose leader may have one.
  */
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);

@@ -123,7 +123,7 @@ set_details(const GpuSortProgressState *state, const GpuSortProgressFigures *fig
 									  Max(state->phase_start, job->waited_until));
 }
 
-/* One sort's row.  A sort whose device has failed is over, unless its rows are in files. */
+/* One sort's row.  A sort whose device has failed is over, unless its rows are in runs elsewhere. */
 static void
 put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const GpuSortProgressFigures *figures)
 {

@@ -181,13 +181,6 @@ free_memory(const GpuSortService *service)
 	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
 }
 
-/* Jobs that have rows sorted there, or will. */
-static int
-sorting_jobs(const GpuSortService *service)
-{
-	return service->open_jobs - service->kept_runs;
-}
-
 /* Has the first one room where the second has none; else, the shorter queue; else, more room? */
 static bool
 is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
@@ -197,8 +190,8 @@ is_better(const GpuSortService *service, const GpuSortService *than, uint64 byte
 
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
-	if (sorting_jobs(service) != sorting_jobs(than))
-		return sorting_jobs(service) < sorting_jobs(than);
+	if (service->open_jobs != than->open_jobs)
+		return service->open_jobs < than->open_jobs;
 	return mine > others;
 }
 
@@ -218,6 +211,14 @@ gpusort_service_for_new_job(uint64 bytes)
 	return best;
 }
 
+/* A device's memory comes in pieces whose ends a row may not fit. */
+static bool
+may_keep_run(const GpuSortService *service, uint64 bytes)
+{
+	return service->state == GPUSORT_SERVICE_SERVING && service->open_jobs == service->kept_runs &&
+		free_memory(service) >= bytes + bytes / 7 + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
+}
+
 int
 gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
 {
@@ -227,8 +228,7 @@ gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING &&
-			sorting_jobs(service) == 0 && free_memory(service) >= bytes &&
+		if (i != sorting_service && may_keep_run(service, bytes) &&
 			(best < 0 || free_memory(service) > free_memory(&gpusort_shared->services[best])))
 			best = i;
 	}

@@ -224,9 +224,13 @@ gpusort_buffer_memory(int buffer)
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
 
+/* Of a device's budget, not for other devices' runs, which may be held for long: a share. */
+#define GPUSORT_NOT_FOR_RUNS_SHARE	4
+
 /*
  * The service that may keep a run of so many bytes, which sorting_service has sorted: of those that have room
- * for it and sort nothing themselves now, the one with most room.  -1: none.  With the lock held.
+ * for it, beside what is not for runs, and sort nothing themselves now, the one with most room.  -1: none.  With the lock
+ * held.
  *
  * A sort may wait for memory at its own service, and holds its runs at others meanwhile.  No two can wait for
  * each other's runs: the later one of the two found a service that sorts.

@@ -35,7 +35,7 @@ typedef struct SpilledOutput
 	GpuSortSpill *spill;
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has given since its beginning */
-	bool		begun;			/* a row has gone out, or the end was reached */
+	bool		begun;			/* a row, or word that there is none, has gone out */
 	bool		eof_reached;	/* the last row has been asked for */
 	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
 	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
@@ -161,16 +161,25 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 	return slot;
 }
 
+/* From now on the loss of a run is raised.  False: one is lost already. */
+static bool
+begin_output(SpilledOutput *spilled)
+{
+	if (gpusort_spill_failed_job(spilled->spill) != NULL)
+		return false;
+	gpusort_spill_begin_output(spilled->spill);
+	spilled->begun = true;
+	return true;
+}
+
 /* NULL: a run was lost before it. */
 static TupleTableSlot *
 first_row(SpilledOutput *spilled)
 {
 	bool		got = merge_next(spilled);
 
-	if (gpusort_spill_failed_job(spilled->spill) != NULL)
+	if (!begin_output(spilled))
 		return NULL;
-	gpusort_spill_begin_output(spilled->spill);
-	spilled->begun = true;
 	return got ? spilled->output.slots->result : spilled_end_of_rows(spilled);
 }
 
@@ -184,7 +193,7 @@ spilled_next(GpuSortOutput *output, bool forward)
 	if (unlikely(spilled->kept != NULL))
 		return next_with_kept(spilled, forward);
 	if (!forward)
-		return ExecClearTuple(output->slots->result);
+		return spilled->begun || begin_output(spilled) ? ExecClearTuple(output->slots->result) : NULL;
 	if (unlikely(!spilled->begun))
 		return first_row(spilled);
 	if (unlikely(!merge_next(spilled)))
@@ -231,6 +240,12 @@ spilled_restore(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
+	/* as a tuplesort, whose marked place is at first its beginning */
+	if (spilled->mark_pointer < 0)
+	{
+		(void) spilled_rewind(output);
+		return;
+	}
 	tuplestore_copy_read_pointer(spilled->kept, spilled->mark_pointer, 0);
 	spilled->eof_reached = spilled->marked_eof;
 }

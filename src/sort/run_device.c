@@ -62,7 +62,7 @@ begin_chunk(DeviceRun *mine)
 	return true;
 }
 
-/* The answer to the first chunk is the answer to all.  False: there is no room. */
+/* The answer to the first chunk is waited for: with it room is made for all.  False: there is none. */
 static bool
 send_chunk(DeviceRun *mine)
 {

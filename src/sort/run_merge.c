@@ -85,10 +85,12 @@ gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
 	return merge->order != NULL;
 }
 
-/* False: at the end, or because the job has failed. */
+/* False: at the end, because the job has failed, or because a run is lost. */
 static bool
 next_by_order(GpuSortRunMerge *merge, const char **row)
 {
+	GpuSortRun *run;
+
 	if (unlikely(merge->next_run == merge->end))
 	{
 		if (!gpusort_reader_next_window(merge->order))
@@ -99,10 +101,11 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 	if (unlikely(*merge->next_run >= merge->spill->n_runs))
 		elog(ERROR, "gpusort merge order names run %d of %d", *merge->next_run,
 			 merge->spill->n_runs);
-	*row = gpusort_run_next(merge->spill->runs[*merge->next_run++]);
-	if (unlikely(*row == NULL))
+	run = merge->spill->runs[*merge->next_run++];
+	*row = gpusort_run_next(run);
+	if (unlikely(*row == NULL) && !run->lost)
 		elog(ERROR, "gpusort merge order takes more rows from a run than it has");
-	return true;
+	return *row != NULL;
 }
 
 /* --- by keys ------------------------------------------------------------------ */

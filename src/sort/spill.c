@@ -127,7 +127,7 @@ write_run_somewhere(GpuSortSpill *spill, GpuSortJob *job)
 	const GpuSortRowFormat *format = spill->ordering->format;
 	GpuSortRun *run = NULL;
 
-	if (spill->n_kept < KEPT_RUNS_MAX)
+	if (spill->n_kept < KEPT_RUNS_MAX && !spill->only_files)
 		run = gpusort_run_device_create(format, job);
 	spill->n_runs++;
 	if (run == NULL)
@@ -136,6 +136,7 @@ write_run_somewhere(GpuSortSpill *spill, GpuSortJob *job)
 		return true;
 	if (!run->lost)
 		return false;
+	spill->only_files = true;
 	gpusort_run_close(run);
 	gpusort_job_forget_windows(job);
 	return write_run(spill, job, gpusort_run_file_create(format));
@@ -160,7 +161,8 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	bool		complete = write_run_somewhere(spill, job);
 
-	count_run(spill, spill->runs[spill->n_runs - 1], gpusort_job_rows(job));
+	if (complete)
+		count_run(spill, spill->runs[spill->n_runs - 1], gpusort_job_rows(job));
 	MemoryContextSwitchTo(old_context);
 	return complete;
 }

@@ -20,6 +20,7 @@ typedef struct GpuSortSpill
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
 	int			n_kept;			/* of the runs, in the memory of other devices; the others are in files */
+	bool		only_files;		/* another device has refused a run, or lost it */
 	uint64		rows;
 	uint64		bytes;
 	uint64		kept_bytes;		/* of these, in the memory of other devices */

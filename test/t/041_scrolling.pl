@@ -51,6 +51,7 @@ same_steps('on the device', 'select id, k from t where id <= 50000 order by k', 
 same_steps('spilled', 'select id, k from t where id <= 1500000 order by k', '\w+ external merge');
 same_steps('spilled, few rows', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 200);
 same_steps('spilled, a place marked first while its file is read', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 'f' x 30 . 'b' x 10 . 'ffmfffffrfffbbbmffffr' . 'f' x 30);
+same_steps('spilled, back to a place that nobody has marked', 'select id, k from t where id <= 1500000 order by k', '\w+ external merge', 'mffffrfffbbrff');
 same_steps('native', 'select i, repeat(chr(97 + i % 26), 80000000) as long from generate_series(1, 3) i order by -i', 'native.*', 60);
 same_steps('no rows', 'select id, k from t where id < 0 order by k', '.*');
 
