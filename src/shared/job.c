@@ -199,8 +199,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
-	if (options->keeps_run)
-		gpusort_shared->services[service].kept_runs++;
 	slot->known_to_service = false;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;

@@ -166,8 +166,6 @@ gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
 	gpusort_shared->services[slot->service].open_jobs--;
-	if (slot->options.keeps_run)
-		gpusort_shared->services[slot->service].kept_runs--;
 	slot->state = GPUSORT_JOB_FREE;
 	slot->known_to_service = false;
 }
@@ -211,12 +209,25 @@ gpusort_service_for_new_job(uint64 bytes)
 	return best;
 }
 
+/* Has it jobs other than those that keep runs? */
+static bool
+sorts_something(int service)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		const GpuSortJobSlot *slot = &gpusort_shared->jobs[i];
+
+		if (slot->state != GPUSORT_JOB_FREE && slot->service == service && !slot->options.keeps_run)
+			return true;
+	}
+	return false;
+}
+
 /* A device's memory comes in pieces whose ends a row may not fit. */
 static bool
-may_keep_run(const GpuSortService *service, uint64 bytes)
+has_room_for_run(const GpuSortService *service, uint64 bytes)
 {
-	return service->state == GPUSORT_SERVICE_SERVING && service->open_jobs == service->kept_runs &&
-		free_memory(service) >= bytes + bytes / 7 + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
+	return free_memory(service) >= bytes + bytes / 7 + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
 }
 
 int
@@ -228,7 +239,8 @@ gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (i != sorting_service && may_keep_run(service, bytes) &&
+		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING &&
+			has_room_for_run(service, bytes) && !sorts_something(i) &&
 			(best < 0 || free_memory(service) > free_memory(&gpusort_shared->services[best])))
 			best = i;
 	}

@@ -164,7 +164,6 @@ typedef struct GpuSortService
 									 * last reset */
 	char		detail[256];
 	int			open_jobs;		/* job slots that are claimed for it */
-	int			kept_runs;		/* of these, jobs that keep a run of another device's */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
 	pg_atomic_uint64 rows;
