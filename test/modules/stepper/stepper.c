@@ -92,6 +92,7 @@ step_through(PG_FUNCTION_ARGS)
 	ExecutorStart(desc, EXEC_FLAG_MARK | EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	for (const char *step = steps; *step != '\0'; step++)
 		rows = take_step(desc->planstate, *step, rows, result_context);
+	ExecutorFinish(desc);
 	ExecutorEnd(desc);
 	FreeQueryDesc(desc);
 	ReleaseCachedPlan(plan, NULL);
