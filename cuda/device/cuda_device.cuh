@@ -325,6 +325,10 @@ gsort_status cuda_open(const gsort_device_options *options, gsort_device **devic
 					   size_t reason_bytes);
 void		cuda_shut(gsort_device *device);
 
+/* CUDA knows the current device by the thread, and several threads call in the service: each that makes anything of
+ * CUDA's, a stream, an event or memory, or launches, says first for which device. */
+gsort_status cuda_enter(cuda_device *device);
+
 /* --- jobs (cuda_job.cu) -------------------------------------------------- */
 
 uint64_t	cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);

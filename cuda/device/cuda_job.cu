@@ -107,8 +107,7 @@ make_job(cuda_device *device, cuda_job *job)
 	if (!make_list(&job->row_extents, row_table_entries(device)) ||
 		!make_list(&job->key_extents, key_table_entries(device, &job->common)))
 		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
-	/* CUDA knows it by the thread, and another one may have opened it */
-	GSORT_TRY(device, cudaSetDevice(device->ordinal));
+	GSORT_TRY_STATUS(cuda_enter(device));
 	GSORT_TRY(device, cudaEventCreateWithFlags(&job->room, cudaEventDisableTiming));
 	GSORT_TRY(device, cudaEventCreate(&job->work_began));
 	GSORT_TRY(device, cudaEventCreate(&job->work_ended));

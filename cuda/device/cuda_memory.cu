@@ -196,7 +196,7 @@ cuda_default_budget(gsort_device *base)
 	size_t		all_bytes = 0;
 	uint64_t	held_bytes = device->allocated_bytes;
 
-	if (cudaSetDevice(device->ordinal) != cudaSuccess ||
+	if (cuda_enter(device) != GSORT_OK ||
 		cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
 		(void) cudaGetLastError();
 #ifndef GSORT_GUARD_BUILD

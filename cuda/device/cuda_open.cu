@@ -85,6 +85,13 @@ find_device(const gsort_device_options *options, int *ordinal, int *devices, cha
 	return GSORT_OK;
 }
 
+gsort_status
+cuda_enter(cuda_device *device)
+{
+	GSORT_TRY(device, cudaSetDevice(device->ordinal));
+	return GSORT_OK;
+}
+
 /* Starts CUDA on the device: from here on its context exists. */
 static gsort_status
 start_context(cuda_device *device)
@@ -94,7 +101,7 @@ start_context(cuda_device *device)
 
 	GSORT_TRY(device, cudaInitDevice(device->ordinal, cudaDeviceScheduleBlockingSync,
 									 cudaInitDeviceFlagsAreValid));
-	GSORT_TRY(device, cudaSetDevice(device->ordinal));
+	GSORT_TRY_STATUS(cuda_enter(device));
 	GSORT_TRY(device, cudaGetDeviceProperties(&properties, device->ordinal));
 	GSORT_TRY(device, cudaDriverGetVersion(&device->driver_version));
 	GSORT_TRY(device, cudaRuntimeGetVersion(&device->runtime_version));
@@ -273,8 +280,7 @@ cuda_shut(gsort_device *base)
 {
 	cuda_device *device = (cuda_device *) base;
 
-	/* the thread may be another one than that which opened it */
-	(void) cudaSetDevice(device->ordinal);
+	(void) cuda_enter(device);
 	/* also the end of every cuda_wake; without a stream nothing was ever started */
 	if (device->memory_stream != NULL && cudaDeviceSynchronize() != cudaSuccess)
 		device->common.lost = 1;

@@ -17,7 +17,9 @@
 size_t
 cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 {
-	(void) device;
+	/* tiles are of the size that suits the device */
+	if (cuda_enter((cuda_device *) device) != GSORT_OK)
+		return 0;
 	return cuda_pairs_engine_scratch_bytes(pairs);
 }
 
@@ -42,6 +44,7 @@ cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, s
 	cuda_device *device = (cuda_device *) base;
 	size_t		wanted_bytes = cuda_pairs_engine_scratch_bytes(pairs);
 
+	GSORT_TRY_STATUS(cuda_enter(device));
 	/* where the device did not answer, the first launch meets it too */
 	(void) cudaGetLastError();
 	if (scratch_bytes < wanted_bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)

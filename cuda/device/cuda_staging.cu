@@ -127,8 +127,13 @@ cuda_region_pin(gsort_device *base_device, void *base, size_t bytes)
 {
 	cuda_device *device = (cuda_device *) base_device;
 	pinned_region *region = (pinned_region *) malloc(sizeof(pinned_region));
-	gsort_status status;
+	gsort_status status = cuda_enter(device);
 
+	if (status != GSORT_OK)
+	{
+		free(region);
+		return status;
+	}
 	/* each operation has a buffer of the caller's, mostly of a mebibyte */
 	(void) cuda_operations_reserve(device, bytes >> 20);
 	if (region == NULL)

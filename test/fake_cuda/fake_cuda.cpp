@@ -39,6 +39,7 @@ struct op
 
 struct CUstream_st
 {
+	int			device = 0;
 	std::deque<op> ops;
 	uint64_t	enqueued = 0;
 	uint64_t	done = 0;
@@ -46,6 +47,7 @@ struct CUstream_st
 
 struct CUevent_st
 {
+	int			device = 0;
 	CUstream_st *stream = NULL;
 	uint64_t	number = 0;		/* of the operation of its stream that records it */
 
@@ -67,6 +69,8 @@ static std::map<const void *, uint64_t> made_before;	/* of each array: the first
 static uint64_t operations;
 static cudaError_t last_error = cudaSuccess;
 static bool started = false;
+static thread_local int current_device = 0;
+static int	pools[FAKE_DEVICES];	/* their addresses are the pools */
 static dim3 launch_grid;
 static dim3 launch_block;
 static size_t launch_shared;
@@ -158,6 +162,14 @@ is_refused()
 			return answer(cudaErrorMemoryAllocation); \
 	} while (0)
 
+/* What belongs to different devices does not go together. */
+static cudaError_t
+mixed_devices()
+{
+	fake.mixed_devices++;
+	return answer(cudaErrorInvalidResourceHandle);
+}
+
 static cudaError_t
 start()
 {
@@ -217,10 +229,10 @@ cudaError_t cudaPeekAtLastError(void) { return last_error; }
 const char *cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "an error"; }
 const char *cudaGetErrorName(cudaError_t) { return "cudaError"; }
 
-cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return start(); }
+cudaError_t cudaGetDeviceCount(int *n) { *n = FAKE_DEVICES; return start(); }
 cudaError_t cudaInitDevice(int, unsigned, unsigned) { return start(); }
-cudaError_t cudaSetDevice(int) { return start(); }
-cudaError_t cudaGetDevice(int *ordinal) { *ordinal = 0; return start(); }
+cudaError_t cudaSetDevice(int ordinal) { current_device = ordinal; return start(); }
+cudaError_t cudaGetDevice(int *ordinal) { *ordinal = current_device; return start(); }
 cudaError_t cudaDriverGetVersion(int *version) { *version = CUDART_VERSION; return cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *version) { *version = CUDART_VERSION; return cudaSuccess; }
 
@@ -284,7 +296,13 @@ cudaMemGetInfo(size_t *free_bytes, size_t *all)
 	return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) { *pool = (cudaMemPool_t) &fake; return cudaSuccess; }
+cudaError_t
+cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties)
+{
+	*pool = (cudaMemPool_t) &pools[properties->location.id];
+	return cudaSuccess;
+}
+
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaSuccess; }
 
@@ -312,9 +330,11 @@ cudaMemPoolTrimTo(cudaMemPool_t, size_t keep)
 }
 
 cudaError_t
-cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t, cudaStream_t)
+cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
 	REFUSE_IF_WANTED();
+	if ((int *) pool != &pools[stream->device])
+		return mixed_devices();
 	*memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
 	memset(*memory, 0, bytes);
 	made_before[*memory] = operations;
@@ -437,6 +457,7 @@ cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
 {
 	REFUSE_IF_WANTED();
 	*stream = new CUstream_st;
+	(*stream)->device = current_device;
 	streams.push_back(*stream);
 	return cudaSuccess;
 }
@@ -483,6 +504,7 @@ cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 {
 	REFUSE_IF_WANTED();
 	*event = new CUevent_st;
+	(*event)->device = current_device;
 	return cudaSuccess;
 }
 
@@ -493,6 +515,8 @@ cudaError_t
 cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
 	REFUSE_IF_WANTED();
+	if (event->device != stream->device)
+		return mixed_devices();
 	enqueue(stream, OP_MARK, [] {});
 	event->stream = stream;
 	event->number = stream->enqueued;
@@ -522,6 +546,8 @@ static cudaError_t
 launch_kernel(cudaStream_t stream)
 {
 	REFUSE_IF_WANTED();
+	if (stream != NULL && stream->device != current_device)
+		return mixed_devices();
 	fake.launches++;
 	enqueue(stream, OP_WORK, [] {});
 	return cudaSuccess;

@@ -7,7 +7,8 @@
  *
  * Device memory is the host's, and kernels do nothing.  Each stream is a queue, which goes on by random
  * steps whenever somebody asks for an event, and to its end when somebody waits: so work is still
- * under way at nearly any time.  One thread.
+ * under way at nearly any time.  Of several threads one calls at a time; each has its own current device, and
+ * streams, events and memory belong to one device, as CUDA's do.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -19,6 +20,8 @@
 extern "C"
 {
 #endif
+
+#define FAKE_DEVICES	2
 
 typedef struct fake_cuda
 {
@@ -42,6 +45,7 @@ typedef struct fake_cuda
 	uint64_t	most_trimmed;	/* bytes, by one call */
 	uint64_t	trims_of_busy;	/* while the stream that frees had not passed */
 	uint64_t	silent_waits;	/* for the descriptor, with nothing under way that would make it readable */
+	uint64_t	mixed_devices;	/* calls that were given streams, events or memory of different devices */
 	int			loads_eagerly;	/* it was told so before its first call */
 } fake_cuda;
 

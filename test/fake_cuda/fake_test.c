@@ -543,6 +543,8 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
+	/* one that is not any thread's current device by itself */
+	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
 	test_default_budget();
 	test_trim();
@@ -575,6 +577,8 @@ main(int argc, char **argv)
 	test_fail_at(live_with_words, GSORT_FAIL_LAUNCHES, "refused launches and calls, keys of several words");
 	test_fail_at(live_in_runs, GSORT_FAIL_ALLOCATIONS, "no memory, in runs");
 	test_lost_at(GSORT_KIND_CUDA);
+	current_test = "each call is for the device that was opened";
+	CHECK(fake.mixed_devices == 0);
 	current_test = "who waits is woken";
 	CHECK(fake.silent_waits == 0);
 	printf("%d passed, %d failed\n", checks_passed, checks_failed);

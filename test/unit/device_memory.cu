@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+extern "C" int rig_ordinal;
+
 static void
 must(cudaError_t error)
 {
@@ -23,7 +25,10 @@ device_alloc(int on_gpu, size_t bytes)
 	void	   *memory = NULL;
 
 	if (on_gpu)
+	{
+		must(cudaSetDevice(rig_ordinal));
 		must(cudaMalloc(&memory, bytes + 1));
+	}
 	else if ((memory = aligned_alloc(256, (bytes + 256) / 256 * 256)) == NULL)
 		abort();
 	return memory;

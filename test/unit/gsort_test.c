@@ -19,6 +19,8 @@
  * On a GPU the other tests try points of failure for SWEEP_LIMIT_MS in each sweep, by the seed; on the host
  * all of them.
  *
+ * cuda:N is the GPU with that number, and cuda is cuda:0.
+ *
  * Prints the seed, one line for each group of tests, one for each failed check,
  * and "N passed, N failed" at last.  Exit status 0: all passed; 1: some failed;
  * 2: bad usage, or no such device.
@@ -136,8 +138,11 @@ main(int argc, char **argv)
 	if (strcmp(argv[1], "host") == 0)
 		kind = GSORT_KIND_HOST;
 #ifdef GSORT_TEST_WITH_CUDA
-	else if (strcmp(argv[1], "cuda") == 0)
+	else if (strcmp(argv[1], "cuda") == 0 || strncmp(argv[1], "cuda:", 5) == 0)
+	{
 		kind = GSORT_KIND_CUDA;
+		rig_ordinal = argv[1][4] == ':' ? atoi(argv[1] + 5) : 0;
+	}
 #endif
 	else
 		return usage();

@@ -6,6 +6,7 @@
 
 #include "rig.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@ int			checks_passed;
 int			checks_failed;
 const char *current_test = "";
 uint64_t	random_state;
+int			rig_ordinal;
 uint32_t	rows_limit;
 uint32_t	sweep_limit_ms;
 
@@ -79,30 +81,69 @@ make_buffers(rig *rig)
 	}
 }
 
-int
-rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes)
+static gsort_device_options
+device_options(const rig *rig)
 {
 	gsort_device_options options = {
 		.struct_bytes = sizeof(options),
-		.kind = kind,
-		.budget_bytes = budget_bytes,
+		.kind = rig->kind,
+		.ordinals = &rig_ordinal,
+		.n_ordinals = rig->kind == GSORT_KIND_CUDA ? 1 : 0,
+		.budget_bytes = rig->budget_bytes,
 		/* a tool has more to find where threads meet, even on a machine with one core */
 		.threads = rows_limit != 0 ? 4 : 0,
 	};
-	char		reason[256];
-	gsort_status status;
 
+	return options;
+}
+
+static void *
+open_device(void *arg)
+{
+	rig		   *opened = arg;
+	gsort_device_options options = device_options(opened);
+	char		reason[256];
+	gsort_status status = gsort_open(&options, &opened->device, reason, sizeof(reason));
+
+	if (status == GSORT_OK)
+		return NULL;
+	printf("no device (status %d): %s\n", status, reason);
+	opened->device = NULL;
+	return NULL;
+}
+
+static void *
+pin_buffers(void *arg)
+{
+	rig		   *opened = arg;
+	gsort_status status = gsort_pin(opened->device, opened->arena, opened->arena_bytes);
+
+	CHECK(status == GSORT_OK || status == GSORT_UNSUPPORTED);
+	return NULL;
+}
+
+/* Calls that block may be made by other threads than those that follow, and the service makes them so. */
+static void
+in_another_thread(void *(*call) (void *), rig *arg)
+{
+	pthread_t	thread;
+
+	if (pthread_create(&thread, NULL, call, arg) != 0)
+		abort();
+	pthread_join(thread, NULL);
+}
+
+int
+rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes)
+{
 	memset(rig, 0, sizeof(*rig));
 	rig->kind = kind;
-	status = gsort_open(&options, &rig->device, reason, sizeof(reason));
-	if (status != GSORT_OK)
-	{
-		printf("no device (status %d): %s\n", status, reason);
+	rig->budget_bytes = budget_bytes;
+	in_another_thread(open_device, rig);
+	if (rig->device == NULL)
 		return 0;
-	}
 	make_buffers(rig);
-	status = gsort_pin(rig->device, rig->arena, rig->arena_bytes);
-	CHECK(status == GSORT_OK || status == GSORT_UNSUPPORTED);
+	in_another_thread(pin_buffers, rig);
 	return 1;
 }
 

@@ -51,13 +51,17 @@ typedef struct rig
 {
 	gsort_device *device;
 	gsort_kind	kind;
+	uint64_t	budget_bytes;
 	void	   *arena;			/* all buffers' memory */
 	size_t		arena_bytes;
 	rig_buffer	buffers[RIG_BUFFERS];
 	rig_buffer *free_buffers;
 } rig;
 
-/* 0: no such device; says why. */
+/* The GPU under test. */
+extern int	rig_ordinal;
+
+/* 0: no such device; says why.  It is opened, and memory pinned, by threads of their own. */
 int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes);
 void		rig_close(rig *rig);
 
