@@ -9,6 +9,8 @@
  *	       --cells, count, plan, scatter----> level 2: bins of at most a tile
  *	       --tile sort----------------------> rows
  *
+ * Keys that are in order already are passed through (presorted.cuh), and all later stages find nothing to do.
+ *
  * Where the sample shows too many keys that words cannot tell apart, or that lie so unevenly that linear maps would not,
  * all of these leave the sort to pairs_radix.cu, whose kernels look at the plan too.
  *
@@ -30,6 +32,7 @@
 #include "sort/merge.cuh"
 #include "sort/pairs_radix.h"
 #include "sort/partition_bins.cuh"
+#include "sort/presorted.cuh"
 #include "sort/tile_crowded.cuh"
 
 #define SORT_TRY(call) \
@@ -211,6 +214,8 @@ launch_split(const sort_job &job)
 	SORT_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
 					job.row_bits, job.key_max, signs_for_radix(job.n, samples, scratch), scratch.plan));
+	SORT_TRY(launch(presorted_kernel, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					PRESORTED_THREADS, 0, job.stream, job.n, scratch.plan, job.output));
 	SORT_TRY(launch(partition_count_buckets_kernel,
 					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));

@@ -57,7 +57,7 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 	linear_map	map = plan->sample_map;
 
 	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
-	if (plan->handed_over)
+	if (!is_partitioned(plan))
 		return;
 	load_bucket_search(shared, plan);
 	__syncthreads();
@@ -174,7 +174,12 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 		segments[segment] = whole;
 	}
 	if (b == 0)
+	{
 		plan->segments = total;
+		/* what is in order is nobody's to sort */
+		if (is_presorted(plan))
+			plan->handed_over = 0;
+	}
 }
 
 template<typename Row, bool Wide>
@@ -232,7 +237,7 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 	memory	   &shared = *(memory *) raw;
 	const keys_to_scatter<Row, Wide> source = {shared, keys, bucket_of_row, plan->row_bits};
 
-	if (plan->handed_over || plan->wide != (Wide ? 1u : 0u))
+	if (!is_partitioned(plan) || plan->wide != (Wide ? 1u : 0u))
 		return;
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{

@@ -68,6 +68,14 @@ typedef struct long_segment
 	uint32_t	first_tile;		/* tiles are numbered through all long segments */
 } long_segment;
 
+/* How the keys of the sample come in the input. */
+typedef enum seen_order
+{
+	SEEN_UNORDERED = 0,
+	SEEN_RISING = 1,			/* each is at least the one before */
+	SEEN_FALLING = 2			/* each is less */
+} seen_order;
+
 typedef struct partition_plan
 {
 	/* level 1: bucket b holds the (key, row) from its lowest up to the next bucket's */
@@ -81,6 +89,8 @@ typedef struct partition_plan
 	uint32_t	buckets;
 	uint32_t	wide;			/* 1: the items are wide */
 	uint32_t	handed_over;	/* 1: to the radix sort; the partition has nothing to do */
+	uint32_t	seen_order;	/* SEEN_... */
+	uint32_t	contradicted;	/* 1: by two neighbours among the keys; not known before presorted.cuh has run */
 	uint32_t	row_bits;
 
 	uint32_t	counts[BUCKETS_MAX];	/* by the histogram */
@@ -114,6 +124,20 @@ for_items_of_plan(const partition_plan *plan, const Work &work)
 		}
 	}
 	work(std::false_type());
+}
+
+/* All keys are in order, or in falling order, and the output is written. */
+static inline GSORT_HD bool
+is_presorted(const partition_plan *plan)
+{
+	return plan->seen_order != SEEN_UNORDERED && !plan->contradicted;
+}
+
+/* Whether the partition has anything to do. */
+static inline GSORT_HD bool
+is_partitioned(const partition_plan *plan)
+{
+	return !plan->handed_over && !is_presorted(plan);
 }
 
 /* --- level 1 ------------------------------------------------------------------- */

@@ -74,6 +74,7 @@ struct split_memory
 	uint32_t	tied;
 	uint32_t	uneven;
 	uint32_t	lone_pairs;
+	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
 };
 
 static_assert((SAMPLE_KEYS & (SAMPLE_KEYS - 1)) == 0, "a sample's number is so many bits");
@@ -305,6 +306,24 @@ count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t sample
 	}
 }
 
+/* Samples of equal keys stand by their rows.  Wants a barrier before and behind. */
+SORT_DEVICE void
+count_rises(split_memory &shared, const uint32_t *rows, uint32_t samples)
+{
+	uint32_t	rises = 0;
+
+	for (uint32_t i = threadIdx.x; i + 1 < samples; i += SPLIT_THREADS)
+		rises += rows[i] < rows[i + 1];
+	if (rises > 0)
+		atomicAdd(&shared.rises, rises);
+}
+
+static inline GSORT_HD uint32_t
+order_of_sample(uint32_t rises, uint32_t samples)
+{
+	return rises == samples - 1 ? SEEN_RISING : rises == 0 ? SEEN_FALLING : SEEN_UNORDERED;
+}
+
 /* When the radix sort is faster, by what is counted in the sample. */
 struct radix_signs
 {
@@ -344,6 +363,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		shared.tied = 0;
 		shared.uneven = 0;
 		shared.lone_pairs = 0;
+		shared.rises = 0;
 	}
 	buckets = place_edges(shared, tail_edge(keys, samples, t, false, key_max), buckets);
 	buckets = place_edges(shared, quantile_edge(keys, rows, samples, t, key_max), buckets);
@@ -368,6 +388,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	__syncthreads();
 	count_tied_samples(shared, keys, rows, samples, buckets);
 	count_uneven_samples(shared, keys, samples);
+	count_rises(shared, rows, samples);
 	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
 	if (t == 0)
 	{
@@ -378,6 +399,8 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 		plan->row_bits = row_bits;
 		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
 		plan->handed_over = is_for_radix(shared, signs);
+		plan->seen_order = order_of_sample(shared.rises, samples);
+		plan->contradicted = 0;
 		plan->segments = 0;
 		plan->crowded = 0;
 		plan->long_segments = 0;

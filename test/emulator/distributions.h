@@ -20,7 +20,7 @@ typedef enum distribution
 	UNIFORM, ZIPF, ZIPF_HASHED, SIXTEEN, SIXTEEN_HASHED, THOUSAND_HASHED, SORTED, REVERSED,
 	RANGE_2_20, NORMAL, DOUBLES, LOGNORMAL, ALL_EQUAL, OUTLIER, CLUSTERS,
 	DISTRIBUTIONS,				/* the above; those below were made to defeat the sort */
-	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS, FEW_TIED,
+	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS, FEW_TIED, ONE_SWAPPED,
 	HARD_DISTRIBUTIONS,			/* the above; those below are as tables have them */
 	HOLES = HARD_DISTRIBUTIONS, DAYS, MANY_DAYS, ZIPF_FEW_HASHED, SNOWFLAKE, BIT_REVERSED, MORTON, NEAR_SORTED, SAWTOOTH,
 	ALTERNATING_ENDS,
@@ -31,7 +31,7 @@ typedef enum distribution
 static const char *const distribution_names[] = {
 	"uniform", "zipf", "zipf_hashed", "16_values", "16_random", "1000_random", "sorted", "reversed",
 	"range_2^20", "normal", "doubles", "lognormal", "all_equal", "outlier", "clusters",
-	"many_clusters", "exponential", "half_equal", "rare_clusters", "few_tied",
+	"many_clusters", "exponential", "half_equal", "rare_clusters", "few_tied", "one_swapped",
 	"holes", "days", "many_days", "zipf2", "snowflake", "bit_reversed", "morton", "near_sorted", "sawtooth", "alternating",
 	"urls", "whole_urls", "names", "paths", "hex", "decimal", "cyrillic", "greek", "cjk", "devanagari"
 };
@@ -223,6 +223,9 @@ distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int 
 			return random % 100 == 0 ? half / 3 + (random >> 8 & 0xfffff) : mix_bits(random) >> (64 - bits);
 		case FEW_TIED:			/* so few of them that no sample tells that their words will be tied */
 			return random % 900 == 0 ? half / 3 + (random >> 8 & 0x3f) : mix_bits(random) >> (64 - bits);
+		case ONE_SWAPPED:		/* sorted, but for two neighbours near the end, which hardly any sample meets */
+			i += i == n - n / 9 ? 1 : i == n - n / 9 + 1 ? (uint64_t) -1 : 0;
+			return (uint64_t) ((double) i / (double) n * (double) half) * 2;
 		default:
 			return random >> (64 - bits) & top;
 	}

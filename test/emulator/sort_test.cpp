@@ -37,6 +37,7 @@ struct test_case
 	bool		keep_keys;
 	int			handed_over = -1;	/* to the radix sort: 1 it must be, 0 it must not */
 	bool		lies_evenly = false;	/* few segments are crowded */
+	int			presorted = -1;		/* 1 they must be seen to be, 0 they must not */
 };
 
 static int	failures;
@@ -243,6 +244,7 @@ run_case(const test_case &test)
 	const partition_plan *plan = (const partition_plan *) scratch;
 	bool		intact = gaps.sorted();
 	bool		as_expected = (test.handed_over < 0 || (int) plan->handed_over == test.handed_over) &&
+		(test.presorted < 0 || (int) is_presorted(plan) == test.presorted) &&
 		(!test.lies_evenly || plan->crowded * CROWDED_SHARE <= plan->segments);
 	bool		ok = status == cudaSuccess && bad == 0 && intact && as_expected;
 
@@ -341,10 +343,20 @@ run_choices()
 	const gsort_engine partition = GSORT_ENGINE_PARTITION;
 
 	emulator::the_chip.shared_bytes = chip_bytes[1];
-	for (distribution which : {UNIFORM, ZIPF, SORTED, REVERSED, NORMAL, DOUBLES, LOGNORMAL, RARE_CLUSTERS,
+	for (distribution which : {SORTED, REVERSED, ALL_EQUAL})
+	{
+		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0, false, 1});
+		run_case<uint64_t>({partition, which, 100003, 3, 64, true, true, true, 0, false, 1});
+	}
+	/* falling, with ties that the sample does not show: their rows must not fall */
+	run_case<uint64_t>({partition, REVERSED, 100003, 48, 64, false, true, false, 0, false, 0});
+	/* the sample alone says that these are in order */
+	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, true, true, true, 0, false, 0});
+	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, false, false, false, 0, true, 0});
+	for (distribution which : {UNIFORM, ZIPF, NORMAL, DOUBLES, LOGNORMAL, RARE_CLUSTERS,
 			SNOWFLAKE, BIT_REVERSED, MORTON, NEAR_SORTED, SAWTOOTH, ALTERNATING_ENDS})
 		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0, which != ZIPF && which != RARE_CLUSTERS});
-	for (distribution which : {SIXTEEN, SIXTEEN_HASHED, RANGE_2_20, ALL_EQUAL, OUTLIER, HALF_EQUAL, ZIPF_FEW_HASHED, WHOLE_URLS,
+	for (distribution which : {SIXTEEN, SIXTEEN_HASHED, RANGE_2_20, OUTLIER, HALF_EQUAL, ZIPF_FEW_HASHED, WHOLE_URLS,
 			PATHS, DEVANAGARI})
 		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
 	for (distribution which : {HOLES, DAYS, MANY_CLUSTERS, URLS, NAMES, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK})
