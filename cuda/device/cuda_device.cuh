@@ -155,15 +155,15 @@ typedef struct cuda_device
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the rows' words in sorted order */
-	SORT_OFFSETS,				/* [rows] uint64: sort words out, then offsets in the sorted stream */
+	SORT_SORTED_WORDS,			/* [rows] uint64, where ties or segments are found by them: the first sort words, sorted */
 	SORT_ORDER,					/* [rows] uint32 */
 	SORT_LOW_OFFSETS,			/* [rows] uint32: the other half of the order while it is sorted */
 	SORT_TIED_ROWS,				/* [rows] uint32, where words may be several: rows that share their first word */
 	SORT_SEGMENTS,				/* [rows] uint32, likewise: by row, the number of those that share its first word */
 	SORT_TIES,					/* [rows / 32] uint32, where windows carry tie bits */
-	SORT_BEGIN_ROWS,			/* [begins] uint32 */
 	SORT_BEGINS,				/* [begins] window_begin */
-	SORT_SCRATCH,				/* of the pairs sort, the scan and the selection, in turn */
+	SORT_GAPS,					/* [n_gaps] arena_gap */
+	SORT_SCRATCH,				/* of the pairs sort, of what is tied by its first word, and of placing the rows, in turn */
 	SORT_ARRAYS
 } sort_array;
 
@@ -196,6 +196,8 @@ struct cuda_job
 	int			header_used;	/* it is to be zeroed before the next append */
 	extent_list row_extents;
 	extent_list key_extents;
+	arena_gap  *gaps;			/* [ARENA_GAPS_MAX], of this run */
+	uint32_t	n_gaps;			/* there may be more than were noted */
 	cudaEvent_t room;			/* the extents and tables stand */
 
 	gsort_event_kind work_kind; /* CUT, RUN_BEGUN or MERGED: one at a time */

@@ -104,7 +104,8 @@ make_list(extent_list *list, uint64_t room)
 static gsort_status
 make_job(cuda_device *device, cuda_job *job)
 {
-	if (!make_list(&job->row_extents, row_table_entries(device)) ||
+	job->gaps = (arena_gap *) malloc(ARENA_GAPS_MAX * sizeof(arena_gap));
+	if (job->gaps == NULL || !make_list(&job->row_extents, row_table_entries(device)) ||
 		!make_list(&job->key_extents, key_table_entries(device, &job->common)))
 		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
 	GSORT_TRY_STATUS(cuda_enter(device));
@@ -241,6 +242,7 @@ cuda_job_free(cuda_job *job)
 	destroy_event(job->room);
 	destroy_event(job->work_began);
 	destroy_event(job->work_ended);
+	free(job->gaps);
 	free(job->row_extents.extents);
 	free(job->key_extents.extents);
 	unlink_job(device, job);

@@ -3,7 +3,7 @@
  *	  From keys to the order of the rows: the sorts of a cut, by one word after another.
  *
  * In:  a job's key extents and the plan of its sort words.
- * Out: SORT_ORDER, or no order where all keys are equal; in SORT_OFFSETS the sorted first words,
+ * Out: SORT_ORDER, or no order where all keys are equal; in SORT_SORTED_WORDS the sorted first words,
  *	    where ties or segments are looked for; tie bits.
  *
  * Keys of one word take one sort.  Those of several are sorted by the first word, which is a full one and mostly
@@ -73,7 +73,7 @@ sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_want
 										 run->plan, word, run->table, (const uint32_t *) run->order, run->n,
 										 header, array_of<Word>(run, SORT_WORDS)));
 	GSORT_TRY_STATUS(sort_pairs<Word>(run, run->plan.word_bits[word],
-									  words_wanted ? array_of<Word>(run, SORT_OFFSETS) : NULL, order_out, &engine));
+									  words_wanted ? array_of<Word>(run, SORT_SORTED_WORDS) : NULL, order_out, &engine));
 	if (word == 0)
 		run->job->common.stats.engine = engine;
 	return GSORT_OK;
@@ -156,7 +156,7 @@ find_tied_places(sort_run *run)
 	uint64_t	n = run->job->common.rows;
 
 	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &run->job->sort[SORT_SCRATCH].bytes,
-									   array_of<first_word>(run, SORT_OFFSETS), n, array_of<uint32_t>(run, SORT_WORDS),
+									   array_of<first_word>(run, SORT_SORTED_WORDS), n, array_of<uint32_t>(run, SORT_WORDS),
 									   &run_header_of(run)->tied, run->stream));
 	return GSORT_OK;
 }
@@ -169,7 +169,7 @@ sort_by_first_word(sort_run *run)
 	GSORT_TRY_STATUS(sort_by_word(run, 0, header, 1, array_of<uint32_t>(run, SORT_ORDER)));
 	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments), run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 (const first_word *) array_of<first_word>(run, SORT_OFFSETS), run->n, header));
+										 (const first_word *) array_of<first_word>(run, SORT_SORTED_WORDS), run->n, header));
 	return find_tied_places(run);
 }
 
@@ -191,7 +191,7 @@ list_tied_rows(sort_run *run, uint64_t tied)
 	uint32_t   *rows = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
 
 	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
-										 (const first_word *) array_of<first_word>(run, SORT_OFFSETS), run->n,
+										 (const first_word *) array_of<first_word>(run, SORT_SORTED_WORDS), run->n,
 										 (const uint32_t *) run->order, places, tied, rows, begins));
 	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &run->job->sort[SORT_SCRATCH].bytes,
 									  begins, tied, run->stream));
@@ -267,6 +267,6 @@ cuda_order_mark_ties(sort_run *run)
 		return GSORT_OK;
 	if (run->plan.words == 0)
 		return mark_ties_by<uint32_t>(run, NULL);
-	return is_narrow(run, run->plan.word_bits[0]) ? mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_OFFSETS)) :
-		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_OFFSETS));
+	return is_narrow(run, run->plan.word_bits[0]) ? mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_SORTED_WORDS)) :
+		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_SORTED_WORDS));
 }

@@ -5,7 +5,7 @@
  * In:  a job's key extents and the statistics of its columns.
  * Out: AS_FED: nothing but the wait for the appends and their verdict.
  *	    SORTED: row words, low offsets and tie bits in sorted order, which fetches
- *	    read, and the list of window begins, from which the directory is made.
+ *	    read, and the list of window begins, from which the directory is made (place_rows.cuh).
  *	    SORTED_RUN: also the order, by which cuda_runs.cu gathers the keys.
  *
  * It is enqueued behind the last append, at once where keys fit one word; the host learns the
@@ -16,13 +16,9 @@
  */
 #include "device/cuda_cut.cuh"
 
-#include "rows/sort_rows.cuh"
+#include "rows/place_rows.cuh"
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
-
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,35 +33,16 @@ larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-static cudaError_t
-scan_offsets(void *scratch, size_t *scratch_bytes, uint64_t *units, uint64_t n, cudaStream_t stream)
-{
-	return cub::DeviceScan::ExclusiveSum(scratch, *scratch_bytes, units, units, (int) n, stream);
-}
-
-static cudaError_t
-select_begins(void *scratch, size_t *scratch_bytes, const begins_window &begins, uint64_t n,
-			  uint32_t *rows, uint32_t *n_begins, cudaStream_t stream)
-{
-	return cub::DeviceSelect::If(scratch, *scratch_bytes, thrust::counting_iterator<uint32_t>(0),
-								 rows, n_begins, (int) n, begins, stream);
-}
-
-/* What the pairs sort, the scan and the selection need at most, one after another. */
+/* What the pairs sort and all that follows need at most, one after another. */
 static size_t
 scratch_bytes_for(gsort_engine engine, uint64_t rows)
 {
-	size_t		scan_bytes = 0;
-	size_t		select_bytes = 0;
-	begins_window begins = {};
-
 	size_t		pairs_bytes = cuda_pairs_scratch_at_most(engine, rows);
+	size_t		order_bytes = cuda_order_scratch_bytes(rows);
 
 	/* an error leaves 0, and the launch that follows meets and reports it */
-	(void) scan_offsets(NULL, &scan_bytes, NULL, rows, NULL);
-	(void) select_begins(NULL, &select_bytes, begins, rows, NULL, NULL, NULL);
 	(void) cudaGetLastError();
-	return larger(larger(pairs_bytes, cuda_order_scratch_bytes(rows)), larger(scan_bytes, select_bytes));
+	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
 static void
@@ -76,14 +53,14 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 	int			with_segments = cuda_order_may_have_segments(job);
 
 	bytes[SORT_WORDS] = rows * sizeof(uint64_t);
-	bytes[SORT_OFFSETS] = rows * sizeof(uint64_t);
+	bytes[SORT_SORTED_WORDS] = with_ties || with_segments ? rows * sizeof(uint64_t) : 0;
 	bytes[SORT_ORDER] = rows * sizeof(uint32_t);
 	bytes[SORT_LOW_OFFSETS] = rows * sizeof(uint32_t);
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
 	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
-	bytes[SORT_BEGIN_ROWS] = begins * sizeof(uint32_t);
 	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
+	bytes[SORT_GAPS] = ARENA_GAPS_MAX * sizeof(arena_gap);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
@@ -151,10 +128,10 @@ static void
 free_all_but_results(cuda_job *job)
 {
 	give_back_slot(job);
-	free_array(job, SORT_OFFSETS);
+	free_array(job, SORT_SORTED_WORDS);
 	free_array(job, SORT_TIED_ROWS);
 	free_array(job, SORT_SEGMENTS);
-	free_array(job, SORT_BEGIN_ROWS);
+	free_array(job, SORT_GAPS);
 	free_array(job, SORT_BEGINS);
 	free_array(job, SORT_SCRATCH);
 	if (job->common.cut_how == GSORT_SORTED_RUN)
@@ -165,26 +142,15 @@ free_all_but_results(cuda_job *job)
 
 /* --- the launches -------------------------------------------------------------- */
 
-/* From the order to row words and offsets. */
+/* To the device, through the slot, which the work reads before it writes to it. */
 static gsort_status
-order_rows(sort_run *run)
+copy_gaps_in(sort_run *run, uint32_t n_gaps)
 {
-	uint32_t	window_bytes = run->job->common.options.window_bytes;
-	uint64_t   *words = array_of<uint64_t>(run, SORT_WORDS);
-	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
-	run_header *header = run_header_of(run);
+	cuda_job   *job = run->job;
 
-	GSORT_TRY_LAUNCH(run->device, launch(permute_row_words_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 run->table, (const uint32_t *) run->order, run->n,
-										 window_cut_long_units(window_bytes), words, offsets, header));
-	GSORT_TRY(run->device, scan_offsets(run->job->sort[SORT_SCRATCH].pointer,
-										&run->job->sort[SORT_SCRATCH].bytes, offsets, run->n,
-										run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(check_total_kernel, 1, 1, 0, run->stream, (const uint64_t *) words,
-										 (const uint64_t *) offsets, run->n, run->job->common.fed_units, header));
-	GSORT_TRY_LAUNCH(run->device, launch(narrow_offsets_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 (const uint64_t *) offsets, run->n,
-										 array_of<uint32_t>(run, SORT_LOW_OFFSETS)));
+	memcpy(job->cut_slot.memory, job->gaps, n_gaps * sizeof(arena_gap));
+	GSORT_TRY(run->device, cudaMemcpyAsync(job->sort[SORT_GAPS].pointer, job->cut_slot.memory, n_gaps * sizeof(arena_gap),
+										   cudaMemcpyHostToDevice, run->stream));
 	return GSORT_OK;
 }
 
@@ -194,24 +160,25 @@ begins_room(const cuda_job *job)
 	return job->sort[SORT_BEGINS].bytes / sizeof(window_begin);
 }
 
+/* From the order to row words, offsets and window begins. */
 static gsort_status
-find_begins(sort_run *run)
+place_rows(sort_run *run)
 {
-	run_header *header = run_header_of(run);
-	uint64_t   *offsets = array_of<uint64_t>(run, SORT_OFFSETS);
-	uint64_t	room = begins_room(run->job);
-	begins_window begins = {array_of<uint64_t>(run, SORT_WORDS), offsets, header,
-		run->job->common.options.window_bytes,
-	tie_bits_wanted(&run->job->common.options)};
+	cuda_job   *job = run->job;
+	uint32_t	n_gaps = job->n_gaps <= ARENA_GAPS_MAX ? job->n_gaps : 0;
+	void	   *scratch = job->sort[SORT_SCRATCH].pointer;
+	place_input input = {run->table, run->order, run->n, job->common.fed_units, job->common.options.window_bytes,
+		tie_bits_wanted(&job->common.options), array_of<arena_gap>(run, SORT_GAPS), n_gaps,
+	(float) n_gaps / (float) run->n};
+	place_output output = {array_of<uint64_t>(run, SORT_WORDS), array_of<uint32_t>(run, SORT_LOW_OFFSETS),
+		array_of<window_begin>(run, SORT_BEGINS), begins_room(job), run_header_of(run)};
 
-	GSORT_TRY(run->device, select_begins(run->job->sort[SORT_SCRATCH].pointer,
-										 &run->job->sort[SORT_SCRATCH].bytes, begins, run->n,
-										 array_of<uint32_t>(run, SORT_BEGIN_ROWS),
-										 &header->n_begins, run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(list_begins_kernel, blocks_for(room), LAUNCH_THREADS, 0, run->stream,
-										 (const uint32_t *) array_of<uint32_t>(run, SORT_BEGIN_ROWS),
-										 (const uint64_t *) offsets, (const run_header *) header, room,
-										 array_of<window_begin>(run, SORT_BEGINS)));
+	if (n_gaps > 0)
+		GSORT_TRY_STATUS(copy_gaps_in(run, n_gaps));
+	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
+	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n), PLACE_THREADS,
+										 place_memory_bytes(n_gaps), run->stream, input, place_states_in(scratch, run->n),
+										 output));
 	return GSORT_OK;
 }
 
@@ -296,8 +263,7 @@ enqueue_windows(sort_run *run)
 {
 	run->job->sorted_as_fed = run->order == NULL;
 	GSORT_TRY_STATUS(cuda_order_mark_ties(run));
-	GSORT_TRY_STATUS(order_rows(run));
-	GSORT_TRY_STATUS(find_begins(run));
+	GSORT_TRY_STATUS(place_rows(run));
 	return copy_first_begins_out(run->job);
 }
 

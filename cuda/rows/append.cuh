@@ -4,8 +4,8 @@
  *
  * In:  a slice of one chunk's row_start, keys and nulls, copied to device memory
  *	    (so that nobody can change them between the check and the use).
- * Out: the slice's row words, keys by column and NULL bits in the key extents, or
- *	    the run's bad_data flag.
+ * Out: the slice's row words, keys by column and NULL bits in the key extents, and the extremes of the rows' lengths in
+ *	    the run's header; or its bad_data flag.
  *
  * A chunk whose offsets are wrong costs its own job and nothing else: no row word is
  * written that leads out of its chunk.  Keys are checked by the cut (sort_rows.cuh), when
@@ -53,27 +53,69 @@ append_refused_word(const append_slice *slice)
 
 #ifdef __CUDACC__
 
-/* Grid: a thread for each row of the slice. */
-static __global__ void
-append_rows_kernel(append_slice slice, key_table table, run_header *header)
+/* The largest of the warp's numbers.  The whole warp calls. */
+static __device__ __forceinline__ uint32_t
+largest_of_warp(uint32_t x)
 {
-	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	row = slice.first_row + i;
-	uint64_t	word;
+	for (int distance = 16; distance > 0; distance /= 2)
+	{
+		uint32_t	other = __shfl_xor_sync(0xffffffffu, x, distance);
 
-	if (i >= slice.rows)
+		x = other > x ? other : x;
+	}
+	return x;
+}
+
+/* The read saves nearly all atomics: it may be stale, never too large. */
+static __device__ __forceinline__ void
+raise_to(uint32_t *most, uint32_t x)
+{
+	if (x > *(volatile uint32_t *) most)
+		atomicMax(most, x);
+}
+
+/* units: 0 if the thread has no row.  The whole warp calls. */
+static __device__ __forceinline__ void
+note_lengths(uint32_t units, uint32_t long_units, run_header *header)
+{
+	uint32_t	longest = largest_of_warp(units);
+	uint32_t	longest_short = largest_of_warp(units <= long_units ? units : 0);
+	uint32_t	shortest_below = largest_of_warp(units == 0 ? 0 : ROW_UNITS_LIMIT - units);
+
+	if (threadIdx.x % 32 != 0)
 		return;
-	word = append_row_word(&slice, i);
+	raise_to(&header->longest_units, longest);
+	raise_to(&header->longest_short_units, longest_short);
+	raise_to(&header->shortest_below_limit, shortest_below);
+}
+
+static __device__ __forceinline__ uint64_t
+file_row(const append_slice *slice, uint32_t i, const key_table *table, run_header *header)
+{
+	uint64_t	row = slice->first_row + i;
+	uint64_t	word = append_row_word(slice, i);
+
 	if (word == 0)
 	{
 		header->bad_data = GSORT_BAD_OFFSETS;
-		word = append_refused_word(&slice);
+		word = append_refused_word(slice);
 	}
-	*key_table_row_word(&table, row) = word;
-	for (uint32_t c = 0; c < table.columns; c++)
-		*key_table_key(&table, row, c) = slice.keys[(size_t) i * table.columns + c];
-	if (table.null_mask != 0)
-		*key_table_nulls(&table, row) = slice.nulls[i] & table.null_mask;
+	*key_table_row_word(table, row) = word;
+	for (uint32_t c = 0; c < table->columns; c++)
+		*key_table_key(table, row, c) = slice->keys[(size_t) i * table->columns + c];
+	if (table->null_mask != 0)
+		*key_table_nulls(table, row) = slice->nulls[i] & table->null_mask;
+	return word;
+}
+
+/* long_units: of rows that share windows with others at most.  Grid: a thread for each row of the slice, in whole warps. */
+static __global__ void
+append_rows_kernel(append_slice slice, key_table table, uint32_t long_units, run_header *header)
+{
+	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	word = i < slice.rows ? file_row(&slice, i, &table, header) : 0;
+
+	note_lengths((uint32_t) row_word_units(word), long_units, header);
 }
 
 #endif							/* __CUDACC__ */

@@ -13,6 +13,7 @@
 #define GSORT_ARENA_CUH
 
 #include "rows/extents.h"
+#include "rows/row_word.h"
 
 /* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows, then each key
  * column's values, then (jobs with nullable columns) their NULL bits as uint32. */
@@ -28,15 +29,34 @@ typedef struct row_table
 	uint64_t *const *extents;
 } row_table;
 
+#define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
+
+#define ARENA_GAPS_MAX		4096	/* that are noted */
+
+/* Rows of one length from first_row on, up to the next gap's, lie so many units behind row number times length. */
+typedef struct arena_gap
+{
+	uint32_t	first_row;
+	uint32_t	units;
+} arena_gap;
+
 /* What the kernels of one run tell each other and the host; zeroed with the job. */
 typedef struct run_header
 {
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 	uint32_t	n_begins;		/* window begins found */
-	uint64_t	longest_short_units;
+	uint32_t	longest_short_units;	/* of rows that share windows with others */
+	uint32_t	longest_units;	/* of all rows */
+	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT less the units of the shortest */
 	uint32_t	tied;			/* rows that share their first sort word with others */
 	uint32_t	segments;		/* stretches of such rows */
 } run_header;
+
+static inline GSORT_HD int
+run_has_one_length(const run_header *header)
+{
+	return header->longest_units + header->shortest_below_limit == ROW_UNITS_LIMIT;
+}
 
 static inline GSORT_HD size_t
 key_extent_bytes(uint32_t columns, uint32_t null_mask)

@@ -1,13 +1,11 @@
 /*
  * sort_rows.cuh
- *	  The kernels around the pairs sort of a run: sort words before it; row words,
- *	  ties, offsets and window begins after it; the sorted keys when the run ends.
+ *	  The kernels around the pairs sort of a run: sort words before it; ties after it; the sorted keys when the
+ *	  run ends.  Where rows and windows begin is place_rows.cuh's.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
- * Out: bad_data, if a key is beyond the statistics that the plan was made from;
- *	    for each row in sorted order its row word and the low 32 bits of its
- *	    offset in the sorted stream; a bit for each row that ties with the one
- *	    before; the list of rows that begin a window.
+ * Out: bad_data, if a key is beyond the statistics that the plan was made from; a bit for each row that ties
+ *	    with the one before.
  *
  * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel here
  * runs a thread for each element of its output, in one dimension.
@@ -137,78 +135,6 @@ mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32
 		ties[i / 32] = bits;
 }
 
-/* Row words and lengths in sorted order, and the longest of the short rows. */
-static __global__ void
-permute_row_words_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t long_units,
-						 uint64_t *words, uint64_t *units, run_header *header)
-{
-	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	short_units = 0;
-
-	if (i < n)
-	{
-		words[i] = *key_table_row_word(&table, sorted_row(order, i));
-		units[i] = row_word_units(words[i]);
-		if (units[i] <= long_units)
-			short_units = units[i];
-	}
-	for (int distance = 16; distance > 0; distance /= 2)
-	{
-		uint64_t	other = __shfl_xor_sync(0xffffffffu, short_units, distance);
-
-		short_units = other > short_units ? other : short_units;
-	}
-	/* the read saves nearly all atomics: it may be stale, never too large */
-	if (threadIdx.x % 32 == 0 &&
-		short_units > *(volatile uint64_t *) &header->longest_short_units)
-		atomicMax((unsigned long long *) &header->longest_short_units,
-				  (unsigned long long) short_units);
-}
-
-/* One thread.  The list of window begins has room for a stream of total_units; a
- * run whose rows do not add up to that is refused. */
-static __global__ void
-check_total_kernel(const uint64_t *words, const uint64_t *offsets, uint64_t n,
-				   uint64_t total_units, run_header *header)
-{
-	if (offsets[n - 1] + row_word_units(words[n - 1]) != total_units)
-		header->bad_data = GSORT_BAD_OFFSETS;
-}
-
-/* Does row i of the sorted order begin a window?  A predicate for a selection. */
-struct begins_window
-{
-	const uint64_t *words;
-	const uint64_t *offsets;
-	const run_header *header;
-	uint32_t	window_bytes;
-	int			with_ties;
-
-	__device__ __forceinline__ bool
-	operator()(uint32_t i) const
-	{
-		window_cut	cut = window_cut_make(window_bytes, with_ties, header->longest_short_units);
-
-		return header->bad_data == 0 &&
-			window_cut_begins(&cut, offsets[i], row_word_units(words[i]),
-							  i == 0 ? 0 : row_word_units(words[i - 1]));
-	}
-};
-
-/* At most room threads find work. */
-static __global__ void
-list_begins_kernel(const uint32_t *rows, const uint64_t *offsets, const run_header *header,
-				   uint64_t room, window_begin *begins)
-{
-	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-
-	if (i < room && i < header->n_begins)
-	{
-		begins[i].row = rows[i];
-		begins[i].units = offsets[rows[i]];
-	}
-}
-
 /*
  * The raw keys of the run in sorted order, column by column; nulls, where not NULL, likewise, a
  * bit for each column.
@@ -226,16 +152,6 @@ keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *k
 		keys[c * n + i] = *key_table_key(&table, row, c);
 	if (nulls != NULL)
 		nulls[i] = (uint8_t) *key_table_nulls(&table, row);
-}
-
-/* A window spans less than 2^32 units, so the low halves tell places inside it. */
-static __global__ void
-narrow_offsets_kernel(const uint64_t *offsets, uint64_t n, uint32_t *low_offsets)
-{
-	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-
-	if (i < n)
-		low_offsets[i] = (uint32_t) offsets[i];
 }
 
 #endif							/* __CUDACC__ */

@@ -1,0 +1,375 @@
+/*
+ * place_rows.cuh
+ *	  From the order of a run to its sorted stream: where each row comes from, where it goes, and where windows begin.
+ *
+ * In:  the order; the row words and lengths that the appends have filed; the header, which knows the lengths' extremes.
+ * Out: for each row in sorted order its row word and the low 32 bits of its offset in the sorted stream; the list of rows
+ *	    that begin a window, with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
+ *
+ * One reading of the order does all of it: blocks take tiles in turn and learn from those before where their first row
+ * goes (Merrill, Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).  A tile waits for tiles that
+ * were taken before it, so these are running or done.
+ *
+ * The row words are gathered, at random places, which takes most of the time.  Where all rows have one length, a row's
+ * place in the arena follows from its number and from the gaps that appends have left at the ends of extents: nothing is
+ * gathered then.
+ */
+#ifndef GSORT_PLACE_ROWS_CUH
+#define GSORT_PLACE_ROWS_CUH
+
+#include "rows/arena.cuh"
+#include "rows/sort_rows.cuh"
+#include "rows/window_cut.h"
+#include "sort/sort_common.cuh"
+
+#define PLACE_THREADS		256
+#define PLACE_ITEMS			8
+#define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
+#define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
+#define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
+
+/* What a tile has told: a kind, and units or begins.  Zeroed before the kernel. */
+#define TILE_STATE_BITS		62
+#define TILE_STATE_PART		1ull	/* of the tile alone */
+#define TILE_STATE_ALL		2ull	/* up to its end */
+
+typedef struct place_states
+{
+	uint32_t   *next_tile;		/* zero */
+	uint64_t   *units;			/* [tiles] */
+	uint64_t   *begins;			/* [tiles] */
+} place_states;
+
+typedef struct place_input
+{
+	key_table	table;
+	const uint32_t *order;		/* NULL: as fed */
+	uint64_t	n;				/* at least 1 */
+	uint64_t	total_units;
+	uint32_t	window_bytes;
+	int			with_ties;
+	const arena_gap *gaps;		/* [n_gaps], ascending; the first is of row 0 */
+	uint32_t	n_gaps;			/* 0: not known */
+	float		gaps_a_row;		/* n_gaps / n */
+} place_input;
+
+typedef struct place_output
+{
+	uint64_t   *words;			/* [n] */
+	uint32_t   *low_offsets;	/* [n] */
+	window_begin *begins;		/* [begins_room]; what the header counts beyond that is not written */
+	uint64_t	begins_room;
+	run_header *header;
+} place_output;
+
+static inline GSORT_HD uint64_t
+place_tiles(uint64_t n)
+{
+	return (n + PLACE_TILE - 1) / PLACE_TILE;
+}
+
+static inline GSORT_HD uint64_t
+place_scratch_bytes(uint64_t n)
+{
+	return (1 + 2 * place_tiles(n)) * sizeof(uint64_t);
+}
+
+/* In scratch of place_scratch_bytes. */
+static inline GSORT_HD place_states
+place_states_in(void *scratch, uint64_t n)
+{
+	uint64_t   *words = (uint64_t *) scratch;
+	place_states states = {(uint32_t *) words, words + 1, words + 1 + place_tiles(n)};
+
+	return states;
+}
+
+/* The gap that row follows; near where it is looked for first, as extents of rows of one length have about as many. */
+static inline GSORT_HD uint32_t
+gap_before(const arena_gap *gaps, uint32_t n_gaps, float gaps_a_row, uint64_t row)
+{
+	uint32_t	gap = (uint32_t) ((float) row * gaps_a_row);
+
+	if (gap >= n_gaps)
+		gap = n_gaps - 1;
+	while (gaps[gap].first_row > row)
+		gap--;
+	while (gap + 1 < n_gaps && gaps[gap + 1].first_row <= row)
+		gap++;
+	return gap;
+}
+
+struct place_memory
+{
+	uint64_t	warp_units[PLACE_WARPS];
+	uint32_t	warp_begins[PLACE_WARPS];
+	uint32_t	last_units[PLACE_WARPS];	/* of the row before a warp's first */
+	uint64_t	first_offset;
+	uint64_t	first_begin;
+	uint32_t	tile;
+	arena_gap	gaps[1];		/* [n_gaps] */
+};
+
+static inline GSORT_HD size_t
+place_memory_bytes(uint32_t n_gaps)
+{
+	return sizeof(place_memory) + n_gaps * sizeof(arena_gap);
+}
+
+/* A row's word: looked up, or worked out where rows have one length. */
+struct row_finder
+{
+	const place_input &input;
+	const arena_gap *gaps;
+	uint64_t	units;			/* of each row; 0: not the same */
+
+	__device__ __forceinline__ uint64_t operator()(uint64_t i) const
+	{
+		uint64_t	row = sorted_row(input.order, i);
+
+		if (units == 0)
+			return *key_table_row_word(&input.table, row);
+		return row_word_make(row * units + gaps[gap_before(gaps, input.n_gaps, input.gaps_a_row, row)].units, units);
+	}
+};
+
+SORT_DEVICE uint64_t
+load_tile_state(const uint64_t *state)
+{
+#ifdef GSORT_EMULATE
+	return *(const volatile uint64_t *) state;
+#else
+	uint64_t	x;
+
+	asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(state) : "memory");
+	return x;
+#endif
+}
+
+/* The word is all that others look at. */
+SORT_DEVICE void
+store_tile_state(uint64_t *state, uint64_t kind, uint64_t value)
+{
+#ifdef GSORT_EMULATE
+	*state = kind << TILE_STATE_BITS | value;
+#else
+	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state), "l"(kind << TILE_STATE_BITS | value) : "memory");
+#endif
+}
+
+/* What the tiles before this one, which is not tile 0, add up to.  The whole warp calls, and each lane gets it. */
+SORT_DEVICE uint64_t
+sum_of_tiles_before(const uint64_t *states, uint32_t tile)
+{
+	uint64_t	sum = 0;
+
+	for (;;)
+	{
+		uint64_t	state = lane_id() < tile ? load_tile_state(&states[tile - 1 - lane_id()]) : TILE_STATE_ALL << TILE_STATE_BITS;
+		uint64_t	kind = state >> TILE_STATE_BITS;
+		uint32_t	told = __ballot_sync(WHOLE_WARP, kind != 0);
+		uint32_t	all = __ballot_sync(WHOLE_WARP, kind == TILE_STATE_ALL);
+		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;	/* lanes: of the tiles next before */
+		uint64_t	value = lane_id() < counted ? state & ((1ull << TILE_STATE_BITS) - 1) : 0;
+
+		if (~told << (WARP_THREADS - counted) != 0)
+			continue;			/* one of them has told nothing yet */
+		sum += __shfl_sync(WHOLE_WARP, warp_inclusive_sum(value), WARP_THREADS - 1);
+		if (all != 0)
+			return sum;
+		tile -= WARP_THREADS;
+	}
+}
+
+/*
+ * Tells the tile's own sum, and where it begins to the block, in *first; one warp calls.
+ * The barrier behind this is the caller's.
+ */
+SORT_DEVICE void
+tell_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *first)
+{
+	uint64_t	before = 0;
+
+	if (tile > 0)
+	{
+		if (lane_id() == 0)
+			store_tile_state(&states[tile], TILE_STATE_PART, own);
+		before = sum_of_tiles_before(states, tile);
+	}
+	if (lane_id() == 0)
+	{
+		store_tile_state(&states[tile], TILE_STATE_ALL, before + own);
+		*first = before;
+	}
+}
+
+/* In place: what the warps before a warp add up to; all of them, returned.  Thread 0's warp calls, between barriers. */
+template<typename Number>
+SORT_DEVICE uint64_t
+sum_up_warps(Number *of_warps)
+{
+	uint64_t	mine = lane_id() < PLACE_WARPS ? of_warps[lane_id()] : 0;
+	uint64_t	inclusive = warp_inclusive_sum(mine);
+
+	if (lane_id() < PLACE_WARPS)
+		of_warps[lane_id()] = (Number) (inclusive - mine);
+	return __shfl_sync(WHOLE_WARP, inclusive, PLACE_WARPS - 1);
+}
+
+/* The words of a warp's rows, and their offsets from the warp's first; what these rows add up to is returned. */
+SORT_DEVICE uint64_t
+find_rows(const row_finder &finder, uint64_t first, uint64_t (&words)[PLACE_ITEMS], uint64_t (&offsets)[PLACE_ITEMS])
+{
+	uint64_t	sum = 0;
+
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		uint64_t	i = first + k * WARP_THREADS + lane_id();
+
+		words[k] = i < finder.input.n ? finder(i) : 0;
+	}
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		uint64_t	units = row_word_units(words[k]);
+		uint64_t	inclusive = warp_inclusive_sum(units);
+
+		offsets[k] = sum + inclusive - units;
+		sum += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
+	}
+	return sum;
+}
+
+/*
+ * Bit k: the thread's row k begins a window.  before: units of the row before the warp's first, 0 if there is none.
+ * Nearly all rows lie within one stride behind that row's, which is seen without a division.
+ */
+SORT_DEVICE uint32_t
+windows_begun(const window_cut &cut, uint64_t first, uint64_t n, const uint64_t (&words)[PLACE_ITEMS],
+			  const uint64_t (&offsets)[PLACE_ITEMS], uint64_t first_offset, uint32_t before)
+{
+	uint64_t	stride_begin = (first_offset - before) / cut.stride_units * cut.stride_units;
+	uint32_t	begun = 0;
+
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		uint64_t	i = first + k * WARP_THREADS + lane_id();
+		uint64_t	offset = first_offset + offsets[k];
+		uint32_t	units = (uint32_t) row_word_units(words[k]);
+		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
+		uint32_t	last = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
+
+		if (lane_id() == 0)
+			previous = before;
+		before = last;
+		if (i < n && (offset - stride_begin >= cut.stride_units || previous == 0 || units > cut.long_units ||
+					  previous > cut.long_units) && window_cut_begins(&cut, offset, units, previous))
+			begun |= 1u << k;
+	}
+	return begun;
+}
+
+/* The rows that begin windows to their places in the list, in order. */
+SORT_DEVICE void
+list_begins(const place_output &out, uint64_t first, uint32_t begun, uint64_t place, const uint64_t (&offsets)[PLACE_ITEMS],
+			uint64_t first_offset)
+{
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		bool		begins = (begun >> k & 1) != 0;
+		uint32_t	all = __ballot_sync(WHOLE_WARP, begins);
+		uint64_t	at = place + __popc(all & ((1u << lane_id()) - 1));
+
+		if (begins && at < out.begins_room)
+			out.begins[at] = {first + k * WARP_THREADS + lane_id(), first_offset + offsets[k]};
+		place += __popc(all);
+	}
+}
+
+/* The warps' counts are in shared memory, and the last row's units of the warp before; one warp adds up and looks back. */
+SORT_DEVICE void
+place_tile(place_memory &shared, const row_finder &finder, const window_cut &cut, const place_states &states,
+		   const place_output &out)
+{
+	uint64_t	n = finder.input.n;
+	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
+	uint64_t	first = tile_begin + warp_id() * WARP_STRETCH;
+	uint64_t	words[PLACE_ITEMS];
+	uint64_t	offsets[PLACE_ITEMS];
+	uint64_t	sum = find_rows(finder, first, words, offsets);
+	uint64_t	first_offset;
+	uint32_t	begun;
+	uint32_t	n_begun;
+
+	if (lane_id() == WARP_THREADS - 1)
+	{
+		shared.warp_units[warp_id()] = sum;
+		if (warp_id() + 1 < PLACE_WARPS)
+			shared.last_units[warp_id() + 1] = (uint32_t) row_word_units(words[PLACE_ITEMS - 1]);
+	}
+	if (threadIdx.x == 0)
+		shared.last_units[0] = tile_begin == 0 ? 0 : (uint32_t) row_word_units(finder(tile_begin - 1));
+	__syncthreads();
+	if (warp_id() == 0)
+	{
+		sum = sum_up_warps(shared.warp_units);
+		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
+		if (threadIdx.x == 0 && tile_begin + PLACE_TILE >= n && shared.first_offset + sum != finder.input.total_units)
+			out.header->bad_data = GSORT_BAD_OFFSETS;
+	}
+	__syncthreads();
+	first_offset = shared.first_offset + shared.warp_units[warp_id()];
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		uint64_t	i = first + k * WARP_THREADS + lane_id();
+
+		if (i < n)
+		{
+			out.words[i] = words[k];
+			out.low_offsets[i] = (uint32_t) (first_offset + offsets[k]);
+		}
+	}
+	begun = windows_begun(cut, first, n, words, offsets, first_offset, shared.last_units[warp_id()]);
+	n_begun = warp_inclusive_sum((uint32_t) __popc(begun));
+	if (lane_id() == WARP_THREADS - 1)
+		shared.warp_begins[warp_id()] = n_begun;
+	__syncthreads();
+	if (warp_id() == 0)
+	{
+		sum = sum_up_warps(shared.warp_begins);
+		tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
+		if (threadIdx.x == 0 && tile_begin + PLACE_TILE >= n)
+			out.header->n_begins = (uint32_t) (shared.first_begin + sum);
+	}
+	__syncthreads();
+	list_begins(out, first, begun, shared.first_begin + shared.warp_begins[warp_id()], offsets, first_offset);
+}
+
+/* Grid: place_tiles(n) blocks of PLACE_THREADS; shared: place_memory_bytes(n_gaps). */
+static __global__ void
+__launch_bounds__(PLACE_THREADS)
+place_rows_kernel(place_input input, place_states states, place_output out)
+{
+	SHARED_MEMORY(raw);
+	place_memory &shared = *(place_memory *) raw;
+	const run_header *header = out.header;
+	bool		one_length = input.n_gaps > 0 && run_has_one_length(header);
+	row_finder	finder = {input, shared.gaps, one_length ? header->longest_units : 0};
+	window_cut	cut = window_cut_make(input.window_bytes, input.with_ties, header->longest_short_units);
+
+	if (threadIdx.x == 0)
+		shared.tile = atomicAdd(states.next_tile, 1u);
+	if (one_length)
+	{
+		for (uint32_t g = threadIdx.x; g < input.n_gaps; g += PLACE_THREADS)
+			shared.gaps[g] = input.gaps[g];
+	}
+	__syncthreads();
+	place_tile(shared, finder, cut, states, out);
+}
+
+#endif							/* GSORT_PLACE_ROWS_CUH */

@@ -1,0 +1,225 @@
+/*
+ * place_test.cpp
+ *	  The kernel that places the rows of a sorted run, in the emulator.
+ *
+ * In:  runs of rows of one length, of any, and of long ones among short ones; gaps in the arena; orders at random.
+ * Out: the seed, a line for what fails, the number of failures, and the exit status.
+ *
+ * Row words, offsets and window begins must be those of a walk over the rows in their order.
+ */
+#include "rows/place_rows.cuh"
+
+#include <algorithm>
+#include <numeric>
+#include <time.h>
+#include <vector>
+
+#include "distributions.h"
+
+#define WINDOW_BYTES	(64u << 10)
+#define CHUNK_ROWS		97u
+
+typedef enum row_lengths
+{
+	ONE_LENGTH, ANY_LENGTH, SOME_LONG, ALL_LONG, LENGTH_KINDS
+} row_lengths;
+
+static int	failures;
+static uint64_t random_state;
+
+static uint64_t
+random_below(uint64_t limit)
+{
+	return mix_bits(random_state++) % limit;
+}
+
+/* A run as appends would have filed it. */
+struct filed_run
+{
+	std::vector<std::vector<uint64_t>> extents;
+	std::vector<uint64_t *> table;
+	std::vector<uint64_t> words;
+	std::vector<arena_gap> gaps;
+	uint64_t	total_units = 0;
+	run_header	header = {};
+};
+
+static uint64_t
+length_of_row(row_lengths kind, uint64_t one_length)
+{
+	switch (kind)
+	{
+		case ONE_LENGTH:
+			return one_length;
+		case ANY_LENGTH:
+			return 1 + random_below(30);
+		case SOME_LONG:
+			return random_below(50) == 0 ? 1 + random_below(WINDOW_BYTES) : 1 + random_below(30);
+		default:
+			return WINDOW_BYTES / 8 / 4 + 1 + one_length;
+	}
+}
+
+static void
+file_rows(filed_run &run, uint32_t n, row_lengths kind, bool with_gaps)
+{
+	uint64_t	one_length = 1 + random_below(200);
+	uint64_t	place = 0;
+
+	for (uint32_t row = 0; row < n; row++)
+	{
+		uint64_t	units = length_of_row(kind, one_length);
+
+		if (row % CHUNK_ROWS == 0 && (row == 0 || (with_gaps && random_below(4) == 0)))
+		{
+			place += row == 0 ? 0 : 1 + random_below(1000);
+			run.gaps.push_back({row, (uint32_t) (place - run.total_units)});
+		}
+		run.words.push_back(row_word_make(place, units));
+		place += units;
+		run.total_units += units;
+		run.header.longest_units = std::max(run.header.longest_units, (uint32_t) units);
+		run.header.shortest_below_limit = std::max(run.header.shortest_below_limit, (uint32_t) (ROW_UNITS_LIMIT - units));
+		if (units <= window_cut_long_units(WINDOW_BYTES))
+			run.header.longest_short_units = std::max(run.header.longest_short_units, (uint32_t) units);
+	}
+	for (uint32_t first = 0; first < n; first += GSORT_KEY_EXTENT_ROWS)
+	{
+		run.extents.emplace_back(run.words.begin() + first, run.words.begin() + std::min(n, first + GSORT_KEY_EXTENT_ROWS));
+		run.table.push_back(run.extents.back().data());
+	}
+}
+
+struct placed_run
+{
+	std::vector<uint64_t> words;
+	std::vector<uint32_t> low_offsets;
+	std::vector<window_begin> begins;
+};
+
+static placed_run
+expected_run(const filed_run &run, const std::vector<uint32_t> &order, bool with_ties)
+{
+	window_cut	cut = window_cut_make(WINDOW_BYTES, with_ties, run.header.longest_short_units);
+	placed_run	placed;
+	uint64_t	offset = 0;
+	uint64_t	before = 0;
+
+	for (uint32_t row : order)
+	{
+		uint64_t	units = row_word_units(run.words[row]);
+
+		if (window_cut_begins(&cut, offset, units, before))
+			placed.begins.push_back({placed.words.size(), offset});
+		placed.words.push_back(run.words[row]);
+		placed.low_offsets.push_back((uint32_t) offset);
+		offset += units;
+		before = units;
+	}
+	return placed;
+}
+
+static placed_run
+place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool as_fed, bool gaps_known, uint64_t total_units)
+{
+	uint64_t	n = order.size();
+	uint64_t	room = window_begins_at_most(n, run.total_units, WINDOW_BYTES);
+	placed_run	placed = {std::vector<uint64_t>(n, 0), std::vector<uint32_t>(n, 7), std::vector<window_begin>(room, window_begin{})};
+	std::vector<uint64_t> scratch(place_scratch_bytes(n) / sizeof(uint64_t), 0);
+	uint32_t	n_gaps = gaps_known ? (uint32_t) run.gaps.size() : 0;
+	key_table	table = {run.table.data(), 1, 0};
+	place_input input = {table, as_fed ? NULL : order.data(), n, total_units, WINDOW_BYTES, with_ties, run.gaps.data(), n_gaps,
+	(float) n_gaps / (float) n};
+	place_output output = {placed.words.data(), placed.low_offsets.data(), placed.begins.data(), room, &run.header};
+
+	failures += launch(place_rows_kernel, (unsigned) place_tiles(n), PLACE_THREADS, place_memory_bytes(n_gaps), NULL, input,
+					   place_states_in(scratch.data(), n), output) != cudaSuccess;
+	placed.begins.resize(std::min((uint64_t) run.header.n_begins, room));
+	return placed;
+}
+
+static bool
+same_begins(const std::vector<window_begin> &a, const std::vector<window_begin> &b)
+{
+	return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const window_begin &x, const window_begin &y) {
+		return x.row == y.row && x.units == y.units;
+	});
+}
+
+static void
+run_case(uint32_t n, row_lengths kind, bool with_gaps)
+{
+	filed_run	run;
+	std::vector<uint32_t> order(n);
+	bool		with_ties = random_below(2) == 0;
+	bool		as_fed = random_below(4) == 0;
+	bool		gaps_known = random_below(4) != 0;
+	bool		lies = random_below(5) == 0;
+
+	file_rows(run, n, kind, with_gaps);
+	std::iota(order.begin(), order.end(), 0u);
+	for (uint32_t i = n; !as_fed && i > 1; i--)
+		std::swap(order[i - 1], order[random_below(i)]);
+
+	placed_run	expected = expected_run(run, order, with_ties);
+	placed_run	placed = place(run, order, with_ties, as_fed, gaps_known, run.total_units + lies);
+	bool		ok = placed.words == expected.words && placed.low_offsets == expected.low_offsets &&
+		same_begins(placed.begins, expected.begins) && run.header.bad_data == (lies ? (uint32_t) GSORT_BAD_OFFSETS : 0);
+
+	if (!ok)
+		printf("place: n=%u lengths %d gaps %zu ties %d as fed %d gaps known %d: BAD\n", n, kind, run.gaps.size(), with_ties, as_fed,
+			   gaps_known);
+	failures += !ok;
+}
+
+static void
+look_back_kernel(const uint64_t *states, uint32_t tile, uint64_t *sums)
+{
+	sums[lane_id()] = sum_of_tiles_before(states, tile);
+}
+
+/* The emulator runs one block after the other, so that each finds the one before it at its end: here many are under way. */
+static void
+run_look_back(uint32_t tile, uint32_t ended)
+{
+	std::vector<uint64_t> states(tile + 1, 0);
+	std::vector<uint64_t> sums(WARP_THREADS, 0);
+	uint64_t	sum = 0;
+	bool		ok = true;
+
+	for (uint32_t i = 0; i < tile; i++)
+	{
+		uint64_t	own = random_below(1ull << 40);
+
+		sum += own;
+		store_tile_state(&states[i], i <= ended ? TILE_STATE_ALL : TILE_STATE_PART, i <= ended ? sum : own);
+	}
+	failures += launch(look_back_kernel, 1, WARP_THREADS, 0, NULL, (const uint64_t *) states.data(), tile, sums.data()) != cudaSuccess;
+	for (uint64_t each : sums)
+		ok = ok && each == sum;
+	if (!ok)
+		printf("place: tile %u looks back to tile %u: BAD\n", tile, ended);
+	failures += !ok;
+}
+
+int
+main(int argc, char **argv)
+{
+	random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t) time(NULL);
+	printf("seed %llu\n", (unsigned long long) random_state);
+	for (int kind = 0; kind < LENGTH_KINDS; kind++)
+	{
+		for (uint32_t n : {1u, 2u, 31u, 32u, 33u, 255u, 256u, 257u, 2047u, 2048u, 2049u, 4096u, 20000u, 100000u, 140000u})
+		{
+			for (int again = 0; again < (n < 10000 ? 6 : 1); again++)
+				run_case(n, (row_lengths) kind, again % 2 == 0);
+		}
+	}
+	for (uint32_t tile : {1u, 2u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u})
+	{
+		for (uint32_t ended : {0u, tile / 2, tile > 33 ? tile - 33 : 0, tile > 32 ? tile - 32 : 0, tile - 1})
+			run_look_back(tile, ended);
+	}
+	printf("failures: %d\n", failures);
+	return failures != 0;
+}
