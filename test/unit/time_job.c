@@ -1,9 +1,10 @@
 /*
  * time_job.c
- *	  Times one job: rows of 56 bytes with random keys of 64 bits, fed in chunks
+ *	  Times one job: rows with random keys of 64 bits, fed in chunks
  *	  that lie ready in pinned memory, sorted, and fetched in order.
  *
- * The first key may be one that several rows share; of several keys the last is open.
+ * The first key may be one that several rows share; of several keys the last is open.  Rows have one length, or any between
+ * two.
  */
 #include "rig.h"
 
@@ -11,16 +12,16 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define ROW_UNITS		7
 #define WINDOW_BYTES	(1u << 20)
-#define CHUNK_ROWS		(WINDOW_BYTES / 8 / ROW_UNITS)
+#define CHUNK_UNITS		(WINDOW_BYTES / 8)
+#define ROW_UNITS_LEAST	4		/* of the longest row */
 #define WINDOWS_AHEAD	8
 
 typedef struct timed_chunk
 {
-	uint64_t	data[CHUNK_ROWS * ROW_UNITS];
-	uint32_t	row_start[CHUNK_ROWS];
-	uint32_t	unused[CHUNK_ROWS % 2];	/* the next one is 8-byte aligned */
+	uint64_t	data[CHUNK_UNITS];
+	uint32_t	row_start[CHUNK_UNITS / ROW_UNITS_LEAST];
+	uint64_t	units;
 } timed_chunk;
 
 typedef struct timing
@@ -31,6 +32,9 @@ typedef struct timing
 	uint64_t   *keys;			/* [rows][columns] */
 	uint32_t	columns;
 	uint64_t	sharing;		/* rows for each first key, on average */
+	uint64_t	least_units;	/* of a row */
+	uint64_t	most_units;
+	uint64_t	chunk_rows;
 	uint64_t   *windows;		/* buffers */
 	uint64_t	rows;
 	uint64_t	events[GSORT_EVENT_CLOSED + 1];
@@ -80,15 +84,15 @@ take_events(timing *t, gsort_event_kind kind, uint64_t wanted)
 static uint64_t
 rows_of_chunk(const timing *t, uint64_t chunk)
 {
-	uint64_t	left = t->rows - chunk * CHUNK_ROWS;
+	uint64_t	left = t->rows - chunk * t->chunk_rows;
 
-	return left < CHUNK_ROWS ? left : CHUNK_ROWS;
+	return left < t->chunk_rows ? left : t->chunk_rows;
 }
 
 static uint64_t *
 keys_of_chunk(const timing *t, uint64_t chunk)
 {
-	return t->keys + chunk * CHUNK_ROWS * t->columns;
+	return t->keys + chunk * t->chunk_rows * t->columns;
 }
 
 static void
@@ -97,15 +101,18 @@ fill_chunk(const timing *t, uint64_t number)
 	timed_chunk *chunk = &t->chunks[number];
 	uint64_t   *keys = keys_of_chunk(t, number);
 
+	chunk->units = 0;
 	for (uint64_t row = 0; row < rows_of_chunk(t, number); row++)
 	{
+		uint64_t	units = t->least_units + random_below(t->most_units - t->least_units + 1);
+
 		for (uint32_t c = 0; c < t->columns; c++)
 			keys[row * t->columns + c] = random64();
 		if (t->sharing > 1)
 			keys[row * t->columns] = mix64(random_below(t->rows / t->sharing + 1));
-		chunk->row_start[row] = (uint32_t) (row * ROW_UNITS);
-		for (uint64_t unit = 0; unit < ROW_UNITS; unit++)
-			chunk->data[row * ROW_UNITS + unit] = keys[row * t->columns];
+		chunk->row_start[row] = (uint32_t) chunk->units;
+		for (uint64_t unit = 0; unit < units; unit++)
+			chunk->data[chunk->units++] = keys[row * t->columns];
 	}
 }
 
@@ -122,7 +129,7 @@ append_all(timing *t, uint64_t n_chunks)
 			.struct_bytes = sizeof(chunk),
 			.rows = (uint32_t) rows_of_chunk(t, i),
 			.data = t->chunks[i].data,
-			.data_bytes = rows_of_chunk(t, i) * ROW_UNITS * 8,
+			.data_bytes = t->chunks[i].units * 8,
 			.row_start = t->chunks[i].row_start,
 			.keys = keys_of_chunk(t, i),
 			.stats = stats,
@@ -167,7 +174,7 @@ time_one(timing *t, uint64_t n_chunks)
 	for (int kind = 0; kind <= GSORT_EVENT_CLOSED; kind++)
 		t->events[kind] = 0;
 	if (gsort_job_open(t->device, &options, &t->job) != GSORT_OK ||
-		gsort_job_grant(t->job, t->rows, t->rows * ROW_UNITS * 8) != GSORT_OK)
+		gsort_job_grant(t->job, t->rows, t->rows * t->most_units * 8) != GSORT_OK)
 	{
 		printf("%s\n", gsort_error_text(t->device));
 		return 0;
@@ -192,11 +199,12 @@ time_one(timing *t, uint64_t n_chunks)
 }
 
 int
-time_job(gsort_kind kind, uint64_t rows, uint32_t columns, uint64_t sharing)
+time_job(gsort_kind kind, uint64_t rows, uint32_t columns, uint64_t sharing, uint64_t least_units, uint64_t most_units)
 {
 	gsort_device_options options = {.struct_bytes = sizeof(options), .kind = kind};
-	uint64_t	n_chunks = (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
-	timing		t = {.rows = rows, .columns = columns, .sharing = sharing};
+	timing		t = {.rows = rows, .columns = columns, .sharing = sharing, .least_units = least_units, .most_units = most_units,
+	.chunk_rows = CHUNK_UNITS / most_units};
+	uint64_t	n_chunks = (rows + t.chunk_rows - 1) / t.chunk_rows;
 	size_t		keys_bytes = rows * columns * sizeof(uint64_t) + 1;
 	char		reason[256];
 	int			ok = 1;
