@@ -16,7 +16,7 @@
  */
 #include "device/cuda_cut.cuh"
 
-#include "rows/place_rows.cuh"
+#include "device/place_rows.cuh"
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 

@@ -7,7 +7,7 @@
  *
  * Row words, offsets and window begins must be those of a walk over the rows in their order.
  */
-#include "rows/place_rows.cuh"
+#include "device/place_rows.cuh"
 
 #include <algorithm>
 #include <numeric>

@@ -24,6 +24,7 @@
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
+#define PLACE_BLOCKS		3		/* a multiprocessor */
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
@@ -216,56 +217,87 @@ sum_up_warps(Number *of_warps)
 	return __shfl_sync(WHOLE_WARP, inclusive, PLACE_WARPS - 1);
 }
 
-/* The words of a warp's rows, and their offsets from the warp's first; what these rows add up to is returned. */
-SORT_DEVICE uint64_t
-find_rows(const row_finder &finder, uint64_t first, uint64_t (&words)[PLACE_ITEMS], uint64_t (&offsets)[PLACE_ITEMS])
+/* A warp's rows, and what they tell each other. */
+struct warp_rows
 {
-	uint64_t	sum = 0;
+	uint64_t	first;			/* of the order */
+	uint64_t	words[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
+	uint64_t	offsets[PLACE_ITEMS];	/* from the first row's */
+	uint64_t	sum;			/* of all their units */
 
-#pragma unroll
-	for (int k = 0; k < PLACE_ITEMS; k++)
+	__device__ __forceinline__ uint64_t row(int k) const
 	{
-		uint64_t	i = first + k * WARP_THREADS + lane_id();
-
-		words[k] = i < finder.input.n ? finder(i) : 0;
+		return first + k * WARP_THREADS + lane_id();
 	}
+};
+
+/* Sum: a number that has room for all of the warp's units. */
+template<typename Sum>
+SORT_DEVICE void
+sum_up_rows(warp_rows &rows)
+{
+	Sum			sum = 0;
+
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint64_t	units = row_word_units(words[k]);
-		uint64_t	inclusive = warp_inclusive_sum(units);
+		Sum			units = (Sum) row_word_units(rows.words[k]);
+		Sum			inclusive = warp_inclusive_sum(units);
 
-		offsets[k] = sum + inclusive - units;
+		rows.offsets[k] = sum + inclusive - units;
 		sum += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
 	}
-	return sum;
+	rows.sum = sum;
+}
+
+/* longest_units: of any row. */
+SORT_DEVICE void
+find_rows(const row_finder &finder, uint32_t longest_units, warp_rows &rows)
+{
+	uint64_t	n = finder.input.n;
+
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+		rows.words[k] = rows.row(k) < n ? finder(rows.row(k)) : 0;
+	if (finder.units > 0)
+	{
+		uint64_t	left = rows.first < n ? n - rows.first : 0;
+
+#pragma unroll
+		for (int k = 0; k < PLACE_ITEMS; k++)
+			rows.offsets[k] = (rows.row(k) - rows.first) * finder.units;
+		rows.sum = (left < WARP_STRETCH ? left : WARP_STRETCH) * finder.units;
+	}
+	else if (longest_units < ROW_UNITS_LIMIT / WARP_STRETCH)
+		sum_up_rows<uint32_t>(rows);
+	else
+		sum_up_rows<uint64_t>(rows);
 }
 
 /*
  * Bit k: the thread's row k begins a window.  before: units of the row before the warp's first, 0 if there is none.
- * Nearly all rows lie within one stride behind that row's, which is seen without a division.
+ * Of most warps none does, which is seen from where they begin and end.
  */
 SORT_DEVICE uint32_t
-windows_begun(const window_cut &cut, uint64_t first, uint64_t n, const uint64_t (&words)[PLACE_ITEMS],
-			  const uint64_t (&offsets)[PLACE_ITEMS], uint64_t first_offset, uint32_t before)
+windows_begun(const window_cut &cut, uint64_t n, const warp_rows &rows, uint64_t first_offset, uint32_t before,
+			  uint32_t longest_units)
 {
 	uint64_t	stride_begin = (first_offset - before) / cut.stride_units * cut.stride_units;
 	uint32_t	begun = 0;
 
+	if (before > 0 && longest_units <= cut.long_units && first_offset + rows.sum - stride_begin <= cut.stride_units)
+		return 0;
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint64_t	i = first + k * WARP_THREADS + lane_id();
-		uint64_t	offset = first_offset + offsets[k];
-		uint32_t	units = (uint32_t) row_word_units(words[k]);
+		uint32_t	units = (uint32_t) row_word_units(rows.words[k]);
 		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
 		uint32_t	last = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 
 		if (lane_id() == 0)
 			previous = before;
 		before = last;
-		if (i < n && (offset - stride_begin >= cut.stride_units || previous == 0 || units > cut.long_units ||
-					  previous > cut.long_units) && window_cut_begins(&cut, offset, units, previous))
+		if (rows.row(k) < n && window_cut_begins(&cut, first_offset + rows.offsets[k], units, previous))
 			begun |= 1u << k;
 	}
 	return begun;
@@ -273,9 +305,10 @@ windows_begun(const window_cut &cut, uint64_t first, uint64_t n, const uint64_t 
 
 /* The rows that begin windows to their places in the list, in order. */
 SORT_DEVICE void
-list_begins(const place_output &out, uint64_t first, uint32_t begun, uint64_t place, const uint64_t (&offsets)[PLACE_ITEMS],
-			uint64_t first_offset)
+list_begins(const place_output &out, const warp_rows &rows, uint32_t begun, uint64_t place, uint64_t first_offset)
 {
+	if (__ballot_sync(WHOLE_WARP, begun != 0) == 0)
+		return;
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
@@ -284,74 +317,88 @@ list_begins(const place_output &out, uint64_t first, uint32_t begun, uint64_t pl
 		uint64_t	at = place + __popc(all & ((1u << lane_id()) - 1));
 
 		if (begins && at < out.begins_room)
-			out.begins[at] = {first + k * WARP_THREADS + lane_id(), first_offset + offsets[k]};
+			out.begins[at] = {rows.row(k), first_offset + rows.offsets[k]};
 		place += __popc(all);
 	}
 }
 
-/* The warps' counts are in shared memory, and the last row's units of the warp before; one warp adds up and looks back. */
+/* To where the tile's rows begin in the stream: told by the tiles before it, or known where rows have one length. */
+SORT_DEVICE void
+find_first_offset(place_memory &shared, const row_finder &finder, const place_states &states, run_header *header)
+{
+	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
+	uint64_t	sum = sum_up_warps(shared.warp_units);
+
+	if (finder.units == 0)
+		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
+	else if (lane_id() == 0)
+		shared.first_offset = tile_begin * finder.units;
+	if (lane_id() == 0 && tile_begin + PLACE_TILE >= finder.input.n && shared.first_offset + sum != finder.input.total_units)
+		header->bad_data = GSORT_BAD_OFFSETS;
+}
+
+/* To which place of the list the tile's first begin goes. */
+SORT_DEVICE void
+find_first_begin(place_memory &shared, uint64_t n, const place_states &states, run_header *header)
+{
+	uint64_t	sum = sum_up_warps(shared.warp_begins);
+
+	tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
+	if (lane_id() == 0 && ((uint64_t) shared.tile + 1) * PLACE_TILE >= n)
+		header->n_begins = (uint32_t) (shared.first_begin + sum);
+}
+
+/* Warps add up their rows, one warp adds up the warps and looks at the tiles before; the same again for window begins. */
 SORT_DEVICE void
 place_tile(place_memory &shared, const row_finder &finder, const window_cut &cut, const place_states &states,
 		   const place_output &out)
 {
 	uint64_t	n = finder.input.n;
 	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
-	uint64_t	first = tile_begin + warp_id() * WARP_STRETCH;
-	uint64_t	words[PLACE_ITEMS];
-	uint64_t	offsets[PLACE_ITEMS];
-	uint64_t	sum = find_rows(finder, first, words, offsets);
+	uint32_t	longest_units = out.header->longest_units;
 	uint64_t	first_offset;
 	uint32_t	begun;
 	uint32_t	n_begun;
+	warp_rows	rows;
 
+	rows.first = tile_begin + warp_id() * WARP_STRETCH;
+	find_rows(finder, longest_units, rows);
 	if (lane_id() == WARP_THREADS - 1)
 	{
-		shared.warp_units[warp_id()] = sum;
+		shared.warp_units[warp_id()] = rows.sum;
 		if (warp_id() + 1 < PLACE_WARPS)
-			shared.last_units[warp_id() + 1] = (uint32_t) row_word_units(words[PLACE_ITEMS - 1]);
+			shared.last_units[warp_id() + 1] = (uint32_t) row_word_units(rows.words[PLACE_ITEMS - 1]);
 	}
 	if (threadIdx.x == 0)
 		shared.last_units[0] = tile_begin == 0 ? 0 : (uint32_t) row_word_units(finder(tile_begin - 1));
 	__syncthreads();
 	if (warp_id() == 0)
-	{
-		sum = sum_up_warps(shared.warp_units);
-		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
-		if (threadIdx.x == 0 && tile_begin + PLACE_TILE >= n && shared.first_offset + sum != finder.input.total_units)
-			out.header->bad_data = GSORT_BAD_OFFSETS;
-	}
+		find_first_offset(shared, finder, states, out.header);
 	__syncthreads();
 	first_offset = shared.first_offset + shared.warp_units[warp_id()];
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint64_t	i = first + k * WARP_THREADS + lane_id();
-
-		if (i < n)
+		if (rows.row(k) < n)
 		{
-			out.words[i] = words[k];
-			out.low_offsets[i] = (uint32_t) (first_offset + offsets[k]);
+			out.words[rows.row(k)] = rows.words[k];
+			out.low_offsets[rows.row(k)] = (uint32_t) (first_offset + rows.offsets[k]);
 		}
 	}
-	begun = windows_begun(cut, first, n, words, offsets, first_offset, shared.last_units[warp_id()]);
+	begun = windows_begun(cut, n, rows, first_offset, shared.last_units[warp_id()], longest_units);
 	n_begun = warp_inclusive_sum((uint32_t) __popc(begun));
 	if (lane_id() == WARP_THREADS - 1)
 		shared.warp_begins[warp_id()] = n_begun;
 	__syncthreads();
 	if (warp_id() == 0)
-	{
-		sum = sum_up_warps(shared.warp_begins);
-		tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
-		if (threadIdx.x == 0 && tile_begin + PLACE_TILE >= n)
-			out.header->n_begins = (uint32_t) (shared.first_begin + sum);
-	}
+		find_first_begin(shared, n, states, out.header);
 	__syncthreads();
-	list_begins(out, first, begun, shared.first_begin + shared.warp_begins[warp_id()], offsets, first_offset);
+	list_begins(out, rows, begun, shared.first_begin + shared.warp_begins[warp_id()], first_offset);
 }
 
 /* Grid: place_tiles(n) blocks of PLACE_THREADS; shared: place_memory_bytes(n_gaps). */
 static __global__ void
-__launch_bounds__(PLACE_THREADS)
+__launch_bounds__(PLACE_THREADS, PLACE_BLOCKS)
 place_rows_kernel(place_input input, place_states states, place_output out)
 {
 	SHARED_MEMORY(raw);
