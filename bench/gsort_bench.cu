@@ -23,6 +23,11 @@
  * CUB's, the merges of a round side by side on streams of their own.  order_merge (64-bit
  * keys) gives a run number for each row, as jobs ask for it.
  *
+ * The peers are algorithms of the literature that the product does not use; --algorithms peers asks for all of
+ * them, and by default none runs.  bitonic_merge_sort and cooperative_merge_sort give keys and rows (tile_merge_sort.h
+ * names their papers), rank_merge and segmented_rank_merge merge the same runs in the same rounds (rank_merge.h),
+ * and pivot_merge merges them at once (pivot_merge.h).
+ *
  * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys into windows, as
  * jobs do but without copies to the host; row_copy copies as many bytes on the device.
  */
@@ -201,7 +206,7 @@ report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_nam
 	double		median = times[times.size() / 2];
 
 	failures += !ok;
-	printf("%-17s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, key_bits,
+	printf("%-22s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, key_bits,
 		   (unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6, ok ? "ok" : "WRONG");
 	fflush(stdout);
 	if (the_options.csv != NULL)
@@ -416,6 +421,7 @@ struct input
 };
 
 #include "merge_bench.cuh"
+#include "peer_bench.cuh"
 #include "gather_bench.cuh"
 
 template<typename Key>
@@ -432,6 +438,7 @@ run_key_width()
 
 				in.run_all();
 				bench_merges(in);
+				bench_peers(in);
 				if constexpr (sizeof(Key) == sizeof(uint64_t))
 				{
 					if (d == UNIFORM)

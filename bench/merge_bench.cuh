@@ -103,14 +103,19 @@ struct sorted_runs
 		return {from_keys + begin, NULL, from_rows + begin, (uint32_t) (begin_of(end) - begin), 0};
 	}
 
+	void describe_all(merge_run (&runs)[MERGED_RUNS])
+	{
+		for (int r = 0; r < MERGED_RUNS; r++)
+			runs[r] = describe(keys.data, rows.data, r, r + 1);
+	}
+
 	void run_multiway()
 	{
 		merge_run	runs[MERGED_RUNS];
 		size_t		bytes = pairs_merge_scratch_bytes(in.n, MERGED_RUNS);
 		device_array<char> scratch(bytes);
 
-		for (int r = 0; r < MERGED_RUNS; r++)
-			runs[r] = describe(keys.data, rows.data, r, r + 1);
+		describe_all(runs);
 		in.measure("multiway_merge", true, [] {}, [&] {
 			if (pairs_merge(runs, MERGED_RUNS, 8 * sizeof(Key), in.keys_out.data, in.rows_out.data, scratch.data,
 							bytes, NULL) != GSORT_OK)

@@ -9,44 +9,8 @@
  */
 #include "pairs_merge.h"
 
+#include "pair_runs.cuh"
 #include "sort/merge_launch.cuh"
-
-/* Runs of key words with row numbers. */
-template<typename Key>
-struct pair_runs
-{
-	typedef Key key;
-	typedef uint32_t payload;
-
-	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
-	{
-		return ((const Key *) run.keys)[place];
-	}
-
-	__device__ __forceinline__ uint32_t payload_of(const merge_run &run, uint32_t, uint32_t place) const
-	{
-		return run.rows[place];
-	}
-};
-
-/* Both output arrays. */
-template<typename Key>
-struct pair_sink
-{
-	Key		   *keys;			/* NULL: not wanted */
-	uint32_t   *rows;
-
-	template<int Threads>
-	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *tile_keys, uint32_t *tile_rows) const
-	{
-		for (uint32_t i = threadIdx.x; i < count; i += Threads)
-		{
-			rows[first + i] = tile_rows[i];
-			if (keys != NULL)
-				keys[first + i] = tile_keys[i];
-		}
-	}
-};
 
 size_t
 pairs_merge_scratch_bytes(uint64_t pairs, uint32_t n_runs)

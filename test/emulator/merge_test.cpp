@@ -19,9 +19,8 @@
 #include <string>
 
 #include "distributions.h"
+#include "guarded_array.h"
 
-#define PATTERN		0xa5
-#define END_BYTES	64			/* behind each output */
 #define COLUMNS		2
 
 #define SMALL_MERGE	5003u
@@ -44,27 +43,6 @@ static const int chip_bytes[] = {64 << 10, 99 << 10};
 static int	failures;
 static bool quiet;
 static bool small;
-
-template<typename T>
-struct guarded_array
-{
-	std::vector<unsigned char> bytes;
-	size_t		used;
-
-	explicit guarded_array(size_t length): bytes(length * sizeof(T) + END_BYTES + 256, PATTERN), used(length * sizeof(T)) {}
-
-	T		   *data()
-	{
-		return (T *) (bytes.data() + (256 - (uintptr_t) bytes.data() % 256) % 256);
-	}
-
-	bool		intact()
-	{
-		const unsigned char *end = (const unsigned char *) data() + used;
-
-		return std::all_of(end, end + END_BYTES, [](unsigned char c) { return c == PATTERN; });
-	}
-};
 
 static void
 report(bool ok, const std::string &what, const char *name, dealing how, uint32_t n, uint32_t runs)
@@ -114,14 +92,7 @@ scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 		{s.splits, (merge_tiles(n, tile) + 1) * runs * 4}
 	};
 
-	for (const auto &end : ends)
-	{
-		const unsigned char *gap = (const unsigned char *) end.first + end.second;
-
-		if (!std::all_of(gap, gap + GSORT_GUARD_BYTES, [](unsigned char c) { return c == PATTERN; }))
-			return false;
-	}
-	return true;
+	return gaps_intact(ends, std::size(ends));
 }
 
 /* --- pairs ------------------------------------------------------------------------ */

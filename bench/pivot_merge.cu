@@ -1,0 +1,195 @@
+/*
+ * pivot_merge.cu
+ *	  The merge of the parts between pivots.
+ *
+ * In:  sorted runs, scratch of the caller.
+ * Out: the merged keys and rows.
+ *
+ *	  runs --sample--> sampled keys, ranked in every run
+ *	       --choose--> pivots: for each part, where it begins in every run and in the output
+ *	       --merge---> keys, rows
+ *
+ * The product's kernel samples, and its functions load and merge a tile (cuda/sort/multiway_merge.cuh).  Enqueues a
+ * handful of kernels; nothing is read back.
+ */
+#include "pivot_merge.h"
+
+#include "pair_runs.cuh"
+#include "sort/merge_launch.cuh"
+
+#define CHOOSE_THREADS	256
+
+/* --- how many -------------------------------------------------------------------------- */
+
+/*
+ * Between two pivots are as many samples as there are runs.  Of a run with s samples there, less than s + 1 strides
+ * of items are: in all, less than twice as many strides as runs.  That must fit the tile.
+ */
+typedef struct pivot_counts
+{
+	uint32_t	stride;			/* from one sample of a run to the next */
+	uint32_t	samples;
+	uint32_t	parts;
+} pivot_counts;
+
+static inline GSORT_HD uint32_t
+parts_for(uint32_t samples, uint32_t n_runs)
+{
+	return (samples + n_runs - 1) / n_runs;
+}
+
+/* Before the runs are known: the most that there can be. */
+static pivot_counts
+most_pivots(uint64_t total, uint32_t n_runs, uint32_t tile)
+{
+	pivot_counts counts;
+
+	counts.stride = tile / (2 * n_runs);
+	counts.samples = (uint32_t) (total / counts.stride) + n_runs;
+	counts.parts = parts_for(counts.samples, n_runs);
+	return counts;
+}
+
+/* --- kernels ----------------------------------------------------------------------------- */
+
+/*
+ * Every n_runs-th of the sorted samples is a pivot, the first one too.  Writes, for each part and the end of all, how
+ * many places of each run come before it, splits[part][run], and their sum.  Grid: a thread for each.
+ */
+static __global__ void
+__launch_bounds__(CHOOSE_THREADS)
+choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t n_samples, const uint64_t *ranks,
+					 const uint32_t *places, uint64_t *begins, uint32_t *splits)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * CHOOSE_THREADS + threadIdx.x;
+	uint32_t	parts = parts_for(n_samples, n_runs);
+	uint32_t	part = (uint32_t) (i / n_runs);
+	uint32_t	run = (uint32_t) (i % n_runs);
+
+	if (part > parts)
+		return;
+	splits[i] = part < parts ? places[(uint64_t) part * n_runs * n_runs + run] : runs[run].count;
+	if (run == 0)
+		begins[part] = part < parts ? ranks[part * n_runs] : total;
+}
+
+/* Grid: a block of THREADS for each part; shared: multiway_memory. */
+template<typename Source, typename Sink, typename Row>
+static __global__ void
+__launch_bounds__(Row::THREADS, Row::BLOCKS)
+merge_parts_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, const uint64_t *begins,
+				   const uint32_t *splits)
+{
+	SHARED_MEMORY(raw);
+	multiway_memory<Source, Row> &shared = *(multiway_memory<Source, Row> *) raw;
+	uint64_t	first = begins[blockIdx.x];
+	uint32_t	count = (uint32_t) (begins[blockIdx.x + 1] - first);
+
+	begin_stretches<Source, Row>(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	__syncthreads();
+	load_stretches<Source, Row>(shared, source, runs, n_runs, count);
+	__syncthreads();
+	for (uint32_t width = 1; width < n_runs; width *= 2)
+		merge_round<Source, Row>(shared, n_runs, width, count);
+	sink.template put<Row::THREADS>(first, count, shared.keys, shared.payloads);
+}
+
+/* --- launches ------------------------------------------------------------------------------ */
+
+typedef struct pivot_scratch
+{
+	merge_run  *runs;			/* [runs] */
+	uint64_t   *ranks;			/* [samples] */
+	uint32_t   *places;			/* [samples][runs] */
+	uint64_t   *begins;			/* [parts + 1] */
+	uint32_t   *splits;			/* [parts + 1][runs] */
+	size_t		bytes;
+} pivot_scratch;
+
+/* From NULL it only counts. */
+static pivot_scratch
+pivot_lay_out(uint64_t total, uint32_t n_runs, uint32_t tile, void *d_scratch)
+{
+	const pivot_counts most = most_pivots(total, n_runs, tile);
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
+	pivot_scratch scratch;
+
+	take(&cursor, &scratch.runs, n_runs);
+	take(&cursor, &scratch.ranks, most.samples);
+	take(&cursor, &scratch.places, (size_t) most.samples * n_runs);
+	take(&cursor, &scratch.begins, (size_t) most.parts + 1);
+	take(&cursor, &scratch.splits, ((size_t) most.parts + 1) * n_runs);
+	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
+	return scratch;
+}
+
+/* The smaller tile takes more scratch; any device's need is met. */
+size_t
+pivot_merge_scratch_bytes(uint64_t pairs, uint32_t n_runs)
+{
+	constexpr uint32_t TILE = MERGE_SMALL::TILE < MERGE_MEDIUM::TILE ? MERGE_SMALL::TILE : MERGE_MEDIUM::TILE;
+
+	static_assert(TILE >= 2 * PIVOT_RUNS_MAX, "a stride is at least one item");
+	return pivot_lay_out(pairs, n_runs, TILE, NULL).bytes;
+}
+
+template<typename Row, typename Key>
+static cudaError_t
+merge_between_pivots(const merge_run *runs, uint32_t n_runs, const pair_sink<Key> &sink, void *d_scratch,
+					 cudaStream_t stream)
+{
+	typedef pair_runs<Key> source;
+
+	uint64_t	total = rows_of_runs(runs, n_runs);
+	uint32_t	stride = most_pivots(total, n_runs, Row::TILE).stride;
+	pivot_scratch scratch = pivot_lay_out(total, n_runs, Row::TILE, d_scratch);
+	const merge_run *d_runs = scratch.runs;
+	uint32_t	n_samples;
+	uint32_t	parts;
+
+	static_assert(sizeof(multiway_memory<source, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	MERGE_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	parts = parts_for(n_samples, n_runs);
+	MERGE_TRY(launch(multiway_sample_kernel<source>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
+					 SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source(), d_runs, n_runs, stride, n_samples,
+					 scratch.ranks, scratch.places));
+	MERGE_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
+					 stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
+					 (const uint32_t *) scratch.places, scratch.begins, scratch.splits));
+	return launch(merge_parts_kernel<source, pair_sink<Key>, Row>, parts, Row::THREADS,
+				  sizeof(multiway_memory<source, Row>), stream, source(), sink, d_runs, n_runs,
+				  (const uint64_t *) scratch.begins, (const uint32_t *) scratch.splits);
+}
+
+template<typename Key>
+static cudaError_t
+merge_keys_between_pivots(const merge_run *runs, uint32_t n_runs, void *d_keys_out, uint32_t *d_rows_out,
+						  void *d_scratch, cudaStream_t stream)
+{
+	const pair_sink<Key> sink = {(Key *) d_keys_out, d_rows_out};
+	sort_device device;
+
+	MERGE_TRY(describe_device(&device));
+	if (merge_takes_medium_row(device))
+		return merge_between_pivots<MERGE_MEDIUM>(runs, n_runs, sink, d_scratch, stream);
+	return merge_between_pivots<MERGE_SMALL>(runs, n_runs, sink, d_scratch, stream);
+}
+
+gsort_status
+pivot_merge(const merge_run *runs, uint32_t n_runs, uint32_t key_bits, void *d_keys_out, uint32_t *d_rows_out,
+			void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	cudaError_t error = cudaSuccess;
+	uint64_t	total;
+
+	if (n_runs == 0 || n_runs > PIVOT_RUNS_MAX || (key_bits != 32 && key_bits != 64))
+		return GSORT_BAD_ARG;
+	total = rows_of_runs(runs, n_runs);
+	if (total > UINT32_MAX || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 ||
+		scratch_bytes < pivot_merge_scratch_bytes(total, n_runs))
+		return GSORT_BAD_ARG;
+	if (total > 0)
+		error = key_bits == 32 ? merge_keys_between_pivots<uint32_t>(runs, n_runs, d_keys_out, d_rows_out, d_scratch, stream) :
+			merge_keys_between_pivots<uint64_t>(runs, n_runs, d_keys_out, d_rows_out, d_scratch, stream);
+	return error == cudaSuccess ? GSORT_OK : GSORT_DEVICE_LOST;
+}
