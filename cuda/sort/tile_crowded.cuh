@@ -362,7 +362,7 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+__launch_bounds__(Row::SORT_THREADS, (BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1)))
 tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
 						 sort_output output)

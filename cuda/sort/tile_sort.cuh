@@ -228,6 +228,11 @@ struct segment_view
 	}
 };
 
+/* So many items a thread leave no registers for a second block. */
+template<typename Row>
+constexpr int COUNTING_SORT_BLOCKS = Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS ?
+	BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1) : Row::SORT_BLOCKS;
+
 /*
  * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
  * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
@@ -235,7 +240,7 @@ struct segment_view
  */
 template<typename Row, bool Wide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_sort_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
 						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
 						  sort_output output)
