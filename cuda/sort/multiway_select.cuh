@@ -29,7 +29,7 @@
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
 #define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */
-#define SELECT_BLOCKS		10		/* a multiprocessor: their threads have 48 registers */
+#define SELECT_BLOCKS		4		/* a multiprocessor, so that none of their threads lacks registers */
 #define SELECT_WARPS		4		/* in a block that samples or splits */
 
 /* --- what is merged ------------------------------------------------------------ */

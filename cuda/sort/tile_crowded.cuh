@@ -166,7 +166,7 @@ struct crowded_segment
 			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -257,7 +257,7 @@ struct crowded_segment
 				bins[items[i].at] = 1;
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
 		clear_bits();
 		__syncthreads();
 #pragma unroll
