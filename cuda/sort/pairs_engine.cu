@@ -88,6 +88,7 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
+	/* CUB's radix sort depends on the device, not on the pairs; and where it is chosen nothing else is */
 	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
 		return choose_engine(wanted, n, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
