@@ -72,6 +72,7 @@ typedef enum gsort_engine
 	GSORT_ENGINE_RADIX,			/* one pass for each 8 significant bits */
 	GSORT_ENGINE_PARTITION,		/* partition by a sample, then sort tiles */
 	GSORT_ENGINE_MERGE,			/* CUB's merge sort */
+	GSORT_ENGINE_CUB_RADIX,		/* CUB's radix sort */
 	GSORT_ENGINES
 } gsort_engine;
 

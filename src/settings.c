@@ -42,6 +42,7 @@ static char *device_setting = NULL;
 
 static const struct config_enum_entry algorithm_options[] = {
 	{"auto", GSORT_ENGINE_AUTO, false},
+	{"cub_radix", GSORT_ENGINE_CUB_RADIX, false},
 	{"merge", GSORT_ENGINE_MERGE, false},
 	{"partition", GSORT_ENGINE_PARTITION, false},
 	{"radix", GSORT_ENGINE_RADIX, false},
@@ -257,7 +258,7 @@ gpusort_settings_define(void)
 {
 	DefineCustomEnumVariable("gpusort.algorithm",
 							 "The algorithm by which the GPU sorts keys.",
-							 "auto: the fastest, by the number of rows and of significant key bits; radix, partition, merge: this one. The host device always sorts by radix.",
+							 "auto: the fastest, by the number of rows and of significant key bits; radix, partition, merge, cub_radix: this one. The host device always sorts by radix.",
 							 &gpusort_algorithm, GSORT_ENGINE_AUTO, algorithm_options,
 							 PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.buffer_memory",

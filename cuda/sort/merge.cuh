@@ -98,7 +98,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS)
+__launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 						const long_segment *segments, item_order<true> order)
 {
@@ -199,7 +199,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS)
+__launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 merge_level_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 				   const long_segment *segments, uint32_t level, item_order<true> order,
 				   sort_output output)

@@ -270,7 +270,7 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
  */
 template<typename Source, typename Sink, typename Row>
 static __global__ void
-__launch_bounds__(Row::THREADS, Row::BLOCKS)
+__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Source, Row>>(Row::BLOCKS)))
 multiway_merge_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, uint64_t total,
 					  const uint32_t *splits)
 {

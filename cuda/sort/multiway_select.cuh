@@ -25,9 +25,11 @@
 #include "sort/merge_run.h"
 #include "sort/partition_point.cuh"
 #include "sort/sort_common.cuh"
+#include "sort/tuning.h"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
 #define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */
+#define SELECT_BLOCKS		4		/* a multiprocessor, so that none of their threads lacks registers */
 #define SELECT_WARPS		4		/* in a block that samples or splits */
 
 /* --- what is merged ------------------------------------------------------------ */
@@ -116,7 +118,7 @@ run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
  */
 template<typename Source>
 static __global__ void
-__launch_bounds__(SELECT_WARPS * WARP_THREADS)
+__launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
 multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint32_t stride, uint32_t n_samples,
 					   uint64_t *ranks, uint32_t *places)
 {
@@ -239,7 +241,7 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
  */
 template<typename Source>
 static __global__ void
-__launch_bounds__(SELECT_WARPS * WARP_THREADS)
+__launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
 multiway_split_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t tile,
 					  uint32_t n_samples, const uint64_t *ranks, const uint32_t *places, uint32_t *splits)
 {

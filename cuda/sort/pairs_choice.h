@@ -31,6 +31,9 @@
  * has the fewest launches; and for long keys of many rows the partition is the fastest.  The partition's kernels for keys
  * of 32 bits, measured here, are no more: only above RADIX_PAIRS_MAX were they faster than what is left, and there a
  * caller does better to give keys of 64 bits, as jobs do.
+ *
+ * On other chips none of this was measured: there CUB's radix sort, which its authors tune for each of them, serves
+ * everything, until somebody measures.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
@@ -50,6 +53,9 @@
 #define MERGE_PAIRS_MAX			300000
 #define MERGE_BITS				57
 
+/* The compute capability of the chips that the table was measured on: major * 10 + minor. */
+#define MEASURED_CAPABILITY		90
+
 static inline gsort_engine
 fastest_engine(uint64_t n, uint32_t bits)
 {
@@ -60,12 +66,18 @@ fastest_engine(uint64_t n, uint32_t bits)
 	return GSORT_ENGINE_PARTITION;
 }
 
-/* Never AUTO.  bits: significant ones of the keys; partition_serves: the keys have 64 bits, and the device has the
- * shared memory that a partition of so many pairs takes. */
 static inline gsort_engine
-choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves)
+automatic_engine(uint64_t n, uint32_t bits, int capability)
 {
-	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? fastest_engine(n, bits) : wanted;
+	return capability == MEASURED_CAPABILITY ? fastest_engine(n, bits) : GSORT_ENGINE_CUB_RADIX;
+}
+
+/* Never AUTO.  bits: significant ones of the keys; partition_serves: the keys have 64 bits, and the device has the
+ * shared memory that a partition of so many pairs takes; capability: the device's. */
+static inline gsort_engine
+choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves, int capability)
+{
+	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? automatic_engine(n, bits, capability) : wanted;
 
 	/* what the radix sort cannot count is faster partitioned than merged; the merge sort takes anything, the partition
 	 * only keys that have bits */

@@ -11,10 +11,25 @@
 
 #include "sort/launch_plan.cuh"
 #include "sort/pairs_choice.h"
+#include "sort/pairs_cub_radix.h"
 #include "sort/pairs_merge_sort.h"
 #include "sort/pairs_partition.h"
 #include "sort/pairs_radix.h"
 #include "sort/tuning.h"
+
+/* 0 of a device that does not answer, as the sort's first call tells. */
+static int
+compute_capability(void)
+{
+	int			ordinal = 0;
+	int			major = 0;
+	int			minor = 0;
+
+	(void) cudaGetDevice(&ordinal);
+	(void) cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+	(void) cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
+	return major * 10 + minor;
+}
 
 gsort_engine
 cuda_pairs_engine(const gsort_pairs *pairs)
@@ -25,7 +40,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 pairs->key_bits == PARTITION_KEY_BITS &&
-						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE);
+						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE, compute_capability());
 }
 
 static size_t
@@ -37,6 +52,8 @@ engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 			return pairs_partition_scratch_bytes(pairs);
 		case GSORT_ENGINE_MERGE:
 			return pairs_merge_sort_scratch_bytes(pairs);
+		case GSORT_ENGINE_CUB_RADIX:
+			return pairs_cub_radix_scratch_bytes(pairs);
 		default:
 			return pairs_radix_scratch_bytes(pairs);
 	}
@@ -71,6 +88,9 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
+	/* CUB's radix sort depends on the device, not on the pairs; and where it is chosen nothing else is */
+	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
+		return choose_engine(wanted, n, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;

@@ -74,9 +74,11 @@ shape_of(const gsort_pairs *pairs)
 	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
 	shape.keys_wanted = pairs->d_keys_out != NULL;
 	shape.long_keys = pairs->key_bits == 64 && (shape.bits > WORD_KEY_BITS || shape.keys_wanted);
-	/* keys of 32 bits stay whole, as they may be wanted */
+	/* keys of 32 bits stay whole, as they may be wanted; of 64 the upper half has room for all that is above */
 	shape.words_begin = pairs->key_bits == 32 ? 0 :
 		shape.begin_bit + first_pass_of_words(shape) * shape.digit_bits;
+	if (shape.words_begin > 64 - WORD_KEY_BITS)
+		shape.words_begin = 64 - WORD_KEY_BITS;
 	return shape;
 }
 

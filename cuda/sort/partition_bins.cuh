@@ -191,7 +191,7 @@ struct items_to_scatter
  */
 template<typename Row, bool Wide>
 static __global__ void
-__launch_bounds__(Row::SCATTER_THREADS, Row::SCATTER_BLOCKS)
+__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_bins_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
 partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
 							  uint32_t batch, item_arrays<Wide> out)
 {

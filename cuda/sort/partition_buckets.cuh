@@ -225,7 +225,7 @@ struct keys_to_scatter
  */
 template<typename Row, bool Wide>
 static __global__ void
-__launch_bounds__(Row::SCATTER_THREADS, Row::SCATTER_BLOCKS)
+__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
 partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
 								 item_arrays<Wide> out)
 {

@@ -137,7 +137,7 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(CUT_THREADS)
+__launch_bounds__(CUT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
 {
 	SHARED_MEMORY(raw);

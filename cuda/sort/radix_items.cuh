@@ -35,6 +35,25 @@ item_of_word(uint64_t word)
 	return {(uint32_t) (word >> 32), (uint32_t) word};
 }
 
+/*
+ * What is left of a key without its low shift bits, at most 32 of them where the rest is shorter than the key.  Such keys
+ * are read as two halves that are shifted at once: for a shift of a whole key by any number the compiler keeps registers.
+ */
+template<typename Rest, typename Key>
+SORT_DEVICE Rest
+rest_of_key(const Key *key, uint32_t shift)
+{
+#if defined(__CUDA_ARCH__)
+	if constexpr (sizeof(Rest) < sizeof(Key))
+	{
+		uint2		halves = *(const uint2 *) key;
+
+		return __funnelshift_rc(halves.x, halves.y, shift);
+	}
+#endif
+	return (Rest) (*key >> shift);
+}
+
 /* The caller's input. */
 template<typename Key, typename Rest>
 struct radix_keys
@@ -43,11 +62,11 @@ struct radix_keys
 
 	const Key  *keys;
 	const uint32_t *rows;		/* NULL: a row is its place */
-	uint32_t	shift;			/* bits that the rest does without */
+	uint32_t	shift;			/* bits that the rest does without; at most 32 */
 
 	__device__ __forceinline__ radix_item<Rest> get(uint32_t i) const
 	{
-		return {(Rest) (keys[i] >> shift), rows != NULL ? rows[i] : i};
+		return {rest_of_key<Rest>(keys + i, shift), rows != NULL ? rows[i] : i};
 	}
 };
 

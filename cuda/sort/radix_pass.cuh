@@ -16,6 +16,7 @@
 
 #include "sort/radix_items.cuh"
 #include "sort/radix_states.cuh"
+#include "sort/tuning.h"
 
 /*
  * The thread's number.  Read anew for each tile, and handed down from there: else the compiler
@@ -364,7 +365,7 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
  */
 template<typename Row, bool MayBeCalledOff, typename Input, typename Output>
 static __global__ void
-__launch_bounds__(Row::THREADS, Row::BLOCKS)
+__launch_bounds__(Row::THREADS, (blocks_that_fit<radix_memory<Row, typename Input::rest_type>>(Row::BLOCKS)))
 radix_pass_kernel(Input input, Output output, radix_pass pass)
 {
 	typedef typename Input::rest_type Rest;

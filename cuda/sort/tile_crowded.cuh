@@ -166,7 +166,7 @@ struct crowded_segment
 			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -257,7 +257,7 @@ struct crowded_segment
 				bins[items[i].at] = 1;
 		}
 		__syncthreads();
-		begin_bins<Row>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
 		clear_bits();
 		__syncthreads();
 #pragma unroll
@@ -362,7 +362,7 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+__launch_bounds__(Row::SORT_THREADS, (BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1)))
 tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
 						 sort_output output)

@@ -44,8 +44,11 @@ item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
 	return x.first & coordinate_mask;
 }
 
-/* Turns the counts of the bins into where they begin; the whole block calls. */
-template<typename Row>
+/*
+ * Turns the counts of the bins into where they begin; the whole block calls.  ReadTwice: where items leave the counts
+ * no registers.
+ */
+template<typename Row, bool ReadTwice>
 SORT_DEVICE void
 begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
 {
@@ -66,13 +69,14 @@ begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
 #pragma unroll
 	for (int i = 0; i < QUADS; i++)
 	{
+		uint4		count_of = ReadTwice ? mine[i] : counts[i];
 		uint4		begins;
 
 		begins.x = begin;
-		begins.y = begins.x + counts[i].x;
-		begins.z = begins.y + counts[i].y;
-		begins.w = begins.z + counts[i].z;
-		begin = begins.w + counts[i].w;
+		begins.y = begins.x + count_of.x;
+		begins.z = begins.y + count_of.y;
+		begins.w = begins.z + count_of.z;
+		begin = begins.w + count_of.w;
 		mine[i] = begins;
 	}
 	if (threadIdx.x == 0)
@@ -129,13 +133,64 @@ rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wi
 	}
 }
 
+/* In which bin each item of a thread is, and its rank there by arrival. */
+template<int Items, bool RanksOnly>
+struct bin_places
+{
+	uint32_t	places[Items];
+
+	__device__ __forceinline__ void set(int i, uint32_t bin, uint32_t rank)
+	{
+		places[i] = bin << 16 | rank;
+	}
+
+	__device__ __forceinline__ uint32_t rank(int i) const
+	{
+		return places[i] & 0xffff;
+	}
+
+	template<typename FindBin>
+	__device__ __forceinline__ uint32_t bin(int i, const FindBin &) const
+	{
+		return places[i] >> 16;
+	}
+};
+
+/* The same for so many items that they leave few registers: four ranks in each, and the bin is found again.  Ranks
+ * that are too large for that make the segment crowded, and are not used. */
+template<int Items>
+struct bin_places<Items, true>
+{
+	uint32_t	ranks[(Items + 3) / 4] = {};
+
+	__device__ __forceinline__ void set(int i, uint32_t, uint32_t rank)
+	{
+		ranks[i / 4] |= rank << i % 4 * 8;
+	}
+
+	__device__ __forceinline__ uint32_t rank(int i) const
+	{
+		return ranks[i / 4] >> i % 4 * 8 & 0xff;
+	}
+
+	template<typename FindBin>
+	__device__ __forceinline__ uint32_t bin(int, const FindBin &find) const
+	{
+		return find();
+	}
+};
+
+static_assert(CROWDED_BIN <= 0xff, "ranks of bins that are not crowded have a byte");
+
 /* A segment as its block sees it. */
 template<typename Row, bool Wide>
 struct segment_view
 {
 	static constexpr int THREADS = Row::SORT_THREADS;
 	static constexpr int ITEMS = Row::SORT_ITEMS;
+	static constexpr bool FEW_REGISTERS = ITEMS > ITEMS_OF_MORE_THREADS;
 	typedef counting_sort_memory<Row, Wide> memory;
+	typedef bin_places<ITEMS, FEW_REGISTERS> bin_places_of_items;
 
 	sort_segment segment;
 	item_arrays<Wide> source;
@@ -172,9 +227,9 @@ struct segment_view
 			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* places: bin << 16 | rank in it by arrival.  True if a bin of this thread's is crowded; the rest is not
-	 * counted then, as all items of a crowded bin wait for one word. */
-	__device__ __forceinline__ bool count(memory &shared, const item<Wide> (&x)[ITEMS], uint32_t (&places)[ITEMS]) const
+	/* True if a bin of this thread's is crowded; the rest is not counted then, as all items of a crowded bin wait
+	 * for one word. */
+	__device__ __forceinline__ bool count(memory &shared, const item<Wide> (&x)[ITEMS], bin_places_of_items &places) const
 	{
 		bool		crowded = false;
 
@@ -187,14 +242,14 @@ struct segment_view
 				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
 
 				crowded = rank >= CROWDED_BIN;
-				places[i] = bin << 16 | rank;
+				places.set(i, bin, rank);
 			}
 		}
 		return crowded;
 	}
 
 	/* Moves the items to their bins, behind a barrier after begin_bins; wants a barrier. */
-	__device__ __forceinline__ void move(memory &shared, const item<Wide> (&x)[ITEMS], const uint32_t (&places)[ITEMS]) const
+	__device__ __forceinline__ void move(memory &shared, const item<Wide> (&x)[ITEMS], const bin_places_of_items &places) const
 	{
 		item_arrays<Wide> tile = {shared.first, shared.second};
 
@@ -202,7 +257,7 @@ struct segment_view
 		for (int i = 0; i < ITEMS; i++)
 		{
 			if (i * THREADS + threadIdx.x < segment.count)
-				tile.put(shared.bins[places[i] >> 16] + (places[i] & 0xffff), x[i]);
+				tile.put(shared.bins[places.bin(i, [&] { return bin_of(x[i]); })] + places.rank(i), x[i]);
 		}
 	}
 
@@ -211,7 +266,7 @@ struct segment_view
 	{
 		item_arrays<Wide> tile = {shared.first, shared.second};
 
-#pragma unroll 2
+#pragma unroll FEW_REGISTERS ? 1 : 2
 		for (int i = 0; i < ITEMS; i++)
 		{
 			uint32_t	at = i * THREADS + threadIdx.x;
@@ -228,6 +283,11 @@ struct segment_view
 	}
 };
 
+/* So many items a thread leave no registers for a second block. */
+template<typename Row>
+constexpr int COUNTING_SORT_BLOCKS = Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS ?
+	BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1) : Row::SORT_BLOCKS;
+
 /*
  * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
  * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
@@ -235,7 +295,7 @@ struct segment_view
  */
 template<typename Row, bool Wide>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS, Row::SORT_BLOCKS)
+__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_sort_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
 						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
 						  sort_output output)
@@ -248,7 +308,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	{
 		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
 		item<Wide>	x[Row::SORT_ITEMS];
-		uint32_t	places[Row::SORT_ITEMS];
+		typename segment_view<Row, Wide>::bin_places_of_items places;
 
 		view.load(shared, x);
 		__syncthreads();
@@ -258,7 +318,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 				crowded[atomicAdd(&plan->crowded, 1u)] = g;
 			continue;
 		}
-		begin_bins<Row>(shared.bins, view.segment.count, shared.warp_sums);
+		begin_bins<Row, segment_view<Row, Wide>::FEW_REGISTERS>(shared.bins, view.segment.count, shared.warp_sums);
 		__syncthreads();
 		view.move(shared, x, places);
 		__syncthreads();

@@ -43,7 +43,8 @@ static void
 explain_algorithm(gsort_engine engine, ExplainState *es)
 {
 	const char *name = engine == GSORT_ENGINE_PARTITION ? "partition" :
-		engine == GSORT_ENGINE_MERGE ? "merge" : "radix";
+		engine == GSORT_ENGINE_MERGE ? "merge" :
+		engine == GSORT_ENGINE_CUB_RADIX ? "cub_radix" : "radix";
 
 	if (engine != GSORT_ENGINE_AUTO)
 		ExplainPropertyText("Sort Algorithm", name, es);

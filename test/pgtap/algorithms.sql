@@ -39,6 +39,7 @@ select pg_temp.check_algorithm('auto');
 select pg_temp.check_algorithm('radix');
 select pg_temp.check_algorithm('partition');
 select pg_temp.check_algorithm('merge');
+select pg_temp.check_algorithm('cub_radix');
 set gpusort.algorithm = 'partition';
 select is(pg_temp.algorithm('select * from (select 5::int8 as k from generate_series(1, 100)) s order by k + 0 * random()::int8'),
 		  null, 'keys that are all equal need none');

@@ -189,25 +189,27 @@ test_choice(void)
 	{
 		uint32_t	bits = (uint32_t) random_below(65);
 		uint64_t	n = random64() >> (33 + random_below(31));
-		gsort_engine wanted = (gsort_engine) (round >> 1 & 3);
+		gsort_engine wanted = (gsort_engine) (round % GSORT_ENGINES);
 		int			serves = round >> 3 & 1;
-		gsort_engine engine = choose_engine(wanted, n, bits, serves);
+		int			capability = round >> 4 & 1 ? MEASURED_CAPABILITY : 80;
+		gsort_engine engine = choose_engine(wanted, n, bits, serves, capability);
 
 		CHECK(engine > GSORT_ENGINE_AUTO && engine < GSORT_ENGINES);
 		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
 		CHECK(bits > 0 || engine != GSORT_ENGINE_PARTITION);
 		CHECK(n <= RADIX_PAIRS_MAX || engine != GSORT_ENGINE_RADIX);
-		CHECK(wanted != GSORT_ENGINE_MERGE || engine == wanted);
+		CHECK((wanted != GSORT_ENGINE_MERGE && wanted != GSORT_ENGINE_CUB_RADIX) || engine == wanted);
+		CHECK(wanted != GSORT_ENGINE_AUTO || (engine == GSORT_ENGINE_CUB_RADIX) == (capability != MEASURED_CAPABILITY));
 		CHECK(wanted != GSORT_ENGINE_PARTITION || !serves || bits == 0 || engine == wanted);
 		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX);
 	}
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1) == GSORT_ENGINE_MERGE);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
 }
 
 static gsort_pairs
@@ -253,7 +255,7 @@ static void
 test_ties(rig *rig)
 {
 	static const uint32_t borders[] = {256, 2048, 2816, 4352, 5120, 7680, 8192, 65536};
-	int			last_engine = rig->kind == GSORT_KIND_CUDA ? GSORT_ENGINE_MERGE : GSORT_ENGINE_RADIX;
+	int			last_engine = rig->kind == GSORT_KIND_CUDA ? GSORT_ENGINES - 1 : GSORT_ENGINE_RADIX;
 
 	for (int engine = GSORT_ENGINE_AUTO; engine <= last_engine; engine++)
 	{

@@ -1,0 +1,173 @@
+/*
+ * pairs_cub_radix.cu
+ *	  The pairs sort by CUB's radix sort, which is tuned for every chip: for those on which the others
+ *	  were not measured.
+ *
+ * In:  a gsort_pairs, scratch of the caller.
+ * Out: the sorted rows and, if wanted, keys.
+ *
+ *	  keys, rows --> one of two buffers --SortPairs, to and fro--> sorted, in one of them --> the output
+ *
+ * CUB is lent both buffers, as it would else take a copy more of everything.  In which of them the pairs end CUB tells;
+ * the last step, a copy, is needed only where that is not the output, and the first for keys only if they have to stay.
+ */
+#include "sort/pairs_cub_radix.h"
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "sort/launch_plan.cuh"
+
+#define NUMBER_THREADS	256
+#define CUB_DIGIT_BITS	8		/* if another CUB has others, there is a copy more */
+
+#define CUB_RADIX_TRY(call) \
+	do { \
+		cudaError_t cub_radix_error = (call); \
+		if (cub_radix_error != cudaSuccess) \
+			return cub_radix_error; \
+	} while (0)
+
+/* Each row's own number.  Grid: a thread for each row. */
+static __global__ void
+__launch_bounds__(NUMBER_THREADS)
+cub_radix_number_kernel(uint32_t *rows, uint32_t n)
+{
+	uint32_t	i = blockIdx.x * NUMBER_THREADS + threadIdx.x;
+
+	if (i < n)
+		rows[i] = i;
+}
+
+/* Where everything is. */
+template<typename Key>
+struct cub_radix_buffers
+{
+	Key		   *keys[2];		/* first and second buffer */
+	uint32_t   *rows[2];
+	void	   *cub_scratch;
+	size_t		cub_scratch_bytes;
+	size_t		bytes;			/* of the caller's scratch, in all */
+};
+
+/* From the first buffers to those that are then the current ones.  With cub_scratch NULL CUB only tells
+ * cub_scratch_bytes. */
+template<typename Key>
+static cudaError_t
+sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, cub::DoubleBuffer<Key> *keys,
+			 cub::DoubleBuffer<uint32_t> *rows, cudaStream_t stream)
+{
+	*keys = cub::DoubleBuffer<Key>(buffers->keys[0], buffers->keys[1]);
+	*rows = cub::DoubleBuffer<uint32_t>(buffers->rows[0], buffers->rows[1]);
+	/* without any bits the pairs stay as they are; begin_bit may then be behind the key's last */
+	if (pairs->end_bit == pairs->begin_bit)
+		return cudaSuccess;
+	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys, *rows,
+										   (uint32_t) pairs->n, (int) pairs->begin_bit, (int) pairs->end_bit, stream);
+}
+
+template<typename Key>
+static void
+lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
+{
+	Key		   *keys_out = (Key *) pairs->d_keys_out;
+	Key		   *free_buffer = keys_out;
+
+	if (!pairs->keep_keys)
+		buffers->keys[0] = (Key *) pairs->d_keys;
+	else if (keys_out != NULL)
+	{
+		buffers->keys[0] = keys_out;
+		free_buffer = NULL;
+	}
+	else
+		take(cursor, &buffers->keys[0], pairs->n);
+	buffers->keys[1] = free_buffer;
+	if (free_buffer == NULL)
+		take(cursor, &buffers->keys[1], pairs->n);
+}
+
+/* Rows begin where they are likely to end: each digit takes them to the other buffer. */
+template<typename Key>
+static void
+lay_out_rows(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
+{
+	uint32_t	digits = (pairs->end_bit - pairs->begin_bit + CUB_DIGIT_BITS - 1) / CUB_DIGIT_BITS;
+
+	buffers->rows[digits % 2] = pairs->d_rows_out;
+	take(cursor, &buffers->rows[1 - digits % 2], pairs->n);
+}
+
+/* From NULL it only counts. */
+template<typename Key>
+static cub_radix_buffers<Key>
+lay_out_cub_radix(const gsort_pairs *pairs, void *d_scratch)
+{
+	scratch_cursor cursor = {(uintptr_t) d_scratch};
+	cub_radix_buffers<Key> buffers = {};
+	cub::DoubleBuffer<Key> keys;
+	cub::DoubleBuffer<uint32_t> rows;
+	char	   *cub_scratch;
+
+	/* an error leaves 0 bytes, and the sort meets and reports it */
+	(void) sort_buffers(&buffers, pairs, &keys, &rows, NULL);
+	lay_out_keys(&buffers, pairs, &cursor);
+	lay_out_rows(&buffers, pairs, &cursor);
+	take(&cursor, &cub_scratch, buffers.cub_scratch_bytes);
+	buffers.cub_scratch = cub_scratch;
+	buffers.bytes = cursor.at - (uintptr_t) d_scratch;
+	return buffers;
+}
+
+size_t
+pairs_cub_radix_scratch_bytes(const gsort_pairs *pairs)
+{
+	return pairs->key_bits == 64 ? lay_out_cub_radix<uint64_t>(pairs, NULL).bytes :
+		lay_out_cub_radix<uint32_t>(pairs, NULL).bytes;
+}
+
+template<typename T>
+static cudaError_t
+copy_array(T *to, const T *from, uint64_t n, cudaStream_t stream)
+{
+	return to == from ? cudaSuccess : cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
+}
+
+/* Keys and rows into the first buffers. */
+template<typename Key>
+static cudaError_t
+fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cudaStream_t stream)
+{
+	CUB_RADIX_TRY(copy_array(buffers.keys[0], (const Key *) pairs->d_keys, pairs->n, stream));
+	if (pairs->d_rows != NULL)
+		return copy_array(buffers.rows[0], pairs->d_rows, pairs->n, stream);
+	return launch(cub_radix_number_kernel, tiles_for(pairs->n, NUMBER_THREADS), NUMBER_THREADS, 0, stream,
+				  buffers.rows[0], (uint32_t) pairs->n);
+}
+
+template<typename Key>
+static cudaError_t
+sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	cub_radix_buffers<Key> buffers = lay_out_cub_radix<Key>(pairs, d_scratch);
+	cub::DoubleBuffer<Key> keys;
+	cub::DoubleBuffer<uint32_t> rows;
+
+	if (scratch_bytes < buffers.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+		return cudaErrorInvalidValue;
+	if (pairs->n == 0)
+		return cudaSuccess;
+	CUB_RADIX_TRY(fill_buffers(buffers, pairs, stream));
+	CUB_RADIX_TRY(sort_buffers(&buffers, pairs, &keys, &rows, stream));
+	CUB_RADIX_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n, stream));
+	if (pairs->d_keys_out == NULL)
+		return cudaSuccess;
+	return copy_array((Key *) pairs->d_keys_out, (const Key *) keys.Current(), pairs->n, stream);
+}
+
+cudaError_t
+pairs_cub_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+{
+	if (pairs->key_bits == 64)
+		return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, stream);
+	return sort_keys<uint32_t>(pairs, d_scratch, scratch_bytes, stream);
+}
