@@ -142,7 +142,8 @@ try_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const gsort
 
 /*
  * The rows of a chunk lie one behind the other, and chunks do but where an extent's end was skipped.  Each such gap is noted,
- * as long as there is room; the cut needs it where all rows have one length.
+ * as long as there is room; the cut needs it where all rows have one length.  Where a slice of a chunk ends and the next one
+ * begins is read twice from memory that others may change: of rows in several slices nobody knows that they lie so.
  */
 static void
 note_gap(cuda_job *job, const gsort_chunk *chunk, uint64_t first_unit)
@@ -153,7 +154,9 @@ note_gap(cuda_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 		return;
 	if (common->rows == 0)
 		job->n_gaps = 0;
-	else if (first_unit == common->arena_units)
+	if (chunk->rows > SLICE_ROWS)
+		job->n_gaps = ARENA_GAPS_MAX;	/* one too many with this one */
+	else if (common->rows > 0 && first_unit == common->arena_units)
 		return;
 	if (job->n_gaps < ARENA_GAPS_MAX)
 	{

@@ -45,9 +45,10 @@ gsort_status
 cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, void *stream)
 {
 	cuda_device *device = (cuda_device *) base;
-	size_t		wanted_bytes = cuda_pairs_engine_scratch_bytes(pairs);
+	size_t		wanted_bytes;
 
 	GSORT_TRY_STATUS(cuda_enter(device));
+	wanted_bytes = cuda_pairs_engine_scratch_bytes(pairs);
 	/* where the device did not answer, the first launch meets it too */
 	(void) cudaGetLastError();
 	if (scratch_bytes < wanted_bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
