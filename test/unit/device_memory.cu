@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 extern "C" int rig_ordinal;
 
@@ -59,6 +60,28 @@ device_read(int on_gpu, void *host, const void *device, size_t bytes)
 		must(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost));
 	else
 		memcpy(host, device, bytes);
+}
+
+int
+device_answers(int on_gpu)
+{
+	struct timespec tenth = {0, 100000000};
+	cudaStream_t stream;
+	cudaEvent_t event;
+	cudaError_t error = cudaErrorNotReady;
+
+	if (!on_gpu)
+		return 1;
+	must(cudaSetDevice(rig_ordinal));
+	must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	must(cudaEventCreate(&event));
+	must(cudaEventRecord(event, stream));
+	for (int i = 0; i < 50 && error == cudaErrorNotReady; i++)
+	{
+		nanosleep(&tenth, NULL);
+		error = cudaEventQuery(event);
+	}
+	return error == cudaSuccess;
 }
 
 static __global__ void

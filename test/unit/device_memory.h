@@ -21,6 +21,9 @@ void		device_write(int on_gpu, void *device, const void *host, size_t bytes);
 /* Waits for what was enqueued before. */
 void		device_read(int on_gpu, void *host, const void *device, size_t bytes);
 
+/* Whether the device does anything within some seconds, whatever a gsort_device waits for: others may keep it busy. */
+int			device_answers(int on_gpu);
+
 /* Loses the CUDA device for this process: a kernel traps. */
 void		device_break(void);
 

@@ -13,6 +13,8 @@
  */
 #include "rig_run.h"
 
+#include "device_memory.h"
+
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -772,7 +774,8 @@ wait_for_events(rig *rig)
 		if (take_events(rig) > 0)
 			return;
 	}
-	printf("not ok: %s: no event came for %d ms\n", current_test, SILENCE_MS_MAX);
+	printf("not ok: %s: no event came for %d ms, and the device %s\n", current_test, SILENCE_MS_MAX,
+		   device_answers(rig->kind == GSORT_KIND_CUDA) ? "answers others" : "answers nobody");
 	exit(1);
 }
 
