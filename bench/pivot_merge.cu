@@ -148,12 +148,12 @@ merge_between_pivots(const merge_run *runs, uint32_t n_runs, const pair_sink<Key
 	uint32_t	parts;
 
 	static_assert(sizeof(multiway_memory<source, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
-	MERGE_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	parts = parts_for(n_samples, n_runs);
-	MERGE_TRY(launch(multiway_sample_kernel<source>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
+	CUDA_TRY(launch(multiway_sample_kernel<source>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
 					 SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source(), d_runs, n_runs, stride, n_samples,
 					 scratch.ranks, scratch.places));
-	MERGE_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
+	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
 					 stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
 					 (const uint32_t *) scratch.places, scratch.begins, scratch.splits));
 	return launch(merge_parts_kernel<source, pair_sink<Key>, Row>, parts, Row::THREADS,
@@ -169,7 +169,7 @@ merge_keys_between_pivots(const merge_run *runs, uint32_t n_runs, void *d_keys_o
 	const pair_sink<Key> sink = {(Key *) d_keys_out, d_rows_out};
 	sort_device device;
 
-	MERGE_TRY(describe_device(&device));
+	CUDA_TRY(describe_device(&device));
 	if (merge_takes_medium_row(device))
 		return merge_between_pivots<MERGE_MEDIUM>(runs, n_runs, sink, d_scratch, stream);
 	return merge_between_pivots<MERGE_SMALL>(runs, n_runs, sink, d_scratch, stream);

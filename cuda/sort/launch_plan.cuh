@@ -19,6 +19,14 @@
 #define GSORT_GUARD_BYTES 0		/* tests leave gaps between the stretches, to see overruns */
 #endif
 
+/* Hands an error of CUDA to the caller. */
+#define CUDA_TRY(call) \
+	do { \
+		cudaError_t cuda_try_error = (call); \
+		if (cuda_try_error != cudaSuccess) \
+			return cuda_try_error; \
+	} while (0)
+
 typedef struct sort_device
 {
 	int			processors;

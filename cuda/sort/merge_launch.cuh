@@ -15,13 +15,6 @@
 
 #define SAMPLE_TILES	4			/* output tiles to a sample of a run */
 
-#define MERGE_TRY(call) \
-	do { \
-		cudaError_t merge_error = (call); \
-		if (merge_error != cudaSuccess) \
-			return merge_error; \
-	} while (0)
-
 typedef struct merge_scratch
 {
 	merge_run  *runs;			/* [runs] */
@@ -86,7 +79,7 @@ note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_
 			list.runs[i].first_sample = samples;
 			samples += (uint32_t) (((uint64_t) runs[first + i].count + stride - 1) / stride);
 		}
-		MERGE_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n, d_runs));
+		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n, d_runs));
 	}
 	*n_samples = samples;
 	return cudaSuccess;
@@ -118,11 +111,11 @@ merge_with_row(const Source &source, const Sink &sink, const merge_run *runs, ui
 	static_assert(Row::ITEMS % 2 == 1, "bank conflicts");
 	if (total == 0)
 		return cudaSuccess;
-	MERGE_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
-	MERGE_TRY(launch(multiway_sample_kernel<Source>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
+	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(launch(multiway_sample_kernel<Source>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
 					 SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source, d_runs,
 					 n_runs, stride, n_samples, scratch.ranks, scratch.places));
-	MERGE_TRY(launch(multiway_split_kernel<Source>, (unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
+	CUDA_TRY(launch(multiway_split_kernel<Source>, (unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
 					 SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream, source, d_runs,
 					 n_runs, total, (uint32_t) Row::TILE, n_samples, (const uint64_t *) scratch.ranks,
 					 (const uint32_t *) scratch.places, scratch.splits));
@@ -141,7 +134,7 @@ merge_runs(const Source &source, const Sink &sink, const merge_run *runs, uint32
 
 	if (n_runs == 0 || n_runs > MERGE_RUNS_MAX)
 		return cudaErrorInvalidValue;
-	MERGE_TRY(describe_device(&device));
+	CUDA_TRY(describe_device(&device));
 	if (merge_takes_medium_row(device))
 		return merge_with_row<MERGE_MEDIUM>(source, sink, runs, n_runs, d_scratch, stream);
 	return merge_with_row<MERGE_SMALL>(source, sink, runs, n_runs, d_scratch, stream);

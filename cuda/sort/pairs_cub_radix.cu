@@ -20,13 +20,6 @@
 #define NUMBER_THREADS	256
 #define CUB_DIGIT_BITS	8		/* if another CUB has others, there is a copy more */
 
-#define CUB_RADIX_TRY(call) \
-	do { \
-		cudaError_t cub_radix_error = (call); \
-		if (cub_radix_error != cudaSuccess) \
-			return cub_radix_error; \
-	} while (0)
-
 /* Each row's own number.  Grid: a thread for each row. */
 static __global__ void
 __launch_bounds__(NUMBER_THREADS)
@@ -137,7 +130,7 @@ template<typename Key>
 static cudaError_t
 fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cudaStream_t stream)
 {
-	CUB_RADIX_TRY(copy_array(buffers.keys[0], (const Key *) pairs->d_keys, pairs->n, stream));
+	CUDA_TRY(copy_array(buffers.keys[0], (const Key *) pairs->d_keys, pairs->n, stream));
 	if (pairs->d_rows != NULL)
 		return copy_array(buffers.rows[0], pairs->d_rows, pairs->n, stream);
 	return launch(cub_radix_number_kernel, tiles_for(pairs->n, NUMBER_THREADS), NUMBER_THREADS, 0, stream,
@@ -156,9 +149,9 @@ sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaS
 		return cudaErrorInvalidValue;
 	if (pairs->n == 0)
 		return cudaSuccess;
-	CUB_RADIX_TRY(fill_buffers(buffers, pairs, stream));
-	CUB_RADIX_TRY(sort_buffers(&buffers, pairs, &keys, &rows, stream));
-	CUB_RADIX_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n, stream));
+	CUDA_TRY(fill_buffers(buffers, pairs, stream));
+	CUDA_TRY(sort_buffers(&buffers, pairs, &keys, &rows, stream));
+	CUDA_TRY(copy_array(pairs->d_rows_out, (const uint32_t *) rows.Current(), pairs->n, stream));
 	if (pairs->d_keys_out == NULL)
 		return cudaSuccess;
 	return copy_array((Key *) pairs->d_keys_out, (const Key *) keys.Current(), pairs->n, stream);

@@ -35,13 +35,6 @@
 #include "sort/presorted.cuh"
 #include "sort/tile_crowded.cuh"
 
-#define SORT_TRY(call) \
-	do { \
-		cudaError_t sort_error = (call); \
-		if (sort_error != cudaSuccess) \
-			return sort_error; \
-	} while (0)
-
 #define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
 #define BATCHES_A_BLOCK		8	/* wanted batches of level 2 for each block that runs at once */
 #define BATCH_TILES_MAX		16
@@ -208,18 +201,18 @@ launch_split(const sort_job &job)
 	uint32_t	samples = job.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
 	const sort_scratch &scratch = job.scratch;
 
-	SORT_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
+	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), job.stream,
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
-	SORT_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
+	CUDA_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
 					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
 					job.row_bits, job.key_max, signs_for_radix(job.n, samples, scratch), scratch.plan));
-	SORT_TRY(launch(presorted_kernel, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
+	CUDA_TRY(launch(presorted_kernel, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					PRESORTED_THREADS, 0, job.stream, job.n, scratch.plan, job.output));
-	SORT_TRY(launch(partition_count_buckets_kernel,
+	CUDA_TRY(launch(partition_count_buckets_kernel,
 					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
-	SORT_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
+	CUDA_TRY(launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, job.stream,
 					scratch.plan, scratch.segments, job.key_max, job.n, job.batch));
 	return cudaSuccess;
 }
@@ -228,7 +221,7 @@ template<typename Row, bool Wide>
 static cudaError_t
 launch_scatter_buckets(const sort_job &job)
 {
-	SORT_TRY(launch(partition_scatter_buckets_kernel<Row, Wide>,
+	CUDA_TRY(launch(partition_scatter_buckets_kernel<Row, Wide>,
 					tiles_up_to(job.n, Row::SCATTER_TILE, job.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					sizeof(scatter_buckets_memory<Row, Wide>), job.stream, job.keys, job.n, job.scratch.plan,
 					(const uint8_t *) bucket_of_row(job), level_items<Wide>(job, 0)));
@@ -242,12 +235,12 @@ launch_cut(const sort_job &job)
 	const sort_scratch &scratch = job.scratch;
 	item_arrays<true> level1 = level_items<true>(job, 0);
 
-	SORT_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+	CUDA_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
 					sizeof(cut_memory<Row, MayBeWide>), job.stream, level1, scratch.plan, scratch.level2));
-	SORT_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(job), HISTOGRAM_THREADS,
+	CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(job), HISTOGRAM_THREADS,
 					sizeof(count_cells_memory<Row, MayBeWide>), job.stream, level1,
 					(const partition_plan *) scratch.plan, scratch.level2, job.batch));
-	SORT_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+	CUDA_TRY(launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
 					sizeof(plan_bins_memory<Row>), job.stream, scratch.plan, scratch.level2, scratch.segments,
 					scratch.long_segments));
 	return cudaSuccess;
@@ -262,10 +255,10 @@ launch_scatter_bins_and_sort(const sort_job &job)
 	item_arrays<Wide> level1 = level_items<Wide>(job, 0);
 	item_arrays<Wide> level2 = level_items<Wide>(job, 1);
 
-	SORT_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(job), Row::SCATTER_THREADS,
+	CUDA_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(job), Row::SCATTER_THREADS,
 					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
 					scratch.level2, job.batch, level2));
-	SORT_TRY(launch(tile_counting_sort_kernel<SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
+	CUDA_TRY(launch(tile_counting_sort_kernel<SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
 					sizeof(counting_sort_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
 					(const sort_segment *) scratch.segments, scratch.crowded, order_of<Wide>(job), job.output));
 	return cudaSuccess;
@@ -284,15 +277,15 @@ launch_rest(const sort_job &job)
 	item_arrays<true> level2 = level_items<true>(job, 1);
 	item_order<true> order = order_of<true>(job);
 
-	SORT_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
+	CUDA_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
 					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
 					(const sort_segment *) scratch.segments, (const uint32_t *) scratch.crowded, order, job.output));
-	SORT_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan,
+	CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan,
 					scratch.long_segments));
-	SORT_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+	CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments, order));
 	for (uint32_t level = 0; level < merge_levels(job.n, Row::SORT_TILE); level++)
-		SORT_TRY(launch(merge_level_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+		CUDA_TRY(launch(merge_level_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments,
 						level, order, job.output));
 	return cudaSuccess;
@@ -302,13 +295,13 @@ template<typename Row, bool MayBeWide>
 static cudaError_t
 launch_items(const sort_job &job)
 {
-	SORT_TRY((launch_scatter_buckets<Row, false>(job)));
+	CUDA_TRY((launch_scatter_buckets<Row, false>(job)));
 	if (MayBeWide)
-		SORT_TRY((launch_scatter_buckets<Row, MayBeWide>(job)));
-	SORT_TRY((launch_cut<Row, MayBeWide>(job)));
-	SORT_TRY((launch_scatter_bins_and_sort<Row, false>(job)));
+		CUDA_TRY((launch_scatter_buckets<Row, MayBeWide>(job)));
+	CUDA_TRY((launch_cut<Row, MayBeWide>(job)));
+	CUDA_TRY((launch_scatter_bins_and_sort<Row, false>(job)));
 	if (MayBeWide)
-		SORT_TRY((launch_scatter_bins_and_sort<Row, MayBeWide>(job)));
+		CUDA_TRY((launch_scatter_bins_and_sort<Row, MayBeWide>(job)));
 	return launch_rest<Row, MayBeWide>(job);
 }
 
@@ -317,7 +310,7 @@ static cudaError_t
 launch_one_tile(const sort_job &job)
 {
 	if (job.n > 0)
-		SORT_TRY(launch(tile_sort_keys_kernel<Row>, 1, Row::SORT_THREADS,
+		CUDA_TRY(launch(tile_sort_keys_kernel<Row>, 1, Row::SORT_THREADS,
 						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<true>(job),
 						job.output));
 	return cudaSuccess;
@@ -368,8 +361,8 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	}
 	job.row_bits = row_bits_of(pairs->n);
 	job.batch = batch_items<Row>(pairs->n, device);
-	SORT_TRY((launch_split<Row>(job)));
-	SORT_TRY((may_be_wide(pairs) ? launch_items<Row, true>(job) : launch_items<Row, false>(job)));
+	CUDA_TRY((launch_split<Row>(job)));
+	CUDA_TRY((may_be_wide(pairs) ? launch_items<Row, true>(job) : launch_items<Row, false>(job)));
 	/* behind all else, as it zeroes its scratch whether or not it is wanted */
 	return job.scratch.radix_bytes == 0 ? cudaSuccess :
 		pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
@@ -409,7 +402,7 @@ pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_b
 {
 	sort_device device;
 
-	SORT_TRY(describe_device(&device));
+	CUDA_TRY(describe_device(&device));
 	switch (choose_row(pairs, device))
 	{
 		case TUNING_CHOICE_SMALL:

@@ -127,7 +127,9 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 	placed_run	placed = {std::vector<uint64_t>(n, 0), std::vector<uint32_t>(n, 7), std::vector<window_begin>(room, window_begin{})};
 	std::vector<uint64_t> scratch(place_scratch_bytes(n) / sizeof(uint64_t), 0);
 	uint32_t	n_gaps = gaps_known ? (uint32_t) run.gaps.size() : 0;
-	key_table	table = {run.table.data(), 1, 0};
+	/* where rows have one length their words are not looked up: there are none */
+	bool		looked_up = !gaps_known || !run_has_one_length(&run.header);
+	key_table	table = {looked_up ? run.table.data() : NULL, 1, 0};
 	place_input input = {table, as_fed ? NULL : order.data(), n, total_units, WINDOW_BYTES, with_ties, run.gaps.data(), n_gaps,
 	(float) n_gaps / (float) n};
 	place_output output = {placed.words.data(), placed.low_offsets.data(), placed.begins.data(), room, &run.header};
