@@ -7,7 +7,7 @@
  *
  * Samples of all runs are ranked in every run, and one of so many becomes a pivot.  A block merges what all runs have
  * between two pivots at once, in shared memory (Koike, Sadakane, "A novel computational model for GPUs with
- * applications to efficient algorithms", 2015).  There the block merges by a tree of buffers; here it does so in
+ * applications to efficient algorithms").  There the block merges by a tree of buffers; here it does so in
  * rounds of merge path, with the product's functions.
  *
  * The product's merge cuts its output in tiles of one length, for which it searches after it has sampled.  Here the
