@@ -13,15 +13,94 @@
 #include "emulator.h"
 #else
 #include <cuda_runtime.h>
+#endif
+
+/* A stream whose kernels may start early, if early: all that are enqueued so call await_kernel_ahead. */
+struct early_stream
+{
+	cudaStream_t stream;
+	bool		early;
+};
+
+#ifdef GSORT_EMULATE
+static inline void
+await_kernel_ahead(void)
+{
+}
+
+static inline cudaError_t
+find_early_launches(int, bool *early)
+{
+	*early = false;
+	return cudaSuccess;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	return launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+}
+#else
 
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
+#define EARLY_LAUNCH_ARCH	900		/* architectures from this on let a kernel start before the one ahead of it has ended */
 #define ARGUMENT_BYTES_MAX	4096	/* of a kernel, on every device; each argument may be padded to 8 */
+
+/*
+ * What each kernel of an early_stream calls before anything else.  It may be on its multiprocessors before the kernel
+ * ahead of it has ended, and waits here until that is done and all that it wrote is seen; and it lets the next one come
+ * in its turn.  That hides most of the time from one kernel's end to the next one's start.
+ */
+static __device__ __forceinline__ void
+await_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.launch_dependents;");
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+static __global__ void
+early_launch_probe_kernel(void)
+{
+}
+
+/* Whether the device lets kernels start early, and the code that it runs waits then: which is not so if that was made for an
+ * older architecture. */
+static inline cudaError_t
+find_early_launches(int ordinal, bool *early)
+{
+	int			major = 0;
+	cudaFuncAttributes attributes;
+	cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+
+	if (error == cudaSuccess)
+		error = cudaFuncGetAttributes(&attributes, early_launch_probe_kernel);
+	if (error == cudaSuccess)
+		*early = major * 100 >= EARLY_LAUNCH_ARCH && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+	return error;
+}
 
 /* For tests: asked before each launch; an error that it answers is returned in the launch's place. */
 inline cudaError_t (*launch_refusal) (void) = NULL;
+
+/* Asks the tests' refusal, and for so much shared memory. */
+template<typename... Parameters>
+static cudaError_t
+prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
+{
+	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX, "arguments of a kernel");
+	cudaError_t error = launch_refusal != NULL ? launch_refusal() : cudaSuccess;
+
+	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
+		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared_bytes);
+	return error;
+}
 
 /* Enqueues the kernel; an error is the launch's own, and nothing was enqueued. */
 template<typename... Parameters, typename... Arguments>
@@ -29,15 +108,34 @@ static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 	   cudaStream_t stream, Arguments... arguments)
 {
-	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX, "arguments of a kernel");
-	cudaError_t error = launch_refusal != NULL ? launch_refusal() : cudaSuccess;
+	cudaError_t error = prepare_launch(kernel, shared_bytes);
 
-	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
-		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared_bytes);
 	if (error != cudaSuccess)
 		return error;
 	kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
 	return cudaGetLastError();
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	cudaError_t error = prepare_launch(kernel, shared_bytes);
+	cudaLaunchConfig_t config = {};
+	cudaLaunchAttribute attribute = {};
+
+	if (error != cudaSuccess)
+		return error;
+	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	attribute.val.programmaticStreamSerializationAllowed = 1;
+	config.gridDim = dim3(blocks);
+	config.blockDim = dim3(threads);
+	config.dynamicSmemBytes = shared_bytes;
+	config.stream = stream.stream;
+	config.attrs = &attribute;
+	config.numAttrs = stream.early ? 1 : 0;
+	return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 #endif
 

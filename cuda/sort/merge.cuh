@@ -36,6 +36,7 @@ static __global__ void
 __launch_bounds__(MERGE_PLAN_THREADS)
 merge_plan_kernel(partition_plan *plan, long_segment *segments)
 {
+	await_kernel_ahead();
 	__shared__ uint32_t warp_sums[2][WARP_THREADS];
 	uint32_t	tiles_before = 0;
 	uint32_t	turn = 0;
@@ -102,6 +103,7 @@ __launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 						const long_segment *segments, item_order<true> order)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		sort_tiles_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
@@ -204,6 +206,7 @@ merge_level_kernel(item_arrays<true> level1, item_arrays<true> level2, const par
 				   const long_segment *segments, uint32_t level, item_order<true> order,
 				   sort_output output)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,

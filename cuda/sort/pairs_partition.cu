@@ -33,6 +33,7 @@
 #include "sort/pairs_radix.h"
 #include "sort/partition_bins.cuh"
 #include "sort/presorted.cuh"
+#include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
 #define GRID_BLOCKS_A_PROCESSOR	4	/* for kernels that take tiles in turn */
@@ -143,7 +144,7 @@ struct sort_job
 	uint32_t	n;
 	uint32_t	row_bits;
 	uint32_t	batch;			/* items of a batch of level 2 */
-	cudaStream_t stream;
+	early_stream stream;
 };
 
 template<bool Wide>
@@ -259,7 +260,7 @@ launch_scatter_bins_and_sort(const sort_job &job)
 					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
 					scratch.level2, job.batch, level2));
 	CUDA_TRY(launch(tile_counting_sort_kernel<SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
-					sizeof(counting_sort_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
+					sizeof(counting_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
 					(const sort_segment *) scratch.segments, scratch.crowded, order_of<Wide>(job), job.output));
 	return cudaSuccess;
 }
@@ -336,7 +337,8 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 
 	static_assert(sizeof(scatter_bins_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(scatter_buckets_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(counting_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(counting_memory<sort_row<Row, true>, true>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(counting_memory<Row, false>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(crowded_sort_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(cut_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
 	static_assert(sizeof(count_cells_memory<Row, true>) <= Row::SHARED_BYTES, "shared memory of the row");
@@ -353,7 +355,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.output.keys_out = (uint64_t *) pairs->d_keys_out;
 	job.key_max = job.keys.mask;
 	job.n = (uint32_t) pairs->n;
-	job.stream = stream;
+	job.stream = {stream, device.early_launches};
 	if (job.n <= Row::SORT_TILE)
 	{
 		job.row_bits = 1;

@@ -133,7 +133,7 @@ struct radix_job
 	radix_scratch scratch;
 	sort_device device;
 	const uint32_t *wanted;
-	cudaStream_t stream;
+	early_stream stream;
 };
 
 /* Passes: no less than the sort has. */
@@ -234,7 +234,7 @@ template<typename Key, bool MayBeCalledOff>
 static cudaError_t
 launch_sort(const radix_job<MayBeCalledOff> &job)
 {
-	cudaError_t error = clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream);
+	cudaError_t error = clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
 
 	if (error == cudaSuccess)
 		error = launch_count<Key, sizeof(Key) * 8 / RADIX_DIGIT_BITS>(job);
@@ -249,11 +249,10 @@ template<typename Key, bool MayBeCalledOff>
 static cudaError_t
 sort_by_radix(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const uint32_t *wanted, cudaStream_t stream)
 {
-	radix_job<MayBeCalledOff> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {}, wanted, stream};
-	cudaError_t error = describe_device(&job.device);
+	radix_job<MayBeCalledOff> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {}, wanted, {stream, false}};
 
-	if (error != cudaSuccess)
-		return error;
+	CUDA_TRY(describe_device(&job.device));
+	job.stream.early = job.device.early_launches;
 	if (pairs->n > RADIX_PAIRS_MAX || scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	return pairs->n > 0 ? launch_sort<Key>(job) : cudaSuccess;

@@ -82,6 +82,7 @@ __launch_bounds__(CUT_THREADS)
 partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segment *segments,
 						   long_segment *long_segments)
 {
+	await_kernel_ahead();
 	typedef plan_bins_memory<Row> memory;
 	constexpr int PER_THREAD = Row::CELLS / CUT_THREADS;
 
@@ -180,6 +181,11 @@ struct items_to_scatter
 		return shared.bin_of_cell[finder.by_splitters ? cell : finder.find_by_map(x)];
 	}
 
+	__device__ __forceinline__ uint32_t note_of_bin(uint32_t) const
+	{
+		return 0;
+	}
+
 	__device__ __forceinline__ void finish(item<Wide> &, uint32_t, uint32_t) const
 	{
 	}
@@ -195,6 +201,7 @@ __launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_bins_memory<Row
 partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
 							  uint32_t batch, item_arrays<Wide> out)
 {
+	await_kernel_ahead();
 	typedef scatter_bins_memory<Row, Wide> memory;
 	constexpr int THREADS = Row::SCATTER_THREADS;
 

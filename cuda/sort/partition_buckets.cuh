@@ -48,6 +48,7 @@ static __global__ void
 __launch_bounds__(HISTOGRAM_THREADS)
 partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, uint8_t *bucket_of_row)
 {
+	await_kernel_ahead();
 	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
 
 	SHARED_MEMORY(raw);
@@ -103,11 +104,13 @@ describe_bucket(bucket_plan *bucket, const partition_plan *plan, uint32_t b, uin
 	uint32_t	shift = plan->shift[b];
 	bool		one_key = lowest == highest;
 	uint32_t	row_end = b + 1 < plan->buckets && plan->lowest_row[b + 1] > 0 ? plan->lowest_row[b + 1] : n;
+	uint32_t	base = base_of_words(lowest, shift, plan->row_bits);
+	uint64_t	lowest_word = word_of_key(lowest, shift, base, plan->row_bits);
 
 	bucket->flags = (one_key && Wide ? ITEMS_BY_ROW : 0) | (shift > 0 && !Wide ? ITEMS_SHORTENED : 0);
 	if (one_key)
 	{
-		bucket->lowest = plan->lowest_row[b];
+		bucket->lowest = (Wide ? 0 : lowest_word) + plan->lowest_row[b];
 		bucket->range = row_end - 1 - plan->lowest_row[b];
 	}
 	else if (Wide)
@@ -117,8 +120,8 @@ describe_bucket(bucket_plan *bucket, const partition_plan *plan, uint32_t b, uin
 	}
 	else
 	{
-		bucket->lowest = 0;
-		bucket->range = ((highest - lowest) >> shift) << plan->row_bits;
+		bucket->lowest = lowest_word;
+		bucket->range = word_of_key(highest, shift, base, plan->row_bits) - lowest_word;
 		if (shift == 0)
 			bucket->range |= (1ull << plan->row_bits) - 1;
 	}
@@ -134,6 +137,7 @@ __launch_bounds__(BUCKETS_MAX)
 partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint64_t key_max, uint32_t n,
 							  uint32_t batch)
 {
+	await_kernel_ahead();
 	__shared__ uint32_t warp_sums[3][WARP_THREADS];
 	uint32_t	b = threadIdx.x;
 	uint32_t	count = b < plan->buckets ? plan->counts[b] : 0;
@@ -186,8 +190,7 @@ template<typename Row, bool Wide>
 struct scatter_buckets_memory
 {
 	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, BUCKETS_MAX, Wide> tile;
-	uint64_t	lowest_key[BUCKETS_MAX];
-	uint8_t		shift[BUCKETS_MAX];
+	uint16_t	shift_and_base[BUCKETS_MAX];	/* shift | base << 8, of narrow words */
 };
 
 /* Keys with their buckets, to be made items. */
@@ -210,12 +213,17 @@ struct keys_to_scatter
 		return bucket;
 	}
 
-	__device__ __forceinline__ void finish(item<Wide> &x, uint32_t row, uint32_t bucket) const
+	__device__ __forceinline__ uint32_t note_of_bin(uint32_t bucket) const
+	{
+		return Wide ? 0 : shared.shift_and_base[bucket];
+	}
+
+	__device__ __forceinline__ void finish(item<Wide> &x, uint32_t row, uint32_t note) const
 	{
 		if (Wide)
 			x.second = row;
 		else
-			x.first = (x.first - shared.lowest_key[bucket]) >> shared.shift[bucket] << row_bits | row;
+			x.first = word_of_key(x.first, note & 0xff, note >> 8, row_bits) | row;
 	}
 };
 
@@ -229,6 +237,7 @@ __launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<
 partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
 								 item_arrays<Wide> out)
 {
+	await_kernel_ahead();
 	typedef scatter_buckets_memory<Row, Wide> memory;
 	constexpr int THREADS = Row::SCATTER_THREADS;
 	constexpr uint32_t TILE = THREADS * Row::template SCATTER_ITEMS<Wide>;
@@ -241,8 +250,8 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 		return;
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{
-		shared.lowest_key[b] = plan->lowest_key[b];
-		shared.shift[b] = (uint8_t) plan->shift[b];
+		shared.shift_and_base[b] = (uint16_t) (plan->shift[b] |
+			base_of_words(plan->lowest_key[b], plan->shift[b], plan->row_bits) << 8);
 	}
 	scatter_tiles(shared.tile, source, blockIdx.x * TILE, n, gridDim.x * TILE, plan->next, out);
 }

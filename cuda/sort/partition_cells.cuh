@@ -140,6 +140,7 @@ static __global__ void
 __launch_bounds__(CUT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		cut_bucket<Row, wide.value>(raw, items_as<wide.value>(level1), plan, level2);
@@ -305,6 +306,7 @@ __launch_bounds__(HISTOGRAM_THREADS, 2)
 partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan, level2_arrays level2,
 							 uint32_t batch)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	if (blockIdx.x >= plan->batches)
 		return;

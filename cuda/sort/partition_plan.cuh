@@ -81,7 +81,7 @@ typedef struct partition_plan
 	/* level 1: bucket b holds the (key, row) from its lowest up to the next bucket's */
 	uint64_t	lowest_key[BUCKETS_MAX];
 	uint32_t	lowest_row[BUCKETS_MAX];
-	uint32_t	shift[BUCKETS_MAX];	/* bits that an offset in the bucket loses */
+	uint32_t	shift[BUCKETS_MAX];	/* low bits that the bucket's keys lose in narrow words */
 	uint16_t	table[BUCKET_TABLE];	/* by sample_map: first bucket that a key can be in, and the last << 8 */
 	uint64_t	sample_min;
 	uint64_t	sample_range;
@@ -177,13 +177,34 @@ highest_key(const uint64_t *lowest_key, const uint32_t *lowest_row, uint32_t b, 
 	return lowest_row[b + 1] > 0 ? lowest_key[b + 1] : lowest_key[b + 1] - 1;
 }
 
-/* Low bits that the offsets of a bucket must lose to fit a word beside the row. */
-static inline GSORT_HD uint32_t
-bits_to_lose(uint64_t offset_max, uint32_t row_bits)
-{
-	uint32_t	bits = significant_bits(offset_max);
+/*
+ * The words of narrow items, in one bucket: of the key, without its shift lowest bits, the 64 - row_bits bits above the row.
+ * What is above those falls away, and the top byte is counted from the base, that of the bucket's lowest key: so words
+ * rise with (key, row) though the bucket lies across a place where those bits begin anew.
+ */
+#define BASE_PLACE			56
 
-	return bits + row_bits > 64 ? bits + row_bits - 64 : 0;
+static inline GSORT_HD uint64_t
+word_of_key(uint64_t key, uint32_t shift, uint32_t base, uint32_t row_bits)
+{
+	return (key >> shift << row_bits) - ((uint64_t) base << BASE_PLACE);
+}
+
+static inline GSORT_HD uint32_t
+base_of_words(uint64_t lowest, uint32_t shift, uint32_t row_bits)
+{
+	return (uint32_t) ((lowest >> shift << row_bits) >> BASE_PLACE);
+}
+
+/* Low bits that the keys of a bucket must lose, so that no word from the base on is beyond its place. */
+static inline GSORT_HD uint32_t
+bits_to_lose(uint64_t lowest, uint64_t highest, uint32_t row_bits)
+{
+	uint32_t	bits = significant_bits(highest - lowest);
+	uint32_t	shift = bits + row_bits > 64 ? bits + row_bits - 64 : 0;
+	uint64_t	below_base = (1ull << (BASE_PLACE - row_bits)) - 1;
+
+	return ((highest >> shift) - ((lowest >> shift) & ~below_base)) >> (64 - row_bits) ? shift + 1 : shift;
 }
 
 /* Is key much closer to one of its neighbours in the sorted sample than to the other?  Equal ones do not count. */

@@ -35,6 +35,7 @@ __launch_bounds__(SPLIT_THREADS)
 partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *sorted_keys,
 						uint32_t *sorted_rows)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	uint64_t   *sample = (uint64_t *) raw;
 	uint32_t   *ranks = (uint32_t *) (sample + SAMPLE_KEYS);
@@ -193,7 +194,7 @@ gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t
 	uint64_t	behind = keys[i + 1];
 	uint64_t	spread = before - lowest;
 
-	if (shared.widest[b] < SAMPLE_KEYS || bits_to_lose(highest - lowest, row_bits) == 0)
+	if (shared.widest[b] < SAMPLE_KEYS || bits_to_lose(lowest, highest, row_bits) == 0)
 		return 0;
 	if (behind <= highest && highest - behind > spread)
 		spread = highest - behind;
@@ -287,8 +288,7 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 		uint32_t	before = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i - 1], rows[i - 1]);
 		uint32_t	shift = shared.shift[b];
 
-		if (b == before && shift > 0 &&
-			(keys[i] - shared.lowest_key[b]) >> shift == (keys[i - 1] - shared.lowest_key[b]) >> shift)
+		if (b == before && shift > 0 && keys[i] >> shift == keys[i - 1] >> shift)
 			atomicAdd(&shared.tied, 1u);
 	}
 }
@@ -346,6 +346,7 @@ __launch_bounds__(SPLIT_THREADS)
 partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
 					   uint64_t key_max, radix_signs signs, partition_plan *plan)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	split_memory &shared = *(split_memory *) raw;
 	uint32_t	t = threadIdx.x;
@@ -373,7 +374,7 @@ partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samp
 	{
 		uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, t, buckets, key_max);
 
-		shared.shift[t] = bits_to_lose(highest - shared.lowest_key[t], row_bits);
+		shared.shift[t] = bits_to_lose(shared.lowest_key[t], highest, row_bits);
 		if (t > 0)
 			atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
 	}

@@ -59,6 +59,7 @@ static __global__ void
 __launch_bounds__(PRESORTED_THREADS)
 presorted_kernel(uint32_t n, partition_plan *plan, sort_output output)
 {
+	await_kernel_ahead();
 	uint32_t	seen_order = plan->seen_order;
 
 	if (seen_order == SEEN_UNORDERED)

@@ -72,6 +72,7 @@ static __global__ void
 __launch_bounds__(RADIX_COUNT_THREADS)
 radix_count_kernel(const Key *keys, uint32_t n, radix_digits<Passes> digits, uint32_t *counts, const uint32_t *wanted)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	digit_counters<Passes> counters = {(uint32_t *) raw};
 

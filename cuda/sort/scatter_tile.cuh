@@ -21,31 +21,48 @@
 
 #define NO_BIN 0xffffffffu
 
+/* Of 32 neighbouring places of a tile: at which ones bins begin, and how many bins that have items begin before. */
+struct bins_of_places
+{
+	uint32_t	begins;
+	uint32_t	before;
+};
+
 template<int Threads, int Items, int Bins, bool Wide>
 struct tile_memory
 {
 	uint64_t	first[Threads * Items];
 	uint32_t	second[Wide ? Threads * Items : 4];
-	uint32_t	begin[Bins];	/* counts, then where each bin begins in the tile */
-	uint32_t	move[Bins];		/* from there to its place in the output */
+	uint32_t	begin[Bins];	/* counts, then where each bin begins in the tile, and its note << 16 */
+	uint32_t	move[Bins];		/* of each bin that has items, in order: from there to its place in the output */
+	bins_of_places bins[Threads * Items / WARP_THREADS];
 	uint32_t	warp_sums[WARP_THREADS];
-	uint16_t	bin[Threads * Items];
 };
+
+/* Tells the places of the tile that the bin there begins at begin, and that it is the one at index of those with items. */
+template<int Threads, int Items, int Bins, bool Wide>
+SORT_DEVICE void
+mark_bin(tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t begin, uint32_t count, uint32_t index)
+{
+	atomicOr(&shared.bins[begin / WARP_THREADS].begins, 1u << begin % WARP_THREADS);
+	for (uint32_t p = begin / WARP_THREADS + 1; p < Threads * Items / WARP_THREADS && p * WARP_THREADS <= begin + count; p++)
+		shared.bins[p].before = index + 1;
+}
 
 /*
  * Places of the tile's bins, in it and in the output.  The whole block calls, all counts
  * behind a barrier; the results want a barrier after it.
  */
-template<int Threads, int Items, int Bins, bool Wide>
+template<int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
-place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t *next)
+place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t *next)
 {
 	constexpr int PER_THREAD = (Bins + Threads - 1) / Threads;
 	uint32_t	counts[PER_THREAD];
 	uint32_t	places[PER_THREAD];
-	uint32_t	sum = 0;
-	uint32_t	begin;
+	uint32_t	sum = 0;		/* of items, and of bins that have any << 16 */
 
+	static_assert(Threads * Items <= 0xffff, "a place in the tile has two bytes");
 #pragma unroll
 	for (int i = 0; i < PER_THREAD; i++)
 	{
@@ -53,49 +70,62 @@ place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t *next)
 
 		counts[i] = bin < Bins ? shared.begin[bin] : 0;
 		places[i] = counts[i] > 0 ? atomicAdd(&next[bin], counts[i]) : 0;
-		sum += counts[i];
+		sum += counts[i] > 0 ? counts[i] | 1 << 16 : 0;
 	}
-	begin = block_exclusive_sum<Threads>(sum, shared.warp_sums, NULL);
+	sum = block_exclusive_sum<Threads>(sum, shared.warp_sums, NULL);
 #pragma unroll
 	for (int i = 0; i < PER_THREAD; i++)
 	{
 		uint32_t	bin = threadIdx.x * PER_THREAD + i;
 
-		if (bin < Bins)
+		if (counts[i] > 0)
 		{
-			shared.begin[bin] = begin;
-			shared.move[bin] = places[i] - begin;
+			uint32_t	begin = sum & 0xffff;
+
+			shared.begin[bin] = begin | source.note_of_bin(bin) << 16;
+			shared.move[sum >> 16] = places[i] - begin;
+			mark_bin(shared, begin, counts[i], sum >> 16);
+			sum += counts[i] | 1 << 16;
 		}
-		begin += counts[i];
 	}
 }
 
 template<int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
-clear_bins(tile_memory<Threads, Items, Bins, Wide> &shared)
+clear_counts(tile_memory<Threads, Items, Bins, Wide> &shared)
 {
 	for (uint32_t bin = threadIdx.x; bin < Bins; bin += Threads)
 		shared.begin[bin] = 0;
 }
 
-/* places: bin and rank of each item by count_into, bin << 16 | rank, NO_BIN for none. */
+/* Not before all have written the tile before. */
 template<int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
-reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const item<Wide> (&x)[Items],
-			 const uint32_t (&places)[Items])
+clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
+{
+	for (uint32_t p = threadIdx.x; p < Threads * Items / WARP_THREADS; p += Threads)
+		shared.bins[p] = {0, 0};
+}
+
+/* Items to their bins in the tile, as they are to be written.  places: bin and rank of each by count_into, bin << 16 | rank,
+ * NO_BIN for none. */
+template<int Threads, int Items, int Bins, bool Wide, typename Source>
+SORT_DEVICE void
+reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile,
+			 item<Wide> (&x)[Items], const uint32_t (&places)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
 	{
 		if (places[i] != NO_BIN)
 		{
-			uint32_t	bin = places[i] >> 16;
-			uint32_t	at = shared.begin[bin] + (places[i] & 0xffff);
+			uint32_t	begin = shared.begin[places[i] >> 16];
+			uint32_t	at = (begin & 0xffff) + (places[i] & 0xffff);
 
+			source.finish(x[i], tile + i * Threads + threadIdx.x, begin >> 16);
 			shared.first[at] = x[i].first;
 			if (Wide)
 				shared.second[at] = x[i].second;
-			shared.bin[at] = (uint16_t) bin;
 		}
 	}
 }
@@ -104,6 +134,8 @@ template<int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count, item_arrays<Wide> out)
 {
+	const uint32_t up_to_me = WHOLE_WARP >> (WARP_THREADS - 1 - lane_id());
+
 #pragma unroll
 	for (int i = 0; i < Items; i++)
 	{
@@ -111,7 +143,8 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 
 		if (at < count)
 		{
-			uint32_t	to = shared.move[shared.bin[at]] + at;
+			const bins_of_places bins = shared.bins[at / WARP_THREADS];
+			uint32_t	to = shared.move[bins.before + __popc(bins.begins & up_to_me) - 1] + at;
 
 			out.first[to] = shared.first[at];
 			if (Wide)
@@ -120,12 +153,30 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 	}
 }
 
+/* Reads the items of a tile, and what each was found to belong to; none where the tile is behind the end. */
+template<int Threads, int Items, bool Wide, typename Source>
+SORT_DEVICE void
+load_tile(const Source &source, uint32_t tile, uint32_t end, item<Wide> (&x)[Items], uint32_t (&notes)[Items])
+{
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		uint32_t	at = tile + i * Threads + threadIdx.x;
+
+		if (at < end)
+			source.load(at, x[i], notes[i]);
+	}
+}
+
 /*
  * Scatters the items at [begin, end), of every step places the first tile, a tile being Threads * Items.  The whole
  * block calls; the source's tables in shared memory want no barrier before.  A source has
  *	  load(at, x, note)		reads an item, and what it was found to belong to; the two are handed back to
- *	  bin_of(x, note)		which tells the bin, below Bins, and
- *	  finish(x, at, bin)	which makes of x the item to be written; also called, with bin 0, where there is none.
+ *	  bin_of(x, note)		which tells the bin, below Bins;
+ *	  note_of_bin(bin)		of 16 bits, is handed to
+ *	  finish(x, at, note)	which makes of x the item to be written.
+ *
+ * The next tile is on its way from memory while this one is written.
  */
 template<int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
@@ -133,24 +184,17 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 			  uint32_t step, uint32_t *next, item_arrays<Wide> out)
 {
 	constexpr uint32_t TILE = Threads * Items;
+	item<Wide>	x[Items];
+	uint32_t	places[Items];	/* notes at first */
 
+	load_tile<Threads>(source, begin, end, x, places);
 	for (uint32_t tile = begin; tile < end; tile += step)
 	{
 		uint32_t	count = end - tile < TILE ? end - tile : TILE;
-		item<Wide>	x[Items];
-		uint32_t	places[Items];	/* notes at first */
 
-#pragma unroll
-		for (int i = 0; i < Items; i++)
-		{
-			uint32_t	at = tile + i * Threads + threadIdx.x;
-
-			/* unlike the next loop, whose places below count would take registers from here on that loads in flight need */
-			if (at < end)
-				source.load(at, x[i], places[i]);
-		}
-		clear_bins(shared);
+		clear_counts(shared);
 		__syncthreads();
+		clear_places(shared);
 #pragma unroll
 		for (int i = 0; i < Items; i++)
 		{
@@ -159,13 +203,13 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 			uint32_t	rank = count_into(shared.begin, bin, at < count);
 
 			places[i] = at < count ? bin << 16 | rank : NO_BIN;
-			source.finish(x[i], tile + at, bin);
 		}
 		__syncthreads();
-		place_bins(shared, next);
+		place_bins(shared, source, next);
 		__syncthreads();
-		reorder_tile(shared, x, places);
+		reorder_tile(shared, source, tile, x, places);
 		__syncthreads();
+		load_tile<Threads>(source, tile + step, end, x, places);
 		write_tile(shared, count, out);
 	}
 }

@@ -74,14 +74,31 @@ make_linear_map(uint64_t range, uint32_t parts)
 	return map;
 }
 
+/* What the map goes by: the 32 highest bits that x can have.  Monotone. */
+static inline GSORT_HD uint32_t
+map_residue(linear_map map, uint64_t x)
+{
+#if defined(__CUDA_ARCH__)
+	return __funnelshift_rc((uint32_t) x, (uint32_t) (x >> 32), map.shift);
+#else
+	return (uint32_t) (x >> map.shift);
+#endif
+}
+
+static inline GSORT_HD uint32_t
+part_of_residue(linear_map map, uint32_t residue)
+{
+#if defined(__CUDA_ARCH__)
+	return __umulhi(residue, map.factor);
+#else
+	return (uint32_t) (((uint64_t) residue * map.factor) >> 32);
+#endif
+}
+
 static inline GSORT_HD uint32_t
 linear_part(linear_map map, uint64_t x)
 {
-#if defined(__CUDA_ARCH__)
-	return __umulhi(__funnelshift_rc((uint32_t) x, (uint32_t) (x >> 32), map.shift), map.factor);
-#else
-	return (uint32_t) (((uint64_t) (uint32_t) (x >> map.shift) * map.factor) >> 32);
-#endif
+	return part_of_residue(map, map_residue(map, x));
 }
 
 /* The same for any x: beyond the range counts as its end. */

@@ -134,11 +134,8 @@ struct crowded_segment
 	/* To the bin and rank that at tells, behind a barrier after begin_bins. */
 	__device__ __forceinline__ void move(placed_item<Wide> &item)
 	{
-		uint32_t	bin = item.at >> 16;
-		uint32_t	begin = shared.tile.bins[bin];
-
-		item.bin = begin << 16 | shared.tile.bins[bin + 1];
-		item.at = begin + (item.at & 0xffff);
+		item.bin = shared.tile.bins[item.at >> 16];
+		item.at = item.begin() + (item.at & 0xffff);
 		tile.put(item.at, item.x);
 	}
 
@@ -166,7 +163,7 @@ struct crowded_segment
 			items[i].at = bin << 16 | count_together(bins, bin, valid(i));
 		}
 		__syncthreads();
-		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, shared.tile.warp_sums);
 		__syncthreads();
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -257,7 +254,7 @@ struct crowded_segment
 				bins[items[i].at] = 1;
 		}
 		__syncthreads();
-		begin_bins<Row, Wide>(bins, view.segment.count, shared.tile.warp_sums);
+		begin_bins<Row, Wide>(bins, shared.tile.warp_sums);
 		clear_bits();
 		__syncthreads();
 #pragma unroll
@@ -367,6 +364,7 @@ tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, con
 						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
 						 sort_output output)
 {
+	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		sort_crowded_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,

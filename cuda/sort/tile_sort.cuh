@@ -29,7 +29,7 @@ template<typename Row, bool Wide>
 struct counting_sort_memory
 {
 	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE]; /* a bin's loads may reach beyond the last item */
-	uint32_t	bins[Row::SORT_BINS + 4];	/* counts, then where each bin begins */
+	uint32_t	bins[Row::SORT_BINS];	/* counts, then begin << 16 | end of each */
 	uint32_t	second[Wide ? Row::SORT_TILE : 4];
 	uint32_t	warp_sums[WARP_THREADS];
 };
@@ -45,12 +45,12 @@ item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
 }
 
 /*
- * Turns the counts of the bins into where they begin; the whole block calls.  ReadTwice: where items leave the counts
- * no registers.
+ * Turns the counts of the bins into begin << 16 | end of each; the whole block calls.  ReadTwice: where items leave the
+ * counts no registers.
  */
 template<typename Row, bool ReadTwice>
 SORT_DEVICE void
-begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
+begin_bins(uint32_t *bins, uint32_t *warp_sums)
 {
 	constexpr int QUADS = Row::SORT_BINS / Row::SORT_THREADS / 4;
 	uint4	   *mine = (uint4 *) bins + threadIdx.x * QUADS;
@@ -59,6 +59,7 @@ begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
 	uint32_t	begin;
 
 	static_assert(Row::SORT_BINS % (4 * Row::SORT_THREADS) == 0, "bins divide among the threads, by fours");
+	static_assert(Row::SORT_TILE <= 0xffff, "a bin's begin and end have two bytes each");
 #pragma unroll
 	for (int i = 0; i < QUADS; i++)
 	{
@@ -70,17 +71,15 @@ begin_bins(uint32_t *bins, uint32_t count, uint32_t *warp_sums)
 	for (int i = 0; i < QUADS; i++)
 	{
 		uint4		count_of = ReadTwice ? mine[i] : counts[i];
-		uint4		begins;
+		uint4		ends;
 
-		begins.x = begin;
-		begins.y = begins.x + count_of.x;
-		begins.z = begins.y + count_of.y;
-		begins.w = begins.z + count_of.z;
-		begin = begins.w + count_of.w;
-		mine[i] = begins;
+		ends.x = begin + count_of.x;
+		ends.y = ends.x + count_of.y;
+		ends.z = ends.y + count_of.z;
+		ends.w = ends.z + count_of.w;
+		mine[i] = make_uint4(begin << 16 | ends.x, ends.x << 16 | ends.y, ends.y << 16 | ends.z, ends.z << 16 | ends.w);
+		begin = ends.w;
 	}
-	if (threadIdx.x == 0)
-		bins[Row::SORT_BINS] = count;
 }
 
 /* How many items of the bin [begin, end) come before x, which is one of them. */
@@ -133,64 +132,12 @@ rank_in_bin(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wi
 	}
 }
 
-/* In which bin each item of a thread is, and its rank there by arrival. */
-template<int Items, bool RanksOnly>
-struct bin_places
-{
-	uint32_t	places[Items];
-
-	__device__ __forceinline__ void set(int i, uint32_t bin, uint32_t rank)
-	{
-		places[i] = bin << 16 | rank;
-	}
-
-	__device__ __forceinline__ uint32_t rank(int i) const
-	{
-		return places[i] & 0xffff;
-	}
-
-	template<typename FindBin>
-	__device__ __forceinline__ uint32_t bin(int i, const FindBin &) const
-	{
-		return places[i] >> 16;
-	}
-};
-
-/* The same for so many items that they leave few registers: four ranks in each, and the bin is found again.  Ranks
- * that are too large for that make the segment crowded, and are not used. */
-template<int Items>
-struct bin_places<Items, true>
-{
-	uint32_t	ranks[(Items + 3) / 4] = {};
-
-	__device__ __forceinline__ void set(int i, uint32_t, uint32_t rank)
-	{
-		ranks[i / 4] |= rank << i % 4 * 8;
-	}
-
-	__device__ __forceinline__ uint32_t rank(int i) const
-	{
-		return ranks[i / 4] >> i % 4 * 8 & 0xff;
-	}
-
-	template<typename FindBin>
-	__device__ __forceinline__ uint32_t bin(int, const FindBin &find) const
-	{
-		return find();
-	}
-};
-
-static_assert(CROWDED_BIN <= 0xff, "ranks of bins that are not crowded have a byte");
-
 /* A segment as its block sees it. */
 template<typename Row, bool Wide>
 struct segment_view
 {
 	static constexpr int THREADS = Row::SORT_THREADS;
 	static constexpr int ITEMS = Row::SORT_ITEMS;
-	static constexpr bool FEW_REGISTERS = ITEMS > ITEMS_OF_MORE_THREADS;
-	typedef counting_sort_memory<Row, Wide> memory;
-	typedef bin_places<ITEMS, FEW_REGISTERS> bin_places_of_items;
 
 	sort_segment segment;
 	item_arrays<Wide> source;
@@ -207,125 +154,17 @@ struct segment_view
 		order.shortened = (segment.flags & ITEMS_SHORTENED) != 0;
 	}
 
+	/* What the bins go by. */
+	__device__ __forceinline__ uint32_t residue_of(item<Wide> x) const
+	{
+		return map_residue(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - segment.lowest);
+	}
+
 	__device__ __forceinline__ uint32_t bin_of(item<Wide> x) const
 	{
-		return linear_part(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - segment.lowest);
-	}
-
-	/* Loads the items and clears the bins; wants a barrier. */
-	__device__ __forceinline__ void load(memory &shared, item<Wide> (&x)[ITEMS]) const
-	{
-#pragma unroll
-		for (int i = 0; i < ITEMS; i++)
-		{
-			uint32_t	at = i * THREADS + threadIdx.x;
-
-			if (at < segment.count)
-				x[i] = source.get(at);
-		}
-		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
-			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
-	}
-
-	/* True if a bin of this thread's is crowded; the rest is not counted then, as all items of a crowded bin wait
-	 * for one word. */
-	__device__ __forceinline__ bool count(memory &shared, const item<Wide> (&x)[ITEMS], bin_places_of_items &places) const
-	{
-		bool		crowded = false;
-
-#pragma unroll
-		for (int i = 0; i < ITEMS; i++)
-		{
-			if (!crowded && i * THREADS + threadIdx.x < segment.count)
-			{
-				uint32_t	bin = bin_of(x[i]);
-				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
-
-				crowded = rank >= CROWDED_BIN;
-				places.set(i, bin, rank);
-			}
-		}
-		return crowded;
-	}
-
-	/* Moves the items to their bins, behind a barrier after begin_bins; wants a barrier. */
-	__device__ __forceinline__ void move(memory &shared, const item<Wide> (&x)[ITEMS], const bin_places_of_items &places) const
-	{
-		item_arrays<Wide> tile = {shared.first, shared.second};
-
-#pragma unroll
-		for (int i = 0; i < ITEMS; i++)
-		{
-			if (i * THREADS + threadIdx.x < segment.count)
-				tile.put(shared.bins[places.bin(i, [&] { return bin_of(x[i]); })] + places.rank(i), x[i]);
-		}
-	}
-
-	/* Writes the items to where they end. */
-	__device__ __forceinline__ void emit(memory &shared, const sort_output &output) const
-	{
-		item_arrays<Wide> tile = {shared.first, shared.second};
-
-#pragma unroll FEW_REGISTERS ? 1 : 2
-		for (int i = 0; i < ITEMS; i++)
-		{
-			uint32_t	at = i * THREADS + threadIdx.x;
-
-			if (at < segment.count)
-			{
-				item<Wide>	x = tile.get(at);
-				uint32_t	bin = bin_of(x);
-				uint32_t	begin = shared.bins[bin];
-
-				output.put(segment.begin + begin + rank_in_bin(tile, begin, shared.bins[bin + 1], x, order), order.row(x));
-			}
-		}
+		return part_of_residue(segment.map, residue_of(x));
 	}
 };
-
-/* So many items a thread leave no registers for a second block. */
-template<typename Row>
-constexpr int COUNTING_SORT_BLOCKS = Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS ?
-	BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1) : Row::SORT_BLOCKS;
-
-/*
- * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
- * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
- * shared: counting_sort_memory.
- */
-template<typename Row, bool Wide>
-static __global__ void
-__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_sort_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
-tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
-						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
-						  sort_output output)
-{
-	SHARED_MEMORY(raw);
-	counting_sort_memory<Row, Wide> &shared = *(counting_sort_memory<Row, Wide> *) raw;
-	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
-
-	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
-	{
-		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
-		item<Wide>	x[Row::SORT_ITEMS];
-		typename segment_view<Row, Wide>::bin_places_of_items places;
-
-		view.load(shared, x);
-		__syncthreads();
-		if (__syncthreads_or(view.count(shared, x, places)))
-		{
-			if (threadIdx.x == 0)
-				crowded[atomicAdd(&plan->crowded, 1u)] = g;
-			continue;
-		}
-		begin_bins<Row, segment_view<Row, Wide>::FEW_REGISTERS>(shared.bins, view.segment.count, shared.warp_sums);
-		__syncthreads();
-		view.move(shared, x, places);
-		__syncthreads();
-		view.emit(shared, output);
-		__syncthreads();
-	}
-}
 
 /* --- merge sort ---------------------------------------------------------------- */
 

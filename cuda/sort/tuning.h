@@ -17,7 +17,7 @@
 
 /* Level 1 is the same in all rows. */
 #define SAMPLE_KEYS			4096	/* keys that choose the buckets of level 1 */
-#define SAMPLE_BLOCKS		64
+#define SAMPLE_BLOCKS		128
 #define BUCKETS_MAX			256
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
 #define GAP_EDGES			12	/* at least; what the tails leave is used too */

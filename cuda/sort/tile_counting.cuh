@@ -1,0 +1,321 @@
+/*
+ * tile_counting.cuh
+ *	  The tile sort of even input: items are counted into bins, and each finds its rank in its bin.
+ *
+ * In:  segments, as tile_sort.cuh describes them.
+ * Out: their rows (and keys), sorted, at their final places; or the segment is listed as crowded, for tile_crowded.cuh.
+ *
+ * There are as many bins as items, so a bin has one or two: two passes over shared memory.  Of a narrow item the tile keeps
+ * the row, and of the word what the bins go by, the 32 highest bits that differ in the segment.  Half the bytes of
+ * the word are compared so, in one instruction; where two items are equal in them, which few are, their keys are
+ * fetched.  A wide item is kept whole.
+ *
+ * A thread's next items are loaded before it ranks those at hand: their way from memory takes as long as that.
+ */
+#ifndef GSORT_TILE_COUNTING_CUH
+#define GSORT_TILE_COUNTING_CUH
+
+#include "sort/tile_sort.cuh"
+
+template<typename Row>
+struct counting_residues_memory
+{
+	uint32_t	residues[Row::SORT_TILE + LOADED_AT_ONCE];
+	uint32_t	rows[Row::SORT_TILE];
+	uint32_t	bins[Row::SORT_BINS];	/* counts, then begin << 16 | end of each */
+	uint32_t	warp_sums[WARP_THREADS];
+};
+
+/* A segment's items in the registers of its block, and in shared memory. */
+template<typename Row, bool Wide>
+struct counted_items;
+
+template<typename Row>
+struct counted_items<Row, false>
+{
+	static constexpr int ITEMS = Row::SORT_ITEMS;
+	typedef counting_residues_memory<Row> memory;
+
+	uint32_t	residues[ITEMS];
+	uint32_t	rows[ITEMS];
+	uint32_t	ranks[(ITEMS + 3) / 4];	/* in the bin, by arrival; a byte each */
+
+	__device__ __forceinline__ void take(const segment_view<Row, false> &view, const item<false> (&x)[ITEMS])
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			residues[i] = view.residue_of(x[i]);
+			rows[i] = view.order.row(x[i]);
+			ranks[i / 4] = 0;
+		}
+	}
+
+	__device__ __forceinline__ uint32_t bin(const segment_view<Row, false> &view, int i) const
+	{
+		return part_of_residue(view.segment.map, residues[i]);
+	}
+
+	/* One that is too large for its byte makes the segment crowded, and is not used. */
+	__device__ __forceinline__ void note_rank(int i, uint32_t, uint32_t rank)
+	{
+		ranks[i / 4] |= rank << i % 4 * 8;
+	}
+
+	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, false> &view, int i) const
+	{
+		uint32_t	at = (shared.bins[bin(view, i)] >> 16) + (ranks[i / 4] >> i % 4 * 8 & 0xff);
+
+		shared.residues[at] = residues[i];
+		shared.rows[at] = rows[i];
+	}
+
+	/* Behind the last item, for ranks that read beyond the last bin. */
+	__device__ __forceinline__ static void put_end(memory &shared, uint32_t count)
+	{
+		if (threadIdx.x < LOADED_AT_ONCE)
+			shared.residues[count + threadIdx.x] = 0xffffffff;
+	}
+
+	/* How many items of the bin [begin, end) come before that at a place of it, by the keys. */
+	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end, uint32_t at,
+											const key_view &keys)
+	{
+		uint32_t	row = shared.rows[at];
+		uint64_t	key = keys[row];
+		uint32_t	before = 0;
+
+		for (uint32_t i = begin; i < end; i++)
+		{
+			uint32_t	other_row = shared.rows[i];
+			uint64_t	other;
+
+			before += shared.residues[i] < shared.residues[at];
+			if (i == at || shared.residues[i] != shared.residues[at])
+				continue;
+			other = keys[other_row];
+			before += other < key || (other == key && other_row < row);
+		}
+		return before;
+	}
+
+	/* The final place of the item at a place of the tile, and its row. */
+	__device__ __forceinline__ static uint32_t final_place(const memory &shared, const segment_view<Row, false> &view,
+														   uint32_t at, uint32_t *row)
+	{
+		uint32_t	residue = shared.residues[at];
+		uint32_t	bin = shared.bins[part_of_residue(view.segment.map, residue)];
+		uint32_t	begin = bin >> 16;
+		uint32_t	end = bin & 0xffff;
+		uint32_t	below = 0;
+		uint32_t	up_to = 0;
+
+		/* what is behind the bin is larger, as bins rise with residues */
+#pragma unroll
+		for (uint32_t i = 0; i < LOADED_AT_ONCE; i++)
+		{
+			below += shared.residues[begin + i] < residue;
+			up_to += shared.residues[begin + i] <= residue;
+		}
+		for (uint32_t i = begin + LOADED_AT_ONCE; i < end; i++)
+		{
+			below += shared.residues[i] < residue;
+			up_to += shared.residues[i] <= residue;
+		}
+		*row = shared.rows[at];
+		return begin + (up_to - below > 1 ? rank_by_keys(shared, begin, end, at, view.order.keys) : below);
+	}
+};
+
+template<typename Row>
+struct counted_items<Row, true>
+{
+	static constexpr int ITEMS = Row::SORT_ITEMS;
+	typedef counting_sort_memory<Row, true> memory;
+
+	item<true>	x[ITEMS];
+	uint32_t	places[ITEMS];	/* bin << 16 | rank in it, by arrival */
+
+	__device__ __forceinline__ void take(const segment_view<Row, true> &, const item<true> (&loaded)[ITEMS])
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			x[i] = loaded[i];
+	}
+
+	__device__ __forceinline__ uint32_t bin(const segment_view<Row, true> &view, int i) const
+	{
+		return view.bin_of(x[i]);
+	}
+
+	__device__ __forceinline__ void note_rank(int i, uint32_t bin, uint32_t rank)
+	{
+		places[i] = bin << 16 | rank;
+	}
+
+	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, true> &, int i) const
+	{
+		item_arrays<true> tile = {shared.first, shared.second};
+
+		tile.put((shared.bins[places[i] >> 16] >> 16) + (places[i] & 0xffff), x[i]);
+	}
+
+	__device__ __forceinline__ static void put_end(memory &, uint32_t)
+	{
+	}
+
+	__device__ __forceinline__ static uint32_t final_place(memory &shared, const segment_view<Row, true> &view,
+														   uint32_t at, uint32_t *row)
+	{
+		item_arrays<true> tile = {shared.first, shared.second};
+		item<true>	mine = tile.get(at);
+		uint32_t	bin = shared.bins[view.bin_of(mine)];
+
+		*row = mine.second;
+		return (bin >> 16) + rank_in_bin(tile, bin >> 16, bin & 0xffff, mine, view.order);
+	}
+};
+
+static_assert(CROWDED_BIN <= 0xff, "ranks of bins that are not crowded have a byte");
+
+template<typename Row, bool Wide>
+struct counting_sort
+{
+	static constexpr int THREADS = Row::SORT_THREADS;
+	static constexpr int ITEMS = Row::SORT_ITEMS;
+	typedef counted_items<Row, Wide> items_of_segment;
+	typedef typename items_of_segment::memory memory;
+	static constexpr int RANKED_AT_ONCE = ITEMS > ITEMS_OF_MORE_THREADS ? 1 : 2;
+
+	memory	   &shared;
+
+	/* Of the segment at g, of n; nothing if there is none. */
+	__device__ __forceinline__ static void load(const sort_segment *segments, uint32_t g, uint32_t n,
+												const item_arrays<Wide> &level1, const item_arrays<Wide> &level2,
+												item<Wide> (&x)[ITEMS])
+	{
+		uint32_t	count = g < n ? segments[g].count : 0;
+		const item_arrays<Wide> source = count == 0 ? level1 :
+			(segments[g].flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segments[g].begin);
+
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (i * THREADS + threadIdx.x < count)
+				x[i] = source.get(i * THREADS + threadIdx.x);
+		}
+	}
+
+	/* Wants a barrier. */
+	__device__ __forceinline__ void clear_bins() const
+	{
+		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
+			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
+	}
+
+	/* True if a bin of this thread's is crowded; the rest is not counted then, as all items of a crowded bin wait
+	 * for one word. */
+	__device__ __forceinline__ bool count(const segment_view<Row, Wide> &view, items_of_segment &items) const
+	{
+		bool		crowded = false;
+
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (!crowded && i * THREADS + threadIdx.x < view.segment.count)
+			{
+				uint32_t	bin = items.bin(view, i);
+				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
+
+				crowded = rank >= CROWDED_BIN;
+				items.note_rank(i, bin, rank);
+			}
+		}
+		return crowded;
+	}
+
+	/* Moves the items to their bins, behind a barrier after begin_bins; wants a barrier. */
+	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view, const items_of_segment &items) const
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+		{
+			if (i * THREADS + threadIdx.x < view.segment.count)
+				items.put(shared, view, i);
+		}
+		items.put_end(shared, view.segment.count);
+	}
+
+	/* Writes the items to where they end. */
+	__device__ __forceinline__ void emit(const segment_view<Row, Wide> &view, const sort_output &output) const
+	{
+#pragma unroll RANKED_AT_ONCE
+		for (int i = 0; i < ITEMS; i++)
+		{
+			uint32_t	at = i * THREADS + threadIdx.x;
+
+			if (at < view.segment.count)
+			{
+				uint32_t	row;
+				uint32_t	place = items_of_segment::final_place(shared, view, at, &row);
+
+				output.put(view.segment.begin + place, row);
+			}
+		}
+	}
+};
+
+/* So many items a thread leave no registers for a second block. */
+template<typename Row>
+constexpr int COUNTING_SORT_BLOCKS = Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS ?
+	BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1) : Row::SORT_BLOCKS;
+
+template<typename Row, bool Wide>
+using counting_memory = typename counted_items<Row, Wide>::memory;
+
+/*
+ * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
+ * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
+ * shared: counting_memory.
+ */
+template<typename Row, bool Wide>
+static __global__ void
+__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
+tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
+						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
+						  sort_output output)
+{
+	await_kernel_ahead();
+	SHARED_MEMORY(raw);
+	typedef counting_sort<Row, Wide> sort_type;
+	const sort_type sort = {*(counting_memory<Row, Wide> *) raw};
+	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
+	item<Wide>	loaded[Row::SORT_ITEMS];
+
+	sort_type::load(segments, blockIdx.x, n_segments, level1, level2, loaded);
+	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
+	{
+		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
+		counted_items<Row, Wide> items;
+
+		items.take(view, loaded);
+		sort.clear_bins();
+		__syncthreads();
+		if (__syncthreads_or(sort.count(view, items)))
+		{
+			if (threadIdx.x == 0)
+				crowded[atomicAdd(&plan->crowded, 1u)] = g;
+			sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
+			continue;
+		}
+		begin_bins<Row, (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS)>(sort.shared.bins, sort.shared.warp_sums);
+		__syncthreads();
+		sort.move(view, items);
+		__syncthreads();
+		sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
+		sort.emit(view, output);
+		__syncthreads();
+	}
+}
+
+#endif							/* GSORT_TILE_COUNTING_CUH */
