@@ -23,9 +23,22 @@ struct early_stream
 };
 
 #ifdef GSORT_EMULATE
+#define BLOCKS_RUN_TOGETHER	0	/* one after another */
+
+static inline void
+await_end_of_kernel_ahead(void)
+{
+}
+
 static inline void
 await_kernel_ahead(void)
 {
+}
+
+static inline void
+await_all_blocks(uint32_t *, uint32_t)
+{
+	emulator::fail("blocks wait for each other");
 }
 
 static inline cudaError_t
@@ -42,7 +55,16 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 {
 	return launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
 }
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+				cudaStream_t stream, Arguments... arguments)
+{
+	return launch(kernel, blocks, threads, shared_bytes, stream, arguments...);
+}
 #else
+#define BLOCKS_RUN_TOGETHER	1	/* where launch_together says so */
 
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
@@ -57,12 +79,39 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
  * in its turn.  That hides most of the time from one kernel's end to the next one's start.
  */
 static __device__ __forceinline__ void
+await_end_of_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void
 await_kernel_ahead(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
 	asm volatile("griddepcontrol.launch_dependents;");
-	asm volatile("griddepcontrol.wait;" : : : "memory");
 #endif
+	await_end_of_kernel_ahead();
+}
+
+/*
+ * The blocks of a kernel that launch_together started wait for each other, for the turn-th time, from 1 on; what each
+ * wrote before, all see behind it.  arrived: 0 when the kernel starts.  The whole block calls.
+ */
+static __device__ __forceinline__ void
+await_all_blocks(uint32_t *arrived, uint32_t turn)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		__threadfence();
+		atomicAdd(arrived, 1u);
+		while (*(volatile uint32_t *) arrived < turn * gridDim.x)
+			;
+		__threadfence();
+	}
+	__syncthreads();
 }
 
 static __global__ void
@@ -116,26 +165,49 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 	return cudaGetLastError();
 }
 
+/* The same, with an attribute, or none. */
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
+			size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
+{
+	cudaError_t error = prepare_launch(kernel, shared_bytes);
+	cudaLaunchConfig_t config = {};
+
+	if (error != cudaSuccess)
+		return error;
+	config.gridDim = dim3(blocks);
+	config.blockDim = dim3(threads);
+	config.dynamicSmemBytes = shared_bytes;
+	config.stream = stream;
+	config.attrs = attribute;
+	config.numAttrs = attribute != NULL ? 1 : 0;
+	return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 	   const early_stream &stream, Arguments... arguments)
 {
-	cudaError_t error = prepare_launch(kernel, shared_bytes);
-	cudaLaunchConfig_t config = {};
 	cudaLaunchAttribute attribute = {};
 
-	if (error != cudaSuccess)
-		return error;
 	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
 	attribute.val.programmaticStreamSerializationAllowed = 1;
-	config.gridDim = dim3(blocks);
-	config.blockDim = dim3(threads);
-	config.dynamicSmemBytes = shared_bytes;
-	config.stream = stream.stream;
-	config.attrs = &attribute;
-	config.numAttrs = stream.early ? 1 : 0;
-	return cudaLaunchKernelEx(&config, kernel, arguments...);
+	return launch_with(stream.early ? &attribute : NULL, kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+}
+
+/* All blocks run at once, so that they may wait for each other; an error if the device has no room for so many. */
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+				cudaStream_t stream, Arguments... arguments)
+{
+	cudaLaunchAttribute attribute = {};
+
+	attribute.id = cudaLaunchAttributeCooperative;
+	attribute.val.cooperative = 1;
+	return launch_with(&attribute, kernel, blocks, threads, shared_bytes, stream, arguments...);
 }
 #endif
 

@@ -6,7 +6,7 @@
  *	    missed how they lie).
  * Out: their rows (and keys), sorted, at their final places.
  *
- * Each segment's tiles are sorted, then its runs are merged pairwise, one kernel a
+ * Each segment's tiles are sorted, then its runs are merged pairwise, level by
  * level over all segments: a prefix sum over the segments' tile counts gives each block
  * its output tile, merge path cuts the tile out of its two runs, so no segment's length
  * can unbalance the work.  Levels alternate between the two item arrays, so that the
@@ -196,22 +196,30 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 }
 
 /*
- * Merges runs of SORT_TILE << level items by twos; a segment's last level writes the output.  Grid: any, each block
- * takes output tiles in turn; blocks of SORT_THREADS; shared: merge_level_memory.
+ * Merges runs of SORT_TILE << level items by twos, for each level of [first_level, end_level); a segment's last level writes
+ * the output.  Grid: any, each block takes output tiles in turn, and with more than one level all blocks run at once;
+ * blocks of SORT_THREADS; shared: merge_level_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
-merge_level_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
-				   const long_segment *segments, uint32_t level, item_order<true> order,
-				   sort_output output)
+merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partition_plan *plan,
+					const long_segment *segments, uint32_t first_level, uint32_t end_level, item_order<true> order,
+					sort_output output)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
-	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
-		merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-									level, order_as<wide.value>(order), output);
-	});
+	if (plan->long_tiles == 0)
+		return;
+	for (uint32_t level = first_level; level < end_level; level++)
+	{
+		if (level > first_level)
+			await_all_blocks(&plan->arrived, level - first_level);
+		for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
+			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
+										level, order_as<wide.value>(order), output);
+		});
+	}
 }
 
 #endif							/* GSORT_MERGE_CUH */

@@ -201,13 +201,13 @@ launch_split(const sort_job &job)
 {
 	uint32_t	samples = job.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
 	const sort_scratch &scratch = job.scratch;
+	const split_input sample = {scratch.sample_keys, scratch.sample_rows, samples, job.row_bits, job.key_max};
 
 	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), job.stream,
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
-	CUDA_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream,
-					(const uint64_t *) scratch.sample_keys, (const uint32_t *) scratch.sample_rows, samples,
-					job.row_bits, job.key_max, signs_for_radix(job.n, samples, scratch), scratch.plan));
+	CUDA_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream, sample,
+					quantiles_of(job.n, Row::SORT_TILE), signs_for_radix(job.n, samples, scratch), scratch.plan));
 	CUDA_TRY(launch(presorted_kernel, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					PRESORTED_THREADS, 0, job.stream, job.n, scratch.plan, job.output));
 	CUDA_TRY(launch(partition_count_buckets_kernel,
@@ -277,6 +277,8 @@ launch_rest(const sort_job &job)
 	item_arrays<true> level1 = level_items<true>(job, 0);
 	item_arrays<true> level2 = level_items<true>(job, 1);
 	item_order<true> order = order_of<true>(job);
+	uint32_t	levels = merge_levels(job.n, Row::SORT_TILE);
+	uint32_t	at_once = BLOCKS_RUN_TOGETHER ? levels : 1;
 
 	CUDA_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
 					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
@@ -285,10 +287,10 @@ launch_rest(const sort_job &job)
 					scratch.long_segments));
 	CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments, order));
-	for (uint32_t level = 0; level < merge_levels(job.n, Row::SORT_TILE); level++)
-		CUDA_TRY(launch(merge_level_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
-						sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments,
-						level, order, job.output));
+	for (uint32_t level = 0; level < levels; level += at_once)
+		CUDA_TRY(launch_together(merge_levels_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+								 sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream.stream, level1, level2,
+								 scratch.plan, long_segments, level, level + at_once, order, job.output));
 	return cudaSuccess;
 }
 
@@ -365,7 +367,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.batch = batch_items<Row>(pairs->n, device);
 	CUDA_TRY((launch_split<Row>(job)));
 	CUDA_TRY((may_be_wide(pairs) ? launch_items<Row, true>(job) : launch_items<Row, false>(job)));
-	/* behind all else, as it zeroes its scratch whether or not it is wanted */
+	/* behind all else, as its scratch lies where the partition's does */
 	return job.scratch.radix_bytes == 0 ? cudaSuccess :
 		pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
 }

@@ -230,11 +230,24 @@ launch_next_pass(const radix_job<MayBeCalledOff> &job, uint32_t p)
 	return launch_pass_of_words(job, p, radix_words{first});
 }
 
+template<bool MayBeCalledOff>
+static cudaError_t
+launch_clear(const radix_job<MayBeCalledOff> &job)
+{
+	uint64_t	words = job.scratch.zeroed_bytes / sizeof(uint4);
+
+	static_assert(SCRATCH_ALIGNMENT % sizeof(uint4) == 0, "whole words");
+	if (!MayBeCalledOff)
+		return clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
+	return launch(radix_clear_kernel, tiles_up_to(words, RADIX_COUNT_THREADS, job.device.processors * COUNT_BLOCKS_A_PROCESSOR),
+				  RADIX_COUNT_THREADS, 0, job.stream, (uint4 *) job.scratch.next_tile, words, job.wanted);
+}
+
 template<typename Key, bool MayBeCalledOff>
 static cudaError_t
 launch_sort(const radix_job<MayBeCalledOff> &job)
 {
-	cudaError_t error = clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
+	cudaError_t error = launch_clear(job);
 
 	if (error == cudaSuccess)
 		error = launch_count<Key, sizeof(Key) * 8 / RADIX_DIGIT_BITS>(job);

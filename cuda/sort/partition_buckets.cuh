@@ -82,8 +82,10 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 													key[i], row);
 
 			if (row < n)
+			{
 				bucket_of_row[row] = (uint8_t) bucket;
-			count_into(shared.counts, bucket, row < n);
+				atomicAdd(&shared.counts[bucket], 1u);
+			}
 		}
 	}
 	__syncthreads();
@@ -202,9 +204,10 @@ struct keys_to_scatter
 	const uint8_t *bucket_of_row;
 	uint32_t	row_bits;
 
+	/* The key as it is, so that nothing waits for it before finish. */
 	__device__ __forceinline__ void load(uint32_t row, item<Wide> &x, uint32_t &bucket) const
 	{
-		x.first = keys[row];
+		x.first = keys.keys[row];
 		bucket = bucket_of_row[row];
 	}
 
@@ -220,6 +223,7 @@ struct keys_to_scatter
 
 	__device__ __forceinline__ void finish(item<Wide> &x, uint32_t row, uint32_t note) const
 	{
+		x.first = keys.significant(x.first);
 		if (Wide)
 			x.second = row;
 		else

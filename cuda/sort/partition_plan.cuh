@@ -105,6 +105,7 @@ typedef struct partition_plan
 	uint32_t	crowded;
 	uint32_t	long_segments;
 	uint32_t	long_tiles;		/* of all long segments */
+	uint32_t	arrived;		/* blocks, where those that merge wait for each other */
 } partition_plan;
 
 /*

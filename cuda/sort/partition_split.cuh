@@ -19,11 +19,28 @@
 
 /* A gap is cut out of a bucket if the keys on either side of it span less than this share of the bucket. */
 #define GAP_SHARE			32
+#define GAP_BITS_MIN		12		/* of narrower gaps nothing is left beside the margins of what they part */
 
 /* Of so many neighbours in the sample, one may be tied by its shortened word, or items are wide. */
 #define TIED_SAMPLES_SHARE	256
 
 /* --- level 1: sample, rank, buckets ------------------------------------------------ */
+
+/* How many of [begin, end) come before the sample at mine: equal ones if they stand before it. */
+SORT_DEVICE uint32_t
+count_before(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
+{
+	uint64_t	key = sample[mine];
+	uint32_t	before = 0;
+
+	for (uint32_t i = begin; i < end && end <= mine; i++)
+		before += sample[i] <= key;
+	for (uint32_t i = begin; i < end && begin > mine; i++)
+		before += sample[i] < key;
+	for (uint32_t i = begin; i < end && begin <= mine && mine < end; i++)
+		before += sample[i] < key || (sample[i] == key && i < mine);
+	return before;
+}
 
 /*
  * Sorts the sample by counting: each block loads all of it and ranks its share,
@@ -44,18 +61,18 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *s
 	uint32_t	part = samples / threads_a_key;
 	uint32_t	mine = blockIdx.x * share + threadIdx.x % share;
 	uint32_t	begin = threadIdx.x / share * part;
-	uint32_t	rank = 0;
-	uint64_t	key;
 
-	for (uint32_t i = threadIdx.x; i < samples; i += SPLIT_THREADS)
-		sample[i] = keys[sample_position(i, samples, n)];
+	/* all loads at once, each of which is far from the others */
+#pragma unroll
+	for (uint32_t i = threadIdx.x; i < SAMPLE_KEYS; i += SPLIT_THREADS)
+	{
+		if (i < samples)
+			sample[i] = keys[sample_position(i, samples, n)];
+	}
 	if (threadIdx.x < share)
 		ranks[threadIdx.x] = 0;
 	__syncthreads();
-	key = sample[mine];
-	for (uint32_t i = begin; i < begin + part; i++)
-		rank += sample[i] < key || (sample[i] == key && i < mine);
-	atomicAdd(&ranks[threadIdx.x % share], rank);
+	atomicAdd(&ranks[threadIdx.x % share], count_before(sample, begin, begin + part, mine));
 	__syncthreads();
 	if (threadIdx.x < share)
 	{
@@ -70,15 +87,13 @@ struct split_memory
 	uint32_t	lowest_row[BUCKETS_MAX];
 	uint32_t	shift[BUCKETS_MAX];
 	uint32_t	splitters_in[BUCKET_TABLE];
-	uint64_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket, its low bits the first one's number */
+	uint32_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket: gap_and_sample */
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tied;
 	uint32_t	uneven;
 	uint32_t	lone_pairs;
 	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
 };
-
-static_assert((SAMPLE_KEYS & (SAMPLE_KEYS - 1)) == 0, "a sample's number is so many bits");
 
 /* A wanted lower end of a bucket; not there if !wanted. */
 struct bucket_edge
@@ -94,30 +109,30 @@ struct bucket_edge
  * between hold that value only.
  */
 SORT_DEVICE bucket_edge
-quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t q, uint64_t key_max)
+quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t quantiles, uint32_t q, uint64_t key_max)
 {
 	bucket_edge edge = {false, 0, 0};
 	uint64_t	key;
 	uint64_t	before;
 	uint64_t	behind;
 
-	if (q < 1 || q >= QUANTILES)
+	if (q < 1 || q >= quantiles)
 		return edge;
-	key = keys[q * samples / QUANTILES];
-	before = keys[(q - 1) * samples / QUANTILES];
-	behind = keys[q + 1 < QUANTILES ? (q + 1) * samples / QUANTILES : samples - 1];
+	key = keys[q * samples / quantiles];
+	before = keys[(q - 1) * samples / quantiles];
+	behind = keys[q + 1 < quantiles ? (q + 1) * samples / quantiles : samples - 1];
 	edge.key = key;
 	if (q == 1 || before != key)
 		edge.wanted = key > 0;
-	else if (q + 1 < QUANTILES && behind == key)
+	else if (q + 1 < quantiles && behind == key)
 	{
-		edge.row = rows[q * samples / QUANTILES];
+		edge.row = rows[q * samples / quantiles];
 		edge.wanted = true;
 	}
 	else
 	{
 		edge.key = key + 1;
-		edge.wanted = key < key_max && (q + 1 == QUANTILES || behind != key + 1);
+		edge.wanted = key < key_max && (q + 1 == quantiles || behind != key + 1);
 	}
 	return edge;
 }
@@ -125,9 +140,9 @@ quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint
 /* Edges that grow away from the sample by 2^6 each, so that keys far outside of it cost no
  * bucket its resolution. */
 SORT_DEVICE bucket_edge
-tail_edge(const uint64_t *keys, uint32_t samples, uint32_t i, bool upper, uint64_t key_max)
+tail_edge(const uint64_t *keys, uint32_t samples, uint32_t quantiles, uint32_t i, bool upper, uint64_t key_max)
 {
-	uint64_t	inner = upper ? keys[(QUANTILES - 1) * samples / QUANTILES] : keys[samples / QUANTILES];
+	uint64_t	inner = upper ? keys[(quantiles - 1) * samples / quantiles] : keys[samples / quantiles];
 	uint64_t	outer = upper ? keys[samples - 1] : keys[0];
 	uint64_t	width = upper ? outer - inner + 1 : inner - outer + 1;
 	uint32_t	steps = upper ? i : TAIL_BUCKETS - 1 - i;
@@ -156,6 +171,28 @@ place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
 	return buckets + added;
 }
 
+/* A gap, its significant bits and GAP_DIGITS of those below the highest, and the number of the sample before it: a word that
+ * rises with the gap, which is what the device has a maximum of in shared memory. */
+#define GAP_DIGITS			13
+#define SAMPLE_NUMBER_BITS	12
+
+static_assert(SAMPLE_KEYS == 1 << SAMPLE_NUMBER_BITS, "a sample's number is so many bits");
+
+static inline GSORT_HD uint32_t
+gap_and_sample(uint64_t gap, uint32_t sample)
+{
+	uint32_t	bits = significant_bits(gap);
+	uint64_t	digits = bits > GAP_DIGITS ? gap >> (bits - 1 - GAP_DIGITS) : gap << (GAP_DIGITS + 1 - bits);
+
+	return (bits << GAP_DIGITS | ((uint32_t) digits & ((1u << GAP_DIGITS) - 1))) << SAMPLE_NUMBER_BITS | sample;
+}
+
+static inline GSORT_HD uint32_t
+bits_of_gap(uint32_t gap_and_sample_of_bucket)
+{
+	return gap_and_sample_of_bucket >> (GAP_DIGITS + SAMPLE_NUMBER_BITS);
+}
+
 /* The widest gap behind a sample of each bucket; wants a barrier before and behind. */
 SORT_DEVICE void
 find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets)
@@ -163,9 +200,8 @@ find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint
 	for (uint32_t i = threadIdx.x; i + 1 < samples; i += SPLIT_THREADS)
 	{
 		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
-		uint64_t	gap = keys[i + 1] - keys[i];
 
-		atomicMax((unsigned long long *) &shared.widest[b], (unsigned long long) ((gap & ~(uint64_t) (SAMPLE_KEYS - 1)) | i));
+		atomicMax(&shared.widest[b], gap_and_sample(keys[i + 1] - keys[i], i));
 	}
 }
 
@@ -187,14 +223,14 @@ SORT_DEVICE uint32_t
 gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t buckets, uint32_t row_bits,
 		  uint64_t key_max, uint64_t edges[2])
 {
-	uint32_t	i = (uint32_t) shared.widest[b] & (SAMPLE_KEYS - 1);
+	uint32_t	i = shared.widest[b] & (SAMPLE_KEYS - 1);
 	uint64_t	lowest = shared.lowest_key[b];
 	uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, b, buckets, key_max);
 	uint64_t	before = keys[i];
 	uint64_t	behind = keys[i + 1];
 	uint64_t	spread = before - lowest;
 
-	if (shared.widest[b] < SAMPLE_KEYS || bits_to_lose(lowest, highest, row_bits) == 0)
+	if (bits_of_gap(shared.widest[b]) < GAP_BITS_MIN || bits_to_lose(lowest, highest, row_bits) == 0)
 		return 0;
 	if (behind <= highest && highest - behind > spread)
 		spread = highest - behind;
@@ -285,10 +321,11 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	for (uint32_t i = threadIdx.x + 1; i < samples; i += SPLIT_THREADS)
 	{
 		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
-		uint32_t	before = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i - 1], rows[i - 1]);
 		uint32_t	shift = shared.shift[b];
+		bool		one_bucket = keys[i - 1] != shared.lowest_key[b] ? keys[i - 1] > shared.lowest_key[b] :
+			rows[i - 1] >= shared.lowest_row[b];
 
-		if (b == before && shift > 0 && keys[i] >> shift == keys[i - 1] >> shift)
+		if (one_bucket && shift > 0 && keys[i] >> shift == keys[i - 1] >> shift)
 			atomicAdd(&shared.tied, 1u);
 	}
 }
@@ -340,71 +377,117 @@ is_for_radix(const split_memory &shared, const radix_signs &signs)
 		shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
 }
 
-/* The plan of level 1 from the sorted sample.  Grid: one block of SPLIT_THREADS; shared: split_memory. */
-static __global__ void
-__launch_bounds__(SPLIT_THREADS)
-partition_split_kernel(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t row_bits,
-					   uint64_t key_max, radix_signs signs, partition_plan *plan)
+/* The sorted sample, and what the host knows. */
+struct split_input
 {
-	await_kernel_ahead();
-	SHARED_MEMORY(raw);
-	split_memory &shared = *(split_memory *) raw;
+	const uint64_t *keys;
+	const uint32_t *rows;
+	uint32_t	samples;
+	uint32_t	row_bits;
+	uint64_t	key_max;
+};
+
+/*
+ * The buckets' lower ends and shifts, and how many neighbours of the sample their words cannot tell apart, into
+ * shared memory.  The whole block calls; on return each thread sees all of it.
+ */
+SORT_DEVICE uint32_t
+choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
+{
 	uint32_t	t = threadIdx.x;
-	uint64_t	sample_min = keys[0];
-	uint64_t	sample_range = keys[samples - 1] - sample_min;
-	linear_map	map = make_linear_map(sample_range, BUCKET_TABLE);
 	uint32_t	buckets = 1;
 
-	for (uint32_t i = t; i < BUCKET_TABLE; i += SPLIT_THREADS)
-		shared.splitters_in[i] = 0;
 	if (t == 0)
 	{
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
 		shared.tied = 0;
-		shared.uneven = 0;
-		shared.lone_pairs = 0;
-		shared.rises = 0;
 	}
-	buckets = place_edges(shared, tail_edge(keys, samples, t, false, key_max), buckets);
-	buckets = place_edges(shared, quantile_edge(keys, rows, samples, t, key_max), buckets);
-	buckets = place_edges(shared, tail_edge(keys, samples, t, true, key_max), buckets);
-	buckets = cut_out_gaps(shared, keys, rows, samples, buckets, row_bits, key_max);
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max), buckets);
+	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t, in.key_max), buckets);
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, true, in.key_max), buckets);
+	buckets = cut_out_gaps(shared, in.keys, in.rows, in.samples, buckets, in.row_bits, in.key_max);
 	if (t < buckets)
-	{
-		uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, t, buckets, key_max);
+		shared.shift[t] = bits_to_lose(shared.lowest_key[t], highest_key(shared.lowest_key, shared.lowest_row, t, buckets, in.key_max),
+									   in.row_bits);
+	__syncthreads();
+	count_tied_samples(shared, in.keys, in.rows, in.samples, buckets);
+	__syncthreads();
+	return buckets;
+}
 
-		shared.shift[t] = bits_to_lose(shared.lowest_key[t], highest, row_bits);
-		if (t > 0)
-			atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
-	}
+/* What the later kernels look a key's bucket up in. */
+SORT_DEVICE void
+plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets, partition_plan *plan)
+{
+	uint32_t	t = threadIdx.x;
+	uint64_t	sample_min = in.keys[0];
+	uint64_t	sample_range = in.keys[in.samples - 1] - sample_min;
+	linear_map	map = make_linear_map(sample_range, BUCKET_TABLE);
+
+	for (uint32_t i = t; i < BUCKET_TABLE; i += SPLIT_THREADS)
+		shared.splitters_in[i] = 0;
+	__syncthreads();
+	if (t > 0 && t < buckets)
+		atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
 	if (t < BUCKETS_MAX)
 	{
 		/* all of it is loaded, what lies behind the last bucket too */
-		plan->lowest_key[t] = t < buckets ? shared.lowest_key[t] : key_max;
+		plan->lowest_key[t] = t < buckets ? shared.lowest_key[t] : in.key_max;
 		plan->lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
 		plan->shift[t] = t < buckets ? shared.shift[t] : 0;
 		plan->counts[t] = 0;
 	}
-	__syncthreads();
-	count_tied_samples(shared, keys, rows, samples, buckets);
-	count_uneven_samples(shared, keys, samples);
-	count_rises(shared, rows, samples);
-	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
 	if (t == 0)
 	{
 		plan->sample_min = sample_min;
 		plan->sample_range = sample_range;
 		plan->sample_map = map;
 		plan->buckets = buckets;
-		plan->row_bits = row_bits;
-		plan->wide = shared.tied > samples / TIED_SAMPLES_SHARE;
+	}
+	__syncthreads();
+	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
+}
+
+/*
+ * The plan of level 1 from the sorted sample: of as many buckets as quantiles say, or of the most there can be, if the words
+ * in so few cannot tell keys apart.  Grid: one block of SPLIT_THREADS; shared: split_memory.
+ */
+static __global__ void
+__launch_bounds__(SPLIT_THREADS)
+partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, partition_plan *plan)
+{
+	await_kernel_ahead();
+	SHARED_MEMORY(raw);
+	split_memory &shared = *(split_memory *) raw;
+	uint32_t	buckets = choose_buckets(shared, in, quantiles);
+
+	if (shared.tied > in.samples / TIED_SAMPLES_SHARE && quantiles < QUANTILES_MAX)
+	{
+		__syncthreads();
+		buckets = choose_buckets(shared, in, QUANTILES_MAX);
+	}
+	if (threadIdx.x == 0)
+	{
+		shared.uneven = 0;
+		shared.lone_pairs = 0;
+		shared.rises = 0;
+	}
+	plan_bucket_search(shared, in, buckets, plan);
+	count_uneven_samples(shared, in.keys, in.samples);
+	count_rises(shared, in.rows, in.samples);
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		plan->row_bits = in.row_bits;
+		plan->wide = shared.tied > in.samples / TIED_SAMPLES_SHARE;
 		plan->handed_over = is_for_radix(shared, signs);
-		plan->seen_order = order_of_sample(shared.rises, samples);
+		plan->seen_order = order_of_sample(shared.rises, in.samples);
 		plan->contradicted = 0;
 		plan->segments = 0;
 		plan->crowded = 0;
 		plan->long_segments = 0;
+		plan->arrived = 0;
 	}
 }
 

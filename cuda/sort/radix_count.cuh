@@ -62,6 +62,19 @@ struct digit_counters
 	}
 };
 
+/* Zeroes the scratch of a sort that may be called off, words of 16 bytes, unless it is.  Grid: any. */
+static __global__ void
+__launch_bounds__(RADIX_COUNT_THREADS)
+radix_clear_kernel(uint4 *zeroed, uint64_t words, const uint32_t *wanted)
+{
+	await_kernel_ahead();
+	if (*wanted == 0)
+		return;
+	for (uint64_t i = (uint64_t) blockIdx.x * RADIX_COUNT_THREADS + threadIdx.x; i < words;
+		 i += (uint64_t) gridDim.x * RADIX_COUNT_THREADS)
+		zeroed[i] = make_uint4(0, 0, 0, 0);
+}
+
 /*
  * Adds to counts[p][d], zeroed before, how many of the n keys have digit d in pass p.  wanted: NULL, or whether the
  * sort is to do anything.  Grid: any, each block takes tiles of RADIX_COUNT_TILE keys in turn; blocks of

@@ -34,9 +34,14 @@ struct key_view
 	uint64_t	mask;
 	uint32_t	shift;
 
+	__device__ __forceinline__ uint64_t significant(uint64_t key) const
+	{
+		return (key >> shift) & mask;
+	}
+
 	__device__ __forceinline__ uint64_t operator[](uint32_t row) const
 	{
-		return (keys[row] >> shift) & mask;
+		return significant(keys[row]);
 	}
 };
 

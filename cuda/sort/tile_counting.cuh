@@ -17,6 +17,9 @@
 
 #include "sort/tile_sort.cuh"
 
+/* More items a thread leave no registers for the next ones. */
+#define ITEMS_LOADED_EARLY	12
+
 template<typename Row>
 struct counting_residues_memory
 {
@@ -186,6 +189,7 @@ struct counting_sort
 	typedef counted_items<Row, Wide> items_of_segment;
 	typedef typename items_of_segment::memory memory;
 	static constexpr int RANKED_AT_ONCE = ITEMS > ITEMS_OF_MORE_THREADS ? 1 : 2;
+	static constexpr bool LOADED_EARLY = ITEMS <= ITEMS_LOADED_EARLY;
 
 	memory	   &shared;
 
@@ -292,12 +296,15 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
-	sort_type::load(segments, blockIdx.x, n_segments, level1, level2, loaded);
+	if (sort_type::LOADED_EARLY)
+		sort_type::load(segments, blockIdx.x, n_segments, level1, level2, loaded);
 	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
 	{
 		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
 		counted_items<Row, Wide> items;
 
+		if (!sort_type::LOADED_EARLY)
+			sort_type::load(segments, g, n_segments, level1, level2, loaded);
 		items.take(view, loaded);
 		sort.clear_bins();
 		__syncthreads();
@@ -305,14 +312,16 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		{
 			if (threadIdx.x == 0)
 				crowded[atomicAdd(&plan->crowded, 1u)] = g;
-			sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
+			if (sort_type::LOADED_EARLY)
+				sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
 			continue;
 		}
 		begin_bins<Row, (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS)>(sort.shared.bins, sort.shared.warp_sums);
 		__syncthreads();
 		sort.move(view, items);
 		__syncthreads();
-		sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
+		if (sort_type::LOADED_EARLY)
+			sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
 		sort.emit(view, output);
 		__syncthreads();
 	}

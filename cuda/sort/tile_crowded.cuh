@@ -302,7 +302,6 @@ struct crowded_segment
 	{
 		uint32_t   *rows = shared.tile.bins;
 
-		static_assert(Row::SORT_BINS >= Row::SORT_TILE, "a row for each bin");
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{

@@ -29,7 +29,8 @@ template<typename Row, bool Wide>
 struct counting_sort_memory
 {
 	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE]; /* a bin's loads may reach beyond the last item */
-	uint32_t	bins[Row::SORT_BINS];	/* counts, then begin << 16 | end of each */
+	/* counts, then begin << 16 | end of each; the crowded sort has a row for each item here at last */
+	uint32_t	bins[Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS : Row::SORT_TILE];
 	uint32_t	second[Wide ? Row::SORT_TILE : 4];
 	uint32_t	warp_sums[WARP_THREADS];
 };

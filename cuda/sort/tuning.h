@@ -21,7 +21,8 @@
 #define BUCKETS_MAX			256
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
 #define GAP_EDGES			12	/* at least; what the tails leave is used too */
-#define QUANTILES			(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
+#define QUANTILES_MAX		(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
+#define QUANTILES_MIN		64
 #define BUCKET_TABLE		8192	/* entries of the table that narrows the search for a bucket */
 
 /* A segment with a bin of more items than this is left to the crowded sort, which divides bins
@@ -64,6 +65,7 @@ struct row_of_more_threads : Row
 {
 	static constexpr int SORT_THREADS = Row::SORT_TILE / ITEMS_OF_MORE_THREADS;
 	static constexpr int SORT_ITEMS = ITEMS_OF_MORE_THREADS;
+	static constexpr int SORT_BINS = Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS : Row::SORT_TILE;	/* no less, and divide */
 	static constexpr int SORT_BLOCKS = 1;
 };
 
@@ -102,7 +104,7 @@ struct merge_tuning_row
 #include GSORT_TUNING_ROWS	/* other rows, to try; tests: so small that few items need every stage */
 #else
 typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
-typedef tuning_row<512, 12, 2, 1024, 512, 512, 8, 4096, 2, 99 << 10> TUNING_MEDIUM;
+typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
@@ -180,6 +182,20 @@ blocks_that_fit(int wanted)
 #else
 #define BLOCKS_UNLESS_MEASURED(measured, blocks)	(measured)
 #endif
+
+/* Buckets that hold equal shares of the input: about as many as bins in each, so that both levels write stretches of one length. */
+static inline uint32_t
+quantiles_of(uint64_t n, uint32_t tile)
+{
+#ifdef Q_FORCE
+	return Q_FORCE;
+#endif
+	uint32_t	quantiles = QUANTILES_MIN;
+
+	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile < n)
+		quantiles++;
+	return quantiles;
+}
 
 typedef enum tuning_choice
 {

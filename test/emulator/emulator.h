@@ -110,7 +110,7 @@ static struct dim3 block_size;
 static struct dim3 grid_size;
 static uint64_t random_state = 88172645463325252ull;
 static uint64_t launches;
-static std::function<void()> before_zeroing;	/* a test looks at memory before it is gone */
+static std::function<void(const void *kernel)> before_launch;	/* a test looks at memory before it is gone */
 
 extern "C" void emulator_switch(void **from, void *to);
 asm(R"(
@@ -495,8 +495,6 @@ cudaDeviceGetAttribute(int *value, int attribute, int)
 static inline cudaError_t
 cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t)
 {
-	if (emulator::before_zeroing)
-		emulator::before_zeroing();
 	memset(memory, value, bytes);
 	return cudaSuccess;
 }
@@ -509,6 +507,8 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 	if (threads % emulator::WARP != 0 || threads > 1024 || blocks == 0 ||
 		shared_bytes > (size_t) emulator::the_chip.shared_bytes)
 		return cudaErrorInvalidValue;
+	if (emulator::before_launch)
+		emulator::before_launch((const void *) kernel);
 	emulator::run_grid(blocks, threads, shared_bytes, [=] { kernel(arguments...); });
 	return cudaSuccess;
 }

@@ -160,7 +160,9 @@ struct gap_check
 	gap_check(const gsort_pairs &of, void *scratch): pairs(of), d_scratch(scratch)
 	{
 		if (pairs.engine == GSORT_ENGINE_PARTITION)
-			emulator::before_zeroing = [this] {
+			emulator::before_launch = [this](const void *kernel) {
+				if (kernel != (const void *) radix_clear_kernel)
+					return;
 				intact = partition_gaps_intact(pairs, d_scratch);
 				zeroed = true;
 			};
@@ -170,7 +172,7 @@ struct gap_check
 	{
 		const partition_plan *plan = (const partition_plan *) d_scratch;
 
-		emulator::before_zeroing = nullptr;
+		emulator::before_launch = nullptr;
 		if (pairs.engine == GSORT_ENGINE_RADIX)
 			return radix_gaps_intact(pairs, d_scratch);
 		if (!zeroed)
