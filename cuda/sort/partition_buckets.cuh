@@ -56,36 +56,41 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 	uint64_t	sample_min = plan->sample_min;
 	uint64_t	sample_range = plan->sample_range;
 	linear_map	map = plan->sample_map;
+	uint32_t	step = gridDim.x * TILE;
+	uint64_t	raw_keys[HISTOGRAM_ITEMS];
 
 	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
 	if (!is_partitioned(plan))
 		return;
 	load_bucket_search(shared, plan);
 	__syncthreads();
-	for (uint32_t tile = blockIdx.x * TILE; tile < n; tile += gridDim.x * TILE)
+#pragma unroll
+	for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 	{
-		uint64_t	key[HISTOGRAM_ITEMS];
+		uint32_t	row = blockIdx.x * TILE + i * HISTOGRAM_THREADS + threadIdx.x;
 
+		if (row < n)
+			raw_keys[i] = keys.keys[row];
+	}
+	for (uint32_t tile = blockIdx.x * TILE; tile < n; tile += step)
+	{
 #pragma unroll
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+			uint64_t	key = keys.significant(raw_keys[i]);
+			uint32_t	entry;
+			uint32_t	bucket;
 
-			key[i] = row < n ? keys[row] : 0;
-		}
-#pragma unroll
-		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
-		{
-			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
-			uint32_t	entry = shared.table[clamped_part(map, sample_min, sample_range, key[i])];
-			uint32_t	bucket = search_bucket(shared.lowest_key, shared.lowest_row, entry & 0xff, entry >> 8,
-													key[i], row);
-
-			if (row < n)
-			{
-				bucket_of_row[row] = (uint8_t) bucket;
-				atomicAdd(&shared.counts[bucket], 1u);
-			}
+			/* the next tile's is on its way while this tile's are looked up */
+			if (row + step < n)
+				raw_keys[i] = keys.keys[row + step];
+			if (row >= n)
+				continue;
+			entry = shared.table[clamped_part(map, sample_min, sample_range, key)];
+			bucket = search_bucket(shared.lowest_key, shared.lowest_row, entry & 0xff, entry >> 8, key, row);
+			bucket_of_row[row] = (uint8_t) bucket;
+			atomicAdd(&shared.counts[bucket], 1u);
 		}
 	}
 	__syncthreads();

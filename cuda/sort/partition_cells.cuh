@@ -240,8 +240,10 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 			uint32_t batch)
 {
 	typedef count_cells_memory<Row, Wide> memory;
+	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
 
 	memory	   &shared = *(memory *) raw;
+	item<Wide>	x[HISTOGRAM_ITEMS];
 	const bucket_plan *bucket;
 	cell_finder<Wide> finder;
 	uint32_t	begin;
@@ -259,32 +261,36 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += HISTOGRAM_THREADS)
 		shared.counts[c] = 0;
 	__syncthreads();
-	for (uint32_t tile = 0; tile < count; tile += HISTOGRAM_THREADS * HISTOGRAM_ITEMS)
+#pragma unroll
+	for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 	{
-		item<Wide>	x[HISTOGRAM_ITEMS];
+		uint32_t	at = i * HISTOGRAM_THREADS + threadIdx.x;
 
+		if (at < count)
+			x[i] = level1.get(at);
+	}
+	for (uint32_t tile = 0; tile < count; tile += TILE)
+	{
 #pragma unroll
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	at = tile + i * HISTOGRAM_THREADS + threadIdx.x;
+			item<Wide>	mine = x[i];
+			uint32_t	cell;
 
-			if (at < count)
-				x[i] = level1.get(at);
-		}
-#pragma unroll
-		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
-		{
-			uint32_t	at = tile + i * HISTOGRAM_THREADS + threadIdx.x;
-			uint32_t	cell = 0;
-
-			if (at < count && !finder.by_splitters)
-				cell = finder.find_by_map(x[i]);
-			else if (at < count)
+			/* the next tile's is on its way while this tile's are counted */
+			if (at + TILE < count)
+				x[i] = level1.get(at + TILE);
+			if (at >= count)
+				continue;
+			if (finder.by_splitters)
 			{
-				cell = finder.template find_by_splitters<Row>(shared.cells, x[i]);
+				cell = finder.template find_by_splitters<Row>(shared.cells, mine);
 				cell_of_item[at] = (uint16_t) cell;
 			}
-			count_into(shared.counts, cell, at < count);
+			else
+				cell = finder.find_by_map(mine);
+			atomicAdd(&shared.counts[cell], 1u);
 		}
 	}
 	__syncthreads();

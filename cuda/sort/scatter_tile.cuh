@@ -108,15 +108,17 @@ clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
 }
 
 /* Items to their bins in the tile, as they are to be written.  places: bin and rank of each by count_into, bin << 16 | rank,
- * NO_BIN for none. */
+ * NO_BIN for none.  In each item's place comes that of the next tile, with its note, if there is one. */
 template<int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
-reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile,
-			 item<Wide> (&x)[Items], const uint32_t (&places)[Items])
+reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile, uint32_t next_tile,
+			 uint32_t end, item<Wide> (&x)[Items], uint32_t (&places)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
 	{
+		uint32_t	next_at = next_tile + i * Threads + threadIdx.x;
+
 		if (places[i] != NO_BIN)
 		{
 			uint32_t	begin = shared.begin[places[i] >> 16];
@@ -127,6 +129,8 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 			if (Wide)
 				shared.second[at] = x[i].second;
 		}
+		if (next_at < end)
+			source.load(next_at, x[i], places[i]);
 	}
 }
 
@@ -207,9 +211,8 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 		__syncthreads();
 		place_bins(shared, source, next);
 		__syncthreads();
-		reorder_tile(shared, source, tile, x, places);
+		reorder_tile(shared, source, tile, tile + step, end, x, places);
 		__syncthreads();
-		load_tile<Threads>(source, tile + step, end, x, places);
 		write_tile(shared, count, out);
 	}
 }

@@ -17,9 +17,6 @@
 
 #include "sort/tile_sort.cuh"
 
-/* More items a thread leave no registers for the next ones. */
-#define ITEMS_LOADED_EARLY	12
-
 template<typename Row>
 struct counting_residues_memory
 {
@@ -181,6 +178,25 @@ struct counted_items<Row, true>
 
 static_assert(CROWDED_BIN <= 0xff, "ranks of bins that are not crowded have a byte");
 
+/* Items in device memory. */
+template<bool Wide>
+struct item_stretch
+{
+	item_arrays<Wide> items;
+	uint32_t	count;
+};
+
+/* Those of segment g, of n; none if there is no such segment. */
+template<bool Wide>
+SORT_DEVICE item_stretch<Wide>
+stretch_of_segment(const sort_segment *segments, uint32_t g, uint32_t n, const item_arrays<Wide> &level1,
+				   const item_arrays<Wide> &level2)
+{
+	if (g >= n)
+		return {level1, 0};
+	return {(segments[g].flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segments[g].begin), segments[g].count};
+}
+
 template<typename Row, bool Wide>
 struct counting_sort
 {
@@ -188,26 +204,24 @@ struct counting_sort
 	static constexpr int ITEMS = Row::SORT_ITEMS;
 	typedef counted_items<Row, Wide> items_of_segment;
 	typedef typename items_of_segment::memory memory;
-	static constexpr int RANKED_AT_ONCE = ITEMS > ITEMS_OF_MORE_THREADS ? 1 : 2;
-	static constexpr bool LOADED_EARLY = ITEMS <= ITEMS_LOADED_EARLY;
+	static constexpr int RANKED_AT_ONCE = 2;
+	static constexpr int COUNTED_AT_ONCE = 4;
 
 	memory	   &shared;
 
-	/* Of the segment at g, of n; nothing if there is none. */
-	__device__ __forceinline__ static void load(const sort_segment *segments, uint32_t g, uint32_t n,
-												const item_arrays<Wide> &level1, const item_arrays<Wide> &level2,
-												item<Wide> (&x)[ITEMS])
+	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch, int i, item<Wide> (&x)[ITEMS])
 	{
-		uint32_t	count = g < n ? segments[g].count : 0;
-		const item_arrays<Wide> source = count == 0 ? level1 :
-			(segments[g].flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segments[g].begin);
+		uint32_t	at = i * THREADS + threadIdx.x;
 
+		if (at < stretch.count)
+			x[i] = stretch.items.get(at);
+	}
+
+	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch, item<Wide> (&x)[ITEMS])
+	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
-		{
-			if (i * THREADS + threadIdx.x < count)
-				x[i] = source.get(i * THREADS + threadIdx.x);
-		}
+			load(stretch, i, x);
 	}
 
 	/* Wants a barrier. */
@@ -221,31 +235,35 @@ struct counting_sort
 	 * for one word. */
 	__device__ __forceinline__ bool count(const segment_view<Row, Wide> &view, items_of_segment &items) const
 	{
-		bool		crowded = false;
+		uint32_t	largest = 0;
 
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			if (!crowded && i * THREADS + threadIdx.x < view.segment.count)
+			if (i % COUNTED_AT_ONCE == 0 && largest >= CROWDED_BIN)
+				break;
+			if (i * THREADS + threadIdx.x < view.segment.count)
 			{
 				uint32_t	bin = items.bin(view, i);
 				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
 
-				crowded = rank >= CROWDED_BIN;
+				largest = rank > largest ? rank : largest;
 				items.note_rank(i, bin, rank);
 			}
 		}
-		return crowded;
+		return largest >= CROWDED_BIN;
 	}
 
-	/* Moves the items to their bins, behind a barrier after begin_bins; wants a barrier. */
-	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view, const items_of_segment &items) const
+	/* Moves the items to their bins, behind a barrier after begin_bins, and loads the next ones; wants a barrier. */
+	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view, const items_of_segment &items,
+										 const item_stretch<Wide> &next, item<Wide> (&x)[ITEMS]) const
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
 			if (i * THREADS + threadIdx.x < view.segment.count)
 				items.put(shared, view, i);
+			load(next, i, x);
 		}
 		items.put_end(shared, view.segment.count);
 	}
@@ -296,15 +314,13 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
-	if (sort_type::LOADED_EARLY)
-		sort_type::load(segments, blockIdx.x, n_segments, level1, level2, loaded);
+	sort_type::load(stretch_of_segment(segments, blockIdx.x, n_segments, level1, level2), loaded);
 	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
 	{
 		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
+		const item_stretch<Wide> next = stretch_of_segment(segments, g + gridDim.x, n_segments, level1, level2);
 		counted_items<Row, Wide> items;
 
-		if (!sort_type::LOADED_EARLY)
-			sort_type::load(segments, g, n_segments, level1, level2, loaded);
 		items.take(view, loaded);
 		sort.clear_bins();
 		__syncthreads();
@@ -312,16 +328,13 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		{
 			if (threadIdx.x == 0)
 				crowded[atomicAdd(&plan->crowded, 1u)] = g;
-			if (sort_type::LOADED_EARLY)
-				sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
+			sort_type::load(next, loaded);
 			continue;
 		}
 		begin_bins<Row, (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS)>(sort.shared.bins, sort.shared.warp_sums);
 		__syncthreads();
-		sort.move(view, items);
+		sort.move(view, items, next, loaded);
 		__syncthreads();
-		if (sort_type::LOADED_EARLY)
-			sort_type::load(segments, g + gridDim.x, n_segments, level1, level2, loaded);
 		sort.emit(view, output);
 		__syncthreads();
 	}

@@ -105,7 +105,7 @@ struct merge_tuning_row
 #else
 typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
 typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_MEDIUM;
-typedef tuning_row<1024, 8, 1, 4096, 2048, 512, 16, 8192, 2, 200 << 10> TUNING_LARGE;
+typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
 
