@@ -15,7 +15,8 @@
 #include <cuda_runtime.h>
 #endif
 
-/* A stream whose kernels may start early, if early: all that are enqueued so call await_kernel_ahead. */
+/* A stream whose kernels may start early, if early: all that are enqueued so call await_kernel_ahead, or
+ * await_end_of_kernel_ahead, before they touch memory. */
 struct early_stream
 {
 	cudaStream_t stream;
@@ -73,11 +74,8 @@ launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned thread
 #define EARLY_LAUNCH_ARCH	900		/* architectures from this on let a kernel start before the one ahead of it has ended */
 #define ARGUMENT_BYTES_MAX	4096	/* of a kernel, on every device; each argument may be padded to 8 */
 
-/*
- * What each kernel of an early_stream calls before anything else.  It may be on its multiprocessors before the kernel
- * ahead of it has ended, and waits here until that is done and all that it wrote is seen; and it lets the next one come
- * in its turn.  That hides most of the time from one kernel's end to the next one's start.
- */
+/* A kernel may be on its multiprocessors before the one ahead of it has ended: waits until that is done, and all that it
+ * wrote is seen. */
 static __device__ __forceinline__ void
 await_end_of_kernel_ahead(void)
 {
@@ -86,6 +84,10 @@ await_end_of_kernel_ahead(void)
 #endif
 }
 
+/*
+ * What each kernel of an early_stream calls before anything else: waits, and lets the next kernel come in its turn, which
+ * hides most of the time from one kernel's end to the next one's start.
+ */
 static __device__ __forceinline__ void
 await_kernel_ahead(void)
 {

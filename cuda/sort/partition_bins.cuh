@@ -71,31 +71,16 @@ describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_
 	return segment;
 }
 
-/*
- * Joins neighbouring cells to bins that a tile holds, places the bins and lists them
- * as segments.  A cell that no tile holds becomes a long segment, for cooperative merging.
- * Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: plan_bins_memory.
- */
-template<typename Row, bool MayBeWide>
-static __global__ void
-__launch_bounds__(CUT_THREADS)
-partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segment *segments,
-						   long_segment *long_segments)
+/* How many items stand before each cell of the bucket; wants a barrier. */
+template<typename Row>
+SORT_DEVICE void
+count_before_cells(plan_bins_memory<Row> &shared, const bucket_plan *bucket, const uint32_t *counts)
 {
-	await_kernel_ahead();
-	typedef plan_bins_memory<Row> memory;
 	constexpr int PER_THREAD = Row::CELLS / CUT_THREADS;
-
-	SHARED_MEMORY(raw);
-	memory	   &shared = *(memory *) raw;
-	uint32_t	b = blockIdx.x;
-	const bucket_plan *bucket = &plan->bucket_plans[b];
-	const uint32_t *counts = level2.counts + b * Row::CELLS + threadIdx.x * PER_THREAD;
 	uint32_t	sum = 0;
 	uint32_t	before;
 
-	if (bucket->count <= Row::SORT_TILE)
-		return;
+	counts += threadIdx.x * PER_THREAD;
 	for (int i = 0; i < PER_THREAD; i++)
 		sum += counts[i];
 	before = block_exclusive_sum<CUT_THREADS>(sum, shared.warp_sums, NULL);
@@ -106,7 +91,39 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segm
 	}
 	if (threadIdx.x == 0)
 		shared.before[Row::CELLS] = bucket->count;
-	__syncthreads();
+}
+
+/* Bins of equally many cells; false: a tile does not hold each of them.  Wants a barrier before and behind. */
+template<typename Row>
+SORT_DEVICE bool
+join_cells_evenly(plan_bins_memory<Row> &shared, const bucket_plan *bucket)
+{
+	uint32_t	bins = bucket->by_splitters ? 0 : bucket->even_bins;
+	bool		full = false;
+
+	if (bins == 0)
+		return false;
+	for (uint32_t bin = threadIdx.x; bin < bins; bin += CUT_THREADS)
+	{
+		uint32_t	cell = bin * (Row::CELLS / bins);
+		uint32_t	end = bin + 1 < bins ? cell + Row::CELLS / bins : Row::CELLS;
+
+		full |= shared.before[end] - shared.before[cell] > Row::SORT_TILE;
+		shared.first_cell[bin] = (uint16_t) cell;
+	}
+	if (threadIdx.x == 0)
+	{
+		shared.first_cell[bins] = Row::CELLS;
+		shared.bins = bins;
+	}
+	return !__syncthreads_or(full);
+}
+
+/* Bins of as many cells as a tile holds.  Wants a barrier before and behind. */
+template<typename Row>
+SORT_DEVICE void
+join_cells_up_to_tile(plan_bins_memory<Row> &shared)
+{
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
 		shared.following[c] = (uint16_t) end_of_bin<Row>(shared.before, c);
 	__syncthreads();
@@ -119,7 +136,14 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segm
 		shared.first_cell[bins] = Row::CELLS;
 		shared.bins = bins;
 	}
-	__syncthreads();
+}
+
+/* Places the bucket's bins, and lists them as segments. */
+template<typename Row, bool MayBeWide>
+SORT_DEVICE void
+list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, uint32_t b, partition_plan *plan,
+			  const level2_arrays &level2, sort_segment *segments, long_segment *long_segments)
+{
 	for (uint32_t bin = threadIdx.x; bin < shared.bins; bin += CUT_THREADS)
 	{
 		uint32_t	cell = shared.first_cell[bin];
@@ -144,12 +168,44 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segm
 			segments[atomicAdd(&plan->segments, 1u)] = segment;
 		}
 	}
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
-	{
-		uint32_t	bin = partition_point(0, shared.bins - 1, [&](uint32_t i) { return shared.first_cell[i + 1] <= c; });
+}
 
-		level2.bin_of_cell[b * Row::CELLS + c] = (uint16_t) bin;
+/*
+ * Joins neighbouring cells to bins that a tile holds, places the bins and lists them
+ * as segments.  A cell that no tile holds becomes a long segment, for cooperative merging.
+ * Where bins of equally many cells serve, a multiplication takes a cell to its bin, else a table does.
+ * Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: plan_bins_memory.
+ */
+template<typename Row, bool MayBeWide>
+static __global__ void
+__launch_bounds__(CUT_THREADS)
+partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segment *segments,
+						   long_segment *long_segments)
+{
+	await_kernel_ahead();
+	SHARED_MEMORY(raw);
+	plan_bins_memory<Row> &shared = *(plan_bins_memory<Row> *) raw;
+	uint32_t	b = blockIdx.x;
+	bucket_plan *bucket = &plan->bucket_plans[b];
+
+	if (bucket->count <= Row::SORT_TILE)
+		return;
+	count_before_cells<Row>(shared, bucket, level2.counts + b * Row::CELLS);
+	__syncthreads();
+	if (join_cells_evenly<Row>(shared, bucket))
+	{
+		if (threadIdx.x == 0)
+			bucket->cell_to_bin.factor = 0xffffffffu / (Row::CELLS / shared.bins) + 1;
 	}
+	else
+	{
+		join_cells_up_to_tile<Row>(shared);
+		__syncthreads();
+		for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
+			level2.bin_of_cell[b * Row::CELLS + c] = (uint16_t)
+				partition_point(0, shared.bins - 1, [&](uint32_t i) { return shared.first_cell[i + 1] <= c; });
+	}
+	list_segments<Row, MayBeWide>(shared, bucket, b, plan, level2, segments, long_segments);
 }
 
 template<typename Row, bool Wide>
@@ -168,6 +224,7 @@ struct items_to_scatter
 	item_arrays<Wide> items;
 	const uint16_t *cell_of_item;
 	cell_finder<Wide> finder;
+	linear_map	cell_to_bin;
 
 	__device__ __forceinline__ void load(uint32_t at, item<Wide> &x, uint32_t &cell) const
 	{
@@ -178,7 +235,9 @@ struct items_to_scatter
 
 	__device__ __forceinline__ uint32_t bin_of(const item<Wide> &x, uint32_t cell) const
 	{
-		return shared.bin_of_cell[finder.by_splitters ? cell : finder.find_by_map(x)];
+		if (!finder.by_splitters)
+			cell = finder.find_by_map(x);
+		return cell_to_bin.factor != 0 ? part_of_residue(cell_to_bin, cell) : shared.bin_of_cell[cell];
 	}
 
 	__device__ __forceinline__ uint32_t note_of_bin(uint32_t) const
@@ -219,9 +278,9 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	begin += bucket->begin;
 	/* before the table, so that what they read of the plan comes from memory together */
 	const items_to_scatter<Row, Wide> source = {shared, level1.from(begin), level2.cell_of_item + begin,
-		make_cell_finder<Wide>(bucket, plan->row_bits)};
+		make_cell_finder<Wide>(bucket, plan->row_bits), bucket->cell_to_bin};
 
-	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += THREADS)
+	for (uint32_t c = threadIdx.x; c < Row::CELLS && bucket->cell_to_bin.factor == 0; c += THREADS)
 		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
 	scatter_tiles(shared.tile, source, 0, count, THREADS * Row::template SCATTER_ITEMS<Wide>,
 				  level2.next + shared.found * Row::BINS, out);

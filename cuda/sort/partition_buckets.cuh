@@ -155,6 +155,8 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 
 	bucket.count = count;
 	bucket.by_splitters = 0;
+	bucket.even_bins = 0;
+	bucket.cell_to_bin = {0, 0};
 	bucket.begin = block_exclusive_sum<BUCKETS_MAX>(count, warp_sums[0], NULL);
 	bucket.first_batch = block_exclusive_sum<BUCKETS_MAX>(divided ? (count + batch - 1) / batch : 0, warp_sums[1], &total);
 	plan->first_batch[b] = bucket.first_batch;
@@ -166,7 +168,9 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 			describe_bucket<true>(&bucket, plan, b, key_max, n);
 		else
 			describe_bucket<false>(&bucket, plan, b, key_max, n);
-		bucket.map = make_linear_map(bucket.range, Row::CELLS);
+		bucket.even_bins = even_bins_of(count, Row::SORT_TILE, Row::CELLS, Row::BINS);
+		bucket.map = make_linear_map(bucket.range, bucket.even_bins == 0 ? Row::CELLS :
+									 Row::CELLS / bucket.even_bins * bucket.even_bins);
 		bucket.map_lowest = bucket.lowest;
 		bucket.map_range = bucket.range;
 	}

@@ -40,6 +40,8 @@ typedef struct bucket_plan
 	linear_map	map;			/* coordinate - map_lowest to cells, or to places of the search table */
 	uint64_t	map_lowest;		/* with splitters the table covers only where the sample lies, */
 	uint64_t	map_range;		/* and what is beyond counts as its end */
+	uint32_t	even_bins;		/* so many bins of equally many cells, if its items lie evenly; 0: they would have few cells each */
+	linear_map	cell_to_bin;	/* if they do; factor 0: bin_of_cell tells */
 } bucket_plan;
 
 /* Items that one block sorts, and that no other segment's items mix with in the final order. */
@@ -229,6 +231,20 @@ is_lone_pair(uint64_t before, uint64_t first, uint64_t second, uint64_t behind)
 }
 
 /* --- level 2 ------------------------------------------------------------------- */
+
+/* Bins are filled to fifteen sixteenths where items lie evenly, so that none is full by chance, and have three cells at least, or
+ * the cells would be too coarse to tell whether items do. */
+#define EVEN_FILL_SHARE		16
+#define EVEN_CELLS_MIN		3
+
+static inline GSORT_HD uint32_t
+even_bins_of(uint32_t count, uint32_t tile, uint32_t cells, uint32_t bins_max)
+{
+	uint32_t	full = tile - tile / EVEN_FILL_SHARE;
+	uint32_t	bins = (count + full - 1) / full;
+
+	return bins <= bins_max && bins * EVEN_CELLS_MIN <= cells ? bins : 0;
+}
 
 /* How many of the splitters among [first, last) are at or below (coordinate, row), plus first. */
 static inline GSORT_HD uint32_t

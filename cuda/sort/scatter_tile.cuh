@@ -107,9 +107,27 @@ clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
 		shared.bins[p] = {0, 0};
 }
 
-/* Items to their bins in the tile, as they are to be written.  places: bin and rank of each by count_into, bin << 16 | rank,
- * NO_BIN for none.  In each item's place comes that of the next tile, with its note, if there is one. */
-template<int Threads, int Items, int Bins, bool Wide, typename Source>
+/* Bin and rank in it of each item, bin << 16 | rank, NO_BIN for none; places: the items' notes before.  Full, here and below: all
+ * count items are there, which spares asking for each. */
+template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
+SORT_DEVICE void
+rank_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t count,
+		  const item<Wide> (&x)[Items], uint32_t (&places)[Items])
+{
+#pragma unroll
+	for (int i = 0; i < Items; i++)
+	{
+		bool		valid = Full || i * Threads + threadIdx.x < count;
+		uint32_t	bin = valid ? source.bin_of(x[i], places[i]) : 0;
+		uint32_t	rank = count_into(shared.begin, bin, valid);
+
+		places[i] = valid ? bin << 16 | rank : NO_BIN;
+	}
+}
+
+/* Items to their bins in the tile, as they are to be written.  In each item's place comes that of the next tile, with its
+ * note, if there is one. */
+template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
 reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile, uint32_t next_tile,
 			 uint32_t end, item<Wide> (&x)[Items], uint32_t (&places)[Items])
@@ -119,7 +137,7 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 	{
 		uint32_t	next_at = next_tile + i * Threads + threadIdx.x;
 
-		if (places[i] != NO_BIN)
+		if (Full || places[i] != NO_BIN)
 		{
 			uint32_t	begin = shared.begin[places[i] >> 16];
 			uint32_t	at = (begin & 0xffff) + (places[i] & 0xffff);
@@ -134,7 +152,7 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 	}
 }
 
-template<int Threads, int Items, int Bins, bool Wide>
+template<bool Full, int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count, item_arrays<Wide> out)
 {
@@ -145,7 +163,7 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 	{
 		uint32_t	at = i * Threads + threadIdx.x;
 
-		if (at < count)
+		if (Full || at < count)
 		{
 			const bins_of_places bins = shared.bins[at / WARP_THREADS];
 			uint32_t	to = shared.move[bins.before + __popc(bins.begins & up_to_me) - 1] + at;
@@ -195,25 +213,27 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 	for (uint32_t tile = begin; tile < end; tile += step)
 	{
 		uint32_t	count = end - tile < TILE ? end - tile : TILE;
+		bool		full = count == TILE;
 
 		clear_counts(shared);
 		__syncthreads();
 		clear_places(shared);
-#pragma unroll
-		for (int i = 0; i < Items; i++)
-		{
-			uint32_t	at = i * Threads + threadIdx.x;
-			uint32_t	bin = at < count ? source.bin_of(x[i], places[i]) : 0;
-			uint32_t	rank = count_into(shared.begin, bin, at < count);
-
-			places[i] = at < count ? bin << 16 | rank : NO_BIN;
-		}
+		if (full)
+			rank_tile<true>(shared, source, count, x, places);
+		else
+			rank_tile<false>(shared, source, count, x, places);
 		__syncthreads();
 		place_bins(shared, source, next);
 		__syncthreads();
-		reorder_tile(shared, source, tile, tile + step, end, x, places);
+		if (full)
+			reorder_tile<true>(shared, source, tile, tile + step, end, x, places);
+		else
+			reorder_tile<false>(shared, source, tile, tile + step, end, x, places);
 		__syncthreads();
-		write_tile(shared, count, out);
+		if (full)
+			write_tile<true>(shared, count, out);
+		else
+			write_tile<false>(shared, count, out);
 	}
 }
 

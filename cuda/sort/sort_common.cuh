@@ -3,10 +3,9 @@
  *	  What all stages of the sort share: items, their order, linear maps, and the
  *	  scans and votes of a warp and a block.
  *
- * An item is one pair under way.  A narrow item is one word,
- *	  (key's offset in its bucket) << row_bits | row,
- * whose offset may have lost low bits (ties are then settled by fetching the
- * keys).  A wide item is the whole key and the row.  No two items are equal, so
+ * An item is one pair under way.  A narrow item is one word, the row below so many bits of the
+ * key as there is room for (word_of_key in partition_plan.cuh), which in its bucket rises with the key; low bits
+ * may be lost (ties are then settled by fetching the keys).  A wide item is the whole key and the row.  No two items are equal, so
  * every stage may move them in any order, and the sorted order is still the one
  * stable order of the keys.
  *

@@ -6,10 +6,9 @@
  *	    final order.
  * Out: their rows (and keys), sorted, at their final places.
  *
- * The counting sort spreads a segment over bins by a linear map, then each item finds
- * its rank inside its bin: two passes over shared memory for items that lie evenly.
- * Segments with crowded bins are left to tile_crowded.cuh.  Where nothing is known of the
- * items' values, the merge sort serves: each thread sorts its few items by an odd-even
+ * Here is what the sorts of a tile share: the counting sort (tile_counting.cuh) spreads a segment over bins by a linear
+ * map, then each item finds its rank inside its bin; segments with crowded bins are left to tile_crowded.cuh.  Where
+ * nothing is known of the items' values, the merge sort below serves: each thread sorts its few items by an odd-even
  * network in registers, then the block merges them pairwise by merge path.
  *
  * Which segment is sorted where never changes the result, as no two items are equal.
@@ -20,7 +19,7 @@
 #include "sort/merge_path.cuh"
 #include "sort/partition_plan.cuh"
 
-/* --- counting sort ----------------------------------------------------------- */
+/* --- bins -------------------------------------------------------------------- */
 
 /* Items of a bin that are loaded without asking whether there are so many. */
 #define LOADED_AT_ONCE 4

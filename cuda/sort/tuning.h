@@ -6,7 +6,7 @@
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
  * sort_tuning_row from the number of pairs and from what the device has.  Each row
  * says what shared memory it asserts to fit: TUNING_SMALL runs on chips whose
- * blocks have 64 KiB, TUNING_MEDIUM on those with 99 KiB, TUNING_LARGE needs 200 KiB.
+ * blocks have 64 KiB, TUNING_MEDIUM on those with 110 KiB, TUNING_LARGE needs 200 KiB.
  */
 #ifndef GSORT_TUNING_H
 #define GSORT_TUNING_H
@@ -192,7 +192,7 @@ quantiles_of(uint64_t n, uint32_t tile)
 #endif
 	uint32_t	quantiles = QUANTILES_MIN;
 
-	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile < n)
+	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile * 4 / 3 < n)
 		quantiles++;
 	return quantiles;
 }
