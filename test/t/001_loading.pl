@@ -116,7 +116,7 @@ $node->reload;
 kill 'KILL', $crashing->{pid};
 $crashing->query('select 1');
 $crashing->close;
-ok($node->poll_query_until('postgres', 'select 1', '1'), 'the server comes back after a crash');
+ok(wait_for_restart($node, $crashing->{pid}), 'the server comes back after a crash');
 ok(wait_for_state($node, 'unavailable'), 'as it was');
 $node->restart;
 ok(wait_for_state($node, 'serving'), 'a restart gives it buffers');

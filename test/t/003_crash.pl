@@ -44,9 +44,9 @@ sub reading_session
 
 sub recovered
 {
-	my ($what) = @_;
+	my ($what, $killed) = @_;
 
-	ok($node->poll_query_until('postgres', 'select true'), "$what: the server is back");
+	ok(defined $killed ? wait_for_restart($node, $killed) : $node->poll_query_until('postgres', 'select true'), "$what: the server is back");
 	ok(wait_for_state($node, 'serving'), "$what: the service serves");
 	is($node->safe_psql('postgres', $hash), $right, "$what: the rows are right");
 	nothing_left_over($node, $what);
@@ -60,16 +60,14 @@ $feeding->finish;
 $feeding->close;
 $reading->query('fetch 1 from c');
 $reading->close;
-sleep 0.2;
-recovered('a feeding backend killed');
+recovered('a feeding backend killed', $feeding->{pid});
 
 # --- kill -9 of a backend that reads
 $reading = reading_session();
 kill 'KILL', $reading->{pid};
 $reading->query('fetch 1 from c');
 $reading->close;
-sleep 0.2;
-recovered('a reading backend killed');
+recovered('a reading backend killed', $reading->{pid});
 
 # --- the service ended, with sorts in each phase
 my $service = service_pid($node);
@@ -137,11 +135,11 @@ recovered('an ending service below several sessions');
 # --- kill -9 of the service: as with any process of the server
 $reading = reading_session();
 $feeding = feeding_session();
-kill 'KILL', service_pid($node);
+my $killed = service_pid($node);
+kill 'KILL', $killed;
 $feeding->finish;
 $_->close for $feeding, $reading;
-sleep 0.2;
-recovered('the service killed');
+recovered('the service killed', $killed);
 isnt($node->safe_psql('postgres', 'select service_pid from gpusort_devices'), $service, 'another service');
 
 # --- a server that stops while sorts are open

@@ -282,7 +282,7 @@ kill 'KILL', $workers[0];
 continue_service($service);
 $session->finish;
 $session->close;
-ok($node->poll_query_until('postgres', 'select true'), 'a worker killed: the server is back');
+ok(wait_for_restart($node, $workers[0]), 'a worker killed: the server is back');
 ok(wait_for_state($node, 'serving'), 'a worker killed: the service serves');
 is($node->safe_psql('postgres', hash_of($queries[3])), $right[3], 'a worker killed: the rows are right');
 nothing_left_over($node, 'a worker killed');

@@ -353,9 +353,7 @@ for my $phase (@phases)
 		$session->close;
 		# a server inherits what the test has open, the session's pipes for one
 		$node->start if $crash->{is_down};
-		# until the server has noticed, it may still answer
-		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid in ($session->{pid}, $service)")
-		  or fail("$what: the server is not back");
+		wait_for_restart($node, $session->{pid}, $service) or fail("$what: the server is not back");
 		ok(wait_for_state($node, 'serving'), "$what: the service serves again");
 		is($node->safe_psql('postgres', $hash), $right, "$what: the rows are right");
 		is($node->safe_psql('postgres', 'select count(*) from written'), $written, "$what: what was written is there");

@@ -113,7 +113,7 @@ for my $victim ('backend', 'service')
 	continue_service($service);
 	$session->finish;
 	$session->close;
-	$standby->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid in ($session->{pid}, $service)");
+	wait_for_restart($standby, $session->{pid}, $service);
 	ok(wait_for_state($standby, 'serving'), "SIGKILL of the $victim: the service serves again");
 	is($standby->safe_psql('postgres', "select pg_is_in_recovery()"), 't', "SIGKILL of the $victim: still a standby");
 	is($standby->safe_psql('postgres', $hash), $right, "SIGKILL of the $victim: the rows are right");

@@ -466,10 +466,11 @@ nothing_left_over($node, 'the service has ended');
 
 # kill -9 makes the postmaster start everything anew
 cursor_in($sort);
-kill 'KILL', service_pid($node);
+my $killed = service_pid($node);
+kill 'KILL', $killed;
 $sort->query('fetch 1 from c');
 $_->close for $sort, $lost, $merging, $holder, $waiting, $observer;
-ok($node->poll_query_until('postgres', 'select true'), 'kill -9 of the service: the server is back');
+ok(wait_for_restart($node, $killed), 'kill -9 of the service: the server is back');
 ok(wait_for_state($node, 'serving'), 'and serves');
 none_listed('kill -9 of the service');
 $observer = observing_session('');
@@ -478,7 +479,7 @@ cursor_in($sort);
 kill 'KILL', $sort->{pid};
 $sort->query('fetch 1 from c');
 $_->close for $sort, $observer;
-ok($node->poll_query_until('postgres', 'select true'), 'kill -9 of a session: the server is back');
+ok(wait_for_restart($node, $sort->{pid}), 'kill -9 of a session: the server is back');
 ok(wait_for_state($node, 'serving'), 'and serves');
 none_listed('kill -9 of a session');
 $observer = observing_session('');

@@ -166,8 +166,8 @@ unlike(slurp_file($node->logfile), qr/no device, all sorts are native|terminated
 
 my $backend = GpuSortTest::Session->new($node);
 my $pid = $backend->query('select pg_backend_pid()');
-kill 'KILL', $pid =~ /(\d+)/;
-$node->poll_query_until('postgres', 'select true');
+kill 'KILL', $pid;
+wait_for_restart($node, $pid);
 ok(all_serve(2), 'both serve after a restart');
 is($node->safe_psql('postgres', q{select count(*) from pg_stat_activity where backend_type = 'gpusort service'}), '2', 'none twice');
 is(digest($node, $sorted), $right, 'the rows are right');

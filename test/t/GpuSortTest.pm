@@ -16,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server wait_for_state service_pid stop_service continue_service
+our @EXPORT = qw(new_server wait_for_state wait_for_restart service_pid stop_service continue_service
   make_tables digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -52,6 +52,16 @@ sub wait_for_state
 
 	return $node->poll_query_until('postgres',
 		"select state = '$state' from gpusort_devices");
+}
+
+# After a SIGKILL of one of these processes: waits until the server is back.  Until it has noticed it may still
+# answer, and serve: a process that has a GPU takes some 100 ms to end.
+sub wait_for_restart
+{
+	my ($node, @pids) = @_;
+
+	return $node->poll_query_until('postgres',
+		'select count(*) = 0 from pg_stat_activity where pid in (' . join(', ', @pids) . ')');
 }
 
 sub service_pid
