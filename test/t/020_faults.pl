@@ -57,15 +57,17 @@ sub new_rig
 	};
 }
 
+# For a minute: a GPU that others use may take more than ten seconds to open.
 sub poll
 {
 	my ($rig, $condition) = @_;
+	my $until = time + 60;
 
-	for (1 .. 1000)
+	do
 	{
 		return 1 if $rig->{watch}->query("select $condition from gpusort_devices") eq 't';
 		sleep 0.01;
-	}
+	} while (time < $until);
 	return 0;
 }
 

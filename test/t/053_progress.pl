@@ -361,7 +361,8 @@ like($sort->query("set gpusort.wait_timeout = 0; explain (analyze, costs off) se
 	qr/Sort Method: native/, 'a row larger than the budget');
 none_listed('native');
 
-# --- who sees what
+# --- who sees what.  Three sorts are on the device at once, each with 26 MB of the host device or 39 MB of a GPU
+set_device_memory('256MB');
 my $plain = session_of('plain');
 $plain->query('begin; declare c no scroll cursor for select k from big order by k; fetch 1 from c');
 my $other = session_of('other');
@@ -406,6 +407,7 @@ $_->close for $member, $super, $plain, $other;
 none_listed('sessions that have ended');
 
 # --- ends
+set_device_memory('64MB');
 sub cursor_in
 {
 	my ($session, $query) = @_;
