@@ -1,7 +1,7 @@
 -- Sorts below MergeAppend and Append: parts that are each sorted, of unions, partitions and
 -- children, some of them by an index; pruned, limited, rescanned, read backward.
 -- @device-sorts 280
--- @below Merge Append or Gather Merge 9, Append 1, Limit 8
+-- @below Merge Append or Gather Merge 10, Append 1, Limit 8
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -40,6 +40,27 @@ fetch backward 3 from c;
 fetch first from c;
 commit;
 select id, 1 / (value % 1000) as v, at from measures order by at, id;
+-- a GPU sorts so fast that one sort of all rows is cheaper than two of some parts: here one part alone has no index
+create index on measures_2(at, id);
+create index on measures_3(at, id);
+create index on measures_rest_a(at, id);
+select at, id, value from measures order by at, id;
+select at, id from measures order by at desc, id desc;
+select 'x'::text as a, at, id, 7 as b from measures order by at, id;
+select distinct at from measures;
+select at, count(*), sum(value) from measures group by at;
+select at, id, row_number() over (order by at, id) as n from measures;
+select distinct on (at) at, id, value from measures order by at, id;
+set enable_nestloop = off;
+select a.id, b.id from measures a join measures b on a.at = b.at and a.id = b.id;
+reset enable_nestloop;
+begin;
+declare c scroll cursor for select at, id from measures order by at, id;
+fetch 3 from c;
+fetch absolute 4000 from c;
+fetch backward 3 from c;
+commit;
+drop index measures_2_at_id_idx, measures_3_at_id_idx, measures_rest_a_at_id_idx;
 reset gpusort.debug_force;
 select at, id, value from measures order by at, id;
 select at, id from measures order by at desc, id desc;
