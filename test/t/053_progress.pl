@@ -244,7 +244,8 @@ for my $case ([ 'merged by the device', 'select * from twice order by k', 'devic
 	}
 	kill 'CONT', $service;
 	note "$name: " . join(', ', map { "$_ $seen{$_} times" } sort keys %seen);
-	ok($seen{$_}, "$name: seen $_") for qw(feeding sorting spilling);
+	# a GPU sorts a run in less than a step
+	ok($seen{$_}, "$name: seen $_") for qw(feeding spilling), $device =~ /^host/ ? 'sorting' : ();
 	ok($one_sort, "$name: of one sort");
 	ok($grown, "$name: its numbers never shrink");
 	$sort->finish;
