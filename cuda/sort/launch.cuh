@@ -116,24 +116,21 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 	__syncthreads();
 }
 
-static __global__ void
-early_launch_probe_kernel(void)
-{
-}
-
-/* Whether the device lets kernels start early, and the code that it runs waits then: which is not so if that was made for an
- * older architecture. */
+/* Whether the device lets kernels start early, and the code that it runs waits then: which is not so if that was made for
+ * older architectures only. */
 static inline cudaError_t
 find_early_launches(int ordinal, bool *early)
 {
+	static constexpr int made_for[] = {__CUDA_ARCH_LIST__};
 	int			major = 0;
-	cudaFuncAttributes attributes;
+	int			minor = 0;
 	cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
 
 	if (error == cudaSuccess)
-		error = cudaFuncGetAttributes(&attributes, early_launch_probe_kernel);
-	if (error == cudaSuccess)
-		*early = major * 100 >= EARLY_LAUNCH_ARCH && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+		error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
+	*early = false;
+	for (int arch : made_for)
+		*early |= error == cudaSuccess && arch >= EARLY_LAUNCH_ARCH && arch <= major * 100 + minor * 10;
 	return error;
 }
 

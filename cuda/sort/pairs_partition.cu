@@ -312,9 +312,11 @@ template<typename Row>
 static cudaError_t
 launch_one_tile(const sort_job &job)
 {
+	typedef sort_row<Row, true> TileRow;
+
 	if (job.n > 0)
-		CUDA_TRY(launch(tile_sort_keys_kernel<Row>, 1, Row::SORT_THREADS,
-						sizeof(merge_sort_memory<Row::SORT_TILE, true>), job.stream, job.n, order_of<true>(job),
+		CUDA_TRY(launch(tile_sort_keys_kernel<TileRow>, 1, TileRow::SORT_THREADS,
+						sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), job.stream.stream, job.n, order_of<true>(job),
 						job.output));
 	return cudaSuccess;
 }

@@ -308,7 +308,7 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(HISTOGRAM_THREADS, BLOCKS_UNLESS_MEASURED(3, 2))
+__launch_bounds__(HISTOGRAM_THREADS, (blocks_that_fit<count_cells_memory<Row, MayBeWide>>(BLOCKS_UNLESS_MEASURED(3, 2))))
 partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan, level2_arrays level2,
 							 uint32_t batch)
 {
