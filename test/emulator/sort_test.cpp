@@ -93,14 +93,13 @@ gaps_intact(const scratch_arrays &arrays, unsigned char content)
 	return true;
 }
 
-/* What is zeroed is zeroed with its gaps, as one stretch. */
-static bool
-radix_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
+/* Those of the radix sort's scratch that it does not zero. */
+static scratch_arrays
+radix_item_arrays(const gsort_pairs &pairs, void *d_scratch)
 {
 	radix_scratch s = lay_out_radix(&pairs, d_scratch);
 	radix_shape shape = shape_of(&pairs);
 	uint64_t	n = pairs.n;
-	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> : RADIX_TILE<RADIX_ROW, uint32_t>;
 	scratch_arrays items;
 
 	if (shape.passes > 1)
@@ -111,7 +110,19 @@ radix_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 		items.push_back({s.second[0], n * 4});
 	if (reads_long(shape, 2))
 		items.push_back({s.second[1], n * 4});
-	return gaps_intact(items, PATTERN) &&
+	return items;
+}
+
+/* What is zeroed is zeroed with its gaps, as one stretch. */
+static bool
+radix_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
+{
+	radix_scratch s = lay_out_radix(&pairs, d_scratch);
+	radix_shape shape = shape_of(&pairs);
+	uint64_t	n = pairs.n;
+	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> : RADIX_TILE<RADIX_ROW, uint32_t>;
+
+	return gaps_intact(radix_item_arrays(pairs, d_scratch), PATTERN) &&
 		gaps_intact({{s.next_tile, RADIX_PASSES_MAX * 4}, {s.counts, shape.passes * RADIX_BINS * 4},
 			{s.states, (size_t) tiles_for(n, tile) * RADIX_BINS * 4}}, 0);
 }
@@ -149,7 +160,8 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 	}
 }
 
-/* The partition's gaps are looked at before the radix sort zeroes its scratch, which lies over them. */
+/* The partition's gaps are looked at before the radix sort zeroes its scratch, which lies over them, and whose gaps hold what
+ * the partition has left there. */
 struct gap_check
 {
 	const gsort_pairs &pairs;
@@ -164,6 +176,8 @@ struct gap_check
 				if (kernel != (const void *) radix_clear_kernel)
 					return;
 				intact = partition_gaps_intact(pairs, d_scratch);
+				for (const auto &array : radix_item_arrays(pairs, radix_scratch_of_partition()))
+					memset((unsigned char *) array.first + array.second, PATTERN, GSORT_GUARD_BYTES);
 				zeroed = true;
 			};
 	}
@@ -177,16 +191,17 @@ struct gap_check
 			return radix_gaps_intact(pairs, d_scratch);
 		if (!zeroed)
 			return partition_gaps_intact(pairs, d_scratch);
-		return intact && (!plan->handed_over || radix_gaps_intact(pairs, (void *) ((uintptr_t) d_scratch + radix_offset())));
+		return intact && (!plan->handed_over || radix_gaps_intact(pairs, radix_scratch_of_partition()));
 	}
 
-	size_t radix_offset() const
+	/* Behind the plan. */
+	void *radix_scratch_of_partition() const
 	{
-		scratch_cursor cursor = {0};
+		scratch_cursor cursor = {(uintptr_t) d_scratch};
 		partition_plan *plan;
 
 		take(&cursor, &plan, 1);
-		return cursor.at;
+		return (void *) cursor.at;
 	}
 };
 
