@@ -402,6 +402,9 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
 		shared.tied = 0;
+		shared.uneven = 0;
+		shared.lone_pairs = 0;
+		shared.rises = 0;
 	}
 	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max), buckets);
 	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t, in.key_max), buckets);
@@ -416,7 +419,7 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
 	return buckets;
 }
 
-/* What the later kernels look a key's bucket up in. */
+/* What the later kernels look a key's bucket up in.  Has barriers: what each thread did before, all see behind it. */
 SORT_DEVICE void
 plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets, partition_plan *plan)
 {
@@ -467,16 +470,9 @@ partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, pa
 		__syncthreads();
 		buckets = choose_buckets(shared, in, QUANTILES_MAX);
 	}
-	if (threadIdx.x == 0)
-	{
-		shared.uneven = 0;
-		shared.lone_pairs = 0;
-		shared.rises = 0;
-	}
-	plan_bucket_search(shared, in, buckets, plan);
 	count_uneven_samples(shared, in.keys, in.samples);
 	count_rises(shared, in.rows, in.samples);
-	__syncthreads();
+	plan_bucket_search(shared, in, buckets, plan);
 	if (threadIdx.x == 0)
 	{
 		plan->row_bits = in.row_bits;
