@@ -8,32 +8,32 @@
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-21-nvidia-h200-sort-5.csv), ms.  Partition: evenly spread keys, and
- * the slowest of the bench's 15 inputs, which with 64-bit keys it hands over to the radix sort.
+ * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-7.csv), ms.  Partition: evenly spread keys, and
+ * the slowest of the bench's 15 usual inputs, which it hands over to the radix sort.
  * Radix: evenly spread keys, no input is slower by more than a twentieth; "20 bits": told so many significant bits.
- * In brackets CUB's radix sort.
+ * In brackets CUB's radix sort.  Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.091 (0.124)   0.040    0.065    0.155  0.196
- *	    1,000,000    0.133 (0.192)   0.049    0.163    0.169  0.286
- *	   10,000,000    0.736 (0.909)   0.241    1.325    0.449  0.816
- *	  100,000,000    6.111 (7.552)   1.828    13.51    2.694  6.159
- *	1,000,000,000    59.72 (74.41)   17.68    155.0    28.87  58.95
+ *	      100,000    0.086 (0.123)   0.045    0.072    0.142  0.183
+ *	    1,000,000    0.126 (0.195)   0.052    0.163*   0.139  0.269
+ *	   10,000,000    0.731 (0.916)   0.236    1.325*   0.310  0.766
+ *	  100,000,000    6.113 (7.573)   1.838    13.51*   2.095  6.266
+ *	1,000,000,000    59.72* (74.46)  17.68*   155.0*   21.74  60.62
  *
  *	32-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.049 (0.070)   0.038    0.063    0.072  0.085
- *	    1,000,000    0.063 (0.088)   0.047    0.120    0.115  0.206
- *	   10,000,000    0.312 (0.374)   0.222    0.935    0.393  0.766
- *	  100,000,000    2.427 (2.803)   1.724    9.096    2.503  4.931
- *	1,000,000,000    23.57 (27.44)   16.91    104.7    27.21  51.79
+ *	      100,000    0.048 (0.070)   0.038    0.063*   0.072*  0.085*
+ *	    1,000,000    0.061 (0.089)   0.047    0.120*   0.115*  0.206*
+ *	   10,000,000    0.309 (0.382)   0.220    0.935*   0.393*  0.766*
+ *	  100,000,000    2.430 (2.810)   1.723    9.096*   2.503*  4.931*
+ *	1,000,000,000    24.05 (27.87)   16.91*   104.7*   27.21*  51.79*
  *
  * So the radix sort's time goes with the bits, and up to 32 of them nothing is faster on all inputs; the merge sort
  * has the fewest launches; and for long keys of many rows the partition is the fastest.  The partition's kernels for keys
  * of 32 bits, measured here, are no more: only above RADIX_PAIRS_MAX were they faster than what is left, and there a
  * caller does better to give keys of 64 bits, as jobs do.
  *
- * On other chips none of this was measured: there CUB's radix sort, which its authors tune for each of them, serves
- * everything, until somebody measures.
+ * An H100, of the same compute capability, ranks them alike (2026-11-23-nvidia-h100-sort.csv).  On other chips none of this
+ * was measured: there CUB's radix sort, which its authors tune for each of them, serves everything, until somebody measures.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
