@@ -43,7 +43,7 @@ for my $table (@Corpus::tables)
 $coordinator->safe_psql('postgres', 'analyze');
 
 my @before = jobs_of(\@nodes);
-my $compared = compare_files(
+my $compared = compare_corpus(
 	nodes => \@nodes, local => [ $coordinator, 'local' ], moved => [ $coordinator, 'moved' ], elsewhere => [ $coordinator, 'postgres' ],
 	files => [ files_of_corpus() ], modes => [ [ 'sorted everywhere', {} ] ]);
 my @after = jobs_of(\@nodes);

@@ -88,7 +88,7 @@ psql('analyze');
 # --- statements
 
 my @before = jobs_of(\@nodes);
-my $compared = compare_files(
+my $compared = compare_corpus(
 	nodes => \@nodes, local => [ $home, 'local' ], moved => [ $home, 'moved' ], elsewhere => [ $home, 'elsewhere' ],
 	files => [ files_of_corpus() ],
 	modes => [

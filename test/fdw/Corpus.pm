@@ -26,7 +26,7 @@ use Outcome;
 use Session;
 use Statements;
 
-our @EXPORT = qw(create_corpus move_rows drop_keys compare_files files_of_corpus);
+our @EXPORT = qw(create_corpus move_rows drop_keys compare_corpus files_of_corpus);
 
 our @tables = qw(events narrow customers orders measures tree documents odd no_rows one_row one_key only_nulls ordered typed texts toasted);
 
@@ -142,9 +142,9 @@ sub run_in
 	return \@outcomes;
 }
 
-# compare_files(nodes => [...], local => [node, database], moved => ..., elsewhere => ...,
+# compare_corpus(nodes => [...], local => [node, database], moved => ..., elsewhere => ...,
 #   modes => [[name, { setting => value }], ...], files => [...])
-sub compare_files
+sub compare_corpus
 {
 	my (%of) = @_;
 	my ($compared, $left_out) = (0, 0);
