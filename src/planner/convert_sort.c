@@ -2,7 +2,7 @@
  * convert_sort.c
  *	  A Sort node of a finished plan becomes a GpuSort.
  *
- * In:  a Sort, wherever it stands in the plan.
+ * In:  a Sort or an Incremental Sort, wherever it stands in the plan.
  * Out: a GpuSort over the Sort's child with the Sort's columns, order, estimates and number; or
  *	    the Sort as it was.
  *
@@ -12,6 +12,9 @@
  * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
  * top rows for less, and those of small tables, where many rows cannot come: to plan a GpuSort costs
  * two or three microseconds.
+ *
+ * An Incremental Sort gives its first rows soon, and takes less than a Sort does.  So it is converted only if all
+ * its rows are going to be read, and the device is expected to take less than it does for those that are expected.
  *
  * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
  * usual layout, and the sort lays them out anew by its first rows.
@@ -115,9 +118,27 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	return suits;
 }
 
-/* How to sort as the Sort does.  False: the device cannot, or should not. */
+/* Would it be worth it for the rows that are expected?  native_cost: the Incremental Sort's own. */
 static bool
-describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
+beats_incremental_sort(Cost native_cost, double bound, const GpuSortWalk *walk, const GpuSortPlanInfo *info)
+{
+	if (bound != GPUSORT_NO_BOUND || !walk->all_read)
+		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "not all rows may be read");
+	return gpusort_cost_on_device(info) <= native_cost ||
+		gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "cost %.2f on the device, natively %.2f", gpusort_cost_on_device(info),
+					   native_cost);
+}
+
+/* What the node takes beside its child.  A Sort has taken it when its first row comes. */
+static Cost
+own_cost(const Sort *sort)
+{
+	return (IsA(sort, IncrementalSort) ? sort->plan.total_cost : sort->plan.startup_cost) - outerPlan(sort)->total_cost;
+}
+
+/* How to sort as the Sort does.  False: the device cannot. */
+static bool
+describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 {
 	const Plan *child = outerPlan(sort);
 	PathTarget	columns = {.type = T_PathTarget,.width = child->plan_width};
@@ -134,12 +155,8 @@ describe_sort(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
 		return gpusort_refuse_key_words(list_nth(columns.exprs, info->order.columns[0] - 1));
-	gpusort_estimate_plan(target, sort->plan.startup_cost - child->total_cost, info);
-	if (gpusort_debug_force)
-		return true;
-	if (!lacks_room_only(target, info))
-		return gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, NULL);
-	return suits_device(sort, bound, info) && gpusort_fits_device(info);
+	gpusort_estimate_plan(target, own_cost(sort), info);
+	return gpusort_debug_force || lacks_room_only(target, info) || gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, NULL);
 }
 
 static Plan *
@@ -178,7 +195,12 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows))
 		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, NULL);
-	return describe_sort(sort, bound, info);
+	if (!describe_sort(sort, info))
+		return false;
+	if (gpusort_debug_force)
+		return true;
+	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(own_cost(sort), bound, walk, info) :
+			suits_device(sort, bound, info)) && gpusort_fits_device(info);
 }
 
 Plan *

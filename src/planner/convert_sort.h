@@ -13,6 +13,8 @@
 #include "planner/plan_walk.h"
 
 /*
+ * Sorts are Incremental Sorts too, which begin with one.
+ *
  * What is to stand in the Sort's place: a GpuSort, of the Sort's memory context; or the Sort itself,
  * if it cannot be one, which is counted.  bound: the rows that a LIMIT above lets be read, or as
  * costs.h has it.

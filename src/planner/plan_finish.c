@@ -44,20 +44,13 @@ finish_scan(CustomScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* A Sort that stays, and those that cannot but stay. */
+/* The sorts of an Agg cannot but stay. */
 static void
-count_refusals(Plan *plan)
+count_sorts_of_chain(const Agg *agg)
 {
-	int			sorts = 0;
-	GpuSortRefusalCode code = GPUSORT_REFUSED_INCREMENTAL;
+	int			sorts = gpusort_sorts_of_chain(agg);
+	GpuSortRefusalCode code = GPUSORT_REFUSED_GROUPING_SETS;
 
-	if (IsA(plan, IncrementalSort))
-		sorts = 1;
-	else if (IsA(plan, Agg))
-	{
-		sorts = gpusort_sorts_of_chain((const Agg *) plan);
-		code = GPUSORT_REFUSED_GROUPING_SETS;
-	}
 	if (sorts > 0 && gpusort_refuses_all())
 		code = gpusort_last_refusal()->code;
 	for (int i = 0; i < sorts; i++)
@@ -67,21 +60,30 @@ count_refusals(Plan *plan)
 static Plan *
 finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	if (IsA(plan, SubqueryScan))
-		gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
-	else if (IsA(plan, Sort))
-		plan = gpusort_convert_sort((Sort *) plan, bound, walk);
-	else
-		count_refusals(plan);
+	switch (nodeTag(plan))
+	{
+		case T_SubqueryScan:
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
+			break;
+		case T_Sort:
+		case T_IncrementalSort:
+			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			break;
+		case T_Agg:
+			count_sorts_of_chain((const Agg *) plan);
+			break;
+		default:
+			break;
+	}
 	if (gpusort_plan_is_ours(plan))
 		finish_scan((CustomScan *) plan);
 	return plan;
 }
 
 void
-gpusort_plan_finish(PlannedStmt *statement, bool nested)
+gpusort_plan_finish(PlannedStmt *statement, bool nested, bool all_read)
 {
-	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = finish_plan};
+	GpuSortWalk walk = {.statement = statement,.nested = nested,.all_read = all_read,.visit = finish_plan};
 
 	gpusort_walk_plans(&walk);
 	/* others than a SELECT read their plan's columns by number */

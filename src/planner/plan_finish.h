@@ -10,7 +10,8 @@
 #include "nodes/plannodes.h"
 
 /* Finishes the nodes of ours that the statement has, wherever they are; those that are
- * finished already stay as they are.  nested: it was planned while another statement was. */
-extern void gpusort_plan_finish(PlannedStmt *statement, bool nested);
+ * finished already stay as they are.  nested: it was planned while another statement was; all_read:
+ * all its rows are expected to be read. */
+extern void gpusort_plan_finish(PlannedStmt *statement, bool nested, bool all_read);
 
 #endif							/* GPUSORT_PLAN_FINISH_H */

@@ -14,6 +14,7 @@
 #include "planner/citus.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
+#include "planner/plan_info.h"
 #include "planner/plan_walk.h"
 
 static Plan *walk_plan(Plan *plan, double bound, GpuSortWalk *walk);
@@ -55,10 +56,40 @@ bound_of_children(const Plan *plan, double bound)
 	}
 }
 
+/* Are all rows of the plan's first child read, if all_read tells so of the plan's? */
+static bool
+child_is_all_read(const Plan *plan, bool all_read)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+		case T_MergeJoin:		/* which ends with the side that ends first */
+			return false;
+		case T_WindowAgg:
+			return all_read && ((const WindowAgg *) plan)->runCondition == NIL;
+		case T_Agg:
+			return all_read || ((const Agg *) plan)->aggstrategy != AGG_SORTED;
+		case T_Sort:
+		case T_Hash:
+		case T_ModifyTable:
+			return true;
+		default:
+			return all_read || gpusort_plan_is_ours(plan);
+	}
+}
+
+/* And of the second one's, which a nested loop reads again and again. */
+static bool
+second_child_is_all_read(const Plan *plan, bool all_read)
+{
+	return !IsA(plan, NestLoop) && child_is_all_read(plan, all_read);
+}
+
 /* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
 static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
+	bool		all_read = walk->all_read;
 	double		child_bound;
 
 	check_stack_depth();
@@ -67,8 +98,11 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	child_bound = bound_of_children(plan, bound);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
+	walk->all_read = child_is_all_read(plan, all_read);
 	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
+	walk->all_read = second_child_is_all_read(plan, all_read);
 	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
+	walk->all_read = child_is_all_read(plan, all_read);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
@@ -97,6 +131,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	}
 	if (walk->keep_ancestors)
 		walk->ancestors = list_delete_first(walk->ancestors);
+	walk->all_read = all_read;
 	return walk->visit(plan, bound, walk);
 }
 
@@ -104,7 +139,11 @@ void
 gpusort_walk_plans(GpuSortWalk *walk)
 {
 	PlannedStmt *statement = walk->statement;
+	bool		all_read = walk->all_read;
 
+	/* an EXISTS, say, reads one row */
+	walk->all_read = false;
 	walk_list(statement->subplans, GPUSORT_NO_BOUND, walk);
+	walk->all_read = all_read;
 	statement->planTree = walk_plan(statement->planTree, GPUSORT_NO_BOUND, walk);
 }

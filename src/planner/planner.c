@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/parsenodes.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
@@ -89,7 +90,8 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 		planner_depth--;
 	}
 	PG_END_TRY();
-	gpusort_plan_finish(result, planner_depth > 0);
+	/* of a cursor, some rows may be */
+	gpusort_plan_finish(result, planner_depth > 0, (cursor_options & CURSOR_OPT_FAST_PLAN) == 0);
 	return result;
 }
 

@@ -128,33 +128,49 @@ report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 	}
 }
 
+/* Why is a Sort still there that could be a GpuSort? */
+static GpuSortRefusalCode
+reason_of_kept(const Sort *plan, const GpuSortWalk *walk)
+{
+	if (walk->citus_below)
+		return GPUSORT_REFUSED_CITUS;
+	/* that of a cursor, which is to give its first rows soon */
+	return IsA(plan, IncrementalSort) ? GPUSORT_REFUSED_INCREMENTAL : GPUSORT_REFUSED_KEPT_PLAN;
+}
+
+/* Of an Incremental Sort, which begins with one, too. */
 static void
 report_sort(const Sort *plan, double bound, const GpuSortWalk *walk)
 {
 	Report	   *report = walk->arg;
-	GpuSortReported *sort = add_sort(report, "Sort", &plan->plan, outerPlan(plan)->plan_rows);
+	GpuSortReported *sort = add_sort(report, IsA(plan, Sort) ? "Sort" : "Incremental Sort", &plan->plan,
+									 outerPlan(plan)->plan_rows);
 	GpuSortOrder order = order_of_sort(plan);
 	GpuSortPlanInfo info = {0};
 
 	sort->keys = text_of_keys(&order, (Plan *) plan, true, walk->ancestors, report);
 	if (gpusort_examine_sort(plan, bound, walk, &info))
-		set_native(sort, walk->citus_below ? GPUSORT_REFUSED_CITUS : GPUSORT_REFUSED_KEPT_PLAN, "");
+		set_native(sort, reason_of_kept(plan, walk), "");
 	else
 		set_native(sort, gpusort_last_refusal()->code, gpusort_last_refusal()->detail);
 }
 
-/* A sort that never rides, for this reason if there is no other. */
+/* A sort of an Agg's chain.  What its plan has of it are its keys: columns of the Agg's child. */
 static void
-report_other_sort(const char *node, const Sort *plan, GpuSortRefusalCode code, List *ancestors, Report *report)
+report_sort_of_chain(const Sort *sort, Agg *agg, const GpuSortWalk *walk)
 {
-	GpuSortReported *sort = add_sort(report, node, &plan->plan, outerPlan(plan)->plan_rows);
-	GpuSortOrder order = order_of_sort(plan);
+	Report	   *report = walk->arg;
+	Plan	   *child = outerPlan(agg);
+	GpuSortReported *reported = add_sort(report, "Aggregate", child, child->plan_rows);
+	GpuSortOrder order = order_of_sort(sort);
+	Sort		like = *sort;
 
-	sort->keys = text_of_keys(&order, (Plan *) plan, true, ancestors, report);
-	set_native(sort, gpusort_refuses_all() ? gpusort_last_refusal()->code : code, "");
+	like.plan.lefttree = child;
+	like.plan.targetlist = child->targetlist;
+	reported->keys = text_of_keys(&order, &like.plan, true, lcons(agg, walk->ancestors), report);
+	set_native(reported, gpusort_refuses_all() ? gpusort_last_refusal()->code : GPUSORT_REFUSED_GROUPING_SETS, "");
 }
 
-/* What its plan has of an Agg's further sorts are their keys: columns of the Agg's child. */
 static void
 report_chain(Agg *agg, const GpuSortWalk *walk)
 {
@@ -165,15 +181,7 @@ report_chain(Agg *agg, const GpuSortWalk *walk)
 		const Sort *sort = (const Sort *) outerPlan(lfirst(lc));
 
 		if (sort != NULL)
-		{
-			Sort		like = *sort;
-
-			like.plan.lefttree = outerPlan(agg);
-			like.plan.targetlist = outerPlan(agg)->targetlist;
-			like.plan.plan_width = outerPlan(agg)->plan_width;
-			report_other_sort("Aggregate", &like, GPUSORT_REFUSED_GROUPING_SETS, lcons(agg, walk->ancestors),
-							  walk->arg);
-		}
+			report_sort_of_chain(sort, agg, walk);
 	}
 }
 
@@ -183,11 +191,8 @@ report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
-			report_sort((Sort *) plan, bound, walk);
-			break;
 		case T_IncrementalSort:
-			report_other_sort("Incremental Sort", &((IncrementalSort *) plan)->sort, GPUSORT_REFUSED_INCREMENTAL,
-							  walk->ancestors, walk->arg);
+			report_sort((Sort *) plan, bound, walk);
 			break;
 		case T_Agg:
 			report_chain((Agg *) plan, walk);
@@ -206,7 +211,7 @@ List *
 gpusort_report_sorts(PlannedStmt *statement, List *deparse_context, bool use_prefix)
 {
 	Report		report = {.deparse_context = deparse_context,.use_prefix = use_prefix};
-	GpuSortWalk walk = {.statement = statement,.keep_ancestors = true,.visit = report_plan,.arg = &report};
+	GpuSortWalk walk = {.statement = statement,.all_read = true,.keep_ancestors = true,.visit = report_plan,.arg = &report};
 
 	gpusort_walk_plans(&walk);
 	return report.sorts;

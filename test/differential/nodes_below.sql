@@ -130,4 +130,17 @@ select md5(string_agg(up::text, ' ')) from (select up from ordered order by up d
 set enable_incremental_sort = on;
 select customer, amount, id from orders where customer < 600 order by customer, amount, id;
 select md5(string_agg(q::text, ' ')) from (select placed, id from orders order by placed, id desc) q;
+set enable_seqscan = off;
+set enable_bitmapscan = off;
+set enable_hashagg = off;
+set random_page_cost = 0;
+select customer, amount, count(*), grouping(amount) from orders group by grouping sets ((customer, amount), (customer)) order by 1, 2, 4;
+select count(*), sum(n) from (select customer, status, count(*) as n from orders group by customer, status) q;
+select customer, amount, id, row_number() over (partition by customer order by amount, id) from orders where customer < 600;
+select customer, amount, id from orders where customer < 600 order by customer, amount desc, id limit 50;
+select customer, id from orders o where customer < 20 and exists (select 1 from (select p.customer, p.amount from orders p where p.customer = o.customer order by p.customer, p.amount limit 1) q where q.amount < o.amount) order by customer, id;
+reset enable_seqscan;
+reset enable_bitmapscan;
+reset enable_hashagg;
+reset random_page_cost;
 reset enable_incremental_sort;

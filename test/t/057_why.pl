@@ -23,6 +23,7 @@ $node->safe_psql('postgres', q{
 	alter table wide set (autovacuum_enabled = off);
 	create table indexed as select i / 100 as a, i as b from generate_series(1, 60000) i;
 	create index on indexed(a);
+	create index on indexed(b);
 	analyze;
 	create function never() returns int8 language plpgsql as $$ begin raise 'it was run'; end $$;
 	create role reader;
@@ -72,7 +73,16 @@ stays('small_table', 'select * from small order by k8', '', qr/its table is too 
 stays('key_words', 'select * from t order by a', '', qr/its first key has no words .* type integer\[\]\)/);
 stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/a key without words is behind others/);
 stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT lets it keep the top rows only, which is cheaper \(cost [\d.]+ for the first 10 of 100000 rows, [\d.]+ on the device\)/);
-stays('incremental', 'select * from indexed order by a, b', 'set enable_seqscan = off; set random_page_cost = 0; set gpusort.min_rows = 100000', qr/it is an Incremental Sort/);
+my $by_index = 'set enable_seqscan = off; set random_page_cost = 0';
+stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort.* \(not all rows may be read\)/);
+stays('incremental', 'select * from indexed i where exists (select * from (select * from indexed j order by a, b) k where k.b > i.b offset 1)',
+	$by_index, qr/it is an Incremental Sort.* \(not all rows may be read\)/);
+stays('incremental', 'declare c cursor for select * from indexed order by a, b', $by_index, qr/it is an Incremental Sort/);
+# where no path of ours competes, it becomes a GpuSort if that costs less
+my $for_sets = "$by_index; set enable_hashagg = off";
+is(why('select a, b, count(*) from indexed group by grouping sets ((a, b), (a))', undef, $for_sets), 'GpuSort|device|', 'an Incremental Sort of which all is read');
+stays('incremental', 'select b, a, count(*) from indexed group by grouping sets ((b, a), (b))', "$for_sets; set cpu_tuple_cost = 0",
+	qr/it is an Incremental Sort.* \(cost [\d.]+ on the device, natively [\d.]+\)/);
 stays('grouping_sets', 'select few, s, count(*) from t group by grouping sets ((few), (s))', 'set enable_hashagg = off', qr/it is a further sort of grouping sets/);
 # the device would spill, at a price, what work_mem holds
 append_conf_and_reload("gpusort.device_memory = '32MB'");
