@@ -90,7 +90,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortGrouping *grouping,
 	{
 		Path	   *path = grouping->make_path(root, rel, grouping, lfirst(lc));
 
-		is_cheaper |= path->total_cost < grouping->rivals.real;
+		is_cheaper |= gpusort_beats_rivals(path->total_cost, &grouping->rivals);
 		gpusort_cost_beside_rivals(path, list_make1(lfirst(lc)), &grouping->rivals);
 		gpusort_offer_path(rel, path);
 	}

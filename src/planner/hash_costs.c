@@ -14,6 +14,10 @@
  * other plans than parallel ones.  TPC-H's q07 took 3.1 s for 0.6 s when costs were lowered in
  * proportion.
  *
+ * A path that gains less than add_path sees counts as no cheaper.  Where a condition makes what stands below cost thousands
+ * of times as much as it takes, costs that are lowered by two hundredths would outweigh all else: TPC-DS's q10 at
+ * scale 10, whose hashed subplans are charged for each row, got a nested loop of a hundred times as many rows.
+ *
  * The difference is taken from the GpuSorts below, so that EXPLAIN shows no node that costs less than
  * the one below it.  There is one case in which they have not as much: what they sort costs more by itself
  * than all that the rivals do, as rows that only one process can read beside groups that workers
@@ -123,6 +127,12 @@ lower_sorts(List *sorts, Cost by)
 	return startup;
 }
 
+bool
+gpusort_beats_rivals(Cost cost, const GpuSortRivals *rivals)
+{
+	return cost < SHARE_THAT_WINS * rivals->real;
+}
+
 void
 gpusort_cost_beside_rivals(Path *path, List *sorts, const GpuSortRivals *rivals)
 {
@@ -130,7 +140,7 @@ gpusort_cost_beside_rivals(Path *path, List *sorts, const GpuSortRivals *rivals)
 	Cost		excess = path->total_cost - just_below;
 	Cost		startup;
 
-	if (isinf(rivals->real) || path->total_cost >= rivals->real || excess <= 0)
+	if (isinf(rivals->real) || !gpusort_beats_rivals(path->total_cost, rivals) || excess <= 0)
 		return;
 	gpusort_cost_scaled(path, just_below / path->total_cost);
 	startup = lower_sorts(sorts, excess);

@@ -24,7 +24,10 @@ typedef struct GpuSortRivals
 
 extern void gpusort_add_rival(GpuSortRivals *rivals, const Path *path);
 
-/* Makes a path that is cheaper than what they really cost cheaper than what they say, and the GpuSorts
+/* Is such a cost less than what they really cost, by more than add_path takes for the same? */
+extern bool gpusort_beats_rivals(Cost cost, const GpuSortRivals *rivals);
+
+/* Makes a path that is so cheaper than what they say too, and the GpuSorts
  * below it as much: those of sorts that are some. */
 extern void gpusort_cost_beside_rivals(Path *path, List *sorts, const GpuSortRivals *rivals);
 

@@ -204,7 +204,7 @@ least_cost_that_may_win(const RelOptInfo *sorted, const RelOptInfo *other,
 {
 	Cost		least = least_cost_of_gpusort(sorted);
 
-	if (gpusort_debug_force || least + least_cost_of_side(other) < rivals->real)
+	if (gpusort_debug_force || gpusort_beats_rivals(least + least_cost_of_side(other), rivals))
 		return least;
 	return HUGE_VAL;
 }
@@ -264,6 +264,8 @@ gpusort_add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer
 									 outer.path, inner.path, extra->restrictlist,
 									 build_join_pathkeys(root, joinrel, jointype, outer_pathkeys),
 									 NULL, clauses, outer.sortkeys, inner.sortkeys);
+	if (!gpusort_debug_force && !gpusort_beats_rivals(path->total_cost, &rivals))
+		return;
 	gpusort_cost_beside_rivals(path, list_make2(outer.path, inner.path), &rivals);
 	gpusort_offer_path(joinrel, path);
 }
