@@ -80,6 +80,7 @@ is_refusal(cudaError_t error)
 {
 	switch (error)
 	{
+		case cudaErrorCooperativeLaunchTooLarge:
 		case cudaErrorMemoryAllocation:
 		case cudaErrorLaunchOutOfResources:
 		case cudaErrorInvalidConfiguration:
