@@ -24,26 +24,34 @@ struct early_stream
 };
 
 #ifdef GSORT_EMULATE
-#define BLOCKS_RUN_TOGETHER	0	/* one after another */
-
 static inline void
 await_end_of_kernel_ahead(void)
 {
+	emulator::waits++;
 }
 
 static inline void
 await_kernel_ahead(void)
 {
+	await_end_of_kernel_ahead();
 }
 
 static inline void
-await_all_blocks(uint32_t *, uint32_t)
+await_all_blocks(uint32_t *arrived, uint32_t turn)
 {
-	emulator::fail("blocks wait for each other");
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		atomicAdd(arrived, 1u);
+		emulator::progress = true;
+		while (*(volatile uint32_t *) arrived < turn * gridDim.x)
+			emulator::yield();
+	}
+	__syncthreads();
 }
 
 static inline cudaError_t
-find_early_launches(int, bool *early)
+find_early_launches(const void *, bool *early)
 {
 	*early = false;
 	return cudaSuccess;
@@ -54,7 +62,12 @@ static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 	   const early_stream &stream, Arguments... arguments)
 {
-	return launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+	cudaError_t error;
+
+	emulator::early = true;
+	error = launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+	emulator::early = false;
+	return error;
 }
 
 template<typename... Parameters, typename... Arguments>
@@ -62,11 +75,14 @@ static cudaError_t
 launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
 				cudaStream_t stream, Arguments... arguments)
 {
-	return launch(kernel, blocks, threads, shared_bytes, stream, arguments...);
+	cudaError_t error;
+
+	emulator::together = true;
+	error = launch(kernel, blocks, threads, shared_bytes, stream, arguments...);
+	emulator::together = false;
+	return error;
 }
 #else
-#define BLOCKS_RUN_TOGETHER	1	/* where launch_together says so */
-
 /* Dynamic shared memory of a kernel, 16-byte aligned. */
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
@@ -116,21 +132,15 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 	__syncthreads();
 }
 
-/* Whether the device lets kernels start early, and the code that it runs waits then: which is not so if that was made for
- * older architectures only. */
+/* Whether kernels may start early: so the code that the device runs was made for an architecture on which it waits.  That is
+ * not so where the driver makes it from PTX of older ones, on whatever device. */
 static inline cudaError_t
-find_early_launches(int ordinal, bool *early)
+find_early_launches(const void *kernel, bool *early)
 {
-	static constexpr int made_for[] = {__CUDA_ARCH_LIST__};
-	int			major = 0;
-	int			minor = 0;
-	cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal);
+	cudaFuncAttributes attributes = {};
+	cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
 
-	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal);
-	*early = false;
-	for (int arch : made_for)
-		*early |= error == cudaSuccess && arch >= EARLY_LAUNCH_ARCH && arch <= major * 100 + minor * 10;
+	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
 	return error;
 }
 
@@ -181,7 +191,7 @@ launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsi
 	config.stream = stream;
 	config.attrs = attribute;
 	config.numAttrs = attribute != NULL ? 1 : 0;
-	return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+	return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
 template<typename... Parameters, typename... Arguments>

@@ -31,7 +31,6 @@ typedef struct sort_device
 {
 	int			processors;
 	int			shared_bytes;	/* that a block can have */
-	bool		early_launches;	/* kernels may start before the one ahead has ended */
 } sort_device;
 
 static inline cudaError_t
@@ -44,8 +43,6 @@ describe_device(sort_device *device)
 		error = cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount, ordinal);
 	if (error == cudaSuccess)
 		error = cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
-	if (error == cudaSuccess)
-		error = find_early_launches(ordinal, &device->early_launches);
 	return error;
 }
 

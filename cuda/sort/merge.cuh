@@ -196,7 +196,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 }
 
 /*
- * Merges runs of SORT_TILE << level items by twos, for each level of [first_level, end_level); a segment's last level writes
+ * Merges runs of SORT_TILE << level items by twos, for each of the levels; a segment's last level writes
  * the output.  Grid: any, each block takes output tiles in turn, and with more than one level all blocks run at once;
  * blocks of SORT_THREADS; shared: merge_level_memory.
  */
@@ -204,17 +204,18 @@ template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partition_plan *plan,
-					const long_segment *segments, uint32_t first_level, uint32_t end_level, item_order<true> order,
+					const long_segment *segments, uint32_t levels, item_order<true> order,
 					sort_output output)
 {
+	/* it is not launched early itself, but lets the next kernel be */
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	if (plan->long_tiles == 0)
 		return;
-	for (uint32_t level = first_level; level < end_level; level++)
+	for (uint32_t level = 0; level < levels; level++)
 	{
-		if (level > first_level)
-			await_all_blocks(&plan->arrived, level - first_level);
+		if (level > 0)
+			await_all_blocks(&plan->arrived, level);
 		for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
 										level, order_as<wide.value>(order), output);

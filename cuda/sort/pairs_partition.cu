@@ -80,7 +80,7 @@ may_be_handed_over(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit > HANDED_OVER_BITS;
 }
 
-/* Of two neighbouring bins of a bucket, both together exceed a tile. */
+/* Of two neighbouring bins of a bucket, both together exceed a tile, or the bins are even and hold nearly a tile each. */
 template<typename Row>
 static size_t
 segments_max(uint64_t n)
@@ -278,7 +278,6 @@ launch_rest(const sort_job &job)
 	item_arrays<true> level2 = level_items<true>(job, 1);
 	item_order<true> order = order_of<true>(job);
 	uint32_t	levels = merge_levels(job.n, Row::SORT_TILE);
-	uint32_t	at_once = BLOCKS_RUN_TOGETHER ? levels : 1;
 
 	CUDA_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
 					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
@@ -287,10 +286,9 @@ launch_rest(const sort_job &job)
 					scratch.long_segments));
 	CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments, order));
-	for (uint32_t level = 0; level < levels; level += at_once)
-		CUDA_TRY(launch_together(merge_levels_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
-								 sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream.stream, level1, level2,
-								 scratch.plan, long_segments, level, level + at_once, order, job.output));
+	CUDA_TRY(launch_together(merge_levels_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+							 sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream.stream, level1, level2,
+							 scratch.plan, long_segments, levels, order, job.output));
 	return cudaSuccess;
 }
 
@@ -359,7 +357,8 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	job.output.keys_out = (uint64_t *) pairs->d_keys_out;
 	job.key_max = job.keys.mask;
 	job.n = (uint32_t) pairs->n;
-	job.stream = {stream, device.early_launches};
+	job.stream.stream = stream;
+	CUDA_TRY(find_early_launches((const void *) partition_sample_kernel, &job.stream.early));
 	if (job.n <= Row::SORT_TILE)
 	{
 		job.row_bits = 1;

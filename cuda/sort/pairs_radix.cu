@@ -265,7 +265,7 @@ sort_by_radix(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, c
 	radix_job<MayBeCalledOff> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {}, wanted, {stream, false}};
 
 	CUDA_TRY(describe_device(&job.device));
-	job.stream.early = job.device.early_launches;
+	CUDA_TRY(find_early_launches((const void *) radix_clear_kernel, &job.stream.early));
 	if (pairs->n > RADIX_PAIRS_MAX || scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	return pairs->n > 0 ? launch_sort<Key>(job) : cudaSuccess;

@@ -12,8 +12,8 @@
  * bucket	what level 1 divides the input into, by splitters from a sample: up to BUCKETS_MAX
  * batch	tiles of one bucket that one block takes in level 2, one after the other
  * cell		what level 2 divides a bucket into: fine, counted, never moved as such
- * bin		neighbouring cells of a bucket, joined until no tile would hold one more; also whatever a tile's
- *			items are spread over within a block, and the digits of the radix sort
+ * bin		neighbouring cells of a bucket: as many as a tile holds or, of evenly spread keys, as many in each; also whatever
+ *			a tile's items are spread over within a block, and the digits of the radix sort
  * segment	what one block sorts at last: a bin, or a bucket that needs no dividing.  A bin that no tile holds is a
  *			long segment, which all blocks sort together
  * run		sorted items that are merged with others; its stretch is what a tile of the output takes of it

@@ -112,7 +112,8 @@ typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
 typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 
-/* Pairs up to which a row's fan-out is enough, with room for uneven buckets. */
+/* Pairs up to which a row's fan-out is enough, with room for uneven buckets; the largest row has it up to 1.3 G pairs, and
+ * beyond them merges what the largest of its buckets hold too much. */
 #define SMALL_PAIRS_MAX		60000000u
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
@@ -187,9 +188,6 @@ blocks_that_fit(int wanted)
 static inline uint32_t
 quantiles_of(uint64_t n, uint32_t tile)
 {
-#ifdef Q_FORCE
-	return Q_FORCE;
-#endif
 	uint32_t	quantiles = QUANTILES_MIN;
 
 	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile * 4 / 3 < n)

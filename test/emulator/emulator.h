@@ -110,6 +110,9 @@ static struct dim3 block_size;
 static struct dim3 grid_size;
 static uint64_t random_state = 88172645463325252ull;
 static uint64_t launches;
+static bool together;		/* all blocks of the next launch run at once */
+static bool early;			/* on a device it may start before the one ahead of it has ended */
+static uint64_t waits;		/* of threads, for the kernel ahead */
 static std::function<void(const void *kernel)> before_launch;	/* a test looks at memory before it is gone */
 
 extern "C" void emulator_switch(void **from, void *to);
@@ -223,12 +226,13 @@ resume(int thread)
 		emulator_switch(&scheduler_stack, fibers[thread].stack_pointer);
 }
 
+/* stack: of its first thread. */
 static void
-start_block(unsigned block_threads)
+start_block(unsigned block_threads, unsigned stack = 0)
 {
 	for (unsigned t = 0; t < block_threads; t++)
 	{
-		void	  **top = (void **) (stacks[t] + STACK_BYTES - 64);
+		void	  **top = (void **) (stacks[stack + t] + STACK_BYTES - 64);
 
 		*--top = NULL;
 		*--top = (void *) run_thread;
@@ -261,6 +265,33 @@ run_round(int first, int count)
 		resume(first + (int) (((int64_t) at + (int64_t) i * step) % count));
 }
 
+/* Lets all threads of the block go on; false: none could. */
+static bool
+run_on(unsigned block_threads, bool in_turn)
+{
+	bool		any = false;
+
+	progress = false;
+	if (in_turn)
+	{
+		run_round(0, (int) block_threads);
+		return progress;
+	}
+	int			n_warps = (int) block_threads / WARP;
+	int			first = (int) (random_number() % n_warps);
+
+	for (int w = 0; w < n_warps; w++)
+	{
+		do
+		{
+			progress = false;
+			run_round((first + w) % n_warps * WARP, WARP);
+			any |= progress;
+		} while (progress);
+	}
+	return any;
+}
+
 static void
 run_block(unsigned block_threads)
 {
@@ -269,34 +300,98 @@ run_block(unsigned block_threads)
 	start_block(block_threads);
 	while (live > 0)
 	{
-		bool		any = false;
-
-		progress = false;
-		if (in_turn)
-			run_round(0, (int) block_threads);
-		else
-		{
-			int			n_warps = (int) block_threads / WARP;
-			int			first = (int) (random_number() % n_warps);
-
-			for (int w = 0; w < n_warps; w++)
-			{
-				do
-				{
-					progress = false;
-					run_round((first + w) % n_warps * WARP, WARP);
-					any |= progress;
-				} while (progress);
-			}
-			progress = any;
-		}
-		if (!progress)
+		if (!run_on(block_threads, in_turn))
 			fail("threads wait at different barriers");
 	}
 }
 
+static void
+poison_shared_memory(size_t shared_bytes)
+{
+	shared_memory.assign(shared_bytes + GUARD_BYTES + 64, POISON);
+}
+
+static void
+check_shared_memory(size_t shared_bytes)
+{
+	size_t		skipped = (64 - (uintptr_t) shared_memory.data() % 64) % 64;
+
+	for (size_t i = 0; i < GUARD_BYTES; i++)
+	{
+		if (shared_memory[skipped + shared_bytes + i] != POISON)
+			fail("a write behind the shared memory");
+	}
+}
+
+/* What is a block's own, while another one runs. */
+struct waiting_block
+{
+	std::vector<fiber> fibers;
+	std::vector<warp> warps;
+	std::vector<unsigned char> shared_memory;
+	int			live;
+	int			at_barrier;
+	unsigned	barriers;
+	int			vote;
+	int			vote_result;
+	struct dim3 block_index;
+
+	void swap()
+	{
+		std::swap(fibers, emulator::fibers);
+		std::swap(warps, emulator::warps);
+		std::swap(shared_memory, emulator::shared_memory);
+		std::swap(live, emulator::live);
+		std::swap(at_barrier, emulator::at_barrier);
+		std::swap(barriers, emulator::barriers);
+		std::swap(vote, emulator::vote);
+		std::swap(vote_result, emulator::vote_result);
+		std::swap(block_index, emulator::block_index);
+	}
+};
+
+/* All blocks at once: each in turn, in a random order, goes on until its threads wait. */
+static void
+run_together(const std::vector<unsigned> &order, unsigned block_threads, size_t shared_bytes)
+{
+	std::vector<waiting_block> blocks(order.size());
+	bool		any = true;
+
+	for (size_t b = 0; b < blocks.size(); b++)
+	{
+		fibers.resize(block_threads);
+		warps.resize(block_threads / WARP);
+		block_index = {order[b], 0, 0};
+		poison_shared_memory(shared_bytes);
+		start_block(block_threads, (unsigned) b * block_threads);
+		blocks[b].swap();
+	}
+	for (size_t left = blocks.size(); left > 0;)
+	{
+		if (!any)
+			fail("blocks wait for each other in vain");
+		any = false;
+		for (auto &block : blocks)
+		{
+			bool		in_turn = random_number() & 1;
+
+			if (block.live == 0)
+				continue;
+			block.swap();
+			while (live > 0 && run_on(block_threads, in_turn))
+				any = true;
+			if (live == 0)
+			{
+				check_shared_memory(shared_bytes);
+				left--;
+			}
+			block.swap();
+		}
+	}
+}
+
 [[maybe_unused]] static void
-run_grid(unsigned blocks, unsigned block_threads, size_t shared_bytes, std::function<void()> kernel)
+run_grid(unsigned blocks, unsigned block_threads, size_t shared_bytes, bool together, std::function<void()> kernel)
 {
 	std::vector<unsigned> order(blocks);
 
@@ -305,7 +400,7 @@ run_grid(unsigned blocks, unsigned block_threads, size_t shared_bytes, std::func
 	block_size = {block_threads, 1, 1};
 	grid_size = {blocks, 1, 1};
 	launches++;
-	while (stacks.size() < block_threads)
+	while (stacks.size() < block_threads * (together ? blocks : 1))
 		stacks.push_back((char *) aligned_alloc(64, STACK_BYTES));
 	fibers.resize(block_threads);
 	warps.resize(block_threads / WARP);
@@ -313,18 +408,17 @@ run_grid(unsigned blocks, unsigned block_threads, size_t shared_bytes, std::func
 		order[b] = b;
 	for (unsigned b = blocks; b > 1; b--)
 		std::swap(order[b - 1], order[random_number() % b]);
+	if (together)
+	{
+		run_together(order, block_threads, shared_bytes);
+		return;
+	}
 	for (unsigned b : order)
 	{
 		block_index = {b, 0, 0};
-		shared_memory.assign(shared_bytes + GUARD_BYTES + 64, POISON);
+		poison_shared_memory(shared_bytes);
 		run_block(block_threads);
-		for (size_t i = 0; i < GUARD_BYTES; i++)
-		{
-			size_t		skipped = (64 - (uintptr_t) shared_memory.data() % 64) % 64;
-
-			if (shared_memory[skipped + shared_bytes + i] != POISON)
-				fail("a write behind the shared memory");
-		}
+		check_shared_memory(shared_bytes);
 	}
 }
 
@@ -509,7 +603,10 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 		return cudaErrorInvalidValue;
 	if (emulator::before_launch)
 		emulator::before_launch((const void *) kernel);
-	emulator::run_grid(blocks, threads, shared_bytes, [=] { kernel(arguments...); });
+	emulator::waits = 0;
+	emulator::run_grid(blocks, threads, shared_bytes, emulator::together, [=] { kernel(arguments...); });
+	if (emulator::early && emulator::waits != (uint64_t) blocks * threads)
+		emulator::fail("a kernel that may start early does not wait, once in each thread");
 	return cudaSuccess;
 }
 
