@@ -7,6 +7,8 @@
 # Any plan is right on either side: native is PostgreSQL's best.  But gpusort's must have sorted on
 # the device, and both sides must give the same numbers.  The merge join is gpusort's even where a hash
 # join is planned: what it takes tells whether that was right.
+#
+# unordered: the same rows through the same nodes but the sort, in whatever order they come, which is the floor.  A join has none.
 package SiteCases;
 
 use strict;
@@ -18,11 +20,14 @@ our @EXPORT = qw(site_cases site_case);
 
 my @cases = (
 	{ name => 'window_partition', tables => ['keys'],
-		query => 'SELECT count(*), sum(place * (k8 % 1000)) FROM (SELECT k8, row_number() OVER (PARTITION BY d ORDER BY u) AS place FROM keys OFFSET 0) o' },
+		query => 'SELECT count(*), sum(place * (k8 % 1000)) FROM (SELECT k8, row_number() OVER (PARTITION BY d ORDER BY u) AS place FROM keys OFFSET 0) o',
+		unordered => 'SELECT count(*), sum(place * (k8 % 1000)) FROM (SELECT k8, row_number() OVER () AS place FROM keys OFFSET 0) o' },
 	{ name => 'distinct_sorted', tables => ['keys'],
-		query => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, 0)) FROM (SELECT DISTINCT u FROM keys ORDER BY u OFFSET 0) o' },
+		query => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, 0)) FROM (SELECT DISTINCT u FROM keys ORDER BY u OFFSET 0) o',
+		unordered => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, 0)) FROM (SELECT u FROM keys OFFSET 0) o' },
 	{ name => 'group_sorted', tables => ['keys'],
-		query => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, n)) FROM (SELECT u, count(*) AS n FROM keys GROUP BY u ORDER BY u OFFSET 0) o' },
+		query => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, n)) FROM (SELECT u, count(*) AS n FROM keys GROUP BY u ORDER BY u OFFSET 0) o',
+		unordered => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, 1)) FROM (SELECT u FROM keys OFFSET 0) o' },
 	{ name => 'merge_join', tables => [ 't', 't_w8' ], gpusort_setting => 'enable_hashjoin',
 		query => 'SELECT count(*), sum(v) FROM t JOIN t_w8 USING (k8)' });
 
