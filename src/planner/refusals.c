@@ -28,6 +28,13 @@ static const struct
 
 #undef REFUSAL
 
+/* A code that is counted names its counter. */
+#define REFUSAL(enumerator, name, text, remedy) \
+	StaticAssertDecl((int) GPUSORT_REFUSED_##enumerator == (int) GPUSORT_SORT_REFUSED_##enumerator, \
+					 "codes of refusals differ from those of their counters");
+GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
+#undef REFUSAL
+
 bool
 gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 {
@@ -55,6 +62,7 @@ gpusort_last_refusal(void)
 void
 gpusort_refusal_count(GpuSortRefusalCode code)
 {
+	Assert(code > GPUSORT_REFUSED_NOT && (int) code < GPUSORT_SORT_REFUSALS);
 	pg_atomic_fetch_add_u64(gpusort_refusal_counter(&gpusort_shared->counters, (GpuSortSortRefusal) code), 1);
 }
 
