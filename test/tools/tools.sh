@@ -31,6 +31,12 @@ ok()
 	fi
 }
 
+# What a test must find: the command fails, and is not shown.
+fails()
+{
+	! "$@" >/dev/null
+}
+
 # All files of the tree, a line each, without what is built from them as far as git can tell.
 tree_files()
 {
