@@ -41,19 +41,19 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 	uint32_t	tiles_before = 0;
 	uint32_t	turn = 0;
 
-	for (uint32_t base = 0; base < plan->long_segments; base += MERGE_PLAN_THREADS, turn ^= 1)
+	for (uint32_t base = 0; base < plan->listed.long_segments; base += MERGE_PLAN_THREADS, turn ^= 1)
 	{
 		uint32_t	r = base + threadIdx.x;
-		uint32_t	tiles = r < plan->long_segments ? (segments[r].count + Tile - 1) / Tile : 0;
+		uint32_t	tiles = r < plan->listed.long_segments ? (segments[r].count + Tile - 1) / Tile : 0;
 		uint32_t	total;
 		uint32_t	first = block_exclusive_sum<MERGE_PLAN_THREADS>(tiles, warp_sums[turn], &total);
 
-		if (r < plan->long_segments)
+		if (r < plan->listed.long_segments)
 			segments[r].first_tile = tiles_before + first;
 		tiles_before += total;
 	}
 	if (threadIdx.x == 0)
-		plan->long_tiles = tiles_before;
+		plan->listed.long_tiles = tiles_before;
 }
 
 /* The segment of a tile. */
@@ -73,9 +73,9 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
 
-	for (uint32_t tile = blockIdx.x; tile < plan->long_tiles; tile += gridDim.x)
+	for (uint32_t tile = blockIdx.x; tile < plan->listed.long_tiles; tile += gridDim.x)
 	{
-		const long_segment segment = segment_of_tile(segments, plan->long_segments, tile);
+		const long_segment segment = segment_of_tile(segments, plan->listed.long_segments, tile);
 		uint32_t	at = (tile - segment.first_tile) * Row::SORT_TILE;
 		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at : Row::SORT_TILE;
 		bool		in_place = merge_levels(segment.count, Row::SORT_TILE) % 2 == 1;
@@ -165,9 +165,9 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 	memory	   &shared = *(memory *) raw;
 	item_arrays<Wide> items = {shared.first, shared.second};
 
-	for (uint32_t tile = blockIdx.x; tile < plan->long_tiles; tile += gridDim.x)
+	for (uint32_t tile = blockIdx.x; tile < plan->listed.long_tiles; tile += gridDim.x)
 	{
-		const long_segment segment = segment_of_tile(segments, plan->long_segments, tile);
+		const long_segment segment = segment_of_tile(segments, plan->listed.long_segments, tile);
 		uint32_t	levels = merge_levels(segment.count, Row::SORT_TILE);
 		uint32_t	at = (tile - segment.first_tile) * Row::SORT_TILE;
 		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at : Row::SORT_TILE;
@@ -210,12 +210,12 @@ merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partitio
 	/* it is not launched early itself, but lets the next kernel be */
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
-	if (plan->long_tiles == 0)
+	if (plan->listed.long_tiles == 0)
 		return;
 	for (uint32_t level = 0; level < levels; level++)
 	{
 		if (level > 0)
-			await_all_blocks(&plan->arrived, level);
+			await_all_blocks(&plan->listed.arrived, level);
 		for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
 										level, order_as<wide.value>(order), output);

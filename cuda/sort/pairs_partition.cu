@@ -370,7 +370,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	CUDA_TRY((may_be_wide(pairs) ? launch_items<Row, true>(job) : launch_items<Row, false>(job)));
 	/* behind all else, as its scratch lies where the partition's does */
 	return job.scratch.radix_bytes == 0 ? cudaSuccess :
-		pairs_radix_sort_if(&job.scratch.plan->handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
+		pairs_radix_sort_if(&job.scratch.plan->verdict.handed_over, pairs, job.scratch.radix, job.scratch.radix_bytes, stream);
 }
 
 static tuning_choice

@@ -156,16 +156,16 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 		{
 			long_segment segment = {begin, count, bucket->flags & ITEMS_SHORTENED, 0};
 
-			long_segments[atomicAdd(&plan->long_segments, 1u)] = segment;
+			long_segments[atomicAdd(&plan->listed.long_segments, 1u)] = segment;
 		}
 		else if (count > 0)
 		{
-			sort_segment segment = MayBeWide && plan->wide ? describe_segment<Row, true>(bucket, level2, b, cell, end) :
+			sort_segment segment = MayBeWide && plan->splitters.wide ? describe_segment<Row, true>(bucket, level2, b, cell, end) :
 				describe_segment<Row, false>(bucket, level2, b, cell, end);
 
 			segment.begin = begin;
 			segment.count = count;
-			segments[atomicAdd(&plan->segments, 1u)] = segment;
+			segments[atomicAdd(&plan->listed.segments, 1u)] = segment;
 		}
 	}
 }
@@ -270,7 +270,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	uint32_t	begin;
 	uint32_t	count;
 
-	if (plan->wide != (Wide ? 1u : 0u) || blockIdx.x >= plan->batches)
+	if (plan->splitters.wide != (Wide ? 1u : 0u) || blockIdx.x >= plan->batches)
 		return;
 	bucket = bucket_of_batch<THREADS>(plan, blockIdx.x, &shared.found);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
@@ -278,7 +278,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	begin += bucket->begin;
 	/* before the table, so that what they read of the plan comes from memory together */
 	const items_to_scatter<Row, Wide> source = {shared, level1.from(begin), level2.cell_of_item + begin,
-		make_cell_finder<Wide>(bucket, plan->row_bits), bucket->cell_to_bin};
+		make_cell_finder<Wide>(bucket, plan->splitters.row_bits), bucket->cell_to_bin};
 
 	for (uint32_t c = threadIdx.x; c < Row::CELLS && bucket->cell_to_bin.factor == 0; c += THREADS)
 		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];

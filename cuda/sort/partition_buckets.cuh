@@ -28,16 +28,16 @@ struct bucket_search_memory
 };
 
 SORT_DEVICE void
-load_bucket_search(bucket_search_memory &shared, const partition_plan *plan)
+load_bucket_search(bucket_search_memory &shared, const bucket_splitters &splitters)
 {
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += HISTOGRAM_THREADS)
 	{
-		shared.lowest_key[b] = plan->lowest_key[b];
-		shared.lowest_row[b] = plan->lowest_row[b];
+		shared.lowest_key[b] = splitters.lowest_key[b];
+		shared.lowest_row[b] = splitters.lowest_row[b];
 		shared.counts[b] = 0;
 	}
 	for (uint32_t c = threadIdx.x; c < BUCKET_TABLE / 2; c += HISTOGRAM_THREADS)
-		((uint32_t *) shared.table)[c] = ((const uint32_t *) plan->table)[c];
+		((uint32_t *) shared.table)[c] = ((const uint32_t *) splitters.table)[c];
 }
 
 /*
@@ -53,16 +53,16 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 
 	SHARED_MEMORY(raw);
 	bucket_search_memory &shared = *(bucket_search_memory *) raw;
-	uint64_t	sample_min = plan->sample_min;
-	uint64_t	sample_range = plan->sample_range;
-	linear_map	map = plan->sample_map;
+	uint64_t	sample_min = plan->splitters.sample_min;
+	uint64_t	sample_range = plan->splitters.sample_range;
+	linear_map	map = plan->splitters.sample_map;
 	uint32_t	step = gridDim.x * TILE;
 	uint64_t	raw_keys[HISTOGRAM_ITEMS];
 
 	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
 	if (!is_partitioned(plan))
 		return;
-	load_bucket_search(shared, plan);
+	load_bucket_search(shared, plan->splitters);
 	__syncthreads();
 #pragma unroll
 	for (int i = 0; i < HISTOGRAM_ITEMS; i++)
@@ -104,21 +104,21 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 /* Where the coordinates of a bucket's items lie. */
 template<bool Wide>
 SORT_DEVICE void
-describe_bucket(bucket_plan *bucket, const partition_plan *plan, uint32_t b, uint64_t key_max, uint32_t n)
+describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t b, uint64_t key_max, uint32_t n)
 {
-	uint64_t	lowest = plan->lowest_key[b];
-	uint64_t	highest = highest_key(plan->lowest_key, plan->lowest_row, b, plan->buckets, key_max);
-	uint32_t	shift = plan->shift[b];
+	uint64_t	lowest = splitters.lowest_key[b];
+	uint64_t	highest = highest_key(splitters.lowest_key, splitters.lowest_row, b, splitters.buckets, key_max);
+	uint32_t	shift = splitters.shift[b];
 	bool		one_key = lowest == highest;
-	uint32_t	row_end = b + 1 < plan->buckets && plan->lowest_row[b + 1] > 0 ? plan->lowest_row[b + 1] : n;
-	uint32_t	base = base_of_words(lowest, shift, plan->row_bits);
-	uint64_t	lowest_word = word_of_key(lowest, shift, base, plan->row_bits);
+	uint32_t	row_end = b + 1 < splitters.buckets && splitters.lowest_row[b + 1] > 0 ? splitters.lowest_row[b + 1] : n;
+	uint32_t	base = base_of_words(lowest, shift, splitters.row_bits);
+	uint64_t	lowest_word = word_of_key(lowest, shift, base, splitters.row_bits);
 
 	bucket->flags = (one_key && Wide ? ITEMS_BY_ROW : 0) | (shift > 0 && !Wide ? ITEMS_SHORTENED : 0);
 	if (one_key)
 	{
-		bucket->lowest = (Wide ? 0 : lowest_word) + plan->lowest_row[b];
-		bucket->range = row_end - 1 - plan->lowest_row[b];
+		bucket->lowest = (Wide ? 0 : lowest_word) + splitters.lowest_row[b];
+		bucket->range = row_end - 1 - splitters.lowest_row[b];
 	}
 	else if (Wide)
 	{
@@ -128,9 +128,9 @@ describe_bucket(bucket_plan *bucket, const partition_plan *plan, uint32_t b, uin
 	else
 	{
 		bucket->lowest = lowest_word;
-		bucket->range = word_of_key(highest, shift, base, plan->row_bits) - lowest_word;
+		bucket->range = word_of_key(highest, shift, base, splitters.row_bits) - lowest_word;
 		if (shift == 0)
-			bucket->range |= (1ull << plan->row_bits) - 1;
+			bucket->range |= (1ull << splitters.row_bits) - 1;
 	}
 }
 
@@ -147,7 +147,7 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	await_kernel_ahead();
 	__shared__ uint32_t warp_sums[3][WARP_THREADS];
 	uint32_t	b = threadIdx.x;
-	uint32_t	count = b < plan->buckets ? plan->counts[b] : 0;
+	uint32_t	count = b < plan->splitters.buckets ? plan->counts[b] : 0;
 	bool		divided = count > Row::SORT_TILE;
 	bucket_plan bucket;
 	uint32_t	total;
@@ -162,12 +162,12 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	plan->first_batch[b] = bucket.first_batch;
 	if (b == 0)
 		plan->first_batch[BUCKETS_MAX] = plan->batches = total;
-	if (b < plan->buckets)
+	if (b < plan->splitters.buckets)
 	{
-		if (plan->wide)
-			describe_bucket<true>(&bucket, plan, b, key_max, n);
+		if (plan->splitters.wide)
+			describe_bucket<true>(&bucket, plan->splitters, b, key_max, n);
 		else
-			describe_bucket<false>(&bucket, plan, b, key_max, n);
+			describe_bucket<false>(&bucket, plan->splitters, b, key_max, n);
 		bucket.even_bins = even_bins_of(count, Row::SORT_TILE, Row::CELLS, Row::BINS);
 		bucket.map = make_linear_map(bucket.range, bucket.even_bins == 0 ? Row::CELLS :
 									 Row::CELLS / bucket.even_bins * bucket.even_bins);
@@ -190,10 +190,10 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	}
 	if (b == 0)
 	{
-		plan->segments = total;
+		plan->listed.segments = total;
 		/* what is in order is nobody's to sort */
 		if (is_presorted(plan))
-			plan->handed_over = 0;
+			plan->verdict.handed_over = 0;
 	}
 }
 
@@ -257,14 +257,14 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 
 	SHARED_MEMORY(raw);
 	memory	   &shared = *(memory *) raw;
-	const keys_to_scatter<Row, Wide> source = {shared, keys, bucket_of_row, plan->row_bits};
+	const keys_to_scatter<Row, Wide> source = {shared, keys, bucket_of_row, plan->splitters.row_bits};
 
-	if (!is_partitioned(plan) || plan->wide != (Wide ? 1u : 0u))
+	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u))
 		return;
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{
-		shared.shift_and_base[b] = (uint16_t) (plan->shift[b] |
-			base_of_words(plan->lowest_key[b], plan->shift[b], plan->row_bits) << 8);
+		shared.shift_and_base[b] = (uint16_t) (plan->splitters.shift[b] |
+			base_of_words(plan->splitters.lowest_key[b], plan->splitters.shift[b], plan->splitters.row_bits) << 8);
 	}
 	scatter_tiles(shared.tile, source, blockIdx.x * TILE, n, gridDim.x * TILE, plan->next, out);
 }

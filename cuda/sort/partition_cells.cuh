@@ -117,7 +117,7 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += CUT_THREADS)
 	{
-		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->row_bits : ~0ull;
+		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->splitters.row_bits : ~0ull;
 		item<Wide>	x = level1.get(bucket->begin + sample_position(i, memory::SAMPLES, count));
 		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (bucket->flags & ITEMS_BY_ROW) != 0);
 
@@ -251,7 +251,7 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	uint16_t   *cell_of_item;
 
 	bucket = bucket_of_batch<HISTOGRAM_THREADS>(plan, blockIdx.x, &shared.found);
-	finder = make_cell_finder<Wide>(bucket, plan->row_bits);
+	finder = make_cell_finder<Wide>(bucket, plan->splitters.row_bits);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
 	level1 = level1.from(bucket->begin + begin);

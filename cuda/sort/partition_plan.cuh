@@ -78,23 +78,48 @@ typedef enum seen_order
 	SEEN_FALLING = 2			/* each is less */
 } seen_order;
 
-typedef struct partition_plan
+/*
+ * The buckets, and how their items are written: bucket b holds the (key, row) from its lowest up to the next bucket's.
+ * Whole in itself: splitters that were chosen elsewhere serve as well.
+ */
+typedef struct bucket_splitters
 {
-	/* level 1: bucket b holds the (key, row) from its lowest up to the next bucket's */
-	uint64_t	lowest_key[BUCKETS_MAX];
-	uint32_t	lowest_row[BUCKETS_MAX];
-	uint32_t	shift[BUCKETS_MAX];	/* low bits that the bucket's keys lose in narrow words */
+	uint64_t	lowest_key[BUCKETS_MAX];	/* (key, row) rise; bucket 0's are 0.  Behind the last bucket: the greatest key, */
+	uint32_t	lowest_row[BUCKETS_MAX];	/* row 0 */
+	uint32_t	shift[BUCKETS_MAX];	/* low bits that the bucket's keys lose in narrow words; bits_to_lose at least */
 	uint16_t	table[BUCKET_TABLE];	/* by sample_map: first bucket that a key can be in, and the last << 8 */
 	uint64_t	sample_min;
 	uint64_t	sample_range;
 	linear_map	sample_map;
-	uint32_t	buckets;
+	uint32_t	buckets;		/* 1 at least */
 	uint32_t	wide;			/* 1: the items are wide */
-	uint32_t	handed_over;	/* 1: to the radix sort; the partition has nothing to do */
-	uint32_t	seen_order;	/* SEEN_... */
-	uint32_t	contradicted;	/* 1: by two neighbours among the keys; not known before presorted.cuh has run */
-	uint32_t	row_bits;
+	uint32_t	row_bits;		/* of the row in narrow words */
+} bucket_splitters;
 
+/* Whether the input is for others, who leave the partition nothing to do; all 0: it is not. */
+typedef struct sample_verdict
+{
+	uint32_t	handed_over;	/* 1: to the radix sort */
+	uint32_t	seen_order;		/* SEEN_... */
+	uint32_t	contradicted;	/* 1: by two neighbours among the keys; not known before presorted.cuh has run */
+} sample_verdict;
+
+/* How many there are in the lists of these names, and what sorting them counts. */
+typedef struct segment_counts
+{
+	uint32_t	segments;
+	uint32_t	crowded;
+	uint32_t	long_segments;
+	uint32_t	long_tiles;		/* of all long segments */
+	uint32_t	arrived;		/* blocks, where those that merge wait for each other */
+} segment_counts;
+
+typedef struct partition_plan
+{
+	bucket_splitters splitters;
+	sample_verdict verdict;
+
+	/* level 1 */
 	uint32_t	counts[BUCKETS_MAX];	/* by the histogram */
 	uint32_t	next[BUCKETS_MAX];	/* where the next item of the bucket goes */
 
@@ -103,11 +128,7 @@ typedef struct partition_plan
 	uint32_t	first_batch[BUCKETS_MAX + 1];
 	uint32_t	batches;
 
-	uint32_t	segments;		/* how many there are in the lists of these names */
-	uint32_t	crowded;
-	uint32_t	long_segments;
-	uint32_t	long_tiles;		/* of all long segments */
-	uint32_t	arrived;		/* blocks, where those that merge wait for each other */
+	segment_counts listed;
 } partition_plan;
 
 /*
@@ -120,7 +141,7 @@ for_items_of_plan(const partition_plan *plan, const Work &work)
 {
 	if constexpr (MayBeWide)
 	{
-		if (plan->wide)
+		if (plan->splitters.wide)
 		{
 			work(std::true_type());
 			return;
@@ -133,14 +154,14 @@ for_items_of_plan(const partition_plan *plan, const Work &work)
 static inline GSORT_HD bool
 is_presorted(const partition_plan *plan)
 {
-	return plan->seen_order != SEEN_UNORDERED && !plan->contradicted;
+	return plan->verdict.seen_order != SEEN_UNORDERED && !plan->verdict.contradicted;
 }
 
 /* Whether the partition has anything to do. */
 static inline GSORT_HD bool
 is_partitioned(const partition_plan *plan)
 {
-	return !plan->handed_over && !is_presorted(plan);
+	return !plan->verdict.handed_over && !is_presorted(plan);
 }
 
 /* --- level 1 ------------------------------------------------------------------- */

@@ -436,20 +436,20 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 	if (t < BUCKETS_MAX)
 	{
 		/* all of it is loaded, what lies behind the last bucket too */
-		plan->lowest_key[t] = t < buckets ? shared.lowest_key[t] : in.key_max;
-		plan->lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
-		plan->shift[t] = t < buckets ? shared.shift[t] : 0;
+		plan->splitters.lowest_key[t] = t < buckets ? shared.lowest_key[t] : in.key_max;
+		plan->splitters.lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
+		plan->splitters.shift[t] = t < buckets ? shared.shift[t] : 0;
 		plan->counts[t] = 0;
 	}
 	if (t == 0)
 	{
-		plan->sample_min = sample_min;
-		plan->sample_range = sample_range;
-		plan->sample_map = map;
-		plan->buckets = buckets;
+		plan->splitters.sample_min = sample_min;
+		plan->splitters.sample_range = sample_range;
+		plan->splitters.sample_map = map;
+		plan->splitters.buckets = buckets;
 	}
 	__syncthreads();
-	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->table);
+	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->splitters.table);
 }
 
 /*
@@ -475,15 +475,15 @@ partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, pa
 	plan_bucket_search(shared, in, buckets, plan);
 	if (threadIdx.x == 0)
 	{
-		plan->row_bits = in.row_bits;
-		plan->wide = shared.tied > in.samples / TIED_SAMPLES_SHARE;
-		plan->handed_over = is_for_radix(shared, signs);
-		plan->seen_order = order_of_sample(shared.rises, in.samples);
-		plan->contradicted = 0;
-		plan->segments = 0;
-		plan->crowded = 0;
-		plan->long_segments = 0;
-		plan->arrived = 0;
+		plan->splitters.row_bits = in.row_bits;
+		plan->splitters.wide = shared.tied > in.samples / TIED_SAMPLES_SHARE;
+		plan->verdict.handed_over = is_for_radix(shared, signs);
+		plan->verdict.seen_order = order_of_sample(shared.rises, in.samples);
+		plan->verdict.contradicted = 0;
+		plan->listed.segments = 0;
+		plan->listed.crowded = 0;
+		plan->listed.long_segments = 0;
+		plan->listed.arrived = 0;
 	}
 }
 

@@ -60,16 +60,16 @@ __launch_bounds__(PRESORTED_THREADS)
 presorted_kernel(uint32_t n, partition_plan *plan, sort_output output)
 {
 	await_kernel_ahead();
-	uint32_t	seen_order = plan->seen_order;
+	uint32_t	seen_order = plan->verdict.seen_order;
 
 	if (seen_order == SEEN_UNORDERED)
 		return;
 	for (uint32_t tile = blockIdx.x * PRESORTED_TILE; tile < n; tile += gridDim.x * PRESORTED_TILE)
 	{
-		if (*(volatile uint32_t *) &plan->contradicted)
+		if (*(volatile uint32_t *) &plan->verdict.contradicted)
 			return;
 		if (pass_tile_through(output, n, tile, seen_order))
-			*(volatile uint32_t *) &plan->contradicted = 1;
+			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
 	}
 }
 

@@ -311,7 +311,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	SHARED_MEMORY(raw);
 	typedef counting_sort<Row, Wide> sort_type;
 	const sort_type sort = {*(counting_memory<Row, Wide> *) raw};
-	uint32_t	n_segments = plan->wide == (Wide ? 1u : 0u) ? plan->segments : 0;
+	uint32_t	n_segments = plan->splitters.wide == (Wide ? 1u : 0u) ? plan->listed.segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
 	sort_type::load(stretch_of_segment(segments, blockIdx.x, n_segments, level1, level2), loaded);
@@ -327,7 +327,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		if (__syncthreads_or(sort.count(view, items)))
 		{
 			if (threadIdx.x == 0)
-				crowded[atomicAdd(&plan->crowded, 1u)] = g;
+				crowded[atomicAdd(&plan->listed.crowded, 1u)] = g;
 			sort_type::load(next, loaded);
 			continue;
 		}

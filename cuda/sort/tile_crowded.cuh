@@ -334,7 +334,7 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
 {
 	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
 
-	for (uint32_t c = blockIdx.x; c < plan->crowded; c += gridDim.x)
+	for (uint32_t c = blockIdx.x; c < plan->listed.crowded; c += gridDim.x)
 	{
 		const segment_view<Row, Wide> view(segments[crowded[c]], level1, level2, order);
 		crowded_segment<Row, Wide> segment(view, shared);

@@ -191,7 +191,7 @@ struct gap_check
 			return radix_gaps_intact(pairs, d_scratch);
 		if (!zeroed)
 			return partition_gaps_intact(pairs, d_scratch);
-		return intact && (!plan->handed_over || radix_gaps_intact(pairs, radix_scratch_of_partition()));
+		return intact && (!plan->verdict.handed_over || radix_gaps_intact(pairs, radix_scratch_of_partition()));
 	}
 
 	/* Behind the plan. */
@@ -260,9 +260,9 @@ run_case(const test_case &test)
 
 	const partition_plan *plan = (const partition_plan *) scratch;
 	bool		intact = gaps.sorted();
-	bool		as_expected = (test.handed_over < 0 || (int) plan->handed_over == test.handed_over) &&
+	bool		as_expected = (test.handed_over < 0 || (int) plan->verdict.handed_over == test.handed_over) &&
 		(test.presorted < 0 || (int) is_presorted(plan) == test.presorted) &&
-		(!test.lies_evenly || plan->crowded * CROWDED_SHARE <= plan->segments);
+		(!test.lies_evenly || plan->listed.crowded * CROWDED_SHARE <= plan->listed.segments);
 	bool		ok = status == cudaSuccess && bad == 0 && intact && as_expected;
 
 	if (!ok || !quiet)
@@ -271,8 +271,8 @@ run_case(const test_case &test)
 			   8 * sizeof(Key), test.n, distribution_names[test.which], test.begin_bit, test.end_bit,
 			   emulator::the_chip.shared_bytes >> 10);
 		if (test.engine == GSORT_ENGINE_PARTITION)
-			printf(": buckets %u wide %u handed over %u segments %u crowded %u long %u", plan->buckets, plan->wide,
-				   plan->handed_over, plan->segments, plan->crowded, plan->long_segments);
+			printf(": buckets %u wide %u handed over %u segments %u crowded %u long %u", plan->splitters.buckets, plan->splitters.wide,
+				   plan->verdict.handed_over, plan->listed.segments, plan->listed.crowded, plan->listed.long_segments);
 		printf("  %s\n", ok ? "ok" : !intact ? "GAP WRITTEN" : status != cudaSuccess ? "BAD STATUS" :
 			   !as_expected ? "BAD CHOICE" : "BAD");
 		fflush(stdout);
