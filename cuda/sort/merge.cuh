@@ -4,13 +4,13 @@
  *
  * In:  long segments: items that the partition could not divide into tiles (its sample
  *	    missed how they lie).
- * Out: their rows (and keys), sorted, at their final places.
+ * Out: their rows, emitted at their places.
  *
  * Each segment's tiles are sorted, then its runs are merged pairwise, level by
  * level over all segments: a prefix sum over the segments' tile counts gives each block
  * its output tile, merge path cuts the tile out of its two runs, so no segment's length
  * can unbalance the work.  Levels alternate between the two item arrays, so that the
- * last one reads the level 2 array and writes the output.
+ * last one reads the level 2 array and emits.
  *
  * The cuts are those of merge_path.cuh (Green, McColl, Bader, 2012).
  *
@@ -154,11 +154,11 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	__syncthreads();
 }
 
-template<typename Row, bool Wide>
+template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
 					   const partition_plan *plan, const long_segment *segments, uint32_t level,
-					   item_order<Wide> order, const sort_output &output)
+					   item_order<Wide> order, const Emit &emit)
 {
 	typedef merge_level_memory<Row::SORT_TILE, Wide> memory;
 
@@ -187,7 +187,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 		{
 			if (level + 1 == levels)
-				output.put(segment.begin + at + i, order.row(items.get(i)));
+				emit(segment.begin + at + i, order.row(items.get(i)));
 			else
 				target.put(at + i, items.get(i));
 		}
@@ -196,16 +196,16 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 }
 
 /*
- * Merges runs of SORT_TILE << level items by twos, for each of the levels; a segment's last level writes
- * the output.  Grid: any, each block takes output tiles in turn, and with more than one level all blocks run at once;
+ * Merges runs of SORT_TILE << level items by twos, for each of the levels; a segment's last level
+ * emits.  Grid: any, each block takes output tiles in turn, and with more than one level all blocks run at once;
  * blocks of SORT_THREADS; shared: merge_level_memory.
  */
-template<typename Row, bool MayBeWide>
+template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
 merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partition_plan *plan,
 					const long_segment *segments, uint32_t levels, item_order<true> order,
-					sort_output output)
+					Emit emit)
 {
 	/* it is not launched early itself, but lets the next kernel be */
 	await_kernel_ahead();
@@ -218,7 +218,7 @@ merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partitio
 			await_all_blocks(&plan->listed.arrived, level);
 		for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-										level, order_as<wide.value>(order), output);
+										level, order_as<wide.value>(order), emit);
 		});
 	}
 }

@@ -33,6 +33,7 @@
 #include "sort/pairs_radix.h"
 #include "sort/partition_bins.cuh"
 #include "sort/presorted.cuh"
+#include "sort/stage_emit.cuh"
 #include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
@@ -139,7 +140,7 @@ struct sort_job
 	sort_device device;
 	sort_scratch scratch;
 	key_view	keys;
-	sort_output output;
+	emit_pairs	emit;
 	uint64_t	key_max;
 	uint32_t	n;
 	uint32_t	row_bits;
@@ -151,7 +152,7 @@ template<bool Wide>
 static item_arrays<Wide>
 level_items(const sort_job &job, int level)
 {
-	item_arrays<Wide> items = {job.scratch.first[level], level == 0 ? job.output.rows : job.scratch.second};
+	item_arrays<Wide> items = {job.scratch.first[level], level == 0 ? job.emit.rows_out : job.scratch.second};
 
 	return items;
 }
@@ -208,8 +209,8 @@ launch_split(const sort_job &job)
 					job.keys, (uint64_t) job.n, samples, scratch.sample_keys, scratch.sample_rows));
 	CUDA_TRY(launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), job.stream, sample,
 					quantiles_of(job.n, Row::SORT_TILE), signs_for_radix(job.n, samples, scratch), scratch.plan));
-	CUDA_TRY(launch(presorted_kernel, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
-					PRESORTED_THREADS, 0, job.stream, job.n, scratch.plan, job.output));
+	CUDA_TRY(launch(presorted_kernel<emit_pairs>, tiles_up_to(job.n, PRESORTED_TILE, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					PRESORTED_THREADS, 0, job.stream, job.keys, job.n, scratch.plan, job.emit));
 	CUDA_TRY(launch(partition_count_buckets_kernel,
 					tiles_up_to(job.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, job.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					HISTOGRAM_THREADS, sizeof(bucket_search_memory), job.stream, job.keys, job.n, scratch.plan, bucket_of_row(job)));
@@ -259,9 +260,9 @@ launch_scatter_bins_and_sort(const sort_job &job)
 	CUDA_TRY(launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(job), Row::SCATTER_THREADS,
 					sizeof(scatter_bins_memory<Row, Wide>), job.stream, level1, (const partition_plan *) scratch.plan,
 					scratch.level2, job.batch, level2));
-	CUDA_TRY(launch(tile_counting_sort_kernel<SortRow, Wide>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
+	CUDA_TRY(launch(tile_counting_sort_kernel<SortRow, Wide, emit_pairs>, sort_blocks<SortRow>(job), SortRow::SORT_THREADS,
 					sizeof(counting_memory<SortRow, Wide>), job.stream, level1, level2, scratch.plan,
-					(const sort_segment *) scratch.segments, scratch.crowded, order_of<Wide>(job), job.output));
+					(const sort_segment *) scratch.segments, scratch.crowded, order_of<Wide>(job), job.emit));
 	return cudaSuccess;
 }
 
@@ -279,16 +280,16 @@ launch_rest(const sort_job &job)
 	item_order<true> order = order_of<true>(job);
 	uint32_t	levels = merge_levels(job.n, Row::SORT_TILE);
 
-	CUDA_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide>, sort_blocks<CrowdedRow>(job),
+	CUDA_TRY(launch(tile_crowded_sort_kernel<CrowdedRow, MayBeWide, emit_pairs>, sort_blocks<CrowdedRow>(job),
 					CrowdedRow::SORT_THREADS, sizeof(crowded_sort_memory<CrowdedRow, MayBeWide>), job.stream, level1, level2, plan,
-					(const sort_segment *) scratch.segments, (const uint32_t *) scratch.crowded, order, job.output));
+					(const sort_segment *) scratch.segments, (const uint32_t *) scratch.crowded, order, job.emit));
 	CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, job.stream, scratch.plan,
 					scratch.long_segments));
 	CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
 					sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), job.stream, level1, level2, plan, long_segments, order));
-	CUDA_TRY(launch_together(merge_levels_kernel<Row, MayBeWide>, job.device.processors, Row::SORT_THREADS,
+	CUDA_TRY(launch_together(merge_levels_kernel<Row, MayBeWide, emit_pairs>, job.device.processors, Row::SORT_THREADS,
 							 sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), job.stream.stream, level1, level2,
-							 scratch.plan, long_segments, levels, order, job.output));
+							 scratch.plan, long_segments, levels, order, job.emit));
 	return cudaSuccess;
 }
 
@@ -313,9 +314,9 @@ launch_one_tile(const sort_job &job)
 	typedef sort_row<Row, true> TileRow;
 
 	if (job.n > 0)
-		CUDA_TRY(launch(tile_sort_keys_kernel<TileRow>, 1, TileRow::SORT_THREADS,
+		CUDA_TRY(launch(tile_sort_keys_kernel<TileRow, emit_pairs>, 1, TileRow::SORT_THREADS,
 						sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), job.stream.stream, job.n, order_of<true>(job),
-						job.output));
+						job.emit));
 	return cudaSuccess;
 }
 
@@ -351,10 +352,10 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	if (scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	job.keys = view_keys(pairs);
-	job.output.keys = job.keys;
-	job.output.rows_in = pairs->d_rows;
-	job.output.rows = pairs->d_rows_out;
-	job.output.keys_out = (uint64_t *) pairs->d_keys_out;
+	job.emit.keys = job.keys;
+	job.emit.rows_in = pairs->d_rows;
+	job.emit.rows_out = pairs->d_rows_out;
+	job.emit.keys_out = (uint64_t *) pairs->d_keys_out;
 	job.key_max = job.keys.mask;
 	job.n = (uint32_t) pairs->n;
 	job.stream.stream = stream;

@@ -26,9 +26,10 @@ contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 	return seen_order == SEEN_RISING ? key > next : key <= next;
 }
 
-/* Writes a tile's part of the output; true: neighbours contradict. */
+/* Emits a tile; true: neighbours contradict. */
+template<typename Emit>
 SORT_DEVICE bool
-pass_tile_through(const sort_output &output, uint32_t n, uint32_t tile, uint32_t seen_order)
+pass_tile_through(const key_view &keys, uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
 {
 	uint64_t	key[PRESORTED_ITEMS];
 	uint64_t	next[PRESORTED_ITEMS];
@@ -39,8 +40,8 @@ pass_tile_through(const sort_output &output, uint32_t n, uint32_t tile, uint32_t
 	{
 		uint32_t	row = tile + i * PRESORTED_THREADS + threadIdx.x;
 
-		key[i] = row < n ? output.keys[row] : 0;
-		next[i] = row + 1 < n ? output.keys[row + 1] : 0;
+		key[i] = row < n ? keys[row] : 0;
+		next[i] = row + 1 < n ? keys[row + 1] : 0;
 	}
 #pragma unroll
 	for (int i = 0; i < PRESORTED_ITEMS; i++)
@@ -48,16 +49,17 @@ pass_tile_through(const sort_output &output, uint32_t n, uint32_t tile, uint32_t
 		uint32_t	row = tile + i * PRESORTED_THREADS + threadIdx.x;
 
 		if (row < n)
-			output.put(seen_order == SEEN_RISING ? row : n - 1 - row, row);
+			emit(seen_order == SEEN_RISING ? row : n - 1 - row, row);
 		contradicted |= row + 1 < n && contradicts(seen_order, key[i], next[i]);
 	}
 	return contradicted;
 }
 
 /* Grid: any, each block takes tiles in turn; blocks of PRESORTED_THREADS. */
+template<typename Emit>
 static __global__ void
 __launch_bounds__(PRESORTED_THREADS)
-presorted_kernel(uint32_t n, partition_plan *plan, sort_output output)
+presorted_kernel(key_view keys, uint32_t n, partition_plan *plan, Emit emit)
 {
 	await_kernel_ahead();
 	uint32_t	seen_order = plan->verdict.seen_order;
@@ -68,7 +70,7 @@ presorted_kernel(uint32_t n, partition_plan *plan, sort_output output)
 	{
 		if (*(volatile uint32_t *) &plan->verdict.contradicted)
 			return;
-		if (pass_tile_through(output, n, tile, seen_order))
+		if (pass_tile_through(keys, n, tile, seen_order, emit))
 			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
 	}
 }

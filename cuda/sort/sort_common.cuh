@@ -205,22 +205,6 @@ order_as(const item_order<true> &order)
 	return {order.keys, order.row_bits, order.shortened};
 }
 
-/* Where sorted items end: the caller's output arrays. */
-struct sort_output
-{
-	key_view	keys;
-	const uint32_t *rows_in;	/* NULL: a row is its own number */
-	uint32_t   *rows;
-	uint64_t	   *keys_out;		/* NULL: not wanted */
-
-	__device__ __forceinline__ void put(uint32_t at, uint32_t row) const
-	{
-		rows[at] = rows_in != NULL ? rows_in[row] : row;
-		if (keys_out != NULL)
-			keys_out[at] = keys.keys[row];
-	}
-};
-
 /* --- warps and blocks -------------------------------------------------------- */
 
 SORT_DEVICE uint32_t

@@ -3,7 +3,7 @@
  *	  The tile sort of even input: items are counted into bins, and each finds its rank in its bin.
  *
  * In:  segments, as tile_sort.cuh describes them.
- * Out: their rows (and keys), sorted, at their final places; or the segment is listed as crowded, for tile_crowded.cuh.
+ * Out: their rows, emitted at their places; or the segment is listed as crowded, for tile_crowded.cuh.
  *
  * There are as many bins as items, so a bin has one or two: two passes over shared memory.  Of a narrow item the tile keeps
  * the row, and of the word what the bins go by, the 32 highest bits that differ in the segment.  Half the bytes of
@@ -268,8 +268,9 @@ struct counting_sort
 		items.put_end(shared, view.segment.count);
 	}
 
-	/* Writes the items to where they end. */
-	__device__ __forceinline__ void emit(const segment_view<Row, Wide> &view, const sort_output &output) const
+	/* Emits the rows of the items at their places. */
+	template<typename Emit>
+	__device__ __forceinline__ void emit_items(const segment_view<Row, Wide> &view, const Emit &emit) const
 	{
 #pragma unroll RANKED_AT_ONCE
 		for (int i = 0; i < ITEMS; i++)
@@ -281,7 +282,7 @@ struct counting_sort
 				uint32_t	row;
 				uint32_t	place = items_of_segment::final_place(shared, view, at, &row);
 
-				output.put(view.segment.begin + place, row);
+				emit(view.segment.begin + place, row);
 			}
 		}
 	}
@@ -296,16 +297,16 @@ template<typename Row, bool Wide>
 using counting_memory = typename counted_items<Row, Wide>::memory;
 
 /*
- * Sorts the items [begin, begin + count) of each segment to the same places of the output.  Segments too crowded for
+ * Sorts the items [begin, begin + count) of each segment and emits them at the same places.  Segments too crowded for
  * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
  * shared: counting_memory.
  */
-template<typename Row, bool Wide>
+template<typename Row, bool Wide, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
 						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
-						  sort_output output)
+						  Emit emit)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -335,7 +336,7 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 		__syncthreads();
 		sort.move(view, items, next, loaded);
 		__syncthreads();
-		sort.emit(view, output);
+		sort.emit_items(view, emit);
 		__syncthreads();
 	}
 }

@@ -3,7 +3,7 @@
  *	  Sorting the segments whose items crowd few bins: equal keys, or keys that lie close together.
  *
  * In:  segments that the counting sort has listed as too crowded for it.
- * Out: their rows (and keys), sorted, at their final places.
+ * Out: their rows, emitted at their places.
  *
  * The crowded bins of a tile are divided again, in rounds.  The bits that all items of a bin share tell nothing;
  * of what is below them 32 bits spread the items over as many new bins as there are items: bits of the key, or of
@@ -297,8 +297,9 @@ struct crowded_segment
 			__syncthreads();
 	}
 
-	/* The sorted rows into the bins, and from there to the output. */
-	__device__ __forceinline__ void emit(const sort_output &output)
+	/* The sorted rows into the bins, and from there out. */
+	template<typename Emit>
+	__device__ __forceinline__ void emit_items(const Emit &emit)
 	{
 		uint32_t   *rows = shared.tile.bins;
 
@@ -322,15 +323,15 @@ struct crowded_segment
 		}
 		__syncthreads();
 		for (uint32_t at = threadIdx.x; at < view.segment.count; at += THREADS)
-			output.put(view.segment.begin + at, rows[at]);
+			emit(view.segment.begin + at, rows[at]);
 	}
 };
 
-template<typename Row, bool Wide>
+template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
 					  const partition_plan *plan, const sort_segment *segments, const uint32_t *crowded,
-					  const item_order<Wide> &order, const sort_output &output)
+					  const item_order<Wide> &order, const Emit &emit)
 {
 	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
 
@@ -347,27 +348,27 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
 				break;
 		}
 		segment.sort_left_bins();
-		segment.emit(output);
+		segment.emit_items(emit);
 		__syncthreads();
 	}
 }
 
 /*
- * Sorts the items of each segment that is listed in crowded to the same places of the output.  Grid: any, each block
+ * Sorts the items of each segment that is listed in crowded and emits them at the same places.  Grid: any, each block
  * takes listed segments in turn; blocks of SORT_THREADS; shared: crowded_sort_memory.
  */
-template<typename Row, bool MayBeWide>
+template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, (BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1)))
 tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
 						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
-						 sort_output output)
+						 Emit emit)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		sort_crowded_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-								   crowded, order_as<wide.value>(order), output);
+								   crowded, order_as<wide.value>(order), emit);
 	});
 }
 

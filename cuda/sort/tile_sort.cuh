@@ -4,7 +4,7 @@
  *
  * In:  segments, stretches of items that no other segment's items mix with in the
  *	    final order.
- * Out: their rows (and keys), sorted, at their final places.
+ * Out: their rows, emitted at their places (stage_emit.cuh).
  *
  * Here is what the sorts of a tile share: the counting sort (tile_counting.cuh) spreads a segment over bins by a linear
  * map, then each item finds its rank inside its bin; segments with crowded bins are left to tile_crowded.cuh.  Where
@@ -246,13 +246,13 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 }
 
 /*
- * Input that one tile holds, n at most SORT_TILE: from the keys to the output at once.  Grid: one block of
+ * Input that one tile holds, n at most SORT_TILE: from the keys, and emitted at once.  Grid: one block of
  * SORT_THREADS; shared: merge_sort_memory.
  */
-template<typename Row>
+template<typename Row, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS)
-tile_sort_keys_kernel(uint32_t n, item_order<true> order, sort_output output)
+tile_sort_keys_kernel(uint32_t n, item_order<true> order, Emit emit)
 {
 	typedef merge_sort_memory<Row::SORT_TILE, true> memory;
 
@@ -265,7 +265,7 @@ tile_sort_keys_kernel(uint32_t n, item_order<true> order, sort_output output)
 	__syncthreads();
 	merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
 	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
-		output.put(i, tile.get(i).second);
+		emit(i, tile.get(i).second);
 }
 
 #endif							/* GSORT_TILE_SORT_CUH */
