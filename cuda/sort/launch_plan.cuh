@@ -46,11 +46,20 @@ describe_device(sort_device *device)
 	return error;
 }
 
+/* Where the kernels of a stage go. */
+typedef struct launch_target
+{
+	sort_device device;
+	early_stream stream;
+} launch_target;
+
 static inline uint32_t
 tiles_for(uint64_t n, uint64_t tile)
 {
 	return (uint32_t) ((n + tile - 1) / tile);
 }
+
+#define GRID_BLOCKS_A_PROCESSOR	4
 
 /* For kernels whose blocks take tiles in turn. */
 static inline uint32_t

@@ -114,6 +114,15 @@ typedef struct segment_counts
 	uint32_t	arrived;		/* blocks, where those that merge wait for each other */
 } segment_counts;
 
+/* What the partition makes of the keys, and what is sorted then: device memory of the caller. */
+typedef struct segmented_items
+{
+	item_arrays<true> level1;	/* [n]; of narrow items the second array is not used */
+	item_arrays<true> level2;	/* [n] */
+	sort_segment *segments;		/* [segments_max] */
+	long_segment *long_segments;	/* [long_segments_max] */
+} segmented_items;
+
 typedef struct partition_plan
 {
 	bucket_splitters splitters;
@@ -252,6 +261,21 @@ is_lone_pair(uint64_t before, uint64_t first, uint64_t second, uint64_t behind)
 }
 
 /* --- level 2 ------------------------------------------------------------------- */
+
+/* Of two neighbouring bins of a bucket, both together exceed a tile, or the bins are even and hold nearly a tile each. */
+template<typename Row>
+static inline size_t
+segments_max(uint64_t n)
+{
+	return 2 * n / Row::SORT_TILE + 2 * BUCKETS_MAX;
+}
+
+template<typename Row>
+static inline size_t
+long_segments_max(uint64_t n)
+{
+	return n / Row::SORT_TILE + 1;
+}
 
 /* Bins are filled to fifteen sixteenths where items lie evenly, so that none is full by chance, and have three cells at least, or
  * the cells would be too coarse to tell whether items do. */

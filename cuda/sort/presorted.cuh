@@ -13,6 +13,7 @@
 #ifndef GSORT_PRESORTED_CUH
 #define GSORT_PRESORTED_CUH
 
+#include "sort/launch_plan.cuh"
 #include "sort/partition_plan.cuh"
 
 #define PRESORTED_THREADS	512
@@ -73,6 +74,15 @@ presorted_kernel(key_view keys, uint32_t n, partition_plan *plan, Emit emit)
 		if (pass_tile_through(keys, n, tile, seen_order, emit))
 			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
 	}
+}
+
+/* Behind choose_splitters, and before partition_keys, which has nothing to do then. */
+template<typename Emit>
+static cudaError_t
+pass_presorted(const key_view &keys, uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)
+{
+	return launch(presorted_kernel<Emit>, tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+				  PRESORTED_THREADS, 0, target.stream, keys, n, plan, emit);
 }
 
 #endif							/* GSORT_PRESORTED_CUH */

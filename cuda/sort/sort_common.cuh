@@ -192,14 +192,14 @@ struct item_order
 
 /* The same arrays and order for the kind of items that it turned out to be. */
 template<bool Wide>
-SORT_DEVICE item_arrays<Wide>
+static inline GSORT_HD item_arrays<Wide>
 items_as(const item_arrays<true> &items)
 {
 	return {items.first, items.second};
 }
 
 template<bool Wide>
-SORT_DEVICE item_order<Wide>
+static inline GSORT_HD item_order<Wide>
 order_as(const item_order<true> &order)
 {
 	return {order.keys, order.row_bits, order.shortened};

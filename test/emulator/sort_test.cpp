@@ -136,14 +136,14 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 	uint64_t	n = pairs.n;
 
 	return gaps_intact({
-		{s.plan, sizeof(partition_plan)}, {s.sample_keys, SAMPLE_KEYS * 8}, {s.sample_rows, SAMPLE_KEYS * 4},
-		{s.segments, segments_max<Row>(n) * sizeof(sort_segment)}, {s.crowded, segments_max<Row>(n) * 4},
-		{s.long_segments, (n / Row::SORT_TILE + 1) * sizeof(long_segment)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
+		{s.plan, sizeof(partition_plan)}, {s.sample.keys, SAMPLE_KEYS * 8}, {s.sample.rows, SAMPLE_KEYS * 4},
+		{s.items.segments, segments_max<Row>(n) * sizeof(sort_segment)}, {s.crowded, segments_max<Row>(n) * 4},
+		{s.items.long_segments, long_segments_max<Row>(n) * sizeof(long_segment)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
 		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
 		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
 		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
 		{s.level2.cell_of_item, n * 2},
-		{s.first[0], n * 8}, {s.first[1], n * 8}, {s.second, wide ? n * 4 : 0}}, PATTERN);
+		{s.items.level1.first, n * 8}, {s.items.level2.first, n * 8}, {s.items.level2.second, wide ? n * 4 : 0}}, PATTERN);
 }
 
 static bool

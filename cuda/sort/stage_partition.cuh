@@ -1,0 +1,145 @@
+/*
+ * stage_partition.cuh
+ *	  The second stage of the sort: keys to items, and these to segments that a tile holds, by given splitters.
+ *
+ * In:  the caller's keys; a plan with splitters, whoever chose them, the verdict on the input, and 0 in all that is counted.
+ * Out: the items in two arrays; the segments of them that are still to be sorted, each behind all items of those before it; in
+ *	    the plan, how many there are.  If the verdict is that others sort: no segment.
+ *
+ *	  keys --count, plan, scatter--> level 1: buckets --cells, count, plan, scatter--> level 2: bins
+ *
+ * Items of a bucket that a tile holds stay in level 1.  Kernels: partition_buckets.cuh, partition_cells.cuh,
+ * partition_bins.cuh.  The splitters tell on the device whether items are wide, so if they may be, the kernels of both kinds
+ * are enqueued, and one kind's end at once.
+ *
+ * Host code: allocates nothing, reads nothing back.
+ */
+#ifndef GSORT_STAGE_PARTITION_CUH
+#define GSORT_STAGE_PARTITION_CUH
+
+#include "sort/launch_plan.cuh"
+#include "sort/partition_bins.cuh"
+
+#define BATCHES_A_BLOCK		8	/* wanted batches of level 2 for each block that runs at once */
+#define BATCH_TILES_MAX		16
+
+struct partition_input
+{
+	key_view	keys;			/* [n], in device memory */
+	uint32_t	n;				/* 1 at least */
+};
+
+/* Of n pairs; may_be_wide as for partition_keys. */
+template<typename Row>
+static level2_arrays
+take_level2(scratch_cursor *cursor, uint64_t n, bool may_be_wide)
+{
+	level2_arrays level2;
+
+	take(cursor, &level2.counts, BUCKETS_MAX * Row::CELLS);
+	take(cursor, &level2.bin_of_cell, BUCKETS_MAX * Row::CELLS);
+	take(cursor, &level2.next, BUCKETS_MAX * Row::BINS);
+	take(cursor, &level2.splitters, BUCKETS_MAX * Row::CELLS);
+	take(cursor, &level2.splitter_rows, may_be_wide ? BUCKETS_MAX * Row::CELLS : 0);
+	take(cursor, &level2.table, BUCKETS_MAX * Row::CELLS);
+	take(cursor, &level2.cell_of_item, n);
+	return level2;
+}
+
+/* Batches short enough to keep all blocks busy, long enough to pay for the tables they load. */
+template<typename Row>
+static uint32_t
+batch_items(uint64_t n, const sort_device &device)
+{
+	uint64_t	wanted = (uint64_t) device.processors * Row::SCATTER_BLOCKS * BATCHES_A_BLOCK;
+	uint64_t	tiles = n / (wanted * Row::SCATTER_TILE);
+
+	return (uint32_t) (tiles < 1 ? 1 : tiles > BATCH_TILES_MAX ? BATCH_TILES_MAX : tiles) * Row::SCATTER_TILE;
+}
+
+/* The launches of one partition. */
+template<typename Row, bool MayBeWide>
+struct partition_launches
+{
+	static_assert(sizeof(scatter_buckets_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(cut_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(count_cells_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(scatter_bins_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+
+	const partition_input &in;
+	partition_plan *plan;
+	const level2_arrays &level2;
+	const segmented_items &out;
+	const launch_target &target;
+	uint32_t	batch;			/* items of a batch of level 2 */
+
+	uint32_t batches_max() const
+	{
+		return in.n / batch + BUCKETS_MAX;
+	}
+
+	/* One byte a row, until level 2 needs its array. */
+	uint8_t *bucket_of_row() const
+	{
+		return (uint8_t *) out.level2.first;
+	}
+
+	cudaError_t count_buckets() const
+	{
+		CUDA_TRY(launch(partition_count_buckets_kernel,
+						tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+						HISTOGRAM_THREADS, sizeof(bucket_search_memory), target.stream, in.keys, in.n, plan, bucket_of_row()));
+		return launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, target.stream, plan, out.segments, in.keys.mask,
+					  in.n, batch);
+	}
+
+	template<bool Wide>
+	cudaError_t scatter_buckets() const
+	{
+		return launch(partition_scatter_buckets_kernel<Row, Wide>,
+					  tiles_up_to(in.n, Row::SCATTER_TILE, target.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
+					  sizeof(scatter_buckets_memory<Row, Wide>), target.stream, in.keys, in.n, plan,
+					  (const uint8_t *) bucket_of_row(), items_as<Wide>(out.level1));
+	}
+
+	cudaError_t cut_buckets() const
+	{
+		CUDA_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+						sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, plan, level2));
+		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(), HISTOGRAM_THREADS,
+						sizeof(count_cells_memory<Row, MayBeWide>), target.stream, out.level1,
+						(const partition_plan *) plan, level2, batch));
+		return launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS, sizeof(plan_bins_memory<Row>),
+					  target.stream, plan, level2, out.segments, out.long_segments);
+	}
+
+	template<bool Wide>
+	cudaError_t scatter_bins() const
+	{
+		return launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(), Row::SCATTER_THREADS,
+					  sizeof(scatter_bins_memory<Row, Wide>), target.stream, items_as<Wide>(out.level1),
+					  (const partition_plan *) plan, level2, batch, items_as<Wide>(out.level2));
+	}
+};
+
+/* MayBeWide: false if the host knows that the splitters' items are narrow. */
+template<typename Row, bool MayBeWide>
+static cudaError_t
+partition_keys(const partition_input &in, partition_plan *plan, const level2_arrays &level2, const segmented_items &out,
+			   const launch_target &target)
+{
+	const partition_launches<Row, MayBeWide> launches = {in, plan, level2, out, target, batch_items<Row>(in.n, target.device)};
+
+	CUDA_TRY(launches.count_buckets());
+	CUDA_TRY(launches.template scatter_buckets<false>());
+	if constexpr (MayBeWide)
+		CUDA_TRY(launches.template scatter_buckets<true>());
+	CUDA_TRY(launches.cut_buckets());
+	CUDA_TRY(launches.template scatter_bins<false>());
+	if constexpr (MayBeWide)
+		CUDA_TRY(launches.template scatter_bins<true>());
+	return cudaSuccess;
+}
+
+#endif							/* GSORT_STAGE_PARTITION_CUH */

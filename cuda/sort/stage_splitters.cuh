@@ -1,0 +1,68 @@
+/*
+ * stage_splitters.cuh
+ *	  The first stage of the sort: splitters from a sample of the keys.
+ *
+ * In:  the caller's keys; an array for the sample.
+ * Out: in the plan, the splitters and the sample's verdict; and 0 in all that the later stages count.
+ *
+ *	  keys --sample--> sorted sample --split--> splitters, verdict
+ *
+ * Host code: enqueues the two kernels of partition_split.cuh, allocates nothing, reads nothing back.
+ */
+#ifndef GSORT_STAGE_SPLITTERS_CUH
+#define GSORT_STAGE_SPLITTERS_CUH
+
+#include "sort/launch_plan.cuh"
+#include "sort/partition_split.cuh"
+
+#define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
+
+struct splitters_input
+{
+	key_view	keys;			/* [n], in device memory */
+	uint32_t	n;				/* 2 at least */
+	uint32_t	row_bits;		/* that a row below n fits in */
+	bool		may_hand_over;	/* the radix sort stands by */
+};
+
+/* Device memory of the caller; the sorted sample, when all is done. */
+struct sample_arrays
+{
+	uint64_t   *keys;			/* [SAMPLE_KEYS] */
+	uint32_t   *rows;			/* [SAMPLE_KEYS] */
+};
+
+static inline sample_arrays
+take_sample(scratch_cursor *cursor)
+{
+	sample_arrays sample;
+
+	take(cursor, &sample.keys, SAMPLE_KEYS);
+	take(cursor, &sample.rows, SAMPLE_KEYS);
+	return sample;
+}
+
+static inline radix_signs
+signs_for_radix(uint32_t n, uint32_t samples, bool may_hand_over)
+{
+	if (!may_hand_over)
+		return {samples, samples, samples, samples};
+	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED,
+		samples / UNEVEN_FOR_RADIX, LONE_PAIRS_FOR_RADIX};
+}
+
+template<typename Row>
+static cudaError_t
+choose_splitters(const splitters_input &in, const sample_arrays &sample, partition_plan *plan, const launch_target &target)
+{
+	uint32_t	samples = in.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
+	const split_input sorted = {sample.keys, sample.rows, samples, in.row_bits, in.keys.mask};
+
+	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
+					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), target.stream,
+					in.keys, (uint64_t) in.n, samples, sample.keys, sample.rows));
+	return launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), target.stream, sorted,
+				  quantiles_of(in.n, Row::SORT_TILE), signs_for_radix(in.n, samples, in.may_hand_over), plan);
+}
+
+#endif							/* GSORT_STAGE_SPLITTERS_CUH */
