@@ -13,7 +13,7 @@
 #define GSORT_PARTITION_CELLS_CUH
 
 #include "sort/partition_buckets.cuh"
-#include "sort/partition_split.cuh"
+#include "sort/search_table.cuh"
 #include "sort/tile_sort.cuh"
 
 #define CUT_THREADS			512		/* of a block that looks after one bucket */

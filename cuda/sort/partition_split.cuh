@@ -14,6 +14,7 @@
 #define GSORT_PARTITION_SPLIT_CUH
 
 #include "sort/partition_plan.cuh"
+#include "sort/search_table.cuh"
 
 #define SPLIT_THREADS		1024
 
@@ -285,31 +286,6 @@ cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, u
 	}
 	__syncthreads();
 	return buckets + added;
-}
-
-/*
- * A table that narrows a search among splitters, from where these lie in the image of a linear map.
- * splitters_in: how many the map takes to each of Entries places.  table[p]: how many splitters lie before place p,
- * and in its upper half how many up to its end: the first and the last of what they divide that p can belong to.
- */
-template<int Threads, int Entries, typename Entry>
-SORT_DEVICE void
-make_search_table(const uint32_t *splitters_in, uint32_t *warp_sums, Entry *table)
-{
-	constexpr int PER_THREAD = Entries / Threads;
-	uint32_t	sum = 0;
-	uint32_t	first;
-
-	for (int i = 0; i < PER_THREAD; i++)
-		sum += splitters_in[threadIdx.x * PER_THREAD + i];
-	first = block_exclusive_sum<Threads>(sum, warp_sums, NULL);
-	for (int i = 0; i < PER_THREAD; i++)
-	{
-		uint32_t	last = first + splitters_in[threadIdx.x * PER_THREAD + i];
-
-		table[threadIdx.x * PER_THREAD + i] = (Entry) (first | last << 4 * sizeof(Entry));
-		first = last;
-	}
 }
 
 /* Do narrow words lose what tells neighbours of the sample apart?  Equal keys count

@@ -1,0 +1,241 @@
+/*
+ * stage_partition_test.cpp
+ *	  The second stage of the partition sort alone, in the emulator: keys to segments by splitters that are made here.
+ *
+ * Usage: stage_partition_test [seed]
+ *
+ * In:  random keys of several kinds; random splitters, few and many, of keys that are there and that are not, and by row.
+ * Out: a line for what fails, the number of failures, and the exit status.
+ *
+ * The segments must cover everything, fit their tiles, and hold, as the items they should be, what std::stable_sort puts at their
+ * places.  Nothing may be written behind an array.
+ */
+#include "sort/stage_partition.cuh"
+
+#include "level2_memory.h"
+#include "stage_memory.h"
+
+/* Lower ends of buckets, besides the first: of keys that are there, of others, and several of one key. */
+static std::vector<key_and_row>
+make_edges(const words &keys, uint64_t key_max, uint32_t wanted)
+{
+	std::vector<key_and_row> edges;
+
+	for (uint32_t e = 0; e < wanted; e++)
+	{
+		uint32_t	n = (uint32_t) keys.size();
+		uint64_t	key = below(8) == 0 ? dice() & key_max : keys[below(n)];
+
+		edges.push_back({key, below(3) == 0 ? (uint32_t) below(n) : 0});
+		if (below(4) == 0)
+			edges.push_back({key, (uint32_t) below(n)});
+	}
+	edges.push_back({0, 0});
+	std::sort(edges.begin(), edges.end());
+	edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+	edges.resize(std::min<size_t>(edges.size(), BUCKETS_MAX));
+	return edges;
+}
+
+/* As choose_splitters leaves them, with a map of the table that need not fit the keys. */
+static void
+give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint64_t key_max, uint32_t row_bits, bool wide)
+{
+	bucket_splitters &splitters = plan->splitters;
+	numbers		places;
+
+	memset(plan, 0, sizeof(*plan));
+	splitters.buckets = (uint32_t) edges.size();
+	splitters.row_bits = row_bits;
+	splitters.wide = wide;
+	splitters.sample_min = edges[below(edges.size())].first;
+	splitters.sample_range = below(2) == 0 ? edges.back().first - splitters.sample_min : dice() & key_max;
+	splitters.sample_map = make_linear_map(splitters.sample_range, BUCKET_TABLE);
+	for (uint32_t b = 0; b < BUCKETS_MAX; b++)
+	{
+		splitters.lowest_key[b] = b < edges.size() ? edges[b].first : key_max;
+		splitters.lowest_row[b] = b < edges.size() ? edges[b].second : 0;
+		if (b > 0 && b < edges.size())
+			places.push_back(clamped_part(splitters.sample_map, splitters.sample_min, splitters.sample_range, edges[b].first));
+	}
+	for (uint32_t b = 0; b < splitters.buckets; b++)
+		splitters.shift[b] = bits_to_lose(edges[b].first, highest_key(splitters.lowest_key, splitters.lowest_row, b,
+																	  splitters.buckets, key_max), row_bits);
+	for (uint32_t p = 0; p < BUCKET_TABLE; p++)
+	{
+		auto		before = std::lower_bound(places.begin(), places.end(), p) - places.begin();
+		auto		up_to = std::upper_bound(places.begin(), places.end(), p) - places.begin();
+
+		splitters.table[p] = (uint16_t) (before | up_to << 8);
+	}
+}
+
+/* A stretch of items, segment or long. */
+struct listed_stretch
+{
+	uint32_t	begin;
+	uint32_t	count;
+	bool		in_level1;
+	bool		shortened;
+	const sort_segment *segment;	/* NULL: long */
+};
+
+static std::vector<listed_stretch>
+list_stretches(const partition_plan *plan, const segmented_items &items)
+{
+	std::vector<listed_stretch> stretches;
+
+	for (uint32_t s = 0; s < plan->listed.segments; s++)
+		stretches.push_back({items.segments[s].begin, items.segments[s].count, (items.segments[s].flags & ITEMS_IN_LEVEL1) != 0,
+			(items.segments[s].flags & ITEMS_SHORTENED) != 0, &items.segments[s]});
+	for (uint32_t s = 0; s < plan->listed.long_segments; s++)
+		stretches.push_back({items.long_segments[s].begin, items.long_segments[s].count, false,
+			items.long_segments[s].shortened != 0, NULL});
+	std::sort(stretches.begin(), stretches.end(), [](const listed_stretch &a, const listed_stretch &b) { return a.begin < b.begin; });
+	return stretches;
+}
+
+template<bool Wide>
+static bool
+is_item_of(item<Wide> x, const bucket_splitters &splitters, uint64_t key, uint32_t row, bool shortened)
+{
+	uint32_t	b = bucket_of(splitters, key, row);
+	uint32_t	shift = splitters.shift[b];
+	uint32_t	base = base_of_words(splitters.lowest_key[b], shift, splitters.row_bits);
+
+	if (Wide)
+		return x.first == key && x.second == row && !shortened;
+	return x.first == (word_of_key(key, shift, base, splitters.row_bits) | row) && shortened == (shift > 0);
+}
+
+/* The segment's map takes the item to a bin. */
+template<typename Row, bool Wide>
+static bool
+has_bin(const sort_segment &segment, item<Wide> x, uint32_t row_bits)
+{
+	uint64_t	mask = segment.flags & ITEMS_SHORTENED ? ~0ull << row_bits : ~0ull;
+	uint64_t	coordinate = item_coordinate<Wide>(x, mask, (segment.flags & ITEMS_BY_ROW) != 0);
+
+	return coordinate >= segment.lowest && linear_part(segment.map, coordinate - segment.lowest) < Row::SORT_BINS;
+}
+
+/* The stretch holds the items that the order has at its places, and no others. */
+template<typename Row, bool Wide>
+static bool
+holds_its_items(const listed_stretch &stretch, const segmented_items &items, const bucket_splitters &splitters,
+				const words &keys, const numbers &order)
+{
+	item_arrays<Wide> level = items_as<Wide>(stretch.in_level1 ? items.level1 : items.level2);
+	numbers		rows;
+	numbers		expected(order.begin() + stretch.begin, order.begin() + stretch.begin + stretch.count);
+
+	for (uint32_t at = stretch.begin; at < stretch.begin + stretch.count; at++)
+	{
+		item<Wide>	x = level.get(at);
+		uint32_t	row = Wide ? x.second : (uint32_t) (x.first & low_bits(splitters.row_bits));
+
+		if (row >= keys.size() || !is_item_of<Wide>(x, splitters, keys[row], row, stretch.shortened) ||
+			(stretch.segment != NULL && !has_bin<Row, Wide>(*stretch.segment, x, splitters.row_bits)))
+			return false;
+		rows.push_back(row);
+	}
+	std::sort(rows.begin(), rows.end());
+	std::sort(expected.begin(), expected.end());
+	return rows == expected;
+}
+
+/* The stretches cover everything, and no tile holds a long one. */
+template<typename Row>
+static bool
+covers_all(const std::vector<listed_stretch> &stretches, uint32_t n)
+{
+	uint32_t	at = 0;
+
+	for (const listed_stretch &stretch : stretches)
+	{
+		if (stretch.begin != at || stretch.count == 0 || (stretch.count > Row::SORT_TILE) != (stretch.segment == NULL))
+			return false;
+		at += stretch.count;
+	}
+	return at == n;
+}
+
+template<typename Row, bool MayBeWide, bool Wide>
+static void
+test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const launch_target &target)
+{
+	const std::string name = "partition: keys " + std::to_string(kind) + ", n " + std::to_string(n) + ", bits " + std::to_string(bits) +
+		", edges " + std::to_string(edges) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow");
+	uint64_t	key_max = low_bits(bits);
+	words		keys = make_keys(kind, n, key_max);
+	numbers		order = stable_order(keys);
+	stage_memory<Row> memory(n);
+	level2_memory<Row> level2(n);
+	partition_plan *plan = memory.plan.data();
+	segmented_items items = memory.items();
+	std::vector<listed_stretch> stretches;
+	bool		all = true;
+
+	give_splitters(plan, make_edges(keys, key_max, edges), key_max, row_bits_for(n), Wide);
+	expect(partition_keys<Row, MayBeWide>({view_of(keys, key_max), n}, plan, level2.arrays(), items, target) ==
+		   cudaSuccess && memory.intact() && level2.intact(), name);
+	stretches = list_stretches(plan, items);
+	if (!covers_all<Row>(stretches, n))
+	{
+		expect(false, name + ", cover");
+		return;
+	}
+	for (const listed_stretch &stretch : stretches)
+		all = all && holds_its_items<Row, Wide>(stretch, items, plan->splitters, keys, order);
+	expect(all, name + ", items");
+}
+
+/* What others sort gives no segment. */
+template<typename Row>
+static void
+test_partition_of_others(const launch_target &target)
+{
+	for (sample_verdict verdict : {sample_verdict{1, SEEN_UNORDERED, 0}, sample_verdict{0, SEEN_RISING, 0}, sample_verdict{1, SEEN_FALLING, 0}})
+	{
+		uint32_t	n = 3000;
+		words		keys = make_keys(KEYS_EVEN, n, ~0ull);
+		stage_memory<Row> memory(n);
+		level2_memory<Row> level2(n);
+		partition_plan *plan = memory.plan.data();
+
+		give_splitters(plan, make_edges(keys, ~0ull, 50), ~0ull, row_bits_for(n), false);
+		plan->verdict = verdict;
+		expect(partition_keys<Row, true>({view_of(keys, ~0ull), n}, plan, level2.arrays(), memory.items(), target) ==
+			   cudaSuccess && memory.intact() && level2.intact() && plan->listed.segments == 0 && plan->listed.long_segments == 0 &&
+			   plan->verdict.handed_over == (verdict.seen_order == SEEN_UNORDERED), "partition of what others sort");
+	}
+}
+
+template<typename Row>
+static void
+test_row(int shared_bytes)
+{
+	const launch_target target = target_of(shared_bytes);
+
+	for (int kind = 0; kind < KEY_KINDS; kind++)
+	{
+		uint32_t	n = 3 * Row::SORT_TILE + (uint32_t) below(20 * Row::SORT_TILE);
+
+		test_partition<Row, false, false>((key_kind) kind, n, 40, (uint32_t) below(300), target);
+		test_partition<Row, true, false>((key_kind) kind, n, 64, (uint32_t) below(30), target);
+		test_partition<Row, true, true>((key_kind) kind, n, 64, (uint32_t) below(30), target);
+	}
+	test_partition<Row, true, true>(KEYS_EVEN, 1, 64, 0, target);
+	test_partition<Row, false, false>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
+	test_partition_of_others<Row>(target);
+}
+
+int
+main(int argc, char **argv)
+{
+	begin_test("stage_partition_test", argc, argv);
+	test_row<TUNING_SMALL>(64 << 10);
+	test_row<TUNING_MEDIUM>(110 << 10);
+	test_row<TUNING_LARGE>(227 << 10);
+	return end_test();
+}

@@ -1,0 +1,221 @@
+/*
+ * stage_segments_test.cpp
+ *	  The third stage of the partition sort alone, in the emulator: segments that are made here are sorted.
+ *
+ * Usage: stage_segments_test [seed]
+ *
+ * In:  segments of one item up to some tiles, even, crowded, tied and with shortened words, narrow and wide, in both arrays.
+ * Out: a line for what fails, the number of failures, and the exit status.
+ *
+ * Each segment's rows must come out at its own places, in order and once each, and those of a segment in no list not at all.
+ * Nothing may be written behind an array.
+ */
+#include "sort/stage_segments.cuh"
+
+#include "stage_memory.h"
+
+static uint32_t crowded_seen;	/* segments */
+
+/* Notes who came where, and how often. */
+struct emit_notes
+{
+	uint32_t   *rows;
+	uint32_t   *times;
+
+	void operator()(uint32_t place, uint32_t row) const
+	{
+		rows[place] = row;
+		times[place]++;
+	}
+};
+
+typedef enum segment_kind
+{
+	SEGMENT_EVEN,
+	SEGMENT_CROWDED,			/* two values that are far apart, and some between */
+	SEGMENT_TIED,				/* all keys equal: by row, or what the words have lost is equal, where items can be so */
+	SEGMENT_SHORTENED,			/* words have lost bits; as SEGMENT_EVEN where items are wide */
+	SEGMENT_KINDS
+} segment_kind;
+
+struct given_segment
+{
+	uint32_t	begin;
+	uint32_t	count;
+	segment_kind kind;
+	bool		left_out;		/* in no list */
+};
+
+#define LOST_BITS	9			/* of keys in shortened words */
+
+static uint64_t
+key_in_segment(segment_kind kind, uint64_t lowest, uint64_t range)
+{
+	switch (kind)
+	{
+		case SEGMENT_CROWDED:
+			return lowest + (below(9) == 0 ? below(range + 1) : below(2) * range);
+		case SEGMENT_TIED:
+			return lowest;
+		default:
+			return lowest + below(range + 1);
+	}
+}
+
+/* Segments of the wanted sizes, one behind the other, and all their items and keys. */
+template<typename Row, bool Wide>
+struct given_items
+{
+	uint32_t	n;
+	uint32_t	row_bits;
+	words		keys;			/* by row */
+	numbers		rows;			/* by place, before the sort */
+	std::vector<given_segment> segments;
+	stage_memory<Row> memory;
+
+	explicit given_items(const std::vector<given_segment> &wanted): n(wanted.back().begin + wanted.back().count),
+		row_bits(row_bits_for(n)), keys(n), rows(n), segments(wanted), memory(n)
+	{
+		partition_plan *plan = memory.plan.data();
+
+		memset(plan, 0, sizeof(*plan));
+		plan->splitters.wide = Wide;
+		std::iota(rows.begin(), rows.end(), 0u);
+		std::shuffle(rows.begin(), rows.end(), dice);
+		std::shuffle(segments.begin(), segments.end(), dice);
+		for (const given_segment &segment : segments)
+			give(segment);
+	}
+
+	static uint32_t shift_of(const given_segment &segment)
+	{
+		return !Wide && (segment.kind == SEGMENT_SHORTENED || (segment.kind == SEGMENT_TIED && segment.count % 2 == 0)) ? LOST_BITS : 0;
+	}
+
+	item<Wide> item_of(uint32_t row, uint32_t shift) const
+	{
+		if (Wide)
+			return {keys[row], row};
+		return {word_of_key(keys[row], shift, 0, row_bits) | row, 0};
+	}
+
+	void give(const given_segment &segment)
+	{
+		uint32_t	shift = shift_of(segment);
+		uint64_t	range = low_bits((uint32_t) below(40));
+		uint64_t	lowest = below(low_bits(Wide ? 63 : 64 - row_bits + shift) - range);
+		bool		is_long = segment.count > Row::SORT_TILE;
+		bool		in_level1 = !is_long && below(2) == 0;
+		item_arrays<Wide> level = items_as<Wide>(in_level1 ? memory.items().level1 : memory.items().level2);
+
+		for (uint32_t at = segment.begin; at < segment.begin + segment.count; at++)
+		{
+			keys[rows[at]] = key_in_segment(segment.kind, lowest, range);
+			level.put(at, item_of(rows[at], shift));
+		}
+		if (segment.left_out)
+			return;
+		if (is_long)
+			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] = {segment.begin, segment.count, shift > 0, 0};
+		else
+			memory.segments.data()[memory.plan.data()->listed.segments++] = describe(segment, level, shift, in_level1);
+	}
+
+	sort_segment describe(const given_segment &segment, const item_arrays<Wide> &level, uint32_t shift, bool in_level1) const
+	{
+		bool		by_row = Wide && segment.kind == SEGMENT_TIED;
+		uint64_t	mask = shift > 0 ? ~0ull << row_bits : ~0ull;
+		uint64_t	lowest = ~0ull;
+		uint64_t	highest = 0;
+
+		for (uint32_t at = segment.begin; at < segment.begin + segment.count; at++)
+		{
+			uint64_t	coordinate = item_coordinate<Wide>(level.get(at), mask, by_row);
+
+			lowest = std::min(lowest, coordinate);
+			highest = std::max(highest, coordinate);
+		}
+		return {segment.begin, segment.count, in_level1 * (uint32_t) ITEMS_IN_LEVEL1 | (shift > 0) * (uint32_t) ITEMS_SHORTENED |
+			by_row * (uint32_t) ITEMS_BY_ROW, make_linear_map(highest - lowest, Row::SORT_BINS), lowest};
+	}
+
+	/* Its rows came to its places, in order, once each; or none, if it is in no list. */
+	bool is_sorted(const given_segment &segment, const uint32_t *emitted, const uint32_t *times) const
+	{
+		numbers		expected(rows.begin() + segment.begin, rows.begin() + segment.begin + segment.count);
+
+		std::sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) {
+			return key_and_row(keys[a], a) < key_and_row(keys[b], b);
+		});
+		return std::all_of(times + segment.begin, times + segment.begin + segment.count,
+						   [&](uint32_t n_times) { return n_times == (segment.left_out ? 0 : 1); }) &&
+			(segment.left_out || std::equal(expected.begin(), expected.end(), emitted + segment.begin));
+	}
+};
+
+template<typename Row>
+static std::vector<given_segment>
+segments_of_all_sizes(segment_kind kind)
+{
+	const uint32_t tile = Row::SORT_TILE;
+	std::vector<given_segment> segments;
+	uint32_t	begin = 0;
+
+	for (uint32_t count : {1u, 2u, 33u, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 7, (uint32_t) (1 + below(tile)), 8 * tile})
+	{
+		segments.push_back({begin, count, kind, below(6) == 0});
+		begin += count;
+	}
+	return segments;
+}
+
+template<typename Row, bool MayBeWide, bool Wide>
+static void
+test_segments(segment_kind kind, const std::vector<given_segment> &wanted, const launch_target &target)
+{
+	const std::string name = "segments: kind " + std::to_string(kind) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow") +
+		", tile " + std::to_string(Row::SORT_TILE);
+	given_items<Row, Wide> given(wanted);
+	stage_memory<Row> &memory = given.memory;
+	guarded_array<uint32_t> rows(given.n);
+	guarded_array<uint32_t> times(given.n);
+	const segments_input in = {memory.items(), view_of(given.keys, ~0ull), given.row_bits, given.n};
+
+	memset(times.data(), 0, given.n * sizeof(uint32_t));
+	expect(sort_segments<Row, MayBeWide>(in, memory.plan.data(), memory.crowded.data(), emit_notes{rows.data(), times.data()},
+										 target) == cudaSuccess && memory.intact() && rows.intact() && times.intact(), name);
+	crowded_seen += memory.plan.data()->listed.crowded;
+	for (const given_segment &segment : given.segments)
+		expect(given.is_sorted(segment, rows.data(), times.data()), name + ", of " + std::to_string(segment.count) + " items");
+}
+
+template<typename Row, bool MayBeWide, bool Wide>
+static void
+test_all_segments(const launch_target &target)
+{
+	for (int kind = 0; kind < SEGMENT_KINDS; kind++)
+		test_segments<Row, MayBeWide, Wide>((segment_kind) kind, segments_of_all_sizes<Row>((segment_kind) kind), target);
+	test_segments<Row, MayBeWide, Wide>(SEGMENT_EVEN, {{0, 1, SEGMENT_EVEN, false}}, target);
+}
+
+template<typename Row>
+static void
+test_row(int shared_bytes)
+{
+	const launch_target target = target_of(shared_bytes);
+
+	test_all_segments<Row, false, false>(target);
+	test_all_segments<Row, true, false>(target);
+	test_all_segments<Row, true, true>(target);
+}
+
+int
+main(int argc, char **argv)
+{
+	begin_test("stage_segments_test", argc, argv);
+	test_row<TUNING_SMALL>(64 << 10);
+	test_row<TUNING_MEDIUM>(110 << 10);
+	test_row<TUNING_LARGE>(227 << 10);
+	expect(crowded_seen > 0, "segments: none was crowded");
+	return end_test();
+}

@@ -1,0 +1,131 @@
+/*
+ * stage_splitters_test.cpp
+ *	  The first stage of the partition sort alone, in the emulator: splitters from a sample.
+ *
+ * Usage: stage_splitters_test [seed]
+ *
+ * In:  random keys of several kinds.
+ * Out: a line for what fails, the number of failures, and the exit status.
+ *
+ * Splitters must be in order, leave words room, and lead each key to its bucket; of keys that lie evenly no bucket may have far more
+ * than its share.  Nothing may be counted yet, and nothing written behind an array.
+ */
+#include "sort/stage_splitters.cuh"
+
+#include "stage_memory.h"
+
+static bool
+table_leads_to_bucket(const bucket_splitters &splitters, uint64_t key, uint32_t row)
+{
+	uint32_t	entry = splitters.table[clamped_part(splitters.sample_map, splitters.sample_min, splitters.sample_range, key)];
+
+	return search_bucket(splitters.lowest_key, splitters.lowest_row, entry & 0xff, entry >> 8, key, row) ==
+		bucket_of(splitters, key, row);
+}
+
+static bool
+lower_ends_rise(const bucket_splitters &splitters, uint64_t key_max)
+{
+	for (uint32_t b = 1; b < splitters.buckets; b++)
+	{
+		if (key_and_row(splitters.lowest_key[b - 1], splitters.lowest_row[b - 1]) >
+			key_and_row(splitters.lowest_key[b], splitters.lowest_row[b]))
+			return false;
+	}
+	for (uint32_t b = splitters.buckets; b < BUCKETS_MAX; b++)
+	{
+		if (splitters.lowest_key[b] != key_max || splitters.lowest_row[b] != 0)
+			return false;
+	}
+	return splitters.lowest_key[0] == 0 && splitters.lowest_row[0] == 0 && splitters.lowest_key[splitters.buckets - 1] <= key_max;
+}
+
+static bool
+shifts_make_room(const bucket_splitters &splitters, uint64_t key_max)
+{
+	for (uint32_t b = 0; b < splitters.buckets; b++)
+	{
+		uint64_t	highest = highest_key(splitters.lowest_key, splitters.lowest_row, b, splitters.buckets, key_max);
+
+		if (splitters.shift[b] < bits_to_lose(splitters.lowest_key[b], highest, splitters.row_bits))
+			return false;
+	}
+	return true;
+}
+
+static bool
+nothing_is_counted(const partition_plan *plan)
+{
+	return std::all_of(plan->counts, plan->counts + BUCKETS_MAX, [](uint32_t count) { return count == 0; }) &&
+		plan->listed.segments + plan->listed.long_segments + plan->listed.crowded + plan->listed.arrived == 0;
+}
+
+/* The sample of fewer keys has some twice, which do not rise. */
+static bool
+may_be_seen(key_kind kind, uint32_t n, uint32_t seen_order)
+{
+	if (n < SAMPLE_KEYS / 4)
+		return true;
+	if (kind == KEYS_RISING || kind == KEYS_EQUAL)
+		return seen_order == SEEN_RISING;
+	return kind == KEYS_FALLING ? seen_order == SEEN_FALLING : kind == KEYS_RISING_BUT_ONE || seen_order == SEEN_UNORDERED;
+}
+
+template<typename Row>
+static void
+test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &target)
+{
+	const std::string name = "splitters: keys " + std::to_string(kind) + ", n " + std::to_string(n) + ", bits " + std::to_string(bits);
+	uint64_t	key_max = low_bits(bits);
+	words		keys = make_keys(kind, n, key_max);
+	guarded_array<partition_plan> memory(1);
+	guarded_array<uint64_t> sample_keys(SAMPLE_KEYS);
+	guarded_array<uint32_t> sample_rows(SAMPLE_KEYS);
+	const splitters_input in = {view_of(keys, key_max), n, row_bits_for(n), false};
+	const partition_plan *plan = memory.data();
+	const bucket_splitters &splitters = plan->splitters;
+	std::vector<uint32_t> counts(BUCKETS_MAX);
+	bool		led = true;
+
+	expect(choose_splitters<Row>(in, {sample_keys.data(), sample_rows.data()}, memory.data(), target) == cudaSuccess &&
+		   memory.intact() && sample_keys.intact() && sample_rows.intact(), name);
+	expect(splitters.buckets >= 1 && splitters.buckets <= BUCKETS_MAX && lower_ends_rise(splitters, key_max), name + ", lower ends");
+	expect(splitters.row_bits == in.row_bits && shifts_make_room(splitters, key_max), name + ", shifts");
+	for (uint32_t row = 0; row < n; row++)
+	{
+		led = led && table_leads_to_bucket(splitters, keys[row], row) &&
+			table_leads_to_bucket(splitters, dice() & key_max, (uint32_t) below(n));
+		counts[bucket_of(splitters, keys[row], row)]++;
+	}
+	expect(led, name + ", table");
+	/* clusters have gaps that are no bucket's to fill */
+	expect(*std::max_element(counts.begin(), counts.end()) <= 4 * n / QUANTILES_MIN || n < 64 * QUANTILES_MIN ||
+		   kind == KEYS_IN_CLUSTERS, name + ", balance");
+	expect(plan->verdict.handed_over == 0 && nothing_is_counted(plan) && may_be_seen(kind, n, plan->verdict.seen_order),
+		   name + ", verdict");
+}
+
+template<typename Row>
+static void
+test_row(int shared_bytes)
+{
+	const launch_target target = target_of(shared_bytes);
+
+	for (int kind = 0; kind < KEY_KINDS; kind++)
+	{
+		uint32_t	n = 3 * Row::SORT_TILE + (uint32_t) below(20 * Row::SORT_TILE);
+
+		test_splitters<Row>((key_kind) kind, n, kind % 2 == 0 ? 64 : 40, target);
+	}
+	test_splitters<Row>(KEYS_EVEN, 2, 64, target);
+}
+
+int
+main(int argc, char **argv)
+{
+	begin_test("stage_splitters_test", argc, argv);
+	test_row<TUNING_SMALL>(64 << 10);
+	test_row<TUNING_MEDIUM>(110 << 10);
+	test_row<TUNING_LARGE>(227 << 10);
+	return end_test();
+}
