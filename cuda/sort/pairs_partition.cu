@@ -123,7 +123,7 @@ sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch, co
 	const segments_input sorted = {scratch.items, keys, row_bits_of(n), n};
 
 	CUDA_TRY(choose_splitters<Row>(sampled, scratch.sample, scratch.plan, target));
-	CUDA_TRY(pass_presorted(keys, n, scratch.plan, emit, target));
+	CUDA_TRY(pass_presorted(n, scratch.plan, emit, target));
 	CUDA_TRY((partition_keys<Row, MayBeWide>(partitioned, scratch.plan, scratch.level2, scratch.items, target)));
 	return sort_segments<Row, MayBeWide>(sorted, scratch.plan, scratch.crowded, emit, target);
 }

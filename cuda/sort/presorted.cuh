@@ -9,6 +9,9 @@
  * Where the sample has no order, which is nearly always, this ends at once.  Else it reads each key once and writes on the
  * way what the output is if no neighbour contradicts: a fifth of what the partition moves.  The first contradiction
  * that any block meets ends all of them.
+ *
+ * The functor has the keys here, in a member of that name: the compiler then sees that those it emits are those just
+ * compared, and generates other code if they are an argument of their own.
  */
 #ifndef GSORT_PRESORTED_CUH
 #define GSORT_PRESORTED_CUH
@@ -30,7 +33,7 @@ contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 /* Emits a tile; true: neighbours contradict. */
 template<typename Emit>
 SORT_DEVICE bool
-pass_tile_through(const key_view &keys, uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
+pass_tile_through(uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
 {
 	uint64_t	key[PRESORTED_ITEMS];
 	uint64_t	next[PRESORTED_ITEMS];
@@ -41,8 +44,8 @@ pass_tile_through(const key_view &keys, uint32_t n, uint32_t tile, uint32_t seen
 	{
 		uint32_t	row = tile + i * PRESORTED_THREADS + threadIdx.x;
 
-		key[i] = row < n ? keys[row] : 0;
-		next[i] = row + 1 < n ? keys[row + 1] : 0;
+		key[i] = row < n ? emit.keys[row] : 0;
+		next[i] = row + 1 < n ? emit.keys[row + 1] : 0;
 	}
 #pragma unroll
 	for (int i = 0; i < PRESORTED_ITEMS; i++)
@@ -60,7 +63,7 @@ pass_tile_through(const key_view &keys, uint32_t n, uint32_t tile, uint32_t seen
 template<typename Emit>
 static __global__ void
 __launch_bounds__(PRESORTED_THREADS)
-presorted_kernel(key_view keys, uint32_t n, partition_plan *plan, Emit emit)
+presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
 {
 	await_kernel_ahead();
 	uint32_t	seen_order = plan->verdict.seen_order;
@@ -71,7 +74,7 @@ presorted_kernel(key_view keys, uint32_t n, partition_plan *plan, Emit emit)
 	{
 		if (*(volatile uint32_t *) &plan->verdict.contradicted)
 			return;
-		if (pass_tile_through(keys, n, tile, seen_order, emit))
+		if (pass_tile_through(n, tile, seen_order, emit))
 			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
 	}
 }
@@ -79,10 +82,10 @@ presorted_kernel(key_view keys, uint32_t n, partition_plan *plan, Emit emit)
 /* Behind choose_splitters, and before partition_keys, which has nothing to do then. */
 template<typename Emit>
 static cudaError_t
-pass_presorted(const key_view &keys, uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)
+pass_presorted(uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)
 {
 	return launch(presorted_kernel<Emit>, tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-				  PRESORTED_THREADS, 0, target.stream, keys, n, plan, emit);
+				  PRESORTED_THREADS, 0, target.stream, n, plan, emit);
 }
 
 #endif							/* GSORT_PRESORTED_CUH */

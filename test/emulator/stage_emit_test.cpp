@@ -35,6 +35,7 @@ test_emit_pairs()
 /* A row's word to its place. */
 struct emit_words
 {
+	key_view	keys;			/* for presorted ones */
 	const uint64_t *words_in;
 	uint64_t   *words_out;
 
@@ -54,7 +55,7 @@ sort_to_words(const key_view &keys, uint32_t n, stage_memory<Row> &memory, const
 	level2_memory<Row> level2(n);
 
 	CUDA_TRY(choose_splitters<Row>({keys, n, row_bits_for(n), false}, {sample_keys.data(), sample_rows.data()}, plan, target));
-	CUDA_TRY(pass_presorted(keys, n, plan, emit, target));
+	CUDA_TRY(pass_presorted(n, plan, emit, target));
 	CUDA_TRY((partition_keys<Row, MayBeWide>({keys, n}, plan, level2.arrays(), memory.items(), target)));
 	return sort_segments<Row, MayBeWide>({memory.items(), keys, row_bits_for(n), n}, plan, memory.crowded.data(), emit, target);
 }
@@ -70,7 +71,7 @@ test_row_of_stages(key_kind kind, uint32_t n, uint32_t bits, const launch_target
 	words		words_in(n);
 	guarded_array<uint64_t> words_out(n);
 	stage_memory<Row> memory(n);
-	const emit_words emit = {words_in.data(), words_out.data()};
+	const emit_words emit = {view_of(keys, key_max), words_in.data(), words_out.data()};
 	bool		right = true;
 
 	for (uint64_t &word : words_in)
