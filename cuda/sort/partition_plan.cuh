@@ -2,8 +2,8 @@
  * partition_plan.cuh
  *	  What the stages of the partition tell each other, and the decisions behind it.
  *
- * Lives in the caller's scratch; each field is written by one kernel and read by
- * later ones.  The functions are host and device code, so that their properties
+ * Lives in the caller's scratch.  The stages (stage_*.cuh) say what of it they take and give; within a stage each field is
+ * written by one kernel and read by later ones.  The functions are host and device code, so that their properties
  * (monotone, in range, equal keys together) are tested without kernels.
  *
  * The words for parts of the input, in all of cuda/sort:
@@ -79,14 +79,15 @@ typedef enum seen_order
 } seen_order;
 
 /*
- * The buckets, and how their items are written: bucket b holds the (key, row) from its lowest up to the next bucket's.
+ * The buckets, and how their items are written: bucket b holds the (key, row) from its lowest, which rise, up to the next
+ * bucket's; the first one's is (0, 0), and behind the last stands the greatest key there can be, with row 0.
  * Whole in itself: splitters that were chosen elsewhere serve as well.
  */
 typedef struct bucket_splitters
 {
-	uint64_t	lowest_key[BUCKETS_MAX];	/* (key, row) rise; bucket 0's are 0.  Behind the last bucket: the greatest key, */
-	uint32_t	lowest_row[BUCKETS_MAX];	/* row 0 */
-	uint32_t	shift[BUCKETS_MAX];	/* low bits that the bucket's keys lose in narrow words; bits_to_lose at least */
+	uint64_t	lowest_key[BUCKETS_MAX];
+	uint32_t	lowest_row[BUCKETS_MAX];
+	uint32_t	shift[BUCKETS_MAX];	/* low bits that the bucket's keys lose in narrow words: bits_to_lose, or more */
 	uint16_t	table[BUCKET_TABLE];	/* by sample_map: first bucket that a key can be in, and the last << 8 */
 	uint64_t	sample_min;
 	uint64_t	sample_range;
@@ -159,7 +160,7 @@ for_items_of_plan(const partition_plan *plan, const Work &work)
 	work(std::false_type());
 }
 
-/* All keys are in order, or in falling order, and the output is written. */
+/* All keys are in order, or in falling order, and have been emitted. */
 static inline GSORT_HD bool
 is_presorted(const partition_plan *plan)
 {

@@ -3,11 +3,11 @@
  *	  Keys that are in order already, or in falling order: seen on the device, and passed through.
  *
  * In:  the caller's keys, and what the sorted sample shows of their order (partition_split.cuh).
- * Out: the caller's rows and keys as they stand, or the other way round; or the plan says that a neighbour
- *	    contradicts the sample, and the sort writes the output again, all of it.
+ * Out: the rows emitted as they stand, or the other way round; or the plan says that a neighbour
+ *	    contradicts the sample, and the sort emits again, all of them.
  *
- * Where the sample has no order, which is nearly always, this ends at once.  Else it reads each key once and writes on the
- * way what the output is if no neighbour contradicts: a fifth of what the partition moves.  The first contradiction
+ * Where the sample has no order, which is nearly always, this ends at once.  Else it reads each key once and emits on the
+ * way what is right if no neighbour contradicts: a fifth of what the partition moves.  The first contradiction
  * that any block meets ends all of them.
  *
  * The functor has the keys here, in a member of that name: the compiler then sees that those it emits are those just

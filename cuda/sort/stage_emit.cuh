@@ -14,11 +14,9 @@
  *
  * Threads of all blocks call it, in any order, for each place below n; the row is the place in the input, below n too.
  * It may be called for a place more than once: what presorted.cuh emits before a neighbour contradicts it is void, and the
- * last call stands.  So it writes what depends on the place and the row alone.  The key is not handed over: few kernels have all
+ * last call stands.  So it writes what depends on the place and the row alone: not what depends on the row before in the order, as
+ * tie bits do, which another block may have emitted, or not yet.  The key is not handed over: few kernels have all
  * of it at hand then, and who does not need it shall not pay.
- *
- * Where items are wide and the caller's array of rows serves as scratch, the functor may write to that: the item of a place
- * has been read when the functor is called for it (stage_segments.cuh).
  */
 #ifndef GSORT_STAGE_EMIT_CUH
 #define GSORT_STAGE_EMIT_CUH

@@ -11,8 +11,9 @@
  *	  crowded ones -------dividing sort--> emit
  *	  long ones --merge sort of tiles, merges by all blocks--> emit
  *
- * Segments do not overlap, and an item that is in none is not emitted.  Kernels: tile_counting.cuh,
- * tile_crowded.cuh, merge.cuh.  A block reads the item of a place before it, or any other, emits there.
+ * Segments do not overlap, and an item that is in none is not emitted.  The item of a place has been read before a row is
+ * emitted there, so the functor may write where wide items of level 1 have their rows.  Kernels: tile_counting.cuh,
+ * tile_crowded.cuh, merge.cuh.
  *
  * Host code: enqueues the same kernels whatever the segments are, allocates nothing, reads nothing back.
  */

@@ -20,7 +20,7 @@
 struct splitters_input
 {
 	key_view	keys;			/* [n], in device memory */
-	uint32_t	n;				/* 2 at least */
+	uint32_t	n;				/* 1 at least; of fewer than the sample has, it has some twice, and sees no order */
 	uint32_t	row_bits;		/* that a row below n fits in */
 	bool		may_hand_over;	/* the radix sort stands by */
 };

@@ -128,11 +128,15 @@ view_of(const words &keys, uint64_t key_max)
 	return {keys.data(), key_max, 0};
 }
 
-/* Of a key; without the table. */
+/* Of a (key, row), as the splitters say. */
 [[maybe_unused]] static uint32_t
 bucket_of(const bucket_splitters &splitters, uint64_t key, uint32_t row)
 {
-	return search_bucket(splitters.lowest_key, splitters.lowest_row, 0, splitters.buckets - 1, key, row);
+	uint32_t	b = splitters.buckets - 1;
+
+	while (key_and_row(key, row) < key_and_row(splitters.lowest_key[b], splitters.lowest_row[b]))
+		b--;
+	return b;
 }
 
 /* --- device memory ------------------------------------------------------------------ */

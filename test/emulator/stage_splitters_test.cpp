@@ -71,6 +71,18 @@ may_be_seen(key_kind kind, uint32_t n, uint32_t seen_order)
 	return kind == KEYS_FALLING ? seen_order == SEEN_FALLING : kind == KEYS_RISING_BUT_ONE || seen_order == SEEN_UNORDERED;
 }
 
+/* Each of the sample is where its key stands in the input. */
+static bool
+is_sorted_sample(const uint64_t *sample_keys, const uint32_t *sample_rows, uint32_t samples, const words &keys)
+{
+	for (uint32_t i = 0; i < samples; i++)
+	{
+		if (sample_rows[i] >= keys.size() || sample_keys[i] != keys[sample_rows[i]] || (i > 0 && sample_keys[i] < sample_keys[i - 1]))
+			return false;
+	}
+	return true;
+}
+
 template<typename Row>
 static void
 test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &target)
@@ -89,6 +101,7 @@ test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &ta
 
 	expect(choose_splitters<Row>(in, {sample_keys.data(), sample_rows.data()}, memory.data(), target) == cudaSuccess &&
 		   memory.intact() && sample_keys.intact() && sample_rows.intact(), name);
+	expect(is_sorted_sample(sample_keys.data(), sample_rows.data(), SAMPLE_KEYS / 4, keys), name + ", sample");
 	expect(splitters.buckets >= 1 && splitters.buckets <= BUCKETS_MAX && lower_ends_rise(splitters, key_max), name + ", lower ends");
 	expect(splitters.row_bits == in.row_bits && shifts_make_room(splitters, key_max), name + ", shifts");
 	for (uint32_t row = 0; row < n; row++)
