@@ -11,7 +11,11 @@
 # in which order rows lie or how they are grouped, which is seen in a second local database, where
 # they lie in another order and groups are sorted, not hashed: statistics of foreign tables are of
 # rows drawn at random, so the plan may be the one or the other.
-# How many are left out is said.
+# Nor is it compared if PostgreSQL gives the one or the other elsewhere: if it gives something else where it sorts groups, as some
+# plans over custom scans and foreign scans are not read backward, whatever a cursor was told; or if what
+# differs with gpusort differs also natively when it is run again, as what is not ordered at the top comes from several
+# servers in the order in which they answer.
+# How many are left out is said; these last ones too, and they may be few only.
 package Corpus;
 
 use strict;
@@ -31,6 +35,10 @@ our @EXPORT = qw(create_corpus move_rows drop_keys compare_corpus files_of_corpu
 our @tables = qw(events narrow customers orders measures tree documents odd no_rows one_row one_key only_nulls ordered typed texts toasted);
 
 my $folder = tempdir('gpusort-corpus.XXXXXX', TMPDIR => 1, CLEANUP => 1);
+# So many statements may give the one or the other elsewhere, and one more of so many others.
+my ($most_unsteady, $one_more_of) = (3, 200);
+# How often what differs is run natively again.
+my $native_runs = 5;
 my %plain = ('statement_timeout' => '120s', 'client_min_messages' => 'notice', 'jit' => 'off');
 
 sub session
@@ -148,40 +156,55 @@ sub compare_corpus
 {
 	my (%of) = @_;
 	my ($compared, $left_out) = (0, 0);
+	my @unsteady;
 
 	for my $path (@{ $of{files} })
 	{
 		my $name = $path =~ s{.*/}{}r;
 		my @statements = grep { may_be_compared($_) } @{ (read_statements($path))[0] };
+		my $run = sub { return run_in(\@statements, @{ $of{ $_[0] } }, $_[1]) };
 
 		set_on_all($of{nodes}, { 'gpusort.enabled' => 'off' });
-		my $local = run_in(\@statements, @{ $of{local} });
-		my $moved = run_in(\@statements, @{ $of{moved} }, { 'enable_hashagg' => 'off' });
-		my $native = run_in(\@statements, @{ $of{elsewhere} });
+		my $local = $run->('local');
+		my $moved = $run->('moved', { 'enable_hashagg' => 'off' });
+		my $native = $run->('elsewhere');
 		my @chosen = grep { tells_no_order($statements[$_], $local->[$_], $moved->[$_], $native->[$_]) } 0 .. $#statements;
+		# those whose outcome is another than locally
+		my $different = sub { my $outcomes = shift; return grep { defined difference($statements[$_], $local->[$_], $outcomes->[$_]) } @_ };
+		my $leave_out = sub {
+			my %out = map { $_ => 1 } @_;
 
-		$compared += @chosen;
-		$left_out += @statements - @chosen;
+			push @unsteady, map { "$name:$statements[$_]{line}: $statements[$_]{text}" } @_;
+			@chosen = grep { !$out{$_} } @chosen;
+		};
+
+		$leave_out->($different->($run->('elsewhere', { 'enable_hashagg' => 'off' }), @chosen));
 		for my $mode (@{ $of{modes} })
 		{
 			my ($mode_name, $settings) = @$mode;
 
 			set_on_all($of{nodes}, { 'gpusort.enabled' => 'on', %$settings });
-			my $outcomes = run_in(\@statements, @{ $of{elsewhere} });
-			my @different;
+			my $outcomes = $run->('elsewhere');
+			set_on_all($of{nodes}, { 'gpusort.enabled' => 'off', map { $_ => undef } keys %$settings });
 
-			for my $i (@chosen)
+			for (1 .. $native_runs)
 			{
-				my $what = difference($statements[$i], $local->[$i], $outcomes->[$i]);
+				my @suspects = $different->($outcomes, @chosen);
 
-				push @different, "$name:$statements[$i]{line}: $what\n$statements[$i]{text}\n$outcomes->[$i]{messages}" if defined $what;
+				last unless @suspects;
+				$leave_out->($different->($run->('elsewhere'), @suspects));
 			}
-			set_on_all($of{nodes}, { map { $_ => undef } keys %$settings });
-			is(scalar @different, 0, "$name: $mode_name: " . scalar @chosen . ' statements give their local rows')
-			  or diag(splice @different, 0, 3);
+			my @wrong = $different->($outcomes, @chosen);
+
+			is(scalar @wrong, 0, "$name: $mode_name: " . scalar @chosen . ' statements give their local rows')
+			  or diag(map { "$name:$statements[$_]{line}: " . difference($statements[$_], $local->[$_], $outcomes->[$_]) . "\n$statements[$_]{text}\n$outcomes->[$_]{messages}\n" } splice @wrong, 0, 3);
 		}
+		$compared += @chosen;
+		$left_out += @statements - @chosen;
 	}
-	note "SUMMARY $compared statements compared, $left_out left out";
+	note "left out, as PostgreSQL itself gives the one or the other: $_" for @unsteady;
+	cmp_ok(scalar @unsteady, '<=', $most_unsteady + $compared / $one_more_of, 'PostgreSQL itself gives the one or the other for few statements');
+	note "SUMMARY $compared statements compared, $left_out left out, " . scalar @unsteady . ' of them as PostgreSQL itself gives the one or the other';
 	return $compared;
 }
 
