@@ -2,7 +2,8 @@
 #	  A coordinator and two workers.
 #
 # In:  lines of their configuration.
-# Out: three servers in which the database postgres is Citus's; the first one is the coordinator.
+# Out: three servers in which the database postgres is Citus's; the first one is the coordinator.  Whether it can merge
+#	  what its workers have sorted.
 package CitusNodes;
 
 use strict;
@@ -11,7 +12,7 @@ use warnings;
 use Exporter 'import';
 use Nodes;
 
-our @EXPORT = qw(new_citus);
+our @EXPORT = qw(new_citus merges_sorted);
 
 our @citus = ("shared_preload_libraries = 'citus,gpusort'", "listen_addresses = '127.0.0.1'", 'max_prepared_transactions = 100',
 	"citus.node_conninfo = 'sslmode=prefer'", 'citus.shard_count = 8', 'citus.enable_statistics_collection = off');
@@ -27,6 +28,14 @@ sub new_citus
 	$coordinator->safe_psql('postgres', "select citus_set_coordinator_host('127.0.0.1', " . $coordinator->port . ')');
 	$coordinator->safe_psql('postgres', "select citus_add_node('127.0.0.1', " . $_->port . ')') for @nodes[ 1, 2 ];
 	return @nodes;
+}
+
+# Some versions can, as they are told by citus.enable_sorted_merge.
+sub merges_sorted
+{
+	my ($coordinator) = @_;
+
+	return $coordinator->safe_psql('postgres', q{select current_setting('citus.enable_sorted_merge', true) is not null}) eq 't';
 }
 
 1;

@@ -26,15 +26,14 @@ make_foreign_partitions($home, \@far, 150000);
 my $all = 'select k, id, filler from parts order by k, id';
 my $right = rows_of("set gpusort.enabled = off; select k, id, filler from rows_at_home order by k, id");
 
-# What the devices of all servers have done for a query, in its session.
+# A query's rows, and what the devices of all servers have done for it.
 sub sorts_of
 {
 	my ($sql) = @_;
-	my @before = jobs_of(\@nodes);
-	my $rows = rows_of($sql);
-	my @after = jobs_of(\@nodes);
+	my $rows;
+	my @sorts = jobs_for(\@nodes, sub { $rows = rows_of($sql) });
 
-	return ($rows, map { $after[$_] - $before[$_] } 0 .. 2);
+	return ($rows, @sorts);
 }
 
 # --- sorted by the remote servers, merged at home
@@ -78,28 +77,13 @@ cmp_ok((jobs_of(\@far))[0] - $jobs[0], '>=', 1, 'by the device');
 set_on_all(\@far, { 'gpusort.device_memory' => undef });
 $_->poll_query_until('postgres', 'select budget_bytes = 536870912 from gpusort_devices') for @far;
 
-# --- cursors at home over both plans
-my $walk = 'fetch 3 from c; move 450000 from c; fetch 3 from c; fetch backward 5 from c; fetch last from c; fetch first from c; move forward all from c; fetch backward 2 from c';
+# --- cursors at home over both plans: an Append of foreign scans cannot be read backward, with a sort above it it can
 for my $force (qw(off on))
 {
-	for my $kind ('cursor', 'scroll cursor', 'cursor with hold', 'no scroll cursor')
-	{
-		my $steps = $kind =~ /no scroll/ ? 'fetch 3 from c; move 450000 from c; fetch 3 from c' : $walk;
-		my ($code, $got, $err) = $home->psql('postgres', "set gpusort.debug_force = $force; set gpusort.min_rows = 0; begin; declare c $kind for $all; $steps; commit");
-		my ($native_code, $native, $native_err) = $home->psql('postgres', "set gpusort.enabled = off; begin; declare c $kind for " . ($all =~ s/parts/rows_at_home/r) . "; $steps; commit");
-
-		# an Append of foreign scans cannot be read backward, with a Sort above it can
-		if ($force eq 'on')
-		{
-			is("$code $got", "$native_code $native", "sorted at home, $kind: the rows") or diag($err, $native_err);
-		}
-		else
-		{
-			my ($same) = $home->psql('postgres', "set gpusort.enabled = off; begin; declare c $kind for $all; $steps; commit");
-			is($code, $same, "sorted remotely, $kind: as without gpusort");
-			is($got, $native, "sorted remotely, $kind: the rows") if $code == 0;
-		}
-	}
+	compare_cursors(
+		node => $home, what => $force eq 'on' ? 'sorted at home' : 'sorted remotely', readable => $force eq 'on', far => 450000,
+		settings => "set gpusort.debug_force = $force; set gpusort.min_rows = 0",
+		elsewhere => $all, local => $all =~ s/parts/rows_at_home/r);
 }
 nothing_left_on(\@nodes, 'all plans');
 unlike(slurp_file($_->logfile), qr/terminated by signal|TRAP:|PANIC/, $_->name . ': no process ended') for @nodes;

@@ -15,7 +15,7 @@ use Test::More;
 
 use GpuSortTest;
 
-our @EXPORT = qw(new_node set_on_all jobs_of wait_for_all nothing_left_on make_foreign_partitions);
+our @EXPORT = qw(new_node set_on_all jobs_of jobs_for wait_for_all nothing_left_on make_foreign_partitions compare_cursors);
 
 # Less of everything than a server by itself has, since several share a machine.
 my @small = (
@@ -58,6 +58,40 @@ sub jobs_of
 	my ($nodes) = @_;
 
 	return map { $_->safe_psql('postgres', 'select jobs from gpusort_stats') } @$nodes;
+}
+
+# How many sorts each device makes for what code does.
+sub jobs_for
+{
+	my ($nodes, $code) = @_;
+	my @before = jobs_of($nodes);
+
+	$code->();
+	my @after = jobs_of($nodes);
+	return map { $after[$_] - $before[$_] } 0 .. $#after;
+}
+
+# Cursors of all kinds over a query whose tables lie elsewhere, which move so far and then to and fro, give what they
+# give over local tables.  Whether a plan can be read backward is PostgreSQL's, so a cursor fails if it
+# fails without gpusort; readable: the plan has a sort at its top, and no cursor fails.
+sub compare_cursors
+{
+	my (%of) = @_;
+	my $node = $of{node};
+	my $there = "fetch 3 from c; move $of{far} from c; fetch 3 from c";
+	my $walk = "$there; fetch backward 5 from c; fetch last from c; fetch first from c; move forward all from c; fetch backward 2 from c";
+
+	for my $kind ('cursor', 'scroll cursor', 'cursor with hold', 'no scroll cursor')
+	{
+		my $steps = $kind =~ /no scroll/ ? $there : $walk;
+		my $read = sub { return $node->psql('postgres', "$_[0]; begin; declare c $kind for $_[1]; $steps; commit") };
+		my ($code, $got, $error) = $read->($of{settings}, $of{elsewhere});
+		my (undef, $right) = $read->('set gpusort.enabled = off', $of{local});
+		my ($may_fail) = $of{readable} ? 0 : $read->('set gpusort.enabled = off', $of{elsewhere});
+
+		is($code, $may_fail, "$of{what}, $kind: as without gpusort") or diag($error);
+		is($got, $right, "$of{what}, $kind: the rows") if $code == 0;
+	}
 }
 
 sub wait_for_all
