@@ -84,15 +84,16 @@ cluster_remove()
 }
 
 # Lets the servers see the locales of test/get-locales, or those of LOCPATH if it is set.  The
-# server's user may not look into the folder that has them, so he gets a copy.  Without them,
-# what needs them says so.
+# server's user may not look into the folder that has them, so he gets a copy, which goes with the
+# cluster.  Without them, what needs them says so.
 see_locales()
 {
-	if [ -z "${LOCPATH:-}" ]; then
-		LOCPATH=$("$(dirname "${BASH_SOURCE[0]}")/get-locales") || say "not all locales can be had"
-		[ -n "$LOCPATH" ] || { unset LOCPATH; return 0; }
+	locales_source=${locales_source:-${LOCPATH:-}}
+	if [ -z "$locales_source" ]; then
+		locales_source=$("$(dirname "${BASH_SOURCE[0]}")/get-locales") || say "not all locales can be had"
+		[ -n "$locales_source" ] || { unset LOCPATH; return 0; }
 	fi
-	export LOCPATH
+	export LOCPATH=$locales_source
 	if [ -n "$server_user" ] && [ "${LOCPATH#"$cluster_dir"}" = "$LOCPATH" ]; then
 		rm -rf "$cluster_dir/locales"
 		cp -RL "$LOCPATH" "$cluster_dir/locales"
