@@ -11,6 +11,8 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/planner.h"
 #include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/latch.h"
 #include "utils/rel.h"
 #include "utils/tuplesort.h"
@@ -224,6 +226,22 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #else
 #define compat_proc_number(proc) ((proc)->pgprocno)
 #endif
+
+/* Has RegisterBackgroundWorker, which returns nothing, just now added a worker of this library's to the postmaster's
+ * list, in which the last one is the first?  18 links it both ways. */
+static inline bool
+compat_worker_was_registered(const char *library)
+{
+#if PG_VERSION_NUM >= 180000
+	if (dlist_is_empty(&BackgroundWorkerList))
+		return false;
+	return strcmp(dlist_head_element(RegisteredBgWorker, rw_lnode, &BackgroundWorkerList)->rw_worker.bgw_library_name, library) == 0;
+#else
+	if (slist_is_empty(&BackgroundWorkerList))
+		return false;
+	return strcmp(slist_head_element(RegisteredBgWorker, rw_lnode, &BackgroundWorkerList)->rw_worker.bgw_library_name, library) == 0;
+#endif
+}
 
 /* 17 gives a WaitEventSet to a resource owner (50c67c2019); before, to a context. */
 #if PG_VERSION_NUM >= 170000

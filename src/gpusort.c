@@ -41,8 +41,7 @@ _PG_init(void)
 	if (IsBinaryUpgrade)
 		return;
 	gpusort_settings_define();
-	gpusort_shmem_install_hooks();
-	gpusort_service_register();
+	gpusort_shmem_install_hooks(gpusort_service_register());
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);
 	gpusort_planner_install_hooks();

@@ -241,10 +241,16 @@ gpusort_service_main(Datum arg)
 	proc_exit(1);
 }
 
-void
+bool
 gpusort_service_register(void)
 {
 	BackgroundWorker worker = gpusort_service_worker(0);
 
 	RegisterBackgroundWorker(&worker);
+	if (compat_worker_was_registered(worker.bgw_library_name))
+		return true;
+	ereport(LOG,
+			(errmsg("gpusort: no background worker for service 0, all sorts are native"),
+			 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+	return false;
 }

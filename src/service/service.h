@@ -7,7 +7,8 @@
 
 #include "postgres.h"
 
-extern void gpusort_service_register(void);
+/* Of the first one.  False: no worker is free. */
+extern bool gpusort_service_register(void);
 extern PGDLLEXPORT void gpusort_service_main(Datum arg);
 
 #endif							/* GPUSORT_SERVICE_H */

@@ -76,10 +76,7 @@ note_no_worker(int i, bool is_news)
 	GpuSortService *service = &gpusort_shared->services[i];
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	service->registered = false;
-	service->state = GPUSORT_SERVICE_UNAVAILABLE;
-	snprintf(service->detail, sizeof(service->detail),
-			 "no background worker is free for it: raise max_worker_processes, which is %d", max_worker_processes);
+	gpusort_service_set_no_worker(service);
 	LWLockRelease(gpusort_shared_lock());
 	if (is_news)
 		ereport(LOG,

@@ -27,6 +27,9 @@ GpuSortRequest *gpusort_requests = NULL;
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 
+/* Had the postmaster a worker for the first service?  It starts that one itself, so nobody else could say so. */
+static bool first_has_worker = true;
+
 /* Fixed when the server starts: it counts what memory has been asked for, also when the
  * postmaster makes the shared memory anew after a crash. */
 static int	buffer_count = 0;
@@ -95,6 +98,15 @@ init_buffers(void)
 	gpusort_shared->first_free_buffer = n > 0 ? 0 : -1;
 }
 
+void
+gpusort_service_set_no_worker(GpuSortService *service)
+{
+	service->registered = false;
+	service->state = GPUSORT_SERVICE_UNAVAILABLE;
+	snprintf(service->detail, sizeof(service->detail),
+			 "no background worker is free for it: raise max_worker_processes, which is %d", max_worker_processes);
+}
+
 static void
 init_service(GpuSortService *service)
 {
@@ -131,6 +143,8 @@ gpusort_shmem_startup(void)
 		gpusort_shared->n_services = 1;
 		for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
 			init_service(&gpusort_shared->services[i]);
+		if (!first_has_worker)
+			gpusort_service_set_no_worker(&gpusort_shared->services[0]);
 		gpusort_shared->ring_room = ring_room();
 		gpusort_counters_init(&gpusort_shared->counters);
 		init_buffers();
@@ -143,8 +157,9 @@ gpusort_shmem_startup(void)
 }
 
 void
-gpusort_shmem_install_hooks(void)
+gpusort_shmem_install_hooks(bool first_service_has_worker)
 {
+	first_has_worker = first_service_has_worker;
 	prev_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = gpusort_shmem_request;
 	prev_shmem_startup_hook = shmem_startup_hook;

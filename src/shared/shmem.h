@@ -210,7 +210,10 @@ extern GpuSortBuffer *gpusort_buffers;
 extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; request_ring.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
-extern void gpusort_shmem_install_hooks(void);
+extern void gpusort_shmem_install_hooks(bool first_service_has_worker);
+
+/* No background worker is free for a service: the view is to say so.  With the lock held. */
+extern void gpusort_service_set_no_worker(GpuSortService *service);
 extern LWLock *gpusort_shared_lock(void);
 
 static inline char *

@@ -180,5 +180,17 @@ ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state
 is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it: raise max_worker_processes, which is 2", 'and the view says so');
 like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker for service 1\n.*DETAIL:  It is tried again every 5 seconds\./, 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
+# the first service is the postmaster's to start
+for my $workers (1, 0)
+{
+	$narrow->append_conf('postgresql.conf', "max_worker_processes = $workers");
+	$narrow->restart;
+	is(rows_of('state, detail', $narrow), "unavailable|no background worker is free for it: raise max_worker_processes, which is $workers", "$workers for all: the view says that there is none");
+	is($narrow->safe_psql('postgres', "select code from gpusort_why('select i from generate_series(1, 20000) i order by -i')"), 'no_device', 'sorts are native');
+}
+like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker for service 0, all sorts are native\n.*HINT:  Raise max_worker_processes, which is 1, and restart the server\./, 'and the log');
+$narrow->append_conf('postgresql.conf', 'max_worker_processes = 4');
+$narrow->restart;
+ok(all_serve(2, $narrow), 'with enough of them all serve');
 $narrow->stop;
 done_testing();
