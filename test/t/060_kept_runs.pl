@@ -40,6 +40,10 @@ $node->safe_psql('postgres', q{
 		$$ begin if i = at then perform pg_sleep(3); end if; return i; end $$;
 	create function slow_volatile(i int, at int) returns int language plpgsql as
 		$$ begin if i = at then perform pg_sleep(3); end if; return i; end $$;
+	create function gate(i int, at int) returns int language plpgsql immutable parallel safe as
+		$$ begin while i = at and pg_stat_file('gate', true) is null loop perform pg_sleep(0.01); end loop; return i; end $$;
+	create function gate_volatile(i int, at int) returns int language plpgsql volatile as
+		$$ begin return gate(i, at); end $$;
 	vacuum analyze});
 
 sub until_true
@@ -218,6 +222,81 @@ is(feed_slowly('slow_volatile'), '', 'rows that cannot be read again: no result'
 like($session->error, $lost, 'but an error');
 ok(all_serve(), 'the device is back');
 nothing_left('lost while rows are fed');
+
+# Between the last row fed and the first one returned.  The gate is at the last row: behind it the rest is sorted,
+# its run is moved to the keeper, and the merge begins.  $lose loses the keeper, as far as the sort then comes.
+sub lose_behind_gate
+{
+	my ($function, $lose) = @_;
+	my $gate = $node->data_dir . '/gate';
+
+	unlink $gate;
+	$session->send("select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select k, $function(id, 430000) as id, filler from t order by k, 2) q");
+	ok(until_true("count(*) = 1 from pg_stat_activity where pid = $session->{pid} and wait_event = 'PgSleep'"), "$function: the last row is read");
+	is($watch->query('select phase, runs_spilled > 0 from gpusort_progress'), 'feeding|t', "$function: runs are kept");
+	$lose->(keeper(), sorter(), sub { append_to_file($gate, 'open') });
+	my $rows = $session->finish;
+
+	ok(all_serve(), "$function: the device is back");
+	return $rows;
+}
+
+# The device that sorts is halted: the keeper goes while the last run is sorted.
+sub lose_while_sorting
+{
+	my ($keeper, $sorter, $open_gate) = @_;
+
+	stop_service($node, $sorter);
+	$open_gate->();
+	ok(until_true("phase = 'sorting' from gpusort_progress"), 'the last run is sorted');
+	kill 'TERM', $keeper;
+	ok(until_true("count(*) = 0 from gpusort_devices where service_pid = $keeper"), 'the device that keeps runs is lost');
+	continue_service($sorter);
+	return;
+}
+
+# The keeper is halted, and goes while it is to take the last run.
+sub lose_while_spilling
+{
+	my ($keeper, $sorter, $open_gate) = @_;
+
+	stop_service($node, $keeper);
+	$open_gate->();
+	ok(until_true("phase = 'spilling' from gpusort_progress"), 'the last run is to be moved');
+	kill 'TERM', $keeper;
+	continue_service($keeper);
+	return;
+}
+
+# Somewhere on the way, which takes some 10 ms.
+sub lose_somewhere
+{
+	my ($keeper, $sorter, $open_gate) = @_;
+
+	$open_gate->();
+	sleep rand 0.03;
+	kill 'TERM', $keeper;
+	return;
+}
+
+for my $case ([ 'sorted', \&lose_while_sorting ], [ 'moved', \&lose_while_spilling ])
+{
+	my ($when, $lose) = @$case;
+
+	$before = counts();
+	is(lose_behind_gate('gate', $lose), $right, "lost while the last run is $when: the rows are right");
+	is(counter('native_device_lost'), $before->[2] + 1, "lost while the last run is $when: the sort has started over");
+	is(lose_behind_gate('gate_volatile', $lose), '', "lost while the last run is $when, rows that cannot be read again: no result");
+	like($session->error, $lost, "lost while the last run is $when: but an error");
+	nothing_left("lost while the last run is $when");
+}
+for (1 .. 6)
+{
+	my $rows = lose_behind_gate('gate', \&lose_somewhere);
+
+	ok($rows eq $right || $session->error =~ $lost, 'lost somewhere on the way: the rows, or the error, and nothing else') or diag($rows, $session->error);
+}
+nothing_left('lost somewhere on the way');
 
 $session->query("begin; declare c cursor for $sorted");
 $session->query('fetch 10 from c');

@@ -71,12 +71,13 @@ sub service_pid
 	return $node->safe_psql('postgres', 'select service_pid from gpusort_devices');
 }
 
-# Halts the service where it holds no lock: sorts then stand still in the phase they
-# are in, until continue_service.
+# Halts the service, of several the one with this pid, where it holds no lock: sorts then stand still in the
+# phase they are in, until continue_service.
 sub stop_service
 {
-	my ($node) = @_;
-	my $pid = service_pid($node);
+	my ($node, $pid) = @_;
+
+	$pid //= service_pid($node);
 
 	for (1 .. 20)
 	{
