@@ -56,6 +56,10 @@ is(why('select * from (select *, row_number() over (order by k8) as n from t) q 
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
 	qr/which parallel workers feed$/, 'a parallel plan');
 
+my $in_workers = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off';
+is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected in each worker$$', $in_workers),
+	'GpuSort|device|t', 'sorts of workers');
+
 # --- each reason that keeps a Sort native, and its counter
 
 sub stays
@@ -103,6 +107,22 @@ sub append_conf_and_reload
 	$node->append_conf('postgresql.conf', $_[0]);
 	$node->reload;
 }
+
+# Citus plans subqueries while it plans the query; so does who asks from a function that planning runs.  test/run builds
+# the module, whose tables have scans with the names of Citus's
+my $like_citus = "load '$ENV{TESTDIR}/modules/like_citus/like_citus'";
+
+$node->safe_psql('postgres', q{
+	create table distributed as select * from t;
+	create function asked_in_planning(query text) returns text immutable language plpgsql as $$
+		begin return (select string_agg(concat_ws(', ', node, runs_on, code, remedy), '; ') from gpusort_why(query)); end $$;
+	analyze distributed});
+my $counted = refused('citus');
+is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from distributed order by k8')"),
+	'Sort, native, citus, nothing here: the queries that Citus sends to its workers are planned there', 'citus: native, and why');
+is(refused('citus'), $counted + 1, 'citus: counted');
+is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from t order by k8')"), 'GpuSort, device', 'a subquery of tables that are not distributed');
+is(why('select * from distributed order by k8', undef, $like_citus), 'GpuSort|device|', 'the sort of rows that Citus gathers');
 
 # --- a query is planned, not run, and by the rights of who asks
 
