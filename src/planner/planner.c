@@ -20,6 +20,7 @@
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
+#include "planner/refusals.h"
 #include "planner/upper_paths.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
@@ -79,6 +80,8 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
 	PlannedStmt *result;
 
+	if (planner_depth == 0)
+		gpusort_refusals_begin();
 	planner_depth++;
 	PG_TRY();
 	{

@@ -3,11 +3,13 @@
  *	  Why the planner does not sort through the device.
  *
  * In:  a code from whoever refuses, with figures of the case.
- * Out: the last refusal, for whoever asks why; a line at DEBUG1; for Sorts that stay, a counter.
+ * Out: the last refusal, for whoever asks why; a line at DEBUG1, once for each planning; for Sorts that stay, a counter.
  *
  * Runs in the backend that plans.
  */
 #include "postgres.h"
+
+#include "common/hashfn.h"
 
 #include "planner/refusals.h"
 #include "shared/shmem.h"
@@ -35,6 +37,33 @@ static const struct
 GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 #undef REFUSAL
 
+/* Lines that this planning has said, by their hashes: a query of many joins is refused the same at each.  Lines
+ * beyond these may come again. */
+#define LINES_MAX	64
+
+static uint32 lines_said[LINES_MAX];
+static int	n_lines_said = 0;
+
+void
+gpusort_refusals_begin(void)
+{
+	n_lines_said = 0;
+}
+
+static bool
+is_said_already(void)
+{
+	uint32		line = hash_combine(murmurhash32(last.code),
+									hash_bytes((const unsigned char *) last.detail, (int) strlen(last.detail)));
+
+	for (int i = 0; i < n_lines_said; i++)
+		if (lines_said[i] == line)
+			return true;
+	if (n_lines_said < LINES_MAX)
+		lines_said[n_lines_said++] = line;
+	return false;
+}
+
 bool
 gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 {
@@ -48,8 +77,9 @@ gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 		vsnprintf(last.detail, sizeof(last.detail), detail, args);
 		va_end(args);
 	}
-	elog(DEBUG1, "gpusort: %s: %s%s%s", refusals[code].name, refusals[code].text,
-		 last.detail[0] != '\0' ? ": " : "", last.detail);
+	if (message_level_is_interesting(DEBUG1) && !is_said_already())
+		elog(DEBUG1, "gpusort: %s: %s%s%s", refusals[code].name, refusals[code].text,
+			 last.detail[0] != '\0' ? ": " : "", last.detail);
 	return false;
 }
 

@@ -44,8 +44,11 @@ typedef struct GpuSortRefusal
 	char		detail[256];	/* figures or names, of this case; may be empty */
 } GpuSortRefusal;
 
-/* Notes a refusal, and says at DEBUG1 what it is of.  detail, a format, may be NULL.  Returns
- * false. */
+/* A query's planning begins: what is said at DEBUG1 is said anew. */
+extern void gpusort_refusals_begin(void);
+
+/* Notes a refusal, and says at DEBUG1 what it is of, if that is not said already.  detail, a format, may be
+ * NULL.  Returns false. */
 extern bool gpusort_refuse(GpuSortRefusalCode code, const char *detail,...) pg_attribute_printf(2, 3);
 
 /* What was noted last; to be read at once after a refusal. */

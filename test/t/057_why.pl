@@ -210,6 +210,14 @@ append_conf_and_reload("gpusort.device = 'host'");
 wait_for_state($node, 'serving');
 $keeps->close;
 
+# --- at DEBUG1 planning says each refusal once, and says it anew the next time
+
+my $joined = q{explain select * from (select few, count(*) from t where id < 100 group by few) a
+	join (select few, count(*) from t where id < 100 group by few) b using (few) order by few};
+my ($done, $plan, $said) = $node->psql('postgres', "set client_min_messages = debug1; $joined; $joined");
+my $refusal = qr/DEBUG:  gpusort: few_rows: fewer rows than gpusort\.min_rows are expected: \d+ of 10000$/m;
+is(scalar(() = $said =~ /$refusal/g), 2, 'two plans with two such groups each: one line for each plan') or diag($said);
+
 # --- EXPLAIN (GPUSORT)
 
 SKIP:
