@@ -56,6 +56,11 @@ my $newer = qr/ERROR:  55000: the extension gpusort is of version 0\.1\.0 in thi
 says($node, 'old', "select * from $_", $newer, "$_: the module is newer") for 'gpusort_stats', 'gpusort_devices', 'gpusort_stats_reset()', 'gpusort_calibrate()';
 like($node->safe_psql('old', 'explain (analyze, costs off, timing off, summary off) select * from t order by k'),
 	qr/GpuSort.*Sort Method: (?:host|gpu)$/ms, 'sorts go on');
+# doc/install.md says what to do about a view of a user's
+$node->safe_psql('old', 'create view watched as select jobs from gpusort_stats');
+says($node, 'old', 'alter extension gpusort update', qr/ERROR:  2BP01: .*\nDETAIL:  view watched depends on view gpusort_stats/, 'a view of a user\'s is not dropped');
+is($node->safe_psql('old', q{select extversion from pg_extension where extname = 'gpusort'}), '0.1.0', 'and nothing has changed');
+$node->safe_psql('old', 'drop view watched');
 $node->safe_psql('old', 'alter extension gpusort update');
 is(catalog_of($node, 'old'), $fresh, "from 0.1.0 to $version: as if new");
 is($node->safe_psql('old', q{select count(*) from gpusort_stats, gpusort_devices}), '1', 'and its views work');
