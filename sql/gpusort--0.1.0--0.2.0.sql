@@ -33,6 +33,7 @@ CREATE FUNCTION gpusort_stats(
 	OUT refused_no_device bigint,
 	OUT refused_small_table bigint,
 	OUT refused_key_words bigint,
+	OUT refused_collation bigint,
 	OUT refused_later_key bigint,
 	OUT refused_limit bigint,
 	OUT refused_cost bigint,

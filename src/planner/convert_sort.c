@@ -154,7 +154,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	info->rows = child->plan_rows;
 	gpusort_lay_out_keys(NULL, target, info);
 	if (info->n_keys == 0)
-		return gpusort_refuse_key_words(list_nth(columns.exprs, info->order.columns[0] - 1));
+		return gpusort_refuse_first_key(target, &info->order);
 	gpusort_estimate_plan(target, own_cost(sort), info);
 	return gpusort_debug_force || lacks_room_only(target, info) || gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, NULL);
 }

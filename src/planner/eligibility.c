@@ -15,6 +15,7 @@
 
 #include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "catalog/pg_collation.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -23,6 +24,7 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "keys/collation_keys.h"
 #include "keys/key_types.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
@@ -159,25 +161,47 @@ gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 		gpusort_refuse(GPUSORT_REFUSED_KEY_HASH, NULL);
 }
 
-bool
-gpusort_refuse_key_words(const Node *first_key)
+/* Would a key have words under another collation? */
+static bool
+lacks_sort_keys_only(const Node *key, Oid sort_operator, Oid collation)
 {
-	return gpusort_refuse(GPUSORT_REFUSED_KEY_WORDS, "it is of type %s", format_type_be(exprType(first_key)));
+	int			least;
+	int			most;
+
+	return OidIsValid(collation) && gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES &&
+		gpusort_sortkey_has_words(exprType(key), exprTypmod(key), sort_operator, C_COLLATION_OID, &least, &most);
+}
+
+static const char *
+fault_of_collation(Oid collation)
+{
+	if (gpusort_collation_kind(collation) != GPUSORT_COLLATION_LIBC)
+		return "ICU does not give them";
+	if (gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF)
+		return "gpusort.libc_collations is off";
+	return "its strxfrm has contradicted its strcoll since the server's start";
+}
+
+bool
+gpusort_refuse_first_key(const PathTarget *target, const GpuSortOrder *order)
+{
+	const Node *key = list_nth(target->exprs, order->columns[0] - 1);
+	Oid			collation = order->collations[0];
+
+	if (lacks_sort_keys_only(key, order->operators[0], collation))
+		return gpusort_refuse(GPUSORT_REFUSED_COLLATION, "\"%s\": %s", get_collation_name(collation),
+							  fault_of_collation(collation));
+	return gpusort_refuse(GPUSORT_REFUSED_KEY_WORDS, "it is of type %s", format_type_be(exprType(key)));
 }
 
 bool
 gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 					  GpuSortPlanInfo *info)
 {
-	Node	   *first_key;
-
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
 	gpusort_lay_out_keys(root, target, info);
-	if (info->n_keys > 0)
-		return true;
-	first_key = list_nth(target->exprs, info->order.columns[0] - 1);
-	return gpusort_refuse_key_words(first_key);
+	return info->n_keys > 0 || gpusort_refuse_first_key(target, &info->order);
 }
 
 static bool

@@ -33,8 +33,8 @@ extern bool gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget 
 /* The same, for equal rows to come together, in no order. */
 extern bool gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
 
-/* Refuses a sort whose first key has no words.  Returns false. */
-extern bool gpusort_refuse_key_words(const Node *first_key);
+/* Refuses a sort of these columns whose first key has no words.  Returns false. */
+extern bool gpusort_refuse_first_key(const PathTarget *target, const GpuSortOrder *order);
 
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);

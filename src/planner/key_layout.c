@@ -28,12 +28,8 @@
 static bool
 is_distrusted(Oid collation)
 {
-	if (gpusort_collation_kind(collation) != GPUSORT_COLLATION_LIBC ||
-		!gpusort_collation_is_distrusted(collation))
-		return false;
-	elog(DEBUG1, "gpusort: collation \"%s\" has no words: its strxfrm has contradicted its strcoll",
-		 get_collation_name(collation));
-	return true;
+	return gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC &&
+		gpusort_collation_is_distrusted(collation);
 }
 
 /* What the key that an expression is would have; known: there was enough to choose by.  False: no

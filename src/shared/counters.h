@@ -57,6 +57,8 @@
 			"a lower gpusort.min_rows, though so few rows gain nothing") \
 	REFUSAL(KEY_WORDS, key_words, "its first key has no words under its operator and collation", \
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
+	REFUSAL(COLLATION, collation, "its first key's collation has no sort keys to rely on", \
+			"another COLLATE, or gpusort.libc_collations = verify where it is off") \
 	REFUSAL(LATER_KEY, later_key, "a key without words is behind others, in which many rows may tie", \
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
 	REFUSAL(LIMIT, limit, "LIMIT lets it keep the top rows only, which is cheaper", \
