@@ -69,14 +69,15 @@ typedef struct DeviceFigures
 	double		budget_bytes;
 } DeviceFigures;
 
+/* bytes: of the rows, as they are packed, by which the device is chosen that a job of theirs would get. */
 static DeviceFigures
-read_device(void)
+read_device(double bytes)
 {
 	DeviceFigures device = {.sort_row = COST_SORT_ROW_CUDA};
 	const gsort_device_info *info;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	info = &gpusort_shared->services[Max(0, gpusort_service_for_new_job(0))].info;
+	info = &gpusort_shared->services[Max(0, gpusort_service_for_new_job((uint64) Min(bytes, (double) PG_INT64_MAX / 2)))].info;
 	if (info->kind == GSORT_KIND_HOST)
 		device.sort_row = COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, info->processors);
 	device.budget_bytes = info->budget_bytes;
@@ -141,7 +142,7 @@ gpusort_estimate_plan(const PathTarget *target, Cost native_cost, GpuSortPlanInf
 double
 gpusort_expected_runs(const GpuSortPlanInfo *info)
 {
-	double		budget = read_device().budget_bytes;
+	double		budget = read_device(info->rows * info->width).budget_bytes;
 	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
 		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
 	double		runs;
@@ -178,7 +179,7 @@ Cost
 gpusort_least_cost(double rows)
 {
 	return cpu_operator_cost *
-		(COST_JOB + rows * (COST_OUTPUT_ROW + read_device().sort_row));
+		(COST_JOB + rows * (COST_OUTPUT_ROW + read_device(0).sort_row));
 }
 
 /* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
@@ -206,7 +207,7 @@ void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
 	double		runs = gpusort_expected_runs(info);
-	DeviceFigures device = read_device();
+	DeviceFigures device = read_device(info->rows * info->width);
 
 	path->rows = info->rows;
 	path->startup_cost = before +
