@@ -140,6 +140,8 @@ handle_refused_grant(int job, gsort_status status)
 		fill_job(job);
 	else if (mine->fed_rows > 0)
 		gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
+	else if (status == GSORT_NOMEM && mine->job != NULL && !gpusort_service_fits_budget(job))
+		gpusort_service_refuse_job(job, GPUSORT_NATIVE_ROW_SIZE);
 	else if (status != GSORT_NOMEM || !gpusort_service_wait_for_memory(job))
 		gpusort_service_note_status(job, status);
 }

@@ -171,6 +171,7 @@ raise_grants(int job, uint64 all_rows, uint64 all_bytes)
 	{
 		mine->granted_rows = all_rows;
 		mine->granted_bytes = all_bytes;
+		mine->wanted_bytes = 0;
 	}
 	return status;
 }
@@ -201,10 +202,10 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 
 /* --- waiting ---------------------------------------------------------------------------- */
 
-/* Would the job get what it wants if all other jobs ended? */
-static bool
-fits_budget(const GpuSortServiceJob *mine)
+bool
+gpusort_service_fits_budget(int job)
 {
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
 	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
 
@@ -223,7 +224,7 @@ gpusort_service_wait_for_memory(int job)
 		return false;
 	if (mine->waits_since != 0)
 		return true;
-	if (mine->options.wait_ms == 0 || !fits_budget(mine))
+	if (mine->options.wait_ms == 0 || !gpusort_service_fits_budget(job))
 		return false;
 	mine->waits_since = GetCurrentTimestamp();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);

@@ -16,6 +16,9 @@ extern gsort_status gpusort_service_open_job(int job);
  * it has been fed; a little more, if it can be had.  NOMEM: not now. */
 extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
 
+/* After NOMEM, of a job that is open: would it get what it wants if all other jobs ended? */
+extern bool gpusort_service_fits_budget(int job);
+
 /* After NOMEM, of a job whose run has no rows: begins to wait, or still waits.  False: it must
  * not wait, or would do so in vain. */
 extern bool gpusort_service_wait_for_memory(int job);

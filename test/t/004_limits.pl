@@ -49,7 +49,6 @@ sub spilled
 }
 
 # --- device memory: what does not fit is spilled
-my $device_memory = 'gpusort.device_memory is in use';
 is($node->safe_psql('postgres', "select budget_bytes / 1048576 from gpusort_devices"), '32', 'the budget is 32 MB');
 ok(sorts_on_device($node, 'select * from small order by k, id'), 'a small input fits');
 spilled('select * from big order by k desc, id', 'more rows than fit');
@@ -59,7 +58,7 @@ spilled('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_serie
 spilled('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
 	'long rows among short ones');
 native_because('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 2) i order by -i',
-	'native_device_memory', $device_memory, 'one row larger than all of it');
+	'native_row_size', 'not even one row fits gpusort.device_memory', 'one row larger than all of it');
 nothing_left_over($node, 'device memory');
 
 my $session = GpuSortTest::Session->new($node);
