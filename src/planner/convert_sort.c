@@ -103,17 +103,19 @@ static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	double		rows = info->rows;
+	const char *unless_expected = rows < MANY_ROWS ? " that may come" : "";
 	bool		suits;
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
 		suits = bound < 0 ? gpusort_refuse(GPUSORT_REFUSED_LIMIT, NULL) :
-			gpusort_refuse(GPUSORT_REFUSED_LIMIT, "cost %.2f for the first %.0f of %.0f rows, %.2f on the device",
-						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows, gpusort_cost_on_device(info));
+			gpusort_refuse(GPUSORT_REFUSED_LIMIT, "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
+						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows, unless_expected,
+						   gpusort_cost_on_device(info));
 	else
 		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows, natively %.2f", gpusort_cost_on_device(info),
-						   info->rows, gpusort_cost_natively(info, sort->plan.plan_width));
+			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows%s, natively %.2f", gpusort_cost_on_device(info),
+						   info->rows, unless_expected, gpusort_cost_natively(info, sort->plan.plan_width));
 	info->rows = rows;
 	return suits;
 }
