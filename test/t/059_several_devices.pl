@@ -84,6 +84,26 @@ open_cursor($large);
 is(rows_of('open_jobs'), "1\n1", 'two large sorts: one for each');
 is($node->safe_psql('postgres', 'select waited from gpusort_stats'), '0', 'none waited');
 
+# room goes before the queue, and the queue before more room
+ok(close_all(), 'all have ended');
+$node->safe_psql('postgres', q{create table huge as select k, id, repeat('h', 200) as filler from big; analyze huge; select gpusort_stats_reset()});
+open_cursor('select * from huge order by k, id');
+my ($full) = rows_of('case when open_jobs = 1 then service end') =~ /(\d)/;
+
+sub jobs_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; select open_jobs from gpusort_devices where service = $_[0]"); }
+
+open_cursor('select * from small order by k, id') for 1 .. 2;
+is(jobs_of($full) . jobs_of(1 - $full), '12', 'a huge sort: two small ones go to the other device, which has more room');
+cmp_ok($node->safe_psql('postgres', "set gpusort.enabled = off; select budget_bytes - granted_bytes from gpusort_devices where service = $full"), '<', 180000 * 232,
+	'the one has no room for most of these rows');
+open_cursor('select * from huge where id <= 180000 order by k, id');
+is(jobs_of($full) . jobs_of(1 - $full), '13', 'they go to the other, though more sorts are open there');
+is($node->safe_psql('postgres', 'select runs_spilled + runs_kept + waited from gpusort_stats'), '0', 'and neither waits nor spills');
+open_cursor('select * from small order by k, id');
+is(jobs_of($full) . jobs_of(1 - $full), '23', 'a small one goes where fewer are open');
+ok(close_all(), 'all have ended');
+open_cursor($large) for 1 .. 2;
+
 # --- a lost service ends its own sorts only
 
 my ($first, $second) = split /\n/, rows_of('service_pid');
