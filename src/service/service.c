@@ -148,13 +148,15 @@ note_turn(const TurnTimes *begin)
 	TurnTimes	end = times_now();
 	uint64		passed_us = end.passed_us - begin->passed_us;
 	uint64		cpu_us = end.cpu_us - begin->cpu_us;
-	bool		longest;
+	/* nobody else writes it, but for a reset: read without the lock, which all sessions want */
+	bool		longest = passed_us > service->longest_turn_us;
 
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	longest = passed_us > service->longest_turn_us;
 	if (longest)
+	{
+		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 		service->longest_turn_us = passed_us;
-	LWLockRelease(gpusort_shared_lock());
+		LWLockRelease(gpusort_shared_lock());
+	}
 	if (longest || cpu_us > longest_cpu_us)
 		elog(DEBUG1, "gpusort: a turn of the service took %.3f ms, %.3f ms on the processor",
 			 passed_us / 1000.0, cpu_us / 1000.0);

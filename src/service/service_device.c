@@ -123,6 +123,9 @@ gpusort_service_publish_info(void)
 	/* what fails while nobody waits for an answer must not wait for the next sort */
 	if (info.lost)
 		gpusort_service_lose_device();
+	/* nobody else writes it: most turns change nothing, and leave the lock to the sessions */
+	if (memcmp(&gpusort_service_shared()->info, &info, sizeof(info)) == 0)
+		return;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_shared()->info = info;
 	if (info.kind == GSORT_KIND_CUDA)
