@@ -30,6 +30,7 @@ int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_call_delay_ms = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
+int			gpusort_debug_fail_opens = 0;
 bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
@@ -280,6 +281,11 @@ gpusort_settings_define(void)
 							"For tests: the device call or allocation that fails, the first being 1.",
 							"An allocation fails as if there were no memory, a call as if the device were lost. Counting begins when this is set, and when the device is opened. 0: none fails.",
 							&gpusort_debug_fail_at, 0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.debug_fail_opens",
+							"For tests: how many times a device that was lost cannot be opened.",
+							NULL,
+							&gpusort_debug_fail_opens, 0, 0, INT_MAX,
 							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.debug_force",
 							 "For tests: sorts use the device wherever they can, whatever that costs.",

@@ -233,6 +233,7 @@ gpusort_service_main(Datum arg)
 		/* last, since the end of the last open job is what it may wait for */
 		if (follow_settings())
 			make_wait_set();
+		sleep_ms = gpusort_service_look_for_device(sleep_ms);
 		if (gpusort_service_number == 0)
 			sleep_ms = gpusort_service_start_others(reloaded, sleep_ms);
 		if (sleep_ms == 0)

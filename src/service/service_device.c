@@ -8,7 +8,8 @@
  *
  * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
- * and at a reload while one of the later ones, or none, serves.
+ * and at a reload while one of the later ones, or none, serves.  A device that was lost and cannot be opened is
+ * looked for again by itself, as a GPU that is being reset is there again some time later.
  *
  * Runs in the service alone.
  */
@@ -29,6 +30,10 @@
 
 gsort_device *gpusort_service_device = NULL;
 
+/* A device that was lost is looked for so soon again; later, after a part of the time for which it has been missing. */
+#define LOOK_AGAIN_MS		10000
+#define LOOK_AGAIN_PART		4
+
 /* What must be opened anew to change. */
 typedef struct OpenSettings
 {
@@ -41,6 +46,7 @@ static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
+static TimestampTz next_look = 0;	/* for a device that was lost; 0: there is none, or it serves */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
 /* --- its end ------------------------------------------------------------------- */
@@ -59,6 +65,8 @@ gpusort_service_stop_serving(const char *message)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (gpusort_service_shared()->pid == MyProcPid)
 	{
+		if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
+			gpusort_service_shared()->missing_since = GetCurrentTimestamp();
 		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
 		gpusort_service_shared()->proc = -1;
 		gpusort_service_shared()->pid = 0;
@@ -142,6 +150,11 @@ publish_state(GpuSortServiceState state, const char *detail)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
+	if (state == GPUSORT_SERVICE_SERVING || state == GPUSORT_SERVICE_OFF)
+	{
+		service->missing_since = 0;
+		service->failed_opens = 0;
+	}
 	if (gpusort_service_device == NULL)
 		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
@@ -293,12 +306,28 @@ report_no_buffers(void)
 }
 
 static void
+plan_next_look(void)
+{
+	TimestampTz since = gpusort_service_shared()->missing_since;
+	TimestampTz now = GetCurrentTimestamp();
+	long		missing_ms = since != 0 ? TimestampDifferenceMilliseconds(since, now) : 0;
+
+	next_look = since != 0 ? TimestampTzPlusMilliseconds(now, Max(LOOK_AGAIN_MS, missing_ms / LOOK_AGAIN_PART)) : 0;
+}
+
+static void
 report_no_device(void)
 {
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
-	ereport(LOG,
-			(errmsg("gpusort: no device, all sorts are native: %s", failures),
-			 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
+	plan_next_look();
+	if (gpusort_shared->n_services > 1)
+		ereport(LOG,
+				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
+				 errdetail("Sorts go to the other devices that serve.")));
+	else
+		ereport(LOG,
+				(errmsg("gpusort: no device, all sorts are native: %s", failures),
+				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
 }
 
 /* What is open now is to be served with. */
@@ -322,10 +351,23 @@ note_failure(const char *reason)
 	snprintf(failures + used, sizeof(failures) - used, "%s%s", before, reason);
 }
 
+/* For tests: may the lost device not be opened yet? */
+static bool
+stays_lost(void)
+{
+	GpuSortService *service = gpusort_service_shared();
+
+	if (service->missing_since == 0 || service->failed_opens >= gpusort_debug_fail_opens)
+		return false;
+	service->failed_opens++;
+	return true;
+}
+
 static void
 open_device(void)
 {
 	opened = true;
+	next_look = 0;
 	opened_for = settings_now();
 	failures[0] = '\0';
 	if (gpusort_device_is_off())
@@ -336,6 +378,12 @@ open_device(void)
 	if (gpusort_shared->n_buffers == 0)
 	{
 		report_no_buffers();
+		return;
+	}
+	if (stays_lost())
+	{
+		note_failure("gpusort.debug_fail_opens");
+		report_no_device();
 		return;
 	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
@@ -362,6 +410,20 @@ gpusort_service_close_device(void)
 	gpusort_service_call(call_shut, gpusort_service_device);
 	gpusort_service_device = NULL;
 	gpusort_service_forget_all_jobs();
+}
+
+/* In a new process: in one that has found no GPU CUDA says so for good. */
+long
+gpusort_service_look_for_device(long sleep_ms)
+{
+	long		left;
+
+	if (next_look == 0)
+		return sleep_ms;
+	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
+	if (left <= 0)
+		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
+	return sleep_ms < 0 ? left : Min(sleep_ms, left);
 }
 
 /* --- settings ------------------------------------------------------------------ */

@@ -30,6 +30,10 @@ extern void gpusort_service_reload_settings(void);
 
 extern void gpusort_service_close_device(void);
 
+/* Does not return when it is time to look once more for a device that was lost.  sleep_ms: what the turn may be followed
+ * by, -1 for any time; returns it, or less if there is such a device. */
+extern long gpusort_service_look_for_device(long sleep_ms);
+
 /* Shows sessions the device's figures.  Does not return from a lost device. */
 extern void gpusort_service_publish_info(void);
 

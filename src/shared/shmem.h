@@ -163,6 +163,8 @@ typedef struct GpuSortService
 	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
 									 * last reset */
 	char		detail[256];
+	TimestampTz missing_since;	/* its device, which it has served and lost; 0: it is not missing */
+	int			failed_opens;	/* that gpusort.debug_fail_opens has caused since then */
 	int			open_jobs;		/* job slots that are claimed for it */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */

@@ -8,7 +8,8 @@
  * The other device is asked to sort nothing.  The run is a job of its own there: its bytes go as chunks of one row
  * each, as long as a chunk can hold, with a key that says nothing; the job is cut AS_FED, and its windows are
  * these chunks again.  So the bytes pass through the shared buffers both ways, and the service knows nothing of runs
- * but how much memory they may have (service_grants.c).
+ * but how much memory they may have (service_grants.c).  Devices need no way to each other: rows come from them through
+ * these buffers wherever they go, and the keys, from which the merge's order is computed, stay where they were sorted.
  *
  * Runs in the backend that leads the sort.  The job is closed with the run, or with its memory context.
  */

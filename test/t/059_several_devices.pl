@@ -182,6 +182,24 @@ reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'two');
 unlike(slurp_file($node->logfile), qr/no device, all sorts are native|terminated by signal/, 'none has looked for another device, or crashed');
 
+# --- a lost device that cannot be opened at once: the others sort, and it is looked for until it is back
+
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+my $lost_at = -s $node->logfile;
+$second = rows_of('service_pid') =~ s/.*\n//sr;
+kill 'TERM', $second;
+ok($node->poll_query_until('postgres', q{select array_agg(state order by service) = '{serving,unavailable}' from gpusort_devices}), 'one cannot be opened again');
+is(rows_of('coalesce(detail, $$$$)'), "\ngpusort.debug_fail_opens", 'the view says why');
+like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: service 1 has no device: gpusort\.debug_fail_opens\n.*DETAIL:  Sorts go to the other devices that serve\./, 'so does the log');
+is(digest($node, $sorted), $right, 'the rows are right');
+ok(sorts_on_device($node, $sorted), 'the other one sorts');
+ok(all_serve(2), 'it is back by itself');
+like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: the lost device is looked for, the service restarts/, 'since it was looked for');
+is(digest($node, $sorted), $right, 'the rows are right');
+$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+
 # --- after a crash of the server's processes
 
 my $backend = GpuSortTest::Session->new($node);
