@@ -18,9 +18,9 @@ use IO::Handle;
 use IPC::Open3;
 use Symbol qw(gensym);
 
-# Columns and rows are told apart by bytes that no test prints.
-our $column_end = "\x1f";
-our $row_end = "\x1e";
+# Columns and rows are told apart by bytes that no test prints in a row: a "char" can be each of them.
+our $column_end = "\x1f~\x1f";
+our $row_end = "\x1e~\x1e";
 
 # new Session(database, folder for output, { setting => value })
 sub new
