@@ -224,15 +224,17 @@ call_pin(void *arg)
 					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
 }
 
+/* Never more than there is: plans would count on it, and the host device would take the server's last memory. */
 static void
 set_budget(void)
 {
 	gsort_device_info info;
-	uint64		budget = gpusort_device_memory.bytes;
+	uint64		budget;
 
 	if (gpusort_service_device == NULL)
 		return;
 	gsort_device_get_info(gpusort_service_device, &info);
+	budget = Min(gpusort_device_memory.bytes, info.memory_bytes);
 	if (gpusort_device_memory.percent > 0)
 		budget = info.memory_bytes / 100 * gpusort_device_memory.percent;
 	gsort_set_budget(gpusort_service_device, budget);

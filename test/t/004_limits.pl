@@ -153,6 +153,11 @@ $_->close for @readers;
 nothing_left_over($node, 'windows taken back');
 $session->close;
 
+# --- an amount that no device has: the budget is what it has
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '900TB'\n");
+$node->reload;
+ok($node->poll_query_until('postgres', 'select budget_bytes = memory_bytes from gpusort_devices'), 'more than the device has: all of it');
+
 # --- job slots: 256 of them
 $node->append_conf('postgresql.conf', "gpusort.buffer_memory = '512MB'\ngpusort.device_memory = '16GB'\n");
 $node->restart;
