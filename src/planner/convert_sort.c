@@ -25,6 +25,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "keys/key_types.h"
@@ -98,6 +99,14 @@ lacks_room_only(const PathTarget *target, const GpuSortPlanInfo *info)
 									 order->collations[i], &least, &most);
 }
 
+static bool
+refuse_later_key(const PathTarget *target, const GpuSortPlanInfo *info)
+{
+	const Node *key = list_nth(target->exprs, info->order.columns[info->n_keys] - 1);
+
+	return gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, "key %d is of type %s", info->n_keys + 1, format_type_be(exprType(key)));
+}
+
 /* Would the device be worth it, if many rows came? */
 static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
@@ -158,7 +167,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	if (info->n_keys == 0)
 		return gpusort_refuse_first_key(target, &info->order);
 	gpusort_estimate_plan(target, own_cost(sort), info);
-	return gpusort_debug_force || lacks_room_only(target, info) || gpusort_refuse(GPUSORT_REFUSED_LATER_KEY, NULL);
+	return gpusort_debug_force || lacks_room_only(target, info) || refuse_later_key(target, info);
 }
 
 static Plan *
@@ -196,7 +205,7 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 	if (walk->nested && walk->citus_below)
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows))
-		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, NULL);
+		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, "gpusort.min_rows is %d", gpusort_min_rows);
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)
