@@ -250,7 +250,8 @@ gpusort_service_register(void)
 	BackgroundWorker worker = gpusort_service_worker(0);
 
 	RegisterBackgroundWorker(&worker);
-	if (compat_worker_was_registered(worker.bgw_library_name))
+	/* in single-user mode there is no worker at all, and nobody to read about it */
+	if (!IsPostmasterEnvironment || compat_worker_was_registered(worker.bgw_library_name))
 		return true;
 	ereport(LOG,
 			(errmsg("gpusort: no background worker for service 0, all sorts are native"),

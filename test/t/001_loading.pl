@@ -7,6 +7,7 @@ use lib $FindBin::RealBin;
 # no GPU is to be seen here, whatever the machine has
 BEGIN { $ENV{GPUSORT_TEST_DEVICE} = 'host'; }
 use GpuSortTest;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -125,8 +126,16 @@ like($node->safe_psql('postgres', 'explain (analyze, timing off) select * from g
 # --- no place for the service
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
 $node->restart;
-is($node->safe_psql('postgres', 'select state, service_pid is null from gpusort_devices'), 'starting|t', 'no worker process: no service');
+is($node->safe_psql('postgres', 'select state, service_pid is null from gpusort_devices'), 'unavailable|t', 'no worker process: no service');
 unlike($node->safe_psql('postgres', 'explain select * from generate_series(1, 10) g order by g'), qr/GpuSort/, 'and native plans');
 $node->stop;
+
+# --- one user, without a postmaster: there are no workers at all
+$node->append_conf('postgresql.conf', "max_worker_processes = 8\n");
+my $alone = "select state from gpusort_devices\nselect array_agg(i) from (select i from generate_series(1, 3) i order by -i) q\n";
+my ($said, $logged);
+IPC::Run::run([ $node->config_data('--bindir') . '/postgres', '--single', '-D', $node->data_dir, 'postgres' ], '<', \$alone, '>', \$said, '2>', \$logged);
+like($said, qr/state = "starting".*array_agg = "\{3,2,1\}"/s, 'in single-user mode sorts are native');
+unlike($logged, qr/LOG:  gpusort|ERROR/, 'without a word');
 
 done_testing();
