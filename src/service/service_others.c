@@ -69,13 +69,18 @@ set_number(int wanted)
 		gpusort_wake_service(i);
 }
 
-/* is_news: the log does not say so already. */
+/* Unless it runs by now.  is_news: the log does not say so already. */
 static void
 note_no_worker(int i, bool is_news)
 {
 	GpuSortService *service = &gpusort_shared->services[i];
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (service->pid != 0)
+	{
+		LWLockRelease(gpusort_shared_lock());
+		return;
+	}
 	gpusort_service_set_no_worker(service);
 	LWLockRelease(gpusort_shared_lock());
 	if (is_news)
@@ -94,6 +99,12 @@ start_service(int i)
 	bool		was_missing;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	/* after a crash of the server's processes the postmaster may have started it already */
+	if (service->pid != 0)
+	{
+		LWLockRelease(gpusort_shared_lock());
+		return true;
+	}
 	was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
 	service->registered = true;
 	service->state = GPUSORT_SERVICE_STARTING;
