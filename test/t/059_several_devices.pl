@@ -1,5 +1,7 @@
 # Several devices, each with a service: two host devices stand for them.  Sorts go where there is room, then
 # where the queue is shorter; a lost device ends its own sorts only; a reload adds and removes services.
+#
+#   SECONDS_OF_RELOADS   for which gpusort.device changes to and fro under load (8)
 use strict;
 use warnings;
 
@@ -9,6 +11,7 @@ use GpuSortTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 $GpuSortTest::device = 'host,host';
 my $node = new_server('several', "gpusort.device_memory = '128MB'", "gpusort.buffer_memory = '256MB'", 'autovacuum = off');
@@ -178,6 +181,28 @@ for my $flip (1 .. 6)
 	reload_with('gpusort.device', $flip % 2 ? 'host,host' : 'host,host,host');
 	ok(all_serve($flip % 2 ? 2 : 3), "reload $flip");
 }
+reload_with('gpusort.device', 'host,host');
+ok(all_serve(2), 'two');
+# --- reloads to and fro while eight sessions sort: each compares its rows
+
+my $seconds = $ENV{SECONDS_OF_RELOADS} // 8;
+my $script = $node->basedir . '/sort.sql';
+my ($out, $err, $reloads) = ('', '', 0);
+
+append_to_file($script, join '', map { "select 1 / (md5(string_agg(hash_record_extended(q, 0)::text, ' ')) = '" . digest($node, $_, 'set gpusort.enabled = off;') . "')::int from ($_) q;\n" }
+	$sorted, 'select * from small order by k, id');
+$node->safe_psql('postgres', 'select gpusort_stats_reset()');
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 8, '-T', $seconds, '-f', $script, '-h', $node->host, '-p', $node->port, 'postgres' ], '<', \undef, '>', \$out, '2>', \$err);
+my $end = time + $seconds;
+while (time < $end)
+{
+	reload_with('gpusort.device', (qw(host host,host host,host,host host,host))[ $reloads++ % 4 ]);
+	usleep(rand 500000);
+}
+ok($load->finish, "$reloads reloads under load: all rows are right") or diag($err);
+note $out =~ /(number of transactions actually processed: \d+)/;
+is($node->safe_psql('postgres', 'select native_no_device + native_device_lost + failed from gpusort_stats'), '0', 'no sort was lost or native for it');
+cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 16, 'sorts were on devices');
 reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'two');
 unlike(slurp_file($node->logfile), qr/no device, all sorts are native|terminated by signal/, 'none has looked for another device, or crashed');
