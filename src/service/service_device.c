@@ -420,7 +420,8 @@ gpusort_service_look_for_device(long sleep_ms)
 {
 	long		left;
 
-	if (next_look == 0)
+	/* the service may not be wanted any more */
+	if (next_look == 0 || gpusort_service_shared()->missing_since == 0)
 		return sleep_ms;
 	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
 	if (left <= 0)
