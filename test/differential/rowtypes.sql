@@ -12,7 +12,7 @@ select id, body || raw = raw || body as same from documents order by length(body
 select id, upper(left(body, 5)) from documents order by length(raw) desc, k;
 create table more_documents as select id, k, body || body as body, raw from documents order by k, id;
 select md5(string_agg(d::text, ' ')) from (select * from more_documents order by ctid) d;
-update documents set raw = raw || 'more' where id in (select id from documents order by k limit 20);
+update documents set raw = raw || 'more' where id in (select id from documents order by k, id limit 20);
 select id, length(raw) from documents order by k limit 30;
 begin;
 declare c scroll cursor for select id, body, raw from documents order by k, id;

@@ -38,7 +38,7 @@ create policy odd_only on owned using (id % 2 = 1) with check (id < 10000);
 set role gpusort_owner;
 select * from owned order by k, id;
 insert into owned select id * 2 + 9001, k from owned order by k, id;
-update owned set k = -k where id in (select id from owned order by k limit 10) returning id;
+update owned set k = -k where id in (select id from owned order by k, id limit 10) returning id;
 reset role;
 select count(*), md5(string_agg(o::text, ' ')) from (select * from owned order by k desc, id) o;
 create function as_owner() returns setof int4 language sql security definer set search_path = public as 'select id from owned order by k desc, id';

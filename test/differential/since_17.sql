@@ -31,7 +31,7 @@ select a.few, b.few as other, count(*) from events a join events b on a.few = b.
 -- unions
 select id, t from events where few = 1 union select id, name from customers;
 select few from events union select c from narrow union select customer from orders order by 1 desc;
-select id from events where few = 1 union (select id from customers order by since limit 100) order by 1;
+select id from events where few = 1 union (select id from customers order by since, id limit 100) order by 1;
 select id, k8 from events union all select id, k8 from events order by k8, id limit 1000;
 select t, n from events where id < 4000 intersect select t, n from events where id > 2000 order by n, t;
 select t from (select t from events except select t from events where id > 6000) q order by t collate "C" desc;

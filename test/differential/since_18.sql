@@ -21,7 +21,7 @@ select a.id, b.id as other from generated a join generated b on a.twice = b.twic
 select array_agg(id order by twice desc, id) from generated;
 select g from generated g order by twice, id limit 300;
 select twice from generated order by id;
-update generated set k = k + 1 where id in (select id from generated order by twice limit 50);
+update generated set k = k + 1 where id in (select id from generated order by twice, id limit 50);
 select id, twice from generated order by k, id limit 100;
 -- the column of a child is computed from another expression
 create table parted(k int4, v int4, g int4 generated always as (v % 7) virtual) partition by range (k);

@@ -104,8 +104,8 @@ create table child(id serial primary key, customer int4 references customers on 
 insert into child(customer, amount) select customer, amount from orders where amount is not null order by amount, id;
 select md5(string_agg(c::text, ' ')) from (select * from child order by id) c;
 insert into child(customer, amount) select customer + 1400, amount from orders where id < 300 order by amount, id;
-delete from orders where customer in (select id from customers order by since limit 20);
-delete from customers where id in (select id from customers order by since limit 5);
+delete from orders where customer in (select id from customers order by since, id limit 20);
+delete from customers where id in (select id from customers order by since, id limit 5);
 select count(*) from child;
 -- deferred
 create table later(id int4 primary key, next int4 references later deferrable initially deferred);

@@ -423,7 +423,7 @@ for my $signal (('INT') x 6, ('TERM') x 4, ('KILL') x 2)
 	my $rows = $ending->finish;
 	ok($ending->error =~ $told{$signal} || $rows eq $large_right, "$what: it is told, or it had ended");
 	$ending->close;
-	$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where pid = $ending->{pid}");
+	wait_for_restart($node, $ending->{pid});
 	ok(wait_for_state($node, 'serving'), "$what: the service serves");
 	nothing_left_over($node, $what);
 	is(temporary_files($node), '', "$what: no file is left");

@@ -60,8 +60,16 @@ sub wait_for_restart
 {
 	my ($node, @pids) = @_;
 
-	return $node->poll_query_until('postgres',
-		'select count(*) = 0 from pg_stat_activity where pid in (' . join(', ', @pids) . ')');
+	my $gone = 'select count(*) = 0 from pg_stat_activity where pid in (' . join(', ', @pids) . ')';
+	my $back;
+
+	# a psql that finds no server may end before it was told the query, of which IPC::Run dies
+	until (defined $back)
+	{
+		$back = eval { $node->poll_query_until('postgres', $gone) };
+		die $@ unless defined $back || $@ =~ /Broken pipe/;
+	}
+	return $back;
 }
 
 sub service_pid
