@@ -163,7 +163,7 @@ without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
 BENCH_SOURCES = $(addprefix bench/, gsort_bench.cu pairs_merge.cu tile_merge_sort.cu rank_merge.cu pivot_merge.cu)
-TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
+TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_few.cu pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
 $(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh bench/*.h) test/emulator/distributions.h cuda/build.flags

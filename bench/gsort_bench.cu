@@ -16,7 +16,8 @@
  * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
  * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
  * partition_keys and radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always do, which are
- * given row numbers.  auto is told which bits vary, as jobs know it.  The partition takes 64-bit keys only.
+ * given row numbers.  auto is told which bits vary, as jobs know it.  The partition takes 64-bit keys only, and merge is the
+ * radix sort where there are more pairs than the merge sort takes; merge_keys gives the sorted keys too.
  *
  * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
  * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
@@ -407,6 +408,8 @@ struct input
 			run_engine("radix_keys", GSORT_ENGINE_RADIX, true);
 		if (listed(algorithms, "merge"))
 			run_engine("merge", GSORT_ENGINE_MERGE, false);
+		if (listed(algorithms, "merge_keys"))
+			run_engine("merge_keys", GSORT_ENGINE_MERGE, true);
 		if (listed(algorithms, "cub_radix"))
 			run_cub_radix("cub_radix", 0, 8 * sizeof(Key));
 		if (listed(algorithms, "cub_radix_bits") && significant_bits < (int) (8 * sizeof(Key)))

@@ -71,7 +71,7 @@ typedef enum gsort_engine
 	GSORT_ENGINE_AUTO = 0,		/* the fastest, as pairs_choice.h tells */
 	GSORT_ENGINE_RADIX,			/* one pass for each 8 significant bits */
 	GSORT_ENGINE_PARTITION,		/* partition by a sample, then sort tiles */
-	GSORT_ENGINE_MERGE,			/* CUB's merge sort */
+	GSORT_ENGINE_MERGE,			/* tiles sorted, and merged all at once: few pairs only */
 	GSORT_ENGINE_CUB_RADIX,		/* CUB's radix sort */
 	GSORT_ENGINES
 } gsort_engine;

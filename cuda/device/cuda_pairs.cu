@@ -11,7 +11,7 @@
 
 #include "sort/launch_plan.cuh"
 #include "sort/pairs_cub_radix.h"
-#include "sort/pairs_merge_sort.h"
+#include "sort/pairs_few.h"
 #include "sort/pairs_partition.h"
 #include "sort/pairs_radix.h"
 
@@ -32,7 +32,7 @@ enqueue_pairs(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, c
 		case GSORT_ENGINE_PARTITION:
 			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
 		case GSORT_ENGINE_MERGE:
-			return pairs_merge_sort(pairs, d_scratch, scratch_bytes, stream);
+			return pairs_few_sort(pairs, d_scratch, scratch_bytes, stream);
 		case GSORT_ENGINE_CUB_RADIX:
 			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
 		default:

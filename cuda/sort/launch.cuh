@@ -12,6 +12,8 @@
 #ifdef GSORT_EMULATE
 #include "emulator.h"
 #else
+#include <atomic>
+
 #include <cuda_runtime.h>
 #endif
 
@@ -132,15 +134,29 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 	__syncthreads();
 }
 
+#define DEVICES_KEPT_IN_MIND	32
+
 /* Whether kernels may start early: so the code that the device runs was made for an architecture on which it waits.  That is
- * not so where the driver makes it from PTX of older ones, on whatever device. */
+ * not so where the driver makes it from PTX of older ones, on whatever device.  All kernels are compiled alike, so each device is asked
+ * once: the question takes as long as a tile's load. */
 static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)
 {
+	enum answer {UNKNOWN, EARLY, IN_TURN};
+	static std::atomic<answer> answers[DEVICES_KEPT_IN_MIND];
 	cudaFuncAttributes attributes = {};
-	cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+	int			ordinal = 0;
+	cudaError_t error = cudaGetDevice(&ordinal);
+	bool		kept = error == cudaSuccess && ordinal < DEVICES_KEPT_IN_MIND;
+	answer		known = kept ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
 
+	*early = known == EARLY;
+	if (error != cudaSuccess || known != UNKNOWN)
+		return error;
+	error = cudaFuncGetAttributes(&attributes, kernel);
 	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+	if (error == cudaSuccess && kept)
+		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
 	return error;
 }
 

@@ -8,27 +8,29 @@
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-7.csv), ms.  Partition: evenly spread keys, and
- * the slowest of the bench's 15 usual inputs, which it hands over to the radix sort.
+ * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-7.csv; the merge sort: 2026-11-23-nvidia-h200-few.csv), ms.  Partition: evenly
+ * spread keys, and the slowest of the bench's 15 usual inputs, which it hands over to the radix sort.
  * Radix: evenly spread keys, no input is slower by more than a twentieth; "20 bits": told so many significant bits.
  * In brackets CUB's radix sort.  Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.086 (0.123)   0.045    0.072    0.142  0.183
- *	    1,000,000    0.126 (0.195)   0.052    0.163*   0.139  0.269
- *	   10,000,000    0.731 (0.916)   0.236    1.325*   0.310  0.766
- *	  100,000,000    6.113 (7.573)   1.838    13.51*   2.095  6.266
- *	1,000,000,000    59.72* (74.46)  17.68*   155.0*   21.74  60.62
+ *	      100,000    0.086 (0.123)   0.045    0.028    0.142  0.183
+ *	      300,000    0.088 (0.133)   -        0.055    0.117  -
+ *	    1,000,000    0.126 (0.195)   0.052    -        0.139  0.269
+ *	   10,000,000    0.731 (0.916)   0.236    -        0.310  0.766
+ *	  100,000,000    6.113 (7.573)   1.838    -        2.095  6.266
+ *	1,000,000,000    59.72* (74.46)  17.68*   -        21.74  60.62
  *
  *	32-bit keys      radix           20 bits  merge    partition: even, slowest
- *	      100,000    0.048 (0.070)   0.038    0.063*   0.072*  0.085*
- *	    1,000,000    0.061 (0.089)   0.047    0.120*   0.115*  0.206*
- *	   10,000,000    0.309 (0.382)   0.220    0.935*   0.393*  0.766*
- *	  100,000,000    2.430 (2.810)   1.723    9.096*   2.503*  4.931*
- *	1,000,000,000    24.05 (27.87)   16.91*   104.7*   27.21*  51.79*
+ *	      100,000    0.048 (0.070)   0.038    0.025    0.072*  0.085*
+ *	      300,000    0.049 (0.082)   -        0.050    -       -
+ *	    1,000,000    0.061 (0.089)   0.047    -        0.115*  0.206*
+ *	   10,000,000    0.309 (0.382)   0.220    -        0.393*  0.766*
+ *	  100,000,000    2.430 (2.810)   1.723    -        2.503*  4.931*
+ *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
  *
- * So the radix sort's time goes with the bits, and up to 32 of them nothing is faster on all inputs; the merge sort
- * has the fewest launches; and for long keys of many rows the partition is the fastest.  The partition's kernels for keys
+ * So the radix sort's time goes with the bits, and up to 32 of them nothing is faster on all inputs but the merge sort of few
+ * pairs, whose time does not; and for long keys of many rows the partition is the fastest.  The partition's kernels for keys
  * of 32 bits, measured here, are no more: only above RADIX_PAIRS_MAX were they faster than what is left, and there a
  * caller does better to give keys of 64 bits, as jobs do.
  *
@@ -37,6 +39,8 @@
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
+
+#include <stddef.h>
 
 #include "gsort.h"
 
@@ -47,19 +51,34 @@
 #define RADIX_BITS_FEW			32
 #define RADIX_PAIRS_FEW			2000000	/* up to these, it is so with any number of bits */
 
-/* But the merge sort has the fewest launches, which decides for few pairs and many passes. */
-#define MERGE_PAIRS_FEW			150000
-#define MERGE_BITS_FEW_PAIRS	41
-#define MERGE_PAIRS_MAX			300000
-#define MERGE_BITS				57
+/* The merge sort takes as long whatever the bits are, and longer with more pairs.  A pass of the radix sort, of 8 bits, takes some 9 us: so
+ * up to so many pairs the merge sort is the faster one, if the keys have no less than so many bits. */
+typedef struct merge_threshold
+{
+	uint64_t	pairs;
+	uint32_t	bits;
+} merge_threshold;
+
+static const merge_threshold merge_thresholds[] = {{100000, 0}, {150000, 9}, {200000, 17}, {300000, 33}};
 
 /* The compute capability of the chips that the table was measured on: major * 10 + minor. */
 #define MEASURED_CAPABILITY		90
 
+static inline int
+merge_is_fastest(uint64_t n, uint32_t bits)
+{
+	for (size_t i = 0; i < sizeof(merge_thresholds) / sizeof(merge_thresholds[0]); i++)
+	{
+		if (n <= merge_thresholds[i].pairs)
+			return bits >= merge_thresholds[i].bits;
+	}
+	return 0;
+}
+
 static inline gsort_engine
 fastest_engine(uint64_t n, uint32_t bits)
 {
-	if (n <= MERGE_PAIRS_MAX && bits >= (n <= MERGE_PAIRS_FEW ? MERGE_BITS_FEW_PAIRS : MERGE_BITS))
+	if (merge_is_fastest(n, bits))
 		return GSORT_ENGINE_MERGE;
 	if (bits <= RADIX_BITS_FEW || n <= RADIX_PAIRS_FEW)
 		return GSORT_ENGINE_RADIX;
@@ -73,18 +92,21 @@ automatic_engine(uint64_t n, uint32_t bits, int capability)
 }
 
 /* Never AUTO.  bits: significant ones of the keys; partition_serves: the keys have 64 bits, and the device has the
- * shared memory that a partition of so many pairs takes; capability: the device's. */
+ * shared memory that a partition of so many pairs takes; merge_serves: there are no more pairs than the device's merge sort
+ * takes; capability: the device's. */
 static inline gsort_engine
-choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves, int capability)
+choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves, int merge_serves, int capability)
 {
 	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? automatic_engine(n, bits, capability) : wanted;
 
-	/* what the radix sort cannot count is faster partitioned than merged; the merge sort takes anything, the partition
-	 * only keys that have bits */
+	if (engine == GSORT_ENGINE_MERGE && !merge_serves)
+		engine = GSORT_ENGINE_RADIX;
+	/* what the radix sort cannot count is faster partitioned than sorted by CUB; that takes anything, the partition only keys
+	 * that have bits */
 	if (engine == GSORT_ENGINE_RADIX && n > RADIX_PAIRS_MAX)
 		engine = GSORT_ENGINE_PARTITION;
 	if (engine == GSORT_ENGINE_PARTITION && (bits == 0 || !partition_serves))
-		return n > RADIX_PAIRS_MAX ? GSORT_ENGINE_MERGE : GSORT_ENGINE_RADIX;
+		return n > RADIX_PAIRS_MAX ? GSORT_ENGINE_CUB_RADIX : GSORT_ENGINE_RADIX;
 	return engine;
 }
 

@@ -12,7 +12,7 @@
 #include "sort/launch_plan.cuh"
 #include "sort/pairs_choice.h"
 #include "sort/pairs_cub_radix.h"
-#include "sort/pairs_merge_sort.h"
+#include "sort/pairs_few.h"
 #include "sort/pairs_partition.h"
 #include "sort/pairs_radix.h"
 #include "sort/tuning.h"
@@ -40,7 +40,8 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 pairs->key_bits == PARTITION_KEY_BITS &&
-						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE, compute_capability());
+						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
+						 pairs_few_serves(pairs->n, &device), compute_capability());
 }
 
 static size_t
@@ -51,7 +52,7 @@ engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 		case GSORT_ENGINE_PARTITION:
 			return pairs_partition_scratch_bytes(pairs);
 		case GSORT_ENGINE_MERGE:
-			return pairs_merge_sort_scratch_bytes(pairs);
+			return pairs_few_scratch_bytes(pairs);
 		case GSORT_ENGINE_CUB_RADIX:
 			return pairs_cub_radix_scratch_bytes(pairs);
 		default:
@@ -69,7 +70,7 @@ cuda_pairs_engine_scratch_bytes(const gsort_pairs *pairs)
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
-	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX};
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
 	uint64_t	n = pairs.n;
 	size_t		most = 0;
 
@@ -88,9 +89,9 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
-	/* CUB's radix sort depends on the device, not on the pairs; and where it is chosen nothing else is */
+	/* CUB's radix sort takes what no other does, else where it is chosen nothing else is */
 	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
-		return choose_engine(wanted, n, 0, 0, compute_capability()) == engine;
+		return choose_engine(wanted, n, 0, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;

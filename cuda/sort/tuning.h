@@ -1,6 +1,6 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort, of the radix sort and of the multiway merge,
+ *	  Sizes of the partition-and-merge sort, of the radix sort, of the merge sort and of the multiway merge,
  *	  one row for each kind of input and device.
  *
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
@@ -100,6 +100,29 @@ struct merge_tuning_row
 	static constexpr int SHARED_BYTES = SharedBytes;
 };
 
+/*
+ * The merge sort of few pairs: threads; items a thread for few items, for some, for the most of a tile, and for the most of a
+ * bucket; the least gap between two samples of a tile; samples of a full tile, of which there are twice as many where buckets would
+ * not fit, and half where there is no room for them; the most tiles; threads for the splitters.
+ */
+template<int Threads, int FewItems, int SomeItems, int TileItems, int BucketItems, int LeastGap, int Samples, int TilesMax, int SplitterThreads>
+struct few_tuning_row
+{
+	static constexpr int THREADS = Threads;
+	static constexpr int SPLITTER_THREADS = SplitterThreads;
+	static constexpr int FEW_ITEMS_EACH = FewItems;
+	static constexpr int SOME_ITEMS_EACH = SomeItems;
+	static constexpr int TILE_ITEMS = TileItems;
+	static constexpr int BUCKET_ITEMS = BucketItems;
+	static constexpr int TILE_MAX = Threads * TileItems;
+	static constexpr int BUCKET_MAX = Threads * BucketItems;
+	static constexpr int LEAST_GAP = LeastGap;
+	static constexpr int SAMPLES = Samples;
+	static constexpr int SAMPLES_MAX = 2 * Samples;
+	static constexpr int TILES_MAX = TilesMax;
+	static constexpr int PAIRS_MAX = TILES_MAX * TILE_MAX;
+};
+
 #ifdef GSORT_TUNING_ROWS
 #include GSORT_TUNING_ROWS	/* other rows, to try; tests: so small that few items need every stage */
 #else
@@ -108,6 +131,8 @@ typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_ME
 typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
+
+typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 
 typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;

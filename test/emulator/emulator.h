@@ -544,6 +544,15 @@ __shfl_up_sync(unsigned, T value, unsigned distance)
 
 template<typename T>
 static inline T
+__shfl_xor_sync(unsigned, T value, unsigned distance)
+{
+	const uint64_t *given = emulator::meet_warp(emulator::to_word(value));
+
+	return emulator::from_word<T>(given[(emulator::current % emulator::WARP) ^ distance]);
+}
+
+template<typename T>
+static inline T
 atomicAdd(T *at, T value)
 {
 	T			before = *at;

@@ -11,6 +11,8 @@ typedef tuning_row<32, 6, 1, 512, 40, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
+typedef few_tuning_row<64, 1, 2, 3, 6, 1, 4, 64, 96> FEW_ROW;
+
 typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 

@@ -34,14 +34,17 @@ cudaMemsetAsync(void *, int, size_t, cudaStream_t)
 }
 
 #include "sort/order_merge.cu"
+#include "sort/pairs_few.cu"
 #include "sort/pairs_partition.cu"
 #include "sort/pairs_radix.cu"
 
 /* Nothing is read or written there. */
 #define NO_MEMORY	((void *) (uintptr_t) SCRATCH_ALIGNMENT)
 
+#define PROCESSORS	132			/* of each chip: as many as the largest have */
+
 /* Around the numbers at which another tuning row is chosen. */
-static const uint64_t numbers_of_pairs[] = {1000, 10000, 1000000, SMALL_PAIRS_MAX, SMALL_PAIRS_MAX + 1,
+static const uint64_t numbers_of_pairs[] = {1000, 10000, 100000, 300000, 1000000, SMALL_PAIRS_MAX, SMALL_PAIRS_MAX + 1,
 	MEDIUM_PAIRS_MAX, MEDIUM_PAIRS_MAX + 1, RADIX_PAIRS_MAX, RADIX_PAIRS_MAX + 1};
 
 static void
@@ -61,9 +64,13 @@ sort_pairs(const gsort_pairs &pairs)
 	bool		partition = sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes) != TUNING_CHOICE_NONE &&
 		pairs.key_bits == 64;
 	bool		radix = pairs.n <= RADIX_PAIRS_MAX;
+	sort_device device = {};
 
 	fail_unless((pairs_partition_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == partition, "partition");
 	fail_unless((pairs_radix_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == radix, "radix sort");
+	(void) describe_device(&device);
+	fail_unless((pairs_few_sort(&pairs, NO_MEMORY, SIZE_MAX, NULL) == cudaSuccess) == pairs_few_serves(pairs.n, &device),
+				"merge sort");
 }
 
 static void
@@ -107,6 +114,7 @@ main(int count, char **words)
 	{
 		chip_name = words[i];
 		emulator::the_chip.shared_bytes = atoi(words[i + 1]);
+		emulator::the_chip.processors = PROCESSORS;
 		sort_all_pairs();
 		merge_runs_of_keys();
 	}

@@ -192,24 +192,29 @@ test_choice(void)
 		gsort_engine wanted = (gsort_engine) (round % GSORT_ENGINES);
 		int			serves = round >> 3 & 1;
 		int			capability = round >> 4 & 1 ? MEASURED_CAPABILITY : 80;
-		gsort_engine engine = choose_engine(wanted, n, bits, serves, capability);
+		int			merges = round >> 5 & 1;
+		gsort_engine engine = choose_engine(wanted, n, bits, serves, merges, capability);
 
 		CHECK(engine > GSORT_ENGINE_AUTO && engine < GSORT_ENGINES);
 		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
 		CHECK(bits > 0 || engine != GSORT_ENGINE_PARTITION);
 		CHECK(n <= RADIX_PAIRS_MAX || engine != GSORT_ENGINE_RADIX);
-		CHECK((wanted != GSORT_ENGINE_MERGE && wanted != GSORT_ENGINE_CUB_RADIX) || engine == wanted);
-		CHECK(wanted != GSORT_ENGINE_AUTO || (engine == GSORT_ENGINE_CUB_RADIX) == (capability != MEASURED_CAPABILITY));
+		CHECK(merges || engine != GSORT_ENGINE_MERGE);
+		CHECK(wanted != GSORT_ENGINE_MERGE || !merges || engine == wanted);
+		CHECK(wanted != GSORT_ENGINE_CUB_RADIX || engine == wanted);
+		CHECK(wanted != GSORT_ENGINE_AUTO || n > RADIX_PAIRS_MAX ||
+			  (engine == GSORT_ENGINE_CUB_RADIX) == (capability != MEASURED_CAPABILITY));
 		CHECK(wanted != GSORT_ENGINE_PARTITION || !serves || bits == 0 || engine == wanted);
 		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX);
 	}
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_CUB_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, 0, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
 }
 
 static gsort_pairs
@@ -249,7 +254,7 @@ sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
 	sort_case(rig, &pairs, KEYS_TIED, shape >> 2 & 1, shape >> 3 & 1);
 }
 
-/* Ties come out in the order of the input, from every engine, also at the borders of its tiles (of CUB's merge sort
+/* Ties come out in the order of the input, from every engine, also at the borders of its tiles (of the merge sort
  * they hold a multiple of 256 pairs). */
 static void
 test_ties(rig *rig)
