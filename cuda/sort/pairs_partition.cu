@@ -22,8 +22,8 @@
  *
  * Input of one tile takes one kernel.
  *
- * Keys have 64 bits: with up to 32 significant ones the radix sort is faster whatever the keys are
- * (pairs_choice.h), and kernels for keys of 32 bits would be a third more to build and load.
+ * Keys have 32 bits or 64.  Of the kernels only the two that read all keys on their way to the items, which count the buckets and
+ * scatter to them, are built for each type; the others read items, whose words hold short keys whole.
  *
  * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow items, which the host knows; for longer ones the
  * sample decides on the device.
@@ -36,8 +36,6 @@
 #include "sort/stage_partition.cuh"
 #include "sort/stage_segments.cuh"
 #include "sort/stage_splitters.cuh"
-
-#define HANDED_OVER_BITS	32		/* keys that have more may be handed over to the radix sort */
 
 /* Where everything lies in the scratch. */
 typedef struct sort_scratch
@@ -66,11 +64,11 @@ may_be_wide(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
 }
 
-/* With fewer bits the radix sort is chosen before, unless the caller wants it otherwise. */
+/* What takes the radix sort one pass is not: it is chosen before, unless the caller wants it otherwise. */
 static bool
 may_be_handed_over(const gsort_pairs *pairs)
 {
-	return pairs->end_bit - pairs->begin_bit > HANDED_OVER_BITS;
+	return pairs->end_bit - pairs->begin_bit > RADIX_DIGIT_BITS;
 }
 
 template<typename Row>
@@ -107,9 +105,10 @@ view_keys(const gsort_pairs *pairs)
 	key_view	keys;
 	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
 
-	keys.keys = (const uint64_t *) pairs->d_keys;
-	keys.shift = pairs->begin_bit;
+	keys.keys = pairs->d_keys;
 	keys.mask = bits >= 64 ? ~0ull : (1ull << bits) - 1;
+	keys.shift = pairs->begin_bit;
+	keys.key_bits = pairs->key_bits;
 	return keys;
 }
 
@@ -135,7 +134,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
 	const key_view keys = view_keys(pairs);
-	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, (uint64_t *) pairs->d_keys_out};
+	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
 	launch_target target = {device, {stream, false}};
 
@@ -156,8 +155,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->key_bits != PARTITION_KEY_BITS ||
-		pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits)
+	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits)
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
 }

@@ -213,10 +213,12 @@ launch_first_pass(const radix_job<MayBeCalledOff> &job)
 		if (job.shape.long_keys)
 			return launch_pass_of_long(job, 0, radix_keys<uint64_t, uint64_t>{keys, rows, 0});
 	}
-	if constexpr (MayBeCalledOff)	/* only sorts of long keys are */
-		return cudaErrorInvalidValue;
+	const radix_keys<Key, uint32_t> input = {keys, rows, job.shape.words_begin};
+
+	if constexpr (MayBeCalledOff)	/* only sorts of several passes are: one kernel less */
+		return launch_pass(job, 0, job.shape.words_begin, input, radix_words{job.scratch.first[0]});
 	else
-		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows, job.shape.words_begin});
+		return launch_pass_of_words(job, 0, input);
 }
 
 template<bool MayBeCalledOff>
@@ -283,7 +285,9 @@ cudaError_t
 pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 					cudaStream_t stream)
 {
-	if (!shape_of(pairs).long_keys)
+	if (shape_of(pairs).passes == 1)
 		return cudaErrorInvalidValue;
+	if (pairs->key_bits == 32)
+		return sort_by_radix<uint32_t, true>(pairs, d_scratch, scratch_bytes, wanted, stream);
 	return sort_by_radix<uint64_t, true>(pairs, d_scratch, scratch_bytes, wanted, stream);
 }

@@ -26,7 +26,7 @@ cudaError_t pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t s
 
 /*
  * The same, done only if *wanted, in device memory, is not 0 when the kernels run.  Also cudaErrorInvalidValue:
- * keys that fit a word beside their row, of 32 bits or with no more than 32 significant ones and not wanted sorted.
+ * keys of no more significant bits than one pass sorts by.
  */
 cudaError_t pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								cudaStream_t stream);

@@ -220,6 +220,8 @@ struct scatter_bins_memory
 template<typename Row, bool Wide>
 struct items_to_scatter
 {
+	typedef item<Wide> loaded;
+
 	const scatter_bins_memory<Row, Wide> &shared;
 	item_arrays<Wide> items;
 	const uint16_t *cell_of_item;
@@ -245,8 +247,9 @@ struct items_to_scatter
 		return 0;
 	}
 
-	__device__ __forceinline__ void finish(item<Wide> &, uint32_t, uint32_t) const
+	__device__ __forceinline__ item<Wide> finish(const item<Wide> &x, uint32_t, uint32_t) const
 	{
+		return x;
 	}
 };
 

@@ -19,20 +19,22 @@
 #define HISTOGRAM_THREADS	512
 #define HISTOGRAM_ITEMS		8
 
+template<typename Key>
 struct bucket_search_memory
 {
-	uint64_t	lowest_key[BUCKETS_MAX];
+	Key			lowest_key[BUCKETS_MAX];
 	uint32_t	lowest_row[BUCKETS_MAX];
 	uint32_t	counts[BUCKETS_MAX];
 	uint16_t	table[BUCKET_TABLE];
 };
 
+template<typename Key>
 SORT_DEVICE void
-load_bucket_search(bucket_search_memory &shared, const bucket_splitters &splitters)
+load_bucket_search(bucket_search_memory<Key> &shared, const bucket_splitters &splitters)
 {
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += HISTOGRAM_THREADS)
 	{
-		shared.lowest_key[b] = splitters.lowest_key[b];
+		shared.lowest_key[b] = (Key) splitters.lowest_key[b];
 		shared.lowest_row[b] = splitters.lowest_row[b];
 		shared.counts[b] = 0;
 	}
@@ -44,20 +46,22 @@ load_bucket_search(bucket_search_memory &shared, const bucket_splitters &splitte
  * Finds each key's bucket and counts the buckets' items.  Grid: any, each block takes tiles in turn;
  * blocks of HISTOGRAM_THREADS; shared: bucket_search_memory.  Key i to bucket_of_row[i].
  */
+template<typename Key>
 static __global__ void
 __launch_bounds__(HISTOGRAM_THREADS)
-partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, uint8_t *bucket_of_row)
+partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, uint8_t *bucket_of_row)
 {
 	await_kernel_ahead();
 	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
 
 	SHARED_MEMORY(raw);
-	bucket_search_memory &shared = *(bucket_search_memory *) raw;
-	uint64_t	sample_min = plan->splitters.sample_min;
-	uint64_t	sample_range = plan->splitters.sample_range;
+	bucket_search_memory<Key> &shared = *(bucket_search_memory<Key> *) raw;
+	const typed_keys<Key> keys = view.of_type<Key>();
+	Key			sample_min = (Key) plan->splitters.sample_min;
+	Key			sample_range = (Key) plan->splitters.sample_range;
 	linear_map	map = plan->splitters.sample_map;
 	uint32_t	step = gridDim.x * TILE;
-	uint64_t	raw_keys[HISTOGRAM_ITEMS];
+	Key			raw_keys[HISTOGRAM_ITEMS];
 
 	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
 	if (!is_partitioned(plan))
@@ -78,7 +82,7 @@ partition_count_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, 
 		for (int i = 0; i < HISTOGRAM_ITEMS; i++)
 		{
 			uint32_t	row = tile + i * HISTOGRAM_THREADS + threadIdx.x;
-			uint64_t	key = keys.significant(raw_keys[i]);
+			Key			key = keys.significant(raw_keys[i]);
 			uint32_t	entry;
 			uint32_t	bucket;
 
@@ -205,22 +209,24 @@ struct scatter_buckets_memory
 };
 
 /* Keys with their buckets, to be made items. */
-template<typename Row, bool Wide>
+template<typename Row, bool Wide, typename Key>
 struct keys_to_scatter
 {
+	typedef Key loaded;
+
 	const scatter_buckets_memory<Row, Wide> &shared;
-	key_view	keys;
+	typed_keys<Key> keys;
 	const uint8_t *bucket_of_row;
 	uint32_t	row_bits;
 
 	/* The key as it is, so that nothing waits for it before finish. */
-	__device__ __forceinline__ void load(uint32_t row, item<Wide> &x, uint32_t &bucket) const
+	__device__ __forceinline__ void load(uint32_t row, Key &key, uint32_t &bucket) const
 	{
-		x.first = keys.keys[row];
+		key = keys.keys[row];
 		bucket = bucket_of_row[row];
 	}
 
-	__device__ __forceinline__ uint32_t bin_of(const item<Wide> &, uint32_t bucket) const
+	__device__ __forceinline__ uint32_t bin_of(Key, uint32_t bucket) const
 	{
 		return bucket;
 	}
@@ -230,13 +236,12 @@ struct keys_to_scatter
 		return Wide ? 0 : shared.shift_and_base[bucket];
 	}
 
-	__device__ __forceinline__ void finish(item<Wide> &x, uint32_t row, uint32_t note) const
+	__device__ __forceinline__ item<Wide> finish(Key key, uint32_t row, uint32_t note) const
 	{
-		x.first = keys.significant(x.first);
+		key = keys.significant(key);
 		if (Wide)
-			x.second = row;
-		else
-			x.first = word_of_key(x.first, note & 0xff, note >> 8, row_bits) | row;
+			return {key, row};
+		return {word_of_key(key, note & 0xff, note >> 8, row_bits) | row, 0};
 	}
 };
 
@@ -244,7 +249,7 @@ struct keys_to_scatter
  * Keys to items, bucket after bucket, from where plan->next says.  Grid: any, each block takes tiles in turn;
  * blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
  */
-template<typename Row, bool Wide>
+template<typename Row, bool Wide, typename Key>
 static __global__ void
 __launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
 partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
@@ -257,7 +262,7 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 
 	SHARED_MEMORY(raw);
 	memory	   &shared = *(memory *) raw;
-	const keys_to_scatter<Row, Wide> source = {shared, keys, bucket_of_row, plan->splitters.row_bits};
+	const keys_to_scatter<Row, Wide, Key> source = {shared, keys.of_type<Key>(), bucket_of_row, plan->splitters.row_bits};
 
 	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u))
 		return;

@@ -190,12 +190,13 @@ sample_position(uint32_t i, uint32_t samples, uint64_t n)
 }
 
 /* The bucket among [first, last] for (key, row). */
+template<typename Key>
 static inline GSORT_HD uint32_t
-search_bucket(const uint64_t *lowest_key, const uint32_t *lowest_row, uint32_t first, uint32_t last,
-			  uint64_t key, uint32_t row)
+search_bucket(const Key *lowest_key, const uint32_t *lowest_row, uint32_t first, uint32_t last,
+			  Key key, uint32_t row)
 {
 	return partition_point(first, last, [&](uint32_t b) {
-		uint64_t	next_lowest = lowest_key[b + 1];
+		Key			next_lowest = lowest_key[b + 1];
 
 		return key != next_lowest ? key > next_lowest : row >= lowest_row[b + 1];
 	});

@@ -63,13 +63,15 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *s
 	uint32_t	mine = blockIdx.x * share + threadIdx.x % share;
 	uint32_t	begin = threadIdx.x / share * part;
 
-	/* all loads at once, each of which is far from the others */
+	for_type_of_keys(keys, [&](auto typed) {
+		/* all loads at once, each of which is far from the others */
 #pragma unroll
-	for (uint32_t i = threadIdx.x; i < SAMPLE_KEYS; i += SPLIT_THREADS)
-	{
-		if (i < samples)
-			sample[i] = keys[sample_position(i, samples, n)];
-	}
+		for (uint32_t i = threadIdx.x; i < SAMPLE_KEYS; i += SPLIT_THREADS)
+		{
+			if (i < samples)
+				sample[i] = typed[sample_position(i, samples, n)];
+		}
+	});
 	if (threadIdx.x < share)
 		ranks[threadIdx.x] = 0;
 	__syncthreads();
@@ -91,6 +93,7 @@ struct split_memory
 	uint32_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket: gap_and_sample */
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tied;
+	uint32_t	equal;
 	uint32_t	uneven;
 	uint32_t	lone_pairs;
 	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
@@ -306,12 +309,14 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	}
 }
 
-/* Which keys of the sample show that linear maps fail at every scale? */
+/* Which keys of the sample show that linear maps fail at every scale, or that rows share keys? */
 SORT_DEVICE void
 count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
 {
 	for (uint32_t i = threadIdx.x + 1; i + 2 < samples; i += SPLIT_THREADS)
 	{
+		if (keys[i - 1] == keys[i])
+			atomicAdd(&shared.equal, 1u);
 		if (lies_unevenly(keys[i - 1], keys[i], keys[i + 1]))
 			atomicAdd(&shared.uneven, 1u);
 		if (is_lone_pair(keys[i - 1], keys[i], keys[i + 1], keys[i + 2]))
@@ -342,6 +347,7 @@ struct radix_signs
 {
 	uint32_t	first_tied;		/* tied neighbours, from here on */
 	uint32_t	end_tied;		/* and below */
+	uint32_t	equal;			/* so many neighbours, or more */
 	uint32_t	uneven;			/* so many, or more */
 	uint32_t	lone_pairs;
 };
@@ -350,7 +356,7 @@ SORT_DEVICE bool
 is_for_radix(const split_memory &shared, const radix_signs &signs)
 {
 	return (shared.tied >= signs.first_tied && shared.tied < signs.end_tied) ||
-		shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
+		shared.equal >= signs.equal || shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
 }
 
 /* The sorted sample, and what the host knows. */
@@ -378,6 +384,7 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
 		shared.tied = 0;
+		shared.equal = 0;
 		shared.uneven = 0;
 		shared.lone_pairs = 0;
 		shared.rises = 0;

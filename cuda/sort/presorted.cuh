@@ -10,8 +10,8 @@
  * way what is right if no neighbour contradicts: a fifth of what the partition moves.  The first contradiction
  * that any block meets ends all of them.
  *
- * The functor has the keys here, in a member of that name: the compiler then sees that those it emits are those just
- * compared, and generates other code if they are an argument of their own.
+ * The functor has the keys here, in a member of that name, which tells those that are compared: the compiler then sees that
+ * they are those it emits, and generates other code if they are an argument of their own.
  */
 #ifndef GSORT_PRESORTED_CUH
 #define GSORT_PRESORTED_CUH
@@ -31,12 +31,12 @@ contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 }
 
 /* Emits a tile; true: neighbours contradict. */
-template<typename Emit>
+template<typename Key, typename Emit>
 SORT_DEVICE bool
-pass_tile_through(uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
+pass_tile_through(const typed_keys<Key> &keys, uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
 {
-	uint64_t	key[PRESORTED_ITEMS];
-	uint64_t	next[PRESORTED_ITEMS];
+	Key			key[PRESORTED_ITEMS];
+	Key			next[PRESORTED_ITEMS];
 	bool		contradicted = false;
 
 #pragma unroll
@@ -44,8 +44,8 @@ pass_tile_through(uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &em
 	{
 		uint32_t	row = tile + i * PRESORTED_THREADS + threadIdx.x;
 
-		key[i] = row < n ? emit.keys[row] : 0;
-		next[i] = row + 1 < n ? emit.keys[row + 1] : 0;
+		key[i] = row < n ? keys[row] : 0;
+		next[i] = row + 1 < n ? keys[row + 1] : 0;
 	}
 #pragma unroll
 	for (int i = 0; i < PRESORTED_ITEMS; i++)
@@ -70,13 +70,15 @@ presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
 
 	if (seen_order == SEEN_UNORDERED)
 		return;
-	for (uint32_t tile = blockIdx.x * PRESORTED_TILE; tile < n; tile += gridDim.x * PRESORTED_TILE)
-	{
-		if (*(volatile uint32_t *) &plan->verdict.contradicted)
-			return;
-		if (pass_tile_through(n, tile, seen_order, emit))
-			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
-	}
+	for_type_of_keys(emit.keys, [&](auto keys) {
+		for (uint32_t tile = blockIdx.x * PRESORTED_TILE; tile < n; tile += gridDim.x * PRESORTED_TILE)
+		{
+			if (*(volatile uint32_t *) &plan->verdict.contradicted)
+				return;
+			if (pass_tile_through(keys, n, tile, seen_order, emit))
+				*(volatile uint32_t *) &plan->verdict.contradicted = 1;
+		}
+	});
 }
 
 /* Behind choose_splitters, and before partition_keys, which has nothing to do then. */

@@ -112,7 +112,7 @@ clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
 template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
 rank_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t count,
-		  const item<Wide> (&x)[Items], uint32_t (&places)[Items])
+		  const typename Source::loaded (&x)[Items], uint32_t (&places)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -130,7 +130,7 @@ rank_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source,
 template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
 reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile, uint32_t next_tile,
-			 uint32_t end, item<Wide> (&x)[Items], uint32_t (&places)[Items])
+			 uint32_t end, typename Source::loaded (&x)[Items], uint32_t (&places)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -142,10 +142,11 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 			uint32_t	begin = shared.begin[places[i] >> 16];
 			uint32_t	at = (begin & 0xffff) + (places[i] & 0xffff);
 
-			source.finish(x[i], tile + i * Threads + threadIdx.x, begin >> 16);
-			shared.first[at] = x[i].first;
+			item<Wide>	finished = source.finish(x[i], tile + i * Threads + threadIdx.x, begin >> 16);
+
+			shared.first[at] = finished.first;
 			if (Wide)
-				shared.second[at] = x[i].second;
+				shared.second[at] = finished.second;
 		}
 		if (next_at < end)
 			source.load(next_at, x[i], places[i]);
@@ -176,9 +177,9 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 }
 
 /* Reads the items of a tile, and what each was found to belong to; none where the tile is behind the end. */
-template<int Threads, int Items, bool Wide, typename Source>
+template<int Threads, int Items, typename Source>
 SORT_DEVICE void
-load_tile(const Source &source, uint32_t tile, uint32_t end, item<Wide> (&x)[Items], uint32_t (&notes)[Items])
+load_tile(const Source &source, uint32_t tile, uint32_t end, typename Source::loaded (&x)[Items], uint32_t (&notes)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -193,7 +194,8 @@ load_tile(const Source &source, uint32_t tile, uint32_t end, item<Wide> (&x)[Ite
 /*
  * Scatters the items at [begin, end), of every step places the first tile, a tile being Threads * Items.  The whole
  * block calls; the source's tables in shared memory want no barrier before.  A source has
- *	  load(at, x, note)		reads an item, and what it was found to belong to; the two are handed back to
+ *	  loaded				what it reads for an item, a type;
+ *	  load(at, x, note)		reads one, and what it was found to belong to; the two are handed back to
  *	  bin_of(x, note)		which tells the bin, below Bins;
  *	  note_of_bin(bin)		of 16 bits, is handed to
  *	  finish(x, at, note)	which makes of x the item to be written.
@@ -206,7 +208,7 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 			  uint32_t step, uint32_t *next, item_arrays<Wide> out)
 {
 	constexpr uint32_t TILE = Threads * Items;
-	item<Wide>	x[Items];
+	typename Source::loaded x[Items];
 	uint32_t	places[Items];	/* notes at first */
 
 	load_tile<Threads>(source, begin, end, x, places);

@@ -26,23 +26,57 @@
 
 /* --- keys ------------------------------------------------------------------ */
 
-/* The caller's keys, seen by their significant bits only. */
-struct key_view
+/* The caller's keys, uint32_t or uint64_t, seen by their significant bits only. */
+template<typename Key>
+struct typed_keys
 {
-	const uint64_t *keys;
-	uint64_t	mask;
+	const Key  *keys;
+	Key			mask;
 	uint32_t	shift;
 
-	__device__ __forceinline__ uint64_t significant(uint64_t key) const
+	__device__ __forceinline__ Key significant(Key key) const
 	{
 		return (key >> shift) & mask;
 	}
 
-	__device__ __forceinline__ uint64_t operator[](uint32_t row) const
+	__device__ __forceinline__ Key operator[](uint32_t row) const
 	{
 		return significant(keys[row]);
 	}
 };
+
+/* The same, of either type: kernels that fetch few keys, or move nothing but them, are not built for each type. */
+struct key_view
+{
+	const void *keys;
+	uint64_t	mask;
+	uint32_t	shift;
+	uint32_t	key_bits;		/* 32 or 64 */
+
+	template<typename Key>
+	__device__ __forceinline__ typed_keys<Key> of_type() const
+	{
+		return {(const Key *) keys, (Key) mask, shift};
+	}
+
+	__device__ __forceinline__ uint64_t operator[](uint32_t row) const
+	{
+		if (key_bits == 32)
+			return of_type<uint32_t>()[row];
+		return of_type<uint64_t>()[row];
+	}
+};
+
+/* Calls work with the keys as what they are. */
+template<typename Work>
+SORT_DEVICE void
+for_type_of_keys(const key_view &keys, const Work &work)
+{
+	if (keys.key_bits == 32)
+		work(keys.of_type<uint32_t>());
+	else
+		work(keys.of_type<uint64_t>());
+}
 
 /* --- linear maps ----------------------------------------------------------- */
 
@@ -105,13 +139,18 @@ linear_part(linear_map map, uint64_t x)
 	return part_of_residue(map, map_residue(map, x));
 }
 
-/* The same for any x: beyond the range counts as its end. */
+/* The same for any x: beyond the range counts as its end.  The map of a range of 32 bits shifts nothing. */
+template<typename Number>
 static inline GSORT_HD uint32_t
-clamped_part(linear_map map, uint64_t lowest, uint64_t range, uint64_t x)
+clamped_part(linear_map map, Number lowest, Number range, Number x)
 {
-	uint64_t	distance = x > lowest ? x - lowest : 0;
+	Number		distance = x > lowest ? x - lowest : 0;
 
-	return linear_part(map, distance < range ? distance : range);
+	distance = distance < range ? distance : range;
+	if constexpr (sizeof(Number) == sizeof(uint32_t))
+		return part_of_residue(map, distance);
+	else
+		return linear_part(map, distance);
 }
 
 /* --- items ----------------------------------------------------------------- */

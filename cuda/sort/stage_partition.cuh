@@ -85,19 +85,37 @@ struct partition_launches
 		return (uint8_t *) out.level2.first;
 	}
 
+	template<typename Key>
+	cudaError_t find_buckets() const
+	{
+		return launch(partition_count_buckets_kernel<Key>,
+					  tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					  HISTOGRAM_THREADS, sizeof(bucket_search_memory<Key>), target.stream, in.keys, in.n, plan, bucket_of_row());
+	}
+
 	cudaError_t count_buckets() const
 	{
-		CUDA_TRY(launch(partition_count_buckets_kernel,
-						tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-						HISTOGRAM_THREADS, sizeof(bucket_search_memory), target.stream, in.keys, in.n, plan, bucket_of_row()));
+		CUDA_TRY(in.keys.key_bits == 32 ? find_buckets<uint32_t>() : find_buckets<uint64_t>());
 		return launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, target.stream, plan, out.segments, in.keys.mask,
 					  in.n, batch);
 	}
 
+	/* Items of keys of 32 bits are never wide. */
 	template<bool Wide>
 	cudaError_t scatter_buckets() const
 	{
-		return launch(partition_scatter_buckets_kernel<Row, Wide>,
+		if constexpr (!Wide)
+		{
+			if (in.keys.key_bits == 32)
+				return scatter_keys<Wide, uint32_t>();
+		}
+		return scatter_keys<Wide, uint64_t>();
+	}
+
+	template<bool Wide, typename Key>
+	cudaError_t scatter_keys() const
+	{
+		return launch(partition_scatter_buckets_kernel<Row, Wide, Key>,
 					  tiles_up_to(in.n, Row::SCATTER_TILE, target.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					  sizeof(scatter_buckets_memory<Row, Wide>), target.stream, in.keys, in.n, plan,
 					  (const uint8_t *) bucket_of_row(), items_as<Wide>(out.level1));

@@ -43,12 +43,14 @@ take_sample(scratch_cursor *cursor)
 }
 
 static inline radix_signs
-signs_for_radix(uint32_t n, uint32_t samples, bool may_hand_over)
+signs_for_radix(const splitters_input &in, uint32_t samples)
 {
-	if (!may_hand_over)
-		return {samples, samples, samples, samples};
-	return {samples / TIED_FOR_RADIX, n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED,
-		samples / UNEVEN_FOR_RADIX, LONE_PAIRS_FOR_RADIX};
+	bool		short_keys = significant_bits(in.keys.mask) <= SHORT_KEY_BITS;
+
+	if (!in.may_hand_over)
+		return {samples, samples, samples, samples, samples};
+	return {samples / TIED_FOR_RADIX, in.n <= MOSTLY_TIED_PAIRS ? samples : samples / MOSTLY_TIED,
+		short_keys ? samples / EQUAL_FOR_RADIX : samples, samples / UNEVEN_FOR_RADIX, LONE_PAIRS_FOR_RADIX};
 }
 
 template<typename Row>
@@ -62,7 +64,7 @@ choose_splitters(const splitters_input &in, const sample_arrays &sample, partiti
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), target.stream,
 					in.keys, (uint64_t) in.n, samples, sample.keys, sample.rows));
 	return launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), target.stream, sorted,
-				  quantiles_of(in.n, Row::SORT_TILE), signs_for_radix(in.n, samples, in.may_hand_over), plan);
+				  quantiles_of(in.n, Row::SORT_TILE), signs_for_radix(in, samples), plan);
 }
 
 #endif							/* GSORT_STAGE_SPLITTERS_CUH */

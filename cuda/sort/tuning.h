@@ -164,6 +164,12 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define MOSTLY_TIED_PAIRS	30000000u
 #endif
 
+/* Short keys, which the radix sort sorts in four passes, it leaves to it if one of so many neighbours in the sample is equal.
+ * Their words lose nothing, so that none is tied; but where keys leave most values out, the rows of one key lie close together
+ * in its tile, and from CROWDED_BIN of them on crowd a bin. */
+#define SHORT_KEY_BITS		32
+#define EQUAL_FOR_RADIX		1024
+
 /* It does so too if one of so many samples lies UNEVEN_BITS closer to one of its neighbours than to the other; among
  * even keys one of sixteen does.  Such keys lie in clusters of clusters, as text and all keys with gaps among
  * their varying bits, and no linear map tells them apart, however fine. */

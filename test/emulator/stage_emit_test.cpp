@@ -26,10 +26,21 @@ test_emit_pairs()
 	numbers		rows(3);
 	words		keys_out(3);
 
-	emit_pairs{{keys.data(), 0xff, 8}, rows_in.data(), rows.data(), keys_out.data()}(1, 2);
+	emit_pairs{{keys.data(), 0xff, 8, 64}, rows_in.data(), rows.data(), keys_out.data()}(1, 2);
 	expect(rows == numbers({0, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: rows of the caller's, and keys");
-	emit_pairs{{keys.data(), 0xff, 8}, NULL, rows.data(), NULL}(0, 1);
+	emit_pairs{{keys.data(), 0xff, 8, 64}, NULL, rows.data(), NULL}(0, 1);
 	expect(rows == numbers({1, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: the rows' own numbers, no keys");
+}
+
+static void
+test_emit_short_keys()
+{
+	const numbers keys = {0x30f, 0x10e, 0x20d};
+	numbers		rows(3);
+	numbers		keys_out(3);
+
+	emit_pairs{{keys.data(), 0xff, 8, 32}, NULL, rows.data(), keys_out.data()}(1, 2);
+	expect(rows == numbers({0, 2, 0}) && keys_out == numbers({0, 0x20d, 0}), "emit: keys of 32 bits");
 }
 
 /* A row's word to its place. */
@@ -60,24 +71,27 @@ sort_to_words(const key_view &keys, uint32_t n, stage_memory<Row> &memory, const
 	return sort_segments<Row, MayBeWide>({memory.items(), keys, row_bits_for(n), n}, plan, memory.crowded.data(), emit, target);
 }
 
-template<typename Row, bool MayBeWide>
+template<typename Row, bool MayBeWide, typename Key>
 static void
 test_row_of_stages(key_kind kind, uint32_t n, uint32_t bits, const launch_target &target)
 {
-	const std::string name = "stages in a row: keys " + std::to_string(kind) + ", n " + std::to_string(n) + ", bits " + std::to_string(bits);
+	const std::string name = "stages in a row: keys " + std::to_string(kind) + " of " + std::to_string(sizeof(Key)) + " bytes, n " +
+		std::to_string(n) + ", bits " + std::to_string(bits);
 	uint64_t	key_max = low_bits(bits);
 	words		keys = make_keys(kind, n, key_max);
+	const std::vector<Key> typed_keys(keys.begin(), keys.end());
+	const key_view view = view_of(typed_keys, key_max);
 	numbers		order = stable_order(keys);
 	words		words_in(n);
 	guarded_array<uint64_t> words_out(n);
 	stage_memory<Row> memory(n);
-	const emit_words emit = {view_of(keys, key_max), words_in.data(), words_out.data()};
+	const emit_words emit = {view, words_in.data(), words_out.data()};
 	bool		right = true;
 
 	for (uint64_t &word : words_in)
 		word = dice();
-	expect((n <= Row::SORT_TILE ? sort_one_tile<Row>(view_of(keys, key_max), n, emit, target) :
-			sort_to_words<Row, MayBeWide>(view_of(keys, key_max), n, memory, emit, target)) == cudaSuccess &&
+	expect((n <= Row::SORT_TILE ? sort_one_tile<Row>(view, n, emit, target) :
+			sort_to_words<Row, MayBeWide>(view, n, memory, emit, target)) == cudaSuccess &&
 		   memory.intact() && words_out.intact(), name);
 	for (uint32_t place = 0; place < n; place++)
 		right = right && words_out.data()[place] == words_in[order[place]];
@@ -94,11 +108,15 @@ test_row(int shared_bytes)
 	{
 		uint32_t	n = 3 * Row::SORT_TILE + (uint32_t) below(20 * Row::SORT_TILE);
 
-		test_row_of_stages<Row, true>((key_kind) kind, n, 64, target);
-		test_row_of_stages<Row, false>((key_kind) kind, n, 40, target);
+		test_row_of_stages<Row, true, uint64_t>((key_kind) kind, n, 64, target);
+		test_row_of_stages<Row, false, uint64_t>((key_kind) kind, n, 40, target);
+		test_row_of_stages<Row, false, uint32_t>((key_kind) kind, n, 32, target);
 	}
 	for (uint32_t n : {1u, 2u, (uint32_t) Row::SORT_TILE})
-		test_row_of_stages<Row, true>(KEYS_FEW, n, 64, target);
+	{
+		test_row_of_stages<Row, true, uint64_t>(KEYS_FEW, n, 64, target);
+		test_row_of_stages<Row, false, uint32_t>(KEYS_FEW, n, 32, target);
+	}
 }
 
 int
@@ -106,6 +124,7 @@ main(int argc, char **argv)
 {
 	begin_test("stage_emit_test", argc, argv);
 	test_emit_pairs();
+	test_emit_short_keys();
 	/* whose few bins leave segments of each kind */
 	test_row<TUNING_MEDIUM>(110 << 10);
 	return end_test();

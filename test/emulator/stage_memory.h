@@ -121,11 +121,12 @@ stable_order(const words &keys)
 	return order;
 }
 
-/* What a stage gets of the caller's keys. */
-[[maybe_unused]] static key_view
-view_of(const words &keys, uint64_t key_max)
+/* What a stage gets of the caller's keys, of either type. */
+template<typename Key>
+static key_view
+view_of(const std::vector<Key> &keys, uint64_t key_max)
 {
-	return {keys.data(), key_max, 0};
+	return {keys.data(), key_max, 0, 8 * sizeof(Key)};
 }
 
 /* Of a (key, row), as the splitters say. */

@@ -160,14 +160,15 @@ covers_all(const std::vector<listed_stretch> &stretches, uint32_t n)
 	return at == n;
 }
 
-template<typename Row, bool MayBeWide, bool Wide>
+template<typename Row, bool MayBeWide, bool Wide, typename Key>
 static void
 test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const launch_target &target)
 {
-	const std::string name = "partition: keys " + std::to_string(kind) + ", n " + std::to_string(n) + ", bits " + std::to_string(bits) +
+	const std::string name = "partition: keys " + std::to_string(kind) + " of " + std::to_string(sizeof(Key)) + " bytes, n " + std::to_string(n) + ", bits " + std::to_string(bits) +
 		", edges " + std::to_string(edges) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow");
 	uint64_t	key_max = low_bits(bits);
 	words		keys = make_keys(kind, n, key_max);
+	const std::vector<Key> typed_keys(keys.begin(), keys.end());
 	numbers		order = stable_order(keys);
 	stage_memory<Row> memory(n);
 	level2_memory<Row> level2(n);
@@ -177,7 +178,7 @@ test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const l
 	bool		all = true;
 
 	give_splitters(plan, make_edges(keys, key_max, edges), key_max, row_bits_for(n), Wide);
-	expect(partition_keys<Row, MayBeWide>({view_of(keys, key_max), n}, plan, level2.arrays(), items, target) ==
+	expect(partition_keys<Row, MayBeWide>({view_of(typed_keys, key_max), n}, plan, level2.arrays(), items, target) ==
 		   cudaSuccess && memory.intact() && level2.intact(), name);
 	stretches = list_stretches(plan, items);
 	if (!covers_all<Row>(stretches, n))
@@ -221,12 +222,14 @@ test_row(int shared_bytes)
 	{
 		uint32_t	n = 3 * Row::SORT_TILE + (uint32_t) below(20 * Row::SORT_TILE);
 
-		test_partition<Row, false, false>((key_kind) kind, n, 40, (uint32_t) below(300), target);
-		test_partition<Row, true, false>((key_kind) kind, n, 64, (uint32_t) below(30), target);
-		test_partition<Row, true, true>((key_kind) kind, n, 64, (uint32_t) below(30), target);
+		test_partition<Row, false, false, uint64_t>((key_kind) kind, n, 40, (uint32_t) below(300), target);
+		test_partition<Row, false, false, uint32_t>((key_kind) kind, n, 32, (uint32_t) below(300), target);
+		test_partition<Row, true, false, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
+		test_partition<Row, true, true, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
 	}
-	test_partition<Row, true, true>(KEYS_EVEN, 1, 64, 0, target);
-	test_partition<Row, false, false>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
+	test_partition<Row, true, true, uint64_t>(KEYS_EVEN, 1, 64, 0, target);
+	test_partition<Row, false, false, uint64_t>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
+	test_partition<Row, false, false, uint32_t>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
 	test_partition_of_others<Row>(target);
 }
 

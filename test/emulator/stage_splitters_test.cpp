@@ -83,17 +83,18 @@ is_sorted_sample(const uint64_t *sample_keys, const uint32_t *sample_rows, uint3
 	return true;
 }
 
-template<typename Row>
+template<typename Row, typename Key>
 static void
 test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &target)
 {
-	const std::string name = "splitters: keys " + std::to_string(kind) + ", n " + std::to_string(n) + ", bits " + std::to_string(bits);
+	const std::string name = "splitters: keys " + std::to_string(kind) + " of " + std::to_string(sizeof(Key)) + " bytes, n " + std::to_string(n) + ", bits " + std::to_string(bits);
 	uint64_t	key_max = low_bits(bits);
 	words		keys = make_keys(kind, n, key_max);
+	const std::vector<Key> typed_keys(keys.begin(), keys.end());
 	guarded_array<partition_plan> memory(1);
 	guarded_array<uint64_t> sample_keys(SAMPLE_KEYS);
 	guarded_array<uint32_t> sample_rows(SAMPLE_KEYS);
-	const splitters_input in = {view_of(keys, key_max), n, row_bits_for(n), false};
+	const splitters_input in = {view_of(typed_keys, key_max), n, row_bits_for(n), false};
 	const partition_plan *plan = memory.data();
 	const bucket_splitters &splitters = plan->splitters;
 	std::vector<uint32_t> counts(BUCKETS_MAX);
@@ -128,9 +129,10 @@ test_row(int shared_bytes)
 	{
 		uint32_t	n = 3 * Row::SORT_TILE + (uint32_t) below(20 * Row::SORT_TILE);
 
-		test_splitters<Row>((key_kind) kind, n, kind % 2 == 0 ? 64 : 40, target);
+		test_splitters<Row, uint64_t>((key_kind) kind, n, kind % 2 == 0 ? 64 : 40, target);
+		test_splitters<Row, uint32_t>((key_kind) kind, n, kind % 2 == 0 ? 32 : 27, target);
 	}
-	test_splitters<Row>(KEYS_EVEN, 2, 64, target);
+	test_splitters<Row, uint64_t>(KEYS_EVEN, 2, 64, target);
 }
 
 int
