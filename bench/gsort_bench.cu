@@ -3,7 +3,7 @@
  *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, and its
  *	  gather of rows beside a copy, without PostgreSQL.
  *
- * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|both] [--distributions all|hard|tables|NAME,...]
+ * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|32_of_64|both] [--distributions all|hard|tables|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
  *
  * In:  inputs of distributions.h: all are the usual ones, hard those made to defeat the sort, tables what tables have,
@@ -16,8 +16,10 @@
  * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
  * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
  * partition_keys and radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always do, which are
- * given row numbers.  auto is told which bits vary, as jobs know it.  The partition takes 64-bit keys only, and merge is the
- * radix sort where there are more pairs than the merge sort takes; merge_keys gives the sorted keys too.
+ * given row numbers.  auto is told which bits vary, as jobs know it.  merge is the radix sort where there are more pairs than the
+ * merge sort takes; merge_keys gives the sorted keys too.
+ * With 32_of_64 the keys have 64 bits of which 32 vary, as jobs have them of short columns, all engines are told so, and inputs are
+ * named _32_bits.
  *
  * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
  * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
@@ -127,10 +129,10 @@ struct device_array
 
 template<typename Key>
 static __global__ void
-make_keys_kernel(Key *keys, uint64_t n, distribution which)
+make_keys_kernel(Key *keys, uint64_t n, distribution which, int bits)
 {
 	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
-		keys[i] = (Key) distribution_key(which, i, n, 12345 + which, 8 * sizeof(Key));
+		keys[i] = (Key) distribution_key(which, i, n, 12345 + which, bits);
 }
 
 static __global__ void
@@ -234,7 +236,8 @@ template<typename Key>
 struct input
 {
 	uint64_t	n;
-	distribution which;
+	std::string name;
+	bool		short_keys;			/* the type has room for more bits than the keys were made of */
 	int			significant_bits;	/* from the lowest up to the highest bit that varies */
 	int			lowest_bit;
 	device_array<Key> keys;
@@ -245,10 +248,13 @@ struct input
 	device_array<uint32_t> rows_right;
 	device_array<unsigned long long> counters;
 
-	input(uint64_t rows_wanted, distribution d):
-		n(rows_wanted), which(d), keys(n), keys_out(n), keys_right(n), rows(n), rows_out(n), rows_right(n), counters(2)
+	input(uint64_t rows_wanted, distribution which, int bits):
+		n(rows_wanted), name(distribution_names[which]), short_keys(bits < (int) (8 * sizeof(Key))),
+		keys(n), keys_out(n), keys_right(n), rows(n), rows_out(n), rows_right(n), counters(2)
 	{
-		make_keys_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, which);
+		if (short_keys)
+			name += "_" + std::to_string(bits) + "_bits";
+		make_keys_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, which, bits);
 		CHECK(cudaGetLastError());
 		number_rows_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(rows.data, n);
 		CHECK(cudaGetLastError());
@@ -310,14 +316,14 @@ struct input
 
 		poison();
 		times = time_repeats(prepare, sort);
-		report(algorithm, 8 * sizeof(Key), n, distribution_names[which], times, right(with_keys));
+		report(algorithm, 8 * sizeof(Key), n, name.c_str(), times, right(with_keys));
 	}
 
 	void run_engine(const char *algorithm, gsort_engine engine, bool with_keys)
 	{
 		gsort_pairs pairs = {};
 		size_t		bytes;
-		bool		told = engine == GSORT_ENGINE_AUTO;
+		bool		told = engine == GSORT_ENGINE_AUTO || short_keys;
 		device_array<Key> used_up(with_keys ? 0 : n);
 
 		pairs.struct_bytes = sizeof(pairs);
@@ -394,13 +400,12 @@ struct input
 	void run_all()
 	{
 		const std::string &algorithms = the_options.algorithms;
-		const bool	long_keys = sizeof(Key) == sizeof(uint64_t);
 
 		if (listed(algorithms, "auto"))
 			run_engine("auto", GSORT_ENGINE_AUTO, false);
-		if (long_keys && listed(algorithms, "partition"))
+		if (listed(algorithms, "partition"))
 			run_engine("partition", GSORT_ENGINE_PARTITION, false);
-		if (long_keys && listed(algorithms, "partition_keys"))
+		if (listed(algorithms, "partition_keys"))
 			run_engine("partition_keys", GSORT_ENGINE_PARTITION, true);
 		if (listed(algorithms, "radix"))
 			run_engine("radix", GSORT_ENGINE_RADIX, false);
@@ -429,7 +434,7 @@ struct input
 
 template<typename Key>
 static void
-run_key_width()
+run_key_width(int bits)
 {
 	for (uint64_t n : the_options.rows)
 	{
@@ -437,7 +442,7 @@ run_key_width()
 		{
 			if (wanted((distribution) d))
 			{
-				input<Key>	in(n, (distribution) d);
+				input<Key>	in(n, (distribution) d, bits);
 
 				in.run_all();
 				bench_merges(in);
@@ -521,10 +526,12 @@ main(int argc, char **argv)
 	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount, CUB_VERSION);
 	if (the_options.csv != NULL)
 		fprintf(the_options.csv, "algorithm,key_bits,rows,distribution,ms_median,ms_min,ms_max,gpairs_s,checked\n");
-	if (the_options.bits != "32")
-		run_key_width<uint64_t>();
-	if (the_options.bits != "64")
-		run_key_width<uint32_t>();
+	if (the_options.bits == "64" || the_options.bits == "both")
+		run_key_width<uint64_t>(64);
+	if (the_options.bits == "32" || the_options.bits == "both")
+		run_key_width<uint32_t>(32);
+	if (the_options.bits == "32_of_64")
+		run_key_width<uint64_t>(32);
 	if (the_options.csv != NULL)
 		fclose(the_options.csv);
 	gsort_shut(the_device);

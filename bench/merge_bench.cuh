@@ -259,7 +259,7 @@ struct sorted_runs
 			CHECK(order_merge(&plan, runs, MERGED_RUNS, scratch.data, order.data, NULL));
 		});
 		CHECK(cudaMemcpy(got.data(), order.data, order_bytes, cudaMemcpyDeviceToHost));
-		report("order_merge", 8 * sizeof(Key), in.n, distribution_names[in.which], times, got == right);
+		report("order_merge", 8 * sizeof(Key), in.n, in.name.c_str(), times, got == right);
 	}
 };
 

@@ -29,10 +29,12 @@
  *	  100,000,000    2.430 (2.810)   1.723    -        2.503*  4.931*
  *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
  *
- * So the radix sort's time goes with the bits, and up to 32 of them nothing is faster on all inputs but the merge sort of few
- * pairs, whose time does not; and for long keys of many rows the partition is the fastest.  The partition's kernels for keys
- * of 32 bits, measured here, are no more: only above RADIX_PAIRS_MAX were they faster than what is left, and there a
- * caller does better to give keys of 64 bits, as jobs do.
+ * So the radix sort's time goes with the bits, and up to 24 of them, three passes, nothing is faster but the merge sort
+ * of few pairs, whose time does not; and for long keys of many rows the partition is the fastest.  Its marked figures of
+ * 32-bit keys are those of its first kernels for them.  From the stages of the present ones 1.9 ms are expected for 100 M, 0.3 for
+ * 10 M (bench/NOTES-pairs.md, not run), where four passes of the radix sort take 2.43 and 0.31; what it hands over takes
+ * longer than if the radix sort had been asked.  Sorted keys, and rows that are given, it gathers at random: the radix sort
+ * moves them along.
  *
  * An H100, of the same compute capability, ranks them alike (2026-11-23-nvidia-h100-sort.csv).  On other chips none of this
  * was measured: there CUB's radix sort, which its authors tune for each of them, serves everything, until somebody measures.
@@ -47,9 +49,13 @@
 /* The radix sort counts in 30 bits. */
 #define RADIX_PAIRS_MAX		((1u << 30) - 1)
 
-/* Up to so many significant bits the radix sort needs no more than four passes, and is the fastest. */
-#define RADIX_BITS_FEW			32
+/* Up to so many significant bits the radix sort needs no more than three passes, and is the fastest. */
+#define RADIX_BITS_FEW			24
 #define RADIX_PAIRS_FEW			2000000	/* up to these, it is so with any number of bits */
+
+/* With four it is so only below so many pairs (by prediction), or if sorted keys are wanted, or rows are given. */
+#define RADIX_BITS_FOUR_PASSES	32
+#define PARTITION_PAIRS_FOUR_PASSES	80000000
 
 /* The merge sort takes as long whatever the bits are, and longer with more pairs.  A pass of the radix sort, of 8 bits, takes some 9 us: so
  * up to so many pairs the merge sort is the faster one, if the keys have no less than so many bits. */
@@ -76,28 +82,30 @@ merge_is_fastest(uint64_t n, uint32_t bits)
 }
 
 static inline gsort_engine
-fastest_engine(uint64_t n, uint32_t bits)
+fastest_engine(uint64_t n, uint32_t bits, int gathers)
 {
 	if (merge_is_fastest(n, bits))
 		return GSORT_ENGINE_MERGE;
 	if (bits <= RADIX_BITS_FEW || n <= RADIX_PAIRS_FEW)
 		return GSORT_ENGINE_RADIX;
+	if (bits <= RADIX_BITS_FOUR_PASSES && (gathers || n < PARTITION_PAIRS_FOUR_PASSES))
+		return GSORT_ENGINE_RADIX;
 	return GSORT_ENGINE_PARTITION;
 }
 
 static inline gsort_engine
-automatic_engine(uint64_t n, uint32_t bits, int capability)
+automatic_engine(uint64_t n, uint32_t bits, int gathers, int capability)
 {
-	return capability == MEASURED_CAPABILITY ? fastest_engine(n, bits) : GSORT_ENGINE_CUB_RADIX;
+	return capability == MEASURED_CAPABILITY ? fastest_engine(n, bits, gathers) : GSORT_ENGINE_CUB_RADIX;
 }
 
-/* Never AUTO.  bits: significant ones of the keys; partition_serves: the keys have 64 bits, and the device has the
- * shared memory that a partition of so many pairs takes; merge_serves: there are no more pairs than the device's merge sort
- * takes; capability: the device's. */
+/* Never AUTO.  bits: significant ones of the keys; gathers: sorted keys are wanted, or rows are given; partition_serves: the
+ * partition takes such pairs, and the device has the shared memory for so many; merge_serves: there are no more pairs than the device's
+ * merge sort takes; capability: the device's. */
 static inline gsort_engine
-choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int partition_serves, int merge_serves, int capability)
+choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int gathers, int partition_serves, int merge_serves, int capability)
 {
-	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? automatic_engine(n, bits, capability) : wanted;
+	gsort_engine engine = wanted == GSORT_ENGINE_AUTO ? automatic_engine(n, bits, gathers, capability) : wanted;
 
 	if (engine == GSORT_ENGINE_MERGE && !merge_serves)
 		engine = GSORT_ENGINE_RADIX;

@@ -39,8 +39,8 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	/* of a device that does not answer the sort's first call tells */
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
-						 pairs->key_bits == PARTITION_KEY_BITS &&
-						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
+						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
+						 partition_takes(pairs) && sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
 						 pairs_few_serves(pairs->n, &device), compute_capability());
 }
 
@@ -91,7 +91,7 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
 	/* CUB's radix sort takes what no other does, else where it is chosen nothing else is */
 	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
-		return choose_engine(wanted, n, 0, 0, 0, compute_capability()) == engine;
+		return choose_engine(wanted, n, 0, 0, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;

@@ -134,7 +134,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
 	const key_view keys = view_keys(pairs);
-	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, pairs->d_keys_out};
+	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, (uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
 	launch_target target = {device, {stream, false}};
 
@@ -155,7 +155,8 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits)
+	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits ||
+		!partition_takes(pairs))
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
 }

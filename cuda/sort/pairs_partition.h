@@ -14,9 +14,14 @@
 #include "gsort.h"
 #include "sort/launch.cuh"
 
-#define PARTITION_KEY_BITS	64		/* of the keys that it takes, significant or not */
+/* Sorted keys of 32 bits it does not give: it would fetch each from anywhere, where the radix sort moves them along. */
+static inline bool
+partition_takes(const gsort_pairs *pairs)
+{
+	return pairs->key_bits == 64 || pairs->d_keys_out == NULL;
+}
 
-/* 0: these pairs, for example keys of 32 bits, or this device, are none that pairs_partition_sort takes. */
+/* 0: these pairs, for example keys without significant bits, or this device, are none that pairs_partition_sort takes. */
 size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
 
 /*

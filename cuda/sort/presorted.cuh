@@ -60,7 +60,7 @@ pass_tile_through(const typed_keys<Key> &keys, uint32_t n, uint32_t tile, uint32
 }
 
 /* Grid: any, each block takes tiles in turn; blocks of PRESORTED_THREADS. */
-template<typename Emit>
+template<typename Key, typename Emit>
 static __global__ void
 __launch_bounds__(PRESORTED_THREADS)
 presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
@@ -70,15 +70,13 @@ presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
 
 	if (seen_order == SEEN_UNORDERED)
 		return;
-	for_type_of_keys(emit.keys, [&](auto keys) {
-		for (uint32_t tile = blockIdx.x * PRESORTED_TILE; tile < n; tile += gridDim.x * PRESORTED_TILE)
-		{
-			if (*(volatile uint32_t *) &plan->verdict.contradicted)
-				return;
-			if (pass_tile_through(keys, n, tile, seen_order, emit))
-				*(volatile uint32_t *) &plan->verdict.contradicted = 1;
-		}
-	});
+	for (uint32_t tile = blockIdx.x * PRESORTED_TILE; tile < n; tile += gridDim.x * PRESORTED_TILE)
+	{
+		if (*(volatile uint32_t *) &plan->verdict.contradicted)
+			return;
+		if (pass_tile_through(emit.keys.template of_type<Key>(), n, tile, seen_order, emit))
+			*(volatile uint32_t *) &plan->verdict.contradicted = 1;
+	}
 }
 
 /* Behind choose_splitters, and before partition_keys, which has nothing to do then. */
@@ -86,7 +84,7 @@ template<typename Emit>
 static cudaError_t
 pass_presorted(uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)
 {
-	return launch(presorted_kernel<Emit>, tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+	return launch(emit.keys.key_bits == 32 ? presorted_kernel<uint32_t, Emit> : presorted_kernel<uint64_t, Emit>, tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
 				  PRESORTED_THREADS, 0, target.stream, n, plan, emit);
 }
 

@@ -360,10 +360,10 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 
 /*
  * Item i of the input to the place of the output that its digit and the items before it give.  Grid: a block of
- * THREADS for each tile of RADIX_TILE; shared: radix_memory.  Of a sort that may be called off so few blocks that
- * they all run at once and end at once; they take tiles in turn, which is slower.
+ * THREADS for each tile of RADIX_TILE; shared: radix_memory.  TilesInTurn: so few blocks that
+ * they all run at once, and end at once if the sort is called off; each takes tiles in turn, which is slower.
  */
-template<typename Row, bool MayBeCalledOff, typename Input, typename Output>
+template<typename Row, bool TilesInTurn, typename Input, typename Output>
 static __global__ void
 __launch_bounds__(Row::THREADS, (blocks_that_fit<radix_memory<Row, typename Input::rest_type>>(Row::BLOCKS)))
 radix_pass_kernel(Input input, Output output, radix_pass pass)
@@ -377,7 +377,7 @@ radix_pass_kernel(Input input, Output output, radix_pass pass)
 	SHARED_MEMORY(raw);
 	memory	   &shared = *(memory *) raw;
 
-	if (MayBeCalledOff && *pass.wanted == 0)
+	if (pass.wanted != NULL && *pass.wanted == 0)
 		return;
 	do
 	{
@@ -392,15 +392,15 @@ radix_pass_kernel(Input input, Output output, radix_pass pass)
 			((uint4 *) shared.counts)[i] = make_uint4(0, 0, 0, 0);
 		__syncthreads();
 		begin = shared.tile * TILE;
-		if (MayBeCalledOff && begin >= pass.n)
+		if (TilesInTurn && begin >= pass.n)
 			return;
 		count = pass.n - begin < TILE ? pass.n - begin : TILE;
 		load_tile<Row>(thread, input, begin, count, x);
 		order_tile(thread, shared, pass, begin / TILE, x);
 		write_items(thread, shared, pass.digit, count, output);
-		if (MayBeCalledOff)
+		if (TilesInTurn)
 			__syncthreads();
-	} while (MayBeCalledOff);
+	} while (TilesInTurn);
 }
 
 #endif							/* GSORT_RADIX_PASS_CUH */

@@ -45,7 +45,7 @@ struct typed_keys
 	}
 };
 
-/* The same, of either type: kernels that fetch few keys, or move nothing but them, are not built for each type. */
+/* The same, of either type: the type is chosen by kernels that read few keys, and by the host, for the others. */
 struct key_view
 {
 	const void *keys;
@@ -54,7 +54,7 @@ struct key_view
 	uint32_t	key_bits;		/* 32 or 64 */
 
 	template<typename Key>
-	__device__ __forceinline__ typed_keys<Key> of_type() const
+	GSORT_HD typed_keys<Key> of_type() const
 	{
 		return {(const Key *) keys, (Key) mask, shift};
 	}
@@ -199,7 +199,7 @@ struct item_arrays
 template<bool Wide>
 struct item_order
 {
-	key_view	keys;
+	typed_keys<uint64_t> keys;	/* fetched only where words have lost bits: those of 32-bit keys never have */
 	uint32_t	row_bits;
 	bool		shortened;		/* narrow: offsets have lost bits */
 

@@ -29,19 +29,13 @@ struct emit_pairs
 	key_view	keys;
 	const uint32_t *rows_in;	/* NULL: a row is its own number */
 	uint32_t   *rows_out;
-	void	   *keys_out;		/* of the keys' type; NULL: not wanted */
+	uint64_t   *keys_out;		/* of keys of 64 bits; NULL: not wanted */
 
 	__device__ __forceinline__ void operator()(uint32_t place, uint32_t row) const
 	{
 		rows_out[place] = rows_in != NULL ? rows_in[row] : row;
 		if (keys_out != NULL)
-			for_type_of_keys(keys, [&](auto typed) { put_key(typed.keys, place, row); });
-	}
-
-	template<typename Key>
-	__device__ __forceinline__ void put_key(const Key *keys_in, uint32_t place, uint32_t row) const
-	{
-		((Key *) keys_out)[place] = keys_in[row];
+			keys_out[place] = keys.of_type<uint64_t>().keys[row];
 	}
 };
 

@@ -62,7 +62,7 @@ struct segment_launches
 
 	item_order<true> order() const
 	{
-		return {in.keys, in.row_bits, false};
+		return {in.keys.of_type<uint64_t>(), in.row_bits, false};
 	}
 
 	template<bool Wide>
@@ -117,10 +117,10 @@ static cudaError_t
 sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_target &target)
 {
 	typedef sort_row<Row, true> TileRow;
-	const item_order<true> order = {keys, 1, false};
+	const item_order<true> order = {keys.of_type<uint64_t>(), 1, false};
 
 	return launch(tile_sort_keys_kernel<TileRow, Emit>, 1, TileRow::SORT_THREADS,
-				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, n, order, emit);
+				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, keys, n, order, emit);
 }
 
 #endif							/* GSORT_STAGE_SEGMENTS_CUH */

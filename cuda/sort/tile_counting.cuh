@@ -79,7 +79,7 @@ struct counted_items<Row, false>
 
 	/* How many items of the bin [begin, end) come before that at a place of it, by the keys. */
 	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end, uint32_t at,
-											const key_view &keys)
+											const typed_keys<uint64_t> &keys)
 	{
 		uint32_t	row = shared.rows[at];
 		uint64_t	key = keys[row];

@@ -32,17 +32,6 @@ test_emit_pairs()
 	expect(rows == numbers({1, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: the rows' own numbers, no keys");
 }
 
-static void
-test_emit_short_keys()
-{
-	const numbers keys = {0x30f, 0x10e, 0x20d};
-	numbers		rows(3);
-	numbers		keys_out(3);
-
-	emit_pairs{{keys.data(), 0xff, 8, 32}, NULL, rows.data(), keys_out.data()}(1, 2);
-	expect(rows == numbers({0, 2, 0}) && keys_out == numbers({0, 0x20d, 0}), "emit: keys of 32 bits");
-}
-
 /* A row's word to its place. */
 struct emit_words
 {
@@ -124,7 +113,6 @@ main(int argc, char **argv)
 {
 	begin_test("stage_emit_test", argc, argv);
 	test_emit_pairs();
-	test_emit_short_keys();
 	/* whose few bins leave segments of each kind */
 	test_row<TUNING_MEDIUM>(110 << 10);
 	return end_test();

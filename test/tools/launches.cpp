@@ -61,7 +61,7 @@ fail_unless(bool right, const char *what)
 static void
 sort_pairs(const gsort_pairs &pairs)
 {
-	bool		partition = sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes) != TUNING_CHOICE_NONE;
+	bool		partition = partition_takes(&pairs) && sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes) != TUNING_CHOICE_NONE;
 	bool		radix = pairs.n <= RADIX_PAIRS_MAX;
 	sort_device device = {};
 

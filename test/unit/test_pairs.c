@@ -44,6 +44,7 @@ key_at(const void *keys, uint32_t key_bits, uint64_t i)
 /* What the keys are like. */
 typedef enum keys_kind
 {
+	KEYS_EVEN,					/* any */
 	KEYS_MIXED,					/* any, and a third of them of five values */
 	KEYS_FEW_VALUES,			/* of few values, spread over all keys: words cannot tell them from their neighbours */
 	KEYS_TIED					/* of three values in the sorted bits, and any below them */
@@ -52,6 +53,8 @@ typedef enum keys_kind
 static uint64_t
 random_key(keys_kind kind, uint32_t begin_bit)
 {
+	if (kind == KEYS_EVEN)
+		return random64();
 	if (kind == KEYS_FEW_VALUES)
 		return (random_below(FEW_VALUES) + 1) * 0x9e3779b97f4a7c15u;
 	if (kind == KEYS_TIED)
@@ -193,7 +196,7 @@ test_choice(void)
 		int			serves = round >> 3 & 1;
 		int			capability = round >> 4 & 1 ? MEASURED_CAPABILITY : 80;
 		int			merges = round >> 5 & 1;
-		gsort_engine engine = choose_engine(wanted, n, bits, serves, merges, capability);
+		gsort_engine engine = choose_engine(wanted, n, bits, round >> 6 & 1, serves, merges, capability);
 
 		CHECK(engine > GSORT_ENGINE_AUTO && engine < GSORT_ENGINES);
 		CHECK(serves || engine != GSORT_ENGINE_PARTITION);
@@ -207,14 +210,18 @@ test_choice(void)
 		CHECK(wanted != GSORT_ENGINE_PARTITION || !serves || bits == 0 || engine == wanted);
 		CHECK(wanted == GSORT_ENGINE_AUTO || engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX);
 	}
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 32, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
-	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_CUB_RADIX);
-	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 1, 0, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 64, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 8, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000000, 24, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, PARTITION_PAIRS_FOUR_PASSES, 32, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, PARTITION_PAIRS_FOUR_PASSES - 1, 32, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, PARTITION_PAIRS_FOUR_PASSES, 32, 1, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, PARTITION_PAIRS_FOUR_PASSES, 32, 0, 0, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_MERGE);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX, 64, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, 1, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_PARTITION);
+	CHECK(choose_engine(GSORT_ENGINE_RADIX, RADIX_PAIRS_MAX + 1ull, 64, 0, 0, 1, MEASURED_CAPABILITY) == GSORT_ENGINE_CUB_RADIX);
+	CHECK(choose_engine(GSORT_ENGINE_AUTO, 100000, 64, 0, 1, 0, MEASURED_CAPABILITY) == GSORT_ENGINE_RADIX);
 }
 
 static gsort_pairs
@@ -275,6 +282,24 @@ test_ties(rig *rig)
 	}
 }
 
+/* Those that the partition keeps, of both types, with all of their bits and with some. */
+static void
+test_even_many(rig *rig)
+{
+	static const uint32_t shapes[][3] = {{32, 0, 32}, {32, 3, 30}, {64, 0, 64}, {64, 20, 52}, {64, 3, 60}};
+
+	for (int round = 0; round < (int) (sizeof(shapes) / sizeof(shapes[0])) && rig->kind == GSORT_KIND_CUDA; round++)
+	{
+		gsort_pairs pairs = describe_round(round, MANY_PAIRS);
+
+		pairs.engine = GSORT_ENGINE_PARTITION;
+		pairs.key_bits = shapes[round][0];
+		pairs.begin_bit = shapes[round][1];
+		pairs.end_bit = shapes[round][2];
+		sort_case(rig, &pairs, KEYS_EVEN, round & 1, round >> 1 & 1);
+	}
+}
+
 void
 test_pairs(rig *rig)
 {
@@ -298,10 +323,11 @@ test_pairs(rig *rig)
 
 			pairs.engine = (gsort_engine) engine;
 			sort_case(rig, &pairs, KEYS_MIXED, round >> 1, round & 1);
-			/* with 64 bits the partition leaves these to the radix sort */
+			/* the partition leaves these to the radix sort */
 			sort_case(rig, &pairs, KEYS_FEW_VALUES, round & 1, round >> 1);
 		}
 	}
+	test_even_many(rig);
 	test_ties(rig);
 	test_refused_pairs(rig);
 	test_choice();
