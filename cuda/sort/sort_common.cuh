@@ -199,7 +199,7 @@ struct item_arrays
 template<bool Wide>
 struct item_order
 {
-	typed_keys<uint64_t> keys;	/* fetched only where words have lost bits: those of 32-bit keys never have */
+	key_view	keys;
 	uint32_t	row_bits;
 	bool		shortened;		/* narrow: offsets have lost bits */
 

@@ -62,13 +62,13 @@ struct segment_launches
 
 	item_order<true> order() const
 	{
-		return {in.keys.of_type<uint64_t>(), in.row_bits, false};
+		return {in.keys, in.row_bits, false};
 	}
 
-	template<bool Wide>
+	template<bool Wide, typename Key>
 	cudaError_t sort_by_counting() const
 	{
-		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Emit>, sort_blocks<counting_row<Wide>>(target.device),
+		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Key, Emit>, sort_blocks<counting_row<Wide>>(target.device),
 					  counting_row<Wide>::SORT_THREADS, sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
 					  items_as<Wide>(in.items.level1), items_as<Wide>(in.items.level2), plan,
 					  (const sort_segment *) in.items.segments, crowded, order_as<Wide>(order()), emit);
@@ -104,9 +104,13 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 {
 	const segment_launches<Row, MayBeWide, Emit> launches = {in, plan, crowded, emit, target};
 
-	CUDA_TRY(launches.template sort_by_counting<false>());
+	/* items of short keys are never wide */
+	if (in.keys.key_bits == 32)
+		CUDA_TRY((launches.template sort_by_counting<false, uint32_t>()));
+	else
+		CUDA_TRY((launches.template sort_by_counting<false, uint64_t>()));
 	if constexpr (MayBeWide)
-		CUDA_TRY(launches.template sort_by_counting<true>());
+		CUDA_TRY((launches.template sort_by_counting<true, uint64_t>()));
 	CUDA_TRY(launches.sort_crowded());
 	return launches.merge_long();
 }
@@ -117,10 +121,10 @@ static cudaError_t
 sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_target &target)
 {
 	typedef sort_row<Row, true> TileRow;
-	const item_order<true> order = {keys.of_type<uint64_t>(), 1, false};
+	const item_order<true> order = {keys, 1, false};
 
 	return launch(tile_sort_keys_kernel<TileRow, Emit>, 1, TileRow::SORT_THREADS,
-				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, keys, n, order, emit);
+				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, n, order, emit);
 }
 
 #endif							/* GSORT_STAGE_SEGMENTS_CUH */

@@ -79,7 +79,7 @@ struct counted_items<Row, false>
 
 	/* How many items of the bin [begin, end) come before that at a place of it, by the keys. */
 	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end, uint32_t at,
-											const typed_keys<uint64_t> &keys)
+											const key_view &keys)
 	{
 		uint32_t	row = shared.rows[at];
 		uint64_t	key = keys[row];
@@ -301,7 +301,7 @@ using counting_memory = typename counted_items<Row, Wide>::memory;
  * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
  * shared: counting_memory.
  */
-template<typename Row, bool Wide, typename Emit>
+template<typename Row, bool Wide, typename Key, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
@@ -315,6 +315,8 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	uint32_t	n_segments = plan->splitters.wide == (Wide ? 1u : 0u) ? plan->listed.segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
+	/* known to the compiler then; asked for at each tie, it costs a twelfth of the kernel's time */
+	order.keys.key_bits = 8 * sizeof(Key);
 	sort_type::load(stretch_of_segment(segments, blockIdx.x, n_segments, level1, level2), loaded);
 	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
 	{

@@ -252,7 +252,7 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 template<typename Row, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS)
-tile_sort_keys_kernel(key_view keys, uint32_t n, item_order<true> order, Emit emit)
+tile_sort_keys_kernel(uint32_t n, item_order<true> order, Emit emit)
 {
 	typedef merge_sort_memory<Row::SORT_TILE, true> memory;
 
@@ -261,7 +261,7 @@ tile_sort_keys_kernel(key_view keys, uint32_t n, item_order<true> order, Emit em
 	item_arrays<true> tile = {shared.first, shared.second};
 
 	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
-		tile.put(i, {keys[i], i});
+		tile.put(i, {order.keys[i], i});
 	__syncthreads();
 	merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, true>(tile, n, order);
 	for (uint32_t i = threadIdx.x; i < n; i += Row::SORT_THREADS)
