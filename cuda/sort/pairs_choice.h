@@ -30,11 +30,10 @@
  *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
  *
  * So the radix sort's time goes with the bits, and up to 24 of them, three passes, nothing is faster but the merge sort
- * of few pairs, whose time does not; and for long keys of many rows the partition is the fastest.  Its marked figures of
- * 32-bit keys are those of its first kernels for them.  From the stages of the present ones 1.9 ms are expected for 100 M, 0.3 for
- * 10 M (bench/NOTES-pairs.md, not run), where four passes of the radix sort take 2.43 and 0.31; what it hands over takes
- * longer than if the radix sort had been asked.  Sorted keys, and rows that are given, it gathers at random: the radix sort
- * moves them along.
+ * of few pairs, whose time does not; and for long keys of many rows the partition is the fastest.  The marked figures of 32-bit keys are
+ * those of its first kernels for them; the present ones (2026-11-23-nvidia-h200-sort-short.csv) take 0.28 for 10 M, 1.98 for 100 M, 21.0 for
+ * 1 G.  But uneven keys are handed over, which at 100 M costs 0.08 to 0.17, and weighs more the fewer pairs there are.
+ * Sorted keys, and rows that are given, the partition gathers at random: the radix sort moves them along.
  *
  * An H100, of the same compute capability, ranks them alike (2026-11-23-nvidia-h100-sort.csv).  On other chips none of this
  * was measured: there CUB's radix sort, which its authors tune for each of them, serves everything, until somebody measures.
@@ -53,7 +52,7 @@
 #define RADIX_BITS_FEW			24
 #define RADIX_PAIRS_FEW			2000000	/* up to these, it is so with any number of bits */
 
-/* With four it is so only below so many pairs (by prediction), or if sorted keys are wanted, or rows are given. */
+/* With four it is so only below so many pairs, or if sorted keys are wanted, or rows are given. */
 #define RADIX_BITS_FOUR_PASSES	32
 #define PARTITION_PAIRS_FOUR_PASSES	80000000
 
