@@ -13,10 +13,10 @@
 #include "sort/pairs_few.cu"
 
 #include <functional>
-#include <numeric>
 
 #include "distributions.h"
 #include "guarded_array.h"
+#include "stable_order.h"
 
 #define SHARED_BYTES_LEAST	(64 << 10)
 #define SHARED_BYTES_MOST	(227 << 10)
@@ -44,21 +44,6 @@ report(bool ok, const char *name, size_t key_bits, const test_case &test)
 	printf("few u%zu n=%-6u %-13s bits %u-%u processors %d chip %d KiB  %s\n", key_bits, test.n, name, test.begin_bit,
 		   test.end_bit, emulator::the_chip.processors, emulator::the_chip.shared_bytes >> 10, ok ? "ok" : "BAD");
 	fflush(stdout);
-}
-
-template<typename Key>
-static std::vector<uint32_t>
-expected_order(const Key *keys, const test_case &test)
-{
-	std::vector<uint32_t> order(test.n);
-	uint32_t	bits = test.end_bit - test.begin_bit;
-	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) (((Key) 1 << bits) - 1);
-
-	std::iota(order.begin(), order.end(), 0u);
-	std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-		return bits > 0 && ((keys[a] >> test.begin_bit) & mask) < ((keys[b] >> test.begin_bit) & mask);
-	});
-	return order;
 }
 
 static bool
@@ -96,7 +81,7 @@ run_case(const char *name, const key_maker &make_key, const test_case &test)
 	pairs.d_rows = test.with_rows ? rows_in.data() : NULL;
 	pairs.d_rows_out = rows.data();
 
-	std::vector<uint32_t> order = expected_order(keys.data(), test);
+	std::vector<uint32_t> order = stable_order_of_bits(keys.data(), test.n, test.begin_bit, test.end_bit);
 	size_t		bytes = pairs_few_scratch_bytes(&pairs);
 	guarded_array<unsigned char> scratch(bytes);
 	bool		ok = pairs_few_sort(&pairs, scratch.data(), bytes, NULL) == cudaSuccess && keys.intact() && keys_out.intact() &&

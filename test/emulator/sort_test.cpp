@@ -14,9 +14,9 @@
 #include "sort/pairs_radix.cu"
 
 #include <algorithm>
-#include <numeric>
 
 #include "distributions.h"
+#include "stable_order.h"
 
 #define PATTERN 0xa5
 #define CROWDED_SHARE 16		/* at most one of so many segments is crowded where keys lie evenly */
@@ -57,21 +57,6 @@ aligned_array(size_t length)
 
 	memset(array, PATTERN, bytes);
 	return array;
-}
-
-template<typename Key>
-static std::vector<uint32_t>
-expected_order(const Key *keys, const test_case &test)
-{
-	std::vector<uint32_t> order(test.n);
-	uint32_t	bits = test.end_bit - test.begin_bit;
-	Key			mask = bits >= 8 * sizeof(Key) ? ~(Key) 0 : (Key) (((Key) 1 << bits) - 1);
-
-	std::iota(order.begin(), order.end(), 0u);
-	std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-		return ((keys[a] >> test.begin_bit) & mask) < ((keys[b] >> test.begin_bit) & mask);
-	});
-	return order;
 }
 
 typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
@@ -250,7 +235,7 @@ run_case(test_case test)
 
 	status = sort_pairs(pairs, scratch, bytes);
 
-	std::vector<uint32_t> order = expected_order(keys, test);
+	std::vector<uint32_t> order = stable_order_of_bits(keys, test.n, test.begin_bit, test.end_bit);
 
 	for (uint32_t i = 0; i < test.n; i++)
 	{
