@@ -80,7 +80,7 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at : Row::SORT_TILE;
 		bool		in_place = merge_levels(segment.count, Row::SORT_TILE) % 2 == 1;
 		item_arrays<Wide> source = level2.from(segment.begin + at);
-		item_arrays<Wide> target = (in_place ? level2 : level1).from(segment.begin + at);
+		item_arrays<Wide> target = in_place ? source : level1.from(segment.level1_begin + at);
 
 		order.shortened = segment.shortened != 0;
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
@@ -176,8 +176,10 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		uint32_t	middle = begin + width < segment.count ? (uint32_t) (begin + width) : segment.count;
 		uint32_t	end = middle + width < segment.count ? (uint32_t) (middle + width) : segment.count;
 		bool		from_level2 = (levels - 1 - level) % 2 == 0;
-		item_arrays<Wide> source = (from_level2 ? level2 : level1).from(segment.begin);
-		item_arrays<Wide> target = (from_level2 ? level1 : level2).from(segment.begin);
+		item_arrays<Wide> in_level1 = level1.from(segment.level1_begin);
+		item_arrays<Wide> in_level2 = level2.from(segment.begin);
+		item_arrays<Wide> source = from_level2 ? in_level2 : in_level1;
+		item_arrays<Wide> target = from_level2 ? in_level1 : in_level2;
 
 		if (level >= levels)
 			continue;
@@ -187,7 +189,7 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 		{
 			if (level + 1 == levels)
-				emit(segment.begin + at + i, order.row(items.get(i)));
+				emit(segment.place + at + i, order.row(items.get(i)));
 			else
 				target.put(at + i, items.get(i));
 		}

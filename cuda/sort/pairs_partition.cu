@@ -89,8 +89,8 @@ lay_out(const gsort_pairs *pairs, void *d_scratch)
 	take(&cursor, &scratch.crowded, segments_max<Row>(n));
 	take(&cursor, &items->long_segments, long_segments_max<Row>(n));
 	scratch.level2 = take_level2<Row>(&cursor, n, wide);
-	take(&cursor, &items->level1.first, n);
-	take(&cursor, &items->level2.first, n);
+	take(&cursor, &items->level1.first, level1_items_max(n));
+	take(&cursor, &items->level2.first, level2_items_max(n));
 	items->level1.second = pairs->d_rows_out;
 	take(&cursor, &items->level2.second, wide ? n : 0);
 	if (cursor.at < (uintptr_t) scratch.radix + scratch.radix_bytes)

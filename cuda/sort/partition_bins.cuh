@@ -8,6 +8,13 @@
  *	  cells' counts --plan--> bins --scatter--> items
  *
  * Cells are finer than what a tile can hold, so that joining neighbours fills tiles well.
+ *
+ * Where the keys lie evenly, bins need no counts: each has the room of a tile, and is filled to less as a rule.  Items
+ * go there before anything is counted,
+ *
+ *	  items --scatter--> bins' counts --plan--> segments
+ *
+ * and a bucket of which a bin turns out to have more is counted and scattered again: its items still stand in level 1.
  */
 #ifndef GSORT_PARTITION_BINS_CUH
 #define GSORT_PARTITION_BINS_CUH
@@ -44,8 +51,7 @@ cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, 
 		return bucket->lowest;
 	if (bucket->by_splitters)
 		return level2.splitters[b * Row::CELLS + cell - 1];
-	return bucket->lowest +
-		((((uint64_t) cell << 32) + bucket->map.factor - 1) / bucket->map.factor << bucket->map.shift);
+	return bucket->lowest + lowest_of_part(bucket->map, cell);
 }
 
 /* The segment of cells [cell, end): bounds as narrow as the cells allow. */
@@ -148,13 +154,15 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 	{
 		uint32_t	cell = shared.first_cell[bin];
 		uint32_t	end = shared.first_cell[bin + 1];
-		uint32_t	begin = bucket->begin + shared.before[cell];
+		uint32_t	place = bucket->begin + shared.before[cell];
+		uint32_t	begin = bucket->level2_begin + (is_counted(bucket) ? shared.before[cell] : bin * Row::SORT_TILE);
 		uint32_t	count = shared.before[end] - shared.before[cell];
 
 		level2.next[b * Row::BINS + bin] = begin;
 		if (count > Row::SORT_TILE)
 		{
-			long_segment segment = {begin, count, bucket->flags & ITEMS_SHORTENED, 0};
+			long_segment segment = {begin, bucket->level1_begin + shared.before[cell], place, count,
+				bucket->flags & ITEMS_SHORTENED, 0};
 
 			long_segments[atomicAdd(&plan->listed.long_segments, 1u)] = segment;
 		}
@@ -164,16 +172,28 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 				describe_segment<Row, false>(bucket, level2, b, cell, end);
 
 			segment.begin = begin;
+			segment.place = place;
 			segment.count = count;
 			segments[atomicAdd(&plan->listed.segments, 1u)] = segment;
 		}
 	}
 }
 
+/* How many items went to each bin that has a tile's room, as counts of its first cell; wants a barrier. */
+template<typename Row>
+SORT_DEVICE void
+count_filled_rooms(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b)
+{
+	for (uint32_t bin = threadIdx.x; bin < bucket->even_bins; bin += CUT_THREADS)
+		level2.counts[b * Row::CELLS + bin * (Row::CELLS / bucket->even_bins)] =
+			level2.next[b * Row::BINS + bin] - (bucket->level2_begin + bin * Row::SORT_TILE);
+}
+
 /*
  * Joins neighbouring cells to bins that a tile holds, places the bins and lists them
  * as segments.  A cell that no tile holds becomes a long segment, for cooperative merging.
  * Where bins of equally many cells serve, a multiplication takes a cell to its bin, else a table does.
+ * Bins that have been filled already, each in a tile's room, are listed as they are.
  * Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: plan_bins_memory.
  */
 template<typename Row, bool MayBeWide>
@@ -190,15 +210,22 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segm
 
 	if (bucket->count <= Row::SORT_TILE)
 		return;
+	if (!is_counted(bucket))
+	{
+		count_filled_rooms<Row>(bucket, level2, b);
+		__syncthreads();
+	}
 	count_before_cells<Row>(shared, bucket, level2.counts + b * Row::CELLS);
 	__syncthreads();
 	if (join_cells_evenly<Row>(shared, bucket))
 	{
 		if (threadIdx.x == 0)
-			bucket->cell_to_bin.factor = 0xffffffffu / (Row::CELLS / shared.bins) + 1;
+			bucket->cell_to_bin = map_to_even_bins<Row>(shared.bins);
 	}
 	else
 	{
+		if (threadIdx.x == 0)
+			bucket->cell_to_bin = {0, 0};
 		join_cells_up_to_tile<Row>(shared);
 		__syncthreads();
 		for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
@@ -214,6 +241,7 @@ struct scatter_bins_memory
 	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, Row::BINS, Wide> tile;
 	uint16_t	bin_of_cell[Row::CELLS];
 	uint32_t	found;
+	uint32_t	level2_begin;	/* of the bucket, if each of its bins has a tile's room */
 };
 
 /* Items of level 1 with their cells, which lead to bins. */
@@ -227,6 +255,8 @@ struct items_to_scatter
 	const uint16_t *cell_of_item;
 	cell_finder<Wide> finder;
 	linear_map	cell_to_bin;
+	partition_plan *plan;
+	bool		counted;
 
 	__device__ __forceinline__ void load(uint32_t at, item<Wide> &x, uint32_t &cell) const
 	{
@@ -242,6 +272,20 @@ struct items_to_scatter
 		return cell_to_bin.factor != 0 ? part_of_residue(cell_to_bin, cell) : shared.bin_of_cell[cell];
 	}
 
+	/* What finds no room in its bin goes anywhere in the bucket's, as all of it is scattered again. */
+	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bin, uint32_t count) const
+	{
+		uint32_t	place = atomicAdd(&next[bin], count);
+
+		if (!counted && place + count > shared.level2_begin + (bin + 1) * Row::SORT_TILE)
+		{
+			plan->bucket_plans[shared.found].overflowed = 1;
+			plan->any_counted = 1;
+			place = shared.level2_begin;
+		}
+		return place;
+	}
+
 	__device__ __forceinline__ uint32_t note_of_bin(uint32_t) const
 	{
 		return 0;
@@ -254,14 +298,14 @@ struct items_to_scatter
 };
 
 /*
- * Items of a bucket to its bins.  Grid: a block of SCATTER_THREADS for each batch there can be; shared:
+ * Items of a bucket to its bins: of the buckets that are counted, or of all others.  Grid: a block of SCATTER_THREADS for each batch there can be; shared:
  * scatter_bins_memory.
  */
 template<typename Row, bool Wide>
 static __global__ void
 __launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_bins_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
-partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
-							  uint32_t batch, item_arrays<Wide> out)
+partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2,
+							  uint32_t batch, bool counted, item_arrays<Wide> out)
 {
 	await_kernel_ahead();
 	typedef scatter_bins_memory<Row, Wide> memory;
@@ -272,17 +316,25 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, const partition_plan *pl
 	const bucket_plan *bucket;
 	uint32_t	begin;
 	uint32_t	count;
+	uint32_t	batches = plan->batches;
+	uint32_t	wide = plan->splitters.wide;
+	uint32_t	any = counted ? plan->any_counted : plan->splitters.even;
 
-	if (plan->splitters.wide != (Wide ? 1u : 0u) || blockIdx.x >= plan->batches)
+	if (wide != (Wide ? 1u : 0u) || !any || blockIdx.x >= batches)
 		return;
 	bucket = bucket_of_batch<THREADS>(plan, blockIdx.x, &shared.found);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
-	begin += bucket->begin;
-	/* before the table, so that what they read of the plan comes from memory together */
-	const items_to_scatter<Row, Wide> source = {shared, level1.from(begin), level2.cell_of_item + begin,
-		make_cell_finder<Wide>(bucket, plan->splitters.row_bits), bucket->cell_to_bin};
+	/* before anything waits, so that what is read of the plan comes from memory together */
+	const items_to_scatter<Row, Wide> source = {shared, level1.from(bucket->level1_begin + begin), level2.cell_of_item + bucket->begin + begin,
+		make_cell_finder<Wide>(bucket, plan->splitters.row_bits), bucket->cell_to_bin, plan, counted};
+	uint32_t	level2_begin = bucket->level2_begin;
 
+	/* by what does not change while others scatter */
+	if (counted ? !is_counted(bucket) : !bucket->tile_a_bin)
+		return;
+	if (threadIdx.x == 0)
+		shared.level2_begin = level2_begin;
 	for (uint32_t c = threadIdx.x; c < Row::CELLS && bucket->cell_to_bin.factor == 0; c += THREADS)
 		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
 	scatter_tiles(shared.tile, source, 0, count, THREADS * Row::template SCATTER_ITEMS<Wide>,

@@ -9,11 +9,15 @@
  *	  keys --count--> buckets' counts --plan--> their places --scatter--> items
  *
  * The bucket of each key is kept, a byte a row, as its search costs more than to write and read it.
+ *
+ * Where the buckets have rooms (partition_rooms.cuh), which keys lie in by a linear map, nothing is counted before:
+ *
+ *	  keys --scatter--> items, in rooms --plan--> buckets' places
  */
 #ifndef GSORT_PARTITION_BUCKETS_CUH
 #define GSORT_PARTITION_BUCKETS_CUH
 
-#include "sort/partition_plan.cuh"
+#include "sort/partition_rooms.cuh"
 #include "sort/scatter_tile.cuh"
 
 #define HISTOGRAM_THREADS	512
@@ -64,7 +68,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, 
 	Key			raw_keys[HISTOGRAM_ITEMS];
 
 	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
-	if (!is_partitioned(plan))
+	if (!is_partitioned(plan) || !buckets_are_counted(plan))
 		return;
 	load_bucket_search(shared, plan->splitters);
 	__syncthreads();
@@ -138,6 +142,62 @@ describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t
 	}
 }
 
+/* Nothing is to be divided or sorted here; and what is in order is nobody's to sort. */
+SORT_DEVICE void
+leave_to_others(partition_plan *plan)
+{
+	plan->batches = 0;
+	plan->any_counted = 0;
+	plan->listed.segments = 0;
+	if (is_presorted(plan))
+		plan->verdict.handed_over = 0;
+}
+
+/* How the items of a bucket lie, and how they are to be divided; but not where they are. */
+template<typename Row>
+SORT_DEVICE bucket_plan
+plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key_max, uint32_t n)
+{
+	bucket_plan bucket;
+
+	bucket.count = count;
+	bucket.by_splitters = 0;
+	bucket.even_bins = 0;
+	bucket.cell_to_bin = {0, 0};
+	bucket.tile_a_bin = 0;
+	bucket.overflowed = 0;
+	if (b >= plan->splitters.buckets)
+		return bucket;
+	if (plan->splitters.wide)
+		describe_bucket<true>(&bucket, plan->splitters, b, key_max, n);
+	else
+		describe_bucket<false>(&bucket, plan->splitters, b, key_max, n);
+	bucket.even_bins = even_bins_of(count, Row::SORT_TILE, Row::CELLS, Row::BINS);
+	bucket.map = make_linear_map(bucket.range, bucket.even_bins == 0 ? Row::CELLS :
+								 Row::CELLS / bucket.even_bins * bucket.even_bins);
+	bucket.map_lowest = bucket.lowest;
+	bucket.map_range = bucket.range;
+	bucket.tile_a_bin = count > Row::SORT_TILE && n >= UNCOUNTED_PAIRS_MIN && plan->splitters.even && !plan->splitters.wide &&
+		bucket.even_bins >= UNCOUNTED_BINS_MIN;
+	return bucket;
+}
+
+/* A bucket that a tile holds. */
+template<typename Row>
+SORT_DEVICE sort_segment
+segment_of_bucket(const bucket_plan &bucket)
+{
+	sort_segment whole;
+
+	whole.begin = bucket.level1_begin;
+	whole.place = bucket.begin;
+	whole.count = bucket.count;
+	whole.flags = bucket.flags | ITEMS_IN_LEVEL1;
+	whole.map = make_linear_map(bucket.range, Row::SORT_BINS);
+	whole.lowest = bucket.lowest;
+	return whole;
+}
+
 /*
  * Places the buckets, plans how to divide those that no tile holds, and makes segments of the others.
  * Grid: one block of BUCKETS_MAX threads, a thread for each bucket.
@@ -149,56 +209,46 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 							  uint32_t batch)
 {
 	await_kernel_ahead();
-	__shared__ uint32_t warp_sums[3][WARP_THREADS];
+	__shared__ uint32_t warp_sums[4][WARP_THREADS];
 	uint32_t	b = threadIdx.x;
-	uint32_t	count = b < plan->splitters.buckets ? plan->counts[b] : 0;
-	bool		divided = count > Row::SORT_TILE;
+	bool		counted = buckets_are_counted(plan);
 	bucket_plan bucket;
+	uint32_t	count = 0;
+	bool		divided;
 	uint32_t	total;
 	uint32_t	segment;
 
-	bucket.count = count;
-	bucket.by_splitters = 0;
-	bucket.even_bins = 0;
-	bucket.cell_to_bin = {0, 0};
+	if (!is_partitioned(plan))
+	{
+		plan->bucket_plans[b].count = 0;
+		if (b == 0)
+			leave_to_others(plan);
+		return;
+	}
+	if (b < plan->splitters.buckets)
+		count = counted ? plan->counts[b] : plan->next[b] - plan->room_begin[b];
+	divided = count > Row::SORT_TILE;
+	bucket = plan_bucket<Row>(plan, b, count, key_max, n);
 	bucket.begin = block_exclusive_sum<BUCKETS_MAX>(count, warp_sums[0], NULL);
+	bucket.level1_begin = counted ? bucket.begin : plan->room_begin[b];
 	bucket.first_batch = block_exclusive_sum<BUCKETS_MAX>(divided ? (count + batch - 1) / batch : 0, warp_sums[1], &total);
 	plan->first_batch[b] = bucket.first_batch;
 	if (b == 0)
-		plan->first_batch[BUCKETS_MAX] = plan->batches = total;
-	if (b < plan->splitters.buckets)
 	{
-		if (plan->splitters.wide)
-			describe_bucket<true>(&bucket, plan->splitters, b, key_max, n);
-		else
-			describe_bucket<false>(&bucket, plan->splitters, b, key_max, n);
-		bucket.even_bins = even_bins_of(count, Row::SORT_TILE, Row::CELLS, Row::BINS);
-		bucket.map = make_linear_map(bucket.range, bucket.even_bins == 0 ? Row::CELLS :
-									 Row::CELLS / bucket.even_bins * bucket.even_bins);
-		bucket.map_lowest = bucket.lowest;
-		bucket.map_range = bucket.range;
+		plan->first_batch[BUCKETS_MAX] = plan->batches = total;
+		plan->any_counted = 0;
 	}
+	bucket.level2_begin = bucket.begin;
+	if (n >= UNCOUNTED_PAIRS_MIN)
+		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(bucket.tile_a_bin ? bucket.even_bins * Row::SORT_TILE : count,
+															   warp_sums[3], NULL);
 	plan->bucket_plans[b] = bucket;
 	plan->next[b] = bucket.begin;
 	segment = block_exclusive_sum<BUCKETS_MAX>(count > 0 && !divided, warp_sums[2], &total);
 	if (count > 0 && !divided)
-	{
-		sort_segment whole;
-
-		whole.begin = bucket.begin;
-		whole.count = count;
-		whole.flags = bucket.flags | ITEMS_IN_LEVEL1;
-		whole.map = make_linear_map(bucket.range, Row::SORT_BINS);
-		whole.lowest = bucket.lowest;
-		segments[segment] = whole;
-	}
+		segments[segment] = segment_of_bucket<Row>(bucket);
 	if (b == 0)
-	{
 		plan->listed.segments = total;
-		/* what is in order is nobody's to sort */
-		if (is_presorted(plan))
-			plan->verdict.handed_over = 0;
-	}
 }
 
 template<typename Row, bool Wide>
@@ -208,8 +258,8 @@ struct scatter_buckets_memory
 	uint16_t	shift_and_base[BUCKETS_MAX];	/* shift | base << 8, of narrow words */
 };
 
-/* Keys with their buckets, to be made items. */
-template<typename Row, bool Wide, typename Key>
+/* Keys to be made items: with their buckets, if those are counted, else with what tells them. */
+template<typename Row, bool Wide, typename Key, bool Counted>
 struct keys_to_scatter
 {
 	typedef Key loaded;
@@ -218,17 +268,33 @@ struct keys_to_scatter
 	typed_keys<Key> keys;
 	const uint8_t *bucket_of_row;
 	uint32_t	row_bits;
+	even_bucket_finder<Key> buckets;
+	partition_plan *plan;
 
-	/* The key as it is, so that nothing waits for it before finish. */
+	/* The key as it is, so that nothing waits for it before it is needed. */
 	__device__ __forceinline__ void load(uint32_t row, Key &key, uint32_t &bucket) const
 	{
 		key = keys.keys[row];
-		bucket = bucket_of_row[row];
+		if (Counted)
+			bucket = bucket_of_row[row];
 	}
 
-	__device__ __forceinline__ uint32_t bin_of(Key, uint32_t bucket) const
+	__device__ __forceinline__ uint32_t bin_of(Key key, uint32_t bucket) const
 	{
-		return bucket;
+		return Counted ? bucket : buckets.find(keys.significant(key));
+	}
+
+	/* What finds no room in its bucket goes anywhere in the array, as all of it is scattered again. */
+	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bucket, uint32_t count) const
+	{
+		uint32_t	place = atomicAdd(&next[bucket], count);
+
+		if (!Counted && place + count > plan->room_begin[bucket + 1])
+		{
+			plan->rooms_overflowed = 1;
+			place = 0;
+		}
+		return place;
 	}
 
 	__device__ __forceinline__ uint32_t note_of_bin(uint32_t bucket) const
@@ -246,10 +312,10 @@ struct keys_to_scatter
 };
 
 /*
- * Keys to items, bucket after bucket, from where plan->next says.  Grid: any, each block takes tiles in turn;
- * blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
+ * Keys to items, bucket after bucket, from where plan->next says: Counted, if the buckets are, else to their rooms.
+ * Grid: any, each block takes tiles in turn; blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
  */
-template<typename Row, bool Wide, typename Key>
+template<typename Row, bool Wide, typename Key, bool Counted>
 static __global__ void
 __launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
 partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
@@ -262,9 +328,12 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 
 	SHARED_MEMORY(raw);
 	memory	   &shared = *(memory *) raw;
-	const keys_to_scatter<Row, Wide, Key> source = {shared, keys.of_type<Key>(), bucket_of_row, plan->splitters.row_bits};
+	const keys_to_scatter<Row, Wide, Key, Counted> source = {shared, keys.of_type<Key>(), bucket_of_row,
+		plan->splitters.row_bits, make_even_bucket_finder<Key>(plan->splitters), plan};
 
-	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u))
+	/* by what does not change while others scatter */
+	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u) ||
+		(Counted ? !buckets_are_counted(plan) : !plan->rooms_given))
 		return;
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{

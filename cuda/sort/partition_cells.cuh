@@ -4,7 +4,7 @@
  *
  * In:  the level 1 array; the buckets' plans.
  * Out: for each divided bucket the map, or the sorted splitters with a table that narrows the search in
- *	    them, that tell an item's cell; the items in each cell.
+ *	    them, that tell an item's cell; the items in each cell, unless the bucket's bins have a tile's room each.
  *
  * Items that lie evenly are told apart by a linear map.  Where a sample shows that they do not, splitters
  * from that sample, sorted, cut the bucket: (coordinate, row), so that equal keys are divided too.
@@ -21,6 +21,11 @@
 
 /* A cell whose sample holds more than this is not even. */
 #define EVEN_SAMPLES_MAX	14
+
+/* A bucket is even if the chi-square of its sample in so many parts of its range is at most this: by chance one of 80,000 is above. */
+#define EVEN_PARTS			16
+#define EVEN_CHI_SQUARE		50
+#define PART_FINENESS		12	/* bits that the map to parts has more, as maps to few parts do not cut them equal */
 
 /* --- cutting ------------------------------------------------------------------------ */
 
@@ -44,6 +49,7 @@ struct cut_memory
 	uint64_t	first[SAMPLES];
 	uint32_t	second[Wide ? SAMPLES : 4];
 	uint32_t	counts[Row::CELLS];
+	uint32_t	in_part[EVEN_PARTS];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
@@ -96,6 +102,42 @@ cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arra
 	}
 }
 
+/* Takes a cell of even bins to its bin. */
+template<typename Row>
+static inline GSORT_HD linear_map
+map_to_even_bins(uint32_t bins)
+{
+	return {0xffffffffu / (Row::CELLS / bins) + 1, 0};
+}
+
+/* Gives each bin the room of a tile. */
+template<typename Row>
+SORT_DEVICE void
+place_uncounted_bins(bucket_plan *bucket, level2_arrays level2, uint32_t b)
+{
+	for (uint32_t bin = threadIdx.x; bin < bucket->even_bins; bin += CUT_THREADS)
+		level2.next[b * Row::BINS + bin] = bucket->level2_begin + bin * Row::SORT_TILE;
+	if (threadIdx.x == 0)
+		bucket->cell_to_bin = map_to_even_bins<Row>(bucket->even_bins);
+}
+
+/* Whether the samples lie as evenly in the parts of the bucket as chance allows. */
+template<typename Row, bool Wide>
+SORT_DEVICE bool
+is_sample_even(const cut_memory<Row, Wide> &shared)
+{
+	constexpr int expected = cut_memory<Row, Wide>::SAMPLES / EVEN_PARTS;
+	uint32_t	squares = 0;
+
+	for (uint32_t p = 0; p < EVEN_PARTS; p++)
+	{
+		int			more = (int) shared.in_part[p] - expected;
+
+		squares += (uint32_t) (more * more);
+	}
+	return squares <= EVEN_CHI_SQUARE * expected;
+}
+
 template<typename Row, bool Wide>
 SORT_DEVICE void
 cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2)
@@ -105,30 +147,47 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
 	memory	   &shared = *(memory *) raw;
 	bucket_plan *bucket = &plan->bucket_plans[blockIdx.x];
 	uint32_t	count = bucket->count;
-	bool		uneven = false;
+	bool		may_be_uncounted = bucket->tile_a_bin != 0;
+	linear_map	parts;
+	bool		crowded = false;
 
 	if (count <= Row::SORT_TILE)
 		return;
+	parts = make_linear_map(bucket->range, EVEN_PARTS << PART_FINENESS);
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
 	{
 		level2.counts[blockIdx.x * Row::CELLS + c] = 0;
 		shared.counts[c] = 0;
 	}
+	if (threadIdx.x < EVEN_PARTS)
+		shared.in_part[threadIdx.x] = 0;
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += CUT_THREADS)
 	{
 		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->splitters.row_bits : ~0ull;
-		item<Wide>	x = level1.get(bucket->begin + sample_position(i, memory::SAMPLES, count));
+		item<Wide>	x = level1.get(bucket->level1_begin + sample_position(i, memory::SAMPLES, count));
 		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (bucket->flags & ITEMS_BY_ROW) != 0);
 
 		shared.first[i] = coordinate;
 		if (Wide)
 			shared.second[i] = x.second;
 		if (atomicAdd(&shared.counts[linear_part(bucket->map, coordinate - bucket->lowest)], 1u) >= EVEN_SAMPLES_MAX)
-			uneven = true;
+			crowded = true;
+		if (may_be_uncounted)
+			atomicAdd(&shared.in_part[linear_part(parts, coordinate - bucket->lowest) >> PART_FINENESS], 1u);
 	}
-	if (__syncthreads_or(uneven))
+	if (__syncthreads_or(crowded))
 		cut_by_splitters<Row, Wide>(shared, bucket, level2, blockIdx.x);
+	else if (may_be_uncounted && is_sample_even(shared))
+	{
+		place_uncounted_bins<Row>(bucket, level2, blockIdx.x);
+		return;
+	}
+	if (threadIdx.x == 0)
+	{
+		bucket->tile_a_bin = 0;
+		plan->any_counted = 1;
+	}
 }
 
 /*
@@ -254,8 +313,11 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	finder = make_cell_finder<Wide>(bucket, plan->splitters.row_bits);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
-	level1 = level1.from(bucket->begin + begin);
+	level1 = level1.from(bucket->level1_begin + begin);
 	cell_of_item = level2.cell_of_item + bucket->begin + begin;
+	/* behind what else is read of the plan, so that it comes from memory together */
+	if (!is_counted(bucket))
+		return;
 	if (finder.by_splitters)
 		load_cells<HISTOGRAM_THREADS, Row, Wide>(shared.cells, level2, shared.found);
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += HISTOGRAM_THREADS)
@@ -302,7 +364,7 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 }
 
 /*
- * Items of each cell; where splitters divide, also the cell of each item, as the search costs
+ * Items of each cell of the buckets that are counted; where splitters divide, also the cell of each item, as the search costs
  * more than to write and read it.  Grid: a block of HISTOGRAM_THREADS for each batch there can be; shared:
  * count_cells_memory.
  */
@@ -314,7 +376,10 @@ partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *pla
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
-	if (blockIdx.x >= plan->batches)
+	uint32_t	batches = plan->batches;
+	uint32_t	any_counted = plan->any_counted;
+
+	if (blockIdx.x >= batches || !any_counted)
 		return;
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
 		count_batch<Row, wide.value>(raw, items_as<wide.value>(level1), plan, level2, batch);

@@ -14,6 +14,7 @@
  * cell		what level 2 divides a bucket into: fine, counted, never moved as such
  * bin		neighbouring cells of a bucket: as many as a tile holds or, of evenly spread keys, as many in each; also whatever
  *			a tile's items are spread over within a block, and the digits of the radix sort
+ * room		what of an array is kept for a bucket or a bin before its items are counted, whether or not they fill it
  * segment	what one block sorts at last: a bin, or a bucket that needs no dividing.  A bin that no tile holds is a
  *			long segment, which all blocks sort together
  * run		sorted items that are merged with others; its stretch is what a tile of the output takes of it
@@ -30,8 +31,9 @@
 /* What level 2 needs to know of one bucket. */
 typedef struct bucket_plan
 {
-	uint32_t	begin;			/* in the level 1 array */
+	uint32_t	begin;			/* in the output */
 	uint32_t	count;
+	uint32_t	level1_begin;	/* of its items in the level 1 array */
 	uint32_t	first_batch;	/* of level 2; batches are numbered through all buckets */
 	uint32_t	flags;			/* ITEMS_... */
 	uint64_t	lowest;			/* coordinates of its items lie in [lowest, lowest + range] */
@@ -42,12 +44,16 @@ typedef struct bucket_plan
 	uint64_t	map_range;		/* and what is beyond counts as its end */
 	uint32_t	even_bins;		/* so many bins of equally many cells, if its items lie evenly; 0: they would have few cells each */
 	linear_map	cell_to_bin;	/* if they do; factor 0: bin_of_cell tells */
+	uint32_t	level2_begin;	/* of its room in the level 2 array */
+	uint32_t	tile_a_bin;		/* 1: each of its even bins has the room of a tile there, so that items need not be counted before */
+	uint32_t	overflowed;		/* 1: a bin had more items than that, so they are counted after all */
 } bucket_plan;
 
 /* Items that one block sorts, and that no other segment's items mix with in the final order. */
 typedef struct sort_segment
 {
-	uint32_t	begin;			/* also its place in the output */
+	uint32_t	begin;			/* in its array */
+	uint32_t	place;			/* in the output */
 	uint32_t	count;
 	uint32_t	flags;
 	linear_map	map;			/* coordinate - lowest, to bins of the tile sort */
@@ -64,7 +70,9 @@ typedef enum sort_flags
 /* Items that no tile holds and no splitter divided: left to cooperative merging (merge.cuh). */
 typedef struct long_segment
 {
-	uint32_t	begin;
+	uint32_t	begin;			/* in the level 2 array */
+	uint32_t	level1_begin;	/* in the level 1 array, of which it may use as many items */
+	uint32_t	place;			/* in the output */
 	uint32_t	count;
 	uint32_t	shortened;
 	uint32_t	first_tile;		/* tiles are numbered through all long segments */
@@ -94,6 +102,11 @@ typedef struct bucket_splitters
 	linear_map	sample_map;
 	uint32_t	buckets;		/* 1 at least */
 	uint32_t	wide;			/* 1: the items are wide */
+	uint32_t	even;			/* 1: the items lie evenly in a range, as far as is known, */
+	uint32_t	first_even;		/* and buckets from this one on hold its parts, */
+	uint64_t	even_least;		/* of keys from here on */
+	uint64_t	even_range;
+	linear_map	even_map;		/* by this map; the first bucket and the last have the rest */
 	uint32_t	row_bits;		/* of the row in narrow words */
 } bucket_splitters;
 
@@ -118,8 +131,8 @@ typedef struct segment_counts
 /* What the partition makes of the keys, and what is sorted then: device memory of the caller. */
 typedef struct segmented_items
 {
-	item_arrays<true> level1;	/* [n]; of narrow items the second array is not used */
-	item_arrays<true> level2;	/* [n] */
+	item_arrays<true> level1;	/* [level1_items_max]; the second array [n], not used of narrow items */
+	item_arrays<true> level2;	/* [level2_items_max]; the second array [n] */
 	sort_segment *segments;		/* [segments_max] */
 	long_segment *long_segments;	/* [long_segments_max] */
 } segmented_items;
@@ -132,11 +145,15 @@ typedef struct partition_plan
 	/* level 1 */
 	uint32_t	counts[BUCKETS_MAX];	/* by the histogram */
 	uint32_t	next[BUCKETS_MAX];	/* where the next item of the bucket goes */
+	uint32_t	room_begin[BUCKETS_MAX + 1];	/* in the level 1 array */
+	uint32_t	rooms_given;	/* 1: items go to their buckets' rooms, uncounted */
+	uint32_t	rooms_overflowed;	/* 1: a bucket had more, so they are counted after all */
 
 	/* level 2 */
 	bucket_plan bucket_plans[BUCKETS_MAX];
 	uint32_t	first_batch[BUCKETS_MAX + 1];
 	uint32_t	batches;
+	uint32_t	any_counted;	/* 1: there are buckets that is_counted holds for */
 
 	segment_counts listed;
 } partition_plan;
@@ -165,6 +182,23 @@ static inline GSORT_HD bool
 is_presorted(const partition_plan *plan)
 {
 	return plan->verdict.seen_order != SEEN_UNORDERED && !plan->verdict.contradicted;
+}
+
+/* Whether the items of all buckets are counted before they go there. */
+static inline GSORT_HD bool
+buckets_are_counted(const partition_plan *plan)
+{
+	return !plan->rooms_given || plan->rooms_overflowed;
+}
+
+/* Whether the items of a divided bucket are counted before they go to its bins. */
+static inline GSORT_HD bool
+is_counted(const bucket_plan *bucket)
+{
+	uint32_t	tile_a_bin = bucket->tile_a_bin;
+	uint32_t	overflowed = bucket->overflowed;
+
+	return !tile_a_bin || overflowed;
 }
 
 /* Whether the partition has anything to do. */
@@ -200,6 +234,37 @@ search_bucket(const Key *lowest_key, const uint32_t *lowest_row, uint32_t first,
 
 		return key != next_lowest ? key > next_lowest : row >= lowest_row[b + 1];
 	});
+}
+
+/* Tells the buckets of even keys: in their range by a multiplication. */
+template<typename Key>
+struct even_bucket_finder
+{
+	Key			lowest;
+	Key			range;
+	linear_map	map;
+	uint32_t	first;
+	uint32_t	last;			/* of all buckets */
+
+	GSORT_HD uint32_t find(Key key) const
+	{
+		Key			distance = key - lowest;
+		uint32_t	part;
+
+		if constexpr (sizeof(Key) == sizeof(uint32_t))
+			part = part_of_residue(map, distance);
+		else
+			part = linear_part(map, distance);
+		return distance <= range ? first + part : key < lowest ? 0 : last;
+	}
+};
+
+template<typename Key>
+static inline GSORT_HD even_bucket_finder<Key>
+make_even_bucket_finder(const bucket_splitters &splitters)
+{
+	return {(Key) splitters.even_least, (Key) splitters.even_range, splitters.even_map, splitters.first_even,
+		splitters.buckets - 1};
 }
 
 /* The greatest key in bucket b, whether or not it occurs. */
@@ -262,6 +327,15 @@ is_lone_pair(uint64_t before, uint64_t first, uint64_t second, uint64_t behind)
 	return gap > 0 && (first - before) >> LONE_PAIR_BITS >= gap && (behind - second) >> LONE_PAIR_BITS >= gap;
 }
 
+/* Items of the level 1 array, with the room of buckets that are not counted. */
+#define ROOM_SHARE			8
+
+static inline GSORT_HD size_t
+level1_items_max(uint64_t n)
+{
+	return n + n / ROOM_SHARE + BUCKETS_MAX;
+}
+
 /* --- level 2 ------------------------------------------------------------------- */
 
 /* Of two neighbouring bins of a bucket, both together exceed a tile, or the bins are even and hold nearly a tile each. */
@@ -291,6 +365,18 @@ even_bins_of(uint32_t count, uint32_t tile, uint32_t cells, uint32_t bins_max)
 	uint32_t	bins = (count + full - 1) / full;
 
 	return bins <= bins_max && bins * EVEN_CELLS_MIN <= cells ? bins : 0;
+}
+
+/* So many even bins, or more, have room for no more than a fifteenth above what they are filled to, and another of that by rounding up. */
+#define UNCOUNTED_BINS_MIN	18
+
+static_assert((EVEN_FILL_SHARE + 1) * (UNCOUNTED_BINS_MIN - 1) >= EVEN_FILL_SHARE * UNCOUNTED_BINS_MIN, "bins fit level2_items_max");
+
+/* Items of the level 2 array, with the room of bins that are not counted. */
+static inline size_t
+level2_items_max(uint64_t n)
+{
+	return n + 2 * n / (EVEN_FILL_SHARE - 1) + 1;
 }
 
 /* How many of the splitters among [first, last) are at or below (coordinate, row), plus first. */

@@ -25,6 +25,13 @@
 /* Of so many neighbours in the sample, one may be tied by its shortened word, or items are wide. */
 #define TIED_SAMPLES_SHARE	256
 
+/* Of so many neighbours in the sample, more than one may be equal only where a key has so many rows that bins are uneven by them. */
+#define EQUAL_UNLESS_EVEN	1024
+
+/* Keys for the least and the greatest of all: so many that no more are beyond than a tile holds, of even ones. */
+#define EXTREMES_A_THREAD	2
+#define GAPS_BEYOND_SAMPLE	16	/* farther no even key is likely to be */
+
 /* --- level 1: sample, rank, buckets ------------------------------------------------ */
 
 /* How many of [begin, end) come before the sample at mine: equal ones if they stand before it. */
@@ -43,18 +50,53 @@ count_before(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine
 	return before;
 }
 
+/* The least and the greatest of some keys. */
+struct key_extremes
+{
+	uint64_t	least;
+	uint64_t	greatest;
+};
+
+SORT_DEVICE key_extremes
+join_extremes(key_extremes a, key_extremes b)
+{
+	return {a.least < b.least ? a.least : b.least, a.greatest > b.greatest ? a.greatest : b.greatest};
+}
+
+/* Of all threads' keys, for thread 0.  warps: [WARP_THREADS], in shared memory. */
+SORT_DEVICE key_extremes
+block_extremes(key_extremes mine, key_extremes *warps)
+{
+	uint32_t	warp = threadIdx.x / WARP_THREADS;
+
+	for (uint32_t distance = WARP_THREADS / 2; distance > 0; distance /= 2)
+	{
+		key_extremes other = {__shfl_xor_sync(WHOLE_WARP, mine.least, distance), __shfl_xor_sync(WHOLE_WARP, mine.greatest, distance)};
+
+		mine = join_extremes(mine, other);
+	}
+	if (lane_id() == 0)
+		warps[warp] = mine;
+	__syncthreads();
+	for (uint32_t w = 1; w < SPLIT_THREADS / WARP_THREADS && threadIdx.x == 0; w++)
+		mine = join_extremes(mine, warps[w]);
+	return mine;
+}
+
 /*
  * Sorts the sample by counting: each block loads all of it and ranks its share,
- * several threads a key.  Grid: SAMPLE_BLOCKS blocks of SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of
+ * several threads a key; and with_extremes each thread looks at some other keys for the least and the greatest of all.
+ * Grid: SAMPLE_BLOCKS blocks of SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of
  * a block's share.  samples: a multiple of SAMPLE_BLOCKS, at most SAMPLE_KEYS.
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
-partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *sorted_keys,
-						uint32_t *sorted_rows)
+partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, bool with_extremes, uint64_t *sorted_keys,
+						uint32_t *sorted_rows, key_extremes *extremes)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
+	__shared__ key_extremes warps[WARP_THREADS];
 	uint64_t   *sample = (uint64_t *) raw;
 	uint32_t   *ranks = (uint32_t *) (sample + SAMPLE_KEYS);
 	uint32_t	share = samples / SAMPLE_BLOCKS;
@@ -62,6 +104,7 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *s
 	uint32_t	part = samples / threads_a_key;
 	uint32_t	mine = blockIdx.x * share + threadIdx.x % share;
 	uint32_t	begin = threadIdx.x / share * part;
+	key_extremes seen = {~0ull, 0};
 
 	for_type_of_keys(keys, [&](auto typed) {
 		/* all loads at once, each of which is far from the others */
@@ -71,11 +114,23 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint64_t *s
 			if (i < samples)
 				sample[i] = typed[sample_position(i, samples, n)];
 		}
+#pragma unroll
+		for (uint32_t i = 0; i < EXTREMES_A_THREAD && with_extremes; i++)
+		{
+			uint64_t	key = typed[sample_position((i * SAMPLE_BLOCKS + blockIdx.x) * SPLIT_THREADS + threadIdx.x,
+													EXTREMES_A_THREAD * SAMPLE_BLOCKS * SPLIT_THREADS, n)];
+
+			seen = join_extremes(seen, {key, key});
+		}
 	});
 	if (threadIdx.x < share)
 		ranks[threadIdx.x] = 0;
 	__syncthreads();
 	atomicAdd(&ranks[threadIdx.x % share], count_before(sample, begin, begin + part, mine));
+	if (with_extremes)
+		seen = block_extremes(seen, warps);
+	if (with_extremes && threadIdx.x == 0)
+		extremes[blockIdx.x] = seen;
 	__syncthreads();
 	if (threadIdx.x < share)
 	{
@@ -97,6 +152,12 @@ struct split_memory
 	uint32_t	uneven;
 	uint32_t	lone_pairs;
 	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
+	uint32_t	displaced;		/* far from where they were if all lay evenly */
+	uint32_t	first_even;		/* these as the plan has them */
+	uint64_t	even_least;
+	uint64_t	even_range;
+	linear_map	even_map;
+	key_extremes extremes[WARP_THREADS];
 };
 
 /* A wanted lower end of a bucket; not there if !wanted. */
@@ -157,6 +218,17 @@ tail_edge(const uint64_t *keys, uint32_t samples, uint32_t quantiles, uint32_t i
 	width <<= 6 * steps;
 	edge.wanted = upper ? width < key_max - outer : width < outer;
 	edge.key = upper ? outer + width + 1 : outer - width;
+	return edge;
+}
+
+/* Edge at part b of a range, of as many parts as map has, above lowest. */
+SORT_DEVICE bucket_edge
+even_edge(uint64_t lowest, linear_map map, uint32_t parts, uint32_t b)
+{
+	bucket_edge edge = {b > 0 && b < parts, lowest, 0};
+
+	if (edge.wanted)
+		edge.key += lowest_of_part(map, b);
 	return edge;
 }
 
@@ -324,6 +396,27 @@ count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t sample
 	}
 }
 
+/*
+ * Which keys of the sample are farther from the straight line between the least and the greatest than chance takes even ones, of
+ * which one sample in a thousand has any (the test of Kolmogorov and Smirnov)?
+ */
+SORT_DEVICE void
+count_displaced_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
+{
+	uint64_t	range = keys[samples - 1] - keys[0];
+	linear_map	map = make_linear_map(range, samples);
+	uint64_t	farthest = 4ull * samples;	/* squared */
+
+	for (uint32_t i = threadIdx.x; i < samples; i += SPLIT_THREADS)
+	{
+		uint32_t	expected = linear_part(map, keys[i] - keys[0]);
+		uint64_t	distance = i > expected ? i - expected : expected - i;
+
+		if (distance * distance > farthest)
+			atomicAdd(&shared.displaced, 1u);
+	}
+}
+
 /* Samples of equal keys stand by their rows.  Wants a barrier before and behind. */
 SORT_DEVICE void
 count_rises(split_memory &shared, const uint32_t *rows, uint32_t samples)
@@ -353,10 +446,16 @@ struct radix_signs
 };
 
 SORT_DEVICE bool
-is_for_radix(const split_memory &shared, const radix_signs &signs)
+keys_are_for_radix(const split_memory &shared, const radix_signs &signs)
 {
-	return (shared.tied >= signs.first_tied && shared.tied < signs.end_tied) ||
-		shared.equal >= signs.equal || shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
+	return shared.equal >= signs.equal || shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
+}
+
+/* By what words lose, which is not known before there are buckets. */
+SORT_DEVICE bool
+words_are_for_radix(const split_memory &shared, const radix_signs &signs)
+{
+	return shared.tied >= signs.first_tied && shared.tied < signs.end_tied;
 }
 
 /* The sorted sample, and what the host knows. */
@@ -367,14 +466,94 @@ struct split_input
 	uint32_t	samples;
 	uint32_t	row_bits;
 	uint64_t	key_max;
+	bool		may_be_even;	/* so many keys that buckets of equal ranges pay */
+	const key_extremes *extremes;	/* [SAMPLE_BLOCKS], if so */
 };
+
+/* What is seen in the sample, whatever the buckets.  The whole block calls; on return each thread sees it. */
+SORT_DEVICE void
+look_at_sample(split_memory &shared, const split_input &in)
+{
+	key_extremes seen = {~0ull, 0};
+
+	if (in.may_be_even)
+	{
+		if (threadIdx.x < SAMPLE_BLOCKS)
+			seen = in.extremes[threadIdx.x];
+		seen = block_extremes(seen, shared.extremes);
+	}
+	if (threadIdx.x == 0)
+	{
+		shared.tied = 0;		/* until there are words */
+		shared.equal = 0;
+		shared.uneven = 0;
+		shared.lone_pairs = 0;
+		shared.rises = 0;
+		shared.displaced = 0;
+		shared.extremes[0] = seen;
+	}
+	__syncthreads();
+	count_uneven_samples(shared, in.keys, in.samples);
+	if (in.may_be_even)
+		count_displaced_samples(shared, in.keys, in.samples);
+	count_rises(shared, in.rows, in.samples);
+	__syncthreads();
+}
+
+/* Buckets of equally many samples, or nearly so. */
+SORT_DEVICE uint32_t
+place_quantiles(split_memory &shared, const split_input &in, uint32_t quantiles, uint32_t buckets)
+{
+	uint32_t	t = threadIdx.x;
+
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max), buckets);
+	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t, in.key_max), buckets);
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, true, in.key_max), buckets);
+	return cut_out_gaps(shared, in.keys, in.rows, in.samples, buckets, in.row_bits, in.key_max);
+}
+
+/* The range of even keys: from the least that was seen to the greatest, unless these are farther from the sample than its gaps let expect. */
+SORT_DEVICE key_extremes
+range_of_even(const split_input &in, key_extremes seen)
+{
+	key_extremes range = {in.keys[0], in.keys[in.samples - 1]};
+	uint64_t	farthest = (range.greatest - range.least) / (in.samples / GAPS_BEYOND_SAMPLE);
+
+	if (seen.least < range.least && range.least - seen.least <= farthest)
+		range.least = seen.least;
+	if (seen.greatest > range.greatest && seen.greatest - range.greatest <= farthest)
+		range.greatest = seen.greatest;
+	return range;
+}
+
+/* Buckets of equal ranges between the least even key and the greatest, and one on either side, where there can be keys. */
+SORT_DEVICE uint32_t
+place_equal_ranges(split_memory &shared, const split_input &in, uint32_t parts, uint32_t buckets)
+{
+	uint32_t	t = threadIdx.x;
+	const key_extremes even = range_of_even(in, shared.extremes[0]);
+	uint64_t	least = even.least;
+	uint64_t	greatest = even.greatest;
+	linear_map	map = make_linear_map(greatest - least, parts);
+
+	buckets = place_edges(shared, {t == 0 && least > 0, least, 0}, buckets);
+	if (t == 0)
+	{
+		shared.first_even = buckets - 1;
+		shared.even_least = least;
+		shared.even_range = greatest - least;
+		shared.even_map = map;
+	}
+	buckets = place_edges(shared, even_edge(least, map, parts, t), buckets);
+	return place_edges(shared, {t == 0 && greatest < in.key_max, greatest + 1, 0}, buckets);
+}
 
 /*
  * The buckets' lower ends and shifts, and how many neighbours of the sample their words cannot tell apart, into
  * shared memory.  The whole block calls; on return each thread sees all of it.
  */
 SORT_DEVICE uint32_t
-choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
+choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, bool even)
 {
 	uint32_t	t = threadIdx.x;
 	uint32_t	buckets = 1;
@@ -383,16 +562,8 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles)
 	{
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
-		shared.tied = 0;
-		shared.equal = 0;
-		shared.uneven = 0;
-		shared.lone_pairs = 0;
-		shared.rises = 0;
 	}
-	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max), buckets);
-	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t, in.key_max), buckets);
-	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, true, in.key_max), buckets);
-	buckets = cut_out_gaps(shared, in.keys, in.rows, in.samples, buckets, in.row_bits, in.key_max);
+	buckets = even ? place_equal_ranges(shared, in, quantiles, buckets) : place_quantiles(shared, in, quantiles, buckets);
 	if (t < buckets)
 		shared.shift[t] = bits_to_lose(shared.lowest_key[t], highest_key(shared.lowest_key, shared.lowest_row, t, buckets, in.key_max),
 									   in.row_bits);
@@ -435,9 +606,35 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->splitters.table);
 }
 
+/* The splitters: of as many buckets as quantiles say, or of the most there can be, if the words in so few cannot tell keys apart. */
+SORT_DEVICE void
+plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles, partition_plan *plan)
+{
+	bool		even = in.may_be_even && shared.displaced == 0 && shared.equal <= in.samples / EQUAL_UNLESS_EVEN;
+	uint32_t	buckets = choose_buckets(shared, in, quantiles, even);
+
+	if (shared.tied > in.samples / TIED_SAMPLES_SHARE && quantiles < QUANTILES_MAX)
+	{
+		__syncthreads();
+		if (threadIdx.x == 0)
+			shared.tied = 0;
+		buckets = choose_buckets(shared, in, QUANTILES_MAX, even);
+	}
+	plan_bucket_search(shared, in, buckets, plan);
+	if (threadIdx.x == 0)
+	{
+		plan->splitters.row_bits = in.row_bits;
+		plan->splitters.even = even;
+		plan->splitters.first_even = shared.first_even;
+		plan->splitters.even_least = shared.even_least;
+		plan->splitters.even_range = shared.even_range;
+		plan->splitters.even_map = shared.even_map;
+	}
+}
+
 /*
- * The plan of level 1 from the sorted sample: of as many buckets as quantiles say, or of the most there can be, if the words
- * in so few cannot tell keys apart.  Grid: one block of SPLIT_THREADS; shared: split_memory.
+ * The plan of level 1 from the sorted sample, or nothing but the verdict that it is for others.
+ * Grid: one block of SPLIT_THREADS; shared: split_memory.
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
@@ -446,23 +643,20 @@ partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, pa
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	split_memory &shared = *(split_memory *) raw;
-	uint32_t	buckets = choose_buckets(shared, in, quantiles);
+	bool		for_radix;
 
-	if (shared.tied > in.samples / TIED_SAMPLES_SHARE && quantiles < QUANTILES_MAX)
-	{
-		__syncthreads();
-		buckets = choose_buckets(shared, in, QUANTILES_MAX);
-	}
-	count_uneven_samples(shared, in.keys, in.samples);
-	count_rises(shared, in.rows, in.samples);
-	plan_bucket_search(shared, in, buckets, plan);
+	look_at_sample(shared, in);
+	for_radix = keys_are_for_radix(shared, signs);
+	if (!for_radix)
+		plan_splitters(shared, in, quantiles, plan);
 	if (threadIdx.x == 0)
 	{
-		plan->splitters.row_bits = in.row_bits;
 		plan->splitters.wide = shared.tied > in.samples / TIED_SAMPLES_SHARE;
-		plan->verdict.handed_over = is_for_radix(shared, signs);
+		plan->verdict.handed_over = for_radix || words_are_for_radix(shared, signs);
 		plan->verdict.seen_order = order_of_sample(shared.rises, in.samples);
 		plan->verdict.contradicted = 0;
+		plan->rooms_given = 0;
+		plan->rooms_overflowed = 0;
 		plan->listed.segments = 0;
 		plan->listed.crowded = 0;
 		plan->listed.long_segments = 0;

@@ -69,7 +69,7 @@ place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source
 		uint32_t	bin = threadIdx.x * PER_THREAD + i;
 
 		counts[i] = bin < Bins ? shared.begin[bin] : 0;
-		places[i] = counts[i] > 0 ? atomicAdd(&next[bin], counts[i]) : 0;
+		places[i] = counts[i] > 0 ? source.take_places(next, bin, counts[i]) : 0;
 		sum += counts[i] > 0 ? counts[i] | 1 << 16 : 0;
 	}
 	sum = block_exclusive_sum<Threads>(sum, shared.warp_sums, NULL);
@@ -197,6 +197,7 @@ load_tile(const Source &source, uint32_t tile, uint32_t end, typename Source::lo
  *	  loaded				what it reads for an item, a type;
  *	  load(at, x, note)		reads one, and what it was found to belong to; the two are handed back to
  *	  bin_of(x, note)		which tells the bin, below Bins;
+ *	  take_places(next, bin, count)	moves next on by so many, and tells where they go in the output: to where it was, as a rule;
  *	  note_of_bin(bin)		of 16 bits, is handed to
  *	  finish(x, at, note)	which makes of x the item to be written.
  *

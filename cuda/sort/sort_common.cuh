@@ -153,6 +153,13 @@ clamped_part(linear_map map, Number lowest, Number range, Number x)
 		return linear_part(map, distance);
 }
 
+/* The least x that the map takes to a part. */
+static inline GSORT_HD uint64_t
+lowest_of_part(linear_map map, uint32_t part)
+{
+	return (((uint64_t) part << 32) + map.factor - 1) / map.factor << map.shift;
+}
+
 /* --- items ----------------------------------------------------------------- */
 
 template<bool Wide>

@@ -8,7 +8,11 @@
  *
  *	  keys --count, plan, scatter--> level 1: buckets --cells, count, plan, scatter--> level 2: bins
  *
- * Items of a bucket that a tile holds stay in level 1.  Kernels: partition_buckets.cuh, partition_cells.cuh,
+ * and of even keys, which two passes less read,
+ *
+ *	  keys --rooms, scatter, plan--> level 1: buckets --cells, scatter, plan--> level 2: bins
+ *
+ * Items of a bucket that a tile holds stay in level 1.  Kernels: partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
  * partition_bins.cuh.  The splitters tell on the device whether items are wide, so if they may be, the kernels of both kinds
  * are enqueued, and one kind's end at once.
  *
@@ -86,6 +90,19 @@ struct partition_launches
 	}
 
 	template<typename Key>
+	cudaError_t estimate_buckets() const
+	{
+		return launch(partition_estimate_kernel<Key>, tiles_up_to(in.n, ESTIMATE_THREADS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					  ESTIMATE_THREADS, 0, target.stream, in.keys, in.n, plan);
+	}
+
+	cudaError_t plan_rooms() const
+	{
+		CUDA_TRY(in.keys.key_bits == 32 ? estimate_buckets<uint32_t>() : estimate_buckets<uint64_t>());
+		return launch(partition_plan_rooms_kernel, 1, BUCKETS_MAX, 0, target.stream, plan, in.n);
+	}
+
+	template<typename Key>
 	cudaError_t find_buckets() const
 	{
 		return launch(partition_count_buckets_kernel<Key>,
@@ -101,21 +118,21 @@ struct partition_launches
 	}
 
 	/* Items of keys of 32 bits are never wide. */
-	template<bool Wide>
+	template<bool Wide, bool Counted>
 	cudaError_t scatter_buckets() const
 	{
 		if constexpr (!Wide)
 		{
 			if (in.keys.key_bits == 32)
-				return scatter_keys<Wide, uint32_t>();
+				return scatter_keys<Wide, uint32_t, Counted>();
 		}
-		return scatter_keys<Wide, uint64_t>();
+		return scatter_keys<Wide, uint64_t, Counted>();
 	}
 
-	template<bool Wide, typename Key>
+	template<bool Wide, typename Key, bool Counted>
 	cudaError_t scatter_keys() const
 	{
-		return launch(partition_scatter_buckets_kernel<Row, Wide, Key>,
+		return launch(partition_scatter_buckets_kernel<Row, Wide, Key, Counted>,
 					  tiles_up_to(in.n, Row::SCATTER_TILE, target.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
 					  sizeof(scatter_buckets_memory<Row, Wide>), target.stream, in.keys, in.n, plan,
 					  (const uint8_t *) bucket_of_row(), items_as<Wide>(out.level1));
@@ -123,8 +140,12 @@ struct partition_launches
 
 	cudaError_t cut_buckets() const
 	{
-		CUDA_TRY(launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
-						sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, plan, level2));
+		return launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+					  sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, plan, level2);
+	}
+
+	cudaError_t plan_bins() const
+	{
 		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(), HISTOGRAM_THREADS,
 						sizeof(count_cells_memory<Row, MayBeWide>), target.stream, out.level1,
 						(const partition_plan *) plan, level2, batch));
@@ -133,11 +154,11 @@ struct partition_launches
 	}
 
 	template<bool Wide>
-	cudaError_t scatter_bins() const
+	cudaError_t scatter_bins(bool counted) const
 	{
 		return launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(), Row::SCATTER_THREADS,
 					  sizeof(scatter_bins_memory<Row, Wide>), target.stream, items_as<Wide>(out.level1),
-					  (const partition_plan *) plan, level2, batch, items_as<Wide>(out.level2));
+					  plan, level2, batch, counted, items_as<Wide>(out.level2));
 	}
 };
 
@@ -148,15 +169,25 @@ partition_keys(const partition_input &in, partition_plan *plan, const level2_arr
 			   const launch_target &target)
 {
 	const partition_launches<Row, MayBeWide> launches = {in, plan, level2, out, target, batch_items<Row>(in.n, target.device)};
+	const bool	may_have_rooms = in.n >= UNCOUNTED_PAIRS_MIN;
 
+	/* wide items are always counted */
+	if (may_have_rooms)
+	{
+		CUDA_TRY(launches.plan_rooms());
+		CUDA_TRY((launches.template scatter_buckets<false, false>()));
+	}
 	CUDA_TRY(launches.count_buckets());
-	CUDA_TRY(launches.template scatter_buckets<false>());
+	CUDA_TRY((launches.template scatter_buckets<false, true>()));
 	if constexpr (MayBeWide)
-		CUDA_TRY(launches.template scatter_buckets<true>());
+		CUDA_TRY((launches.template scatter_buckets<true, true>()));
 	CUDA_TRY(launches.cut_buckets());
-	CUDA_TRY(launches.template scatter_bins<false>());
+	if (may_have_rooms)
+		CUDA_TRY(launches.template scatter_bins<false>(false));
+	CUDA_TRY(launches.plan_bins());
+	CUDA_TRY(launches.template scatter_bins<false>(true));
 	if constexpr (MayBeWide)
-		CUDA_TRY(launches.template scatter_bins<true>());
+		CUDA_TRY(launches.template scatter_bins<true>(true));
 	return cudaSuccess;
 }
 

@@ -30,6 +30,7 @@ struct sample_arrays
 {
 	uint64_t   *keys;			/* [SAMPLE_KEYS] */
 	uint32_t   *rows;			/* [SAMPLE_KEYS] */
+	key_extremes *extremes;		/* [SAMPLE_BLOCKS], what each block saw besides the sample */
 };
 
 static inline sample_arrays
@@ -39,6 +40,7 @@ take_sample(scratch_cursor *cursor)
 
 	take(cursor, &sample.keys, SAMPLE_KEYS);
 	take(cursor, &sample.rows, SAMPLE_KEYS);
+	take(cursor, &sample.extremes, SAMPLE_BLOCKS);
 	return sample;
 }
 
@@ -58,11 +60,12 @@ static cudaError_t
 choose_splitters(const splitters_input &in, const sample_arrays &sample, partition_plan *plan, const launch_target &target)
 {
 	uint32_t	samples = in.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
-	const split_input sorted = {sample.keys, sample.rows, samples, in.row_bits, in.keys.mask};
+	const split_input sorted = {sample.keys, sample.rows, samples, in.row_bits, in.keys.mask, in.n >= UNCOUNTED_PAIRS_MIN,
+		sample.extremes};
 
 	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), target.stream,
-					in.keys, (uint64_t) in.n, samples, sample.keys, sample.rows));
+					in.keys, (uint64_t) in.n, samples, sorted.may_be_even, sample.keys, sample.rows, sample.extremes));
 	return launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), target.stream, sorted,
 				  quantiles_of(in.n, Row::SORT_TILE), signs_for_radix(in, samples), plan);
 }

@@ -282,7 +282,7 @@ struct counting_sort
 				uint32_t	row;
 				uint32_t	place = items_of_segment::final_place(shared, view, at, &row);
 
-				emit(view.segment.begin + place, row);
+				emit(view.segment.place + place, row);
 			}
 		}
 	}
@@ -297,7 +297,7 @@ template<typename Row, bool Wide>
 using counting_memory = typename counted_items<Row, Wide>::memory;
 
 /*
- * Sorts the items [begin, begin + count) of each segment and emits them at the same places.  Segments too crowded for
+ * Sorts the items [begin, begin + count) of each segment and emits them at its place.  Segments too crowded for
  * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
  * shared: counting_memory.
  */

@@ -323,7 +323,7 @@ struct crowded_segment
 		}
 		__syncthreads();
 		for (uint32_t at = threadIdx.x; at < view.segment.count; at += THREADS)
-			emit(view.segment.begin + at, rows[at]);
+			emit(view.segment.place + at, rows[at]);
 	}
 };
 

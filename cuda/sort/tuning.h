@@ -148,6 +148,11 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define ROUNDS_MAX			8
 #endif
 
+/* From so many pairs on even keys go to buckets and bins that are not counted before. */
+#ifndef UNCOUNTED_PAIRS_MIN
+#define UNCOUNTED_PAIRS_MIN	16000000u
+#endif
+
 /* Of the bins that it leaves, the largest that a warp sorts; larger ones take the block. */
 #ifndef WARP_BIN_MAX
 #define WARP_BIN_MAX		512

@@ -23,12 +23,14 @@ FLAGS = ['-O1', '-std=c++17', '-w', '-DGSORT_EMULATE', '-DGSORT_GUARD_BYTES=256'
 SORT_TEST = ('sort_test.cpp', ['5', '2', '0', '6', '16'])
 RADIX_TEST = ('sort_test.cpp', ['0', '5', '12'], '-r')
 MERGE_TEST = ('merge_test.cpp', ['0', '12', '3'])
+STAGE_TEST = ('stage_partition_test.cpp', ['0'])	# which has no distributions
 FEW_TEST = ('few_test.cpp', ['5', '0', '16', '1'])
 TESTS = {'few_pairs.cuh': [FEW_TEST], 'few_splitters.cuh': [FEW_TEST], 'rank_sort.cuh': [FEW_TEST],
          'multiway_merge.cuh': [MERGE_TEST], 'radix_count.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST, ('sort_test.cpp', ['2'])],
          'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '2', '5'])],
-         'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16'])],
-         'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16'])],
+         'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
+         'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), STAGE_TEST],
+         'partition_rooms.cuh': [STAGE_TEST],
          'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 

@@ -122,13 +122,14 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 
 	return gaps_intact({
 		{s.plan, sizeof(partition_plan)}, {s.sample.keys, SAMPLE_KEYS * 8}, {s.sample.rows, SAMPLE_KEYS * 4},
+		{s.sample.extremes, SAMPLE_BLOCKS * sizeof(key_extremes)},
 		{s.items.segments, segments_max<Row>(n) * sizeof(sort_segment)}, {s.crowded, segments_max<Row>(n) * 4},
 		{s.items.long_segments, long_segments_max<Row>(n) * sizeof(long_segment)}, {s.level2.counts, BUCKETS_MAX * Row::CELLS * 4},
 		{s.level2.bin_of_cell, BUCKETS_MAX * Row::CELLS * 2}, {s.level2.next, BUCKETS_MAX * Row::BINS * 4},
 		{s.level2.splitters, BUCKETS_MAX * Row::CELLS * 8},
 		{s.level2.splitter_rows, wide ? BUCKETS_MAX * Row::CELLS * 4 : 0}, {s.level2.table, BUCKETS_MAX * Row::CELLS * 4},
 		{s.level2.cell_of_item, n * 2},
-		{s.items.level1.first, n * 8}, {s.items.level2.first, n * 8}, {s.items.level2.second, wide ? n * 4 : 0}}, PATTERN);
+		{s.items.level1.first, level1_items_max(n) * 8}, {s.items.level2.first, level2_items_max(n) * 8}, {s.items.level2.second, wide ? n * 4 : 0}}, PATTERN);
 }
 
 static bool

@@ -52,9 +52,10 @@ sort_to_words(const key_view &keys, uint32_t n, stage_memory<Row> &memory, const
 	partition_plan *plan = memory.plan.data();
 	guarded_array<uint64_t> sample_keys(SAMPLE_KEYS);
 	guarded_array<uint32_t> sample_rows(SAMPLE_KEYS);
+	guarded_array<key_extremes> extremes(SAMPLE_BLOCKS);
 	level2_memory<Row> level2(n);
 
-	CUDA_TRY(choose_splitters<Row>({keys, n, row_bits_for(n), false}, {sample_keys.data(), sample_rows.data()}, plan, target));
+	CUDA_TRY(choose_splitters<Row>({keys, n, row_bits_for(n), false}, {sample_keys.data(), sample_rows.data(), extremes.data()}, plan, target));
 	CUDA_TRY(pass_presorted(n, plan, emit, target));
 	CUDA_TRY((partition_keys<Row, MayBeWide>({keys, n}, plan, level2.arrays(), memory.items(), target)));
 	return sort_segments<Row, MayBeWide>({memory.items(), keys, row_bits_for(n), n}, plan, memory.crowded.data(), emit, target);

@@ -153,7 +153,7 @@ struct stage_memory
 	guarded_array<long_segment> long_segments;
 	guarded_array<uint32_t> crowded;
 
-	explicit stage_memory(uint32_t n): first1(n), first2(n), second1(n), second2(n), segments(segments_max<Row>(n)),
+	explicit stage_memory(uint32_t n): first1(level1_items_max(n)), first2(level2_items_max(n)), second1(n), second2(n), segments(segments_max<Row>(n)),
 		long_segments(long_segments_max<Row>(n)), crowded(segments_max<Row>(n))
 	{
 	}

@@ -8,12 +8,18 @@
  * Out: a line for what fails, the number of failures, and the exit status.
  *
  * The segments must cover everything, fit their tiles, and hold, as the items they should be, what std::stable_sort puts at their
- * places.  Nothing may be written behind an array.
+ * places.  Nothing may be written behind an array.  Splitters of equal ranges say of any keys that they lie evenly.
  */
 #include "sort/stage_partition.cuh"
 
 #include "level2_memory.h"
 #include "stage_memory.h"
+
+/* Whose items went to buckets, or to a bucket's bins, uncounted, and those that had to be counted after all. */
+static uint32_t rooms_seen;
+static uint32_t rooms_overflowed_seen;
+static uint32_t uncounted_bins_seen;
+static uint32_t overflowed_bins_seen;
 
 /* Lower ends of buckets, besides the first: of keys that are there, of others, and several of one key. */
 static std::vector<key_and_row>
@@ -37,9 +43,10 @@ make_edges(const words &keys, uint64_t key_max, uint32_t wanted)
 	return edges;
 }
 
-/* As choose_splitters leaves them, with a map of the table that need not fit the keys. */
+/* As choose_splitters leaves them, by edges and what is thought to be the keys' least and their range. */
 static void
-give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint64_t key_max, uint32_t row_bits, bool wide)
+give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint64_t sample_min, uint64_t sample_range, uint64_t key_max,
+			   uint32_t row_bits, bool wide)
 {
 	bucket_splitters &splitters = plan->splitters;
 	numbers		places;
@@ -48,8 +55,8 @@ give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint
 	splitters.buckets = (uint32_t) edges.size();
 	splitters.row_bits = row_bits;
 	splitters.wide = wide;
-	splitters.sample_min = edges[below(edges.size())].first;
-	splitters.sample_range = below(2) == 0 ? edges.back().first - splitters.sample_min : dice() & key_max;
+	splitters.sample_min = sample_min;
+	splitters.sample_range = sample_range;
 	splitters.sample_map = make_linear_map(splitters.sample_range, BUCKET_TABLE);
 	for (uint32_t b = 0; b < BUCKETS_MAX; b++)
 	{
@@ -70,10 +77,54 @@ give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint
 	}
 }
 
+/* Of random edges, with a map of the table that need not fit the keys. */
+static void
+give_random_splitters(partition_plan *plan, const words &keys, uint32_t edges, uint64_t key_max, bool wide)
+{
+	const std::vector<key_and_row> made = make_edges(keys, key_max, edges);
+	uint64_t	sample_min = made[below(made.size())].first;
+	uint64_t	sample_range = below(2) == 0 ? made.back().first - sample_min : dice() & key_max;
+
+	give_splitters(plan, made, sample_min, sample_range, key_max, row_bits_for((uint32_t) keys.size()), wide);
+}
+
+/* As choose_splitters leaves them where keys lie evenly: parts of equal ranges, and what is on either side. */
+static void
+give_even_splitters(partition_plan *plan, uint64_t lowest, uint64_t range, uint32_t parts, uint64_t key_max, uint32_t row_bits,
+					bool wide)
+{
+	const linear_map map = make_linear_map(range, parts);
+	std::vector<key_and_row> edges = {{0, 0}};
+
+	for (uint32_t b = lowest == 0; b < parts; b++)
+		edges.push_back({lowest + (b > 0 ? lowest_of_part(map, b) : 0), 0});
+	if (lowest + range < key_max)
+		edges.push_back({lowest + range + 1, 0});
+	give_splitters(plan, edges, lowest, range, key_max, row_bits, wide);
+	plan->splitters.even = 1;
+	plan->splitters.first_even = lowest > 0;
+	plan->splitters.even_least = lowest;
+	plan->splitters.even_range = range;
+	plan->splitters.even_map = map;
+}
+
+static void
+count_seen(const partition_plan *plan)
+{
+	rooms_seen += plan->rooms_given && !plan->rooms_overflowed;
+	rooms_overflowed_seen += plan->rooms_overflowed;
+	for (uint32_t b = 0; b < plan->splitters.buckets; b++)
+	{
+		uncounted_bins_seen += plan->bucket_plans[b].tile_a_bin && !plan->bucket_plans[b].overflowed;
+		overflowed_bins_seen += plan->bucket_plans[b].overflowed;
+	}
+}
+
 /* A stretch of items, segment or long. */
 struct listed_stretch
 {
 	uint32_t	begin;
+	uint32_t	place;
 	uint32_t	count;
 	bool		in_level1;
 	bool		shortened;
@@ -86,12 +137,12 @@ list_stretches(const partition_plan *plan, const segmented_items &items)
 	std::vector<listed_stretch> stretches;
 
 	for (uint32_t s = 0; s < plan->listed.segments; s++)
-		stretches.push_back({items.segments[s].begin, items.segments[s].count, (items.segments[s].flags & ITEMS_IN_LEVEL1) != 0,
+		stretches.push_back({items.segments[s].begin, items.segments[s].place, items.segments[s].count, (items.segments[s].flags & ITEMS_IN_LEVEL1) != 0,
 			(items.segments[s].flags & ITEMS_SHORTENED) != 0, &items.segments[s]});
 	for (uint32_t s = 0; s < plan->listed.long_segments; s++)
-		stretches.push_back({items.long_segments[s].begin, items.long_segments[s].count, false,
+		stretches.push_back({items.long_segments[s].begin, items.long_segments[s].place, items.long_segments[s].count, false,
 			items.long_segments[s].shortened != 0, NULL});
-	std::sort(stretches.begin(), stretches.end(), [](const listed_stretch &a, const listed_stretch &b) { return a.begin < b.begin; });
+	std::sort(stretches.begin(), stretches.end(), [](const listed_stretch &a, const listed_stretch &b) { return a.place < b.place; });
 	return stretches;
 }
 
@@ -127,7 +178,7 @@ holds_its_items(const listed_stretch &stretch, const segmented_items &items, con
 {
 	item_arrays<Wide> level = items_as<Wide>(stretch.in_level1 ? items.level1 : items.level2);
 	numbers		rows;
-	numbers		expected(order.begin() + stretch.begin, order.begin() + stretch.begin + stretch.count);
+	numbers		expected(order.begin() + stretch.place, order.begin() + stretch.place + stretch.count);
 
 	for (uint32_t at = stretch.begin; at < stretch.begin + stretch.count; at++)
 	{
@@ -153,21 +204,37 @@ covers_all(const std::vector<listed_stretch> &stretches, uint32_t n)
 
 	for (const listed_stretch &stretch : stretches)
 	{
-		if (stretch.begin != at || stretch.count == 0 || (stretch.count > Row::SORT_TILE) != (stretch.segment == NULL))
+		if (stretch.place != at || stretch.count == 0 || (stretch.count > Row::SORT_TILE) != (stretch.segment == NULL))
 			return false;
 		at += stretch.count;
 	}
 	return at == n;
 }
 
+/* Keys that lie evenly where the sample for the rooms is taken, and nowhere else. */
+static words
+make_misleading_keys(uint32_t n, uint64_t key_max)
+{
+	words		keys(n, key_max / 3);
+	uint32_t	groups = estimate_groups(n);
+
+	for (uint32_t g = 0; g < groups; g++)
+	{
+		for (uint32_t i = 0; i < ESTIMATED_AT_ONCE; i++)
+			keys[sample_position(g, groups, n / ESTIMATED_AT_ONCE) * ESTIMATED_AT_ONCE + i] = dice() & key_max;
+	}
+	return keys;
+}
+
+/* edges: of random buckets; with even_parts there are so many of equal ranges instead. */
 template<typename Row, bool MayBeWide, bool Wide, typename Key>
 static void
-test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const launch_target &target)
+test_partition_of(const words &keys, const std::string &kind, uint32_t n, uint32_t bits, uint32_t edges,
+				  const launch_target &target, uint32_t even_parts)
 {
-	const std::string name = "partition: keys " + std::to_string(kind) + " of " + std::to_string(sizeof(Key)) + " bytes, n " + std::to_string(n) + ", bits " + std::to_string(bits) +
-		", edges " + std::to_string(edges) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow");
+	const std::string name = "partition: keys " + kind + " of " + std::to_string(sizeof(Key)) + " bytes, n " + std::to_string(n) + ", bits " + std::to_string(bits) +
+		", edges " + std::to_string(edges) + ", even parts " + std::to_string(even_parts) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow");
 	uint64_t	key_max = low_bits(bits);
-	words		keys = make_keys(kind, n, key_max);
 	const std::vector<Key> typed_keys(keys.begin(), keys.end());
 	numbers		order = stable_order(keys);
 	stage_memory<Row> memory(n);
@@ -177,9 +244,19 @@ test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const l
 	std::vector<listed_stretch> stretches;
 	bool		all = true;
 
-	give_splitters(plan, make_edges(keys, key_max, edges), key_max, row_bits_for(n), Wide);
+	if (even_parts == 0)
+		give_random_splitters(plan, keys, edges, key_max, Wide);
+	else
+	{
+		/* not all keys are between the ends, as those of a sample are not the least and the greatest */
+		uint64_t	lowest = *std::min_element(keys.begin(), keys.end()) + below(2) * (key_max >> 10);
+		uint64_t	highest = *std::max_element(keys.begin(), keys.end()) - below(2) * (key_max >> 10);
+
+		give_even_splitters(plan, lowest, highest - lowest, even_parts, key_max, row_bits_for(n), Wide);
+	}
 	expect(partition_keys<Row, MayBeWide>({view_of(typed_keys, key_max), n}, plan, level2.arrays(), items, target) ==
 		   cudaSuccess && memory.intact() && level2.intact(), name);
+	count_seen(plan);
 	stretches = list_stretches(plan, items);
 	if (!covers_all<Row>(stretches, n))
 	{
@@ -189,6 +266,13 @@ test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const l
 	for (const listed_stretch &stretch : stretches)
 		all = all && holds_its_items<Row, Wide>(stretch, items, plan->splitters, keys, order);
 	expect(all, name + ", items");
+}
+
+template<typename Row, bool MayBeWide, bool Wide, typename Key>
+static void
+test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const launch_target &target, uint32_t even_parts = 0)
+{
+	test_partition_of<Row, MayBeWide, Wide, Key>(make_keys(kind, n, low_bits(bits)), std::to_string(kind), n, bits, edges, target, even_parts);
 }
 
 /* What others sort gives no segment. */
@@ -204,7 +288,7 @@ test_partition_of_others(const launch_target &target)
 		level2_memory<Row> level2(n);
 		partition_plan *plan = memory.plan.data();
 
-		give_splitters(plan, make_edges(keys, ~0ull, 50), ~0ull, row_bits_for(n), false);
+		give_random_splitters(plan, keys, 50, ~0ull, false);
 		plan->verdict = verdict;
 		expect(partition_keys<Row, true>({view_of(keys, ~0ull), n}, plan, level2.arrays(), memory.items(), target) ==
 			   cudaSuccess && memory.intact() && level2.intact() && plan->listed.segments == 0 && plan->listed.long_segments == 0 &&
@@ -227,6 +311,18 @@ test_row(int shared_bytes)
 		test_partition<Row, true, false, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
 		test_partition<Row, true, true, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
 	}
+	/* rooms for rising keys are filled as expected, of the others some are not */
+	for (key_kind kind : {KEYS_EVEN, KEYS_RISING, KEYS_FALLING, KEYS_IN_CLUSTERS})
+	{
+		test_partition<Row, false, false, uint64_t>(kind, Row::SORT_TILE * 40, 40, 0, target, 2);
+		test_partition<Row, false, false, uint32_t>(kind, Row::SORT_TILE * 60, 30, 0, target, 1 + (uint32_t) below(4));
+		test_partition<Row, true, false, uint64_t>(kind, Row::SORT_TILE * 60, 64, 0, target, 1 + (uint32_t) below(30));
+		test_partition<Row, true, true, uint64_t>(kind, Row::SORT_TILE * 60, 64, 0, target, 1 + (uint32_t) below(4));
+	}
+	test_partition_of<Row, false, false, uint64_t>(make_misleading_keys(Row::SORT_TILE * 40, low_bits(40)), "that mislead",
+												   Row::SORT_TILE * 40, 40, 0, target, 2);
+	test_partition_of<Row, false, false, uint32_t>(make_misleading_keys(Row::SORT_TILE * 40, low_bits(32)), "that mislead",
+												   Row::SORT_TILE * 40, 32, 0, target, 2);
 	test_partition<Row, true, true, uint64_t>(KEYS_EVEN, 1, 64, 0, target);
 	test_partition<Row, false, false, uint64_t>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
 	test_partition<Row, false, false, uint32_t>(KEYS_EVEN, Row::SORT_TILE * 3, 30, 0, target);
@@ -240,5 +336,7 @@ main(int argc, char **argv)
 	test_row<TUNING_SMALL>(64 << 10);
 	test_row<TUNING_MEDIUM>(110 << 10);
 	test_row<TUNING_LARGE>(227 << 10);
+	expect(rooms_seen > 0 && rooms_overflowed_seen > 0, "partition: no items went to rooms of buckets, or none overflowed them");
+	expect(uncounted_bins_seen > 0 && overflowed_bins_seen > 0, "partition: no items went to bins uncounted, or none overflowed them");
 	return end_test();
 }

@@ -40,7 +40,7 @@ typedef enum segment_kind
 
 struct given_segment
 {
-	uint32_t	begin;
+	uint32_t	begin;			/* in the output, and in level 1 */
 	uint32_t	count;
 	segment_kind kind;
 	bool		left_out;		/* in no list */
@@ -71,10 +71,11 @@ struct given_items
 	words		keys;			/* by row */
 	numbers		rows;			/* by place, before the sort */
 	std::vector<given_segment> segments;
+	uint32_t	level2_behind;	/* so many items stand segments in level 2 behind their places */
 	stage_memory<Row> memory;
 
 	explicit given_items(const std::vector<given_segment> &wanted): n(wanted.back().begin + wanted.back().count),
-		row_bits(row_bits_for(n)), keys(n), rows(n), segments(wanted), memory(n)
+		row_bits(row_bits_for(n)), keys(n), rows(n), segments(wanted), level2_behind(Wide ? 0 : (uint32_t) (level2_items_max(n) - n)), memory(n)
 	{
 		partition_plan *plan = memory.plan.data();
 
@@ -106,7 +107,8 @@ struct given_items
 		uint64_t	lowest = below(low_bits(Wide ? 63 : 64 - row_bits + shift) - range);
 		bool		is_long = segment.count > Row::SORT_TILE;
 		bool		in_level1 = !is_long && below(2) == 0;
-		item_arrays<Wide> level = items_as<Wide>(in_level1 ? memory.items().level1 : memory.items().level2);
+		item_arrays<Wide> level = in_level1 ? items_as<Wide>(memory.items().level1) :
+			items_as<Wide>(memory.items().level2).from(level2_behind);
 
 		for (uint32_t at = segment.begin; at < segment.begin + segment.count; at++)
 		{
@@ -116,7 +118,8 @@ struct given_items
 		if (segment.left_out)
 			return;
 		if (is_long)
-			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] = {segment.begin, segment.count, shift > 0, 0};
+			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] = {segment.begin + level2_behind, segment.begin,
+				segment.begin, segment.count, shift > 0, 0};
 		else
 			memory.segments.data()[memory.plan.data()->listed.segments++] = describe(segment, level, shift, in_level1);
 	}
@@ -135,7 +138,7 @@ struct given_items
 			lowest = std::min(lowest, coordinate);
 			highest = std::max(highest, coordinate);
 		}
-		return {segment.begin, segment.count, in_level1 * (uint32_t) ITEMS_IN_LEVEL1 | (shift > 0) * (uint32_t) ITEMS_SHORTENED |
+		return {segment.begin + (in_level1 ? 0 : level2_behind), segment.begin, segment.count, in_level1 * (uint32_t) ITEMS_IN_LEVEL1 | (shift > 0) * (uint32_t) ITEMS_SHORTENED |
 			by_row * (uint32_t) ITEMS_BY_ROW, make_linear_map(highest - lowest, Row::SORT_BINS), lowest};
 	}
 

@@ -7,12 +7,14 @@
  * In:  random keys of several kinds.
  * Out: a line for what fails, the number of failures, and the exit status.
  *
- * Splitters must be in order, leave words room, and lead each key to its bucket; of keys that lie evenly no bucket may have far more
- * than its share.  Nothing may be counted yet, and nothing written behind an array.
+ * Splitters must be in order, leave words room, and lead each key to its bucket, those of even keys by the map too; of keys that lie
+ * evenly no bucket may have far more than its share.  Nothing may be counted yet, and nothing written behind an array.
  */
 #include "sort/stage_splitters.cuh"
 
 #include "stage_memory.h"
+
+static uint32_t even_seen;		/* inputs */
 
 static bool
 table_leads_to_bucket(const bucket_splitters &splitters, uint64_t key, uint32_t row)
@@ -21,6 +23,36 @@ table_leads_to_bucket(const bucket_splitters &splitters, uint64_t key, uint32_t 
 
 	return search_bucket(splitters.lowest_key, splitters.lowest_row, entry & 0xff, entry >> 8, key, row) ==
 		bucket_of(splitters, key, row);
+}
+
+template<typename Key>
+static bool
+map_leads_to_bucket(const bucket_splitters &splitters, Key key)
+{
+	return !splitters.even || make_even_bucket_finder<Key>(splitters).find(key) == bucket_of(splitters, key, 0);
+}
+
+/* So few keys have all been seen. */
+static bool
+are_extremes(const key_extremes *extremes, const words &keys)
+{
+	key_extremes joined = extremes[0];
+
+	for (uint32_t block = 1; block < SAMPLE_BLOCKS; block++)
+		joined = join_extremes(joined, extremes[block]);
+	return joined.least == *std::min_element(keys.begin(), keys.end()) && joined.greatest == *std::max_element(keys.begin(), keys.end());
+}
+
+/* The buckets of even keys hold all but those that are far from the sample. */
+static bool
+is_range_of_even(const bucket_splitters &splitters, uint64_t sample_least, uint64_t sample_greatest, const words &keys)
+{
+	uint64_t	least = *std::min_element(keys.begin(), keys.end());
+	uint64_t	greatest = *std::max_element(keys.begin(), keys.end());
+	uint64_t	farthest = (sample_greatest - sample_least) / (SAMPLE_KEYS / 4 / GAPS_BEYOND_SAMPLE);
+
+	return splitters.even_least == (sample_least - least <= farthest ? least : sample_least) &&
+		splitters.even_least + splitters.even_range == (greatest - sample_greatest <= farthest ? greatest : sample_greatest);
 }
 
 static bool
@@ -94,27 +126,34 @@ test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &ta
 	guarded_array<partition_plan> memory(1);
 	guarded_array<uint64_t> sample_keys(SAMPLE_KEYS);
 	guarded_array<uint32_t> sample_rows(SAMPLE_KEYS);
+	guarded_array<key_extremes> extremes(SAMPLE_BLOCKS);
 	const splitters_input in = {view_of(typed_keys, key_max), n, row_bits_for(n), false};
 	const partition_plan *plan = memory.data();
 	const bucket_splitters &splitters = plan->splitters;
 	std::vector<uint32_t> counts(BUCKETS_MAX);
 	bool		led = true;
 
-	expect(choose_splitters<Row>(in, {sample_keys.data(), sample_rows.data()}, memory.data(), target) == cudaSuccess &&
-		   memory.intact() && sample_keys.intact() && sample_rows.intact(), name);
+	expect(choose_splitters<Row>(in, {sample_keys.data(), sample_rows.data(), extremes.data()}, memory.data(), target) == cudaSuccess &&
+		   memory.intact() && sample_keys.intact() && sample_rows.intact() && extremes.intact(), name);
 	expect(is_sorted_sample(sample_keys.data(), sample_rows.data(), SAMPLE_KEYS / 4, keys), name + ", sample");
 	expect(splitters.buckets >= 1 && splitters.buckets <= BUCKETS_MAX && lower_ends_rise(splitters, key_max), name + ", lower ends");
 	expect(splitters.row_bits == in.row_bits && shifts_make_room(splitters, key_max), name + ", shifts");
 	for (uint32_t row = 0; row < n; row++)
 	{
-		led = led && table_leads_to_bucket(splitters, keys[row], row) &&
-			table_leads_to_bucket(splitters, dice() & key_max, (uint32_t) below(n));
+		uint64_t	other = dice() & key_max;
+
+		led = led && table_leads_to_bucket(splitters, keys[row], row) && map_leads_to_bucket<Key>(splitters, (Key) keys[row]) &&
+			table_leads_to_bucket(splitters, other, (uint32_t) below(n)) && map_leads_to_bucket<Key>(splitters, (Key) other);
 		counts[bucket_of(splitters, keys[row], row)]++;
 	}
 	expect(led, name + ", table");
 	/* clusters have gaps that are no bucket's to fill */
 	expect(*std::max_element(counts.begin(), counts.end()) <= 4 * n / QUANTILES_MIN || n < 64 * QUANTILES_MIN ||
 		   kind == KEYS_IN_CLUSTERS, name + ", balance");
+	expect(n < UNCOUNTED_PAIRS_MIN || are_extremes(extremes.data(), keys), name + ", extremes");
+	expect(!splitters.even || is_range_of_even(splitters, sample_keys.data()[0], sample_keys.data()[SAMPLE_KEYS / 4 - 1], keys),
+		   name + ", range of even keys");
+	even_seen += splitters.even;
 	expect(plan->verdict.handed_over == 0 && nothing_is_counted(plan) && may_be_seen(kind, n, plan->verdict.seen_order),
 		   name + ", verdict");
 }
@@ -142,5 +181,6 @@ main(int argc, char **argv)
 	test_row<TUNING_SMALL>(64 << 10);
 	test_row<TUNING_MEDIUM>(110 << 10);
 	test_row<TUNING_LARGE>(227 << 10);
+	expect(even_seen > 0, "splitters: no keys were even");
 	return end_test();
 }

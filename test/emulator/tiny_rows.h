@@ -22,5 +22,7 @@ typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 #define MOSTLY_TIED			3	/* so few that an input is mostly tied */
 #define MOSTLY_TIED_PAIRS	0
 
+#define UNCOUNTED_PAIRS_MIN	3000u
+
 #define SMALL_PAIRS_MAX		60000000u
 #define MEDIUM_PAIRS_MAX	200000u

@@ -13,6 +13,7 @@
 
 #define PAIRS_MAX	200000
 #define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */
+#define UNCOUNTED_PAIRS	16100000	/* more than UNCOUNTED_PAIRS_MIN of cuda/sort/tuning.h */
 
 typedef struct pair
 {
@@ -282,15 +283,15 @@ test_ties(rig *rig)
 	}
 }
 
-/* Those that the partition keeps, of both types, with all of their bits and with some. */
+/* Those that the partition keeps, of both types, with all of their bits and with some; and so many that they are not counted before. */
 static void
 test_even_many(rig *rig)
 {
-	static const uint32_t shapes[][3] = {{32, 0, 32}, {32, 3, 30}, {64, 0, 64}, {64, 20, 52}, {64, 3, 60}};
+	static const uint32_t shapes[][3] = {{32, 0, 32}, {32, 3, 30}, {64, 0, 64}, {64, 20, 52}, {64, 3, 60}, {32, 0, 32}, {64, 0, 64}};
 
 	for (int round = 0; round < (int) (sizeof(shapes) / sizeof(shapes[0])) && rig->kind == GSORT_KIND_CUDA; round++)
 	{
-		gsort_pairs pairs = describe_round(round, MANY_PAIRS);
+		gsort_pairs pairs = describe_round(round, round < 5 ? MANY_PAIRS : limited_rows(UNCOUNTED_PAIRS));
 
 		pairs.engine = GSORT_ENGINE_PARTITION;
 		pairs.key_bits = shapes[round][0];
