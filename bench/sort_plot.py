@@ -4,7 +4,7 @@
 usage: sort_plot.py RESULT.csv [RESULT.csv ...] PLOT.png
 
 The bound is 4.3 TB/s (device memory, copy) over the bytes that auto's engine for many pairs moves for
-each pair: with 64-bit keys the two-level partition of packed words, with 32-bit keys the radix sort.
+each pair: the two-level partition of packed words.
 """
 import csv
 import sys
@@ -16,9 +16,8 @@ import matplotlib.pyplot as plt
 
 COPY_BYTES_A_SECOND = 4.3e12
 NOT_SORTS = {'multiway_merge', 'two_way_merge', 'cub_two_way_merge', 'order_merge'}
-# partition: keys read twice, bucket numbers written and read, two levels written and read, counted once, rows written
-# radix: keys read to count, then read, three times words written and read, rows written
-BYTES_A_PAIR = {64: 8 + 1 + 9 + 8 + 8 + 16 + 8 + 4, 32: 4 + 4 + 3 * 16 + 4}
+# keys read, two levels written and read, rows written
+BYTES_A_PAIR = {64: 8 + 16 + 16 + 4, 32: 4 + 16 + 16 + 4}
 
 
 def main():

@@ -8,7 +8,7 @@
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-7.csv; the merge sort: 2026-11-23-nvidia-h200-few.csv), ms.  Partition: evenly
+ * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-8.csv, -sort-7.csv; the merge sort: 2026-11-23-nvidia-h200-few.csv), ms.  Partition: evenly
  * spread keys, and the slowest of the bench's 15 usual inputs, which it hands over to the radix sort.
  * Radix: evenly spread keys, no input is slower by more than a twentieth; "20 bits": told so many significant bits.
  * In brackets CUB's radix sort.  Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
@@ -17,9 +17,9 @@
  *	      100,000    0.086 (0.123)   0.045    0.028    0.142  0.183
  *	      300,000    0.092 (0.135)   -        0.056    0.133  -
  *	    1,000,000    0.126 (0.195)   0.052    -        0.139  0.269
- *	   10,000,000    0.731 (0.916)   0.236    -        0.310  0.766
- *	  100,000,000    6.113 (7.573)   1.838    -        2.095  6.266
- *	1,000,000,000    59.72* (74.46)  17.68*   -        21.74  60.62
+ *	   10,000,000    0.729 (0.910)   0.236    -        0.317  0.766
+ *	  100,000,000    6.113 (7.566)   1.838    -        1.702  6.266
+ *	1,000,000,000    59.72* (74.40)  17.68*   -        17.41  60.62
  *
  *	32-bit keys      radix           20 bits  merge    partition: even, slowest
  *	      100,000    0.048 (0.070)   0.038    0.027    0.072*  0.085*
@@ -31,7 +31,7 @@
  *
  * So the radix sort's time goes with the bits, and up to 24 of them, three passes, nothing is faster but the merge sort
  * of few pairs, whose time does not; and for long keys of many rows the partition is the fastest.  The marked figures of 32-bit keys are
- * those of its first kernels for them; the present ones (2026-11-23-nvidia-h200-sort-short.csv) take 0.28 for 10 M, 1.98 for 100 M, 21.0 for
+ * those of its first kernels for them; the present ones (2026-11-23-nvidia-h200-sort-8.csv) take 0.29 for 10 M, 1.66 for 100 M, 16.9 for
  * 1 G.  But uneven keys are handed over, which at 100 M costs 0.08 to 0.17, and weighs more the fewer pairs there are.
  * Sorted keys, and rows that are given, the partition gathers at random: the radix sort moves them along.
  *

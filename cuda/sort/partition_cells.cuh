@@ -147,12 +147,14 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
 	memory	   &shared = *(memory *) raw;
 	bucket_plan *bucket = &plan->bucket_plans[blockIdx.x];
 	uint32_t	count = bucket->count;
-	bool		may_be_uncounted = bucket->tile_a_bin != 0;
+	bool		may_be_uncounted;
 	linear_map	parts;
 	bool		crowded = false;
 
+	/* nothing else is in the plan of a bucket without items */
 	if (count <= Row::SORT_TILE)
 		return;
+	may_be_uncounted = bucket->tile_a_bin != 0;
 	parts = make_linear_map(bucket->range, EVEN_PARTS << PART_FINENESS);
 	for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
 	{
