@@ -7,7 +7,7 @@
  *
  *	  keys --sample--> sorted sample --split--> splitters, verdict
  *
- * Host code: enqueues the two kernels of partition_split.cuh, allocates nothing, reads nothing back.
+ * Host code: enqueues the kernels of partition_sample.cuh and partition_split.cuh, allocates nothing, reads nothing back.
  */
 #ifndef GSORT_STAGE_SPLITTERS_CUH
 #define GSORT_STAGE_SPLITTERS_CUH

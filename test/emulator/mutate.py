@@ -28,6 +28,7 @@ FEW_TEST = ('few_test.cpp', ['5', '0', '16', '1'])
 TESTS = {'few_pairs.cuh': [FEW_TEST], 'few_splitters.cuh': [FEW_TEST], 'rank_sort.cuh': [FEW_TEST],
          'multiway_merge.cuh': [MERGE_TEST], 'radix_count.cuh': [RADIX_TEST], 'radix_pass.cuh': [RADIX_TEST, ('sort_test.cpp', ['2'])],
          'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '2', '5'])],
+         'partition_sample.cuh': [('stage_splitters_test.cpp', ['0']), ('sort_test.cpp', ['2'])],
          'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
          'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), STAGE_TEST],
          'partition_rooms.cuh': [STAGE_TEST], 'partition_bins.cuh': [SORT_TEST, STAGE_TEST],
