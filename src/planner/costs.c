@@ -67,6 +67,7 @@ typedef struct DeviceFigures
 {
 	double		sort_row;		/* what sorting one row costs it, in units */
 	double		budget_bytes;
+	double		kept_bytes;		/* of runs, that other devices may keep for it */
 } DeviceFigures;
 
 /* bytes: of the rows, as they are packed, by which the device is chosen that a job of theirs would get. */
@@ -75,12 +76,15 @@ read_device(double bytes)
 {
 	DeviceFigures device = {.sort_row = COST_SORT_ROW_CUDA};
 	const gsort_device_info *info;
+	int			service;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	info = &gpusort_shared->services[Max(0, gpusort_service_for_new_job((uint64) Min(bytes, (double) PG_INT64_MAX / 2)))].info;
+	service = Max(0, gpusort_service_for_new_job((uint64) Min(bytes, (double) PG_INT64_MAX / 2)));
+	info = &gpusort_shared->services[service].info;
 	if (info->kind == GSORT_KIND_HOST)
 		device.sort_row = COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, info->processors);
 	device.budget_bytes = info->budget_bytes;
+	device.kept_bytes = gpusort_memory_for_runs(service);
 	LWLockRelease(gpusort_shared_lock());
 	return device;
 }
@@ -182,13 +186,16 @@ gpusort_least_cost(double rows)
 		(COST_JOB + rows * (COST_OUTPUT_ROW + read_device(0).sort_row));
 }
 
-/* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
+/* What other devices keep of the runs is copied to them and back.  Each page of the others is written and read once; as
+ * cost_sort has it, three of four in order. */
 static Cost
-cost_of_spilling(const GpuSortPlanInfo *info)
+cost_of_spilling(const GpuSortPlanInfo *info, double kept_bytes)
 {
-	double		pages = ceil(info->rows * info->width / BLCKSZ);
+	double		bytes = info->rows * info->width;
+	double		kept = Min(bytes, kept_bytes);
+	double		pages = ceil((bytes - kept) / BLCKSZ);
 
-	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25);
+	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25) + cost_of_units(info, 2 * COST_ROW_BYTE * kept);
 }
 
 /* The device tells the order of the runs' rows while their keys fit half of its budget; else
@@ -217,7 +224,7 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
 	if (runs > 1)
 	{
-		path->startup_cost += cost_of_spilling(info);
+		path->startup_cost += cost_of_spilling(info, device.kept_bytes);
 		path->total_cost += cost_of_merging(info, runs, device.budget_bytes);
 	}
 	path->total_cost += path->startup_cost;

@@ -239,10 +239,28 @@ sorts_something(int service)
 }
 
 /* A device's memory comes in pieces whose ends a row may not fit. */
+#define PIECES_LOSE_SHARE	7
+
 static bool
 has_room_for_run(const GpuSortService *service, uint64 bytes)
 {
-	return free_memory(service) >= bytes + bytes / 7 + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
+	return free_memory(service) >= bytes + bytes / PIECES_LOSE_SHARE + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
+}
+
+uint64
+gpusort_memory_for_runs(int sorting_service)
+{
+	uint64		sum = 0;
+
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+		uint64		budget = service->info.budget_bytes;
+
+		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING)
+			sum += budget - budget / GPUSORT_NOT_FOR_RUNS_SHARE;
+	}
+	return sum / (PIECES_LOSE_SHARE + 1) * PIECES_LOSE_SHARE;
 }
 
 int

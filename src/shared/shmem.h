@@ -241,6 +241,9 @@ extern int	gpusort_service_for_new_job(uint64 bytes);
  */
 extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
 
+/* Bytes of runs that all services but the sorting one would keep, if they sorted nothing themselves.  With the lock held. */
+extern uint64 gpusort_memory_for_runs(int sorting_service);
+
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
 

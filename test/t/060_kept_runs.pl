@@ -151,7 +151,25 @@ sub reload_with
 	return until_true("count(*) = $n and bool_and(state = 'serving') from gpusort_devices");
 }
 
-ok(reload_with('host,host,host,host'), 'four services serve');
+# --- costs know it: files are charged for what no other device would keep
+sub cost_of_sort
+{
+	my ($query) = @_;
+	my $plan = $watch->query("set gpusort.debug_force = off; explain $query");
+
+	return $plan =~ /Custom Scan \(GpuSort\)  \(cost=[\d.]+\.\.([\d.]+)/ ? $1 : die "no GpuSort: $plan";
+}
+
+my %cost;
+
+for my $devices ('host', 'host,host', 'host,host,host,host')
+{
+	ok(reload_with($devices), "$devices serve");
+	$cost{$devices} = cost_of_sort('select * from more order by k, id');
+}
+note join '; ', map { "$_: $cost{$_}" } sort keys %cost;
+cmp_ok($cost{'host,host'}, '<', $cost{host}, 'a second device makes a large sort cheaper');
+cmp_ok($cost{'host,host,host,host'}, '<', $cost{'host,host'}, 'and others more so');
 my $most = 'select * from more where id <= 1300000 order by k, id';
 same_rows('four devices', $most, 4, 0);
 like(plan_of($most), qr/^ *Run Storage: \d on host \(\d+ threads\), service \d; \d on host \(\d+ threads\), service \d; \d on host[^;]*$/m, 'EXPLAIN names all that keep runs');
