@@ -5,6 +5,8 @@
  * In:  a finished plan and the tables it scans.
  * Out: yes, if no more than so many rows can come.
  *
+ * Nodes that give no more rows than their child, as groups and windows do, are looked through.
+ *
  * A table of few pages holds few rows, whatever statistics say.  A plan may be kept while its tables
  * grow; so only tables count that have been analyzed: those are again when they have grown, and
  * the plan is made anew then.
@@ -100,6 +102,19 @@ gpusort_gives_at_most(const Plan *plan, List *rtable, double rows)
 			return scan_gives_at_most(plan, rt_fetch(((const SeqScan *) plan)->scan.scanrelid, rtable)->relid, rows);
 		case T_ValuesScan:
 			return list_length(((const ValuesScan *) plan)->values_lists) <= rows;
+		case T_Agg:
+			/* each grouping set has groups of its own */
+			return ((const Agg *) plan)->groupingSets == NIL && gpusort_gives_at_most(outerPlan(plan), rtable, rows);
+		case T_SubqueryScan:
+			return gpusort_gives_at_most(((const SubqueryScan *) plan)->subplan, rtable, rows);
+		case T_Group:
+		case T_Unique:
+		case T_Limit:
+		case T_WindowAgg:
+		case T_Material:
+		case T_Sort:
+		case T_IncrementalSort:
+			return gpusort_gives_at_most(outerPlan(plan), rtable, rows);
 		default:
 			return false;
 	}
