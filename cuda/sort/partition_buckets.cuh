@@ -177,7 +177,7 @@ plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key
 								 Row::CELLS / bucket.even_bins * bucket.even_bins);
 	bucket.map_lowest = bucket.lowest;
 	bucket.map_range = bucket.range;
-	bucket.tile_a_bin = count > Row::SORT_TILE && n >= UNCOUNTED_PAIRS_MIN && plan->splitters.even && !plan->splitters.wide &&
+	bucket.tile_a_bin = count > Row::SORT_TILE && may_have_rooms(n) && plan->splitters.even && !plan->splitters.wide &&
 		bucket.even_bins >= UNCOUNTED_BINS_MIN;
 	return bucket;
 }
@@ -239,7 +239,7 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 		plan->any_counted = 0;
 	}
 	bucket.level2_begin = bucket.begin;
-	if (n >= UNCOUNTED_PAIRS_MIN)
+	if (may_have_rooms(n))
 		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(bucket.tile_a_bin ? bucket.even_bins * Row::SORT_TILE : count,
 															   warp_sums[3], NULL);
 	plan->bucket_plans[b] = bucket;

@@ -367,6 +367,13 @@ even_bins_of(uint32_t count, uint32_t tile, uint32_t cells, uint32_t bins_max)
 	return bins <= bins_max && bins * EVEN_CELLS_MIN <= cells ? bins : 0;
 }
 
+/* Whether even keys, of so many, go to rooms. */
+static inline GSORT_HD bool
+may_have_rooms(uint32_t n)
+{
+	return n >= UNCOUNTED_PAIRS_MIN && n <= UNCOUNTED_PAIRS_MAX;
+}
+
 /* So many even bins, or more, have room for no more than a fifteenth above what they are filled to, and another of that by rounding up. */
 #define UNCOUNTED_BINS_MIN	18
 

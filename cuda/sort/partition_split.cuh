@@ -522,6 +522,17 @@ plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles, 
 	}
 }
 
+/* No splitters, but what kernels read before they see that there is nothing to do. */
+SORT_DEVICE void
+plan_no_splitters(partition_plan *plan)
+{
+	bucket_splitters &splitters = plan->splitters;
+
+	splitters.sample_min = splitters.sample_range = splitters.even_least = splitters.even_range = 0;
+	splitters.sample_map = splitters.even_map = {0, 0};
+	splitters.buckets = splitters.row_bits = splitters.even = splitters.first_even = 0;
+}
+
 /*
  * The plan of level 1 from the sorted sample, or nothing but the verdict that it is for others.
  * Grid: one block of SPLIT_THREADS; shared: split_memory.
@@ -539,6 +550,8 @@ partition_split_kernel(split_input in, uint32_t quantiles, radix_signs signs, pa
 	for_radix = keys_are_for_radix(shared, signs);
 	if (!for_radix)
 		plan_splitters(shared, in, quantiles, plan);
+	else if (threadIdx.x == 0)
+		plan_no_splitters(plan);
 	if (threadIdx.x == 0)
 	{
 		plan->splitters.wide = shared.tied > in.samples / TIED_SAMPLES_SHARE;

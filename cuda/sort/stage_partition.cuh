@@ -169,10 +169,10 @@ partition_keys(const partition_input &in, partition_plan *plan, const level2_arr
 			   const launch_target &target)
 {
 	const partition_launches<Row, MayBeWide> launches = {in, plan, level2, out, target, batch_items<Row>(in.n, target.device)};
-	const bool	may_have_rooms = in.n >= UNCOUNTED_PAIRS_MIN;
+	const bool	rooms = may_have_rooms(in.n);
 
 	/* wide items are always counted */
-	if (may_have_rooms)
+	if (rooms)
 	{
 		CUDA_TRY(launches.plan_rooms());
 		CUDA_TRY((launches.template scatter_buckets<false, false>()));
@@ -182,7 +182,7 @@ partition_keys(const partition_input &in, partition_plan *plan, const level2_arr
 	if constexpr (MayBeWide)
 		CUDA_TRY((launches.template scatter_buckets<true, true>()));
 	CUDA_TRY(launches.cut_buckets());
-	if (may_have_rooms)
+	if (rooms)
 		CUDA_TRY(launches.template scatter_bins<false>(false));
 	CUDA_TRY(launches.plan_bins());
 	CUDA_TRY(launches.template scatter_bins<false>(true));

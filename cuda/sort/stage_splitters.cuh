@@ -60,7 +60,7 @@ static cudaError_t
 choose_splitters(const splitters_input &in, const sample_arrays &sample, partition_plan *plan, const launch_target &target)
 {
 	uint32_t	samples = in.n <= SMALL_SAMPLE_PAIRS ? SAMPLE_KEYS / 4 : SAMPLE_KEYS;
-	const split_input sorted = {sample.keys, sample.rows, samples, in.row_bits, in.keys.mask, in.n >= UNCOUNTED_PAIRS_MIN,
+	const split_input sorted = {sample.keys, sample.rows, samples, in.row_bits, in.keys.mask, may_have_rooms(in.n),
 		sample.extremes};
 
 	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,

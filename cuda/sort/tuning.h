@@ -148,10 +148,12 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define ROUNDS_MAX			8
 #endif
 
-/* From so many pairs on even keys go to buckets and bins that are not counted before. */
+/* From so many pairs on even keys go to buckets and bins that are not counted before; and up to so many, of which no place wraps
+ * around though all of them went to one bin. */
 #ifndef UNCOUNTED_PAIRS_MIN
 #define UNCOUNTED_PAIRS_MIN	16000000u
 #endif
+#define UNCOUNTED_PAIRS_MAX	1500000000u
 
 /* Of the bins that it leaves, the largest that a warp sorts; larger ones take the block. */
 #ifndef WARP_BIN_MAX
