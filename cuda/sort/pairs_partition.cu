@@ -22,8 +22,8 @@
  *
  * Input of one tile takes one kernel.
  *
- * Keys have 32 bits or 64.  Of the kernels only the two that read all keys on their way to the items, which count the buckets and
- * scatter to them, are built for each type; the others read items, whose words hold short keys whole.
+ * Keys have 32 bits or 64.  Of the kernels only those that read many keys are built for each type: which estimate or count the buckets and
+ * scatter to them, pass presorted keys through, or look at keys whose words tie; the others read items, whose words hold short keys whole.
  *
  * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow items, which the host knows; for longer ones the
  * sample decides on the device.

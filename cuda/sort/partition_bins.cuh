@@ -3,7 +3,7 @@
  *	  The second half of level 2 of the partition: cells are joined to bins, and items go to them.
  *
  * In:  the level 1 array; the items in each cell.
- * Out: the level 2 array, bin after bin; a segment for each bin, a long one for each that no tile holds.
+ * Out: the level 2 array, bin after bin, with gaps where bins have room for more; a segment for each bin, a long one for each that no tile holds.
  *
  *	  cells' counts --plan--> bins --scatter--> items
  *

@@ -67,7 +67,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, 
 	uint32_t	step = gridDim.x * TILE;
 	Key			raw_keys[HISTOGRAM_ITEMS];
 
-	/* no bucket has any items then, so later stages find nothing to do, but the scatter, which goes by n */
+	/* others sort, or the items are in their buckets' rooms */
 	if (!is_partitioned(plan) || !buckets_are_counted(plan))
 		return;
 	load_bucket_search(shared, plan->splitters);

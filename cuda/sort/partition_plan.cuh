@@ -2,8 +2,8 @@
  * partition_plan.cuh
  *	  What the stages of the partition tell each other, and the decisions behind it.
  *
- * Lives in the caller's scratch.  The stages (stage_*.cuh) say what of it they take and give; within a stage each field is
- * written by one kernel and read by later ones.  The functions are host and device code, so that their properties
+ * Lives in the caller's scratch.  The stages (stage_*.cuh) say what of it they take and give; within a stage a field is
+ * read by later kernels than wrote it, but for flags that a kernel's blocks set for later ones.  The functions are host and device code, so that their properties
  * (monotone, in range, equal keys together) are tested without kernels.
  *
  * The words for parts of the input, in all of cuda/sort:
@@ -143,7 +143,7 @@ typedef struct partition_plan
 	sample_verdict verdict;
 
 	/* level 1 */
-	uint32_t	counts[BUCKETS_MAX];	/* by the histogram */
+	uint32_t	counts[BUCKETS_MAX];	/* of sampled keys, for the rooms; then of all */
 	uint32_t	next[BUCKETS_MAX];	/* where the next item of the bucket goes */
 	uint32_t	room_begin[BUCKETS_MAX + 1];	/* in the level 1 array */
 	uint32_t	rooms_given;	/* 1: items go to their buckets' rooms, uncounted */
@@ -353,8 +353,8 @@ long_segments_max(uint64_t n)
 	return n / Row::SORT_TILE + 1;
 }
 
-/* Bins are filled to fifteen sixteenths where items lie evenly, so that none is full by chance, and have three cells at least, or
- * the cells would be too coarse to tell whether items do. */
+/* Bins are filled to fifteen sixteenths where items lie evenly, so that none is full by chance: of tiles of 6144 that leaves five standard
+ * deviations, of 2048, which small chips have, three.  They have three cells at least, or the cells would be too coarse to tell whether items do. */
 #define EVEN_FILL_SHARE		16
 #define EVEN_CELLS_MIN		3
 

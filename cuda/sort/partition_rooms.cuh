@@ -22,8 +22,10 @@
 #define ESTIMATED_AT_ONCE	4	/* neighbours, which come from memory together */
 
 /* A bucket gets room for so many standard deviations of its estimate more, as neighbours may be alike; and for so many sampled keys. */
+#ifndef ROOM_DEVIATIONS
 #define ROOM_DEVIATIONS		8
 #define ROOM_KEYS_MORE		16
+#endif
 
 static inline GSORT_HD uint32_t
 estimate_groups(uint32_t n)

@@ -12,7 +12,7 @@
 
 #define SPLIT_THREADS		1024
 
-/* Keys for the extremes: so many that no more are beyond than a tile holds, of even ones. */
+/* Keys for the extremes: so many that of even ones, up to some hundred millions, no more are beyond than a tile holds. */
 #define EXTREMES_A_THREAD	2
 
 /* How many of [begin, end) come before the sample at mine: equal ones if they stand before it. */

@@ -6,7 +6,7 @@
  * Out: the items, bin after bin.
  *
  * After Kozawa, Amagasa, Kitagawa ("GPU-accelerated scalable sample sort"): count first, then every
- * bin's place is exact, and a tile's items are reordered in shared memory so that each bin's are written side by
+ * bin's place is exact (or give it room enough), and a tile's items are reordered in shared memory so that each bin's are written side by
  * side.  Unlike there, a tile takes its places by an atomic add on the bin, so the order inside a bin is the
  * blocks' order of arrival; it does not matter, as no two items are equal and each bin is sorted by (key, row)
  * afterwards.  That spares a count for each tile and bin, and all blocks write at one place in a bin, where the

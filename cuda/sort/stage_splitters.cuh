@@ -3,7 +3,7 @@
  *	  The first stage of the sort: splitters from a sample of the keys.
  *
  * In:  the caller's keys; an array for the sample.
- * Out: in the plan, the splitters and the sample's verdict; and 0 in all that the later stages count.
+ * Out: in the plan, the splitters and the sample's verdict; and 0 in all that the later stages count, if they have anything to do.
  *
  *	  keys --sample--> sorted sample --split--> splitters, verdict
  *

@@ -22,7 +22,6 @@
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
 #define GAP_EDGES			12	/* at least; what the tails leave is used too */
 #define QUANTILES_MAX		(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
-#define QUANTILES_MIN		64
 #define BUCKET_TABLE		8192	/* entries of the table that narrows the search for a bucket */
 
 /* A segment with a bin of more items than this is left to the crowded sort, which divides bins
@@ -143,13 +142,18 @@ typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
 
+/* Buckets that hold equal shares of the input: at least so many. */
+#ifndef QUANTILES_MIN
+#define QUANTILES_MIN		64
+#endif
+
 /* Rounds in which the crowded sort divides; each divides a bin at least in two, and most by far more. */
 #ifndef ROUNDS_MAX
 #define ROUNDS_MAX			8
 #endif
 
 /* From so many pairs on even keys go to buckets and bins that are not counted before; and up to so many, of which no place wraps
- * around though all of them went to one bin. */
+ * around though all of them went to one bucket. */
 #ifndef UNCOUNTED_PAIRS_MIN
 #define UNCOUNTED_PAIRS_MIN	16000000u
 #endif

@@ -41,6 +41,8 @@ struct test_case
 };
 
 static int	failures;
+static uint32_t rooms_seen;		/* sorts whose keys went to rooms of buckets */
+static uint32_t uncounted_bins_seen;	/* buckets whose items went to rooms of bins */
 static bool quiet;
 static bool small;
 static bool radix_only;
@@ -146,6 +148,16 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 	}
 }
 
+static void
+count_rooms(const partition_plan *plan)
+{
+	if (plan->verdict.handed_over || !plan->splitters.even)
+		return;
+	rooms_seen += !buckets_are_counted(plan);
+	for (uint32_t b = 0; b < plan->splitters.buckets; b++)
+		uncounted_bins_seen += plan->bucket_plans[b].count > 0 && !is_counted(&plan->bucket_plans[b]);
+}
+
 /* The partition's gaps are looked at before the radix sort zeroes its scratch, which lies over them, and whose gaps hold what
  * the partition has left there. */
 struct gap_check
@@ -175,6 +187,8 @@ struct gap_check
 		emulator::before_launch = nullptr;
 		if (pairs.engine == GSORT_ENGINE_RADIX)
 			return radix_gaps_intact(pairs, d_scratch);
+		if (may_have_rooms((uint32_t) pairs.n))
+			count_rooms(plan);
 		if (!zeroed)
 			return partition_gaps_intact(pairs, d_scratch);
 		return intact && (!plan->verdict.handed_over || radix_gaps_intact(pairs, radix_scratch_of_partition()));
@@ -341,6 +355,28 @@ run_every_stage()
 	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, true, 1});
 }
 
+/* Even keys of many bins, and nearly even ones: with rooms from the sample to the emitted rows. */
+static void
+run_rooms()
+{
+	const gsort_engine partition = GSORT_ENGINE_PARTITION;
+
+	for (int chip : {0, 1})
+	{
+		emulator::the_chip.shared_bytes = chip_bytes[chip];
+		for (distribution which : {UNIFORM, FEW_TIED, ONE_SWAPPED, BIT_REVERSED})
+		{
+			run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
+			run_case<uint32_t>({partition, which, 100003, 0, 32, true, true, false, 0});
+		}
+	}
+	if (rooms_seen == 0 || uncounted_bins_seen == 0)
+	{
+		printf("no keys went to rooms of buckets, or none to rooms of bins: BAD\n");
+		failures++;
+	}
+}
+
 /*
  * Who sorts what: the partition what lies evenly wherever one looks, and what is mostly tied; the radix sort clusters of
  * clusters, as text is, and clusters too many for the sample.
@@ -471,6 +507,7 @@ main(int argc, char **argv)
 	if (only < 0 && !radix_only && TUNING_SMALL::SORT_TILE < 1000)
 	{
 		run_every_stage();
+		run_rooms();
 		run_choices();
 		run_choices_of_short_keys();
 	}

@@ -24,5 +24,9 @@ typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 
 #define UNCOUNTED_PAIRS_MIN	3000u
 
+#define QUANTILES_MIN		16	/* so few that a bucket has many bins */
+#define ROOM_DEVIATIONS		2	/* and its room, by a small sample, fits the array */
+#define ROOM_KEYS_MORE		2
+
 #define SMALL_PAIRS_MAX		60000000u
 #define MEDIUM_PAIRS_MAX	200000u
