@@ -277,7 +277,7 @@ struct items_to_scatter
 	{
 		uint32_t	place = atomicAdd(&next[bin], count);
 
-		if (!counted && place + count > shared.level2_begin + (bin + 1) * Row::SORT_TILE)
+		if (!Wide && !counted && place + count > shared.level2_begin + (bin + 1) * Row::SORT_TILE)
 		{
 			plan->bucket_plans[shared.found].overflowed = 1;
 			plan->any_counted = 1;
@@ -318,7 +318,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, le
 	uint32_t	count;
 	uint32_t	batches = plan->batches;
 	uint32_t	wide = plan->splitters.wide;
-	uint32_t	any = counted ? plan->any_counted : plan->splitters.even;
+	uint32_t	any = Wide || counted ? plan->any_counted : plan->splitters.even;
 
 	if (wide != (Wide ? 1u : 0u) || !any || blockIdx.x >= batches)
 		return;
@@ -331,9 +331,9 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, le
 	uint32_t	level2_begin = bucket->level2_begin;
 
 	/* by what does not change while others scatter */
-	if (counted ? !is_counted(bucket) : !bucket->tile_a_bin)
+	if (Wide || counted ? !is_counted(bucket) : !bucket->tile_a_bin)
 		return;
-	if (threadIdx.x == 0)
+	if (!Wide && threadIdx.x == 0)
 		shared.level2_begin = level2_begin;
 	for (uint32_t c = threadIdx.x; c < Row::CELLS && bucket->cell_to_bin.factor == 0; c += THREADS)
 		shared.bin_of_cell[c] = level2.bin_of_cell[shared.found * Row::CELLS + c];
