@@ -1,7 +1,7 @@
 /*
  * gsort_bench.cu
- *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, and its
- *	  gather of rows beside a copy, without PostgreSQL.
+ *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, its gather of
+ *	  rows beside a copy, and whole jobs, without PostgreSQL.
  *
  * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|32_of_64|both] [--distributions all|hard|tables|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
@@ -30,6 +30,9 @@
  * them, and by default none runs.  bitonic_merge_sort and cooperative_merge_sort give keys and rows (tile_merge_sort.h
  * names their papers), rank_merge and segmented_rank_merge merge the same runs in the same rounds (rank_merge.h),
  * and pivot_merge merges them at once (pivot_merge.h).
+ *
+ * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several lengths, and job_cut_keys those of two keys
+ * (job_bench.cuh); by default none runs.
  *
  * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys into windows, as
  * jobs do but without copies to the host; row_copy copies as many bytes on the device.
@@ -104,6 +107,23 @@ wanted(distribution d)
 	if (the_options.distributions == "tables")
 		return d >= HARD_DISTRIBUTIONS;
 	return listed(the_options.distributions, distribution_names[d]);
+}
+
+static gsort_device *
+open_device()
+{
+	gsort_device_options options = {};
+	gsort_device *device;
+	char		reason[256];
+
+	options.struct_bytes = sizeof(options);
+	options.kind = GSORT_KIND_CUDA;
+	if (gsort_open(&options, &device, reason, sizeof(reason)) != GSORT_OK)
+	{
+		fprintf(stderr, "gsort_bench: %s\n", reason);
+		exit(2);
+	}
+	return device;
 }
 
 /* --- device arrays ---------------------------------------------------------------- */
@@ -431,6 +451,7 @@ struct input
 #include "merge_bench.cuh"
 #include "peer_bench.cuh"
 #include "gather_bench.cuh"
+#include "job_bench.cuh"
 
 template<typename Key>
 static void
@@ -450,7 +471,10 @@ run_key_width(int bits)
 				if constexpr (sizeof(Key) == sizeof(uint64_t))
 				{
 					if (d == UNIFORM)
+					{
 						bench_gather(in);
+						bench_jobs(in);
+					}
 				}
 			}
 		}
@@ -500,28 +524,13 @@ parse_options(int argc, char **argv)
 	}
 }
 
-static void
-open_device()
-{
-	gsort_device_options options = {};
-	char		reason[256];
-
-	options.struct_bytes = sizeof(options);
-	options.kind = GSORT_KIND_CUDA;
-	if (gsort_open(&options, &the_device, reason, sizeof(reason)) != GSORT_OK)
-	{
-		fprintf(stderr, "gsort_bench: %s\n", reason);
-		exit(2);
-	}
-}
-
 int
 main(int argc, char **argv)
 {
 	cudaDeviceProp properties;
 
 	parse_options(argc, argv);
-	open_device();
+	the_device = open_device();
 	CHECK(cudaGetDeviceProperties(&properties, 0));
 	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount, CUB_VERSION);
 	if (the_options.csv != NULL)

@@ -4,10 +4,6 @@
  *
  *	  gsort_test host|cuda [SEED [ROWS]]	runs all tests against that device, on
  *											inputs of ROWS rows at most
- *	  gsort_test host|cuda --time ROWS [COLUMNS [SHARING [LEAST MOST]]]
- *											times one job of rows with so many keys, of which
- *											so many rows share the first, one each by default; rows have
- *											LEAST to MOST units of 8 bytes, 7 by default
  *	  gsort_test host|cuda --keys [SEED]	tests keys of several words and tie bits alone, on small inputs
  *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
  *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
@@ -42,7 +38,7 @@
 static int
 usage(void)
 {
-	printf("usage: gsort_test host|cuda [SEED [ROWS] | --time ROWS [COLUMNS [SHARING [LEAST MOST]]] | --keys [SEED] | --merge ROWS | --calls ROWS | --failures [SECONDS [SEED]] | --lose]\n");
+	printf("usage: gsort_test host|cuda [SEED [ROWS] | --keys [SEED] | --merge ROWS | --calls ROWS | --failures [SECONDS [SEED]] | --lose]\n");
 	return 2;
 }
 
@@ -118,19 +114,6 @@ run_keys(gsort_kind kind)
 	return checks_failed > 0;
 }
 
-static int
-time_words(gsort_kind kind, int argc, char **argv)
-{
-	uint32_t	columns = argc > 4 ? (uint32_t) strtoul(argv[4], NULL, 10) : 1;
-	uint64_t	sharing = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
-	uint64_t	least = argc > 7 ? strtoull(argv[6], NULL, 10) : 7;
-	uint64_t	most = argc > 7 ? strtoull(argv[7], NULL, 10) : 7;
-
-	if (columns < 1 || columns > GSORT_MAX_KEY_COLUMNS || least < 1 || most < least || most < 4)
-		return usage();
-	return time_job(kind, strtoull(argv[3], NULL, 10), columns, sharing, least, most);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -150,8 +133,6 @@ main(int argc, char **argv)
 	else
 		return usage();
 	random_state = (uint64_t) time(NULL) * 1000003;
-	if (argc >= 4 && argc <= 8 && argc != 7 && strcmp(argv[2], "--time") == 0)
-		return time_words(kind, argc, argv);
 	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--calls") == 0)

@@ -251,8 +251,6 @@ void		test_failures(gsort_kind kind);
 void		test_pairs(rig *rig);
 int			test_lost(gsort_kind kind);
 void		test_lost_at(gsort_kind kind);
-int			time_job(gsort_kind kind, uint64_t rows, uint32_t columns, uint64_t sharing, uint64_t least_units,
-					 uint64_t most_units);
 int			time_merge(gsort_kind kind, uint64_t rows);
 int			time_calls(gsort_kind kind, uint64_t rows);
 

@@ -19,6 +19,7 @@
 # CUDA_ARCH (default: native), TIME_ROWS (default: 100000000), CALLS_ROWS (default: 8000000), SEED
 # (default: the clock), LIMIT_S (seconds for one check; default: 300).
 
+# shellcheck disable=SC2086	# the options of jobs are words
 set -u
 source_folder=$(cd "$(dirname "$0")/../.." && pwd)
 logs=${1:-$(mktemp -d /tmp/gsort-gpu-XXXXXX)}
@@ -33,12 +34,12 @@ failed=0
 build()
 {
 	mkdir -p "$work/$1"
-	for part in Makefile gpusort.control cuda test; do
+	for part in Makefile gpusort.control bench cuda test; do
 		cp -r "$source_folder/$part" "$work/$1/"
 	done
 	# with the library there, make would not miss the objects it was made of
-	find "$work/$1" \( -name '*.o' -o -name '*.a' -o -name gsort_test \) -delete
-	make -C "$work/$1" -j8 unit CUDA=yes CUDA_ARCH="${CUDA_ARCH:-native}" GSORT_DEFINES="$2" \
+	find "$work/$1" \( -name '*.o' -o -name '*.a' -o -name gsort_test -o -name gsort_bench \) -delete
+	make -C "$work/$1" -j8 unit bench/gsort_bench CUDA=yes CUDA_ARCH="${CUDA_ARCH:-native}" GSORT_DEFINES="$2" \
 		>"$logs/build-$1.log" 2>&1
 }
 
@@ -75,20 +76,26 @@ grep -h 'warning' "$logs"/build-*.log
 
 normal=$work/normal/test/unit/gsort_test
 guard=$work/guard/test/unit/gsort_test
+normal_bench=$work/normal/bench/gsort_bench
+guard_bench=$work/guard/bench/gsort_bench
+
+# Jobs of one key and of two, whose rows gsort_bench compares.
+jobs='--bits 64 --distributions uniform --algorithms job_cut,job_cut_keys'
+small_jobs="$jobs --repeat 1 --rows"
 
 check test-normal "$normal" cuda "$seed"
-check time "$normal" cuda --time "${TIME_ROWS:-100000000}"
+check time "$normal_bench" $jobs --rows "${TIME_ROWS:-100000000}"
 cat "$logs/time.log"
 check calls "$normal" cuda --calls "${CALLS_ROWS:-8000000}"
 cat "$logs/calls.log"
 check fake-cuda make -s -C "$work/normal/test/fake_cuda" check SEED="$seed"
 check test-guard "$guard" cuda "$seed"
 check lost "$normal" cuda --lose
-sanitize memcheck --leak-check full "$guard" cuda --time 300000
+sanitize memcheck --leak-check full "$guard_bench" $small_jobs 300000
 check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures 15 "$seed"
-sanitize racecheck "$normal" cuda --time 300000
-sanitize initcheck "$guard" cuda --time 300000
-sanitize synccheck "$normal" cuda --time 300000
+sanitize racecheck "$normal_bench" $small_jobs 20000
+sanitize initcheck "$guard_bench" $small_jobs 300000
+sanitize synccheck "$normal_bench" $small_jobs 300000
 if [ "${SANITIZE_ALL:-0}" = 1 ]; then
 	check memcheck-all compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda "$seed"
 fi
