@@ -44,11 +44,11 @@ fill_rows_kernel(row_table table, uint64_t n)
 }
 
 static __global__ void
-describe_rows_kernel(const uint32_t *order, uint64_t n, uint64_t *words, uint32_t *low_offsets)
+describe_rows_kernel(uint64_t n, uint64_t *words, uint32_t *low_offsets)
 {
 	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
 	{
-		words[i] = row_word_make(unit_of_row(order[i]), GATHERED_ROW_UNITS);
+		words[i] = row_word_make(unit_of_row(i), GATHERED_ROW_UNITS);
 		low_offsets[i] = (uint32_t) (i * GATHERED_ROW_UNITS);
 	}
 }
@@ -89,7 +89,8 @@ struct stored_rows
 	input<Key> &in;
 	device_array<uint64_t> arena;
 	device_array<uint64_t *> extents;
-	device_array<uint64_t> words;
+	device_array<uint64_t> words;	/* by row number */
+	device_array<uint64_t *> word_extents;
 	device_array<uint32_t> low_offsets;
 	gather_lane lanes[GATHER_LANES];
 	cudaEvent_t begun;
@@ -100,16 +101,14 @@ struct stored_rows
 	}
 
 	explicit stored_rows(input<Key> &input):
-		in(input), arena(extents_of(in.n) * GSORT_EXTENT_UNITS), extents(extents_of(in.n)), words(in.n), low_offsets(in.n)
+		in(input), arena(extents_of(in.n) * GSORT_EXTENT_UNITS), extents(extents_of(in.n)), words(in.n),
+		word_extents(key_extents_of_rows(in.n)), low_offsets(in.n)
 	{
-		std::vector<uint64_t *> begins;
-
-		for (uint64_t e = 0; e < extents_of(in.n); e++)
-			begins.push_back(arena.data + e * GSORT_EXTENT_UNITS);
-		CHECK(cudaMemcpy(extents.data, begins.data(), begins.size() * sizeof(uint64_t *), cudaMemcpyHostToDevice));
+		tell_extents(extents, arena.data, GSORT_EXTENT_UNITS, extents_of(in.n));
+		tell_extents(word_extents, words.data, GSORT_KEY_EXTENT_ROWS, key_extents_of_rows(in.n));
 		fill_rows_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(table(), in.n);
 		CHECK(cudaGetLastError());
-		describe_rows_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(in.rows_right.data, in.n, words.data, low_offsets.data);
+		describe_rows_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(in.n, words.data, low_offsets.data);
 		CHECK(cudaGetLastError());
 		CHECK(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming));
 		CHECK(cudaDeviceSynchronize());
@@ -118,6 +117,16 @@ struct stored_rows
 	~stored_rows()
 	{
 		cudaEventDestroy(begun);
+	}
+
+	/* One behind the other in memory. */
+	static void tell_extents(device_array<uint64_t *> &table, uint64_t *first, uint64_t units, uint64_t n)
+	{
+		std::vector<uint64_t *> begins;
+
+		for (uint64_t e = 0; e < n; e++)
+			begins.push_back(first + e * units);
+		CHECK(cudaMemcpy(table.data, begins.data(), n * sizeof(uint64_t *), cudaMemcpyHostToDevice));
 	}
 
 	row_table table()
@@ -129,7 +138,7 @@ struct stored_rows
 	template<typename Then>
 	void gather_all(uint32_t window_bytes, Then then)
 	{
-		const sorted_run run = {words.data, low_offsets.data, NULL, in.n};
+		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL, in.n};
 		uint32_t	each = window_bytes / GATHERED_ROW_BYTES;
 		int			turn = 0;
 

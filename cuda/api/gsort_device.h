@@ -12,7 +12,7 @@
  * The arena of a job's rows is a sequence of extents, addressed in 8-byte units
  * by one number: extent number and place in it.  A chunk's rows lie in
  * one extent; only a row longer than its chunk may run over several.
- * Row words and keys lie in key extents of GSORT_KEY_EXTENT_ROWS rows each.
+ * Row words and keys lie in extents of GSORT_KEY_EXTENT_ROWS rows each.
  */
 #ifndef GSORT_DEVICE_H
 #define GSORT_DEVICE_H

@@ -73,7 +73,7 @@ file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char
 		GSORT_TRY_STATUS(cuda_copy(device, lane, lane->nulls.pointer, nulls,
 								   slice->rows * sizeof(uint32_t), cudaMemcpyHostToDevice));
 	GSORT_TRY_LAUNCH(device, launch(append_rows_kernel, blocks_for(slice->rows), LAUNCH_THREADS, 0, lane->stream,
-									*slice, table, (uint32_t) window_cut_long_units(job->common.options.window_bytes),
+									*slice, cuda_job_word_table(job), table, (uint32_t) window_cut_long_units(job->common.options.window_bytes),
 									(run_header *) job->header.pointer));
 	return GSORT_OK;
 }
@@ -140,32 +140,6 @@ try_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const gsort
 	return status;
 }
 
-/*
- * The rows of a chunk lie one behind the other, and chunks do but where an extent's end was skipped.  Each such gap is noted,
- * as long as there is room; the cut needs it where all rows have one length.  Where a slice of a chunk ends and the next one
- * begins is read twice from memory that others may change: of rows in several slices nobody knows that they lie so.
- */
-static void
-note_gap(cuda_job *job, const gsort_chunk *chunk, uint64_t first_unit)
-{
-	const gsort_job *common = &job->common;
-
-	if (chunk->rows == 0)
-		return;
-	if (common->rows == 0)
-		job->n_gaps = 0;
-	if (chunk->rows > SLICE_ROWS)
-		job->n_gaps = ARENA_GAPS_MAX;	/* one too many with this one */
-	else if (common->rows > 0 && first_unit == common->arena_units)
-		return;
-	if (job->n_gaps < ARENA_GAPS_MAX)
-	{
-		job->gaps[job->n_gaps].first_row = (uint32_t) common->rows;
-		job->gaps[job->n_gaps].units = (uint32_t) (first_unit - common->fed_units);
-	}
-	job->n_gaps++;
-}
-
 gsort_status
 cuda_job_append(gsort_job *base, const gsort_chunk *chunk, uint64_t first_unit)
 {
@@ -180,9 +154,7 @@ cuda_job_append(gsort_job *base, const gsort_chunk *chunk, uint64_t first_unit)
 	status = try_chunk(job, lane, operation, chunk, first_unit);
 	if (status == GSORT_NOMEM)
 		status = try_chunk(job, lane, operation, chunk, first_unit);
-	if (status == GSORT_OK)
-		note_gap(job, chunk, first_unit);
-	else
+	if (status != GSORT_OK)
 		cuda_operation_drop(device, operation);
 	return status;
 }

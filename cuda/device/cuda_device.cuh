@@ -151,10 +151,10 @@ typedef struct cuda_device
 } cuda_device;
 
 /* The arrays of one cut.  Until it ends they are all allocated; what a fetch needs
- * stays (words, low offsets, ties), and for another run the order; the rest goes. */
+ * stays (order, low offsets, ties); the rest goes. */
 typedef enum sort_array
 {
-	SORT_WORDS,					/* [rows] uint64: sort words, then the rows' words in sorted order */
+	SORT_WORDS,					/* [rows] uint64: sort words, then the packed lengths of the rows */
 	SORT_SORTED_WORDS,			/* [rows] uint64, where ties or segments are found by them: the first sort words, sorted */
 	SORT_ORDER,					/* [rows] uint32 */
 	SORT_LOW_OFFSETS,			/* [rows] uint32: the other half of the order while it is sorted */
@@ -162,7 +162,6 @@ typedef enum sort_array
 	SORT_SEGMENTS,				/* [rows] uint32, likewise: by row, the number of those that share its first word */
 	SORT_TIES,					/* [rows / 32] uint32, where windows carry tie bits */
 	SORT_BEGINS,				/* [begins] window_begin */
-	SORT_GAPS,					/* [n_gaps] arena_gap */
 	SORT_SCRATCH,				/* of the pairs sort, of what is tied by its first word, and of placing the rows, in turn */
 	SORT_ARRAYS
 } sort_array;
@@ -195,9 +194,8 @@ struct cuda_job
 	cuda_array	header;			/* run_header */
 	int			header_used;	/* it is to be zeroed before the next append */
 	extent_list row_extents;
+	extent_list word_extents;	/* go and stay with the rows */
 	extent_list key_extents;
-	arena_gap  *gaps;			/* [ARENA_GAPS_MAX], of this run */
-	uint32_t	n_gaps;			/* there may be more than were noted */
 	cudaEvent_t room;			/* the extents and tables stand */
 
 	gsort_event_kind work_kind; /* CUT, RUN_BEGUN or MERGED: one at a time */
@@ -341,12 +339,16 @@ void		cuda_job_close(gsort_job *job);
 /* Frees all that the job has; nothing of it runs any more. */
 void		cuda_job_free(cuda_job *job);
 
+word_table	cuda_job_word_table(const cuda_job *job);
 key_table	cuda_job_key_table(const cuda_job *job);
+
+/* Of the run that was sorted; NULL: as fed. */
+const uint32_t *cuda_job_order(const cuda_job *job);
 
 /* Frees the key extents: the run is sorted, and its keys are gathered or not wanted. */
 void		cuda_job_free_keys(cuda_job *job);
 
-/* Frees the row extents: nobody fetches from them any more. */
+/* Frees the extents of rows and their words: nobody fetches from them any more. */
 void		cuda_job_free_rows(cuda_job *job);
 
 /* --- operations (cuda_operation.cu) ------------------------------------------- */

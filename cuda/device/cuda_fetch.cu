@@ -18,7 +18,8 @@ sorted_run_of(const cuda_job *job)
 {
 	sorted_run	run;
 
-	run.words = (const uint64_t *) job->sort[SORT_WORDS].pointer;
+	run.words = cuda_job_word_table(job);
+	run.order = cuda_job_order(job);
 	run.low_offsets = (const uint32_t *) job->sort[SORT_LOW_OFFSETS].pointer;
 	run.ties = (const uint32_t *) job->sort[SORT_TIES].pointer;
 	run.rows = job->common.rows;

@@ -3,7 +3,7 @@
  *	  Jobs on the CUDA device: opening, their room, and their end.
  *
  * In:  options; grants.
- * Out: extents for rows and for keys, with tables of their addresses on the device.
+ * Out: extents for rows, their words and keys, with tables of their addresses on the device.
  *
  * A job owns its extents, tables and header, and what its cuts and merges allocate.
  * All of it is freed when the last of its work and of its operations has ended.
@@ -37,6 +37,12 @@ row_table_entries(const cuda_device *device)
 }
 
 static uint64_t
+word_table_entries(const cuda_device *device)
+{
+	return min_u64(KEY_EXTENTS_MAX, device->memory_bytes / word_extent_bytes() + 1);
+}
+
+static uint64_t
 key_table_entries(const cuda_device *device, const gsort_job *job)
 {
 	return min_u64(KEY_EXTENTS_MAX, device->memory_bytes / key_extent_bytes_of(job) + 1);
@@ -60,10 +66,18 @@ cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	cuda_device *device = (cuda_device *) job->device;
 
 	return sizeof(run_header) +
-		(row_table_entries(device) + key_table_entries(device, job)) * sizeof(void *) +
+		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) * sizeof(void *) +
 		row_extents_for(units) * GSORT_EXTENT_BYTES +
-		key_extents_for(rows) * key_extent_bytes_of(job) +
+		key_extents_for(rows) * (word_extent_bytes() + key_extent_bytes_of(job)) +
 		cuda_sort_bytes(job, rows, units);
+}
+
+static gsort_status
+make_table(cuda_job *job, extent_list *list)
+{
+	if (list->table.pointer != NULL)
+		return GSORT_OK;
+	return cuda_allocate((cuda_device *) job->common.device, job, &list->table, list->room * sizeof(void *));
 }
 
 /* Device memory comes with the first grant, which pays for it. */
@@ -72,12 +86,9 @@ make_tables(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	if (job->row_extents.table.pointer == NULL)
-		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->row_extents.table,
-									   job->row_extents.room * sizeof(void *)));
-	if (job->key_extents.table.pointer == NULL)
-		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->key_extents.table,
-									   job->key_extents.room * sizeof(void *)));
+	GSORT_TRY_STATUS(make_table(job, &job->row_extents));
+	GSORT_TRY_STATUS(make_table(job, &job->word_extents));
+	GSORT_TRY_STATUS(make_table(job, &job->key_extents));
 	if (job->header.pointer == NULL)
 	{
 		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->header, sizeof(run_header)));
@@ -104,8 +115,8 @@ make_list(extent_list *list, uint64_t room)
 static gsort_status
 make_job(cuda_device *device, cuda_job *job)
 {
-	job->gaps = (arena_gap *) malloc(ARENA_GAPS_MAX * sizeof(arena_gap));
-	if (job->gaps == NULL || !make_list(&job->row_extents, row_table_entries(device)) ||
+	if (!make_list(&job->row_extents, row_table_entries(device)) ||
+		!make_list(&job->word_extents, word_table_entries(device)) ||
 		!make_list(&job->key_extents, key_table_entries(device, &job->common)))
 		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
 	GSORT_TRY_STATUS(cuda_enter(device));
@@ -177,8 +188,10 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 	/* what a grant that fails has made stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
 	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, row_extents_for(units), GSORT_EXTENT_BYTES));
+	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_for(rows), word_extent_bytes()));
 	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_for(rows), key_extent_bytes_of(base)));
 	GSORT_TRY_STATUS(tell_extents(device, &job->row_extents));
+	GSORT_TRY_STATUS(tell_extents(device, &job->word_extents));
 	GSORT_TRY_STATUS(tell_extents(device, &job->key_extents));
 	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
 	return GSORT_OK;
@@ -208,6 +221,7 @@ void
 cuda_job_free_rows(cuda_job *job)
 {
 	free_extents(job, &job->row_extents, GSORT_EXTENT_BYTES);
+	free_extents(job, &job->word_extents, word_extent_bytes());
 }
 
 static void
@@ -238,12 +252,13 @@ cuda_job_free(cuda_job *job)
 	cuda_job_free_rows(job);
 	cuda_release(device, job, &job->header);
 	cuda_release(device, job, &job->row_extents.table);
+	cuda_release(device, job, &job->word_extents.table);
 	cuda_release(device, job, &job->key_extents.table);
 	destroy_event(job->room);
 	destroy_event(job->work_began);
 	destroy_event(job->work_ended);
-	free(job->gaps);
 	free(job->row_extents.extents);
+	free(job->word_extents.extents);
 	free(job->key_extents.extents);
 	unlink_job(device, job);
 	gsort_job_dispose(&job->common);
@@ -257,6 +272,14 @@ cuda_job_close(gsort_job *job)
 	cuda_wake(job->device);
 }
 
+word_table
+cuda_job_word_table(const cuda_job *job)
+{
+	word_table	table = {(uint64_t *const *) job->word_extents.table.pointer};
+
+	return table;
+}
+
 key_table
 cuda_job_key_table(const cuda_job *job)
 {
@@ -266,4 +289,10 @@ cuda_job_key_table(const cuda_job *job)
 	table.columns = job->common.options.key_columns;
 	table.null_mask = job->common.options.null_mask;
 	return table;
+}
+
+const uint32_t *
+cuda_job_order(const cuda_job *job)
+{
+	return job->sorted_as_fed ? NULL : (const uint32_t *) job->sort[SORT_ORDER].pointer;
 }

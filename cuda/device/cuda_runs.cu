@@ -78,11 +78,10 @@ enqueue_keys(cuda_job *job, const kept_run *kept)
 	uint64_t	rows = job->common.rows;
 	uint64_t   *keys = (uint64_t *) kept->keys.pointer;
 	uint8_t    *nulls = kept->has_nulls ? (uint8_t *) (keys + rows * job->common.options.key_columns) : NULL;
-	const uint32_t *order = job->sorted_as_fed ? NULL : (const uint32_t *) job->sort[SORT_ORDER].pointer;
 
 	GSORT_TRY_STATUS(wait_for_memory(job));
 	GSORT_TRY_LAUNCH(device, launch(keep_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0, job->work_stream,
-									cuda_job_key_table(job), order, rows, keys, nulls));
+									cuda_job_key_table(job), cuda_job_order(job), rows, keys, nulls));
 	return cuda_finish_work(job);
 }
 

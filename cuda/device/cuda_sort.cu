@@ -4,9 +4,9 @@
  *
  * In:  a job's key extents and the statistics of its columns.
  * Out: AS_FED: nothing but the wait for the appends and their verdict.
- *	    SORTED: row words, low offsets and tie bits in sorted order, which fetches
- *	    read, and the list of window begins, from which the directory is made (place_rows.cuh).
- *	    SORTED_RUN: also the order, by which cuda_runs.cu gathers the keys.
+ *	    SORTED: the order, low offsets and tie bits, which fetches read, and the list of window
+ *	    begins, from which the directory is made (place_rows.cuh).
+ *	    SORTED_RUN: also the keys, which cuda_runs.cu gathers by the order.
  *
  * It is enqueued behind the last append, at once where keys fit one word; the host learns the
  * outcome from one copy at its end.  Keys of several words are sorted by the first (cuda_order.cu), and
@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PACK_BLOCKS			2048	/* each thread packs as many words as it takes */
 #define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
 
 /* --- memory ------------------------------------------------------------------ */
@@ -60,7 +61,6 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
-	bytes[SORT_GAPS] = ARENA_GAPS_MAX * sizeof(arena_gap);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
@@ -123,36 +123,24 @@ cuda_cut_free_all_but_order(cuda_job *job)
 			free_array(job, (sort_array) i);
 }
 
-/* What fetches read stays, and what the next run's begin gathers the keys with. */
+/* What fetches read stays, and the keys that the next run's begin gathers. */
 static void
 free_all_but_results(cuda_job *job)
 {
 	give_back_slot(job);
+	free_array(job, SORT_WORDS);
 	free_array(job, SORT_SORTED_WORDS);
 	free_array(job, SORT_TIED_ROWS);
 	free_array(job, SORT_SEGMENTS);
-	free_array(job, SORT_GAPS);
 	free_array(job, SORT_BEGINS);
 	free_array(job, SORT_SCRATCH);
-	if (job->common.cut_how == GSORT_SORTED_RUN)
-		return;
-	free_array(job, SORT_ORDER);
-	cuda_job_free_keys(job);
+	if (job->sorted_as_fed)
+		free_array(job, SORT_ORDER);
+	if (job->common.cut_how != GSORT_SORTED_RUN)
+		cuda_job_free_keys(job);
 }
 
 /* --- the launches -------------------------------------------------------------- */
-
-/* To the device, through the slot, which the work reads before it writes to it. */
-static gsort_status
-copy_gaps_in(sort_run *run, uint32_t n_gaps)
-{
-	cuda_job   *job = run->job;
-
-	memcpy(job->cut_slot.memory, job->gaps, n_gaps * sizeof(arena_gap));
-	GSORT_TRY(run->device, cudaMemcpyAsync(job->sort[SORT_GAPS].pointer, job->cut_slot.memory, n_gaps * sizeof(arena_gap),
-										   cudaMemcpyHostToDevice, run->stream));
-	return GSORT_OK;
-}
 
 static uint64_t
 begins_room(const cuda_job *job)
@@ -160,25 +148,23 @@ begins_room(const cuda_job *job)
 	return job->sort[SORT_BEGINS].bytes / sizeof(window_begin);
 }
 
-/* From the order to row words, offsets and window begins. */
+/* From the order to offsets and window begins. */
 static gsort_status
 place_rows(sort_run *run)
 {
 	cuda_job   *job = run->job;
-	uint32_t	n_gaps = job->n_gaps <= ARENA_GAPS_MAX ? job->n_gaps : 0;
 	void	   *scratch = job->sort[SORT_SCRATCH].pointer;
-	place_input input = {run->table, run->order, run->n, job->common.fed_units, job->common.options.window_bytes,
-		tie_bits_wanted(&job->common.options), array_of<arena_gap>(run, SORT_GAPS), n_gaps,
-	(float) n_gaps / (float) run->n};
-	place_output output = {array_of<uint64_t>(run, SORT_WORDS), array_of<uint32_t>(run, SORT_LOW_OFFSETS),
-		array_of<window_begin>(run, SORT_BEGINS), begins_room(job), run_header_of(run)};
+	uint32_t   *lengths = array_of<uint32_t>(run, SORT_WORDS);
+	place_input input = {lengths, run->order, run->n, job->common.fed_units, job->common.options.window_bytes,
+	tie_bits_wanted(&job->common.options)};
+	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS), array_of<window_begin>(run, SORT_BEGINS), begins_room(job),
+	run_header_of(run)};
 
-	if (n_gaps > 0)
-		GSORT_TRY_STATUS(copy_gaps_in(run, n_gaps));
+	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, run->stream,
+										 cuda_job_word_table(job), run->n, (const run_header *) run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n), PLACE_THREADS,
-										 place_memory_bytes(n_gaps), run->stream, input, place_states_in(scratch, run->n),
-										 output));
+	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n), PLACE_THREADS, 0, run->stream, input,
+										 place_states_in(scratch, run->n), output));
 	return GSORT_OK;
 }
 

@@ -1,30 +1,29 @@
 /*
  * place_rows.cuh
- *	  From the order of a run to its sorted stream: where each row comes from, where it goes, and where windows begin.
+ *	  From the order of a run to its sorted stream: where each row goes, and where windows begin.
  *
- * In:  the order; the row words and lengths that the appends have filed; the header, which knows the lengths' extremes.
- * Out: for each row in sorted order its row word and the low 32 bits of its offset in the sorted stream; the list of rows
- *	    that begin a window, with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
+ * In:  the order; the packed lengths of the rows; the header, which knows the lengths' extremes.
+ * Out: for each row in sorted order the low 32 bits of its offset in the sorted stream; the list of rows that begin a window,
+ *	    with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
  *
  * One reading of the order does all of it: blocks take tiles in turn and learn from those before where their first row
  * goes (Merrill, Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).  A tile waits for tiles that
  * were taken before it, so these are running or done.
  *
- * The row words are gathered, at random places, which takes most of the time.  Where all rows have one length, a row's
- * place in the arena follows from its number and from the gaps that appends have left at the ends of extents: nothing is
- * gathered then.
+ * The lengths are gathered, at random places, which takes most of the time.  Where all rows have one length, the order is not
+ * even read.  Where a row comes from only the gather asks for (rows.cuh), window by window.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
 
-#include "rows/arena.cuh"
+#include "device/packed_lengths.cuh"
 #include "rows/sort_rows.cuh"
 #include "rows/window_cut.h"
 #include "sort/sort_common.cuh"
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
-#define PLACE_BLOCKS		3		/* a multiprocessor */
+#define PLACE_BLOCKS		6		/* a multiprocessor */
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
@@ -43,20 +42,16 @@ typedef struct place_states
 
 typedef struct place_input
 {
-	key_table	table;
+	uint32_t   *lengths;		/* the words of packed_lengths */
 	const uint32_t *order;		/* NULL: as fed */
 	uint64_t	n;				/* at least 1 */
 	uint64_t	total_units;
 	uint32_t	window_bytes;
 	int			with_ties;
-	const arena_gap *gaps;		/* [n_gaps], ascending; the first is of row 0 */
-	uint32_t	n_gaps;			/* 0: not known */
-	float		gaps_a_row;		/* n_gaps / n */
 } place_input;
 
 typedef struct place_output
 {
-	uint64_t   *words;			/* [n] */
 	uint32_t   *low_offsets;	/* [n] */
 	window_begin *begins;		/* [begins_room]; what the header counts beyond that is not written */
 	uint64_t	begins_room;
@@ -85,21 +80,6 @@ place_states_in(void *scratch, uint64_t n)
 	return states;
 }
 
-/* The gap that row follows; near where it is looked for first, as extents of rows of one length have about as many. */
-static inline GSORT_HD uint32_t
-gap_before(const arena_gap *gaps, uint32_t n_gaps, float gaps_a_row, uint64_t row)
-{
-	uint32_t	gap = (uint32_t) ((float) row * gaps_a_row);
-
-	if (gap >= n_gaps)
-		gap = n_gaps - 1;
-	while (gaps[gap].first_row > row)
-		gap--;
-	while (gap + 1 < n_gaps && gaps[gap + 1].first_row <= row)
-		gap++;
-	return gap;
-}
-
 struct place_memory
 {
 	uint64_t	warp_units[PLACE_WARPS];
@@ -108,29 +88,48 @@ struct place_memory
 	uint64_t	first_offset;
 	uint64_t	first_begin;
 	uint32_t	tile;
-	arena_gap	gaps[1];		/* [n_gaps] */
 };
 
-static inline GSORT_HD size_t
-place_memory_bytes(uint32_t n_gaps)
+/* What streams through leaves the L2 cache first, so that the lengths stay. */
+SORT_DEVICE uint32_t
+load_once(const uint32_t *x)
 {
-	return sizeof(place_memory) + n_gaps * sizeof(arena_gap);
+#ifdef GSORT_EMULATE
+	return *x;
+#else
+	return __ldcs(x);
+#endif
 }
 
-/* A row's word: looked up, or worked out where rows have one length. */
-struct row_finder
+SORT_DEVICE void
+store_once(uint32_t *to, uint32_t x)
+{
+#ifdef GSORT_EMULATE
+	*to = x;
+#else
+	__stcs(to, x);
+#endif
+}
+
+/* What the kernel goes by. */
+struct placed_rows
 {
 	const place_input &input;
-	const arena_gap *gaps;
-	uint64_t	units;			/* of each row; 0: not the same */
+	packed_lengths lengths;
+	uint32_t	longest_units;
+	window_cut	cut;
 
-	__device__ __forceinline__ uint64_t operator()(uint64_t i) const
+	__device__ __forceinline__ bool have_one_length() const
 	{
-		uint64_t	row = sorted_row(input.order, i);
+		return lengths.bits == 0;
+	}
 
-		if (units == 0)
-			return *key_table_row_word(&input.table, row);
-		return row_word_make(row * units + gaps[gap_before(gaps, input.n_gaps, input.gaps_a_row, row)].units, units);
+	/* Of row i of the order. */
+	__device__ __forceinline__ uint32_t units(uint64_t i) const
+	{
+		if (have_one_length())
+			return lengths.shortest;
+		return packed_lengths_of_row(&lengths, input.order == NULL ? (uint32_t) i : load_once(&input.order[i]));
 	}
 };
 
@@ -221,7 +220,7 @@ sum_up_warps(Number *of_warps)
 struct warp_rows
 {
 	uint64_t	first;			/* of the order */
-	uint64_t	words[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
+	uint32_t	units[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
 	uint64_t	offsets[PLACE_ITEMS];	/* from the first row's */
 	uint64_t	sum;			/* of all their units */
 
@@ -241,7 +240,7 @@ sum_up_rows(warp_rows &rows)
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		Sum			units = (Sum) row_word_units(rows.words[k]);
+		Sum			units = rows.units[k];
 		Sum			inclusive = warp_inclusive_sum(units);
 
 		rows.offsets[k] = sum + inclusive - units;
@@ -250,54 +249,73 @@ sum_up_rows(warp_rows &rows)
 	rows.sum = sum;
 }
 
-/* longest_units: of any row. */
 SORT_DEVICE void
-find_rows(const row_finder &finder, uint32_t longest_units, warp_rows &rows)
+find_rows(const placed_rows &placed, warp_rows &rows)
 {
-	uint64_t	n = finder.input.n;
+	uint64_t	n = placed.input.n;
 
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
-		rows.words[k] = rows.row(k) < n ? finder(rows.row(k)) : 0;
-	if (finder.units > 0)
+		rows.units[k] = rows.row(k) < n ? placed.units(rows.row(k)) : 0;
+	if (placed.have_one_length())
 	{
 		uint64_t	left = rows.first < n ? n - rows.first : 0;
 
 #pragma unroll
 		for (int k = 0; k < PLACE_ITEMS; k++)
-			rows.offsets[k] = (rows.row(k) - rows.first) * finder.units;
-		rows.sum = (left < WARP_STRETCH ? left : WARP_STRETCH) * finder.units;
+			rows.offsets[k] = (rows.row(k) - rows.first) * placed.longest_units;
+		rows.sum = (left < WARP_STRETCH ? left : WARP_STRETCH) * placed.longest_units;
 	}
-	else if (longest_units < ROW_UNITS_LIMIT / WARP_STRETCH)
+	else if (placed.longest_units < ROW_UNITS_LIMIT / WARP_STRETCH)
 		sum_up_rows<uint32_t>(rows);
 	else
 		sum_up_rows<uint64_t>(rows);
 }
 
 /*
- * Bit k: the thread's row k begins a window.  before: units of the row before the warp's first, 0 if there is none.
- * Of most warps none does, which is seen from where they begin and end.
+ * Where no row is long, a row begins a window if its offset passes a multiple of the stride, and of these there is one window
+ * each: the list's places are known.  Who has a row tells whether the next one begins a window.
  */
-SORT_DEVICE uint32_t
-windows_begun(const window_cut &cut, uint64_t n, const warp_rows &rows, uint64_t first_offset, uint32_t before,
-			  uint32_t longest_units)
+SORT_DEVICE void
+list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, const place_output &out)
 {
-	uint64_t	stride_begin = (first_offset - before) / cut.stride_units * cut.stride_units;
+	uint64_t	n = placed.input.n;
+	uint64_t	stride = placed.cut.stride_units;
+
+	if (rows.row(0) == 0)
+		out.begins[0] = {0, 0};
+	if (first_offset / stride == (first_offset + rows.sum) / stride && rows.first + WARP_STRETCH < n)
+		return;
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		uint64_t	offset = first_offset + rows.offsets[k];
+		uint64_t	next_offset = offset + rows.units[k];
+		uint64_t	window = next_offset / stride;
+
+		if (rows.row(k) + 1 == n)
+			out.header->n_begins = (uint32_t) (offset / stride) + 1;
+		else if (rows.row(k) < n && window != offset / stride && window < out.begins_room)
+			out.begins[window] = {rows.row(k) + 1, next_offset};
+	}
+}
+
+/* Bit k: the thread's row k begins a window.  before: units of the row before the warp's first, 0 if there is none. */
+SORT_DEVICE uint32_t
+windows_begun(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, uint32_t before)
+{
 	uint32_t	begun = 0;
 
-	if (before > 0 && longest_units <= cut.long_units && first_offset + rows.sum - stride_begin <= cut.stride_units)
-		return 0;
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint32_t	units = (uint32_t) row_word_units(rows.words[k]);
+		uint32_t	units = rows.units[k];
 		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
 		uint32_t	last = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 
 		if (lane_id() == 0)
 			previous = before;
 		before = last;
-		if (rows.row(k) < n && window_cut_begins(&cut, first_offset + rows.offsets[k], units, previous))
+		if (rows.row(k) < placed.input.n && window_cut_begins(&placed.cut, first_offset + rows.offsets[k], units, previous))
 			begun |= 1u << k;
 	}
 	return begun;
@@ -324,16 +342,16 @@ list_begins(const place_output &out, const warp_rows &rows, uint32_t begun, uint
 
 /* To where the tile's rows begin in the stream: told by the tiles before it, or known where rows have one length. */
 SORT_DEVICE void
-find_first_offset(place_memory &shared, const row_finder &finder, const place_states &states, run_header *header)
+find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states, run_header *header)
 {
 	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
 	uint64_t	sum = sum_up_warps(shared.warp_units);
 
-	if (finder.units == 0)
+	if (!placed.have_one_length())
 		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
 	else if (lane_id() == 0)
-		shared.first_offset = tile_begin * finder.units;
-	if (lane_id() == 0 && tile_begin + PLACE_TILE >= finder.input.n && shared.first_offset + sum != finder.input.total_units)
+		shared.first_offset = tile_begin * placed.longest_units;
+	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n && shared.first_offset + sum != placed.input.total_units)
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
@@ -348,75 +366,73 @@ find_first_begin(place_memory &shared, uint64_t n, const place_states &states, r
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Warps add up their rows, one warp adds up the warps and looks at the tiles before; the same again for window begins. */
+/* Where some rows are long: each tile's begins are counted and told to the next ones. */
 SORT_DEVICE void
-place_tile(place_memory &shared, const row_finder &finder, const window_cut &cut, const place_states &states,
-		   const place_output &out)
+list_windows(place_memory &shared, const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
+			 const place_states &states, const place_output &out)
 {
-	uint64_t	n = finder.input.n;
 	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
-	uint32_t	longest_units = out.header->longest_units;
-	uint64_t	first_offset;
 	uint32_t	begun;
 	uint32_t	n_begun;
-	warp_rows	rows;
 
-	rows.first = tile_begin + warp_id() * WARP_STRETCH;
-	find_rows(finder, longest_units, rows);
-	if (lane_id() == WARP_THREADS - 1)
-	{
-		shared.warp_units[warp_id()] = rows.sum;
-		if (warp_id() + 1 < PLACE_WARPS)
-			shared.last_units[warp_id() + 1] = (uint32_t) row_word_units(rows.words[PLACE_ITEMS - 1]);
-	}
+	if (lane_id() == WARP_THREADS - 1 && warp_id() + 1 < PLACE_WARPS)
+		shared.last_units[warp_id() + 1] = rows.units[PLACE_ITEMS - 1];
 	if (threadIdx.x == 0)
-		shared.last_units[0] = tile_begin == 0 ? 0 : (uint32_t) row_word_units(finder(tile_begin - 1));
+		shared.last_units[0] = tile_begin == 0 ? 0 : placed.units(tile_begin - 1);
 	__syncthreads();
-	if (warp_id() == 0)
-		find_first_offset(shared, finder, states, out.header);
-	__syncthreads();
-	first_offset = shared.first_offset + shared.warp_units[warp_id()];
-#pragma unroll
-	for (int k = 0; k < PLACE_ITEMS; k++)
-	{
-		if (rows.row(k) < n)
-		{
-			out.words[rows.row(k)] = rows.words[k];
-			out.low_offsets[rows.row(k)] = (uint32_t) (first_offset + rows.offsets[k]);
-		}
-	}
-	begun = windows_begun(cut, n, rows, first_offset, shared.last_units[warp_id()], longest_units);
+	begun = windows_begun(placed, rows, first_offset, shared.last_units[warp_id()]);
 	n_begun = warp_inclusive_sum((uint32_t) __popc(begun));
 	if (lane_id() == WARP_THREADS - 1)
 		shared.warp_begins[warp_id()] = n_begun;
 	__syncthreads();
 	if (warp_id() == 0)
-		find_first_begin(shared, n, states, out.header);
+		find_first_begin(shared, placed.input.n, states, out.header);
 	__syncthreads();
 	list_begins(out, rows, begun, shared.first_begin + shared.warp_begins[warp_id()], first_offset);
 }
 
-/* Grid: place_tiles(n) blocks of PLACE_THREADS; shared: place_memory_bytes(n_gaps). */
+/* Warps add up their rows, one warp adds up the warps and looks at the tiles before. */
+SORT_DEVICE void
+place_tile(place_memory &shared, const placed_rows &placed, const place_states &states, const place_output &out)
+{
+	uint64_t	first_offset;
+	warp_rows	rows;
+
+	rows.first = (uint64_t) shared.tile * PLACE_TILE + warp_id() * WARP_STRETCH;
+	find_rows(placed, rows);
+	if (lane_id() == WARP_THREADS - 1)
+		shared.warp_units[warp_id()] = rows.sum;
+	__syncthreads();
+	if (warp_id() == 0)
+		find_first_offset(shared, placed, states, out.header);
+	__syncthreads();
+	first_offset = shared.first_offset + shared.warp_units[warp_id()];
+#pragma unroll
+	for (int k = 0; k < PLACE_ITEMS; k++)
+	{
+		if (rows.row(k) < placed.input.n)
+			store_once(&out.low_offsets[rows.row(k)], (uint32_t) (first_offset + rows.offsets[k]));
+	}
+	if (placed.longest_units <= placed.cut.long_units)
+		list_shared_windows(placed, rows, first_offset, out);
+	else
+		list_windows(shared, placed, rows, first_offset, states, out);
+}
+
+/* Grid: place_tiles(n) blocks of PLACE_THREADS. */
 static __global__ void
 __launch_bounds__(PLACE_THREADS, PLACE_BLOCKS)
 place_rows_kernel(place_input input, place_states states, place_output out)
 {
-	SHARED_MEMORY(raw);
-	place_memory &shared = *(place_memory *) raw;
+	__shared__ place_memory shared;
 	const run_header *header = out.header;
-	bool		one_length = input.n_gaps > 0 && run_has_one_length(header);
-	row_finder	finder = {input, shared.gaps, one_length ? header->longest_units : 0};
-	window_cut	cut = window_cut_make(input.window_bytes, input.with_ties, header->longest_short_units);
+	placed_rows placed = {input, packed_lengths_make(header, input.lengths), header->longest_units,
+	window_cut_make(input.window_bytes, input.with_ties, header->longest_short_units)};
 
 	if (threadIdx.x == 0)
 		shared.tile = atomicAdd(states.next_tile, 1u);
-	if (one_length)
-	{
-		for (uint32_t g = threadIdx.x; g < input.n_gaps; g += PLACE_THREADS)
-			shared.gaps[g] = input.gaps[g];
-	}
 	__syncthreads();
-	place_tile(shared, finder, cut, states, out);
+	place_tile(shared, placed, states, out);
 }
 
 #endif							/* GSORT_PLACE_ROWS_CUH */

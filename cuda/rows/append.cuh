@@ -4,8 +4,8 @@
  *
  * In:  a slice of one chunk's row_start, keys and nulls, copied to device memory
  *	    (so that nobody can change them between the check and the use).
- * Out: the slice's row words, keys by column and NULL bits in the key extents, and the extremes of the rows' lengths in
- *	    the run's header; or its bad_data flag.
+ * Out: the slice's row words in the word extents, keys by column and NULL bits in the key extents, and the extremes of the
+ *	    rows' lengths in the run's header; or its bad_data flag.
  *
  * A chunk whose offsets are wrong costs its own job and nothing else: no row word is
  * written that leads out of its chunk.  Keys are checked by the cut (sort_rows.cuh), when
@@ -90,7 +90,7 @@ note_lengths(uint32_t units, uint32_t long_units, run_header *header)
 }
 
 static __device__ __forceinline__ uint64_t
-file_row(const append_slice *slice, uint32_t i, const key_table *table, run_header *header)
+file_row(const append_slice *slice, uint32_t i, const word_table *words, const key_table *table, run_header *header)
 {
 	uint64_t	row = slice->first_row + i;
 	uint64_t	word = append_row_word(slice, i);
@@ -100,7 +100,7 @@ file_row(const append_slice *slice, uint32_t i, const key_table *table, run_head
 		header->bad_data = GSORT_BAD_OFFSETS;
 		word = append_refused_word(slice);
 	}
-	*key_table_row_word(table, row) = word;
+	*word_table_at(words, row) = word;
 	for (uint32_t c = 0; c < table->columns; c++)
 		*key_table_key(table, row, c) = slice->keys[(size_t) i * table->columns + c];
 	if (table->null_mask != 0)
@@ -110,10 +110,10 @@ file_row(const append_slice *slice, uint32_t i, const key_table *table, run_head
 
 /* long_units: of rows that share windows with others at most.  Grid: a thread for each row of the slice, in whole warps. */
 static __global__ void
-append_rows_kernel(append_slice slice, key_table table, uint32_t long_units, run_header *header)
+append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units, run_header *header)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	word = i < slice.rows ? file_row(&slice, i, &table, header) : 0;
+	uint64_t	word = i < slice.rows ? file_row(&slice, i, &words, &table, header) : 0;
 
 	note_lengths((uint32_t) row_word_units(word), long_units, header);
 }

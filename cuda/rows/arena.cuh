@@ -1,6 +1,6 @@
 /*
  * arena.cuh
- *	  How kernels find a row and its keys: the two tables of extents of a job.
+ *	  How kernels find a row, its word and its keys: the three tables of extents of a job.
  *
  * In:  unit numbers of the arena (row words), row numbers.
  * Out: addresses in device memory.
@@ -15,8 +15,14 @@
 #include "rows/extents.h"
 #include "rows/row_word.h"
 
-/* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows, then each key
- * column's values, then (jobs with nullable columns) their NULL bits as uint32. */
+/* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows. */
+typedef struct word_table
+{
+	uint64_t *const *extents;
+} word_table;
+
+/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows, then (jobs with
+ * nullable columns) their NULL bits as uint32. */
 typedef struct key_table
 {
 	uint64_t *const *extents;
@@ -31,15 +37,6 @@ typedef struct row_table
 
 #define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
 
-#define ARENA_GAPS_MAX		4096	/* that are noted */
-
-/* Rows of one length from first_row on, up to the next gap's, lie so many units behind row number times length. */
-typedef struct arena_gap
-{
-	uint32_t	first_row;
-	uint32_t	units;
-} arena_gap;
-
 /* What the kernels of one run tell each other and the host; zeroed with the job. */
 typedef struct run_header
 {
@@ -52,21 +49,28 @@ typedef struct run_header
 	uint32_t	segments;		/* stretches of such rows */
 } run_header;
 
-static inline GSORT_HD int
-run_has_one_length(const run_header *header)
+/* Which row comes at place i of an order. */
+static inline GSORT_HD uint64_t
+sorted_row(const uint32_t *order, uint64_t i)
 {
-	return header->longest_units + header->shortest_below_limit == ROW_UNITS_LIMIT;
+	return order == NULL ? i : order[i];
+}
+
+static inline GSORT_HD size_t
+word_extent_bytes(void)
+{
+	return GSORT_KEY_EXTENT_ROWS * sizeof(uint64_t);
 }
 
 static inline GSORT_HD size_t
 key_extent_bytes(uint32_t columns, uint32_t null_mask)
 {
 	return (size_t) GSORT_KEY_EXTENT_ROWS *
-		(sizeof(uint64_t) * (1 + columns) + (null_mask != 0 ? sizeof(uint32_t) : 0));
+		(sizeof(uint64_t) * columns + (null_mask != 0 ? sizeof(uint32_t) : 0));
 }
 
 static inline GSORT_HD uint64_t *
-key_table_row_word(const key_table *table, uint64_t row)
+word_table_at(const word_table *table, uint64_t row)
 {
 	return table->extents[row / GSORT_KEY_EXTENT_ROWS] + row % GSORT_KEY_EXTENT_ROWS;
 }
@@ -75,7 +79,7 @@ static inline GSORT_HD uint64_t *
 key_table_key(const key_table *table, uint64_t row, uint32_t column)
 {
 	return table->extents[row / GSORT_KEY_EXTENT_ROWS] +
-		(size_t) (1 + column) * GSORT_KEY_EXTENT_ROWS + row % GSORT_KEY_EXTENT_ROWS;
+		(size_t) column * GSORT_KEY_EXTENT_ROWS + row % GSORT_KEY_EXTENT_ROWS;
 }
 
 /* Only where null_mask is not 0. */
@@ -83,7 +87,7 @@ static inline GSORT_HD uint32_t *
 key_table_nulls(const key_table *table, uint64_t row)
 {
 	return (uint32_t *) (table->extents[row / GSORT_KEY_EXTENT_ROWS] +
-						 (size_t) (1 + table->columns) * GSORT_KEY_EXTENT_ROWS) +
+						 (size_t) table->columns * GSORT_KEY_EXTENT_ROWS) +
 		row % GSORT_KEY_EXTENT_ROWS;
 }
 

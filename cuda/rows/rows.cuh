@@ -2,7 +2,7 @@
  * rows.cuh
  *	  The gather: rows of one window, from where they were fed to a contiguous buffer.
  *
- * In:  a sorted run's row words, low offsets and tie bits; the arena.
+ * In:  a sorted run's order, low offsets and tie bits; the rows' words; the arena.
  * Out: the window's bytes in a staging buffer of device memory.
  *
  * A row that shares its window with others is at most a quarter of a window long, and lies in
@@ -19,7 +19,8 @@
 
 typedef struct sorted_run
 {
-	const uint64_t *words;		/* [rows], in sorted order, as are all here */
+	word_table	words;			/* by row number; what follows is in sorted order */
+	const uint32_t *order;		/* [rows]; NULL: as fed */
 	const uint32_t *low_offsets;	/* [rows] */
 	const uint32_t *ties;		/* [rows / 32, rounded up] or NULL */
 	uint64_t	rows;
@@ -35,6 +36,12 @@ gather_lanes_log2(uint64_t units, uint64_t rows)
 	while (log2 < 5 && (rows << log2) < units)
 		log2++;
 	return log2;
+}
+
+static inline GSORT_HD uint64_t
+sorted_run_word(const sorted_run *run, uint64_t i)
+{
+	return *word_table_at(&run->words, sorted_row(run->order, i));
 }
 
 #ifdef __CUDACC__
@@ -60,7 +67,7 @@ gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t
 
 	if (row < rows)
 	{
-		uint64_t	word = run.words[first_row + row];
+		uint64_t	word = sorted_run_word(&run, first_row + row);
 
 		units = (uint32_t) row_word_units(word);
 		from = row_table_unit(&table, row_word_offset(word));
@@ -96,7 +103,7 @@ gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip
 	uint32_t	u = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (u < units)
-		out[u] = *row_table_unit(&table, row_word_offset(run.words[row]) + skip_units + u);
+		out[u] = *row_table_unit(&table, row_word_offset(sorted_run_word(&run, row)) + skip_units + u);
 }
 
 /* The window's tie words.  Grid: a thread for each word. */

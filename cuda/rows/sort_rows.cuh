@@ -36,12 +36,6 @@ window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
 	return begins < rows ? begins : rows;
 }
 
-static inline GSORT_HD uint64_t
-sorted_row(const uint32_t *order, uint64_t i)
-{
-	return order == NULL ? i : order[i];
-}
-
 static inline GSORT_HD uint32_t
 nulls_of_row(const key_table *table, uint64_t row)
 {

@@ -1,11 +1,11 @@
 /*
  * place_test.cpp
- *	  The kernel that places the rows of a sorted run, in the emulator.
+ *	  The kernels that pack the lengths of a run's rows and place the rows in sorted order, in the emulator.
  *
- * In:  runs of rows of one length, of any, and of long ones among short ones; gaps in the arena; orders at random.
+ * In:  runs of rows of one length, of any, and of long ones among short ones; orders at random.
  * Out: the seed, a line for what fails, the number of failures, and the exit status.
  *
- * Row words, offsets and window begins must be those of a walk over the rows in their order.
+ * Lengths, offsets and window begins must be those of a walk over the rows in their order.
  */
 #include "device/place_rows.cuh"
 
@@ -17,11 +17,11 @@
 #include "distributions.h"
 
 #define WINDOW_BYTES	(64u << 10)
-#define CHUNK_ROWS		97u
+#define PACK_BLOCKS		3
 
 typedef enum row_lengths
 {
-	ONE_LENGTH, ANY_LENGTH, SOME_LONG, ALL_LONG, LENGTH_KINDS
+	ONE_LENGTH, ANY_LENGTH, SOME_LONG, ALL_LONG, TWO_LENGTHS, LENGTH_KINDS
 } row_lengths;
 
 static int	failures;
@@ -39,7 +39,6 @@ struct filed_run
 	std::vector<std::vector<uint64_t>> extents;
 	std::vector<uint64_t *> table;
 	std::vector<uint64_t> words;
-	std::vector<arena_gap> gaps;
 	uint64_t	total_units = 0;
 	run_header	header = {};
 };
@@ -53,6 +52,8 @@ length_of_row(row_lengths kind, uint64_t one_length)
 			return one_length;
 		case ANY_LENGTH:
 			return 1 + random_below(30);
+		case TWO_LENGTHS:
+			return one_length + random_below(2);
 		case SOME_LONG:
 			return random_below(50) == 0 ? 1 + random_below(WINDOW_BYTES) : 1 + random_below(30);
 		default:
@@ -61,22 +62,15 @@ length_of_row(row_lengths kind, uint64_t one_length)
 }
 
 static void
-file_rows(filed_run &run, uint32_t n, row_lengths kind, bool with_gaps)
+file_rows(filed_run &run, uint32_t n, row_lengths kind)
 {
 	uint64_t	one_length = 1 + random_below(200);
-	uint64_t	place = 0;
 
 	for (uint32_t row = 0; row < n; row++)
 	{
 		uint64_t	units = length_of_row(kind, one_length);
 
-		if (row % CHUNK_ROWS == 0 && (row == 0 || (with_gaps && random_below(4) == 0)))
-		{
-			place += row == 0 ? 0 : 1 + random_below(1000);
-			run.gaps.push_back({row, (uint32_t) (place - run.total_units)});
-		}
-		run.words.push_back(row_word_make(place, units));
-		place += units;
+		run.words.push_back(row_word_make(run.total_units, units));
 		run.total_units += units;
 		run.header.longest_units = std::max(run.header.longest_units, (uint32_t) units);
 		run.header.shortest_below_limit = std::max(run.header.shortest_below_limit, (uint32_t) (ROW_UNITS_LIMIT - units));
@@ -92,7 +86,7 @@ file_rows(filed_run &run, uint32_t n, row_lengths kind, bool with_gaps)
 
 struct placed_run
 {
-	std::vector<uint64_t> words;
+	std::vector<uint32_t> lengths;	/* by row number */
 	std::vector<uint32_t> low_offsets;
 	std::vector<window_begin> begins;
 };
@@ -105,13 +99,14 @@ expected_run(const filed_run &run, const std::vector<uint32_t> &order, bool with
 	uint64_t	offset = 0;
 	uint64_t	before = 0;
 
+	for (uint64_t word : run.words)
+		placed.lengths.push_back((uint32_t) row_word_units(word));
 	for (uint32_t row : order)
 	{
-		uint64_t	units = row_word_units(run.words[row]);
+		uint64_t	units = placed.lengths[row];
 
 		if (window_cut_begins(&cut, offset, units, before))
-			placed.begins.push_back({placed.words.size(), offset});
-		placed.words.push_back(run.words[row]);
+			placed.begins.push_back({placed.low_offsets.size(), offset});
 		placed.low_offsets.push_back((uint32_t) offset);
 		offset += units;
 		before = units;
@@ -120,22 +115,24 @@ expected_run(const filed_run &run, const std::vector<uint32_t> &order, bool with
 }
 
 static placed_run
-place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool as_fed, bool gaps_known, uint64_t total_units)
+place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool as_fed, uint64_t total_units)
 {
 	uint64_t	n = order.size();
 	uint64_t	room = window_begins_at_most(n, run.total_units, WINDOW_BYTES);
-	placed_run	placed = {std::vector<uint64_t>(n, 0), std::vector<uint32_t>(n, 7), std::vector<window_begin>(room, window_begin{})};
+	placed_run	placed = {{}, std::vector<uint32_t>(n, 7), std::vector<window_begin>(room, window_begin{})};
 	std::vector<uint64_t> scratch(place_scratch_bytes(n) / sizeof(uint64_t), 0);
-	uint32_t	n_gaps = gaps_known ? (uint32_t) run.gaps.size() : 0;
-	/* where rows have one length their words are not looked up: there are none */
-	bool		looked_up = !gaps_known || !run_has_one_length(&run.header);
-	key_table	table = {looked_up ? run.table.data() : NULL, 1, 0};
-	place_input input = {table, as_fed ? NULL : order.data(), n, total_units, WINDOW_BYTES, with_ties, run.gaps.data(), n_gaps,
-	(float) n_gaps / (float) n};
-	place_output output = {placed.words.data(), placed.low_offsets.data(), placed.begins.data(), room, &run.header};
+	std::vector<uint32_t> words(n, 0xa5a5a5a5);
+	packed_lengths lengths = packed_lengths_make(&run.header, words.data());
+	bool		one_length = lengths.bits == 0;
+	place_input input = {one_length ? NULL : words.data(), as_fed || one_length ? NULL : order.data(), n, total_units, WINDOW_BYTES, with_ties};
+	place_output output = {placed.low_offsets.data(), placed.begins.data(), room, &run.header};
 
-	failures += launch(place_rows_kernel, (unsigned) place_tiles(n), PLACE_THREADS, place_memory_bytes(n_gaps), NULL, input,
-					   place_states_in(scratch.data(), n), output) != cudaSuccess;
+	failures += launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, NULL, word_table{run.table.data()}, n, (const run_header *) &run.header,
+					   words.data()) != cudaSuccess;
+	failures += launch(place_rows_kernel, (unsigned) place_tiles(n), PLACE_THREADS, 0, NULL, input, place_states_in(scratch.data(), n),
+					   output) != cudaSuccess;
+	for (uint32_t row = 0; row < n; row++)
+		placed.lengths.push_back(packed_lengths_of_row(&lengths, row));
 	placed.begins.resize(std::min((uint64_t) run.header.n_begins, room));
 	return placed;
 }
@@ -149,28 +146,26 @@ same_begins(const std::vector<window_begin> &a, const std::vector<window_begin> 
 }
 
 static void
-run_case(uint32_t n, row_lengths kind, bool with_gaps)
+run_case(uint32_t n, row_lengths kind)
 {
 	filed_run	run;
 	std::vector<uint32_t> order(n);
 	bool		with_ties = random_below(2) == 0;
 	bool		as_fed = random_below(4) == 0;
-	bool		gaps_known = random_below(4) != 0;
 	bool		lies = random_below(5) == 0;
 
-	file_rows(run, n, kind, with_gaps);
+	file_rows(run, n, kind);
 	std::iota(order.begin(), order.end(), 0u);
 	for (uint32_t i = n; !as_fed && i > 1; i--)
 		std::swap(order[i - 1], order[random_below(i)]);
 
 	placed_run	expected = expected_run(run, order, with_ties);
-	placed_run	placed = place(run, order, with_ties, as_fed, gaps_known, run.total_units + lies);
-	bool		ok = placed.words == expected.words && placed.low_offsets == expected.low_offsets &&
+	placed_run	placed = place(run, order, with_ties, as_fed, run.total_units + lies);
+	bool		ok = placed.lengths == expected.lengths && placed.low_offsets == expected.low_offsets &&
 		same_begins(placed.begins, expected.begins) && run.header.bad_data == (lies ? (uint32_t) GSORT_BAD_OFFSETS : 0);
 
 	if (!ok)
-		printf("place: n=%u lengths %d gaps %zu ties %d as fed %d gaps known %d: BAD\n", n, kind, run.gaps.size(), with_ties, as_fed,
-			   gaps_known);
+		printf("place: n=%u lengths %d ties %d as fed %d: BAD\n", n, kind, with_ties, as_fed);
 	failures += !ok;
 }
 
@@ -214,7 +209,7 @@ main(int argc, char **argv)
 		for (uint32_t n : {1u, 2u, 31u, 32u, 33u, 255u, 256u, 257u, 2047u, 2048u, 2049u, 4096u, 20000u, 100000u, 140000u})
 		{
 			for (int again = 0; again < (n < 10000 ? 6 : 1); again++)
-				run_case(n, (row_lengths) kind, again % 2 == 0);
+				run_case(n, (row_lengths) kind);
 		}
 	}
 	for (uint32_t tile : {1u, 2u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u})
