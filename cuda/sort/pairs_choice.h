@@ -35,7 +35,7 @@
  * 1 G.  But uneven keys are handed over, which at 100 M costs 0.08 to 0.17, and weighs more the fewer pairs there are.
  * Sorted keys, and rows that are given, the partition gathers at random: the radix sort moves them along.
  *
- * An H100, of the same compute capability, ranks them alike (2026-11-23-nvidia-h100-sort.csv).  On other chips none of this
+ * An H100, of the same compute capability, ranks them alike (2026-11-24-nvidia-h100-sort.csv).  On other chips none of this
  * was measured: there CUB's radix sort, which its authors tune for each of them, serves everything, until somebody measures.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
