@@ -155,7 +155,7 @@ place_rows(sort_run *run)
 	cuda_job   *job = run->job;
 	void	   *scratch = job->sort[SORT_SCRATCH].pointer;
 	uint32_t   *lengths = array_of<uint32_t>(run, SORT_WORDS);
-	place_input input = {lengths, run->order, run->n, job->common.fed_units, job->common.options.window_bytes,
+	place_input input = {lengths, run->order, (uint32_t) run->n, job->common.fed_units, job->common.options.window_bytes,
 	tie_bits_wanted(&job->common.options)};
 	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS), array_of<window_begin>(run, SORT_BEGINS), begins_room(job),
 	run_header_of(run)};

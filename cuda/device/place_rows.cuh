@@ -23,7 +23,7 @@
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
-#define PLACE_BLOCKS		6		/* a multiprocessor */
+#define PLACE_BLOCKS		5		/* a multiprocessor; six leave a thread too few registers */
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
@@ -44,7 +44,7 @@ typedef struct place_input
 {
 	uint32_t   *lengths;		/* the words of packed_lengths */
 	const uint32_t *order;		/* NULL: as fed */
-	uint64_t	n;				/* at least 1 */
+	uint32_t	n;				/* at least 1, below 2^31 */
 	uint64_t	total_units;
 	uint32_t	window_bytes;
 	int			with_ties;
@@ -84,7 +84,6 @@ struct place_memory
 {
 	uint64_t	warp_units[PLACE_WARPS];
 	uint32_t	warp_begins[PLACE_WARPS];
-	uint32_t	last_units[PLACE_WARPS];	/* of the row before a warp's first */
 	uint64_t	first_offset;
 	uint64_t	first_begin;
 	uint32_t	tile;
@@ -125,11 +124,17 @@ struct placed_rows
 	}
 
 	/* Of row i of the order. */
-	__device__ __forceinline__ uint32_t units(uint64_t i) const
+	__device__ __forceinline__ uint32_t units(uint32_t i) const
 	{
 		if (have_one_length())
 			return lengths.shortest;
-		return packed_lengths_of_row(&lengths, input.order == NULL ? (uint32_t) i : load_once(&input.order[i]));
+		return packed_lengths_of_row(&lengths, input.order == NULL ? i : load_once(&input.order[i]));
+	}
+
+	/* 0 behind the last row. */
+	__device__ __forceinline__ uint32_t units_or_none(uint32_t i) const
+	{
+		return i < input.n ? units(i) : 0;
 	}
 };
 
@@ -216,60 +221,59 @@ sum_up_warps(Number *of_warps)
 	return __shfl_sync(WHOLE_WARP, inclusive, PLACE_WARPS - 1);
 }
 
-/* A warp's rows, and what they tell each other. */
+/*
+ * A warp's rows, and what they tell each other.  Offsets are from the first row's, and of them the low 32 bits: all of an
+ * offset where no row is long.
+ */
 struct warp_rows
 {
-	uint64_t	first;			/* of the order */
+	uint32_t	first;			/* of the order */
 	uint32_t	units[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
-	uint64_t	offsets[PLACE_ITEMS];	/* from the first row's */
+	uint32_t	low_offsets[PLACE_ITEMS];
 	uint64_t	sum;			/* of all their units */
 
-	__device__ __forceinline__ uint64_t row(int k) const
+	__device__ __forceinline__ uint32_t row(int k) const
 	{
 		return first + k * WARP_THREADS + lane_id();
 	}
 };
 
-/* Sum: a number that has room for all of the warp's units. */
-template<typename Sum>
 SORT_DEVICE void
 sum_up_rows(warp_rows &rows)
 {
-	Sum			sum = 0;
+	uint32_t	low_sum = 0;
+	uint64_t	of_lane = 0;
 
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		Sum			units = rows.units[k];
-		Sum			inclusive = warp_inclusive_sum(units);
+		uint32_t	inclusive = warp_inclusive_sum(rows.units[k]);
 
-		rows.offsets[k] = sum + inclusive - units;
-		sum += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
+		rows.low_offsets[k] = low_sum + inclusive - rows.units[k];
+		low_sum += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
+		of_lane += rows.units[k];
 	}
-	rows.sum = sum;
+	rows.sum = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(of_lane), WARP_THREADS - 1);
 }
 
 SORT_DEVICE void
 find_rows(const placed_rows &placed, warp_rows &rows)
 {
-	uint64_t	n = placed.input.n;
+	uint32_t	n = placed.input.n;
+	uint32_t	left = rows.first < n ? n - rows.first : 0;
 
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
-		rows.units[k] = rows.row(k) < n ? placed.units(rows.row(k)) : 0;
-	if (placed.have_one_length())
+		rows.units[k] = placed.units_or_none(rows.row(k));
+	if (!placed.have_one_length())
+		sum_up_rows(rows);
+	else
 	{
-		uint64_t	left = rows.first < n ? n - rows.first : 0;
-
 #pragma unroll
 		for (int k = 0; k < PLACE_ITEMS; k++)
-			rows.offsets[k] = (rows.row(k) - rows.first) * placed.longest_units;
-		rows.sum = (left < WARP_STRETCH ? left : WARP_STRETCH) * placed.longest_units;
+			rows.low_offsets[k] = (rows.row(k) - rows.first) * placed.longest_units;
+		rows.sum = (uint64_t) (left < WARP_STRETCH ? left : WARP_STRETCH) * placed.longest_units;
 	}
-	else if (placed.longest_units < ROW_UNITS_LIMIT / WARP_STRETCH)
-		sum_up_rows<uint32_t>(rows);
-	else
-		sum_up_rows<uint64_t>(rows);
 }
 
 /*
@@ -279,63 +283,97 @@ find_rows(const placed_rows &placed, warp_rows &rows)
 SORT_DEVICE void
 list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, const place_output &out)
 {
-	uint64_t	n = placed.input.n;
-	uint64_t	stride = placed.cut.stride_units;
+	uint32_t	n = placed.input.n;
+	uint32_t	stride = (uint32_t) placed.cut.stride_units;
+	uint64_t	first_window = first_offset / stride;
+	uint32_t	into_window = (uint32_t) (first_offset - first_window * stride);
 
 	if (rows.row(0) == 0)
 		out.begins[0] = {0, 0};
-	if (first_offset / stride == (first_offset + rows.sum) / stride && rows.first + WARP_STRETCH < n)
+	if (into_window + rows.sum < stride && rows.first + WARP_STRETCH < n)
 		return;
-	for (int k = 0; k < PLACE_ITEMS; k++)
-	{
-		uint64_t	offset = first_offset + rows.offsets[k];
-		uint64_t	next_offset = offset + rows.units[k];
-		uint64_t	window = next_offset / stride;
-
-		if (rows.row(k) + 1 == n)
-			out.header->n_begins = (uint32_t) (offset / stride) + 1;
-		else if (rows.row(k) < n && window != offset / stride && window < out.begins_room)
-			out.begins[window] = {rows.row(k) + 1, next_offset};
-	}
-}
-
-/* Bit k: the thread's row k begins a window.  before: units of the row before the warp's first, 0 if there is none. */
-SORT_DEVICE uint32_t
-windows_begun(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, uint32_t before)
-{
-	uint32_t	begun = 0;
-
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint32_t	units = rows.units[k];
+		uint32_t	begin = into_window + rows.low_offsets[k];
+		uint32_t	end = begin + rows.units[k];
+		uint64_t	window = first_window + end / stride;
+
+		if (rows.row(k) + 1 == n)
+			out.header->n_begins = (uint32_t) (first_window + begin / stride) + 1;
+		else if (rows.row(k) < n && end / stride != begin / stride && window < out.begins_room)
+			out.begins[window] = {rows.row(k) + 1, first_offset + rows.low_offsets[k] + rows.units[k]};
+	}
+}
+
+/*
+ * Where some rows are long, what a thread keeps of its rows does not tell enough, and registers are too dear to keep more: the
+ * lengths are read again, row by row.  This is one row, its neighbours' in the lanes beside it.
+ */
+struct window_row
+{
+	uint32_t	row;
+	uint64_t	offset;
+	bool		begins;			/* a window */
+};
+
+/* Goes from row to row, 32 apart: the whole warp calls. */
+struct window_walk
+{
+	uint32_t	row;			/* the thread's next one */
+	uint32_t	before;			/* units of the row before the warp's next ones, 0 if there is none */
+	uint64_t	offset;			/* of the warp's next ones */
+
+	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first, uint64_t first_offset)
+		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)), offset(first_offset)
+	{
+	}
+
+	__device__ __forceinline__ window_row next(const placed_rows &placed)
+	{
+		uint32_t	units = placed.units_or_none(row);
 		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
-		uint32_t	last = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
+		uint64_t	inclusive = warp_inclusive_sum((uint64_t) units);
+		window_row	here = {row, offset + inclusive - units, false};
 
 		if (lane_id() == 0)
 			previous = before;
-		before = last;
-		if (rows.row(k) < placed.input.n && window_cut_begins(&placed.cut, first_offset + rows.offsets[k], units, previous))
-			begun |= 1u << k;
+		here.begins = row < placed.input.n && window_cut_begins(&placed.cut, here.offset, units, previous);
+		row += WARP_THREADS;
+		before = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
+		offset += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
+		return here;
 	}
+};
+
+/* How many of the warp's rows begin windows. */
+SORT_DEVICE uint32_t
+windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
+{
+	window_walk walk(placed, first, first_offset);
+	uint32_t	begun = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < PLACE_ITEMS; k++)
+		begun += __popc(__ballot_sync(WHOLE_WARP, walk.next(placed).begins));
 	return begun;
 }
 
-/* The rows that begin windows to their places in the list, in order. */
+/* The warp's rows that begin windows to their places in the list, from place on. */
 SORT_DEVICE void
-list_begins(const place_output &out, const warp_rows &rows, uint32_t begun, uint64_t place, uint64_t first_offset)
+list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place, const place_output &out)
 {
-	if (__ballot_sync(WHOLE_WARP, begun != 0) == 0)
-		return;
-#pragma unroll
+	window_walk walk(placed, first, first_offset);
+
+#pragma unroll 1
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		bool		begins = (begun >> k & 1) != 0;
-		uint32_t	all = __ballot_sync(WHOLE_WARP, begins);
+		window_row	here = walk.next(placed);
+		uint32_t	all = __ballot_sync(WHOLE_WARP, here.begins);
 		uint64_t	at = place + __popc(all & ((1u << lane_id()) - 1));
 
-		if (begins && at < out.begins_room)
-			out.begins[at] = {rows.row(k), first_offset + rows.offsets[k]};
+		if (here.begins && at < out.begins_room)
+			out.begins[at] = {here.row, here.offset};
 		place += __popc(all);
 	}
 }
@@ -344,51 +382,43 @@ list_begins(const place_output &out, const warp_rows &rows, uint32_t begun, uint
 SORT_DEVICE void
 find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states, run_header *header)
 {
-	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
+	uint32_t	tile_begin = shared.tile * PLACE_TILE;
 	uint64_t	sum = sum_up_warps(shared.warp_units);
 
 	if (!placed.have_one_length())
 		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
 	else if (lane_id() == 0)
-		shared.first_offset = tile_begin * placed.longest_units;
+		shared.first_offset = (uint64_t) tile_begin * placed.longest_units;
 	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n && shared.first_offset + sum != placed.input.total_units)
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
 /* To which place of the list the tile's first begin goes. */
 SORT_DEVICE void
-find_first_begin(place_memory &shared, uint64_t n, const place_states &states, run_header *header)
+find_first_begin(place_memory &shared, uint32_t n, const place_states &states, run_header *header)
 {
 	uint64_t	sum = sum_up_warps(shared.warp_begins);
 
 	tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
-	if (lane_id() == 0 && ((uint64_t) shared.tile + 1) * PLACE_TILE >= n)
+	if (lane_id() == 0 && (shared.tile + 1) * PLACE_TILE >= n)
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
 /* Where some rows are long: each tile's begins are counted and told to the next ones. */
 SORT_DEVICE void
-list_windows(place_memory &shared, const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
+list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, uint64_t first_offset,
 			 const place_states &states, const place_output &out)
 {
-	uint64_t	tile_begin = (uint64_t) shared.tile * PLACE_TILE;
-	uint32_t	begun;
-	uint32_t	n_begun;
+	uint32_t	begun = windows_begun(placed, first, first_offset);
 
-	if (lane_id() == WARP_THREADS - 1 && warp_id() + 1 < PLACE_WARPS)
-		shared.last_units[warp_id() + 1] = rows.units[PLACE_ITEMS - 1];
-	if (threadIdx.x == 0)
-		shared.last_units[0] = tile_begin == 0 ? 0 : placed.units(tile_begin - 1);
-	__syncthreads();
-	begun = windows_begun(placed, rows, first_offset, shared.last_units[warp_id()]);
-	n_begun = warp_inclusive_sum((uint32_t) __popc(begun));
-	if (lane_id() == WARP_THREADS - 1)
-		shared.warp_begins[warp_id()] = n_begun;
+	if (lane_id() == 0)
+		shared.warp_begins[warp_id()] = begun;
 	__syncthreads();
 	if (warp_id() == 0)
 		find_first_begin(shared, placed.input.n, states, out.header);
 	__syncthreads();
-	list_begins(out, rows, begun, shared.first_begin + shared.warp_begins[warp_id()], first_offset);
+	if (begun > 0)
+		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()], out);
 }
 
 /* Warps add up their rows, one warp adds up the warps and looks at the tiles before. */
@@ -398,7 +428,7 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	uint64_t	first_offset;
 	warp_rows	rows;
 
-	rows.first = (uint64_t) shared.tile * PLACE_TILE + warp_id() * WARP_STRETCH;
+	rows.first = shared.tile * PLACE_TILE + warp_id() * WARP_STRETCH;
 	find_rows(placed, rows);
 	if (lane_id() == WARP_THREADS - 1)
 		shared.warp_units[warp_id()] = rows.sum;
@@ -411,12 +441,12 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
 		if (rows.row(k) < placed.input.n)
-			store_once(&out.low_offsets[rows.row(k)], (uint32_t) (first_offset + rows.offsets[k]));
+			store_once(&out.low_offsets[rows.row(k)], (uint32_t) first_offset + rows.low_offsets[k]);
 	}
 	if (placed.longest_units <= placed.cut.long_units)
 		list_shared_windows(placed, rows, first_offset, out);
 	else
-		list_windows(shared, placed, rows, first_offset, states, out);
+		list_windows(shared, placed, rows.first, first_offset, states, out);
 }
 
 /* Grid: place_tiles(n) blocks of PLACE_THREADS. */

@@ -124,7 +124,7 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 	std::vector<uint32_t> words(n, 0xa5a5a5a5);
 	packed_lengths lengths = packed_lengths_make(&run.header, words.data());
 	bool		one_length = lengths.bits == 0;
-	place_input input = {one_length ? NULL : words.data(), as_fed || one_length ? NULL : order.data(), n, total_units, WINDOW_BYTES, with_ties};
+	place_input input = {one_length ? NULL : words.data(), as_fed || one_length ? NULL : order.data(), (uint32_t) n, total_units, WINDOW_BYTES, with_ties};
 	place_output output = {placed.low_offsets.data(), placed.begins.data(), room, &run.header};
 
 	failures += launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, NULL, word_table{run.table.data()}, n, (const run_header *) &run.header,
