@@ -8,7 +8,8 @@
  *
  * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
- * and at a reload while one of the later ones, or none, serves.  A device that was lost and cannot be opened is
+ * and at a reload while one of the later ones, or none, serves.  The host device stands in for all GPUs, not for one that is
+ * lost: while other GPUs serve, it stands by.  A device that was lost and cannot be opened is
  * looked for again by itself, as a GPU that is being reset is there again some time later.
  *
  * Runs in the service alone.
@@ -47,6 +48,7 @@ static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
 static TimestampTz next_look = 0;	/* for a device that was lost; 0: there is none, or it serves */
+static bool host_stands_by = false;	/* and is not opened, since other GPUs serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
 /* --- its end ------------------------------------------------------------------- */
@@ -365,11 +367,36 @@ stays_lost(void)
 	return true;
 }
 
+static bool
+another_gpu_serves(void)
+{
+	bool		serves = false;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+
+		if (i != gpusort_service_number && service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA)
+			serves = true;
+	}
+	LWLockRelease(gpusort_shared_lock());
+	return serves;
+}
+
+/* The device behind a GPU that this service has lost, where other GPUs go on. */
+static bool
+has_to_stand_by(int choice)
+{
+	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_gpu_serves();
+}
+
 static void
 open_device(void)
 {
 	opened = true;
 	next_look = 0;
+	host_stands_by = false;
 	opened_for = settings_now();
 	failures[0] = '\0';
 	if (gpusort_device_is_off())
@@ -390,8 +417,12 @@ open_device(void)
 	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
-		OpenCall	call = open_choice(&opened_for.device, opened_choice);
+		OpenCall	call;
 
+		host_stands_by = has_to_stand_by(opened_choice);
+		if (host_stands_by)
+			break;
+		call = open_choice(&opened_for.device, opened_choice);
 		gpusort_service_device = call.device;
 		if (gpusort_service_device != NULL)
 		{
@@ -424,6 +455,8 @@ gpusort_service_look_for_device(long sleep_ms)
 	if (next_look == 0 || gpusort_service_shared()->missing_since == 0)
 		return sleep_ms;
 	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
+	if (host_stands_by)
+		left = another_gpu_serves() ? Min(left, LOOK_AGAIN_MS) : 0;
 	if (left <= 0)
 		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);
