@@ -31,7 +31,8 @@
  * names their papers), rank_merge and segmented_rank_merge merge the same runs in the same rounds (rank_merge.h),
  * and pivot_merge merges them at once (pivot_merge.h).
  *
- * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several lengths, and job_cut_keys those of two keys
+ * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several lengths, job_cut_keys those of two keys, and
+ * job_cut_long those of rows most of which have a window to themselves, which take 1 MiB of the host's memory each
  * (job_bench.cuh); by default none runs.
  *
  * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys into windows, as

@@ -36,6 +36,7 @@ static const job_shape job_shapes[] = {
 	{"job_cut", "8_to_16_bytes", 1, 2, 1, 1},
 	{"job_cut_keys", "56_bytes_2_keys", 7, 7, 2, 1},
 	{"job_cut_keys", "56_bytes_2_keys_100_share", 7, 7, 2, 100},
+	{"job_cut_long", "8_bytes_to_600_kB", 1, 75000, 1, 1},
 };
 
 /* The first of two keys. */

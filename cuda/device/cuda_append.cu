@@ -3,7 +3,7 @@
  *	  Appends: a chunk of rows from the host into a job's extents.
  *
  * In:  a chunk, and where it goes, which gsort.c has decided within the job's grants.
- * Out: its rows in the job's row extents; row words, keys and NULL bits in its key extents.
+ * Out: its rows in the job's row extents; row words in its word extents, keys and NULL bits in its key extents.
  *
  * Keys travel through the lane's staging on the device, a slice at a time, where the append kernel
  * checks and files them; nobody can change them there.

@@ -2,7 +2,7 @@
  * cuda_sort.cu
  *	  The cut: from a fed run to its directory of windows.
  *
- * In:  a job's key extents and the statistics of its columns.
+ * In:  a job's key and word extents, the statistics of its columns, and the lengths' extremes in its header.
  * Out: AS_FED: nothing but the wait for the appends and their verdict.
  *	    SORTED: the order, low offsets and tie bits, which fetches read, and the list of window
  *	    begins, from which the directory is made (place_rows.cuh).

@@ -6,9 +6,9 @@
  * Out: for each row in sorted order the low 32 bits of its offset in the sorted stream; the list of rows that begin a window,
  *	    with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
  *
- * One reading of the order does all of it: blocks take tiles in turn and learn from those before where their first row
- * goes (Merrill, Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).  A tile waits for tiles that
- * were taken before it, so these are running or done.
+ * One reading of the order does all of it where no row is long; else the lengths are read again to find the windows.  Blocks
+ * take tiles in turn and learn from those before where their first row goes (Merrill, Garland, "Single-pass parallel prefix
+ * scan with decoupled look-back", 2016).  A tile waits for tiles that were taken before it, so these are running or done.
  *
  * The lengths are gathered, at random places, which takes most of the time.  Where all rows have one length, the order is not
  * even read.  Where a row comes from only the gather asks for (rows.cuh), window by window.
@@ -23,7 +23,11 @@
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
-#define PLACE_BLOCKS		5		/* a multiprocessor; six leave a thread too few registers */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define PLACE_BLOCKS		4		/* a multiprocessor: it has 1024 threads */
+#else
+#define PLACE_BLOCKS		5		/* six leave a thread too few registers */
+#endif
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */

@@ -37,7 +37,7 @@ typedef struct row_table
 
 #define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
 
-/* What the kernels of one run tell each other and the host; zeroed with the job. */
+/* What the kernels of one run tell each other and the host; zeroed with each run. */
 typedef struct run_header
 {
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */

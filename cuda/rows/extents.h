@@ -4,7 +4,7 @@
  *
  * A unit of the arena is 8 bytes.  Unit number unit lies in extent unit / GSORT_EXTENT_UNITS;
  * rows and chunks may run over an extent's end, so who copies them walks stretch by stretch.
- * Row words and keys of row number row lie in key extent row / GSORT_KEY_EXTENT_ROWS.
+ * What there is of row number row beside it, its word and its keys, lies in extent row / GSORT_KEY_EXTENT_ROWS of its kind.
  */
 #ifndef GSORT_EXTENTS_H
 #define GSORT_EXTENTS_H

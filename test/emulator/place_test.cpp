@@ -2,7 +2,8 @@
  * place_test.cpp
  *	  The kernels that pack the lengths of a run's rows and place the rows in sorted order, in the emulator.
  *
- * In:  runs of rows of one length, of any, and of long ones among short ones; orders at random.
+ * In:  runs of rows of one length, of any, of long ones among short ones, and of the longest that there are; windows of several
+ *	    sizes; orders at random; lists of windows with room for all, or too little.
  * Out: the seed, a line for what fails, the number of failures, and the exit status.
  *
  * Lengths, offsets and window begins must be those of a walk over the rows in their order.
@@ -16,13 +17,16 @@
 
 #include "distributions.h"
 
-#define WINDOW_BYTES	(64u << 10)
 #define PACK_BLOCKS		3
+#define BEGINS_BEHIND	4		/* the list's room, which stay as they are */
 
 typedef enum row_lengths
 {
-	ONE_LENGTH, ANY_LENGTH, SOME_LONG, ALL_LONG, TWO_LENGTHS, LENGTH_KINDS
+	ONE_LENGTH, ANY_LENGTH, TWO_LENGTHS, UP_TO_LONG, SOME_LONG, ALL_LONG, JUST_LONG, EVEN_STRIDE, ALL_LONGEST, ANY_UP_TO_LONGEST,
+	LENGTH_KINDS
 } row_lengths;
+
+static const uint32_t windows_bytes[] = {4096, 64 << 10, GSORT_WINDOW_BYTES_MAX};
 
 static int	failures;
 static uint64_t random_state;
@@ -36,6 +40,7 @@ random_below(uint64_t limit)
 /* A run as appends would have filed it. */
 struct filed_run
 {
+	uint32_t	window_bytes;
 	std::vector<std::vector<uint64_t>> extents;
 	std::vector<uint64_t *> table;
 	std::vector<uint64_t> words;
@@ -44,7 +49,7 @@ struct filed_run
 };
 
 static uint64_t
-length_of_row(row_lengths kind, uint64_t one_length)
+length_of_row(row_lengths kind, uint64_t one_length, uint64_t window_units)
 {
 	switch (kind)
 	{
@@ -54,27 +59,45 @@ length_of_row(row_lengths kind, uint64_t one_length)
 			return 1 + random_below(30);
 		case TWO_LENGTHS:
 			return one_length + random_below(2);
+		case UP_TO_LONG:
+			return 1 + random_below(window_units / 4);
 		case SOME_LONG:
-			return random_below(50) == 0 ? 1 + random_below(WINDOW_BYTES) : 1 + random_below(30);
+			return random_below(50) == 0 ? 1 + random_below(8 * window_units) : 1 + random_below(30);
+		case ALL_LONG:
+			return window_units / 4 + one_length;
+		case JUST_LONG:
+			return window_units / 4 + 1;
+		case EVEN_STRIDE:
+			return std::max<uint64_t>(1, window_units / 8192 * 15);
+		case ALL_LONGEST:
+			return ROW_UNITS_LIMIT - 1;
 		default:
-			return WINDOW_BYTES / 8 / 4 + 1 + one_length;
+			return 1 + random_below(ROW_UNITS_LIMIT - 1);
 	}
+}
+
+/* EVEN_STRIDE: without tie bits a row of this length leaves strides of 512 of the others, so that warps end where strides do. */
+static uint64_t
+length_of_last_row(uint64_t window_units)
+{
+	return window_units / 16;
 }
 
 static void
 file_rows(filed_run &run, uint32_t n, row_lengths kind)
 {
-	uint64_t	one_length = 1 + random_below(200);
+	uint64_t	one_length = 1 + random_below(std::min(200u, run.window_bytes / 8 / 4));
 
 	for (uint32_t row = 0; row < n; row++)
 	{
-		uint64_t	units = length_of_row(kind, one_length);
+		uint64_t	units = kind == EVEN_STRIDE && row + 1 == n ? length_of_last_row(run.window_bytes / 8) :
+			length_of_row(kind, one_length, run.window_bytes / 8);
 
 		run.words.push_back(row_word_make(run.total_units, units));
 		run.total_units += units;
 		run.header.longest_units = std::max(run.header.longest_units, (uint32_t) units);
 		run.header.shortest_below_limit = std::max(run.header.shortest_below_limit, (uint32_t) (ROW_UNITS_LIMIT - units));
-		if (units <= window_cut_long_units(WINDOW_BYTES))
+		if (units <= window_cut_long_units(run.window_bytes))
 			run.header.longest_short_units = std::max(run.header.longest_short_units, (uint32_t) units);
 	}
 	for (uint32_t first = 0; first < n; first += GSORT_KEY_EXTENT_ROWS)
@@ -94,7 +117,7 @@ struct placed_run
 static placed_run
 expected_run(const filed_run &run, const std::vector<uint32_t> &order, bool with_ties)
 {
-	window_cut	cut = window_cut_make(WINDOW_BYTES, with_ties, run.header.longest_short_units);
+	window_cut	cut = window_cut_make(run.window_bytes, with_ties, run.header.longest_short_units);
 	placed_run	placed;
 	uint64_t	offset = 0;
 	uint64_t	before = 0;
@@ -115,16 +138,15 @@ expected_run(const filed_run &run, const std::vector<uint32_t> &order, bool with
 }
 
 static placed_run
-place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool as_fed, uint64_t total_units)
+place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool as_fed, uint64_t total_units, uint64_t room)
 {
 	uint64_t	n = order.size();
-	uint64_t	room = window_begins_at_most(n, run.total_units, WINDOW_BYTES);
-	placed_run	placed = {{}, std::vector<uint32_t>(n, 7), std::vector<window_begin>(room, window_begin{})};
+	placed_run	placed = {{}, std::vector<uint32_t>(n, 7), std::vector<window_begin>(room + BEGINS_BEHIND, window_begin{7, 7})};
 	std::vector<uint64_t> scratch(place_scratch_bytes(n) / sizeof(uint64_t), 0);
 	std::vector<uint32_t> words(n, 0xa5a5a5a5);
 	packed_lengths lengths = packed_lengths_make(&run.header, words.data());
 	bool		one_length = lengths.bits == 0;
-	place_input input = {one_length ? NULL : words.data(), as_fed || one_length ? NULL : order.data(), (uint32_t) n, total_units, WINDOW_BYTES, with_ties};
+	place_input input = {one_length ? NULL : words.data(), as_fed || one_length ? NULL : order.data(), (uint32_t) n, total_units, run.window_bytes, with_ties};
 	place_output output = {placed.low_offsets.data(), placed.begins.data(), room, &run.header};
 
 	failures += launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, NULL, word_table{run.table.data()}, n, (const run_header *) &run.header,
@@ -133,6 +155,8 @@ place(filed_run &run, const std::vector<uint32_t> &order, bool with_ties, bool a
 					   output) != cudaSuccess;
 	for (uint32_t row = 0; row < n; row++)
 		placed.lengths.push_back(packed_lengths_of_row(&lengths, row));
+	for (uint64_t i = room; i < placed.begins.size(); i++)
+		failures += placed.begins[i].row != 7 || placed.begins[i].units != 7;
 	placed.begins.resize(std::min((uint64_t) run.header.n_begins, room));
 	return placed;
 }
@@ -153,19 +177,32 @@ run_case(uint32_t n, row_lengths kind)
 	bool		with_ties = random_below(2) == 0;
 	bool		as_fed = random_below(4) == 0;
 	bool		lies = random_below(5) == 0;
+	bool		crowded = random_below(4) == 0;
+	uint64_t	room;
 
+	run.window_bytes = windows_bytes[random_below(3)];
 	file_rows(run, n, kind);
 	std::iota(order.begin(), order.end(), 0u);
 	for (uint32_t i = n; !as_fed && i > 1; i--)
 		std::swap(order[i - 1], order[random_below(i)]);
 
 	placed_run	expected = expected_run(run, order, with_ties);
-	placed_run	placed = place(run, order, with_ties, as_fed, run.total_units + lies);
+	uint64_t	n_begins = expected.begins.size();
+
+	room = window_begins_at_most(n, run.total_units, run.window_bytes);
+	failures += n_begins > room;
+	if (crowded)
+		room = 1 + random_below(n_begins);
+
+	placed_run	placed = place(run, order, with_ties, as_fed, run.total_units + lies, room);
+
+	expected.begins.resize(std::min(n_begins, room));
 	bool		ok = placed.lengths == expected.lengths && placed.low_offsets == expected.low_offsets &&
-		same_begins(placed.begins, expected.begins) && run.header.bad_data == (lies ? (uint32_t) GSORT_BAD_OFFSETS : 0);
+		same_begins(placed.begins, expected.begins) && run.header.n_begins == n_begins && run.header.bad_data == (lies ? (uint32_t) GSORT_BAD_OFFSETS : 0);
 
 	if (!ok)
-		printf("place: n=%u lengths %d ties %d as fed %d: BAD\n", n, kind, with_ties, as_fed);
+		printf("place: n=%u lengths %d windows of %u ties %d as fed %d room %llu of %llu: BAD\n", n, kind, run.window_bytes, with_ties, as_fed,
+			   (unsigned long long) room, (unsigned long long) n_begins);
 	failures += !ok;
 }
 

@@ -16,7 +16,7 @@
 # 'calls' tells what opening takes and the longest call of several jobs at once, the first of a
 # fresh process: a kernel that is loaded by a query would show as a call of many milliseconds.
 #
-# CUDA_ARCH (default: native), TIME_ROWS (default: 100000000), CALLS_ROWS (default: 8000000), SEED
+# CUDA_ARCH (default: native), TIME_ROWS (default: 100000000, for which the device needs 24 GB and the host as many), CALLS_ROWS (default: 8000000), SEED
 # (default: the clock), LIMIT_S (seconds for one check; default: 300).
 
 # shellcheck disable=SC2086	# the options of jobs are words
@@ -82,6 +82,7 @@ guard_bench=$work/guard/bench/gsort_bench
 # Jobs of one key and of two, whose rows gsort_bench compares.
 jobs='--bits 64 --distributions uniform --algorithms job_cut,job_cut_keys'
 small_jobs="$jobs --repeat 1 --rows"
+long_jobs='--bits 64 --distributions uniform --algorithms job_cut_long --repeat 1 --rows'
 
 check test-normal "$normal" cuda "$seed"
 check time "$normal_bench" $jobs --rows "${TIME_ROWS:-100000000}"
@@ -92,8 +93,11 @@ check fake-cuda make -s -C "$work/normal/test/fake_cuda" check SEED="$seed"
 check test-guard "$guard" cuda "$seed"
 check lost "$normal" cuda --lose
 sanitize memcheck --leak-check full "$guard_bench" $small_jobs 300000
+check memcheck-long compute-sanitizer --tool memcheck --error-exitcode 3 "$guard_bench" $long_jobs 3000
 check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures 15 "$seed"
-sanitize racecheck "$normal_bench" $small_jobs 20000
+# it makes each kernel a thousand times slower
+sanitize racecheck "$normal_bench" $small_jobs 3000
+check racecheck-long compute-sanitizer --tool racecheck --error-exitcode 3 "$normal_bench" $long_jobs 3000
 sanitize initcheck "$guard_bench" $small_jobs 300000
 sanitize synccheck "$normal_bench" $small_jobs 300000
 if [ "${SANITIZE_ALL:-0}" = 1 ]; then
