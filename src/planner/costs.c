@@ -143,10 +143,9 @@ gpusort_estimate_plan(const PathTarget *target, Cost native_cost, GpuSortPlanInf
 	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);
 }
 
-double
-gpusort_expected_runs(const GpuSortPlanInfo *info)
+static double
+runs_within(double budget, const GpuSortPlanInfo *info)
 {
-	double		budget = read_device(info->rows * info->width).budget_bytes;
 	double		row_bytes = (double) info->width + DEVICE_ROW_WORD_BYTES +
 		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
 	double		runs;
@@ -156,6 +155,12 @@ gpusort_expected_runs(const GpuSortPlanInfo *info)
 	runs = Max(info->rows * row_bytes / budget, info->rows / GSORT_RUN_ROWS_MAX);
 	runs = Max(runs, info->rows * info->width / GSORT_RUN_BYTES_MAX);
 	return Max(1, ceil(runs));
+}
+
+double
+gpusort_expected_runs(const GpuSortPlanInfo *info)
+{
+	return runs_within(read_device(info->rows * info->width).budget_bytes, info);
 }
 
 /* --- costs ------------------------------------------------------------------------ */
@@ -213,8 +218,8 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
-	double		runs = gpusort_expected_runs(info);
 	DeviceFigures device = read_device(info->rows * info->width);
+	double		runs = runs_within(device.budget_bytes, info);
 
 	path->rows = info->rows;
 	path->startup_cost = before +

@@ -3,7 +3,8 @@
  *	  Why the planner does not sort through the device.
  *
  * In:  a code from whoever refuses, with figures of the case.
- * Out: the last refusal, for whoever asks why; a line at DEBUG1, once for each planning; for Sorts that stay, a counter.
+ * Out: the last refusal, for whoever asks why, its figures only if somebody wants them; a line at DEBUG1, once for each
+ *	    planning; for Sorts that stay, a counter.
  *
  * Runs in the backend that plans.
  */
@@ -15,6 +16,7 @@
 #include "shared/shmem.h"
 
 static GpuSortRefusal last = {.code = GPUSORT_REFUSED_NOT};
+static bool details_are_read = false;
 
 #define REFUSAL(enumerator, name, text, remedy) {#name, text, remedy},
 
@@ -48,6 +50,13 @@ void
 gpusort_refusals_begin(void)
 {
 	n_lines_said = 0;
+	details_are_read = message_level_is_interesting(DEBUG1);
+}
+
+void
+gpusort_refusals_want_details(void)
+{
+	details_are_read = true;
 }
 
 static bool
@@ -69,7 +78,8 @@ gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 {
 	last.code = code;
 	last.detail[0] = '\0';
-	if (detail != NULL)
+	/* to print a number takes longer than to plan a small sort may */
+	if (detail != NULL && details_are_read)
 	{
 		va_list		args;
 

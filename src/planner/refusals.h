@@ -41,11 +41,14 @@ typedef enum GpuSortRefusalCode
 typedef struct GpuSortRefusal
 {
 	GpuSortRefusalCode code;
-	char		detail[256];	/* figures or names, of this case; may be empty */
+	char		detail[256];	/* figures or names, of this case; empty if nobody wants them */
 } GpuSortRefusal;
 
 /* A query's planning begins: what is said at DEBUG1 is said anew. */
 extern void gpusort_refusals_begin(void);
+
+/* Until the next planning: refusals have their details, which are made for DEBUG1 only otherwise. */
+extern void gpusort_refusals_want_details(void);
 
 /* Notes a refusal, and says at DEBUG1 what it is of, if that is not said already.  detail, a format, may be
  * NULL.  Returns false. */
