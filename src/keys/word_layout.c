@@ -72,21 +72,16 @@ skip_common_bytes(const GpuSortKeySamples *samples, Size *n_skipped)
 	return skipped;
 }
 
-static int
-compare_sizes(const void *a, const void *b)
-{
-	Size		x = *(const Size *) a;
-	Size		y = *(const Size *) b;
-
-	return (x > y) - (x < y);
-}
-
-/* Of so many sizes, the one that so great a share of them does not exceed. */
+/* Of n samples of so many bytes, each number counted: the one that so great a share of them does not exceed. */
 static Size
-size_of_share(Size *sizes, int n, double share)
+size_of_share(const int *counts, int n, double share)
 {
-	qsort(sizes, n, sizeof(Size), compare_sizes);
-	return sizes[Min(n - 1, (int) (n * share))];
+	int			left = Min(n - 1, (int) (n * share));
+	Size		size = 0;
+
+	while (left >= counts[size])
+		left -= counts[size++];
+	return size;
 }
 
 /* Bytes behind those skipped that nearly all samples have; up to the first byte of this value, if
@@ -94,19 +89,17 @@ size_of_share(Size *sizes, int n, double share)
 static Size
 bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
 {
-	Size	   *sizes = palloc(samples->n * sizeof(Size));
+	int			counts[GPUSORT_SAMPLE_BYTES_MAX + 1] = {0};
 
 	for (int i = 0; i < samples->n; i++)
 	{
 		const char *bytes = samples->samples[i].bytes + n_skipped;
-		const char *found;
+		Size		size = samples->samples[i].length - n_skipped;
+		const char *found = end < 0 ? NULL : memchr(bytes, end, size);
 
-		sizes[i] = samples->samples[i].length - n_skipped;
-		found = end < 0 ? NULL : memchr(bytes, end, sizes[i]);
-		if (found != NULL)
-			sizes[i] = found - bytes;
+		counts[found != NULL ? found - bytes : size]++;
 	}
-	return size_of_share(sizes, samples->n, SHARE_HELD);
+	return size_of_share(counts, samples->n, SHARE_HELD);
 }
 
 /*

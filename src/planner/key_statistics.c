@@ -19,8 +19,10 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
+#include "utils/syscache.h"
 
 #include "planner/key_statistics.h"
+#include "planner/sample_cache.h"
 
 /* Values that are looked at of each slot of the statistics, which may have 10,000: planning waits
  * for their sort keys. */
@@ -71,15 +73,27 @@ add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *so
 	free_attstatsslot(&slot);
 }
 
+/* Is it the catalog's own row, and not another module's? */
+static bool
+is_of_catalog(const VariableStatData *vardata)
+{
+	return vardata->freefunc == ReleaseSysCache && vardata->statsTuple->t_tableOid == StatisticRelationId;
+}
+
 static void
 take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKeySamples *samples)
 {
+	bool		may_be_kept = is_of_catalog(vardata);
 	GpuSortTextBytes source;
 
+	if (may_be_kept && gpusort_sample_cache_find(vardata->statsTuple, type, collation, samples))
+		return;
 	gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	add_values(vardata, STATISTIC_KIND_HISTOGRAM, &source, source.form, samples);
 	add_values(vardata, STATISTIC_KIND_MCV, &source, source.form, samples);
 	gpusort_key_samples_sort(samples);
+	if (may_be_kept)
+		gpusort_sample_cache_keep(vardata->statsTuple, type, collation, samples);
 }
 
 void

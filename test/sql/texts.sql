@@ -126,3 +126,39 @@ reset role;
 drop table strings, unknown, alike;
 drop role text_reader;
 drop collation if exists ignoring_case, by_number;
+
+-- keys are laid out by the statistics of the day, and in a session that has planned with others before too
+create function pg_temp.rows_in_ties(query text) returns text language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, timing off, format json) ' || query into plan;
+	return plan->0->'Plan'->>'Rows in Tie Groups';
+end $$;
+create temp table addresses as select 'https://www.example.com/a/path/' || i as t from generate_series(1, 3000) i;
+analyze addresses;
+select pg_temp.rows_in_ties('select * from addresses order by t collate "C"');
+begin;
+update addresses set t = 'ftp://elsewhere.example/' || substr(t, 25);
+select pg_temp.rows_in_ties('select * from addresses order by t collate "C"') as by_old_statistics;
+analyze addresses;
+select pg_temp.rows_in_ties('select * from addresses order by t collate "C"') as by_new_ones;
+rollback;
+select pg_temp.rows_in_ties('select * from addresses order by t collate "C"') as by_old_ones_again;
+-- the same column's values under another collation, whose words are others
+select pg_temp.rows_in_ties('select * from addresses order by t collate "POSIX"') = pg_temp.rows_in_ties('select * from addresses order by t collate "C"');
+-- more long values than a session keeps
+do $$
+declare
+	columns text := string_agg(format('repeat(md5(i::text), 8) || %s as c%s', n, n), ', ') from generate_series(1, 50) n;
+begin
+	execute format('create temp table many as select %s from generate_series(1, 300) i', columns);
+	analyze many;
+	for round in 1 .. 2 loop
+		for n in 1 .. 50 loop
+			if pg_temp.rows_in_ties(format('select * from many order by c%s collate "C"', n)) <> '0' then
+				raise 'column % in round % has rows that tie', n, round;
+			end if;
+		end loop;
+	end loop;
+end $$;
