@@ -62,7 +62,6 @@ extern bool gpusort_enabled;
 extern GpuSortDeviceSetting gpusort_device;
 extern int	gpusort_host_nice;	/* only the service's copy counts */
 extern int	gpusort_host_threads;	/* the same; 0: as many as processors */
-extern int	gpusort_min_rows;
 extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
 extern int	gpusort_debug_collation_fault;
@@ -86,6 +85,13 @@ extern GpuSortServiceDevice gpusort_device_of_service(int i);
 
 /* How many services gpusort.device asks for, where this machine has so many GPUs. */
 extern int	gpusort_services_wanted(int gpus);
+
+/* The fewest rows of a sort that go to a device of the kind, and whether the kind matters. */
+extern int	gpusort_min_rows_of(gsort_kind kind);
+extern bool gpusort_min_rows_depend_on_device(void);
+
+/* To any device: what plans are made by. */
+extern int	gpusort_min_rows_of_plans(void);
 
 /* Makes them known to PostgreSQL; in the postmaster, once. */
 extern void gpusort_settings_define(void);

@@ -204,8 +204,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return false;
 	if (walk->nested && walk->citus_below)
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
-	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows))
-		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, "gpusort.min_rows is %d", gpusort_min_rows);
+	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows_of_plans()))
+		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, "gpusort.min_rows is %d", gpusort_min_rows_of_plans());
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)

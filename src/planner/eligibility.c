@@ -267,8 +267,8 @@ gpusort_worth_sorting(const Path *child, List *pathkeys)
 		return false;
 	if (pathkeys == NIL || pathkeys_contained_in(pathkeys, child->pathkeys))
 		return false;
-	if (child->rows < gpusort_min_rows)
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", child->rows, gpusort_min_rows);
+	if (child->rows < gpusort_min_rows_of_plans())
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", child->rows, gpusort_min_rows_of_plans());
 	if (!gpusort_job_service_serves())
 		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
 	return true;

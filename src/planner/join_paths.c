@@ -189,7 +189,7 @@ least_cost_of_gpusort(const RelOptInfo *rel)
 {
 	double		rows = rel->cheapest_total_path->rows;
 
-	if (rows < gpusort_min_rows)
+	if (rows < gpusort_min_rows_of_plans())
 		return HUGE_VAL;
 	return least_cost_of_side(rel) + gpusort_least_cost(rows);
 }

@@ -23,7 +23,7 @@
 #include "planner/plan_walk.h"
 #include "planner/refusals.h"
 #include "planner/sort_report.h"
-#include "settings.h"
+#include "shared/job.h"
 
 typedef struct Report
 {
@@ -104,6 +104,7 @@ static void
 report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 {
 	Report	   *report = walk->arg;
+	uint64		min_rows = gpusort_job_min_rows();
 	GpuSortReported *sort;
 	GpuSortPlanInfo info;
 
@@ -112,11 +113,11 @@ report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 	sort->keys = text_of_keys(&info.order, &scan->scan.plan, !info.grouping, walk->ancestors, report);
 	if (gpusort_refuses_all())
 		set_native(sort, gpusort_last_refusal()->code, "");
-	else if (info.rows < gpusort_min_rows && !info.parallel)
+	else if (info.rows < min_rows && !info.parallel)
 	{
 		sort->runs_on = "backend";
 		sort->code = gpusort_refusal_name(GPUSORT_REFUSED_FEW_ROWS);
-		sort->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is %d", info.rows, gpusort_min_rows);
+		sort->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is " UINT64_FORMAT, info.rows, min_rows);
 		sort->remedy = "nothing: rows go to the device as soon as that many have come";
 	}
 	else

@@ -379,3 +379,19 @@ gpusort_job_service_serves(void)
 	LWLockRelease(gpusort_shared_lock());
 	return serves;
 }
+
+uint64
+gpusort_job_min_rows(void)
+{
+	gsort_kind	kind = GSORT_KIND_CUDA;
+	int			service;
+
+	if (!gpusort_min_rows_depend_on_device())
+		return gpusort_min_rows_of(kind);
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	service = gpusort_service_for_new_job(0);
+	if (service >= 0)
+		kind = gpusort_shared->services[service].info.kind;
+	LWLockRelease(gpusort_shared_lock());
+	return gpusort_min_rows_of(kind);
+}

@@ -89,6 +89,9 @@ extern void gpusort_job_begin_output(GpuSortJob *job);
 /* True while the service can take a job: for the planner, and before a job is opened. */
 extern bool gpusort_job_service_serves(void);
 
+/* The fewest rows of a sort that go to the device that a job would get. */
+extern uint64 gpusort_job_min_rows(void);
+
 /* --- feeding --------------------------------------------------------------- */
 
 #define GPUSORT_NO_BUFFER_REFUSED	(-1)	/* the job takes no more rows */

@@ -194,7 +194,7 @@ bool
 gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort)
 {
 	if (sort->native != NULL || sort->job != NULL || !sort->spec->may_use_device ||
-		sort->feed->rows < (uint64) gpusort_min_rows)
+		sort->feed->rows < gpusort_job_min_rows())
 		return true;
 	return gpusort_tuplesort_go_to_device(sort);
 }

@@ -41,13 +41,25 @@ is_laid_out_by_rows(const GpuSortSpec *spec)
 static uint64
 rows_to_stay(const GpuSortSpec *spec)
 {
+	uint64		min_rows;
+
 	/* inside EvalPlanQual, where a child gives a row or two */
 	if (!spec->may_use_device)
 		return PG_UINT64_MAX;
-	if (spec->rows < gpusort_min_rows)
-		return gpusort_min_rows;
-	return Min(gpusort_min_rows,
-			   is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
+	if (spec->rows < gpusort_min_rows_of_plans())
+		return gpusort_min_rows_of_plans();
+	min_rows = gpusort_job_min_rows();
+	return spec->rows < min_rows ? min_rows :
+		Min(min_rows, is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
+}
+
+/* More rows have come than may stay.  Which device there is is asked only now: a sort of a few rows takes no lock. */
+static uint64
+rows_to_stay_after_all(const GpuSortTuplesort *sort)
+{
+	uint64		limit = sort->provisional_limit;
+
+	return limit == gpusort_min_rows_of_plans() ? Max(limit, gpusort_job_min_rows()) : limit;
 }
 
 void
@@ -141,6 +153,8 @@ put_rows(GpuSortTuplesort *sort, PlanState *child)
 
 		if (TupIsNull(slot))
 			return NULL;
+		if (unlikely(rows == limit))
+			limit = rows_to_stay_after_all(sort);
 		if (unlikely(rows >= limit) || unlikely(!gpusort_row_array_put(array, slot)))
 			return slot;
 	}

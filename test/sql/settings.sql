@@ -10,8 +10,10 @@
 -- defaults, bounds, units, context
 select name, unit, context, vartype, min_val, max_val, enumvals from pg_settings where name like 'gpusort.%' order by name;
 reset gpusort.min_rows;
+show gpusort.min_rows;
 show gpusort.enabled;
 set gpusort.min_rows = -1;
+set gpusort.min_rows = -2;
 set gpusort.min_rows = 2147483648;
 set gpusort.min_rows = 'many';
 set gpusort.min_rows = 2147483647;

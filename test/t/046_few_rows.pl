@@ -94,6 +94,22 @@ is(counter('in_backend') - $before, 4, 'counted');
 same_rows('more than a few, fewer than gpusort.min_rows', '', 'select * from t where id <= 900 order by k, id', qr/in backend/, 0);
 $node->safe_psql('postgres', q{select set_estimate('t', 10)});
 
+# --- the default: the host device is for more rows than a GPU
+my $by_default = 'set gpusort.min_rows = -1';
+my $on_host = ($ENV{GPUSORT_TEST_DEVICE} // 'host') ne 'cuda';
+for my $estimate (10, 1000000)
+{
+	$node->safe_psql('postgres', "select set_estimate('t', $estimate)");
+	same_rows("by default, 9999 of $estimate rows", $by_default, 'select * from t where id <= 9999 order by k, id', qr/in backend/, 0);
+	for my $rows (10001, 19999)
+	{
+		same_rows("by default, $rows of $estimate rows", $by_default, "select * from t where id <= $rows order by k, id",
+			$on_host ? qr/in backend/ : $on_device, $on_host ? 0 : 1);
+	}
+	same_rows("by default, 20001 of $estimate rows", $by_default, 'select * from t where id <= 20001 order by k, id', $on_device, 1);
+}
+$node->safe_psql('postgres', q{select set_estimate('t', 10)});
+
 # --- work_mem
 my $memory = "set work_mem = '64kB'; set gpusort.min_rows = 100000";
 same_rows('before work_mem is used up', $memory, 'select * from t order by k, id', $on_device, 1);
