@@ -93,11 +93,11 @@ check fake-cuda make -s -C "$work/normal/test/fake_cuda" check SEED="$seed"
 check test-guard "$guard" cuda "$seed"
 check lost "$normal" cuda --lose
 sanitize memcheck --leak-check full "$guard_bench" $small_jobs 300000
-check memcheck-long compute-sanitizer --tool memcheck --error-exitcode 3 "$guard_bench" $long_jobs 3000
+check memcheck-long compute-sanitizer --tool memcheck --error-exitcode 3 "$guard_bench" $long_jobs 2000
 check memcheck-failures compute-sanitizer --tool memcheck --error-exitcode 3 "$guard" cuda --failures 15 "$seed"
 # it makes each kernel a thousand times slower
 sanitize racecheck "$normal_bench" $small_jobs 3000
-check racecheck-long compute-sanitizer --tool racecheck --error-exitcode 3 "$normal_bench" $long_jobs 3000
+check racecheck-long compute-sanitizer --tool racecheck --error-exitcode 3 "$normal_bench" $long_jobs 300
 sanitize initcheck "$guard_bench" $small_jobs 300000
 sanitize synccheck "$normal_bench" $small_jobs 300000
 if [ "${SANITIZE_ALL:-0}" = 1 ]; then
