@@ -21,9 +21,9 @@
 #define DEVICE_MEMORY_MIN_MB	32
 
 /*
- * gpusort.min_rows, unless it says otherwise: where the device took less than the session itself.  On an H200 10,000 rows took a
- * third of what they took in the session.  On the host device, with 2 to 16 threads, as many took between 0.7 times and twice as long as
- * there, and 20,000 between 0.8 times and as long.
+ * gpusort.min_rows, unless it says otherwise: where the device took less than the session itself.  On an H200 10,000 rows took 0.4
+ * of what they took in the session.  On the host device, with 2 to 16 threads, as many took 0.8 to 1.5 times as long as there,
+ * and 20,000 between 0.8 times and as long (bench/NOTES.md).
  */
 #define MIN_ROWS_AUTO		(-1)
 #define MIN_ROWS_OF_GPU		10000
@@ -224,6 +224,12 @@ gpusort_min_rows_of(gsort_kind kind)
 	if (min_rows != MIN_ROWS_AUTO)
 		return min_rows;
 	return kind == GSORT_KIND_HOST ? MIN_ROWS_OF_HOST : MIN_ROWS_OF_GPU;
+}
+
+const char *
+gpusort_min_rows_by_default(void)
+{
+	return gpusort_min_rows_depend_on_device() ? " by default" : "";
 }
 
 int

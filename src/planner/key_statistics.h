@@ -14,7 +14,7 @@
 /*
  * Of a sort key, an expression over root's relations; rows: of the sort.  Samples are taken of
  * texts and bytea only; type is a base type.  None if there are no statistics, or they are not
- * ours to see.  They stay until others are taken.
+ * ours to see.  They are in the current context, or kept until others are taken: not to be changed.
  */
 extern void gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
 										double rows, GpuSortKeySamples *samples);

@@ -9,8 +9,9 @@
  * make: planning ORDER BY two names took ten times as long as without them.  Whether the user may see a column's values the
  * caller asks each time.
  *
- * A tuple's place and who made it tell whether it is still the same: ANALYZE makes another one.  All samples are
- * forgotten when they have become too many.
+ * A tuple's place and who made it tell whether it is still the same: ANALYZE makes another one.  (Two by one
+ * transaction, and a VACUUM FULL that moves the second to the place of the first, look the same; such keys are laid out badly, and
+ * sorted right.)  All samples are forgotten when they have become too many.
  *
  * Runs in the backend that plans.  Memory: a context of its own, for as long as the session lives.
  */
@@ -42,12 +43,13 @@ typedef struct KeptSamples
 	ItemPointerData place;		/* of the statistics that they are of */
 	TransactionId made_by;
 	int			n;
-	GpuSortKeySample *samples;
+	Size		bytes;			/* of the samples */
+	GpuSortKeySample *samples;	/* NULL: none were kept */
 } KeptSamples;
 
 static MemoryContext cache_context = NULL;
 static HTAB *cache = NULL;
-static Size cache_bytes = 0;	/* of all samples */
+static Size cache_bytes = 0;	/* of all columns and their samples */
 
 static SampleKey
 key_of(HeapTuple statistics, Oid type, Oid collation)
@@ -74,6 +76,7 @@ begin_cache(void)
 
 	if (cache_context != NULL)
 		MemoryContextDelete(cache_context);
+	cache_context = NULL;
 	cache = NULL;
 	cache_bytes = 0;
 	cache_context = AllocSetContextCreate(TopMemoryContext, "gpusort samples of columns", ALLOCSET_SMALL_SIZES);
@@ -125,18 +128,22 @@ gpusort_sample_cache_keep(HeapTuple statistics, Oid type, Oid collation, const G
 	SampleKey	key = key_of(statistics, type, collation);
 	KeptSamples *kept;
 	bool		found;
-	Size		bytes;
 
 	if (cache == NULL || cache_bytes > CACHE_BYTES_MAX)
 		begin_cache();
 	kept = hash_search(cache, &key, HASH_ENTER, &found);
-	if (found && kept->samples != NULL)
+	if (!found)
+		cache_bytes += sizeof(KeptSamples);
+	else if (kept->samples != NULL)
+	{
+		cache_bytes -= kept->bytes;
 		pfree(kept->samples);
+	}
 	/* an error in between leaves none */
 	kept->samples = NULL;
-	kept->samples = copy_samples(samples, &bytes);
+	kept->samples = copy_samples(samples, &kept->bytes);
 	kept->n = samples->n;
 	kept->place = statistics->t_self;
 	kept->made_by = HeapTupleHeaderGetRawXmin(statistics->t_data);
-	cache_bytes += bytes;
+	cache_bytes += kept->bytes;
 }

@@ -23,6 +23,7 @@
 #include "planner/plan_walk.h"
 #include "planner/refusals.h"
 #include "planner/sort_report.h"
+#include "settings.h"
 #include "shared/job.h"
 
 typedef struct Report
@@ -117,13 +118,15 @@ report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 	{
 		sort->runs_on = "backend";
 		sort->code = gpusort_refusal_name(GPUSORT_REFUSED_FEW_ROWS);
-		sort->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is " UINT64_FORMAT, info.rows, min_rows);
+		sort->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s", info.rows, min_rows,
+								gpusort_min_rows_by_default());
 		sort->remedy = "nothing: rows go to the device as soon as that many have come";
 	}
 	else
 	{
 		sort->runs_on = "device";
 		sort->reason = psprintf("%.0f rows are expected%s", info.rows,
+								info.parallel && info.rows < min_rows ? ", which parallel workers feed; so few may stay in the session" :
 								info.parallel ? ", which parallel workers feed" :
 								is_in_workers(walk) ? " in each worker" : "");
 	}

@@ -35,6 +35,9 @@ gsort_device *gpusort_service_device = NULL;
 #define LOOK_AGAIN_MS		10000
 #define LOOK_AGAIN_PART		4
 
+/* While the host device stands by, the other services are looked at so often. */
+#define STAND_BY_MS			1000
+
 /* What must be opened anew to change. */
 typedef struct OpenSettings
 {
@@ -367,6 +370,16 @@ stays_lost(void)
 	return true;
 }
 
+/* Does a service have a GPU, or does it start again since it has lost one, which it may have at once? */
+static bool
+has_gpu(const GpuSortService *service)
+{
+	if (service->state == GPUSORT_SERVICE_STARTING)
+		return service->missing_since != 0 &&
+			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
+	return service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA;
+}
+
 static bool
 another_gpu_serves(void)
 {
@@ -374,12 +387,8 @@ another_gpu_serves(void)
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-
-		if (i != gpusort_service_number && service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA)
+		if (i != gpusort_service_number && has_gpu(&gpusort_shared->services[i]))
 			serves = true;
-	}
 	LWLockRelease(gpusort_shared_lock());
 	return serves;
 }
@@ -456,7 +465,7 @@ gpusort_service_look_for_device(long sleep_ms)
 		return sleep_ms;
 	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
 	if (host_stands_by)
-		left = another_gpu_serves() ? Min(left, LOOK_AGAIN_MS) : 0;
+		left = another_gpu_serves() ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)
 		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "settings.h"
 #include "shared/stats.h"
 #include "sort/output_array.h"
 #include "sort/output_device.h"
@@ -28,7 +29,7 @@ gather_kept_chunks(GpuSortTuplesort *sort)
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 	int			n = gpusort_job_list_buffers(sort->job, GPUSORT_BUFFER_KEPT, buffers);
 
-	if (gpusort_job_chunks_sent(sort->job) > 0 || sort->rows_fed >= gpusort_job_min_rows())
+	if (gpusort_job_chunks_sent(sort->job) > 0 || sort->rows_fed >= (uint64) gpusort_min_rows_of(sort->job->device_kind))
 	{
 		for (int i = 0; i < n; i++)
 			gpusort_job_send(sort->job, buffers[i]);

@@ -53,7 +53,8 @@ rows_to_stay(const GpuSortSpec *spec)
 		Min(min_rows, is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
 }
 
-/* More rows have come than may stay.  Which device there is is asked only now: a sort of a few rows takes no lock. */
+/* More rows have come than were expected.  Which device there is is asked only now: a sort of which few were expected, and came,
+ * takes no lock. */
 static uint64
 rows_to_stay_after_all(const GpuSortTuplesort *sort)
 {

@@ -97,7 +97,7 @@ $node->safe_psql('postgres', q{select set_estimate('t', 10)});
 # --- the default: the host device is for more rows than a GPU
 my $by_default = 'set gpusort.min_rows = -1';
 my $on_host = ($ENV{GPUSORT_TEST_DEVICE} // 'host') ne 'cuda';
-for my $estimate (10, 1000000)
+for my $estimate (10, 75000, 1000000)
 {
 	$node->safe_psql('postgres', "select set_estimate('t', $estimate)");
 	same_rows("by default, 9999 of $estimate rows", $by_default, 'select * from t where id <= 9999 order by k, id', qr/in backend/, 0);
