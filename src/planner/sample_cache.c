@@ -5,8 +5,8 @@
  * In:  samples of statistics, with the tuple of pg_statistic that they are of.
  * Out: the same again, as long as the column's statistics are that tuple.
  *
- * A query asks for the samples of a key once for each path, and a hundred sort keys of the C library take 50 us to
- * make: planning ORDER BY two names took ten times as long as without them.  Whether the user may see a column's values the
+ * A query asks for the samples of a key once for each path, and sort keys of the C library take long to make: planning ORDER
+ * BY two names took ten times as long as PostgreSQL does.  Whether the user may see a column's values the
  * caller asks each time.
  *
  * A tuple's place and who made it tell whether it is still the same: ANALYZE makes another one.  (Two by one
