@@ -11,6 +11,7 @@ use Test::More;
 
 my $node = new_server('calibrate');
 make_tables($node);
+wait_for_state($node, 'serving');
 my $left = "select (select count(*) from pg_namespace where nspname = 'gpusort_calibration')
 	|| ' schemas, ' || (select count(*) from pg_prepared_statements) || ' statements'";
 
