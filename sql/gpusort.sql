@@ -69,7 +69,8 @@ CREATE FUNCTION gpusort_devices(
 	OUT longest_turn_ms double precision,
 	OUT service integer,
 	OUT jobs bigint,
-	OUT rows bigint)
+	OUT rows bigint,
+	OUT min_rows integer)
 RETURNS SETOF record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_devices';

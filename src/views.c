@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "settings.h"
 #include "shared/counters.h"
 #include "shared/shmem.h"
 #include "sql_version.h"
@@ -26,7 +27,7 @@ PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_stats_reset);
 PG_FUNCTION_INFO_V1(gpusort_devices);
 
-#define DEVICE_COLUMNS	20
+#define DEVICE_COLUMNS	21
 
 static TupleDesc
 row_type(FunctionCallInfo fcinfo)
@@ -188,6 +189,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	values[n++] = Int64GetDatum((int64) pg_atomic_read_u64(&gpusort_shared->services[i].jobs));
 	nulls[n] = false;
 	values[n++] = Int64GetDatum((int64) pg_atomic_read_u64(&gpusort_shared->services[i].rows));
+	values[n++] = Int32GetDatum(gpusort_min_rows_of(service->info.kind));
 }
 
 Datum

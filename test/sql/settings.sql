@@ -100,6 +100,13 @@ do $$ begin for i in 1 .. 3000 loop exit when (select open_jobs from gpusort_dev
 select kind, ordinal, state, detail, budget_bytes <= memory_bytes as within_memory, open_jobs, driver, runtime from gpusort_devices;
 select backend_type, datname from pg_stat_activity where pid = (select service_pid from gpusort_devices);
 
+-- what gpusort.min_rows means on a device
+select min_rows from gpusort_devices;
+begin;
+set local gpusort.min_rows = -1;
+select min_rows = case kind when 'host' then 20000 else 10000 end as by_device from gpusort_devices;
+rollback;
+
 -- each column has its counter
 select string_agg(c.key, ', ') as without_counter from gpusort_stats s, json_each_text(row_to_json(s)) c where c.value is null;
 
