@@ -348,14 +348,25 @@ begin_serving(void)
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
 }
 
-/* Of several devices the first is a GPU. */
 static void
 note_failure(const char *reason)
 {
 	size_t		used = strlen(failures);
-	const char *before = used > 0 ? "; " : opened_for.device.n > 1 ? "no GPU: " : "";
 
-	snprintf(failures + used, sizeof(failures) - used, "%s%s", before, reason);
+	snprintf(failures + used, sizeof(failures) - used, "%s%s", used > 0 ? "; " : "", reason);
+}
+
+/* Of several devices the first is a GPU: why another one serves. */
+static void
+note_that_no_gpu_serves(void)
+{
+	char	   *reasons;
+
+	if (failures[0] == '\0')
+		return;
+	reasons = pstrdup(failures);
+	snprintf(failures, sizeof(failures), "no GPU: %s", reasons);
+	pfree(reasons);
 }
 
 /* For tests: may the lost device not be opened yet? */
@@ -430,11 +441,15 @@ open_device(void)
 
 		host_stands_by = has_to_stand_by(opened_choice);
 		if (host_stands_by)
+		{
+			note_failure("the host device stands by while another GPU serves");
 			break;
+		}
 		call = open_choice(&opened_for.device, opened_choice);
 		gpusort_service_device = call.device;
 		if (gpusort_service_device != NULL)
 		{
+			note_that_no_gpu_serves();
 			begin_serving();
 			return;
 		}

@@ -1,14 +1,10 @@
 # ALTER EXTENSION UPDATE in another session, in each phase of a sort: sorts go on, whatever the SQL objects are by then.
 #
 # There must be a version to update to, and the installation may not be the test's to
-# write to.  So the server runs from a copy of the installation: PostgreSQL finds its
-# files by the place of its programs, hence these are copied and all else is linked.
+# write to: the server runs from a copy of it.
 use strict;
 use warnings;
 
-use File::Basename;
-use File::Copy;
-use File::Path;
 use FindBin;
 use lib $FindBin::RealBin;
 use GpuSortTest;
@@ -16,41 +12,15 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-sub pg_config
-{
-	my ($what) = @_;
-	my $path = `pg_config --$what`;
-
-	chomp $path;
-	return $path;
-}
-
-# --- the copy: the folders stand to each other as they do in the installation
-my ($programs, $shared, $libraries) = map { pg_config($_) } 'bindir', 'sharedir', 'pkglibdir';
-my $copy = PostgreSQL::Test::Utils::tempdir();
-mkpath("$copy$programs");
-for my $program (glob "$programs/*")
-{
-	copy($program, "$copy$programs/") or die "copy of $program: $!";
-	chmod 0755, "$copy$programs/" . basename($program);
-}
-mkpath(dirname("$copy$libraries"));
-symlink $libraries, "$copy$libraries" or die "link to $libraries: $!";
-mkpath("$copy$shared/extension");
-for my $file (glob("$shared/*"), glob("$shared/extension/*"))
-{
-	my $link = "$copy$file";
-
-	symlink $file, $link or die "link to $file: $!" unless $file eq "$shared/extension";
-}
+my $copy = copy_of_installation();
 my $update = q{
 create function gpusort_next_version() returns text language sql as $$ select 'yes' $$;
 };
-my ($version) = slurp_file("$shared/extension/gpusort.control") =~ /^default_version = '(.+)'/m;
-append_to_file("$copy$shared/extension/gpusort--$version--99.0.sql", $update);
+my ($version) = slurp_file("$copy->{sharedir}/extension/gpusort.control") =~ /^default_version = '(.+)'/m;
+append_to_file("$copy->{sharedir}/extension/gpusort--$version--99.0.sql", $update);
 
 # --- the server
-$ENV{PATH} = "$copy$programs:$ENV{PATH}";
+$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
 my $node = new_server('update');
 wait_for_state($node, 'serving');
 make_tables($node);

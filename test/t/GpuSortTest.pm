@@ -10,13 +10,16 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename;
+use File::Copy;
+use File::Path;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server wait_for_state wait_for_restart service_pid stop_service continue_service
+our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid stop_service continue_service
   make_tables digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -43,6 +46,34 @@ sub new_server
 	$node->start;
 	$node->safe_psql('postgres', 'create extension gpusort');
 	return $node;
+}
+
+# A copy of the installation, for a test to change: where its bindir, sharedir and pkglibdir are.  PostgreSQL
+# finds its files by the place of its programs, so these are copied, and all else is linked.
+sub copy_of_installation
+{
+	my $folder = PostgreSQL::Test::Utils::tempdir();
+	my (%place, %copy);
+
+	for my $what ('bindir', 'sharedir', 'pkglibdir')
+	{
+		chomp($place{$what} = `pg_config --$what`);
+		$copy{$what} = $folder . $place{$what};
+		mkpath($copy{$what});
+	}
+	for my $program (glob "$place{bindir}/*")
+	{
+		copy($program, "$copy{bindir}/") or die "copy of $program: $!";
+		chmod 0755, "$copy{bindir}/" . basename($program);
+	}
+	mkpath("$copy{sharedir}/extension");
+	for my $file (glob("$place{sharedir}/*"), glob("$place{sharedir}/extension/*"), glob("$place{pkglibdir}/*"))
+	{
+		my $link = $folder . $file;
+
+		symlink $file, $link or die "link to $file: $!" unless $file eq "$place{sharedir}/extension";
+	}
+	return \%copy;
 }
 
 # Waits until gpusort_devices shows the state.

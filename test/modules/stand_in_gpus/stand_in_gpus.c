@@ -1,0 +1,75 @@
+/*
+ * stand_in_gpus.c
+ *	  Two host devices that say that they are GPUs, for what services do with several GPUs, on a machine without.
+ *
+ * In:  calls of gsort.h, from the service; files gpu_0_is_gone and gpu_1_is_gone in the server's folder.
+ * Out: a GPU that is gone cannot be opened; one that goes while it is open is lost at once.
+ *
+ * Linked into a gpusort.so, with --wrap for both functions.  Runs in the service alone, which has no more than one
+ * GPU open, and looks for no other one meanwhile.
+ */
+#include "api/gsort_device.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define GPUS	2
+
+extern gsort_status __real_gsort_open(const gsort_device_options *options, gsort_device **device,
+									  char *reason, size_t reason_bytes);
+extern gsort_status __wrap_gsort_open(const gsort_device_options *options, gsort_device **device,
+									  char *reason, size_t reason_bytes);
+extern void __real_gsort_device_get_info(gsort_device *device, gsort_device_info *info);
+extern void __wrap_gsort_device_get_info(gsort_device *device, gsort_device_info *info);
+
+static gsort_device *stand_in;	/* the host device that is open as a GPU */
+static int	stand_in_ordinal;
+
+static int
+is_gone(int ordinal)
+{
+	char		file[32];
+
+	snprintf(file, sizeof(file), "gpu_%d_is_gone", ordinal);
+	return access(file, F_OK) == 0;
+}
+
+gsort_status
+__wrap_gsort_open(const gsort_device_options *options, gsort_device **device,
+				  char *reason, size_t reason_bytes)
+{
+	gsort_device_options host = *options;
+	int			ordinal = options->n_ordinals > 0 ? options->ordinals[0] : 0;
+	gsort_status status;
+
+	if (options->kind == GSORT_KIND_HOST)
+		return __real_gsort_open(options, device, reason, reason_bytes);
+	if (ordinal >= GPUS || is_gone(ordinal))
+	{
+		snprintf(reason, reason_bytes, "GPU %d is gone", ordinal);
+		return GSORT_UNSUPPORTED;
+	}
+	host.kind = GSORT_KIND_HOST;
+	host.n_ordinals = 0;
+	status = __real_gsort_open(&host, device, reason, reason_bytes);
+	if (status == GSORT_OK)
+	{
+		stand_in = *device;
+		stand_in_ordinal = ordinal;
+	}
+	return status;
+}
+
+void
+__wrap_gsort_device_get_info(gsort_device *device, gsort_device_info *info)
+{
+	if (device == stand_in && !device->lost && is_gone(stand_in_ordinal))
+		gsort_fail(device, GSORT_DEVICE_LOST, "GPU %d is gone", stand_in_ordinal);
+	__real_gsort_device_get_info(device, info);
+	if (device != stand_in)
+		return;
+	info->kind = GSORT_KIND_CUDA;
+	info->ordinal = stand_in_ordinal;
+	info->devices = GPUS;
+	snprintf(info->name, sizeof(info->name), "stand-in for GPU %d", stand_in_ordinal);
+}

@@ -1,0 +1,110 @@
+# Several GPUs, of which some are lost and come back, with the host device behind them (gpusort.device = 'auto,host').
+# Host devices stand in for two GPUs: modules/stand_in_gpus, by which the server's gpusort.so is replaced.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $copy = copy_of_installation();
+unlink "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
+symlink "$FindBin::RealBin/../modules/stand_in_gpus/gpusort.so", "$copy->{pkglibdir}/gpusort.so" or die "gpusort.so: $!";
+$ENV{PATH} = "$copy->{bindir}:$ENV{PATH}";
+$GpuSortTest::device = 'auto,host';
+my $node = new_server('lost_gpus', 'autovacuum = off');
+make_tables($node);
+
+my $sorted = 'select * from big order by k, id';
+my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
+my $standing_by = 'GPU 0 is gone; the host device stands by while another GPU serves';
+
+# What gpusort_devices is to show, a line for each service.
+sub devices_are
+{
+	my ($what, @expected) = @_;
+	my $shown = "select string_agg(concat_ws(' ', kind, state, detail), E'\n' order by service) from gpusort_devices";
+	my $expected = join "\n", @expected;
+
+	ok($node->poll_query_until('postgres', $shown, $expected), "$what: $expected");
+}
+
+# Where sorts are done now, on each service's device.
+sub sorts_are_done_by
+{
+	my ($what, $device) = @_;
+
+	is(digest($node, $sorted), $right, "$what: the rows are right");
+	like($node->safe_psql('postgres', "explain (analyze, costs off, timing off, summary off) $sorted"),
+		qr/^ *Device: $device$/m, "$what: sorted there");
+}
+
+# A service looks when something wakes it.
+sub change_gpu
+{
+	my ($number, $gone) = @_;
+	my $file = $node->data_dir . "/gpu_${number}_is_gone";
+
+	if ($gone)
+	{
+		append_to_file($file, '');
+	}
+	else
+	{
+		unlink $file or die "$file: $!";
+	}
+	$node->reload;
+}
+
+sub lose_gpu   { change_gpu($_[0], 1); }
+sub bring_back { change_gpu($_[0], 0); }
+
+devices_are('two GPUs', 'cuda serving', 'cuda serving');
+sorts_are_done_by('two GPUs', qr/stand-in for GPU [01], service [01]/);
+is($node->safe_psql('postgres', 'set gpusort.min_rows = -1; select distinct min_rows from gpusort_devices'), '10000', 'from 10,000 rows on');
+
+# --- the second one
+lose_gpu(1);
+devices_are('the second one lost', 'cuda serving', 'unavailable GPU 1 is gone');
+sorts_are_done_by('the second one lost', qr/stand-in for GPU 0, service 0/);
+bring_back(1);
+devices_are('the second one back', 'cuda serving', 'cuda serving');
+
+# --- the first one: the host device is its service's too, but stands by
+lose_gpu(0);
+devices_are('the first one lost', "unavailable $standing_by", 'cuda serving');
+sorts_are_done_by('the first one lost', qr/stand-in for GPU 1, service 1/);
+
+# --- then the other one too: now the host device serves
+lose_gpu(1);
+devices_are('both lost', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
+sorts_are_done_by('both lost', qr/host \(\d+ threads\), service 0/);
+
+# --- and back, while a sort is open on the host device
+my $reader = GpuSortTest::Session->new($node);
+$reader->query("begin; declare c cursor for $sorted");
+$reader->query('fetch 10 from c');
+bring_back(1);
+devices_are('the second one back', 'host serving no GPU: GPU 0 is gone', 'cuda serving');
+bring_back(0);
+devices_are('the first one back, a sort is open', 'host starting waiting for open sorts to end', 'cuda serving');
+like($reader->query('fetch 10 from c'), qr/^\d+\|\d+\|f/, 'the open sort goes on');
+is($reader->error, '', 'without an error');
+$reader->query('commit');
+$reader->close;
+devices_are('both back', 'cuda serving', 'cuda serving');
+sorts_are_done_by('both back', qr/stand-in for GPU [01], service [01]/);
+
+# --- both at once
+append_to_file($node->data_dir . '/gpu_0_is_gone', '');
+lose_gpu(1);
+devices_are('both lost at once', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
+sorts_are_done_by('both lost at once', qr/host \(\d+ threads\), service 0/);
+
+unlike(slurp_file($node->logfile), qr/PANIC|was terminated by signal|TRAP/, 'nothing crashed');
+$node->stop;
+
+done_testing();
