@@ -70,6 +70,8 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 		return;
 	grouping.groups = ((Path *) linitial(distinct_rel->pathlist))->rows;
 	grouping.rivals = gpusort_rivals_without_sort(distinct_rel, input.child->rows);
+	if (gpusort_leaves_groups_to_hashing(root, compat_distinct_clause(root), input.child->rows, &grouping))
+		return;
 	gpusort_offer_groups(root, distinct_rel, &grouping, input);
 	if (!root->parse->hasDistinctOn)
 		gpusort_offer_groups_in_no_order(root, distinct_rel, &grouping, input);
@@ -112,6 +114,8 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &group_by.costs);
 	group_by.base.rivals = gpusort_rivals_without_sort(grouped_rel, input.child->rows);
+	if (gpusort_leaves_groups_to_hashing(root, compat_group_clause(root), input.child->rows, &group_by.base))
+		return;
 	gpusort_offer_groups(root, grouped_rel, &group_by.base, input);
 	/* an aggregate's own order may be among the pathkeys */
 	if (compat_sorts_for_groups_only(root))

@@ -29,6 +29,11 @@ extern const Path *gpusort_path_below_groups(const Path *path);
 /* Those paths of rel that do not sort all rows, of which there are so many. */
 extern GpuSortRivals gpusort_rivals_without_sort(const RelOptInfo *rel, double rows);
 
+/* Can groups be hashed, and is their number a guess?  No path is to be offered then.  Of the clause's columns, of so many
+ * rows. */
+extern bool gpusort_leaves_groups_to_hashing(PlannerInfo *root, List *clause, double rows,
+											 const GpuSortGrouping *grouping);
+
 /* Rows of which equal ones are together, each once: by Unique, which finds its first n columns by the
  * order of its rows, or, if they are in none, by an Agg over these columns. */
 extern Path *gpusort_make_unique_path(PlannerInfo *root, RelOptInfo *rel, Path *sorted, int n,

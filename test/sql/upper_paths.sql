@@ -154,6 +154,18 @@ select pg_temp.do_explain('select count(*) from narrow() a join narrow() b using
 select pg_temp.do_explain('select count(*) from narrow() a join others using (k)');
 select pg_temp.do_explain('select * from narrow() a join narrow() b using (k) limit 10');
 drop function narrow();
+-- by expressions: how many groups there are is known by statistics alone
+create table hashes as select i, md5(i::text) as m from generate_series(1, 300000) i;
+analyze hashes;
+set work_mem = '64MB';
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select left(m, 30), count(*) from hashes group by 1') line;
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select distinct left(m, 30) from hashes') line;
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select i, left(m, 30), count(*) from hashes group by 1, 2') line;
+create statistics hashes_left on (left(m, 30)) from hashes;
+analyze hashes;
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select left(m, 30), count(*) from hashes group by 1') line;
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select distinct left(m, 30) from hashes') line;
+drop table hashes;
 -- a LIMIT: few rows are kept natively, where that is cheaper than all
 set work_mem = '1GB';
 select pg_temp.do_explain('select * from endless() order by k limit 100');
