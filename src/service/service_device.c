@@ -9,7 +9,7 @@
  * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
  * and at a reload while one of the later ones, or none, serves.  The host device stands in for all GPUs, not for one that is
- * lost: while other GPUs serve, it stands by.  A device that was lost and cannot be opened is
+ * lost: while other GPUs serve, it stands by, or ends its sorts and stands by again.  A device that was lost and cannot be opened is
  * looked for again by itself, as a GPU that is being reset is there again some time later.
  *
  * Runs in the service alone.
@@ -155,7 +155,8 @@ publish_state(GpuSortServiceState state, const char *detail)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
-	if (state == GPUSORT_SERVICE_SERVING || state == GPUSORT_SERVICE_OFF)
+	/* the host device in its place may have to stand by again */
+	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
 	{
 		service->missing_since = 0;
 		service->failed_opens = 0;
@@ -163,6 +164,38 @@ publish_state(GpuSortServiceState state, const char *detail)
 	if (gpusort_service_device == NULL)
 		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
+}
+
+/* --- other services ------------------------------------------------------------- */
+
+static bool
+serves(const GpuSortService *service)
+{
+	return service->state == GPUSORT_SERVICE_SERVING;
+}
+
+/* Does a service have a GPU, or does it start again since it has lost one, which it may have at once? */
+static bool
+has_gpu(const GpuSortService *service)
+{
+	if (service->state == GPUSORT_SERVICE_STARTING)
+		return service->missing_since != 0 &&
+			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
+	return serves(service) && service->info.kind == GSORT_KIND_CUDA;
+}
+
+/* Is there another service of which this is true? */
+static bool
+another_service(bool (*is_so) (const GpuSortService *service))
+{
+	bool		found = false;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+		if (i != gpusort_service_number && is_so(&gpusort_shared->services[i]))
+			found = true;
+	LWLockRelease(gpusort_shared_lock());
+	return found;
 }
 
 /* --- opening ------------------------------------------------------------------- */
@@ -327,7 +360,7 @@ report_no_device(void)
 {
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
 	plan_next_look();
-	if (gpusort_shared->n_services > 1)
+	if (another_service(serves))
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
 				 errdetail("Sorts go to the other devices that serve.")));
@@ -381,34 +414,11 @@ stays_lost(void)
 	return true;
 }
 
-/* Does a service have a GPU, or does it start again since it has lost one, which it may have at once? */
-static bool
-has_gpu(const GpuSortService *service)
-{
-	if (service->state == GPUSORT_SERVICE_STARTING)
-		return service->missing_since != 0 &&
-			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
-	return service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA;
-}
-
-static bool
-another_gpu_serves(void)
-{
-	bool		serves = false;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	for (int i = 0; i < gpusort_shared->n_services; i++)
-		if (i != gpusort_service_number && has_gpu(&gpusort_shared->services[i]))
-			serves = true;
-	LWLockRelease(gpusort_shared_lock());
-	return serves;
-}
-
 /* The device behind a GPU that this service has lost, where other GPUs go on. */
 static bool
 has_to_stand_by(int choice)
 {
-	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_gpu_serves();
+	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_service(has_gpu);
 }
 
 static void
@@ -475,12 +485,15 @@ gpusort_service_look_for_device(long sleep_ms)
 {
 	long		left;
 
+	/* the host device steps back as soon as another GPU serves */
+	if (gpusort_service_device != NULL && opened_choice > 0 && gpusort_shared->n_services > 1)
+		return sleep_ms < 0 ? STAND_BY_MS : Min(sleep_ms, STAND_BY_MS);
 	/* the service may not be wanted any more */
 	if (next_look == 0 || gpusort_service_shared()->missing_since == 0)
 		return sleep_ms;
 	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
 	if (host_stands_by)
-		left = another_gpu_serves() ? Min(left, STAND_BY_MS) : 0;
+		left = another_service(has_gpu) ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)
 		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);
@@ -488,12 +501,14 @@ gpusort_service_look_for_device(long sleep_ms)
 
 /* --- settings ------------------------------------------------------------------ */
 
-/* True if the device that serves is the one that the settings ask for. */
+/* True if the device that serves is the one that the settings ask for, and it has not to stand by. */
 static bool
 serves_as_set(void)
 {
 	OpenSettings now = settings_now();
 
+	if (gpusort_service_device != NULL && has_to_stand_by(opened_choice))
+		return false;
 	if (!opened || now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
 		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
 		return false;

@@ -42,7 +42,7 @@ sub sorts_are_done_by
 		qr/^ *Device: $device$/m, "$what: sorted there");
 }
 
-# A service looks when something wakes it.
+# With a reload: services look at once, and need not wait until it is time to.
 sub change_gpu
 {
 	my ($number, $gone) = @_;
@@ -83,18 +83,26 @@ lose_gpu(1);
 devices_are('both lost', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost', qr/host \(\d+ threads\), service 0/);
 
-# --- and back, while a sort is open on the host device
+# --- one is back, while a sort is open on the host device, which stands by again when that has ended
 my $reader = GpuSortTest::Session->new($node);
 $reader->query("begin; declare c cursor for $sorted");
 $reader->query('fetch 10 from c');
 bring_back(1);
-devices_are('the second one back', 'host serving no GPU: GPU 0 is gone', 'cuda serving');
-bring_back(0);
-devices_are('the first one back, a sort is open', 'host starting waiting for open sorts to end', 'cuda serving');
+devices_are('the second one back, a sort is open', 'host starting waiting for open sorts to end', 'cuda serving');
+sorts_are_done_by('the second one back, a sort is open', qr/stand-in for GPU 1, service 1/);
 like($reader->query('fetch 10 from c'), qr/^\d+\|\d+\|f/, 'the open sort goes on');
 is($reader->error, '', 'without an error');
+
+# --- it goes again meanwhile: the host device goes on
+lose_gpu(1);
+devices_are('lost again', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
+sorts_are_done_by('lost again', qr/host \(\d+ threads\), service 0/);
+bring_back(1);
+devices_are('back once more', 'host starting waiting for open sorts to end', 'cuda serving');
 $reader->query('commit');
 $reader->close;
+devices_are('the second one back', "unavailable $standing_by", 'cuda serving');
+bring_back(0);
 devices_are('both back', 'cuda serving', 'cuda serving');
 sorts_are_done_by('both back', qr/stand-in for GPU [01], service [01]/);
 
@@ -103,6 +111,10 @@ append_to_file($node->data_dir . '/gpu_0_is_gone', '');
 lose_gpu(1);
 devices_are('both lost at once', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost at once', qr/host \(\d+ threads\), service 0/);
+
+# --- and back by themselves: no reload tells the services
+unlink map { $node->data_dir . "/gpu_${_}_is_gone" } 0, 1;
+devices_are('both back by themselves', 'cuda serving', 'cuda serving');
 
 unlike(slurp_file($node->logfile), qr/PANIC|was terminated by signal|TRAP/, 'nothing crashed');
 $node->stop;
