@@ -226,12 +226,6 @@ gpusort_min_rows_of(gsort_kind kind)
 	return kind == GSORT_KIND_HOST ? MIN_ROWS_OF_HOST : MIN_ROWS_OF_GPU;
 }
 
-const char *
-gpusort_min_rows_by_default(void)
-{
-	return gpusort_min_rows_depend_on_device() ? " by default" : "";
-}
-
 int
 gpusort_min_rows_of_plans(void)
 {

@@ -90,9 +90,6 @@ extern int	gpusort_services_wanted(int gpus);
 extern int	gpusort_min_rows_of(gsort_kind kind);
 extern bool gpusort_min_rows_depend_on_device(void);
 
-/* For messages that name such a number: " by default", or "". */
-extern const char *gpusort_min_rows_by_default(void);
-
 /* To any device: what plans are made by. */
 extern int	gpusort_min_rows_of_plans(void);
 

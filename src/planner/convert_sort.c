@@ -205,8 +205,9 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 	if (walk->nested && walk->citus_below)
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows_of_plans()))
-		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE, "gpusort.min_rows is %d%s", gpusort_min_rows_of_plans(),
-							  gpusort_min_rows_by_default());
+		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE,
+							  gpusort_min_rows_depend_on_device() ? "plans are made by %d" : "gpusort.min_rows is %d",
+							  gpusort_min_rows_of_plans());
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "commands/explain.h"
 #include "nodes/bitmapset.h"
 #include "utils/ruleutils.h"
@@ -101,34 +102,51 @@ is_in_workers(const GpuSortWalk *walk)
 	return false;
 }
 
+/* Rows that work_mem does not hold go to the device, however few they are. */
+static bool
+fits_work_mem(const Plan *plan, double rows)
+{
+	return rows * (MAXALIGN(plan->plan_width) + MAXALIGN(SizeofHeapTupleHeader)) <= work_mem * 1024.0;
+}
+
+/* What is to be said of the rows that a device gets. */
+static const char *
+device_note(const GpuSortPlanInfo *info, bool few, const GpuSortWalk *walk)
+{
+	if (info->parallel)
+		return few ? ", which parallel workers feed; so few may stay in the session" : ", which parallel workers feed";
+	if (few)
+		return ", more than work_mem holds";
+	return is_in_workers(walk) ? " in each worker" : "";
+}
+
 static void
 report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 {
 	Report	   *report = walk->arg;
 	uint64		min_rows = gpusort_job_min_rows();
+	bool		few;
 	GpuSortReported *sort;
 	GpuSortPlanInfo info;
 
 	gpusort_plan_info_read(scan, &info);
+	few = info.rows < min_rows;
 	sort = add_sort(report, "GpuSort", &scan->scan.plan, info.rows);
 	sort->keys = text_of_keys(&info.order, &scan->scan.plan, !info.grouping, walk->ancestors, report);
 	if (gpusort_refuses_all())
 		set_native(sort, gpusort_last_refusal()->code, "");
-	else if (info.rows < min_rows && !info.parallel)
+	else if (few && !info.parallel && fits_work_mem(&scan->scan.plan, info.rows))
 	{
 		sort->runs_on = "backend";
 		sort->code = gpusort_refusal_name(GPUSORT_REFUSED_FEW_ROWS);
 		sort->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s", info.rows, min_rows,
-								gpusort_min_rows_by_default());
-		sort->remedy = "nothing: rows go to the device as soon as that many have come";
+								gpusort_min_rows_depend_on_device() ? " by default" : "");
+		sort->remedy = "nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
 	}
 	else
 	{
 		sort->runs_on = "device";
-		sort->reason = psprintf("%.0f rows are expected%s", info.rows,
-								info.parallel && info.rows < min_rows ? ", which parallel workers feed; so few may stay in the session" :
-								info.parallel ? ", which parallel workers feed" :
-								is_in_workers(walk) ? " in each worker" : "");
+		sort->reason = psprintf("%.0f rows are expected%s", info.rows, device_note(&info, few, walk));
 	}
 }
 

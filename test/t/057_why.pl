@@ -51,9 +51,12 @@ is(why('select * from t order by k8', '*'), 'GpuSort|k8 bigint|60000|' . 60000 *
 is(why('select * from (select * from t where id < 100) q order by s desc, k8', 'node, sort_key, runs_on, code'),
 	'GpuSort|t.s text DESC, t.k8 bigint|backend|few_rows', 'few rows expected: in the backend');
 like(why('select * from t where id < 100 order by k8', 'reason, remedy'),
-	qr/^\d+ rows are expected, and gpusort\.min_rows is 10000\|nothing: rows go to the device as soon as that many have come$/, 'and why');
+	qr/^\d+ rows are expected, and gpusort\.min_rows is 10000\|nothing: rows go to the device as soon as that many have come, or more than work_mem holds$/, 'and why');
 like(why('select * from t where id < 100 order by k8', 'reason', 'set gpusort.min_rows = -1'),
 	qr/^\d+ rows are expected, and gpusort\.min_rows is @{[ $GpuSortTest::device eq 'host' ? 20000 : 10000 ]} by default$/, 'by default');
+is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected, more than work_mem holds$$', 'set work_mem = 64'),
+	'device||t', 'few rows, but wide ones');
+stays('small_table', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/its table is too small for gpusort\.min_rows rows \(plans are made by 10000\)/);
 is(why('select * from t', 'count(*)'), '0', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
