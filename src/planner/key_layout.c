@@ -81,6 +81,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 
 	info->from_statistics = true;
 	info->few_texts = false;
+	info->unknown_texts = false;
 	for (info->n_keys = 0; info->n_keys < Min(order->n_keys, GPUSORT_WORDS_MAX); info->n_keys++)
 	{
 		int			i = info->n_keys;
@@ -93,6 +94,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 		least += words[i].least;
 		info->from_statistics &= known;
 		/* what keys before it tell apart, it need not */
+		info->unknown_texts |= told_apart < info->rows && !known;
 		info->few_texts |= told_apart < info->rows && is_few_texts(expr, order->collations[i], &words[i]);
 		told_apart *= Max(1, words[i].distinct);
 	}

@@ -2,8 +2,8 @@
  * key_statistics.c
  *	  What statistics show of a key's values.
  *
- * In:  a sort key that is a column, of a table or of a subquery that passes it on, and
- *	    what ANALYZE has left: bounds of its histogram, its most common values.
+ * In:  a sort key that is a column, of a table or of a subquery that passes it on, or an expression that statistics
+ *	    are kept of, and what ANALYZE has left: bounds of its histogram, its most common values.
  * Out: the byte strings that words would be cut from, sorted; how many values there are, and
  *	    how wide.
  *
@@ -17,6 +17,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -28,20 +29,40 @@
  * for their sort keys. */
 #define SAMPLES_OF_SLOT_MAX	100
 
-/* The statistics of a column of root's relations.  False: it is none, or root is NULL. */
+static bool
+is_relation(const PlannerInfo *root, int varno)
+{
+	return varno > 0 && varno < root->simple_rel_array_size && root->simple_rel_array[varno] != NULL;
+}
+
+/* Does it refer to root's relations, and to nothing else?  A set operation's columns are of no relation. */
+static bool
+is_of_relations(PlannerInfo *root, Node *expr)
+{
+	Relids		varnos;
+	int			varno = -1;
+
+	if (IsA(expr, Var))
+		return ((Var *) expr)->varlevelsup == 0 && is_relation(root, ((Var *) expr)->varno);
+	varnos = pull_varnos(root, expr);
+	while ((varno = bms_next_member(varnos, varno)) >= 0)
+	{
+		if (!is_relation(root, varno))
+			return false;
+	}
+	return !bms_is_empty(varnos);
+}
+
+/* The statistics of a column of root's relations, or of an expression, as an index on it or CREATE
+ * STATISTICS has them.  False: it is none, or root is NULL. */
 static bool
 find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
 {
-	Var		   *var;
-
 	if (root == NULL)
 		return false;
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
-	var = (Var *) expr;
-	/* a set operation's columns are of no relation */
-	if (!IsA(expr, Var) || var->varlevelsup != 0 || var->varno <= 0 ||
-		var->varno >= root->simple_rel_array_size || root->simple_rel_array[var->varno] == NULL)
+	if (!is_of_relations(root, expr))
 		return false;
 	examine_variable(root, expr, 0, vardata);
 	return true;

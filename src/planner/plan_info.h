@@ -54,6 +54,7 @@ typedef struct GpuSortPlanInfo
 
 	/* while paths are made; not in a plan */
 	double		groups;			/* of a grouping; 0: not known */
+	bool		unknown_texts;	/* nothing is known of the values of a key that words are laid out by */
 	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of the keys that have words */
 	GpuSortKeyCosts key_costs;
 } GpuSortPlanInfo;

@@ -24,6 +24,7 @@
 	REFUSAL(KEY_OPERATOR, key_operator, "a sort key has no operator", NULL) \
 	REFUSAL(KEY_HASH, key_hash, "a key of a grouping has no hash that goes with its order", NULL) \
 	REFUSAL(FEW_TEXTS, few_texts, "texts of few values want a dictionary, which parallel feeders do not share", NULL) \
+	REFUSAL(UNKNOWN_TEXTS, unknown_texts, "nothing is known of a text key's values, and parallel feeders do not see each other's", "ANALYZE, or CREATE STATISTICS on the expression") \
 	REFUSAL(BUFFERS, buffers, "gpusort.buffer_memory is too small for so many processes", "a larger gpusort.buffer_memory, and a restart") \
 	REFUSAL(FEEDERS, feeders, "more parallel workers than can feed a sort", NULL) \
 	REFUSAL(KEPT_PLAN, kept_plan, "the plan was made, and kept, when it could not be a GpuSort", "DISCARD PLANS")
