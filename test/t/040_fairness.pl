@@ -66,11 +66,13 @@ my $clients = 20;
 my $each = 5;
 my $rounds = 0;
 
-# Latencies of the sorts of 20 sessions, in milliseconds.
+# Latencies of the sorts of 20 sessions, in milliseconds.  They are as patient as the large one below: they wait for
+# each other too, and on a machine that has other things to do for longer than a native sort is estimated to take.
 sub small_sorts
 {
 	my $prefix = $node->basedir . '/latency.' . ++$rounds;
 
+	local $ENV{PGOPTIONS} = '-c work_mem=64kB -c seq_page_cost=1000000';
 	IPC::Run::run([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-t', $each, '-l', "--log-prefix=$prefix", '-f', $node->basedir . '/small.sql',
 			'-h', $node->host, '-p', $node->port, '-U', 'postgres', 'postgres' ], '>', \my $out, '2>', \my $err);
 	unlike($err, qr/error|ERROR|aborted/, "round $rounds: no error");
@@ -86,19 +88,23 @@ $node->safe_psql('postgres', "create function few(n int4) returns setof int4 row
 my $large_rows = "select length(long) from (select repeat('x', 7500000) as long, i from few(2) i order by -i) s";
 
 small_sorts();					# warms up
-my (@alone, @beside);
+my (@alone, @beside, @ratios);
 my ($jobs, $native) = split /\|/, $node->safe_psql('postgres', 'select jobs, native_device_memory from gpusort_stats');
 my $others = 0;
 for (1 .. 3)
 {
-	push @alone, small_sorts();
+	my @of_round = small_sorts();
+	push @alone, @of_round;
 
 	my $waited = counter('waited');
 	my $waiter = GpuSortTest::Session->new($node, 300);
 	$waiter->query("set gpusort.wait_timeout = '5min'; $patient");
 	$waiter->send($large_rows);
 	$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
-	push @beside, small_sorts();
+	my @of_round_beside = small_sorts();
+	push @beside, @of_round_beside;
+	# in a round of its own, as other things that the machine does come and go
+	push @ratios, median(@of_round_beside) / median(@of_round);
 	is($node->safe_psql('postgres', "select state from pg_stat_activity where pid = $waiter->{pid}"), 'active', 'the waiter still waits');
 	$node->safe_psql('postgres', "select pg_cancel_backend($waiter->{pid})");
 	$waiter->finish;
@@ -107,7 +113,7 @@ for (1 .. 3)
 is(scalar @beside, 3 * $clients * $each, 'all sorts are in the log');
 is(counter('native_device_memory'), $native, 'no sort beside a waiting one is native');
 is(counter('jobs') - $jobs, 6 * $clients * $each, 'the device did them all');
-my $ratio = median(@beside) / median(@alone);
+my $ratio = median(@ratios);
 note sprintf('SUMMARY %d sessions, sorts of 20000 rows: median %.1f ms alone, %.1f ms beside a sort that waits, ratio %.2f',
 	$clients, median(@alone), median(@beside), $ratio);
 cmp_ok($ratio, '<', 2, 'their latency is about what it is without the waiting sort');
