@@ -8,7 +8,8 @@
  *
  * Runs in the backend that executes the plan, when a device has failed.  Refused are volatile
  * functions anywhere in the plan, sequences included, whatever modifies rows, and nodes not known
- * here: other extensions' may do anything.  Not refused:
+ * here: other extensions' may do anything; and scans that parallel workers share with this one, which
+ * go on where the others are.  Not refused:
  *  - initPlans and CTEs, volatile or modifying: their rows are kept, and a second scan
  *	  reads them again;
  *  - row locks: the session has them already;
@@ -28,6 +29,8 @@
 #include "planner/citus.h"
 #include "planner/plan_info.h"
 
+static bool plan_repeats(const Plan *plan, List *subplans);
+
 /* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel
  * worker has only those that may run in it. */
 static bool
@@ -37,7 +40,7 @@ subplan_repeats(const SubPlan *subplan, List *subplans)
 
 	if (subplan->plan_id >= 1 && subplan->plan_id <= list_length(subplans))
 		plan = list_nth(subplans, subplan->plan_id - 1);
-	return plan != NULL && gpusort_plan_repeats(plan, subplans);
+	return plan != NULL && plan_repeats(plan, subplans);
 }
 
 /* expression_tree_walker's: true to end the walk, at a subplan that does not repeat. */
@@ -65,7 +68,7 @@ plans_repeat(List *plans, List *subplans)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		if (!gpusort_plan_repeats(lfirst(lc), subplans))
+		if (!plan_repeats(lfirst(lc), subplans))
 			return false;
 	return true;
 }
@@ -105,7 +108,7 @@ scan_repeats(const Plan *plan, List *subplans)
 		case T_TidRangeScan:
 			return expr_repeats(((const TidRangeScan *) plan)->tidrangequals, subplans);
 		case T_SubqueryScan:
-			return gpusort_plan_repeats(((const SubqueryScan *) plan)->subplan, subplans);
+			return plan_repeats(((const SubqueryScan *) plan)->subplan, subplans);
 		case T_FunctionScan:
 			return expr_repeats(((const FunctionScan *) plan)->functions, subplans);
 		case T_ValuesScan:
@@ -189,8 +192,8 @@ node_repeats(const Plan *plan, List *subplans)
 	}
 }
 
-bool
-gpusort_plan_repeats(const Plan *plan, List *subplans)
+static bool
+plan_repeats(const Plan *plan, List *subplans)
 {
 	check_stack_depth();
 	if (plan == NULL)
@@ -198,6 +201,46 @@ gpusort_plan_repeats(const Plan *plan, List *subplans)
 	return expr_repeats(plan->targetlist, subplans) &&
 		expr_repeats(plan->qual, subplans) &&
 		node_repeats(plan, subplans) &&
-		gpusort_plan_repeats(plan->lefttree, subplans) &&
-		gpusort_plan_repeats(plan->righttree, subplans);
+		plan_repeats(plan->lefttree, subplans) &&
+		plan_repeats(plan->righttree, subplans);
+}
+
+static bool shares_a_scan(const Plan *plan);
+
+static bool
+one_shares_a_scan(List *plans)
+{
+	ListCell   *lc;
+
+	foreach(lc, plans)
+		if (shares_a_scan(lfirst(lc)))
+			return true;
+	return false;
+}
+
+/* Is part of the plan shared with other processes?  What is below a Gather of its own is begun anew with it. */
+static bool
+shares_a_scan(const Plan *plan)
+{
+	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		return false;
+	if (plan->parallel_aware)
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			return one_shares_a_scan(((const Append *) plan)->appendplans);
+		case T_MergeAppend:
+			return one_shares_a_scan(((const MergeAppend *) plan)->mergeplans);
+		case T_SubqueryScan:
+			return shares_a_scan(((const SubqueryScan *) plan)->subplan);
+		default:
+			return shares_a_scan(plan->lefttree) || shares_a_scan(plan->righttree);
+	}
+}
+
+bool
+gpusort_plan_repeats(const Plan *plan, List *subplans)
+{
+	return !shares_a_scan(plan) && plan_repeats(plan, subplans);
 }
