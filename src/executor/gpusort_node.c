@@ -290,6 +290,7 @@ child_repeats(const GpuSortState *state)
 	const PlanState *ps = &state->css.ss.ps;
 
 	return state->info.finished &&
+		!gpusort_plan_takes_a_share(outerPlanState(state)) &&
 		gpusort_plan_repeats(outerPlan(ps->plan), ps->state->es_plannedstmt->subplans);
 }
 

@@ -2,14 +2,14 @@
  * plan_repeat.c
  *	  Whether a plan may be scanned twice for the rows of one scan.
  *
- * In:  a finished plan and the subplans that its expressions refer to.
+ * In:  a finished plan and the subplans that its expressions refer to; and its state, for what it shares with
+ *	    other processes.
  * Out: yes, if a second scan has no effect that the first one did not have, and gives
  *	    rows that a first scan might have given.
  *
  * Runs in the backend that executes the plan, when a device has failed.  Refused are volatile
  * functions anywhere in the plan, sequences included, whatever modifies rows, and nodes not known
- * here: other extensions' may do anything; and scans that parallel workers share with this one, which
- * go on where the others are.  Not refused:
+ * here: other extensions' may do anything.  Not refused:
  *  - initPlans and CTEs, volatile or modifying: their rows are kept, and a second scan
  *	  reads them again;
  *  - row locks: the session has them already;
@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
@@ -28,8 +29,6 @@
 #include "executor/plan_repeat.h"
 #include "planner/citus.h"
 #include "planner/plan_info.h"
-
-static bool plan_repeats(const Plan *plan, List *subplans);
 
 /* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel
  * worker has only those that may run in it. */
@@ -40,7 +39,7 @@ subplan_repeats(const SubPlan *subplan, List *subplans)
 
 	if (subplan->plan_id >= 1 && subplan->plan_id <= list_length(subplans))
 		plan = list_nth(subplans, subplan->plan_id - 1);
-	return plan != NULL && plan_repeats(plan, subplans);
+	return plan != NULL && gpusort_plan_repeats(plan, subplans);
 }
 
 /* expression_tree_walker's: true to end the walk, at a subplan that does not repeat. */
@@ -68,7 +67,7 @@ plans_repeat(List *plans, List *subplans)
 	ListCell   *lc;
 
 	foreach(lc, plans)
-		if (!plan_repeats(lfirst(lc), subplans))
+		if (!gpusort_plan_repeats(lfirst(lc), subplans))
 			return false;
 	return true;
 }
@@ -108,7 +107,7 @@ scan_repeats(const Plan *plan, List *subplans)
 		case T_TidRangeScan:
 			return expr_repeats(((const TidRangeScan *) plan)->tidrangequals, subplans);
 		case T_SubqueryScan:
-			return plan_repeats(((const SubqueryScan *) plan)->subplan, subplans);
+			return gpusort_plan_repeats(((const SubqueryScan *) plan)->subplan, subplans);
 		case T_FunctionScan:
 			return expr_repeats(((const FunctionScan *) plan)->functions, subplans);
 		case T_ValuesScan:
@@ -192,8 +191,8 @@ node_repeats(const Plan *plan, List *subplans)
 	}
 }
 
-static bool
-plan_repeats(const Plan *plan, List *subplans)
+bool
+gpusort_plan_repeats(const Plan *plan, List *subplans)
 {
 	check_stack_depth();
 	if (plan == NULL)
@@ -201,46 +200,23 @@ plan_repeats(const Plan *plan, List *subplans)
 	return expr_repeats(plan->targetlist, subplans) &&
 		expr_repeats(plan->qual, subplans) &&
 		node_repeats(plan, subplans) &&
-		plan_repeats(plan->lefttree, subplans) &&
-		plan_repeats(plan->righttree, subplans);
+		gpusort_plan_repeats(plan->lefttree, subplans) &&
+		gpusort_plan_repeats(plan->righttree, subplans);
 }
 
-static bool shares_a_scan(const Plan *plan);
+/* --- what processes share ----------------------------------------------------------- */
 
+/* planstate_tree_walker's.  What is below a Gather of the plan's own begins anew with it. */
 static bool
-one_shares_a_scan(List *plans)
+find_shared_scan(PlanState *state, void *context)
 {
-	ListCell   *lc;
-
-	foreach(lc, plans)
-		if (shares_a_scan(lfirst(lc)))
-			return true;
-	return false;
-}
-
-/* Is part of the plan shared with other processes?  What is below a Gather of its own is begun anew with it. */
-static bool
-shares_a_scan(const Plan *plan)
-{
-	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
+	if (IsA(state->plan, Gather) || IsA(state->plan, GatherMerge))
 		return false;
-	if (plan->parallel_aware)
-		return true;
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			return one_shares_a_scan(((const Append *) plan)->appendplans);
-		case T_MergeAppend:
-			return one_shares_a_scan(((const MergeAppend *) plan)->mergeplans);
-		case T_SubqueryScan:
-			return shares_a_scan(((const SubqueryScan *) plan)->subplan);
-		default:
-			return shares_a_scan(plan->lefttree) || shares_a_scan(plan->righttree);
-	}
+	return state->plan->parallel_aware || planstate_tree_walker(state, find_shared_scan, context);
 }
 
 bool
-gpusort_plan_repeats(const Plan *plan, List *subplans)
+gpusort_plan_takes_a_share(PlanState *state)
 {
-	return !shares_a_scan(plan) && plan_repeats(plan, subplans);
+	return IsInParallelMode() && find_shared_scan(state, NULL);
 }

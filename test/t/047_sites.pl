@@ -97,7 +97,7 @@ for my $site (@sites)
 		}
 		elsif ($session->error ne '') { $wrong .= $session->error }
 		# it was timed while the machine had other things to do
-		else { $whole *= 0.7 }
+		else { $whole *= 0.5 }
 	}
 	is($wrong, '', "below $name: no other error than that of the cancel");
 	cmp_ok($cancelled, '>', 2, "below $name: $cancelled of 8 cancelled, the slowest in " . milliseconds($slowest));
@@ -161,12 +161,28 @@ $node->psql('postgres', 'select 1 / (n - 100) from (select row_number() over (pa
 $node->psql('postgres', "set $in_workers; select sum(1 / (b.id - 5000)) from (select k % 1000 as m from big where id <= 2000) a join (select k % 1000 as m, id from big) b on a.m = b.m");
 nothing_left_over($node, 'queries that end early');
 
-# --- many workers, each with sorts of its own, beside short sorts of others
+# --- the service ended while the session and its workers have sorts of their own of what they took from one scan: none
+# of them can take it again
 my ($many) = map { $_->[1] } grep { $_->[0] eq "each worker's own" } @sites;
+my $sharing = session($in_workers);
+my $right_of_many = $sharing->query("set gpusort.enabled = off; $many; reset gpusort.enabled");
+my $halted = stop_service($node);
+$sharing->send($many);
+ok($node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $sharing->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'"),
+	'a shared scan: the session and its workers wait for the device');
+kill 'TERM', $halted;
+continue_service($halted);
+$sharing->finish;
+like($sharing->error, $lost, 'a shared scan: a clean error');
+wait_for_state($node, 'serving');
+is($sharing->query($many), $right_of_many, 'a shared scan: right the next time');
+$sharing->close;
+nothing_left_over($node, 'a shared scan');
+
+# --- many workers, each with sorts of its own, beside short sorts of others
 my $short = 'select count(*) from (select * from small order by k) s';
 my @crowd = map { session($in_workers) } 1 .. 5;
 my $other = session();
-my $right = $other->query("set gpusort.enabled = off; $many; reset gpusort.enabled");
 my $alone = time;
 $other->query($short) for 1 .. 5;
 $alone = (time - $alone) / 5;
@@ -181,7 +197,7 @@ for (1 .. 20)
 }
 my @got = map { $_->finish } @crowd;
 is($wrong, '', "beside 5 sessions whose workers sort, $done short sorts");
-is(join("\n", @got, map { $_->error } @crowd), join("\n", ($right) x 5, ('') x 5), 'the crowd has its rows');
+is(join("\n", @got, map { $_->error } @crowd), join("\n", ($right_of_many) x 5, ('') x 5), 'the crowd has its rows');
 cmp_ok($worst, '<', 10, 'the slowest of the short sorts: ' . milliseconds($worst) . ', alone ' . milliseconds($alone));
 $_->close for @crowd, $other;
 nothing_left_over($node, 'workers that sort');
