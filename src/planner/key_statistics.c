@@ -68,6 +68,19 @@ find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
 	return true;
 }
 
+bool
+gpusort_has_statistics(PlannerInfo *root, Node *expr)
+{
+	VariableStatData vardata;
+	bool		found;
+
+	if (!find_statistics(root, expr, &vardata))
+		return false;
+	found = HeapTupleIsValid(vardata.statsTuple);
+	ReleaseVariableStats(vardata);
+	return found;
+}
+
 /* Adds the values of one slot of the statistics. */
 static void
 add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *source,

@@ -19,4 +19,7 @@
 extern void gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
 										double rows, GpuSortKeySamples *samples);
 
+/* Are there statistics of such an expression's values? */
+extern bool gpusort_has_statistics(PlannerInfo *root, Node *expr);
+
 #endif							/* GPUSORT_KEY_STATISTICS_H */

@@ -9,8 +9,9 @@
  * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
  * and at a reload while one of the later ones, or none, serves.  The host device stands in for all GPUs, not for one that is
- * lost: while other GPUs serve, it stands by, or ends its sorts and stands by again.  A device that was lost and cannot be opened is
- * looked for again by itself, as a GPU that is being reset is there again some time later.
+ * lost: while another GPU serves, it stands by, and if one comes back while it serves, it takes no new sorts and stands by
+ * when the last one has ended.  A device that was lost and cannot be opened is looked for again by itself, as a GPU that is
+ * being reset is there again some time later.
  *
  * Runs in the service alone.
  */
@@ -358,16 +359,17 @@ plan_next_look(void)
 static void
 report_no_device(void)
 {
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
-	plan_next_look();
-	if (another_service(serves))
+	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
-				 errdetail("Sorts go to the other devices that serve.")));
+				 another_service(serves) ? errdetail("Sorts go to the other devices that serve.") :
+				 errdetail("No other device serves now: sorts are native.")));
 	else
 		ereport(LOG,
 				(errmsg("gpusort: no device, all sorts are native: %s", failures),
 				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
+	plan_next_look();
 }
 
 /* What is open now is to be served with. */

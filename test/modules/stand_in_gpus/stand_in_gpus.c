@@ -43,7 +43,13 @@ __wrap_gsort_open(const gsort_device_options *options, gsort_device **device,
 	gsort_status status;
 
 	if (options->kind == GSORT_KIND_HOST)
-		return __real_gsort_open(options, device, reason, reason_bytes);
+	{
+		status = __real_gsort_open(options, device, reason, reason_bytes);
+		/* where one that was shut has been */
+		if (*device == stand_in)
+			stand_in = NULL;
+		return status;
+	}
 	if (ordinal >= GPUS || is_gone(ordinal))
 	{
 		snprintf(reason, reason_bytes, "GPU %d is gone", ordinal);
