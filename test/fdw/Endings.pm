@@ -58,12 +58,22 @@ sub endings
 		return split /\n/, $of->{far}[0]->safe_psql('postgres', "select $function(pid) from pg_stat_activity where application_name like '$of->{application}%' and backend_type = 'client backend'");
 	};
 
+	# the server has no process then, for a moment
+	my $kill_remote = sub {
+		my ($of) = @_;
+		my ($pid) = $to_remote->('', $of);
+
+		return unless defined $pid;
+		kill 'KILL', $pid;
+		wait_for_restart($of->{far}[0], $pid);
+	};
+
 	return (
 		{ name => 'cancelled', says => $cancelled, must => 1, event => sub { $_[0]{home}->safe_psql('postgres', "select pg_cancel_backend($_[1]{pid})") } },
 		{ name => 'the remote sessions cancelled', says => $cancelled, remote => 1, event => sub { $to_remote->('pg_cancel_backend', $_[0]) } },
 		{ name => 'the remote sessions ended', says => $lost, must => 1, remote => 1, event => sub { $to_remote->('pg_terminate_backend', $_[0]) } },
 		{ name => 'the link cut', says => $lost, must => 1, remote => 1, event => sub { $_[0]{link}->cut } },
-		{ name => 'a remote session killed', says => $lost, kills => 1, event => sub { my ($pid) = $to_remote->('', $_[0]); kill 'KILL', $pid if defined $pid } },
+		{ name => 'a remote session killed', says => $lost, kills => 1, event => $kill_remote },
 		{ name => 'the service of the remote server ended', says => $failed, event => sub { kill 'TERM', service_pid($_[0]{far}[0]) } },
 		{ name => 'the service at home ended', says => $failed, event => sub { kill 'TERM', service_pid($_[0]{home}) } },
 		{ name => 'the remote server stopped', says => $lost, kills => 1, event => sub { my $node = $_[0]{far}[0]; $node->stop('immediate'); $node->start } });

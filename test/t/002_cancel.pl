@@ -126,13 +126,19 @@ for my $workers (0, 2)
 	my $start = time;
 	$session->query($statement);
 	my $whole = time - $start;
+	my $within = $whole;
 	my ($slowest, $sum, $cancelled) = (0, 0, 0);
 	for my $i (1 .. 30)
 	{
 		$session->send($statement);
-		sleep $whole * $i / 31;
+		sleep $within * $i / 31;
 		my $seconds = $session->signal('INT');
-		next unless $session->error =~ /57014/;
+		if ($session->error !~ /57014/)
+		{
+			# it had ended: it was timed while the machine had other things to do
+			$within *= 0.5 if $session->error eq '';
+			next;
+		}
 		$cancelled++;
 		$sum += $seconds;
 		$slowest = $seconds if $seconds > $slowest;

@@ -138,6 +138,8 @@ for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed'
 	{
 		my $settings = "set max_parallel_workers_per_gather = $workers;";
 		my $what = "$columns of $table, $workers workers";
+		# what others have read is counted when they end
+		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type in ('client backend', 'parallel worker') and pid <> pg_backend_pid()");
 		my $seen = $node->safe_psql('postgres', "select seq_tup_read from pg_stat_user_tables where relname = '$table'");
 		my ($rows, $plan) = by_the_page($query, $settings);
 

@@ -79,6 +79,7 @@ sub allowed_processors
 	return $list;
 }
 
+my $is_there = is_named('host (3 threads)');
 my ($nice) = nice_values() =~ /^(-?\d+)/;
 
 plan skip_all => "the server runs at nice value $nice" if $nice > 0;
@@ -87,7 +88,7 @@ my $sorted = 'select * from big order by k, id';
 my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
 
 # --- at the start
-ok(is_named('host (3 threads)'), 'as many threads as the configuration says');
+ok($is_there, 'as many threads as the configuration says');
 my $service = service_pid($node);
 come_to("$nice x 1, " . ($nice + 7) . ' x 3', 'they are as nice as it says, the event loop is not');
 is(digest($node, $sorted), $right, 'they sort');

@@ -150,7 +150,7 @@ for my $reader (@readers)
 is($whole, 6, 'sorts that are open are read to their end');
 close_all();
 ok(all_serve(1), 'then they are gone');
-is($node->safe_psql('postgres', q{select count(*) from pg_stat_activity where backend_type = 'gpusort service'}), '1', 'and so are their processes');
+ok($node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where backend_type = 'gpusort service'}), 'and so are their processes');
 reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'one comes back');
 is(digest($node, $sorted), $right, 'the rows are right');
@@ -241,7 +241,7 @@ $node->stop;
 my $narrow = new_server('narrow', 'max_worker_processes = 2');
 ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
 is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it: raise max_worker_processes, which is 2", 'and the view says so');
-like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker for service 1\n.*DETAIL:  It is tried again every 5 seconds\./, 'so does the log');
+ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker for service 1\n.*DETAIL:  It is tried again every 5 seconds\./), 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
 # the first service is the postmaster's to start
 for my $workers (1, 0)
