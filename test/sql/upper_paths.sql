@@ -161,6 +161,8 @@ set work_mem = '64MB';
 select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select left(m, 30), count(*) from hashes group by 1') line;
 select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select distinct left(m, 30) from hashes') line;
 select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select i, left(m, 30), count(*) from hashes group by 1, 2') line;
+-- by fixed-width values sorting does no harm
+select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select i % 1000, count(*) from hashes group by 1') line;
 create statistics hashes_left on (left(m, 30)) from hashes;
 analyze hashes;
 select bool_or(line ~ 'GpuSort') as sorted from pg_temp.do_explain('select left(m, 30), count(*) from hashes group by 1') line;
