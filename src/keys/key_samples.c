@@ -58,15 +58,30 @@ gpusort_key_samples_sort(GpuSortKeySamples *samples)
 	samples->n = distinct;
 }
 
+static Size
+common_bytes(const GpuSortKeySample *a, const GpuSortKeySample *b)
+{
+	Size		most = Min(a->length, b->length);
+	Size		common = 0;
+
+	while (common < most && a->bytes[common] == b->bytes[common])
+		common++;
+	return common;
+}
+
 Size
 gpusort_key_samples_common(const GpuSortKeySamples *samples)
 {
-	const GpuSortKeySample *first = &samples->samples[0];
-	const GpuSortKeySample *last = &samples->samples[samples->n - 1];
-	Size		most = Min(first->length, last->length);
-	Size		common = 0;
+	return common_bytes(&samples->samples[0], &samples->samples[samples->n - 1]);
+}
 
-	while (common < most && first->bytes[common] == last->bytes[common])
-		common++;
-	return common;
+/* Of sorted strings neighbours have most in common. */
+Size
+gpusort_key_samples_most_common(const GpuSortKeySamples *samples)
+{
+	Size		most = 0;
+
+	for (int i = 1; i < samples->n; i++)
+		most = Max(most, common_bytes(&samples->samples[i - 1], &samples->samples[i]));
+	return most;
 }

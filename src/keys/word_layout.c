@@ -187,6 +187,39 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	words->wanted = Max(least, Min(most, words->wanted));
 }
 
+/* ICU makes a sort key byte by byte, as far as it is asked to: a word takes as long as a comparison of two
+ * strings. */
+bool
+gpusort_words_are_dear(Oid collation, int n_words)
+{
+	return n_words > 1 && OidIsValid(collation) &&
+		gpusort_collation_kind(collation) == GPUSORT_COLLATION_ICU;
+}
+
+/*
+ * So many bytes as tell all of n samples apart tell any two of n * n / 2 pairs apart.  That each row has hardly any
+ * other that ties with it, one in four rows, is asked of more pairs, 4 for each row, and
+ * of values that go on as they began it takes as many times the bytes as the number of pairs has
+ * digits.  Of others some more rows are compared, as PostgreSQL does, which has one word only.
+ */
+void
+gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
+{
+	Size		n_skipped = words->skipped != NULL ? VARSIZE_ANY_EXHDR(words->skipped) : 0;
+	Size		alike;
+	double		pairs = (double) samples->n * samples->n / 2;
+	double		bytes;
+
+	if (samples->n < SAMPLES_TO_SKIP_BY)
+		return;
+	alike = gpusort_key_samples_most_common(samples);
+	bytes = (alike > n_skipped ? alike - n_skipped : 0) + 1;
+	bytes *= Max(1, log(4 * rows) / log(pairs));
+	if (n_skipped > 0)
+		bytes += SIGN_BYTES;
+	words->wanted = Max(words->least, Min(words->wanted, words_of_bytes(bytes)));
+}
+
 /* A text's own bytes are exact where they are all there, and are taken in no time. */
 bool
 gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWords *words)

@@ -30,6 +30,13 @@ extern bool gpusort_key_is_laid_out_by_samples(Oid type);
 extern void gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 							   const GpuSortKeySamples *samples, GpuSortWantedWords *words);
 
+/* Are so many words of a key under this collation so dear that it is worth seeing whether fewer do? */
+extern bool gpusort_words_are_dear(Oid collation, int n_words);
+
+/* Leaves out those of dear words that, by sorted samples of a sort of so many rows, tell hardly any rows apart. */
+extern void gpusort_spare_words(const GpuSortKeySamples *samples, double rows,
+								GpuSortWantedWords *words);
+
 /* Would a dictionary of its values give such a key, of text, words that are better than these? */
 extern bool gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWords *words);
 

@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
+#include "keys/word_layout.h"
 #include "settings.h"
 #include "sort/row_layouts.h"
 #include "sort/tuplesort_internal.h"
@@ -31,11 +32,21 @@
  * in the table, or by a join, often begin with some that are much alike. */
 #define ROWS_TO_LAY_OUT_BY		2000
 
+static bool
+has_dear_words(const GpuSortSpec *spec)
+{
+	for (int i = 0; i < spec->n_keys; i++)
+		if (gpusort_words_are_dear(spec->order->collations[i], spec->layouts[i].n_words))
+			return true;
+	return false;
+}
+
 /* The first rows are to tell how keys are laid out. */
 static bool
 is_laid_out_by_rows(const GpuSortSpec *spec)
 {
-	return !spec->grouping && (!spec->from_statistics || spec->few_texts);
+	return !spec->grouping &&
+		(!spec->from_statistics || spec->few_texts || has_dear_words(spec));
 }
 
 static uint64

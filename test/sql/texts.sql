@@ -145,6 +145,30 @@ do $$ begin
 		raise 'laid out by the samples of another collation';
 	end if;
 end $$;
+-- ICU's sort keys are as long as the first rows need
+do $$
+declare
+	words text;
+begin
+	if not exists (select from pg_collation where collname = 'en-x-icu') then
+		return;
+	end if;
+	set local gpusort.debug_force = off;
+	set local gpusort.min_rows = 1000;
+	set local max_parallel_workers_per_gather = 0;
+	create temp table titles as
+		select md5(i::text) as early, 'A part of ' || i % 100 || ' kinds, number ' || md5(i::text) as late from generate_series(1, 6000) i;
+	analyze titles;
+	words := pg_temp.words('select * from titles order by early collate "en-x-icu"');
+	if words !~ '^1 words, ' or substring(words from ', (\d+)')::int > 60 then
+		raise 'of values that differ early: %', words;
+	end if;
+	words := pg_temp.words('select * from titles order by late collate "en-x-icu"');
+	if words !~ '^[34] words, ' or substring(words from ', (\d+)')::int > 60 then
+		raise 'of values that differ late: %', words;
+	end if;
+	drop table titles;
+end $$;
 -- more long values than a session keeps
 do $$
 declare
