@@ -197,10 +197,10 @@ gpusort_words_are_dear(Oid collation, int n_words)
 }
 
 /*
- * So many bytes as tell all of n samples apart tell any two of n * n / 2 pairs apart.  That each row has hardly any
- * other that ties with it, one in four rows, is asked of more pairs, 4 for each row, and
- * of values that go on as they began it takes as many times the bytes as the number of pairs has
- * digits.  Of others some more rows are compared, as PostgreSQL does, which has one word only.
+ * Of n samples there are n * n / 2 pairs.  That each row has hardly any other that ties with it, one row in
+ * four, is asked of more pairs, 4 for each row, and where values go on as they began it takes as many
+ * times the bytes that two samples have in common as the number of pairs has digits.  Of other values some more rows are
+ * compared, as PostgreSQL does, which has one word only.
  */
 void
 gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
@@ -213,8 +213,8 @@ gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWanted
 	if (samples->n < SAMPLES_TO_SKIP_BY)
 		return;
 	alike = gpusort_key_samples_most_common(samples);
-	bytes = (alike > n_skipped ? alike - n_skipped : 0) + 1;
-	bytes *= Max(1, log(4 * rows) / log(pairs));
+	bytes = alike > n_skipped ? alike - n_skipped : 0;
+	bytes = bytes * Max(1, log(4 * rows) / log(pairs)) + 1;
 	if (n_skipped > 0)
 		bytes += SIGN_BYTES;
 	words->wanted = Max(words->least, Min(words->wanted, words_of_bytes(bytes)));
