@@ -21,7 +21,7 @@ describe_machine()
 	run_psql -x -c "select * from gpusort_devices"
 	echo "settings that are not the default:"
 	query "select name || ' = ' || current_setting(name) from pg_settings
-		where source not in ('default', 'client', 'override') or name like 'gpusort.%' order by name"
+		where (source not in ('default', 'client', 'override') or name like 'gpusort.%') and name <> 'unix_socket_directories' order by name"
 	echo
 }
 
