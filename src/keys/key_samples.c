@@ -61,12 +61,7 @@ gpusort_key_samples_sort(GpuSortKeySamples *samples)
 static Size
 common_bytes(const GpuSortKeySample *a, const GpuSortKeySample *b)
 {
-	Size		most = Min(a->length, b->length);
-	Size		common = 0;
-
-	while (common < most && a->bytes[common] == b->bytes[common])
-		common++;
-	return common;
+	return gpusort_common_bytes(a->bytes, b->bytes, Min(a->length, b->length));
 }
 
 Size

@@ -90,6 +90,7 @@ struct GpuSortKey
 typedef struct GpuSortKeyLayout
 {
 	int			n_words;
+	int			n_needed;		/* of these; a sort that looks at its first rows may find the others too dear */
 	const bytea *skipped;		/* what nearly all values begin with, in the form that words are cut
 								 * from, and what words leave out; NULL: nothing */
 	struct GpuSortDictionary *dictionary;	/* by which words are made, of two at most; it is the

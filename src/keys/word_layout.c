@@ -30,6 +30,9 @@
 /* Fewer samples may have something in common by chance, unless they are all values. */
 #define SAMPLES_TO_SKIP_BY	8
 
+/* Fewer samples do not tell how much two of many rows may have in common. */
+#define SAMPLES_TO_SPARE_BY 50
+
 /* What words that skip bytes have before the others (byte_words.h). */
 #define SIGN_BYTES	1
 
@@ -131,6 +134,40 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));
 }
 
+/* Samples are sorted: if the first and the last one begin so, all do. */
+static bool
+all_begin_with(const GpuSortKeySamples *samples, const char *bytes, Size n)
+{
+	const GpuSortKeySample *first = &samples->samples[0];
+	const GpuSortKeySample *last = &samples->samples[samples->n - 1];
+
+	return Min(first->length, last->length) >= n && memcmp(first->bytes, bytes, n) == 0 &&
+		memcmp(last->bytes, bytes, n) == 0;
+}
+
+/*
+ * Words that leave hardly any of so many rows tied.
+ *
+ * The longest beginning that two of n samples share is the longest of n * n / 2 pairs, so about one pair in so many
+ * agrees that far.  Of R rows one in four may tie: R / 8 of R * R / 2 pairs, one in 4 R.  If each further byte parts the pairs
+ * as those before it have done, that takes log(4 R) / log(n * n / 2) times as many bytes, and one to differ in.
+ * Where it does not, some more rows are compared, as by PostgreSQL, which has one word only.
+ */
+static int
+words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *skipped, double rows)
+{
+	Size		n_skipped = skipped != NULL ? VARSIZE_ANY_EXHDR(skipped) : 0;
+	double		pairs = (double) samples->n * samples->n / 2;
+	double		alike;
+
+	if (samples->n < SAMPLES_TO_SPARE_BY ||
+		(n_skipped > 0 && !all_begin_with(samples, VARDATA_ANY(skipped), n_skipped)))
+		return GPUSORT_WORDS_MAX;
+	alike = Max(1, gpusort_key_samples_most_common(samples) - n_skipped);
+	return words_of_bytes(alike * Max(1, log(4 * rows) / log(pairs)) + 1 +
+						  (n_skipped > 0 ? SIGN_BYTES : 0));
+}
+
 /* The most bytes that a value can have; 0: there is no bound. */
 static int
 most_bytes(Oid type, int32 typmod)
@@ -163,8 +200,10 @@ gpusort_key_is_laid_out_by_samples(Oid type)
 
 void
 gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
-				   const GpuSortKeySamples *samples, GpuSortWantedWords *words)
+				   const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
 {
+	bool		are_dear = false;
+
 	words->least = least;
 	words->skipped = NULL;
 	words->distinct = samples->distinct;
@@ -174,6 +213,8 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 		GpuSortCollationKind kind = type == BYTEAOID ? GPUSORT_COLLATION_BYTES :
 			gpusort_collation_kind(collation);
 
+		/* a word of ICU's sort key takes as long to make as two strings to compare */
+		are_dear = kind == GPUSORT_COLLATION_ICU;
 		if (samples->n > 0)
 			want_words_by_samples(samples, kind, words);
 		else
@@ -185,39 +226,17 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	else
 		words->wanted = USUAL_WORDS;
 	words->wanted = Max(least, Min(most, words->wanted));
+	words->needed = words->wanted;
+	if (are_dear && words->wanted > 1)
+		words->needed = Max(least, Min(words->wanted,
+									   words_to_tell_apart(samples, words->skipped, rows)));
 }
 
-/* ICU makes a sort key byte by byte, as far as it is asked to: a word takes as long as a comparison of two
- * strings. */
-bool
-gpusort_words_are_dear(Oid collation, int n_words)
-{
-	return n_words > 1 && OidIsValid(collation) &&
-		gpusort_collation_kind(collation) == GPUSORT_COLLATION_ICU;
-}
-
-/*
- * Of n samples there are n * n / 2 pairs.  That each row has hardly any other that ties with it, one row in
- * four, is asked of more pairs, 4 for each row, and where values go on as they began it takes as many
- * times the bytes that two samples have in common as the number of pairs has digits.  Of other values some more rows are
- * compared, as PostgreSQL does, which has one word only.
- */
 void
 gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
 {
-	Size		n_skipped = words->skipped != NULL ? VARSIZE_ANY_EXHDR(words->skipped) : 0;
-	Size		alike;
-	double		pairs = (double) samples->n * samples->n / 2;
-	double		bytes;
-
-	if (samples->n < SAMPLES_TO_SKIP_BY)
-		return;
-	alike = gpusort_key_samples_most_common(samples);
-	bytes = alike > n_skipped ? alike - n_skipped : 0;
-	bytes = bytes * Max(1, log(4 * rows) / log(pairs)) + 1;
-	if (n_skipped > 0)
-		bytes += SIGN_BYTES;
-	words->wanted = Max(words->least, Min(words->wanted, words_of_bytes(bytes)));
+	words->wanted = Max(words->needed, Min(words->wanted,
+										   words_to_tell_apart(samples, words->skipped, rows)));
 }
 
 /* A text's own bytes are exact where they are all there, and are taken in no time. */
@@ -232,6 +251,7 @@ void
 gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWords *words)
 {
 	words->wanted = WORDS_BY_DICTIONARY;
+	words->needed = WORDS_BY_DICTIONARY;
 	words->distinct = gpusort_dictionary_values(dictionary);
 	words->dictionary = dictionary;
 }
@@ -254,6 +274,7 @@ gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 		int			wanted = distinct > 2 * rows ? words[i].least : words[i].wanted;
 
 		layouts[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
+		layouts[i].n_needed = Min(words[i].needed, layouts[i].n_words);
 		layouts[i].skipped = words[i].skipped;
 		layouts[i].dictionary = words[i].dictionary;
 		n_words += layouts[i].n_words - words[i].least;

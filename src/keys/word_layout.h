@@ -15,6 +15,7 @@ typedef struct GpuSortWantedWords
 {
 	int			least;
 	int			wanted;
+	int			needed;			/* of these; fewer than wanted only where words are dear */
 	const bytea *skipped;
 	double		distinct;		/* values in the sort's rows; 0: not known */
 	struct GpuSortDictionary *dictionary;	/* NULL: none */
@@ -24,16 +25,16 @@ typedef struct GpuSortWantedWords
 extern bool gpusort_key_is_laid_out_by_samples(Oid type);
 
 /*
- * Of a key of a base type that may have from least to most words (gpusort_sortkey_has_words).
- * Memory: the current context.
+ * Of a key of a base type that may have from least to most words (gpusort_sortkey_has_words), in a sort
+ * of so many rows.  Memory: the current context.
  */
 extern void gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
-							   const GpuSortKeySamples *samples, GpuSortWantedWords *words);
+							   const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words);
 
-/* Are so many words of a key under this collation so dear that it is worth seeing whether fewer do? */
-extern bool gpusort_words_are_dear(Oid collation, int n_words);
-
-/* Leaves out those of dear words that, by sorted samples of a sort of so many rows, tell hardly any rows apart. */
+/*
+ * Leaves out those of the wanted words, down to those needed, that tell hardly any rows apart, by sorted samples of a sort
+ * of so many rows.
+ */
 extern void gpusort_spare_words(const GpuSortKeySamples *samples, double rows,
 								GpuSortWantedWords *words);
 

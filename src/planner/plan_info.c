@@ -27,7 +27,8 @@ gpusort_plan_is_ours(const Plan *plan)
 
 /*
  * The lists: the estimate of rows; integers; each key's skipped bytes, or nothing, if no key skips any.
- * The integers are first these, then KEY_INTEGERS of each key of the order, then each key's words.
+ * The integers are first these, then KEY_INTEGERS of each key of the order, then
+ * LAYOUT_INTEGERS of each key that has words.
  */
 enum
 {
@@ -50,6 +51,13 @@ enum
 	COLLATION,
 	NULLS_FIRST,
 	KEY_INTEGERS
+};
+
+enum
+{
+	N_WORDS,
+	N_NEEDED,
+	LAYOUT_INTEGERS
 };
 
 /* To the last bit, and as text too, which a Float node is not: it may come back as an Integer. */
@@ -99,7 +107,10 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		integers = lappend_int(integers, order->nulls_first[i]);
 	}
 	for (int i = 0; i < info->n_keys; i++)
+	{
 		integers = lappend_int(integers, info->layouts[i].n_words);
+		integers = lappend_int(integers, info->layouts[i].n_needed);
+	}
 	return list_make3(write_double(info->rows), integers, write_all_skipped(info));
 }
 
@@ -131,11 +142,12 @@ read_layouts(const List *integers, List *skipped, GpuSortPlanInfo *info)
 
 	info->n_keys = list_nth_int(integers, KEYS_WITH_WORDS);
 	info->n_words = 0;
-	for (int i = 0; i < info->n_keys; i++)
+	for (int i = 0; i < info->n_keys; i++, at += LAYOUT_INTEGERS)
 	{
 		const Const *bytes = skipped != NIL ? list_nth_node(Const, skipped, i) : NULL;
 
-		info->layouts[i].n_words = list_nth_int(integers, at + i);
+		info->layouts[i].n_words = list_nth_int(integers, at + N_WORDS);
+		info->layouts[i].n_needed = list_nth_int(integers, at + N_NEEDED);
 		info->layouts[i].skipped = bytes == NULL || bytes->constisnull ? NULL :
 			DatumGetByteaPP(bytes->constvalue);
 		info->layouts[i].dictionary = NULL;

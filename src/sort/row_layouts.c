@@ -6,7 +6,7 @@
  * Out: layouts of its keys, by samples taken evenly of them, and, of the first key, by its least and
  *	    its greatest value: what these two begin with, all rows do; and dictionaries (dictionary.h)
  *	    of texts that have few values, by all the rows.  Keys without one keep what statistics have told, but for
- *	    words that are dear and, by more samples than statistics have, tell hardly any rows apart.
+ *	    words that are dear and by both, the samples that statistics have and the rows', tell hardly any rows apart.
  *
  * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
  * order is right all the same.
@@ -27,8 +27,8 @@
 /* Each may cost a sort key of ICU's or the C library's. */
 #define SAMPLED_ROWS		100
 
-/* Of keys whose words are dear one row in so many, as what they spare grows with the rows. */
-#define ROWS_OF_DEAR_SAMPLE	100
+/* Of keys whose words are dear, one row in so many that are expected, as what they spare grows with the rows. */
+#define ROWS_OF_DEAR_SAMPLE	200
 #define SAMPLED_ROWS_MAX	1000
 
 /* The rows that keys are laid out by. */
@@ -66,39 +66,81 @@ sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samp
 		gpusort_key_samples_add(samples, &sampled->source, value);
 }
 
-/* So many samples of a column's values, of a base type under a collation; with_extremes: and its least and its greatest
- * one, where it is the sort's first key. */
-static void
-sample_column(const LayoutRows *from, Form_pg_attribute attr, Oid type, Oid collation, int n,
-			  bool with_extremes, GpuSortKeySamples *samples)
+/* A column of a base type, under a collation, of whose values so many bytes matter. */
+static SampledColumn
+begin_column(Form_pg_attribute attr, Oid type, Oid collation, Size bytes)
 {
-	GpuSortRowArray *array = from->array;
-	TupleTableSlot *slot = from->slot;
-	uint64		rows = gpusort_row_array_rows(array);
 	SampledColumn sampled = {
 		.column = attr->attnum,
 		.length = attr->attlen,
 		.is_text = gpusort_type_has_text_bytes(type),
 	};
-	uint64		least;
-	uint64		greatest;
+
+	if (sampled.is_text)
+		gpusort_text_bytes_make(&sampled.source, type, collation, bytes);
+	return sampled;
+}
+
+/* So many samples, not sorted yet. */
+static void
+sample_rows(const LayoutRows *from, SampledColumn *sampled, int n, GpuSortKeySamples *samples)
+{
+	uint64		rows = gpusort_row_array_rows(from->array);
 
 	n = (int) Min(rows, n);
 	memset(samples, 0, sizeof(*samples));
-	if (sampled.is_text)
-		gpusort_text_bytes_make(&sampled.source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	for (int i = 0; i < n; i++)
-		sample_row(&sampled, gpusort_row_array_get(array, i * rows / n, slot), samples);
-	samples->width = sampled.values > 0 ? (int) (sampled.bytes / sampled.values) : 0;
-	if (with_extremes && sampled.is_text && gpusort_row_array_extremes(array, &least, &greatest))
-	{
-		sample_row(&sampled, gpusort_row_array_get(array, least, slot), samples);
-		sample_row(&sampled, gpusort_row_array_get(array, greatest, slot), samples);
-	}
+		sample_row(sampled, gpusort_row_array_get(from->array, i * rows / n, from->slot), samples);
+}
+
+static void
+sort_samples(const SampledColumn *sampled, GpuSortKeySamples *samples)
+{
 	gpusort_key_samples_sort(samples);
 	/* of values that come again and again there may be no others */
-	if (samples->n < sampled.values / 2)
+	if (samples->n < sampled->values / 2)
 		samples->distinct = samples->n;
+}
+
+/* Samples to lay a key out by; of the sort's first one with its extremes. */
+static void
+sample_column(const LayoutRows *from, SampledColumn *sampled, bool is_first,
+			  GpuSortKeySamples *samples)
+{
+	uint64		least;
+	uint64		greatest;
+
+	sample_rows(from, sampled, SAMPLED_ROWS, samples);
+	samples->width = sampled->values > 0 ? (int) (sampled->bytes / sampled->values) : 0;
+	if (is_first && sampled->is_text &&
+		gpusort_row_array_extremes(from->array, &least, &greatest))
+	{
+		sample_row(sampled, gpusort_row_array_get(from->array, least, from->slot), samples);
+		sample_row(sampled, gpusort_row_array_get(from->array, greatest, from->slot), samples);
+	}
+	sort_samples(sampled, samples);
+}
+
+/* Of words that are dear, those that more samples show to be needed. */
+static void
+spare_words(const LayoutRows *from, Form_pg_attribute attr, Oid type, Oid collation,
+			GpuSortWantedWords *words)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort samples",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	Size		n_skipped = words->skipped != NULL ? VARSIZE_ANY_EXHDR(words->skipped) : 0;
+	SampledColumn sampled = begin_column(attr, type, collation,
+										 Min(n_skipped + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
+	double		n = from->expected_rows / ROWS_OF_DEAR_SAMPLE;
+	GpuSortKeySamples samples;
+
+	sample_rows(from, &sampled, (int) Max(SAMPLED_ROWS, Min(n, SAMPLED_ROWS_MAX)), &samples);
+	sort_samples(&sampled, &samples);
+	if (samples.distinct == 0)
+		gpusort_spare_words(&samples, from->expected_rows, words);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
 }
 
 /* Counts a row's values.  Dictionaries of too many are dropped; false: none is left. */
@@ -143,7 +185,9 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
 	Oid			collation = spec->order->collations[i];
 
-	if (!gpusort_dictionary_may_be_of(type, collation) ||
+	/* what statistics do not promise, rows that lie together may only seem to have */
+	if ((spec->from_statistics && !spec->few_texts) ||
+		!gpusort_dictionary_may_be_of(type, collation) ||
 		!gpusort_dictionary_would_help(collation, words))
 		return NULL;
 	return gpusort_dictionary_begin(type, collation, spec->order->operators[i]);
@@ -161,18 +205,13 @@ want_dictionaries(const LayoutRows *from, GpuSortDictionary **dictionaries,
 			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
 }
 
-static int
-rows_of_dear_samples(const LayoutRows *from)
-{
-	return (int) Max(SAMPLED_ROWS, Min(from->expected_rows / ROWS_OF_DEAR_SAMPLE, SAMPLED_ROWS_MAX));
-}
-
 /* What the plan says. */
 static void
 want_words_of_plan(const GpuSortKeyLayout *layout, int least, GpuSortWantedWords *words)
 {
 	words->least = least;
 	words->wanted = layout->n_words;
+	words->needed = layout->n_needed;
 	words->skipped = layout->skipped;
 	words->distinct = 0;
 	words->dictionary = NULL;
@@ -187,8 +226,6 @@ want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 	int32		typmod = attr->atttypmod;
 	Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
 	Oid			collation = spec->order->collations[i];
-	bool		are_dear;
-	GpuSortKeySamples samples;
 	int			least;
 	int			most;
 
@@ -197,16 +234,17 @@ want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 		return false;
 	if (spec->from_statistics)
 		want_words_of_plan(&spec->layouts[i], least, words);
-	are_dear = gpusort_words_are_dear(collation, spec->from_statistics ? words->wanted : most);
-	if (spec->from_statistics && !are_dear)
-		return true;
-	sample_column(from, attr, type, collation,
-				  are_dear ? rows_of_dear_samples(from) : SAMPLED_ROWS,
-				  i == 0 && !spec->from_statistics, &samples);
-	if (!spec->from_statistics)
-		gpusort_want_words(type, typmod, collation, least, most, &samples, words);
-	if (are_dear && samples.distinct == 0)
-		gpusort_spare_words(&samples, from->expected_rows, words);
+	else
+	{
+		SampledColumn sampled = begin_column(attr, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
+		GpuSortKeySamples samples;
+
+		sample_column(from, &sampled, i == 0, &samples);
+		gpusort_want_words(type, typmod, collation, least, most, &samples, from->expected_rows,
+						   words);
+	}
+	if (words->wanted > words->needed)
+		spare_words(from, attr, type, collation, words);
 	return true;
 }
 

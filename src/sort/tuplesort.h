@@ -38,7 +38,8 @@ typedef struct GpuSortSpec
 	bool		grouping;		/* equal rows are to come together, and no more */
 	int			n_keys;			/* that have words, and their layouts */
 	const GpuSortKeyLayout *layouts;
-	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones */
+	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones; if so, what
+									 * words more than needed are worth */
 	bool		few_texts;		/* and they may tell all values of a key */
 	const GpuSortRowFormat *format;
 

@@ -7,7 +7,7 @@
  *	    would be in without it: private memory, a job, or a native tuplesort.
  *
  * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
- * every Sort of a plan may be ours.  Where the planner had no statistics the rows also tell how
+ * every Sort of a plan may be ours.  Where the planner had no statistics, or words are dear, the rows also tell how
  * to lay their keys out (row_layouts.c).
  *
  * Runs in the backend that leads the sort.
@@ -17,7 +17,6 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
-#include "keys/word_layout.h"
 #include "settings.h"
 #include "sort/row_layouts.h"
 #include "sort/tuplesort_internal.h"
@@ -32,11 +31,12 @@
  * in the table, or by a join, often begin with some that are much alike. */
 #define ROWS_TO_LAY_OUT_BY		2000
 
+/* Has the plan words that the first rows may find too dear? */
 static bool
-has_dear_words(const GpuSortSpec *spec)
+may_spare_words(const GpuSortSpec *spec)
 {
 	for (int i = 0; i < spec->n_keys; i++)
-		if (gpusort_words_are_dear(spec->order->collations[i], spec->layouts[i].n_words))
+		if (spec->layouts[i].n_words > spec->layouts[i].n_needed)
 			return true;
 	return false;
 }
@@ -46,7 +46,7 @@ static bool
 is_laid_out_by_rows(const GpuSortSpec *spec)
 {
 	return !spec->grouping &&
-		(!spec->from_statistics || spec->few_texts || has_dear_words(spec));
+		(!spec->from_statistics || spec->few_texts || may_spare_words(spec));
 }
 
 static uint64
