@@ -151,7 +151,8 @@ all_begin_with(const GpuSortKeySamples *samples, const char *bytes, Size n)
  * The longest beginning that two of n samples share is the longest of n * n / 2 pairs, so about one pair in so many
  * agrees that far.  Of R rows one in four may tie: R / 8 of R * R / 2 pairs, one in 4 R.  If each further byte parts the pairs
  * as those before it have done, that takes log(4 R) / log(n * n / 2) times as many bytes, and one to differ in.
- * Where it does not, some more rows are compared, as by PostgreSQL, which has one word only.
+ * Where it does not, some more rows are compared, as by PostgreSQL, which has one word only.  Bounds of a histogram lie
+ * evenly apart, and share less than rows do that are drawn at random: of statistics' samples this is the least.
  */
 static int
 words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *skipped, double rows)
