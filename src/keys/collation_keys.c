@@ -154,6 +154,18 @@ write_libc_key(const GpuSortCollationKeys *keys)
 	return compat_strxfrm_libc(keys->key, keys->terminated, keys->key_room, keys->locale);
 }
 
+/*
+ * The bytes of a sort key's first level.  What strcoll and glibc's strxfrm contradict each other about lies
+ * behind it: where blanks and punctuation stand, which the first level leaves out.
+ */
+static Size
+first_level(const char *key, Size length)
+{
+	const char *end = memchr(key, GPUSORT_LEVEL_SEPARATOR, length);
+
+	return end != NULL ? end - key : length;
+}
+
 GpuSortCollationKind
 gpusort_collation_kind(Oid collation)
 {
@@ -205,5 +217,6 @@ gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size strin
 	/* what does not fit leaves nothing to rely on: it is made anew */
 	while (*length = write_libc_key(keys), unlikely(*length >= keys->key_room))
 		grow_buffer(keys, &keys->key, &keys->key_room, *length + 1);
+	*length = first_level(keys->key, *length);
 	return keys->key;
 }

@@ -15,6 +15,9 @@ typedef enum GpuSortCollationKind
 	GPUSORT_COLLATION_LIBC		/* by the C library's strxfrm, which strcoll may contradict */
 } GpuSortCollationKind;
 
+/* The byte that ends each level of a sort key, of ICU's and of glibc's. */
+#define GPUSORT_LEVEL_SEPARATOR	1
+
 /* Where sort keys of strings under a collation come from; the database's default is what it
  * stands for. */
 extern GpuSortCollationKind gpusort_collation_kind(Oid collation);
@@ -36,8 +39,8 @@ typedef struct GpuSortCollationKeys
 extern GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
 
 /*
- * The first `needed` bytes, at least, of a string's sort key, or all; they are valid until the
- * next call.  *length: how many are there.
+ * The first `needed` bytes, at least, of a string's sort key, or all; of the C library's the first
+ * level only, since strcoll contradicts the others.  They are valid until the next call.  *length: how many are there.
  */
 extern const char *gpusort_collation_key(GpuSortCollationKeys *keys, const char *string,
 										 Size string_length, Size *length);

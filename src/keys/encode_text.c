@@ -9,8 +9,8 @@
  *
  * Where a dictionary knows a key's values, words are made by it (encode_dictionary.c).
  *
- * PostgreSQL trusts ICU's sort keys, and not the C library's: rows ordered by these are
- * compared once more, unless gpusort.libc_collations says that they can be trusted.
+ * PostgreSQL trusts ICU's sort keys, and not the C library's: the order of rows by these is checked,
+ * unless gpusort.libc_collations says that they can be trusted.
  *
  * Runs in every process that packs rows.
  */

@@ -39,8 +39,7 @@
 /* Of all samples, those whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
 
-/* What parts the levels of ICU's sort keys, and words that may reach beyond the first one. */
-#define LEVEL_SEPARATOR	1
+/* Words of ICU's sort keys that may reach beyond the first level. */
 #define ICU_WORDS_AT_LEAST	2
 
 /* One for the values that a dictionary knows, and one for the others. */
@@ -124,7 +123,7 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 
 	words->skipped = skip_common_bytes(samples, &n_skipped);
 	bytes = bytes_of_samples(samples, n_skipped,
-							 kind == GPUSORT_COLLATION_BYTES ? -1 : LEVEL_SEPARATOR);
+							 kind == GPUSORT_COLLATION_BYTES ? -1 : GPUSORT_LEVEL_SEPARATOR);
 	if (kind == GPUSORT_COLLATION_BYTES)
 		bytes++;
 	if (n_skipped > 0)
