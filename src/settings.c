@@ -357,7 +357,7 @@ gpusort_settings_define(void)
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.libc_collations",
 							 "How text is sorted under collations of the C library.",
-							 "verify: by strxfrm, and each returned row is compared with the one before, by strcoll; trust: by strxfrm alone, which is faster, and wrong where the C library contradicts itself; off: not on the device.",
+							 "verify: by strxfrm, and strcoll checks the order before the first row goes out; trust: by strxfrm alone, which is faster, and wrong where the C library contradicts itself; off: not on the device.",
 							 &gpusort_libc_collations, GPUSORT_LIBC_COLLATIONS_VERIFY,
 							 libc_collations_options,
 							 PGC_SUSET, 0, NULL, NULL, NULL);

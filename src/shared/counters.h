@@ -39,7 +39,7 @@
 	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
 		   "more than 255 runs") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm before the first row went out, or has before: the rows were sorted natively") \
+		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
 	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
 		   "the device failed before the first row went out: the rows were read again and sorted natively")
 

@@ -1,21 +1,20 @@
 /*
  * order_check.c
- *	  Whether rows whose words are not to be trusted come in the operators' order.
+ *	  Whether words that are not to be trusted have put a run's rows in the operators' order.
  *
- * In:  rows of a run, one after the other, as they go out.
- * Out: the first one that the operators would have before its predecessor, and the collation
- *	    by which.
+ * In:  the rows of a run, one after the other, in the order of their words.
+ * Out: the verdict: in order, or the collation by which two rows are not.
  *
- * The C library's strxfrm and strcoll ought to agree, and have not always: PostgreSQL
- * trusts strcoll.  Where words come from strxfrm each row is compared with the one before
- * it.  All pairs of neighbours in order means that all rows are.
+ * The C library's strxfrm and strcoll ought to agree, and have not always: PostgreSQL trusts
+ * strcoll.  Where words come from strxfrm, all rows of a run are compared before a row of it goes
+ * anywhere: each with the greatest row that words put before it.  Rows that tie by their words are
+ * sorted later; here none of them may be less than the greatest row before their group.
  *
- * Runs in the backend that leads the sort.  The last row lies where it came from, and is
- * copied when that memory goes.
+ * Runs in the backend that leads the sort.  A row lies where it came from, and is copied when that
+ * memory goes.
  */
 #include "postgres.h"
 
-#include "portability/instr_time.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -41,93 +40,95 @@ gpusort_order_check_make(const GpuSortOrder *order, const GpuSortKeys *keys,
 void
 gpusort_order_check_begin_run(GpuSortOrderCheck *check)
 {
-	check->checked = 0;
-	check->last.row = NULL;
+	check->before.comparand.row = NULL;
+	check->greatest.comparand.row = NULL;
 }
 
-void
-gpusort_order_check_keep_last(GpuSortOrderCheck *check)
+static void
+keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 {
 	Size		bytes;
 
-	if (check->last.row == NULL || check->last.row == check->copy)
+	if (row->comparand.row == NULL || row->comparand.row == row->copy)
 		return;
-	bytes = gpusort_row_bytes(check->format, check->last.row);
-	if (bytes > check->copy_room)
+	bytes = gpusort_row_bytes(check->format, row->comparand.row);
+	if (bytes > row->room)
 	{
-		if (check->copy != NULL)
-			pfree(check->copy);
-		check->copy = MemoryContextAllocHuge(check->context, bytes);
-		check->copy_room = bytes;
+		if (row->copy != NULL)
+			pfree(row->copy);
+		row->copy = MemoryContextAllocHuge(check->context, bytes);
+		row->room = bytes;
 	}
-	memcpy(check->copy, check->last.row, bytes);
-	gpusort_comparer_take(check->comparer, check->copy, &check->last);
+	memcpy(row->copy, row->comparand.row, bytes);
+	gpusort_comparer_take(check->comparer, row->copy, &row->comparand);
+}
+
+void
+gpusort_order_check_keep_rows(GpuSortOrderCheck *check)
+{
+	keep_row(check, &check->before);
+	keep_row(check, &check->greatest);
 	MemoryContextReset(check->scratch);
 }
 
-/* One in so many comparisons is timed: to look at the clock costs as much as many of them. */
-#define TIMED_ONCE_IN	64
-
+/* Does a row come after another one, if there is one, or is it equal? */
 static bool
-compare_with_last(GpuSortOrderCheck *check, const GpuSortComparand *next)
+follows(GpuSortOrderCheck *check, const GpuSortComparand *row, const GpuSortCheckedRow *other)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(check->scratch);
-	bool		is_timed = check->checked % TIMED_ONCE_IN == 0;
-	instr_time	start;
-	instr_time	end;
-	bool		in_order;
+	MemoryContext old_context;
+	int			order;
 
-	if (is_timed)
-		INSTR_TIME_SET_CURRENT(start);
-	in_order = gpusort_comparer_compare(check->comparer, &check->last, next) <= 0;
-	if (is_timed)
-	{
-		INSTR_TIME_SET_CURRENT(end);
-		INSTR_TIME_SUBTRACT(end, start);
-		check->ms += INSTR_TIME_GET_MILLISEC(end) * TIMED_ONCE_IN;
-	}
+	if (other->comparand.row == NULL)
+		return true;
+	old_context = MemoryContextSwitchTo(check->scratch);
+	order = gpusort_comparer_compare(check->comparer, &other->comparand, row);
 	MemoryContextSwitchTo(old_context);
-	return in_order;
+	return order <= 0;
 }
 
 static void
 note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 {
-	int			key = gpusort_comparer_deciding_key(check->comparer, &check->last, next);
+	int			key = gpusort_comparer_deciding_key(check->comparer, &check->before.comparand, next);
 
 	/* what else could be out of order has words that are never wrong */
 	if (key >= check->keys->n_keys || !check->keys->keys[key].must_verify)
 		for (key = 0; !check->keys->keys[key].must_verify;)
 			key++;
-	check->violated = check->order->collations[key];
-	gpusort_collation_distrust(check->violated);
+	check->n_violated++;
+	gpusort_collation_distrust(check->order->collations[key]);
+}
+
+/* The row that comes next is the first of its group. */
+static void
+begin_group(GpuSortOrderCheck *check)
+{
+	GpuSortCheckedRow before = check->before;
+
+	check->before = check->greatest;
+	check->greatest = before;	/* for the room of its copy */
+	check->greatest.comparand.row = NULL;
 }
 
 bool
-gpusort_order_check_row(GpuSortOrderCheck *check, uint64 row, const char *bytes, bool compared)
+gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 {
 	GpuSortComparand next;
 
-	if (row != check->checked)
-		return true;
 	gpusort_comparer_take(check->comparer, bytes, &next);
-	if (!compared && check->last.row != NULL && !compare_with_last(check, &next))
+	if (!ties)
+		begin_group(check);
+	if (ties && follows(check, &next, &check->greatest))
+	{
+		check->greatest.comparand = next;
+		return true;
+	}
+	if (!follows(check, &next, &check->before))
 	{
 		note_violation(check, &next);
 		return false;
 	}
-	check->last = next;
-	check->checked++;
+	if (!ties)
+		check->greatest.comparand = next;
 	return true;
-}
-
-void
-gpusort_order_check_raise(Oid collation)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_COLLATION_MISMATCH),
-			 errmsg("collation \"%s\" orders strings otherwise than its own sort keys do",
-					get_collation_name(collation)),
-			 errdetail("The C library's strcoll and strxfrm disagree about two strings of this sort."),
-			 errhint("Run the query again: from now on this server sorts by this collation natively.")));
 }

@@ -1,6 +1,6 @@
 /*
  * order_check.h
- *	  Whether rows whose words are not to be trusted come in the operators' order.
+ *	  Whether words that are not to be trusted have put a run's rows in the operators' order.
  */
 #ifndef GPUSORT_ORDER_CHECK_H
 #define GPUSORT_ORDER_CHECK_H
@@ -11,19 +11,24 @@
 #include "keys/comparer.h"
 #include "keys/sortkey.h"
 
+/* A row that later ones are compared with. */
+typedef struct GpuSortCheckedRow
+{
+	GpuSortComparand comparand; /* row NULL: there is none */
+	char	   *copy;			/* of it, once its window has gone; or what has room for one */
+	Size		room;
+} GpuSortCheckedRow;
+
 typedef struct GpuSortOrderCheck
 {
 	GpuSortComparer *comparer;	/* by all keys */
 	const GpuSortOrder *order;
 	const GpuSortKeys *keys;
 	const GpuSortRowFormat *format;
-	uint64		checked;		/* rows, from the first one on, that are in order */
-	GpuSortComparand last;		/* the last one of these; row NULL: none yet */
-	char	   *copy;			/* of it, once its window has gone */
-	Size		copy_room;
-	Oid			violated;		/* the C library's collation that rows were out of order by; InvalidOid:
-								 * none */
-	double		ms;
+	GpuSortCheckedRow before;	/* the greatest row of the group before that of the row checked last */
+	GpuSortCheckedRow greatest; /* of that row's group, so far */
+	int			n_violated;		/* runs that were out of order */
+	double		ms;				/* for EXPLAIN: of all runs, reading included */
 	MemoryContext context;
 	MemoryContext scratch;
 } GpuSortOrderCheck;
@@ -34,20 +39,16 @@ extern GpuSortOrderCheck *gpusort_order_check_make(const GpuSortOrder *order,
 												   const GpuSortRowFormat *format,
 												   TupleTableSlot *a, TupleTableSlot *b);
 
-/* Rows of another run come, from number 0 on. */
+/* Rows of another run come. */
 extern void gpusort_order_check_begin_run(GpuSortOrderCheck *check);
 
 /*
- * Row number row, if it is the one after those checked, is compared with the one before; unless
- * it is known that it was (compared).  False: it comes before it; then violated tells by what.
+ * Checks a run's next row.  ties: its words are those of the row before.  False: it belongs before
+ * another group; the collation whose sort keys were wrong is distrusted from now on.
  */
-extern bool gpusort_order_check_row(GpuSortOrderCheck *check, uint64 row, const char *bytes,
-									bool compared);
+extern bool gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties);
 
-/* The memory of the last row is about to go. */
-extern void gpusort_order_check_keep_last(GpuSortOrderCheck *check);
-
-/* Raises it as an error. */
-pg_noreturn extern void gpusort_order_check_raise(Oid collation);
+/* The memory of the rows that came so far is about to go. */
+extern void gpusort_order_check_keep_rows(GpuSortOrderCheck *check);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

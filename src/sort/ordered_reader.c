@@ -6,6 +6,9 @@
  *	    them tie with the row before.
  * Out: the rows in the order of the sort's keys, by row number, in any order of asking.
  *
+ * Where words are not to be trusted, gpusort_ordered_reader_check reads all rows once before any of
+ * them goes anywhere.  If they are out of order, all rows are one group, in a tuplesort.
+ *
  * A run of set bits is a group, and nothing outside of groups needs a look.  A group is
  * listed and compared as it is read; most are in order already.  One that is not is sorted
  * by pointers: into the window, if it lies in one, else into copies.  A group whose copies
@@ -189,12 +192,11 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 
 	ordered->reader = gpusort_reader_begin(job, ordering->format);
 	ordered->ordering = ordering;
-	ordered->by_words = ordering->ties == NULL && ordering->check == NULL;
+	ordered->by_words = ordering->ties == NULL;
 	ordered->context = CurrentMemoryContext;
-	if (ordering->check != NULL)
-		gpusort_order_check_begin_run(ordering->check);
-	if (ordering->ties == NULL)
+	if (ordering->ties == NULL && ordering->check == NULL)
 		return ordered;
+	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->comparer->a;
 	ordered->room = LISTED_ROWS_AT_FIRST;
 	ordered->listed = palloc(ordered->room * sizeof(GpuSortTiedRow));
 	ordered->group_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
@@ -212,9 +214,6 @@ read_row(GpuSortOrderedReader *ordered, uint64 row)
 
 	if (gpusort_reader_next(ordered->reader, row, &bytes))
 		return bytes;
-	/* another window comes, perhaps */
-	if (ordered->ordering->check != NULL)
-		gpusort_order_check_keep_last(ordered->ordering->check);
 	return gpusort_reader_seek(ordered->reader, row);
 }
 
@@ -225,8 +224,6 @@ leave_group(GpuSortOrderedReader *ordered)
 {
 	if (ordered->n_rows == 0)
 		return;
-	if (ordered->ordering->check != NULL)
-		gpusort_order_check_keep_last(ordered->ordering->check);
 	if (ordered->large != NULL)
 		tuplesort_end(ordered->large);
 	ordered->large = NULL;
@@ -302,7 +299,7 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 	char	   *buffers[2] = {NULL, NULL};
 	Size		rooms[2] = {0, 0};
 
-	for (int turn = 0; gpusort_reader_row_ties(ordered->reader, ordered->first_row + ordered->n_rows);
+	for (int turn = 0; gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows);
 		 turn = 1 - turn)
 	{
 		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
@@ -353,9 +350,9 @@ sort_large_group(GpuSortOrderedReader *ordered)
 		if (bytes == NULL)
 			return false;
 		tuplesort_puttupleslot(ordered->large,
-							   gpusort_row_store(ordering->format, bytes, ordering->ties->a));
+							   gpusort_row_store(ordering->format, bytes, ordered->slot));
 		ordered->n_rows++;
-	} while (gpusort_reader_row_ties(ordered->reader, ordered->first_row + ordered->n_rows));
+	} while (gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows));
 	tuplesort_performsort(ordered->large);
 	return true;
 }
@@ -382,8 +379,6 @@ row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
 	TupleTableSlot *slot = ordering->native_slot;
 	bool		forward = i + 2 != ordered->large_next;
 
-	if (ordering->check != NULL)
-		gpusort_order_check_keep_last(ordering->check);
 	if (forward && i < ordered->large_next)
 	{
 		tuplesort_rescan(ordered->large);
@@ -410,6 +405,8 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 {
 	bool		in_order = true;
 
+	if (ordered->all_tie)
+		return sort_large_group(ordered);
 	for (;;)
 	{
 		uint64		next;
@@ -418,7 +415,7 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		list_row(ordered, bytes);
 		in_order = in_order && last_row_is_in_order(ordered);
 		next = ordered->first_row + ordered->n_rows;
-		if (!gpusort_reader_row_ties(ordered->reader, next))
+		if (!gpusort_ordered_reader_ties(ordered, next))
 			break;
 		if (!gpusort_reader_window_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
 			return load_large_group(ordered, in_order);
@@ -475,7 +472,7 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {
 	uint64		first = row;
 
-	while (gpusort_reader_row_ties(ordered->reader, first))
+	while (gpusort_ordered_reader_ties(ordered, first))
 	{
 		first--;
 		if (gpusort_reader_window_has_row(ordered->reader, first))
@@ -489,8 +486,8 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 	return first;
 }
 
-static const char *
-ordered_row(GpuSortOrderedReader *ordered, uint64 row)
+const char *
+gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 {
 	const char *bytes;
 	uint64		first;
@@ -499,70 +496,66 @@ ordered_row(GpuSortOrderedReader *ordered, uint64 row)
 		row < ordered->first_row + ordered->n_rows)
 		return row_of_group(ordered, row);
 	leave_group(ordered);
+	if (ordered->all_tie)
+		return enter_group(ordered, 0, NULL) ? row_of_group(ordered, row) : NULL;
 	bytes = read_row(ordered, row);
-	if (bytes == NULL || ordered->ordering->ties == NULL)
+	if (bytes == NULL || ordered->by_words)
 		return bytes;
 	first = first_of_group(ordered, row, &bytes);
-	if (bytes == NULL || (first == row && !gpusort_reader_row_ties(ordered->reader, row + 1)))
+	if (bytes == NULL || (first == row && !gpusort_ordered_reader_ties(ordered, row + 1)))
 		return bytes;
 	return enter_group(ordered, first, bytes) ? row_of_group(ordered, row) : NULL;
 }
 
 /* --- the check ---------------------------------------------------------------- */
 
-static const char *
-checked_row(GpuSortOrderedReader *ordered, uint64 row)
+/* Checks rows until one is out of order; all rows are one group then.  False: the job failed. */
+static bool
+check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 {
-	const char *bytes = ordered_row(ordered, row);
-	bool		compared = ordered->n_rows > 0 && row > ordered->first_row;
+	GpuSortReader *reader = ordered->reader;
 
-	if (bytes == NULL ||
-		!gpusort_order_check_row(ordered->ordering->check, row, bytes, compared))
-		return NULL;
-	return bytes;
-}
-
-/*
- * Before the first row goes out all rows of its window are checked: until then the sort can
- * start over, and where sort keys cannot be trusted it mostly shows soon.
- */
-static const char *
-first_row_checked_ahead(GpuSortOrderedReader *ordered)
-{
-	GpuSortTieFigures *figures = &ordered->ordering->figures;
-	GpuSortTieFigures before = *figures;
-	uint64		rows;
-
-	if (checked_row(ordered, 0) == NULL)
-		return NULL;
-	rows = ordered->reader->window.rows;
-	for (uint64 row = 1; row < rows; row++)
+	for (uint64 row = 0; row < reader->rows; row++)
 	{
+		const char *bytes;
+
 		CHECK_FOR_INTERRUPTS();
-		if (checked_row(ordered, row) == NULL)
-			return NULL;
+		if (!gpusort_reader_next(reader, row, &bytes))
+		{
+			gpusort_order_check_keep_rows(check);
+			bytes = gpusort_reader_seek(reader, row);
+		}
+		if (bytes == NULL)
+			return false;
+		if (gpusort_order_check_row(check, bytes, ordered->ordering->ties != NULL && row > 0 &&
+									gpusort_reader_row_ties(reader, row)))
+			continue;
+		ordered->all_tie = true;
+		ordered->by_words = false;
+		return true;
 	}
-	/* groups that will be read again are counted then; the one that row 0 is in may stand still */
-	figures->groups = before.groups;
-	figures->rows = before.rows;
-	if (ordered->n_rows > 0 && ordered->first_row == 0)
-	{
-		figures->groups++;
-		figures->rows += ordered->n_rows;
-	}
-	return checked_row(ordered, 0);
+	return true;
 }
 
-const char *
-gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
+bool
+gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 {
 	GpuSortOrderCheck *check = ordered->ordering->check;
+	instr_time	start;
+	instr_time	end;
+	bool		checked;
 
 	if (check == NULL)
-		return ordered_row(ordered, row);
-	if (check->checked == 0 && row == 0)
-		return first_row_checked_ahead(ordered);
-	return checked_row(ordered, row);
+		return true;
+	INSTR_TIME_SET_CURRENT(start);
+	gpusort_order_check_begin_run(check);
+	checked = check_rows(ordered, check);
+	if (checked)
+		gpusort_reader_rewind(ordered->reader);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	check->ms += INSTR_TIME_GET_MILLISEC(end);
+	return checked;
 }
 
 void

@@ -29,7 +29,10 @@ typedef struct GpuSortOrderedReader
 {
 	GpuSortReader *reader;
 	GpuSortOrdering *ordering;
-	bool		by_words;		/* words decide all, and are to be trusted */
+	bool		by_words;		/* words decide all */
+	TupleTableSlot *slot;		/* of the format's kind: a row on its way into a tuplesort */
+
+	bool		all_tie;		/* all rows are one group: their words were found out of order */
 
 	/* the group being read; n_rows 0: none */
 	GpuSortGroupKind kind;
@@ -54,13 +57,27 @@ extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
 														  GpuSortOrdering *ordering);
 
 /*
- * Row number row of the order, any of them; next to next is fast.  Valid until the next call.
- * NULL: the job failed, or the check has found two rows out of order and no row has gone out.
+ * Reads all rows once, if their words are not to be trusted; where two are out of order, all rows
+ * will go through a tuplesort.  To be called before any row is asked for.  False: the job failed.
  */
+extern bool gpusort_ordered_reader_check(GpuSortOrderedReader *ordered);
+
+/* Row number row of the order, any of them; next to next is fast.  Valid until the next call.
+ * NULL: the job failed. */
 extern const char *gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row);
 
 /* Ends a tuplesort; all else is in its contexts. */
 extern void gpusort_ordered_reader_end(GpuSortOrderedReader *ordered);
+
+/* Does row number row belong to the group of the one before it?  The answer is also true where it is
+ * not known (gpusort_reader_row_ties). */
+static inline bool
+gpusort_ordered_reader_ties(const GpuSortOrderedReader *ordered, uint64 row)
+{
+	if (unlikely(ordered->all_tie))
+		return row < ordered->reader->rows;
+	return gpusort_reader_row_ties(ordered->reader, row);
+}
 
 /* The fast path of a seek: false if row is not the next one, or ties. */
 static inline bool
@@ -68,8 +85,8 @@ gpusort_ordered_reader_next(GpuSortOrderedReader *ordered, uint64 row, const cha
 {
 	if (likely(ordered->by_words))
 		return gpusort_reader_next(ordered->reader, row, bytes);
-	if (ordered->n_rows > 0 || ordered->ordering->check != NULL ||
-		row != ordered->reader->next_row || gpusort_reader_row_ties(ordered->reader, row + 1))
+	if (ordered->n_rows > 0 || row != ordered->reader->next_row ||
+		gpusort_ordered_reader_ties(ordered, row + 1))
 		return false;
 	return gpusort_reader_next(ordered->reader, row, bytes);
 }

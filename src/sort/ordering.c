@@ -59,10 +59,10 @@ gpusort_ordering_words_are_made(GpuSortOrdering *ordering)
 		ordering->check = NULL;
 }
 
-Oid
-gpusort_ordering_violated(const GpuSortOrdering *ordering)
+bool
+gpusort_ordering_is_native(const GpuSortOrdering *ordering)
 {
-	return ordering->check != NULL ? ordering->check->violated : InvalidOid;
+	return ordering->check != NULL && ordering->check->n_violated > 0;
 }
 
 void
@@ -71,6 +71,8 @@ gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 	ExplainPropertyInteger("Key Words", NULL, ordering->keys->n_words, es);
 	if (ordering->keys->n_dictionaries > 0)
 		ExplainPropertyInteger("Dictionary Keys", NULL, ordering->keys->n_dictionaries, es);
+	if (gpusort_ordering_is_native(ordering))
+		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->check->n_violated, es);
 	if (ordering->ties == NULL)
 		return;
 	ExplainPropertyInteger("Tie Groups", NULL, ordering->figures.groups, es);

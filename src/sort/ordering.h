@@ -49,8 +49,8 @@ extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJo
 /* All rows have their words: if these are to be trusted after all, nothing is checked. */
 extern void gpusort_ordering_words_are_made(GpuSortOrdering *ordering);
 
-/* A collation by which words were out of order; InvalidOid: none. */
-extern Oid	gpusort_ordering_violated(const GpuSortOrdering *ordering);
+/* Were all rows of a run sorted natively, since their words were not to be trusted? */
+extern bool gpusort_ordering_is_native(const GpuSortOrdering *ordering);
 
 /* EXPLAIN ANALYZE's lines: of what words have left undecided, and what that took. */
 extern void gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es);

@@ -36,9 +36,6 @@ seek_row(DeviceOutput *device, uint64 row)
 
 	device->figures->output_ms = device->ordered->reader->wait_ms;
 	device->figures->bytes_received = device->ordered->reader->bytes_read;
-	if (unlikely(bytes == NULL && OidIsValid(gpusort_ordering_violated(device->ordering)) &&
-				 device->begun))
-		gpusort_order_check_raise(gpusort_ordering_violated(device->ordering));
 	gpusort_progress_set_returned(device->progress, row);
 	if (bytes != NULL && !device->begun)
 	{
@@ -139,11 +136,14 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 							GpuSortProgress *progress)
 {
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
+	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, ordering);
 
+	if (!gpusort_ordered_reader_check(ordered))
+		return NULL;
 	device->output.methods = &device_methods;
 	device->output.slots = slots;
 	device->position.rows = gpusort_job_rows(job);
-	device->ordered = gpusort_ordered_reader_begin(job, ordering);
+	device->ordered = ordered;
 	device->ordering = ordering;
 	device->job = job;
 	device->keep_rows = keep_rows;

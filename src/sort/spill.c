@@ -67,7 +67,7 @@ write_windows(GpuSortSpill *spill, GpuSortJob *job)
 	return complete;
 }
 
-/* Row by row, by way of a block.  False: the job failed, rows are out of order, or the run is lost. */
+/* Row by row, by way of a block.  False: the job failed, or the run is lost. */
 static bool
 write_rows(GpuSortSpill *spill, GpuSortJob *job)
 {
@@ -80,7 +80,7 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job)
 	Size		filled = 0;
 	uint64		rows = gpusort_job_rows(job);
 	uint64		row;
-	bool		written = true;
+	bool		written = gpusort_ordered_reader_check(ordered);
 
 	for (row = 0; row < rows && written; row++)
 	{

@@ -30,8 +30,7 @@ typedef struct GpuSortSpill
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress);
 
 /* Writes the run that job has been cut to, in its full order; at most GPUSORT_RUNS_MAX of them.
- * False: the job failed before all of it was read, or the ordering's check found rows out of
- * order. */
+ * False: the job failed before all of it was read. */
 extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* A run's job that has failed, and the run with it; NULL: there is none. */

@@ -164,21 +164,14 @@ gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
 GpuSortNativeReason
 gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 {
+	if (sort->native_reason == GPUSORT_NATIVE_NONE && gpusort_ordering_is_native(&sort->ordering))
+		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
-}
-
-GpuSortNativeReason
-gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
-{
-	return OidIsValid(gpusort_ordering_violated(&sort->ordering)) ? GPUSORT_NATIVE_COLLATION :
-		GPUSORT_NATIVE_DEVICE_LOST;
 }
 
 void
 gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
-	if (OidIsValid(gpusort_ordering_violated(&sort->ordering)))
-		gpusort_order_check_raise(gpusort_ordering_violated(&sort->ordering));
 	if (sort->spill != NULL && gpusort_spill_failed_job(sort->spill) != NULL)
 		gpusort_job_raise_failure(gpusort_spill_failed_job(sort->spill));
 	gpusort_job_raise_failure(sort->job);

@@ -66,7 +66,7 @@ gpusort_tuplesort_is_parallel(const GpuSortTuplesort *sort)
 /* Rows to come go into a native sort. */
 extern void gpusort_tuplesort_begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
 
-/* The device is lost, or its words are out of order: drops what has been fed, and begins a native sort
+/* The device is lost: drops what has been fed, and begins a native sort
  * that is to get all rows. */
 extern void gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort);
 

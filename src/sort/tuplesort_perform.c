@@ -94,14 +94,16 @@ begin_spilled_output(GpuSortTuplesort *sort)
 	return true;
 }
 
-static void
+/* False: the device is lost. */
+static bool
 begin_device_output(GpuSortTuplesort *sort)
 {
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
 											   sort->spec->random_access, &sort->figures,
 											   &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
+	return sort->output != NULL;
 }
 
 /* The rows that the device has given account for all that it was fed. */
@@ -130,8 +132,7 @@ perform_on_device(GpuSortTuplesort *sort)
 	check_rows(sort);
 	if (sort->spill != NULL)
 		return begin_spilled_output(sort);
-	begin_device_output(sort);
-	return true;
+	return begin_device_output(sort);
 }
 
 /* Rows that are not on the device, or no longer, and perhaps runs.  False: a run is lost. */
