@@ -16,6 +16,10 @@
  * An Incremental Sort gives its first rows soon, and takes less than a Sort does.  So it is converted only if all
  * its rows are going to be read, and the device is expected to take less than it does for those that are expected.
  *
+ * A Sort below another extension's custom scan stays.  Such a node may look at its children when it is
+ * executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
+ * them the LIMIT's bound.
+ *
  * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
  * usual layout, and the sort lays them out anew by its first rows.
  *
@@ -202,6 +206,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 {
 	if (gpusort_refuses_all())
 		return false;
+	if (walk->below_foreign)
+		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
 	if (walk->nested && walk->citus_below)
 		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows_of_plans()))

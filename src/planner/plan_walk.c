@@ -90,12 +90,14 @@ static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
 	bool		all_read = walk->all_read;
+	bool		below_foreign = walk->below_foreign;
 	double		child_bound;
 
 	check_stack_depth();
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
+	walk->below_foreign |= IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
 	walk->all_read = child_is_all_read(plan, all_read);
@@ -132,6 +134,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (walk->keep_ancestors)
 		walk->ancestors = list_delete_first(walk->ancestors);
 	walk->all_read = all_read;
+	walk->below_foreign = below_foreign;
 	return walk->visit(plan, bound, walk);
 }
 

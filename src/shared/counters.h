@@ -71,6 +71,8 @@
 			"a larger gpusort.device_memory, or fewer columns") \
 	REFUSAL(CITUS, citus, "it is of a subquery that Citus plans by itself", \
 			"nothing here: the queries that Citus sends to its workers are planned there") \
+	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, which may look at its children", \
+			"nothing here") \
 	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, whose rows come in order by its first keys", \
 			"SET enable_incremental_sort = off") \
 	REFUSAL(GROUPING_SETS, grouping_sets, "it is a further sort of grouping sets, which an Aggregate does itself", \

@@ -1,0 +1,45 @@
+# Sorts below another extension's custom scan stay PostgreSQL's own: the node may look at its children when it
+# begins.  test/run builds the module like_append, whose node does as TimescaleDB's ChunkAppend does: it unwraps
+# the Sorts below it and gives them the LIMIT's bound.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# its hook is the inner one: the module under test gets the plan that it returns
+my $node = new_server('custom_scans', "shared_preload_libraries = '$ENV{TESTDIR}/modules/like_append/like_append, gpusort'");
+wait_for_state($node, 'serving');
+$node->safe_psql('postgres', q{
+	create table chunks(at int, device int) partition by range (at);
+	create table chunk1 partition of chunks for values from (0) to (30000);
+	create table chunk2 partition of chunks for values from (30000) to (60000);
+	create table chunk3 partition of chunks for values from (60000) to (90000);
+	insert into chunks select i * 7919 % 90000, i from generate_series(1, 90000) i;
+	analyze chunks;});
+
+my $first = 'select * from chunks order by at, device limit 10';
+my $native = 'set gpusort.enabled = off;';
+my $by_cost = 'set gpusort.debug_force = off;';
+my $explained = 'explain (analyze, costs off, timing off, summary off)';
+
+sub refused
+{
+	return $node->safe_psql('postgres', 'select refused_custom_scan from gpusort_stats');
+}
+
+my $native_plan = $node->safe_psql('postgres', "$native $explained $first");
+like($native_plan, qr/LikeAppend.*Children Known: 3/s, 'natively the node knows its children');
+is(scalar(() = $native_plan =~ /Sort Method: top-N heapsort/g), 1, 'and bounds the one that is read');
+my $counted = refused();
+is($node->safe_psql('postgres', "$by_cost $explained $first"), $native_plan, 'the plan is the same');
+is(refused() - $counted, 3, 'the Sorts that stayed are counted');
+is($node->safe_psql('postgres', "$by_cost $first"), $node->safe_psql('postgres', "$native $first"), 'so are the rows');
+is($node->safe_psql('postgres', "$by_cost select count(*), max(code), max(node) from gpusort_why(\$\$$first\$\$)"),
+	'3|custom_scan|Sort', 'gpusort_why tells of each of them');
+
+$node->stop;
+done_testing();
