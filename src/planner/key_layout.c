@@ -51,7 +51,8 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 		return false;
 	gpusort_key_statistics_take(root, expr, type, collation, rows, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, rows, words);
-	*known = samples.n > 0 || samples.width > 0 || !gpusort_key_is_laid_out_by_samples(type);
+	*known = samples.n > 0 || (samples.width > 0 && !samples.hidden) ||
+		!gpusort_key_is_laid_out_by_samples(type);
 	figures->distinct = samples.distinct;
 	figures->width = samples.width > 0 ? samples.width :
 		Min(USUAL_WIDTH, get_typavgwidth(type, typmod));

@@ -7,8 +7,9 @@
  * Out: the byte strings that words would be cut from, sorted; how many values there are, and
  *	    how wide.
  *
- * Runs in the backend that plans.  Values are looked at only where the user may read the
- * column: some of their bytes go into the plan.
+ * Runs in the backend that plans.  Some bytes of the values go into the plan, which the session's user can
+ * print.  So values are looked at only where the user may read the column, and never while a function
+ * runs as its owner.
  */
 #include "postgres.h"
 
@@ -130,6 +131,13 @@ take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKe
 		gpusort_sample_cache_keep(vardata->statsTuple, type, collation, samples);
 }
 
+/* May the session's user see values of a column that the current user may read? */
+static bool
+plans_for_itself(void)
+{
+	return GetUserId() == GetOuterUserId() && !InSecurityRestrictedOperation();
+}
+
 void
 gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
 							double rows, GpuSortKeySamples *samples)
@@ -147,7 +155,8 @@ gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collati
 		if (!is_default)
 			samples->distinct = Min(distinct, rows);
 		samples->width = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stawidth;
-		if (vardata.acl_ok && gpusort_type_has_text_bytes(type))
+		samples->hidden = !vardata.acl_ok || !plans_for_itself();
+		if (!samples->hidden && gpusort_type_has_text_bytes(type))
 			take_samples(&vardata, type, collation, samples);
 	}
 	ReleaseVariableStats(vardata);

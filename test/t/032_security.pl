@@ -217,6 +217,30 @@ cmp_ok($runs_after - $runs_before, '>=', 8, 'runs were spilled');
 is($native_after - $native_before, 0, 'and none sorted natively');
 is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
 nothing_left_over($node, 'buffers');
+
+# --- bytes of values do not travel in a plan that another user can print
+$node->safe_psql('postgres', q{
+	create table secret as select 'sk_live_9f3a-' || i as s from generate_series(1, 30000) i;
+	analyze secret;
+	create function last_secret() returns bigint language plpgsql security definer as $$
+	declare n bigint;
+	begin select count(*) into n from (select s from secret order by s collate "C" offset 0) o; return n; end $$;
+	create role reader login});
+# as a bytea of a plan is printed: sk_live_
+my $prefix = qr/115 107 95 108 105 118 101 95/;
+my $printed = "set debug_print_plan = on; set debug_pretty_print = off; set client_min_messages = log;";
+
+for my $workers (0, 2)
+{
+	my $parallel = "set max_parallel_workers_per_gather = $workers; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;";
+	my ($status, $rows, $plan) = $node->psql('postgres', "$printed $parallel select last_secret()", extra_params => [ '-U', 'reader' ]);
+
+	is($rows, 30000, "$workers workers: the owner's function sorts for another user");
+	like($plan, qr/CUSTOMSCAN.*GpuSort/s, "$workers workers: through our node");
+	unlike($plan, $prefix, "$workers workers: the plan has no bytes of the values");
+	(undef, undef, $plan) = $node->psql('postgres', "$printed $parallel select s from secret order by s collate \"C\"");
+	like($plan, $prefix, "$workers workers: the owner's own plan has");
+}
 $node->stop;
 
 done_testing();
