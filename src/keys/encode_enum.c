@@ -8,8 +8,11 @@
  *	    behind the last even one before it, and is open.
  *
  * Labels' sort order in the catalog would tell more, but processes of one plan may read it at
- * different times, and ALTER TYPE may number all labels anew in between; what is said here of a
- * label stays.  The map of odd labels belongs to the key's context.
+ * different times, and ALTER TYPE may number all labels anew in between.  A label's
+ * word does not change, but for one case: when OIDs have wrapped around, a label with an even OID may be
+ * added before all others, and odd ones that stood before all even ones then stand behind it.
+ *
+ * The map of odd labels belongs to the key's context.
  */
 #include "postgres.h"
 

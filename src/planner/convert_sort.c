@@ -225,14 +225,18 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 Plan *
 gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	GpuSortPlanInfo info = {0};
-	Plan	   *result = &sort->plan;
+	MemoryContext old_context;
+	Plan	   *result;
 
-	if (gpusort_examine_sort(sort, bound, walk, &info))
-		result = make_gpusort(sort, &info);
-	else
+	if (!gpusort_examine_sort(sort, bound, walk, &info))
+	{
 		gpusort_refusal_count(gpusort_last_refusal()->code);
+		return &sort->plan;
+	}
+	/* another hook may have kept the plan, and what is added to it lives as long */
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	result = make_gpusort(sort, &info);
 	MemoryContextSwitchTo(old_context);
 	return result;
 }

@@ -31,6 +31,7 @@ void
 gpusort_collation_distrust(Oid collation)
 {
 	bool		known;
+	bool		full;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	known = is_listed(collation);
@@ -41,12 +42,17 @@ gpusort_collation_distrust(Oid collation)
 		listed->database = MyDatabaseId;
 		listed->collation = collation;
 	}
+	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
 	LWLockRelease(gpusort_shared_lock());
 	if (!known)
 		ereport(LOG,
 				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
 						get_collation_name(collation)),
 				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
+	if (!known && full)
+		ereport(LOG,
+				(errmsg("gpusort: %d collations of the C library contradict themselves", GPUSORT_DISTRUSTED_COLLATIONS_MAX),
+				 errdetail("From now on this server sorts by all collations of the C library natively.")));
 }
 
 bool
