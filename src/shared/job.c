@@ -31,6 +31,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
+#include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
 #define WAIT_RECHECK_MS			1000
@@ -120,7 +121,7 @@ gpusort_job_raise_failure(const GpuSortJob *job)
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
+	gpusort_stats_count_failed();
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
