@@ -149,7 +149,7 @@ extern bool gpusort_job_cut_full_run(GpuSortJob *job);
 /* True if rows wait until the leader has spilled a run. */
 extern bool gpusort_job_is_full(GpuSortJob *job);
 
-/* The run, cut as a SORTED_RUN, has been read: drops its rows; feeding goes on. */
+/* The run, cut as a SORTED_RUN, has been read: drops its rows and windows; feeding goes on. */
 extern void gpusort_job_next_run(GpuSortJob *job);
 
 /* After the last run's next_run: waits until the windows are those of the merge's order.
