@@ -197,7 +197,6 @@ publish_figures(GpuSortFeedState *state)
 static void
 end_feeding(GpuSortFeedState *state)
 {
-	gpusort_page_drain_end(&state->drain);
 	gpusort_feed_finish(state->feed, true);
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;

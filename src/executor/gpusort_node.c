@@ -222,7 +222,6 @@ put_child_rows(GpuSortState *state)
 		if (put)
 			slot = ExecProcNode(child);
 	}
-	gpusort_page_drain_end(&drain);
 	return put;
 }
 
