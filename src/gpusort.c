@@ -18,6 +18,7 @@
 #include "planner/planner.h"
 #include "service/service.h"
 #include "settings.h"
+#include "shared/release.h"
 #include "shared/shmem.h"
 #include "why.h"
 
@@ -41,6 +42,7 @@ _PG_init(void)
 	if (IsBinaryUpgrade)
 		return;
 	gpusort_settings_define();
+	gpusort_release_install();
 	gpusort_shmem_install_hooks(gpusort_service_register());
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);

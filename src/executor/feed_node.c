@@ -146,6 +146,9 @@ forget_feed(GpuSortFeedState *state)
 	state->feed_context = NULL;
 	state->feed = NULL;
 	state->phase = FEED_NOT_BEGUN;
+	if (state->workers != NULL)
+		pfree(state->workers);
+	state->workers = NULL;
 	memset(&state->own, 0, sizeof(state->own));
 }
 
@@ -194,7 +197,6 @@ publish_figures(GpuSortFeedState *state)
 static void
 end_feeding(GpuSortFeedState *state)
 {
-	gpusort_page_drain_end(&state->drain);
 	gpusort_feed_finish(state->feed, true);
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
@@ -330,7 +332,8 @@ GpuSortFeedExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 	List	   *feeders = NIL;
 
-	if (!es->analyze)
+	/* the last execution may have had no job, after others that had */
+	if (!es->analyze || state->id.slot < 0)
 		return;
 	if (state->own.rows > 0)
 		feeders = lappend(feeders, describe_feeder("leader", &state->own, es));

@@ -222,7 +222,6 @@ put_child_rows(GpuSortState *state)
 		if (put)
 			slot = ExecProcNode(child);
 	}
-	gpusort_page_drain_end(&drain);
 	return put;
 }
 
@@ -330,11 +329,16 @@ next_row(PlanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	bool		forward = ScanDirectionIsForward(node->state->es_direction);
+	TupleTableSlot *slot;
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->output == NULL))
 		return sort_and_return_first_row(state, forward);
-	return state->output->methods->next(state->output, forward);
+	slot = state->output->methods->next(state->output, forward);
+	/* lost before the first row, after a step back to no row */
+	if (unlikely(slot == NULL))
+		gpusort_tuplesort_raise_failure(state->sort);
+	return slot;
 }
 
 static TupleTableSlot *

@@ -31,6 +31,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
+#include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
 #define WAIT_RECHECK_MS			1000
@@ -120,7 +121,7 @@ gpusort_job_raise_failure(const GpuSortJob *job)
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
+	gpusort_stats_count_failed();
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
@@ -252,22 +253,27 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 }
 
 static void
-close_on_reset(void *arg)
+close_held(void *arg)
 {
 	gpusort_job_close((GpuSortJob *) arg);
+}
+
+/* Has claim given a job?  From here on it is closed whatever happens. */
+static GpuSortJob *
+hold_if_open(GpuSortJob *job)
+{
+	if (!job->open)
+		return NULL;
+	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
+	return job;
 }
 
 /* Not open yet. */
 static GpuSortJob *
 make_job(void)
 {
-	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
-
 	init_wait_events();
-	job->on_reset.func = close_on_reset;
-	job->on_reset.arg = job;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &job->on_reset);
-	return job;
+	return palloc0(sizeof(GpuSortJob));
 }
 
 GpuSortJob *
@@ -281,7 +287,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
 		*reason = claim_when_buffers_are_free(job, options);
-	return job->open ? job : NULL;
+	return hold_if_open(job);
 }
 
 /* With the lock held: are most slots and buffers free, so that no sort will miss what a run takes? */
@@ -311,7 +317,7 @@ gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 by
 	if (there_is_plenty())
 		(void) claim(job, &options, gpusort_service_to_keep_run(bytes, gpusort_job_slot(sorting_job)->service), 0);
 	LWLockRelease(gpusort_shared_lock());
-	return job->open ? job : NULL;
+	return hold_if_open(job);
 }
 
 GpuSortJob *
@@ -334,7 +340,7 @@ gpusort_job_attach(const GpuSortJobId *id)
  * Frees what the session owns at once; what the device may still touch is freed
  * by the service when it has closed its side.  Never waits, never fails: it also
  * runs while a transaction is aborted.  Parallel workers have ended by then:
- * PostgreSQL waits for them before it lets go of the leader's memory.
+ * PostgreSQL waits for them before it releases the leader's resource owners and memory.
  */
 void
 gpusort_job_close(GpuSortJob *job)
@@ -345,6 +351,7 @@ gpusort_job_close(GpuSortJob *job)
 		return;
 	job->open = false;
 	jobs_open--;
+	gpusort_hold_end(&job->hold);
 	slot = gpusort_job_slot(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = slot->n_buffers - 1; i >= 0; i--)

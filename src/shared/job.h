@@ -20,8 +20,8 @@
  * After that it cannot, and says so by gpusort_job_begin_output: from then on every function
  * here raises the failure as an error.
  *
- * Memory: a GpuSortJob lives in the context it was opened in, and the reset of
- * that context closes it, whatever ended the query.
+ * Memory: a GpuSortJob lives in the context it was opened in.  Whatever ends the query, the job
+ * is closed then (release.h): by the abort of its resource owner, or by the reset of that context.
  */
 #ifndef GPUSORT_JOB_H
 #define GPUSORT_JOB_H
@@ -31,6 +31,7 @@
 #include "compat.h"
 #include "gpusort.h"
 #include "shared/buffer_pool.h"
+#include "shared/release.h"
 
 /* In a parallel plan: the leader's feed node, the workers, and the GpuSort node, which feeds
  * the rows that told it of a full job. */
@@ -50,13 +51,13 @@ typedef struct GpuSortJob
 	bool		output_begun;	/* a failure is raised */
 	gsort_kind	device_kind;	/* of the device that serves it */
 	char		device_name[160];	/* its name and its service's number; empty, if it is the only one */
-	MemoryContextCallback on_reset;
+	GpuSortHold hold;			/* while it is open */
 } GpuSortJob;
 
 /*
  * Claims a slot and the buffers that so many feeders need, all at once; waits for them, as long as for device
  * memory, if other jobs have them.  NULL: *reason says why.
- * Closed by gpusort_job_close or the reset of the current memory context.
+ * Closed by gpusort_job_close, or when the current resource owner or memory context ends.
  *
  * The service may let the job wait for device memory.  options->wait_ms bounds that, and
  * so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
@@ -148,7 +149,7 @@ extern bool gpusort_job_cut_full_run(GpuSortJob *job);
 /* True if rows wait until the leader has spilled a run. */
 extern bool gpusort_job_is_full(GpuSortJob *job);
 
-/* The run, cut as a SORTED_RUN, has been read: drops its rows; feeding goes on. */
+/* The run, cut as a SORTED_RUN, has been read: drops its rows and windows; feeding goes on. */
 extern void gpusort_job_next_run(GpuSortJob *job);
 
 /* After the last run's next_run: waits until the windows are those of the merge's order.

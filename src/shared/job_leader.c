@@ -188,6 +188,8 @@ ask(GpuSortJob *job, GpuSortRequestKind kind)
 void
 gpusort_job_next_run(GpuSortJob *job)
 {
+	/* the reader's last window too: feeders need the buffers */
+	gpusort_job_forget_windows(job);
 	ask(job, GPUSORT_REQUEST_NEXT_RUN);
 	(void) wait_while_in(job, GPUSORT_JOB_ASKED);
 }

@@ -44,7 +44,7 @@ write_state(GpuSortProgressEntry *entry, const GpuSortProgressState *state)
 }
 
 static void
-end_on_reset(void *arg)
+end_held(void *arg)
 {
 	gpusort_progress_end((GpuSortProgress *) arg);
 }
@@ -80,12 +80,7 @@ gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context, uint64 
 	if (entry == NULL)
 		return;
 	progress->entry = entry;
-	if (progress->on_reset.func == NULL)
-	{
-		progress->on_reset.func = end_on_reset;
-		progress->on_reset.arg = progress;
-		MemoryContextRegisterResetCallback(context, &progress->on_reset);
-	}
+	gpusort_hold_begin(&progress->hold, context, end_held, progress);
 	pg_atomic_write_u64(&entry->rows_fed, 0);
 	pg_atomic_write_u64(&entry->bytes_fed, 0);
 	pg_atomic_write_u64(&entry->rows_returned, 0);
@@ -156,6 +151,7 @@ gpusort_progress_end(GpuSortProgress *progress)
 	if (entry == NULL)
 		return;
 	progress->entry = NULL;
+	gpusort_hold_end(&progress->hold);
 	write_state(entry, &nobody);
 	pg_write_barrier();
 	pg_atomic_write_u32(&entry->claimed, 0);

@@ -10,17 +10,18 @@
 #include "portability/instr_time.h"
 
 #include "shared/progress_entry.h"
+#include "shared/release.h"
 
 /* A sort's hold on its entry.  All zeroes: it has none, and what it tells goes nowhere. */
 typedef struct GpuSortProgress
 {
 	GpuSortProgressEntry *entry;
-	MemoryContextCallback on_reset;
+	GpuSortHold hold;			/* while there is an entry */
 } GpuSortProgress;
 
 /*
  * The sort, which has begun then, asks for a job: it waits.  Where all entries are taken it is not listed.
- * The entry ends with the reset of context at the latest, which progress must be in.
+ * The entry ends with the current resource owner or with context at the latest, which progress must be in.
  */
 extern void gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context,
 								   uint64 rows_expected, instr_time begun);

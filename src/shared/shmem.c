@@ -151,6 +151,8 @@ gpusort_shmem_startup(void)
 		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 			init_job_slot(&gpusort_shared->jobs[i]);
+		for (int i = 0; i < GPUSORT_LAST_FAILED; i++)
+			pg_atomic_init_u64(&gpusort_shared->last_failed[i], 0);
 		gpusort_progress_init(gpusort_shared->progress);
 	}
 	LWLockRelease(AddinShmemInitLock);

@@ -185,6 +185,9 @@ typedef struct GpuSortCollation
 	Oid			collation;
 } GpuSortCollation;
 
+/* Two processes whose numbers agree in the remainder cost a query counted twice at worst. */
+#define GPUSORT_LAST_FAILED	256
+
 typedef struct GpuSortShared
 {
 	int			n_gpus;			/* that the last service found which opened one; 0: none has */
@@ -202,6 +205,9 @@ typedef struct GpuSortShared
 	/* whose sort keys have contradicted them (collations.c) */
 	int			n_distrusted;
 	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
+
+	/* the last statement that failed, by its leader's process: counted once; atomics, no lock */
+	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress_entry.h) */

@@ -10,6 +10,11 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+
 #include "shared/shmem.h"
 #include "shared/stats.h"
 
@@ -23,6 +28,18 @@ void
 gpusort_stats_count_native(GpuSortNativeReason reason)
 {
 	add(gpusort_native_counter(&gpusort_shared->counters, reason), 1);
+}
+
+/* Parallel workers have their leader's statement timestamp. */
+void
+gpusort_stats_count_failed(void)
+{
+	int			leader = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
+	uint64		statement = (uint64) GetCurrentStatementStartTimestamp() ^ (uint64) leader << 40;
+	pg_atomic_uint64 *last = &gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
+
+	if (pg_atomic_exchange_u64(last, statement) != statement)
+		add(&gpusort_shared->counters.failed, 1);
 }
 
 void

@@ -333,9 +333,9 @@ void
 gpusort_feed_copy_chunk(GpuSortFeed *feed, const GpuSortChunkHeader *chunk)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(feed->private_context);
-	GpuSortChunkHeader *copy = palloc(GPUSORT_BUFFER_BYTES);
+	Size		bytes = chunk->data_offset + chunk->data_bytes;
+	GpuSortChunkHeader *copy = memcpy(palloc(bytes), chunk, bytes);
 
-	memcpy(copy, chunk, chunk->data_offset + chunk->data_bytes);
 	feed->private_chunks = lappend(feed->private_chunks, copy);
 	feed->rows += chunk->rows;
 	MemoryContextSwitchTo(old_context);

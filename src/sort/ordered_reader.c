@@ -185,6 +185,13 @@ sort_tied_rows(GpuSortOrderedReader *ordered)
 		sort_rows_in_any_order(rows, n, ordering->ties);
 }
 
+static void
+make_list(GpuSortOrderedReader *ordered)
+{
+	ordered->room = LISTED_ROWS_AT_FIRST;
+	ordered->listed = MemoryContextAlloc(ordered->context, ordered->room * sizeof(GpuSortTiedRow));
+}
+
 GpuSortOrderedReader *
 gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 {
@@ -197,8 +204,7 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 	if (ordering->ties == NULL && ordering->check == NULL)
 		return ordered;
 	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->comparer->a;
-	ordered->room = LISTED_ROWS_AT_FIRST;
-	ordered->listed = palloc(ordered->room * sizeof(GpuSortTiedRow));
+	make_list(ordered);
 	ordered->group_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
 												   ALLOCSET_DEFAULT_SIZES);
 	ordered->scratch = AllocSetContextCreate(ordered->context, "gpusort comparisons",
@@ -269,7 +275,7 @@ copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand)
 
 	memcpy(copy, comparand->row, bytes);
 	gpusort_comparer_take(ordered->ordering->ties, copy, comparand);
-	ordered->copied_bytes += bytes;
+	ordered->copied_bytes += GetMemoryChunkSpace(copy);
 }
 
 /* The window is about to go: copies the listed rows that lie in it.  False: they have become too
@@ -279,7 +285,7 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
 		copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand);
-	return ordered->copied_bytes + ordered->n_rows * sizeof(GpuSortTiedRow) <=
+	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
 		(Size) ordered->ordering->work_mem * 1024;
 }
 
@@ -362,6 +368,9 @@ load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 {
 	bool		all_in_order = in_order && walk_rest_of_group(ordered);
 
+	/* nothing is listed from here on, and a tuplesort may take as much again */
+	pfree(ordered->listed);
+	make_list(ordered);
 	ordered->n_copied = 0;
 	ordered->copied_bytes = 0;
 	MemoryContextReset(ordered->group_context);

@@ -103,7 +103,6 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 	SeqScanState *scan = (SeqScanState *) child;
 
 	drain->scan = NULL;
-	drain->rows = 0;
 	drain->format = format;
 	if (!gpusort_page_drain_may_begin(child) ||
 		scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
@@ -235,13 +234,4 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 	}
 	heap->rs_cindex = i - 1;
 	count_rows(drain->scan, i - first);
-	drain->rows += i - first;
-}
-
-void
-gpusort_page_drain_end(GpuSortPageDrain *drain)
-{
-	if (drain->scan != NULL)
-		elog(DEBUG1, "gpusort: " UINT64_FORMAT " rows taken by the page", drain->rows);
-	drain->rows = 0;
 }

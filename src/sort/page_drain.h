@@ -21,7 +21,6 @@ typedef struct GpuSortPageDrain
 	AttrNumber	key_column[GPUSORT_WORDS_MAX];	/* of each key, in the table */
 	bool		key_is_fixed[GPUSORT_WORDS_MAX];
 	uint32		key_offset[GPUSORT_WORDS_MAX];	/* in a tuple's data, of one that is fixed */
-	uint64		rows;			/* taken since the child began */
 } GpuSortPageDrain;
 
 /* Could rows of child be taken so?  A quick look, for whoever has no format and keys yet. */
@@ -36,8 +35,5 @@ extern void gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 /* After the child has returned a slot and it was packed: packs what follows on its page, as far
  * as the chunk has room and the rows are plain. */
 extern void gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed);
-
-/* The child has ended: says at DEBUG1 how many rows were taken this way. */
-extern void gpusort_page_drain_end(GpuSortPageDrain *drain);
 
 #endif							/* GPUSORT_PAGE_DRAIN_H */

@@ -61,9 +61,14 @@ void
 gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
-	Size		limit = Min((Size) work_mem * 1024, PRIVATE_ROWS_BYTES_MAX);
+	Size		array_bytes = sort->provisional != NULL ? gpusort_row_array_bytes(sort->provisional) : 0;
+	Size		limit = Min((Size) work_mem * 1024, array_bytes + PRIVATE_ROWS_BYTES_MAX);
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
+	/* asked once, as it takes the shared lock */
+	sort->private_rows_max = spec->may_use_device ? gpusort_job_min_rows() : PG_UINT64_MAX;
+	/* the array's rows stay until all of them are packed */
+	limit -= Min(limit, array_bytes);
 	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width,
 									Max(limit, GPUSORT_BUFFER_BYTES));
 	MemoryContextSwitchTo(old_context);
@@ -193,8 +198,7 @@ gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 bool
 gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort)
 {
-	if (sort->native != NULL || sort->job != NULL || !sort->spec->may_use_device ||
-		sort->feed->rows < gpusort_job_min_rows())
+	if (sort->native != NULL || sort->job != NULL || sort->feed->rows < sort->private_rows_max)
 		return true;
 	return gpusort_tuplesort_go_to_device(sort);
 }

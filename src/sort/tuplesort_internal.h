@@ -38,6 +38,7 @@ struct GpuSortTuplesort
 	double		expected_rows;
 
 	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
+	uint64		private_rows_max;	/* then they go to the device */
 	GpuSortJob *job;			/* NULL: not opened, or closed */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
 	Tuplesortstate *native;		/* NULL: no row goes to a native sort */

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $node = new_server('parallel', 'max_worker_processes = 48', 'max_parallel_workers = 40',
+my $node = new_server('parallel', "shared_preload_libraries = 'gpusort, $ENV{TESTDIR}/modules/scan_calls/scan_calls'", 'max_worker_processes = 48', 'max_parallel_workers = 40',
 	'max_parallel_workers_per_gather = 4', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', "gpusort.device_memory = '1GB'", "work_mem = '64MB'");
 wait_for_state($node, 'serving');
@@ -105,13 +105,13 @@ is($session->query("select md5(string_agg(hash_record_extended(q, 0)::text, ' ' 
 $session->close;
 
 # --- whole pages are read, and counted as if they had been read row by row
+# How many of the query's rows its scan did not return to a caller, and the plan.
 sub by_the_page
 {
-	my ($query, $settings) = @_;
+	my ($query, $settings, $rows) = @_;
 	my ($code, $out, $err) = $node->psql('postgres', "set client_min_messages = debug1; $settings explain (analyze, timing off, costs off) $query");
-	my $rows = 0;
 
-	$rows += $1 while $err =~ /gpusort: (\d+) rows taken by the page/g;
+	$rows -= $1 while $err =~ /scans returned (\d+) rows/g;
 	return ($rows, $out);
 }
 
@@ -141,7 +141,7 @@ for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed'
 		# what others have read is counted when they end
 		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type in ('client backend', 'parallel worker') and pid <> pg_backend_pid()");
 		my $seen = $node->safe_psql('postgres', "select seq_tup_read from pg_stat_user_tables where relname = '$table'");
-		my ($rows, $plan) = by_the_page($query, $settings);
+		my ($rows, $plan) = by_the_page($query, $settings, $all);
 
 		cmp_ok($rows, '>', $all * 0.4, "$what: rows are taken by the page");
 		cmp_ok($rows, '<', $all, "$what: the first row of each page is not");
@@ -153,11 +153,12 @@ for my $input ([ 'read', '*' ], [ 'read', 'k, id' ], [ 'fixed', '*' ], [ 'fixed'
 	}
 }
 for my $query ('select * from read where a = 1 order by id', 'select *, 1 as one from read order by id', 'select ctid, * from read order by id',
-	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) order by id', 'select * from read order by later + 1')
+	'select id, k + 1 as next from read order by id', 'select * from read tablesample bernoulli (50) repeatable (1) order by id', 'select * from read order by later + 1')
 {
 	for my $workers (0, 2)
 	{
-		my ($rows, $plan) = by_the_page($query, "set max_parallel_workers_per_gather = $workers;");
+		my $all = $node->safe_psql('postgres', "select count(*) from ($query) q");
+		my ($rows, $plan) = by_the_page($query, "set max_parallel_workers_per_gather = $workers;", $all);
 
 		like($plan, qr/GpuSort/, "$query: sorted by GpuSort");
 		is($rows, 0, "$query, $workers workers: read row by row");
@@ -170,7 +171,7 @@ for my $query ('select * from read order by note, id', 'select * from read order
 	for my $workers (0, 2)
 	{
 		my $settings = "set max_parallel_workers_per_gather = $workers;";
-		my ($rows) = by_the_page($query, $settings);
+		my ($rows) = by_the_page($query, $settings, $node->safe_psql('postgres', 'select count(*) from read'));
 
 		cmp_ok($rows, '>', 500, "$query, $workers workers: rows are taken by the page");
 		is(digest($node, $query, $settings), digest($node, $query, 'set gpusort.enabled = off;'), "$query, $workers workers: the rows are right");

@@ -3,7 +3,8 @@
  *	  Steps through a query's plan as a node above it may, mark and restore included, which
  *	  no cursor asks for.
  *
- * In:  a query, and letters: f a row forward, b a row backward, m mark, r restore, w rewind.
+ * In:  a query, and letters: f a row forward, b a row backward, m mark, r restore, w rewind,
+ *	    g waits until there is a file of the name gate in the data directory.
  * Out: the first column of each row that f and b gave, as text, '-' for none.
  *
  *	  create function step_through(query text, steps text) returns text[] strict
@@ -11,11 +12,14 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "catalog/pg_type.h"
 #include "executor/execdesc.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "tcop/dest.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -65,6 +69,13 @@ take_step(PlanState *node, char step, ArrayBuildState *rows, MemoryContext resul
 			break;
 		case 'w':
 			ExecReScan(node);
+			break;
+		case 'g':
+			while (access("gate", F_OK) != 0)
+			{
+				CHECK_FOR_INTERRUPTS();
+				pg_usleep(10000);
+			}
 			break;
 		default:
 			elog(ERROR, "no such step: %c", step);

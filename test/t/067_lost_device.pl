@@ -1,0 +1,72 @@
+# The device is lost below a sort: what else the session sees of it, rows and errors apart.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SortWalks;
+use Test::More;
+
+my $node = new_server('lost_device', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+	'min_parallel_table_scan_size = 0');
+wait_for_state($node, 'serving');
+make_tables($node);
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2)');
+my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
+
+# Ends the service while it stands still, and waits until another one serves.
+sub lose_device
+{
+	my ($service) = @_;
+
+	kill 'TERM', $service;
+	continue_service($service);
+	$node->poll_query_until('postgres', "select state = 'serving' and service_pid <> $service from gpusort_devices")
+	  or die 'the service is not back';
+}
+
+# --- before the first row, but after a step back to none: the end of the rows would be a lie
+my $session = GpuSortTest::Session->new($node);
+walk_on($node, $session);
+$session->send("select step_through('select k, id from big order by k, id', 'bgf')");
+ok($node->poll_query_until('postgres', "select phase = 'output' from gpusort_progress"), 'a step back: the device has the rows');
+lose_device(stop_service($node));
+append_to_file($node->data_dir . '/gate', '');
+is($session->finish, '', 'then the device is lost: no row');
+like($session->error, $lost, 'but an error');
+
+# --- what EXPLAIN shows is of the native execution, which workers did not feed
+$session->query('set max_parallel_workers_per_gather = 2');
+my $explain = 'explain (analyze, costs off, timing off, summary off) select k, id, filler from big order by k, id';
+like($session->query($explain), qr/Sort Method: host.*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
+my $service = stop_service($node);
+$session->send($explain);
+$session->wait_until_waiting or fail('it did not come to wait');
+lose_device($service);
+my $plan = $session->finish;
+like($plan, qr/Sort Method: native \(the device was lost\)/, 'the device was lost: sorted natively');
+unlike($plan, qr/Fed:/, 'nothing is said to have been fed');
+
+# --- a query whose processes all have sorts is one that failed
+$session->query('set enable_hashjoin = off; set enable_nestloop = off');
+my $query = 'select count(*) from big a join big b on a.k + 1 = b.k + 1';
+like($session->query("explain (costs off) $query"), qr/Gather.*GpuSort\)\n/s, 'each process has a sort');
+my $failed = $node->safe_psql('postgres', 'select failed from gpusort_stats');
+$service = stop_service($node);
+$session->send($query);
+$node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'")
+  or fail('not all processes came to wait');
+lose_device($service);
+$session->finish;
+like($session->error, $lost, 'the device was lost below all of them: an error');
+$session->close;
+is($node->safe_psql('postgres', "select failed - $failed from gpusort_stats"), '1', 'it counts once');
+
+nothing_left_over($node, 'lost devices');
+$node->stop;
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|XX000/, 'no word of trouble in the log');
+
+done_testing();
