@@ -302,9 +302,15 @@ settings_now(void)
 static void
 arm_test_failure(void)
 {
-	if (gpusort_service_device != NULL)
+	if (gpusort_service_device == NULL)
+		return;
+	if (gpusort_debug_refuse_from > 0)
+		gsort_set_fail_at(gpusort_service_device, gpusort_debug_refuse_from,
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
+						  GSORT_FAIL_LATER_TOO);
+	else
 		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES);
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
 }
 
 static void
@@ -570,10 +576,11 @@ void
 gpusort_service_reload_settings(void)
 {
 	int			fail_at = gpusort_debug_fail_at;
+	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	set_budget();
-	if (gpusort_debug_fail_at != fail_at)
+	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
 	if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
 		opened = false;
