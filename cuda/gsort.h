@@ -126,9 +126,11 @@ typedef enum gsort_fail_kind
 	GSORT_FAIL_ALLOCATIONS = 1, /* fail with NOMEM */
 	GSORT_FAIL_CALLS = 2,		/* fail as on a lost device: the operations of this API, their ends,
 								 * each call of CUDA and each launch */
-	GSORT_FAIL_LAUNCHES = 4		/* are refused by a device that goes on: launches, and the calls of CUDA
+	GSORT_FAIL_LAUNCHES = 4,		/* are refused by a device that goes on: launches, and the calls of CUDA
 								 * that enqueue; together with CALLS the launches alone, once each.
 								 * The host device has none */
+	GSORT_FAIL_TRANSFERS = 8,	/* appends and fetches of the host device, with NOMEM */
+	GSORT_FAIL_LATER_TOO = 16	/* with others: all that come after the n-th fail too */
 } gsort_fail_kind;
 
 typedef enum gsort_job_flags

@@ -38,6 +38,7 @@ int			gpusort_buffer_memory_mb = 0;
 int			gpusort_debug_call_delay_ms = 0;
 int			gpusort_debug_collation_fault = 0;
 int			gpusort_debug_fail_at = 0;
+int			gpusort_debug_refuse_from = 0;
 int			gpusort_debug_fail_opens = 0;
 bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
@@ -328,6 +329,11 @@ gpusort_settings_define(void)
 							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for. Sorts whose order the plan itself needs are left alone.",
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.debug_refuse_from",
+							"For tests: the first allocation of the service's device that fails, as do all that come after it.",
+							"Goes before gpusort.debug_fail_at, and counts as it does. 0: none fails.",
+							&gpusort_debug_refuse_from, 0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.device",
 							   "The devices that sort.",
 							   "auto: all GPUs, if there are any; cuda: all GPUs; cuda:0,2: those with these numbers; host: threads of the CPU; auto,host: all GPUs, or threads of the CPU if there are none; off: none.",

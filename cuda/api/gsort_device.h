@@ -49,9 +49,12 @@ static inline int
 gsort_fails_now(gsort_faults *faults, gsort_fail_kind kind)
 {
 	uint64_t	fail_at = __atomic_load_n(&faults->fail_at, __ATOMIC_ACQUIRE);
+	uint64_t	count;
 
-	return fail_at != 0 && (faults->kinds & kind) != 0 &&
-		__atomic_add_fetch(&faults->count, 1, __ATOMIC_RELAXED) == fail_at;
+	if (fail_at == 0 || (faults->kinds & kind) == 0)
+		return 0;
+	count = __atomic_add_fetch(&faults->count, 1, __ATOMIC_RELAXED);
+	return count == fail_at || (count > fail_at && (faults->kinds & GSORT_FAIL_LATER_TOO) != 0);
 }
 
 /* First member of an implementation's own device. */

@@ -203,10 +203,22 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 	return GSORT_OK;
 }
 
+/* An append or a fetch: a test may have it refused, as a GPU refuses it when staging has no room. */
+static host_op *
+new_transfer(gsort_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
+{
+	if (gsort_fails_now(&job->device->faults, GSORT_FAIL_TRANSFERS))
+	{
+		gsort_fail(job->device, GSORT_NOMEM, "a test wants this transfer to be refused");
+		return NULL;
+	}
+	return host_op_new((host_job *) job, kind, tag, run);
+}
+
 gsort_status
 host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_APPENDED, chunk->tag, run_append);
+	host_op    *op = new_transfer(job, GSORT_EVENT_APPENDED, chunk->tag, run_append);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
@@ -303,7 +315,7 @@ window_to_fetch(const gsort_job *job, uint64_t number)
 gsort_status
 host_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_FETCHED, tag, run_fetch);
+	host_op    *op = new_transfer(job, GSORT_EVENT_FETCHED, tag, run_fetch);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
@@ -346,7 +358,7 @@ host_job_merge(gsort_job *job, const key_plan *plan)
 gsort_status
 host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_FETCHED, tag, run_fetch_order);
+	host_op    *op = new_transfer(job, GSORT_EVENT_FETCHED, tag, run_fetch_order);
 
 	if (op == NULL)
 		return GSORT_NOMEM;

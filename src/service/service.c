@@ -7,7 +7,8 @@
  *
  * The only process that calls gsort_*, and its files are the only ones that do: this one,
  * service_requests.c, which does what requests and events ask for, service_feed.c, on the
- * way of rows to the device, service_grants.c, on its memory, and service_device.c.
+ * way of rows to the device, service_fetch.c, on their way back, service_grants.c, on its
+ * memory, and service_device.c.
  * service_jobs.c keeps the table of jobs and answers sessions.
  * Everything the device API gives (gsort_device, gsort_job) is private to this process;
  * what backends see is in shared memory, guarded by the shared lock, which is never
@@ -40,6 +41,7 @@
 #include "service/service.h"
 #include "service/service_device.h"
 #include "service/service_feed.h"
+#include "service/service_fetch.h"
 #include "service/service_grants.h"
 #include "service/service_jobs.h"
 #include "service/service_others.h"
@@ -185,6 +187,7 @@ do_turn(void)
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
+	gpusort_service_retry_fetches();
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_publish_info();
 	gpusort_service_publish_jobs();

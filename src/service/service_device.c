@@ -22,13 +22,11 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "service/service_budget.h"
 #include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
-
-/* A GPU is not asked more often how much of its memory is free. */
-#define MEMORY_RECHECK_MS	100
 
 gsort_device *gpusort_service_device = NULL;
 
@@ -263,36 +261,6 @@ call_pin(void *arg)
 					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
 }
 
-/* Never more than there is: plans would count on it, and the host device would take the server's last memory. */
-static void
-set_budget(void)
-{
-	gsort_device_info info;
-	uint64		budget;
-
-	if (gpusort_service_device == NULL)
-		return;
-	gsort_device_get_info(gpusort_service_device, &info);
-	budget = Min(gpusort_device_memory.bytes, info.memory_bytes);
-	if (gpusort_device_memory.percent > 0)
-		budget = info.memory_bytes / 100 * gpusort_device_memory.percent;
-	gsort_set_budget(gpusort_service_device, budget);
-}
-
-void
-gpusort_service_follow_free_memory(void)
-{
-	static TimestampTz asked = 0;
-	TimestampTz now = GetCurrentTimestamp();
-
-	if (gpusort_service_device == NULL || gpusort_device_memory.bytes > 0 ||
-		gpusort_device_memory.percent > 0 ||
-		!TimestampDifferenceExceeds(asked, now, MEMORY_RECHECK_MS))
-		return;
-	asked = now;
-	set_budget();
-}
-
 static OpenSettings
 settings_now(void)
 {
@@ -302,9 +270,15 @@ settings_now(void)
 static void
 arm_test_failure(void)
 {
-	if (gpusort_service_device != NULL)
+	if (gpusort_service_device == NULL)
+		return;
+	if (gpusort_debug_refuse_from > 0)
+		gsort_set_fail_at(gpusort_service_device, gpusort_debug_refuse_from,
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
+						  GSORT_FAIL_LATER_TOO);
+	else
 		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES);
+						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
 }
 
 static void
@@ -377,7 +351,7 @@ static void
 begin_serving(void)
 {
 	gpusort_service_call(call_pin, NULL);
-	set_budget();
+	gpusort_service_set_budget(gpusort_service_device);
 	arm_test_failure();
 	log_device();
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
@@ -570,10 +544,11 @@ void
 gpusort_service_reload_settings(void)
 {
 	int			fail_at = gpusort_debug_fail_at;
+	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
-	set_budget();
-	if (gpusort_debug_fail_at != fail_at)
+	gpusort_service_set_budget(gpusort_service_device);
+	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
 	if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
 		opened = false;

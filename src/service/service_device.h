@@ -37,10 +37,6 @@ extern long gpusort_service_look_for_device(long sleep_ms);
 /* Shows sessions the device's figures.  Does not return from a lost device. */
 extern void gpusort_service_publish_info(void);
 
-/* With gpusort.device_memory = auto the budget is a share of what the GPU has free, whoever has the
- * rest: asks again, before memory is promised. */
-extern void gpusort_service_follow_free_memory(void);
-
 /* From here on plans and sorts are native; the jobs of now fail. */
 extern void gpusort_service_stop_serving(const char *message);
 

@@ -17,10 +17,15 @@
  */
 #include "postgres.h"
 
+#include "utils/timestamp.h"
+
 #include "service/service_device.h"
 #include "service/service_feed.h"
 #include "service/service_grants.h"
 #include "service/service_jobs.h"
+
+/* How long the device is asked again to take a chunk.  A transfer takes less than a millisecond. */
+#define APPEND_PATIENCE_MS		3000
 
 /* --- chunks and the cut -------------------------------------------------------- */
 
@@ -44,8 +49,9 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 	return true;
 }
 
+/* NOMEM: no grant; with *granted, none but that the device cannot take the chunk just now. */
 static gsort_status
-append_chunk(int job, const gsort_chunk *chunk)
+append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	uint64		bytes = 0;
@@ -56,6 +62,7 @@ append_chunk(int job, const gsort_chunk *chunk)
 		bytes = chunk->data_bytes + Min(chunk->more_bytes, GSORT_ROW_BYTES_MAX);
 	if (status == GSORT_OK)
 		status = gpusort_service_grant(job, chunk->rows, bytes);
+	*granted = status == GSORT_OK;
 	if (status == GSORT_OK)
 		status = gsort_job_append(mine->job, chunk);
 	if (status == GSORT_OK)
@@ -81,10 +88,18 @@ static void
 do_cut(int job, gsort_cut_how how)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_status status = gpusort_service_open_job(job);	/* an empty input comes here first */
+	gsort_status status;
 
 	mine->cut_how = how;
 	mine->cut_pending = false;
+	if (how == GSORT_AS_FED && mine->job == NULL)
+	{
+		/* the device has accepted nothing of it: no rows, no windows */
+		gpusort_service_set_job_state(job, GPUSORT_JOB_READY,
+									  gpusort_service_slot(job)->refused_reason);
+		return;
+	}
+	status = gpusort_service_open_job(job); /* an empty input comes here first */
 	if (status == GSORT_OK)
 		status = gsort_job_cut(mine->job, how);
 	gpusort_service_note_status(job, status);
@@ -130,6 +145,20 @@ fill_job(int job)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
 }
 
+/*
+ * The first of the chunks that wait has its grant, and the device cannot take it just now: other
+ * transfers have all of its staging.  Is it to be asked again in the next turn?
+ */
+static bool
+asks_again(GpuSortServiceJob *mine)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (mine->refused_since == 0)
+		mine->refused_since = now;
+	return !TimestampDifferenceExceeds(mine->refused_since, now, APPEND_PATIENCE_MS);
+}
+
 /* The first of the chunks that wait got no grant. */
 static void
 handle_refused_grant(int job, gsort_status status)
@@ -157,20 +186,25 @@ gpusort_service_feed_chunks(int job)
 		GpuSortChunkHeader header;
 		gsort_chunk chunk;
 		gsort_status status;
+		bool		granted;
 
 		if (!chunk_in_buffer(job, buffer, &header, &chunk))
 		{
 			gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 			continue;
 		}
-		status = append_chunk(job, &chunk);
+		status = append_chunk(job, &chunk, &granted);
+		if (granted)
+			mine->waits_since = 0;
+		if (status == GSORT_NOMEM && granted && asks_again(mine))
+			return;
+		mine->refused_since = 0;
 		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
 		{
 			handle_refused_grant(job, status);
 			return;
 		}
 		gpusort_service_take_chunk(mine);
-		mine->waits_since = 0;
 		if (status != GSORT_OK)
 		{
 			gpusort_service_note_status(job, status);
@@ -209,7 +243,8 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else if (continues_accepted_row(mine, &chunk))
 	{
-		gsort_status status = append_chunk(request->job, &chunk);
+		bool		granted;
+		gsort_status status = append_chunk(request->job, &chunk, &granted);
 
 		gpusort_service_note_status(request->job, status);
 		if (status != GSORT_OK)
@@ -250,15 +285,10 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 
 	if (!gpusort_service_know_job(request->job) || !cut_is_awaited(request, &how))
 		return;
-	if (gpusort_service_device == NULL)
-	{
-		/* a device is closed only while it has no job: of this one it has accepted nothing */
-		gpusort_service_set_job_state(request->job,
-									  how == GSORT_AS_FED ? GPUSORT_JOB_READY : GPUSORT_JOB_REFUSED,
-									  GPUSORT_NATIVE_NO_DEVICE);
-		return;
-	}
-	if (how == GSORT_AS_FED || cut_can_come(mine))
+	/* a device is closed only while it has no job */
+	if (gpusort_service_device == NULL && how != GSORT_AS_FED)
+		gpusort_service_set_job_state(request->job, GPUSORT_JOB_REFUSED, GPUSORT_NATIVE_NO_DEVICE);
+	else if (how == GSORT_AS_FED || cut_can_come(mine))
 		do_cut(request->job, how);
 	else
 	{
@@ -267,7 +297,7 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 	}
 }
 
-/* --- jobs that wait for memory ------------------------------------------------- */
+/* --- jobs that wait: for staging, for memory ------------------------------------------------- */
 
 long
 gpusort_service_serve_waiting_jobs(void)
@@ -277,6 +307,9 @@ gpusort_service_serve_waiting_jobs(void)
 	TimestampTz now = n > 0 ? GetCurrentTimestamp() : 0;
 	long		next_end = -1;
 
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_service_jobs[i].refused_since != 0)
+			gpusort_service_feed_chunks(i);
 	for (int i = 0; i < n; i++)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];

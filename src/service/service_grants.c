@@ -32,6 +32,7 @@
 
 #include "utils/timestamp.h"
 
+#include "service/service_budget.h"
 #include "service/service_device.h"
 #include "service/service_grants.h"
 
@@ -73,7 +74,7 @@ gpusort_service_open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory();
+	gpusort_service_follow_free_memory(gpusort_service_device);
 	memcpy(options.open_bits, mine->options.open_bits, sizeof(options.open_bits));
 	memcpy(options.open_code, mine->options.open_code, sizeof(options.open_code));
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
@@ -186,7 +187,7 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 
 	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory();
+	gpusort_service_follow_free_memory(gpusort_service_device);
 	if (mine->options.keeps_run)
 		return raise_grants(job, Max(needed_rows, mine->options.expected_rows),
 							Max(needed_bytes, mine->options.expected_bytes));
@@ -249,7 +250,7 @@ gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 		if (gpusort_service_jobs[i].waits_since != 0)
 			jobs[n++] = i;
 	if (n > 0)
-		gpusort_service_follow_free_memory();
+		gpusort_service_follow_free_memory(gpusort_service_device);
 	qsort(jobs, n, sizeof(int), compare_waits);
 	return n;
 }

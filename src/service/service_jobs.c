@@ -77,6 +77,15 @@ gpusort_service_fail_job(int job, const char *message)
 	LWLockRelease(gpusort_shared_lock());
 }
 
+void
+gpusort_service_fail_job_for_memory(int job, const char *message)
+{
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	fail_locked_job(gpusort_service_slot(job), message);
+	gpusort_service_slot(job)->lacked_memory = true;
+	LWLockRelease(gpusort_shared_lock());
+}
+
 GpuSortJobState
 gpusort_service_job_state(int job)
 {
@@ -155,6 +164,7 @@ gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 	mine->full = false;
 	mine->cut_pending = false;
 	mine->waits_since = 0;
+	mine->refused_since = 0;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
 	while (mine->first_chunk != GPUSORT_NO_BUFFER)
 		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);

@@ -40,6 +40,7 @@ typedef struct GpuSortServiceJob
 	/* chunks that wait for a grant, in the order they came; GPUSORT_NO_BUFFER: none */
 	int			first_chunk;
 	int			last_chunk;
+	TimestampTz refused_since;	/* the first of them has a grant, but the device could not take it; 0: it could */
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
 
@@ -87,6 +88,9 @@ extern void gpusort_service_set_job_state(int job, GpuSortJobState state,
 										  GpuSortNativeReason reason);
 extern GpuSortJobState gpusort_service_job_state(int job);
 extern void gpusort_service_fail_job(int job, const char *message);
+
+/* The same of a job that the device, which goes on, has no memory for. */
+extern void gpusort_service_fail_job_for_memory(int job, const char *message);
 
 /* Puts a buffer behind the chunks that wait; takes the first one, which there must be. */
 extern void gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer);

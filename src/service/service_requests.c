@@ -5,12 +5,13 @@
  * In:  requests (shmem.c), which are trusted in nothing; events (gsort.h).
  * Out: calls of the device API; answers (service_jobs.c).
  *
- * Runs in the service alone.  Chunks and cuts are handed to service_feed.c.
+ * Runs in the service alone.  Chunks and cuts are handed to service_feed.c, fetches to service_fetch.c.
  */
 #include "postgres.h"
 
 #include "service/service_device.h"
 #include "service/service_feed.h"
+#include "service/service_fetch.h"
 #include "service/service_jobs.h"
 #include "service/service_requests.h"
 #include "shared/request_ring.h"
@@ -18,7 +19,7 @@
 #define EVENTS_A_POLL			64
 #define REQUESTS_A_TURN			64
 
-/* --- runs, windows, the close -------------------------------------------------- */
+/* --- runs, the close -------------------------------------------------- */
 
 /* The leader has read the run. */
 static void
@@ -43,70 +44,6 @@ handle_merge(const GpuSortRequest *request)
 		gpusort_service_note_status(request->job, status);
 }
 
-/* The first window that ends behind row. */
-static uint64
-window_of_row(const gsort_window *windows, uint64 n, uint64 row)
-{
-	uint64		low = 0;
-	uint64		high = n;
-
-	while (low < high)
-	{
-		uint64		middle = low + (high - low) / 2;
-
-		if (windows[middle].first_row + windows[middle].rows > row)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* A window has come, or cannot. */
-static void
-handle_fetched_event(int job, int buffer, gsort_status status)
-{
-	if (status == GSORT_OK)
-		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
-								gpusort_buffers[buffer].window.bytes);
-	else if (status == GSORT_DEVICE_LOST)
-		gpusort_service_lose_device();
-	else						/* a cut run has no other way than this one */
-		gpusort_service_fail_job(job, gpusort_service_device_error());
-	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
-								 GPUSORT_BUFFER_WINDOW : GPUSORT_BUFFER_HELD);
-}
-
-static void
-handle_fetch(const GpuSortRequest *request)
-{
-	GpuSortBuffer *buffer = &gpusort_buffers[request->buffer];
-	gsort_job  *job = gpusort_service_jobs[request->job].job;
-	const gsort_window *windows;
-	uint64		n;
-	uint64		number = request->number;
-	gsort_status status;
-
-	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_READY || job == NULL)
-	{
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
-		return;
-	}
-	status = gsort_job_windows(job, &windows, &n);
-	if (status == GSORT_OK && request->kind == GPUSORT_REQUEST_FETCH_ROW)
-		number = window_of_row(windows, n, number);
-	if (status == GSORT_OK && number >= n)
-		status = GSORT_BAD_ARG;
-	if (status == GSORT_OK)
-	{
-		buffer->window = windows[number];
-		buffer->window_number = number;
-		status = gsort_job_fetch(job, number, gpusort_buffer_memory(request->buffer), request->buffer);
-	}
-	if (status != GSORT_OK)
-		handle_fetched_event(request->job, request->buffer, status);
-}
-
 static void
 handle_close(const GpuSortRequest *request)
 {
@@ -122,7 +59,9 @@ handle_close(const GpuSortRequest *request)
 	mine->first_chunk = GPUSORT_NO_BUFFER;
 	mine->cut_pending = false;
 	mine->waits_since = 0;
+	mine->refused_since = 0;
 	mine->closing = true;
+	gpusort_service_forget_fetches(request->job);
 	gsort_job_close(mine->job);
 }
 
@@ -207,7 +146,7 @@ handle_request(const GpuSortRequest *request)
 			break;
 		case GPUSORT_REQUEST_FETCH_WINDOW:
 		case GPUSORT_REQUEST_FETCH_ROW:
-			handle_fetch(request);
+			gpusort_service_handle_fetch(request);
 			break;
 		case GPUSORT_REQUEST_NEXT_RUN:
 			handle_next_run(request);
@@ -346,7 +285,7 @@ handle_event(const gsort_event *event)
 			handle_cut_event(job, event->status);
 			break;
 		case GSORT_EVENT_FETCHED:
-			handle_fetched_event(job, (int) event->tag, event->status);
+			gpusort_service_handle_fetched(job, (int) event->tag, event->status);
 			break;
 		case GSORT_EVENT_CLOSED:
 			gpusort_service_forget_job(&gpusort_service_jobs[job]);

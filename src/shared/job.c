@@ -117,11 +117,19 @@ void
 gpusort_job_raise_failure(const GpuSortJob *job)
 {
 	char		message[sizeof(gpusort_job_slot(job)->message)];
+	bool		lacked_memory;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
+	lacked_memory = gpusort_job_slot(job)->lacked_memory;
 	LWLockRelease(gpusort_shared_lock());
 	gpusort_stats_count_failed();
+	if (lacked_memory)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("the sort device has no memory to return sorted rows"),
+				 errdetail("%s", message),
+				 errhint("Run the query again when fewer queries sort, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
@@ -205,6 +213,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 	slot->options.wait_ms = wait_ms;
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
+	slot->lacked_memory = false;
 	slot->rows = 0;
 	slot->row_bytes = 0;
 	slot->windows = 0;

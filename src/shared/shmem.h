@@ -105,6 +105,7 @@ typedef struct GpuSortJobSlot
 	/* the service's answers */
 	GpuSortNativeReason refused_reason;
 	char		message[256];
+	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
 	uint64		row_bytes;		/* of the rows, without keys */
 	uint64		windows;

@@ -153,10 +153,15 @@ $_->close for @readers;
 nothing_left_over($node, 'windows taken back');
 $session->close;
 
-# --- an amount that no device has: the budget is what it has
+# --- an amount that no device has: the budget is what it has; on the host device, beside shared memory
+my $most = $GpuSortTest::device eq 'host'
+  ? "memory_bytes - pg_size_bytes(current_setting('shared_buffers')) - buffer_bytes" : 'memory_bytes';
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '900TB'\n");
 $node->reload;
-ok($node->poll_query_until('postgres', 'select budget_bytes = memory_bytes from gpusort_devices'), 'more than the device has: all of it');
+ok($node->poll_query_until('postgres', "select budget_bytes = $most from gpusort_devices"), 'more than the device has: all that it can give');
+my $given = $node->safe_psql('postgres', 'select budget_bytes / 1024 / 1024 from gpusort_devices');
+like(slurp_file($node->logfile), qr/WARNING:  gpusort.device_memory of 943718400 MB exceeds what the device can give, the budget is $given MB\n.*HINT:  Lower gpusort.device_memory/,
+	'and a warning says so');
 
 # --- job slots: 256 of them
 $node->append_conf('postgresql.conf', "gpusort.buffer_memory = '512MB'\ngpusort.device_memory = '16GB'\n");

@@ -3,6 +3,8 @@
 #
 # Whatever fails before the first row goes out costs time only: the rows are right.  After
 # it, and where the rows cannot be read again, there may be an error of class 58 instead.
+# Where the device refuses all allocations and transfers from some point on, there may be one of
+# class 53 after the first row.
 # The service is back afterwards, with all memory.
 #
 # A lost device costs the second after which the server starts the service again, so there
@@ -26,6 +28,7 @@ note "seed $seed";
 
 my $every_call = $GpuSortTest::device eq 'host' || $ENV{GPUSORT_TEST_EVERY_CALL};
 my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Run the query again: without a device it is sorted natively\./;
+my $no_memory = qr/^(psql:\S+ )?ERROR:  53200: the sort device has no memory to return sorted rows\nDETAIL:  .+\nHINT:  Run the query again when fewer queries sort/;
 
 # --- a server, the session whose sorts fail, and one that watches
 
@@ -73,20 +76,20 @@ sub poll
 
 sub set_fail_at
 {
-	my ($rig, $n) = @_;
+	my ($rig, $n, $setting) = @_;
 
-	$rig->{watch}->query("alter system set gpusort.debug_fail_at = $n");
+	$rig->{watch}->query("alter system set $setting = $n");
 	$rig->{watch}->query('select pg_reload_conf()');
 }
 
 # Has the n-th call or allocation from now on fail; returns the service's process.
 sub arm
 {
-	my ($rig, $n) = @_;
+	my ($rig, $n, $setting) = @_;
 
-	set_fail_at($rig, $n);
+	set_fail_at($rig, $n, $setting);
 	poll($rig, "coalesce(detail like 'device call or allocation $n fails,%', false)")
-	  or die "gpusort.debug_fail_at is not followed";
+	  or die "$setting is not followed";
 	return $rig->{watch}->query('select service_pid from gpusort_devices');
 }
 
@@ -144,6 +147,7 @@ sub counter
 # survives		and some failures must cost nothing, if every call fails once
 # holds			another sort holds most of the device's memory
 # last			only so many of the last calls fail
+# refuses		all allocations and transfers fail from the n-th on
 # settings		->(n) gives those that the statement runs under
 # explain, plan	what EXPLAIN ANALYZE of a query must show
 sub add_sweep
@@ -151,7 +155,7 @@ sub add_sweep
 	my ($rigs, $what, $make_run, %options) = @_;
 	my $sweep = { what => $what, parts => scalar @$rigs, wrong => '', left => '',
 		count => { map { $_ => 0 } 'lost', 'refused', 'none', 'error', 'held', 'native_device_lost', 'native_device_memory', 'failed' },
-		%options };
+		setting => $options{refuses} ? 'gpusort.debug_refuse_from' : 'gpusort.debug_fail_at', %options };
 
 	$sweep->{open} = $sweep->{parts};
 	push @{ $rigs->[$_]{sweeps} }, { sweep => $sweep, number => $_, n => 0, run => $make_run->($rigs->[$_]) } for 0 .. $#$rigs;
@@ -217,7 +221,7 @@ sub begin_part
 
 		like($plan, $sweep->{plan}, "$sweep->{what}: the plan");
 	}
-	my $service = arm($rig, 2 ** 31 - 1);
+	my $service = arm($rig, 2 ** 31 - 1, $sweep->{setting});
 	my $wrong = run_statement($rig, $part);
 	$sweep->{wrong} .= "nothing fails: $wrong\n" if $wrong;
 	poll($rig, 'open_jobs = 0');
@@ -247,6 +251,12 @@ sub end_part
 		. "$started_over started over, $count->{native_device_memory} native for want of memory, $errors errors, the rest right");
 	is($sweep->{left}, '', "$what: the service is back, nothing is left over");
 	is($errors, $count->{error}, "$what: errors are counted");
+	if ($sweep->{refuses})
+	{
+		is($count->{lost}, 0, "$what: the device is not lost");
+		cmp_ok($count->{native_device_memory}, '>', 0, "$what: native for want of memory");
+		return;
+	}
 	cmp_ok($started_over + $errors, '<=', $count->{lost}, "$what: no failure is counted twice");
 	$native_in_all += $count->{native_device_memory};
 	if ($sweep->{starts_over}) { cmp_ok($started_over, '>', 0, "$what: started over"); }
@@ -266,10 +276,10 @@ sub next_step
 
 	begin_part($rig, $part) if $part->{n} == 0;
 	hold($rig) if $sweep->{holds};
-	my $service = arm($rig, $part->{n});
+	my $service = arm($rig, $part->{n}, $sweep->{setting});
 	my $wrong = run_statement($rig, $part);
 	my $failed = what_failed($rig, $part->{n}, $service);
-	set_fail_at($rig, 0);
+	set_fail_at($rig, 0, $sweep->{setting});
 	$sweep->{count}{$failed}++;
 	$sweep->{wrong} .= "call $part->{n} ($failed): $wrong\n" if $wrong;
 	$rig->{after} = "call $part->{n} ($failed)";
@@ -320,7 +330,7 @@ sub digest_run
 			my $got = $session->query(hash_of($query));
 			my $error = $session->error;
 			return ('', 0) if $error eq '' && $got eq $right;
-			return ('', 1) if $options{may_fail} && $error =~ $lost;
+			return ('', 1) if $options{may_fail} && $error =~ $options{may_fail};
 			return ("$got $error", 0);
 		};
 	};
@@ -475,6 +485,7 @@ my $loops = sub { 'set enable_hashjoin = off; set enable_mergejoin = off; set en
 # WITH TIES lets only a real sort do, and stops after a row or two
 my $first = 'fetch first 1 rows with ties';
 my $few = 'select * from few order by k, id';
+my $three = "$docs generate_series(1, 3) id order by id";
 my $windows = "$docs generate_series(1, 10) id order by id";
 my $twice = 'select g, s.* from generate_series(1, 2) g, lateral (select * from few where id % g = 0 order by k, id offset 0) s';
 my $rewound = "select f.id, s.doc from few f left join ($docs generate_series(1, 3) id order by id offset 0) s on s.id = f.id where f.id < 4";
@@ -486,15 +497,18 @@ add_sweep([ $rigs[1] ], 'few rows', digest_run($few), starts_over => 1);
 add_sweep([ $rigs[2] ], 'insert', \&insert_run, starts_over => 1, errs => 1);
 add_sweep([ $rigs[3] ], 'volatile rows', \&volatile_run, errs => 1);
 add_sweep([ $rigs[0] ], 'two workers, first row', digest_run("select * from rows order by k, id $first"), starts_over => 1, settings => $workers);
-add_sweep(\@rigs, 'several windows', digest_run($windows, may_fail => 1), starts_over => 1, errs => 1,
+add_sweep(\@rigs, 'several windows', digest_run($windows, may_fail => $lost), starts_over => 1, errs => 1,
 	explain => $windows, plan => qr/Sort Method: (host|gpu)\n/);
 add_sweep(\@rigs, 'subplan, sorted twice', digest_run($twice), starts_over => 1, explain => $twice, plan => qr/GpuSort.*loops=2/);
-add_sweep(\@rigs, 'rewound', digest_run($rewound, may_fail => 1), starts_over => 1, errs => 1, settings => $loops,
+add_sweep(\@rigs, 'rewound', digest_run($rewound, may_fail => $lost), starts_over => 1, errs => 1, settings => $loops,
 	explain => $rewound, plan => qr/GpuSort.*loops=3/);
 add_sweep(\@tight, 'spilled', \&spilled_run, starts_over => 1, survives => 1, holds => 1, explain => $runs, plan => $spilled);
 add_sweep(\@tight, 'spilled, two workers', digest_run($spread), starts_over => 1, survives => 1, holds => 1,
 	settings => $workers, explain => $spread, plan => qr/$spilled.*Workers Launched: [12]\n.*GpuSortFeed/s);
 add_sweep([ $tight[0] ], 'spilled, the last calls', \&ties_run, survives => 1, holds => 1, last => 8);
+add_sweep([ $rigs[1] ], 'refused from some point on: few rows', digest_run($few), refuses => 1);
+add_sweep([ $rigs[2] ], 'refused from some point on: several windows', digest_run($three, may_fail => $no_memory), refuses => 1);
+add_sweep([ $rigs[3] ], 'refused from some point on: two workers', digest_run("select * from rows order by k, id $first"), refuses => 1, settings => $workers);
 run_sweeps(@rigs, @tight);
 cmp_ok($native_in_all, '>', 0, 'sorts were native because memory was refused');
 
