@@ -3,10 +3,12 @@
  *	  What the host device takes of its machine: processors and memory within control groups' limits
  *	  (host_limits.h), threads as many and as nice as it is told; and that it shuts while these work.
  */
+#define _GNU_SOURCE				/* the default stack of threads */
 #include "rig.h"
 
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +268,62 @@ test_appends_side_by_side(void)
 	gsort_shut(device);
 }
 
+/* --- stacks ------------------------------------------------------------------------------ */
+
+/* What musl gives a thread; the merge of runs needs more. */
+#define SMALL_STACK_BYTES	(128u << 10)
+#define STACK_BYTES_WANTED	(512u << 10)
+
+static size_t stack_bytes;
+
+static void
+measure_stack(host_task *task)
+{
+	pthread_attr_t attributes;
+
+	if (pthread_getattr_np(pthread_self(), &attributes) == 0)
+	{
+		(void) pthread_attr_getstacksize(&attributes, &stack_bytes);
+		pthread_attr_destroy(&attributes);
+	}
+	((host_op *) task)->status = GSORT_NOMEM;
+	host_op_done((host_op *) task);
+}
+
+static void
+check_stacks(void)
+{
+	gsort_device_options device_options = {.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096};
+	gsort_device *device;
+	gsort_job  *job;
+
+	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+		return;
+	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
+	enqueue(job, GSORT_EVENT_CUT, measure_stack);
+	wait_for_event(device, GSORT_EVENT_CUT);
+	CHECK(stack_bytes >= STACK_BYTES_WANTED);
+	gsort_shut(device);
+}
+
+static void
+test_stacks(void)
+{
+	pthread_attr_t before;
+	pthread_attr_t small;
+
+	current_test = "stacks of the host's threads";
+	CHECK(pthread_getattr_default_np(&before) == 0);
+	CHECK(pthread_attr_init(&small) == 0);
+	CHECK(pthread_attr_setstacksize(&small, SMALL_STACK_BYTES) == 0);
+	CHECK(pthread_setattr_default_np(&small) == 0);
+	check_stacks();
+	CHECK(pthread_setattr_default_np(&before) == 0);
+	pthread_attr_destroy(&small);
+	pthread_attr_destroy(&before);
+}
+
 /* --- shutting while operations wait ---------------------------------------------------- */
 
 #define WAITING_APPENDS		16
@@ -326,5 +384,6 @@ test_host(void)
 	check_threads(1, 1, 2);
 	check_threads(0, 0, limits.processors < 2 ? 2 : limits.processors);
 	test_appends_side_by_side();
+	test_stacks();
 	test_shut_while_appends_wait();
 }
