@@ -28,8 +28,8 @@
  *  - The caller owns every host buffer.  While an operation that names a
  *    buffer is under way the device may read or write it; its event gives the
  *    buffer back.
- *  - Structs begin with struct_bytes = sizeof(the struct); fields are only
- *    ever appended.
+ *  - Structs that a caller fills begin with struct_bytes = sizeof(the struct).
+ *    Any other size is a BAD_ARG.
  *
  * Plain C11, no PostgreSQL header and no CUDA header.
  */

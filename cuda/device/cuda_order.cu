@@ -154,8 +154,9 @@ static gsort_status
 find_tied_places(sort_run *run)
 {
 	uint64_t	n = run->job->common.rows;
+	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
-	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &run->job->sort[SORT_SCRATCH].bytes,
+	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
 									   array_of<first_word>(run, SORT_SORTED_WORDS), n, array_of<uint32_t>(run, SORT_WORDS),
 									   &run_header_of(run)->tied, run->stream));
 	return GSORT_OK;
@@ -189,11 +190,12 @@ list_tied_rows(sort_run *run, uint64_t tied)
 	const uint32_t *places = array_of<uint32_t>(run, SORT_WORDS);
 	uint32_t   *begins = array_of<uint32_t>(run, SORT_WORDS) + run->n;
 	uint32_t   *rows = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
+	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
 	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
 										 (const first_word *) array_of<first_word>(run, SORT_SORTED_WORDS), run->n,
 										 (const uint32_t *) run->order, places, tied, rows, begins));
-	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &run->job->sort[SORT_SCRATCH].bytes,
+	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
 									  begins, tied, run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(number_segments_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
 										 (const uint32_t *) rows, (const uint32_t *) begins, tied,

@@ -70,12 +70,24 @@ host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (hos
 	return op;
 }
 
+static int
+goes_alone(const host_op *op)
+{
+	return op->kind != GSORT_EVENT_APPENDED && op->kind != GSORT_EVENT_FETCHED;
+}
+
 static void
 hand_to_pool(host_job *job, host_op *op)
 {
 	job->in_pool++;
-	job->in_turn = op->kind != GSORT_EVENT_FETCHED;
+	job->alone = goes_alone(op);
 	host_pool_submit(host_device_of(job)->pool, &op->task);
+}
+
+static int
+may_begin(const host_job *job, const host_op *op)
+{
+	return goes_alone(op) ? job->in_pool == 0 : !job->alone;
 }
 
 void
@@ -85,10 +97,10 @@ host_op_enqueue(host_op *op)
 	host_device *device = host_device_of(job);
 
 	pthread_mutex_lock(&device->lock);
-	if (job->in_turn)
-		host_op_list_add(&job->waiting, op);
-	else
+	if (job->waiting.first == NULL && may_begin(job, op))
 		hand_to_pool(job, op);
+	else
+		host_op_list_add(&job->waiting, op);
 	pthread_mutex_unlock(&device->lock);
 }
 
@@ -110,8 +122,8 @@ host_op_done(host_op *op)
 
 	pthread_mutex_lock(&device->lock);
 	job->in_pool--;
-	if (op->kind != GSORT_EVENT_FETCHED)
-		job->in_turn = 0;
+	if (goes_alone(op))
+		job->alone = 0;
 	if (op->kind != GSORT_EVENT_CLOSED && atomic_load(&job->closing))
 	{
 		host_op_free(op);
@@ -121,7 +133,7 @@ host_op_done(host_op *op)
 	else
 	{
 		host_op_list_add(&device->done, op);
-		if (!job->in_turn && job->waiting.first != NULL)
+		while (job->waiting.first != NULL && may_begin(job, job->waiting.first))
 			hand_to_pool(job, host_op_list_take(&job->waiting));
 		host_wake_caller(device);
 	}

@@ -6,7 +6,8 @@
  * In:  operations, made by the calling thread with copies of all they need.
  * Out: the operations that are done, on the device's list, and its eventfd made readable.
  *
- * A job's fetches run side by side, all its other operations one after the other; jobs
+ * A job's appends run side by side, and so do its fetches.  Any other operation of a job
+ * runs alone: it waits for those before it, and those behind it wait.  Jobs
  * know nothing of each other.  An operation belongs to the calling thread until it is
  * enqueued, then to the threads, and from the list of done ones on to the caller again.
  *
@@ -122,8 +123,8 @@ struct host_job
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */
-	host_op_list waiting;		/* behind an operation that goes alone */
-	int			in_turn;		/* such a one, anything but a fetch, is with the pool */
+	host_op_list waiting;		/* for an operation that goes alone, or to go alone */
+	int			alone;			/* such a one is with the pool */
 	uint32_t	in_pool;
 };
 

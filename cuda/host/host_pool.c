@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The deepest, a part of a merge, has 160 kB there; some C libraries give a thread 128 kB. */
+#define STACK_BYTES		(1u << 20)
+
 typedef struct task_queue
 {
 	host_task  *first;
@@ -133,15 +136,20 @@ start_threads(host_pool *pool, int threads)
 {
 	sigset_t	all;
 	sigset_t	before;
+	pthread_attr_t attributes;
 	int			started = 0;
 
+	if (pthread_attr_init(&attributes) != 0)
+		return 0;
+	(void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pool->threads = threads;
 	while (started < threads &&
-		   pthread_create(&pool->ids[started], NULL, thread_main, pool) == 0)
+		   pthread_create(&pool->ids[started], &attributes, thread_main, pool) == 0)
 		started++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return started;
 }
 

@@ -10,11 +10,13 @@
  * host_fetch.c writes windows.
  *
  * The caller of gsort.h makes the extents and gives the keys back, the threads do everything
- * else.  host_ops.c sees to it that one run is taken in, sorted and read in turns, and that
- * only reading happens on several threads at once.
+ * else.  host_ops.c sees to it that one run is taken in, sorted and read in turns.  Several
+ * threads at once take chunks in, and read: each chunk has rows and a stretch of the arena of its own.
  */
 #ifndef GSORT_HOST_RUN_H
 #define GSORT_HOST_RUN_H
+
+#include <stdatomic.h>
 
 #include "api/gsort_device.h"
 #include "host/host_memory.h"
@@ -32,7 +34,7 @@ typedef struct host_run
 	char	  **key_extents;	/* likewise */
 	uint64_t	n_extents;
 	uint64_t	n_key_extents;
-	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
+	atomic_uint bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 
 	uint64_t	rows;			/* of the sorted run */
 	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */
@@ -78,7 +80,7 @@ void		host_run_clear(host_run *run);
 /* A second call does nothing. */
 void		host_run_free(host_run *run);
 
-/* Takes a chunk in, or sets bad_data.  On a thread of the pool. */
+/* Takes a chunk in, or sets bad_data.  On threads of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
 /* --- a key extent: row words, then each row's keys side by side, then NULL bits ------------- */

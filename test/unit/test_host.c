@@ -3,9 +3,13 @@
  *	  What the host device takes of its machine: processors and memory within control groups' limits
  *	  (host_limits.h), threads as many and as nice as it is told; and that it shuts while these work.
  */
+#define _GNU_SOURCE				/* the default stack of threads */
 #include "rig.h"
 
 #include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,6 +17,7 @@
 #include <unistd.h>
 
 #include "host/host_limits.h"
+#include "host/host_ops.h"
 
 #define MACHINE_PROCESSORS	64
 #define MACHINE_BYTES		(512ull << 30)
@@ -184,12 +189,147 @@ check_threads(int threads, int more_nice, int threads_wanted)
 		CHECK(threads_come_to(before + more_nice, 0));
 }
 
+/* --- which operations run side by side ------------------------------------------------ */
+
+#define MEETING_APPENDS		2
+#define MEETING_WAIT_S		20
+
+/* Appends that end when all of them have begun. */
+static atomic_int appends_begun;
+static atomic_int appends_met;
+static atomic_int appends_under_way;
+static atomic_int appends_beside_alone;
+
+static void
+meet(host_task *task)
+{
+	atomic_fetch_add(&appends_under_way, 1);
+	atomic_fetch_add(&appends_begun, 1);
+	for (int i = 0; i < MEETING_WAIT_S * 1000 && atomic_load(&appends_begun) < MEETING_APPENDS; i++)
+		usleep(1000);
+	if (atomic_load(&appends_begun) >= MEETING_APPENDS)
+		atomic_fetch_add(&appends_met, 1);
+	atomic_fetch_sub(&appends_under_way, 1);
+	host_op_done((host_op *) task);
+}
+
+static void
+look_for_appends(host_task *task)
+{
+	atomic_store(&appends_beside_alone, atomic_load(&appends_under_way));
+	((host_op *) task)->status = GSORT_NOMEM;
+	host_op_done((host_op *) task);
+}
+
+static void
+enqueue(gsort_job *job, gsort_event_kind kind, void (*run) (host_task *task))
+{
+	host_op    *op = host_op_new((host_job *) job, kind, 0, run);
+
+	if (CHECK(op != NULL))
+		host_op_enqueue(op);
+}
+
+static void
+wait_for_event(gsort_device *device, gsort_event_kind kind)
+{
+	struct pollfd readable = {.fd = gsort_fd(device), .events = POLLIN};
+	gsort_event event = {0};
+
+	while (event.kind != kind)
+	{
+		if (gsort_poll(device, &event, 1) == 0)
+			(void) poll(&readable, 1, -1);
+	}
+}
+
+static void
+test_appends_side_by_side(void)
+{
+	gsort_device_options device_options = {
+		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .threads = MEETING_APPENDS + 1
+	};
+	gsort_job_options options = {
+		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX
+	};
+	gsort_device *device;
+	gsort_job  *job;
+
+	current_test = "appends side by side, a cut alone";
+	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+		return;
+	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
+	for (int i = 0; i < MEETING_APPENDS; i++)
+		enqueue(job, GSORT_EVENT_APPENDED, meet);
+	enqueue(job, GSORT_EVENT_CUT, look_for_appends);
+	wait_for_event(device, GSORT_EVENT_CUT);
+	CHECK(atomic_load(&appends_met) == MEETING_APPENDS);
+	CHECK(atomic_load(&appends_beside_alone) == 0);
+	gsort_shut(device);
+}
+
+/* --- stacks ------------------------------------------------------------------------------ */
+
+/* What musl gives a thread; the merge of runs needs more. */
+#define SMALL_STACK_BYTES	(128u << 10)
+#define STACK_BYTES_WANTED	(512u << 10)
+
+static size_t stack_bytes;
+
+static void
+measure_stack(host_task *task)
+{
+	pthread_attr_t attributes;
+
+	if (pthread_getattr_np(pthread_self(), &attributes) == 0)
+	{
+		(void) pthread_attr_getstacksize(&attributes, &stack_bytes);
+		pthread_attr_destroy(&attributes);
+	}
+	((host_op *) task)->status = GSORT_NOMEM;
+	host_op_done((host_op *) task);
+}
+
+static void
+check_stacks(void)
+{
+	gsort_device_options device_options = {.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096};
+	gsort_device *device;
+	gsort_job  *job;
+
+	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+		return;
+	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
+	enqueue(job, GSORT_EVENT_CUT, measure_stack);
+	wait_for_event(device, GSORT_EVENT_CUT);
+	CHECK(stack_bytes >= STACK_BYTES_WANTED);
+	gsort_shut(device);
+}
+
+static void
+test_stacks(void)
+{
+	pthread_attr_t before;
+	pthread_attr_t small;
+
+	current_test = "stacks of the host's threads";
+	CHECK(pthread_getattr_default_np(&before) == 0);
+	CHECK(pthread_attr_init(&small) == 0);
+	CHECK(pthread_attr_setstacksize(&small, SMALL_STACK_BYTES) == 0);
+	CHECK(pthread_setattr_default_np(&small) == 0);
+	check_stacks();
+	CHECK(pthread_setattr_default_np(&before) == 0);
+	pthread_attr_destroy(&small);
+	pthread_attr_destroy(&before);
+}
+
 /* --- shutting while operations wait ---------------------------------------------------- */
 
 #define WAITING_APPENDS		16
 
-/* Appends of one job go one by one: the first may end when the device is being shut, and none of those that wait
- * behind it must begin then. */
+/* More appends than threads: some may end when the device is being shut, and none of those that wait
+ * behind them must begin then. */
 static void
 check_shut_while_appends_wait(char *data, useconds_t delay_us)
 {
@@ -243,5 +383,7 @@ test_host(void)
 	check_threads(3, 7, 3);
 	check_threads(1, 1, 2);
 	check_threads(0, 0, limits.processors < 2 ? 2 : limits.processors);
+	test_appends_side_by_side();
+	test_stacks();
 	test_shut_while_appends_wait();
 }
