@@ -46,6 +46,7 @@ GpuSortMemorySetting gpusort_device_memory = {0, 0};
 int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
+int			gpusort_device_timeout_ms = 0;
 
 static int	min_rows = MIN_ROWS_AUTO;
 static char *device_memory_setting = NULL;
@@ -346,6 +347,11 @@ gpusort_settings_define(void)
 							   &device_memory_setting, "auto",
 							   PGC_SIGHUP, 0,
 							   check_device_memory, assign_device_memory, NULL);
+	DefineCustomIntVariable("gpusort.device_timeout",
+							"The time after which a device that ends none of its operations counts as lost.",
+							"The service that owns it starts again, and sorts on it fail. It is longer than any single operation takes. 0: a device is waited for without end.",
+							&gpusort_device_timeout_ms, 120 * 1000, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enabled",
 							 "Lets sorts use the device.",
 							 NULL,

@@ -72,6 +72,7 @@ extern bool gpusort_debug_force;
 extern bool gpusort_debug_grouping;
 extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
+extern int	gpusort_device_timeout_ms;	/* only the service's copy counts */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
 

@@ -39,6 +39,7 @@
 
 #include "compat.h"
 #include "service/service.h"
+#include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_feed.h"
 #include "service/service_fetch.h"
@@ -46,20 +47,20 @@
 #include "service/service_jobs.h"
 #include "service/service_others.h"
 #include "service/service_requests.h"
+#include "service/service_watch.h"
 #include "shared/shmem.h"
 
 /* A lost device may not say so through its descriptor: ask while work is under way. */
 #define BUSY_POLL_MS			100
 
 static WaitEventSet *wait_set = NULL;
-static volatile sig_atomic_t terminate_requested = false;
 
 static void
 request_termination(SIGNAL_ARGS)
 {
 	int			save_errno = errno;
 
-	terminate_requested = true;
+	gpusort_service_to_end = true;
 	SetLatch(MyLatch);
 	errno = save_errno;
 }
@@ -189,6 +190,7 @@ do_turn(void)
 	more |= gpusort_service_handle_events();
 	gpusort_service_retry_fetches();
 	next_end = gpusort_service_serve_waiting_jobs();
+	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_jobs();
 	note_turn(&begin);
@@ -219,7 +221,7 @@ gpusort_service_main(Datum arg)
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
 	make_wait_set();
-	while (!terminate_requested)
+	while (!gpusort_service_to_end)
 	{
 		WaitEvent	occurred[3];
 		long		sleep_ms;

@@ -10,6 +10,11 @@
  * runs in a thread, in which all signals are blocked, while the process waits for its latch.  The
  * thread touches nothing of PostgreSQL's.
  *
+ * A driver that hangs must not hold up a shutdown.  When the process is to end, a call that goes on is
+ * abandoned after some seconds, and with it the device: no later call is made, and the process ends without
+ * what libraries have registered for its exit, which may wait for the same lock.  So what the thread
+ * writes to is static.
+ *
  * Runs in the service alone, also when it is about to exit, where interrupts are no longer
  * processed: a barrier is looked for by itself.
  */
@@ -18,15 +23,20 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/procsignal.h"
 
 #include "compat.h"
 #include "service/service_call.h"
 #include "settings.h"
+
+/* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
+#define CALL_PATIENCE_MS		10000
 
 typedef struct BlockingCall
 {
@@ -36,79 +46,145 @@ typedef struct BlockingCall
 	int			ended_fd;		/* readable when the call has ended */
 } BlockingCall;
 
+volatile sig_atomic_t gpusort_service_to_end = false;
+
+static BlockingCall running;
+static bool abandoned = false;
+
+uint64
+gpusort_service_clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void *
 run_call(void *arg)
 {
-	const BlockingCall *running = arg;
 	uint64		one = 1;
 
-	for (int i = 0; i < running->delay_ms; i++)
+	for (int i = 0; i < running.delay_ms; i++)
 		usleep(1000);
-	running->call(running->arg);
-	while (write(running->ended_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+	running.call(running.arg);
+	while (write(running.ended_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		 /* again */ ;
 	return NULL;
 }
 
 /* False: there can be no thread. */
 static bool
-start_thread(BlockingCall *running, pthread_t *thread)
+start_thread(pthread_t *thread)
 {
 	sigset_t	all;
 	sigset_t	before;
 	bool		started;
 
-	running->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (running->ended_fd < 0)
+	running.ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (running.ended_fd < 0)
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(thread, NULL, run_call, running) == 0;
+	started = pthread_create(thread, NULL, run_call, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!started)
-		close(running->ended_fd);
+		close(running.ended_fd);
 	return started;
 }
 
-/* Until the call has ended, or the postmaster, after which nobody waits for an answer. */
-static void
-absorb_barriers_until_end(const BlockingCall *running, uint32 wait_event)
+/* Milliseconds that the call may still take; -1: any. */
+static long
+patience_left(uint64 *give_up_ms)
 {
+	uint64		now;
+
+	if (!proc_exit_inprogress && !gpusort_service_to_end)
+		return -1;
+	now = gpusort_service_clock_ms();
+	if (*give_up_ms == 0)
+		*give_up_ms = now + CALL_PATIENCE_MS;
+	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;
+}
+
+/* False: the call goes on, and the process is to end, or the postmaster has ended. */
+static bool
+absorb_barriers_until_end(uint32 wait_event)
+{
+	uint64		give_up_ms = 0;
 	int			events = 0;
 
-	while ((events & (WL_SOCKET_READABLE | WL_POSTMASTER_DEATH)) == 0)
+	while ((events & WL_SOCKET_READABLE) == 0)
 	{
-		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE | WL_POSTMASTER_DEATH,
-								   running->ended_fd, -1, wait_event);
+		long		left = patience_left(&give_up_ms);
+
+		if (left == 0 || (events & WL_POSTMASTER_DEATH) != 0)
+			return false;
+		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE | WL_POSTMASTER_DEATH |
+								   (left > 0 ? WL_TIMEOUT : 0),
+								   running.ended_fd, left, wait_event);
 		ResetLatch(MyLatch);
 		if (ProcSignalBarrierPending)
 			ProcessProcSignalBarrier();
 	}
+	return true;
+}
+
+static void
+end_at_once(int code, Datum arg)
+{
+	_exit(code);
+}
+
+/* Ends the process, unless it is ending already. */
+static void
+abandon(void)
+{
+	abandoned = true;
+	on_proc_exit(end_at_once, 0);
+	if (proc_exit_inprogress)
+		return;
+	ereport(LOG,
+			(errmsg("gpusort: a call of the device does not end, the service leaves without it")));
+	proc_exit(1);
 }
 
 void
 gpusort_service_call(GpuSortBlockingCall call, void *arg)
 {
-	BlockingCall running = {.call = call,.arg = arg,.delay_ms = gpusort_debug_call_delay_ms};
 	uint32		wait_event = compat_wait_event("GpusortServiceCall");
 	pthread_t	thread;
+	bool		ended = false;
 
-	if (!start_thread(&running, &thread))
+	if (abandoned)
+		return;
+	running.call = call;
+	running.arg = arg;
+	running.delay_ms = gpusort_debug_call_delay_ms;
+	if (!start_thread(&thread))
 	{
 		call(arg);
 		return;
 	}
-	/* the thread writes to this frame: nothing may leave it before */
 	PG_TRY();
 	{
-		absorb_barriers_until_end(&running, wait_event);
+		ended = absorb_barriers_until_end(wait_event);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
-		pthread_join(thread, NULL);
-		close(running.ended_fd);
+		/* the worker ends with the error */
+		abandoned = true;
+		on_proc_exit(end_at_once, 0);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	if (!ended)
+	{
+		abandon();
+		return;
+	}
+	pthread_join(thread, NULL);
+	close(running.ended_fd);
 	/* what else the latch was set for is still to be done */
 	SetLatch(MyLatch);
 }

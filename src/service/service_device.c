@@ -226,7 +226,9 @@ static OpenCall
 open_choice(const GpuSortServiceDevice *device, int choice)
 {
 	bool		host = device->choices[choice] == GPUSORT_DEVICE_HOST;
-	OpenCall	call = {
+	static OpenCall call;		/* an abandoned call still writes to it */
+
+	call = (OpenCall) {
 		.options = {
 			.struct_bytes = sizeof(call.options),
 			.kind = host ? GSORT_KIND_HOST : GSORT_KIND_CUDA,

@@ -23,6 +23,7 @@
 #include "service/service_feed.h"
 #include "service/service_grants.h"
 #include "service/service_jobs.h"
+#include "service/service_watch.h"
 
 /* How long the device is asked again to take a chunk.  A transfer takes less than a millisecond. */
 #define APPEND_PATIENCE_MS		3000
@@ -67,6 +68,7 @@ append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 		status = gsort_job_append(mine->job, chunk);
 	if (status == GSORT_OK)
 	{
+		gpusort_service_operation_began(job);
 		mine->fed_rows += chunk->rows;
 		mine->fed_bytes += bytes;
 		if (chunk->rows > 0 && chunk->more_bytes > 0)
@@ -102,6 +104,8 @@ do_cut(int job, gsort_cut_how how)
 	status = gpusort_service_open_job(job); /* an empty input comes here first */
 	if (status == GSORT_OK)
 		status = gsort_job_cut(mine->job, how);
+	if (status == GSORT_OK)
+		gpusort_service_operation_began(job);
 	gpusort_service_note_status(job, status);
 }
 

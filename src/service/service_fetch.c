@@ -18,6 +18,7 @@
 
 #include "service/service_device.h"
 #include "service/service_fetch.h"
+#include "service/service_watch.h"
 
 /* How long the device is asked again.  A transfer takes less than a millisecond. */
 #define FETCH_PATIENCE_MS		3000
@@ -54,8 +55,13 @@ gpusort_service_handle_fetched(int job, int buffer, gsort_status status)
 static gsort_status
 ask_device(int job, int buffer)
 {
-	return gsort_job_fetch(gpusort_service_jobs[job].job, gpusort_buffers[buffer].window_number,
-						   gpusort_buffer_memory(buffer), buffer);
+	gsort_status status = gsort_job_fetch(gpusort_service_jobs[job].job,
+										  gpusort_buffers[buffer].window_number,
+										  gpusort_buffer_memory(buffer), buffer);
+
+	if (status == GSORT_OK)
+		gpusort_service_operation_began(job);
+	return status;
 }
 
 static void

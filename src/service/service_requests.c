@@ -14,6 +14,7 @@
 #include "service/service_fetch.h"
 #include "service/service_jobs.h"
 #include "service/service_requests.h"
+#include "service/service_watch.h"
 #include "shared/request_ring.h"
 
 #define EVENTS_A_POLL			64
@@ -31,6 +32,8 @@ handle_next_run(const GpuSortRequest *request)
 		gpusort_service_lose_device();
 	if (status != GSORT_OK)
 		gpusort_service_fail_job(request->job, gpusort_service_device_error());
+	else
+		gpusort_service_operation_began(request->job);
 }
 
 static void
@@ -42,6 +45,8 @@ handle_merge(const GpuSortRequest *request)
 		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
 	else
 		gpusort_service_note_status(request->job, status);
+	if (status == GSORT_OK)
+		gpusort_service_operation_began(request->job);
 }
 
 static void
@@ -63,6 +68,7 @@ handle_close(const GpuSortRequest *request)
 	mine->closing = true;
 	gpusort_service_forget_fetches(request->job);
 	gsort_job_close(mine->job);
+	gpusort_service_operation_began(request->job);
 }
 
 /* --- requests ------------------------------------------------------------------ */
@@ -274,6 +280,7 @@ handle_event(const gsort_event *event)
 {
 	int			job = (int) event->job_tag;
 
+	gpusort_service_operation_ended(job);
 	switch (event->kind)
 	{
 		case GSORT_EVENT_APPENDED:
@@ -289,6 +296,7 @@ handle_event(const gsort_event *event)
 			break;
 		case GSORT_EVENT_CLOSED:
 			gpusort_service_forget_job(&gpusort_service_jobs[job]);
+			gpusort_service_job_ended(job);
 			gpusort_service_open_jobs--;
 			gpusort_service_free_job(job);
 			break;

@@ -35,6 +35,7 @@ my %expected = (
 	'gpusort.buffer_memory' => 'postmaster',
 	'gpusort.device' => 'sighup',
 	'gpusort.device_memory' => 'sighup',
+	'gpusort.device_timeout' => 'sighup',
 	'gpusort.host_nice' => 'sighup',
 	'gpusort.host_threads' => 'sighup',
 	'gpusort.libc_collations' => 'superuser',

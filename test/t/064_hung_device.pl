@@ -1,0 +1,62 @@
+# A device that hangs without an error: sorts on it end, the service starts again, and a shutdown does not wait
+# for it.
+#
+# gpusort.device_timeout = 1ms makes any operation that takes longer than the service's look at its device, 0.1 s,
+# that of a hung one.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+BEGIN { $ENV{GPUSORT_TEST_DEVICE} = 'host'; }
+use GpuSortTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('hung_device', 'gpusort.host_threads = 1', "gpusort.device_memory = '2GB'", 'autovacuum = off');
+wait_for_state($node, 'serving');
+$node->safe_psql('postgres', q{create unlogged table rows as select i * 7919::int8 % 4000037 as k, i * 104729::int8 % 4000037 as l, i as id from generate_series(1, 4000000) i});
+
+my $query = 'select k, l, id from rows order by k, l, id';
+
+sub hash_of
+{
+	my ($settings) = @_;
+
+	return $node->safe_psql('postgres', "$settings select sum(hash_record_extended(q, n)), max(n) from (select q, row_number() over () as n from ($query) q) r");
+}
+
+my $right = hash_of('set gpusort.enabled = off;');
+my $service = service_pid($node);
+is(hash_of(''), $right, 'a device that answers: the rows are right');
+is(service_pid($node), $service, 'and it goes on');
+
+$node->safe_psql('postgres', q{alter system set gpusort.device_timeout = '1ms'});
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+# the service reads its settings before its next request
+my $log = -s $node->logfile;
+is(hash_of(''), $right, 'a device that does not answer in time: the rows are right');
+$node->wait_for_log(qr/gpusort: the device does not answer, the service restarts.*ended none of its operations/s, $log);
+is($node->safe_psql('postgres', 'select native_device_lost > 0 from gpusort_stats'), 't', 'the sort was native, and is counted');
+$node->safe_psql('postgres', q{alter system reset gpusort.device_timeout});
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+wait_for_state($node, 'serving');
+isnt(service_pid($node), $service, 'another service has come');
+$service = service_pid($node);
+is(hash_of(''), $right, 'the rows are right again');
+is(service_pid($node), $service, 'by the device');
+
+# --- a call that never returns
+$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '1h'});
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+$node->safe_psql('postgres', q{alter system set gpusort.host_threads = 2});
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+$node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity where backend_type like 'gpusort%' and wait_event in ('GpusortServiceCall', 'Extension')})
+  or die 'the service does not come to its call';
+$log = -s $node->logfile;
+$node->stop('fast');
+like(slurp_file($node->logfile, $log), qr/a call of the device does not end, the service leaves without it.*database system is shut down/s,
+	'a fast shutdown ends while the device is shut');
+unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/, 'no process was brought down');
+
+done_testing();
