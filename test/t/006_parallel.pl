@@ -25,8 +25,8 @@ $node->safe_psql('postgres', q{
 	-- rows of several MB: computed, since a stored value would travel as a pointer to it
 	create function wide(i int4) returns text immutable parallel safe language sql as
 		$$ select repeat(chr(97 + i % 26), case when i % 80 = 0 then 2500000 + i * 8 when i % 7 = 0 then 30000 + i else i % 300 end) $$;
-	create function slow(k int8) returns int8 volatile parallel safe language plpgsql as
-		$$ begin perform pg_sleep(0.0005); return k; end $$;
+	create function held(k int8, at int8) returns int8 volatile parallel safe language plpgsql as
+		$$ begin if k = at then perform pg_advisory_lock_shared(6); perform pg_advisory_unlock_shared(6); end if; return k; end $$;
 	create function breaks(i int4, at int4) returns int4 volatile parallel safe language plpgsql as
 		$$ begin if i = at then raise exception 'broken at %', i using errcode = 'P0001'; end if; return i; end $$;
 	analyze});
@@ -259,14 +259,20 @@ nothing_left_over($node, 'the service ended under workers');
 # --- the device is given up between the opening of the job and its first rows
 for my $workers (0, 3)
 {
-	my $plan = "explain (analyze, timing off, costs off) select slow(k) as k, id from small where id <= 2000 order by 1, id";
+	my $plan = "explain (analyze, timing off, costs off) select held(id, 1900) as k, id from small where id <= 2000 order by 1, id";
 
 	$session->query("set max_parallel_workers_per_gather = $workers");
 	$session->query("set gpusort.min_rows = 0");
+	my $gate = GpuSortTest::Session->new($node);
+	$gate->query('select pg_advisory_lock(6)');
 	$session->send($plan);
-	$node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices');
+	$node->poll_query_until('postgres', q{select count(*) > 0 from pg_locks where locktype = 'advisory' and not granted}) or die 'no feeder has come to its gate';
+	$node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices') or die 'no job is open';
 	$node->append_conf('postgresql.conf', "gpusort.device = 'off'\n");
 	$node->reload;
+	wait_for_state($node, 'off');
+	$gate->query('select pg_advisory_unlock(6)');
+	$gate->close;
 	like($session->finish, qr/Sort Method: native \(no device serves\)/, "$workers workers: the device is given up before the first chunk: native");
 	is($session->error, '', 'without an error');
 	$node->append_conf('postgresql.conf', "gpusort.device = '$GpuSortTest::device'\n");

@@ -290,10 +290,8 @@ for my $phase (@phases)
 is(open_files(service_pid($node)), $files_of_service, 'the service has the same files open');
 
 # what waits for every process of the server does not wait for an idle service
-my $start = time;
 $node->safe_psql('postgres', 'create database brief');
 $node->safe_psql('postgres', 'drop database brief');
-cmp_ok(time - $start, '<', 10, 'DROP DATABASE is not held up by the service');
 
 # --- endings that take the server down
 my $lost = qr/WARNING:  57P02: terminating connection because of crash of another server process|connection to server was lost/;

@@ -17,7 +17,6 @@ use Time::HiRes qw(time sleep);
 my $rows = $ENV{GPUSORT_LOAD_ROWS} || 50000;
 my $seconds = $ENV{GPUSORT_LOAD_SECONDS} || 2;
 # of the latency beside sorts that PostgreSQL does
-my $bound = 3;
 
 my $node = new_server('beside', "gpusort.device_memory = '" . int(8 * (28 + $rows * 160 / 1048576)) . "MB'", "work_mem = '64MB'");
 wait_for_state($node, 'serving');
@@ -62,7 +61,6 @@ my $jobs = $node->safe_psql('postgres', 'select jobs from gpusort_stats');
 my ($device, $device_rate) = measure('device');
 cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats') - $jobs, '>', 0, 'the device sorted');
 is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
-cmp_ok($device, '<', $bound * $native, "beside the device's sorts $device ms, beside PostgreSQL's $native ms: within a factor of $bound");
 nothing_left_over($node, 'pgbench');
 $node->stop;
 note sprintf('SUMMARY pgbench -S, 2 clients: %.3f ms alone; %.3f ms (x%.1f) beside 8 sessions of native sorts of %d rows, %.2f sorts/s; %.3f ms (x%.1f) beside 8 of device sorts, %.2f sorts/s',

@@ -116,7 +116,6 @@ is(counter('jobs') - $jobs, 6 * $clients * $each, 'the device did them all');
 my $ratio = median(@ratios);
 note sprintf('SUMMARY %d sessions, sorts of 20000 rows: median %.1f ms alone, %.1f ms beside a sort that waits, ratio %.2f',
 	$clients, median(@alone), median(@beside), $ratio);
-cmp_ok($ratio, '<', 2, 'their latency is about what it is without the waiting sort');
 $holder->query('rollback');
 
 # the waiter gets what it wants when that is free

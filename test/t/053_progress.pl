@@ -218,37 +218,45 @@ for my $case ([ 'merged by the device', 'select * from twice order by k', 'devic
 	[ 'merged by the backend', 'select * from twice order by hashint8extended(k % 50, 0), hashint8extended(k % 100, 1), hashint8extended(id % 3, 2), id', 'backend' ])
 {
 	my ($name, $query, $merge) = @$case;
-	my %before = map { $_ => 0 } qw(rows_fed rows_returned bytes_fed runs_spilled bytes_spilled phase_start);
-	my $grown = 1;
-	my $one_sort = 1;
-	my ($start, $row);
-
-	%seen = ();
-	like($sort->query("explain (analyze, timing off, costs off) $query"), qr/external merge.*Merge Order: $merge/s, "$name: as is meant");
-	$sort->query('begin');
-	$sort->send("declare c no scroll cursor for $query; fetch 1 from c");
-	do { sleep 0.001; $row = progress_of($sort) } until $row->{phase};
-	for (1 .. 20000)
-	{
-		$row = step($sort);
-		last if $row->{phase} eq 'merging';
-		next if $row->{phase} eq '';
-		$start //= $row->{sort_start};
-		$one_sort &&= $row->{sort_start} eq $start;
-		$seen{ $row->{phase} }++;
-		for (keys %before)
-		{
-			$grown &&= /_start/ ? $row->{$_} ge $before{$_} : $row->{$_} >= $before{$_} or diag "$_: $before{$_}, then $row->{$_} in phase $row->{phase}";
-			$before{$_} = $row->{$_};
-		}
-	}
-	kill 'CONT', $service;
-	note "$name: " . join(', ', map { "$_ $seen{$_} times" } sort keys %seen);
+	my ($grown, $one_sort, $row);
 	# a GPU sorts a run in less than a step
-	ok($seen{$_}, "$name: seen $_") for qw(feeding spilling), $device =~ /^host/ ? 'sorting' : ();
+	my @wanted = (qw(feeding spilling), $device =~ /^host/ ? 'sorting' : ());
+
+	like($sort->query("explain (analyze, timing off, costs off) $query"), qr/external merge.*Merge Order: $merge/s, "$name: as is meant");
+	# a busy machine may let a step last for a whole phase: then the sort is watched once more
+	for my $try (1 .. 50)
+	{
+		my %before = map { $_ => 0 } qw(rows_fed rows_returned bytes_fed runs_spilled bytes_spilled phase_start);
+		my $start;
+
+		($grown, $one_sort) = (1, 1);
+		%seen = ();
+		$sort->query('begin');
+		$sort->send("declare c no scroll cursor for $query; fetch 1 from c");
+		do { sleep 0.001; $row = progress_of($sort) } until $row->{phase};
+		for (1 .. 20000)
+		{
+			$row = step($sort);
+			last if $row->{phase} eq 'merging';
+			next if $row->{phase} eq '';
+			$start //= $row->{sort_start};
+			$one_sort &&= $row->{sort_start} eq $start;
+			$seen{ $row->{phase} }++;
+			for (keys %before)
+			{
+				$grown &&= /_start/ ? $row->{$_} ge $before{$_} : $row->{$_} >= $before{$_} or diag "$_: $before{$_}, then $row->{$_} in phase $row->{phase}";
+				$before{$_} = $row->{$_};
+			}
+		}
+		kill 'CONT', $service;
+		$sort->finish;
+		last if !$grown || !$one_sort || !grep { !$seen{$_} } @wanted;
+		$sort->query('rollback') if $try < 50;
+	}
+	note "$name: " . join(', ', map { "$_ $seen{$_} times" } sort keys %seen);
+	ok($seen{$_}, "$name: seen $_") for @wanted;
 	ok($one_sort, "$name: of one sort");
 	ok($grown, "$name: its numbers never shrink");
-	$sort->finish;
 	$row = progress_of($sort);
 	is("$row->{phase} $row->{rows_fed}", 'merging 600000', "$name: then it is merging, and all rows have been fed");
 	cmp_ok($row->{runs_spilled}, '>=', 2, "$name: $row->{runs_spilled} runs");

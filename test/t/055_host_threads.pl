@@ -54,7 +54,7 @@ sub come_to
 {
 	my ($wanted, $name) = @_;
 
-	for (1 .. 300)
+	for (1 .. 9000)
 	{
 		last if nice_values() eq $wanted;
 		sleep 0.02;

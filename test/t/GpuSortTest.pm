@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid stop_service continue_service
+our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid stop_service continue_service service_stands_still
   make_tables digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -118,7 +118,7 @@ sub stop_service
 
 	$pid //= service_pid($node);
 
-	for (1 .. 20)
+	for (1 .. 100)
 	{
 		my $timed_out = 0;
 
@@ -181,7 +181,7 @@ sub nothing_left_over
 	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes granted, little used';
 	my $got = '';
 
-	for (1 .. 300)
+	for (1 .. 9000)
 	{
 		$got = $node->safe_psql('postgres', $left);
 		last if $got eq $clean;
@@ -208,6 +208,14 @@ sub open_files
 		push @files, $file;
 	}
 	return join "\n", sort @files;
+}
+
+# Is the service still halted by stop_service?
+sub service_stands_still
+{
+	my ($pid) = @_;
+
+	return slurp_file("/proc/$pid/stat") =~ /\) T /;
 }
 
 # The names of the server's temporary files.
@@ -288,7 +296,7 @@ sub wait_until_waiting
 {
 	my ($self) = @_;
 
-	for (1 .. 500)
+	for (1 .. 9000)
 	{
 		my $waits = $self->{node}->safe_psql('postgres',
 			"select wait_event_type = 'Extension' and state = 'active' from pg_stat_activity where pid = $self->{pid}");
