@@ -8,8 +8,8 @@
  *	    how wide.
  *
  * Runs in the backend that plans.  Some bytes of the values go into the plan, which the session's user can
- * print.  So values are looked at only where the user may read the column, and never while a function
- * runs as its owner.
+ * print.  So values are looked at only where that user may read the column itself, not by the rights of a
+ * view's or a function's owner.
  */
 #include "postgres.h"
 
@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -131,11 +132,24 @@ take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKe
 		gpusort_sample_cache_keep(vardata->statsTuple, type, collation, samples);
 }
 
-/* May the session's user see values of a column that the current user may read? */
+/*
+ * May the session's user read the column without anybody else's rights?  acl_ok is judged as the owner of the
+ * function that runs, or of the view that names the table.
+ */
 static bool
-plans_for_itself(void)
+session_may_read(const VariableStatData *vardata)
 {
-	return GetUserId() == GetOuterUserId() && !InSecurityRestrictedOperation();
+	Form_pg_statistic of = (Form_pg_statistic) GETSTRUCT(vardata->statsTuple);
+	const RelOptInfo *rel = vardata->rel;
+	Oid			user = GetOuterUserId();
+
+	if (!vardata->acl_ok || GetUserId() != user || InSecurityRestrictedOperation())
+		return false;
+	if (rel->rtekind == RTE_RELATION && (!OidIsValid(rel->userid) || rel->userid == user))
+		return true;
+	return is_of_catalog(vardata) &&
+		(pg_class_aclcheck(of->starelid, user, ACL_SELECT) == ACLCHECK_OK ||
+		 pg_attribute_aclcheck(of->starelid, of->staattnum, user, ACL_SELECT) == ACLCHECK_OK);
 }
 
 void
@@ -155,7 +169,7 @@ gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collati
 		if (!is_default)
 			samples->distinct = Min(distinct, rows);
 		samples->width = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stawidth;
-		samples->hidden = !vardata.acl_ok || !plans_for_itself();
+		samples->hidden = !session_may_read(&vardata);
 		if (!samples->hidden && gpusort_type_has_text_bytes(type))
 			take_samples(&vardata, type, collation, samples);
 	}

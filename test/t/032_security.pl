@@ -226,7 +226,10 @@ $node->safe_psql('postgres', q{
 	create function last_secret() returns bigint language plpgsql security definer as $$
 	declare n bigint;
 	begin select count(*) into n from (select s from secret order by s collate "C" offset 0) o; return n; end $$;
-	create role reader login});
+	create view by_secret as select 1 as one from secret order by s collate "C";
+	create view numbered as select row_number() over (order by s collate "C") as n from secret;
+	create role reader login;
+	grant select on by_secret, numbered to reader});
 # as a bytea of a plan is printed: sk_live_
 my $prefix = qr/115 107 95 108 105 118 101 95/;
 my $printed = "set debug_print_plan = on; set debug_pretty_print = off; set client_min_messages = log;";
@@ -239,6 +242,12 @@ for my $workers (0, 2)
 	is($rows, 30000, "$workers workers: the owner's function sorts for another user");
 	like($plan, qr/CUSTOMSCAN.*GpuSort/s, "$workers workers: through our node");
 	unlike($plan, $prefix, "$workers workers: the plan has no bytes of the values");
+	for my $view ('by_secret', 'numbered')
+	{
+		($status, $rows, $plan) = $node->psql('postgres', "$printed $parallel select count(*) from (select * from $view offset 0) v", extra_params => [ '-U', 'reader' ]);
+		is($rows, 30000, "$workers workers: the owner's view $view sorts for another user");
+		unlike($plan, $prefix, "$workers workers: the plan of the view $view has no bytes of the values");
+	}
 	(undef, undef, $plan) = $node->psql('postgres', "$printed $parallel select s from secret order by s collate \"C\"");
 	like($plan, $prefix, "$workers workers: the owner's own plan has");
 }
