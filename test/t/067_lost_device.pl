@@ -41,7 +41,7 @@ like($session->error, $lost, 'but an error');
 # --- what EXPLAIN shows is of the native execution, which workers did not feed
 $session->query('set max_parallel_workers_per_gather = 2');
 my $explain = 'explain (analyze, costs off, timing off, summary off) select k, id, filler from big order by k, id';
-like($session->query($explain), qr/Sort Method: host.*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
+like($session->query($explain), qr/Sort Method: (?:host|gpu).*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
 my $service = stop_service($node);
 $session->send($explain);
 $session->wait_until_waiting or fail('it did not come to wait');
