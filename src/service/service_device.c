@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
@@ -495,6 +496,42 @@ serves_as_set(void)
 		(now.host_threads == opened_for.host_threads && now.host_nice == opened_for.host_nice);
 }
 
+/* Is it a sort that has a job of this service? */
+static bool
+sorts_here(const GpuSortProgressState *state)
+{
+	const GpuSortJobSlot *slot;
+	bool		here;
+
+	if (state->job < 0)
+		return false;
+	slot = &gpusort_shared->jobs[state->job];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	here = slot->generation == state->generation && slot->service == gpusort_service_number;
+	LWLockRelease(gpusort_shared_lock());
+	return here;
+}
+
+/* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
+static void
+report_waiting(void)
+{
+	GpuSortProgressState state;
+	GpuSortProgressFigures figures;
+	StringInfoData pids;
+
+	initStringInfo(&pids);
+	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
+			appendStringInfo(&pids, "%s%d", pids.len > 0 ? ", " : "", state.pid);
+	ereport(LOG,
+			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are native",
+					gpusort_service_open_jobs),
+			 errdetail("Processes with open sorts: %s.", pids.data),
+			 errhint("The view gpusort_progress lists these sorts; a cursor keeps its sort open until it is closed.")));
+	pfree(pids.data);
+}
+
 bool
 gpusort_service_follow_settings(void)
 {
@@ -505,12 +542,15 @@ gpusort_service_follow_settings(void)
 		waiting_to_reopen = false;
 		return false;
 	}
-	waiting_to_reopen = gpusort_service_open_jobs > 0;
-	if (waiting_to_reopen)
+	if (gpusort_service_open_jobs > 0)
 	{
+		if (!waiting_to_reopen)
+			report_waiting();
+		waiting_to_reopen = true;
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 		return false;
 	}
+	waiting_to_reopen = false;
 	gpusort_service_close_device();
 	open_device();
 	return true;
