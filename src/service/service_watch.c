@@ -28,6 +28,9 @@ typedef struct Watched
 static Watched watched[GPUSORT_JOB_SLOTS];
 static uint64 last_event_ms = 0;
 
+/* With work under way the service looks ten times a second.  A longer gap is a halt of its own. */
+#define OWN_HALT_MS		10000
+
 void
 gpusort_service_operation_began(int job)
 {
@@ -62,12 +65,17 @@ void
 gpusort_service_watch_device(void)
 {
 	uint64		timeout_ms = (uint64) gpusort_device_timeout_ms;
+	static uint64 last_look_ms = 0;
 	uint64		now;
 	int			job;
 
 	if (timeout_ms == 0 || gpusort_service_open_jobs == 0)
 		return;
 	now = gpusort_service_clock_ms();
+	/* the device may have stood still too, as the host device does */
+	if (now - last_look_ms > OWN_HALT_MS)
+		last_event_ms = now;
+	last_look_ms = now;
 	if (now - last_event_ms <= timeout_ms)
 		return;
 	job = find_stuck_job(now, timeout_ms);
