@@ -107,7 +107,7 @@ patience_left(uint64 *give_up_ms)
 	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;
 }
 
-/* False: the call goes on, and the process is to end, or the postmaster has ended. */
+/* False: the call goes on, and the process is to end.  Does not return if the postmaster has ended. */
 static bool
 absorb_barriers_until_end(uint32 wait_event)
 {
@@ -118,8 +118,10 @@ absorb_barriers_until_end(uint32 wait_event)
 	{
 		long		left = patience_left(&give_up_ms);
 
-		if (left == 0 || (events & WL_POSTMASTER_DEATH) != 0)
+		if (left == 0)
 			return false;
+		if ((events & WL_POSTMASTER_DEATH) != 0)
+			_exit(1);			/* nobody waits for an answer */
 		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE | WL_POSTMASTER_DEATH |
 								   (left > 0 ? WL_TIMEOUT : 0),
 								   running.ended_fd, left, wait_event);
@@ -145,7 +147,9 @@ abandon(void)
 	if (proc_exit_inprogress)
 		return;
 	ereport(LOG,
-			(errmsg("gpusort: a call of the device does not end, the service leaves without it")));
+			(errmsg("gpusort: a call of the device does not end, the service leaves without it"),
+			 errdetail("The service was asked to end %d s ago.", CALL_PATIENCE_MS / 1000),
+			 errhint("The driver may hang: look for \"NVRM: Xid\" in the kernel's log.")));
 	proc_exit(1);
 }
 
