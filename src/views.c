@@ -21,6 +21,7 @@
 #include "settings.h"
 #include "shared/counters.h"
 #include "shared/shmem.h"
+#include "shared/stats.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stats);
@@ -85,6 +86,7 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	bool	   *nulls;
 
 	gpusort_check_module();
+	gpusort_stats_flush();
 	desc = row_type(fcinfo);
 	values = palloc0(desc->natts * sizeof(Datum));
 	nulls = palloc0(desc->natts * sizeof(bool));
@@ -97,6 +99,7 @@ Datum
 gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
 	gpusort_check_module();
+	gpusort_stats_flush();
 	gpusort_counters_reset(&gpusort_shared->counters);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)

@@ -13,7 +13,7 @@
 #include "common/hashfn.h"
 
 #include "planner/refusals.h"
-#include "shared/shmem.h"
+#include "shared/stats.h"
 
 static GpuSortRefusal last = {.code = GPUSORT_REFUSED_NOT};
 static bool details_are_read = false;
@@ -103,7 +103,7 @@ void
 gpusort_refusal_count(GpuSortRefusalCode code)
 {
 	Assert(code > GPUSORT_REFUSED_NOT && (int) code < GPUSORT_SORT_REFUSALS);
-	pg_atomic_fetch_add_u64(gpusort_refusal_counter(&gpusort_shared->counters, (GpuSortSortRefusal) code), 1);
+	gpusort_stats_count_refused((GpuSortSortRefusal) code);
 }
 
 const char *

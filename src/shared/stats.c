@@ -30,6 +30,46 @@ gpusort_stats_count_native(GpuSortNativeReason reason)
 	add(gpusort_native_counter(&gpusort_shared->counters, reason), 1);
 }
 
+/*
+ * Each planned Sort may count here, and many sessions plan: they share the counters' cache line
+ * once a transaction.
+ */
+static uint32 refused[GPUSORT_SORT_REFUSALS];
+static bool counts_refused = false;
+
+void
+gpusort_stats_flush(void)
+{
+	if (!counts_refused)
+		return;
+	counts_refused = false;
+	for (int i = 0; i < GPUSORT_SORT_REFUSALS; i++)
+	{
+		if (refused[i] != 0)
+			add(gpusort_refusal_counter(&gpusort_shared->counters, i), refused[i]);
+		refused[i] = 0;
+	}
+}
+
+static void
+flush_at_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		gpusort_stats_flush();
+}
+
+void
+gpusort_stats_count_refused(GpuSortSortRefusal reason)
+{
+	static bool registered = false;
+
+	if (!registered)
+		RegisterXactCallback(flush_at_end, NULL);
+	registered = true;
+	counts_refused = true;
+	refused[reason]++;
+}
+
 /* Parallel workers have their leader's statement timestamp. */
 void
 gpusort_stats_count_failed(void)
