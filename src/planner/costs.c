@@ -25,7 +25,7 @@
 #include "planner/costs.h"
 #include "planner/key_costs.h"
 #include "settings.h"
-#include "shared/shmem.h"
+#include "shared/server_state.h"
 
 /*
  * Costs, in units of cpu_operator_cost, which is what cost_sort charges twice for
@@ -62,31 +62,13 @@
 #define DEVICE_KEY_BYTES		8
 #define DEVICE_SORT_BYTES		53
 
-/* What a cost depends on of the device that serves. */
-typedef struct DeviceFigures
+/* What sorting one row costs the device, in units. */
+static double
+cost_of_sorting_row(const GpuSortServerState *device)
 {
-	double		sort_row;		/* what sorting one row costs it, in units */
-	double		budget_bytes;
-	double		kept_bytes;		/* of runs, that other devices may keep for it */
-} DeviceFigures;
-
-/* bytes: of the rows, as they are packed, by which the device is chosen that a job of theirs would get. */
-static DeviceFigures
-read_device(double bytes)
-{
-	DeviceFigures device = {.sort_row = COST_SORT_ROW_CUDA};
-	const gsort_device_info *info;
-	int			service;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	service = Max(0, gpusort_service_for_new_job((uint64) Min(bytes, (double) PG_INT64_MAX / 2)));
-	info = &gpusort_shared->services[service].info;
-	if (info->kind == GSORT_KIND_HOST)
-		device.sort_row = COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, info->processors);
-	device.budget_bytes = info->budget_bytes;
-	device.kept_bytes = gpusort_memory_for_runs(service);
-	LWLockRelease(gpusort_shared_lock());
-	return device;
+	if (device->kind == GSORT_KIND_HOST)
+		return COST_SORT_ROW_HOST + COST_SORT_ROW_THREADS / Max(1, device->processors);
+	return COST_SORT_ROW_CUDA;
 }
 
 /* --- estimates ------------------------------------------------------------------ */
@@ -160,7 +142,7 @@ runs_within(double budget, const GpuSortPlanInfo *info)
 double
 gpusort_expected_runs(const GpuSortPlanInfo *info)
 {
-	return runs_within(read_device(info->rows * info->width).budget_bytes, info);
+	return runs_within(gpusort_server_state()->budget_bytes, info);
 }
 
 /* --- costs ------------------------------------------------------------------------ */
@@ -188,7 +170,7 @@ Cost
 gpusort_least_cost(double rows)
 {
 	return cpu_operator_cost *
-		(COST_JOB + rows * (COST_OUTPUT_ROW + read_device(0).sort_row));
+		(COST_JOB + rows * (COST_OUTPUT_ROW + cost_of_sorting_row(gpusort_server_state())));
 }
 
 /* What other devices keep of the runs is copied to them and back.  Each page of the others is written and read once; as
@@ -218,19 +200,19 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
-	DeviceFigures device = read_device(info->rows * info->width);
-	double		runs = runs_within(device.budget_bytes, info);
+	const GpuSortServerState *device = gpusort_server_state();
+	double		runs = runs_within(device->budget_bytes, info);
 
 	path->rows = info->rows;
 	path->startup_cost = before +
-		cost_of_units(info, COST_JOB + info->rows * device.sort_row *
+		cost_of_units(info, COST_JOB + info->rows * cost_of_sorting_row(device) *
 					  (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
 	path->total_cost =
 		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
 	if (runs > 1)
 	{
-		path->startup_cost += cost_of_spilling(info, device.kept_bytes);
-		path->total_cost += cost_of_merging(info, runs, device.budget_bytes);
+		path->startup_cost += cost_of_spilling(info, device->kept_bytes);
+		path->total_cost += cost_of_merging(info, runs, device->budget_bytes);
 	}
 	path->total_cost += path->startup_cost;
 }

@@ -28,6 +28,7 @@
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
+#include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
 
@@ -76,6 +77,7 @@ gpusort_service_stop_serving(const char *message)
 		gpusort_service_shared()->proc = -1;
 		gpusort_service_shared()->pid = 0;
 		memset(&gpusort_service_shared()->info, 0, sizeof(gsort_device_info));
+		gpusort_server_state_changed();
 		gpusort_service_fail_all_jobs(message);
 	}
 	LWLockRelease(gpusort_shared_lock());
@@ -140,6 +142,8 @@ gpusort_service_publish_info(void)
 	if (memcmp(&gpusort_service_shared()->info, &info, sizeof(info)) == 0)
 		return;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (gpusort_service_shared()->info.budget_bytes != info.budget_bytes)
+		gpusort_server_state_changed();
 	gpusort_service_shared()->info = info;
 	if (info.kind == GSORT_KIND_CUDA)
 		gpusort_shared->n_gpus = info.devices;
@@ -150,10 +154,15 @@ static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
 	GpuSortService *service = gpusort_service_shared();
+	bool		begins;
 
 	gpusort_service_publish_info();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	begins = state == GPUSORT_SERVICE_SERVING && service->state != GPUSORT_SERVICE_SERVING;
 	service->state = state;
+	gpusort_server_state_changed();
+	if (begins)
+		gpusort_discard_kept_plans();
 	strlcpy(service->detail, detail, sizeof(service->detail));
 	/* the host device in its place may have to stand by again */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
@@ -168,12 +177,6 @@ publish_state(GpuSortServiceState state, const char *detail)
 
 /* --- other services ------------------------------------------------------------- */
 
-static bool
-serves(const GpuSortService *service)
-{
-	return service->state == GPUSORT_SERVICE_SERVING;
-}
-
 /* Does a service have a GPU, or does it start again since it has lost one, which it may have at once? */
 static bool
 has_gpu(const GpuSortService *service)
@@ -181,18 +184,17 @@ has_gpu(const GpuSortService *service)
 	if (service->state == GPUSORT_SERVICE_STARTING)
 		return service->missing_since != 0 &&
 			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
-	return serves(service) && service->info.kind == GSORT_KIND_CUDA;
+	return service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA;
 }
 
-/* Is there another service of which this is true? */
 static bool
-another_service(bool (*is_so) (const GpuSortService *service))
+another_has_gpu(void)
 {
 	bool		found = false;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	for (int i = 0; i < gpusort_shared->n_services; i++)
-		if (i != gpusort_service_number && is_so(&gpusort_shared->services[i]))
+		if (i != gpusort_service_number && has_gpu(&gpusort_shared->services[i]))
 			found = true;
 	LWLockRelease(gpusort_shared_lock());
 	return found;
@@ -339,7 +341,7 @@ report_no_device(void)
 	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
-				 another_service(serves) ? errdetail("Sorts go to the other devices that serve.") :
+				 gpusort_server_state()->serves ? errdetail("Sorts go to the other devices that serve.") :
 				 errdetail("No other device serves now: sorts are native.")));
 	else
 		ereport(LOG,
@@ -397,7 +399,7 @@ stays_lost(void)
 static bool
 has_to_stand_by(int choice)
 {
-	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_service(has_gpu);
+	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_has_gpu();
 }
 
 static void
@@ -472,7 +474,7 @@ gpusort_service_look_for_device(long sleep_ms)
 		return sleep_ms;
 	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
 	if (host_stands_by)
-		left = another_service(has_gpu) ? Min(left, STAND_BY_MS) : 0;
+		left = another_has_gpu() ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)
 		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);

@@ -25,6 +25,7 @@
 #include "service/service_others.h"
 #include "settings.h"
 #include "shared/request_ring.h"
+#include "shared/server_state.h"
 
 #define RESTART_SECONDS			1
 
@@ -64,6 +65,7 @@ set_number(int wanted)
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_shared->n_services = wanted;
+	gpusort_server_state_changed();
 	LWLockRelease(gpusort_shared_lock());
 	for (int i = Min(wanted, before); i < Max(wanted, before); i++)
 		gpusort_wake_service(i);

@@ -14,9 +14,9 @@
 #include "utils/lsyscache.h"
 
 #include "shared/collations.h"
-#include "shared/shmem.h"
+#include "shared/server_state.h"
 
-/* With the lock held. */
+/* With the lock held: another backend may have just listed it. */
 static bool
 is_listed(Oid collation)
 {
@@ -41,6 +41,7 @@ gpusort_collation_distrust(Oid collation)
 
 		listed->database = MyDatabaseId;
 		listed->collation = collation;
+		gpusort_server_state_changed();
 	}
 	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
 	LWLockRelease(gpusort_shared_lock());
@@ -58,10 +59,10 @@ gpusort_collation_distrust(Oid collation)
 bool
 gpusort_collation_is_distrusted(Oid collation)
 {
-	bool		listed;
+	const GpuSortServerState *state = gpusort_server_state();
 
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	listed = is_listed(collation);
-	LWLockRelease(gpusort_shared_lock());
-	return listed;
+	for (int i = 0; i < state->n_distrusted; i++)
+		if (state->distrusted[i] == collation)
+			return true;
+	return state->distrusts_all;
 }

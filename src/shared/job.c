@@ -31,6 +31,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
+#include "shared/server_state.h"
 #include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
@@ -388,26 +389,11 @@ gpusort_job_close(GpuSortJob *job)
 bool
 gpusort_job_service_serves(void)
 {
-	bool		serves;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	serves = gpusort_service_for_new_job(0) >= 0;
-	LWLockRelease(gpusort_shared_lock());
-	return serves;
+	return gpusort_server_state()->serves;
 }
 
 uint64
 gpusort_job_min_rows(void)
 {
-	gsort_kind	kind = GSORT_KIND_CUDA;
-	int			service;
-
-	if (!gpusort_min_rows_depend_on_device())
-		return gpusort_min_rows_of(kind);
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	service = gpusort_service_for_new_job(0);
-	if (service >= 0)
-		kind = gpusort_shared->services[service].info.kind;
-	LWLockRelease(gpusort_shared_lock());
-	return gpusort_min_rows_of(kind);
+	return gpusort_min_rows_of(gpusort_server_state()->kind);
 }

@@ -140,6 +140,7 @@ gpusort_shmem_startup(void)
 	if (!found)
 	{
 		memset(gpusort_shared, 0, sizeof(GpuSortShared));
+		pg_atomic_init_u64(&gpusort_shared->generation, 1);
 		gpusort_shared->n_services = 1;
 		for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
 			init_service(&gpusort_shared->services[i]);

@@ -191,6 +191,8 @@ typedef struct GpuSortCollation
 
 typedef struct GpuSortShared
 {
+	pg_atomic_uint64 generation;	/* counts the changes of what backends copy (server_state.c): without
+									 * the lock */
 	int			n_gpus;			/* that the last service found which opened one; 0: none has */
 	int			n_services;		/* that there are to be, at least 1: the first ones */
 	GpuSortService services[GPUSORT_SERVICES_MAX];

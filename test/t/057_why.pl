@@ -215,9 +215,12 @@ sub background_with_kept_plan
 append_conf_and_reload("gpusort.device = 'off'");
 wait_for_state($node, 'off');
 like($keeps->query(q{select runs_on, code from gpusort_why('execute kept')}), qr/^native\|no_device$/m, 'a plan that was kept while a device served');
+my $keeps_native = background_with_kept_plan();
+like($keeps_native->query('explain execute kept'), qr/^ *Sort /m, 'and one that was made while none did');
 append_conf_and_reload("gpusort.device = 'host'");
 wait_for_state($node, 'serving');
-$keeps->close;
+like($keeps_native->query('explain execute kept'), qr/GpuSort/, 'is made anew when one does');
+$_->close for $keeps, $keeps_native;
 
 # --- at DEBUG1 planning says each refusal once, and says it anew the next time
 
