@@ -42,6 +42,7 @@ int			gpusort_debug_refuse_from = 0;
 int			gpusort_debug_fail_opens = 0;
 bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
+bool		gpusort_debug_providers_off[GPUSORT_PROVIDERS] = {false};
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
 int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
@@ -49,6 +50,7 @@ int			gpusort_wait_timeout_ms = 0;
 int			gpusort_device_timeout_ms = 0;
 
 static int	min_rows = MIN_ROWS_AUTO;
+static char *debug_providers_off_setting = NULL;
 static char *device_memory_setting = NULL;
 static char *device_setting = NULL;
 
@@ -60,6 +62,9 @@ static const struct config_enum_entry algorithm_options[] = {
 	{"radix", GSORT_ENGINE_RADIX, false},
 	{NULL, 0, false}
 };
+
+/* By GpuSortProvider. */
+static const char *const provider_names[] = {"order", "group", "window", "setop", "join", "convert"};
 
 /* By GpuSortDeviceChoice. */
 static const char *const device_names[] = {"auto", "cuda", "host", "off"};
@@ -285,6 +290,66 @@ assign_device_memory(const char *newval, void *extra)
 	gpusort_device_memory = *(GpuSortMemorySetting *) extra;
 }
 
+/* --- gpusort.debug_providers_off ---------------------------------------------------- */
+
+/* False: no provider has that name, in lower case. */
+static bool
+add_provider(const char *name, bool *off)
+{
+	for (int i = 0; i < lengthof(provider_names); i++)
+	{
+		if (strcmp(name, provider_names[i]) == 0)
+		{
+			off[i] = true;
+			return true;
+		}
+	}
+	GUC_check_errdetail("There is no provider \"%s\".", name);
+	return false;
+}
+
+static bool
+parse_providers(const char *value, bool *off)
+{
+	char	   *names = pstrdup(value);
+	List	   *list = NIL;
+	ListCell   *lc;
+	bool		right = SplitIdentifierString(names, ',', &list);
+
+	if (!right)
+		GUC_check_errdetail("List syntax is invalid.");
+	foreach(lc, list)
+	{
+		right = right && add_provider(lfirst(lc), off);
+	}
+	list_free(list);
+	pfree(names);
+	return right;
+}
+
+static bool
+check_debug_providers_off(char **newval, void **extra, GucSource source)
+{
+	bool		off[GPUSORT_PROVIDERS] = {false};
+
+	if (!parse_providers(*newval, off))
+	{
+		GUC_check_errhint("Available values: \"order\", \"group\", \"window\", \"setop\", \"join\", \"convert\".");
+		return false;
+	}
+	*extra = compat_guc_malloc(sizeof(off));
+	if (*extra == NULL)
+		return false;
+	memcpy(*extra, off, sizeof(off));
+	return true;
+}
+
+static void
+assign_debug_providers_off(const char *newval, void *extra)
+{
+	memcpy(gpusort_debug_providers_off, extra, sizeof(gpusort_debug_providers_off));
+}
+
 /* --- all of them -------------------------------------------------------------------- */
 
 void
@@ -330,6 +395,12 @@ gpusort_settings_define(void)
 							 "Rows come by a hash of all sort keys, unless a key's type has none: not in the order that was asked for. Sorts whose order the plan itself needs are left alone.",
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.debug_providers_off",
+							   "For tests: what puts no GpuSort nodes into plans.",
+							   "A list of order, group, window, setop, join (paths that the planner is offered) and convert (Sort nodes of finished plans that become GpuSort nodes). Empty: all of them do.",
+							   &debug_providers_off_setting, "",
+							   PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
+							   check_debug_providers_off, assign_debug_providers_off, NULL);
 	DefineCustomIntVariable("gpusort.debug_refuse_from",
 							"For tests: the first allocation of the service's device that fails, as do all that come after it.",
 							"Goes before gpusort.debug_fail_at, and counts as it does. 0: none fails.",

@@ -50,6 +50,18 @@ typedef enum GpuSortLibcCollationsSetting
 	GPUSORT_LIBC_COLLATIONS_OFF
 } GpuSortLibcCollationsSetting;
 
+/* Who puts GpuSort nodes into plans: paths at the planner's choices, and what is done to finished plans. */
+typedef enum GpuSortProvider
+{
+	GPUSORT_PROVIDER_ORDER,		/* paths of ORDER BY */
+	GPUSORT_PROVIDER_GROUP,		/* of GROUP BY and DISTINCT */
+	GPUSORT_PROVIDER_WINDOW,
+	GPUSORT_PROVIDER_SETOP,
+	GPUSORT_PROVIDER_JOIN,
+	GPUSORT_PROVIDER_CONVERT,	/* Sort nodes become GpuSort nodes */
+	GPUSORT_PROVIDERS
+} GpuSortProvider;
+
 /* gpusort.device_memory, parsed: at most one of the two is not 0; neither is 'auto' */
 typedef struct GpuSortMemorySetting
 {
@@ -70,6 +82,7 @@ extern int	gpusort_debug_refuse_from;	/* and of this one too */
 extern int	gpusort_debug_fail_opens;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern bool gpusort_debug_grouping;
+extern bool gpusort_debug_providers_off[GPUSORT_PROVIDERS];
 extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_device_timeout_ms;	/* only the service's copy counts */

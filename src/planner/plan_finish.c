@@ -28,6 +28,7 @@
 #include "planner/plan_info.h"
 #include "planner/plan_walk.h"
 #include "planner/refusals.h"
+#include "settings.h"
 
 /* The lists may be those of other plans too: they are made anew. */
 static void
@@ -67,7 +68,8 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			break;
 		case T_Sort:
 		case T_IncrementalSort:
-			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_CONVERT])
+				plan = gpusort_convert_sort((Sort *) plan, bound, walk);
 			break;
 		case T_Agg:
 			count_sorts_of_chain((const Agg *) plan);

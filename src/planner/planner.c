@@ -22,6 +22,7 @@
 #include "planner/planner.h"
 #include "planner/refusals.h"
 #include "planner/upper_paths.h"
+#include "settings.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
@@ -46,19 +47,24 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	switch (stage)
 	{
 		case UPPERREL_SETOP:
-			gpusort_add_setop_paths(root, output_rel);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_SETOP])
+				gpusort_add_setop_paths(root, output_rel);
 			break;
 		case UPPERREL_GROUP_AGG:
-			gpusort_add_group_paths(root, input_rel, output_rel, extra);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_GROUP])
+				gpusort_add_group_paths(root, input_rel, output_rel, extra);
 			break;
 		case UPPERREL_WINDOW:
-			gpusort_add_window_paths(root, input_rel, output_rel);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_WINDOW])
+				gpusort_add_window_paths(root, input_rel, output_rel);
 			break;
 		case UPPERREL_DISTINCT:
-			gpusort_add_distinct_paths(root, input_rel, output_rel);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_GROUP])
+				gpusort_add_distinct_paths(root, input_rel, output_rel);
 			break;
 		case UPPERREL_ORDERED:
-			gpusort_add_ordered_paths(root, input_rel, output_rel);
+			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_ORDER])
+				gpusort_add_ordered_paths(root, input_rel, output_rel);
 			break;
 		default:
 			break;
@@ -71,7 +77,7 @@ gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *ou
 {
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-	if (planner_depth > 0)
+	if (planner_depth > 0 && !gpusort_debug_providers_off[GPUSORT_PROVIDER_JOIN])
 		gpusort_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 

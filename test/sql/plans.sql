@@ -166,3 +166,32 @@ end $$;
 
 drop view plan_view;
 drop table plan_rows;
+
+-- who puts the GpuSorts there: each provider while the others are off, and none while all are
+create table provided(k4 int4, k8 int8, t text collate "C") with (autovacuum_enabled = off);
+insert into provided select i, i % 1000, 'row ' || i from generate_series(1, 2000) i;
+analyze provided;
+create function pg_temp.providers_of(query text) returns text language plpgsql as $$
+declare
+	providers constant text[] := array['order', 'group', 'window', 'setop', 'join', 'convert'];
+	provider text;
+	found text[];
+begin
+	foreach provider in array providers || '{none}'::text[] loop
+		perform set_config('gpusort.debug_providers_off', array_to_string(array_remove(providers, provider), ','), true);
+		if exists (select from pg_temp.do_explain(query) line where line ~ 'GpuSort') then
+			found := found || provider;
+		end if;
+	end loop;
+	return array_to_string(found, ' ');
+end $$;
+select pg_temp.providers_of('select * from provided order by k8');
+select pg_temp.providers_of('select k4, count(*) from provided group by k4');
+select pg_temp.providers_of('select distinct k4, t from provided');
+select pg_temp.providers_of('select rank() over (order by k8) from provided');
+select pg_temp.providers_of('select k4 from provided union select k8 from provided');
+select pg_temp.providers_of('select count(*) from provided a join provided b using (k4)');
+select pg_temp.providers_of('select k4, count(distinct t) from provided group by rollup (k4)');
+reset gpusort.debug_providers_off;
+drop function pg_temp.providers_of(text);
+drop table provided;
