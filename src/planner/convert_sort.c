@@ -27,7 +27,6 @@
  */
 #include "postgres.h"
 
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -37,6 +36,7 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
+#include "planner/plan_columns.h"
 #include "planner/plan_info.h"
 #include "planner/refusals.h"
 #include "planner/row_bounds.h"
@@ -45,30 +45,6 @@
 
 /* Rows that a sort may turn out to have, whatever is expected. */
 #define MANY_ROWS	100000.0
-
-List *
-gpusort_tlist_of(const List *tlist, int varno)
-{
-	List	   *result = list_copy(tlist);
-	ListCell   *lc;
-
-	foreach(lc, result)
-	{
-		TargetEntry *entry = flatCopyTargetEntry(lfirst(lc));
-		Node	   *expr = (Node *) entry->expr;
-		Var		   *var = (Var *) expr;
-
-		/* nearly all are: asked once, not by each function */
-		if (IsA(expr, Var))
-			var = makeVar(varno, entry->resno, var->vartype, var->vartypmod, var->varcollid, 0);
-		else
-			var = makeVar(varno, entry->resno, exprType(expr), exprTypmod(expr),
-						  exprCollation(expr), 0);
-		entry->expr = (Expr *) var;
-		lfirst(lc) = entry;
-	}
-	return result;
-}
 
 static void
 read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
@@ -158,6 +134,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	const Plan *child = outerPlan(sort);
 	PathTarget	columns = {.type = T_PathTarget,.width = child->plan_width};
 	const PathTarget *target = &columns;
+	GpuSortColumns unknown = {0};
 	ListCell   *lc;
 
 	foreach(lc, child->targetlist)
@@ -167,7 +144,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	read_sort_order(sort, target, &info->order);
 	info->finished = true;
 	info->rows = child->plan_rows;
-	gpusort_lay_out_keys(NULL, target, info);
+	gpusort_lay_out_keys(&unknown, target, info);
 	if (info->n_keys == 0)
 		return gpusort_refuse_first_key(target, &info->order);
 	gpusort_estimate_plan(target, own_cost(sort), info);

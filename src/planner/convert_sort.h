@@ -30,7 +30,4 @@ extern bool gpusort_refuses_all(void);
 /* The sorts that an Agg over grouping sets makes of its rows itself. */
 extern int	gpusort_sorts_of_chain(const Agg *agg);
 
-/* A list with entries like those of tlist, of which the i-th is the i-th column of varno. */
-extern List *gpusort_tlist_of(const List *tlist, int varno);
-
 #endif							/* GPUSORT_CONVERT_SORT_H */

@@ -198,9 +198,11 @@ bool
 gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 					  GpuSortPlanInfo *info)
 {
+	GpuSortColumns columns = {.root = root};
+
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
-	gpusort_lay_out_keys(root, target, info);
+	gpusort_lay_out_keys(&columns, target, info);
 	return info->n_keys > 0 || gpusort_refuse_first_key(target, &info->order);
 }
 
@@ -281,6 +283,23 @@ gpusort_takes_feeders(int feeders)
 		return gpusort_refuse(GPUSORT_REFUSED_FEEDERS, "%d of %d", feeders, GPUSORT_FEEDERS_MAX);
 	if (GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
 		return gpusort_refuse(GPUSORT_REFUSED_BUFFERS, "%d processes, %d MB", feeders, gpusort_shared->n_buffers);
+	return true;
+}
+
+/*
+ * Parallel feeders keep to the plan's words.  Where nearly all rows tie by these, one process that lays keys
+ * out by its first rows takes less, be it the session or a worker with a sort of its own: 1.5 M texts with a
+ * beginning in common 0.5 s, fed by two workers 1.9 s.
+ */
+bool
+gpusort_keys_can_be_fed(const GpuSortPlanInfo *info)
+{
+	if (gpusort_debug_force)
+		return true;
+	if (info->few_texts)
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_TEXTS, NULL);
+	if (info->unknown_texts)
+		return gpusort_refuse(GPUSORT_REFUSED_UNKNOWN_TEXTS, NULL);
 	return true;
 }
 

@@ -18,7 +18,6 @@
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
 #include "planner/key_layout.h"
-#include "planner/key_statistics.h"
 #include "shared/collations.h"
 
 /* Bytes of a value of which nothing is known; a char(50) may have 200, and has some letters and
@@ -35,7 +34,7 @@ is_distrusted(Oid collation)
 /* What the key that an expression is would have; known: there was enough to choose by.  False: no
  * words. */
 static bool
-want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, double rows,
+want_words(const GpuSortColumns *columns, Node *expr, const GpuSortOrder *order, int i, double rows,
 		   GpuSortWantedWords *words, GpuSortKeyFigures *figures, bool *known)
 {
 	int32		typmod = exprTypmod(expr);
@@ -49,7 +48,7 @@ want_words(PlannerInfo *root, Node *expr, const GpuSortOrder *order, int i, doub
 		!gpusort_sortkey_has_words(exprType(expr), exprTypmod(expr), order->operators[i],
 								   collation, &least, &most))
 		return false;
-	gpusort_key_statistics_take(root, expr, type, collation, rows, &samples);
+	gpusort_key_statistics_take(columns, expr, type, collation, rows, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, rows, words);
 	*known = samples.n > 0 || (samples.width > 0 && !samples.hidden) ||
 		!gpusort_key_is_laid_out_by_samples(type);
@@ -72,7 +71,7 @@ is_few_texts(Node *expr, Oid collation, const GpuSortWantedWords *words)
 }
 
 void
-gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
+gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target, GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
@@ -88,7 +87,7 @@ gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInf
 		int			i = info->n_keys;
 		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
 
-		if (!want_words(root, expr, order, i, info->rows, &words[i], &info->key_figures[i],
+		if (!want_words(columns, expr, order, i, info->rows, &words[i], &info->key_figures[i],
 						&known) ||
 			least + words[i].least > GPUSORT_WORDS_MAX)
 			break;

@@ -9,15 +9,15 @@
 
 #include "nodes/pathnodes.h"
 
+#include "planner/key_statistics.h"
 #include "planner/plan_info.h"
 
 /*
  * Sets the words of the keys of info->order, which are columns of target, for info->rows rows: of
  * the first keys, up to the first one that has none or for which none are left.  info->n_keys is
- * 0 if the first key has none.  root NULL: of a finished plan, whose columns' statistics are out of
- * reach.  Sets info->from_statistics, few_texts and unknown_texts.
+ * 0 if the first key has none.  Sets info->from_statistics, few_texts and unknown_texts.
  */
-extern void gpusort_lay_out_keys(PlannerInfo *root, const PathTarget *target,
+extern void gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target,
 								 GpuSortPlanInfo *info);
 
 #endif							/* GPUSORT_KEY_LAYOUT_H */

@@ -19,8 +19,10 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
 
@@ -55,15 +57,40 @@ is_of_relations(PlannerInfo *root, Node *expr)
 	return !bms_is_empty(varnos);
 }
 
-/* The statistics of a column of root's relations, or of an expression, as an index on it or CREATE
- * STATISTICS has them.  False: it is none, or root is NULL. */
+/* The statistics of a column of a table, when its plan is finished. */
 static bool
-find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
+find_column_statistics(List *rtable, Node *expr, VariableStatData *vardata)
 {
-	if (root == NULL)
+	const Var  *var = (const Var *) expr;
+	const RangeTblEntry *table;
+
+	if (!IsA(expr, Var) || IS_SPECIAL_VARNO(var->varno))
 		return false;
+	table = rt_fetch(var->varno, rtable);
+	if (table->rtekind != RTE_RELATION)
+		return false;
+	memset(vardata, 0, sizeof(*vardata));
+	vardata->var = expr;
+	vardata->vartype = var->vartype;
+	vardata->statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table->relid), Int16GetDatum(var->varattno),
+										  BoolGetDatum(false));
+	vardata->freefunc = ReleaseSysCache;
+	/* a policy may hide rows, and the plan does not say so */
+	vardata->acl_ok = check_enable_rls(table->relid, InvalidOid, true) != RLS_ENABLED;
+	return true;
+}
+
+/* The statistics of a column, or of an expression, as an index on it or CREATE STATISTICS has them.
+ * False: it is of no relation, or nobody knows of which. */
+static bool
+find_statistics(const GpuSortColumns *columns, Node *expr, VariableStatData *vardata)
+{
+	PlannerInfo *root = columns->root;
+
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
+	if (root == NULL)
+		return columns->rtable != NIL && find_column_statistics(columns->rtable, expr, vardata);
 	if (!is_of_relations(root, expr))
 		return false;
 	examine_variable(root, expr, 0, vardata);
@@ -73,10 +100,11 @@ find_statistics(PlannerInfo *root, Node *expr, VariableStatData *vardata)
 bool
 gpusort_has_statistics(PlannerInfo *root, Node *expr)
 {
+	GpuSortColumns columns = {.root = root};
 	VariableStatData vardata;
 	bool		found;
 
-	if (!find_statistics(root, expr, &vardata))
+	if (!find_statistics(&columns, expr, &vardata))
 		return false;
 	found = HeapTupleIsValid(vardata.statsTuple);
 	ReleaseVariableStats(vardata);
@@ -145,7 +173,7 @@ session_may_read(const VariableStatData *vardata)
 
 	if (!vardata->acl_ok || GetUserId() != user || InSecurityRestrictedOperation())
 		return false;
-	if (rel->rtekind == RTE_RELATION && (!OidIsValid(rel->userid) || rel->userid == user))
+	if (rel != NULL && rel->rtekind == RTE_RELATION && (!OidIsValid(rel->userid) || rel->userid == user))
 		return true;
 	return is_of_catalog(vardata) &&
 		(pg_class_aclcheck(of->starelid, user, ACL_SELECT) == ACLCHECK_OK ||
@@ -153,22 +181,26 @@ session_may_read(const VariableStatData *vardata)
 }
 
 void
-gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
+gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, Oid type, Oid collation,
 							double rows, GpuSortKeySamples *samples)
 {
 	VariableStatData vardata;
 
 	memset(samples, 0, sizeof(*samples));
-	if (!find_statistics(root, expr, &vardata))
+	if (!find_statistics(columns, expr, &vardata))
 		return;
 	if (HeapTupleIsValid(vardata.statsTuple))
 	{
+		Form_pg_statistic of = (Form_pg_statistic) GETSTRUCT(vardata.statsTuple);
 		bool		is_default;
 		double		distinct = get_variable_numdistinct(&vardata, &is_default);
 
-		if (!is_default)
+		/* a finished plan does not tell how many rows the table has */
+		if (vardata.rel == NULL && of->stadistinct < 0)
+			samples->distinct = -of->stadistinct * rows;
+		else if (!is_default)
 			samples->distinct = Min(distinct, rows);
-		samples->width = ((Form_pg_statistic) GETSTRUCT(vardata.statsTuple))->stawidth;
+		samples->width = of->stawidth;
 		samples->hidden = !session_may_read(&vardata);
 		if (!samples->hidden && gpusort_type_has_text_bytes(type))
 			take_samples(&vardata, type, collation, samples);

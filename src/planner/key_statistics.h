@@ -11,12 +11,20 @@
 
 #include "keys/key_samples.h"
 
+/* What a sort's columns are expressions over: root's relations while paths are made; of a finished plan the
+ * tables of rtable, where rtable is not NIL.  Statistics of other columns are out of reach. */
+typedef struct GpuSortColumns
+{
+	PlannerInfo *root;
+	List	   *rtable;
+} GpuSortColumns;
+
 /*
- * Of a sort key, an expression over root's relations; rows: of the sort.  Samples are taken of
+ * Of a sort key; rows: of the sort.  Samples are taken of
  * texts and bytea only; type is a base type.  None if there are no statistics, or they are not
  * ours to see.  They are in the current context, or kept until others are taken: not to be changed.
  */
-extern void gpusort_key_statistics_take(PlannerInfo *root, Node *expr, Oid type, Oid collation,
+extern void gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, Oid type, Oid collation,
 										double rows, GpuSortKeySamples *samples);
 
 /* Are there statistics of such an expression's values? */

@@ -22,8 +22,10 @@
 
 #include "utils/memutils.h"
 
+#include "planner/convert_gather.h"
 #include "planner/convert_sort.h"
 #include "planner/drop_copies.h"
+#include "planner/plan_columns.h"
 #include "planner/plan_finish.h"
 #include "planner/plan_info.h"
 #include "planner/plan_walk.h"
@@ -68,8 +70,14 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			break;
 		case T_Sort:
 		case T_IncrementalSort:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_CONVERT])
-				plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			if (gpusort_debug_providers_off[GPUSORT_PROVIDER_CONVERT])
+				break;
+			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			if (gpusort_plan_is_ours(plan))
+				gpusort_feed_through_gather((CustomScan *) plan, walk);
+			break;
+		case T_GatherMerge:
+			plan = gpusort_convert_gather_merge((GatherMerge *) plan, bound, walk);
 			break;
 		case T_Agg:
 			count_sorts_of_chain((const Agg *) plan);

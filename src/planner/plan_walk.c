@@ -138,6 +138,25 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	return walk->visit(plan, bound, walk);
 }
 
+static Plan *
+note_node_id(Plan *plan, double bound, GpuSortWalk *walk)
+{
+	int		   *greatest = walk->arg;
+
+	*greatest = Max(*greatest, plan->plan_node_id);
+	return plan;
+}
+
+int
+gpusort_new_node_id(PlannedStmt *statement)
+{
+	int			greatest = 0;
+	GpuSortWalk walk = {.statement = statement,.visit = note_node_id,.arg = &greatest};
+
+	gpusort_walk_plans(&walk);
+	return greatest + 1;
+}
+
 void
 gpusort_walk_plans(GpuSortWalk *walk)
 {

@@ -33,4 +33,7 @@ typedef struct GpuSortWalk
 /* Walks through the statement: its subplans first, and of each plan the leaves first. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
 
+/* A number that no node of the statement has: workers know nodes by it. */
+extern int	gpusort_new_node_id(PlannedStmt *statement);
+
 #endif							/* GPUSORT_PLAN_WALK_H */

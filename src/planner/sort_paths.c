@@ -99,21 +99,6 @@ make_sort_path(RelOptInfo *rel, Path *child, const GpuSortInput *input,
 	return &custom->path;
 }
 
-/*
- * Parallel feeders keep to the plan's words.  Where nearly all rows tie by these, one process that lays keys
- * out by its first rows takes less, be it the session or a worker with a sort of its own: 1.5 M texts with a
- * beginning in common 0.5 s, fed by two workers 1.9 s.
- */
-static bool
-can_be_fed(const GpuSortPlanInfo *info)
-{
-	if (info->few_texts)
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_TEXTS, NULL);
-	if (info->unknown_texts)
-		return gpusort_refuse(GPUSORT_REFUSED_UNKNOWN_TEXTS, NULL);
-	return true;
-}
-
 /* Sets how rows of child are sorted, and what that costs.  False: they are not. */
 static bool
 describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int feeders,
@@ -126,7 +111,7 @@ describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int fee
 	if (input->groups > 0 ? !gpusort_read_grouping(input->pathkeys, child->pathtarget, info) :
 		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
 		return false;
-	if (feeders > 1 && !gpusort_debug_force && !can_be_fed(info))
+	if (feeders > 1 && !gpusort_keys_can_be_fed(info))
 		return false;
 	gpusort_estimate(root, input->pathkeys, child, info);
 	if (!input->beside_sorts)
@@ -147,8 +132,8 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
 }
 
 /*
- * GpuSort over Gather over GpuSortFeed over the partial path.  The Gather passes no row
- * on, so it costs its start only.
+ * GpuSort over Gather over GpuSortFeed over the partial path.  No row goes through the Gather's queues of tuples,
+ * so it costs its start only.
  */
 static Path *
 make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
@@ -166,12 +151,13 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input
 	feed->path.parallel_aware = true;
 	feed->path.parallel_safe = true;
 	feed->path.parallel_workers = partial->parallel_workers;
-	feed->path.rows = 0;
+	feed->path.rows = partial->rows;
 	feed->path.total_cost = partial->total_cost +
 		gpusort_cost_of_packing(&info, partial->rows);
 	feed->path.startup_cost = feed->path.total_cost;
 	gather = (Path *) create_gather_path(root, rel, &feed->path, partial->pathtarget,
 										 NULL, &rows_through_gather);
+	gather->rows = info.rows;
 	return make_sort_path(rel, gather, input, &info, gather->total_cost);
 }
 
