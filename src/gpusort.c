@@ -14,7 +14,7 @@
 
 #include "compat.h"
 #include "gpusort.h"
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 #include "planner/planner.h"
 #include "service/service.h"
 #include "settings.h"

@@ -24,10 +24,10 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
-#include "sort/feed.h"
 #include "executor/feed_node.h"
+#include "plan/plan_info.h"
+#include "sort/feed.h"
 #include "sort/page_drain.h"
-#include "planner/plan_info.h"
 
 /* What one participant has done; written by it alone, read by the leader after its end. */
 typedef struct FeederFigures

@@ -9,7 +9,7 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 #include "sort/page_drain.h"
 #include "sort/tuplesort.h"
 

@@ -27,8 +27,7 @@
 #include "optimizer/optimizer.h"
 
 #include "executor/plan_repeat.h"
-#include "planner/citus.h"
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 
 /* Other extensions make plans too: a subplan that is not in the list may do anything.  A parallel
  * worker has only those that may run in it. */
@@ -75,9 +74,11 @@ plans_repeat(List *plans, List *subplans)
 static bool
 custom_scan_repeats(const Plan *plan, List *subplans)
 {
-	if (gpusort_plan_is_columnar(plan))
+	const char *name = ((const CustomScan *) plan)->methods->CustomName;
+
+	if (strcmp(name, "ColumnarScan") == 0)
 		return expr_repeats(((const CustomScan *) plan)->custom_exprs, subplans);
-	return gpusort_plan_is_ours(plan) || gpusort_plan_is_citus(plan);
+	return gpusort_plan_is_ours(plan) || strcmp(name, "Citus Adaptive") == 0;
 }
 
 static bool

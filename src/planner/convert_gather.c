@@ -24,12 +24,12 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "plan/plan_info.h"
 #include "planner/convert_gather.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
 #include "planner/plan_columns.h"
-#include "planner/plan_info.h"
 #include "settings.h"
 #include "shared/job.h"
 

@@ -18,7 +18,8 @@
  *
  * A Sort below another extension's custom scan stays.  Such a node may look at its children when it is
  * executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
- * them the LIMIT's bound.
+ * them the LIMIT's bound.  In a query that is planned while another one is, a Sort above such a scan stays too: Citus
+ * plans its subqueries so, and its EXPLAIN ANALYZE takes each custom scan there for its own, and crashes.
  *
  * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
  * usual layout, and the sort lays them out anew by its first rows.
@@ -32,12 +33,12 @@
 #include "utils/memutils.h"
 
 #include "keys/key_types.h"
+#include "plan/plan_info.h"
 #include "planner/convert_sort.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
 #include "planner/plan_columns.h"
-#include "planner/plan_info.h"
 #include "planner/refusals.h"
 #include "planner/row_bounds.h"
 #include "settings.h"
@@ -183,10 +184,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 {
 	if (gpusort_refuses_all())
 		return false;
-	if (walk->below_foreign)
+	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
-	if (walk->nested && walk->citus_below)
-		return gpusort_refuse(GPUSORT_REFUSED_CITUS, NULL);
 	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows_of_plans()))
 		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE,
 							  gpusort_min_rows_depend_on_device() ? "plans are made by %d" : "gpusort.min_rows is %d",

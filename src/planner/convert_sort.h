@@ -9,7 +9,7 @@
 
 #include "nodes/plannodes.h"
 
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 #include "planner/plan_walk.h"
 
 /*

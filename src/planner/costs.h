@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 
 /* Sets the estimates in *info for a sort by these pathkeys, of info->rows rows, which child gives,
  * or child's workers together. */

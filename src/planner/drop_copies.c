@@ -20,9 +20,9 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "plan/plan_info.h"
 #include "planner/drop_copies.h"
 #include "planner/eligibility.h"
-#include "planner/plan_info.h"
 
 /* The plans from the top to the one that makes the columns, with nothing between that looks at
  * them.  NIL if there is no GpuSort among them. */

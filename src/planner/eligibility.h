@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 
 /* Is it worth a path to sort these rows so through the device?  child: the cheapest path to them,
  * by whose count they are judged. */

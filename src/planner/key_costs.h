@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 
 /*
  * Sets info->key_costs, once the keys have been laid out.  target: the columns that the keys

@@ -9,8 +9,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "plan/plan_info.h"
 #include "planner/key_statistics.h"
-#include "planner/plan_info.h"
 
 /*
  * Sets the words of the keys of info->order, which are columns of target, for info->rows rows: of

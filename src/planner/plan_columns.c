@@ -13,8 +13,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
+#include "plan/plan_info.h"
 #include "planner/plan_columns.h"
-#include "planner/plan_info.h"
 
 List *
 gpusort_tlist_of(const List *tlist, int varno)

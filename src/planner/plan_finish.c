@@ -22,12 +22,12 @@
 
 #include "utils/memutils.h"
 
+#include "plan/plan_info.h"
 #include "planner/convert_gather.h"
 #include "planner/convert_sort.h"
 #include "planner/drop_copies.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_finish.h"
-#include "planner/plan_info.h"
 #include "planner/plan_walk.h"
 #include "planner/refusals.h"
 #include "settings.h"

@@ -11,10 +11,9 @@
 
 #include "miscadmin.h"
 
-#include "planner/citus.h"
+#include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
-#include "planner/plan_info.h"
 #include "planner/plan_walk.h"
 
 static Plan *walk_plan(Plan *plan, double bound, GpuSortWalk *walk);
@@ -85,6 +84,13 @@ second_child_is_all_read(const Plan *plan, bool all_read)
 	return !IsA(plan, NestLoop) && child_is_all_read(plan, all_read);
 }
 
+/* Is it another extension's custom scan? */
+static bool
+is_foreign(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
+}
+
 /* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
 static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
@@ -97,7 +103,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	walk->below_foreign |= IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
+	walk->below_foreign |= is_foreign(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
 	walk->all_read = child_is_all_read(plan, all_read);
@@ -124,7 +130,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
 			break;
 		case T_CustomScan:
-			walk->citus_below |= gpusort_plan_is_citus(plan);
+			walk->foreign_below |= is_foreign(plan);
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
 			break;
 		default:

@@ -18,9 +18,8 @@ typedef struct GpuSortWalk
 {
 	PlannedStmt *statement;
 	bool		nested;			/* it was planned while another one was */
-	bool		citus_below;	/* a scan of Citus's has been met: a subquery that Citus plans by itself
-								 * is left alone above it (citus.c) */
-	bool		below_foreign;	/* the plan that is visited is below a custom scan of another extension */
+	bool		foreign_below;	/* a custom scan of another extension has been met */
+	bool		below_foreign;	/* the plan that is visited is below one */
 	bool		all_read;		/* all rows of the plan that is visited are read, as far as the plan shows;
 								 * before the walk, of the statement's plan */
 	bool		keep_ancestors;

@@ -15,7 +15,6 @@
 #include "optimizer/planner.h"
 
 #include "compat.h"
-#include "planner/citus.h"
 #include "planner/join_paths.h"
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
@@ -32,6 +31,20 @@ static planner_hook_type prev_planner_hook = NULL;
  * offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
 
+/* Does a query read what another extension's custom scan gives?  convert_sort.c says why that matters. */
+static bool
+reads_foreign_scan(const PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		const RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->cheapest_total_path != NULL && IsA(rel->cheapest_total_path, CustomPath))
+			return true;
+	}
+	return false;
+}
+
 static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
@@ -40,8 +53,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (planner_depth == 0)
 		return;
-	/* one of Citus's subqueries */
-	if (planner_depth > 1 && gpusort_query_reads_citus(root))
+	if (planner_depth > 1 && reads_foreign_scan(root))
 		return;
 	/* at some other stages there is no input_rel */
 	switch (stage)

@@ -14,9 +14,9 @@
 #include "optimizer/pathnode.h"
 
 #include "compat.h"
+#include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
-#include "planner/plan_info.h"
 #include "planner/refusals.h"
 #include "planner/sort_paths.h"
 #include "settings.h"

@@ -19,8 +19,8 @@
 
 #include "compat.h"
 #include "keys/key_text.h"
+#include "plan/plan_info.h"
 #include "planner/convert_sort.h"
-#include "planner/plan_info.h"
 #include "planner/plan_walk.h"
 #include "planner/refusals.h"
 #include "planner/sort_report.h"
@@ -154,8 +154,8 @@ report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 static GpuSortRefusalCode
 reason_of_kept(const Sort *plan, const GpuSortWalk *walk)
 {
-	if (walk->citus_below)
-		return GPUSORT_REFUSED_CITUS;
+	if (walk->foreign_below)
+		return GPUSORT_REFUSED_CUSTOM_SCAN;
 	/* that of a cursor, which is to give its first rows soon */
 	return IsA(plan, IncrementalSort) ? GPUSORT_REFUSED_INCREMENTAL : GPUSORT_REFUSED_KEPT_PLAN;
 }

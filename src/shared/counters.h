@@ -69,9 +69,7 @@
 			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
 	REFUSAL(RUNS, runs, "gpusort.device_memory is too small: more runs would be spilled than can be merged", \
 			"a larger gpusort.device_memory, or fewer columns") \
-	REFUSAL(CITUS, citus, "it is of a subquery that Citus plans by itself", \
-			"nothing here: the queries that Citus sends to its workers are planned there") \
-	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, which may look at its children", \
+	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, or above one in a query that is planned while another is", \
 			"nothing here") \
 	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, whose rows come in order by its first keys", \
 			"SET enable_incremental_sort = off") \

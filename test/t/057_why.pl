@@ -126,10 +126,10 @@ $node->safe_psql('postgres', q{
 	create function asked_in_planning(query text) returns text immutable language plpgsql as $$
 		begin return (select string_agg(concat_ws(', ', node, runs_on, code, remedy), '; ') from gpusort_why(query)); end $$;
 	analyze distributed});
-my $counted = refused('citus');
+my $counted = refused('custom_scan');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from distributed order by k8')"),
-	'Sort, native, citus, nothing here: the queries that Citus sends to its workers are planned there', 'citus: native, and why');
-is(refused('citus'), $counted + 1, 'citus: counted');
+	'Sort, native, custom_scan, nothing here', 'citus: native, and why');
+is(refused('custom_scan'), $counted + 1, 'citus: counted');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from t order by k8')"), 'GpuSort, device', 'a subquery of tables that are not distributed');
 is(why('select * from distributed order by k8', undef, $like_citus), 'GpuSort|device|', 'the sort of rows that Citus gathers');
 

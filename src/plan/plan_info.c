@@ -12,7 +12,7 @@
 #include "nodes/makefuncs.h"
 
 #include "keys/key_types.h"
-#include "planner/plan_info.h"
+#include "plan/plan_info.h"
 
 bool
 gpusort_plan_is_ours(const Plan *plan)
