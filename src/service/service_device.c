@@ -21,13 +21,13 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
-#include "utils/timestamp.h"
 
 #include "service/service_budget.h"
 #include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
+#include "shared/clock.h"
 
 gsort_device *gpusort_service_device = NULL;
 
@@ -50,7 +50,7 @@ static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
-static TimestampTz next_look = 0;	/* for a device that was lost; 0: there is none, or it serves */
+static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
 static bool host_stands_by = false;	/* and is not opened, since other GPUs serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
@@ -71,7 +71,7 @@ gpusort_service_stop_serving(const char *message)
 	if (gpusort_service_shared()->pid == MyProcPid)
 	{
 		if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
-			gpusort_service_shared()->missing_since = GetCurrentTimestamp();
+			gpusort_service_shared()->missing_since_us = gpusort_clock_us();
 		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
 		gpusort_service_shared()->proc = -1;
 		gpusort_service_shared()->pid = 0;
@@ -158,7 +158,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 	/* the host device in its place may have to stand by again */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
 	{
-		service->missing_since = 0;
+		service->missing_since_us = 0;
 		service->failed_opens = 0;
 	}
 	if (gpusort_service_device == NULL)
@@ -179,8 +179,8 @@ static bool
 has_gpu(const GpuSortService *service)
 {
 	if (service->state == GPUSORT_SERVICE_STARTING)
-		return service->missing_since != 0 &&
-			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
+		return service->missing_since_us != 0 &&
+			!gpusort_clock_exceeds(service->missing_since_us, gpusort_clock_us(), LOOK_AGAIN_MS);
 	return serves(service) && service->info.kind == GSORT_KIND_CUDA;
 }
 
@@ -326,11 +326,10 @@ report_no_buffers(void)
 static void
 plan_next_look(void)
 {
-	TimestampTz since = gpusort_service_shared()->missing_since;
-	TimestampTz now = GetCurrentTimestamp();
-	long		missing_ms = since != 0 ? TimestampDifferenceMilliseconds(since, now) : 0;
+	uint64		since_us = gpusort_service_shared()->missing_since_us;
+	uint64		now_us = gpusort_clock_us();
 
-	next_look = since != 0 ? TimestampTzPlusMilliseconds(now, Max(LOOK_AGAIN_MS, missing_ms / LOOK_AGAIN_PART)) : 0;
+	next_look_us = since_us != 0 ? now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART) : 0;
 }
 
 static void
@@ -387,7 +386,7 @@ stays_lost(void)
 {
 	GpuSortService *service = gpusort_service_shared();
 
-	if (service->missing_since == 0 || service->failed_opens >= gpusort_debug_fail_opens)
+	if (service->missing_since_us == 0 || service->failed_opens >= gpusort_debug_fail_opens)
 		return false;
 	service->failed_opens++;
 	return true;
@@ -397,14 +396,14 @@ stays_lost(void)
 static bool
 has_to_stand_by(int choice)
 {
-	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_service(has_gpu);
+	return choice > 0 && gpusort_service_shared()->missing_since_us != 0 && another_service(has_gpu);
 }
 
 static void
 open_device(void)
 {
 	opened = true;
-	next_look = 0;
+	next_look_us = 0;
 	host_stands_by = false;
 	opened_for = settings_now();
 	failures[0] = '\0';
@@ -468,9 +467,9 @@ gpusort_service_look_for_device(long sleep_ms)
 	if (gpusort_service_device != NULL && opened_choice > 0 && gpusort_shared->n_services > 1)
 		return sleep_ms < 0 ? STAND_BY_MS : Min(sleep_ms, STAND_BY_MS);
 	/* the service may not be wanted any more */
-	if (next_look == 0 || gpusort_service_shared()->missing_since == 0)
+	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0)
 		return sleep_ms;
-	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
+	left = gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 	if (host_stands_by)
 		left = another_service(has_gpu) ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)

@@ -163,8 +163,8 @@ gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 
 	mine->full = false;
 	mine->cut_pending = false;
-	mine->waits_since = 0;
-	mine->refused_since = 0;
+	mine->waits_since_us = 0;
+	mine->refused_since_us = 0;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
 	while (mine->first_chunk != GPUSORT_NO_BUFFER)
 		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);

@@ -15,9 +15,8 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
-
 #include "shared/buffer_pool.h"
+#include "shared/clock.h"
 
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
@@ -68,23 +67,23 @@ may_be_taken_back(const GpuSortBuffer *buffer)
 
 /* A run that is being spilled needs its buffers for the next one. */
 static bool
-is_idle_reader(const GpuSortJobSlot *slot, TimestampTz now)
+is_idle_reader(const GpuSortJobSlot *slot, uint64 now_us)
 {
 	return slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN &&
-		TimestampDifferenceExceeds(slot->last_read, now, IDLE_READER_MS);
+		gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
 }
 
 /* Frees buffers of idle readers, all but one of each, until enough are free. */
 static void
 take_back_idle_buffers(int enough)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	uint64		now_us = gpusort_clock_us();
 
 	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
 	{
 		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
 
-		if (!is_idle_reader(slot, now))
+		if (!is_idle_reader(slot, now_us))
 			continue;
 		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > 1; i--)
 		{

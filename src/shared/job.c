@@ -24,11 +24,11 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "settings.h"
 #include "shared/buffer_pool.h"
+#include "shared/clock.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
 #include "shared/stats.h"
@@ -241,7 +241,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_BUFFERS;
 	long		left_ms = longest_wait(options);
-	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), left_ms);
+	uint64		end = gpusort_clock_us() + (uint64) left_ms * 1000;
 
 	if (left_ms == 0 ||
 		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
@@ -252,7 +252,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
 										   Min(left_ms, BUFFERS_RECHECK_MS),
 										   gpusort_wait_event_of_feed);
-		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 		reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());

@@ -115,7 +115,7 @@ typedef struct GpuSortJobSlot
 	uint64		rows_fed;		/* by the feeders that have ended */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
-	TimestampTz last_read;		/* when the reader last asked for a window */
+	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
 	/* for gpusort_progress: what all feeders have sent so far, without the lock */
 	pg_atomic_uint64 rows_sent;
@@ -164,7 +164,7 @@ typedef struct GpuSortService
 	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
 									 * last reset */
 	char		detail[256];
-	TimestampTz missing_since;	/* its device, which it has served and lost; 0: it is not missing */
+	uint64		missing_since_us;	/* clock.h: its device, which it has served and lost; 0: it is not missing */
 	int			failed_opens;	/* that gpusort.debug_fail_opens has caused since then */
 	int			open_jobs;		/* job slots that are claimed for it */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
