@@ -39,9 +39,10 @@
 /* Buffers that others could spare are told by nobody. */
 #define BUFFERS_RECHECK_MS		50
 
-/* What any sort may wait, however quick the native sort would be on an idle machine: small sorts
- * of many sessions take turns in some milliseconds each. */
-#define WAIT_MS_OF_ANY_SORT		500
+/* No sort waits for longer than this many times its native time.  But any sort may wait for WAIT_MS_OF_ANY_SORT:
+ * small sorts of many sessions take turns in some milliseconds each. */
+#define WAIT_TIMES_NATIVE		2
+#define WAIT_MS_OF_ANY_SORT		50
 
 uint32		gpusort_wait_event_of_feed = 0;
 uint32		gpusort_wait_event_of_sort = 0;
@@ -173,10 +174,11 @@ find_free_slot(void)
 static int
 longest_wait(const GpuSortJobOptions *options)
 {
+	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE, WAIT_MS_OF_ANY_SORT);
+
 	if (jobs_open > 0 || IsParallelWorker())
 		return 0;
-	return Max(0, Min(Max(options->wait_ms, WAIT_MS_OF_ANY_SORT),
-					  Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
+	return (int) Min(patience_ms, Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms));
 }
 
 static void
