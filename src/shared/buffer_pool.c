@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
 
@@ -139,10 +141,42 @@ take_back_spare_buffers(int enough)
 }
 
 bool
+gpusort_buffers_queue_up(void)
+{
+	if (gpusort_shared->n_buffer_waiters == lengthof(gpusort_shared->buffer_waiters))
+		return false;
+	gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = MyProcPid;
+	return true;
+}
+
+void
+gpusort_buffers_leave_queue(void)
+{
+	int		   *waiters = gpusort_shared->buffer_waiters;
+	int			left = 0;
+
+	for (int i = 0; i < gpusort_shared->n_buffer_waiters; i++)
+		if (waiters[i] != MyProcPid)
+			waiters[left++] = waiters[i];
+	gpusort_shared->n_buffer_waiters = left;
+	/* the next one in the queue looks again */
+	if (left > 0)
+		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+}
+
+static bool
+another_came_first(void)
+{
+	return gpusort_shared->n_buffer_waiters > 0 && gpusort_shared->buffer_waiters[0] != MyProcPid;
+}
+
+bool
 gpusort_buffers_reserve(int job, int feeders)
 {
 	int			needed = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
 
+	if (another_came_first())
+		return false;
 	if (gpusort_shared->n_free_buffers < needed)
 		take_back_spare_buffers(needed);
 	if (gpusort_shared->n_free_buffers < needed)
@@ -157,7 +191,8 @@ gpusort_buffers_reserve(int job, int feeders)
 static bool
 has_plenty(void)
 {
-	return gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
+	return gpusort_shared->n_buffer_waiters == 0 &&
+		gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
 }
 
 bool

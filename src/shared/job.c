@@ -234,6 +234,29 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 	return GPUSORT_NATIVE_NONE;
 }
 
+static void
+leave_queue(void *arg)
+{
+	gpusort_hold_end(&((GpuSortJob *) arg)->hold);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_buffers_leave_queue();
+	LWLockRelease(gpusort_shared_lock());
+}
+
+/* False: there is no room in the queue.  Whatever happens, the process does not stay in it. */
+static bool
+queue_up(GpuSortJob *job)
+{
+	bool		queued;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	queued = gpusort_buffers_queue_up();
+	LWLockRelease(gpusort_shared_lock());
+	if (queued)
+		gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
+	return queued;
+}
+
 /*
  * Tries again while other jobs have the buffers, for as long as the job may wait in all; what is left of
  * that it may wait for device memory.  It holds nothing meanwhile, so none of them waits for it.
@@ -246,7 +269,8 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 	uint64		end = gpusort_clock_us() + (uint64) left_ms * 1000;
 
 	if (left_ms == 0 ||
-		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
+		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers ||
+		!queue_up(job))
 		return reason;
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
@@ -260,6 +284,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
+	leave_queue(job);
 	return reason;
 }
 

@@ -201,6 +201,10 @@ typedef struct GpuSortShared
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
 
+	/* the processes that wait for buffers to open a job with: their pids, in the order in which they came */
+	int			n_buffer_waiters;
+	int			buffer_waiters[GPUSORT_JOB_SLOTS];
+
 	uint64		ring_room;		/* of each service */
 
 	/* whose sort keys have contradicted them (collations.c) */

@@ -153,6 +153,50 @@ $_->close for @readers;
 nothing_left_over($node, 'windows taken back');
 $session->close;
 
+# --- a sort that waits for buffers is not passed by those that come later and need fewer.  While the service is
+# halted three sorts have 12 of the 16; the large one, with one worker, needs 6
+$node->append_conf('postgresql.conf', "gpusort.max_wait_timeout = '10min'\n");
+$node->reload;
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');
+my $rows_of = 'select count(*) from (select * from %s order by k, id offset 0) s';
+my $patient = "set gpusort.wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
+my $large = "$patient; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
+my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+$first->query($large);
+$next->query($large);
+$last->query($patient);
+like($next->query('explain (costs off) ' . sprintf $rows_of, 'big'), qr/Workers Planned: 1\s.*GpuSortFeed/s, 'the large sort is fed by a worker');
+my ($waited, $native) = split /\|/, $node->safe_psql('postgres', 'select waited, native_no_buffers from gpusort_stats');
+my $halted = stop_service($node);
+my @sorts = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+for my $sort (@sorts)
+{
+	$sort->send(sprintf $rows_of, 'big');
+	$sort->wait_until_waiting or fail('a session did not come to wait');
+}
+is($node->safe_psql('postgres', 'select open_jobs, free_buffer_bytes / 1048576 from gpusort_devices'), '3|4', 'three sorts leave 4 buffers');
+for my $sort ([ $first, 'big' ], [ $next, 'big' ], [ $last, 'small' ])
+{
+	$sort->[0]->send(sprintf $rows_of, $sort->[1]);
+	$waited++;
+	$node->poll_query_until('postgres', "select waited >= $waited or open_jobs > 3 from gpusort_stats, gpusort_devices");
+}
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'who comes later waits too, though 4 buffers are enough for it');
+$node->safe_psql('postgres', "select pg_cancel_backend($next->{pid})");
+$next->finish;
+like($next->error, qr/canceling statement/, 'the second one leaves');
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'which leaves the first one in front');
+$node->safe_psql('postgres', "select pg_terminate_backend($first->{pid})");
+ok($node->poll_query_until('postgres', 'select open_jobs = 4 from gpusort_devices'), 'without the first one the last one has its buffers');
+$next->send(sprintf $rows_of, 'big');
+continue_service($halted);
+is($_->finish, '300000', 'all others go on') for @sorts, $next;
+is($last->finish, '10000', 'as does the small one');
+is(count_of('native_no_buffers') - $native, 0, 'on the device');
+$node->safe_psql('postgres', 'alter table big reset (parallel_workers)');
+$_->close for @sorts, @waiters;
+nothing_left_over($node, 'buffers in turn');
+
 # --- an amount that no device has: the budget is what it has; on the host device, beside shared memory
 my $most = $GpuSortTest::device eq 'host'
   ? "memory_bytes - pg_size_bytes(current_setting('shared_buffers')) - buffer_bytes" : 'memory_bytes';
