@@ -158,8 +158,21 @@ gpusort_job_failed(const GpuSortJob *job)
 /* --- opening and closing ------------------------------------------------------------ */
 
 static int
+count_taken_slots(void)
+{
+	int			taken = 0;
+
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+		taken += gpusort_shared->services[i].open_jobs;
+	return taken;
+}
+
+/* -1: none is free for this process. */
+static int
 find_free_slot(void)
 {
+	if (jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && count_taken_slots() >= GPUSORT_JOB_SLOTS / 2)
+		return -1;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_shared->jobs[i].state == GPUSORT_JOB_FREE)
 			return i;
@@ -330,11 +343,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 static bool
 there_is_plenty(void)
 {
-	int			taken = 0;
-
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		taken += gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE;
-	return taken < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
+	return count_taken_slots() < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
 }
 
 GpuSortJob *

@@ -25,6 +25,9 @@
 
 #define GPUSORT_JOB_SLOTS		256
 
+/* While half of the slots are taken, a process that has this many jobs opens no more: no session shuts out all others. */
+#define GPUSORT_JOBS_OF_A_PROCESS	(GPUSORT_JOB_SLOTS / 8)
+
 #define GPUSORT_JOB_BUFFERS_MAX	192
 
 /* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */

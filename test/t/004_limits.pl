@@ -207,40 +207,56 @@ my $given = $node->safe_psql('postgres', 'select budget_bytes / 1024 / 1024 from
 like(slurp_file($node->logfile), qr/WARNING:  gpusort.device_memory of 943718400 MB exceeds what the device can give, the budget is $given MB\n.*HINT:  Lower gpusort.device_memory/,
 	'and a warning says so');
 
-# --- job slots: 256 of them
+# --- job slots: 256 of them, of which one session has half; each more 32 of the others
 $node->append_conf('postgresql.conf', "gpusort.buffer_memory = '512MB'\ngpusort.device_memory = '16GB'\n");
 $node->restart;
 wait_for_state($node, 'serving');
-$session = GpuSortTest::Session->new($node);
-$session->query('begin');
-$session->query(q{do $$
-	declare
-		c refcursor;
-		r record;
-		opened int4;
-	begin
-		for i in 1 .. 256 loop
-			-- buffers of cursors that are idle for a second serve those to come
-			if i % 30 = 0 then
-				perform pg_sleep(1.2);
-			end if;
-			c := 'c' || i;
-			open c for execute 'select id from small order by id + ' || i;
-			fetch c into r;
-		end loop;
-	end $$});
-is($session->error, '', '256 cursors');
-is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '256', 'all slots are in use');
-native_because('select * from small order by k, id', 'native_no_slot', 'all job slots are in use', 'the 257th sort');
-is($session->query('fetch 1 from c1; fetch 1 from c100; fetch 1 from c256'), "2\n2\n2", 'the cursors read on');
-$session->query('move forward all in c17');
-$session->query('close c18');
+
+# Opens so many cursors in a session, and reads a row of each.  Buffers of cursors that are idle for a second serve
+# those to come.
+sub open_cursors
+{
+	my ($n) = @_;
+	my $reader = GpuSortTest::Session->new($node);
+
+	$reader->query('begin');
+	$reader->query(qq{do \$\$
+		declare
+			c refcursor;
+			r record;
+		begin
+			for i in 1 .. $n loop
+				if i % 50 = 0 then
+					perform pg_sleep(1.2);
+				end if;
+				c := 'c' || i;
+				open c for execute 'select id from small order by id + ' || i;
+				fetch c into r;
+			end loop;
+		end \$\$});
+	is($reader->error, '', "$n cursors");
+	return $reader;
+}
+
+my @sessions = open_cursors(140);
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '128', 'one session has half of all slots, not all');
+is(count_of('native_no_slot'), '12', 'its other cursors are native');
+ok(sorts_on_device($node, 'select * from small order by k, id'), 'another session has a slot');
+for my $n (1 .. 4)
+{
+	push @sessions, open_cursors(36);
+	is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), 128 + 32 * $n, 'another session has an eighth of them');
+}
+native_because('select * from small order by k, id', 'native_no_slot', 'too many sorts are open', 'the 257th sort');
+is($sessions[0]->query('fetch 1 from c1; fetch 1 from c100; fetch 1 from c140'), "2\n2\n2", 'the cursors read on');
+$sessions[0]->query('move forward all in c17');
+$sessions[0]->query('close c18');
 $node->poll_query_until('postgres', 'select open_jobs < 256 from gpusort_devices');
 sleep 1.2;
 ok(sorts_on_device($node, 'select * from small order by k'), 'one cursor closed: a slot is free');
-$session->query('commit');
+$_->query('commit') for @sessions;
 nothing_left_over($node, 'job slots');
-$session->close;
+$_->close for @sessions;
 
 is(count_of('failed'), '0', 'no job failed');
 $node->stop;
