@@ -35,6 +35,9 @@ gsort_device *gpusort_service_device = NULL;
 #define LOOK_AGAIN_MS		10000
 #define LOOK_AGAIN_PART		4
 
+/* After so many restarts for corrupt shared memory the service does not serve: each has failed everybody's sorts. */
+#define CORRUPTIONS_MAX		3
+
 /* While the host device stands by, the other services are looked at so often. */
 #define STAND_BY_MS			1000
 
@@ -323,6 +326,20 @@ report_no_buffers(void)
 			 errhint("Restart the server.")));
 }
 
+/* A reload has it tried again. */
+static void
+report_corruption(int times)
+{
+	char	   *detail = psprintf("shared memory was corrupt %d times: restart the server", times);
+
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
+	ereport(LOG,
+			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
+			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
+			 errhint("Restart the server. Some module that it loads may write where it must not.")));
+	pfree(detail);
+}
+
 static void
 plan_next_look(void)
 {
@@ -417,6 +434,11 @@ open_device(void)
 		report_no_buffers();
 		return;
 	}
+	if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
+	{
+		report_corruption(gpusort_service_shared()->corruptions);
+		return;
+	}
 	if (stays_lost())
 	{
 		note_failure("gpusort.debug_fail_opens");
@@ -495,34 +517,14 @@ serves_as_set(void)
 		(now.host_threads == opened_for.host_threads && now.host_nice == opened_for.host_nice);
 }
 
-/* Is it a sort that has a job of this service? */
-static bool
-sorts_here(const GpuSortProgressState *state)
-{
-	const GpuSortJobSlot *slot;
-	bool		here;
-
-	if (state->job < 0)
-		return false;
-	slot = &gpusort_shared->jobs[state->job];
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	here = slot->generation == state->generation && slot->service == gpusort_service_number;
-	LWLockRelease(gpusort_shared_lock());
-	return here;
-}
-
 /* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
 static void
 report_waiting(void)
 {
-	GpuSortProgressState state;
-	GpuSortProgressFigures figures;
 	StringInfoData pids;
 
 	initStringInfo(&pids);
-	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
-			appendStringInfo(&pids, "%s%d", pids.len > 0 ? ", " : "", state.pid);
+	gpusort_service_list_processes(&pids);
 	ereport(LOG,
 			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are native",
 					gpusort_service_open_jobs),
@@ -588,6 +590,7 @@ gpusort_service_reload_settings(void)
 	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
+	gpusort_service_shared()->corruptions = 0;
 	gpusort_service_set_budget(gpusort_service_device);
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();

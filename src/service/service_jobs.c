@@ -170,6 +170,35 @@ gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 }
 
+/* --- whose they are --------------------------------------------------------------- */
+
+/* Is it a sort that has a job of this service? */
+static bool
+sorts_here(const GpuSortProgressState *state)
+{
+	const GpuSortJobSlot *slot;
+	bool		here;
+
+	if (state->job < 0)
+		return false;
+	slot = &gpusort_shared->jobs[state->job];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	here = slot->generation == state->generation && slot->service == gpusort_service_number;
+	LWLockRelease(gpusort_shared_lock());
+	return here;
+}
+
+void
+gpusort_service_list_processes(StringInfo pids)
+{
+	GpuSortProgressState state;
+	GpuSortProgressFigures figures;
+
+	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
+			appendStringInfo(pids, "%s%d", pids->len > 0 ? ", " : "", state.pid);
+}
+
 /* --- the end ------------------------------------------------------------------- */
 
 void

@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "shared/shmem.h"
 
 #define GPUSORT_NO_BUFFER		(-1)
@@ -98,6 +99,9 @@ extern int	gpusort_service_take_chunk(GpuSortServiceJob *mine);
 
 /* The job takes no more rows; its leader draws back the chunks that wait too. */
 extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
+
+/* Appends the pids of the processes with sorts on this service's device. */
+extern void gpusort_service_list_processes(StringInfo pids);
 
 /* The job is not on the device, or no longer; or none is. */
 extern void gpusort_service_forget_job(GpuSortServiceJob *mine);

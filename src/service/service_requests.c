@@ -135,14 +135,21 @@ request_is_sound(const GpuSortRequest *request)
 	return false;
 }
 
+/* Somebody waits for its answer, and nobody can tell who: all are told, nobody hangs. */
+static void
+leave_corrupt_memory(const GpuSortRequest *request)
+{
+	gpusort_service_shared()->corruptions++;
+	gpusort_service_restart("shared memory is corrupt",
+							psprintf("A request names kind %d, job %d, buffer %d.",
+									 request->kind, request->job, request->buffer));
+}
+
 static void
 handle_request(const GpuSortRequest *request)
 {
-	/* somebody waits for its answer, and nobody can tell who: all are told, nobody hangs */
 	if (!request_is_sound(request))
-		gpusort_service_restart("shared memory is corrupt",
-								psprintf("A request names kind %d, job %d, buffer %d.",
-										 request->kind, request->job, request->buffer));
+		leave_corrupt_memory(request);
 	switch (request->kind)
 	{
 		case GPUSORT_REQUEST_APPEND:

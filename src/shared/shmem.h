@@ -169,6 +169,8 @@ typedef struct GpuSortService
 	char		detail[256];
 	uint64		missing_since_us;	/* clock.h: its device, which it has served and lost; 0: it is not missing */
 	int			failed_opens;	/* that gpusort.debug_fail_opens has caused since then */
+	int			corruptions;	/* corrupt requests that it was restarted for since the last reload: the service
+								 * alone, without the lock */
 	int			open_jobs;		/* job slots that are claimed for it */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
