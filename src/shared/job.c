@@ -86,8 +86,9 @@ gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event)
 	(void) ConditionVariableTimedSleep(&gpusort_job_slot(job)->changed, WAIT_RECHECK_MS, wait_event);
 }
 
-void
-gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+/* False: the ring has no room. */
+static bool
+push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
 {
 	GpuSortRequest request = {
 		.kind = kind,
@@ -96,9 +97,20 @@ gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buf
 		.number = number,
 	};
 
-	gpusort_request_push(gpusort_job_slot(job)->service, &request);
+	if (!gpusort_request_push(gpusort_job_slot(job)->service, &request))
+		return false;
 	gpusort_job_slot(job)->known_to_service = true;
 	gpusort_wake_service(gpusort_job_slot(job)->service);
+	return true;
+}
+
+void
+gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+{
+	if (push_request(job, kind, buffer, number))
+		return;
+	gpusort_job_unlock();
+	elog(ERROR, "gpusort: no room in the ring of requests");
 }
 
 int
@@ -391,6 +403,7 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
+	bool		told = true;
 
 	if (!job->open)
 		return;
@@ -409,7 +422,7 @@ gpusort_job_close(GpuSortJob *job)
 	if (slot->known_to_service)
 	{
 		slot->state = GPUSORT_JOB_ABANDONED;
-		gpusort_job_push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+		told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	}
 	else
 	{
@@ -419,6 +432,8 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_wake_service(slot->service);
 	}
 	LWLockRelease(gpusort_shared_lock());
+	if (!told)
+		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);
 }
 
 bool

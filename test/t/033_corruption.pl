@@ -351,6 +351,30 @@ like(slurp_file($node->logfile), qr/gpusort: shared memory was corrupt 3 times, 
 is($node->safe_psql('postgres', $hash), $right, 'three corrupt requests in a row: the rows are right, natively');
 ok(reload_settings(), 'a reload has it serve');
 nothing_left_over($node, 'three corrupt requests in a row');
+
+# --- a ring without room: a job that ends while its transaction is aborted must not raise an error
+my @words = unpack 'Q*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~7);
+my @places = grep { $words[$_] == $place{n_buffers} + 4 * 256 } 0 .. $#words;
+is(scalar @places, 1, "the ring's room is found");
+my $reader = GpuSortTest::Session->new($node);
+$reader->query("begin; declare c cursor for $ordered; fetch 1 from c");
+for (1 .. 1000)
+{
+	last unless grep { $_->[0] == $fetching } buffers();
+	select undef, undef, undef, 0.02;
+}
+poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', 0);
+$reader->query('select 1 / 0');
+like($reader->error, qr/division by zero/, 'a statement fails beside an open cursor');
+like($reader->error, qr/WARNING.*no room in the ring of requests/s, 'whose job cannot be closed: a warning');
+is($reader->query('rollback; select 1'), '1', 'the session goes on');
+$reader->close;
+unlike(slurp_file($node->logfile), qr/while in ABORT state/, 'the abort was not aborted');
+poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', $words[ $places[0] ]);
+$pid = service_pid($node);
+$node->safe_psql('postgres', "select pg_terminate_backend($pid)");
+$node->poll_query_until('postgres', "select service_pid <> $pid and state = 'serving' from gpusort_devices") or fail('the service is not back');
+nothing_left_over($node, 'a ring without room');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|terminated by signal|was terminated/, 'no process was brought down');
 
