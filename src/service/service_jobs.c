@@ -24,7 +24,10 @@ int			gpusort_service_open_jobs = 0;
 
 static int *next_chunk;			/* [n_buffers]; links the chunks that wait in a job */
 
-/* --- answers ------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------
+ *
+ * An answer wakes whoever waits after the lock has been released, which each of them takes first of all.
+ */
 
 void
 gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
@@ -36,11 +39,9 @@ gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 		gpusort_buffer_free(buffer);
 	else
-	{
 		gpusort_buffers[buffer].state = state;
-		ConditionVariableBroadcast(&slot->changed);
-	}
 	LWLockRelease(gpusort_shared_lock());
+	ConditionVariableBroadcast(&slot->changed);
 }
 
 void
@@ -53,9 +54,9 @@ gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReaso
 	{
 		slot->state = state;
 		slot->refused_reason = reason;
-		ConditionVariableBroadcast(&slot->changed);
 	}
 	LWLockRelease(gpusort_shared_lock());
+	ConditionVariableBroadcast(&slot->changed);
 }
 
 /* With the lock held. */
