@@ -456,7 +456,7 @@ gpusort_settings_define(void)
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.wait_timeout",
 							"The longest time that a sort waits for device memory.",
-							"While other sorts have it, a sort waits for its turn, but no longer than PostgreSQL's own sort would take, nor than gpusort.max_wait_timeout; then PostgreSQL's own sort does it. 0: sorts do not wait.",
+							"While other sorts have it, a sort waits for its turn, but no longer than twice what PostgreSQL's own sort would take, nor than gpusort.max_wait_timeout; then PostgreSQL's own sort does it. 0: sorts do not wait.",
 							&gpusort_wait_timeout_ms, 2000, 0, 60 * 60 * 1000,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("gpusort");

@@ -17,6 +17,9 @@
 /* Sorts above this may take so long that light operations must not wait for them. */
 #define HEAVY_ROWS		(1u << 16)
 
+/* The machine is not asked more often how much of its memory is left. */
+#define LIMITS_RECHECK_MS	100
+
 /* --- memory ----------------------------------------------------------------------------- */
 
 /* The peak is the sort's, or that of gathering the keys that are kept, when the rows are gone. */
@@ -190,12 +193,35 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 	return GSORT_OK;
 }
 
+/* Has the machine memory for a run of so many rows and units, beside all else that is granted? */
+static int
+machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
+{
+	host_device *host = (host_device *) job->device;
+	uint64_t	run_bytes = host_job_bytes(job, rows, units);
+	double		now = now_ms();
+
+	if (run_bytes <= job->granted_bytes)
+		return 1;
+	if (now - host->looked_ms > LIMITS_RECHECK_MS)
+	{
+		host->limits_now = host_limits_now();
+		host->looked_ms = now;
+	}
+	return host_limits_leave_room(&host->limits_now, job->device->granted_bytes - job->granted_bytes + run_bytes);
+}
+
 /* Feeding, only this thread touches the run's account; appends leave it alone. */
 gsort_status
 host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 {
 	host_run   *run = &((host_job *) job)->run;
-	int			made = host_run_reserve(run, rows, units, job->device->budget_bytes);
+	int			made;
+
+	if (!machine_has_room(job, rows, units))
+		return gsort_fail(job->device, GSORT_NOMEM, "a grant would leave too little of the machine's memory, %llu bytes are left",
+						  (unsigned long long) ((host_device *) job->device)->limits_now.left_bytes);
+	made = host_run_reserve(run, rows, units, job->device->budget_bytes);
 
 	job->stats.peak_bytes = run->account.peak_bytes;
 	if (!made)

@@ -9,6 +9,9 @@
  * A process that runs more threads than its quota allows is halted for the rest of each period, and
  * with it all of the server; one that takes more memory than its group has is killed.
  *
+ * Memory that holds copies of files' pages is not lost to anybody: the kernel gives it back when it is asked for
+ * more.  MemAvailable counts it as free, and so does this file in a group.
+ *
  * A group's limit holds for the groups below it, so all on the way up count.  In a container
  * the file system may show the container's own group as the top, while /proc still tells the whole way to it:
  * folders that are not there are passed over.
@@ -24,6 +27,10 @@
 #include <unistd.h>
 
 #define PATH_BYTES	4096
+
+/* What must be left. */
+#define LEFT_SHARE		20
+#define LEFT_BYTES_MIN	(64ull << 20)
 
 /* Reads up to two words of a file; returns how many there are.  The second may be NULL. */
 static int
@@ -43,6 +50,27 @@ read_words(const char *folder, const char *file, char first[32], char second[32]
 	return words > 0 ? words : 0;
 }
 
+/* The number behind a name at the beginning of a line; 0, if there is none. */
+static uint64_t
+read_number(const char *folder, const char *file, const char *name)
+{
+	char		path[PATH_BYTES + 64];
+	char		line[256];
+	size_t		length = strlen(name);
+	uint64_t	number = 0;
+	FILE	   *stream;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	stream = fopen(path, "re");
+	if (stream == NULL)
+		return 0;
+	while (number == 0 && fgets(line, sizeof(line), stream) != NULL)
+		if (strncmp(line, name, length) == 0 && (line[length] == ' ' || line[length] == ':'))
+			(void) sscanf(line + length + 1, "%" SCNu64, &number);
+	fclose(stream);
+	return number;
+}
+
 /* No limit is "max" or, in version 1, a negative quota: neither gives processors. */
 static void
 limit_processors(const char *quota, const char *period, host_limits *limits)
@@ -57,13 +85,39 @@ limit_processors(const char *quota, const char *period, host_limits *limits)
 		limits->processors = (int) ((quota_us - 1) / period_us + 1);
 }
 
-static void
-limit_memory(const char *limit, host_limits *limits)
+/* The names of a version's files, and of two numbers in the last one. */
+typedef struct memory_files
 {
-	uint64_t	bytes = 0;
+	const char *limit;
+	const char *used;
+	const char *inactive;
+	const char *active;
+} memory_files;
 
-	if (sscanf(limit, "%" SCNu64, &bytes) == 1 && bytes > 0 && bytes < limits->memory_bytes)
-		limits->memory_bytes = bytes;
+static const memory_files memory_versions[] = {
+	{"memory.max", "memory.current", "inactive_file", "active_file"},
+	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
+};
+
+static void
+limit_memory(const char *folder, const memory_files *files, host_limits *limits)
+{
+	char		word[32];
+	uint64_t	limit = 0;
+	uint64_t	used = 0;
+	uint64_t	left;
+
+	if (read_words(folder, files->limit, word, NULL) != 1 || sscanf(word, "%" SCNu64, &limit) != 1 || limit == 0)
+		return;
+	if (limit < limits->memory_bytes)
+		limits->memory_bytes = limit;
+	if (read_words(folder, files->used, word, NULL) != 1 || sscanf(word, "%" SCNu64, &used) != 1)
+		return;
+	left = limit > used ? limit - used : 0;
+	if (left < limits->left_bytes)
+		left += read_number(folder, "memory.stat", files->inactive) + read_number(folder, "memory.stat", files->active);
+	if (left < limits->left_bytes)
+		limits->left_bytes = left;
 }
 
 /* One group's own limits, whichever version's files its folder has. */
@@ -78,10 +132,8 @@ limit_to_folder(const char *folder, host_limits *limits)
 	if (read_words(folder, "cpu.cfs_quota_us", first, NULL) == 1 &&
 		read_words(folder, "cpu.cfs_period_us", second, NULL) == 1)
 		limit_processors(first, second, limits);
-	if (read_words(folder, "memory.max", first, NULL) == 1)
-		limit_memory(first, limits);
-	if (read_words(folder, "memory.limit_in_bytes", first, NULL) == 1)
-		limit_memory(first, limits);
+	for (size_t i = 0; i < sizeof(memory_versions) / sizeof(memory_versions[0]); i++)
+		limit_memory(folder, &memory_versions[i], limits);
 }
 
 /* group: the way to it from the controller's mount, beginning with a slash.  Is cut on the way up. */
@@ -157,12 +209,26 @@ allowed_processors(void)
 	return online > 0 ? (int) online : 1;
 }
 
+int
+host_limits_leave_room(const host_limits *limits, uint64_t own_bytes)
+{
+	uint64_t	more = own_bytes > limits->own_bytes ? own_bytes - limits->own_bytes : 0;
+	uint64_t	keep = limits->memory_bytes / LEFT_SHARE;
+
+	if (keep < LEFT_BYTES_MIN)
+		keep = LEFT_BYTES_MIN;
+	return more == 0 || (limits->left_bytes >= keep && limits->left_bytes - keep >= more);
+}
+
 host_limits
 host_limits_now(void)
 {
+	uint64_t	available_kb = read_number("/proc", "meminfo", "MemAvailable");
 	host_limits limits = {
 		.processors = allowed_processors(),
 		.memory_bytes = (uint64_t) sysconf(_SC_PHYS_PAGES) * (uint64_t) sysconf(_SC_PAGESIZE),
+		.left_bytes = available_kb > 0 ? available_kb * 1024 : UINT64_MAX,
+		.own_bytes = read_number("/proc/self", "status", "RssAnon") * 1024,
 	};
 
 	host_limits_of_groups("/proc/self/cgroup", "/sys/fs/cgroup", &limits);

@@ -103,6 +103,8 @@ typedef struct host_device
 	host_pool  *pool;
 	host_memory memory;
 	host_limits limits;			/* when it was opened */
+	host_limits limits_now;		/* when it looked last */
+	double		looked_ms;
 	int			event_fd;
 	int			pinned;
 	host_job   *jobs;			/* the calling thread's */

@@ -11,10 +11,10 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "service/service_budget.h"
 #include "settings.h"
+#include "shared/clock.h"
 #include "shared/shmem.h"
 
 /* A GPU is not asked more often how much of its memory is free. */
@@ -64,13 +64,13 @@ gpusort_service_set_budget(gsort_device *device)
 void
 gpusort_service_follow_free_memory(gsort_device *device)
 {
-	static TimestampTz asked = 0;
-	TimestampTz now = GetCurrentTimestamp();
+	static uint64 asked_us = 0;
+	uint64		now_us = gpusort_clock_us();
 
 	if (device == NULL || gpusort_device_memory.bytes > 0 ||
 		gpusort_device_memory.percent > 0 ||
-		!TimestampDifferenceExceeds(asked, now, MEMORY_RECHECK_MS))
+		!gpusort_clock_exceeds(asked_us, now_us, MEMORY_RECHECK_MS))
 		return;
-	asked = now;
+	asked_us = now_us;
 	gpusort_service_set_budget(device);
 }

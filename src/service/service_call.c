@@ -23,7 +23,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -34,6 +33,7 @@
 #include "compat.h"
 #include "service/service_call.h"
 #include "settings.h"
+#include "shared/clock.h"
 
 /* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
 #define CALL_PATIENCE_MS		10000
@@ -50,15 +50,6 @@ volatile sig_atomic_t gpusort_service_to_end = false;
 
 static BlockingCall running;
 static bool abandoned = false;
-
-uint64
-gpusort_service_clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void *
 run_call(void *arg)
@@ -101,7 +92,7 @@ patience_left(uint64 *give_up_ms)
 
 	if (!proc_exit_inprogress && !gpusort_service_to_end)
 		return -1;
-	now = gpusort_service_clock_ms();
+	now = gpusort_clock_ms();
 	if (*give_up_ms == 0)
 		*give_up_ms = now + CALL_PATIENCE_MS;
 	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;

@@ -21,13 +21,13 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
-#include "utils/timestamp.h"
 
 #include "service/service_budget.h"
 #include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "settings.h"
+#include "shared/clock.h"
 #include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
@@ -35,6 +35,9 @@ gsort_device *gpusort_service_device = NULL;
 /* A device that was lost is looked for so soon again; later, after a part of the time for which it has been missing. */
 #define LOOK_AGAIN_MS		10000
 #define LOOK_AGAIN_PART		4
+
+/* After so many restarts for corrupt shared memory the service does not serve: each has failed everybody's sorts. */
+#define CORRUPTIONS_MAX		3
 
 /* While the host device stands by, the other services are looked at so often. */
 #define STAND_BY_MS			1000
@@ -51,7 +54,7 @@ static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
-static TimestampTz next_look = 0;	/* for a device that was lost; 0: there is none, or it serves */
+static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
 static bool host_stands_by = false;	/* and is not opened, since other GPUs serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
@@ -72,7 +75,7 @@ gpusort_service_stop_serving(const char *message)
 	if (gpusort_service_shared()->pid == MyProcPid)
 	{
 		if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
-			gpusort_service_shared()->missing_since = GetCurrentTimestamp();
+			gpusort_service_shared()->missing_since_us = gpusort_clock_us();
 		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
 		gpusort_service_shared()->proc = -1;
 		gpusort_service_shared()->pid = 0;
@@ -167,7 +170,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 	/* the host device in its place may have to stand by again */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
 	{
-		service->missing_since = 0;
+		service->missing_since_us = 0;
 		service->failed_opens = 0;
 	}
 	if (gpusort_service_device == NULL)
@@ -182,8 +185,8 @@ static bool
 has_gpu(const GpuSortService *service)
 {
 	if (service->state == GPUSORT_SERVICE_STARTING)
-		return service->missing_since != 0 &&
-			!TimestampDifferenceExceeds(service->missing_since, GetCurrentTimestamp(), LOOK_AGAIN_MS);
+		return service->missing_since_us != 0 &&
+			!gpusort_clock_exceeds(service->missing_since_us, gpusort_clock_us(), LOOK_AGAIN_MS);
 	return service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA;
 }
 
@@ -325,14 +328,27 @@ report_no_buffers(void)
 			 errhint("Restart the server.")));
 }
 
+/* A reload has it tried again. */
+static void
+report_corruption(int times)
+{
+	char	   *detail = psprintf("shared memory was corrupt %d times: restart the server", times);
+
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
+	ereport(LOG,
+			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
+			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
+			 errhint("Restart the server. Some module that it loads may write where it must not.")));
+	pfree(detail);
+}
+
 static void
 plan_next_look(void)
 {
-	TimestampTz since = gpusort_service_shared()->missing_since;
-	TimestampTz now = GetCurrentTimestamp();
-	long		missing_ms = since != 0 ? TimestampDifferenceMilliseconds(since, now) : 0;
+	uint64		since_us = gpusort_service_shared()->missing_since_us;
+	uint64		now_us = gpusort_clock_us();
 
-	next_look = since != 0 ? TimestampTzPlusMilliseconds(now, Max(LOOK_AGAIN_MS, missing_ms / LOOK_AGAIN_PART)) : 0;
+	next_look_us = since_us != 0 ? now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART) : 0;
 }
 
 static void
@@ -389,7 +405,7 @@ stays_lost(void)
 {
 	GpuSortService *service = gpusort_service_shared();
 
-	if (service->missing_since == 0 || service->failed_opens >= gpusort_debug_fail_opens)
+	if (service->missing_since_us == 0 || service->failed_opens >= gpusort_debug_fail_opens)
 		return false;
 	service->failed_opens++;
 	return true;
@@ -399,14 +415,14 @@ stays_lost(void)
 static bool
 has_to_stand_by(int choice)
 {
-	return choice > 0 && gpusort_service_shared()->missing_since != 0 && another_has_gpu();
+	return choice > 0 && gpusort_service_shared()->missing_since_us != 0 && another_has_gpu();
 }
 
 static void
 open_device(void)
 {
 	opened = true;
-	next_look = 0;
+	next_look_us = 0;
 	host_stands_by = false;
 	opened_for = settings_now();
 	failures[0] = '\0';
@@ -418,6 +434,11 @@ open_device(void)
 	if (gpusort_shared->n_buffers == 0)
 	{
 		report_no_buffers();
+		return;
+	}
+	if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
+	{
+		report_corruption(gpusort_service_shared()->corruptions);
 		return;
 	}
 	if (stays_lost())
@@ -470,9 +491,9 @@ gpusort_service_look_for_device(long sleep_ms)
 	if (gpusort_service_device != NULL && opened_choice > 0 && gpusort_shared->n_services > 1)
 		return sleep_ms < 0 ? STAND_BY_MS : Min(sleep_ms, STAND_BY_MS);
 	/* the service may not be wanted any more */
-	if (next_look == 0 || gpusort_service_shared()->missing_since == 0)
+	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0)
 		return sleep_ms;
-	left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next_look);
+	left = gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 	if (host_stands_by)
 		left = another_has_gpu() ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)
@@ -498,34 +519,14 @@ serves_as_set(void)
 		(now.host_threads == opened_for.host_threads && now.host_nice == opened_for.host_nice);
 }
 
-/* Is it a sort that has a job of this service? */
-static bool
-sorts_here(const GpuSortProgressState *state)
-{
-	const GpuSortJobSlot *slot;
-	bool		here;
-
-	if (state->job < 0)
-		return false;
-	slot = &gpusort_shared->jobs[state->job];
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	here = slot->generation == state->generation && slot->service == gpusort_service_number;
-	LWLockRelease(gpusort_shared_lock());
-	return here;
-}
-
 /* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
 static void
 report_waiting(void)
 {
-	GpuSortProgressState state;
-	GpuSortProgressFigures figures;
 	StringInfoData pids;
 
 	initStringInfo(&pids);
-	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
-			appendStringInfo(&pids, "%s%d", pids.len > 0 ? ", " : "", state.pid);
+	gpusort_service_list_processes(&pids);
 	ereport(LOG,
 			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are native",
 					gpusort_service_open_jobs),
@@ -591,6 +592,7 @@ gpusort_service_reload_settings(void)
 	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
+	gpusort_service_shared()->corruptions = 0;
 	gpusort_service_set_budget(gpusort_service_device);
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();

@@ -17,13 +17,12 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
-
 #include "service/service_device.h"
 #include "service/service_feed.h"
 #include "service/service_grants.h"
 #include "service/service_jobs.h"
 #include "service/service_watch.h"
+#include "shared/clock.h"
 
 /* How long the device is asked again to take a chunk.  A transfer takes less than a millisecond. */
 #define APPEND_PATIENCE_MS		3000
@@ -134,7 +133,7 @@ fill_job(int job)
 	GpuSortServiceJob waiting = *mine;
 
 	mine->full = true;
-	mine->waits_since = 0;
+	mine->waits_since_us = 0;
 	mine->cut_pending = false;
 	mine->first_chunk = GPUSORT_NO_BUFFER;
 	while (waiting.first_chunk != GPUSORT_NO_BUFFER)
@@ -156,11 +155,11 @@ fill_job(int job)
 static bool
 asks_again(GpuSortServiceJob *mine)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	uint64		now_us = gpusort_clock_us();
 
-	if (mine->refused_since == 0)
-		mine->refused_since = now;
-	return !TimestampDifferenceExceeds(mine->refused_since, now, APPEND_PATIENCE_MS);
+	if (mine->refused_since_us == 0)
+		mine->refused_since_us = now_us;
+	return !gpusort_clock_exceeds(mine->refused_since_us, now_us, APPEND_PATIENCE_MS);
 }
 
 /* The first of the chunks that wait got no grant. */
@@ -199,10 +198,10 @@ gpusort_service_feed_chunks(int job)
 		}
 		status = append_chunk(job, &chunk, &granted);
 		if (granted)
-			mine->waits_since = 0;
+			mine->waits_since_us = 0;
 		if (status == GSORT_NOMEM && granted && asks_again(mine))
 			return;
-		mine->refused_since = 0;
+		mine->refused_since_us = 0;
 		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
 		{
 			handle_refused_grant(job, status);
@@ -308,11 +307,11 @@ gpusort_service_serve_waiting_jobs(void)
 {
 	int			jobs[GPUSORT_JOB_SLOTS];
 	int			n = gpusort_service_waiting_jobs(jobs);
-	TimestampTz now = n > 0 ? GetCurrentTimestamp() : 0;
+	uint64		now_us = n > 0 ? gpusort_clock_us() : 0;
 	long		next_end = -1;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_service_jobs[i].refused_since != 0)
+		if (gpusort_service_jobs[i].refused_since_us != 0)
 			gpusort_service_feed_chunks(i);
 	for (int i = 0; i < n; i++)
 	{
@@ -320,9 +319,9 @@ gpusort_service_serve_waiting_jobs(void)
 		long		left;
 
 		gpusort_service_feed_chunks(jobs[i]);
-		if (mine->waits_since == 0)
+		if (mine->waits_since_us == 0)
 			continue;
-		left = gpusort_service_wait_left(jobs[i], now);
+		left = gpusort_service_wait_left(jobs[i], now_us);
 		if (left <= 0)
 			gpusort_service_refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
 		else if (next_end < 0 || left < next_end)

@@ -14,11 +14,11 @@
 #include "postgres.h"
 
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "service/service_device.h"
 #include "service/service_fetch.h"
 #include "service/service_watch.h"
+#include "shared/clock.h"
 
 /* How long the device is asked again.  A transfer takes less than a millisecond. */
 #define FETCH_PATIENCE_MS		3000
@@ -27,7 +27,7 @@ typedef struct RefusedFetch
 {
 	int			job;
 	int			buffer;			/* its window_number is the one to fetch */
-	TimestampTz since;
+	uint64		since_us;
 } RefusedFetch;
 
 /* [n_buffers], in the order in which they came */
@@ -70,12 +70,12 @@ remember_refused(int job, int buffer)
 	if (refused == NULL)
 		refused = MemoryContextAlloc(TopMemoryContext,
 									 gpusort_shared->n_buffers * sizeof(RefusedFetch));
-	refused[n_refused++] = (RefusedFetch) {job, buffer, GetCurrentTimestamp()};
+	refused[n_refused++] = (RefusedFetch) {job, buffer, gpusort_clock_us()};
 }
 
 /* Is the fetch done with, one way or the other? */
 static bool
-retry(const RefusedFetch *fetch, TimestampTz now)
+retry(const RefusedFetch *fetch, uint64 now_us)
 {
 	gsort_status status;
 
@@ -85,7 +85,7 @@ retry(const RefusedFetch *fetch, TimestampTz now)
 		return true;
 	}
 	status = ask_device(fetch->job, fetch->buffer);
-	if (status == GSORT_NOMEM && !TimestampDifferenceExceeds(fetch->since, now, FETCH_PATIENCE_MS))
+	if (status == GSORT_NOMEM && !gpusort_clock_exceeds(fetch->since_us, now_us, FETCH_PATIENCE_MS))
 		return false;
 	if (status != GSORT_OK)
 		gpusort_service_handle_fetched(fetch->job, fetch->buffer, status);
@@ -95,11 +95,11 @@ retry(const RefusedFetch *fetch, TimestampTz now)
 void
 gpusort_service_retry_fetches(void)
 {
-	TimestampTz now = n_refused > 0 ? GetCurrentTimestamp() : 0;
+	uint64		now_us = n_refused > 0 ? gpusort_clock_us() : 0;
 	int			left = 0;
 
 	for (int i = 0; i < n_refused; i++)
-		if (!retry(&refused[i], now))
+		if (!retry(&refused[i], now_us))
 			refused[left++] = refused[i];
 	n_refused = left;
 }

@@ -35,6 +35,7 @@
 #include "service/service_budget.h"
 #include "service/service_device.h"
 #include "service/service_grants.h"
+#include "shared/clock.h"
 
 /* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
 #define SMALL_ROWS				((uint64) 128 * 1024)
@@ -117,8 +118,8 @@ others_come_first(int job, uint64 bytes, bool small)
 	{
 		const GpuSortServiceJob *other = &gpusort_service_jobs[i];
 
-		if (i == job || other->waits_since == 0 ||
-			(mine->waits_since != 0 && mine->waits_since <= other->waits_since))
+		if (i == job || other->waits_since_us == 0 ||
+			(mine->waits_since_us != 0 && mine->waits_since_us <= other->waits_since_us))
 			continue;
 		if (small && mine->runs == 0 ? other->wanted_bytes <= bytes : other->wants_little)
 			return true;
@@ -223,11 +224,11 @@ gpusort_service_wait_for_memory(int job)
 	/* alone, it would wait for nobody */
 	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
-	if (mine->waits_since != 0)
+	if (mine->waits_since_us != 0)
 		return true;
 	if (mine->options.wait_ms == 0 || !gpusort_service_fits_budget(job))
 		return false;
-	mine->waits_since = GetCurrentTimestamp();
+	mine->waits_since_us = gpusort_clock_us();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	return true;
 }
@@ -235,8 +236,8 @@ gpusort_service_wait_for_memory(int job)
 static int
 compare_waits(const void *a, const void *b)
 {
-	TimestampTz since_a = gpusort_service_jobs[*(const int *) a].waits_since;
-	TimestampTz since_b = gpusort_service_jobs[*(const int *) b].waits_since;
+	uint64		since_a = gpusort_service_jobs[*(const int *) a].waits_since_us;
+	uint64		since_b = gpusort_service_jobs[*(const int *) b].waits_since_us;
 
 	return since_a < since_b ? -1 : since_a > since_b;
 }
@@ -247,7 +248,7 @@ gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 	int			n = 0;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_service_jobs[i].waits_since != 0)
+		if (gpusort_service_jobs[i].waits_since_us != 0)
 			jobs[n++] = i;
 	if (n > 0)
 		gpusort_service_follow_free_memory(gpusort_service_device);
@@ -256,13 +257,11 @@ gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 }
 
 long
-gpusort_service_wait_left(int job, TimestampTz now)
+gpusort_service_wait_left(int job, uint64 now_us)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	return TimestampDifferenceMilliseconds(now,
-										   TimestampTzPlusMilliseconds(mine->waits_since,
-																	   mine->options.wait_ms));
+	return gpusort_clock_ms_left(now_us, mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
 }
 
 /* --- what sessions may know ----------------------------------------------------------------- */
@@ -273,15 +272,17 @@ publish_job(int job, uint64 granted_bytes)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 	TimestampTz now = GetCurrentTimestamp();
+	bool		wait_changed = mine->waits_since_us != mine->published_wait_us;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	slot->granted_bytes = granted_bytes;
-	if (slot->waits_since != 0 && mine->waits_since == 0)
+	if (wait_changed && mine->waits_since_us == 0)
 		slot->waited_until = now;
-	slot->waits_since = mine->waits_since;
+	if (wait_changed)
+		slot->waits_since = mine->waits_since_us != 0 ? now : 0;
 	LWLockRelease(gpusort_shared_lock());
 	mine->published_bytes = granted_bytes;
-	mine->published_wait = mine->waits_since;
+	mine->published_wait_us = mine->waits_since_us;
 }
 
 void
@@ -297,7 +298,7 @@ gpusort_service_publish_jobs(void)
 		if (mine->job == NULL)
 			continue;
 		gsort_job_get_stats(mine->job, &stats);
-		if (stats.granted_bytes != mine->published_bytes || mine->waits_since != mine->published_wait)
+		if (stats.granted_bytes != mine->published_bytes || mine->waits_since_us != mine->published_wait_us)
 			publish_job(i, stats.granted_bytes);
 	}
 }

@@ -30,6 +30,6 @@ extern int	gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS]);
 extern void gpusort_service_publish_jobs(void);
 
 /* Milliseconds that a job may still wait; 0: its time is over. */
-extern long gpusort_service_wait_left(int job, TimestampTz now);
+extern long gpusort_service_wait_left(int job, uint64 now_us);
 
 #endif							/* GPUSORT_SERVICE_GRANTS_H */

@@ -24,7 +24,10 @@ int			gpusort_service_open_jobs = 0;
 
 static int *next_chunk;			/* [n_buffers]; links the chunks that wait in a job */
 
-/* --- answers ------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------
+ *
+ * An answer wakes whoever waits after the lock has been released, which each of them takes first of all.
+ */
 
 void
 gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
@@ -36,11 +39,9 @@ gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 		gpusort_buffer_free(buffer);
 	else
-	{
 		gpusort_buffers[buffer].state = state;
-		ConditionVariableBroadcast(&slot->changed);
-	}
 	LWLockRelease(gpusort_shared_lock());
+	ConditionVariableBroadcast(&slot->changed);
 }
 
 void
@@ -53,9 +54,9 @@ gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReaso
 	{
 		slot->state = state;
 		slot->refused_reason = reason;
-		ConditionVariableBroadcast(&slot->changed);
 	}
 	LWLockRelease(gpusort_shared_lock());
+	ConditionVariableBroadcast(&slot->changed);
 }
 
 /* With the lock held. */
@@ -163,11 +164,40 @@ gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 
 	mine->full = false;
 	mine->cut_pending = false;
-	mine->waits_since = 0;
-	mine->refused_since = 0;
+	mine->waits_since_us = 0;
+	mine->refused_since_us = 0;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
 	while (mine->first_chunk != GPUSORT_NO_BUFFER)
 		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
+}
+
+/* --- whose they are --------------------------------------------------------------- */
+
+/* Is it a sort that has a job of this service? */
+static bool
+sorts_here(const GpuSortProgressState *state)
+{
+	const GpuSortJobSlot *slot;
+	bool		here;
+
+	if (state->job < 0)
+		return false;
+	slot = &gpusort_shared->jobs[state->job];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	here = slot->generation == state->generation && slot->service == gpusort_service_number;
+	LWLockRelease(gpusort_shared_lock());
+	return here;
+}
+
+void
+gpusort_service_list_processes(StringInfo pids)
+{
+	GpuSortProgressState state;
+	GpuSortProgressFigures figures;
+
+	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
+			appendStringInfo(pids, "%s%d", pids->len > 0 ? ", " : "", state.pid);
 }
 
 /* --- the end ------------------------------------------------------------------- */

@@ -11,11 +11,12 @@
 
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "shared/shmem.h"
 
 #define GPUSORT_NO_BUFFER		(-1)
 
-/* The service's side of a job slot. */
+/* The service's side of a job slot.  Times are those of shared/clock.h. */
 typedef struct GpuSortServiceJob
 {
 	/* copied from the slot with the job's first request, and checked: a session that writes
@@ -40,18 +41,18 @@ typedef struct GpuSortServiceJob
 	/* chunks that wait for a grant, in the order they came; GPUSORT_NO_BUFFER: none */
 	int			first_chunk;
 	int			last_chunk;
-	TimestampTz refused_since;	/* the first of them has a grant, but the device could not take it; 0: it could */
+	uint64		refused_since_us;	/* the first of them has a grant, but the device could not take it; 0: it could */
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
 
 	/* the wait for memory that others have; service_grants.c */
-	TimestampTz waits_since;	/* 0: it does not wait */
+	uint64		waits_since_us; /* 0: it does not wait */
 	uint64		wanted_bytes;	/* device memory that it was refused last */
 	bool		wants_little;	/* no more than a small sort has */
 
 	/* what the slot says of these, for gpusort_progress */
 	uint64		published_bytes;
-	TimestampTz published_wait;
+	uint64		published_wait_us;
 } GpuSortServiceJob;
 
 /* This process's number among the services. */
@@ -98,6 +99,9 @@ extern int	gpusort_service_take_chunk(GpuSortServiceJob *mine);
 
 /* The job takes no more rows; its leader draws back the chunks that wait too. */
 extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
+
+/* Appends the pids of the processes with sorts on this service's device. */
+extern void gpusort_service_list_processes(StringInfo pids);
 
 /* The job is not on the device, or no longer; or none is. */
 extern void gpusort_service_forget_job(GpuSortServiceJob *mine);

@@ -18,12 +18,12 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "storage/ipc.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "service/service_jobs.h"
 #include "service/service_others.h"
 #include "settings.h"
+#include "shared/clock.h"
 #include "shared/request_ring.h"
 #include "shared/server_state.h"
 
@@ -133,7 +133,7 @@ start_missing(int wanted)
 long
 gpusort_service_start_others(bool retry, long sleep_ms)
 {
-	static TimestampTz next_try = 0;	/* 0: none is missing */
+	static uint64 next_try_ms = 0;	/* 0: none is missing */
 	int			wanted = services_wanted();
 
 	if (wanted != gpusort_shared->n_services)
@@ -141,9 +141,9 @@ gpusort_service_start_others(bool retry, long sleep_ms)
 		set_number(wanted);
 		retry = true;
 	}
-	if (retry || (next_try != 0 && GetCurrentTimestamp() >= next_try))
-		next_try = start_missing(wanted) ? 0 : TimestampTzPlusMilliseconds(GetCurrentTimestamp(), RETRY_MS);
-	if (next_try == 0)
+	if (retry || (next_try_ms != 0 && gpusort_clock_ms() >= next_try_ms))
+		next_try_ms = start_missing(wanted) ? 0 : gpusort_clock_ms() + RETRY_MS;
+	if (next_try_ms == 0)
 		return sleep_ms;
 	return sleep_ms < 0 ? RETRY_MS : Min(sleep_ms, RETRY_MS);
 }

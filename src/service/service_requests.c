@@ -15,6 +15,7 @@
 #include "service/service_jobs.h"
 #include "service/service_requests.h"
 #include "service/service_watch.h"
+#include "shared/clock.h"
 #include "shared/request_ring.h"
 
 #define EVENTS_A_POLL			64
@@ -63,8 +64,8 @@ handle_close(const GpuSortRequest *request)
 	/* its buffers are freed with it, those in the queue too */
 	mine->first_chunk = GPUSORT_NO_BUFFER;
 	mine->cut_pending = false;
-	mine->waits_since = 0;
-	mine->refused_since = 0;
+	mine->waits_since_us = 0;
+	mine->refused_since_us = 0;
 	mine->closing = true;
 	gpusort_service_forget_fetches(request->job);
 	gsort_job_close(mine->job);
@@ -134,14 +135,21 @@ request_is_sound(const GpuSortRequest *request)
 	return false;
 }
 
+/* Somebody waits for its answer, and nobody can tell who: all are told, nobody hangs. */
+static void
+leave_corrupt_memory(const GpuSortRequest *request)
+{
+	gpusort_service_shared()->corruptions++;
+	gpusort_service_restart("shared memory is corrupt",
+							psprintf("A request names kind %d, job %d, buffer %d.",
+									 request->kind, request->job, request->buffer));
+}
+
 static void
 handle_request(const GpuSortRequest *request)
 {
-	/* somebody waits for its answer, and nobody can tell who: all are told, nobody hangs */
 	if (!request_is_sound(request))
-		gpusort_service_restart("shared memory is corrupt",
-								psprintf("A request names kind %d, job %d, buffer %d.",
-										 request->kind, request->job, request->buffer));
+		leave_corrupt_memory(request);
 	switch (request->kind)
 	{
 		case GPUSORT_REQUEST_APPEND:
@@ -203,7 +211,7 @@ publish_directory(int job, gsort_job_stats *stats)
 	slot->row_bytes = gpusort_service_jobs[job].fed_bytes;
 	slot->windows = n;
 	slot->stats = *stats;
-	slot->last_read = GetCurrentTimestamp();
+	slot->last_read_us = gpusort_clock_us();
 	LWLockRelease(gpusort_shared_lock());
 	return GSORT_OK;
 }

@@ -15,9 +15,10 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
+#include "miscadmin.h"
 
 #include "shared/buffer_pool.h"
+#include "shared/clock.h"
 
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
@@ -68,23 +69,23 @@ may_be_taken_back(const GpuSortBuffer *buffer)
 
 /* A run that is being spilled needs its buffers for the next one. */
 static bool
-is_idle_reader(const GpuSortJobSlot *slot, TimestampTz now)
+is_idle_reader(const GpuSortJobSlot *slot, uint64 now_us)
 {
 	return slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN &&
-		TimestampDifferenceExceeds(slot->last_read, now, IDLE_READER_MS);
+		gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
 }
 
 /* Frees buffers of idle readers, all but one of each, until enough are free. */
 static void
 take_back_idle_buffers(int enough)
 {
-	TimestampTz now = GetCurrentTimestamp();
+	uint64		now_us = gpusort_clock_us();
 
 	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
 	{
 		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
 
-		if (!is_idle_reader(slot, now))
+		if (!is_idle_reader(slot, now_us))
 			continue;
 		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > 1; i--)
 		{
@@ -140,10 +141,42 @@ take_back_spare_buffers(int enough)
 }
 
 bool
+gpusort_buffers_queue_up(void)
+{
+	if (gpusort_shared->n_buffer_waiters == lengthof(gpusort_shared->buffer_waiters))
+		return false;
+	gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = MyProcPid;
+	return true;
+}
+
+void
+gpusort_buffers_leave_queue(void)
+{
+	int		   *waiters = gpusort_shared->buffer_waiters;
+	int			left = 0;
+
+	for (int i = 0; i < gpusort_shared->n_buffer_waiters; i++)
+		if (waiters[i] != MyProcPid)
+			waiters[left++] = waiters[i];
+	gpusort_shared->n_buffer_waiters = left;
+	/* the next one in the queue looks again */
+	if (left > 0)
+		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+}
+
+static bool
+another_came_first(void)
+{
+	return gpusort_shared->n_buffer_waiters > 0 && gpusort_shared->buffer_waiters[0] != MyProcPid;
+}
+
+bool
 gpusort_buffers_reserve(int job, int feeders)
 {
 	int			needed = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
 
+	if (another_came_first())
+		return false;
 	if (gpusort_shared->n_free_buffers < needed)
 		take_back_spare_buffers(needed);
 	if (gpusort_shared->n_free_buffers < needed)
@@ -158,7 +191,8 @@ gpusort_buffers_reserve(int job, int feeders)
 static bool
 has_plenty(void)
 {
-	return gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
+	return gpusort_shared->n_buffer_waiters == 0 &&
+		gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
 }
 
 bool

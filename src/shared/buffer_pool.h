@@ -32,8 +32,17 @@
 /* All of these need the shared lock, held exclusively. */
 
 /* The buffers that a job opens with, taken from readers that are idle where none are free.
- * False: there are not enough, and the job has none. */
+ * False: there are not enough, or another process came first, and the job has none. */
 extern bool gpusort_buffers_reserve(int job, int feeders);
+
+/*
+ * The queue of processes that wait for the buffers to open a job with.  Nobody else's job opens while one waits:
+ * a sort that needs many buffers at once would be passed by small ones until it gives up.  No wait is longer than
+ * the job's options say, nor does any process in the queue hold what others wait for.
+ * False: there is no room in the queue.
+ */
+extern bool gpusort_buffers_queue_up(void);
+extern void gpusort_buffers_leave_queue(void);
 
 /* One more for a job that fills buffers faster than they come back.  False: it has as many as a job
  * may, or others may need what is left. */

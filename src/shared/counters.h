@@ -28,8 +28,8 @@
 		   "it was on when the query was planned, and off when it ran") \
 	NATIVE(NO_DEVICE, no_device, "no device serves", \
 		   "the device had gone since the query was planned") \
-	NATIVE(NO_SLOT, no_slot, "all job slots are in use", \
-		   "256 sorts were open") \
+	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
+		   "256 sorts were open, or 128, and 32 of this session's or more") \
 	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
 		   "too little of it was free to begin") \
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \

@@ -24,11 +24,11 @@
 
 #include "access/parallel.h"
 #include "miscadmin.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "settings.h"
 #include "shared/buffer_pool.h"
+#include "shared/clock.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
 #include "shared/server_state.h"
@@ -40,9 +40,10 @@
 /* Buffers that others could spare are told by nobody. */
 #define BUFFERS_RECHECK_MS		50
 
-/* What any sort may wait, however quick the native sort would be on an idle machine: small sorts
- * of many sessions take turns in some milliseconds each. */
-#define WAIT_MS_OF_ANY_SORT		500
+/* No sort waits for longer than this many times its native time.  But any sort may wait for WAIT_MS_OF_ANY_SORT:
+ * small sorts of many sessions take turns in some milliseconds each. */
+#define WAIT_TIMES_NATIVE		2
+#define WAIT_MS_OF_ANY_SORT		50
 
 uint32		gpusort_wait_event_of_feed = 0;
 uint32		gpusort_wait_event_of_sort = 0;
@@ -86,8 +87,9 @@ gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event)
 	(void) ConditionVariableTimedSleep(&gpusort_job_slot(job)->changed, WAIT_RECHECK_MS, wait_event);
 }
 
-void
-gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+/* False: the ring has no room. */
+static bool
+push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
 {
 	GpuSortRequest request = {
 		.kind = kind,
@@ -96,9 +98,20 @@ gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buf
 		.number = number,
 	};
 
-	gpusort_request_push(gpusort_job_slot(job)->service, &request);
+	if (!gpusort_request_push(gpusort_job_slot(job)->service, &request))
+		return false;
 	gpusort_job_slot(job)->known_to_service = true;
 	gpusort_wake_service(gpusort_job_slot(job)->service);
+	return true;
+}
+
+void
+gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+{
+	if (push_request(job, kind, buffer, number))
+		return;
+	gpusort_job_unlock();
+	elog(ERROR, "gpusort: no room in the ring of requests");
 }
 
 int
@@ -158,8 +171,21 @@ gpusort_job_failed(const GpuSortJob *job)
 /* --- opening and closing ------------------------------------------------------------ */
 
 static int
+count_taken_slots(void)
+{
+	int			taken = 0;
+
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+		taken += gpusort_shared->services[i].open_jobs;
+	return taken;
+}
+
+/* -1: none is free for this process. */
+static int
 find_free_slot(void)
 {
+	if (jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && count_taken_slots() >= GPUSORT_JOB_SLOTS / 2)
+		return -1;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_shared->jobs[i].state == GPUSORT_JOB_FREE)
 			return i;
@@ -174,10 +200,11 @@ find_free_slot(void)
 static int
 longest_wait(const GpuSortJobOptions *options)
 {
+	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE, WAIT_MS_OF_ANY_SORT);
+
 	if (jobs_open > 0 || IsParallelWorker())
 		return 0;
-	return Max(0, Min(Max(options->wait_ms, WAIT_MS_OF_ANY_SORT),
-					  Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms)));
+	return (int) Min(patience_ms, Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms));
 }
 
 static void
@@ -233,6 +260,29 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 	return GPUSORT_NATIVE_NONE;
 }
 
+static void
+leave_queue(void *arg)
+{
+	gpusort_hold_end(&((GpuSortJob *) arg)->hold);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_buffers_leave_queue();
+	LWLockRelease(gpusort_shared_lock());
+}
+
+/* False: there is no room in the queue.  Whatever happens, the process does not stay in it. */
+static bool
+queue_up(GpuSortJob *job)
+{
+	bool		queued;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	queued = gpusort_buffers_queue_up();
+	LWLockRelease(gpusort_shared_lock());
+	if (queued)
+		gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
+	return queued;
+}
+
 /*
  * Tries again while other jobs have the buffers, for as long as the job may wait in all; what is left of
  * that it may wait for device memory.  It holds nothing meanwhile, so none of them waits for it.
@@ -242,10 +292,11 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_BUFFERS;
 	long		left_ms = longest_wait(options);
-	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), left_ms);
+	uint64		end = gpusort_clock_us() + (uint64) left_ms * 1000;
 
 	if (left_ms == 0 ||
-		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
+		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers ||
+		!queue_up(job))
 		return reason;
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
@@ -253,12 +304,13 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
 										   Min(left_ms, BUFFERS_RECHECK_MS),
 										   gpusort_wait_event_of_feed);
-		left_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 		reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
+	leave_queue(job);
 	return reason;
 }
 
@@ -304,11 +356,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 static bool
 there_is_plenty(void)
 {
-	int			taken = 0;
-
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		taken += gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE;
-	return taken < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
+	return count_taken_slots() < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
 }
 
 GpuSortJob *
@@ -356,6 +404,7 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
+	bool		told = true;
 
 	if (!job->open)
 		return;
@@ -374,7 +423,7 @@ gpusort_job_close(GpuSortJob *job)
 	if (slot->known_to_service)
 	{
 		slot->state = GPUSORT_JOB_ABANDONED;
-		gpusort_job_push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+		told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	}
 	else
 	{
@@ -384,6 +433,8 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_wake_service(slot->service);
 	}
 	LWLockRelease(gpusort_shared_lock());
+	if (!told)
+		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);
 }
 
 bool

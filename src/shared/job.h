@@ -59,8 +59,8 @@ typedef struct GpuSortJob
  * memory, if other jobs have them.  NULL: *reason says why.
  * Closed by gpusort_job_close, or when the current resource owner or memory context ends.
  *
- * The service may let the job wait for device memory.  options->wait_ms bounds that, and
- * so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
+ * The service may let the job wait for device memory.  Twice options->wait_ms, the native sort's time,
+ * bounds that, or 50 ms if that is more; and so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
  * process has another job open when it opens it, nor in a parallel worker, whose leader may have one.
  */
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,

@@ -36,7 +36,7 @@ extern void gpusort_job_unlock(void);
 /* Without the lock.  The caller looks again, and ends with ConditionVariableCancelSleep. */
 extern void gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event);
 
-/* With the lock held exclusively. */
+/* With the lock held exclusively, which an error releases. */
 extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,
 									 uint64 number);
 

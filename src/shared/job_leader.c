@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "shared/buffer_pool.h"
+#include "shared/clock.h"
 #include "shared/job_internal.h"
 
 /* --- after the feeders have ended ------------------------------------------------- */
@@ -262,7 +263,7 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 	int			buffer = -1;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	slot->last_read = GetCurrentTimestamp();
+	slot->last_read_us = gpusort_clock_us();
 	gpusort_buffers_restore(job->id.slot);
 	if (!gpusort_job_slot_failed(job))
 		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
@@ -297,7 +298,7 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window, uint6
 	while (coming && !ready)
 	{
 		gpusort_job_lock(job, LW_EXCLUSIVE);
-		gpusort_job_slot(job)->last_read = GetCurrentTimestamp();
+		gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
 		/* taken back, and perhaps given to us anew, if it is neither fetched nor coming */
 		coming = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING &&
 			!gpusort_job_slot_failed(job);

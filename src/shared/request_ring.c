@@ -22,14 +22,15 @@ place_in_ring(int service, uint64 number)
 	return &gpusort_requests[service * room + number % room];
 }
 
-void
+bool
 gpusort_request_push(int service, const GpuSortRequest *request)
 {
 	GpuSortService *to = &gpusort_shared->services[service];
 
 	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
-		elog(ERROR, "gpusort request ring is full");
+		return false;
 	*place_in_ring(service, to->ring_tail++) = *request;
+	return true;
 }
 
 bool

@@ -12,9 +12,10 @@
 
 #include "shared/shmem.h"
 
-/* Both need the shared lock, held exclusively. */
-extern void gpusort_request_push(int service, const GpuSortRequest *request);
-extern bool gpusort_request_pop(int service, GpuSortRequest *request);	/* false: there is none */
+/* Both need the shared lock, held exclusively.  Push is false only where shared memory is corrupt: the ring has
+ * no room.  Pop is false if there is no request. */
+extern bool gpusort_request_push(int service, const GpuSortRequest *request);
+extern bool gpusort_request_pop(int service, GpuSortRequest *request);
 
 /* After a push: the service looks at the ring. */
 extern void gpusort_wake_service(int service);

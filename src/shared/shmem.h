@@ -25,6 +25,9 @@
 
 #define GPUSORT_JOB_SLOTS		256
 
+/* While half of the slots are taken, a process that has this many jobs opens no more: no session shuts out all others. */
+#define GPUSORT_JOBS_OF_A_PROCESS	(GPUSORT_JOB_SLOTS / 8)
+
 #define GPUSORT_JOB_BUFFERS_MAX	192
 
 /* Most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and GSORT_FEEDERS_MAX. */
@@ -115,7 +118,7 @@ typedef struct GpuSortJobSlot
 	uint64		rows_fed;		/* by the feeders that have ended */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
-	TimestampTz last_read;		/* when the reader last asked for a window */
+	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
 	/* for gpusort_progress: what all feeders have sent so far, without the lock */
 	pg_atomic_uint64 rows_sent;
@@ -164,8 +167,10 @@ typedef struct GpuSortService
 	uint64		longest_turn_us;	/* of its loop, without opening and closing the device; since the
 									 * last reset */
 	char		detail[256];
-	TimestampTz missing_since;	/* its device, which it has served and lost; 0: it is not missing */
+	uint64		missing_since_us;	/* clock.h: its device, which it has served and lost; 0: it is not missing */
 	int			failed_opens;	/* that gpusort.debug_fail_opens has caused since then */
+	int			corruptions;	/* corrupt requests that it was restarted for since the last reload: the service
+								 * alone, without the lock */
 	int			open_jobs;		/* job slots that are claimed for it */
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
@@ -202,6 +207,10 @@ typedef struct GpuSortShared
 	int			n_free_buffers;
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
+
+	/* the processes that wait for buffers to open a job with: their pids, in the order in which they came */
+	int			n_buffer_waiters;
+	int			buffer_waiters[GPUSORT_JOB_SLOTS];
 
 	uint64		ring_room;		/* of each service */
 

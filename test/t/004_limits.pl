@@ -153,6 +153,50 @@ $_->close for @readers;
 nothing_left_over($node, 'windows taken back');
 $session->close;
 
+# --- a sort that waits for buffers is not passed by those that come later and need fewer.  While the service is
+# halted three sorts have 12 of the 16; the large one, with one worker, needs 6
+$node->append_conf('postgresql.conf', "gpusort.max_wait_timeout = '10min'\n");
+$node->reload;
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');
+my $rows_of = 'select count(*) from (select * from %s order by k, id offset 0) s';
+my $patient = "set gpusort.wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
+my $large = "$patient; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
+my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+$first->query($large);
+$next->query($large);
+$last->query($patient);
+like($next->query('explain (costs off) ' . sprintf $rows_of, 'big'), qr/Workers Planned: 1\s.*GpuSortFeed/s, 'the large sort is fed by a worker');
+my ($waited, $native) = split /\|/, $node->safe_psql('postgres', 'select waited, native_no_buffers from gpusort_stats');
+my $halted = stop_service($node);
+my @sorts = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
+for my $sort (@sorts)
+{
+	$sort->send(sprintf $rows_of, 'big');
+	$sort->wait_until_waiting or fail('a session did not come to wait');
+}
+is($node->safe_psql('postgres', 'select open_jobs, free_buffer_bytes / 1048576 from gpusort_devices'), '3|4', 'three sorts leave 4 buffers');
+for my $sort ([ $first, 'big' ], [ $next, 'big' ], [ $last, 'small' ])
+{
+	$sort->[0]->send(sprintf $rows_of, $sort->[1]);
+	$waited++;
+	$node->poll_query_until('postgres', "select waited >= $waited or open_jobs > 3 from gpusort_stats, gpusort_devices");
+}
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'who comes later waits too, though 4 buffers are enough for it');
+$node->safe_psql('postgres', "select pg_cancel_backend($next->{pid})");
+$next->finish;
+like($next->error, qr/canceling statement/, 'the second one leaves');
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'which leaves the first one in front');
+$node->safe_psql('postgres', "select pg_terminate_backend($first->{pid})");
+ok($node->poll_query_until('postgres', 'select open_jobs = 4 from gpusort_devices'), 'without the first one the last one has its buffers');
+$next->send(sprintf $rows_of, 'big');
+continue_service($halted);
+is($_->finish, '300000', 'all others go on') for @sorts, $next;
+is($last->finish, '10000', 'as does the small one');
+is(count_of('native_no_buffers') - $native, 0, 'on the device');
+$node->safe_psql('postgres', 'alter table big reset (parallel_workers)');
+$_->close for @sorts, @waiters;
+nothing_left_over($node, 'buffers in turn');
+
 # --- an amount that no device has: the budget is what it has; on the host device, beside shared memory
 my $most = $GpuSortTest::device eq 'host'
   ? "memory_bytes - pg_size_bytes(current_setting('shared_buffers')) - buffer_bytes" : 'memory_bytes';
@@ -163,40 +207,56 @@ my $given = $node->safe_psql('postgres', 'select budget_bytes / 1024 / 1024 from
 like(slurp_file($node->logfile), qr/WARNING:  gpusort.device_memory of 943718400 MB exceeds what the device can give, the budget is $given MB\n.*HINT:  Lower gpusort.device_memory/,
 	'and a warning says so');
 
-# --- job slots: 256 of them
+# --- job slots: 256 of them, of which one session has half; each more 32 of the others
 $node->append_conf('postgresql.conf', "gpusort.buffer_memory = '512MB'\ngpusort.device_memory = '16GB'\n");
 $node->restart;
 wait_for_state($node, 'serving');
-$session = GpuSortTest::Session->new($node);
-$session->query('begin');
-$session->query(q{do $$
-	declare
-		c refcursor;
-		r record;
-		opened int4;
-	begin
-		for i in 1 .. 256 loop
-			-- buffers of cursors that are idle for a second serve those to come
-			if i % 30 = 0 then
-				perform pg_sleep(1.2);
-			end if;
-			c := 'c' || i;
-			open c for execute 'select id from small order by id + ' || i;
-			fetch c into r;
-		end loop;
-	end $$});
-is($session->error, '', '256 cursors');
-is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '256', 'all slots are in use');
-native_because('select * from small order by k, id', 'native_no_slot', 'all job slots are in use', 'the 257th sort');
-is($session->query('fetch 1 from c1; fetch 1 from c100; fetch 1 from c256'), "2\n2\n2", 'the cursors read on');
-$session->query('move forward all in c17');
-$session->query('close c18');
+
+# Opens so many cursors in a session, and reads a row of each.  Buffers of cursors that are idle for a second serve
+# those to come.
+sub open_cursors
+{
+	my ($n) = @_;
+	my $reader = GpuSortTest::Session->new($node);
+
+	$reader->query('begin');
+	$reader->query(qq{do \$\$
+		declare
+			c refcursor;
+			r record;
+		begin
+			for i in 1 .. $n loop
+				if i % 50 = 0 then
+					perform pg_sleep(1.2);
+				end if;
+				c := 'c' || i;
+				open c for execute 'select id from small order by id + ' || i;
+				fetch c into r;
+			end loop;
+		end \$\$});
+	is($reader->error, '', "$n cursors");
+	return $reader;
+}
+
+my @sessions = open_cursors(140);
+is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '128', 'one session has half of all slots, not all');
+is(count_of('native_no_slot'), '12', 'its other cursors are native');
+ok(sorts_on_device($node, 'select * from small order by k, id'), 'another session has a slot');
+for my $n (1 .. 4)
+{
+	push @sessions, open_cursors(36);
+	is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), 128 + 32 * $n, 'another session has an eighth of them');
+}
+native_because('select * from small order by k, id', 'native_no_slot', 'too many sorts are open', 'the 257th sort');
+is($sessions[0]->query('fetch 1 from c1; fetch 1 from c100; fetch 1 from c140'), "2\n2\n2", 'the cursors read on');
+$sessions[0]->query('move forward all in c17');
+$sessions[0]->query('close c18');
 $node->poll_query_until('postgres', 'select open_jobs < 256 from gpusort_devices');
 sleep 1.2;
 ok(sorts_on_device($node, 'select * from small order by k'), 'one cursor closed: a slot is free');
-$session->query('commit');
+$_->query('commit') for @sessions;
 nothing_left_over($node, 'job slots');
-$session->close;
+$_->close for @sessions;
 
 is(count_of('failed'), '0', 'no job failed');
 $node->stop;

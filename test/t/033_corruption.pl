@@ -299,6 +299,19 @@ nothing_left_over($node, 'corrupt options');
 # which session waits for such an answer cannot be told any more: all fail, and the
 # service starts anew
 my %request = (kind => 0, job => 1, buffer => 2);
+
+# Three times in a row, and the service would not serve again: a reload begins to count anew.  It has been read when
+# the budget is another one.
+my $budget = 512;
+
+sub reload_settings
+{
+	$budget++;
+	$node->safe_psql('postgres', "alter system set gpusort.device_memory = '${budget}MB'");
+	$node->safe_psql('postgres', 'select pg_reload_conf()');
+	return $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('${budget}MB') from gpusort_devices");
+}
+
 for my $corruption ((map { [ 'kind', $_ ] } 1, 3 .. 6, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
 	[ 'buffer', -1 ], [ 'buffer', 80 ], [ 'buffer', 0x7fffffff ], [ 'buffer', 'of another' ], [ 'buffer', 'free' ])
 {
@@ -316,8 +329,52 @@ for my $corruption ((map { [ 'kind', $_ ] } 1, 3 .. 6, 99), [ 'job', -1 ], [ 'jo
 	$node->poll_query_until('postgres', "select state = 'serving' and service_pid <> $at->{service} from gpusort_devices")
 	  or fail("request's $name $value: the service is not back");
 	is($node->safe_psql('postgres', $hash), $right, "request's $name $value: the rows are right");
+	reload_settings() or fail('the settings were not read');
 }
 nothing_left_over($node, 'corrupt requests');
+
+for my $n (1 .. 3)
+{
+	$at = enter(1);
+	change_requests($at->{sessions}[0]{job}, $at->{sessions}[0]{sent}[1], sub { $_[0][0] = 99 });
+	continue_service($at->{service});
+	$at->{sessions}[0]->finish;
+	leave($at);
+	$node->poll_query_until('postgres', "select state in ('serving', 'unavailable') and service_pid <> $at->{service} from gpusort_devices")
+	  or fail('the service is not back');
+	last if $n == 3;
+	wait_for_state($node, 'serving');
+}
+is($node->safe_psql('postgres', 'select state, detail from gpusort_devices'),
+	'unavailable|shared memory was corrupt 3 times: restart the server', 'three corrupt requests in a row: the service does not serve again');
+like(slurp_file($node->logfile), qr/gpusort: shared memory was corrupt 3 times, all sorts are native.*HINT:  Restart the server/s, 'and the log says so');
+is($node->safe_psql('postgres', $hash), $right, 'three corrupt requests in a row: the rows are right, natively');
+ok(reload_settings(), 'a reload has it serve');
+nothing_left_over($node, 'three corrupt requests in a row');
+
+# --- a ring without room: a job that ends while its transaction is aborted must not raise an error
+my @words = unpack 'Q*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~7);
+my @places = grep { $words[$_] == $place{n_buffers} + 4 * 256 } 0 .. $#words;
+is(scalar @places, 1, "the ring's room is found");
+my $reader = GpuSortTest::Session->new($node);
+$reader->query("begin; declare c cursor for $ordered; fetch 1 from c");
+for (1 .. 1000)
+{
+	last unless grep { $_->[0] == $fetching } buffers();
+	select undef, undef, undef, 0.02;
+}
+poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', 0);
+$reader->query('select 1 / 0');
+like($reader->error, qr/division by zero/, 'a statement fails beside an open cursor');
+like($reader->error, qr/WARNING.*no room in the ring of requests/s, 'whose job cannot be closed: a warning');
+is($reader->query('rollback; select 1'), '1', 'the session goes on');
+$reader->close;
+unlike(slurp_file($node->logfile), qr/while in ABORT state/, 'the abort was not aborted');
+poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', $words[ $places[0] ]);
+$pid = service_pid($node);
+$node->safe_psql('postgres', "select pg_terminate_backend($pid)");
+$node->poll_query_until('postgres', "select service_pid <> $pid and state = 'serving' from gpusort_devices") or fail('the service is not back');
+nothing_left_over($node, 'a ring without room');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|terminated by signal|was terminated/, 'no process was brought down');
 

@@ -7,6 +7,7 @@
 #include "rig.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,6 +22,8 @@
 
 #define MACHINE_PROCESSORS	64
 #define MACHINE_BYTES		(512ull << 30)
+#define MACHINE_LEFT_BYTES	(100ull << 30)
+#define NOTHING_LEFT		UINT64_MAX
 #define NICE_MAX			19
 
 /* --- control groups ------------------------------------------------------------ */
@@ -31,7 +34,7 @@ typedef struct file_text
 	const char *text;
 } file_text;
 
-#define FILES_MAX	6
+#define FILES_MAX	8
 
 typedef struct limits_case
 {
@@ -39,6 +42,7 @@ typedef struct limits_case
 	file_text	files[FILES_MAX];
 	int			processors;
 	uint64_t	memory_bytes;
+	uint64_t	left_bytes;		/* 0: as much as the machine has left; or NOTHING_LEFT */
 } limits_case;
 
 static const limits_case limits_cases[] = {
@@ -63,6 +67,19 @@ static const limits_case limits_cases[] = {
 	{"memory/memory.limit_in_bytes", "9223372036854771712\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
 	{"names that only contain others", {{"cgroup", "4:cpuset,notmemory:/\n"}, {"cpu.max", "1 1\n"}, {"cpu/cpu.max", "100000 100000\n"}, {"memory/memory.max", "4096\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
 	{"nonsense", {{"cgroup", "\n::\n0:\n0::/\n"}, {"cpu.max", "100000\n"}, {"memory.max", "\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
+	{"what is left of a group, with the pages of files",
+	{{"cgroup", "0::/\n"}, {"memory.max", "4294967296\n"}, {"memory.current", "3221225472\n"},
+	{"memory.stat", "anon 1\nfile 536870912\nactive_file 100000000\ninactive_file 200000000\n"}}, MACHINE_PROCESSORS, 4ull << 30, (1ull << 30) + 300000000},
+	{"a group without a limit, in one that has little left",
+	{{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/memory.max", "2147483648\n"}, {"a.slice/memory.current", "2147483648\n"},
+	{"a.slice/memory.stat", "inactive_file 4096\n"}, {"a.slice/b.service/memory.max", "max\n"}, {"a.slice/b.service/memory.current", "4096\n"}},
+	MACHINE_PROCESSORS, 2ull << 30, 4096},
+	{"more in use than the limit allows", {{"cgroup", "0::/\n"}, {"memory.max", "4096\n"}, {"memory.current", "8192\n"}}, MACHINE_PROCESSORS, 4096, NOTHING_LEFT},
+	{"what is left in version 1",
+	{{"cgroup", "5:memory:/box\n"}, {"memory/box/memory.limit_in_bytes", "2147483648\n"}, {"memory/box/memory.usage_in_bytes", "1073741824\n"},
+	{"memory/box/memory.stat", "inactive_file 1\nactive_file 1\ntotal_inactive_file 4096\ntotal_active_file 8192\n"}}, MACHINE_PROCESSORS, 2ull << 30, (1ull << 30) + 12288},
+	{"no limit, much in use",
+	{{"cgroup", "5:memory:/\n"}, {"memory/memory.limit_in_bytes", "9223372036854771712\n"}, {"memory/memory.usage_in_bytes", "400000000000\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
 	{"nothing is no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "0 0\n"}, {"memory.max", "0\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES},
 };
 
@@ -116,7 +133,8 @@ check_limits(const limits_case *one)
 {
 	char		folder[] = "/tmp/gsort_test.XXXXXX";
 	char		groups[512];
-	host_limits limits = {MACHINE_PROCESSORS, MACHINE_BYTES};
+	host_limits limits = {MACHINE_PROCESSORS, MACHINE_BYTES, MACHINE_LEFT_BYTES, 0};
+	uint64_t	left_bytes = one->left_bytes != 0 ? one->left_bytes : MACHINE_LEFT_BYTES;
 
 	current_test = one->name;
 	if (!CHECK(mkdtemp(folder) != NULL))
@@ -127,8 +145,72 @@ check_limits(const limits_case *one)
 	host_limits_of_groups(groups, folder, &limits);
 	CHECK(limits.processors == one->processors);
 	CHECK(limits.memory_bytes == one->memory_bytes);
+	CHECK(limits.left_bytes == (left_bytes == NOTHING_LEFT ? 0 : left_bytes));
 	remove_files(folder, one);
 	CHECK(rmdir(folder) == 0);
+}
+
+/* --- memory that must be left --------------------------------------------------------- */
+
+#define MIB		(1ull << 20)
+
+typedef struct room_case
+{
+	host_limits limits;
+	uint64_t	own_bytes;		/* to be had in all */
+	int			leaves_room;
+} room_case;
+
+static const room_case room_cases[] = {
+	/* a small machine: 64 MiB stay */
+	{{1, 1000 * MIB, 500 * MIB, 100 * MIB}, 536 * MIB, 1},
+	{{1, 1000 * MIB, 500 * MIB, 100 * MIB}, 536 * MIB + 1, 0},
+	/* a large one: a twentieth */
+	{{1, 20000 * MIB, 5000 * MIB, 0}, 4000 * MIB, 1},
+	{{1, 20000 * MIB, 5000 * MIB, 0}, 4000 * MIB + 1, 0},
+	/* what the process has is no more */
+	{{1, 1000 * MIB, 0, 100 * MIB}, 100 * MIB, 1},
+	{{1, 1000 * MIB, 0, 100 * MIB}, 100 * MIB + 1, 0},
+	{{1, 1000 * MIB, 63 * MIB, 0}, 1, 0},
+	/* not known */
+	{{1, 1000 * MIB, UINT64_MAX, 0}, 1ull << 60, 1},
+};
+
+static void
+test_room(void)
+{
+	current_test = "memory that must be left";
+	for (size_t i = 0; i < sizeof(room_cases) / sizeof(room_cases[0]); i++)
+		CHECK(host_limits_leave_room(&room_cases[i].limits, room_cases[i].own_bytes) == room_cases[i].leaves_room);
+}
+
+/* A machine that has little left grants what is granted already, and nothing more. */
+static void
+test_grants_leave_room(void)
+{
+	gsort_device_options device_options = {
+		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
+	};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096};
+	gsort_device *device;
+	gsort_job  *job;
+	host_device *host;
+
+	current_test = "grants leave room";
+	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+		return;
+	host = (host_device *) device;
+	host->looked_ms = INFINITY;
+	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
+	host->limits_now = (host_limits) {1, 1000 * MIB, 500 * MIB, 0};
+	CHECK(gsort_job_grant(job, 1000, 8 * MIB) == GSORT_OK);
+	host->limits_now.left_bytes = 64 * MIB;
+	CHECK(gsort_job_grant(job, 0, 0) == GSORT_OK);
+	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_NOMEM);
+	CHECK(strstr(gsort_error_text(device), "the machine's memory") != NULL);
+	host->limits_now.left_bytes = 500 * MIB;
+	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_OK);
+	gsort_shut(device);
 }
 
 /* --- threads --------------------------------------------------------------------- */
@@ -378,6 +460,10 @@ test_host(void)
 	current_test = "host limits";
 	CHECK(limits.processors >= 1);
 	CHECK(limits.memory_bytes > 0);
+	CHECK(limits.left_bytes > 0);
+	CHECK(limits.own_bytes > 0 || limits.left_bytes == UINT64_MAX);
+	test_room();
+	test_grants_leave_room();
 	current_test = "host threads";
 	check_threads(5, 0, 5);
 	check_threads(3, 7, 3);

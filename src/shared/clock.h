@@ -1,0 +1,44 @@
+/*
+ * clock.h
+ *	  The clock of waits and deadlines.
+ *
+ * Unlike the time of day, nobody sets it back or forward.  All processes read the same one, so times in
+ * shared memory can be compared.  It is never 0.
+ */
+#ifndef GPUSORT_CLOCK_H
+#define GPUSORT_CLOCK_H
+
+#include "postgres.h"
+
+#include <time.h>
+
+static inline uint64
+gpusort_clock_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static inline uint64
+gpusort_clock_ms(void)
+{
+	return gpusort_clock_us() / 1000;
+}
+
+/* Milliseconds from now until then, rounded up; 0: then is past. */
+static inline long
+gpusort_clock_ms_left(uint64 now_us, uint64 then_us)
+{
+	return then_us > now_us ? (long) ((then_us - now_us + 999) / 1000) : 0;
+}
+
+/* Is now more than so many milliseconds after since? */
+static inline bool
+gpusort_clock_exceeds(uint64 since_us, uint64 now_us, uint64 ms)
+{
+	return now_us > since_us && now_us - since_us > ms * 1000;
+}
+
+#endif							/* GPUSORT_CLOCK_H */
