@@ -286,6 +286,10 @@ typedef struct gsort_job_stats
 
 /* --- device ------------------------------------------------------------ */
 
+/* Sets what the device's libraries read of the environment.  A process calls it once, before
+ * gsort_open, while it has no other thread: nobody else may read the environment meanwhile. */
+void		gsort_prepare(void);
+
 /* Opens the device: context, streams, threads, staging; loads every kernel, and sorts a
  * little to see that it can.  Blocks, a second or so for CUDA.
  * UNSUPPORTED: no such device or driver, or built without it; reason (of

@@ -75,6 +75,14 @@ ops_of(gsort_kind kind)
 	return NULL;
 }
 
+void
+gsort_prepare(void)
+{
+#ifdef GSORT_WITH_CUDA
+	gsort_cuda_prepare();
+#endif
+}
+
 gsort_status
 gsort_open(const gsort_device_options *options, gsort_device **device,
 		   char *reason, size_t reason_bytes)

@@ -56,8 +56,8 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
  * meet that.  Told so before it starts, it loads all kernels of this library, CUB's too, with the
  * context.
  */
-static void
-load_kernels_with_context(void)
+extern "C" void
+gsort_cuda_prepare(void)
 {
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
@@ -68,7 +68,6 @@ find_device(const gsort_device_options *options, int *ordinal, int *devices, cha
 {
 	cudaError_t error;
 
-	load_kernels_with_context();
 	error = cudaGetDeviceCount(devices);
 	if (error != cudaSuccess)
 	{

@@ -220,6 +220,8 @@ gpusort_service_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
+	/* now, as the first call of the device begins a thread */
+	gsort_prepare();
 	make_wait_set();
 	while (!gpusort_service_to_end)
 	{

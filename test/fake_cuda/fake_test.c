@@ -355,6 +355,19 @@ test_nothing_waits(void)
 	rig_close(&l.rig);
 }
 
+/* Opening runs in a thread, beside others that may read the environment. */
+static void
+test_environment(void)
+{
+	rig			rig;
+
+	current_test = "opening leaves the environment alone";
+	CHECK(setenv("CUDA_MODULE_LOADING", "LAZY", 1) == 0);
+	if (CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0)))
+		rig_close(&rig);
+	CHECK(strcmp(getenv("CUDA_MODULE_LOADING"), "LAZY") == 0);
+}
+
 /* The pool's memory goes back by parts, while nothing is under way. */
 static void
 test_trim(void)
@@ -543,9 +556,11 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
+	gsort_prepare();
 	/* one that is not any thread's current device by itself */
 	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
+	test_environment();
 	test_default_budget();
 	test_trim();
 	test_unpinned();
