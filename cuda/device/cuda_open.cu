@@ -273,15 +273,27 @@ close_streams(cuda_device *device)
 			cudaStreamDestroy(device->sort_streams[i]);
 }
 
+/* Waits for all that was started, every cuda_wake included.  False: the device is lost, and nobody tells whether one still
+ * runs. */
+static bool
+wait_for_end(cuda_device *device)
+{
+	bool		entered = cuda_enter(device) == GSORT_OK;
+
+	/* without a stream nothing was ever started */
+	if (device->memory_stream == NULL)
+		return true;
+	return entered && cudaDeviceSynchronize() == cudaSuccess;
+}
+
 /* The context stays: it is the process's, and others may use it. */
 void
 cuda_shut(gsort_device *base)
 {
 	cuda_device *device = (cuda_device *) base;
+	bool		ended = wait_for_end(device);
 
-	(void) cuda_enter(device);
-	/* also the end of every cuda_wake; without a stream nothing was ever started */
-	if (device->memory_stream != NULL && cudaDeviceSynchronize() != cudaSuccess)
+	if (!ended)
 		device->common.lost = 1;
 	device->drained = 1;
 	while (device->jobs != NULL)
@@ -296,6 +308,9 @@ cuda_shut(gsort_device *base)
 	cuda_memory_close(device);
 	cuda_unwatch_launches(device);
 	(void) cudaGetLastError();
+	/* a cuda_wake that may still run keeps the structure and the descriptor, for good */
+	if (!ended)
+		return;
 	if (device->event_fd >= 0)
 		close(device->event_fd);
 	free(device);

@@ -10,11 +10,13 @@
  */
 #include "rig.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_cuda.h"
 #include "rows/arena.cuh"
@@ -368,6 +370,33 @@ test_environment(void)
 	CHECK(strcmp(getenv("CUDA_MODULE_LOADING"), "LAZY") == 0);
 }
 
+/* Nobody waits for CUDA's threads once the device is lost. */
+static void
+test_shut_when_lost(void)
+{
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES};
+	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
+	uint64_t	wakes;
+	int			fd;
+
+	current_test = "a lost device that is shut leaves what CUDA's threads still touch";
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	fd = gsort_fd(l.rig.device);
+	CHECK(gsort_job_open(l.rig.device, &options, &l.job) == GSORT_OK);
+	CHECK(gsort_job_grant(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(append_chunk(&l, 0) == GSORT_OK);
+	fake.lost = 1;
+	rig_close(&l.rig);
+	if (CHECK(read(fd, &wakes, sizeof(wakes)) < 0 && errno == EAGAIN))
+	{
+		fake_finish_all();
+		CHECK(read(fd, &wakes, sizeof(wakes)) == sizeof(wakes));
+		close(fd);
+	}
+	fake.lost = 0;
+}
+
 /* The pool's memory goes back by parts, while nothing is under way. */
 static void
 test_trim(void)
@@ -561,6 +590,7 @@ main(int argc, char **argv)
 	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
 	test_environment();
+	test_shut_when_lost();
 	test_default_budget();
 	test_trim();
 	test_unpinned();
