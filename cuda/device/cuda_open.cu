@@ -306,7 +306,6 @@ cuda_shut(gsort_device *base)
 	close_streams(device);
 	cuda_staging_close(device);
 	cuda_memory_close(device);
-	cuda_unwatch_launches(device);
 	(void) cudaGetLastError();
 	/* a cuda_wake that may still run keeps the structure and the descriptor, for good */
 	if (!ended)

@@ -450,7 +450,12 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, c
 cudaError_t
 cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+	void		(*meanwhile) (void) = fake.meanwhile;
+
 	REFUSE_IF_WANTED();
+	fake.meanwhile = NULL;
+	if (meanwhile != NULL)
+		meanwhile();
 	enqueue(stream, OP_WORK, [=] { memset(memory, value, bytes); });
 	return cudaSuccess;
 }
