@@ -76,10 +76,12 @@ ops_of(gsort_kind kind)
 }
 
 void
-gsort_prepare(void)
+gsort_prepare(uint32_t salt)
 {
 #ifdef GSORT_WITH_CUDA
-	gsort_cuda_prepare();
+	gsort_cuda_prepare(salt);
+#else
+	(void) salt;
 #endif
 }
 

@@ -209,7 +209,7 @@ extern const gsort_device_ops gsort_host_ops;
 extern const gsort_device_ops gsort_cuda_ops;
 
 /* CUDA's part of gsort_prepare. */
-void		gsort_cuda_prepare(void);
+void		gsort_cuda_prepare(uint32_t salt);
 #endif
 
 /* --- the front's services to the implementations ------------------------- */

@@ -10,6 +10,8 @@
  */
 #include "device/cuda_device.cuh"
 
+#include "sort/pairs_partition.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -57,8 +59,9 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
  * context.
  */
 extern "C" void
-gsort_cuda_prepare(void)
+gsort_cuda_prepare(uint32_t salt)
 {
+	pairs_partition_salt = salt;
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 

@@ -652,7 +652,7 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
-	gsort_prepare();
+	gsort_prepare(0);
 	/* one that is not any thread's current device by itself */
 	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
