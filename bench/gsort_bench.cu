@@ -119,6 +119,7 @@ open_device()
 
 	options.struct_bytes = sizeof(options);
 	options.kind = GSORT_KIND_CUDA;
+	gsort_prepare(0);
 	if (gsort_open(&options, &device, reason, sizeof(reason)) != GSORT_OK)
 	{
 		fprintf(stderr, "gsort_bench: %s\n", reason);

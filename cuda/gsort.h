@@ -286,6 +286,12 @@ typedef struct gsort_job_stats
 
 /* --- device ------------------------------------------------------------ */
 
+/* Sets what the device's libraries read of the environment.  A process calls it once, before
+ * gsort_open, while it has no other thread: nobody else may read the environment meanwhile.
+ * salt: a random number, so that nobody can make keys for which sorts are slow; the same one, and 0 without
+ * this call, where times are to be repeated.  No result depends on it. */
+void		gsort_prepare(uint32_t salt);
+
 /* Opens the device: context, streams, threads, staging; loads every kernel, and sorts a
  * little to see that it can.  Blocks, a second or so for CUDA.
  * UNSUPPORTED: no such device or driver, or built without it; reason (of

@@ -75,6 +75,16 @@ ops_of(gsort_kind kind)
 	return NULL;
 }
 
+void
+gsort_prepare(uint32_t salt)
+{
+#ifdef GSORT_WITH_CUDA
+	gsort_cuda_prepare(salt);
+#else
+	(void) salt;
+#endif
+}
+
 gsort_status
 gsort_open(const gsort_device_options *options, gsort_device **device,
 		   char *reason, size_t reason_bytes)

@@ -207,6 +207,9 @@ struct gsort_device_ops
 extern const gsort_device_ops gsort_host_ops;
 #ifdef GSORT_WITH_CUDA
 extern const gsort_device_ops gsort_cuda_ops;
+
+/* CUDA's part of gsort_prepare. */
+void		gsort_cuda_prepare(uint32_t salt);
 #endif
 
 /* --- the front's services to the implementations ------------------------- */

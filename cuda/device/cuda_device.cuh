@@ -237,10 +237,9 @@ gsort_status cuda_lose(cuda_device *device, cudaError_t error, const char *expre
 /* Once: work that a lost device still does must not outlive what it works on. */
 void		cuda_drain(cuda_device *device);
 
-/* For tests: launches ask for this device whether they fail, until it is shut.  Asked again before each
+/* For tests: launches of this thread ask this device whether they fail; NULL: none.  Said for each
  * call, as there may be several devices. */
 void		cuda_watch_launches(cuda_device *device);
-void		cuda_unwatch_launches(const cuda_device *device);
 
 /* For tests: the error of a call that enqueues, or of one that asks or frees, which no device refuses. */
 cudaError_t cuda_checked(cuda_device *device, cudaError_t error);
@@ -253,6 +252,7 @@ cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 		cudaError_t try_error; \
 		cuda_watch_launches(device); \
 		try_error = cuda_checked((device), (expression)); \
+		cuda_watch_launches(NULL); \
 		if (try_error != cudaSuccess) \
 			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
 	} while (0)
@@ -264,6 +264,7 @@ cudaError_t cuda_checked_query(cuda_device *device, cudaError_t error);
 		cudaError_t try_error; \
 		cuda_watch_launches(device); \
 		try_error = (expression); \
+		cuda_watch_launches(NULL); \
 		if (try_error != cudaSuccess) \
 			return cuda_fail((device), try_error, #expression, __FILE__, __LINE__); \
 	} while (0)

@@ -18,9 +18,6 @@
 
 #include <string.h>
 
-/* Who is asked whether a launch is to fail; one thread launches. */
-static cuda_device *watched = NULL;
-
 /* --- errors that tests want ------------------------------------------------- */
 
 /* The error that a test wants here, or cudaSuccess. */
@@ -39,23 +36,15 @@ wanted_error(cuda_device *device, bool is_launch)
 }
 
 static cudaError_t
-refuse_launch(void)
+refuse_launch(void *device)
 {
-	return watched != NULL ? wanted_error(watched, true) : cudaSuccess;
+	return wanted_error((cuda_device *) device, true);
 }
 
 void
 cuda_watch_launches(cuda_device *device)
 {
-	watched = device;
-	launch_refusal = refuse_launch;
-}
-
-void
-cuda_unwatch_launches(const cuda_device *device)
-{
-	if (watched == device)
-		watched = NULL;
+	watching_launches = {device != NULL ? refuse_launch : NULL, device};
 }
 
 cudaError_t

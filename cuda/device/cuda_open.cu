@@ -10,6 +10,8 @@
  */
 #include "device/cuda_device.cuh"
 
+#include "sort/pairs_partition.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -56,9 +58,10 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
  * meet that.  Told so before it starts, it loads all kernels of this library, CUB's too, with the
  * context.
  */
-static void
-load_kernels_with_context(void)
+extern "C" void
+gsort_cuda_prepare(uint32_t salt)
 {
+	pairs_partition_salt = salt;
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
@@ -68,7 +71,6 @@ find_device(const gsort_device_options *options, int *ordinal, int *devices, cha
 {
 	cudaError_t error;
 
-	load_kernels_with_context();
 	error = cudaGetDeviceCount(devices);
 	if (error != cudaSuccess)
 	{
@@ -274,15 +276,27 @@ close_streams(cuda_device *device)
 			cudaStreamDestroy(device->sort_streams[i]);
 }
 
+/* Waits for all that was started, every cuda_wake included.  False: the device is lost, and nobody tells whether one still
+ * runs. */
+static bool
+wait_for_end(cuda_device *device)
+{
+	bool		entered = cuda_enter(device) == GSORT_OK;
+
+	/* without a stream nothing was ever started */
+	if (device->memory_stream == NULL)
+		return true;
+	return entered && cudaDeviceSynchronize() == cudaSuccess;
+}
+
 /* The context stays: it is the process's, and others may use it. */
 void
 cuda_shut(gsort_device *base)
 {
 	cuda_device *device = (cuda_device *) base;
+	bool		ended = wait_for_end(device);
 
-	(void) cuda_enter(device);
-	/* also the end of every cuda_wake; without a stream nothing was ever started */
-	if (device->memory_stream != NULL && cudaDeviceSynchronize() != cudaSuccess)
+	if (!ended)
 		device->common.lost = 1;
 	device->drained = 1;
 	while (device->jobs != NULL)
@@ -295,8 +309,10 @@ cuda_shut(gsort_device *base)
 	close_streams(device);
 	cuda_staging_close(device);
 	cuda_memory_close(device);
-	cuda_unwatch_launches(device);
 	(void) cudaGetLastError();
+	/* a cuda_wake that may still run keeps the structure and the descriptor, for good */
+	if (!ended)
+		return;
 	if (device->event_fd >= 0)
 		close(device->event_fd);
 	free(device);

@@ -9,34 +9,84 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/partition_point.h"
 #include "host/host_radix.h"
 
-/* More would keep one thread busy while the others wait. */
-#define SEGMENT_ROWS_MAX	(1u << 16)
-#define TOO_MUCH_WORK		(1ull << 60)
+/* More would keep one thread busy while the others wait.  Builds that look for races have it small: then
+ * short inputs have long segments too. */
+#ifndef HOST_SEGMENT_ROWS_MAX
+#define HOST_SEGMENT_ROWS_MAX	(1u << 16)
+#endif
 /* So few are sorted by insertion. */
 #define INSERTED_ROWS		6
 #define ROWS_AHEAD			24
 #define SAMPLE_WORDS		512
 
+typedef struct word_search
+{
+	const uint64_t *first_words;
+	uint64_t	word;
+} word_search;
+
+static int
+is_below_word(const void *context, uint64_t i)
+{
+	const word_search *search = context;
+
+	return search->first_words[i] < search->word;
+}
+
+static int
+is_up_to_word(const void *context, uint64_t i)
+{
+	const word_search *search = context;
+
+	return search->first_words[i] <= search->word;
+}
+
+static int
+is_long(uint64_t rows)
+{
+	return rows > HOST_SEGMENT_ROWS_MAX;
+}
+
 /* The end of the segment that begins at i, at most n; i + 1 if row i is alone. */
 static uint64_t
 segment_end(const host_segments *segments, uint64_t i)
 {
+	word_search search = {segments->first_words, segments->first_words[i]};
 	uint64_t	end = i + 1;
 
-	while (end < segments->n && segments->first_words[end] == segments->first_words[i])
+	while (end < segments->n && segments->first_words[end] == search.word && !is_long(end - i))
 		end++;
-	return end;
+	return is_long(end - i) ? partition_point(end, segments->n, is_up_to_word, &search) : end;
 }
 
 /* The first segment that begins at i or behind it. */
 static uint64_t
 segment_begin(const host_segments *segments, uint64_t i)
 {
-	while (i > 0 && i < segments->n && segments->first_words[i] == segments->first_words[i - 1])
-		i++;
+	if (i > 0 && i < segments->n && segments->first_words[i] == segments->first_words[i - 1])
+		return segment_end(segments, i);
 	return i;
+}
+
+int
+host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end)
+{
+	/* a long one holds a multiple of so many rows */
+	uint64_t	i = (*end + HOST_SEGMENT_ROWS_MAX - 1) / HOST_SEGMENT_ROWS_MAX * HOST_SEGMENT_ROWS_MAX;
+
+	for (; i < segments->n; i += HOST_SEGMENT_ROWS_MAX)
+	{
+		word_search search = {segments->first_words, segments->first_words[i]};
+
+		*begin = partition_point(*end, i, is_below_word, &search);
+		*end = partition_point(i, segments->n, is_up_to_word, &search);
+		if (is_long(*end - *begin))
+			return 1;
+	}
+	return 0;
 }
 
 static int
@@ -99,10 +149,7 @@ weigh_part(void *arg, uint32_t part)
 	{
 		uint64_t	next = segment_end(segments, begin);
 
-		if (next - begin > SEGMENT_ROWS_MAX)
-			work = TOO_MUCH_WORK;
-		else
-			work += (next - begin) * key_bits_of(next - begin - 1);
+		work += (next - begin) * (is_long(next - begin) ? segments->plan->words - 1 : key_bits_of(next - begin - 1));
 		begin = next;
 	}
 	if (work > 0)
@@ -191,9 +238,12 @@ sort_part(void *arg, uint32_t part)
 	{
 		uint64_t	next = segment_end(segments, begin);
 
-		ask_ahead(segments, begin, next);
-		if (next - begin > 1)
-			sort_rows(segments, segments->rows + begin, next - begin, segments->spare_rows + begin);
+		if (!is_long(next - begin))
+		{
+			ask_ahead(segments, begin, next);
+			if (next - begin > 1)
+				sort_rows(segments, segments->rows + begin, next - begin, segments->spare_rows + begin);
+		}
 		begin = next;
 	}
 }

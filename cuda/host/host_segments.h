@@ -7,7 +7,8 @@
  *
  * A segment is a stretch of rows that share their first word.  A thread sorts it by merging, comparing the other
  * words, which it makes of the keys each time: that serves few rows or short segments, and needs no more memory
- * than the row numbers.  On threads of the pool; the caller owns all arrays.
+ * than the row numbers.  Long segments are left to the caller, who sorts each by all threads.  On threads of the
+ * pool; the caller owns all arrays.
  */
 #ifndef GSORT_HOST_SEGMENTS_H
 #define GSORT_HOST_SEGMENTS_H
@@ -33,10 +34,13 @@ typedef struct host_segments
 /* Do so many of some first words, in the order as fed, share theirs that segments will be long? */
 int			host_segments_likely_long(const uint64_t *words, uint64_t n);
 
-/* How many comparisons the sort may take; more than any limit if a segment is too long for one thread. */
+/* How many comparisons the sort may take; of a long segment, how often a row's words are sorted. */
 uint64_t	host_segments_weigh(host_pool *pool, host_segments *segments);
 
-/* Stable. */
+/* Sorts all but long segments.  Stable. */
 void		host_segments_sort(host_pool *pool, host_segments *segments);
+
+/* Finds the next long segment behind *end, which is 0 at first.  0: there is none. */
+int			host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end);
 
 #endif							/* GSORT_HOST_SEGMENTS_H */

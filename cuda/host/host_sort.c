@@ -169,19 +169,61 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 	return GSORT_OK;
 }
 
-/* By each word in turn, from the last to the first; NOMEM, BAD_DATA. */
+/* By each word in turn, from the last down to this one; NOMEM, BAD_DATA. */
 static gsort_status
-sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
 	gsort_status status = GSORT_OK;
 
-	/* what an earlier sort found is not needed: the words are made in the order as fed */
-	sort->order = (host_pairs) {sides[1].keys, NULL};
-	for (uint32_t words_left = sort->plan->words; words_left > 0 && status == GSORT_OK; words_left--)
+	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK; words_left--)
 	{
 		make_words(sort, pool, words_left - 1);
 		status = sort_made_words(sort, pool, sides, cancel);
 	}
+	return status;
+}
+
+static gsort_status
+sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+{
+	/* what an earlier sort found is not needed: the words are made in the order as fed */
+	sort->order = (host_pairs) {sides[1].keys, NULL};
+	return sort_by_words_from(sort, 0, pool, sides, cancel);
+}
+
+/* Rows from begin to end share their first word, so that there is room for their other words meanwhile. */
+static gsort_status
+sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool, const host_pairs *spare,
+				  const atomic_int *cancel)
+{
+	uint64_t   *first_words = (uint64_t *) sort->order.keys + begin;
+	uint64_t	first_word = first_words[0];
+	uint32_t   *rows = sort->order.rows + begin;
+	host_pairs	sides[2] = {{(uint64_t *) spare->keys + begin, spare->rows + begin}, {first_words, rows}};
+	sorter		segment = {
+		.run = sort->run, .plan = sort->plan, .rows = end - begin, .parts = host_parts(pool, end - begin),
+		.keys_checked = 1, .order = sides[1]
+	};
+	gsort_status status = sort_by_words_from(&segment, 1, pool, sides, cancel);
+
+	if (segment.order.rows != rows)
+		memcpy(rows, segment.order.rows, segment.rows * sizeof(*rows));
+	for (uint64_t i = 0; i < segment.rows; i++)
+		first_words[i] = first_word;
+	return status;
+}
+
+/* What the first word leaves tied, by the others; NOMEM. */
+static gsort_status
+sort_segments(const sorter *sort, host_pool *pool, host_segments *segments, const host_pairs *spare)
+{
+	gsort_status status = GSORT_OK;
+	uint64_t	begin;
+	uint64_t	end = 0;
+
+	host_segments_sort(pool, segments);
+	while (status == GSORT_OK && host_segments_next_long(segments, &begin, &end))
+		status = sort_long_segment(sort, begin, end, pool, spare, segments->cancel);
 	return status;
 }
 
@@ -219,8 +261,7 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	/* no row numbers: all first words are equal, whatever the statistics say */
 	if (segments.rows == NULL || host_segments_weigh(pool, &segments) > sort->rows * sort->plan->words)
 		return sort_by_all_words(sort, pool, sides, cancel);
-	host_segments_sort(pool, &segments);
-	return GSORT_OK;
+	return sort_segments(sort, pool, &segments, &sides[0]);
 }
 
 /* --- ties --------------------------------------------------------------------- */

@@ -160,8 +160,15 @@ find_early_launches(const void *kernel, bool *early)
 	return error;
 }
 
-/* For tests: asked before each launch; an error that it answers is returned in the launch's place. */
-inline cudaError_t (*launch_refusal) (void) = NULL;
+/* For tests: asked before each launch that this thread makes; an error that it answers is returned in the launch's
+ * place. */
+struct launch_hook
+{
+	cudaError_t (*refusal) (void *device);	/* NULL: none */
+	void	   *device;
+};
+
+inline thread_local launch_hook watching_launches = {NULL, NULL};
 
 /* Asks the tests' refusal, and for so much shared memory. */
 template<typename... Parameters>
@@ -169,7 +176,8 @@ static cudaError_t
 prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
 {
 	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX, "arguments of a kernel");
-	cudaError_t error = launch_refusal != NULL ? launch_refusal() : cudaSuccess;
+	launch_hook hook = watching_launches;
+	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
 
 	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
 		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared_bytes);

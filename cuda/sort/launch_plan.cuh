@@ -51,6 +51,7 @@ typedef struct launch_target
 {
 	sort_device device;
 	early_stream stream;
+	uint32_t	salt;			/* of the places where samples are taken; results do not depend on it */
 } launch_target;
 
 static inline uint32_t

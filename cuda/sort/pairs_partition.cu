@@ -136,7 +136,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 	const key_view keys = view_keys(pairs);
 	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, (uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
-	launch_target target = {device, {stream, false}};
+	launch_target target = {device, {stream, false}, pairs_partition_salt};
 
 	if (scratch_bytes < scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;

@@ -21,6 +21,9 @@ partition_takes(const gsort_pairs *pairs)
 	return pairs->key_bits == 64 || pairs->d_keys_out == NULL;
 }
 
+/* The salt of all sorts (sample_position), set before the first of them. */
+inline uint32_t pairs_partition_salt = 0;
+
 /* 0: these pairs, for example keys without significant bits, or this device, are none that pairs_partition_sort takes. */
 size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
 

@@ -140,7 +140,7 @@ is_sample_even(const cut_memory<Row, Wide> &shared)
 
 template<typename Row, bool Wide>
 SORT_DEVICE void
-cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2)
+cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partition_plan *plan, level2_arrays level2)
 {
 	typedef cut_memory<Row, Wide> memory;
 
@@ -167,7 +167,7 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
 	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += CUT_THREADS)
 	{
 		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->splitters.row_bits : ~0ull;
-		item<Wide>	x = level1.get(bucket->level1_begin + sample_position(i, memory::SAMPLES, count));
+		item<Wide>	x = level1.get(bucket->level1_begin + sample_position(i, memory::SAMPLES, count, salt));
 		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (bucket->flags & ITEMS_BY_ROW) != 0);
 
 		shared.first[i] = coordinate;
@@ -199,12 +199,12 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, partition_plan *plan, l
 template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(CUT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
-partition_cells_kernel(item_arrays<true> level1, partition_plan *plan, level2_arrays level2)
+partition_cells_kernel(item_arrays<true> level1, uint32_t salt, partition_plan *plan, level2_arrays level2)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
-		cut_bucket<Row, wide.value>(raw, items_as<wide.value>(level1), plan, level2);
+		cut_bucket<Row, wide.value>(raw, items_as<wide.value>(level1), salt, plan, level2);
 	});
 }
 

@@ -210,13 +210,14 @@ is_partitioned(const partition_plan *plan)
 
 /* --- level 1 ------------------------------------------------------------------- */
 
-/* Position in the input of sampled key i: one at a hashed place in each of samples strata. */
+/* Position in the input of sampled key i: one at a hashed place in each of samples strata.  Nobody who does not know the salt
+ * can make keys that mislead the sample. */
 static inline GSORT_HD uint32_t
-sample_position(uint32_t i, uint32_t samples, uint64_t n)
+sample_position(uint32_t i, uint32_t samples, uint64_t n, uint32_t salt)
 {
 	uint32_t	begin = (uint32_t) (i * n / samples);
 	uint32_t	end = (uint32_t) ((i + 1) * n / samples);
-	uint32_t	hash = i * 0x9e3779b9u;
+	uint32_t	hash = i * 0x9e3779b9u + salt;
 
 	hash = (hash ^ hash >> 15) * 0x85ebca6bu;
 	hash ^= hash >> 13;

@@ -47,7 +47,7 @@ wants_rooms(const partition_plan *plan)
 template<typename Key>
 static __global__ void
 __launch_bounds__(ESTIMATE_THREADS)
-partition_estimate_kernel(key_view view, uint32_t n, partition_plan *plan)
+partition_estimate_kernel(key_view view, uint32_t n, uint32_t salt, partition_plan *plan)
 {
 	await_kernel_ahead();
 	__shared__ uint32_t counts[BUCKETS_MAX];
@@ -63,7 +63,7 @@ partition_estimate_kernel(key_view view, uint32_t n, partition_plan *plan)
 	__syncthreads();
 	for (uint32_t g = blockIdx.x * ESTIMATE_THREADS + threadIdx.x; g < groups; g += gridDim.x * ESTIMATE_THREADS)
 	{
-		uint32_t	row = sample_position(g, groups, n / ESTIMATED_AT_ONCE) * ESTIMATED_AT_ONCE;
+		uint32_t	row = sample_position(g, groups, n / ESTIMATED_AT_ONCE, salt) * ESTIMATED_AT_ONCE;
 		Key			key[ESTIMATED_AT_ONCE];
 
 #pragma unroll

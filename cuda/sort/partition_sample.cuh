@@ -72,7 +72,7 @@ block_extremes(key_extremes mine, key_extremes *warps)
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
-partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, bool with_extremes, uint64_t *sorted_keys,
+partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t salt, bool with_extremes, uint64_t *sorted_keys,
 						uint32_t *sorted_rows, key_extremes *extremes)
 {
 	await_kernel_ahead();
@@ -93,13 +93,13 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, bool with_e
 		for (uint32_t i = threadIdx.x; i < SAMPLE_KEYS; i += SPLIT_THREADS)
 		{
 			if (i < samples)
-				sample[i] = typed[sample_position(i, samples, n)];
+				sample[i] = typed[sample_position(i, samples, n, salt)];
 		}
 #pragma unroll
 		for (uint32_t i = 0; i < EXTREMES_A_THREAD && with_extremes; i++)
 		{
 			uint64_t	key = typed[sample_position((i * SAMPLE_BLOCKS + blockIdx.x) * SPLIT_THREADS + threadIdx.x,
-													EXTREMES_A_THREAD * SAMPLE_BLOCKS * SPLIT_THREADS, n)];
+													EXTREMES_A_THREAD * SAMPLE_BLOCKS * SPLIT_THREADS, n, salt)];
 
 			seen = join_extremes(seen, {key, key});
 		}
@@ -116,7 +116,7 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, bool with_e
 	if (threadIdx.x < share)
 	{
 		sorted_keys[ranks[threadIdx.x]] = sample[mine];
-		sorted_rows[ranks[threadIdx.x]] = sample_position(mine, samples, n);
+		sorted_rows[ranks[threadIdx.x]] = sample_position(mine, samples, n, salt);
 	}
 }
 

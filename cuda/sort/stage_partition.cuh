@@ -93,7 +93,7 @@ struct partition_launches
 	cudaError_t estimate_buckets() const
 	{
 		return launch(partition_estimate_kernel<Key>, tiles_up_to(in.n, ESTIMATE_THREADS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-					  ESTIMATE_THREADS, 0, target.stream, in.keys, in.n, plan);
+					  ESTIMATE_THREADS, 0, target.stream, in.keys, in.n, target.salt, plan);
 	}
 
 	cudaError_t plan_rooms() const
@@ -141,7 +141,7 @@ struct partition_launches
 	cudaError_t cut_buckets() const
 	{
 		return launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
-					  sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, plan, level2);
+					  sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, target.salt, plan, level2);
 	}
 
 	cudaError_t plan_bins() const

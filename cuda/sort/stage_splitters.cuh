@@ -65,7 +65,8 @@ choose_splitters(const splitters_input &in, const sample_arrays &sample, partiti
 
 	CUDA_TRY(launch(partition_sample_kernel, SAMPLE_BLOCKS, SPLIT_THREADS,
 					SAMPLE_KEYS * sizeof(uint64_t) + SAMPLE_KEYS / SAMPLE_BLOCKS * sizeof(uint32_t), target.stream,
-					in.keys, (uint64_t) in.n, samples, sorted.may_be_even, sample.keys, sample.rows, sample.extremes));
+					in.keys, (uint64_t) in.n, samples, target.salt, sorted.may_be_even, sample.keys, sample.rows,
+					sample.extremes));
 	return launch(partition_split_kernel, 1, SPLIT_THREADS, sizeof(split_memory), target.stream, sorted,
 				  quantiles_of(in.n, Row::SORT_TILE), signs_for_radix(in, samples), plan);
 }

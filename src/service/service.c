@@ -211,6 +211,17 @@ follow_settings(void)
 	return true;
 }
 
+/* Before the first call of the device, which begins a thread. */
+static void
+prepare_device(void)
+{
+	uint32		salt = 0;
+
+	if (!pg_strong_random(&salt, sizeof(salt)))
+		salt = (uint32) clock_us(CLOCK_REALTIME);
+	gsort_prepare(salt);
+}
+
 void
 gpusort_service_main(Datum arg)
 {
@@ -220,6 +231,7 @@ gpusort_service_main(Datum arg)
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
+	prepare_device();
 	make_wait_set();
 	while (!gpusort_service_to_end)
 	{

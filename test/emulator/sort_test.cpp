@@ -460,6 +460,23 @@ run_all_bits()
 	}
 }
 
+/* The order does not depend on the salt. */
+static void
+run_salts()
+{
+	emulator::the_chip.shared_bytes = chip_bytes[0];
+	for (uint32_t salt : {1u, 0x12345678u, 0xffffffffu})
+	{
+		pairs_partition_salt = salt;
+		for (distribution which : {UNIFORM, ZIPF_HASHED, HALF_EQUAL, MANY_CLUSTERS})
+		{
+			run_case<uint64_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 64, true, true, true});
+			run_case<uint32_t>({GSORT_ENGINE_PARTITION, which, 20011, 0, 32, false, true, true});
+		}
+	}
+	pairs_partition_salt = 0;
+}
+
 /* The largest chip's own row is for inputs that are not small. */
 static void
 run_small_distribution(distribution which)
@@ -507,6 +524,7 @@ main(int argc, char **argv)
 	if (only < 0 && !radix_only && TUNING_SMALL::SORT_TILE < 1000)
 	{
 		run_every_stage();
+		run_salts();
 		run_rooms();
 		run_choices();
 		run_choices_of_short_keys();

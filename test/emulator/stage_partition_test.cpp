@@ -221,7 +221,7 @@ make_misleading_keys(uint32_t n, uint64_t key_max)
 	for (uint32_t g = 0; g < groups; g++)
 	{
 		for (uint32_t i = 0; i < ESTIMATED_AT_ONCE; i++)
-			keys[sample_position(g, groups, n / ESTIMATED_AT_ONCE) * ESTIMATED_AT_ONCE + i] = dice() & key_max;
+			keys[sample_position(g, groups, n / ESTIMATED_AT_ONCE, 0) * ESTIMATED_AT_ONCE + i] = dice() & key_max;
 	}
 	return keys;
 }

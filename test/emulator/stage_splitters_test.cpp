@@ -158,6 +158,46 @@ test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &ta
 		   name + ", verdict");
 }
 
+/* Items in the largest bucket. */
+template<typename Row>
+static uint32_t
+largest_bucket(const words &keys, const launch_target &target)
+{
+	const uint32_t n = (uint32_t) keys.size();
+	std::vector<uint64_t> sample_keys(SAMPLE_KEYS);
+	std::vector<uint32_t> sample_rows(SAMPLE_KEYS);
+	std::vector<key_extremes> extremes(SAMPLE_BLOCKS);
+	std::vector<partition_plan> plan(1);
+	std::vector<uint32_t> counts(BUCKETS_MAX);
+
+	expect(choose_splitters<Row>({view_of(keys, ~0ull), n, row_bits_for(n), false},
+								 {sample_keys.data(), sample_rows.data(), extremes.data()}, plan.data(), target) == cudaSuccess,
+		   "splitters: a salt");
+	for (uint32_t row = 0; row < n; row++)
+		counts[bucket_of(plan[0].splitters, keys[row], row)]++;
+	return *std::max_element(counts.begin(), counts.end());
+}
+
+/* Keys that are equal where the sample is taken with salt 0, and nowhere else. */
+template<typename Row>
+static void
+test_salt(launch_target target)
+{
+	const uint32_t n = 40000;
+	words		keys(n);
+
+	for (uint64_t &key : keys)
+		key = dice();
+	for (uint32_t i = 0; i < SAMPLE_KEYS / 4; i++)
+		keys[sample_position(i, SAMPLE_KEYS / 4, n, 0)] = 5;
+	expect(largest_bucket<Row>(keys, target) > n / 2, "splitters: keys for one salt");
+	for (uint32_t salt : {1u, 0x12345678u, 0xffffffffu})
+	{
+		target.salt = salt;
+		expect(largest_bucket<Row>(keys, target) <= 4 * n / QUANTILES_MIN, "splitters: another salt");
+	}
+}
+
 template<typename Row>
 static void
 test_row(int shared_bytes)
@@ -172,6 +212,7 @@ test_row(int shared_bytes)
 		test_splitters<Row, uint32_t>((key_kind) kind, n, kind % 2 == 0 ? 32 : 27, target);
 	}
 	test_splitters<Row, uint64_t>(KEYS_EVEN, 2, 64, target);
+	test_salt<Row>(target);
 }
 
 int

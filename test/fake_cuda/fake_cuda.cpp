@@ -92,7 +92,8 @@ step(CUstream_st *stream)
 {
 	if (stream->ops.empty() || !stream->ops.front().ready())
 		return false;
-	stream->ops.front().run();
+	if (!fake.lost || stream->ops.front().kind == OP_MARK)
+		stream->ops.front().run();
 	stream->ops.pop_front();
 	stream->done++;
 	return true;
@@ -281,6 +282,8 @@ cudaError_t
 cudaDeviceSynchronize(void)
 {
 	fake.blocking_calls++;
+	if (fake.lost)
+		return answer(cudaErrorLaunchFailure);
 	fake_finish_all();
 	return cudaSuccess;
 }
@@ -357,6 +360,8 @@ may_be_in_use(const void *memory, const CUstream_st *freeing)
 cudaError_t
 cudaFreeAsync(void *memory, cudaStream_t stream)
 {
+	if (fake.lost)
+		return answer(cudaErrorLaunchFailure);
 	fake.freed_in_use += may_be_in_use(memory, stream);
 	fake.allocated--;
 	enqueue(stream, OP_WORK, [=] { free(memory); });
@@ -445,7 +450,12 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, c
 cudaError_t
 cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
+	void		(*meanwhile) (void) = fake.meanwhile;
+
 	REFUSE_IF_WANTED();
+	fake.meanwhile = NULL;
+	if (meanwhile != NULL)
+		meanwhile();
 	enqueue(stream, OP_WORK, [=] { memset(memory, value, bytes); });
 	return cudaSuccess;
 }
@@ -465,6 +475,8 @@ cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
 cudaError_t
 cudaStreamDestroy(cudaStream_t stream)
 {
+	if (fake.lost)
+		return answer(cudaErrorLaunchFailure);
 	fake_finish_all();
 	for (size_t i = 0; i < streams.size(); i++)
 		if (streams[i] == stream)
@@ -477,6 +489,8 @@ cudaError_t
 cudaStreamSynchronize(cudaStream_t stream)
 {
 	fake.blocking_calls++;
+	if (fake.lost)
+		return answer(cudaErrorLaunchFailure);
 	while (stream->done < stream->enqueued && step_all())
 		;
 	return cudaSuccess;

@@ -31,6 +31,9 @@ typedef struct fake_cuda
 	uint64_t	refuse_at;		/* this call that enqueues or makes something, counted from 1, is refused; 0: none */
 	uint64_t	refuse_for;		/* and those behind it, so many in all */
 	int			pin_fails;
+	int			lost;			/* the device: calls that wait or free fail, and of what is under way only host functions
+								 * still run */
+	void		(*meanwhile) (void);	/* runs once, in the midst of the next call that fills memory */
 	const void *answer;			/* copies to the host of answer_bytes deliver this; answer_bytes 0: none does */
 	size_t		answer_bytes;
 	uint64_t	reserved_bytes; /* that the pool has of the GPU's memory */

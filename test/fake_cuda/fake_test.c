@@ -10,11 +10,14 @@
  */
 #include "rig.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_cuda.h"
 #include "rows/arena.cuh"
@@ -355,6 +358,46 @@ test_nothing_waits(void)
 	rig_close(&l.rig);
 }
 
+/* Opening runs in a thread, beside others that may read the environment. */
+static void
+test_environment(void)
+{
+	rig			rig;
+
+	current_test = "opening leaves the environment alone";
+	CHECK(setenv("CUDA_MODULE_LOADING", "LAZY", 1) == 0);
+	if (CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0)))
+		rig_close(&rig);
+	CHECK(strcmp(getenv("CUDA_MODULE_LOADING"), "LAZY") == 0);
+}
+
+/* Nobody waits for CUDA's threads once the device is lost. */
+static void
+test_shut_when_lost(void)
+{
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES};
+	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
+	uint64_t	wakes;
+	int			fd;
+
+	current_test = "a lost device that is shut leaves what CUDA's threads still touch";
+	if (!CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0)))
+		return;
+	fd = gsort_fd(l.rig.device);
+	CHECK(gsort_job_open(l.rig.device, &options, &l.job) == GSORT_OK);
+	CHECK(gsort_job_grant(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(append_chunk(&l, 0) == GSORT_OK);
+	fake.lost = 1;
+	rig_close(&l.rig);
+	if (CHECK(read(fd, &wakes, sizeof(wakes)) < 0 && errno == EAGAIN))
+	{
+		fake_finish_all();
+		CHECK(read(fd, &wakes, sizeof(wakes)) == sizeof(wakes));
+		close(fd);
+	}
+	fake.lost = 0;
+}
+
 /* The pool's memory goes back by parts, while nothing is under way. */
 static void
 test_trim(void)
@@ -503,6 +546,72 @@ test_pairs_arguments(void)
 	rig_close(&rig);
 }
 
+/* --- two devices, a thread for each ------------------------------------------------------------ */
+
+static life other;
+
+static void *
+append_to_other(void *arg)
+{
+	(void) arg;
+	CHECK(append_chunk(&other, 0) == GSORT_OK);
+	return NULL;
+}
+
+static void
+append_in_thread(void)
+{
+	pthread_t	thread;
+
+	CHECK(pthread_create(&thread, NULL, append_to_other, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static uint64_t
+launches_counted(gsort_device *device)
+{
+	static uint64_t memory[3][1 << 16] __attribute__((aligned(256)));
+	static char scratch[64 << 20] __attribute__((aligned(256)));
+	gsort_pairs pairs = {
+		.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16, .d_keys = memory[0],
+		.d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2], .engine = GSORT_ENGINE_RADIX
+	};
+	gsort_device_info info;
+
+	gsort_set_fail_at(device, UINT64_MAX, GSORT_FAIL_LAUNCHES);
+	CHECK(gsort_pairs_sort(device, &pairs, scratch, sizeof(scratch), NULL) == GSORT_OK);
+	gsort_device_get_info(device, &info);
+	gsort_set_fail_at(device, 0, 0);
+	return info.fail_count;
+}
+
+/* Each counts its own launches, also where another one launches in the midst of a sort. */
+static void
+test_two_devices(void)
+{
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES};
+	int			ordinal = rig_ordinal;
+	uint64_t	alone;
+	rig			rig;
+
+	current_test = "two devices count launches of their own";
+	other = (life) {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
+	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
+	rig_ordinal = 0;
+	CHECK(rig_open(&other.rig, GSORT_KIND_CUDA, 0));
+	rig_ordinal = ordinal;
+	CHECK(gsort_job_open(other.rig.device, &options, &other.job) == GSORT_OK);
+	CHECK(gsort_job_grant(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	alone = launches_counted(rig.device);
+	fake.meanwhile = append_in_thread;
+	CHECK(launches_counted(rig.device) == alone);
+	CHECK(fake.meanwhile == NULL);
+	rig_close(&other.rig);
+	rig_close(&rig);
+}
+
+/* --- the budget -------------------------------------------------------------------------------- */
+
 static uint64_t
 budget_now(rig *rig)
 {
@@ -543,15 +652,19 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
+	gsort_prepare(0);
 	/* one that is not any thread's current device by itself */
 	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
+	test_environment();
+	test_shut_when_lost();
 	test_default_budget();
 	test_trim();
 	test_unpinned();
 	test_staging();
 	test_second_pin();
 	test_pairs_arguments();
+	test_two_devices();
 	current_test = "a call refused once, alone";
 	test_refused(live_alone, 1, 1);
 	current_test = "a call refused once, keys of several words";

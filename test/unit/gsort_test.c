@@ -133,6 +133,8 @@ main(int argc, char **argv)
 	else
 		return usage();
 	random_state = (uint64_t) time(NULL) * 1000003;
+	/* always the same salt: runs with one seed are alike */
+	gsort_prepare(1);
 	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));
 	if (argc == 4 && strcmp(argv[2], "--calls") == 0)

@@ -19,6 +19,7 @@
 
 #include "host/host_limits.h"
 #include "host/host_ops.h"
+#include "host/host_segments.h"
 
 #define MACHINE_PROCESSORS	64
 #define MACHINE_BYTES		(512ull << 30)
@@ -350,6 +351,35 @@ test_appends_side_by_side(void)
 	gsort_shut(device);
 }
 
+/* --- long segments ----------------------------------------------------------------------- */
+
+#define SEGMENT_INPUT_ROWS	200000
+#define LONG_BEGIN			70000
+#define LONG_ROWS			70000
+
+/* One that is long takes a sort of its own rows, not of all. */
+static void
+test_long_segment(void)
+{
+	uint64_t   *words = malloc(SEGMENT_INPUT_ROWS * sizeof(*words));
+	host_pool  *pool = host_pool_start(2, 0);
+	key_plan	plan = {.words = 2};
+	host_segments segments = {.plan = &plan, .n = SEGMENT_INPUT_ROWS, .parts = 2, .first_words = words};
+	uint64_t	begin;
+	uint64_t	end = 0;
+
+	current_test = "a long segment is sorted alone";
+	if (!CHECK(words != NULL && pool != NULL))
+		return;
+	for (uint64_t i = 0; i < SEGMENT_INPUT_ROWS; i++)
+		words[i] = i < LONG_BEGIN || i >= LONG_BEGIN + LONG_ROWS ? i : LONG_BEGIN;
+	CHECK(host_segments_weigh(pool, &segments) == LONG_ROWS);
+	CHECK(host_segments_next_long(&segments, &begin, &end) && begin == LONG_BEGIN && end == LONG_BEGIN + LONG_ROWS);
+	CHECK(!host_segments_next_long(&segments, &begin, &end));
+	CHECK(host_pool_stop(pool) == NULL);
+	free(words);
+}
+
 /* --- stacks ------------------------------------------------------------------------------ */
 
 /* What musl gives a thread; the merge of runs needs more. */
@@ -469,6 +499,7 @@ test_host(void)
 	check_threads(3, 7, 3);
 	check_threads(1, 1, 2);
 	check_threads(0, 0, limits.processors < 2 ? 2 : limits.processors);
+	test_long_segment();
 	test_appends_side_by_side();
 	test_stacks();
 	test_shut_while_appends_wait();

@@ -13,6 +13,7 @@ typedef enum first_columns
 	FEW_TIED,					/* a hundredth of the rows share one of some values */
 	PAIRS,						/* each value twice */
 	HALF_TIED,					/* half of the rows have one value */
+	LONG_SEGMENT,				/* seven of forty have: if many, the host device sorts them alone */
 	SEGMENTS,					/* as many values as rows in each */
 	ALL_TIED,					/* two values far apart */
 	NULLS,						/* a third of the rows have none */
@@ -30,6 +31,8 @@ first_key(first_columns how, uint32_t i, uint32_t n, uint32_t root)
 			return mix64(i % (n / 2 + 1));
 		case HALF_TIED:
 			return i % 2 == 0 ? 0x123456789abcdef0ull : random64();
+		case LONG_SEGMENT:
+			return random_below(40) < 7 ? 0x123456789abcdef0ull : random64();
 		case SEGMENTS:
 			return mix64(random_below(root));
 		case ALL_TIED:
@@ -100,4 +103,5 @@ test_segments(rig *rig)
 		run_segments(rig, input_with(how, limited_rows(30000), 2, 0), 3);
 		run_segments(rig, input_with(how, limited_rows(30000), GSORT_MAX_KEY_COLUMNS, how), how % 4);
 	}
+	run_segments(rig, input_with(LONG_SEGMENT, limited_rows(400000), 3, 1), 3);
 }
