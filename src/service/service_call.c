@@ -3,7 +3,8 @@
  *	  Calls of the device that block: to open it, to pin the buffers, to shut it.
  *
  * In:  a function that blocks.
- * Out: it has run.  Meanwhile the service has absorbed what was emitted to all processes.
+ * Out: it has run.  Meanwhile the service has absorbed what was emitted to all processes, and has answered those
+ *	    who ask whether it runs.
  *
  * DROP DATABASE, DROP TABLESPACE and, from PostgreSQL 19 on, a promotion wait until each process that
  * is known to ProcSignal has absorbed a barrier, whatever that process is about.  So the call
@@ -23,7 +24,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -33,7 +33,9 @@
 
 #include "compat.h"
 #include "service/service_call.h"
+#include "service/service_jobs.h"
 #include "settings.h"
+#include "shared/heartbeat.h"
 
 /* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
 #define CALL_PATIENCE_MS		10000
@@ -50,15 +52,6 @@ volatile sig_atomic_t gpusort_service_to_end = false;
 
 static BlockingCall running;
 static bool abandoned = false;
-
-uint64
-gpusort_service_clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void *
 run_call(void *arg)
@@ -101,7 +94,7 @@ patience_left(uint64 *give_up_ms)
 
 	if (!proc_exit_inprogress && !gpusort_service_to_end)
 		return -1;
-	now = gpusort_service_clock_ms();
+	now = gpusort_clock_ms();
 	if (*give_up_ms == 0)
 		*give_up_ms = now + CALL_PATIENCE_MS;
 	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;
@@ -126,6 +119,7 @@ absorb_barriers_until_end(uint32 wait_event)
 								   (left > 0 ? WL_TIMEOUT : 0),
 								   running.ended_fd, left, wait_event);
 		ResetLatch(MyLatch);
+		gpusort_heartbeat_answer(gpusort_service_number);
 		if (ProcSignalBarrierPending)
 			ProcessProcSignalBarrier();
 	}

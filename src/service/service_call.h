@@ -12,9 +12,6 @@
 /* This process has been asked to end. */
 extern volatile sig_atomic_t gpusort_service_to_end;
 
-/* Milliseconds of a clock that nobody sets. */
-extern uint64 gpusort_service_clock_ms(void);
-
 typedef void (*GpuSortBlockingCall) (void *arg);
 
 /*

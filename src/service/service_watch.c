@@ -13,11 +13,11 @@
  */
 #include "postgres.h"
 
-#include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
 #include "service/service_watch.h"
 #include "settings.h"
+#include "shared/heartbeat.h"
 
 typedef struct Watched
 {
@@ -35,14 +35,14 @@ void
 gpusort_service_operation_began(int job)
 {
 	if (watched[job].operations++ == 0)
-		watched[job].since_ms = gpusort_service_clock_ms();
+		watched[job].since_ms = gpusort_clock_ms();
 }
 
 void
 gpusort_service_operation_ended(int job)
 {
 	watched[job].operations--;
-	last_event_ms = gpusort_service_clock_ms();
+	last_event_ms = gpusort_clock_ms();
 }
 
 void
@@ -71,7 +71,7 @@ gpusort_service_watch_device(void)
 
 	if (timeout_ms == 0 || gpusort_service_open_jobs == 0)
 		return;
-	now = gpusort_service_clock_ms();
+	now = gpusort_clock_ms();
 	/* the device may have stood still too, as the host device does */
 	if (now - last_look_ms > OWN_HALT_MS)
 		last_event_ms = now;

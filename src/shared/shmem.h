@@ -84,7 +84,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_CUTTING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
-	GPUSORT_JOB_FAILED,			/* message says why */
+	GPUSORT_JOB_FAILED,			/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_ABANDONED		/* the owner has left; the service frees the slot */
 } GpuSortJobState;
 
@@ -103,7 +103,7 @@ typedef struct GpuSortJobSlot
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
 	/* the service's answers */
-	GpuSortNativeReason refused_reason;
+	GpuSortNativeReason refused_reason; /* REFUSED, FAILED: why */
 	char		message[256];
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
@@ -167,6 +167,12 @@ typedef struct GpuSortService
 	TimestampTz missing_since;	/* its device, which it has served and lost; 0: it is not missing */
 	int			failed_opens;	/* that gpusort.debug_fail_opens has caused since then */
 	int			open_jobs;		/* job slots that are claimed for it */
+
+	/* whether its process runs, for heartbeat.c */
+	uint64		asked_ms;		/* when a session woke it to see whether it runs; 0: it has run since */
+	uint64		doubted_ms;		/* when that was first found too long ago; 0: it was not */
+	bool		unresponsive;	/* it was found so again, and gets no jobs */
+
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
 	pg_atomic_uint64 rows;
@@ -250,6 +256,9 @@ extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
 
 /* Bytes of runs that all services but the sorting one would keep, if they sorted nothing themselves.  With the lock held. */
 extern uint64 gpusort_memory_for_runs(int sorting_service);
+
+/* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
+extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
