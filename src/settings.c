@@ -48,6 +48,7 @@ int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
 int			gpusort_device_timeout_ms = 0;
+int			gpusort_service_timeout_s = 0;
 
 static int	min_rows = MIN_ROWS_AUTO;
 static char *debug_providers_off_setting = NULL;
@@ -454,6 +455,11 @@ gpusort_settings_define(void)
 							"The rows that come count, and stay in the backend if they fit work_mem. Where fewer are expected, PostgreSQL alone chooses between plans. -1: 10000, or 20000 on the host device.",
 							&min_rows, MIN_ROWS_AUTO, MIN_ROWS_AUTO, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.service_timeout",
+							"The time after which a service whose process does not run gets no sorts.",
+							"Its sorts fail or start over natively. When its process runs again, it serves again. 0: a service is waited for without end.",
+							&gpusort_service_timeout_s, 10, 0, INT_MAX / 1000,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.wait_timeout",
 							"The longest time that a sort waits for device memory.",
 							"While other sorts have it, a sort waits for its turn, but no longer than twice what PostgreSQL's own sort would take, nor than gpusort.max_wait_timeout; then PostgreSQL's own sort does it. 0: sorts do not wait.",

@@ -86,6 +86,7 @@ extern bool gpusort_debug_providers_off[GPUSORT_PROVIDERS];
 extern GpuSortMemorySetting gpusort_device_memory;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_device_timeout_ms;	/* only the service's copy counts */
+extern int	gpusort_service_timeout_s;	/* only sessions' copies count */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
 

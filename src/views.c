@@ -19,7 +19,9 @@
 #include "utils/tuplestore.h"
 
 #include "settings.h"
+#include "shared/clock.h"
 #include "shared/counters.h"
+#include "shared/heartbeat.h"
 #include "shared/shmem.h"
 #include "shared/stats.h"
 #include "sql_version.h"
@@ -113,9 +115,11 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 }
 
 static const char *
-state_name(GpuSortServiceState state)
+state_name(const GpuSortService *service)
 {
-	switch (state)
+	if (service->unresponsive)
+		return "unresponsive";
+	switch (service->state)
 	{
 		case GPUSORT_SERVICE_STARTING:
 			return "starting";
@@ -135,7 +139,10 @@ set_detail(const GpuSortService *service, Datum *value, bool *is_null)
 {
 	const char *detail = service->detail;
 
-	if (service->state == GPUSORT_SERVICE_SERVING && service->info.fail_at != 0)
+	if (service->unresponsive)
+		detail = psprintf("the process was woken %llu s ago and has not run since",
+						  (unsigned long long) (gpusort_clock_ms() - service->asked_ms) / 1000);
+	else if (service->state == GPUSORT_SERVICE_SERVING && service->info.fail_at != 0)
 		detail = psprintf("device call or allocation " UINT64_FORMAT " fails, " UINT64_FORMAT " made so far (gpusort.debug_fail_at)",
 						  service->info.fail_at, service->info.fail_count);
 	*is_null = detail[0] == '\0';
@@ -164,7 +171,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	values[n++] = Int32GetDatum(service->info.ordinal);
 	values[n++] = CStringGetTextDatum(service->info.name);
 	nulls[n] = false;
-	values[n++] = CStringGetTextDatum(state_name(service->state));
+	values[n++] = CStringGetTextDatum(state_name(service));
 	set_detail(service, &values[n], &nulls[n]);
 	n++;
 	values[n++] = Int64GetDatum(service->info.memory_bytes);
@@ -205,6 +212,9 @@ gpusort_devices(PG_FUNCTION_ARGS)
 
 	gpusort_check_module();
 	InitMaterializedSRF(fcinfo, 0);
+	/* who watches the view learns of a service that is halted while nobody sorts */
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+		(void) gpusort_heartbeat_silent_ms(i);
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	n_services = gpusort_shared->n_services;
 	memcpy(services, gpusort_shared->services, sizeof(services));

@@ -297,12 +297,14 @@ child_repeats(const GpuSortState *state)
 static void
 start_over(GpuSortState *state)
 {
+	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(state->sort);
+
 	if (!child_repeats(state))
 		gpusort_tuplesort_raise_failure(state->sort);
 	/* first, since it ends workers that may still look at the job */
 	ExecReScan(outerPlanState(state));
 	drop_sort(state);
-	(void) sort_rows(state, GPUSORT_NATIVE_DEVICE_LOST);
+	(void) sort_rows(state, reason);
 }
 
 static TupleTableSlot *

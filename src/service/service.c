@@ -48,6 +48,7 @@
 #include "service/service_others.h"
 #include "service/service_requests.h"
 #include "service/service_watch.h"
+#include "shared/heartbeat.h"
 #include "shared/shmem.h"
 
 /* A lost device may not say so through its descriptor: ask while work is under way. */
@@ -105,6 +106,8 @@ begin_service(int number)
 	gpusort_service_number = number;
 	gpusort_service_jobs_begin();
 	before_shmem_exit(leave, 0);
+	/* the worker before may have been asked and not have answered */
+	gpusort_heartbeat_answer(number);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
 	{
@@ -239,6 +242,7 @@ gpusort_service_main(Datum arg)
 		long		sleep_ms;
 		bool		reloaded = false;
 
+		gpusort_heartbeat_answer(gpusort_service_number);
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{

@@ -3,7 +3,8 @@
  *	  Calls of the device that block: to open it, to pin the buffers, to shut it.
  *
  * In:  a function that blocks.
- * Out: it has run.  Meanwhile the service has absorbed what was emitted to all processes.
+ * Out: it has run.  Meanwhile the service has absorbed what was emitted to all processes, and has answered those
+ *	    who ask whether it runs.
  *
  * DROP DATABASE, DROP TABLESPACE and, from PostgreSQL 19 on, a promotion wait until each process that
  * is known to ProcSignal has absorbed a barrier, whatever that process is about.  So the call
@@ -32,8 +33,10 @@
 
 #include "compat.h"
 #include "service/service_call.h"
+#include "service/service_jobs.h"
 #include "settings.h"
 #include "shared/clock.h"
+#include "shared/heartbeat.h"
 
 /* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
 #define CALL_PATIENCE_MS		10000
@@ -117,6 +120,7 @@ absorb_barriers_until_end(uint32 wait_event)
 								   (left > 0 ? WL_TIMEOUT : 0),
 								   running.ended_fd, left, wait_event);
 		ResetLatch(MyLatch);
+		gpusort_heartbeat_answer(gpusort_service_number);
 		if (ProcSignalBarrierPending)
 			ProcessProcSignalBarrier();
 	}

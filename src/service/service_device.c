@@ -2,8 +2,7 @@
  * service_device.c
  *	  The device that the service owns: opened, shown to sessions, closed, lost.
  *
- * In:  gpusort.device, .device_memory, .host_threads, .host_nice and .debug_fail_at, as the last
- *	    reload has set them.
+ * In:  gpusort.device, .device_memory, .host_threads, .host_nice and .debug_fail_at, by the last reload.
  * Out: the open device; the service's state and the device's figures in shared memory.
  *
  * Of several devices that this service may have the first serves that can be opened.  Which one that

@@ -59,22 +59,11 @@ gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReaso
 	ConditionVariableBroadcast(&slot->changed);
 }
 
-/* With the lock held. */
-static void
-fail_locked_job(GpuSortJobSlot *slot, const char *message)
-{
-	if (slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
-		return;
-	slot->state = GPUSORT_JOB_FAILED;
-	strlcpy(slot->message, message, sizeof(slot->message));
-	ConditionVariableBroadcast(&slot->changed);
-}
-
 void
 gpusort_service_fail_job(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	fail_locked_job(gpusort_service_slot(job), message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -82,7 +71,7 @@ void
 gpusort_service_fail_job_for_memory(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	fail_locked_job(gpusort_service_slot(job), message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
 	gpusort_service_slot(job)->lacked_memory = true;
 	LWLockRelease(gpusort_shared_lock());
 }
@@ -241,7 +230,7 @@ gpusort_service_fail_all_jobs(const char *message)
 		GpuSortJobSlot *slot = gpusort_service_slot(i);
 
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
-			fail_locked_job(slot, message);
+			gpusort_job_slot_fail(slot, GPUSORT_NATIVE_DEVICE_LOST, message);
 	}
 }
 

@@ -41,7 +41,9 @@
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
 		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
 	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
-		   "the device failed before the first row went out: the rows were read again and sorted natively")
+		   "the device failed before the first row went out: the rows were read again and sorted natively") \
+	NATIVE(UNRESPONSIVE, unresponsive, "the sort service did not answer", \
+		   "for `gpusort.service_timeout`, before the first row went out: the rows were read again and sorted natively")
 
 /*
  * Why a Sort stays native in a finished plan.

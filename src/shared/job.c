@@ -29,12 +29,14 @@
 #include "settings.h"
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
+#include "shared/heartbeat.h"
 #include "shared/job_internal.h"
 #include "shared/request_ring.h"
 #include "shared/server_state.h"
 #include "shared/stats.h"
 
-/* Waits are ended by broadcasts; this bounds what the end of a service could cost. */
+/* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
+ * is first looked at. */
 #define WAIT_RECHECK_MS			1000
 
 /* Buffers that others could spare are told by nobody. */
@@ -81,10 +83,32 @@ gpusort_job_unlock(void)
 	LWLockRelease(gpusort_shared_lock());
 }
 
+/*
+ * The service, which would fail the job, does not run.  When it does again it finds the job failed or closed, as
+ * after a cancel: buffers that the device may touch are its own until then.
+ */
+static void
+fail_if_service_is_silent(GpuSortJobSlot *slot)
+{
+	uint64		silent_ms = gpusort_heartbeat_silent_ms(slot->service);
+	char		message[sizeof(slot->message)];
+
+	if (silent_ms == 0)
+		return;
+	snprintf(message, sizeof(message), "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
+			 (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_job_slot_fail(slot, GPUSORT_NATIVE_UNRESPONSIVE, message);
+	LWLockRelease(gpusort_shared_lock());
+}
+
 void
 gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event)
 {
-	(void) ConditionVariableTimedSleep(&gpusort_job_slot(job)->changed, WAIT_RECHECK_MS, wait_event);
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	if (ConditionVariableTimedSleep(&slot->changed, WAIT_RECHECK_MS, wait_event))
+		fail_if_service_is_silent(slot);
 }
 
 /* False: the ring has no room. */

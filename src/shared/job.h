@@ -14,9 +14,9 @@
  *
  * Each step waits for the service's answer where it needs one; a cancel ends any wait.
  *
- * The device may fail a job at any time.  All waits for the job then end, it takes no rows
- * and gives no windows, and gpusort_job_failed is true; what other functions return means
- * nothing.  Until the first row has gone out the caller can start over without the device.
+ * The device may fail a job at any time, and a waiting session does if the service does not run.
+ * All waits for the job then end, it takes no rows and gives no windows, and gpusort_job_failed
+ * is true; what other functions return means nothing.  Until the first row has gone out the caller can start over without the device.
  * After that it cannot, and says so by gpusort_job_begin_output: from then on every function
  * here raises the failure as an error.
  *
@@ -123,7 +123,7 @@ extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
 extern uint64 gpusort_job_chunks_sent(GpuSortJob *job);
 
-/* Why the job takes no more rows; NONE while it does. */
+/* Why the job takes no more rows, or has failed; NONE while it takes some. */
 extern GpuSortNativeReason gpusort_job_refused_reason(GpuSortJob *job);
 
 /* Waits until the service holds no buffer of the job. */

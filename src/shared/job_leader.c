@@ -46,7 +46,7 @@ gpusort_job_refused_reason(GpuSortJob *job)
 	GpuSortNativeReason reason;
 
 	gpusort_job_lock(job, LW_SHARED);
-	reason = gpusort_job_slot_failed(job) ? GPUSORT_NATIVE_DEVICE_LOST : gpusort_job_slot(job)->refused_reason;
+	reason = gpusort_job_slot(job)->refused_reason;
 	gpusort_job_unlock();
 	return reason;
 }

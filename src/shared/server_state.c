@@ -51,7 +51,7 @@ largest_service(void)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (service->state == GPUSORT_SERVICE_SERVING &&
+		if (gpusort_service_takes_jobs(service) &&
 			(largest < 0 || service->info.budget_bytes > gpusort_shared->services[largest].info.budget_bytes))
 			largest = i;
 	}

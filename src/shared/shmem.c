@@ -180,6 +180,17 @@ gpusort_shared_lock(void)
 }
 
 void
+gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message)
+{
+	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
+		return;
+	slot->state = GPUSORT_JOB_FAILED;
+	slot->refused_reason = reason;
+	strlcpy(slot->message, message, sizeof(slot->message));
+	ConditionVariableBroadcast(&slot->changed);
+}
+
+void
 gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
@@ -220,7 +231,7 @@ gpusort_service_for_new_job(uint64 bytes)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (service->state == GPUSORT_SERVICE_SERVING &&
+		if (gpusort_service_takes_jobs(service) &&
 			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
 			best = i;
 	}
@@ -260,7 +271,7 @@ gpusort_memory_for_runs(int sorting_service)
 		const GpuSortService *service = &gpusort_shared->services[i];
 		uint64		budget = service->info.budget_bytes;
 
-		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING)
+		if (i != sorting_service && gpusort_service_takes_jobs(service))
 			sum += budget - budget / GPUSORT_NOT_FOR_RUNS_SHARE;
 	}
 	return sum / (PIECES_LOSE_SHARE + 1) * PIECES_LOSE_SHARE;
@@ -275,7 +286,7 @@ gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (i != sorting_service && service->state == GPUSORT_SERVICE_SERVING &&
+		if (i != sorting_service && gpusort_service_takes_jobs(service) &&
 			has_room_for_run(service, bytes) && !sorts_something(i) &&
 			(best < 0 || free_memory(service) > free_memory(&gpusort_shared->services[best])))
 			best = i;

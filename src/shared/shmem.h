@@ -87,7 +87,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_CUTTING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
-	GPUSORT_JOB_FAILED,			/* message says why */
+	GPUSORT_JOB_FAILED,			/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_ABANDONED		/* the owner has left; the service frees the slot */
 } GpuSortJobState;
 
@@ -106,7 +106,7 @@ typedef struct GpuSortJobSlot
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
 	/* the service's answers */
-	GpuSortNativeReason refused_reason;
+	GpuSortNativeReason refused_reason; /* REFUSED, FAILED: why */
 	char		message[256];
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
@@ -172,6 +172,12 @@ typedef struct GpuSortService
 	int			corruptions;	/* corrupt requests that it was restarted for since the last reload: the service
 								 * alone, without the lock */
 	int			open_jobs;		/* job slots that are claimed for it */
+
+	/* whether its process runs, for heartbeat.c */
+	uint64		asked_ms;		/* when a session woke it to see whether it runs; 0: it has run since */
+	uint64		doubted_ms;		/* when that was first found too long ago; 0: it was not */
+	bool		unresponsive;	/* it was found so again, and gets no jobs */
+
 	pg_atomic_uint64 jobs;		/* that it has done, and their rows: since the last reset, without
 								 * the lock */
 	pg_atomic_uint64 rows;
@@ -242,6 +248,13 @@ gpusort_buffer_memory(int buffer)
 	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
 }
 
+/* With the lock held. */
+static inline bool
+gpusort_service_takes_jobs(const GpuSortService *service)
+{
+	return service->state == GPUSORT_SERVICE_SERVING && !service->unresponsive;
+}
+
 /* The service that a job would get which is opened now and expects so many bytes of rows: one that has room for
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
@@ -261,6 +274,9 @@ extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
 
 /* Bytes of runs that all services but the sorting one would keep, if they sorted nothing themselves.  With the lock held. */
 extern uint64 gpusort_memory_for_runs(int sorting_service);
+
+/* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
+extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

@@ -169,12 +169,25 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	return sort->native_reason;
 }
 
+/* Its own job, or that of a run which another device keeps. */
+static GpuSortJob *
+failed_job(const GpuSortTuplesort *sort)
+{
+	GpuSortJob *kept_by = sort->spill != NULL ? gpusort_spill_failed_job(sort->spill) : NULL;
+
+	return kept_by != NULL ? kept_by : sort->job;
+}
+
+GpuSortNativeReason
+gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
+{
+	return gpusort_job_refused_reason(failed_job(sort));
+}
+
 void
 gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
-	if (sort->spill != NULL && gpusort_spill_failed_job(sort->spill) != NULL)
-		gpusort_job_raise_failure(gpusort_spill_failed_job(sort->spill));
-	gpusort_job_raise_failure(sort->job);
+	gpusort_job_raise_failure(failed_job(sort));
 }
 
 void

@@ -99,8 +99,9 @@ extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 /* Why it is native, all or the rest of it; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
 
-/* Raises why the sort cannot go on, after put, perform or the first row have said that it cannot:
- * class 58. */
+/* Why the sort cannot go on, after put, perform or the first row have said that it cannot: to sort natively, or as
+ * an error of class 58. */
+extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
 pg_noreturn extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort);
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */

@@ -67,6 +67,8 @@ recall_rows(GpuSortTuplesort *sort)
 void
 gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort)
 {
+	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(sort);
+
 	if (sort->job != NULL)
 		gpusort_job_close(sort->job);
 	if (sort->feed != NULL)
@@ -79,7 +81,7 @@ gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort)
 	sort->feed = NULL;
 	sort->spill = NULL;
 	sort->figures = (GpuSortDeviceFigures) {0};
-	gpusort_tuplesort_begin_native(sort, GPUSORT_NATIVE_DEVICE_LOST);
+	gpusort_tuplesort_begin_native(sort, reason);
 }
 
 bool

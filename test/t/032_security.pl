@@ -39,7 +39,8 @@ my %expected = (
 	'gpusort.host_nice' => 'sighup',
 	'gpusort.host_threads' => 'sighup',
 	'gpusort.libc_collations' => 'superuser',
-	'gpusort.max_wait_timeout' => 'superuser');
+	'gpusort.max_wait_timeout' => 'superuser',
+	'gpusort.service_timeout' => 'sighup');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 for (split /\n/, $node->safe_psql('postgres', "select name, context, vartype, min_val, max_val, current_setting(name), array_to_string(enumvals, ' ') from pg_settings where name like 'gpusort.%' order by name"))

@@ -27,6 +27,8 @@ my @forced = (
 	"gpusort.min_rows = 0",
 	"gpusort.debug_force = on",
 	"max_parallel_workers_per_gather = 0",
+	# many tests halt the service, for longer than a user would wait
+	"gpusort.service_timeout = 0",
 	"jit = off");
 
 # The device under test.
