@@ -73,7 +73,7 @@ for (split /\n/, $node->safe_psql('postgres', "select name, context, vartype, mi
 	}
 }
 for my $sql ("alter system set gpusort.device = 'off'", 'set gpusort.nonsense = 1', 'set gpusort.debug_fail_at = 1',
-	'set gpusort.debug_force = on', 'set gpusort.debug_providers_off = window')
+	'set gpusort.debug_force = on', "set gpusort.debug_providers_off = 'window'")
 {
 	my ($code, $out, $err) = as_bob($sql);
 	like($err, qr/ERROR:  (42501|42602|55P02)/, "$sql: refused");
