@@ -133,7 +133,8 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	/* rows that are returned are the child's slots, of whatever kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
-	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(child), &state->keys);
+	/* the leader makes its keys of the same types: the child's may have other modifiers */
+	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(&node->ss.ps), &state->keys);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
 	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
 }

@@ -10,6 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "utils/datum.h"
 
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
@@ -68,11 +69,13 @@ write_double(double value)
 					 FLOAT8PASSBYVAL);
 }
 
-/* A key's skipped bytes; a NULL for none. */
+/* A key's skipped bytes, copied: the list may live longer; a NULL for none. */
 static Const *
 write_skipped(const bytea *skipped)
 {
-	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(skipped), skipped == NULL, false);
+	Datum		copy = skipped == NULL ? (Datum) 0 : datumCopy(PointerGetDatum(skipped), false, -1);
+
+	return makeConst(BYTEAOID, -1, InvalidOid, -1, copy, skipped == NULL, false);
 }
 
 static List *

@@ -103,14 +103,16 @@ make_node_of_ours(const Plan *model, Plan *child, const CustomScanMethods *metho
 	return scan;
 }
 
+/* columns: the Gather's, which are the partial plan's with the types that the sort takes them for. */
 static Plan *
-make_feed(Plan *partial, int rescan_param, int node_id, const GpuSortPlanInfo *info, const FedCosts *costs)
+make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, const GpuSortPlanInfo *info,
+		  const FedCosts *costs)
 {
 	CustomScan *feed = make_node_of_ours(partial, partial, &gpusort_feed_scan_methods, info);
 	Plan	   *plan = &feed->scan.plan;
 	Cost		total = partial->total_cost + costs->feed;
 
-	set_plan(plan, partial->targetlist, INDEX_VAR, total, total, partial->plan_rows);
+	set_plan(plan, columns, INDEX_VAR, total, total, partial->plan_rows);
 	plan->parallel_aware = true;
 	plan->plan_node_id = node_id;
 	plan->extParam = bms_add_member(bms_copy(partial->extParam), rescan_param);
@@ -158,7 +160,7 @@ lift_sort(const GatherMerge *merge, int node_id, const GpuSortPlanInfo *info, co
 {
 	const Plan *worker_sort = outerPlan(merge);
 	Plan	   *partial = outerPlan(worker_sort);
-	Plan	   *feed = make_feed(partial, merge->rescan_param, worker_sort->plan_node_id, info, costs);
+	Plan	   *feed = make_feed(partial, merge->plan.targetlist, merge->rescan_param, worker_sort->plan_node_id, info, costs);
 	Gather	   *gather = make_gather(merge, feed);
 	CustomScan *sort = make_node_of_ours(&merge->plan, &gather->plan, &gpusort_scan_methods, info);
 
@@ -190,7 +192,8 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	MemoryContext old_context;
 	Plan	   *result;
 
-	if (bound != GPUSORT_NO_BOUND || walk->below_foreign || merge->plan.qual != NIL || !is_serial_sort(sort) ||
+	if (bound != GPUSORT_NO_BOUND || walk->below_foreign || merge->plan.qual != NIL || sort->initPlan != NIL ||
+		!is_serial_sort(sort) ||
 		!gpusort_passes_columns_on(&merge->plan) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(merge->num_workers)) ||
 		!describe_fed((CustomScan *) sort, outerPlan(sort), merge->plan.plan_rows, walk, &info))
@@ -222,7 +225,7 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 		return;
 	costs = cost_fed(&info, partial);
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	gather->plan.lefttree = make_feed(partial, gather->rescan_param, gpusort_new_node_id(walk->statement), &info, &costs);
+	gather->plan.lefttree = make_feed(partial, gather->plan.targetlist, gather->rescan_param, gpusort_new_node_id(walk->statement), &info, &costs);
 	set_gather(&gather->plan, partial, &info, &costs);
 	set_sort(sort, &gather->plan, partial, &info, &costs);
 	sort->custom_private = gpusort_plan_info_write(&info);

@@ -97,6 +97,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
 	bool		all_read = walk->all_read;
 	bool		below_foreign = walk->below_foreign;
+	bool		foreign_before = walk->foreign_below;
 	double		child_bound;
 
 	check_stack_depth();
@@ -104,6 +105,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
 	walk->below_foreign |= is_foreign(plan);
+	walk->foreign_below = is_foreign(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
 	walk->all_read = child_is_all_read(plan, all_read);
@@ -130,7 +132,6 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
 			break;
 		case T_CustomScan:
-			walk->foreign_below |= is_foreign(plan);
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
 			break;
 		default:
@@ -141,7 +142,9 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		walk->ancestors = list_delete_first(walk->ancestors);
 	walk->all_read = all_read;
 	walk->below_foreign = below_foreign;
-	return walk->visit(plan, bound, walk);
+	plan = walk->visit(plan, bound, walk);
+	walk->foreign_below |= foreign_before;
+	return plan;
 }
 
 static Plan *

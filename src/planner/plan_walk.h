@@ -18,7 +18,7 @@ typedef struct GpuSortWalk
 {
 	PlannedStmt *statement;
 	bool		nested;			/* it was planned while another one was */
-	bool		foreign_below;	/* a custom scan of another extension has been met */
+	bool		foreign_below;	/* the plan that is visited is above a custom scan of another extension */
 	bool		below_foreign;	/* the plan that is visited is below one */
 	bool		all_read;		/* all rows of the plan that is visited are read, as far as the plan shows;
 								 * before the walk, of the statement's plan */

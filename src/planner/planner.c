@@ -89,6 +89,8 @@ gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *ou
 {
 	if (prev_set_join_pathlist_hook)
 		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	if (planner_depth > 1 && reads_foreign_scan(root))
+		return;
 	if (planner_depth > 0 && !gpusort_debug_providers_off[GPUSORT_PROVIDER_JOIN])
 		gpusort_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }

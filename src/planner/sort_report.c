@@ -154,10 +154,10 @@ report_gpusort(CustomScan *scan, const GpuSortWalk *walk)
 static GpuSortRefusalCode
 reason_of_kept(const Sort *plan, const GpuSortWalk *walk)
 {
-	if (walk->foreign_below)
-		return GPUSORT_REFUSED_CUSTOM_SCAN;
 	/* that of a cursor, which is to give its first rows soon */
-	return IsA(plan, IncrementalSort) ? GPUSORT_REFUSED_INCREMENTAL : GPUSORT_REFUSED_KEPT_PLAN;
+	if (IsA(plan, IncrementalSort))
+		return GPUSORT_REFUSED_INCREMENTAL;
+	return walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN : GPUSORT_REFUSED_KEPT_PLAN;
 }
 
 /* Of an Incremental Sort, which begins with one, too. */

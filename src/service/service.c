@@ -106,8 +106,6 @@ begin_service(int number)
 	gpusort_service_number = number;
 	gpusort_service_jobs_begin();
 	before_shmem_exit(leave, 0);
-	/* the worker before may have been asked and not have answered */
-	gpusort_heartbeat_answer(number);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
 	{
@@ -115,6 +113,7 @@ begin_service(int number)
 		proc_exit(0);
 	}
 	gpusort_service_shared()->registered = true;
+	gpusort_heartbeat_begin(number);
 	gpusort_service_take_over();
 	gpusort_service_shared()->proc = compat_proc_number(MyProc);
 	gpusort_service_shared()->pid = MyProcPid;

@@ -156,15 +156,14 @@ static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
 	GpuSortService *service = gpusort_service_shared();
-	bool		begins;
 
 	gpusort_service_publish_info();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	begins = state == GPUSORT_SERVICE_SERVING && service->state != GPUSORT_SERVICE_SERVING;
-	service->state = state;
-	gpusort_server_state_changed();
-	if (begins)
+	if (service->state != state)
+		gpusort_server_state_changed();
+	if (service->state != state && state == GPUSORT_SERVICE_SERVING)
 		gpusort_discard_kept_plans();
+	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
 	/* the host device in its place may have to stand by again */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)

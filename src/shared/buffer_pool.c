@@ -23,6 +23,9 @@
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
 
+/* A process whose time in the queue is over has this long to leave it. */
+#define WAITER_MAY_BE_LATE_MS	1000
+
 static void
 allocate_buffers(int job, int n)
 {
@@ -141,33 +144,48 @@ take_back_spare_buffers(int enough)
 }
 
 bool
-gpusort_buffers_queue_up(void)
+gpusort_buffers_queue_up(uint64 until_us)
 {
 	if (gpusort_shared->n_buffer_waiters == lengthof(gpusort_shared->buffer_waiters))
 		return false;
-	gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = MyProcPid;
+	gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = (GpuSortBufferWaiter) {MyProcPid, until_us};
 	return true;
+}
+
+static void
+take_from_queue(int pid)
+{
+	GpuSortBufferWaiter *waiters = gpusort_shared->buffer_waiters;
+	int			left = 0;
+
+	for (int i = 0; i < gpusort_shared->n_buffer_waiters; i++)
+		if (waiters[i].pid != pid)
+			waiters[left++] = waiters[i];
+	gpusort_shared->n_buffer_waiters = left;
 }
 
 void
 gpusort_buffers_leave_queue(void)
 {
-	int		   *waiters = gpusort_shared->buffer_waiters;
-	int			left = 0;
-
-	for (int i = 0; i < gpusort_shared->n_buffer_waiters; i++)
-		if (waiters[i] != MyProcPid)
-			waiters[left++] = waiters[i];
-	gpusort_shared->n_buffer_waiters = left;
+	take_from_queue(MyProcPid);
 	/* the next one in the queue looks again */
-	if (left > 0)
+	if (gpusort_shared->n_buffer_waiters > 0)
 		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
+/* A process that was halted does not leave the queue when its time is over. */
 static bool
 another_came_first(void)
 {
-	return gpusort_shared->n_buffer_waiters > 0 && gpusort_shared->buffer_waiters[0] != MyProcPid;
+	const GpuSortBufferWaiter *first = &gpusort_shared->buffer_waiters[0];
+
+	while (gpusort_shared->n_buffer_waiters > 0 && first->pid != MyProcPid)
+	{
+		if (!gpusort_clock_exceeds(first->until_us, gpusort_clock_us(), WAITER_MAY_BE_LATE_MS))
+			return true;
+		take_from_queue(first->pid);
+	}
+	return false;
 }
 
 bool

@@ -41,7 +41,7 @@ extern bool gpusort_buffers_reserve(int job, int feeders);
  * the job's options say, nor does any process in the queue hold what others wait for.
  * False: there is no room in the queue.
  */
-extern bool gpusort_buffers_queue_up(void);
+extern bool gpusort_buffers_queue_up(uint64 until_us);
 extern void gpusort_buffers_leave_queue(void);
 
 /* One more for a job that fills buffers faster than they come back.  False: it has as many as a job

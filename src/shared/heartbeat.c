@@ -76,6 +76,16 @@ gpusort_heartbeat_silent_ms(int number)
 }
 
 void
+gpusort_heartbeat_begin(int number)
+{
+	GpuSortService *service = &gpusort_shared->services[number];
+
+	service->asked_ms = 0;
+	service->doubted_ms = 0;
+	service->unresponsive = false;
+}
+
+void
 gpusort_heartbeat_answer(int number)
 {
 	GpuSortService *service = &gpusort_shared->services[number];
@@ -88,9 +98,7 @@ gpusort_heartbeat_answer(int number)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	silent_ms = gpusort_clock_ms() - service->asked_ms;
 	was_unresponsive = service->unresponsive;
-	service->asked_ms = 0;
-	service->doubted_ms = 0;
-	service->unresponsive = false;
+	gpusort_heartbeat_begin(number);
 	if (was_unresponsive)
 	{
 		gpusort_server_state_changed();

@@ -11,6 +11,9 @@
  * unresponsive: it gets no jobs until it runs.  Else 0. */
 extern uint64 gpusort_heartbeat_silent_ms(int service);
 
+/* The worker before may have been asked and not have answered.  With the lock held exclusively. */
+extern void gpusort_heartbeat_begin(int service);
+
 /* A service tells, after it has reset its latch, that it runs. */
 extern void gpusort_heartbeat_answer(int service);
 

@@ -295,12 +295,12 @@ leave_queue(void *arg)
 
 /* False: there is no room in the queue.  Whatever happens, the process does not stay in it. */
 static bool
-queue_up(GpuSortJob *job)
+queue_up(GpuSortJob *job, uint64 until_us)
 {
 	bool		queued;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	queued = gpusort_buffers_queue_up();
+	queued = gpusort_buffers_queue_up(until_us);
 	LWLockRelease(gpusort_shared_lock());
 	if (queued)
 		gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
@@ -320,7 +320,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 
 	if (left_ms == 0 ||
 		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers ||
-		!queue_up(job))
+		!queue_up(job, end))
 		return reason;
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)

@@ -200,6 +200,12 @@ typedef struct GpuSortCollation
 /* Two processes whose numbers agree in the remainder cost a query counted twice at worst. */
 #define GPUSORT_LAST_FAILED	256
 
+typedef struct GpuSortBufferWaiter
+{
+	int			pid;
+	uint64		until_us;		/* of gpusort_clock_us */
+} GpuSortBufferWaiter;
+
 typedef struct GpuSortShared
 {
 	pg_atomic_uint64 generation;	/* counts the changes of what backends copy (server_state.c): without
@@ -214,9 +220,9 @@ typedef struct GpuSortShared
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
 
-	/* the processes that wait for buffers to open a job with: their pids, in the order in which they came */
+	/* the processes that wait for buffers to open a job with, in the order in which they came */
 	int			n_buffer_waiters;
-	int			buffer_waiters[GPUSORT_JOB_SLOTS];
+	GpuSortBufferWaiter buffer_waiters[GPUSORT_JOB_SLOTS];
 
 	uint64		ring_room;		/* of each service */
 

@@ -67,6 +67,14 @@ analyze gathered_parts;
 select pg_temp.compare('select id, lag(id) over (partition by many order by id) from gathered_parts');
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select id, lag(id) over (partition by many order by id) from gathered_parts') line;
 
+-- a column whose type has another modifier below the Gather than above it
+create table gathered_numbers(id int4, n numeric(10, 2));
+insert into gathered_numbers select id, ((id * 7919) % 60013) / 100.0 from gathered;
+analyze gathered_numbers;
+select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select id, rank() over (order by n, id) from (select id, n from gathered_numbers union all select id, n::numeric from gathered_numbers where false) s') line;
+select pg_temp.compare('select id, rank() over (order by n, id) from (select id, n from gathered_numbers union all select id, n::numeric from gathered_numbers where false) s');
+drop table gathered_numbers;
+
 -- left to the workers: first rows of all, and texts that no statistics tell of
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select * from gathered order by k, id limit 10') line;
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select rank() over (order by many || few) from gathered') line;
