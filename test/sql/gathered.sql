@@ -25,7 +25,6 @@ select pg_temp.compare('select id, lag(id) over (partition by many order by id) 
 set enable_hashagg = off;
 select pg_temp.do_explain('select k, min(many) from gathered group by k');
 select pg_temp.compare('select k, min(many) from gathered group by k order by k');
-select pg_temp.compare('select distinct many, k from gathered order by many, k');
 set enable_hashjoin = off;
 set enable_nestloop = off;
 select pg_temp.do_explain('select count(*) from (select id, k from gathered order by k, id offset 0) a join (select id, k from gathered order by k, id offset 0) b on a.k = b.k and a.id = b.id');
