@@ -6,8 +6,8 @@
  *	    Gather, whose rows all go through the leader.
  * Out: GpuSort over Gather over GpuSortFeed over the same partial plan.
  *
- * That always takes less.  The device sorts the same rows; the workers pack them in any case, or could; and no row
- * goes through a queue of tuples to the leader, nor through the merge there.
+ * No costs are compared.  The device sorts the same rows either way; the workers pack them in any case, or could; and
+ * no row goes through a queue of tuples to the leader, nor through the merge there.
  *
  * Workers that feed one sort keep to the words that the plan has.  They are laid out by statistics of the tables
  * that the partial plan scans, so the keys' columns are followed down to these.
