@@ -117,47 +117,6 @@ compat_wait_event(const char *name)
 #define T_UpperUniquePath T_UniquePath
 #endif
 
-/* 18 gives SetOp two inputs, each in order (27627929528e); before, it reads one in which the rows
- * of both are, equal ones together. */
-static inline const Path *
-compat_setop_input(const SetOpPath *setop)
-{
-#if PG_VERSION_NUM >= 180000
-	return NULL;
-#else
-	return setop->subpath;
-#endif
-}
-
-/* A SetOp of sorted rows, like one that may hash them; NULL where it has two inputs. */
-static inline Path *
-compat_sorted_setop(PlannerInfo *root, RelOptInfo *rel, const SetOpPath *like, Path *sorted)
-{
-#if PG_VERSION_NUM >= 180000
-	return NULL;
-#else
-	return (Path *) create_setop_path(root, rel, sorted, like->cmd, SETOP_SORTED, like->distinctList,
-									  like->flagColIdx, -1, like->numGroups, like->path.rows);
-#endif
-}
-
-/* 18 sorts a merge join's outer side by what it is not sorted by yet: of a sort that there is,
- * none. */
-#if PG_VERSION_NUM >= 180000
-#define compat_initial_cost_mergejoin(root, workspace, jointype, clauses, outer, inner, \
-									  outersortkeys, innersortkeys, extra) \
-	initial_cost_mergejoin(root, workspace, jointype, clauses, outer, inner, \
-						   outersortkeys, innersortkeys, 0, extra)
-#define compat_create_mergejoin_path(root, joinrel, jointype, workspace, extra, outer, inner, \
-									 clauses, pathkeys, required_outer, mergeclauses, \
-									 outersortkeys, innersortkeys) \
-	create_mergejoin_path(root, joinrel, jointype, workspace, extra, outer, inner, clauses, \
-						  pathkeys, required_outer, mergeclauses, outersortkeys, innersortkeys, 0)
-#else
-#define compat_initial_cost_mergejoin initial_cost_mergejoin
-#define compat_create_mergejoin_path create_mergejoin_path
-#endif
-
 /* 18 counts the range table's entries without those made for grouping. */
 #if PG_VERSION_NUM >= 180000
 #define compat_rtable_size(es) ((es)->rtable_size)

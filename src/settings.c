@@ -65,7 +65,7 @@ static const struct config_enum_entry algorithm_options[] = {
 };
 
 /* By GpuSortProvider. */
-static const char *const provider_names[] = {"order", "group", "window", "setop", "join", "convert"};
+static const char *const provider_names[] = {"order", "group", "window", "convert"};
 
 /* By GpuSortDeviceChoice. */
 static const char *const device_names[] = {"auto", "cuda", "host", "off"};
@@ -335,7 +335,7 @@ check_debug_providers_off(char **newval, void **extra, GucSource source)
 
 	if (!parse_providers(*newval, off))
 	{
-		GUC_check_errhint("Available values: \"order\", \"group\", \"window\", \"setop\", \"join\", \"convert\".");
+		GUC_check_errhint("Available values: \"order\", \"group\", \"window\", \"convert\".");
 		return false;
 	}
 	*extra = compat_guc_malloc(sizeof(off));
@@ -398,7 +398,7 @@ gpusort_settings_define(void)
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.debug_providers_off",
 							   "For tests: what puts no GpuSort nodes into plans.",
-							   "A list of order, group, window, setop, join (paths that the planner is offered) and convert (Sort nodes of finished plans that become GpuSort nodes). Empty: all of them do.",
+							   "A list of order, group, window (paths that the planner is offered) and convert (Sort nodes of finished plans that become GpuSort nodes). Empty: all of them do.",
 							   &debug_providers_off_setting, "",
 							   PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
 							   check_debug_providers_off, assign_debug_providers_off, NULL);

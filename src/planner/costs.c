@@ -166,13 +166,6 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 						  COST_ROW_BYTE * info->width + info->key_costs.words));
 }
 
-Cost
-gpusort_least_cost(double rows)
-{
-	return cpu_operator_cost *
-		(COST_JOB + rows * (COST_OUTPUT_ROW + cost_of_sorting_row(gpusort_server_state())));
-}
-
 /* What other devices keep of the runs is copied to them and back.  Each page of the others is written and read once; as
  * cost_sort has it, three of four in order. */
 static Cost

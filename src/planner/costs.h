@@ -43,10 +43,6 @@ extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bou
  * even one row does. */
 extern double gpusort_expected_runs(const GpuSortPlanInfo *info);
 
-/* What a sort of so many rows costs at least behind its input, whatever its keys are and whoever packs
- * its rows; where native_factor is 1. */
-extern Cost gpusort_least_cost(double rows);
-
 /* What packing costs a feeder that packs so many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 

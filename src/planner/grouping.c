@@ -48,8 +48,6 @@ gpusort_path_below_groups(const Path *path)
 			return ((const GroupPath *) path)->subpath;
 		case T_UpperUniquePath:
 			return ((const UpperUniquePath *) path)->subpath;
-		case T_SetOpPath:
-			return compat_setop_input((const SetOpPath *) path);
 		default:
 			return NULL;
 	}

@@ -7,7 +7,7 @@
  *
  * PostgreSQL charges one or two operators for a row that is hashed, however large the table.  In a
  * table that has no room in a processor's caches a row takes some hundred nanoseconds: 1 M distinct
- * rows 830 ns each, 1 M rows joined with as many 480 ns, where a row through a sort of ours costs
+ * rows 830 ns each, where a row through a sort of ours costs
  * the backend 50 to 200.  Their costs are not ours to change, so where a sort is really cheaper its
  * costs are lowered to just below theirs.  No further: what is planned above takes a path by its
  * costs, and with joins that seem to cost less than their inputs it would choose other joins, and
@@ -67,22 +67,6 @@ rows_beyond_cache(const Path *path)
 		if (agg->aggstrategy == AGG_HASHED &&
 			exceeds_cache(agg->numGroups, agg->subpath->pathtarget->width))
 			return agg->subpath->rows;
-	}
-	if (IsA(path, SetOpPath))
-	{
-		const SetOpPath *setop = (const SetOpPath *) path;
-		const Path *input = compat_setop_input(setop);
-
-		if (setop->strategy == SETOP_HASHED && input != NULL &&
-			exceeds_cache(setop->numGroups, input->pathtarget->width))
-			return input->rows;
-	}
-	if (IsA(path, HashPath))
-	{
-		const JoinPath *join = &((const HashPath *) path)->jpath;
-
-		if (exceeds_cache(join->innerjoinpath->rows, join->innerjoinpath->pathtarget->width))
-			return join->innerjoinpath->rows + join->outerjoinpath->rows;
 	}
 	return 0;
 }

@@ -11,11 +11,9 @@
 #include "postgres.h"
 
 #include "nodes/parsenodes.h"
-#include "optimizer/paths.h"
 #include "optimizer/planner.h"
 
 #include "compat.h"
-#include "planner/join_paths.h"
 #include "planner/paths.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
@@ -24,7 +22,6 @@
 #include "settings.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
-static set_join_pathlist_hook_type prev_set_join_pathlist_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
 
 /* Calls of gpusort_planner under way.  Who calls standard_planner outside of all of them is
@@ -58,10 +55,6 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	/* at some other stages there is no input_rel */
 	switch (stage)
 	{
-		case UPPERREL_SETOP:
-			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_SETOP])
-				gpusort_add_setop_paths(root, output_rel);
-			break;
 		case UPPERREL_GROUP_AGG:
 			if (!gpusort_debug_providers_off[GPUSORT_PROVIDER_GROUP])
 				gpusort_add_group_paths(root, input_rel, output_rel, extra);
@@ -81,18 +74,6 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		default:
 			break;
 	}
-}
-
-static void
-gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
-						  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
-{
-	if (prev_set_join_pathlist_hook)
-		prev_set_join_pathlist_hook(root, joinrel, outerrel, innerrel, jointype, extra);
-	if (planner_depth > 1 && reads_foreign_scan(root))
-		return;
-	if (planner_depth > 0 && !gpusort_debug_providers_off[GPUSORT_PROVIDER_JOIN])
-		gpusort_add_join_paths(root, joinrel, outerrel, innerrel, jointype, extra);
 }
 
 static PlannedStmt *
@@ -123,8 +104,6 @@ gpusort_planner_install_hooks(void)
 {
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = gpusort_create_upper_paths;
-	prev_set_join_pathlist_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = gpusort_set_join_pathlist;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
 }

@@ -1,6 +1,6 @@
 /*
  * upper_paths.h
- *	  Ways to windows, distinct rows, groups and set operations over rows that the device has sorted.
+ *	  Ways to windows, distinct rows and groups over rows that the device has sorted.
  */
 #ifndef GPUSORT_UPPER_PATHS_H
 #define GPUSORT_UPPER_PATHS_H
@@ -17,6 +17,5 @@ extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel,
 									   RelOptInfo *distinct_rel);
 extern void gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel,
 									RelOptInfo *grouped_rel, const GroupPathExtraData *extra);
-extern void gpusort_add_setop_paths(PlannerInfo *root, RelOptInfo *setop_rel);
 
 #endif							/* GPUSORT_UPPER_PATHS_H */

@@ -157,7 +157,6 @@ set work_mem = '4GB';
 set gpusort.min_rows = 10000;
 select pg_temp.cheaper_than_below('select a, b, c, d from many_rows() group by a, b, c, d');
 select pg_temp.cheaper_than_below('select distinct a, b, c, d from many_rows()');
-select pg_temp.cheaper_than_below('select count(*) from longs x join longs y using (k)');
 set max_parallel_workers_per_gather = 2;
 set min_parallel_table_scan_size = 0;
 select pg_temp.cheaper_than_below('select k, count(*) from longs group by k');

@@ -7,7 +7,7 @@
 \pset format unaligned
 \pset tuples_only on
 set gpusort.debug_force = off;
-set gpusort.debug_providers_off = 'order, group, window, setop, join';
+set gpusort.debug_providers_off = 'order, group, window';
 set max_parallel_workers_per_gather = 2;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;

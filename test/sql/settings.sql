@@ -65,9 +65,9 @@ alter system set gpusort.device_memory = '';
 alter system set gpusort.device_memory = '-5GB';
 set gpusort.device_memory = 'auto';
 set gpusort.no_such_setting = 1;
-set gpusort.debug_providers_off = 'order, Join';
+set gpusort.debug_providers_off = 'order, Window';
 set gpusort.debug_providers_off = 'order,sort';
-set gpusort.debug_providers_off = 'order,,join';
+set gpusort.debug_providers_off = 'order,,window';
 show gpusort.debug_providers_off;
 reset gpusort.debug_providers_off;
 

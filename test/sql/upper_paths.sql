@@ -1,5 +1,5 @@
--- Where the planner chooses between ways to windows, distinct rows, groups and joins: what it
--- takes by cost, and that the rows are the same.
+-- Where the planner chooses between ways to windows, distinct rows and groups: what it takes by cost, and
+-- that the rows are the same; and set operations and merge joins, whose Sorts become GpuSorts.
 \set ECHO none
 \getenv tests PG_ABS_SRCDIR
 \set force_gpusort :tests '/include/force_gpusort.sql'
@@ -37,9 +37,6 @@ select pg_temp.do_explain('select row_number() over (partition by few order by k
 select pg_temp.compare('select id, row_number() over (partition by few order by k, id), sum(big) over (partition by many) from facts order by id');
 select pg_temp.do_explain('select distinct t from facts');
 select pg_temp.do_explain('select t, sum(big) from facts group by t');
--- which side is the outer one is left to what ANALYZE has seen
-select regexp_replace(pg_temp.do_explain('select count(*) from facts join others using (k)'), 'facts|others', 'side', 'g');
-select pg_temp.compare('select id, other from facts join others using (k) order by id, other');
 reset min_parallel_table_scan_size;
 reset parallel_setup_cost;
 set max_parallel_workers_per_gather = 0;
@@ -54,7 +51,8 @@ select pg_temp.compare('select distinct on (few) few, k, id from facts order by 
 select pg_temp.compare('select * from (select distinct array[few, many] as a from facts) s order by a');
 select pg_temp.compare('select * from (select distinct jsonb_build_object(''few'', few) as j from facts) s order by j');
 
--- set operations, in order and in none
+-- set operations that PostgreSQL sorts for
+set enable_hashagg = off;
 select pg_temp.do_explain('select t, n from facts union select t, n + 1 from facts order by t');
 select pg_temp.do_explain('select array[few, many] from facts union select array[many, few] from facts');
 select pg_temp.compare('select * from (select t, n from facts union select t, n + 1 from facts) s order by t, n');
@@ -62,6 +60,7 @@ select pg_temp.compare('select * from (select array[few, many] as a from facts u
 -- a column that has no order, and none at all
 select pg_temp.do_explain('select few::text::xid from facts union select few::text::xid from facts');
 select count(*) from pg_temp.do_explain('select from facts union select from facts') line where line ~ 'Sort';
+reset enable_hashagg;
 
 -- groups, and groups of groups
 select pg_temp.do_explain('select t, count(*) from facts group by t');
@@ -83,7 +82,8 @@ select n::int::text, c from (select n, count(*) as c from looks where n <> 'NaN'
 select pg_temp.compare('select c from (select n, array[1] as a, count(*) as c from looks group by n, a) s order by c');
 select pg_temp.compare('select c from (select f, array[1] as a, count(*) as c from looks group by f, a) s order by c');
 
--- joins of all types, by one clause and more, and what else has to hold
+-- merge joins of all types, by one clause and more
+set enable_hashjoin = off;
 select regexp_replace(pg_temp.do_explain('select * from facts join others using (k)'), 'facts|others', 'side', 'g');
 select pg_temp.do_explain('select * from facts left join others on facts.k = others.k and facts.id > 10');
 select pg_temp.compare('select id, other from facts left join others on facts.k = others.k and facts.id > 10 order by id, other');
@@ -93,33 +93,6 @@ select pg_temp.compare('select id from facts where exists (select from others wh
 select pg_temp.compare('select id from facts where not exists (select from others where others.k = facts.k) order by id');
 select pg_temp.compare('select a.id, b.id as b from facts a join facts b on a.many = b.many and a.few = b.few where a.id < 3000 order by a.id, b.id');
 select pg_temp.compare('select a.id, b.other from facts a join others b on a.big = b.k order by a.id, b.other');
--- a full join by clauses of which one cannot be merged is an error in PostgreSQL, a right one is not merged
-select pg_temp.do_explain('select * from others right join facts on facts.k = others.k and facts.id > others.other + 1') ~ 'Merge Join' as merged limit 1;
--- an operator without a commutator merges with its own left side outside only
-begin;
-set local client_min_messages = warning;
-create type alias;
-create function alias_in(cstring) returns alias immutable strict language internal as 'int8in';
-create function alias_out(alias) returns cstring immutable strict language internal as 'int8out';
-create type alias (input = alias_in, output = alias_out, like = int8);
-create cast (int8 as alias) without function;
-create function alias_less(alias, alias) returns bool immutable strict language internal as 'int8lt';
-create function alias_equal(alias, alias) returns bool immutable strict language internal as 'int8eq';
-create function alias_equal(alias, int8) returns bool immutable strict language internal as 'int8eq';
-create function alias_order(alias, alias) returns int immutable strict language internal as 'btint8cmp';
-create function alias_order(alias, int8) returns int immutable strict language internal as 'btint8cmp';
-create operator < (procedure = alias_less, leftarg = alias, rightarg = alias);
-create operator = (procedure = alias_equal, leftarg = alias, rightarg = alias, commutator = =, restrict = eqsel, join = eqjoinsel, merges);
-create operator = (procedure = alias_equal, leftarg = alias, rightarg = int8, restrict = eqsel, join = eqjoinsel, merges);
-alter operator family integer_ops using btree add
-	operator 1 < (alias, alias), operator 3 = (alias, alias), operator 3 = (alias, int8),
-	function 1 alias_order(alias, alias), function 1 alias_order(alias, int8);
-create table aliases as select k::int8::alias as k from facts where id <= 1000;
-create table longs as select big::int8 as k from facts;
-analyze aliases, longs;
-select pg_temp.do_explain('select count(*) from longs join aliases on aliases.k = longs.k');
-select pg_temp.do_explain('select count(*) from longs left join aliases on aliases.k = longs.k');
-rollback;
 -- no condition that holds for all rows or none stands between a feed and its Gather
 set max_parallel_workers_per_gather = 2;
 set min_parallel_table_scan_size = 0;
@@ -133,27 +106,19 @@ select count(*), sum(a.id::int8 * b.id) from facts a join facts b using (few) wh
 set gpusort.enabled = off;
 select count(*), sum(a.id::int8 * b.id) from facts a join facts b using (few) where a.id < 5000 and b.id < 5000;
 set gpusort.enabled = on;
+reset enable_hashjoin;
 
--- by cost: few groups are hashed, and small tables joined by a hash; many groups that hashing
--- would have to spill are sorted
+-- by cost: few groups are hashed; many groups that hashing would have to spill are sorted
 set gpusort.debug_force = off;
 set gpusort.min_rows = 10000;
 select pg_temp.do_explain('select few, count(*) from facts group by few');
 select pg_temp.do_explain('select distinct few from facts');
-select regexp_replace(pg_temp.do_explain('select count(*) from facts join others using (k)'), 'facts|others', 'side', 'g');
 select pg_temp.do_explain('select row_number() over (partition by few order by k) from facts where id < 10');
 -- so many rows that hashing would have to spill; nobody calls it
 create function endless() returns setof facts rows 10000000 language plpgsql as 'begin return; end';
 set work_mem = '4MB';
 select pg_temp.do_explain('select id, k, t, big, count(*) from endless() group by id, k, t, big');
 select pg_temp.do_explain('select distinct id, t, big from endless()');
--- a hash table that has no room in the caches costs more than PostgreSQL says
-set work_mem = '1GB';
-create function narrow() returns table (k int8, v int4) rows 10000000 language plpgsql as 'begin return; end';
-select pg_temp.do_explain('select count(*) from narrow() a join narrow() b using (k)');
-select pg_temp.do_explain('select count(*) from narrow() a join others using (k)');
-select pg_temp.do_explain('select * from narrow() a join narrow() b using (k) limit 10');
-drop function narrow();
 -- by expressions: how many groups there are is known by statistics alone
 create table hashes as select i, md5(i::text) as m from generate_series(1, 300000) i;
 analyze hashes;
@@ -178,10 +143,4 @@ select pg_temp.do_explain('execute few_rows(10)');
 reset plan_cache_mode;
 deallocate few_rows;
 drop function endless();
--- a gain of less than a hundredth of a join is none: here a condition costs more than all else
-update pg_class set reltuples = 1e7 where relname in ('facts', 'others');
-create function dear(int) returns bool cost 1000000 language plpgsql as 'begin return true; end';
-select regexp_replace(pg_temp.do_explain('select count(*) from facts join others using (k)'), 'facts|others', 'side', 'g');
-select bool_or(line ~ 'GpuSort') from pg_temp.do_explain('select count(*) from (select * from facts where dear(id)) f join others using (k)') line;
-drop function dear(int);
 drop table facts, others, looks;
