@@ -33,7 +33,7 @@ CREATE FUNCTION gpusort_stats(
 	OUT failed bigint,
 	OUT refused_disabled bigint,
 	OUT refused_no_device bigint,
-	OUT refused_small_table bigint,
+	OUT refused_few_rows bigint,
 	OUT refused_key_words bigint,
 	OUT refused_collation bigint,
 	OUT refused_later_key bigint,

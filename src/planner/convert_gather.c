@@ -58,7 +58,7 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	gpusort_lay_out_keys(&columns, &target, info);
 	if (info->n_keys == 0 || !gpusort_keys_can_be_fed(info))
 		return false;
-	gpusort_estimate_plan(&target, gpusort_cost_natively(info, partial->plan_width), info);
+	gpusort_estimate(NULL, &target, info);
 	return gpusort_fits_device(info);
 }
 

@@ -10,8 +10,7 @@
  * stands below joins and groups are often wrong by a thousand times, and a GpuSort of few rows
  * costs what a Sort does.  So all Sorts are converted but those whose keys the device cannot sort
  * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
- * top rows for less, and those of small tables, where many rows cannot come: to plan a GpuSort costs
- * two or three microseconds.
+ * top rows for less, and those of so few rows that a hundred times as many would still be few.
  *
  * An Incremental Sort gives its first rows soon, and takes less than a Sort does.  So it is converted only if all
  * its rows are going to be read, and the device is expected to take less than it does for those that are expected.
@@ -40,12 +39,14 @@
 #include "planner/key_layout.h"
 #include "planner/plan_columns.h"
 #include "planner/refusals.h"
-#include "planner/row_bounds.h"
 #include "settings.h"
 #include "shared/job.h"
 
 /* Rows that a sort may turn out to have, whatever is expected. */
 #define MANY_ROWS	100000.0
+
+/* And it may turn out to have so many times the rows that are expected. */
+#define MOST_TIMES_EXPECTED	100.0
 
 static void
 read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
@@ -148,7 +149,7 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	gpusort_lay_out_keys(&unknown, target, info);
 	if (info->n_keys == 0)
 		return gpusort_refuse_first_key(target, &info->order);
-	gpusort_estimate_plan(target, own_cost(sort), info);
+	gpusort_estimate(NULL, target, info);
 	return gpusort_debug_force || lacks_room_only(target, info) || refuse_later_key(target, info);
 }
 
@@ -186,10 +187,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return false;
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
-	if (!gpusort_debug_force && gpusort_gives_at_most(outerPlan(sort), walk->statement->rtable, gpusort_min_rows_of_plans()))
-		return gpusort_refuse(GPUSORT_REFUSED_SMALL_TABLE,
-							  gpusort_min_rows_depend_on_device() ? "plans are made by %d" : "gpusort.min_rows is %d",
-							  gpusort_min_rows_of_plans());
+	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans());
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)

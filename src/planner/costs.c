@@ -97,32 +97,21 @@ packed_width(const PathTarget *target)
 		MAXALIGN(target->width + SizeofMinimalTupleHeader);
 }
 
-/* What such a cost is in time, factor being what it is too low. */
+/* What such a cost is in time. */
 static int
-milliseconds_of_cost(Cost cost, double factor)
+milliseconds_of_cost(Cost cost)
 {
 	double		unit = cpu_operator_cost > 0 ? cpu_operator_cost : DEFAULT_CPU_OPERATOR_COST;
 
-	return (int) Max(1, Min(INT_MAX, rint(factor * cost / unit * (UNIT_NS / 1e6))));
+	return (int) Max(1, Min(INT_MAX, rint(cost / unit * (UNIT_NS / 1e6))));
 }
 
 void
-gpusort_estimate(PlannerInfo *root, List *pathkeys, const Path *child, GpuSortPlanInfo *info)
-{
-	Cost		native_cost = compat_cost_of_sort(root, pathkeys, info->rows,
-												  child->pathtarget->width, work_mem);
-
-	info->width = packed_width(child->pathtarget);
-	gpusort_cost_keys(root, child->pathtarget, info);
-	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);
-}
-
-void
-gpusort_estimate_plan(const PathTarget *target, Cost native_cost, GpuSortPlanInfo *info)
+gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
 {
 	info->width = packed_width(target);
-	gpusort_cost_keys(NULL, target, info);
-	info->native_ms = milliseconds_of_cost(native_cost, info->key_costs.native_factor);
+	gpusort_cost_keys(root, target, info);
+	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
 }
 
 static double
@@ -147,23 +136,13 @@ gpusort_expected_runs(const GpuSortPlanInfo *info)
 
 /* --- costs ------------------------------------------------------------------------ */
 
-/*
- * Work of the CPU, in units, as a cost that can stand beside cost_sort's, which is so many times
- * too low for keys of these types.
- */
-static Cost
-cost_of_units(const GpuSortPlanInfo *info, double units)
-{
-	return cpu_operator_cost * units / info->key_costs.native_factor;
-}
-
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 {
-	return cost_of_units(info, rows *
-						 (COST_PACK_ROW + COST_KEY_COLUMN * Max(0, info->n_keys - 1) +
-						  COST_KEY_WORD * Max(0, info->n_words - info->n_keys) +
-						  COST_ROW_BYTE * info->width + info->key_costs.words));
+	return cpu_operator_cost * rows *
+		(COST_PACK_ROW + COST_KEY_COLUMN * Max(0, info->n_keys - 1) +
+		 COST_KEY_WORD * Max(0, info->n_words - info->n_keys) +
+		 COST_ROW_BYTE * info->width + info->key_costs.words);
 }
 
 /* What other devices keep of the runs is copied to them and back.  Each page of the others is written and read once; as
@@ -175,7 +154,7 @@ cost_of_spilling(const GpuSortPlanInfo *info, double kept_bytes)
 	double		kept = Min(bytes, kept_bytes);
 	double		pages = ceil((bytes - kept) / BLCKSZ);
 
-	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25) + cost_of_units(info, 2 * COST_ROW_BYTE * kept);
+	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25) + cpu_operator_cost * 2 * COST_ROW_BYTE * kept;
 }
 
 /* The device tells the order of the runs' rows while their keys fit half of its budget; else
@@ -187,7 +166,7 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 
 	if (info->rows * DEVICE_KEY_BYTES > budget / 2)
 		each += COST_COMPARISON * log2(Min(runs, GPUSORT_RUNS_MAX));
-	return cost_of_units(info, info->rows * each);
+	return cpu_operator_cost * info->rows * each;
 }
 
 void
@@ -198,10 +177,9 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 
 	path->rows = info->rows;
 	path->startup_cost = before +
-		cost_of_units(info, COST_JOB + info->rows * cost_of_sorting_row(device) *
-					  (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
-	path->total_cost =
-		cost_of_units(info, info->rows * (COST_OUTPUT_ROW + info->key_costs.returned));
+		cpu_operator_cost * (COST_JOB + info->rows * cost_of_sorting_row(device) *
+							 (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
+	path->total_cost = cpu_operator_cost * info->rows * (COST_OUTPUT_ROW + info->key_costs.returned);
 	if (runs > 1)
 	{
 		path->startup_cost += cost_of_spilling(info, device->kept_bytes);
@@ -229,13 +207,13 @@ gpusort_cost_on_device(const GpuSortPlanInfo *info)
 Cost
 gpusort_cost_natively(const GpuSortPlanInfo *info, int width)
 {
-	return compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
+	return info->key_costs.native_factor * compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
 }
 
 bool
 gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 {
-	return gpusort_cost_on_device(info) - cost_of_units(info, COST_JOB) <=
+	return gpusort_cost_on_device(info) - cpu_operator_cost * COST_JOB <=
 		gpusort_cost_natively(info, width);
 }
 
@@ -266,8 +244,9 @@ gpusort_cost_of_top_rows(double rows, double bound)
 	return cpu_operator_cost * COST_COMPARISON * comparisons;
 }
 
-Cost
-gpusort_cost_until(const Path *path, double bound)
+/* What a path costs until it has given so many rows. */
+static Cost
+cost_until(const Path *path, double bound)
 {
 	return path->startup_cost + (path->total_cost - path->startup_cost) *
 		Min(1, bound / Max(1, path->rows));
@@ -285,19 +264,13 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 	if (!gpusort_keeps_top_rows(info->rows, bound, width))
 		return false;
 	device = cost_of_device(info);
-	return gpusort_cost_of_top_rows(info->rows, bound) <= gpusort_cost_until(&device, bound);
-}
-
-void
-gpusort_cost_scaled(Path *path, double share)
-{
-	path->startup_cost *= share;
-	path->total_cost *= share;
+	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <= cost_until(&device, bound);
 }
 
 void
 gpusort_cost_forced(Path *path)
 {
-	gpusort_cost_scaled(path, FORCED_SHARE);
+	path->startup_cost *= FORCED_SHARE;
+	path->total_cost *= FORCED_SHARE;
 	compat_forget_disabled_nodes(path);
 }

@@ -11,15 +11,8 @@
 
 #include "plan/plan_info.h"
 
-/* Sets the estimates in *info for a sort by these pathkeys, of info->rows rows, which child gives,
- * or child's workers together. */
-extern void gpusort_estimate(PlannerInfo *root, List *pathkeys, const Path *child,
-							 GpuSortPlanInfo *info);
-
-/* The same for a finished plan's Sort, of info->rows rows of target, which PostgreSQL's own sort
- * takes native_cost for. */
-extern void gpusort_estimate_plan(const PathTarget *target, Cost native_cost,
-								  GpuSortPlanInfo *info);
+/* Sets the estimates in *info for a sort of info->rows rows of target.  root: NULL once the plan is finished. */
+extern void gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
 
 /* The rows that a LIMIT lets be read, if it is not a number. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */
@@ -31,9 +24,6 @@ extern bool gpusort_keeps_top_rows(double rows, double bound, int width);
 
 /* What that costs; if bound is so many that it does not, what the sort of all rows does. */
 extern Cost gpusort_cost_of_top_rows(double rows, double bound);
-
-/* What a path costs until it has given so many rows. */
-extern Cost gpusort_cost_until(const Path *path, double bound);
 
 /* Does such a sort of info->rows rows cost less than one through the device, from the packing on?
  * Of a bound that is not known yet it is believed. */
@@ -57,9 +47,6 @@ extern Cost gpusort_cost_natively(const GpuSortPlanInfo *info, int width);
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: what it cost until all
  * rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);
-
-/* Leaves so much of a path's costs. */
-extern void gpusort_cost_scaled(Path *path, double share);
 
 /* For tests: makes the path cheaper than all that does not go through the device. */
 extern void gpusort_cost_forced(Path *path);

@@ -231,35 +231,13 @@ gpusort_bound_of_limit(const Node *count, const Node *offset, LimitOption option
 	return constant_count(count) + constant_count(offset);
 }
 
-/* Rows that the query's LIMIT lets be read, in order. */
-static double
-bound_of_rows(const Query *parse)
+bool
+gpusort_has_limit(const PlannerInfo *root)
 {
-	if (parse->rowMarks != NIL)
-		return GPUSORT_NO_BOUND;
-	return gpusort_bound_of_limit(parse->limitCount, parse->limitOffset, parse->limitOption);
-}
-
-/* Does a query pass its one subquery's rows on in order, so that its LIMIT bounds the
- * subquery's sort? */
-static bool
-passes_rows_on(const Query *parse)
-{
-	return !parse->hasAggs && !parse->hasWindowFuncs && !parse->hasTargetSRFs &&
-		parse->groupClause == NIL && parse->groupingSets == NIL &&
-		parse->distinctClause == NIL && parse->sortClause == NIL &&
-		parse->setOperations == NULL && list_length(parse->rtable) == 1;
-}
-
-double
-gpusort_bound_of_query(PlannerInfo *root)
-{
-	PlannerInfo *parent = root->parent_root;
-	double		bound = bound_of_rows(root->parse);
-
-	if (bound == GPUSORT_NO_BOUND && parent != NULL && passes_rows_on(parent->parse))
-		bound = bound_of_rows(parent->parse);
-	return bound;
+	for (; root != NULL; root = root->parent_root)
+		if (root->parse->limitCount != NULL)
+			return true;
+	return false;
 }
 
 bool
@@ -270,7 +248,7 @@ gpusort_worth_sorting(const Path *child, List *pathkeys)
 	if (pathkeys == NIL || pathkeys_contained_in(pathkeys, child->pathkeys))
 		return false;
 	if (child->rows < gpusort_min_rows_of_plans())
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", child->rows, gpusort_min_rows_of_plans());
+		return false;
 	if (!gpusort_job_service_serves())
 		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
 	return true;

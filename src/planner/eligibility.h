@@ -22,8 +22,8 @@ extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
 /* The rows that a LIMIT and OFFSET let be read, or what costs.h has in their place. */
 extern double gpusort_bound_of_limit(const Node *count, const Node *offset, LimitOption option);
 
-/* The rows that LIMIT lets be read of the query's ordered rows, or what costs.h has in its place. */
-extern double gpusort_bound_of_query(PlannerInfo *root);
+/* Has the query, or one around it, a LIMIT? */
+extern bool gpusort_has_limit(const PlannerInfo *root);
 
 /* Fills the order of *info in from the pathkeys, of info->rows rows with these columns, and the
  * words of its keys.  False: they cannot be sorted by. */

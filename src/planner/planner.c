@@ -14,7 +14,6 @@
 #include "optimizer/planner.h"
 
 #include "compat.h"
-#include "planner/paths.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
 #include "planner/refusals.h"

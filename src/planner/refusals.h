@@ -19,7 +19,6 @@
  *	 REFUSAL(enumerator, name, text, remedy)
  */
 #define GPUSORT_PATH_REFUSAL_TABLE(REFUSAL) \
-	REFUSAL(FEW_ROWS, few_rows, "fewer rows than gpusort.min_rows are expected", NULL) \
 	REFUSAL(KEY_COLUMN, key_column, "a sort key is not among the child's columns", NULL) \
 	REFUSAL(KEY_OPERATOR, key_operator, "a sort key has no operator", NULL) \
 	REFUSAL(KEY_HASH, key_hash, "a key of a grouping has no hash that goes with its order", NULL) \

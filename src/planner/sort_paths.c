@@ -101,7 +101,7 @@ make_sort_path(RelOptInfo *rel, Path *child, const GpuSortInput *input,
 
 /* Sets how rows of child are sorted, and what that costs.  False: they are not. */
 static bool
-describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int feeders,
+describe_sort(PlannerInfo *root, GpuSortInput *input, Path *child, int feeders,
 			  GpuSortPlanInfo *info)
 {
 	info->rows = input->child->rows;
@@ -113,14 +113,13 @@ describe_sort(PlannerInfo *root, const GpuSortInput *input, Path *child, int fee
 		return false;
 	if (feeders > 1 && !gpusort_keys_can_be_fed(info))
 		return false;
-	gpusort_estimate(root, input->pathkeys, child, info);
-	if (!input->beside_sorts)
-		info->key_costs.native_factor = 1;
+	gpusort_estimate(root, child->pathtarget, info);
+	input->native_factor = info->key_costs.native_factor;
 	return gpusort_fits_device(info);
 }
 
 static Path *
-make_serial_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
 	GpuSortPlanInfo info = {0};
 	Path	   *child = input->child;
@@ -136,7 +135,7 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
  * so it costs its start only.
  */
 static Path *
-make_parallel_path(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
 	GpuSortPlanInfo info = {.parallel = true};
 	Path	   *partial = input->partial;
@@ -167,7 +166,7 @@ gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys)
 	GpuSortInput input = {
 		.child = rel->cheapest_total_path,
 		.pathkeys = pathkeys,
-		.beside_sorts = true,
+		.native_factor = 1,
 	};
 
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
@@ -195,7 +194,7 @@ has_row_identities(const PathTarget *target)
 }
 
 List *
-gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *input)
+gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
 	List	   *paths = NIL;
 	Path	   *path;
@@ -209,67 +208,4 @@ gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, const GpuSortInput *
 	if (path != NULL)
 		paths = lappend(paths, path);
 	return paths;
-}
-
-bool
-gpusort_is_sort_path(const Path *path)
-{
-	return IsA(path, CustomPath) &&
-		((const CustomPath *) path)->methods == &gpusort_path_methods;
-}
-
-/* The feed path below a GpuSort's Gather; NULL: it packs its rows itself. */
-static CustomPath *
-feed_below(const Path *sort)
-{
-	const Path *below = linitial(((const CustomPath *) sort)->custom_paths);
-	Path	   *feed = IsA(below, GatherPath) ? ((const GatherPath *) below)->subpath : NULL;
-
-	if (feed == NULL || !IsA(feed, CustomPath) ||
-		((CustomPath *) feed)->methods != &gpusort_feed_path_methods)
-		return NULL;
-	return (CustomPath *) feed;
-}
-
-/* What gives a GpuSort its rows, in one process or in many. */
-static const Path *
-input_of_sort(const Path *sort)
-{
-	const CustomPath *feed = feed_below(sort);
-
-	return linitial(feed != NULL ? feed->custom_paths : ((const CustomPath *) sort)->custom_paths);
-}
-
-Cost
-gpusort_own_cost(const Path *sort)
-{
-	return sort->total_cost - input_of_sort(sort)->total_cost;
-}
-
-static void
-scale_beyond(Path *path, Cost input, double share)
-{
-	path->startup_cost = input + share * (path->startup_cost - input);
-	path->total_cost = input + share * (path->total_cost - input);
-}
-
-void
-gpusort_scale_own_cost(Path *sort, double share)
-{
-	CustomPath *feed = feed_below(sort);
-	Cost		input = input_of_sort(sort)->total_cost;
-
-	scale_beyond(sort, input, share);
-	if (feed == NULL)
-		return;
-	scale_beyond(linitial(((CustomPath *) sort)->custom_paths), input, share);
-	scale_beyond(&feed->path, input, share);
-}
-
-void
-gpusort_offer_path(RelOptInfo *rel, Path *path)
-{
-	if (gpusort_debug_force)
-		gpusort_cost_forced(path);
-	add_path(rel, path);
 }

@@ -17,11 +17,11 @@ typedef struct GpuSortInput
 	List	   *pathkeys;
 	double		groups;			/* of rows equal in all pathkeys, if all that is asked for is that these
 								 * come together; 0: the order is asked for */
-	bool		beside_sorts;	/* costs stand beside those of Sorts, which are too low for some types;
-								 * else beside those of other nodes */
+	double		native_factor;	/* set when paths are made: PostgreSQL's comparisons take so many times what
+								 * cost_sort says */
 } GpuSortInput;
 
-/* All rows of a rel, in parallel too if it can give them so, beside Sorts. */
+/* All rows of a rel, in parallel too if it can give them so. */
 extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
 
 /*
@@ -30,18 +30,6 @@ extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
  * or its groups, in no order.
  */
 extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel,
-									 const GpuSortInput *input);
-
-/* Is a GpuSort at the top of the path? */
-extern bool gpusort_is_sort_path(const Path *path);
-
-/* What a GpuSort costs beyond the rows that it sorts, its feeding in parallel included. */
-extern Cost gpusort_own_cost(const Path *sort);
-
-/* Leaves so much of that, at each node of it. */
-extern void gpusort_scale_own_cost(Path *sort, double share);
-
-/* Adds a path with a GpuSort in it, or at its top, to rel's. */
-extern void gpusort_offer_path(RelOptInfo *rel, Path *path);
+									 GpuSortInput *input);
 
 #endif							/* GPUSORT_SORT_PATHS_H */

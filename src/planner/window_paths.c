@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "planner/eligibility.h"
+#include "planner/rival_costs.h"
 #include "planner/sort_paths.h"
 #include "planner/upper_paths.h"
 #include "settings.h"
@@ -101,26 +102,6 @@ copy_sort(PlannerInfo *root, RelOptInfo *window_rel, const Path *sort, Path *bel
 	return (Path *) create_sort_path(root, window_rel, below, sort->pathkeys, -1);
 }
 
-/* The best way to the order of a Sort that stands between two windows. */
-static Path *
-sort_again(PlannerInfo *root, RelOptInfo *window_rel, const Path *sort, Path *below)
-{
-	GpuSortInput input = {.child = below,.pathkeys = sort->pathkeys,.beside_sorts = true};
-	Path	   *best = copy_sort(root, window_rel, sort, below);
-	ListCell   *lc;
-
-	if (!gpusort_worth_sorting(below, input.pathkeys))
-		return best;
-	foreach(lc, gpusort_make_sort_paths(root, window_rel, &input))
-	{
-		Path	   *path = lfirst(lc);
-
-		if (gpusort_debug_force || path->total_cost < best->total_cost)
-			best = path;
-	}
-	return best;
-}
-
 static Path *
 copy_stack(PlannerInfo *root, RelOptInfo *window_rel, List *steps, Path *sorted)
 {
@@ -134,7 +115,7 @@ copy_stack(PlannerInfo *root, RelOptInfo *window_rel, List *steps, Path *sorted)
 		if (IsA(step, WindowAggPath))
 			path = copy_window((const WindowAggPath *) step, path);
 		else if (foreach_current_index(lc) > 0)
-			path = sort_again(root, window_rel, step, path);
+			path = copy_sort(root, window_rel, step, path);
 	}
 	return path;
 }
@@ -161,15 +142,6 @@ groups_of_stack(PlannerInfo *root, List *steps, double rows)
  * A LIMIT of a query around this one lets an Incremental Sort end after its first groups, if all nodes
  * between give rows as they get them.  Costs do not know: a subquery is planned for all of its rows.
  */
-static bool
-has_limit_above(const PlannerInfo *root)
-{
-	for (; root != NULL; root = root->parent_root)
-		if (root->parse->limitCount != NULL)
-			return true;
-	return false;
-}
-
 void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
@@ -182,7 +154,7 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	if (!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
 	steps = find_stack(window_rel);
-	if (steps == NIL || (IsA(linitial(steps), IncrementalSortPath) && has_limit_above(root)))
+	if (steps == NIL || (IsA(linitial(steps), IncrementalSortPath) && gpusort_has_limit(root)))
 		return;
 	sorts = gpusort_make_sort_paths(root, window_rel, &input);
 	input.groups = groups_of_stack(root, steps, input.child->rows);
@@ -192,9 +164,5 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	{
 		paths = lappend(paths, copy_stack(root, window_rel, steps, lfirst(lc)));
 	}
-	/* not before: a path that loses is freed, and the stack may */
-	foreach(lc, paths)
-	{
-		gpusort_offer_path(window_rel, lfirst(lc));
-	}
+	gpusort_offer_paths(window_rel, paths, input.native_factor);
 }

@@ -89,18 +89,15 @@ do $$ begin for i in 1 .. 1000 loop exit when (select budget_bytes <> pg_size_by
 drop function wide_rows(), more_wide_rows();
 drop type wide_row;
 
--- which of the two is thought cheaper: a Sort may become a GpuSort whatever it costs, with its costs
+-- which of the two is thought cheaper, by what each really takes; a Sort that wins becomes a GpuSort all the same
 create function pg_temp.cheaper(query text) returns text language plpgsql as $$
 declare
 	plan json;
-	native json;
 begin
+	set local gpusort.debug_providers_off = 'convert';
 	execute 'explain (format json) ' || query into plan;
-	set local gpusort.enabled = off;
-	execute 'explain (format json) ' || query into native;
-	set local gpusort.enabled = on;
-	return case when (plan#>>'{0,Plan,Total Cost}')::numeric < (native#>>'{0,Plan,Total Cost}')::numeric
-		then 'GpuSort' else 'Sort' end;
+	set local gpusort.debug_providers_off = '';
+	return coalesce(plan#>>'{0,Plan,Custom Plan Provider}', plan#>>'{0,Plan,Node Type}');
 end $$;
 -- comparisons of text take longer than those of numbers: so many strings are for the device,
 -- as many numbers are not, nor are few strings
@@ -134,8 +131,8 @@ select pg_temp.cheaper('select * from tall order by two, array[t]');
 drop table tall;
 drop table sized, few;
 
--- a hash table beyond a processor's caches is dearer than PostgreSQL says: sorts that are cheaper than
--- that cost just less than it is said to, and so do the nodes below
+-- a hash table beyond a processor's caches is dearer than PostgreSQL says; sorts that are cheaper than
+-- that cost no less than what they read
 create function pg_temp.cheaper_than_below(query text) returns setof text language plpgsql as $$
 declare
 	plan json;
