@@ -33,17 +33,7 @@
 #include "settings.h"
 #include "shared/job.h"
 
-/* What the sort would cost from the partial plan's last row on. */
-typedef struct FedCosts
-{
-	Cost		feed;			/* of one feeder */
-	Cost		gather;
-	Path		sort;
-} FedCosts;
-
-/* --- its keys and costs -------------------------------------------------------------------- */
-
-/* Lays the sort's keys out for feeders, by statistics. */
+/* Lays the sort's keys out for feeders, by statistics.  False: they cannot be fed. */
 static bool
 describe_fed(const CustomScan *sort, const Plan *partial, double rows, const GpuSortWalk *walk,
 			 GpuSortPlanInfo *info)
@@ -62,85 +52,42 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	return gpusort_fits_device(info);
 }
 
-static FedCosts
-cost_fed(const GpuSortPlanInfo *info, const Plan *partial)
-{
-	FedCosts	costs;
-
-	costs.feed = gpusort_cost_of_packing(info, partial->plan_rows);
-	costs.gather = costs.feed + parallel_setup_cost;
-	gpusort_cost_path(&costs.sort, info, costs.gather);
-	return costs;
-}
-
-/* --- the plan ---------------------------------------------------------------------------- */
-
-/* Columns and costs of a node of ours; rows is what goes through it. */
+/* Costs of a node that gives all of its rows at once. */
 static void
-set_plan(Plan *plan, const List *columns, int varno, Cost startup, Cost total, double rows)
+set_cost(Plan *plan, Cost cost, double rows)
 {
-	plan->targetlist = gpusort_tlist_of(columns, varno);
-	plan->startup_cost = startup;
-	plan->total_cost = total;
+	plan->startup_cost = plan->total_cost = cost;
 	plan->plan_rows = rows;
-}
-
-static CustomScan *
-make_node_of_ours(const Plan *model, Plan *child, const CustomScanMethods *methods, const GpuSortPlanInfo *info)
-{
-	CustomScan *scan = makeNode(CustomScan);
-	NodeTag		tag = scan->scan.plan.type;
-
-	scan->scan.plan = *model;
-	scan->scan.plan.type = tag;
-	scan->scan.plan.lefttree = child;
-	scan->scan.plan.righttree = NULL;
-	scan->scan.plan.initPlan = NIL;
-	scan->scan.plan.qual = NIL;
-	scan->custom_scan_tlist = gpusort_tlist_of(child->targetlist, OUTER_VAR);
-	scan->custom_private = gpusort_plan_info_write(info);
-	scan->methods = methods;
-	return scan;
 }
 
 /* columns: the Gather's, which are the partial plan's with the types that the sort takes them for. */
 static Plan *
-make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, const GpuSortPlanInfo *info,
-		  const FedCosts *costs)
+make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, const GpuSortPlanInfo *info)
 {
-	CustomScan *feed = make_node_of_ours(partial, partial, &gpusort_feed_scan_methods, info);
+	CustomScan *feed = makeNode(CustomScan);
 	Plan	   *plan = &feed->scan.plan;
-	Cost		total = partial->total_cost + costs->feed;
+	NodeTag		tag = plan->type;
 
-	set_plan(plan, columns, INDEX_VAR, total, total, partial->plan_rows);
+	*plan = *partial;
+	plan->type = tag;
+	plan->lefttree = partial;
+	plan->righttree = NULL;
+	plan->initPlan = NIL;
+	plan->qual = NIL;
+	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
 	plan->parallel_aware = true;
 	plan->plan_node_id = node_id;
 	plan->extParam = bms_add_member(bms_copy(partial->extParam), rescan_param);
 	plan->allParam = bms_add_member(bms_copy(partial->allParam), rescan_param);
+	set_cost(plan, partial->total_cost + gpusort_cost_of_packing(info, partial->plan_rows), partial->plan_rows);
+	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
+	feed->custom_private = gpusort_plan_info_write(info);
+	feed->methods = &gpusort_feed_scan_methods;
 	return plan;
 }
 
-/* Rows go through it only when the job does not take them. */
-static void
-set_gather(Plan *gather, const Plan *partial, const GpuSortPlanInfo *info, const FedCosts *costs)
-{
-	gather->startup_cost = gather->total_cost = partial->total_cost + costs->gather;
-	gather->plan_rows = info->rows;
-}
-
-static void
-set_sort(CustomScan *sort, const Plan *gather, const Plan *partial, const GpuSortPlanInfo *info,
-		 const FedCosts *costs)
-{
-	set_plan(&sort->scan.plan, gather->targetlist, INDEX_VAR, partial->total_cost + costs->sort.startup_cost,
-			 partial->total_cost + costs->sort.total_cost, info->rows);
-	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
-}
-
-/* --- Gather Merge ------------------------------------------------------------------------ */
-
 static Gather *
-make_gather(const GatherMerge *merge, Plan *feed)
+make_gather(const GatherMerge *merge)
 {
 	Gather	   *gather = makeNode(Gather);
 	NodeTag		tag = gather->plan.type;
@@ -148,27 +95,30 @@ make_gather(const GatherMerge *merge, Plan *feed)
 	gather->plan = merge->plan;
 	gather->plan.type = tag;
 	gather->plan.initPlan = NIL;
-	gather->plan.lefttree = feed;
 	gather->num_workers = merge->num_workers;
 	gather->rescan_param = merge->rescan_param;
 	gather->initParam = merge->initParam;
 	return gather;
 }
 
-static Plan *
-lift_sort(const GatherMerge *merge, int node_id, const GpuSortPlanInfo *info, const FedCosts *costs)
+/* Puts the Gather below the sort, and a feed below that.  Rows go through the Gather only when the job does not take
+ * them, so it costs its start only. */
+static void
+feed_through(CustomScan *sort, Gather *gather, Plan *partial, int node_id, const GpuSortPlanInfo *info)
 {
-	const Plan *worker_sort = outerPlan(merge);
-	Plan	   *partial = outerPlan(worker_sort);
-	Plan	   *feed = make_feed(partial, merge->plan.targetlist, merge->rescan_param, worker_sort->plan_node_id, info, costs);
-	Gather	   *gather = make_gather(merge, feed);
-	CustomScan *sort = make_node_of_ours(&merge->plan, &gather->plan, &gpusort_scan_methods, info);
+	Plan	   *plan = &sort->scan.plan;
+	Path		costs = {0};
 
-	set_gather(&gather->plan, partial, info, costs);
-	set_sort(sort, &gather->plan, partial, info, costs);
-	sort->scan.plan.initPlan = merge->plan.initPlan;
-	sort->scan.plan.plan_node_id = node_id;
-	return &sort->scan.plan;
+	gather->plan.lefttree = make_feed(partial, gather->plan.targetlist, gather->rescan_param, node_id, info);
+	set_cost(&gather->plan, gather->plan.lefttree->total_cost + parallel_setup_cost, info->rows);
+	gpusort_cost_path(&costs, info, gather->plan.total_cost);
+	plan->lefttree = &gather->plan;
+	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
+	plan->startup_cost = costs.startup_cost;
+	plan->total_cost = costs.total_cost;
+	plan->plan_rows = info->rows;
+	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
+	sort->custom_private = gpusort_plan_info_write(info);
 }
 
 /* Is it a GpuSort that packs its rows itself? */
@@ -183,51 +133,48 @@ is_serial_sort(const Plan *plan)
 	return !info.parallel && !info.grouping;
 }
 
+/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
+static bool
+can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
+		   GpuSortPlanInfo *info)
+{
+	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) &&
+		gpusort_passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
+		describe_fed(sort, partial, gather->plan_rows, walk, info);
+}
+
 Plan *
 gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk *walk)
 {
-	Plan	   *sort = outerPlan(merge);
+	CustomScan *sort = (CustomScan *) outerPlan(merge);
 	GpuSortPlanInfo info = {0};
-	FedCosts	costs;
 	MemoryContext old_context;
-	Plan	   *result;
 
-	if (bound != GPUSORT_NO_BOUND || walk->below_foreign || merge->plan.qual != NIL || sort->initPlan != NIL ||
-		!is_serial_sort(sort) ||
-		!gpusort_passes_columns_on(&merge->plan) ||
-		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(merge->num_workers)) ||
-		!describe_fed((CustomScan *) sort, outerPlan(sort), merge->plan.plan_rows, walk, &info))
+	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL ||
+		!can_be_fed(sort, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
 		return &merge->plan;
-	costs = cost_fed(&info, outerPlan(sort));
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
-	result = lift_sort(merge, gpusort_new_node_id(walk->statement), &info, &costs);
+	sort->scan.plan.initPlan = merge->plan.initPlan;
+	sort->scan.plan.extParam = merge->plan.extParam;
+	sort->scan.plan.allParam = merge->plan.allParam;
+	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
+	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	feed_through(sort, make_gather(merge), outerPlan(sort), gpusort_new_node_id(walk->statement), &info);
 	MemoryContextSwitchTo(old_context);
-	return result;
+	return &sort->scan.plan;
 }
-
-/* --- a GpuSort over a Gather ----------------------------------------------------------------- */
 
 void
 gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 {
 	Gather	   *gather = (Gather *) outerPlan(sort);
 	GpuSortPlanInfo info = {0};
-	FedCosts	costs;
-	Plan	   *partial;
 	MemoryContext old_context;
 
-	if (!IsA(gather, Gather) || walk->below_foreign || gather->single_copy || gather->plan.qual != NIL ||
-		!is_serial_sort(&sort->scan.plan) || !gpusort_passes_columns_on(&gather->plan))
+	if (!IsA(gather, Gather) || gather->single_copy ||
+		!can_be_fed(sort, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
 		return;
-	partial = outerPlan(gather);
-	if (!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(gather->num_workers)) ||
-		!describe_fed(sort, partial, gather->plan.plan_rows, walk, &info))
-		return;
-	costs = cost_fed(&info, partial);
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	gather->plan.lefttree = make_feed(partial, gather->plan.targetlist, gather->rescan_param, gpusort_new_node_id(walk->statement), &info, &costs);
-	set_gather(&gather->plan, partial, &info, &costs);
-	set_sort(sort, &gather->plan, partial, &info, &costs);
-	sort->custom_private = gpusort_plan_info_write(&info);
+	feed_through(sort, gather, outerPlan(gather), gpusort_new_node_id(walk->statement), &info);
 	MemoryContextSwitchTo(old_context);
 }

@@ -206,7 +206,7 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 
 	if (!gpusort_examine_sort(sort, bound, walk, &info))
 	{
-		gpusort_refusal_count(gpusort_last_refusal()->code);
+		gpusort_refusal_count();
 		return &sort->plan;
 	}
 	/* another hook may have kept the plan, and what is added to it lives as long */
@@ -214,18 +214,4 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 	result = make_gpusort(sort, &info);
 	MemoryContextSwitchTo(old_context);
 	return result;
-}
-
-int
-gpusort_sorts_of_chain(const Agg *agg)
-{
-	int			sorts = 0;
-	ListCell   *lc;
-
-	foreach(lc, agg->chain)
-	{
-		if (outerPlan(lfirst(lc)) != NULL)
-			sorts++;
-	}
-	return sorts;
 }

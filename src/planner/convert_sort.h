@@ -27,7 +27,4 @@ extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWa
 /* Is every sort to be native now?  gpusort_last_refusal says why. */
 extern bool gpusort_refuses_all(void);
 
-/* The sorts that an Agg over grouping sets makes of its rows itself. */
-extern int	gpusort_sorts_of_chain(const Agg *agg);
-
 #endif							/* GPUSORT_CONVERT_SORT_H */

@@ -119,11 +119,11 @@ read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
 
 		order->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
 		if (order->columns[i] == 0)
-			return gpusort_refuse(GPUSORT_REFUSED_KEY_COLUMN, NULL);
+			return false;
 		order->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
 												  compat_pathkey_strategy(pathkey));
 		if (!OidIsValid(order->operators[i]))
-			return gpusort_refuse(GPUSORT_REFUSED_KEY_OPERATOR, NULL);
+			return false;
 		order->columns[i] = gpusort_plain_column(target->exprs, order->columns[i]);
 		order->collations[i] = pathkey->pk_eclass->ec_collation;
 		order->nulls_first[i] = pathkey->pk_nulls_first;
@@ -155,10 +155,7 @@ lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
 bool
 gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 {
-	if (!read_order(pathkeys, target, &info->order))
-		return false;
-	return lay_out_grouping(target, info) ||
-		gpusort_refuse(GPUSORT_REFUSED_KEY_HASH, NULL);
+	return read_order(pathkeys, target, &info->order) && lay_out_grouping(target, info);
 }
 
 /* Would a key have words under another collation? */
@@ -243,25 +240,15 @@ gpusort_has_limit(const PlannerInfo *root)
 bool
 gpusort_worth_sorting(const Path *child, List *pathkeys)
 {
-	if (!gpusort_enabled)
-		return false;
-	if (pathkeys == NIL || pathkeys_contained_in(pathkeys, child->pathkeys))
-		return false;
-	if (child->rows < gpusort_min_rows_of_plans())
-		return false;
-	if (!gpusort_job_service_serves())
-		return gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
-	return true;
+	return gpusort_enabled && pathkeys != NIL && !pathkeys_contained_in(pathkeys, child->pathkeys) &&
+		child->rows >= gpusort_min_rows_of_plans() && gpusort_job_service_serves();
 }
 
 bool
 gpusort_takes_feeders(int feeders)
 {
-	if (feeders > GPUSORT_FEEDERS_MAX)
-		return gpusort_refuse(GPUSORT_REFUSED_FEEDERS, "%d of %d", feeders, GPUSORT_FEEDERS_MAX);
-	if (GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers)
-		return gpusort_refuse(GPUSORT_REFUSED_BUFFERS, "%d processes, %d MB", feeders, gpusort_shared->n_buffers);
-	return true;
+	return feeders <= GPUSORT_FEEDERS_MAX &&
+		GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS <= gpusort_shared->n_buffers;
 }
 
 /*
@@ -272,13 +259,7 @@ gpusort_takes_feeders(int feeders)
 bool
 gpusort_keys_can_be_fed(const GpuSortPlanInfo *info)
 {
-	if (gpusort_debug_force)
-		return true;
-	if (info->few_texts)
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_TEXTS, NULL);
-	if (info->unknown_texts)
-		return gpusort_refuse(GPUSORT_REFUSED_UNKNOWN_TEXTS, NULL);
-	return true;
+	return gpusort_debug_force || (!info->few_texts && !info->unknown_texts);
 }
 
 bool

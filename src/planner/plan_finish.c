@@ -51,13 +51,16 @@ finish_scan(CustomScan *scan)
 static void
 count_sorts_of_chain(const Agg *agg)
 {
-	int			sorts = gpusort_sorts_of_chain(agg);
-	GpuSortRefusalCode code = GPUSORT_REFUSED_GROUPING_SETS;
+	ListCell   *lc;
 
-	if (sorts > 0 && gpusort_refuses_all())
-		code = gpusort_last_refusal()->code;
-	for (int i = 0; i < sorts; i++)
-		gpusort_refusal_count(code);
+	foreach(lc, agg->chain)
+	{
+		if (outerPlan(lfirst(lc)) == NULL)
+			continue;
+		if (!gpusort_refuses_all())
+			gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
+		gpusort_refusal_count();
+	}
 }
 
 static Plan *
@@ -95,6 +98,7 @@ gpusort_plan_finish(PlannedStmt *statement, bool nested, bool all_read)
 {
 	GpuSortWalk walk = {.statement = statement,.nested = nested,.all_read = all_read,.visit = finish_plan};
 
+	gpusort_refusals_want_details(message_level_is_interesting(DEBUG1));
 	gpusort_walk_plans(&walk);
 	/* others than a SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)

@@ -16,7 +16,6 @@
 #include "compat.h"
 #include "planner/plan_finish.h"
 #include "planner/planner.h"
-#include "planner/refusals.h"
 #include "planner/upper_paths.h"
 #include "settings.h"
 
@@ -80,8 +79,6 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
 	PlannedStmt *result;
 
-	if (planner_depth == 0)
-		gpusort_refusals_begin();
 	planner_depth++;
 	PG_TRY();
 	{

@@ -235,7 +235,7 @@ gpusort_report_sorts(PlannedStmt *statement, List *deparse_context, bool use_pre
 	Report		report = {.deparse_context = deparse_context,.use_prefix = use_prefix};
 	GpuSortWalk walk = {.statement = statement,.all_read = true,.keep_ancestors = true,.visit = report_plan,.arg = &report};
 
-	gpusort_refusals_want_details();
+	gpusort_refusals_want_details(true);
 	gpusort_walk_plans(&walk);
 	return report.sorts;
 }

@@ -13,7 +13,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(sites_in can_be_explained);
+our @EXPORT = qw(sites_in can_be_explained too_cheap);
 
 my $on_the_way = qr/^(Gather|Gather Merge|Materialize|Memoize|Subquery Scan|Result|ProjectSet|Append|Custom Scan \(GpuSortFeed\))$/;
 
@@ -35,6 +35,23 @@ sub site_name
 	return "Merge Join" if $line =~ /^Merge .*Join$/;
 	return $1 if $line =~ /^(Subquery Scan|SubPlan|InitPlan|CTE|SetOp|Seq Scan|CTE Scan|Function Scan)\b/;
 	return $line;
+}
+
+# The first node of gpusort's that costs less than what is below it; undef: there is none.
+sub too_cheap
+{
+	my @above;	# from the top on: [indentation, costs at its start if it is ours, line]
+
+	for my $line (@_)
+	{
+		my ($space, $startup, $total) = $line =~ /^( *)(?:->  )?\S.*\(cost=([0-9.]+)\.\.([0-9.]+) rows/ or next;
+		my $indentation = length $space;
+
+		pop @above while @above && $above[-1][0] >= $indentation;
+		return $above[-1][2] if @above && defined $above[-1][1] && $line =~ /->/ && $total > $above[-1][1];
+		push @above, [ $indentation, $line =~ /Custom Scan \(GpuSort/ ? $startup : undef, $line ];
+	}
+	return undef;
 }
 
 # { name => 1 }

@@ -60,7 +60,9 @@ select pg_temp.compare('select later, id, filled, b from narrow order by id desc
 -- through other nodes and slots
 select pg_temp.compare('select id, big, row_number() over () from (select id, big from narrow order by id offset 0) s');
 select pg_temp.compare('select * from (select id, big from narrow union all select id, later from narrow) u order by id, big');
+set enable_hashjoin = off;
 select pg_temp.compare('select a.id, b.tz from narrow a join narrow b on b.id = a.id + 1 order by a.id');
+reset enable_hashjoin;
 select pg_temp.compare('select g, g::int2 % 7::int2 as m from generate_series(1, 30000) g order by 2, 1');
 select pg_temp.compare('select distinct on (s.m) s.m, s.id from (select id, m from narrow where id > 0 order by id offset 0) s order by s.m, s.id');
 select sum(x) over (order by id rows 2 preceding) from (select id, id % 7 as x from narrow where id <= 5 order by id) s;
