@@ -124,23 +124,6 @@ compat_wait_event(const char *name)
 #define compat_rtable_size(es) list_length((es)->rtable)
 #endif
 
-static inline int
-compat_rtable_entries(List *rtable)
-{
-	int			entries = list_length(rtable);
-
-#if PG_VERSION_NUM >= 180000
-	ListCell   *lc;
-
-	foreach(lc, rtable)
-	{
-		if (lfirst_node(RangeTblEntry, lc)->rtekind == RTE_GROUP)
-			entries--;
-	}
-#endif
-	return entries;
-}
-
 /* What a Sort of these rows costs beside its input, whether or not enable_sort is off. */
 static inline Cost
 compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, int sort_mem)

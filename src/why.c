@@ -2,107 +2,247 @@
  * why.c
  *	  Why sorts run where they do: the SQL function gpusort_why, and EXPLAIN (GPUSORT).
  *
- * In:  a query's text, or the plan that EXPLAIN shows.
+ * In:  a query's text; or the plan that EXPLAIN shows.
  * Out: a row for each sort of its plan; or, below the plan, a line or an object for each.
  *
- * gpusort_why explains the query as EXPLAIN does, which checks the caller's privileges and never
- * runs it, throws what EXPLAIN says away, and reports on the plan that it has shown.  Like EXPLAIN it
- * computes the parameters of an EXECUTE, and what tells which partitions are read.
+ * gpusort_why has EXPLAIN take its query and throws the text away.  So EXPLAIN checks the caller's
+ * privileges, computes the parameters of an EXECUTE, and does not run the query.
  *
- * Runs in any backend.  What is found is in the memory of the call.
+ * Each Sort is examined anew, as when the plan was finished.  A plan does not show sorts inside
+ * aggregates, nor those of a Gather Merge's workers that are no nodes.
+ *
+ * Runs in any backend.  All memory is the call's.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "commands/defrem.h"
-#include "commands/prepare.h"
-#include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "parser/parser.h"
-#include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
-#include "utils/plancache.h"
+#include "utils/queryenvironment.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
-#include "planner/sort_report.h"
-#include "shared/shmem.h"
+#include "keys/key_text.h"
+#include "planner/convert_sort.h"
+#include "planner/refusals.h"
+#include "settings.h"
+#include "shared/job.h"
 #include "sql_version.h"
 #include "why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
-#define WHY_COLUMNS		8
+#define ESTIMATE_MAX 1e18			/* larger estimates count as this */
 
-/* --- the function ------------------------------------------------------------------ */
-
-/* A call under way, the innermost one. */
-typedef struct Call
+/* The report on a sort is an array of texts, the columns of gpusort_why. */
+enum
 {
-	struct Call *outer;
-	const char *source;			/* the text, or a prepared statement's: plans of others come by too */
-	MemoryContext context;
-	List	   *sorts;			/* of GpuSortReported, in context */
-} Call;
+	NODE,						/* the plan node, as EXPLAIN names it */
+	KEYS,						/* with their types, separated by commas */
+	ROWS,						/* expected */
+	BYTES,						/* of these rows */
+	RUNS_ON,					/* device, backend or native */
+	CODE,						/* the reason's short name; NULL for device */
+	REASON,						/* in words, with figures */
+	REMEDY,						/* what would change it; NULL: nothing */
+	N_COLUMNS
+};
 
-static Call *call = NULL;
+typedef struct Report
+{
+	const ExplainState *es;		/* has shown the plan */
+	List	   *sorts;			/* a report each, in the order of gpusort_walk_plans */
+} Report;
+
+/* --- where a sort runs --------------------------------------------------------------- */
+
+/* Adds a sort of the rows that the plan reads from its child. */
+static const char **
+add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ordered,
+		 const GpuSortWalk *walk)
+{
+	Report	   *report = walk->arg;
+	const Plan *child = outerPlan(plan);
+	const char **sort = palloc0(N_COLUMNS * sizeof(char *));
+
+	sort[NODE] = node;
+	sort[KEYS] = gpusort_keys_text(order, plan, walk->ancestors, report->es, ordered);
+	sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
+	sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
+	report->sorts = lappend(report->sorts, sort);
+	return sort;
+}
+
+/* The last refusal is the reason. */
+static void
+set_native(const char **sort)
+{
+	const GpuSortRefusal *why = gpusort_last_refusal();
+	const char *text = gpusort_refusal_text(why->code);
+
+	sort[RUNS_ON] = "native";
+	sort[CODE] = gpusort_refusal_name(why->code);
+	sort[REASON] = why->detail[0] == '\0' ? text : psprintf("%s (%s)", text, why->detail);
+	sort[REMEDY] = gpusort_refusal_remedy(why->code);
+}
+
+/* Reports a sort that PostgreSQL does of the rows that the plan reads, by the last refusal. */
+static void
+report_native(const char *node, const Plan *plan, const Sort *sort, const GpuSortWalk *walk)
+{
+	GpuSortOrder order = {
+		sort->numCols, sort->sortColIdx, sort->sortOperators, sort->collations, sort->nullsFirst
+	};
+
+	set_native(add_sort(node, plan, &order, true, walk));
+}
+
+/* Reports a Sort or an Incremental Sort, which begins with one. */
+static void
+report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
+{
+	bool		incremental = IsA(sort, IncrementalSort);
+	GpuSortPlanInfo info = {0};
+
+	/* a cursor keeps an Incremental Sort, to give its first rows soon */
+	if (gpusort_examine_sort(sort, bound, walk, &info))
+		gpusort_refuse(incremental ? GPUSORT_REFUSED_INCREMENTAL :
+					   walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN :
+					   GPUSORT_REFUSED_KEPT_PLAN, NULL);
+	report_native(incremental ? "Incremental Sort" : "Sort", &sort->plan, sort, walk);
+}
+
+/* Says how the rows come to the device, or why they do although they are few. */
+static const char *
+device_note(bool parallel, bool few, const List *ancestors)
+{
+	const ListCell *lc;
+
+	if (parallel)
+		return few ? ", which parallel workers feed; so few may stay in the session" :
+			", which parallel workers feed";
+	if (few)
+		return ", more than work_mem holds";
+	foreach(lc, ancestors)
+	{
+		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
+			return " in each worker";
+	}
+	return "";
+}
+
+static void
+report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
+{
+	const Plan *child = outerPlan(scan);
+	double		row_bytes = MAXALIGN(child->plan_width) + MAXALIGN(SizeofHeapTupleHeader);
+	uint64		min_rows = gpusort_job_min_rows();
+	bool		few = child->plan_rows < min_rows;
+	GpuSortPlanInfo info;
+	const char **sort;
+
+	gpusort_plan_info_read(scan, &info);
+	sort = add_sort("GpuSort", &scan->scan.plan, &info.order, !info.grouping, walk);
+	if (gpusort_refuses_all())
+		set_native(sort);
+	else if (few && !info.parallel && child->plan_rows * row_bytes <= work_mem * 1024.0)
+	{
+		sort[RUNS_ON] = "backend";
+		sort[CODE] = gpusort_refusal_name(GPUSORT_REFUSED_FEW_ROWS);
+		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
+								sort[ROWS], min_rows,
+								gpusort_min_rows_depend_on_device() ? " by default" : "");
+		sort[REMEDY] = "nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
+	}
+	else
+	{
+		sort[RUNS_ON] = "device";
+		sort[REASON] = psprintf("%s rows are expected%s", sort[ROWS],
+								device_note(info.parallel, few, walk->ancestors));
+	}
+}
+
+static Plan *
+report_plan(Plan *plan, double bound, GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+		report_sort((Sort *) plan, bound, walk);
+	else if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &gpusort_scan_methods)
+		report_gpusort((CustomScan *) plan, walk);
+	else if (IsA(plan, Agg))
+	{
+		/* it sorts by itself, for further grouping sets */
+		foreach(lc, ((Agg *) plan)->chain)
+		{
+			if (outerPlan(lfirst(lc)) == NULL)
+				continue;
+			if (!gpusort_refuses_all())
+				gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
+			report_native("Aggregate", plan, (Sort *) outerPlan(lfirst(lc)), walk);
+		}
+	}
+	return plan;
+}
+
+/* The sorts of the plan that es has shown. */
+static List *
+report_sorts(const ExplainState *es)
+{
+	Report		report = {.es = es};
+	GpuSortWalk walk = {
+		.statement = es->pstmt,
+		.all_read = true,
+		.keep_ancestors = true,
+		.visit = report_plan,
+		.arg = &report,
+	};
+
+	gpusort_refusals_want_details(true);
+	gpusort_walk_plans(&walk);
+	return report.sorts;
+}
+
+/* --- gpusort_why --------------------------------------------------------------------- */
+
+/*
+ * The query that EXPLAIN takes has the rows of gpusort_why in its environment, as a named
+ * tuplestore.  That tells it apart from queries that functions run or explain meanwhile.  No query
+ * can refer to an empty name.
+ */
+#define ROWS_NAME ""
 
 static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 
-/*
- * The plan that EXPLAIN shows, when its reader's privileges have been checked.  Functions may plan and run, and
- * even EXPLAIN, other queries meanwhile, to compute parameters and to leave out partitions.
- */
+/* EXPLAIN has the executor start a plan, which checks privileges, and not run it. */
 static void
-report_explained(QueryDesc *query, int flags)
+start_plan(QueryDesc *query, int flags)
 {
-	Call	   *asking = call;
-	MemoryContext old_context;
+	EphemeralNamedRelation rows = get_ENR(query->queryEnv, ROWS_NAME);
+	ExplainState *es;
+	AttInMetadata *columns;
+	ListCell   *lc;
 
 	if (prev_executor_start_hook)
 		prev_executor_start_hook(query, flags);
 	else
 		standard_ExecutorStart(query, flags);
-	if (asking == NULL || (flags & EXEC_FLAG_EXPLAIN_ONLY) == 0 || query->sourceText != asking->source)
+	if (rows == NULL)
 		return;
-	old_context = MemoryContextSwitchTo(asking->context);
-	asking->sorts = list_concat(asking->sorts, gpusort_report_sorts_anew(query->plannedstmt));
-	MemoryContextSwitchTo(old_context);
-}
-
-/* The one statement of a text, if EXPLAIN takes it. */
-static RawStmt *
-parse_one(const char *text)
-{
-	List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
-	RawStmt    *statement;
-
-	if (list_length(statements) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("gpusort_why takes one statement, not %d", list_length(statements))));
-	statement = linitial_node(RawStmt, statements);
-	switch (nodeTag(statement->stmt))
+	/* gives relations the names that EXPLAIN shows */
+	es = NewExplainState();
+	ExplainPrintPlan(es, query);
+	columns = TupleDescGetAttInMetadata(rows->md.tupdesc);
+	foreach(lc, report_sorts(es))
 	{
-		case T_SelectStmt:
-		case T_InsertStmt:
-		case T_UpdateStmt:
-		case T_DeleteStmt:
-		case T_MergeStmt:
-		case T_DeclareCursorStmt:
-		case T_CreateTableAsStmt:
-		case T_ExecuteStmt:
-			return statement;
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("gpusort_why does not take %s", GetCommandTagName(CreateCommandTag(statement->stmt))),
-					 errhint("It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN.")));
+		tuplestore_puttuple(rows->reldata, BuildTupleFromCStrings(columns, lfirst(lc)));
 	}
-	return NULL;				/* not reached */
 }
 
 /* Errors point into the text, not into the query that calls gpusort_why. */
@@ -119,99 +259,52 @@ point_into_text(void *text)
 	}
 }
 
-/* EXPLAINs the statement into nothing. */
+/* Has EXPLAIN take the text's one statement. */
 static void
-explain(const char *text, RawStmt *statement)
+explain(const char *text, QueryEnvironment *environment)
 {
+	List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
 	ExplainStmt *explained = makeNode(ExplainStmt);
-	ParamListInfo no_parameters = NULL;
-	PlannedStmt *utility;
+	RawStmt    *statement;
+	List	   *queries;
+	Node	   *utility;
 
+	if (list_length(statements) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("gpusort_why takes one statement, not %d", list_length(statements))));
+	statement = linitial_node(RawStmt, statements);
 	explained->query = statement->stmt;
 	statement->stmt = (Node *) explained;
-	utility = linitial_node(PlannedStmt,
-							pg_plan_queries(pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL),
-											text, CURSOR_OPT_PARALLEL_OK, no_parameters));
-	ProcessUtility(utility, text, false, PROCESS_UTILITY_QUERY, no_parameters, NULL,
-				   None_Receiver, NULL);
-}
-
-/* What the text of the plan will be: a prepared statement has its own. */
-static const char *
-source_of(const Node *statement, const char *text)
-{
-	PreparedStatement *prepared;
-
-	if (IsA(statement, CreateTableAsStmt))
-		statement = ((const CreateTableAsStmt *) statement)->query;
-	if (!IsA(statement, ExecuteStmt))
-		return text;
-	prepared = FetchPreparedStatement(((const ExecuteStmt *) statement)->name, true);
-	return prepared->plansource->query_string;
-}
-
-/* The sorts of the text's plan. */
-static List *
-sorts_of(char *text)
-{
-	Call		this = {.outer = call,.context = CurrentMemoryContext};
-	ErrorContextCallback callback;
-	RawStmt    *statement;
-
-	callback.callback = point_into_text;
-	callback.arg = text;
-	callback.previous = error_context_stack;
-	error_context_stack = &callback;
-	statement = parse_one(text);
-	this.source = source_of(statement->stmt, text);
-	call = &this;
-	PG_TRY();
-	{
-		explain(text, statement);
-	}
-	PG_FINALLY();
-	{
-		call = this.outer;
-	}
-	PG_END_TRY();
-	error_context_stack = callback.previous;
-	return this.sorts;
-}
-
-static void
-set_text(const char *text, Datum *value, bool *is_null)
-{
-	*is_null = text == NULL;
-	if (text != NULL)
-		*value = CStringGetTextDatum(text);
+	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
+	utility = castNode(Query, explained->query)->utilityStmt;
+	if (utility != NULL && !IsA(utility, DeclareCursorStmt) && !IsA(utility, CreateTableAsStmt) &&
+		!IsA(utility, ExecuteStmt))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("gpusort_why does not take %s", GetCommandTagName(CreateCommandTag(utility))),
+				 errhint("It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN.")));
+	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
+				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 }
 
 Datum
 gpusort_why(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	List	   *sorts;
-	ListCell   *lc;
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ErrorContextCallback callback = {error_context_stack, point_into_text, query};
+	EphemeralNamedRelationData rows = {.md.name = ROWS_NAME};
+	QueryEnvironment *environment = create_queryEnv();
 
 	gpusort_check_module();
 	InitMaterializedSRF(fcinfo, 0);
-	sorts = sorts_of(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	foreach(lc, sorts)
-	{
-		const GpuSortReported *sort = lfirst(lc);
-		Datum		values[WHY_COLUMNS] = {0};
-		bool		nulls[WHY_COLUMNS] = {false};
-
-		set_text(sort->node, &values[0], &nulls[0]);
-		set_text(sort->keys, &values[1], &nulls[1]);
-		values[2] = Int64GetDatum((int64) Min(sort->rows, (double) (PG_INT64_MAX / 2)));
-		values[3] = Int64GetDatum((int64) Min(sort->bytes, (double) (PG_INT64_MAX / 2)));
-		set_text(sort->runs_on, &values[4], &nulls[4]);
-		set_text(sort->code, &values[5], &nulls[5]);
-		set_text(sort->reason, &values[6], &nulls[6]);
-		set_text(sort->remedy, &values[7], &nulls[7]);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-	}
+	rows.md.tupdesc = result->setDesc;
+	rows.reldata = result->setResult;
+	register_ENR(environment, &rows);
+	error_context_stack = &callback;
+	explain(query, environment);
+	error_context_stack = callback.previous;
 	return (Datum) 0;
 }
 
@@ -230,27 +323,29 @@ take_option(ExplainState *es, DefElem *option, ParseState *pstate)
 	SetExplainExtensionState(es, explain_id, defGetBoolean(option) ? &explain_id : NULL);
 }
 
+static const char *const explain_labels[N_COLUMNS] = {
+	"Node", "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
+};
+
 static void
-show_sort(const GpuSortReported *sort, ExplainState *es)
+show_sort(const char *const *sort, ExplainState *es)
 {
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		ExplainPropertyText(sort->node, psprintf("%s: %s: %s%s%s", sort->keys, sort->runs_on, sort->reason,
-												 sort->remedy != NULL ? "; would change it: " : "",
-												 sort->remedy != NULL ? sort->remedy : ""), es);
+		ExplainPropertyText(sort[NODE],
+							psprintf("%s: %s: %s%s%s", sort[KEYS], sort[RUNS_ON], sort[REASON],
+									 sort[REMEDY] != NULL ? "; would change it: " : "",
+									 sort[REMEDY] != NULL ? sort[REMEDY] : ""), es);
 		return;
 	}
 	ExplainOpenGroup("Sort", NULL, true, es);
-	ExplainPropertyText("Node", sort->node, es);
-	ExplainPropertyText("Keys", sort->keys, es);
-	ExplainPropertyFloat("Expected Rows", NULL, sort->rows, 0, es);
-	ExplainPropertyFloat("Expected Bytes", NULL, sort->bytes, 0, es);
-	ExplainPropertyText("Runs On", sort->runs_on, es);
-	if (sort->code != NULL)
-		ExplainPropertyText("Code", sort->code, es);
-	ExplainPropertyText("Reason", sort->reason, es);
-	if (sort->remedy != NULL)
-		ExplainPropertyText("Remedy", sort->remedy, es);
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		if (i == ROWS || i == BYTES)
+			ExplainPropertyFloat(explain_labels[i], NULL, strtod(sort[i], NULL), 0, es);
+		else if (sort[i] != NULL)
+			ExplainPropertyText(explain_labels[i], sort[i], es);
+	}
 	ExplainCloseGroup("Sort", NULL, true, es);
 }
 
@@ -265,7 +360,7 @@ show_sorts(PlannedStmt *statement, IntoClause *into, ExplainState *es, const cha
 	if (GetExplainExtensionState(es, explain_id) == NULL)
 		return;
 	ExplainOpenGroup("GpuSort", "GpuSort", false, es);
-	foreach(lc, gpusort_report_sorts(statement, es->deparse_cxt, compat_rtable_size(es) > 1 || es->verbose))
+	foreach(lc, report_sorts(es))
 	{
 		show_sort(lfirst(lc), es);
 	}
@@ -278,7 +373,7 @@ void
 gpusort_why_install(void)
 {
 	prev_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = report_explained;
+	ExecutorStart_hook = start_plan;
 #ifdef COMPAT_EXPLAIN_OPTIONS
 	explain_id = GetExplainExtensionId("gpusort");
 	compat_register_explain_option("gpusort", take_option);

@@ -7,8 +7,6 @@
  */
 #include "postgres.h"
 
-#include "utils/ruleutils.h"
-
 #include "compat.h"
 #include "executor/gpusort_node.h"
 #include "keys/key_text.h"
@@ -17,15 +15,10 @@
 static void
 show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 {
-	Plan	   *plan = state->css.ss.ps.plan;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
-	bool		use_prefix = compat_rtable_size(es) > 1 || es->verbose;
-	List	   *result = NIL;
+	List	   *keys = gpusort_key_texts(&state->info.order, state->css.ss.ps.plan, ancestors, es,
+									   !state->info.grouping);
 
-	for (int i = 0; i < state->info.order.n_keys; i++)
-		result = lappend(result, gpusort_key_text(&state->info.order, i, plan, context, use_prefix,
-												  !state->info.grouping, false));
-	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", result, es);
+	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", keys, es);
 }
 
 /*

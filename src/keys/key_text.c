@@ -1,9 +1,9 @@
 /*
  * key_text.c
- *	  A sort key in words, as EXPLAIN shows it.
+ *	  Sort keys in words, as EXPLAIN shows them.
  *
  * In:  an order, and the plan that sorts by it.
- * Out: text, in the caller's memory context.
+ * Out: a text for each key, in the caller's memory context.
  *
  * PostgreSQL's own function for a Sort's keys is not exported.
  */
@@ -17,6 +17,7 @@
 #include "utils/ruleutils.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "keys/key_text.h"
 
 /* Direction, collation and place of NULLs, where they are not the default. */
@@ -40,12 +41,13 @@ append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 		appendStringInfoString(key, " NULLS LAST");
 }
 
-char *
-gpusort_key_text(const GpuSortOrder *order, int i, const Plan *plan, List *context, bool use_prefix,
-				 bool ordered, bool typed)
+static char *
+key_text(const GpuSortOrder *order, int i, const Plan *plan, List *context, bool use_prefix,
+		 bool ordered, bool typed)
 {
 	AttrNumber	column = order->columns[i];
-	Node	   *expr = (Node *) ((TargetEntry *) list_nth(plan->targetlist, column - 1))->expr;
+	List	   *columns = outerPlan(plan)->targetlist;
+	Node	   *expr = (Node *) list_nth_node(TargetEntry, columns, column - 1)->expr;
 	Var		   *var = makeVar(OUTER_VAR, column, exprType(expr), exprTypmod(expr),
 							  exprCollation(expr), 0);
 	StringInfoData key;
@@ -57,4 +59,39 @@ gpusort_key_text(const GpuSortOrder *order, int i, const Plan *plan, List *conte
 	if (ordered)
 		append_sort_order(&key, order, i, expr);
 	return key.data;
+}
+
+static List *
+key_texts(const GpuSortOrder *order, const Plan *plan, List *ancestors,
+		  const ExplainState *es, bool ordered, bool typed)
+{
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
+	bool		use_prefix = compat_rtable_size(es) > 1 || es->verbose;
+	List	   *texts = NIL;
+
+	for (int i = 0; i < order->n_keys; i++)
+		texts = lappend(texts, key_text(order, i, plan, context, use_prefix, ordered, typed));
+	return texts;
+}
+
+List *
+gpusort_key_texts(const GpuSortOrder *order, const Plan *plan, List *ancestors,
+				  const ExplainState *es, bool ordered)
+{
+	return key_texts(order, plan, ancestors, es, ordered, false);
+}
+
+char *
+gpusort_keys_text(const GpuSortOrder *order, const Plan *plan, List *ancestors,
+				  const ExplainState *es, bool ordered)
+{
+	StringInfoData keys;
+	ListCell   *lc;
+
+	initStringInfo(&keys);
+	foreach(lc, key_texts(order, plan, ancestors, es, ordered, true))
+	{
+		appendStringInfo(&keys, "%s%s", keys.len > 0 ? ", " : "", (char *) lfirst(lc));
+	}
+	return keys.data;
 }

@@ -1,6 +1,6 @@
 /*
  * key_text.h
- *	  A sort key in words, as EXPLAIN shows it.
+ *	  Sort keys in words, as EXPLAIN shows them.
  */
 #ifndef GPUSORT_KEY_TEXT_H
 #define GPUSORT_KEY_TEXT_H
@@ -9,14 +9,20 @@
 
 #include "nodes/plannodes.h"
 
+#include "compat.h"
 #include "keys/sort_order.h"
 
 /*
- * Key i of what is sorted by: its expression, its direction, collation and place of NULLs where they are
- * not the default.  context: ruleutils' for the plan whose child has the columns.  ordered: false for a
- * grouping, which has no direction.  typed: with its type.
+ * The keys that the plan sorts its child's rows by, a string each: the expression; the direction,
+ * collation and place of NULLs where they are not the default.  ancestors: the plans above it, its
+ * parent first.  es: of the EXPLAIN that shows the plan.  ordered: false for a grouping, which has no
+ * direction.
  */
-extern char *gpusort_key_text(const GpuSortOrder *order, int i, const Plan *plan, List *context,
-							  bool use_prefix, bool ordered, bool typed);
+extern List *gpusort_key_texts(const GpuSortOrder *order, const Plan *plan, List *ancestors,
+							   const ExplainState *es, bool ordered);
+
+/* All of them in one string, with their types, separated by commas. */
+extern char *gpusort_keys_text(const GpuSortOrder *order, const Plan *plan, List *ancestors,
+							   const ExplainState *es, bool ordered);
 
 #endif							/* GPUSORT_KEY_TEXT_H */

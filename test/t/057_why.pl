@@ -195,6 +195,8 @@ like(why('select * from parted where k < top() order by s', 'node, sort_key'), q
 is(why("execute q(999)", 'runs_on', "$prepared;\n\\o /dev/null\n" . 'explain execute q(999);' x 6 . "\n\\o\n"), 'backend', 'a custom plan, beside which a generic one was thought of');
 is(why('select counted($$select * from t order by s$$), * from t order by k8', 'node, sort_key'), 'GpuSort|k8 bigint', 'gpusort_why in the planning of a query');
 is($node->safe_psql('postgres', 'select counted($$select * from t order by s$$)'), '1', 'which has its own');
+$node->safe_psql('postgres', q{create table ruled (like t); create rule also_small as on insert to ruled do also insert into small select * from t order by s});
+is(why('insert into ruled select * from t order by k8', 'bool_or(sort_key = $$t.k8 bigint$$), bool_or(sort_key = $$t.s text$$)'), 't|t', 'the plans that rules make of a statement');
 is(why('select * from (select * from t where id < 10) t order by k8', 'sort_key'), 't.k8 bigint', "names are those of EXPLAIN");
 like(why('select * from t order by s', 'expected_rows, reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set gpusort.min_rows = 50000; set enable_seqscan = on')
 	, qr/^(?:25000\|.*|60000\|60000 rows are expected.*)$/, 'in workers or not');
