@@ -181,9 +181,8 @@ begin_feeding(GpuSortFeedState *state)
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
 	state->feed = gpusort_feed_begin(&state->format, &state->keys,
-									 outerPlan(state->css.ss.ps.plan)->plan_width, 0);
-	gpusort_feed_join_job(state->feed, gpusort_job_attach(&state->id),
-						  ParallelWorkerNumber + 1);
+									 outerPlan(state->css.ss.ps.plan)->plan_width,
+									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -198,7 +197,7 @@ publish_figures(GpuSortFeedState *state)
 static void
 end_feeding(GpuSortFeedState *state)
 {
-	gpusort_feed_finish(state->feed, true);
+	gpusort_feed_finish(state->feed);
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
 	/* they have gone through this node, for whoever counts */

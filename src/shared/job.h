@@ -105,15 +105,12 @@ extern uint64 gpusort_job_min_rows(void);
  */
 extern int	gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row);
 
-/* Hands a filled or kept buffer to the service. */
+/* Hands a filled buffer to the service. */
 extern void gpusort_job_send(GpuSortJob *job, int buffer);
 
 /* The same for the first chunk of a row that continues, and waits for the answer.  False:
  * not accepted; the buffer is idle again. */
 extern bool gpusort_job_send_and_wait(GpuSortJob *job, int buffer);
-
-/* Keeps a filled buffer for the leader, who may not need the device. */
-extern void gpusort_job_keep(GpuSortJob *job, int buffer);
 
 /* A feeder has ended, with so many rows in all. */
 extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
@@ -121,7 +118,6 @@ extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
 /* --- the leader, after the feeders have ended ---------------------------- */
 
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
-extern uint64 gpusort_job_chunks_sent(GpuSortJob *job);
 
 /* Why the job takes no more rows, or has failed; NONE while it takes some. */
 extern GpuSortNativeReason gpusort_job_refused_reason(GpuSortJob *job);

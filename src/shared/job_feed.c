@@ -142,15 +142,6 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 }
 
 void
-gpusort_job_keep(GpuSortJob *job, int buffer)
-{
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_buffers[buffer].state = GPUSORT_BUFFER_KEPT;
-	gpusort_buffers[buffer].sent_order = 0;
-	gpusort_job_unlock();
-}
-
-void
 gpusort_job_feeder_done(GpuSortJob *job, uint64 rows)
 {
 	gpusort_job_lock(job, LW_EXCLUSIVE);

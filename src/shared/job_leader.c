@@ -29,17 +29,6 @@ gpusort_job_rows_fed(GpuSortJob *job)
 	return rows;
 }
 
-uint64
-gpusort_job_chunks_sent(GpuSortJob *job)
-{
-	uint64		chunks;
-
-	gpusort_job_lock(job, LW_SHARED);
-	chunks = gpusort_job_slot(job)->chunks_sent;
-	gpusort_job_unlock();
-	return chunks;
-}
-
 GpuSortNativeReason
 gpusort_job_refused_reason(GpuSortJob *job)
 {

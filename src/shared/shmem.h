@@ -41,7 +41,6 @@ typedef enum GpuSortBufferState
 	GPUSORT_BUFFER_FREE,
 	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
 	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
-	GPUSORT_BUFFER_KEPT,			/* leader: a chunk not sent, all that its feeder had */
 	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
 	GPUSORT_BUFFER_REFUSED,		/* the chunk was not accepted: its feeder, if it waits for the
 								 * answer, else the leader */

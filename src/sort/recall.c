@@ -3,9 +3,8 @@
  *	  Takes rows back that were packed for the device, to sort them natively.
  *
  * In:  a job that takes no more rows: what the device has accepted, which is cut as it was
- *	    fed and read like any output; the chunks that it refused and those that feeders
- *	    have kept, still in the shared buffers; private chunks.  Runs, where they cannot be merged
- *	    with rows that are sorted natively.
+ *	    fed and read like any output; the chunks that it refused, still in the shared buffers.
+ *	    Runs, where they cannot be merged with rows that are sorted natively.
  * Out: every row once, put into a tuplesort.
  *
  * A row longer than a chunk may have its first part on the device and its last part in a
@@ -76,12 +75,12 @@ put_chunk(GpuSortRecall *recall, GpuSortRowBlock *block, const GpuSortChunkHeade
 	put_block(recall, block);
 }
 
-/* Puts the job's chunks of whole rows that are in a state; their buffers become idle. */
+/* Puts the job's refused chunks of whole rows; their buffers become idle. */
 static void
-put_whole_chunks(GpuSortRecall *recall, GpuSortJob *job, GpuSortBufferState state)
+put_whole_chunks(GpuSortRecall *recall, GpuSortJob *job)
 {
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
-	int			n = gpusort_job_list_buffers(job, state, buffers);
+	int			n = gpusort_job_list_buffers(job, GPUSORT_BUFFER_REFUSED, buffers);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -170,8 +169,7 @@ gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job)
 	ListCell   *lc;
 
 	gpusort_job_wait_quiet(job);
-	put_whole_chunks(recall, job, GPUSORT_BUFFER_REFUSED);
-	put_whole_chunks(recall, job, GPUSORT_BUFFER_KEPT);
+	put_whole_chunks(recall, job);
 	parts = copy_refused_parts(job);
 	if (!put_accepted(recall, job))
 		return false;
@@ -183,20 +181,6 @@ gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job)
 	}
 	list_free_deep(parts);
 	return !gpusort_job_failed(job);
-}
-
-void
-gpusort_recall_private(GpuSortRecall *recall, GpuSortFeed *feed)
-{
-	ListCell   *lc;
-
-	foreach(lc, feed->private_chunks)
-	{
-		const GpuSortChunkHeader *chunk = lfirst(lc);
-
-		put_chunk(recall, &recall->whole, chunk);
-	}
-	gpusort_feed_free_private(feed);
 }
 
 uint64

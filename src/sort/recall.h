@@ -23,9 +23,6 @@ extern GpuSortRecall *gpusort_recall_begin(const GpuSortRowFormat *format,
  * in its middle is left out: its feeder still has it.  False: the device has failed the job. */
 extern bool gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job);
 
-/* The rows that the feed still has in private memory; frees them. */
-extern void gpusort_recall_private(GpuSortRecall *recall, GpuSortFeed *feed);
-
 /* Returns the number of rows put. */
 extern uint64 gpusort_recall_end(GpuSortRecall *recall);
 

@@ -5,12 +5,11 @@
  * In:  rows, packed by put or by the feed nodes of a parallel plan.
  * Out: a source of the sorted rows: the device by way of shared windows
  *	    (output_device.c); sorted runs in files or on other devices, for an input beyond the device's
- *	    budget (output_spilled.c); private memory, for one under the crossover
- *	    (output_array.c, output_private.c); or a native tuplesort, when the device cannot serve
- *	    (output_native.c).
+ *	    budget (output_spilled.c); an array, for one under the crossover (output_array.c); or a
+ *	    native tuplesort, when the device cannot serve (output_native.c).
  *
- * Where rows go: first into an array, while they are few (tuplesort_provisional.c), or into
- * private memory.  When there are enough of them a job is
+ * Where rows go: those of a serial plan first into an array, while they are few
+ * (tuplesort_provisional.c).  When there are enough of them a job is
  * opened, and they go to it (tuplesort_device.c).  When the job is full, what it has becomes a
  * run, which is spilled.  When the job takes no more rows, all rows that are not in a run are
  * recalled (recall.c) and go, with those to come, into a native tuplesort
@@ -37,17 +36,6 @@ milliseconds_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
-/* Where the rows of a serial plan go at first. */
-static void
-begin_serial(GpuSortTuplesort *sort)
-{
-	gpusort_tuplesort_begin_provisional(sort);
-	if (sort->provisional != NULL)
-		return;
-	gpusort_tuplesort_begin_packing(sort, sort->spec->layouts);
-	gpusort_tuplesort_begin_feed(sort);
-}
-
 GpuSortTuplesort *
 gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNativeReason reason)
 {
@@ -70,7 +58,7 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	if (reason != GPUSORT_NATIVE_NONE)
 		gpusort_tuplesort_begin_native(sort, reason);
 	else if (!gpusort_tuplesort_is_parallel(sort))
-		begin_serial(sort);
+		gpusort_tuplesort_begin_provisional(sort);
 	return sort;
 }
 
@@ -84,7 +72,7 @@ gpusort_tuplesort_restart(GpuSortTuplesort *sort)
 	pfree(sort->output);
 	sort->output = NULL;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	begin_serial(sort);
+	gpusort_tuplesort_begin_provisional(sort);
 	return true;
 }
 
@@ -105,7 +93,7 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 bool
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	return gpusort_tuplesort_leave_private_memory(sort) && gpusort_tuplesort_feed_row(sort, slot);
+	return gpusort_tuplesort_feed_row(sort, slot);
 }
 
 bool
@@ -123,11 +111,7 @@ gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
 			return false;
 	}
 	if (sort->native == NULL && sort->feed == NULL)
-	{
-		gpusort_tuplesort_begin_feed(sort);
-		gpusort_feed_join_job(sort->feed, sort->job,
-							  GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
-	}
+		gpusort_tuplesort_begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
 	return gpusort_tuplesort_feed_row(sort, slot);
 }
 

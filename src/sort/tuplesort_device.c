@@ -2,7 +2,7 @@
  * tuplesort_device.c
  *	  A sort's way to the device: its feed, its job, and the runs of one that fills it.
  *
- * In:  a sort's rows, in private memory.
+ * In:  a sort's rows.
  * Out: the same in a job; what the job has no room for in a run (spill.c), and what it takes
  *	    not at all in a native sort (tuplesort_native.c).
  *
@@ -15,9 +15,6 @@
 #include "keys/key_types.h"
 #include "settings.h"
 #include "sort/tuplesort_internal.h"
-
-/* Rows stay in the backend up to this, or work_mem if that is less. */
-#define PRIVATE_ROWS_BYTES_MAX	((Size) 8 * 1024 * 1024)
 
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
@@ -58,19 +55,12 @@ gpusort_tuplesort_begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *
 }
 
 void
-gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort)
+gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort, uint32 feeder)
 {
 	const GpuSortSpec *spec = sort->spec;
-	Size		array_bytes = sort->provisional != NULL ? gpusort_row_array_bytes(sort->provisional) : 0;
-	Size		limit = Min((Size) work_mem * 1024, array_bytes + PRIVATE_ROWS_BYTES_MAX);
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	/* asked once, as it takes the shared lock */
-	sort->private_rows_max = spec->may_use_device ? gpusort_job_min_rows() : PG_UINT64_MAX;
-	/* the array's rows stay until all of them are packed */
-	limit -= Min(limit, array_bytes);
-	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width,
-									Max(limit, GPUSORT_BUFFER_BYTES));
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeder);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -140,31 +130,17 @@ gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 	return goes_on;
 }
 
-bool
+void
 gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 
 	if (sort->spec->may_use_device)
 		gpusort_tuplesort_open_job(sort, 1, &reason);
-	if (sort->job == NULL)
-		return gpusort_tuplesort_switch_to_native(sort, reason);
-	for (;;)
-	{
-		switch (gpusort_feed_attach_job(sort->feed, sort->job))
-		{
-			case GPUSORT_FEED_FULL:
-				if (!gpusort_tuplesort_spill_full_job(sort))
-					return false;
-				if (sort->native != NULL)
-					return true;
-				break;
-			case GPUSORT_FEED_REFUSED:
-				return gpusort_tuplesort_stop_feeding(sort);
-			default:
-				return true;
-		}
-	}
+	if (sort->job != NULL)
+		gpusort_tuplesort_begin_feed(sort, 0);
+	else
+		gpusort_tuplesort_begin_native(sort, reason);
 }
 
 bool
@@ -178,9 +154,6 @@ gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 		{
 			case GPUSORT_FEED_TAKEN:
 				return true;
-			case GPUSORT_FEED_WANTS_JOB:
-				goes_on = gpusort_tuplesort_go_to_device(sort);
-				break;
 			case GPUSORT_FEED_FULL:
 				goes_on = gpusort_tuplesort_spill_full_job(sort);
 				break;
@@ -193,12 +166,4 @@ gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	}
 	tuplesort_puttupleslot(sort->native, slot);
 	return true;
-}
-
-bool
-gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort)
-{
-	if (sort->native != NULL || sort->job != NULL || sort->feed->rows < sort->private_rows_max)
-		return true;
-	return gpusort_tuplesort_go_to_device(sort);
 }

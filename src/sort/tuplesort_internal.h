@@ -26,9 +26,8 @@ struct GpuSortTuplesort
 	GpuSortSlots slots;
 	MemoryContext context;
 
-	/* few rows: NULL once there are more, or if none are expected */
+	/* of a serial sort, few rows: NULL once there are more */
 	GpuSortRowArray *provisional;
-	uint64		provisional_limit;	/* rows that it may have */
 	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
 
 	/* what packs rows: made by gpusort_tuplesort_begin_packing */
@@ -38,7 +37,6 @@ struct GpuSortTuplesort
 	double		expected_rows;
 
 	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
-	uint64		private_rows_max;	/* then they go to the device */
 	GpuSortJob *job;			/* NULL: not opened, or closed */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
 	Tuplesortstate *native;		/* NULL: no row goes to a native sort */
@@ -85,7 +83,7 @@ extern bool gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
 
 /* --- tuplesort_provisional.c ----------------------------------------------------- */
 
-/* Begins a provisional sort, if there is to be one. */
+/* Begins a provisional sort. */
 extern void gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort);
 
 /* --- tuplesort_device.c ---------------------------------------------------------- */
@@ -94,8 +92,8 @@ extern void gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort);
 extern void gpusort_tuplesort_begin_packing(GpuSortTuplesort *sort,
 											const GpuSortKeyLayout *layouts);
 
-/* This process packs rows, into private memory at first. */
-extern void gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort);
+/* This process packs rows into the job, as its feeder number feeder. */
+extern void gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort, uint32 feeder);
 
 /* Packs a row; puts it into the native sort, if rows come to go there. */
 extern bool gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot);
@@ -105,10 +103,7 @@ extern void gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders,
 									   GpuSortNativeReason *reason);
 
 /* From here on the rows go to the device; if it takes none now, to a native sort. */
-extern bool gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort);
-
-/* Goes to the device when enough rows are private, before their memory is full. */
-extern bool gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort);
 
 /* Spills the run that the job has been cut to. */
 extern bool gpusort_tuplesort_spill_run(GpuSortTuplesort *sort);

@@ -51,7 +51,6 @@ recall_rows(GpuSortTuplesort *sort)
 	}
 	if (sort->feed != NULL)
 	{
-		gpusort_recall_private(recall, sort->feed);
 		/* of a parallel plan, the feeders' sum is known */
 		if (!gpusort_tuplesort_is_parallel(sort))
 			fed = sort->feed->rows;
@@ -71,8 +70,6 @@ gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort)
 
 	if (sort->job != NULL)
 		gpusort_job_close(sort->job);
-	if (sort->feed != NULL)
-		gpusort_feed_free_private(sort->feed);
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
 	if (sort->native != NULL)

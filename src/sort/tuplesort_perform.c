@@ -2,47 +2,20 @@
  * tuplesort_perform.c
  *	  All rows have been put: sorts them where they are.
  *
- * In:  a sort's rows: in private memory, in a job, in runs, in a native tuplesort.
+ * In:  a sort's rows: in an array, in a job, in runs, in a native tuplesort.
  * Out: the source of the sorted rows.
  *
  * Runs in the backend that leads the sort, when all feeders have ended.
  */
 #include "postgres.h"
 
-#include "settings.h"
 #include "shared/stats.h"
 #include "sort/output_array.h"
 #include "sort/output_device.h"
 #include "sort/output_native.h"
-#include "sort/output_private.h"
 #include "sort/output_spilled.h"
 #include "sort/recall.h"
 #include "sort/tuplesort_internal.h"
-
-/*
- * All that the feeders of a parallel plan had may be what they kept; then it is small, and
- * becomes private.  Else what they kept follows what they sent.
- */
-static void
-gather_kept_chunks(GpuSortTuplesort *sort)
-{
-	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
-	int			n = gpusort_job_list_buffers(sort->job, GPUSORT_BUFFER_KEPT, buffers);
-
-	if (gpusort_job_chunks_sent(sort->job) > 0 || sort->rows_fed >= (uint64) gpusort_min_rows_of(sort->job->device_kind))
-	{
-		for (int i = 0; i < n; i++)
-			gpusort_job_send(sort->job, buffers[i]);
-		return;
-	}
-	gpusort_tuplesort_begin_feed(sort);
-	for (int i = 0; i < n; i++)
-		gpusort_feed_copy_chunk(sort->feed,
-								(const GpuSortChunkHeader *) gpusort_buffer_memory(buffers[i]));
-	gpusort_job_close(sort->job);
-	sort->job = NULL;
-	gpusort_progress_end(&sort->progress);
-}
 
 /* Cuts the run that all rows are in, or the last of several; or all rows that are in none
  * are in a native sort then.  False: the device is lost. */
@@ -125,8 +98,6 @@ perform_on_device(GpuSortTuplesort *sort)
 		return false;
 	if (sort->native != NULL)
 		return true;
-	if (sort->feed != NULL)
-		gpusort_feed_free_private(sort->feed);
 	if (sort->spill != NULL && !gpusort_tuplesort_spill_run(sort))
 		return false;
 	check_rows(sort);
@@ -172,11 +143,9 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 		perform_provisional(sort);
 		return true;
 	}
-	if (!gpusort_tuplesort_is_parallel(sort) && !gpusort_tuplesort_leave_private_memory(sort))
-		return false;
 	if (sort->feed != NULL)
 	{
-		gpusort_feed_finish(sort->feed, false);
+		gpusort_feed_finish(sort->feed);
 		sort->own_rows = sort->feed->rows;
 		gpusort_ordering_words_are_made(&sort->ordering);
 	}
@@ -189,16 +158,7 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 	if (sort->job != NULL && sort->native != NULL &&
 		!gpusort_tuplesort_switch_to_native(sort, sort->native_reason))
 		return false;
-	if (sort->job != NULL && gpusort_tuplesort_is_parallel(sort))
-		gather_kept_chunks(sort);
 	if (sort->job != NULL && !perform_on_device(sort))
 		return false;
-	if (sort->native != NULL)
-		return perform_native(sort);
-	if (sort->output == NULL)
-	{
-		sort->output = gpusort_output_private_begin(&sort->slots, sort->feed, &sort->ordering);
-		sort->in_backend++;
-	}
-	return true;
+	return sort->native == NULL || perform_native(sort);
 }

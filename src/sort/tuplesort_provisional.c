@@ -4,7 +4,7 @@
  *
  * In:  a sort's first rows, or their values, where each has one only.
  * Out: an array of them, if there are no more rows; else all of them, as they came, in what they
- *	    would be in without it: private memory, a job, or a native tuplesort.
+ *	    go on in: a job, or a native tuplesort.
  *
  * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
  * every Sort of a plan may be ours.  Where the planner had no statistics, or words are dear, the rows also tell how
@@ -20,16 +20,6 @@
 #include "settings.h"
 #include "sort/row_layouts.h"
 #include "sort/tuplesort_internal.h"
-
-/*
- * Of a sort that is expected to be large: an input that turns out to be tiny is worth no buffers,
- * and so few rows are copied twice in no time.
- */
-#define ROWS_OF_LARGE_SORT		100
-
-/* As many tell how to lay keys out: samples are taken of them, and rows that come by their place
- * in the table, or by a join, often begin with some that are much alike. */
-#define ROWS_TO_LAY_OUT_BY		2000
 
 /* Has the plan words that the first rows may find too dear? */
 static bool
@@ -49,46 +39,36 @@ is_laid_out_by_rows(const GpuSortSpec *spec)
 		(!spec->from_statistics || spec->few_texts || may_spare_words(spec));
 }
 
+/*
+ * A sort of more rows goes to the device.  Which device there is is asked only when so many have
+ * come as any needs: a sort of few rows takes no lock.
+ */
 static uint64
-rows_to_stay(const GpuSortSpec *spec)
+rows_to_stay(const GpuSortTuplesort *sort, bool ask)
 {
-	uint64		min_rows;
-
 	/* inside EvalPlanQual, where a child gives a row or two */
-	if (!spec->may_use_device)
+	if (!sort->spec->may_use_device)
 		return PG_UINT64_MAX;
-	if (spec->rows < gpusort_min_rows_of_plans())
+	if (!ask)
 		return gpusort_min_rows_of_plans();
-	min_rows = gpusort_job_min_rows();
-	return spec->rows < min_rows ? min_rows :
-		Min(min_rows, is_laid_out_by_rows(spec) ? ROWS_TO_LAY_OUT_BY : ROWS_OF_LARGE_SORT);
-}
-
-/* More rows have come than were expected.  Which device there is is asked only now: a sort of which few were expected, and came,
- * takes no lock. */
-static uint64
-rows_to_stay_after_all(const GpuSortTuplesort *sort)
-{
-	uint64		limit = sort->provisional_limit;
-
-	return limit == gpusort_min_rows_of_plans() ? Max(limit, gpusort_job_min_rows()) : limit;
+	return Max(gpusort_min_rows_of_plans(), gpusort_job_min_rows());
 }
 
 void
 gpusort_tuplesort_begin_provisional(GpuSortTuplesort *sort)
 {
-	sort->provisional_limit = rows_to_stay(sort->spec);
-	if (sort->provisional != NULL)
-		gpusort_row_array_reset(sort->provisional);
-	else if (sort->provisional_limit > 0)
-	{
-		const GpuSortSpec *spec = sort->spec;
-		MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	const GpuSortSpec *spec = sort->spec;
+	MemoryContext old_context;
 
-		sort->provisional = gpusort_row_array_begin(spec->order, spec->desc, spec->format,
-													spec->result, (Size) work_mem * 1024);
-		MemoryContextSwitchTo(old_context);
+	if (sort->provisional != NULL)
+	{
+		gpusort_row_array_reset(sort->provisional);
+		return;
 	}
+	old_context = MemoryContextSwitchTo(sort->context);
+	sort->provisional = gpusort_row_array_begin(spec->order, spec->desc, spec->format,
+												spec->result, (Size) work_mem * 1024);
+	MemoryContextSwitchTo(old_context);
 }
 
 /* The keys' layouts by the rows that are there, if that is better than what the plan says. */
@@ -98,7 +78,7 @@ choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	const GpuSortSpec *spec = sort->spec;
 	GpuSortKeyLayout *layouts;
 
-	if (!is_laid_out_by_rows(spec))
+	if (!is_laid_out_by_rows(spec) || gpusort_row_array_rows(sort->provisional) == 0)
 		return spec->layouts;
 	layouts = MemoryContextAlloc(sort->context, spec->n_keys * sizeof(GpuSortKeyLayout));
 	if (!gpusort_lay_out_by_rows(sort->provisional, slot, spec, sort->expected_rows, layouts))
@@ -121,7 +101,7 @@ feed_rows(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return true;
 }
 
-/* Too many rows have come: they go where those of other sorts go.  If the device is lost meanwhile, they
+/* Too many rows have come: they go to the device.  If the device is lost meanwhile, they
  * are all here, and need no child that can give them again. */
 static void
 leave(GpuSortTuplesort *sort)
@@ -137,7 +117,7 @@ leave(GpuSortTuplesort *sort)
 	slot = MakeSingleTupleTableSlot(sort->spec->desc, sort->spec->result->tts_ops);
 	sort->own_slots = lappend(sort->own_slots, slot);
 	gpusort_tuplesort_begin_packing(sort, choose_layouts(sort, slot));
-	gpusort_tuplesort_begin_feed(sort);
+	gpusort_tuplesort_go_to_device(sort);
 	MemoryContextSwitchTo(old_context);
 	if (!feed_rows(sort, slot))
 	{
@@ -157,7 +137,7 @@ static TupleTableSlot *
 put_rows(GpuSortTuplesort *sort, PlanState *child)
 {
 	GpuSortRowArray *array = sort->provisional;
-	uint64		limit = sort->provisional_limit;
+	uint64		limit = rows_to_stay(sort, false);
 
 	for (uint64 rows = 0;; rows++)
 	{
@@ -166,7 +146,7 @@ put_rows(GpuSortTuplesort *sort, PlanState *child)
 		if (TupIsNull(slot))
 			return NULL;
 		if (unlikely(rows == limit))
-			limit = rows_to_stay_after_all(sort);
+			limit = rows_to_stay(sort, true);
 		if (unlikely(rows >= limit) || unlikely(!gpusort_row_array_put(array, slot)))
 			return slot;
 	}
@@ -177,6 +157,7 @@ gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child)
 {
 	TupleTableSlot *slot;
 
+	/* a sort that is native from the start */
 	if (sort->provisional == NULL)
 	{
 		slot = ExecProcNode(child);
