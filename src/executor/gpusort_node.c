@@ -211,16 +211,17 @@ put_child_rows(GpuSortState *state)
 	PlanState  *child = outerPlanState(state);
 	bool		by_pages = gpusort_page_drain_may_begin(child);
 	GpuSortPageDrain drain = {0};
-	TupleTableSlot *slot = gpusort_tuplesort_put_first_rows(state->sort, child);
 	bool		put = true;
 
-	while (put && !TupIsNull(slot))
+	while (put)
 	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			break;
 		put = gpusort_tuplesort_put(state->sort, slot);
 		if (by_pages && put)
 			drain_page(state, &drain);
-		if (put)
-			slot = ExecProcNode(child);
 	}
 	return put;
 }
@@ -243,7 +244,7 @@ put_returned_rows(GpuSortState *state)
 
 		if (TupIsNull(slot))
 			break;
-		put = gpusort_tuplesort_put_returned(state->sort, slot);
+		put = gpusort_tuplesort_put(state->sort, slot);
 	}
 	return put;
 }

@@ -2,29 +2,111 @@
  * tuplesort.c
  *	  A sort of rows that the device may do.
  *
- * In:  rows, packed by put or by the feed nodes of a parallel plan.
- * Out: a source of the sorted rows: the device by way of shared windows
- *	    (output_device.c); sorted runs in files or on other devices, for an input beyond the device's
- *	    budget (output_spilled.c); an array, for one under the crossover (output_array.c); or a
- *	    native tuplesort, when the device cannot serve (output_native.c).
+ * In:  rows, put one by one; or packed by the feed nodes of a parallel plan, and then only those put
+ *	    that they return.
+ * Out: a source of the sorted rows.
  *
- * Where rows go: those of a serial plan first into an array, while they are few
- * (tuplesort_provisional.c).  When there are enough of them a job is
- * opened, and they go to it (tuplesort_device.c).  When the job is full, what it has becomes a
- * run, which is spilled.  When the job takes no more rows, all rows that are not in a run are
- * recalled (recall.c) and go, with those to come, into a native tuplesort
- * (tuplesort_native.c).  When all have been put, they are sorted where they are
- * (tuplesort_perform.c).
+ * A sort is in one stage at a time:
+ *
+ *	  ARRAY		few rows of a serial plan, in an array (row_array.c), which is sorted here
+ *	  DEVICE	rows go to a job; when it is full, what it has becomes a run in a file (spill.c)
+ *	  MERGE		all rows are in runs
+ *	  NATIVE	rows go into a native tuplesort
+ *	  OUTPUT	the sorted rows can be read, from whichever of these has them
+ *
+ * A serial sort begins as an array, a parallel one on the device.  An array that gets too many rows
+ * hands them to the device, or, where that takes no sort now, to a native tuplesort.  When the job
+ * takes no more rows, all that are not in a run are recalled (recall.c) and go, with those to come,
+ * into a native tuplesort.
+ *
+ * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
+ * every Sort of a plan may be ours.  Where the planner had no statistics, or words are dear, the
+ * array's rows also tell how to lay their keys out (row_layouts.c).
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's context: its
  * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "keys/key_types.h"
+#include "settings.h"
+#include "shared/progress.h"
 #include "shared/stats.h"
-#include "sort/tuplesort_internal.h"
+#include "sort/device_figures.h"
+#include "sort/ordering.h"
+#include "sort/output_array.h"
+#include "sort/output_device.h"
+#include "sort/output_native.h"
+#include "sort/output_spilled.h"
+#include "sort/recall.h"
+#include "sort/row_array.h"
+#include "sort/row_layouts.h"
+#include "sort/spill.h"
+#include "sort/tuplesort.h"
+
+/* An estimate beyond this is no better than this. */
+#define EXPECTED_ROWS_MAX		1e12
+
+/* Where the plan's estimates are known to be wrong. */
+#define USUAL_NATIVE_ROWS_PER_MS	1000
+
+typedef enum SortStage
+{
+	ARRAY,
+	DEVICE,
+	MERGE,
+	NATIVE,
+	OUTPUT
+} SortStage;
+
+struct GpuSortTuplesort
+{
+	const GpuSortSpec *spec;
+	GpuSortSlots slots;
+	MemoryContext context;
+	SortStage	stage;
+
+	/* ARRAY, and the OUTPUT of one */
+	GpuSortRowArray *array;
+	uint64		array_rows_left;	/* that it may get */
+	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
+
+	/* what packs rows, from DEVICE on: made by begin_packing */
+	List	   *own_slots;		/* those of slots that are the sort's own */
+	GpuSortKeys keys;
+	GpuSortOrdering ordering;
+	double		expected_rows;
+
+	/* DEVICE, MERGE, and the OUTPUT of these */
+	GpuSortJob *job;			/* NULL: closed */
+	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
+	GpuSortSpill *spill;		/* NULL: no run has been spilled */
+	uint64		rows_fed;		/* by all feeders, when they have ended */
+	uint64		own_rows;		/* of these, by this process's own feed */
+	GpuSortProgress progress;	/* from when it asks for a job */
+
+	/* NATIVE, and the OUTPUT of it */
+	Tuplesortstate *native;
+	GpuSortNativeReason native_reason;
+
+	GpuSortOutput *output;		/* OUTPUT */
+
+	/* for EXPLAIN and the counters */
+	GpuSortDeviceFigures figures;
+	instr_time	begun;
+	double		feed_ms;
+	double		sort_ms;
+};
+
+static bool
+is_parallel(const GpuSortTuplesort *sort)
+{
+	return sort->spec->workers >= 0;
+}
 
 static double
 milliseconds_since(instr_time start)
@@ -36,11 +118,495 @@ milliseconds_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
+/* --- NATIVE: into PostgreSQL's own sort -------------------------------------------- */
+
+/* Rows to come go into a native sort. */
+static void
+begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
+{
+	const GpuSortSpec *spec = sort->spec;
+	const GpuSortOrder *order = spec->order;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	/* else its runs are still to be merged */
+	if (sort->spill == NULL)
+		gpusort_progress_end(&sort->progress);
+	sort->stage = NATIVE;
+	sort->native_reason = reason;
+	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
+										order->collations, order->nulls_first, work_mem, NULL,
+										spec->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Recalls every row that is in the job into the native sort.  False: the device is lost. */
+static bool
+recall_rows(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	GpuSortRecall *recall = gpusort_recall_begin(sort->spec->format, sort->native,
+												 sort->slots.result);
+	uint64		spilled = sort->spill != NULL ? sort->spill->rows : 0;
+	uint64		fed;
+	uint64		recalled;
+
+	if (!gpusort_recall_job(recall, sort->job))
+	{
+		MemoryContextSwitchTo(old_context);
+		return false;
+	}
+	/* of a parallel plan, the feeders' sum is known */
+	fed = is_parallel(sort) ? gpusort_job_rows_fed(sort->job) : sort->feed->rows;
+	gpusort_job_close(sort->job);
+	sort->job = NULL;
+	sort->feed = NULL;
+	recalled = gpusort_recall_end(recall);
+	if (recalled + spilled != fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows, spilled " UINT64_FORMAT " and recalled " UINT64_FORMAT,
+			 fed, spilled, recalled);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
+/*
+ * The job takes no more rows: those to come are sorted natively.  In a parallel plan the
+ * others may still feed; then rows are recalled when all have ended.  False: the device is lost.
+ */
+static bool
+stop_feeding(GpuSortTuplesort *sort)
+{
+	if (gpusort_job_failed(sort->job))
+		return false;
+	begin_native(sort, gpusort_job_refused_reason(sort->job));
+	return is_parallel(sort) || recall_rows(sort);
+}
+
+/* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
+
+/* A slot that goes with the sort. */
+static TupleTableSlot *
+make_slot(GpuSortTuplesort *sort, const TupleTableSlotOps *ops)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->spec->desc, ops);
+
+	sort->own_slots = lappend(sort->own_slots, slot);
+	return slot;
+}
+
+/* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */
+static void
+begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
+{
+	const GpuSortSpec *spec = sort->spec;
+	const TupleTableSlotOps *ops = spec->result->tts_ops;
+	GpuSortSlots *slots = &sort->slots;
+
+	slots->merge_run = make_slot(sort, ops);
+	slots->merge_native = make_slot(sort, &TTSOpsMinimalTuple);
+	slots->tied_native = make_slot(sort, &TTSOpsMinimalTuple);
+	for (int i = 0; i < lengthof(slots->compared); i++)
+		slots->compared[i] = make_slot(sort, ops);
+	if (spec->grouping)
+		gpusort_keys_make_for_grouping(spec->order, spec->desc, &sort->keys);
+	else
+		gpusort_keys_make(spec->order, spec->n_keys, layouts, spec->desc, &sort->keys);
+	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
+						  slots, sort->context);
+}
+
+/* This process packs rows into the job, as its feeder number feeder. */
+static void
+begin_feed(GpuSortTuplesort *sort, uint32 feeder)
+{
+	const GpuSortSpec *spec = sort->spec;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeder);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* What the native sort would take, of as many rows as are expected now. */
+static int
+native_milliseconds(const GpuSortTuplesort *sort)
+{
+	if (sort->expected_rows <= sort->spec->rows)
+		return sort->spec->native_ms;
+	return (int) Min(INT_MAX, Max(1, sort->expected_rows / USUAL_NATIVE_ROWS_PER_MS));
+}
+
+/* Opens a job for so many feeders; the rows go there, or, if the device takes none now, into a
+ * native sort. */
+static void
+begin_device(GpuSortTuplesort *sort, int feeders)
+{
+	const GpuSortSpec *spec = sort->spec;
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
+	GpuSortJobOptions options = {
+		.feeders = feeders,
+		.engine = gpusort_algorithm,
+		.wait_ms = native_milliseconds(sort),
+		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
+	};
+
+	options.expected_bytes = options.expected_rows * spec->packed_bytes;
+	gpusort_ordering_describe(&sort->ordering, &options);
+	gpusort_progress_begin(&sort->progress, sort->context, options.expected_rows, sort->begun);
+	sort->job = gpusort_job_open(&options, &reason);
+	if (sort->job == NULL)
+	{
+		begin_native(sort, reason);
+		return;
+	}
+	sort->stage = DEVICE;
+	gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
+	sort->figures.kind = sort->job->device_kind;
+	sort->figures.device = pstrdup(sort->job->device_name);
+	if (!is_parallel(sort))
+		begin_feed(sort, 0);
+}
+
+/* Spills the run that the job has been cut to.  False: the device is lost. */
+static bool
+spill_run(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	bool		complete;
+
+	if (sort->spill == NULL)
+		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	complete = gpusort_spill_add_run(sort->spill, sort->job);
+	if (complete)
+		gpusort_job_next_run(sort->job);
+	sort->figures.bytes_received = sort->spill->bytes;
+	MemoryContextSwitchTo(old_context);
+	return complete;
+}
+
+/* The job is full: what it has becomes a run, and the next one begins; or it takes no more.  False:
+ * the device is lost. */
+static bool
+spill_full_job(GpuSortTuplesort *sort)
+{
+	bool		goes_on;
+
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	goes_on = gpusort_job_cut_full_run(sort->job) ? spill_run(sort) : stop_feeding(sort);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
+	return goes_on;
+}
+
+/* Of a parallel plan, before a row that a feed node has returned is fed, since the others wait: why it
+ * was is looked for.  False: the device is lost. */
+static bool
+attend_to_feeders(GpuSortTuplesort *sort)
+{
+	if (gpusort_job_refused_reason(sort->job) != GPUSORT_NATIVE_NONE)
+		return stop_feeding(sort);
+	if (gpusort_job_is_full(sort->job) && !spill_full_job(sort))
+		return false;
+	if (sort->stage == DEVICE && sort->feed == NULL)
+		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
+	return true;
+}
+
+/* Packs a row, or begins a native sort that is to have it.  False: the device is lost. */
+static bool
+feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot, bool *fed)
+{
+	bool		goes_on = true;
+
+	*fed = false;
+	while (sort->stage == DEVICE && goes_on)
+	{
+		switch (gpusort_feed_row(sort->feed, slot))
+		{
+			case GPUSORT_FEED_TAKEN:
+				*fed = true;
+				return true;
+			case GPUSORT_FEED_FULL:
+				goes_on = spill_full_job(sort);
+				break;
+			case GPUSORT_FEED_REFUSED:
+				goes_on = stop_feeding(sort);
+				break;
+		}
+	}
+	return goes_on;
+}
+
+/* Cuts the run that all rows are in, or the last of several; or all rows that are in none
+ * go into a native sort.  False: the device is lost. */
+static bool
+cut_last_run(GpuSortTuplesort *sort)
+{
+	for (;;)
+	{
+		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+		switch (gpusort_job_cut(sort->job,
+								sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+		{
+			case GPUSORT_CUT_DONE:
+				return true;
+			case GPUSORT_CUT_FULL:
+				if (!spill_full_job(sort))
+					return false;
+				if (sort->stage == NATIVE)
+					return true;
+				break;
+			case GPUSORT_CUT_REFUSED:
+				return stop_feeding(sort);
+		}
+	}
+}
+
+/* The rows that the device has given account for all that it was fed. */
+static void
+check_rows(const GpuSortTuplesort *sort)
+{
+	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
+
+	if (got != sort->rows_fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
+			 sort->rows_fed, got);
+}
+
+/* The last row has been put: counts what this process and all others have fed.  False: the device is
+ * lost. */
+static bool
+end_feeding(GpuSortTuplesort *sort)
+{
+	if (sort->feed != NULL)
+	{
+		gpusort_feed_finish(sort->feed);
+		sort->own_rows = sort->feed->rows;
+		gpusort_ordering_words_are_made(&sort->ordering);
+	}
+	if (gpusort_job_failed(sort->job))
+		return false;
+	sort->rows_fed = gpusort_job_rows_fed(sort->job);
+	return true;
+}
+
+/* All rows have been fed: to the output, or, with the last run spilled, to the merge; or they are
+ * in a native sort.  False: the device is lost. */
+static bool
+perform_on_device(GpuSortTuplesort *sort)
+{
+	if (!end_feeding(sort) || !cut_last_run(sort))
+		return false;
+	if (sort->stage == NATIVE)
+		return sort->job == NULL || recall_rows(sort);
+	if (sort->spill != NULL)
+	{
+		sort->stage = MERGE;
+		if (!spill_run(sort))
+			return false;
+		check_rows(sort);
+		return true;
+	}
+	check_rows(sort);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
+											   sort->spec->random_access, &sort->figures,
+											   &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
+	sort->stage = OUTPUT;
+	return sort->output != NULL;
+}
+
+/* --- MERGE: of the runs, and of the rows that were sorted natively ----------------------- */
+
+/* False: a run is lost. */
+static bool
+perform_merge(GpuSortTuplesort *sort)
+{
+	GpuSortRunMerge *merge;
+
+	if (gpusort_spill_failed_job(sort->spill) != NULL)
+		return false;
+	merge = gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native,
+									sort->slots.merge_native);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
+	/* all rows are in runs: the device tells the order in which to read them, if it can */
+	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
+		gpusort_run_merge_follow_order(merge, sort->job);
+	else if (sort->job != NULL)
+	{
+		gpusort_job_close(sort->job);
+		sort->job = NULL;
+	}
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
+												sort->native, sort->native_reason,
+												sort->spec->random_access, &sort->figures,
+												&sort->progress);
+	sort->stage = OUTPUT;
+	return true;
+}
+
+/* False: the device, or a run, is lost. */
+static bool
+perform_native(GpuSortTuplesort *sort)
+{
+	/* of a parallel plan, the others have ended */
+	if (sort->job != NULL && (!end_feeding(sort) || !recall_rows(sort)))
+		return false;
+	/* these are in the order of hashes, and cannot be merged with rows in that of keys */
+	if (sort->spill != NULL && sort->keys.grouping)
+	{
+		if (!gpusort_recall_runs(sort->spill, sort->native, sort->slots.result))
+			return false;
+		sort->spill = NULL;
+		gpusort_progress_end(&sort->progress);
+	}
+	tuplesort_performsort(sort->native);
+	if (sort->spill != NULL)
+	{
+		sort->stage = MERGE;
+		return true;
+	}
+	sort->output = gpusort_output_native_begin(&sort->slots, sort->native,
+											   sort->spec->random_access, sort->native_reason);
+	sort->stage = OUTPUT;
+	return true;
+}
+
+/* --- ARRAY: few rows ------------------------------------------------------------------------ */
+
+static void
+begin_array(GpuSortTuplesort *sort)
+{
+	const GpuSortSpec *spec = sort->spec;
+
+	sort->stage = ARRAY;
+	/* inside EvalPlanQual a child gives a row or two, which stay in the backend */
+	sort->array_rows_left = spec->may_use_device ? gpusort_min_rows_of_plans() : PG_UINT64_MAX;
+	if (sort->array != NULL)
+		gpusort_row_array_reset(sort->array);
+	else
+		sort->array = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
+											  (Size) work_mem * 1024);
+}
+
+/* So many rows have come as any device needs: which one there is is asked only now, as a sort of
+ * few rows is to take no lock. */
+static bool
+array_stays(GpuSortTuplesort *sort)
+{
+	uint64		rows = gpusort_row_array_rows(sort->array);
+	uint64		min_rows = gpusort_job_min_rows();
+
+	sort->array_rows_left = min_rows > rows ? min_rows - rows : 0;
+	return sort->array_rows_left > 0;
+}
+
+/* Has the plan words that the first rows may find too dear? */
+static bool
+may_spare_words(const GpuSortSpec *spec)
+{
+	for (int i = 0; i < spec->n_keys; i++)
+		if (spec->layouts[i].n_words > spec->layouts[i].n_needed)
+			return true;
+	return false;
+}
+
+/* The keys' layouts by the array's rows, if that is better than what the plan says. */
+static const GpuSortKeyLayout *
+choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	const GpuSortSpec *spec = sort->spec;
+	GpuSortKeyLayout *layouts;
+
+	if (spec->grouping || gpusort_row_array_rows(sort->array) == 0 ||
+		(spec->from_statistics && !spec->few_texts && !may_spare_words(spec)))
+		return spec->layouts;
+	layouts = palloc(spec->n_keys * sizeof(GpuSortKeyLayout));
+	if (!gpusort_lay_out_by_rows(sort->array, slot, spec, sort->expected_rows, layouts))
+		return spec->layouts;
+	return layouts;
+}
+
+/* Hands the array's rows on, as they have come.  False: the device is lost. */
+static bool
+put_array(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	uint64		rows = gpusort_row_array_rows(sort->array);
+
+	for (uint64 i = 0; i < rows; i++)
+	{
+		if (!gpusort_tuplesort_put(sort, gpusort_row_array_get(sort->array, i, slot)))
+			return false;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
+
+/* The device is lost: drops what it has, and begins a native sort that is to get all rows. */
+static void
+begin_natively_anew(GpuSortTuplesort *sort)
+{
+	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(sort);
+
+	gpusort_job_close(sort->job);
+	if (sort->spill != NULL)
+		gpusort_spill_end(sort->spill);
+	if (sort->native != NULL)
+		tuplesort_end(sort->native);
+	sort->job = NULL;
+	sort->feed = NULL;
+	sort->spill = NULL;
+	sort->figures = (GpuSortDeviceFigures) {0};
+	begin_native(sort, reason);
+}
+
+/* Too many rows have come: they go to the device.  If it is lost meanwhile, they
+ * are all here, and need no child that can give them again. */
+static void
+leave_array(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	uint64		rows = gpusort_row_array_rows(sort->array);
+	/* the result slot is used when rows are recalled */
+	TupleTableSlot *slot = make_slot(sort, sort->spec->result->tts_ops);
+
+	/* the estimate was too low, by nobody knows how much */
+	if (rows > sort->expected_rows)
+		sort->expected_rows = 2.0 * rows;
+	begin_packing(sort, choose_layouts(sort, slot));
+	if (sort->spec->may_use_device)
+		begin_device(sort, 1);
+	else
+		begin_native(sort, GPUSORT_NATIVE_NONE);
+	MemoryContextSwitchTo(old_context);
+	if (!put_array(sort, slot))
+	{
+		begin_natively_anew(sort);
+		(void) put_array(sort, slot);
+	}
+	ExecClearTuple(slot);
+	ExecClearTuple(sort->spec->result);
+	gpusort_row_array_end(sort->array);
+	sort->array = NULL;
+}
+
+static void
+perform_array(GpuSortTuplesort *sort)
+{
+	gpusort_row_array_sort(sort->array);
+	sort->output = gpusort_output_array_begin(&sort->slots, sort->array);
+	sort->in_backend++;
+	sort->stage = OUTPUT;
+}
+
+/* --- the life of a sort ------------------------------------------------------------------------ */
+
 GpuSortTuplesort *
 gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNativeReason reason)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "GpuSort", ALLOCSET_DEFAULT_SIZES);
-	GpuSortTuplesort *sort = MemoryContextAllocZero(context, sizeof(GpuSortTuplesort));
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	GpuSortTuplesort *sort = palloc0(sizeof(GpuSortTuplesort));
 
 	sort->spec = spec;
 	sort->slots.result = spec->result;
@@ -50,29 +616,30 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	if (gpusort_tuplesort_is_parallel(sort) && reason == GPUSORT_NATIVE_NONE)
-	{
-		gpusort_tuplesort_begin_packing(sort, spec->layouts);
-		gpusort_tuplesort_open_job(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers), &reason);
-	}
 	if (reason != GPUSORT_NATIVE_NONE)
-		gpusort_tuplesort_begin_native(sort, reason);
-	else if (!gpusort_tuplesort_is_parallel(sort))
-		gpusort_tuplesort_begin_provisional(sort);
+		begin_native(sort, reason);
+	else if (is_parallel(sort))
+	{
+		begin_packing(sort, spec->layouts);
+		begin_device(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers));
+	}
+	else
+		begin_array(sort);
+	MemoryContextSwitchTo(old_context);
 	return sort;
 }
 
 bool
 gpusort_tuplesort_restart(GpuSortTuplesort *sort)
 {
-	if (sort->provisional == NULL || sort->output == NULL)
+	if (sort->stage != OUTPUT || sort->array == NULL)
 		return false;
 	ExecClearTuple(sort->slots.result);
 	ExecClearTuple(sort->slots.native);
 	pfree(sort->output);
 	sort->output = NULL;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	gpusort_tuplesort_begin_provisional(sort);
+	begin_array(sort);
 	return true;
 }
 
@@ -81,38 +648,74 @@ gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort)
 {
 	GpuSortJobId none = {.slot = -1};
 
-	return sort->job != NULL ? sort->job->id : none;
+	return sort->stage == DEVICE ? sort->job->id : none;
 }
 
 GpuSortFeed *
 gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 {
-	return sort->native == NULL ? sort->feed : NULL;
+	return sort->stage == DEVICE ? sort->feed : NULL;
 }
 
 bool
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	return gpusort_tuplesort_feed_row(sort, slot);
+	bool		fed;
+
+	switch (sort->stage)
+	{
+		case ARRAY:
+			if (unlikely(sort->array_rows_left == 0) && !array_stays(sort))
+				break;
+			if (unlikely(!gpusort_row_array_put(sort->array, slot)))
+				break;
+			sort->array_rows_left--;
+			return true;
+		case DEVICE:
+			if (is_parallel(sort) && !attend_to_feeders(sort))
+				return false;
+			if (!feed_row(sort, slot, &fed))
+				return false;
+			if (!fed)
+				tuplesort_puttupleslot(sort->native, slot);
+			return true;
+		case NATIVE:
+			tuplesort_puttupleslot(sort->native, slot);
+			return true;
+		default:
+			elog(ERROR, "gpusort has got a row after the last one");
+	}
+	leave_array(sort);
+	return gpusort_tuplesort_put(sort, slot);
 }
 
-bool
-gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
+/* False: the device, or a run, is lost. */
+static bool
+sort_rows(GpuSortTuplesort *sort)
 {
-	if (sort->native == NULL)
+	bool		goes_on = true;
+
+	while (goes_on && sort->stage != OUTPUT)
 	{
-		if (gpusort_job_refused_reason(sort->job) != GPUSORT_NATIVE_NONE)
+		switch (sort->stage)
 		{
-			if (!gpusort_tuplesort_stop_feeding(sort))
-				return false;
+			case ARRAY:
+				perform_array(sort);
+				break;
+			case DEVICE:
+				goes_on = perform_on_device(sort);
+				break;
+			case MERGE:
+				goes_on = perform_merge(sort);
+				break;
+			case NATIVE:
+				goes_on = perform_native(sort);
+				break;
+			case OUTPUT:
+				break;
 		}
-		/* before the row, since the others wait for it */
-		else if (gpusort_job_is_full(sort->job) && !gpusort_tuplesort_spill_full_job(sort))
-			return false;
 	}
-	if (sort->native == NULL && sort->feed == NULL)
-		gpusort_tuplesort_begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
-	return gpusort_tuplesort_feed_row(sort, slot);
+	return goes_on;
 }
 
 GpuSortOutput *
@@ -120,7 +723,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	/* a clock costs as much as some rows */
-	bool		timed = sort->spec->timed || sort->provisional == NULL;
+	bool		timed = sort->spec->timed || sort->stage != ARRAY;
 	instr_time	start;
 	bool		performed;
 
@@ -130,7 +733,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		sort->feed_ms = milliseconds_since(sort->begun);
 		INSTR_TIME_SET_CURRENT(start);
 	}
-	performed = gpusort_tuplesort_sort_rows(sort);
+	performed = sort_rows(sort);
 	if (timed)
 		sort->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
@@ -142,7 +745,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 uint64
 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
 {
-	return sort->rows_fed - (gpusort_tuplesort_is_parallel(sort) ? sort->own_rows : 0);
+	return sort->rows_fed - (is_parallel(sort) ? sort->own_rows : 0);
 }
 
 GpuSortNativeReason
@@ -207,8 +810,8 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 		gpusort_stats_add_times(sort->feed_ms, sort->figures.output_ms);
 	if (sort->output != NULL && sort->output->methods->end != NULL)
 		sort->output->methods->end(sort->output);
-	if (sort->provisional != NULL)
-		gpusort_row_array_end(sort->provisional);
+	if (sort->array != NULL)
+		gpusort_row_array_end(sort->array);
 	if (sort->native != NULL)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)

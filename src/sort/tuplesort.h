@@ -76,18 +76,11 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
  * none, and they are to return their rows. */
 extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
-/* Of a serial plan, before all else: puts rows of its child.  Returns the first one that put is to
- * have, as all that follow; NULL if there are no more. */
-extern TupleTableSlot *gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child);
-
-/* Packs the slot's row. */
+/* Takes the slot's row: of a parallel plan, one that the feed nodes have returned, because the job
+ * takes no more or is full. */
 extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
-/* Of a parallel plan: takes a row that the feed nodes have returned, because the job takes
- * no more or is full. */
-extern bool gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot);
-
-/* What packs the rows of put; NULL when it does not, or no longer. */
+/* What packs the rows of put; NULL while nothing does. */
 extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
 
 /* All rows have been put.  NULL: the device was lost. */
