@@ -4,7 +4,7 @@
  *
  * In:  rows, packed by put or by the feed nodes of a parallel plan.
  * Out: a source of the sorted rows: the device by way of shared windows
- *	    (output_device.c); sorted runs in files or on other devices, for an input beyond the device's
+ *	    (output_device.c); sorted runs in files, for an input beyond the device's
  *	    budget (output_spilled.c); private memory, for one under the crossover
  *	    (output_array.c, output_private.c); or a native tuplesort, when the device cannot serve
  *	    (output_native.c).
@@ -169,25 +169,16 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	return sort->native_reason;
 }
 
-/* Its own job, or that of a run which another device keeps. */
-static GpuSortJob *
-failed_job(const GpuSortTuplesort *sort)
-{
-	GpuSortJob *kept_by = sort->spill != NULL ? gpusort_spill_failed_job(sort->spill) : NULL;
-
-	return kept_by != NULL ? kept_by : sort->job;
-}
-
 GpuSortNativeReason
 gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
 {
-	return gpusort_job_refused_reason(failed_job(sort));
+	return gpusort_job_refused_reason(sort->job);
 }
 
 void
 gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
-	gpusort_job_raise_failure(failed_job(sort));
+	gpusort_job_raise_failure(sort->job);
 }
 
 void

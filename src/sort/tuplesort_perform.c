@@ -69,15 +69,13 @@ cut_last_run(GpuSortTuplesort *sort)
 	return sort->job == NULL || gpusort_tuplesort_switch_to_native(sort, sort->native_reason);
 }
 
-/* Of the runs, and of the rows that were sorted natively.  False: a run is lost. */
-static bool
+/* Of the runs, and of the rows that were sorted natively. */
+static void
 begin_spilled_output(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 	GpuSortRunMerge *merge;
 
-	if (gpusort_spill_failed_job(sort->spill) != NULL)
-		return false;
 	merge = gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native, sort->slots.merge_native);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
 	/* all rows are in runs: the device tells the order in which to read them, if it can */
@@ -91,7 +89,6 @@ begin_spilled_output(GpuSortTuplesort *sort)
 	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
 												sort->native, sort->native_reason,
 												spec->random_access, &sort->figures, &sort->progress);
-	return true;
 }
 
 /* False: the device is lost. */
@@ -130,29 +127,29 @@ perform_on_device(GpuSortTuplesort *sort)
 	if (sort->spill != NULL && !gpusort_tuplesort_spill_run(sort))
 		return false;
 	check_rows(sort);
-	if (sort->spill != NULL)
-		return begin_spilled_output(sort);
-	return begin_device_output(sort);
+	if (sort->spill == NULL)
+		return begin_device_output(sort);
+	begin_spilled_output(sort);
+	return true;
 }
 
-/* Rows that are not on the device, or no longer, and perhaps runs.  False: a run is lost. */
-static bool
+/* Rows that are not on the device, or no longer, and perhaps runs. */
+static void
 perform_native(GpuSortTuplesort *sort)
 {
 	/* these are in the order of hashes, and cannot be merged with rows in that of keys */
 	if (sort->spill != NULL && sort->keys.grouping)
 	{
-		if (!gpusort_recall_runs(sort->spill, sort->native, sort->slots.result))
-			return false;
+		gpusort_recall_runs(sort->spill, sort->native, sort->slots.result);
 		sort->spill = NULL;
 		gpusort_progress_end(&sort->progress);
 	}
 	tuplesort_performsort(sort->native);
 	if (sort->spill != NULL)
-		return begin_spilled_output(sort);
-	sort->output = gpusort_output_native_begin(&sort->slots, sort->native, sort->spec->random_access,
-											   sort->native_reason);
-	return true;
+		begin_spilled_output(sort);
+	else
+		sort->output = gpusort_output_native_begin(&sort->slots, sort->native, sort->spec->random_access,
+												   sort->native_reason);
 }
 
 /* So few rows that they have stayed where they were put first. */
@@ -194,8 +191,8 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 	if (sort->job != NULL && !perform_on_device(sort))
 		return false;
 	if (sort->native != NULL)
-		return perform_native(sort);
-	if (sort->output == NULL)
+		perform_native(sort);
+	else if (sort->output == NULL)
 	{
 		sort->output = gpusort_output_private_begin(&sort->slots, sort->feed, &sort->ordering);
 		sort->in_backend++;
