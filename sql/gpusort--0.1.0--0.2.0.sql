@@ -17,8 +17,6 @@ CREATE FUNCTION gpusort_stats(
 	OUT in_backend bigint,
 	OUT runs_spilled bigint,
 	OUT bytes_spilled bigint,
-	OUT runs_kept bigint,
-	OUT bytes_kept bigint,
 	OUT waited bigint,
 	OUT native_disabled bigint,
 	OUT native_no_device bigint,

@@ -24,8 +24,6 @@
  *    begin its next run then: sorts that grow are made to spill by those that come after
  *    them.
  *  - A job that waits for the memory of a large row holds up nobody: it may never get it.
- *  - A run that another device has sorted gets what it needs at once, if that leaves a quarter of the budget, or nothing:
- *    it may be held for long, and there are files for it.
  * No wait is longer than the job's options say, so none of this can starve a sort.
  */
 #include "postgres.h"
@@ -127,16 +125,15 @@ others_come_first(int job, uint64 bytes, bool small)
 	return false;
 }
 
-/* Would so much more memory leave the part that is for small sorts only?  for_run: and what is not for runs? */
+/* Would so much more memory leave the part that is for small sorts only? */
 static bool
-leaves_reserve(uint64 bytes, bool for_run)
+leaves_reserve(uint64 bytes)
 {
 	gsort_device_info info;
 	uint64		reserve;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	reserve = Max(small_sort_bytes, for_run ? info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE :
-				  Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	reserve = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
 	return info.granted_bytes + bytes + reserve <= info.budget_bytes;
 }
 
@@ -145,12 +142,10 @@ leaves_reserve(uint64 bytes, bool for_run)
 static bool
 may_have(int job, uint64 bytes, bool small)
 {
-	if (gpusort_service_jobs[job].options.keeps_run)
-		return leaves_reserve(bytes, true);
 	if (others_come_first(job, bytes, small))
 		return false;
 	/* the first rows of a run may be one row of many megabytes */
-	return small || gpusort_service_jobs[job].granted_rows == 0 || leaves_reserve(bytes, false);
+	return small || gpusort_service_jobs[job].granted_rows == 0 || leaves_reserve(bytes);
 }
 
 /* --- grants --------------------------------------------------------------------------- */
@@ -189,9 +184,6 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	if (mine->options.keeps_run)
-		return raise_grants(job, Max(needed_rows, mine->options.expected_rows),
-							Max(needed_bytes, mine->options.expected_bytes));
 	status = raise_grants(job,
 						  generous_grant(mine->granted_rows, needed_rows,
 										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),

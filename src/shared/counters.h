@@ -98,8 +98,6 @@
 	COUNT(in_backend, "sorts of so few rows that the backend did them") \
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
-	COUNT(runs_kept, "runs kept in the memory of another device instead") \
-	COUNT(bytes_kept, "bytes kept there") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again") \

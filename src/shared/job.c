@@ -17,8 +17,7 @@
  * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
  * nothing, and more as it fills them (buffer_pool.c).  For device memory
  * the service lets a job wait (service_grants.c), but only one whose process holds no other
- * job: else two sessions could wait for what the other one holds.  Runs that it has put on other devices do not
- * count (gpusort_service_to_keep_run says why).
+ * job: else two sessions could wait for what the other one holds.
  */
 #include "postgres.h"
 
@@ -241,10 +240,11 @@ note_device(GpuSortJob *job, int service)
 		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
 }
 
-/* At this service, -1: there is none.  wait_ms: what the job may wait for device memory. */
+/* wait_ms: what the job may wait for device memory. */
 static GpuSortNativeReason
-claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_ms)
+claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
+	int			service = gpusort_service_for_new_job(options->expected_bytes);
 	GpuSortJobSlot *slot;
 
 	if (service < 0)
@@ -330,7 +330,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 										   gpusort_wait_event_of_feed);
 		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), (int) left_ms);
+		reason = claim(job, options, (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
@@ -344,62 +344,23 @@ close_held(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-/* Has claim given a job?  From here on it is closed whatever happens. */
-static GpuSortJob *
-hold_if_open(GpuSortJob *job)
-{
-	if (!job->open)
-		return NULL;
-	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
-	return job;
-}
-
-/* Not open yet. */
-static GpuSortJob *
-make_job(void)
-{
-	init_wait_events();
-	return palloc0(sizeof(GpuSortJob));
-}
-
 GpuSortJob *
 gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 {
-	GpuSortJob *job = make_job();
+	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 
 	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
+	init_wait_events();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	*reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), longest_wait(options));
+	*reason = claim(job, options, longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
 		*reason = claim_when_buffers_are_free(job, options);
-	return hold_if_open(job);
-}
-
-/* With the lock held: are most slots and buffers free, so that no sort will miss what a run takes? */
-static bool
-there_is_plenty(void)
-{
-	return count_taken_slots() < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
-}
-
-GpuSortJob *
-gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 bytes)
-{
-	GpuSortJobOptions options = {
-		.key_columns = 1,
-		.feeders = 1,
-		.expected_rows = chunks,
-		.expected_bytes = bytes,
-		.keeps_run = true,
-	};
-	GpuSortJob *job = make_job();
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (there_is_plenty())
-		(void) claim(job, &options, gpusort_service_to_keep_run(bytes, gpusort_job_slot(sorting_job)->service), 0);
-	LWLockRelease(gpusort_shared_lock());
-	return hold_if_open(job);
+	if (!job->open)
+		return NULL;
+	/* from here on it is closed whatever happens */
+	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
+	return job;
 }
 
 GpuSortJob *

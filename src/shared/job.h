@@ -9,8 +9,8 @@
  *  3. The leader cuts: what has been sent is sorted.
  *  4. The leader fetches windows of sorted rows into buffers, and reads them.
  *  5. The leader closes it.
- * If the device's memory is full between 2 and 3, the leader cuts a run, reads it to another device
- * or a file and goes on with the next run; after the last one the device tells how to merge them.
+ * If the device's memory is full between 2 and 3, the leader cuts a run, reads it to a
+ * file and goes on with the next run; after the last one the device tells how to merge them.
  *
  * Each step waits for the service's answer where it needs one; a cancel ends any wait.
  *
@@ -66,12 +66,6 @@ typedef struct GpuSortJob
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);
 
-/*
- * A job on another device than sorting_job's that keeps a run: so many chunks of one row each, with one key column,
- * of bytes in all, which come back when it has been cut AS_FED.  It gets room for all of them with the first one, or
- * none: it never waits, and takes nothing that others may want soon.  NULL: no other device has room.
- */
-extern GpuSortJob *gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 bytes);
 extern void gpusort_job_close(GpuSortJob *job);
 
 /* A feeder's hold on a job that another process has opened and will close.  Errors: the
@@ -154,7 +148,6 @@ extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* After the cut. */
 extern uint64 gpusort_job_rows(const GpuSortJob *job);
-extern uint64 gpusort_job_row_bytes(const GpuSortJob *job);
 extern uint64 gpusort_job_windows(const GpuSortJob *job);
 extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 

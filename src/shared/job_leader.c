@@ -133,9 +133,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	if (how == GSORT_SORTED_RUN)
 		return GPUSORT_CUT_DONE;	/* the next run needs the buffers */
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	/* a run that is kept is read later, beside others */
-	gpusort_buffers_keep(slot, slot->options.keeps_run ? GPUSORT_READ_BUFFERS_SHORT :
-						 Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
+	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
 	gpusort_job_unlock();
 	return GPUSORT_CUT_DONE;
 }
@@ -204,12 +202,6 @@ uint64
 gpusort_job_rows(const GpuSortJob *job)
 {
 	return gpusort_job_slot(job)->rows;
-}
-
-uint64
-gpusort_job_row_bytes(const GpuSortJob *job)
-{
-	return gpusort_job_slot(job)->row_bytes;
 }
 
 uint64

@@ -74,7 +74,6 @@ typedef struct GpuSortJobOptions
 	int			wait_ms;		/* at most, for memory that other jobs have */
 	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
 	uint64		expected_bytes; /* and of their bytes, as they are packed */
-	bool		keeps_run;		/* another device's run, as it is: the expected figures are exact */
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
@@ -263,22 +262,6 @@ gpusort_service_takes_jobs(const GpuSortService *service)
 /* The service that a job would get which is opened now and expects so many bytes of rows: one that has room for
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
-
-/* Of a device's budget, not for other devices' runs, which may be held for long: a share. */
-#define GPUSORT_NOT_FOR_RUNS_SHARE	4
-
-/*
- * The service that may keep a run of so many bytes, which sorting_service has sorted: of those that have room
- * for it, beside what is not for runs, and sort nothing themselves now, the one with most room.  -1: none.  With the lock
- * held.
- *
- * A sort may wait for memory at its own service, and holds its runs at others meanwhile.  No two can wait for
- * each other's runs: the later one of the two found a service that sorts.
- */
-extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
-
-/* Bytes of runs that all services but the sorting one would keep, if they sorted nothing themselves.  With the lock held. */
-extern uint64 gpusort_memory_for_runs(int sorting_service);
 
 /* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
 extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message);

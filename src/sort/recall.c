@@ -195,7 +195,7 @@ gpusort_recall_end(GpuSortRecall *recall)
 	return rows;
 }
 
-bool
+void
 gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot)
 {
 	GpuSortRecall *recall = gpusort_recall_begin(spill->ordering->format, native, slot);
@@ -212,12 +212,9 @@ gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot 
 		}
 	}
 	ExecClearTuple(slot);
-	if (gpusort_spill_failed_job(spill) != NULL)
-		return false;
 	gpusort_spill_end(spill);
 	if (recall->rows != spill->rows)
 		elog(ERROR, "gpusort spilled " UINT64_FORMAT " rows and recalled " UINT64_FORMAT,
 			 spill->rows, recall->rows);
 	(void) gpusort_recall_end(recall);
-	return true;
 }

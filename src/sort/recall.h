@@ -26,7 +26,7 @@ extern bool gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job);
 /* Returns the number of rows put. */
 extern uint64 gpusort_recall_end(GpuSortRecall *recall);
 
-/* Puts the rows of all runs too, and ends the spill.  False: a run is lost. */
-extern bool gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot);
+/* Puts the rows of all runs too, and ends the spill. */
+extern void gpusort_recall_runs(GpuSortSpill *spill, Tuplesortstate *native, TupleTableSlot *slot);
 
 #endif							/* GPUSORT_RECALL_H */

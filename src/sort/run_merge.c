@@ -85,7 +85,7 @@ gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
 	return merge->order != NULL;
 }
 
-/* False: at the end, because the job has failed, or because a run is lost. */
+/* False: at the end, or because the job has failed. */
 static bool
 next_by_order(GpuSortRunMerge *merge, const char **row)
 {
@@ -103,9 +103,9 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 			 merge->spill->n_runs);
 	run = merge->spill->runs[*merge->next_run++];
 	*row = gpusort_run_next(run);
-	if (unlikely(*row == NULL) && !run->lost)
+	if (unlikely(*row == NULL))
 		elog(ERROR, "gpusort merge order takes more rows from a run than it has");
-	return *row != NULL;
+	return true;
 }
 
 /* --- by keys ------------------------------------------------------------------ */

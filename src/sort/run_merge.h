@@ -36,7 +36,7 @@ extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
 extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
 
 /*
- * The next row.  False: there is none, or a run is lost, after which nothing can be relied on.
+ * The next row.  False: there is none.
  * *row: its bytes, valid until the next call; NULL: it is the native sort's, in native_slot.
  */
 extern bool gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row);

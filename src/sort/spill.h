@@ -19,11 +19,8 @@ typedef struct GpuSortSpill
 	GpuSortProgress *progress;
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
-	int			n_kept;			/* of the runs, in the memory of other devices; the others are in files */
-	bool		only_files;		/* another device has refused a run, or lost it */
 	uint64		rows;
 	uint64		bytes;
-	uint64		kept_bytes;		/* of these, in the memory of other devices */
 } GpuSortSpill;
 
 /* Memory: the current context. */
@@ -33,13 +30,7 @@ extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgr
  * False: the job failed before all of it was read. */
 extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
-/* A run's job that has failed, and the run with it; NULL: there is none. */
-extern GpuSortJob *gpusort_spill_failed_job(const GpuSortSpill *spill);
-
-/* The first row goes out: as gpusort_job_begin_output, for the jobs that keep runs. */
-extern void gpusort_spill_begin_output(GpuSortSpill *spill);
-
-/* Removes the files, and gives device memory back.  May be called twice. */
+/* Removes the files.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);
 
 #endif							/* GPUSORT_SPILL_H */

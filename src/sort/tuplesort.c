@@ -418,14 +418,11 @@ perform_on_device(GpuSortTuplesort *sort)
 
 /* --- MERGE: of the runs, and of the rows that were sorted natively ----------------------- */
 
-/* False: a run is lost. */
-static bool
+static void
 perform_merge(GpuSortTuplesort *sort)
 {
 	GpuSortRunMerge *merge;
 
-	if (gpusort_spill_failed_job(sort->spill) != NULL)
-		return false;
 	merge = gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native,
 									sort->slots.merge_native);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
@@ -442,10 +439,9 @@ perform_merge(GpuSortTuplesort *sort)
 												sort->spec->random_access, &sort->figures,
 												&sort->progress);
 	sort->stage = OUTPUT;
-	return true;
 }
 
-/* False: the device, or a run, is lost. */
+/* False: the device is lost. */
 static bool
 perform_native(GpuSortTuplesort *sort)
 {
@@ -455,8 +451,7 @@ perform_native(GpuSortTuplesort *sort)
 	/* these are in the order of hashes, and cannot be merged with rows in that of keys */
 	if (sort->spill != NULL && sort->keys.grouping)
 	{
-		if (!gpusort_recall_runs(sort->spill, sort->native, sort->slots.result))
-			return false;
+		gpusort_recall_runs(sort->spill, sort->native, sort->slots.result);
 		sort->spill = NULL;
 		gpusort_progress_end(&sort->progress);
 	}
@@ -689,7 +684,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return gpusort_tuplesort_put(sort, slot);
 }
 
-/* False: the device, or a run, is lost. */
+/* False: the device is lost. */
 static bool
 sort_rows(GpuSortTuplesort *sort)
 {
@@ -706,7 +701,7 @@ sort_rows(GpuSortTuplesort *sort)
 				goes_on = perform_on_device(sort);
 				break;
 			case MERGE:
-				goes_on = perform_merge(sort);
+				perform_merge(sort);
 				break;
 			case NATIVE:
 				goes_on = perform_native(sort);
@@ -756,25 +751,16 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	return sort->native_reason;
 }
 
-/* Its own job, or that of a run which another device keeps. */
-static GpuSortJob *
-failed_job(const GpuSortTuplesort *sort)
-{
-	GpuSortJob *kept_by = sort->spill != NULL ? gpusort_spill_failed_job(sort->spill) : NULL;
-
-	return kept_by != NULL ? kept_by : sort->job;
-}
-
 GpuSortNativeReason
 gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
 {
-	return gpusort_job_refused_reason(failed_job(sort));
+	return gpusort_job_refused_reason(sort->job);
 }
 
 void
 gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
 {
-	gpusort_job_raise_failure(failed_job(sort));
+	gpusort_job_raise_failure(sort->job);
 }
 
 void

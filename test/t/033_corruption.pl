@@ -218,8 +218,8 @@ nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
 my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, open_mask => 16, feeders => 152, engine => 156,
-	wait_ms => 160, expected_rows => 168, expected_bytes => 176, keeps_run => 184);
-my $options_bytes = 192;
+	wait_ms => 160, expected_rows => 168, expected_bytes => 176);
+my $options_bytes = 184;
 
 # Where the options of a job with two keys and one feeder are.
 sub find_options
@@ -272,7 +272,7 @@ $node->safe_psql('postgres', q{
 		end $$});
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
 	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ],
-	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ], [ 'keeps_run', 1 ])
+	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
 	my $gate = "gate_$name" . "_$value";
