@@ -23,8 +23,6 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_no_slot bigint,
 	OUT native_no_buffers bigint,
 	OUT native_device_memory bigint,
-	OUT native_row_size bigint,
-	OUT native_run_limit bigint,
 	OUT native_collation bigint,
 	OUT native_device_lost bigint,
 	OUT native_unresponsive bigint,

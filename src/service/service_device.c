@@ -112,11 +112,9 @@ gpusort_service_note_status(int job, gsort_status status)
 		case GSORT_OK:
 			break;
 		case GSORT_NOMEM:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+			gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
 			break;
 		case GSORT_UNSUPPORTED:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-			break;
 		case GSORT_BAD_ARG:
 		case GSORT_BAD_DATA:
 			gpusort_service_fail_job(job, gpusort_service_device_error());

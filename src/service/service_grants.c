@@ -2,7 +2,7 @@
  * service_grants.c
  *	  Device memory for jobs: who gets it, and who waits.
  *
- * In:  what a chunk needs on the device; the budget and what all jobs have been granted.
+ * In:  what a job needs to open, or a chunk on the device; the budget and what all jobs have been granted.
  * Out: grants, or NOMEM; the list of jobs that wait for memory; both in the jobs' slots, for
  *	    gpusort_progress.
  *
@@ -20,10 +20,9 @@
  *  - A small sort gets what it needs if that is free, also while others wait for more than
  *    that.  It is held up only by jobs that came before it and wait for no more than it does.
  *    So nobody who fits is kept waiting, and who waits is passed by smaller jobs only.
- *  - A large sort does not grow while a small one waits, and a sort that has spilled does not
- *    begin its next run then: sorts that grow are made to spill by those that come after
- *    them.
- *  - A job that waits for the memory of a large row holds up nobody: it may never get it.
+ *  - A large sort does not grow while a small one waits: it is made to spill by those that
+ *    come after it.  What it has it keeps for its next runs, as far as that is not taken by the
+ *    keys that the device keeps of those that have ended.
  * No wait is longer than the job's options say, so none of this can starve a sort.
  */
 #include "postgres.h"
@@ -38,10 +37,6 @@
 /* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
 #define SMALL_ROWS				((uint64) 128 * 1024)
 #define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
-
-/* The least that is granted, if it can be had. */
-#define LEAST_ROWS				((uint64) 1000)
-#define LEAST_BYTES				((uint64) 256 * 1024)
 
 /* Of the budget, for small sorts only: a share; but at least a sort of so many rows. */
 #define RESERVE_SHARE			8
@@ -89,7 +84,7 @@ gpusort_service_open_job(int job)
 
 /* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
 static uint64
-generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 least, uint64 small)
+generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 small)
 {
 	uint64		wanted;
 
@@ -101,7 +96,7 @@ generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 least, uin
 		wanted = Min(2 * granted, small);
 	else
 		wanted = granted + Max(granted / 4, small);
-	return Max(needed, Max(wanted, least));
+	return Max(needed, wanted);
 }
 
 /* --- who first ---------------------------------------------------------------------- */
@@ -145,7 +140,7 @@ may_have(int job, uint64 bytes, bool small)
 	if (others_come_first(job, bytes, small))
 		return false;
 	/* the first rows of a run may be one row of many megabytes */
-	return small || gpusort_service_jobs[job].granted_rows == 0 || leaves_reserve(bytes);
+	return small || gpusort_service_jobs[job].fed_rows == 0 || leaves_reserve(bytes);
 }
 
 /* --- grants --------------------------------------------------------------------------- */
@@ -162,7 +157,8 @@ raise_grants(int job, uint64 all_rows, uint64 all_bytes)
 
 	mine->wanted_bytes = gsort_job_grant_bytes(mine->job, rows, bytes);
 	mine->wants_little = small;
-	if (may_have(job, mine->wanted_bytes, small))
+	/* what it has kept since its last run nobody can refuse */
+	if (mine->wanted_bytes == 0 || may_have(job, mine->wanted_bytes, small))
 		status = gsort_job_grant(mine->job, rows, bytes);
 	if (status == GSORT_OK)
 	{
@@ -186,18 +182,28 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 	gpusort_service_follow_free_memory(gpusort_service_device);
 	status = raise_grants(job,
 						  generous_grant(mine->granted_rows, needed_rows,
-										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),
+										 mine->options.expected_rows, SMALL_ROWS),
 						  generous_grant(mine->granted_bytes, needed_bytes,
-										 mine->options.expected_bytes, LEAST_BYTES, SMALL_BYTES));
+										 mine->options.expected_bytes, SMALL_BYTES));
 	if (status == GSORT_NOMEM)
 		status = raise_grants(job, needed_rows, needed_bytes);
 	return status;
 }
 
+gsort_status
+gpusort_service_reserve(int job)
+{
+	/* a row has its data, its offset and its words in a chunk */
+	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.key_columns * sizeof(uint64);
+
+	return gpusort_service_grant(job, GPUSORT_BUFFER_BYTES / row_bytes, GPUSORT_BUFFER_BYTES);
+}
+
 /* --- waiting ---------------------------------------------------------------------------- */
 
-bool
-gpusort_service_fits_budget(int job)
+/* Would the job get what it wants if all other jobs ended? */
+static bool
+fits_budget(int job)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
@@ -218,7 +224,7 @@ gpusort_service_wait_for_memory(int job)
 		return false;
 	if (mine->waits_since_us != 0)
 		return true;
-	if (mine->options.wait_ms == 0 || !gpusort_service_fits_budget(job))
+	if (mine->options.wait_ms == 0 || !fits_budget(job))
 		return false;
 	mine->waits_since_us = gpusort_clock_us();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);

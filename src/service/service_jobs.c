@@ -127,14 +127,24 @@ gpusort_service_jobs_begin(void)
 }
 
 void
-gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer)
+gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest)
 {
-	next_chunk[buffer] = GPUSORT_NO_BUFFER;
-	if (mine->first_chunk == GPUSORT_NO_BUFFER)
+	int			before = is_rest ? mine->last_rest : mine->last_chunk;
+
+	if (mine->first_chunk == GPUSORT_NO_BUFFER || before == GPUSORT_NO_BUFFER)
+	{
+		next_chunk[buffer] = mine->first_chunk;
 		mine->first_chunk = buffer;
+	}
 	else
-		next_chunk[mine->last_chunk] = buffer;
-	mine->last_chunk = buffer;
+	{
+		next_chunk[buffer] = next_chunk[before];
+		next_chunk[before] = buffer;
+	}
+	if (next_chunk[buffer] == GPUSORT_NO_BUFFER)
+		mine->last_chunk = buffer;
+	if (is_rest)
+		mine->last_rest = buffer;
 }
 
 int
@@ -143,21 +153,25 @@ gpusort_service_take_chunk(GpuSortServiceJob *mine)
 	int			buffer = mine->first_chunk;
 
 	mine->first_chunk = next_chunk[buffer];
+	if (mine->last_rest == buffer)
+		mine->last_rest = GPUSORT_NO_BUFFER;
 	return buffer;
+}
+
+void
+gpusort_service_drop_chunks(GpuSortServiceJob *mine)
+{
+	mine->first_chunk = GPUSORT_NO_BUFFER;
+	mine->last_rest = GPUSORT_NO_BUFFER;
+	mine->refused_since_us = 0;
+	mine->cut_pending = false;
 }
 
 void
 gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
-	mine->full = false;
-	mine->cut_pending = false;
-	mine->waits_since_us = 0;
-	mine->refused_since_us = 0;
+	gpusort_service_jobs[job].waits_since_us = 0;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
-	while (mine->first_chunk != GPUSORT_NO_BUFFER)
-		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 }
 
 /* --- whose they are --------------------------------------------------------------- */
@@ -195,7 +209,7 @@ void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
 {
 	memset(mine, 0, sizeof(*mine));
-	mine->first_chunk = mine->last_chunk = GPUSORT_NO_BUFFER;
+	mine->first_chunk = mine->last_chunk = mine->last_rest = GPUSORT_NO_BUFFER;
 }
 
 void

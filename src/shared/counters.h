@@ -34,10 +34,6 @@
 		   "too little of it was free to begin") \
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
-	NATIVE(ROW_SIZE, row_size, "not even one row fits gpusort.device_memory", \
-		   "a row, with what sorting takes, is larger than all of it; of a sort that has spilled, what came from that row on") \
-	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
-		   "more than 255 runs") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
 		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
 	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \

@@ -164,9 +164,9 @@ gpusort_job_raise_failure(const GpuSortJob *job)
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("the sort device has no memory to return sorted rows"),
+				 errmsg("the sort device has no memory to go on with a sort"),
 				 errdetail("%s", message),
-				 errhint("Run the query again when fewer queries sort, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
+				 errhint("Run the query again when fewer queries sort and other programs have less of the device's memory, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
@@ -256,7 +256,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 		return GPUSORT_NATIVE_NO_BUFFERS;
 
 	slot = gpusort_job_slot(job);
-	slot->state = GPUSORT_JOB_FEEDING;
+	slot->state = GPUSORT_JOB_OPENING;
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
@@ -344,6 +344,32 @@ close_held(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
+/* Asks for device memory for the first rows, and waits while the service lets the job wait.  NONE: the
+ * job takes rows. */
+static GpuSortNativeReason
+reserve_memory(GpuSortJob *job)
+{
+	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	GpuSortJobState state;
+	GpuSortNativeReason reason;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
+	gpusort_job_unlock();
+	for (;;)
+	{
+		LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+		state = slot->state;
+		reason = slot->refused_reason;
+		LWLockRelease(gpusort_shared_lock());
+		if (state != GPUSORT_JOB_OPENING)
+			break;
+		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	return state == GPUSORT_JOB_FEEDING ? GPUSORT_NATIVE_NONE : reason;
+}
+
 GpuSortJob *
 gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 {
@@ -360,7 +386,11 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 		return NULL;
 	/* from here on it is closed whatever happens */
 	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
-	return job;
+	*reason = reserve_memory(job);
+	if (*reason == GPUSORT_NATIVE_NONE)
+		return job;
+	gpusort_job_close(job);
+	return NULL;
 }
 
 GpuSortJob *

@@ -3,7 +3,7 @@
  *	  The sessions' side of a device job.
  *
  * Life of a job:
- *  1. The leader, the backend that runs the sort, opens it.
+ *  1. The leader, the backend that runs the sort, opens it: it then has device memory for some rows.
  *  2. The feeders, which are the leader or its parallel workers too, fill buffers with
  *     chunks of rows and send them.
  *  3. The leader cuts: what has been sent is sorted.
@@ -56,11 +56,11 @@ typedef struct GpuSortJob
 
 /*
  * Claims a slot and the buffers that so many feeders need, all at once; waits for them, as long as for device
- * memory, if other jobs have them.  NULL: *reason says why.
+ * memory, if other jobs have them.  Then it waits for device memory.  NULL: *reason says why.
  * Closed by gpusort_job_close, or when the current resource owner or memory context ends.
  *
- * The service may let the job wait for device memory.  Twice options->wait_ms, the native sort's time,
- * bounds that, or 50 ms if that is more; and so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
+ * Twice options->wait_ms, the native sort's time,
+ * bounds the wait, or 50 ms if that is more; and so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
  * process has another job open when it opens it, nor in a parallel worker, whose leader may have one.
  */
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
@@ -89,7 +89,7 @@ extern uint64 gpusort_job_min_rows(void);
 
 /* --- feeding --------------------------------------------------------------- */
 
-#define GPUSORT_NO_BUFFER_REFUSED	(-1)	/* the job takes no more rows */
+#define GPUSORT_NO_BUFFER_FAILED	(-1)	/* the job has */
 #define GPUSORT_NO_BUFFER_FULL	(-2)	/* none until the leader spills a run */
 
 /*
@@ -103,7 +103,7 @@ extern int	gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row);
 extern void gpusort_job_send(GpuSortJob *job, int buffer);
 
 /* The same for the first chunk of a row that continues, and waits for the answer.  False:
- * not accepted; the buffer is idle again. */
+ * there is no room for it, and the job is full; the buffer is idle again. */
 extern bool gpusort_job_send_and_wait(GpuSortJob *job, int buffer);
 
 /* A feeder has ended, with so many rows in all. */
@@ -113,27 +113,20 @@ extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
 
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
 
-/* Why the job takes no more rows, or has failed; NONE while it takes some. */
+/* Why the job has failed; NONE if it has not. */
 extern GpuSortNativeReason gpusort_job_refused_reason(GpuSortJob *job);
-
-/* Waits until the service holds no buffer of the job. */
-extern void gpusort_job_wait_quiet(GpuSortJob *job);
-
-/* The job's buffers in a state, chunks in the order they were sent; returns their number. */
-extern int	gpusort_job_list_buffers(GpuSortJob *job, GpuSortBufferState state,
-									int buffers[GPUSORT_JOB_BUFFERS_MAX]);
 
 typedef enum GpuSortCutResult
 {
 	GPUSORT_CUT_DONE,
 	GPUSORT_CUT_FULL,			/* not all chunks are accepted: spill this run first */
-	GPUSORT_CUT_REFUSED			/* memory ran out, the rows are there to be cut AS_FED */
+	GPUSORT_CUT_FAILED
 } GpuSortCutResult;
 
 /* Ends the run and waits for its directory. */
 extern GpuSortCutResult gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
 
-/* Of a job that is full, ends the run as a SORTED_RUN.  False: as REFUSED above. */
+/* Of a job that is full, ends the run as a SORTED_RUN.  False: the job has failed. */
 extern bool gpusort_job_cut_full_run(GpuSortJob *job);
 
 /* True if rows wait until the leader has spilled a run. */

@@ -33,8 +33,8 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer;
 
-	if (slot->state == GPUSORT_JOB_REFUSED || slot->state == GPUSORT_JOB_FAILED)
-		return GPUSORT_NO_BUFFER_REFUSED;
+	if (slot->state == GPUSORT_JOB_FAILED)
+		return GPUSORT_NO_BUFFER_FAILED;
 	if (!rest_of_row)
 	{
 		if (slot->state == GPUSORT_JOB_FULL)

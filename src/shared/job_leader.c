@@ -3,8 +3,7 @@
  *	  The leader's side of a job: cutting its runs, merging them, reading windows.
  *
  * In:  a job that feeders have fed.
- * Out: windows of sorted rows in the job's buffers; or, of a job that takes no more rows, the
- *	    rows as they were fed.
+ * Out: windows of sorted rows in the job's buffers.
  *
  * Runs in the backend that owns the job.  A fetched window waits in its buffer until it is
  * read; meanwhile another job may take the buffer (buffer_pool.c), and the window must
@@ -58,38 +57,6 @@ wait_while_any(GpuSortJob *job, GpuSortBufferState state, uint32 wait_event)
 	ConditionVariableCancelSleep();
 }
 
-void
-gpusort_job_wait_quiet(GpuSortJob *job)
-{
-	wait_while_any(job, GPUSORT_BUFFER_SENT, gpusort_wait_event_of_feed);
-	wait_while_any(job, GPUSORT_BUFFER_FETCHING, gpusort_wait_event_of_output);
-}
-
-static int
-compare_sent_order(const void *a, const void *b)
-{
-	uint64		order_a = gpusort_buffers[*(const int *) a].sent_order;
-	uint64		order_b = gpusort_buffers[*(const int *) b].sent_order;
-
-	return order_a < order_b ? -1 : order_a > order_b;
-}
-
-int
-gpusort_job_list_buffers(GpuSortJob *job, GpuSortBufferState state,
-						int buffers[GPUSORT_JOB_BUFFERS_MAX])
-{
-	const GpuSortJobSlot *slot = gpusort_job_slot(job);
-	int			n = 0;
-
-	gpusort_job_lock(job, LW_SHARED);
-	for (int i = 0; i < slot->n_buffers; i++)
-		if (gpusort_buffers[slot->buffers[i]].state == state)
-			buffers[n++] = slot->buffers[i];
-	gpusort_job_unlock();
-	qsort(buffers, n, sizeof(int), compare_sent_order);
-	return n;
-}
-
 /* Waits until the job leaves a state; returns the one it has come to. */
 static GpuSortJobState
 wait_while_in(GpuSortJob *job, GpuSortJobState waited)
@@ -117,8 +84,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	GpuSortJobState state;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	if ((how == GSORT_AS_FED && !gpusort_job_slot_failed(job)) ||
-		slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
+	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->state = GPUSORT_JOB_CUTTING;
 		slot->cut_how = how;
@@ -129,7 +95,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	if (state == GPUSORT_JOB_FULL)
 		return GPUSORT_CUT_FULL;
 	if (state != GPUSORT_JOB_READY)
-		return GPUSORT_CUT_REFUSED;
+		return GPUSORT_CUT_FAILED;
 	if (how == GSORT_SORTED_RUN)
 		return GPUSORT_CUT_DONE;	/* the next run needs the buffers */
 	gpusort_job_lock(job, LW_EXCLUSIVE);

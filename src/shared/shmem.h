@@ -42,8 +42,7 @@ typedef enum GpuSortBufferState
 	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
 	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
 	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
-	GPUSORT_BUFFER_REFUSED,		/* the chunk was not accepted: its feeder, if it waits for the
-								 * answer, else the leader */
+	GPUSORT_BUFFER_REFUSED,		/* its feeder: there is no room for the long row that the chunk begins */
 	GPUSORT_BUFFER_FETCHING,		/* service: the device writes a window */
 	GPUSORT_BUFFER_WINDOW,		/* leader: a window that waits to be read; may be taken back */
 	GPUSORT_BUFFER_READING		/* leader: the window its slot points into */
@@ -79,9 +78,10 @@ typedef struct GpuSortJobOptions
 typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
+	GPUSORT_JOB_OPENING,			/* the leader waits for device memory to begin with */
+	GPUSORT_JOB_REFUSED,			/* it gets none, for refused_reason: the leader closes the job */
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows when the leader has spilled this run */
-	GPUSORT_JOB_REFUSED,			/* takes no more rows, for refused_reason; may be cut AS_FED */
 	GPUSORT_JOB_CUTTING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
@@ -130,6 +130,7 @@ typedef struct GpuSortJobSlot
 
 typedef enum GpuSortRequestKind
 {
+	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
 	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
 	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to buffer */

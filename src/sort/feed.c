@@ -92,8 +92,8 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 
 	if (buffer == GPUSORT_NO_BUFFER_FULL)
 		return GPUSORT_FEED_FULL;
-	if (buffer == GPUSORT_NO_BUFFER_REFUSED)
-		return GPUSORT_FEED_REFUSED;
+	if (buffer == GPUSORT_NO_BUFFER_FAILED)
+		return GPUSORT_FEED_FAILED;
 	feed->buffer = buffer;
 	return GPUSORT_FEED_TAKEN;
 }
@@ -158,6 +158,29 @@ write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 	feed->nulls[row] = nulls;
 }
 
+/* A row as it lies in chunks. */
+static char *
+write_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
+{
+	char	   *row = MemoryContextAllocHuge(CurrentMemoryContext, MAXALIGN(source->length));
+
+	gpusort_row_write(feed->format, slot, source, row);
+	return row;
+}
+
+static void
+count_row(GpuSortFeed *feed, Size row_bytes)
+{
+	feed->rows++;
+	feed->data_bytes += row_bytes;
+}
+
+static bool
+is_long_row(const GpuSortFeed *feed, Size row_bytes)
+{
+	return row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words);
+}
+
 /* A row too long for any chunk: over as many chunks as it needs. */
 static GpuSortFeedResult
 feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
@@ -169,8 +192,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 
 	if (feed->chunk != NULL && feed->chunk->rows > 0)
 		end_chunk(feed);
-	row = MemoryContextAllocHuge(CurrentMemoryContext, row_bytes);
-	gpusort_row_write(feed->format, slot, source, row);
+	row = write_row(feed, slot, source);
 	while (done < row_bytes)
 	{
 		Size		part;
@@ -197,10 +219,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 	}
 	pfree(row);
 	if (result == GPUSORT_FEED_TAKEN)
-	{
-		feed->rows++;
-		feed->data_bytes += row_bytes;
-	}
+		count_row(feed, row_bytes);
 	return result;
 }
 
@@ -218,7 +237,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	{
 		GpuSortFeedResult result;
 
-		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words))
+		if (is_long_row(feed, row_bytes))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
 			end_chunk(feed);
@@ -232,9 +251,20 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	feed->row_start[row] = feed->chunk->data_bytes / 8;
 	feed->chunk->data_bytes += row_bytes;
 	feed->chunk->rows++;
-	feed->rows++;
-	feed->data_bytes += row_bytes;
+	count_row(feed, row_bytes);
 	return GPUSORT_FEED_TAKEN;
+}
+
+char *
+gpusort_feed_take_long_row(GpuSortFeed *feed, TupleTableSlot *slot)
+{
+	GpuSortRowSource source;
+
+	gpusort_row_find(feed->format, slot, &source);
+	if (!is_long_row(feed, MAXALIGN(source.length)))
+		return NULL;
+	count_row(feed, MAXALIGN(source.length));
+	return write_row(feed, slot, &source);
 }
 
 void

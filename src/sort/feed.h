@@ -49,11 +49,15 @@ typedef enum GpuSortFeedResult
 {
 	GPUSORT_FEED_TAKEN,
 	GPUSORT_FEED_FULL,			/* not taken: again when the leader has spilled a run */
-	GPUSORT_FEED_REFUSED		/* not taken: the job takes no more */
+	GPUSORT_FEED_FAILED			/* not taken: the job has failed */
 } GpuSortFeedResult;
 
 /* Packs one row. */
 extern GpuSortFeedResult gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
+
+/* A row too long for a chunk, as it would lie in several, in memory that is the caller's: it counts as
+ * taken.  NULL: it is not so long. */
+extern char *gpusort_feed_take_long_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
 /* The last row has been packed: sends the chunk being filled. */
 extern void gpusort_feed_finish(GpuSortFeed *feed);

@@ -26,7 +26,6 @@ typedef struct GpuSortSlots
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
 	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
-	TupleTableSlot *merge_native;	/* minimal tuples: the native row that a merge stands at */
 	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
 	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
 } GpuSortSlots;

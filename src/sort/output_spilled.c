@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "sort/output_native.h"
 #include "sort/output_spilled.h"
 
 typedef struct SpilledOutput
@@ -36,8 +35,6 @@ typedef struct SpilledOutput
 	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
 	bool		marked_eof;
 	GpuSortJob *job;			/* of the merge's order; NULL: there is none, or no longer */
-	Tuplesortstate *native;
-	GpuSortNativeReason reason;
 	bool		keep_rows;
 	const GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
@@ -68,10 +65,7 @@ merge_next(SpilledOutput *spilled)
 
 	if (!gpusort_run_merge_next(spilled->merge, &row))
 		return false;
-	if (row == NULL)
-		ExecCopySlot(slots->result, slots->merge_native);
-	else
-		(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
+	(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
 	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
 		gpusort_progress_set_returned(spilled->progress, spilled->merged);
 	return true;
@@ -228,7 +222,7 @@ explain_runs(const SpilledOutput *spilled, ExplainState *es)
 
 	ExplainPropertyText("Sort Method",
 						psprintf("%s external merge", gpusort_device_figures_method(spilled->figures)), es);
-	ExplainPropertyInteger("Runs", NULL, spill->n_runs, es);
+	ExplainPropertyInteger("Runs", NULL, spill->n_spilled, es);
 	ExplainPropertyText("Merge Order",
 						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
 	gpusort_explain_kilobytes("Disk", spill->bytes, es);
@@ -241,9 +235,6 @@ spilled_explain(const GpuSortOutput *output, ExplainState *es)
 
 	explain_runs(spilled, es);
 	gpusort_device_figures_explain(spilled->figures, es);
-	if (spilled->native != NULL)
-		gpusort_output_native_explain(spilled->native, "Sort Method of Last Rows",
-									  spilled->reason, es);
 }
 
 static void
@@ -266,8 +257,7 @@ static const GpuSortOutputMethods spilled_methods = {
 
 GpuSortOutput *
 gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRunMerge *merge,
-							 GpuSortJob *job, Tuplesortstate *native, GpuSortNativeReason reason,
-							 bool keep_rows, const GpuSortDeviceFigures *figures,
+							 GpuSortJob *job, bool keep_rows, const GpuSortDeviceFigures *figures,
 							 GpuSortProgress *progress)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
@@ -278,8 +268,6 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRu
 	spilled->spill = spill;
 	spilled->merge = merge;
 	spilled->job = job;
-	spilled->native = native;
-	spilled->reason = reason;
 	spilled->keep_rows = keep_rows;
 	spilled->mark_pointer = -1;
 	spilled->figures = figures;

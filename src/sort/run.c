@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
+#include "shared/chunk.h"
 #include "sort/run.h"
 
 /* --- what it costs ------------------------------------------------------------ */
@@ -88,6 +89,47 @@ gpusort_run_write(GpuSortRun *run, const char *bytes, Size length)
 }
 
 static void
+write_buffer(GpuSortRun *run)
+{
+	if (run->filled > 0)
+		gpusort_run_write(run, run->buffer, run->filled);
+	run->filled = 0;
+}
+
+void
+gpusort_run_write_row(GpuSortRun *run, const char *row)
+{
+	Size		length = gpusort_row_bytes(run->format, row);
+
+	if (run->buffer == NULL)
+		run->buffer = MemoryContextAlloc(run->context, GPUSORT_BUFFER_BYTES);
+	if (run->filled + length > GPUSORT_BUFFER_BYTES)
+		write_buffer(run);
+	if (length > GPUSORT_BUFFER_BYTES)
+		gpusort_run_write(run, row, length);
+	else
+	{
+		memcpy(run->buffer + run->filled, row, length);
+		run->filled += length;
+	}
+}
+
+static void
+free_buffer(GpuSortRun *run)
+{
+	if (run->buffer != NULL)
+		pfree(run->buffer);
+	run->buffer = NULL;
+}
+
+void
+gpusort_run_end_rows(GpuSortRun *run)
+{
+	write_buffer(run);
+	free_buffer(run);
+}
+
+static void
 read_file(GpuSortRun *run, char *bytes, Size length)
 {
 	instr_time	start;
@@ -116,6 +158,7 @@ gpusort_run_close(GpuSortRun *run)
 	if (run->file >= 0)
 		FileClose(run->file);
 	run->file = -1;
+	free_buffer(run);
 }
 
 /* --- its rows --------------------------------------------------------------------- */

@@ -18,9 +18,10 @@ typedef struct GpuSortRun
 	uint64		bytes;			/* written */
 	File		file;			/* -1: nothing has been written, or it is closed */
 
-	/* reading */
+	/* writing row by row, and reading */
 	MemoryContext context;		/* of the buffer */
 	char	   *buffer;
+	Size		filled;			/* of it, while rows are written */
 	Size		buffer_bytes;
 	uint64		bytes_read;		/* into the buffer so far */
 	const char *next;			/* row in the buffer */
@@ -33,6 +34,10 @@ extern GpuSortRun *gpusort_run_create(const GpuSortRowFormat *format);
 
 /* Appends whole rows, or parts of them in order. */
 extern void gpusort_run_write(GpuSortRun *run, const char *bytes, Size length);
+
+/* Appends a row, by way of a block; the last block is written by gpusort_run_end_rows. */
+extern void gpusort_run_write_row(GpuSortRun *run, const char *row);
+extern void gpusort_run_end_rows(GpuSortRun *run);
 
 /* Rows are read through a buffer of buffer_bytes. */
 extern void gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes);

@@ -29,19 +29,23 @@ gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress)
 	return spill;
 }
 
-/* Into the run that is last. */
-static void
-write_block(GpuSortSpill *spill, const char *bytes, Size length)
+static GpuSortRun *
+begin_run(GpuSortSpill *spill)
 {
-	GpuSortRun *run = spill->runs[spill->n_runs - 1];
+	Assert(spill->n_runs < GPUSORT_RUNS_MAX);
+	return spill->runs[spill->n_runs++] = gpusort_run_create(spill->ordering->format);
+}
 
-	gpusort_run_write(run, bytes, length);
-	gpusort_progress_set_spilled(spill->progress, spill->n_runs - 1, spill->bytes + run->bytes);
+/* So many bytes are written of a run that is not counted yet. */
+static void
+show_progress(GpuSortSpill *spill, uint64 bytes)
+{
+	gpusort_progress_set_spilled(spill->progress, spill->n_spilled, spill->bytes + bytes);
 }
 
 /* Window by window.  False: the job failed. */
 static bool
-write_windows(GpuSortSpill *spill, GpuSortJob *job)
+write_windows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
 	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
 	bool		complete;
@@ -49,24 +53,22 @@ write_windows(GpuSortSpill *spill, GpuSortJob *job)
 	while (gpusort_reader_next_window(reader))
 	{
 		CHECK_FOR_INTERRUPTS();
-		write_block(spill, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
+		gpusort_run_write(run, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
+		show_progress(spill, run->bytes);
 	}
 	complete = reader->window_number + 1 == gpusort_job_windows(job);
 	pfree(reader);
 	return complete;
 }
 
-/* Row by row, by way of a block.  False: the job failed. */
+/* Row by row.  False: the job failed. */
 static bool
-write_rows(GpuSortSpill *spill, GpuSortJob *job)
+write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
-	GpuSortOrdering *ordering = spill->ordering;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort run",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, ordering);
-	char	   *block = palloc(GPUSORT_BUFFER_BYTES);
-	Size		filled = 0;
+	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, spill->ordering);
 	uint64		rows = gpusort_job_rows(job);
 	uint64		row;
 	bool		checked = gpusort_ordered_reader_check(ordered);
@@ -74,50 +76,60 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job)
 	for (row = 0; row < rows && checked; row++)
 	{
 		const char *bytes = gpusort_ordered_reader_seek(ordered, row);
-		Size		length;
 
 		CHECK_FOR_INTERRUPTS();
 		if (bytes == NULL)
 			break;
-		length = gpusort_row_bytes(ordering->format, bytes);
-		if (filled + length > GPUSORT_BUFFER_BYTES)
-		{
-			write_block(spill, block, filled);
-			filled = 0;
-		}
-		if (length > GPUSORT_BUFFER_BYTES)
-			write_block(spill, bytes, length);
-		else
-			memcpy(block + filled, bytes, length);
-		filled += length > GPUSORT_BUFFER_BYTES ? 0 : length;
+		gpusort_run_write_row(run, bytes);
+		show_progress(spill, run->bytes);
 	}
-	write_block(spill, block, filled);
+	gpusort_run_end_rows(run);
 	gpusort_ordered_reader_end(ordered);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
 	return row == rows;
 }
 
+static void
+count_run(GpuSortSpill *spill, const GpuSortRun *run, uint64 rows)
+{
+	spill->n_spilled++;
+	spill->rows += rows;
+	spill->bytes += run->bytes;
+	show_progress(spill, 0);
+	gpusort_stats_count_run(run->bytes);
+}
+
 bool
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
-	const GpuSortOrdering *ordering = spill->ordering;
-	bool		by_windows = ordering->ties == NULL && ordering->check == NULL;
-	GpuSortRun *run = gpusort_run_create(ordering->format);
+	MemoryContext old_context;
+	bool		by_windows = spill->ordering->ties == NULL && spill->ordering->check == NULL;
+	GpuSortRun *run;
 	bool		complete;
 
-	spill->runs[spill->n_runs++] = run;
-	complete = by_windows ? write_windows(spill, job) : write_rows(spill, job);
+	/* it has a number for the device alone */
+	if (spill->by_keys && gpusort_job_rows(job) == 0)
+		return true;
+	old_context = MemoryContextSwitchTo(spill->context);
+	run = begin_run(spill);
+	complete = by_windows ? write_windows(spill, job, run) : write_rows(spill, job, run);
 	if (complete)
-	{
-		spill->rows += gpusort_job_rows(job);
-		spill->bytes += run->bytes;
-		gpusort_progress_set_spilled(spill->progress, spill->n_runs, spill->bytes);
-		gpusort_stats_count_run(run->bytes);
-	}
+		count_run(spill, run, gpusort_job_rows(job));
 	MemoryContextSwitchTo(old_context);
 	return complete;
+}
+
+void
+gpusort_spill_add_row(GpuSortSpill *spill, const char *row)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
+	GpuSortRun *run = begin_run(spill);
+
+	gpusort_run_write(run, row, gpusort_row_bytes(spill->ordering->format, row));
+	count_run(spill, run, 1);
+	spill->by_keys = true;
+	MemoryContextSwitchTo(old_context);
 }
 
 void

@@ -15,9 +15,9 @@
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
  * A serial sort begins as an array, a parallel one on the device.  An array that gets too many rows
- * hands them to the device, or, where that takes no sort now, to a native tuplesort.  When the job
- * takes no more rows, all that are not in a run are recalled (recall.c) and go, with those to come,
- * into a native tuplesort.
+ * hands them to the device, or, where that takes no sort now, to a native tuplesort.  Whether it does
+ * is known before the first row is sent: a job opens when it has device memory for some rows, and
+ * keeps that until it is closed.
  *
  * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
  * every Sort of a plan may be ours.  Where the planner had no statistics, or words are dear, the
@@ -42,9 +42,9 @@
 #include "sort/output_device.h"
 #include "sort/output_native.h"
 #include "sort/output_spilled.h"
-#include "sort/recall.h"
 #include "sort/row_array.h"
 #include "sort/row_layouts.h"
+#include "sort/run_merge.h"
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
@@ -128,57 +128,13 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 	const GpuSortOrder *order = spec->order;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	/* else its runs are still to be merged */
-	if (sort->spill == NULL)
-		gpusort_progress_end(&sort->progress);
+	gpusort_progress_end(&sort->progress);
 	sort->stage = NATIVE;
 	sort->native_reason = reason;
 	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
 										order->collations, order->nulls_first, work_mem, NULL,
 										spec->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
 	MemoryContextSwitchTo(old_context);
-}
-
-/* Recalls every row that is in the job into the native sort.  False: the device is lost. */
-static bool
-recall_rows(GpuSortTuplesort *sort)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	GpuSortRecall *recall = gpusort_recall_begin(sort->spec->format, sort->native,
-												 sort->slots.result);
-	uint64		spilled = sort->spill != NULL ? sort->spill->rows : 0;
-	uint64		fed;
-	uint64		recalled;
-
-	if (!gpusort_recall_job(recall, sort->job))
-	{
-		MemoryContextSwitchTo(old_context);
-		return false;
-	}
-	/* of a parallel plan, the feeders' sum is known */
-	fed = is_parallel(sort) ? gpusort_job_rows_fed(sort->job) : sort->feed->rows;
-	gpusort_job_close(sort->job);
-	sort->job = NULL;
-	sort->feed = NULL;
-	recalled = gpusort_recall_end(recall);
-	if (recalled + spilled != fed)
-		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows, spilled " UINT64_FORMAT " and recalled " UINT64_FORMAT,
-			 fed, spilled, recalled);
-	MemoryContextSwitchTo(old_context);
-	return true;
-}
-
-/*
- * The job takes no more rows: those to come are sorted natively.  In a parallel plan the
- * others may still feed; then rows are recalled when all have ended.  False: the device is lost.
- */
-static bool
-stop_feeding(GpuSortTuplesort *sort)
-{
-	if (gpusort_job_failed(sort->job))
-		return false;
-	begin_native(sort, gpusort_job_refused_reason(sort->job));
-	return is_parallel(sort) || recall_rows(sort);
 }
 
 /* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
@@ -202,7 +158,6 @@ begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
 	GpuSortSlots *slots = &sort->slots;
 
 	slots->merge_run = make_slot(sort, ops);
-	slots->merge_native = make_slot(sort, &TTSOpsMinimalTuple);
 	slots->tied_native = make_slot(sort, &TTSOpsMinimalTuple);
 	for (int i = 0; i < lengthof(slots->compared); i++)
 		slots->compared[i] = make_slot(sort, ops);
@@ -265,6 +220,16 @@ begin_device(GpuSortTuplesort *sort, int feeders)
 		begin_feed(sort, 0);
 }
 
+/* There are as many runs as can be merged at once: some become one. */
+static void
+make_room_for_run(GpuSortTuplesort *sort)
+{
+	if (sort->spill == NULL)
+		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
+	if (sort->spill->n_runs == GPUSORT_RUNS_MAX)
+		gpusort_run_merge_round(sort->spill, sort->slots.merge_run);
+}
+
 /* Spills the run that the job has been cut to.  False: the device is lost. */
 static bool
 spill_run(GpuSortTuplesort *sort)
@@ -272,9 +237,8 @@ spill_run(GpuSortTuplesort *sort)
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	bool		complete;
 
-	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
+	make_room_for_run(sort);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	complete = gpusort_spill_add_run(sort->spill, sort->job);
 	if (complete)
@@ -284,60 +248,73 @@ spill_run(GpuSortTuplesort *sort)
 	return complete;
 }
 
-/* The job is full: what it has becomes a run, and the next one begins; or it takes no more.  False:
- * the device is lost. */
+/* The job is full: what it has becomes a run, and the next one begins.  False: the device is lost. */
 static bool
 spill_full_job(GpuSortTuplesort *sort)
 {
-	bool		goes_on;
+	bool		spilled;
 
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	goes_on = gpusort_job_cut_full_run(sort->job) ? spill_run(sort) : stop_feeding(sort);
+	spilled = gpusort_job_cut_full_run(sort->job) && spill_run(sort);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
-	return goes_on;
+	return spilled;
 }
 
-/* Of a parallel plan, before a row that a feed node has returned is fed, since the others wait: why it
- * was is looked for.  False: the device is lost. */
+/* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
+ * so long, but others were. */
 static bool
-attend_to_feeders(GpuSortTuplesort *sort)
+spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	if (gpusort_job_refused_reason(sort->job) != GPUSORT_NATIVE_NONE)
-		return stop_feeding(sort);
-	if (gpusort_job_is_full(sort->job) && !spill_full_job(sort))
-		return false;
-	if (sort->stage == DEVICE && sort->feed == NULL)
-		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
-	return true;
-}
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	char	   *row = gpusort_feed_take_long_row(sort->feed, slot);
 
-/* Packs a row, or begins a native sort that is to have it.  False: the device is lost. */
-static bool
-feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot, bool *fed)
-{
-	bool		goes_on = true;
-
-	*fed = false;
-	while (sort->stage == DEVICE && goes_on)
+	if (row != NULL)
 	{
+		make_room_for_run(sort);
+		gpusort_spill_add_row(sort->spill, row);
+		pfree(row);
+	}
+	MemoryContextSwitchTo(old_context);
+	return row != NULL;
+}
+
+/* Packs a row.  False: the device is lost. */
+static bool
+feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	for (;;)
+	{
+		uint64		spilled = sort->spill != NULL ? sort->spill->rows : 0;
+
 		switch (gpusort_feed_row(sort->feed, slot))
 		{
 			case GPUSORT_FEED_TAKEN:
-				*fed = true;
 				return true;
+			case GPUSORT_FEED_FAILED:
+				return false;
 			case GPUSORT_FEED_FULL:
-				goes_on = spill_full_job(sort);
-				break;
-			case GPUSORT_FEED_REFUSED:
-				goes_on = stop_feeding(sort);
+				if (!spill_full_job(sort))
+					return false;
+				if (sort->spill->rows == spilled && spill_long_row(sort, slot))
+					return true;
 				break;
 		}
 	}
-	return goes_on;
 }
 
-/* Cuts the run that all rows are in, or the last of several; or all rows that are in none
- * go into a native sort.  False: the device is lost. */
+/* Of a parallel plan, a row that a feed node has returned, since the job is full and the others wait; or was.
+ * False: the device is lost. */
+static bool
+feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	if (gpusort_job_is_full(sort->job) && !spill_full_job(sort))
+		return false;
+	if (sort->feed == NULL)
+		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
+	return feed_row(sort, slot);
+}
+
+/* Cuts the run that all rows are in, or the last of several.  False: the device is lost. */
 static bool
 cut_last_run(GpuSortTuplesort *sort)
 {
@@ -349,14 +326,12 @@ cut_last_run(GpuSortTuplesort *sort)
 		{
 			case GPUSORT_CUT_DONE:
 				return true;
+			case GPUSORT_CUT_FAILED:
+				return false;
 			case GPUSORT_CUT_FULL:
 				if (!spill_full_job(sort))
 					return false;
-				if (sort->stage == NATIVE)
-					return true;
 				break;
-			case GPUSORT_CUT_REFUSED:
-				return stop_feeding(sort);
 		}
 	}
 }
@@ -389,15 +364,13 @@ end_feeding(GpuSortTuplesort *sort)
 	return true;
 }
 
-/* All rows have been fed: to the output, or, with the last run spilled, to the merge; or they are
- * in a native sort.  False: the device is lost. */
+/* All rows have been fed: to the output, or, with the last run spilled, to the merge.  False: the device
+ * is lost. */
 static bool
 perform_on_device(GpuSortTuplesort *sort)
 {
 	if (!end_feeding(sort) || !cut_last_run(sort))
 		return false;
-	if (sort->stage == NATIVE)
-		return sort->job == NULL || recall_rows(sort);
 	if (sort->spill != NULL)
 	{
 		sort->stage = MERGE;
@@ -416,55 +389,41 @@ perform_on_device(GpuSortTuplesort *sort)
 	return sort->output != NULL;
 }
 
-/* --- MERGE: of the runs, and of the rows that were sorted natively ----------------------- */
+/* --- MERGE: of the runs ------------------------------------------------------------------ */
+
+/* Can the device tell the order in which to read the runs? */
+static bool
+device_merges(GpuSortTuplesort *sort)
+{
+	return sort->ordering.ties == NULL && !sort->spill->by_keys && gpusort_job_merge(sort->job);
+}
 
 static void
 perform_merge(GpuSortTuplesort *sort)
 {
-	GpuSortRunMerge *merge;
+	GpuSortRunMerge *merge = gpusort_run_merge_begin(sort->spill, 0, sort->slots.merge_run);
 
-	merge = gpusort_run_merge_begin(sort->spill, sort->slots.merge_run, sort->native,
-									sort->slots.merge_native);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
-	/* all rows are in runs: the device tells the order in which to read them, if it can */
-	if (sort->job != NULL && sort->ordering.ties == NULL && gpusort_job_merge(sort->job))
+	if (device_merges(sort))
 		gpusort_run_merge_follow_order(merge, sort->job);
-	else if (sort->job != NULL)
+	else
 	{
 		gpusort_job_close(sort->job);
 		sort->job = NULL;
 	}
 	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
-												sort->native, sort->native_reason,
 												sort->spec->random_access, &sort->figures,
 												&sort->progress);
 	sort->stage = OUTPUT;
 }
 
-/* False: the device is lost. */
-static bool
+static void
 perform_native(GpuSortTuplesort *sort)
 {
-	/* of a parallel plan, the others have ended */
-	if (sort->job != NULL && (!end_feeding(sort) || !recall_rows(sort)))
-		return false;
-	/* these are in the order of hashes, and cannot be merged with rows in that of keys */
-	if (sort->spill != NULL && sort->keys.grouping)
-	{
-		gpusort_recall_runs(sort->spill, sort->native, sort->slots.result);
-		sort->spill = NULL;
-		gpusort_progress_end(&sort->progress);
-	}
 	tuplesort_performsort(sort->native);
-	if (sort->spill != NULL)
-	{
-		sort->stage = MERGE;
-		return true;
-	}
 	sort->output = gpusort_output_native_begin(&sort->slots, sort->native,
 											   sort->spec->random_access, sort->native_reason);
 	sort->stage = OUTPUT;
-	return true;
 }
 
 /* --- ARRAY: few rows ------------------------------------------------------------------------ */
@@ -562,7 +521,6 @@ leave_array(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->array);
-	/* the result slot is used when rows are recalled */
 	TupleTableSlot *slot = make_slot(sort, sort->spec->result->tts_ops);
 
 	/* the estimate was too low, by nobody knows how much */
@@ -655,8 +613,6 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 bool
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	bool		fed;
-
 	switch (sort->stage)
 	{
 		case ARRAY:
@@ -667,13 +623,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 			sort->array_rows_left--;
 			return true;
 		case DEVICE:
-			if (is_parallel(sort) && !attend_to_feeders(sort))
-				return false;
-			if (!feed_row(sort, slot, &fed))
-				return false;
-			if (!fed)
-				tuplesort_puttupleslot(sort->native, slot);
-			return true;
+			return is_parallel(sort) ? feed_returned_row(sort, slot) : feed_row(sort, slot);
 		case NATIVE:
 			tuplesort_puttupleslot(sort->native, slot);
 			return true;
@@ -704,7 +654,7 @@ sort_rows(GpuSortTuplesort *sort)
 				perform_merge(sort);
 				break;
 			case NATIVE:
-				goes_on = perform_native(sort);
+				perform_native(sort);
 				break;
 			case OUTPUT:
 				break;

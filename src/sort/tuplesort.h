@@ -9,7 +9,7 @@
  * A serial sort of few rows is made in an array (row_array.h): what packs rows is made when so many
  * have come that the device may be worth it.
  *
- * What the device cannot do is done by a native tuplesort, begun at any step: callers do not see
+ * What the device takes no job for is done by a native tuplesort: callers do not see
  * the difference.  They see two things only, a lost device, or words that were not in the order of
  * their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the
  * sort can be used; it is to be ended, and all rows are to be sorted anew, if the child can give
@@ -77,7 +77,7 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
 /* Takes the slot's row: of a parallel plan, one that the feed nodes have returned, because the job
- * takes no more or is full. */
+ * was full or there is none. */
 extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* What packs the rows of put; NULL while nothing does. */
@@ -89,7 +89,7 @@ extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 /* Rows that have been packed; of a parallel plan by the feed nodes. */
 extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 
-/* Why it is native, all or the rest of it; NONE if it is not. */
+/* Why it is native; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
 
 /* Why the sort cannot go on, after put, perform or the first row have said that it cannot: to sort natively, or as

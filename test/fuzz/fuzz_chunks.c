@@ -480,7 +480,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);
 	if (!j.failed)
-		cut_and_read(&j, ways & 8 ? GSORT_AS_FED : GSORT_SORTED);
+		cut_and_read(&j, GSORT_SORTED);
 	gsort_job_close(j.job);
 	wait_for(GSORT_EVENT_CLOSED);
 	return 0;

@@ -257,7 +257,7 @@ ok($rows eq '300000' || $session->error =~ /ERROR:  58000: the sort device faile
 ok($node->poll_query_until('postgres', "select service_pid <> $service and state = 'serving' from gpusort_devices"), 'it is back');
 nothing_left_over($node, 'the service ended under workers');
 
-# --- the device is given up between the opening of the job and its first rows
+# --- the device is to be given up between the opening of a job and its first rows: it has promised to sort them
 for my $workers (0, 3)
 {
 	my $plan = "explain (analyze, timing off, costs off) select held(id, 1900) as k, id from small where id <= 2000 order by 1, id";
@@ -271,11 +271,11 @@ for my $workers (0, 3)
 	$node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices') or die 'no job is open';
 	$node->append_conf('postgresql.conf', "gpusort.device = 'off'\n");
 	$node->reload;
-	wait_for_state($node, 'off');
 	$gate->query('select pg_advisory_unlock(6)');
 	$gate->close;
-	like($session->finish, qr/Sort Method: native \(no device serves\)/, "$workers workers: the device is given up before the first chunk: native");
+	like($session->finish, qr/Sort Method: (host|gpu)/, "$workers workers: the device is to be given up before the first chunk: it sorts");
 	is($session->error, '', 'without an error');
+	wait_for_state($node, 'off');
 	$node->append_conf('postgresql.conf', "gpusort.device = '$GpuSortTest::device'\n");
 	$node->reload;
 	wait_for_state($node, 'serving');
