@@ -21,8 +21,6 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_row_size bigint,
 	OUT native_run_limit bigint,
 	OUT native_collation bigint,
-	OUT native_device_lost bigint,
-	OUT native_unresponsive bigint,
 	OUT failed bigint,
 	OUT refused_disabled bigint,
 	OUT refused_no_device bigint,

@@ -210,8 +210,7 @@ end_feeding(GpuSortFeedState *state)
  * Feeds rows until the child ends; or until the job does not take one: returns it then.  A
  * job that is only full goes on when the leader, told by such rows, spills a run.  One
  * row may not be enough to wake it: a tuple queue shows what it holds when that is a
- * quarter of its size.  After a job that has failed nothing is left to do: the leader
- * starts over, or gives up.
+ * quarter of its size.
  */
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
@@ -239,7 +238,7 @@ feed_rows(GpuSortFeedState *state)
 	state->phase = FEED_DONE;
 	if (result == GPUSORT_FEED_FULL)
 		state->phase = FEED_GOES_ON;
-	else if (result != GPUSORT_FEED_TAKEN && !gpusort_job_failed(state->feed->job))
+	else if (result != GPUSORT_FEED_TAKEN)
 		state->phase = FEED_RETURNS_ROWS;
 	if (state->phase != FEED_GOES_ON)
 		end_feeding(state);

@@ -39,11 +39,7 @@
 	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
 		   "more than 255 runs") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
-	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
-		   "the device failed before the first row went out: the rows were read again and sorted natively") \
-	NATIVE(UNRESPONSIVE, unresponsive, "the sort service did not answer", \
-		   "for `gpusort.service_timeout`, before the first row went out: the rows were read again and sorted natively")
+		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively")
 
 /*
  * Why a Sort stays native in a finished plan.
@@ -100,7 +96,7 @@
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again") \
+	COUNT(failed, "queries that got an error because the device failed") \
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 
 typedef enum GpuSortNativeReason

@@ -33,7 +33,7 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer;
 
-	if (slot->state == GPUSORT_JOB_REFUSED || slot->state == GPUSORT_JOB_FAILED)
+	if (slot->state == GPUSORT_JOB_REFUSED)
 		return GPUSORT_NO_BUFFER_REFUSED;
 	if (!rest_of_row)
 	{
@@ -78,15 +78,10 @@ send_chunk(GpuSortJob *job, int buffer)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	order = gpusort_job_slot(job)->chunks_sent;
-	if (gpusort_job_slot_failed(job))
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
-	else
-	{
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
-		gpusort_buffers[buffer].sent_order = order;
-		gpusort_job_slot(job)->chunks_sent++;
-		gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
-	}
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
+	gpusort_buffers[buffer].sent_order = order;
+	gpusort_job_slot(job)->chunks_sent++;
+	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
 	gpusort_job_unlock();
 	return order;
 }
@@ -126,8 +121,7 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 	{
 		gpusort_job_lock(job, LW_EXCLUSIVE);
 		/* accepted, the buffer may be another chunk's by now */
-		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT ||
-			gpusort_job_slot_failed(job);
+		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT;
 		refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
 		if (refused)
 			shared->state = GPUSORT_BUFFER_HELD;

@@ -128,8 +128,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	GpuSortJobState state;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	if ((how == GSORT_AS_FED && !gpusort_job_slot_failed(job)) ||
-		slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
+	if (how == GSORT_AS_FED || slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->state = GPUSORT_JOB_CUTTING;
 		slot->cut_how = how;
@@ -198,6 +197,7 @@ gpusort_job_merge(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
+	job->may_fail = true;
 	ask(job, GPUSORT_REQUEST_MERGE);
 	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
 		return false;

@@ -116,8 +116,8 @@ copy_refused_parts(GpuSortJob *job)
 	return chunks;
 }
 
-/* Reads one window of what was accepted.  False: the job has failed. */
-static bool
+/* Reads one window of what was accepted. */
+static void
 put_window(GpuSortRecall *recall, GpuSortJob *job, uint64 number)
 {
 	gsort_window window;
@@ -128,8 +128,6 @@ put_window(GpuSortRecall *recall, GpuSortJob *job, uint64 number)
 	do
 	{
 		buffer = gpusort_job_fetch_window(job, number);
-		if (buffer < 0 && gpusort_job_failed(job))
-			return false;
 		if (buffer < 0)
 			elog(ERROR, "gpusort job has no buffer to recall rows");
 	} while (!gpusort_job_read_buffer(job, buffer, &window, &got));
@@ -139,31 +137,24 @@ put_window(GpuSortRecall *recall, GpuSortJob *job, uint64 number)
 						  (window.flags & GSORT_WINDOW_CONTINUES) != 0);
 	put_block(recall, block);
 	gpusort_job_buffer_done(job, buffer);
-	return true;
 }
 
-static bool
+static void
 put_accepted(GpuSortRecall *recall, GpuSortJob *job)
 {
 	uint64		windows;
 
 	if (gpusort_job_cut(job, GSORT_AS_FED) != GPUSORT_CUT_DONE)
-	{
-		if (gpusort_job_failed(job))
-			return false;
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
 				 errdetail("The sort service could not list the rows that are to be taken back from the device.")));
-	}
 	windows = gpusort_job_windows(job);
 	for (uint64 number = 0; number < windows; number++)
-		if (!put_window(recall, job, number))
-			return false;
-	return true;
+		put_window(recall, job, number);
 }
 
-bool
+void
 gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job)
 {
 	List	   *parts;
@@ -173,8 +164,7 @@ gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job)
 	put_whole_chunks(recall, job, GPUSORT_BUFFER_REFUSED);
 	put_whole_chunks(recall, job, GPUSORT_BUFFER_KEPT);
 	parts = copy_refused_parts(job);
-	if (!put_accepted(recall, job))
-		return false;
+	put_accepted(recall, job);
 	foreach(lc, parts)
 	{
 		const GpuSortChunkHeader *chunk = lfirst(lc);
@@ -182,7 +172,6 @@ gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job)
 		put_chunk(recall, &recall->parts[chunk->feeder], chunk);
 	}
 	list_free_deep(parts);
-	return !gpusort_job_failed(job);
 }
 
 void

@@ -20,8 +20,8 @@ extern GpuSortRecall *gpusort_recall_begin(const GpuSortRowFormat *format,
 										   Tuplesortstate *native, TupleTableSlot *slot);
 
 /* All rows of a job that have not been spilled, wherever they are.  A long row that was refused
- * in its middle is left out: its feeder still has it.  False: the device has failed the job. */
-extern bool gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job);
+ * in its middle is left out: its feeder still has it. */
+extern void gpusort_recall_job(GpuSortRecall *recall, GpuSortJob *job);
 
 /* The rows that the feed still has in private memory; frees them. */
 extern void gpusort_recall_private(GpuSortRecall *recall, GpuSortFeed *feed);

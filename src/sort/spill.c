@@ -39,25 +39,22 @@ write_block(GpuSortSpill *spill, const char *bytes, Size length)
 	gpusort_progress_set_spilled(spill->progress, spill->n_runs - 1, spill->bytes + run->bytes);
 }
 
-/* Window by window.  False: the job failed. */
-static bool
+/* Window by window. */
+static void
 write_windows(GpuSortSpill *spill, GpuSortJob *job)
 {
 	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
-	bool		complete;
 
 	while (gpusort_reader_next_window(reader))
 	{
 		CHECK_FOR_INTERRUPTS();
 		write_block(spill, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
 	}
-	complete = reader->window_number + 1 == gpusort_job_windows(job);
 	pfree(reader);
-	return complete;
 }
 
-/* Row by row, by way of a block.  False: the job failed. */
-static bool
+/* Row by row, by way of a block. */
+static void
 write_rows(GpuSortSpill *spill, GpuSortJob *job)
 {
 	GpuSortOrdering *ordering = spill->ordering;
@@ -68,17 +65,14 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job)
 	char	   *block = palloc(GPUSORT_BUFFER_BYTES);
 	Size		filled = 0;
 	uint64		rows = gpusort_job_rows(job);
-	uint64		row;
-	bool		checked = gpusort_ordered_reader_check(ordered);
 
-	for (row = 0; row < rows && checked; row++)
+	gpusort_ordered_reader_check(ordered);
+	for (uint64 row = 0; row < rows; row++)
 	{
 		const char *bytes = gpusort_ordered_reader_seek(ordered, row);
 		Size		length;
 
 		CHECK_FOR_INTERRUPTS();
-		if (bytes == NULL)
-			break;
 		length = gpusort_row_bytes(ordering->format, bytes);
 		if (filled + length > GPUSORT_BUFFER_BYTES)
 		{
@@ -95,29 +89,26 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job)
 	gpusort_ordered_reader_end(ordered);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
-	return row == rows;
 }
 
-bool
+void
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	const GpuSortOrdering *ordering = spill->ordering;
 	bool		by_windows = ordering->ties == NULL && ordering->check == NULL;
 	GpuSortRun *run = gpusort_run_create(ordering->format);
-	bool		complete;
 
 	spill->runs[spill->n_runs++] = run;
-	complete = by_windows ? write_windows(spill, job) : write_rows(spill, job);
-	if (complete)
-	{
-		spill->rows += gpusort_job_rows(job);
-		spill->bytes += run->bytes;
-		gpusort_progress_set_spilled(spill->progress, spill->n_runs, spill->bytes);
-		gpusort_stats_count_run(run->bytes);
-	}
+	if (by_windows)
+		write_windows(spill, job);
+	else
+		write_rows(spill, job);
+	spill->rows += gpusort_job_rows(job);
+	spill->bytes += run->bytes;
+	gpusort_progress_set_spilled(spill->progress, spill->n_runs, spill->bytes);
+	gpusort_stats_count_run(run->bytes);
 	MemoryContextSwitchTo(old_context);
-	return complete;
 }
 
 void

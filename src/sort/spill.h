@@ -26,9 +26,8 @@ typedef struct GpuSortSpill
 /* Memory: the current context. */
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress);
 
-/* Writes the run that job has been cut to, in its full order; at most GPUSORT_RUNS_MAX of them.
- * False: the job failed before all of it was read. */
-extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
+/* Writes the run that job has been cut to, in its full order; at most GPUSORT_RUNS_MAX of them. */
+extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* Removes the files.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);

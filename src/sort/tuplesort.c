@@ -102,25 +102,23 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 	return sort->native == NULL ? sort->feed : NULL;
 }
 
-bool
+void
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	return gpusort_tuplesort_leave_private_memory(sort) && gpusort_tuplesort_feed_row(sort, slot);
+	gpusort_tuplesort_leave_private_memory(sort);
+	gpusort_tuplesort_feed_row(sort, slot);
 }
 
-bool
+void
 gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	if (sort->native == NULL)
 	{
 		if (gpusort_job_refused_reason(sort->job) != GPUSORT_NATIVE_NONE)
-		{
-			if (!gpusort_tuplesort_stop_feeding(sort))
-				return false;
-		}
+			gpusort_tuplesort_stop_feeding(sort);
 		/* before the row, since the others wait for it */
-		else if (gpusort_job_is_full(sort->job) && !gpusort_tuplesort_spill_full_job(sort))
-			return false;
+		else if (gpusort_job_is_full(sort->job))
+			gpusort_tuplesort_spill_full_job(sort);
 	}
 	if (sort->native == NULL && sort->feed == NULL)
 	{
@@ -128,7 +126,7 @@ gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
 		gpusort_feed_join_job(sort->feed, sort->job,
 							  GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
 	}
-	return gpusort_tuplesort_feed_row(sort, slot);
+	gpusort_tuplesort_feed_row(sort, slot);
 }
 
 GpuSortOutput *
@@ -138,7 +136,6 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 	/* a clock costs as much as some rows */
 	bool		timed = sort->spec->timed || sort->provisional == NULL;
 	instr_time	start;
-	bool		performed;
 
 	INSTR_TIME_SET_ZERO(start);
 	if (timed)
@@ -146,11 +143,11 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		sort->feed_ms = milliseconds_since(sort->begun);
 		INSTR_TIME_SET_CURRENT(start);
 	}
-	performed = gpusort_tuplesort_sort_rows(sort);
+	gpusort_tuplesort_sort_rows(sort);
 	if (timed)
 		sort->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
-	return performed ? sort->output : NULL;
+	return sort->output;
 }
 
 /* --- after that ---------------------------------------------------------------- */
@@ -167,18 +164,6 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	if (sort->native_reason == GPUSORT_NATIVE_NONE && gpusort_ordering_is_native(&sort->ordering))
 		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
-}
-
-GpuSortNativeReason
-gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
-{
-	return gpusort_job_refused_reason(sort->job);
-}
-
-void
-gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
-{
-	gpusort_job_raise_failure(sort->job);
 }
 
 void

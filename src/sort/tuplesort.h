@@ -10,10 +10,7 @@
  * have come that the device may be worth it.
  *
  * What the device cannot do is done by a native tuplesort, begun at any step: callers do not see
- * the difference.  They see two things only, a lost device, or words that were not in the order of
- * their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the
- * sort can be used; it is to be ended, and all rows are to be sorted anew, if the child can give
- * them again.
+ * the difference.  A lost device is an error of class 58, unless all rows are in runs by then.
  */
 #ifndef GPUSORT_TUPLESORT_H
 #define GPUSORT_TUPLESORT_H
@@ -81,16 +78,16 @@ extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 extern TupleTableSlot *gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child);
 
 /* Packs the slot's row. */
-extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
+extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* Of a parallel plan: takes a row that the feed nodes have returned, because the job takes
  * no more or is full. */
-extern bool gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot);
+extern void gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* What packs the rows of put; NULL when it does not, or no longer. */
 extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
 
-/* All rows have been put.  NULL: the device was lost. */
+/* All rows have been put. */
 extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 
 /* Rows that have been packed; of a parallel plan by the feed nodes. */
@@ -98,11 +95,6 @@ extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 
 /* Why it is native, all or the rest of it; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
-
-/* Why the sort cannot go on, after put, perform or the first row have said that it cannot: to sort natively, or as
- * an error of class 58. */
-extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
-pg_noreturn extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort);
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */
 extern void gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es);

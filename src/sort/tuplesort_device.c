@@ -108,39 +108,33 @@ gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeRea
 	MemoryContextSwitchTo(old_context);
 }
 
-bool
+void
 gpusort_tuplesort_spill_run(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	bool		complete;
 
 	if (sort->spill == NULL)
 		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	complete = gpusort_spill_add_run(sort->spill, sort->job);
-	if (complete)
-		gpusort_job_next_run(sort->job);
+	gpusort_spill_add_run(sort->spill, sort->job);
+	gpusort_job_next_run(sort->job);
 	sort->figures.bytes_received = sort->spill->bytes;
 	MemoryContextSwitchTo(old_context);
-	return complete;
 }
 
-bool
+void
 gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 {
-	bool		goes_on;
-
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	if (gpusort_job_cut_full_run(sort->job))
-		goes_on = gpusort_tuplesort_spill_run(sort);
+		gpusort_tuplesort_spill_run(sort);
 	else
-		goes_on = gpusort_tuplesort_stop_feeding(sort);
+		gpusort_tuplesort_stop_feeding(sort);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
-	return goes_on;
 }
 
-bool
+void
 gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort)
 {
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
@@ -148,57 +142,54 @@ gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort)
 	if (sort->spec->may_use_device)
 		gpusort_tuplesort_open_job(sort, 1, &reason);
 	if (sort->job == NULL)
-		return gpusort_tuplesort_switch_to_native(sort, reason);
+	{
+		gpusort_tuplesort_switch_to_native(sort, reason);
+		return;
+	}
 	for (;;)
 	{
 		switch (gpusort_feed_attach_job(sort->feed, sort->job))
 		{
 			case GPUSORT_FEED_FULL:
-				if (!gpusort_tuplesort_spill_full_job(sort))
-					return false;
+				gpusort_tuplesort_spill_full_job(sort);
 				if (sort->native != NULL)
-					return true;
+					return;
 				break;
 			case GPUSORT_FEED_REFUSED:
-				return gpusort_tuplesort_stop_feeding(sort);
+				gpusort_tuplesort_stop_feeding(sort);
+				return;
 			default:
-				return true;
+				return;
 		}
 	}
 }
 
-bool
+void
 gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	while (sort->native == NULL)
 	{
-		bool		goes_on = true;
-
 		switch (gpusort_feed_row(sort->feed, slot))
 		{
 			case GPUSORT_FEED_TAKEN:
-				return true;
+				return;
 			case GPUSORT_FEED_WANTS_JOB:
-				goes_on = gpusort_tuplesort_go_to_device(sort);
+				gpusort_tuplesort_go_to_device(sort);
 				break;
 			case GPUSORT_FEED_FULL:
-				goes_on = gpusort_tuplesort_spill_full_job(sort);
+				gpusort_tuplesort_spill_full_job(sort);
 				break;
 			case GPUSORT_FEED_REFUSED:
-				goes_on = gpusort_tuplesort_stop_feeding(sort);
+				gpusort_tuplesort_stop_feeding(sort);
 				break;
 		}
-		if (!goes_on)
-			return false;
 	}
 	tuplesort_puttupleslot(sort->native, slot);
-	return true;
 }
 
-bool
+void
 gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort)
 {
-	if (sort->native != NULL || sort->job != NULL || sort->feed->rows < sort->private_rows_max)
-		return true;
-	return gpusort_tuplesort_go_to_device(sort);
+	if (sort->native == NULL && sort->job == NULL && sort->feed->rows >= sort->private_rows_max)
+		gpusort_tuplesort_go_to_device(sort);
 }

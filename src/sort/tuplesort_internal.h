@@ -3,8 +3,7 @@
  *	  What the files of the sort share: tuplesort.c, tuplesort_provisional.c,
  *	  tuplesort_device.c, tuplesort_native.c, tuplesort_perform.c.
  *
- * All functions run in the backend that leads the sort.  Where one answers false, the device
- * is lost, and with it the sort.
+ * All functions run in the backend that leads the sort.
  */
 #ifndef GPUSORT_TUPLESORT_INTERNAL_H
 #define GPUSORT_TUPLESORT_INTERNAL_H
@@ -67,21 +66,17 @@ gpusort_tuplesort_is_parallel(const GpuSortTuplesort *sort)
 /* Rows to come go into a native sort. */
 extern void gpusort_tuplesort_begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
 
-/* The device is lost: drops what has been fed, and begins a native sort
- * that is to get all rows. */
-extern void gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort);
-
 /*
  * The device cannot take the sort: hands every row fed so far to a native sort, which may
  * have begun.
  */
-extern bool gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
+extern void gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNativeReason reason);
 
 /*
  * The job takes no more rows: those to come are sorted natively.  In a parallel plan the
  * others may still feed; then rows are recalled when all have ended.
  */
-extern bool gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort);
 
 /* --- tuplesort_provisional.c ----------------------------------------------------- */
 
@@ -98,27 +93,27 @@ extern void gpusort_tuplesort_begin_packing(GpuSortTuplesort *sort,
 extern void gpusort_tuplesort_begin_feed(GpuSortTuplesort *sort);
 
 /* Packs a row; puts it into the native sort, if rows come to go there. */
-extern bool gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot);
+extern void gpusort_tuplesort_feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* A job for so many feeders; the reason is set if the device takes none now. */
 extern void gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders,
 									   GpuSortNativeReason *reason);
 
 /* From here on the rows go to the device; if it takes none now, to a native sort. */
-extern bool gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_go_to_device(GpuSortTuplesort *sort);
 
 /* Goes to the device when enough rows are private, before their memory is full. */
-extern bool gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_leave_private_memory(GpuSortTuplesort *sort);
 
 /* Spills the run that the job has been cut to. */
-extern bool gpusort_tuplesort_spill_run(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_spill_run(GpuSortTuplesort *sort);
 
 /* The job is full: what it has becomes a run, and the next one begins; or it takes no more. */
-extern bool gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort);
 
 /* --- tuplesort_perform.c --------------------------------------------------------- */
 
 /* Ends the feeding and sorts the rows where they are.  Memory: the current context, the sort's. */
-extern bool gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort);
+extern void gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort);
 
 #endif							/* GPUSORT_TUPLESORT_INTERNAL_H */

@@ -31,8 +31,8 @@ gpusort_tuplesort_begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reaso
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Recalls every row that is not in a run.  False: the device is lost. */
-static bool
+/* Recalls every row that is not in a run. */
+static void
 recall_rows(GpuSortTuplesort *sort)
 {
 	GpuSortRecall *recall = gpusort_recall_begin(sort->spec->format, sort->native,
@@ -43,8 +43,7 @@ recall_rows(GpuSortTuplesort *sort)
 
 	if (sort->job != NULL)
 	{
-		if (!gpusort_recall_job(recall, sort->job))
-			return false;
+		gpusort_recall_job(recall, sort->job);
 		fed = gpusort_job_rows_fed(sort->job);
 		gpusort_job_close(sort->job);
 		sort->job = NULL;
@@ -61,54 +60,27 @@ recall_rows(GpuSortTuplesort *sort)
 	if (recalled + spilled != fed)
 		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows, spilled " UINT64_FORMAT " and recalled " UINT64_FORMAT,
 			 fed, spilled, recalled);
-	return true;
 }
 
 void
-gpusort_tuplesort_begin_natively_anew(GpuSortTuplesort *sort)
-{
-	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(sort);
-
-	if (sort->job != NULL)
-		gpusort_job_close(sort->job);
-	if (sort->feed != NULL)
-		gpusort_feed_free_private(sort->feed);
-	if (sort->spill != NULL)
-		gpusort_spill_end(sort->spill);
-	if (sort->native != NULL)
-		tuplesort_end(sort->native);
-	sort->job = NULL;
-	sort->feed = NULL;
-	sort->spill = NULL;
-	sort->figures = (GpuSortDeviceFigures) {0};
-	gpusort_tuplesort_begin_native(sort, reason);
-}
-
-bool
 gpusort_tuplesort_switch_to_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
 	MemoryContext old_context;
-	bool		recalled;
 
-	if (sort->job != NULL && gpusort_job_failed(sort->job))
-		return false;
 	if (sort->native == NULL)
 		gpusort_tuplesort_begin_native(sort, reason);
 	old_context = MemoryContextSwitchTo(sort->context);
-	recalled = recall_rows(sort);
+	recall_rows(sort);
 	MemoryContextSwitchTo(old_context);
-	return recalled;
 }
 
-bool
+void
 gpusort_tuplesort_stop_feeding(GpuSortTuplesort *sort)
 {
 	GpuSortNativeReason reason = gpusort_job_refused_reason(sort->job);
 
-	if (!gpusort_tuplesort_is_parallel(sort))
-		return gpusort_tuplesort_switch_to_native(sort, reason);
-	if (gpusort_job_failed(sort->job))
-		return false;
-	gpusort_tuplesort_begin_native(sort, reason);
-	return true;
+	if (gpusort_tuplesort_is_parallel(sort))
+		gpusort_tuplesort_begin_native(sort, reason);
+	else
+		gpusort_tuplesort_switch_to_native(sort, reason);
 }

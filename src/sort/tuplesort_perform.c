@@ -45,8 +45,8 @@ gather_kept_chunks(GpuSortTuplesort *sort)
 }
 
 /* Cuts the run that all rows are in, or the last of several; or all rows that are in none
- * are in a native sort then.  False: the device is lost. */
-static bool
+ * are in a native sort then. */
+static void
 cut_last_run(GpuSortTuplesort *sort)
 {
 	while (sort->native == NULL)
@@ -56,17 +56,18 @@ cut_last_run(GpuSortTuplesort *sort)
 								sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
 		{
 			case GPUSORT_CUT_DONE:
-				return true;
+				return;
 			case GPUSORT_CUT_FULL:
-				if (!gpusort_tuplesort_spill_full_job(sort))
-					return false;
+				gpusort_tuplesort_spill_full_job(sort);
 				break;
 			case GPUSORT_CUT_REFUSED:
-				return gpusort_tuplesort_switch_to_native(sort, gpusort_job_refused_reason(sort->job));
+				gpusort_tuplesort_switch_to_native(sort, gpusort_job_refused_reason(sort->job));
+				return;
 		}
 	}
 	/* of a parallel plan, what is on the device is still to be recalled */
-	return sort->job == NULL || gpusort_tuplesort_switch_to_native(sort, sort->native_reason);
+	if (sort->job != NULL)
+		gpusort_tuplesort_switch_to_native(sort, sort->native_reason);
 }
 
 /* Of the runs, and of the rows that were sorted natively. */
@@ -91,8 +92,7 @@ begin_spilled_output(GpuSortTuplesort *sort)
 												spec->random_access, &sort->figures, &sort->progress);
 }
 
-/* False: the device is lost. */
-static bool
+static void
 begin_device_output(GpuSortTuplesort *sort)
 {
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
@@ -100,7 +100,6 @@ begin_device_output(GpuSortTuplesort *sort)
 											   sort->spec->random_access, &sort->figures,
 											   &sort->progress);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
-	return sort->output != NULL;
 }
 
 /* The rows that the device has given account for all that it was fed. */
@@ -114,23 +113,22 @@ check_rows(const GpuSortTuplesort *sort)
 			 sort->rows_fed, got);
 }
 
-/* All rows are in the job or in runs.  False: the device is lost. */
-static bool
+/* All rows are in the job or in runs. */
+static void
 perform_on_device(GpuSortTuplesort *sort)
 {
-	if (!cut_last_run(sort))
-		return false;
+	cut_last_run(sort);
 	if (sort->native != NULL)
-		return true;
+		return;
 	if (sort->feed != NULL)
 		gpusort_feed_free_private(sort->feed);
-	if (sort->spill != NULL && !gpusort_tuplesort_spill_run(sort))
-		return false;
+	if (sort->spill != NULL)
+		gpusort_tuplesort_spill_run(sort);
 	check_rows(sort);
-	if (sort->spill == NULL)
-		return begin_device_output(sort);
-	begin_spilled_output(sort);
-	return true;
+	if (sort->spill != NULL)
+		begin_spilled_output(sort);
+	else
+		begin_device_output(sort);
 }
 
 /* Rows that are not on the device, or no longer, and perhaps runs. */
@@ -161,16 +159,16 @@ perform_provisional(GpuSortTuplesort *sort)
 	sort->in_backend++;
 }
 
-bool
+void
 gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 {
 	if (sort->provisional != NULL)
 	{
 		perform_provisional(sort);
-		return true;
+		return;
 	}
-	if (!gpusort_tuplesort_is_parallel(sort) && !gpusort_tuplesort_leave_private_memory(sort))
-		return false;
+	if (!gpusort_tuplesort_is_parallel(sort))
+		gpusort_tuplesort_leave_private_memory(sort);
 	if (sort->feed != NULL)
 	{
 		gpusort_feed_finish(sort->feed, false);
@@ -178,18 +176,13 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 		gpusort_ordering_words_are_made(&sort->ordering);
 	}
 	if (sort->job != NULL)
-	{
-		if (gpusort_job_failed(sort->job))
-			return false;
 		sort->rows_fed = gpusort_job_rows_fed(sort->job);
-	}
-	if (sort->job != NULL && sort->native != NULL &&
-		!gpusort_tuplesort_switch_to_native(sort, sort->native_reason))
-		return false;
+	if (sort->job != NULL && sort->native != NULL)
+		gpusort_tuplesort_switch_to_native(sort, sort->native_reason);
 	if (sort->job != NULL && gpusort_tuplesort_is_parallel(sort))
 		gather_kept_chunks(sort);
-	if (sort->job != NULL && !perform_on_device(sort))
-		return false;
+	if (sort->job != NULL)
+		perform_on_device(sort);
 	if (sort->native != NULL)
 		perform_native(sort);
 	else if (sort->output == NULL)
@@ -197,5 +190,4 @@ gpusort_tuplesort_sort_rows(GpuSortTuplesort *sort)
 		sort->output = gpusort_output_private_begin(&sort->slots, sort->feed, &sort->ordering);
 		sort->in_backend++;
 	}
-	return true;
 }

@@ -106,23 +106,20 @@ choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return layouts;
 }
 
-/* Hands all rows on, as they have come.  False: the device is lost. */
-static bool
+/* Hands all rows on, as they have come. */
+static void
 feed_rows(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	uint64		rows = gpusort_row_array_rows(sort->provisional);
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		if (!gpusort_tuplesort_feed_row(sort, gpusort_row_array_get(sort->provisional, i, slot)))
-			return false;
+		gpusort_tuplesort_feed_row(sort, gpusort_row_array_get(sort->provisional, i, slot));
 		CHECK_FOR_INTERRUPTS();
 	}
-	return true;
 }
 
-/* Too many rows have come: they go where those of other sorts go.  If the device is lost meanwhile, they
- * are all here, and need no child that can give them again. */
+/* Too many rows have come: they go where those of other sorts go. */
 static void
 leave(GpuSortTuplesort *sort)
 {
@@ -139,11 +136,7 @@ leave(GpuSortTuplesort *sort)
 	gpusort_tuplesort_begin_packing(sort, choose_layouts(sort, slot));
 	gpusort_tuplesort_begin_feed(sort);
 	MemoryContextSwitchTo(old_context);
-	if (!feed_rows(sort, slot))
-	{
-		gpusort_tuplesort_begin_natively_anew(sort);
-		(void) feed_rows(sort, slot);
-	}
+	feed_rows(sort, slot);
 	ExecClearTuple(slot);
 	ExecClearTuple(sort->spec->result);
 	gpusort_row_array_end(sort->provisional);
