@@ -19,8 +19,6 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_no_buffers bigint,
 	OUT native_device_memory bigint,
 	OUT native_collation bigint,
-	OUT native_device_lost bigint,
-	OUT native_unresponsive bigint,
 	OUT failed bigint,
 	OUT refused_disabled bigint,
 	OUT refused_no_device bigint,

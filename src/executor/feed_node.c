@@ -208,8 +208,7 @@ end_feeding(GpuSortFeedState *state)
  * Feeds rows until the child ends; or until the job is too full for one: returns it then.  The
  * job goes on when the leader, told by such rows, spills a run.  One
  * row may not be enough to wake it: a tuple queue shows what it holds when that is a
- * quarter of its size.  After a job that has failed nothing is left to do: the leader
- * starts over, or gives up.
+ * quarter of its size.
  */
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)

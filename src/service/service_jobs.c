@@ -63,7 +63,7 @@ void
 gpusort_service_fail_job(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -71,7 +71,7 @@ void
 gpusort_service_fail_job_for_memory(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), message);
 	gpusort_service_slot(job)->lacked_memory = true;
 	LWLockRelease(gpusort_shared_lock());
 }
@@ -244,7 +244,7 @@ gpusort_service_fail_all_jobs(const char *message)
 		GpuSortJobSlot *slot = gpusort_service_slot(i);
 
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
-			gpusort_job_slot_fail(slot, GPUSORT_NATIVE_DEVICE_LOST, message);
+			gpusort_job_slot_fail(slot, message);
 	}
 }
 

@@ -63,17 +63,50 @@ init_wait_events(void)
 	gpusort_wait_event_of_output = compat_wait_event("GpusortOutput");
 }
 
+/* --- failure ---------------------------------------------------------------------- */
+
+/* With the lock held, which it releases. */
+pg_noreturn static void
+raise_failure(const GpuSortJob *job)
+{
+	char		message[sizeof(gpusort_job_slot(job)->message)];
+	bool		lacked_memory = gpusort_job_slot(job)->lacked_memory;
+
+	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_stats_count_failed();
+	if (lacked_memory)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("the sort device has no memory to go on with a sort"),
+				 errdetail("%s", message),
+				 errhint("Run the query again when fewer queries sort and other programs have less of the device's memory, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("the sort device failed during a sort"),
+			 errdetail("%s", message),
+			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
+}
+
+bool
+gpusort_job_failed(const GpuSortJob *job)
+{
+	bool		failed;
+
+	gpusort_job_lock(job, LW_SHARED);
+	failed = gpusort_job_slot_failed(job);
+	gpusort_job_unlock();
+	return failed;
+}
+
 /* --- for the three files -------------------------------------------------------- */
 
 void
 gpusort_job_lock(const GpuSortJob *job, LWLockMode mode)
 {
 	LWLockAcquire(gpusort_shared_lock(), mode);
-	if (unlikely(job->output_begun && gpusort_job_slot_failed(job)))
-	{
-		LWLockRelease(gpusort_shared_lock());
-		gpusort_job_raise_failure(job);
-	}
+	if (unlikely(gpusort_job_slot_failed(job) && !job->may_fail))
+		raise_failure(job);
 }
 
 void
@@ -97,7 +130,7 @@ fail_if_service_is_silent(GpuSortJobSlot *slot)
 	snprintf(message, sizeof(message), "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
 			 (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(slot, GPUSORT_NATIVE_UNRESPONSIVE, message);
+	gpusort_job_slot_fail(slot, message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -146,49 +179,6 @@ gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state)
 		if (gpusort_buffers[slot->buffers[i]].state == state)
 			return slot->buffers[i];
 	return -1;
-}
-
-/* --- failure ---------------------------------------------------------------------- */
-
-void
-gpusort_job_raise_failure(const GpuSortJob *job)
-{
-	char		message[sizeof(gpusort_job_slot(job)->message)];
-	bool		lacked_memory;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
-	lacked_memory = gpusort_job_slot(job)->lacked_memory;
-	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
-	if (lacked_memory)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("the sort device has no memory to go on with a sort"),
-				 errdetail("%s", message),
-				 errhint("Run the query again when fewer queries sort and other programs have less of the device's memory, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_SYSTEM_ERROR),
-			 errmsg("the sort device failed during a sort"),
-			 errdetail("%s", message),
-			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
-}
-
-void
-gpusort_job_begin_output(GpuSortJob *job)
-{
-	job->output_begun = true;
-}
-
-bool
-gpusort_job_failed(const GpuSortJob *job)
-{
-	bool		failed;
-
-	gpusort_job_lock(job, LW_SHARED);
-	failed = gpusort_job_slot_failed(job);
-	gpusort_job_unlock();
-	return failed;
 }
 
 /* --- opening and closing ------------------------------------------------------------ */
@@ -367,7 +357,8 @@ reserve_memory(GpuSortJob *job)
 		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
 	}
 	ConditionVariableCancelSleep();
-	return state == GPUSORT_JOB_FEEDING ? GPUSORT_NATIVE_NONE : reason;
+	/* the device is lost, or its service does not answer; no row has been sent */
+	return state == GPUSORT_JOB_FAILED ? GPUSORT_NATIVE_NO_DEVICE : reason;
 }
 
 GpuSortJob *

@@ -15,10 +15,9 @@
  * Each step waits for the service's answer where it needs one; a cancel ends any wait.
  *
  * The device may fail a job at any time, and a waiting session does if the service does not run.
- * All waits for the job then end, it takes no rows and gives no windows, and gpusort_job_failed
- * is true; what other functions return means nothing.  Until the first row has gone out the caller can start over without the device.
- * After that it cannot, and says so by gpusort_job_begin_output: from then on every function
- * here raises the failure as an error.
+ * All waits for the job then end, and every function here but gpusort_job_close raises the failure as an error of class 58,
+ * in all processes that feed it.  Only a job that is merged has its rows elsewhere: its failure is no error, it gives no
+ * more windows, and gpusort_job_failed is true.
  *
  * Memory: a GpuSortJob lives in the context it was opened in.  Whatever ends the query, the job
  * is closed then (release.h): by the abort of its resource owner, or by the reset of that context.
@@ -48,7 +47,7 @@ typedef struct GpuSortJob
 {
 	GpuSortJobId id;
 	bool		open;			/* by this process, which will close it */
-	bool		output_begun;	/* a failure is raised */
+	bool		may_fail;		/* a failure is not raised */
 	gsort_kind	device_kind;	/* of the device that serves it */
 	char		device_name[160];	/* its name and its service's number; empty, if it is the only one */
 	GpuSortHold hold;			/* while it is open */
@@ -72,14 +71,8 @@ extern void gpusort_job_close(GpuSortJob *job);
  * id is of a job that has ended. */
 extern GpuSortJob *gpusort_job_attach(const GpuSortJobId *id);
 
-/* True once the device has failed the job: for good. */
+/* Of a job that is merged: has the device failed it?  Then for good. */
 extern bool gpusort_job_failed(const GpuSortJob *job);
-
-/* Raises the failure: class 58. */
-pg_noreturn extern void gpusort_job_raise_failure(const GpuSortJob *job);
-
-/* The first row goes out, after which nobody can start over. */
-extern void gpusort_job_begin_output(GpuSortJob *job);
 
 /* True while the service can take a job: for the planner, and before a job is opened. */
 extern bool gpusort_job_service_serves(void);
@@ -89,8 +82,7 @@ extern uint64 gpusort_job_min_rows(void);
 
 /* --- feeding --------------------------------------------------------------- */
 
-#define GPUSORT_NO_BUFFER_FAILED	(-1)	/* the job has */
-#define GPUSORT_NO_BUFFER_FULL	(-2)	/* none until the leader spills a run */
+#define GPUSORT_NO_BUFFER_FULL	(-1)	/* none until the leader spills a run */
 
 /*
  * A buffer to fill with a chunk; waits for one, and while the leader is spilling.
@@ -113,21 +105,11 @@ extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
 
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
 
-/* Why the job has failed; NONE if it has not. */
-extern GpuSortNativeReason gpusort_job_refused_reason(GpuSortJob *job);
+/* Ends the run and waits for its directory.  False: not all chunks are accepted, spill this run first. */
+extern bool gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
 
-typedef enum GpuSortCutResult
-{
-	GPUSORT_CUT_DONE,
-	GPUSORT_CUT_FULL,			/* not all chunks are accepted: spill this run first */
-	GPUSORT_CUT_FAILED
-} GpuSortCutResult;
-
-/* Ends the run and waits for its directory. */
-extern GpuSortCutResult gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
-
-/* Of a job that is full, ends the run as a SORTED_RUN.  False: the job has failed. */
-extern bool gpusort_job_cut_full_run(GpuSortJob *job);
+/* Of a job that is full, ends the run as a SORTED_RUN. */
+extern void gpusort_job_cut_full_run(GpuSortJob *job);
 
 /* True if rows wait until the leader has spilled a run. */
 extern bool gpusort_job_is_full(GpuSortJob *job);
@@ -136,7 +118,7 @@ extern bool gpusort_job_is_full(GpuSortJob *job);
 extern void gpusort_job_next_run(GpuSortJob *job);
 
 /* After the last run's next_run: waits until the windows are those of the merge's order.
- * False: the device cannot compute it. */
+ * False: the device cannot compute it, or has failed.  From here on its failure is not raised. */
 extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* After the cut. */
@@ -150,7 +132,7 @@ extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 extern void gpusort_job_forget_windows(GpuSortJob *job);
 
 /* Asks for a window by its number, or the one where a row starts, into an idle buffer.
- * Returns the buffer, or -1 when the job has no idle buffer, or failed. */
+ * Returns the buffer, or -1 when the job has no idle buffer, or has failed. */
 extern int	gpusort_job_fetch_window(GpuSortJob *job, uint64 window);
 extern int	gpusort_job_fetch_row(GpuSortJob *job, uint64 row);
 

@@ -28,17 +28,6 @@ gpusort_job_rows_fed(GpuSortJob *job)
 	return rows;
 }
 
-GpuSortNativeReason
-gpusort_job_refused_reason(GpuSortJob *job)
-{
-	GpuSortNativeReason reason;
-
-	gpusort_job_lock(job, LW_SHARED);
-	reason = gpusort_job_slot(job)->refused_reason;
-	gpusort_job_unlock();
-	return reason;
-}
-
 /* Waits until no buffer of the job is in state, or the job has failed. */
 static void
 wait_while_any(GpuSortJob *job, GpuSortBufferState state, uint32 wait_event)
@@ -77,11 +66,10 @@ wait_while_in(GpuSortJob *job, GpuSortJobState waited)
 }
 
 /* full: the run that is cut ends because the job is full, not because the input does. */
-static GpuSortCutResult
+static bool
 cut(GpuSortJob *job, gsort_cut_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
-	GpuSortJobState state;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
@@ -91,29 +79,26 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 		gpusort_job_push_request(job, GPUSORT_REQUEST_CUT, -1, ++slot->cuts);
 	}
 	gpusort_job_unlock();
-	state = wait_while_in(job, GPUSORT_JOB_CUTTING);
-	if (state == GPUSORT_JOB_FULL)
-		return GPUSORT_CUT_FULL;
-	if (state != GPUSORT_JOB_READY)
-		return GPUSORT_CUT_FAILED;
+	if (wait_while_in(job, GPUSORT_JOB_CUTTING) == GPUSORT_JOB_FULL)
+		return false;
 	if (how == GSORT_SORTED_RUN)
-		return GPUSORT_CUT_DONE;	/* the next run needs the buffers */
+		return true;			/* the next run needs the buffers */
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
 	gpusort_job_unlock();
-	return GPUSORT_CUT_DONE;
+	return true;
 }
 
-GpuSortCutResult
+bool
 gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
 {
 	return cut(job, how, false);
 }
 
-bool
+void
 gpusort_job_cut_full_run(GpuSortJob *job)
 {
-	return cut(job, GSORT_SORTED_RUN, true) == GPUSORT_CUT_DONE;
+	(void) cut(job, GSORT_SORTED_RUN, true);
 }
 
 bool
@@ -153,6 +138,7 @@ gpusort_job_merge(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
+	job->may_fail = true;
 	ask(job, GPUSORT_REQUEST_MERGE);
 	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
 		return false;

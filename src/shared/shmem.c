@@ -180,12 +180,11 @@ gpusort_shared_lock(void)
 }
 
 void
-gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message)
+gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 {
 	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
 		return;
 	slot->state = GPUSORT_JOB_FAILED;
-	slot->refused_reason = reason;
 	strlcpy(slot->message, message, sizeof(slot->message));
 	ConditionVariableBroadcast(&slot->changed);
 }

@@ -104,8 +104,8 @@ typedef struct GpuSortJobSlot
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
 	/* the service's answers */
-	GpuSortNativeReason refused_reason; /* REFUSED, FAILED: why */
-	char		message[256];
+	GpuSortNativeReason refused_reason; /* REFUSED: why */
+	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
 	uint64		row_bytes;		/* of the rows, without keys */
@@ -265,7 +265,7 @@ gpusort_service_takes_jobs(const GpuSortService *service)
 extern int	gpusort_service_for_new_job(uint64 bytes);
 
 /* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
-extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message);
+extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

@@ -92,8 +92,6 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 
 	if (buffer == GPUSORT_NO_BUFFER_FULL)
 		return GPUSORT_FEED_FULL;
-	if (buffer == GPUSORT_NO_BUFFER_FAILED)
-		return GPUSORT_FEED_FAILED;
 	feed->buffer = buffer;
 	return GPUSORT_FEED_TAKEN;
 }

@@ -48,8 +48,7 @@ extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format,
 typedef enum GpuSortFeedResult
 {
 	GPUSORT_FEED_TAKEN,
-	GPUSORT_FEED_FULL,			/* not taken: again when the leader has spilled a run */
-	GPUSORT_FEED_FAILED			/* not taken: the job has failed */
+	GPUSORT_FEED_FULL			/* not taken: again when the leader has spilled a run */
 } GpuSortFeedResult;
 
 /* Packs one row. */

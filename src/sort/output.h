@@ -34,8 +34,7 @@ typedef struct GpuSortOutput GpuSortOutput;
 
 typedef struct GpuSortOutputMethods
 {
-	/* The next row in this direction, in the result slot, which is empty at the end.  NULL:
-	 * the device was lost before the first row went out. */
+	/* The next row in this direction, in the result slot, which is empty at the end. */
 	TupleTableSlot *(*next) (GpuSortOutput *output, bool forward);
 
 	/* Goes back before the first row.  False: the rows have been given back. */

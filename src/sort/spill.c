@@ -43,12 +43,11 @@ show_progress(GpuSortSpill *spill, uint64 bytes)
 	gpusort_progress_set_spilled(spill->progress, spill->n_spilled, spill->bytes + bytes);
 }
 
-/* Window by window.  False: the job failed. */
-static bool
+/* Window by window. */
+static void
 write_windows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
 	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
-	bool		complete;
 
 	while (gpusort_reader_next_window(reader))
 	{
@@ -56,13 +55,11 @@ write_windows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 		gpusort_run_write(run, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
 		show_progress(spill, run->bytes);
 	}
-	complete = reader->window_number + 1 == gpusort_job_windows(job);
 	pfree(reader);
-	return complete;
 }
 
-/* Row by row.  False: the job failed. */
-static bool
+/* Row by row. */
+static void
 write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort run",
@@ -70,24 +67,18 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, spill->ordering);
 	uint64		rows = gpusort_job_rows(job);
-	uint64		row;
-	bool		checked = gpusort_ordered_reader_check(ordered);
 
-	for (row = 0; row < rows && checked; row++)
+	gpusort_ordered_reader_check(ordered);
+	for (uint64 row = 0; row < rows; row++)
 	{
-		const char *bytes = gpusort_ordered_reader_seek(ordered, row);
-
 		CHECK_FOR_INTERRUPTS();
-		if (bytes == NULL)
-			break;
-		gpusort_run_write_row(run, bytes);
+		gpusort_run_write_row(run, gpusort_ordered_reader_seek(ordered, row));
 		show_progress(spill, run->bytes);
 	}
 	gpusort_run_end_rows(run);
 	gpusort_ordered_reader_end(ordered);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
-	return row == rows;
 }
 
 static void
@@ -100,24 +91,24 @@ count_run(GpuSortSpill *spill, const GpuSortRun *run, uint64 rows)
 	gpusort_stats_count_run(run->bytes);
 }
 
-bool
+void
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context;
 	bool		by_windows = spill->ordering->ties == NULL && spill->ordering->check == NULL;
 	GpuSortRun *run;
-	bool		complete;
 
 	/* it has a number for the device alone */
 	if (spill->by_keys && gpusort_job_rows(job) == 0)
-		return true;
+		return;
 	old_context = MemoryContextSwitchTo(spill->context);
 	run = begin_run(spill);
-	complete = by_windows ? write_windows(spill, job, run) : write_rows(spill, job, run);
-	if (complete)
-		count_run(spill, run, gpusort_job_rows(job));
+	if (by_windows)
+		write_windows(spill, job, run);
+	else
+		write_rows(spill, job, run);
+	count_run(spill, run, gpusort_job_rows(job));
 	MemoryContextSwitchTo(old_context);
-	return complete;
 }
 
 void

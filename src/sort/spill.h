@@ -29,9 +29,8 @@ typedef struct GpuSortSpill
 /* Memory: the current context. */
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress);
 
-/* Writes the run that job has been cut to, in its full order; there is room for one.
- * False: the job failed before all of it was read. */
-extern bool gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
+/* Writes the run that job has been cut to, in its full order; there is room for one. */
+extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* Writes a row that is in no job, as a run of its own; there is room for one. */
 extern void gpusort_spill_add_row(GpuSortSpill *spill, const char *row);

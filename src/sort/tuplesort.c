@@ -230,34 +230,29 @@ make_room_for_run(GpuSortTuplesort *sort)
 		gpusort_run_merge_round(sort->spill, sort->slots.merge_run);
 }
 
-/* Spills the run that the job has been cut to.  False: the device is lost. */
-static bool
+/* Spills the run that the job has been cut to. */
+static void
 spill_run(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	bool		complete;
 
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
 	make_room_for_run(sort);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	complete = gpusort_spill_add_run(sort->spill, sort->job);
-	if (complete)
-		gpusort_job_next_run(sort->job);
+	gpusort_spill_add_run(sort->spill, sort->job);
+	gpusort_job_next_run(sort->job);
 	sort->figures.bytes_received = sort->spill->bytes;
 	MemoryContextSwitchTo(old_context);
-	return complete;
 }
 
-/* The job is full: what it has becomes a run, and the next one begins.  False: the device is lost. */
-static bool
+/* The job is full: what it has becomes a run, and the next one begins. */
+static void
 spill_full_job(GpuSortTuplesort *sort)
 {
-	bool		spilled;
-
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	spilled = gpusort_job_cut_full_run(sort->job) && spill_run(sort);
+	gpusort_job_cut_full_run(sort->job);
+	spill_run(sort);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
-	return spilled;
 }
 
 /* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
@@ -278,61 +273,40 @@ spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return row != NULL;
 }
 
-/* Packs a row.  False: the device is lost. */
-static bool
+/* Packs a row; or writes it, if it is too long. */
+static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	for (;;)
+	while (gpusort_feed_row(sort->feed, slot) == GPUSORT_FEED_FULL)
 	{
-		uint64		spilled = sort->spill != NULL ? sort->spill->rows : 0;
+		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
 
-		switch (gpusort_feed_row(sort->feed, slot))
-		{
-			case GPUSORT_FEED_TAKEN:
-				return true;
-			case GPUSORT_FEED_FAILED:
-				return false;
-			case GPUSORT_FEED_FULL:
-				if (!spill_full_job(sort))
-					return false;
-				if (sort->spill->rows == spilled && spill_long_row(sort, slot))
-					return true;
-				break;
-		}
+		spill_full_job(sort);
+		if (sort->spill->rows == rows && spill_long_row(sort, slot))
+			break;
 	}
 }
 
-/* Of a parallel plan, a row that a feed node has returned, since the job is full and the others wait; or was.
- * False: the device is lost. */
-static bool
+/* Of a parallel plan, a row that a feed node has returned, since the job is full and the others wait; or was. */
+static void
 feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	if (gpusort_job_is_full(sort->job) && !spill_full_job(sort))
-		return false;
+	if (gpusort_job_is_full(sort->job))
+		spill_full_job(sort);
 	if (sort->feed == NULL)
 		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
-	return feed_row(sort, slot);
+	feed_row(sort, slot);
 }
 
-/* Cuts the run that all rows are in, or the last of several.  False: the device is lost. */
-static bool
+/* Cuts the run that all rows are in, or the last of several. */
+static void
 cut_last_run(GpuSortTuplesort *sort)
 {
-	for (;;)
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	while (!gpusort_job_cut(sort->job, sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
 	{
+		spill_full_job(sort);
 		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-		switch (gpusort_job_cut(sort->job,
-								sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
-		{
-			case GPUSORT_CUT_DONE:
-				return true;
-			case GPUSORT_CUT_FAILED:
-				return false;
-			case GPUSORT_CUT_FULL:
-				if (!spill_full_job(sort))
-					return false;
-				break;
-		}
 	}
 }
 
@@ -347,9 +321,8 @@ check_rows(const GpuSortTuplesort *sort)
 			 sort->rows_fed, got);
 }
 
-/* The last row has been put: counts what this process and all others have fed.  False: the device is
- * lost. */
-static bool
+/* The last row has been put: counts what this process and all others have fed. */
+static void
 end_feeding(GpuSortTuplesort *sort)
 {
 	if (sort->feed != NULL)
@@ -358,26 +331,21 @@ end_feeding(GpuSortTuplesort *sort)
 		sort->own_rows = sort->feed->rows;
 		gpusort_ordering_words_are_made(&sort->ordering);
 	}
-	if (gpusort_job_failed(sort->job))
-		return false;
 	sort->rows_fed = gpusort_job_rows_fed(sort->job);
-	return true;
 }
 
-/* All rows have been fed: to the output, or, with the last run spilled, to the merge.  False: the device
- * is lost. */
-static bool
+/* All rows have been fed: to the output, or, with the last run spilled, to the merge. */
+static void
 perform_on_device(GpuSortTuplesort *sort)
 {
-	if (!end_feeding(sort) || !cut_last_run(sort))
-		return false;
+	end_feeding(sort);
+	cut_last_run(sort);
 	if (sort->spill != NULL)
 	{
-		sort->stage = MERGE;
-		if (!spill_run(sort))
-			return false;
+		spill_run(sort);
 		check_rows(sort);
-		return true;
+		sort->stage = MERGE;
+		return;
 	}
 	check_rows(sort);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
@@ -386,7 +354,6 @@ perform_on_device(GpuSortTuplesort *sort)
 											   &sort->progress);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
 	sort->stage = OUTPUT;
-	return sort->output != NULL;
 }
 
 /* --- MERGE: of the runs ------------------------------------------------------------------ */
@@ -481,41 +448,7 @@ choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return layouts;
 }
 
-/* Hands the array's rows on, as they have come.  False: the device is lost. */
-static bool
-put_array(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	uint64		rows = gpusort_row_array_rows(sort->array);
-
-	for (uint64 i = 0; i < rows; i++)
-	{
-		if (!gpusort_tuplesort_put(sort, gpusort_row_array_get(sort->array, i, slot)))
-			return false;
-		CHECK_FOR_INTERRUPTS();
-	}
-	return true;
-}
-
-/* The device is lost: drops what it has, and begins a native sort that is to get all rows. */
-static void
-begin_natively_anew(GpuSortTuplesort *sort)
-{
-	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(sort);
-
-	gpusort_job_close(sort->job);
-	if (sort->spill != NULL)
-		gpusort_spill_end(sort->spill);
-	if (sort->native != NULL)
-		tuplesort_end(sort->native);
-	sort->job = NULL;
-	sort->feed = NULL;
-	sort->spill = NULL;
-	sort->figures = (GpuSortDeviceFigures) {0};
-	begin_native(sort, reason);
-}
-
-/* Too many rows have come: they go to the device.  If it is lost meanwhile, they
- * are all here, and need no child that can give them again. */
+/* Too many rows have come: they go to the device, as they have come. */
 static void
 leave_array(GpuSortTuplesort *sort)
 {
@@ -532,10 +465,10 @@ leave_array(GpuSortTuplesort *sort)
 	else
 		begin_native(sort, GPUSORT_NATIVE_NONE);
 	MemoryContextSwitchTo(old_context);
-	if (!put_array(sort, slot))
+	for (uint64 i = 0; i < rows; i++)
 	{
-		begin_natively_anew(sort);
-		(void) put_array(sort, slot);
+		gpusort_tuplesort_put(sort, gpusort_row_array_get(sort->array, i, slot));
+		CHECK_FOR_INTERRUPTS();
 	}
 	ExecClearTuple(slot);
 	ExecClearTuple(sort->spec->result);
@@ -610,37 +543,50 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 	return sort->stage == DEVICE ? sort->feed : NULL;
 }
 
-bool
+void
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	switch (sort->stage)
 	{
 		case ARRAY:
-			if (unlikely(sort->array_rows_left == 0) && !array_stays(sort))
-				break;
-			if (unlikely(!gpusort_row_array_put(sort->array, slot)))
-				break;
-			sort->array_rows_left--;
-			return true;
+			if (likely(sort->array_rows_left > 0 || array_stays(sort)) &&
+				likely(gpusort_row_array_put(sort->array, slot)))
+			{
+				sort->array_rows_left--;
+				return;
+			}
+			leave_array(sort);
+			gpusort_tuplesort_put(sort, slot);
+			return;
 		case DEVICE:
-			return is_parallel(sort) ? feed_returned_row(sort, slot) : feed_row(sort, slot);
+			if (is_parallel(sort))
+				feed_returned_row(sort, slot);
+			else
+				feed_row(sort, slot);
+			return;
 		case NATIVE:
 			tuplesort_puttupleslot(sort->native, slot);
-			return true;
+			return;
 		default:
 			elog(ERROR, "gpusort has got a row after the last one");
 	}
-	leave_array(sort);
-	return gpusort_tuplesort_put(sort, slot);
 }
 
-/* False: the device is lost. */
-static bool
-sort_rows(GpuSortTuplesort *sort)
+GpuSortOutput *
+gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 {
-	bool		goes_on = true;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	/* a clock costs as much as some rows */
+	bool		timed = sort->spec->timed || sort->stage != ARRAY;
+	instr_time	start;
 
-	while (goes_on && sort->stage != OUTPUT)
+	INSTR_TIME_SET_ZERO(start);
+	if (timed)
+	{
+		sort->feed_ms = milliseconds_since(sort->begun);
+		INSTR_TIME_SET_CURRENT(start);
+	}
+	while (sort->stage != OUTPUT)
 	{
 		switch (sort->stage)
 		{
@@ -648,7 +594,7 @@ sort_rows(GpuSortTuplesort *sort)
 				perform_array(sort);
 				break;
 			case DEVICE:
-				goes_on = perform_on_device(sort);
+				perform_on_device(sort);
 				break;
 			case MERGE:
 				perform_merge(sort);
@@ -660,29 +606,10 @@ sort_rows(GpuSortTuplesort *sort)
 				break;
 		}
 	}
-	return goes_on;
-}
-
-GpuSortOutput *
-gpusort_tuplesort_perform(GpuSortTuplesort *sort)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	/* a clock costs as much as some rows */
-	bool		timed = sort->spec->timed || sort->stage != ARRAY;
-	instr_time	start;
-	bool		performed;
-
-	INSTR_TIME_SET_ZERO(start);
-	if (timed)
-	{
-		sort->feed_ms = milliseconds_since(sort->begun);
-		INSTR_TIME_SET_CURRENT(start);
-	}
-	performed = sort_rows(sort);
 	if (timed)
 		sort->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
-	return performed ? sort->output : NULL;
+	return sort->output;
 }
 
 /* --- after that ---------------------------------------------------------------- */
@@ -699,18 +626,6 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	if (sort->native_reason == GPUSORT_NATIVE_NONE && gpusort_ordering_is_native(&sort->ordering))
 		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
-}
-
-GpuSortNativeReason
-gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
-{
-	return gpusort_job_refused_reason(sort->job);
-}
-
-void
-gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
-{
-	gpusort_job_raise_failure(sort->job);
 }
 
 void

@@ -10,10 +10,7 @@
  * have come that the device may be worth it.
  *
  * What the device takes no job for is done by a native tuplesort: callers do not see
- * the difference.  They see two things only, a lost device, or words that were not in the order of
- * their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the
- * sort can be used; it is to be ended, and all rows are to be sorted anew, if the child can give
- * them again.
+ * the difference.  A device that is lost later is an error of class 58, unless all rows are in runs by then.
  */
 #ifndef GPUSORT_TUPLESORT_H
 #define GPUSORT_TUPLESORT_H
@@ -78,12 +75,12 @@ extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
 /* Takes the slot's row: of a parallel plan, one that the feed nodes have returned, because the job
  * was full or there is none. */
-extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
+extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* What packs the rows of put; NULL while nothing does. */
 extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
 
-/* All rows have been put.  NULL: the device was lost. */
+/* All rows have been put. */
 extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 
 /* Rows that have been packed; of a parallel plan by the feed nodes. */
@@ -91,11 +88,6 @@ extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 
 /* Why it is native; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
-
-/* Why the sort cannot go on, after put, perform or the first row have said that it cannot: to sort natively, or as
- * an error of class 58. */
-extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
-pg_noreturn extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort);
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */
 extern void gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es);

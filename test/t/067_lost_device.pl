@@ -15,7 +15,7 @@ my $node = new_server('lost_device', 'parallel_setup_cost = 0', 'parallel_tuple_
 wait_for_state($node, 'serving');
 make_tables($node);
 $node->safe_psql('postgres', 'alter table big set (parallel_workers = 2)');
-my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
+my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Run the query again: without a device it is sorted natively\./s;
 
 # Ends the service while it stands still, and waits until another one serves.
 sub lose_device
@@ -28,7 +28,7 @@ sub lose_device
 	  or die 'the service is not back';
 }
 
-# --- before the first row, but after a step back to none: the end of the rows would be a lie
+# --- after a step back to no row: the end of the rows would be a lie
 my $session = GpuSortTest::Session->new($node);
 walk_on($node, $session);
 $session->send("select step_through('select k, id from big order by k, id', 'bgf')");
@@ -38,17 +38,31 @@ append_to_file($node->data_dir . '/gate', '');
 is($session->finish, '', 'then the device is lost: no row');
 like($session->error, $lost, 'but an error');
 
-# --- what EXPLAIN shows is of the native execution, which workers did not feed
-$session->query('set max_parallel_workers_per_gather = 2');
-my $explain = 'explain (analyze, costs off, timing off, summary off) select k, id, filler from big order by k, id';
+# --- while rows are sorted that workers have fed; and until the device is back sorts are native
+my $sorted = 'select k, id, filler from big order by k, id';
+my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($sorted) q";
+my $explain = 'explain (analyze, costs off, timing off, summary off) execute sorted';
+$session->query('set max_parallel_workers_per_gather = 2; set plan_cache_mode = force_generic_plan');
+$session->query("prepare sorted as $sorted; prepare hash as $hash");
 like($session->query($explain), qr/Sort Method: (?:host|gpu).*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
 my $service = stop_service($node);
-$session->send($explain);
+$session->send('execute hash');
 $session->wait_until_waiting or fail('it did not come to wait');
-lose_device($service);
-my $plan = $session->finish;
-like($plan, qr/Sort Method: native \(the device was lost\)/, 'the device was lost: sorted natively');
+kill 'TERM', $service;
+continue_service($service);
+is($session->finish, '', 'the device is lost: no row');
+like($session->error, $lost, 'but an error');
+ok($node->poll_query_until('postgres', "select state = 'unavailable' from gpusort_devices"), 'the device is not back');
+is($session->query('execute hash'), $right, 'the next one gives the rows');
+my $plan = $session->query($explain);
+like($plan, qr/Sort Method: native \(no device serves\)/, 'natively');
 unlike($plan, qr/Fed:/, 'nothing is said to have been fed');
+$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+$node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';
 
 # --- a query whose processes all have sorts is one that failed
 $session->query('set enable_hashjoin = off; set enable_nestloop = off');
