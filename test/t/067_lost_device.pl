@@ -14,7 +14,18 @@ my $node = new_server('lost_device', 'parallel_setup_cost = 0', 'parallel_tuple_
 	'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2)');
+# gate(i, at, name): passes i on; from at on it waits until the file name is in the data directory
+$node->safe_psql('postgres', q{
+	alter table big set (parallel_workers = 2);
+	create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
+		begin
+			if i >= at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$});
 my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Run the query again: without a device it is sorted natively\./s;
 
 # Ends the service while it stands still, and waits until another one serves.
@@ -48,9 +59,11 @@ $session->query("prepare sorted as $sorted; prepare hash as $hash");
 like($session->query($explain), qr/Sort Method: (?:host|gpu).*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
 $node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
+$session->send($hash =~ s/from big/from big where gate(id, 150000, 'fed') > 0/r);
+$node->poll_query_until('postgres', "select count(*) > 0 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or die 'no worker came to its gate';
 my $service = stop_service($node);
-$session->send('execute hash');
-$session->wait_until_waiting or fail('it did not come to wait');
+append_to_file($node->data_dir . '/fed', '');
+$node->poll_query_until('postgres', "select count(*) > 0 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'") or fail('nobody came to wait');
 kill 'TERM', $service;
 continue_service($service);
 is($session->finish, '', 'the device is lost: no row');
@@ -66,13 +79,15 @@ $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devic
 
 # --- a query whose processes all have sorts is one that failed
 $session->query('set enable_hashjoin = off; set enable_nestloop = off');
-my $query = 'select count(*) from big a join big b on a.k + 1 = b.k + 1';
+my $query = q{select count(*) from (select k from big where gate(id, 1000, 'all') > 0) a join big b on a.k + 1 = b.k + 1};
+my $processes = "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid)";
 like($session->query("explain (costs off) $query"), qr/Gather.*GpuSort\)\n/s, 'each process has a sort');
 my $failed = $node->safe_psql('postgres', 'select failed from gpusort_stats');
-$service = stop_service($node);
 $session->send($query);
-$node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'")
-  or fail('not all processes came to wait');
+$node->poll_query_until('postgres', "$processes and wait_event = 'PgSleep'") or fail('not all processes came to their gate');
+$service = stop_service($node);
+append_to_file($node->data_dir . '/all', '');
+$node->poll_query_until('postgres', "$processes and wait_event_type = 'Extension'") or fail('not all processes came to wait');
 lose_device($service);
 $session->finish;
 like($session->error, $lost, 'the device was lost below all of them: an error');
