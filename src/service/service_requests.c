@@ -208,7 +208,6 @@ publish_directory(int job, gsort_job_stats *stats)
 	gsort_job_get_stats(device_job, stats);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	slot->rows = stats->rows;
-	slot->row_bytes = gpusort_service_jobs[job].fed_bytes;
 	slot->windows = n;
 	slot->stats = *stats;
 	slot->last_read_us = gpusort_clock_us();

@@ -257,7 +257,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
 	slot->rows = 0;
-	slot->row_bytes = 0;
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;

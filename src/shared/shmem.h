@@ -108,7 +108,6 @@ typedef struct GpuSortJobSlot
 	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
-	uint64		row_bytes;		/* of the rows, without keys */
 	uint64		windows;
 	gsort_job_stats stats;
 

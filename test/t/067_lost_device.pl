@@ -79,7 +79,7 @@ $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devic
 
 # --- a query whose processes all have sorts is one that failed
 $session->query('set enable_hashjoin = off; set enable_nestloop = off');
-my $query = q{select count(*) from (select k from big where gate(id, 1000, 'all') > 0) a join big b on a.k + 1 = b.k + 1};
+my $query = q{select count(*) from (select k from big where gate(id, 150000, 'all') > 0) a join big b on a.k + 1 = b.k + 1};
 my $processes = "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid)";
 like($session->query("explain (costs off) $query"), qr/Gather.*GpuSort\)\n/s, 'each process has a sort');
 my $failed = $node->safe_psql('postgres', 'select failed from gpusort_stats');
