@@ -210,8 +210,31 @@ is($session->query(hash_of($queries[3])), $right[3], 'the session goes on');
 nothing_left_over($node, 'errors in workers');
 
 # --- leader and workers are ended while all pieces are at the service, and none comes back
-# (filler makes them more than the job's pieces hold)
-my $statement = 'select count(filler) from (select * from big order by k) s';
+# (filler makes them more than the job's pieces hold).  Each process stands at its first row until the service
+# is halted: the job is open by then
+$node->safe_psql('postgres', q{
+	create function gate(name text) returns bool volatile parallel safe language plpgsql as $$
+		begin
+			while pg_stat_file(name, true) is null loop
+				perform pg_sleep(0.01);
+			end loop;
+			return true;
+		end $$});
+my $gates = 0;
+
+# Sends the statement, with three workers; returns the service, which is halted.
+sub send_and_halt
+{
+	my ($to) = @_;
+	my $gate = 'gate_' . $gates++;
+
+	$to->send("select count(filler) from (select * from big where gate('$gate') order by k) s");
+	$node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $to->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or fail('not all came to their gate');
+	my $halted = stop_service($node);
+	append_to_file($node->data_dir . "/$gate", '');
+	return $halted;
+}
+
 sub workers_of
 {
 	my ($pid, $least) = @_;
@@ -231,8 +254,7 @@ for my $what (sort keys %ends)
 	my ($signal, $of_worker, $error) = @{ $ends{$what} };
 	my $ending = GpuSortTest::Session->new($node);
 
-	$service = stop_service($node);
-	$ending->send($statement);
+	$service = send_and_halt($ending);
 	my @workers = workers_of($ending->{pid}, 3);
 	is(scalar @workers, 3, "$what: all workers wait for a piece");
 	ok($ending->wait_until_waiting, "$what: and the leader");
@@ -247,8 +269,7 @@ for my $what (sort keys %ends)
 }
 
 # --- the service is ended while workers feed
-$service = stop_service($node);
-$session->send($statement);
+$service = send_and_halt($session);
 workers_of($session->{pid}, 3);
 kill 'TERM', $service;
 continue_service($service);
@@ -297,8 +318,7 @@ unlike($node->safe_psql('postgres', "explain (analyze, timing off, costs off) $q
 
 # --- kill -9 of a worker: the server restarts, as after any crash
 $session = GpuSortTest::Session->new($node);
-$service = stop_service($node);
-$session->send($statement);
+$service = send_and_halt($session);
 my @workers = workers_of($session->{pid}, 3);
 kill 'KILL', $workers[0];
 continue_service($service);
