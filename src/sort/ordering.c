@@ -15,6 +15,29 @@
 #include "sort/ordering.h"
 
 void
+gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc)
+{
+	const TupleTableSlotOps *ops = slots->result->tts_ops;
+
+	slots->array_row = MakeSingleTupleTableSlot(desc, ops);
+	slots->merge_run = MakeSingleTupleTableSlot(desc, ops);
+	slots->tied_native = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	for (int i = 0; i < lengthof(slots->compared); i++)
+		slots->compared[i] = MakeSingleTupleTableSlot(desc, ops);
+}
+
+void
+gpusort_slots_drop(GpuSortSlots *slots)
+{
+	TupleTableSlot *own[] = {slots->array_row, slots->merge_run, slots->tied_native,
+	slots->compared[0], slots->compared[1]};
+
+	for (int i = 0; i < lengthof(own); i++)
+		if (own[i] != NULL)
+			ExecDropSingleTupleTableSlot(own[i]);
+}
+
+void
 gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
 					  const GpuSortSlots *slots, MemoryContext context)

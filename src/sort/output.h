@@ -25,6 +25,7 @@ typedef struct GpuSortSlots
 	TupleTableSlot *result;		/* every row that goes out, but for native's */
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
 	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
+	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
 	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
 	TupleTableSlot *compared[2];	/* as result: rows while they are compared */

@@ -20,8 +20,7 @@
  * keeps that until it is closed.
  *
  * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
- * every Sort of a plan may be ours.  Where the planner had no statistics, or words are dear, the
- * array's rows also tell how to lay their keys out (row_layouts.c).
+ * every Sort of a plan may be ours.  The array's rows may also tell how to lay their keys out.
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's context: its
  * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
@@ -51,9 +50,6 @@
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
 
-/* Where the plan's estimates are known to be wrong. */
-#define USUAL_NATIVE_ROWS_PER_MS	1000
-
 typedef enum SortStage
 {
 	ARRAY,
@@ -76,7 +72,6 @@ struct GpuSortTuplesort
 	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
 
 	/* what packs rows, from DEVICE on: made by begin_packing */
-	List	   *own_slots;		/* those of slots that are the sort's own */
 	GpuSortKeys keys;
 	GpuSortOrdering ordering;
 	double		expected_rows;
@@ -139,34 +134,18 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 
 /* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
 
-/* A slot that goes with the sort. */
-static TupleTableSlot *
-make_slot(GpuSortTuplesort *sort, const TupleTableSlotOps *ops)
-{
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->spec->desc, ops);
-
-	sort->own_slots = lappend(sort->own_slots, slot);
-	return slot;
-}
-
 /* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */
 static void
 begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
 {
 	const GpuSortSpec *spec = sort->spec;
-	const TupleTableSlotOps *ops = spec->result->tts_ops;
-	GpuSortSlots *slots = &sort->slots;
 
-	slots->merge_run = make_slot(sort, ops);
-	slots->tied_native = make_slot(sort, &TTSOpsMinimalTuple);
-	for (int i = 0; i < lengthof(slots->compared); i++)
-		slots->compared[i] = make_slot(sort, ops);
 	if (spec->grouping)
 		gpusort_keys_make_for_grouping(spec->order, spec->desc, &sort->keys);
 	else
 		gpusort_keys_make(spec->order, spec->n_keys, layouts, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
-						  slots, sort->context);
+						  &sort->slots, sort->context);
 }
 
 /* This process packs rows into the job, as its feeder number feeder. */
@@ -180,15 +159,6 @@ begin_feed(GpuSortTuplesort *sort, uint32 feeder)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* What the native sort would take, of as many rows as are expected now. */
-static int
-native_milliseconds(const GpuSortTuplesort *sort)
-{
-	if (sort->expected_rows <= sort->spec->rows)
-		return sort->spec->native_ms;
-	return (int) Min(INT_MAX, Max(1, sort->expected_rows / USUAL_NATIVE_ROWS_PER_MS));
-}
-
 /* Opens a job for so many feeders; the rows go there, or, if the device takes none now, into a
  * native sort. */
 static void
@@ -199,7 +169,7 @@ begin_device(GpuSortTuplesort *sort, int feeders)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.engine = gpusort_algorithm,
-		.wait_ms = native_milliseconds(sort),
+		.wait_ms = gpusort_native_milliseconds(spec, sort->expected_rows),
 		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
@@ -321,9 +291,10 @@ check_rows(const GpuSortTuplesort *sort)
 			 sort->rows_fed, got);
 }
 
-/* The last row has been put: counts what this process and all others have fed. */
+/* The last row has been fed, by this process and all others: to the output, or, with the last run spilled, to
+ * the merge. */
 static void
-end_feeding(GpuSortTuplesort *sort)
+perform_on_device(GpuSortTuplesort *sort)
 {
 	if (sort->feed != NULL)
 	{
@@ -332,13 +303,6 @@ end_feeding(GpuSortTuplesort *sort)
 		gpusort_ordering_words_are_made(&sort->ordering);
 	}
 	sort->rows_fed = gpusort_job_rows_fed(sort->job);
-}
-
-/* All rows have been fed: to the output, or, with the last run spilled, to the merge. */
-static void
-perform_on_device(GpuSortTuplesort *sort)
-{
-	end_feeding(sort);
 	cut_last_run(sort);
 	if (sort->spill != NULL)
 	{
@@ -358,20 +322,14 @@ perform_on_device(GpuSortTuplesort *sort)
 
 /* --- MERGE: of the runs ------------------------------------------------------------------ */
 
-/* Can the device tell the order in which to read the runs? */
-static bool
-device_merges(GpuSortTuplesort *sort)
-{
-	return sort->ordering.ties == NULL && !sort->spill->by_keys && gpusort_job_merge(sort->job);
-}
-
 static void
 perform_merge(GpuSortTuplesort *sort)
 {
 	GpuSortRunMerge *merge = gpusort_run_merge_begin(sort->spill, 0, sort->slots.merge_run);
 
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
-	if (device_merges(sort))
+	/* the device tells the order in which to read the runs, if it can */
+	if (sort->ordering.ties == NULL && !sort->spill->by_keys && gpusort_job_merge(sort->job))
 		gpusort_run_merge_follow_order(merge, sort->job);
 	else
 	{
@@ -422,44 +380,20 @@ array_stays(GpuSortTuplesort *sort)
 	return sort->array_rows_left > 0;
 }
 
-/* Has the plan words that the first rows may find too dear? */
-static bool
-may_spare_words(const GpuSortSpec *spec)
-{
-	for (int i = 0; i < spec->n_keys; i++)
-		if (spec->layouts[i].n_words > spec->layouts[i].n_needed)
-			return true;
-	return false;
-}
-
-/* The keys' layouts by the array's rows, if that is better than what the plan says. */
-static const GpuSortKeyLayout *
-choose_layouts(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	const GpuSortSpec *spec = sort->spec;
-	GpuSortKeyLayout *layouts;
-
-	if (spec->grouping || gpusort_row_array_rows(sort->array) == 0 ||
-		(spec->from_statistics && !spec->few_texts && !may_spare_words(spec)))
-		return spec->layouts;
-	layouts = palloc(spec->n_keys * sizeof(GpuSortKeyLayout));
-	if (!gpusort_lay_out_by_rows(sort->array, slot, spec, sort->expected_rows, layouts))
-		return spec->layouts;
-	return layouts;
-}
-
 /* Too many rows have come: they go to the device, as they have come. */
 static void
 leave_array(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->array);
-	TupleTableSlot *slot = make_slot(sort, sort->spec->result->tts_ops);
+	TupleTableSlot *slot;
 
 	/* the estimate was too low, by nobody knows how much */
 	if (rows > sort->expected_rows)
 		sort->expected_rows = 2.0 * rows;
-	begin_packing(sort, choose_layouts(sort, slot));
+	gpusort_slots_make(&sort->slots, sort->spec->desc);
+	slot = sort->slots.array_row;
+	begin_packing(sort, gpusort_choose_layouts(sort->array, slot, sort->spec, sort->expected_rows));
 	if (sort->spec->may_use_device)
 		begin_device(sort, 1);
 	else
@@ -506,6 +440,7 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 		begin_native(sort, reason);
 	else if (is_parallel(sort))
 	{
+		gpusort_slots_make(&sort->slots, spec->desc);
 		begin_packing(sort, spec->layouts);
 		begin_device(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers));
 	}
@@ -559,10 +494,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 			gpusort_tuplesort_put(sort, slot);
 			return;
 		case DEVICE:
-			if (is_parallel(sort))
-				feed_returned_row(sort, slot);
-			else
-				feed_row(sort, slot);
+			(is_parallel(sort) ? feed_returned_row : feed_row) (sort, slot);
 			return;
 		case NATIVE:
 			tuplesort_puttupleslot(sort->native, slot);
@@ -646,14 +578,9 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 void
 gpusort_tuplesort_end(GpuSortTuplesort *sort)
 {
-	ListCell   *lc;
-
 	ExecClearTuple(sort->slots.result);
 	ExecClearTuple(sort->slots.native);
-	foreach(lc, sort->own_slots)
-	{
-		ExecClearTuple(lfirst(lc));
-	}
+	gpusort_slots_drop(&sort->slots);
 	if (sort->in_backend > 0)
 		gpusort_stats_count_in_backend(sort->in_backend);
 	/* the device has had part in it */
@@ -667,9 +594,5 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
-	foreach(lc, sort->own_slots)
-	{
-		ExecDropSingleTupleTableSlot(lfirst(lc));
-	}
 	MemoryContextDelete(sort->context); /* closes the job */
 }
