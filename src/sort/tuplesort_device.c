@@ -90,7 +90,7 @@ gpusort_tuplesort_open_job(GpuSortTuplesort *sort, int feeders, GpuSortNativeRea
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	GpuSortJobOptions options = {
 		.feeders = feeders,
-		.engine = gpusort_algorithm,
+		.device.engine = gpusort_algorithm,
 		.wait_ms = native_milliseconds(sort),
 		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
