@@ -22,7 +22,7 @@ job_options_valid(const gsort_job_options *options)
 
 	return options->struct_bytes == sizeof(*options) &&
 		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
-		options->null_mask >> columns == 0 &&
+		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->open_mask >> columns == 0 &&
 		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
 		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&

@@ -76,8 +76,8 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 
 	if (!gpusort_service_know_job(job))
 		return false;
-	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->key_columns,
-							 options->null_mask, header, chunk) ||
+	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->device.key_columns,
+							 options->device.null_mask, header, chunk) ||
 		chunk->feeder >= (uint32) options->feeders)
 	{
 		gpusort_service_fail_job(job, "a chunk's header is corrupt");

@@ -53,24 +53,15 @@ gsort_status
 gpusort_service_open_job(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_options options = {
-		.struct_bytes = sizeof(options),
-		.key_columns = mine->options.key_columns,
-		.null_mask = mine->options.null_mask,
-		.null_first_mask = mine->options.null_first_mask,
-		.window_bytes = GPUSORT_BUFFER_BYTES,
-		.flags = mine->options.with_ties ? GSORT_TIES : 0,
-		.tag = job,
-		.engine = mine->options.engine,
-		.open_mask = mine->options.open_mask,
-	};
+	gsort_job_options options = mine->options.device;
 	gsort_status status;
 
 	if (mine->job != NULL)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	memcpy(options.open_bits, mine->options.open_bits, sizeof(options.open_bits));
-	memcpy(options.open_code, mine->options.open_code, sizeof(options.open_code));
+	options.struct_bytes = sizeof(options);
+	options.window_bytes = GPUSORT_BUFFER_BYTES;
+	options.tag = job;
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
 	if (status != GSORT_OK)
 		return status;
@@ -194,7 +185,7 @@ gsort_status
 gpusort_service_reserve(int job)
 {
 	/* a row has its data, its offset and its words in a chunk */
-	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.key_columns * sizeof(uint64);
+	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.device.key_columns * sizeof(uint64);
 
 	return gpusort_service_grant(job, GPUSORT_BUFFER_BYTES / row_bytes, GPUSORT_BUFFER_BYTES);
 }

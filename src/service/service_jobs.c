@@ -89,16 +89,12 @@ gpusort_service_job_state(int job)
 
 /* --- a job's beginning ------------------------------------------------------------ */
 
+/* What is not gsort_job_open's to check, and the columns, by which chunks are checked. */
 static bool
 options_are_sound(const GpuSortJobOptions *options)
 {
-	uint32		columns = options->key_columns;
-
-	return columns >= 1 && columns <= GPUSORT_WORDS_MAX &&
-		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
-		options->open_mask >> columns == 0 &&
-		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX &&
-		(uint32) options->engine < GSORT_ENGINES && options->wait_ms >= 0;
+	return options->device.key_columns >= 1 && options->device.key_columns <= GPUSORT_WORDS_MAX &&
+		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
 }
 
 bool

@@ -61,15 +61,8 @@ typedef struct GpuSortBuffer
 /* What a job is to do.  Its owner writes it into the slot; the service copies it once. */
 typedef struct GpuSortJobOptions
 {
-	uint32		key_columns;
-	uint32		null_mask;		/* as in gsort_job_options */
-	uint32		null_first_mask;
-	bool		with_ties;		/* as GSORT_TIES */
-	uint32		open_mask;
-	uint64		open_bits[GPUSORT_WORDS_MAX];
-	uint64		open_code[GPUSORT_WORDS_MAX];
+	gsort_job_options device;	/* its keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
-	gsort_engine engine;
 	int			wait_ms;		/* at most, for memory that other jobs have */
 	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
 	uint64		expected_bytes; /* and of their bytes, as they are packed */

@@ -168,7 +168,7 @@ begin_device(GpuSortTuplesort *sort, int feeders)
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
 		.feeders = feeders,
-		.engine = gpusort_algorithm,
+		.device.engine = gpusort_algorithm,
 		.wait_ms = gpusort_native_milliseconds(spec, sort->expected_rows),
 		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};

@@ -260,9 +260,9 @@ is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, open_mask => 16, feeders => 152, engine => 156,
-	wait_ms => 160, expected_rows => 168, expected_bytes => 176);
-my $options_bytes = 184;
+my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,
+	wait_ms => 172, expected_rows => 176, expected_bytes => 184);
+my $options_bytes = 192;
 
 # Where the options of a job with two keys and one feeder are.
 sub find_options
@@ -278,7 +278,7 @@ sub find_options
 		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
 		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
 
-		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 0, 1, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
+		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 1, 2, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
 		return $at;
 	}
 	die "the slot of job $job was not found";

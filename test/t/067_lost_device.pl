@@ -78,7 +78,7 @@ $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';
 
 # --- a query whose processes all have sorts is one that failed
-$session->query('set enable_hashjoin = off; set enable_nestloop = off');
+$session->query('set enable_hashjoin = off; set enable_nestloop = off; set gpusort.min_rows = 0');
 my $query = q{select count(*) from (select k from big where gate(id, 150000, 'all') > 0) a join big b on a.k + 1 = b.k + 1};
 my $processes = "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid)";
 like($session->query("explain (costs off) $query"), qr/Gather.*GpuSort\)\n/s, 'each process has a sort');
