@@ -160,8 +160,7 @@ typedef struct gsort_job_options
 /* Of the non-NULL values of one key column in one chunk.  No such value: min = UINT64_MAX,
  * max = 0, any = 0, all = UINT64_MAX.  They may claim less than is true of the keys: a wider
  * range, bits that do not vary, NULLs that are not there.  If they cannot be those of any
- * column the chunk is refused, and if a key contradicts the run's, a cut but AS_FED ends as
- * BAD_DATA. */
+ * column the chunk is refused, and if a key contradicts the run's, the cut ends as BAD_DATA. */
 typedef struct gsort_column_stats
 {
 	uint64_t	min;
@@ -196,8 +195,7 @@ typedef struct gsort_chunk
 typedef enum gsort_cut_how
 {
 	GSORT_SORTED = 1,			/* the run in key order, stable */
-	GSORT_AS_FED = 2,			/* the rows as they came, a window for each chunk; needs no scratch */
-	GSORT_SORTED_RUN = 3		/* as SORTED, and keeps beside it what gsort_job_next_run needs; the
+	GSORT_SORTED_RUN = 2		/* as SORTED, and keeps beside it what gsort_job_next_run needs; the
 								 * sort takes no more memory for it at its peak */
 } gsort_cut_how;
 
@@ -213,7 +211,7 @@ typedef enum gsort_window_flags
  * has rows = 1 and CONTINUES, the following rows = 0 and CONTINUED, all but
  * the last are full.  For those first_row is the row after the split one, so
  * first_row + rows never falls along the directory.
- * With GSORT_TIES or an open_mask, in a run cut SORTED or SORTED_RUN, rows / 64 + 1 uint64
+ * With GSORT_TIES or an open_mask, rows / 64 + 1 uint64
  * follow the rows of a window with rows > 0: bit r % 64 of word r / 64 is set when row r of
  * the window ties with the row before it, which may stand in the window before (row 0 of
  * the run: not set).  Bit rows says it of the row after these; bits past that are 0.  bytes
@@ -226,7 +224,7 @@ typedef enum gsort_window_flags
  * After MERGED the windows are those of the merge order: window i holds, a byte for
  * each, the numbers of the runs that rows i * window_bytes ... come from, the
  * first run being 0.  rows counts these bytes; row_bytes = bytes = rows rounded
- * up to 8, what is past rows is zero; flags and feeder are 0.
+ * up to 8, what is past rows is zero; flags is 0.
  */
 typedef struct gsort_window
 {
@@ -236,16 +234,13 @@ typedef struct gsort_window
 	uint32_t	row_bytes;
 	uint32_t	bytes;			/* what a fetch writes: at most window_bytes; the rest of the
 								 * buffer is left alone */
-	uint32_t	feeder;			/* AS_FED: whose chunk it was; long rows of several feeders may
-								 * alternate.  SORTED: 0 */
-	uint32_t	unused;
 } gsort_window;
 
 typedef enum gsort_event_kind
 {
 	GSORT_EVENT_APPENDED = 1,	/* the chunk's buffer is the caller's again */
-	GSORT_EVENT_CUT,			/* the directory stands; or status NOMEM (the run may be cut again,
-								 * AS_FED), BAD_DATA or DEVICE_LOST */
+	GSORT_EVENT_CUT,			/* the directory stands; or status NOMEM (the run may be cut again),
+								 * BAD_DATA or DEVICE_LOST */
 	GSORT_EVENT_RUN_BEGUN,		/* the job is empty and may be fed again */
 	GSORT_EVENT_MERGED,			/* the merge order's directory stands; or status NOMEM or DEVICE_LOST */
 	GSORT_EVENT_FETCHED,		/* the window is in its buffer */
@@ -352,8 +347,8 @@ uint64_t	gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row
  * wrong: BAD_DATA at once, and nothing of it was read. */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
-/* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, which
- * AS_FED allows, or the run has been cut already with success. */
+/* Ends the run, behind all appends; CUT follows.  BAD_ARG: a row is incomplete, or the run has been
+ * cut already with success. */
 gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
 
 /* After CUT or MERGED with OK: the directory, the job's until the next run or the close. */
@@ -366,8 +361,12 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_
 
 /*
  * After CUT of a SORTED_RUN with OK, with no fetch under way, else BAD_ARG.  Drops
- * the run's rows and its grant; RUN_BEGUN follows (OK or DEVICE_LOST), then the job
+ * the run's rows; RUN_BEGUN follows (OK or DEVICE_LOST), then the job
  * is empty and takes grants and appends as at first.
+ *
+ * Of the budget the job keeps what it had, for the kept keys and for grants of the next run: at
+ * least for one chunk whose data, keys and offsets fit window_bytes together, if it had as much.
+ * Such a grant is NOMEM only if the device itself lacks memory.
  *
  * The run's sorted keys are kept for gsort_job_merge, if those of all runs, what the
  * merge will need, and what other jobs keep stay within half of the budget, the first

@@ -457,7 +457,7 @@ gpusort_settings_define(void)
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.service_timeout",
 							"The time after which a service whose process does not run gets no sorts.",
-							"Its sorts fail or start over natively. When its process runs again, it serves again. 0: a service is waited for without end.",
+							"Its sorts fail. When its process runs again, it serves again. 0: a service is waited for without end.",
 							&gpusort_service_timeout_s, 10, 0, INT_MAX / 1000,
 							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.wait_timeout",

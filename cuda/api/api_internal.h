@@ -35,8 +35,11 @@ int			gsort_is_lost(gsort_device *device);
 /* Counts what the job now stands for: by its run's grants, and by what it keeps beside. */
 void		gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
-/* Gives the run's grants back, but for what a job with no rows takes. */
-void		gsort_give_grants_back(gsort_job *job, uint64_t kept_bytes);
+/* The run's rows are gone: of what it was granted, with what is kept beside, run_bytes stay. */
+void		gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
+
+/* What a job needs to go on: room for any one chunk. */
+uint64_t	gsort_least_bytes(const gsort_job *job);
 
 /* The budget less what other jobs have been granted. */
 uint64_t	gsort_room_for_job(const gsort_job *job);

@@ -8,8 +8,6 @@
  */
 #include "api/api_internal.h"
 
-#include <stdlib.h>
-
 /* --- checks -------------------------------------------------------------------- */
 
 static gsort_status
@@ -88,33 +86,9 @@ place(const gsort_job *job, uint64_t units)
 	return job->arena_units;
 }
 
-static int
-make_room_for_chunk(gsort_job *job)
-{
-	uint64_t	room;
-	gsort_placed_chunk *chunks;
-
-	if (job->n_chunks < job->chunks_room)
-		return 1;
-	room = job->chunks_room == 0 ? 64 : 2 * job->chunks_room;
-	chunks = realloc(job->chunks, room * sizeof(*chunks));
-	if (chunks == NULL)
-		return 0;
-	job->chunks = chunks;
-	job->chunks_room = room;
-	return 1;
-}
-
 static void
-note_chunk(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit, uint32_t window_flags)
+count_bytes(gsort_job *job, const gsort_chunk *chunk)
 {
-	gsort_placed_chunk *placed = &job->chunks[job->n_chunks++];
-
-	placed->first_unit = first_unit;
-	placed->units = (uint32_t) (chunk->data_bytes / 8);
-	placed->rows = chunk->rows;
-	placed->window_flags = window_flags;
-	placed->feeder = chunk->feeder;
 	job->stats.bytes_in += chunk->data_bytes + chunk->rows *
 		(sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t) +
 		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
@@ -127,14 +101,11 @@ append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 {
 	gsort_feeder *feeder = &job->feeders[chunk->feeder];
 	uint64_t	units = chunk->data_bytes / 8;
-	uint32_t	flags = GSORT_WINDOW_CONTINUED;
 	gsort_status status = job->device->ops->job_append(job, chunk, feeder->next_unit);
 
 	if (status != GSORT_OK)
 		return status;
-	if (units < feeder->missing_units)
-		flags |= GSORT_WINDOW_CONTINUES;
-	note_chunk(job, chunk, feeder->next_unit, flags);
+	count_bytes(job, chunk);
 	feeder->next_unit += units;
 	feeder->missing_units -= units;
 	if (feeder->missing_units == 0)
@@ -160,7 +131,7 @@ append_rows(gsort_job *job, const gsort_chunk *chunk)
 	status = job->device->ops->job_append(job, chunk, first_unit);
 	if (status != GSORT_OK)
 		return status;
-	note_chunk(job, chunk, first_unit, more_units > 0 ? GSORT_WINDOW_CONTINUES : 0);
+	count_bytes(job, chunk);
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 		key_stats_fold(&job->column_stats[c], &chunk->stats[c]);
 	job->rows += chunk->rows;
@@ -189,8 +160,6 @@ gsort_job_append(gsort_job *job, const gsort_chunk *chunk)
 	status = check_chunk_shape(job, chunk);
 	if (status != GSORT_OK)
 		return status;
-	if (!make_room_for_chunk(job))
-		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the list of chunks");
 	if (chunk->rows == 0)
 		return append_rest_of_row(job, chunk);
 	return append_rows(job, chunk);

@@ -80,16 +80,6 @@ typedef enum gsort_run_state
 	GSORT_RUN_FAILED			/* BAD_DATA or DEVICE_LOST: nothing but close */
 } gsort_run_state;
 
-/* One chunk as it lies in the arena: the AS_FED directory is made of these. */
-typedef struct gsort_placed_chunk
-{
-	uint64_t	first_unit;
-	uint32_t	units;
-	uint32_t	rows;
-	uint32_t	window_flags;
-	uint32_t	feeder;
-} gsort_placed_chunk;
-
 /* What becomes of a run's sorted keys when it ends. */
 typedef enum gsort_keep
 {
@@ -126,7 +116,7 @@ struct gsort_job
 	uint64_t	arena_units;	/* end of the used part of the arena, skipped tails of extents included */
 	uint64_t	granted_rows;
 	uint64_t	granted_units;
-	uint64_t	granted_bytes;	/* device memory that these stand for, scratch included */
+	uint64_t	granted_bytes;	/* device memory that the job has for its runs, scratch included */
 	uint64_t	kept_bytes;		/* kept keys, then also the merge order, in the end it alone */
 
 	gsort_feeder feeders[GSORT_FEEDERS_MAX];
@@ -137,10 +127,6 @@ struct gsort_job
 	uint64_t	ended_rows;		/* of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
 	gsort_keep	keep;			/* ENDING: asked of the implementation */
-
-	gsort_placed_chunk *chunks;
-	uint64_t	n_chunks;
-	uint64_t	chunks_room;
 
 	gsort_window *windows;		/* malloc'd; the implementation sets it for SORTED, before
 								 * it hands out the CUT event */
@@ -184,7 +170,7 @@ struct gsort_device_ops
 	gsort_status (*job_reserve) (gsort_job *job, uint64_t rows, uint64_t units);
 	/* chunk's rows start at row number job->rows; its data goes to first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-	gsort_status (*job_cut) (gsort_job *job, gsort_cut_how how);
+	gsort_status (*job_cut) (gsort_job *job);	/* as cut_how says */
 	/* A window of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
 	/* Frees the run's rows, then gathers its sorted keys as job->keep says and frees the rest of
@@ -224,9 +210,8 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 /* Records what was wrong with a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
-/* The state after a cut ended with status: the directory of an AS_FED run is made here.
- * Returns the status that the CUT event is to carry. */
-gsort_status gsort_cut_done(gsort_job *job, gsort_status status);
+/* The state after a cut ended with status. */
+void		gsort_cut_done(gsort_job *job, gsort_status status);
 
 /* The state after the end of a run, status OK or DEVICE_LOST.  kept: its keys and those of the
  * runs before it are kept; may be 0 where keeping them was asked for and failed. */

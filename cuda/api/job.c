@@ -22,7 +22,7 @@ job_options_valid(const gsort_job_options *options)
 
 	return options->struct_bytes == sizeof(*options) &&
 		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
-		options->null_mask >> columns == 0 &&
+		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->open_mask >> columns == 0 &&
 		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
 		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&
@@ -78,10 +78,9 @@ gsort_room_for_job(const gsort_job *job)
 }
 
 void
-gsort_give_grants_back(gsort_job *job, uint64_t kept_bytes)
+gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
 {
-	gsort_set_granted(job, job->granted_bytes > 0 ? job->device->ops->job_bytes(job, 0, 0) : 0,
-				kept_bytes);
+	gsort_set_granted(job, run_bytes, kept_bytes);
 	job->granted_rows = 0;
 	job->granted_units = 0;
 }
@@ -94,6 +93,15 @@ arena_units_for(const gsort_job *job, uint64_t units)
 	uint64_t	usable = GSORT_EXTENT_UNITS - job->options.window_bytes / 8;
 
 	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
+}
+
+uint64_t
+gsort_least_bytes(const gsort_job *job)
+{
+	uint64_t	row_bytes = 8 + sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t);
+
+	return job->device->ops->job_bytes(job, job->options.window_bytes / row_bytes,
+									   arena_units_for(job, job->options.window_bytes / 8));
 }
 
 /* All that a run is granted. */
@@ -149,7 +157,8 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	status = device->ops->job_reserve(job, all.rows, all.arena_units);
 	if (status != GSORT_OK)
 		return status;
-	gsort_set_granted(job, all.bytes, job->kept_bytes);
+	gsort_set_granted(job, all.bytes > job->granted_bytes ? all.bytes : job->granted_bytes,
+				job->kept_bytes);
 	job->granted_rows = all.rows;
 	job->granted_units = all.units;
 	return GSORT_OK;
@@ -168,8 +177,6 @@ gsort_job_dispose(gsort_job *job)
 {
 	gsort_set_granted(job, 0, 0);
 	gsort_free_directory(job);
-	free(job->chunks);
-	job->chunks = NULL;
 }
 
 void

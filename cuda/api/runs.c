@@ -53,9 +53,28 @@ what_to_keep(const gsort_job *job)
 		return GSORT_KEEP_NOTHING;
 	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
 	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
-	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 || bytes > gsort_room_for_job(job))
+	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 || bytes > gsort_room_for_job(job) ||
+		kept_bytes + gsort_least_bytes(job) > gsort_room_for_job(job))
 		return GSORT_KEEP_NOTHING;
 	return keep;
+}
+
+/* What the job has when the run has ended, if its keys are kept. */
+static uint64_t
+kept_bytes_after(const gsort_job *job)
+{
+	return job->kept_bytes + job->device->ops->kept_bytes(job, job->rows, job->keep);
+}
+
+/* The keys that are kept leave room for the next run to begin. */
+static void
+make_room_for_next_run(gsort_job *job)
+{
+	uint64_t	had = job->granted_bytes + job->kept_bytes;
+	uint64_t	needed = kept_bytes_after(job) + gsort_least_bytes(job);
+
+	if (needed > had)
+		gsort_set_granted(job, job->granted_bytes + needed - had, job->kept_bytes);
 }
 
 gsort_status
@@ -82,6 +101,8 @@ gsort_job_next_run(gsort_job *job)
 		job->ended_rows -= job->rows;
 		memcpy(job->ended_stats, before, sizeof(before));
 	}
+	else if (job->keep != GSORT_KEEP_NOTHING)
+		make_room_for_next_run(job);
 	return status;
 }
 
@@ -92,7 +113,6 @@ begin_run(gsort_job *job)
 	memset(job->feeders, 0, sizeof(job->feeders));
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 		key_stats_init(&job->column_stats[c]);
-	job->n_chunks = 0;
 	job->rows = 0;
 	job->fed_units = 0;
 	job->arena_units = 0;
@@ -104,6 +124,9 @@ begin_run(gsort_job *job)
 void
 gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 {
+	uint64_t	bytes = job->granted_bytes + job->kept_bytes;
+	uint64_t	kept_bytes = kept ? kept_bytes_after(job) : 0;
+
 	if (status != GSORT_OK)
 	{
 		job->state = GSORT_RUN_FAILED;
@@ -111,8 +134,7 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 	}
 	job->stats.runs++;
 	job->stats.keys_kept = kept;
-	gsort_give_grants_back(job, kept ? job->kept_bytes +
-					 job->device->ops->kept_bytes(job, job->rows, job->keep) : 0);
+	gsort_end_grants(job, bytes > kept_bytes ? bytes - kept_bytes : 0, kept_bytes);
 	begin_run(job);
 }
 
@@ -129,7 +151,7 @@ gsort_job_merge(gsort_job *job)
 
 	if (gsort_is_lost(job->device))
 		return GSORT_DEVICE_LOST;
-	if (job->closing || job->state != GSORT_RUN_FEEDING || job->n_chunks > 0)
+	if (job->closing || job->state != GSORT_RUN_FEEDING || job->rows > 0)
 		return gsort_bad_argument(job->device, "merge");
 	if (job->stats.runs == 0 || !job->stats.keys_kept)
 		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
@@ -150,7 +172,7 @@ gsort_job_merge(gsort_job *job)
 	job->state = GSORT_RUN_MERGING;
 	status = ops->job_merge(job, &plan);
 	if (status == GSORT_OK)
-		gsort_give_grants_back(job, bytes);
+		gsort_end_grants(job, run_bytes, bytes);
 	else
 	{
 		gsort_free_directory(job);

@@ -2,8 +2,7 @@
  * windows.c
  *	  The end of a run, its directory of windows, and their way out.
  *
- * In:  the chunks as they lie in the arena, or where the windows of a sorted run begin, or
- *	    the number of rows of a merge order.
+ * In:  where the windows of a sorted run begin, or the number of rows of a merge order.
  * Out: job->windows, which is malloc'd; fetches of them.
  */
 #include "api/api_internal.h"
@@ -21,56 +20,27 @@ gsort_job_cut(gsort_job *job, gsort_cut_how how)
 	if (gsort_is_lost(job->device))
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING ||
-		(how != GSORT_SORTED && how != GSORT_AS_FED && how != GSORT_SORTED_RUN))
+		(how != GSORT_SORTED && how != GSORT_SORTED_RUN))
 		return gsort_bad_argument(job->device, "cut");
-	if (how != GSORT_AS_FED && job->incomplete_rows > 0)
+	if (job->incomplete_rows > 0)
 		return gsort_bad_argument(job->device, "cut with a row incomplete");
 	job->cut_how = how;
 	job->state = GSORT_RUN_CUTTING;
-	status = job->device->ops->job_cut(job, how);
+	status = job->device->ops->job_cut(job);
 	if (status != GSORT_OK)
 		job->state = GSORT_RUN_FEEDING;
 	return status;
 }
 
-static gsort_status
-make_as_fed_directory(gsort_job *job)
-{
-	uint64_t	first_row = 0;
-
-	job->windows = malloc((job->n_chunks + 1) * sizeof(gsort_window));
-	if (job->windows == NULL)
-		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
-	for (uint64_t i = 0; i < job->n_chunks; i++)
-	{
-		const gsort_placed_chunk *placed = &job->chunks[i];
-		gsort_window *window = &job->windows[i];
-
-		window->first_row = first_row;
-		window->rows = placed->rows;
-		window->flags = placed->window_flags;
-		window->row_bytes = placed->units * 8;
-		window->bytes = window->row_bytes;
-		window->feeder = placed->feeder;
-		window->unused = 0;
-		first_row += placed->rows;
-	}
-	job->n_windows = job->n_chunks;
-	return GSORT_OK;
-}
-
-gsort_status
+void
 gsort_cut_done(gsort_job *job, gsort_status status)
 {
-	if (status == GSORT_OK && job->cut_how == GSORT_AS_FED)
-		status = make_as_fed_directory(job);
 	if (status == GSORT_OK)
 		job->state = GSORT_RUN_CUT;
 	else if (status == GSORT_NOMEM)
 		job->state = GSORT_RUN_FEEDING;
 	else
 		job->state = GSORT_RUN_FAILED;
-	return status;
 }
 
 /* --- directories -------------------------------------------------------------------- */
@@ -99,8 +69,6 @@ write_windows(const gsort_job *job, const window_cut *cut, gsort_window *window,
 			(piece + 1 < pieces ? GSORT_WINDOW_CONTINUES : 0);
 		window->row_bytes = (uint32_t) (piece_units * 8);
 		window->bytes = window->row_bytes;
-		window->feeder = 0;
-		window->unused = 0;
 		if (with_ties)
 			window->bytes += tie_words_of_window(window->rows) * 8;
 		units -= piece_units;

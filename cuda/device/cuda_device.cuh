@@ -130,7 +130,6 @@ typedef struct cuda_device
 	uint64_t	allocated_bytes;
 
 	cudaStream_t memory_stream;
-	cudaStream_t control_stream;	/* cuts AS_FED: behind no sort */
 	cudaStream_t append_notices;
 	cudaStream_t fetch_notices;
 	cudaStream_t sort_streams[SORT_STREAMS];
@@ -374,9 +373,8 @@ void		cuda_operation_drop(cuda_device *device, cuda_operation *operation);
 gsort_status cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size_t bytes,
 					   cudaMemcpyKind kind);
 
-/* Between a stretch of the job's rows and host memory, extent by extent. */
-gsort_status cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, char *host,
-							cudaMemcpyKind kind);
+/* From host memory to a stretch of the job's rows, extent by extent. */
+gsort_status cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, const char *host);
 
 /* --- appends, fetches (cuda_append.cu, cuda_fetch.cu) --------------------------- */
 
@@ -410,7 +408,7 @@ double		cuda_work_ms(cuda_job *job);
 
 /* Device memory that a cut SORTED of so many rows takes beside the extents. */
 uint64_t	cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-gsort_status cuda_job_cut(gsort_job *job, gsort_cut_how how);
+gsort_status cuda_job_cut(gsort_job *job);
 
 /* Frees what a cut has allocated; the host has seen it end. */
 void		cuda_cut_free(cuda_job *job);

@@ -75,7 +75,6 @@ gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 typedef struct fetch_source
 {
 	const gsort_window *window; /* NULL: of the merge order */
-	const gsort_placed_chunk *chunk;	/* AS_FED: the window, where it lies */
 	uint64_t	first_row;		/* of the merge order */
 	uint32_t	bytes;
 } fetch_source;
@@ -88,9 +87,6 @@ enqueue_source(cuda_job *job, cuda_lane *lane, const fetch_source *source, char 
 	if (source->window == NULL)
 		return cuda_copy(device, lane, to, (const char *) job->order.pointer + source->first_row, source->bytes,
 						 cudaMemcpyDeviceToHost);
-	if (source->chunk != NULL)
-		return cuda_copy_rows(job, lane, source->chunk->first_unit, source->chunk->units, to,
-							  cudaMemcpyDeviceToHost);
 	GSORT_TRY_STATUS(gather_window(job, lane, source->window));
 	return cuda_copy(device, lane, to, lane->window.pointer, source->bytes, cudaMemcpyDeviceToHost);
 }
@@ -138,7 +134,7 @@ gsort_status
 cuda_job_fetch(gsort_job *base, uint64_t number, void *dst, uint64_t tag)
 {
 	const gsort_window *window = &base->windows[number];
-	fetch_source source = {window, base->cut_how == GSORT_AS_FED ? &base->chunks[number] : NULL, 0, window->bytes};
+	fetch_source source = {window, 0, window->bytes};
 
 	return fetch((cuda_job *) base, &source, dst, tag);
 }
@@ -146,7 +142,7 @@ cuda_job_fetch(gsort_job *base, uint64_t number, void *dst, uint64_t tag)
 gsort_status
 cuda_job_fetch_order(gsort_job *base, uint64_t first_row, uint32_t bytes, void *dst, uint64_t tag)
 {
-	fetch_source source = {NULL, NULL, first_row, bytes};
+	fetch_source source = {NULL, first_row, bytes};
 
 	return fetch((cuda_job *) base, &source, dst, tag);
 }

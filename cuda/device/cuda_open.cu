@@ -165,7 +165,6 @@ make_streams(cuda_device *device)
 
 	GSORT_TRY(device, cudaDeviceGetStreamPriorityRange(&low, &high));
 	GSORT_TRY_STATUS(make_stream(device, &device->memory_stream, high));
-	GSORT_TRY_STATUS(make_stream(device, &device->control_stream, high));
 	GSORT_TRY_STATUS(make_stream(device, &device->append_notices, high));
 	GSORT_TRY_STATUS(make_stream(device, &device->fetch_notices, high));
 	for (int i = 0; i < SORT_STREAMS; i++)
@@ -263,8 +262,7 @@ close_lane(cuda_device *device, cuda_lane *lane)
 static void
 close_streams(cuda_device *device)
 {
-	cudaStream_t streams[] = {device->memory_stream, device->control_stream,
-	device->append_notices, device->fetch_notices};
+	cudaStream_t streams[] = {device->memory_stream, device->append_notices, device->fetch_notices};
 
 	if (device->memory_stream != NULL)
 		cudaStreamSynchronize(device->memory_stream);

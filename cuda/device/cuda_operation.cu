@@ -145,8 +145,7 @@ cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size
 }
 
 gsort_status
-cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, char *host,
-			   cudaMemcpyKind kind)
+cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, const char *host)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
@@ -155,9 +154,7 @@ cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t uni
 		extent_part part = extent_walk_first(first_unit, units);
 		char	   *rows = (char *) job->row_extents.extents[part.extent] + part.place * 8;
 
-		GSORT_TRY_STATUS(kind == cudaMemcpyHostToDevice ?
-						 cuda_copy(device, lane, rows, host, part.units * 8, kind) :
-						 cuda_copy(device, lane, host, rows, part.units * 8, kind));
+		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, part.units * 8, cudaMemcpyHostToDevice));
 		host += part.units * 8;
 		first_unit += part.units;
 		units -= part.units;

@@ -3,8 +3,7 @@
  *	  The cut: from a fed run to its directory of windows.
  *
  * In:  a job's key and word extents, the statistics of its columns, and the lengths' extremes in its header.
- * Out: AS_FED: nothing but the wait for the appends and their verdict.
- *	    SORTED: the order, low offsets and tie bits, which fetches read, and the list of window
+ * Out: SORTED: the order, low offsets and tie bits, which fetches read, and the list of window
  *	    begins, from which the directory is made (place_rows.cuh).
  *	    SORTED_RUN: also the keys, which cuda_runs.cu gathers by the order.
  *
@@ -300,34 +299,14 @@ cut_sorted(cuda_job *job)
 	return cuda_work_enqueued(job, enqueue_sort(job));
 }
 
-static gsort_status
-enqueue_as_fed(cuda_job *job)
-{
-	cuda_device *device = (cuda_device *) job->common.device;
-
-	GSORT_TRY_STATUS(wait_for_appends(job));
-	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
-	GSORT_TRY_STATUS(copy_header_out(job));
-	return cuda_finish_work(job);
-}
-
-static gsort_status
-cut_as_fed(cuda_job *job)
-{
-	if (job->common.n_chunks == 0)
-		return GSORT_OK;
-	job->work_stream = ((cuda_device *) job->common.device)->control_stream;
-	return cuda_work_enqueued(job, enqueue_as_fed(job));
-}
-
 gsort_status
-cuda_job_cut(gsort_job *base, gsort_cut_how how)
+cuda_job_cut(gsort_job *base)
 {
 	cuda_job   *job = (cuda_job *) base;
 	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->cut_slot, BEGINS_SLOT_BYTES);
 
 	if (status == GSORT_OK)
-		status = how == GSORT_AS_FED ? cut_as_fed(job) : cut_sorted(job);
+		status = cut_sorted(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
 	/* no memory, no rows, or refused and quiet again */
@@ -386,11 +365,6 @@ read_outcome(cuda_job *job)
 	memcpy(&header, job->cut_slot.memory, sizeof(header));
 	if (header.bad_data)
 		return gsort_fail_bad_data(job->common.device, header.bad_data);
-	if (job->common.cut_how == GSORT_AS_FED)
-	{
-		give_back_slot(job);
-		return GSORT_OK;
-	}
 	if (job->tied_awaited)
 	{
 		job->tied_awaited = 0;

@@ -24,7 +24,7 @@ cut_ended(host_op *op, gsort_status status)
 		gsort_fail_bad_data(job->common.device, job->run.bad_data);
 	else if (status == GSORT_NOMEM)
 		gsort_fail(job->common.device, status, "out of memory for the sort");
-	else if (status == GSORT_OK && cut->how != GSORT_AS_FED)
+	else if (status == GSORT_OK)
 	{
 		status = gsort_make_directory(&job->common, cut->begins.rows, cut->begins.units,
 									  cut->begins.n, cut->rows, cut->begins.total_units);
@@ -34,7 +34,7 @@ cut_ended(host_op *op, gsort_status status)
 		stats->engine = cut->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
 	}
 	stats->peak_bytes = job->run.account.peak_bytes;
-	status = gsort_cut_done(&job->common, status);
+	gsort_cut_done(&job->common, status);
 	if (status != GSORT_OK)
 		host_run_drop_order(&job->run);
 	else if (cut->how != GSORT_SORTED_RUN)

@@ -94,10 +94,8 @@ write_rows(const host_run *run, const host_window *window, uint64_t *to)
 static uint64_t *
 write_stretch(const host_run *run, const host_window *window, uint64_t *to)
 {
-	uint64_t	unit = window->first_unit;
+	uint64_t	unit = window->first_unit + row_word_offset(run->row_words[window->first_row]);
 
-	if (window->of_row)
-		unit += row_word_offset(run->row_words[window->first_row]);
 	copy_from_arena(run, to, unit, window->units);
 	return to + window->units;
 }

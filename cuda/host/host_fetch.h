@@ -16,9 +16,8 @@ typedef struct host_window
 	uint64_t	first_row;
 	uint32_t	rows;			/* the rows that begin in it */
 	uint64_t	units;
-	uint64_t	first_unit;		/* is_stretch: in the arena, or in the row */
-	int			is_stretch;		/* AS_FED, or a piece of a row: one stretch of bytes */
-	int			of_row;			/* is_stretch: first_unit counts from first_row's begin */
+	int			is_stretch;		/* a piece of first_row: one stretch of bytes */
+	uint64_t	first_unit;		/* of it, in the row */
 } host_window;
 
 void		host_run_fetch(const host_run *run, const host_window *window, uint64_t *to);

@@ -90,7 +90,7 @@ run_cut(host_task *task)
 
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
-	else if (cut->how != GSORT_AS_FED && !atomic_load(&job->closing))
+	else if (!atomic_load(&job->closing))
 		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties, cut->rows,
 								   cut->how == GSORT_SORTED_RUN, cut->limit_bytes, &job->closing,
 								   &cut->begins);
@@ -264,14 +264,14 @@ host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 }
 
 gsort_status
-host_job_cut(gsort_job *job, gsort_cut_how how)
+host_job_cut(gsort_job *job)
 {
 	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_CUT, 0, run_cut);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = how != GSORT_AS_FED && job->rows > HEAVY_ROWS;
-	op->u.cut.how = how;
+	op->task.heavy = job->rows > HEAVY_ROWS;
+	op->u.cut.how = job->cut_how;
 	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
 								   job->column_stats);
 	op->u.cut.ties = tie_rule_make(&job->options, &op->u.cut.plan);
@@ -315,26 +315,17 @@ window_to_fetch(const gsort_job *job, uint64_t number)
 		.units = window->row_bytes / 8,
 	};
 
-	if (job->cut_how == GSORT_AS_FED)
-	{
-		fetch.is_stretch = 1;
-		fetch.first_unit = job->chunks[number].first_unit;
-	}
-	else if (window->flags & GSORT_WINDOW_CONTINUED)
+	if (window->flags & GSORT_WINDOW_CONTINUED)
 	{
 		uint64_t	first = first_piece_of(job, number);
 
 		/* all pieces of a row but the last have the first one's length */
 		fetch.is_stretch = 1;
-		fetch.of_row = 1;
 		fetch.first_row = job->windows[first].first_row;
 		fetch.first_unit = (number - first) * (job->windows[first].row_bytes / 8);
 	}
 	else if (window->flags & GSORT_WINDOW_CONTINUES)
-	{
 		fetch.is_stretch = 1;
-		fetch.of_row = 1;
-	}
 	return fetch;
 }
 

@@ -4,9 +4,9 @@
  *
  * In:  the slots of a partial plan, in every participant of a Gather; the job's id,
  *	    from the leader by way of the DSM.
- * Out: chunks in the job's buffers.  The node itself returns no rows, but those that the
- *	    job does not take: these go up through the Gather, and GpuSort sorts them natively;
- *	    or, when the job is only full, spills a run and feeds the row itself.
+ * Out: chunks in the job's buffers.  The node itself returns no rows, but those that a full job does
+ *	    not take: these go up through the Gather, and GpuSort spills a run and feeds the row itself.
+ *	    Where there is no job, all rows go up.
  *
  * Runs in parallel workers, and in the leader when it takes part or when there are no
  * workers; then without a DSM too (parallel mode may be off at run time), since the
@@ -48,7 +48,6 @@ typedef enum FeedPhase
 {
 	FEED_NOT_BEGUN,
 	FEED_GOES_ON,				/* has returned a row that the job was too full for */
-	FEED_RETURNS_ROWS,			/* the job takes no more: they go up */
 	FEED_DONE
 } FeedPhase;
 
@@ -181,9 +180,8 @@ begin_feeding(GpuSortFeedState *state)
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
 	state->feed = gpusort_feed_begin(&state->format, &state->keys,
-									 outerPlan(state->css.ss.ps.plan)->plan_width, 0);
-	gpusort_feed_join_job(state->feed, gpusort_job_attach(&state->id),
-						  ParallelWorkerNumber + 1);
+									 outerPlan(state->css.ss.ps.plan)->plan_width,
+									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -198,7 +196,7 @@ publish_figures(GpuSortFeedState *state)
 static void
 end_feeding(GpuSortFeedState *state)
 {
-	gpusort_feed_finish(state->feed, true);
+	gpusort_feed_finish(state->feed);
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
 	/* they have gone through this node, for whoever counts */
@@ -207,11 +205,10 @@ end_feeding(GpuSortFeedState *state)
 }
 
 /*
- * Feeds rows until the child ends; or until the job does not take one: returns it then.  A
- * job that is only full goes on when the leader, told by such rows, spills a run.  One
+ * Feeds rows until the child ends; or until the job is too full for one: returns it then.  The
+ * job goes on when the leader, told by such rows, spills a run.  One
  * row may not be enough to wake it: a tuple queue shows what it holds when that is a
- * quarter of its size.  After a job that has failed nothing is left to do: the leader
- * starts over, or gives up.
+ * quarter of its size.
  */
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
@@ -236,12 +233,8 @@ feed_rows(GpuSortFeedState *state)
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
 	}
-	state->phase = FEED_DONE;
-	if (result == GPUSORT_FEED_FULL)
-		state->phase = FEED_GOES_ON;
-	else if (result != GPUSORT_FEED_TAKEN && !gpusort_job_failed(state->feed->job))
-		state->phase = FEED_RETURNS_ROWS;
-	if (state->phase != FEED_GOES_ON)
+	state->phase = result == GPUSORT_FEED_FULL ? FEED_GOES_ON : FEED_DONE;
+	if (state->phase == FEED_DONE)
 		end_feeding(state);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
@@ -255,13 +248,9 @@ GpuSortFeedExec(CustomScanState *node)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
-	if (state->phase == FEED_NOT_BEGUN && state->id.slot < 0)
-		state->phase = FEED_RETURNS_ROWS;
-	if (state->phase == FEED_NOT_BEGUN || state->phase == FEED_GOES_ON)
-		return feed_rows(state);
-	if (state->phase == FEED_RETURNS_ROWS)
+	if (state->id.slot < 0)
 		return ExecProcNode(outerPlanState(node));
-	return NULL;
+	return state->phase == FEED_DONE ? NULL : feed_rows(state);
 }
 
 /* --- parallel workers -------------------------------------------------------- */

@@ -18,7 +18,6 @@
 #include "utils/lsyscache.h"
 
 #include "executor/gpusort_node.h"
-#include "executor/plan_repeat.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
 #include "shared/collations.h"
@@ -204,48 +203,37 @@ drain_page(GpuSortState *state, GpuSortPageDrain *drain)
 		gpusort_page_drain(drain, feed);
 }
 
-/* A serial plan: puts every row of the child.  False: the device was lost. */
-static bool
+/* A serial plan: puts every row of the child. */
+static void
 put_child_rows(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(state);
 	bool		by_pages = gpusort_page_drain_may_begin(child);
 	GpuSortPageDrain drain = {0};
-	TupleTableSlot *slot = gpusort_tuplesort_put_first_rows(state->sort, child);
-	bool		put = true;
+	TupleTableSlot *slot;
 
-	while (put && !TupIsNull(slot))
+	while (slot = ExecProcNode(child), !TupIsNull(slot))
 	{
-		put = gpusort_tuplesort_put(state->sort, slot);
-		if (by_pages && put)
+		gpusort_tuplesort_put(state->sort, slot);
+		if (by_pages)
 			drain_page(state, &drain);
-		if (put)
-			slot = ExecProcNode(child);
 	}
-	return put;
 }
 
 /*
  * A parallel plan: the feed nodes below the Gather pack the rows, and give it only those
- * that the job does not take.  False: the device was lost.
+ * that the job does not take.
  */
-static bool
+static void
 put_returned_rows(GpuSortState *state)
 {
 	PlanState  *gather = outerPlanState(state);
 	GpuSortJobId job = gpusort_tuplesort_feeders_job(state->sort);
-	bool		put = true;
+	TupleTableSlot *slot;
 
 	gpusort_feed_node_set_job(state->feed_node, &job);
-	while (put)
-	{
-		TupleTableSlot *slot = ExecProcNode(gather);
-
-		if (TupIsNull(slot))
-			break;
-		put = gpusort_tuplesort_put_returned(state->sort, slot);
-	}
-	return put;
+	while (slot = ExecProcNode(gather), !TupIsNull(slot))
+		gpusort_tuplesort_put(state->sort, slot);
 }
 
 /* The rows that the feed nodes packed have gone through the Gather, for whoever counts. */
@@ -258,14 +246,13 @@ count_rows_of_gather(GpuSortState *state)
 		gather->instrument->tuplecount += gpusort_tuplesort_rows_fed(state->sort);
 }
 
-/* Reads all of the child's rows and sorts them: natively, if there is a reason to.  False: the
- * device was lost. */
-static bool
-sort_rows(GpuSortState *state, GpuSortNativeReason reason)
+/* Reads all of the child's rows and sorts them: natively, if there is a reason to. */
+static void
+sort_rows(GpuSortState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
-	bool		put;
+	GpuSortNativeReason reason = reason_to_be_native(state);
 
 	if (state->sort != NULL && reason != GPUSORT_NATIVE_NONE)
 		drop_sort(state);
@@ -273,57 +260,16 @@ sort_rows(GpuSortState *state, GpuSortNativeReason reason)
 		state->sort = gpusort_tuplesort_begin(&state->spec, estate->es_query_cxt, reason);
 	/* the child must give its rows forward, whichever way we are read */
 	estate->es_direction = ForwardScanDirection;
-	put = state->feed_node != NULL ? put_returned_rows(state) : put_child_rows(state);
-	if (put)
-		state->output = gpusort_tuplesort_perform(state->sort);
+	if (state->feed_node != NULL)
+		put_returned_rows(state);
+	else
+		put_child_rows(state);
+	state->output = gpusort_tuplesort_perform(state->sort);
 	estate->es_direction = direction;
-	if (state->output != NULL)
-		count_rows_of_gather(state);
-	return state->output != NULL;
-}
-
-/* May the child be scanned again?  It is asked but where a device fails. */
-static bool
-child_repeats(const GpuSortState *state)
-{
-	const PlanState *ps = &state->css.ss.ps;
-
-	return state->info.finished &&
-		!gpusort_plan_takes_a_share(outerPlanState(state)) &&
-		gpusort_plan_repeats(outerPlan(ps->plan), ps->state->es_plannedstmt->subplans);
-}
-
-/* The sort cannot go on, and no row went out: sorts all rows anew, natively. */
-static void
-start_over(GpuSortState *state)
-{
-	GpuSortNativeReason reason = gpusort_tuplesort_failure_reason(state->sort);
-
-	if (!child_repeats(state))
-		gpusort_tuplesort_raise_failure(state->sort);
-	/* first, since it ends workers that may still look at the job */
-	ExecReScan(outerPlanState(state));
-	drop_sort(state);
-	(void) sort_rows(state, reason);
-}
-
-static TupleTableSlot *
-sort_and_return_first_row(GpuSortState *state, bool forward)
-{
-	TupleTableSlot *slot = NULL;
-	GpuSortNativeReason reason;
-
-	if (sort_rows(state, reason_to_be_native(state)))
-		slot = state->output->methods->next(state->output, forward);
-	if (slot == NULL)
-	{
-		start_over(state);
-		slot = state->output->methods->next(state->output, forward);
-	}
+	count_rows_of_gather(state);
 	reason = gpusort_tuplesort_native_reason(state->sort);
 	if (reason != GPUSORT_NATIVE_NONE)
 		gpusort_stats_count_native(reason);
-	return slot;
 }
 
 static TupleTableSlot *
@@ -331,16 +277,11 @@ next_row(PlanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	bool		forward = ScanDirectionIsForward(node->state->es_direction);
-	TupleTableSlot *slot;
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->output == NULL))
-		return sort_and_return_first_row(state, forward);
-	slot = state->output->methods->next(state->output, forward);
-	/* lost before the first row, after a step back to no row */
-	if (unlikely(slot == NULL))
-		gpusort_tuplesort_raise_failure(state->sort);
-	return slot;
+		sort_rows(state);
+	return state->output->methods->next(state->output, forward);
 }
 
 static TupleTableSlot *

@@ -145,16 +145,13 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 		 COST_ROW_BYTE * info->width + info->key_costs.words);
 }
 
-/* What other devices keep of the runs is copied to them and back.  Each page of the others is written and read once; as
- * cost_sort has it, three of four in order. */
+/* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
 static Cost
-cost_of_spilling(const GpuSortPlanInfo *info, double kept_bytes)
+cost_of_spilling(const GpuSortPlanInfo *info)
 {
-	double		bytes = info->rows * info->width;
-	double		kept = Min(bytes, kept_bytes);
-	double		pages = ceil((bytes - kept) / BLCKSZ);
+	double		pages = ceil(info->rows * info->width / BLCKSZ);
 
-	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25) + cpu_operator_cost * 2 * COST_ROW_BYTE * kept;
+	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25);
 }
 
 /* The device tells the order of the runs' rows while their keys fit half of its budget; else
@@ -182,7 +179,7 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	path->total_cost = cpu_operator_cost * info->rows * (COST_OUTPUT_ROW + info->key_costs.returned);
 	if (runs > 1)
 	{
-		path->startup_cost += cost_of_spilling(info, device->kept_bytes);
+		path->startup_cost += cost_of_spilling(info);
 		path->total_cost += cost_of_merging(info, runs, device->budget_bytes);
 	}
 	path->total_cost += path->startup_cost;

@@ -7,10 +7,12 @@
  *
  * Of several devices that this service may have the first serves that can be opened.  Which one that
  * is, is found out when the service starts, also after a lost device, when these settings change,
- * and at a reload while one of the later ones, or none, serves.  The host device stands in for all GPUs, not for one that is
- * lost: while another GPU serves, it stands by, and if one comes back while it serves, it takes no new sorts and stands by
- * when the last one has ended.  A device that was lost and cannot be opened is looked for again by itself, as a GPU that is
- * being reset is there again some time later.
+ * and at a reload while one of the later ones, or none, serves.  A device that was lost and cannot be opened is looked for
+ * again by itself, as a GPU that is being reset is there again some time later.
+ *
+ * The host device behind GPUs (auto,host) is the first service's, and stands in for all of them, not for one that is lost.
+ * Between it and the GPUs is decided when the server starts, when the last GPU is lost, and at a reload: from then on it
+ * serves, and lost GPUs are not looked for.
  *
  * Runs in the service alone.
  */
@@ -22,11 +24,12 @@
 #include "utils/guc.h"
 
 #include "service/service_budget.h"
-#include "service/service_call.h"
 #include "service/service_device.h"
 #include "service/service_jobs.h"
+#include "service/service_open.h"
 #include "settings.h"
 #include "shared/clock.h"
+#include "shared/request_ring.h"
 #include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
@@ -37,9 +40,6 @@ gsort_device *gpusort_service_device = NULL;
 
 /* After so many restarts for corrupt shared memory the service does not serve: each has failed everybody's sorts. */
 #define CORRUPTIONS_MAX		3
-
-/* While the host device stands by, the other services are looked at so often. */
-#define STAND_BY_MS			1000
 
 /* What must be opened anew to change. */
 typedef struct OpenSettings
@@ -54,7 +54,7 @@ static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
 static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
-static bool host_stands_by = false;	/* and is not opened, since other GPUs serve */
+static bool host_is_spare = false;	/* and is not opened, since other GPUs serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
 /* --- its end ------------------------------------------------------------------- */
@@ -112,11 +112,9 @@ gpusort_service_note_status(int job, gsort_status status)
 		case GSORT_OK:
 			break;
 		case GSORT_NOMEM:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+			gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
 			break;
 		case GSORT_UNSUPPORTED:
-			gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-			break;
 		case GSORT_BAD_ARG:
 		case GSORT_BAD_DATA:
 			gpusort_service_fail_job(job, gpusort_service_device_error());
@@ -156,16 +154,18 @@ static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
 	GpuSortService *service = gpusort_service_shared();
+	bool		changed;
 
 	gpusort_service_publish_info();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (service->state != state)
+	changed = service->state != state;
+	if (changed)
 		gpusort_server_state_changed();
-	if (service->state != state && state == GPUSORT_SERVICE_SERVING)
+	if (changed && state == GPUSORT_SERVICE_SERVING)
 		gpusort_discard_kept_plans();
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
-	/* the host device in its place may have to stand by again */
+	/* while the host device serves in its place, its GPU is still missing */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
 	{
 		service->missing_since_us = 0;
@@ -174,6 +174,9 @@ publish_state(GpuSortServiceState state, const char *detail)
 	if (gpusort_service_device == NULL)
 		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
+	/* it may have to decide anew between the host device and the GPUs */
+	if (changed && gpusort_service_number > 0)
+		gpusort_wake_service(0);
 }
 
 /* --- other services ------------------------------------------------------------- */
@@ -201,71 +204,20 @@ another_has_gpu(void)
 	return found;
 }
 
+/* Does the first service have the host device in place of all GPUs? */
+static bool
+host_serves_for_gpus(void)
+{
+	const GpuSortService *first = &gpusort_shared->services[0];
+	bool		serves;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	serves = first->state == GPUSORT_SERVICE_SERVING && first->info.kind == GSORT_KIND_HOST;
+	LWLockRelease(gpusort_shared_lock());
+	return serves && gpusort_device_of_service(0).n > 1;
+}
+
 /* --- opening ------------------------------------------------------------------- */
-
-/* A GpuSortBlockingCall. */
-typedef struct OpenCall
-{
-	gsort_device_options options;
-	gsort_device *device;
-	gsort_status status;
-	char		reason[256];
-} OpenCall;
-
-static void
-call_open(void *arg)
-{
-	OpenCall   *call = arg;
-
-	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
-}
-
-static void
-call_shut(void *arg)
-{
-	gsort_shut(arg);
-}
-
-static OpenCall
-open_choice(const GpuSortServiceDevice *device, int choice)
-{
-	bool		host = device->choices[choice] == GPUSORT_DEVICE_HOST;
-	static OpenCall call;		/* an abandoned call still writes to it */
-
-	call = (OpenCall) {
-		.options = {
-			.struct_bytes = sizeof(call.options),
-			.kind = host ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
-			.n_ordinals = host ? 0 : 1,
-			.ordinals = &device->ordinal,
-			.threads = gpusort_host_threads,
-			.nice = gpusort_host_nice,
-		},
-	};
-
-	gpusort_service_call(call_open, &call);
-	if (call.status != GSORT_OK)
-		call.device = NULL;
-	return call;
-}
-
-/* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
-static void
-touch_buffers(void)
-{
-	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
-
-	for (Size i = 0; i < length; i += 4096)
-		(void) *(volatile char *) (gpusort_buffer_pool + i);
-}
-
-static void
-call_pin(void *arg)
-{
-	touch_buffers();
-	(void) gsort_pin(gpusort_service_device, gpusort_buffer_pool,
-					 (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
-}
 
 static OpenSettings
 settings_now(void)
@@ -285,27 +237,6 @@ arm_test_failure(void)
 	else
 		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
 						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
-}
-
-static void
-log_device(void)
-{
-	gsort_device_info info;
-
-	gsort_device_get_info(gpusort_service_device, &info);
-	if (info.kind == GSORT_KIND_CUDA)
-		ereport(LOG,
-				(errmsg("gpusort: serving with %s, %llu MB of memory, budget %llu MB, CUDA driver %d.%d, buffers of %d MB %s",
-						info.name, (unsigned long long) info.memory_bytes / 1024 / 1024,
-						(unsigned long long) info.budget_bytes / 1024 / 1024,
-						info.driver_version / 1000, info.driver_version % 1000 / 10,
-						gpusort_buffer_memory_mb, info.pinned ? "pinned" : "not pinned")));
-	else
-		ereport(LOG,
-				(errmsg("gpusort: serving with the CPU, %s, budget %llu MB, buffers of %d MB",
-						info.name, (unsigned long long) info.budget_bytes / 1024 / 1024,
-						gpusort_buffer_memory_mb),
-				 failures[0] != '\0' ? errdetail("%s", failures) : 0));
 }
 
 static void
@@ -369,10 +300,10 @@ report_no_device(void)
 static void
 begin_serving(void)
 {
-	gpusort_service_call(call_pin, NULL);
+	gpusort_service_pin(gpusort_service_device);
 	gpusort_service_set_budget(gpusort_service_device);
 	arm_test_failure();
-	log_device();
+	gpusort_service_log_device(gpusort_service_device, failures);
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
 }
 
@@ -409,19 +340,12 @@ stays_lost(void)
 	return true;
 }
 
-/* The device behind a GPU that this service has lost, where other GPUs go on. */
-static bool
-has_to_stand_by(int choice)
-{
-	return choice > 0 && gpusort_service_shared()->missing_since_us != 0 && another_has_gpu();
-}
-
 static void
 open_device(void)
 {
 	opened = true;
 	next_look_us = 0;
-	host_stands_by = false;
+	host_is_spare = false;
 	opened_for = settings_now();
 	failures[0] = '\0';
 	if (gpusort_device_is_off())
@@ -447,23 +371,19 @@ open_device(void)
 	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
-		OpenCall	call;
+		const char *reason;
 
-		host_stands_by = has_to_stand_by(opened_choice);
-		if (host_stands_by)
-		{
-			note_failure("the host device stands by while another GPU serves");
+		host_is_spare = opened_choice > 0 && another_has_gpu();
+		if (host_is_spare)
 			break;
-		}
-		call = open_choice(&opened_for.device, opened_choice);
-		gpusort_service_device = call.device;
+		gpusort_service_device = gpusort_service_open(&opened_for.device, opened_choice, &reason);
 		if (gpusort_service_device != NULL)
 		{
 			note_that_no_gpu_serves();
 			begin_serving();
 			return;
 		}
-		note_failure(call.reason);
+		note_failure(reason);
 	}
 	report_no_device();
 }
@@ -474,7 +394,7 @@ gpusort_service_close_device(void)
 	opened = false;
 	if (gpusort_service_device == NULL)
 		return;
-	gpusort_service_call(call_shut, gpusort_service_device);
+	gpusort_service_shut(gpusort_service_device);
 	gpusort_service_device = NULL;
 	gpusort_service_forget_all_jobs();
 }
@@ -485,15 +405,10 @@ gpusort_service_look_for_device(long sleep_ms)
 {
 	long		left;
 
-	/* the host device steps back as soon as another GPU serves */
-	if (gpusort_service_device != NULL && opened_choice > 0 && gpusort_shared->n_services > 1)
-		return sleep_ms < 0 ? STAND_BY_MS : Min(sleep_ms, STAND_BY_MS);
 	/* the service may not be wanted any more */
-	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0)
+	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 || host_serves_for_gpus())
 		return sleep_ms;
 	left = gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
-	if (host_stands_by)
-		left = another_has_gpu() ? Min(left, STAND_BY_MS) : 0;
 	if (left <= 0)
 		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);
@@ -501,15 +416,23 @@ gpusort_service_look_for_device(long sleep_ms)
 
 /* --- settings ------------------------------------------------------------------ */
 
-/* True if the device that serves is the one that the settings ask for, and it has not to stand by. */
+/* Is the last GPU lost, so that the host device is to be opened?  Or does it serve, and a reload has found a GPU? */
+static bool
+host_has_to_change(void)
+{
+	bool		serves = gpusort_service_device != NULL && opened_choice > 0;
+
+	return (serves || host_is_spare) && gpusort_shared->n_services > 1 && another_has_gpu() == serves;
+}
+
+/* True if the device that serves is the one that the settings ask for. */
 static bool
 serves_as_set(void)
 {
 	OpenSettings now = settings_now();
 
-	if (gpusort_service_device != NULL && has_to_stand_by(opened_choice))
-		return false;
-	if (!opened || now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
+	if (!opened || host_has_to_change() ||
+		now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
 		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
 		return false;
 	return gpusort_service_device == NULL ||
@@ -572,11 +495,12 @@ better_choice_is_there(void)
 {
 	for (int i = 0; i < opened_choice; i++)
 	{
-		OpenCall	call = open_choice(&opened_for.device, i);
+		const char *reason;
+		gsort_device *device = gpusort_service_open(&opened_for.device, i, &reason);
 
-		if (call.device != NULL)
+		if (device != NULL)
 		{
-			gpusort_service_call(call_shut, call.device);
+			gpusort_service_shut(device);
 			return true;
 		}
 	}

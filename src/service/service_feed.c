@@ -1,19 +1,25 @@
 /*
  * service_feed.c
- *	  A job's feed: chunks on their way to the device, and the cut of a run.
+ *	  A job's feed: its first reservation of device memory, chunks on their way to the device, and
+ *	  the cut of a run.
  *
- * In:  APPEND and CUT requests; memory given back, for which a job has waited.
- * Out: chunks appended, the run cut; or the job full, or refused.
+ * In:  OPEN, APPEND and CUT requests; memory given back, for which a job has waited.
+ * Out: jobs that take rows, or are refused; chunks appended, the run cut; or the job full.
  *
  * Runs in the service alone.
  *
- * The device takes a chunk when there is a grant for its rows (service_grants.c).  Where there
- * is none, the chunk stays in its buffer, and so do the chunks of the job that come after it.
- * What happens then depends on what the run has so far:
- *  - It has rows: the job is full.  Its leader spills the run, which frees the run's memory,
- *    and the chunks are fed to the next run.
- *  - It has none: the job waits until other jobs have given memory back.  When its time is
- *    over, it is refused, and its leader sorts natively.
+ * A job opens when it has memory for some rows (service_grants.c).  If others have it all, the job
+ * waits until they have given some back; when its time is over it is refused, and its leader, which has
+ * sent no row yet, sorts natively.
+ *
+ * The device takes a chunk when there is a grant for its rows.  Where there is none, the run is full:
+ * the chunk stays in its buffer, and so do the chunks of the job that come after it; the leader
+ * spills the run, which frees its memory, and the chunks are fed to the next run.  What a job keeps of
+ * the budget has room for any chunk that begins a run, so only a long row may find none in a run that
+ * is empty: the leader writes that row itself.
+ *
+ * A device may refuse what it has granted, where other transfers have all of its staging or other
+ * programs its memory.  It is asked again in each turn, until its patience is over.
  */
 #include "postgres.h"
 
@@ -24,8 +30,40 @@
 #include "service/service_watch.h"
 #include "shared/clock.h"
 
-/* How long the device is asked again to take a chunk.  A transfer takes less than a millisecond. */
-#define APPEND_PATIENCE_MS		3000
+/* How long the device is asked again for what it has refused.  A transfer takes less than a millisecond. */
+#define PATIENCE_MS		3000
+
+/* --- the first reservation ------------------------------------------------------- */
+
+static void
+open_or_wait(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_status status = gpusort_service_open_job(job);
+
+	if (status == GSORT_OK)
+		status = gpusort_service_reserve(job);
+	if (status == GSORT_OK)
+	{
+		mine->waits_since_us = 0;
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	}
+	else if (status != GSORT_NOMEM)
+		gpusort_service_note_status(job, status);
+	else if (!gpusort_service_wait_for_memory(job))
+		gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+}
+
+void
+gpusort_service_handle_open(const GpuSortRequest *request)
+{
+	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_OPENING || !gpusort_service_know_job(request->job))
+		return;
+	if (gpusort_service_device == NULL)
+		gpusort_service_refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
+	else
+		open_or_wait(request->job);
+}
 
 /* --- chunks and the cut -------------------------------------------------------- */
 
@@ -38,8 +76,8 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 
 	if (!gpusort_service_know_job(job))
 		return false;
-	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->key_columns,
-							 options->null_mask, header, chunk) ||
+	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->device.key_columns,
+							 options->device.null_mask, header, chunk) ||
 		chunk->feeder >= (uint32) options->feeders)
 	{
 		gpusort_service_fail_job(job, "a chunk's header is corrupt");
@@ -55,13 +93,12 @@ append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	uint64		bytes = 0;
-	gsort_status status = gpusort_service_open_job(job);
+	gsort_status status;
 
 	/* the bytes that continue a row were granted with its beginning */
 	if (chunk->rows > 0)
 		bytes = chunk->data_bytes + Min(chunk->more_bytes, GSORT_ROW_BYTES_MAX);
-	if (status == GSORT_OK)
-		status = gpusort_service_grant(job, chunk->rows, bytes);
+	status = gpusort_service_grant(job, chunk->rows, bytes);
 	*granted = status == GSORT_OK;
 	if (status == GSORT_OK)
 		status = gsort_job_append(mine->job, chunk);
@@ -85,27 +122,53 @@ append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 	return status;
 }
 
+/* The device has refused what the job has a grant for.  Is it to be asked again in the next turn?  If
+ * not, the patience has ended. */
+static bool
+asks_again(GpuSortServiceJob *mine)
+{
+	uint64		now_us = gpusort_clock_us();
+
+	if (mine->refused_since_us == 0)
+		mine->refused_since_us = now_us;
+	if (!gpusort_clock_exceeds(mine->refused_since_us, now_us, PATIENCE_MS))
+		return true;
+	mine->refused_since_us = 0;
+	return false;
+}
+
+/* The job cannot go on without memory that the device has not. */
 static void
-do_cut(int job, gsort_cut_how how)
+fail_for_memory(int job)
+{
+	gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
+	gpusort_service_drop_chunks(&gpusort_service_jobs[job]);
+}
+
+void
+gpusort_service_cut_lacks_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_status status;
 
-	mine->cut_how = how;
+	if (asks_again(mine))
+		mine->cut_pending = true;
+	else
+		fail_for_memory(job);
+}
+
+static void
+do_cut(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_status status = gsort_job_cut(mine->job, mine->cut_how);
+
 	mine->cut_pending = false;
-	if (how == GSORT_AS_FED && mine->job == NULL)
-	{
-		/* the device has accepted nothing of it: no rows, no windows */
-		gpusort_service_set_job_state(job, GPUSORT_JOB_READY,
-									  gpusort_service_slot(job)->refused_reason);
-		return;
-	}
-	status = gpusort_service_open_job(job); /* an empty input comes here first */
-	if (status == GSORT_OK)
-		status = gsort_job_cut(mine->job, how);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(job);
-	gpusort_service_note_status(job, status);
+	if (status == GSORT_NOMEM)
+		gpusort_service_cut_lacks_memory(job);
+	else
+		gpusort_service_note_status(job, status);
 }
 
 /* Rows in the queue belong to this run, unless it is full; a row begun must be complete. */
@@ -133,7 +196,7 @@ fill_job(int job)
 	GpuSortServiceJob waiting = *mine;
 
 	mine->full = true;
-	mine->waits_since_us = 0;
+	mine->refused_since_us = 0;
 	mine->cut_pending = false;
 	mine->first_chunk = GPUSORT_NO_BUFFER;
 	while (waiting.first_chunk != GPUSORT_NO_BUFFER)
@@ -143,39 +206,23 @@ fill_job(int job)
 		if (begins_long_row((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
 			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 		else
-			gpusort_service_add_chunk(mine, buffer);
+			gpusort_service_add_chunk(mine, buffer, false);
 	}
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
 }
 
-/*
- * The first of the chunks that wait has its grant, and the device cannot take it just now: other
- * transfers have all of its staging.  Is it to be asked again in the next turn?
- */
-static bool
-asks_again(GpuSortServiceJob *mine)
-{
-	uint64		now_us = gpusort_clock_us();
-
-	if (mine->refused_since_us == 0)
-		mine->refused_since_us = now_us;
-	return !gpusort_clock_exceeds(mine->refused_since_us, now_us, APPEND_PATIENCE_MS);
-}
-
-/* The first of the chunks that wait got no grant. */
+/* The first of the chunks that wait, with this header, was not taken. */
 static void
-handle_refused_grant(int job, gsort_status status)
+handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
 {
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (mine->fed_rows > 0 && mine->runs < GPUSORT_RUNS_MAX - 1)
+	if (granted && asks_again(mine))
+		return;
+	if (header->rows > 0 && (mine->fed_rows > 0 || begins_long_row(header)))
 		fill_job(job);
-	else if (mine->fed_rows > 0)
-		gpusort_service_refuse_job(job, GPUSORT_NATIVE_RUN_LIMIT);
-	else if (status == GSORT_NOMEM && mine->job != NULL && !gpusort_service_fits_budget(job))
-		gpusort_service_refuse_job(job, GPUSORT_NATIVE_ROW_SIZE);
-	else if (status != GSORT_NOMEM || !gpusort_service_wait_for_memory(job))
-		gpusort_service_note_status(job, status);
+	else if (granted || !asks_again(mine))
+		fail_for_memory(job);
 }
 
 void
@@ -183,7 +230,8 @@ gpusort_service_feed_chunks(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	while (mine->first_chunk != GPUSORT_NO_BUFFER && !mine->full)
+	/* of a full job, what its incomplete rows lack */
+	while (mine->first_chunk != GPUSORT_NO_BUFFER && (!mine->full || mine->last_rest != GPUSORT_NO_BUFFER))
 	{
 		int			buffer = mine->first_chunk;
 		GpuSortChunkHeader header;
@@ -193,29 +241,26 @@ gpusort_service_feed_chunks(int job)
 
 		if (!chunk_in_buffer(job, buffer, &header, &chunk))
 		{
-			gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
-			continue;
+			gpusort_service_drop_chunks(mine);
+			return;
 		}
 		status = append_chunk(job, &chunk, &granted);
-		if (granted)
-			mine->waits_since_us = 0;
-		if (status == GSORT_NOMEM && granted && asks_again(mine))
-			return;
-		mine->refused_since_us = 0;
 		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
 		{
-			handle_refused_grant(job, status);
+			handle_refused_chunk(job, &header, granted && status == GSORT_NOMEM);
 			return;
 		}
-		gpusort_service_take_chunk(mine);
+		mine->refused_since_us = 0;
 		if (status != GSORT_OK)
 		{
 			gpusort_service_note_status(job, status);
-			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
+			gpusort_service_drop_chunks(mine);
+			return;
 		}
+		gpusort_service_take_chunk(mine);
 	}
 	if (mine->cut_pending && cut_can_come(mine))
-		do_cut(job, mine->cut_how);
+		do_cut(job);
 }
 
 /* The rest of a row that the device has begun to take was granted with its beginning. */
@@ -230,34 +275,19 @@ void
 gpusort_service_handle_append(const GpuSortRequest *request)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	GpuSortJobState state = gpusort_service_job_state(request->job);
 	GpuSortChunkHeader header;
 	gsort_chunk chunk;
-	GpuSortJobState state;
-	bool		takes_chunks;
 
-	if (gpusort_service_device == NULL)
-		gpusort_service_refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
 	/* the owner may have asked for the cut already, or be spilling */
-	state = gpusort_service_job_state(request->job);
-	takes_chunks = mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING;
-	if (takes_chunks && !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
-		takes_chunks = false;
-	if (!takes_chunks || (mine->full && begins_long_row(&header)))
+	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING) ||
+		!chunk_in_buffer(request->job, request->buffer, &header, &chunk))
+		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
+	else if (mine->full && begins_long_row(&header))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
-	else if (continues_accepted_row(mine, &chunk))
-	{
-		bool		granted;
-		gsort_status status = append_chunk(request->job, &chunk, &granted);
-
-		gpusort_service_note_status(request->job, status);
-		if (status != GSORT_OK)
-			gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
-		else if (mine->cut_pending && cut_can_come(mine))
-			do_cut(request->job, mine->cut_how);
-	}
 	else
 	{
-		gpusort_service_add_chunk(mine, request->buffer);
+		gpusort_service_add_chunk(mine, request->buffer, continues_accepted_row(mine, &chunk));
 		if (mine->first_chunk == request->buffer)
 			gpusort_service_feed_chunks(request->job);
 	}
@@ -286,21 +316,15 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
 	gsort_cut_how how;
 
-	if (!gpusort_service_know_job(request->job) || !cut_is_awaited(request, &how))
+	if (!cut_is_awaited(request, &how))
 		return;
-	/* a device is closed only while it has no job */
-	if (gpusort_service_device == NULL && how != GSORT_AS_FED)
-		gpusort_service_set_job_state(request->job, GPUSORT_JOB_REFUSED, GPUSORT_NATIVE_NO_DEVICE);
-	else if (how == GSORT_AS_FED || cut_can_come(mine))
-		do_cut(request->job, how);
-	else
-	{
-		mine->cut_how = how;
-		mine->cut_pending = true;
-	}
+	mine->cut_how = how;
+	mine->cut_pending = true;
+	if (cut_can_come(mine))
+		do_cut(request->job);
 }
 
-/* --- jobs that wait: for staging, for memory ------------------------------------------------- */
+/* --- jobs that wait: for what the device has refused, for memory that others have --------------- */
 
 long
 gpusort_service_serve_waiting_jobs(void)
@@ -318,7 +342,7 @@ gpusort_service_serve_waiting_jobs(void)
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
 		long		left;
 
-		gpusort_service_feed_chunks(jobs[i]);
+		open_or_wait(jobs[i]);
 		if (mine->waits_since_us == 0)
 			continue;
 		left = gpusort_service_wait_left(jobs[i], now_us);

@@ -10,13 +10,18 @@
 #include "shared/shmem.h"
 
 /* Requests, which have been checked. */
+extern void gpusort_service_handle_open(const GpuSortRequest *request);
 extern void gpusort_service_handle_append(const GpuSortRequest *request);
 extern void gpusort_service_handle_cut(const GpuSortRequest *request);
 
 /* Gives the device the chunks that wait, as far as it takes them. */
 extern void gpusort_service_feed_chunks(int job);
 
-/* The same for the jobs that wait for memory; refuses those that have waited long enough.
+/* A cut has ended for want of memory: it is asked for again, or the job fails. */
+extern void gpusort_service_cut_lacks_memory(int job);
+
+/* Opens the jobs that wait for memory, and refuses those that have waited long enough; asks the
+ * device again for what it has refused.
  * Returns the milliseconds until the next wait is over, -1: no job waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 

@@ -2,7 +2,7 @@
  * service_grants.c
  *	  Device memory for jobs: who gets it, and who waits.
  *
- * In:  what a chunk needs on the device; the budget and what all jobs have been granted.
+ * In:  what a job needs to open, or a chunk on the device; the budget and what all jobs have been granted.
  * Out: grants, or NOMEM; the list of jobs that wait for memory; both in the jobs' slots, for
  *	    gpusort_progress.
  *
@@ -20,12 +20,9 @@
  *  - A small sort gets what it needs if that is free, also while others wait for more than
  *    that.  It is held up only by jobs that came before it and wait for no more than it does.
  *    So nobody who fits is kept waiting, and who waits is passed by smaller jobs only.
- *  - A large sort does not grow while a small one waits, and a sort that has spilled does not
- *    begin its next run then: sorts that grow are made to spill by those that come after
- *    them.
- *  - A job that waits for the memory of a large row holds up nobody: it may never get it.
- *  - A run that another device has sorted gets what it needs at once, if that leaves a quarter of the budget, or nothing:
- *    it may be held for long, and there are files for it.
+ *  - A large sort does not grow while a small one waits: it is made to spill by those that
+ *    come after it.  What it has it keeps for its next runs, as far as that is not taken by the
+ *    keys that the device keeps of those that have ended.
  * No wait is longer than the job's options say, so none of this can starve a sort.
  */
 #include "postgres.h"
@@ -40,10 +37,6 @@
 /* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
 #define SMALL_ROWS				((uint64) 128 * 1024)
 #define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
-
-/* The least that is granted, if it can be had. */
-#define LEAST_ROWS				((uint64) 1000)
-#define LEAST_BYTES				((uint64) 256 * 1024)
 
 /* Of the budget, for small sorts only: a share; but at least a sort of so many rows. */
 #define RESERVE_SHARE			8
@@ -60,24 +53,15 @@ gsort_status
 gpusort_service_open_job(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_options options = {
-		.struct_bytes = sizeof(options),
-		.key_columns = mine->options.key_columns,
-		.null_mask = mine->options.null_mask,
-		.null_first_mask = mine->options.null_first_mask,
-		.window_bytes = GPUSORT_BUFFER_BYTES,
-		.flags = mine->options.with_ties ? GSORT_TIES : 0,
-		.tag = job,
-		.engine = mine->options.engine,
-		.open_mask = mine->options.open_mask,
-	};
+	gsort_job_options options = mine->options.device;
 	gsort_status status;
 
 	if (mine->job != NULL)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	memcpy(options.open_bits, mine->options.open_bits, sizeof(options.open_bits));
-	memcpy(options.open_code, mine->options.open_code, sizeof(options.open_code));
+	options.struct_bytes = sizeof(options);
+	options.window_bytes = GPUSORT_BUFFER_BYTES;
+	options.tag = job;
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
 	if (status != GSORT_OK)
 		return status;
@@ -91,7 +75,7 @@ gpusort_service_open_job(int job)
 
 /* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
 static uint64
-generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 least, uint64 small)
+generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 small)
 {
 	uint64		wanted;
 
@@ -103,7 +87,7 @@ generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 least, uin
 		wanted = Min(2 * granted, small);
 	else
 		wanted = granted + Max(granted / 4, small);
-	return Max(needed, Max(wanted, least));
+	return Max(needed, wanted);
 }
 
 /* --- who first ---------------------------------------------------------------------- */
@@ -127,16 +111,15 @@ others_come_first(int job, uint64 bytes, bool small)
 	return false;
 }
 
-/* Would so much more memory leave the part that is for small sorts only?  for_run: and what is not for runs? */
+/* Would so much more memory leave the part that is for small sorts only? */
 static bool
-leaves_reserve(uint64 bytes, bool for_run)
+leaves_reserve(uint64 bytes)
 {
 	gsort_device_info info;
 	uint64		reserve;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	reserve = Max(small_sort_bytes, for_run ? info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE :
-				  Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	reserve = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
 	return info.granted_bytes + bytes + reserve <= info.budget_bytes;
 }
 
@@ -145,12 +128,10 @@ leaves_reserve(uint64 bytes, bool for_run)
 static bool
 may_have(int job, uint64 bytes, bool small)
 {
-	if (gpusort_service_jobs[job].options.keeps_run)
-		return leaves_reserve(bytes, true);
 	if (others_come_first(job, bytes, small))
 		return false;
 	/* the first rows of a run may be one row of many megabytes */
-	return small || gpusort_service_jobs[job].granted_rows == 0 || leaves_reserve(bytes, false);
+	return small || gpusort_service_jobs[job].fed_rows == 0 || leaves_reserve(bytes);
 }
 
 /* --- grants --------------------------------------------------------------------------- */
@@ -167,7 +148,8 @@ raise_grants(int job, uint64 all_rows, uint64 all_bytes)
 
 	mine->wanted_bytes = gsort_job_grant_bytes(mine->job, rows, bytes);
 	mine->wants_little = small;
-	if (may_have(job, mine->wanted_bytes, small))
+	/* what it has kept since its last run nobody can refuse */
+	if (mine->wanted_bytes == 0 || may_have(job, mine->wanted_bytes, small))
 		status = gsort_job_grant(mine->job, rows, bytes);
 	if (status == GSORT_OK)
 	{
@@ -189,23 +171,30 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	if (mine->options.keeps_run)
-		return raise_grants(job, Max(needed_rows, mine->options.expected_rows),
-							Max(needed_bytes, mine->options.expected_bytes));
 	status = raise_grants(job,
 						  generous_grant(mine->granted_rows, needed_rows,
-										 mine->options.expected_rows, LEAST_ROWS, SMALL_ROWS),
+										 mine->options.expected_rows, SMALL_ROWS),
 						  generous_grant(mine->granted_bytes, needed_bytes,
-										 mine->options.expected_bytes, LEAST_BYTES, SMALL_BYTES));
+										 mine->options.expected_bytes, SMALL_BYTES));
 	if (status == GSORT_NOMEM)
 		status = raise_grants(job, needed_rows, needed_bytes);
 	return status;
 }
 
+gsort_status
+gpusort_service_reserve(int job)
+{
+	/* a row has its data, its offset and its words in a chunk */
+	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.device.key_columns * sizeof(uint64);
+
+	return gpusort_service_grant(job, GPUSORT_BUFFER_BYTES / row_bytes, GPUSORT_BUFFER_BYTES);
+}
+
 /* --- waiting ---------------------------------------------------------------------------- */
 
-bool
-gpusort_service_fits_budget(int job)
+/* Would the job get what it wants if all other jobs ended? */
+static bool
+fits_budget(int job)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
@@ -226,7 +215,7 @@ gpusort_service_wait_for_memory(int job)
 		return false;
 	if (mine->waits_since_us != 0)
 		return true;
-	if (mine->options.wait_ms == 0 || !gpusort_service_fits_budget(job))
+	if (mine->options.wait_ms == 0 || !fits_budget(job))
 		return false;
 	mine->waits_since_us = gpusort_clock_us();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);

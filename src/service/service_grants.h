@@ -12,14 +12,15 @@
 /* Opens the job on the device, if it is not open yet. */
 extern gsort_status gpusort_service_open_job(int job);
 
+/* The first grant of a job that is open: for the rows that are expected, as far as it can be had, and for
+ * any one chunk at least, which the job keeps from then on.  NOMEM: not now. */
+extern gsort_status gpusort_service_reserve(int job);
+
 /* Sees to it that the job, which is open, has grants for so many rows and row bytes more than
  * it has been fed; a little more, if it can be had.  NOMEM: not now. */
 extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
 
-/* After NOMEM, of a job that is open: would it get what it wants if all other jobs ended? */
-extern bool gpusort_service_fits_budget(int job);
-
-/* After NOMEM, of a job whose run has no rows: begins to wait, or still waits.  False: it must
+/* After NOMEM, of a job that opens: begins to wait, or still waits.  False: it must
  * not wait, or would do so in vain. */
 extern bool gpusort_service_wait_for_memory(int job);
 

@@ -63,7 +63,7 @@ void
 gpusort_service_fail_job(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -71,7 +71,7 @@ void
 gpusort_service_fail_job_for_memory(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), GPUSORT_NATIVE_DEVICE_LOST, message);
+	gpusort_job_slot_fail(gpusort_service_slot(job), message);
 	gpusort_service_slot(job)->lacked_memory = true;
 	LWLockRelease(gpusort_shared_lock());
 }
@@ -89,16 +89,12 @@ gpusort_service_job_state(int job)
 
 /* --- a job's beginning ------------------------------------------------------------ */
 
+/* What is not gsort_job_open's to check, and the columns, by which chunks are checked. */
 static bool
 options_are_sound(const GpuSortJobOptions *options)
 {
-	uint32		columns = options->key_columns;
-
-	return columns >= 1 && columns <= GPUSORT_WORDS_MAX &&
-		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
-		options->open_mask >> columns == 0 &&
-		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX &&
-		(uint32) options->engine < GSORT_ENGINES && options->wait_ms >= 0;
+	return options->device.key_columns >= 1 && options->device.key_columns <= GPUSORT_WORDS_MAX &&
+		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
 }
 
 bool
@@ -127,14 +123,24 @@ gpusort_service_jobs_begin(void)
 }
 
 void
-gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer)
+gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest)
 {
-	next_chunk[buffer] = GPUSORT_NO_BUFFER;
-	if (mine->first_chunk == GPUSORT_NO_BUFFER)
+	int			before = is_rest ? mine->last_rest : mine->last_chunk;
+
+	if (mine->first_chunk == GPUSORT_NO_BUFFER || before == GPUSORT_NO_BUFFER)
+	{
+		next_chunk[buffer] = mine->first_chunk;
 		mine->first_chunk = buffer;
+	}
 	else
-		next_chunk[mine->last_chunk] = buffer;
-	mine->last_chunk = buffer;
+	{
+		next_chunk[buffer] = next_chunk[before];
+		next_chunk[before] = buffer;
+	}
+	if (next_chunk[buffer] == GPUSORT_NO_BUFFER)
+		mine->last_chunk = buffer;
+	if (is_rest)
+		mine->last_rest = buffer;
 }
 
 int
@@ -143,21 +149,25 @@ gpusort_service_take_chunk(GpuSortServiceJob *mine)
 	int			buffer = mine->first_chunk;
 
 	mine->first_chunk = next_chunk[buffer];
+	if (mine->last_rest == buffer)
+		mine->last_rest = GPUSORT_NO_BUFFER;
 	return buffer;
+}
+
+void
+gpusort_service_drop_chunks(GpuSortServiceJob *mine)
+{
+	mine->first_chunk = GPUSORT_NO_BUFFER;
+	mine->last_rest = GPUSORT_NO_BUFFER;
+	mine->refused_since_us = 0;
+	mine->cut_pending = false;
 }
 
 void
 gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
-	mine->full = false;
-	mine->cut_pending = false;
-	mine->waits_since_us = 0;
-	mine->refused_since_us = 0;
+	gpusort_service_jobs[job].waits_since_us = 0;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
-	while (mine->first_chunk != GPUSORT_NO_BUFFER)
-		gpusort_service_return_buffer(gpusort_service_take_chunk(mine), GPUSORT_BUFFER_REFUSED);
 }
 
 /* --- whose they are --------------------------------------------------------------- */
@@ -195,7 +205,7 @@ void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
 {
 	memset(mine, 0, sizeof(*mine));
-	mine->first_chunk = mine->last_chunk = GPUSORT_NO_BUFFER;
+	mine->first_chunk = mine->last_chunk = mine->last_rest = GPUSORT_NO_BUFFER;
 }
 
 void
@@ -230,7 +240,7 @@ gpusort_service_fail_all_jobs(const char *message)
 		GpuSortJobSlot *slot = gpusort_service_slot(i);
 
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
-			gpusort_job_slot_fail(slot, GPUSORT_NATIVE_DEVICE_LOST, message);
+			gpusort_job_slot_fail(slot, message);
 	}
 }
 

@@ -38,10 +38,12 @@ typedef struct GpuSortServiceJob
 	int			incomplete_rows;
 	uint64		missing_bytes[GSORT_FEEDERS_MAX];	/* of each feeder's incomplete row */
 
-	/* chunks that wait for a grant, in the order they came; GPUSORT_NO_BUFFER: none */
+	/* chunks that wait, in the order they came, but first of all what rows that the device has begun to
+	 * take lack; GPUSORT_NO_BUFFER: none */
 	int			first_chunk;
 	int			last_chunk;
-	uint64		refused_since_us;	/* the first of them has a grant, but the device could not take it; 0: it could */
+	int			last_rest;		/* of the latter */
+	uint64		refused_since_us;	/* the device could not take the first of them, or the cut; 0: it could */
 	bool		full;			/* until the next run */
 	bool		cut_pending;	/* the cut comes when it can */
 
@@ -93,11 +95,15 @@ extern void gpusort_service_fail_job(int job, const char *message);
 /* The same of a job that the device, which goes on, has no memory for. */
 extern void gpusort_service_fail_job_for_memory(int job, const char *message);
 
-/* Puts a buffer behind the chunks that wait; takes the first one, which there must be. */
-extern void gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer);
+/* Puts a buffer behind the chunks that wait, or behind those that are rests of rows; takes the first one,
+ * which there must be. */
+extern void gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest);
 extern int	gpusort_service_take_chunk(GpuSortServiceJob *mine);
 
-/* The job takes no more rows; its leader draws back the chunks that wait too. */
+/* Of a job that has failed or is closed, which its buffers are freed with. */
+extern void gpusort_service_drop_chunks(GpuSortServiceJob *mine);
+
+/* A job that opens gets no memory. */
 extern void gpusort_service_refuse_job(int job, GpuSortNativeReason reason);
 
 /* Appends the pids of the processes with sorts on this service's device. */

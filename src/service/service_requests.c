@@ -29,11 +29,8 @@ handle_next_run(const GpuSortRequest *request)
 {
 	gsort_status status = gsort_job_next_run(gpusort_service_jobs[request->job].job);
 
-	if (status == GSORT_DEVICE_LOST)
-		gpusort_service_lose_device();
-	if (status != GSORT_OK)
-		gpusort_service_fail_job(request->job, gpusort_service_device_error());
-	else
+	gpusort_service_note_status(request->job, status);
+	if (status == GSORT_OK)
 		gpusort_service_operation_began(request->job);
 }
 
@@ -62,10 +59,8 @@ handle_close(const GpuSortRequest *request)
 		return;
 	}
 	/* its buffers are freed with it, those in the queue too */
-	mine->first_chunk = GPUSORT_NO_BUFFER;
-	mine->cut_pending = false;
+	gpusort_service_drop_chunks(mine);
 	mine->waits_since_us = 0;
-	mine->refused_since_us = 0;
 	mine->closing = true;
 	gpusort_service_forget_fetches(request->job);
 	gsort_job_close(mine->job);
@@ -83,6 +78,7 @@ request_fits_state(const GpuSortRequest *request)
 
 	switch (request->kind)
 	{
+		case GPUSORT_REQUEST_OPEN:
 		case GPUSORT_REQUEST_CUT:
 			return state != GPUSORT_JOB_FREE;
 		case GPUSORT_REQUEST_NEXT_RUN:
@@ -126,6 +122,7 @@ request_is_sound(const GpuSortRequest *request)
 		case GPUSORT_REQUEST_FETCH_WINDOW:
 		case GPUSORT_REQUEST_FETCH_ROW:
 			return request_fits_buffer(request);
+		case GPUSORT_REQUEST_OPEN:
 		case GPUSORT_REQUEST_CUT:
 		case GPUSORT_REQUEST_NEXT_RUN:
 		case GPUSORT_REQUEST_MERGE:
@@ -152,6 +149,9 @@ handle_request(const GpuSortRequest *request)
 		leave_corrupt_memory(request);
 	switch (request->kind)
 	{
+		case GPUSORT_REQUEST_OPEN:
+			gpusort_service_handle_open(request);
+			break;
 		case GPUSORT_REQUEST_APPEND:
 			gpusort_service_handle_append(request);
 			break;
@@ -208,7 +208,6 @@ publish_directory(int job, gsort_job_stats *stats)
 	gsort_job_get_stats(device_job, stats);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	slot->rows = stats->rows;
-	slot->row_bytes = gpusort_service_jobs[job].fed_bytes;
 	slot->windows = n;
 	slot->stats = *stats;
 	slot->last_read_us = gpusort_clock_us();
@@ -219,13 +218,17 @@ publish_directory(int job, gsort_job_stats *stats)
 static void
 handle_cut_event(int job, gsort_status status)
 {
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	const GpuSortJobSlot *slot = gpusort_service_slot(job);
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	GpuSortCounters *counters = &gpusort_shared->counters;
 	gsort_job_stats stats;
 
 	if (mine->closing)
 		return;
+	if (status == GSORT_NOMEM)
+	{
+		gpusort_service_cut_lacks_memory(job);
+		return;
+	}
 	if (status == GSORT_OK)
 		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
@@ -233,20 +236,18 @@ handle_cut_event(int job, gsort_status status)
 		gpusort_service_note_status(job, status);
 		return;
 	}
-	if (mine->cut_how != GSORT_AS_FED)
+	mine->refused_since_us = 0;
+	/* of a spilled sort, the first run */
+	if (mine->runs == 0)
 	{
-		/* of a spilled sort, the first run */
-		if (mine->runs == 0)
-		{
-			pg_atomic_fetch_add_u64(&counters->jobs, 1);
-			pg_atomic_fetch_add_u64(&gpusort_service_shared()->jobs, 1);
-		}
-		pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
-		pg_atomic_fetch_add_u64(&gpusort_service_shared()->rows, stats.rows);
-		pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
+		pg_atomic_fetch_add_u64(&counters->jobs, 1);
+		pg_atomic_fetch_add_u64(&gpusort_service_shared()->jobs, 1);
 	}
+	pg_atomic_fetch_add_u64(&counters->rows, stats.rows);
+	pg_atomic_fetch_add_u64(&gpusort_service_shared()->rows, stats.rows);
+	pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
 	pg_atomic_fetch_add_u64(&counters->bytes_to_device, stats.bytes_in);
-	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, slot->refused_reason);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
 }
 
 /* The run's rows are gone from the device: what waits goes on. */

@@ -3,8 +3,7 @@
  *	  How rows and keys lie in a shared buffer.
  *
  * A feeder writes a chunk, the service reads its header (a copy of it, checked
- * by chunk.c) and hands pointers into the buffer to the device.  A small input never leaves
- * the backend: its chunks are then in private memory, in the same form.
+ * by chunk.c) and hands pointers into the buffer to the device.
  *
  *	  header | row_start[rows_max] | nulls[rows_max] | keys[rows_max][columns] | data
  *

@@ -27,23 +27,15 @@
 	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
 		   "it was on when the query was planned, and off when it ran") \
 	NATIVE(NO_DEVICE, no_device, "no device serves", \
-		   "the device had gone since the query was planned") \
+		   "the device had gone since the query was planned, or failed before the sort had sent a row") \
 	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
 		   "256 sorts were open, or 128, and 32 of this session's or more") \
 	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
 		   "too little of it was free to begin") \
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
-	NATIVE(ROW_SIZE, row_size, "not even one row fits gpusort.device_memory", \
-		   "a row, with what sorting takes, is larger than all of it; of a sort that has spilled, what came from that row on") \
-	NATIVE(RUN_LIMIT, run_limit, "more rows than its runs may hold", \
-		   "more than 255 runs") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
-	NATIVE(DEVICE_LOST, device_lost, "the device was lost", \
-		   "the device failed before the first row went out: the rows were read again and sorted natively") \
-	NATIVE(UNRESPONSIVE, unresponsive, "the sort service did not answer", \
-		   "for `gpusort.service_timeout`, before the first row went out: the rows were read again and sorted natively")
+		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively")
 
 /*
  * Why a Sort stays native in a finished plan.
@@ -98,11 +90,9 @@
 	COUNT(in_backend, "sorts of so few rows that the backend did them") \
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
-	COUNT(runs_kept, "runs kept in the memory of another device instead") \
-	COUNT(bytes_kept, "bytes kept there") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "queries that got an error of class 58: the device failed, and the rows could not be read again") \
+	COUNT(failed, "queries that got an error because the device failed") \
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 
 typedef enum GpuSortNativeReason

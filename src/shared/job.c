@@ -17,8 +17,7 @@
  * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
  * nothing, and more as it fills them (buffer_pool.c).  For device memory
  * the service lets a job wait (service_grants.c), but only one whose process holds no other
- * job: else two sessions could wait for what the other one holds.  Runs that it has put on other devices do not
- * count (gpusort_service_to_keep_run says why).
+ * job: else two sessions could wait for what the other one holds.
  */
 #include "postgres.h"
 
@@ -64,17 +63,50 @@ init_wait_events(void)
 	gpusort_wait_event_of_output = compat_wait_event("GpusortOutput");
 }
 
+/* --- failure ---------------------------------------------------------------------- */
+
+/* With the lock held, which it releases. */
+pg_noreturn static void
+raise_failure(const GpuSortJob *job)
+{
+	char		message[sizeof(gpusort_job_slot(job)->message)];
+	bool		lacked_memory = gpusort_job_slot(job)->lacked_memory;
+
+	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_stats_count_failed();
+	if (lacked_memory)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("the sort device has no memory to go on with a sort"),
+				 errdetail("%s", message),
+				 errhint("Run the query again when fewer queries sort and other programs have less of the device's memory, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("the sort device failed during a sort"),
+			 errdetail("%s", message),
+			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
+}
+
+bool
+gpusort_job_failed(const GpuSortJob *job)
+{
+	bool		failed;
+
+	gpusort_job_lock(job, LW_SHARED);
+	failed = gpusort_job_slot_failed(job);
+	gpusort_job_unlock();
+	return failed;
+}
+
 /* --- for the three files -------------------------------------------------------- */
 
 void
 gpusort_job_lock(const GpuSortJob *job, LWLockMode mode)
 {
 	LWLockAcquire(gpusort_shared_lock(), mode);
-	if (unlikely(job->output_begun && gpusort_job_slot_failed(job)))
-	{
-		LWLockRelease(gpusort_shared_lock());
-		gpusort_job_raise_failure(job);
-	}
+	if (unlikely(gpusort_job_slot_failed(job) && !job->may_fail))
+		raise_failure(job);
 }
 
 void
@@ -98,7 +130,7 @@ fail_if_service_is_silent(GpuSortJobSlot *slot)
 	snprintf(message, sizeof(message), "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
 			 (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(slot, GPUSORT_NATIVE_UNRESPONSIVE, message);
+	gpusort_job_slot_fail(slot, message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -147,49 +179,6 @@ gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state)
 		if (gpusort_buffers[slot->buffers[i]].state == state)
 			return slot->buffers[i];
 	return -1;
-}
-
-/* --- failure ---------------------------------------------------------------------- */
-
-void
-gpusort_job_raise_failure(const GpuSortJob *job)
-{
-	char		message[sizeof(gpusort_job_slot(job)->message)];
-	bool		lacked_memory;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
-	lacked_memory = gpusort_job_slot(job)->lacked_memory;
-	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
-	if (lacked_memory)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("the sort device has no memory to return sorted rows"),
-				 errdetail("%s", message),
-				 errhint("Run the query again when fewer queries sort, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_SYSTEM_ERROR),
-			 errmsg("the sort device failed during a sort"),
-			 errdetail("%s", message),
-			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
-}
-
-void
-gpusort_job_begin_output(GpuSortJob *job)
-{
-	job->output_begun = true;
-}
-
-bool
-gpusort_job_failed(const GpuSortJob *job)
-{
-	bool		failed;
-
-	gpusort_job_lock(job, LW_SHARED);
-	failed = gpusort_job_slot_failed(job);
-	gpusort_job_unlock();
-	return failed;
 }
 
 /* --- opening and closing ------------------------------------------------------------ */
@@ -241,10 +230,11 @@ note_device(GpuSortJob *job, int service)
 		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
 }
 
-/* At this service, -1: there is none.  wait_ms: what the job may wait for device memory. */
+/* wait_ms: what the job may wait for device memory. */
 static GpuSortNativeReason
-claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_ms)
+claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
+	int			service = gpusort_service_for_new_job(options->expected_bytes);
 	GpuSortJobSlot *slot;
 
 	if (service < 0)
@@ -256,7 +246,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 		return GPUSORT_NATIVE_NO_BUFFERS;
 
 	slot = gpusort_job_slot(job);
-	slot->state = GPUSORT_JOB_FEEDING;
+	slot->state = GPUSORT_JOB_OPENING;
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
@@ -267,7 +257,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int service, int wait_m
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
 	slot->rows = 0;
-	slot->row_bytes = 0;
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
@@ -330,7 +319,7 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 										   gpusort_wait_event_of_feed);
 		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end);
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), (int) left_ms);
+		reason = claim(job, options, (int) left_ms);
 		LWLockRelease(gpusort_shared_lock());
 	}
 	ConditionVariableCancelSleep();
@@ -344,62 +333,54 @@ close_held(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-/* Has claim given a job?  From here on it is closed whatever happens. */
-static GpuSortJob *
-hold_if_open(GpuSortJob *job)
+/* Asks for device memory for the first rows, and waits while the service lets the job wait.  NONE: the
+ * job takes rows. */
+static GpuSortNativeReason
+reserve_memory(GpuSortJob *job)
 {
-	if (!job->open)
-		return NULL;
-	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
-	return job;
-}
+	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	GpuSortJobState state;
+	GpuSortNativeReason reason;
 
-/* Not open yet. */
-static GpuSortJob *
-make_job(void)
-{
-	init_wait_events();
-	return palloc0(sizeof(GpuSortJob));
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
+	gpusort_job_unlock();
+	for (;;)
+	{
+		LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+		state = slot->state;
+		reason = slot->refused_reason;
+		LWLockRelease(gpusort_shared_lock());
+		if (state != GPUSORT_JOB_OPENING)
+			break;
+		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
+	}
+	ConditionVariableCancelSleep();
+	/* the device is lost, or its service does not answer; no row has been sent */
+	return state == GPUSORT_JOB_FAILED ? GPUSORT_NATIVE_NO_DEVICE : reason;
 }
 
 GpuSortJob *
 gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 {
-	GpuSortJob *job = make_job();
+	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 
 	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
+	init_wait_events();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	*reason = claim(job, options, gpusort_service_for_new_job(options->expected_bytes), longest_wait(options));
+	*reason = claim(job, options, longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
 		*reason = claim_when_buffers_are_free(job, options);
-	return hold_if_open(job);
-}
-
-/* With the lock held: are most slots and buffers free, so that no sort will miss what a run takes? */
-static bool
-there_is_plenty(void)
-{
-	return count_taken_slots() < GPUSORT_JOB_SLOTS / 2 && gpusort_shared->n_free_buffers >= gpusort_shared->n_buffers / 2;
-}
-
-GpuSortJob *
-gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 bytes)
-{
-	GpuSortJobOptions options = {
-		.key_columns = 1,
-		.feeders = 1,
-		.expected_rows = chunks,
-		.expected_bytes = bytes,
-		.keeps_run = true,
-	};
-	GpuSortJob *job = make_job();
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (there_is_plenty())
-		(void) claim(job, &options, gpusort_service_to_keep_run(bytes, gpusort_job_slot(sorting_job)->service), 0);
-	LWLockRelease(gpusort_shared_lock());
-	return hold_if_open(job);
+	if (!job->open)
+		return NULL;
+	/* from here on it is closed whatever happens */
+	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
+	*reason = reserve_memory(job);
+	if (*reason == GPUSORT_NATIVE_NONE)
+		return job;
+	gpusort_job_close(job);
+	return NULL;
 }
 
 GpuSortJob *

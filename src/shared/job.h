@@ -3,22 +3,21 @@
  *	  The sessions' side of a device job.
  *
  * Life of a job:
- *  1. The leader, the backend that runs the sort, opens it.
+ *  1. The leader, the backend that runs the sort, opens it: it then has device memory for some rows.
  *  2. The feeders, which are the leader or its parallel workers too, fill buffers with
  *     chunks of rows and send them.
  *  3. The leader cuts: what has been sent is sorted.
  *  4. The leader fetches windows of sorted rows into buffers, and reads them.
  *  5. The leader closes it.
- * If the device's memory is full between 2 and 3, the leader cuts a run, reads it to another device
- * or a file and goes on with the next run; after the last one the device tells how to merge them.
+ * If the device's memory is full between 2 and 3, the leader cuts a run, reads it to a
+ * file and goes on with the next run; after the last one the device tells how to merge them.
  *
  * Each step waits for the service's answer where it needs one; a cancel ends any wait.
  *
  * The device may fail a job at any time, and a waiting session does if the service does not run.
- * All waits for the job then end, it takes no rows and gives no windows, and gpusort_job_failed
- * is true; what other functions return means nothing.  Until the first row has gone out the caller can start over without the device.
- * After that it cannot, and says so by gpusort_job_begin_output: from then on every function
- * here raises the failure as an error.
+ * All waits for the job then end, and every function here but gpusort_job_close raises the failure as an error of class 58,
+ * in all processes that feed it.  Only a job that is merged has its rows elsewhere: its failure is no error, it gives no
+ * more windows, and gpusort_job_failed is true.
  *
  * Memory: a GpuSortJob lives in the context it was opened in.  Whatever ends the query, the job
  * is closed then (release.h): by the abort of its resource owner, or by the reset of that context.
@@ -48,7 +47,7 @@ typedef struct GpuSortJob
 {
 	GpuSortJobId id;
 	bool		open;			/* by this process, which will close it */
-	bool		output_begun;	/* a failure is raised */
+	bool		may_fail;		/* a failure is not raised */
 	gsort_kind	device_kind;	/* of the device that serves it */
 	char		device_name[160];	/* its name and its service's number; empty, if it is the only one */
 	GpuSortHold hold;			/* while it is open */
@@ -56,36 +55,24 @@ typedef struct GpuSortJob
 
 /*
  * Claims a slot and the buffers that so many feeders need, all at once; waits for them, as long as for device
- * memory, if other jobs have them.  NULL: *reason says why.
+ * memory, if other jobs have them.  Then it waits for device memory.  NULL: *reason says why.
  * Closed by gpusort_job_close, or when the current resource owner or memory context ends.
  *
- * The service may let the job wait for device memory.  Twice options->wait_ms, the native sort's time,
- * bounds that, or 50 ms if that is more; and so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
+ * Twice options->wait_ms, the native sort's time,
+ * bounds the wait, or 50 ms if that is more; and so do gpusort.wait_timeout and gpusort.max_wait_timeout.  A job does not wait if this
  * process has another job open when it opens it, nor in a parallel worker, whose leader may have one.
  */
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);
 
-/*
- * A job on another device than sorting_job's that keeps a run: so many chunks of one row each, with one key column,
- * of bytes in all, which come back when it has been cut AS_FED.  It gets room for all of them with the first one, or
- * none: it never waits, and takes nothing that others may want soon.  NULL: no other device has room.
- */
-extern GpuSortJob *gpusort_job_open_for_run(const GpuSortJob *sorting_job, uint64 chunks, uint64 bytes);
 extern void gpusort_job_close(GpuSortJob *job);
 
 /* A feeder's hold on a job that another process has opened and will close.  Errors: the
  * id is of a job that has ended. */
 extern GpuSortJob *gpusort_job_attach(const GpuSortJobId *id);
 
-/* True once the device has failed the job: for good. */
+/* Of a job that is merged: has the device failed it?  Then for good. */
 extern bool gpusort_job_failed(const GpuSortJob *job);
-
-/* Raises the failure: class 58. */
-pg_noreturn extern void gpusort_job_raise_failure(const GpuSortJob *job);
-
-/* The first row goes out, after which nobody can start over. */
-extern void gpusort_job_begin_output(GpuSortJob *job);
 
 /* True while the service can take a job: for the planner, and before a job is opened. */
 extern bool gpusort_job_service_serves(void);
@@ -95,8 +82,7 @@ extern uint64 gpusort_job_min_rows(void);
 
 /* --- feeding --------------------------------------------------------------- */
 
-#define GPUSORT_NO_BUFFER_REFUSED	(-1)	/* the job takes no more rows */
-#define GPUSORT_NO_BUFFER_FULL	(-2)	/* none until the leader spills a run */
+#define GPUSORT_NO_BUFFER_FULL	(-1)	/* none until the leader spills a run */
 
 /*
  * A buffer to fill with a chunk; waits for one, and while the leader is spilling.
@@ -105,15 +91,12 @@ extern uint64 gpusort_job_min_rows(void);
  */
 extern int	gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row);
 
-/* Hands a filled or kept buffer to the service. */
+/* Hands a filled buffer to the service. */
 extern void gpusort_job_send(GpuSortJob *job, int buffer);
 
 /* The same for the first chunk of a row that continues, and waits for the answer.  False:
- * not accepted; the buffer is idle again. */
+ * there is no room for it, and the job is full; the buffer is idle again. */
 extern bool gpusort_job_send_and_wait(GpuSortJob *job, int buffer);
-
-/* Keeps a filled buffer for the leader, who may not need the device. */
-extern void gpusort_job_keep(GpuSortJob *job, int buffer);
 
 /* A feeder has ended, with so many rows in all. */
 extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
@@ -121,30 +104,12 @@ extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
 /* --- the leader, after the feeders have ended ---------------------------- */
 
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
-extern uint64 gpusort_job_chunks_sent(GpuSortJob *job);
 
-/* Why the job takes no more rows, or has failed; NONE while it takes some. */
-extern GpuSortNativeReason gpusort_job_refused_reason(GpuSortJob *job);
+/* Ends the run and waits for its directory.  False: not all chunks are accepted, spill this run first. */
+extern bool gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
 
-/* Waits until the service holds no buffer of the job. */
-extern void gpusort_job_wait_quiet(GpuSortJob *job);
-
-/* The job's buffers in a state, chunks in the order they were sent; returns their number. */
-extern int	gpusort_job_list_buffers(GpuSortJob *job, GpuSortBufferState state,
-									int buffers[GPUSORT_JOB_BUFFERS_MAX]);
-
-typedef enum GpuSortCutResult
-{
-	GPUSORT_CUT_DONE,
-	GPUSORT_CUT_FULL,			/* not all chunks are accepted: spill this run first */
-	GPUSORT_CUT_REFUSED			/* memory ran out, the rows are there to be cut AS_FED */
-} GpuSortCutResult;
-
-/* Ends the run and waits for its directory. */
-extern GpuSortCutResult gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
-
-/* Of a job that is full, ends the run as a SORTED_RUN.  False: as REFUSED above. */
-extern bool gpusort_job_cut_full_run(GpuSortJob *job);
+/* Of a job that is full, ends the run as a SORTED_RUN. */
+extern void gpusort_job_cut_full_run(GpuSortJob *job);
 
 /* True if rows wait until the leader has spilled a run. */
 extern bool gpusort_job_is_full(GpuSortJob *job);
@@ -153,12 +118,11 @@ extern bool gpusort_job_is_full(GpuSortJob *job);
 extern void gpusort_job_next_run(GpuSortJob *job);
 
 /* After the last run's next_run: waits until the windows are those of the merge's order.
- * False: the device cannot compute it. */
+ * False: the device cannot compute it, or has failed.  From here on its failure is not raised. */
 extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* After the cut. */
 extern uint64 gpusort_job_rows(const GpuSortJob *job);
-extern uint64 gpusort_job_row_bytes(const GpuSortJob *job);
 extern uint64 gpusort_job_windows(const GpuSortJob *job);
 extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 
@@ -168,7 +132,7 @@ extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 extern void gpusort_job_forget_windows(GpuSortJob *job);
 
 /* Asks for a window by its number, or the one where a row starts, into an idle buffer.
- * Returns the buffer, or -1 when the job has no idle buffer, or failed. */
+ * Returns the buffer, or -1 when the job has no idle buffer, or has failed. */
 extern int	gpusort_job_fetch_window(GpuSortJob *job, uint64 window);
 extern int	gpusort_job_fetch_row(GpuSortJob *job, uint64 row);
 

@@ -24,7 +24,7 @@ count_buffers(const GpuSortJobSlot *slot, GpuSortBufferState state)
 	return n;
 }
 
-#define WAIT_FOR_BUFFER	(-3)
+#define WAIT_FOR_BUFFER	(-2)
 
 /* With the lock held: a buffer to fill now, or why there is none. */
 static int
@@ -33,8 +33,6 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer;
 
-	if (slot->state == GPUSORT_JOB_REFUSED || slot->state == GPUSORT_JOB_FAILED)
-		return GPUSORT_NO_BUFFER_REFUSED;
 	if (!rest_of_row)
 	{
 		if (slot->state == GPUSORT_JOB_FULL)
@@ -78,15 +76,10 @@ send_chunk(GpuSortJob *job, int buffer)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	order = gpusort_job_slot(job)->chunks_sent;
-	if (gpusort_job_slot_failed(job))
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
-	else
-	{
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
-		gpusort_buffers[buffer].sent_order = order;
-		gpusort_job_slot(job)->chunks_sent++;
-		gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
-	}
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
+	gpusort_buffers[buffer].sent_order = order;
+	gpusort_job_slot(job)->chunks_sent++;
+	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
 	gpusort_job_unlock();
 	return order;
 }
@@ -126,8 +119,7 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 	{
 		gpusort_job_lock(job, LW_EXCLUSIVE);
 		/* accepted, the buffer may be another chunk's by now */
-		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT ||
-			gpusort_job_slot_failed(job);
+		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT;
 		refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
 		if (refused)
 			shared->state = GPUSORT_BUFFER_HELD;
@@ -139,15 +131,6 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 	if (!refused)
 		count_sent(job, rows, bytes);
 	return !refused;
-}
-
-void
-gpusort_job_keep(GpuSortJob *job, int buffer)
-{
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_buffers[buffer].state = GPUSORT_BUFFER_KEPT;
-	gpusort_buffers[buffer].sent_order = 0;
-	gpusort_job_unlock();
 }
 
 void

@@ -29,7 +29,7 @@ gpusort_job_slot_failed(const GpuSortJob *job)
 	return gpusort_job_slot(job)->state == GPUSORT_JOB_FAILED;
 }
 
-/* Takes the shared lock; raises a failure, if it is too late to start over. */
+/* Takes the shared lock; raises a failure. */
 extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
 extern void gpusort_job_unlock(void);
 

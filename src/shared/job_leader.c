@@ -3,8 +3,7 @@
  *	  The leader's side of a job: cutting its runs, merging them, reading windows.
  *
  * In:  a job that feeders have fed.
- * Out: windows of sorted rows in the job's buffers; or, of a job that takes no more rows, the
- *	    rows as they were fed.
+ * Out: windows of sorted rows in the job's buffers.
  *
  * Runs in the backend that owns the job.  A fetched window waits in its buffer until it is
  * read; meanwhile another job may take the buffer (buffer_pool.c), and the window must
@@ -29,28 +28,6 @@ gpusort_job_rows_fed(GpuSortJob *job)
 	return rows;
 }
 
-uint64
-gpusort_job_chunks_sent(GpuSortJob *job)
-{
-	uint64		chunks;
-
-	gpusort_job_lock(job, LW_SHARED);
-	chunks = gpusort_job_slot(job)->chunks_sent;
-	gpusort_job_unlock();
-	return chunks;
-}
-
-GpuSortNativeReason
-gpusort_job_refused_reason(GpuSortJob *job)
-{
-	GpuSortNativeReason reason;
-
-	gpusort_job_lock(job, LW_SHARED);
-	reason = gpusort_job_slot(job)->refused_reason;
-	gpusort_job_unlock();
-	return reason;
-}
-
 /* Waits until no buffer of the job is in state, or the job has failed. */
 static void
 wait_while_any(GpuSortJob *job, GpuSortBufferState state, uint32 wait_event)
@@ -67,38 +44,6 @@ wait_while_any(GpuSortJob *job, GpuSortBufferState state, uint32 wait_event)
 		gpusort_job_wait_for_change(job, wait_event);
 	}
 	ConditionVariableCancelSleep();
-}
-
-void
-gpusort_job_wait_quiet(GpuSortJob *job)
-{
-	wait_while_any(job, GPUSORT_BUFFER_SENT, gpusort_wait_event_of_feed);
-	wait_while_any(job, GPUSORT_BUFFER_FETCHING, gpusort_wait_event_of_output);
-}
-
-static int
-compare_sent_order(const void *a, const void *b)
-{
-	uint64		order_a = gpusort_buffers[*(const int *) a].sent_order;
-	uint64		order_b = gpusort_buffers[*(const int *) b].sent_order;
-
-	return order_a < order_b ? -1 : order_a > order_b;
-}
-
-int
-gpusort_job_list_buffers(GpuSortJob *job, GpuSortBufferState state,
-						int buffers[GPUSORT_JOB_BUFFERS_MAX])
-{
-	const GpuSortJobSlot *slot = gpusort_job_slot(job);
-	int			n = 0;
-
-	gpusort_job_lock(job, LW_SHARED);
-	for (int i = 0; i < slot->n_buffers; i++)
-		if (gpusort_buffers[slot->buffers[i]].state == state)
-			buffers[n++] = slot->buffers[i];
-	gpusort_job_unlock();
-	qsort(buffers, n, sizeof(int), compare_sent_order);
-	return n;
 }
 
 /* Waits until the job leaves a state; returns the one it has come to. */
@@ -121,46 +66,39 @@ wait_while_in(GpuSortJob *job, GpuSortJobState waited)
 }
 
 /* full: the run that is cut ends because the job is full, not because the input does. */
-static GpuSortCutResult
+static bool
 cut(GpuSortJob *job, gsort_cut_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
-	GpuSortJobState state;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	if ((how == GSORT_AS_FED && !gpusort_job_slot_failed(job)) ||
-		slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
+	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->state = GPUSORT_JOB_CUTTING;
 		slot->cut_how = how;
 		gpusort_job_push_request(job, GPUSORT_REQUEST_CUT, -1, ++slot->cuts);
 	}
 	gpusort_job_unlock();
-	state = wait_while_in(job, GPUSORT_JOB_CUTTING);
-	if (state == GPUSORT_JOB_FULL)
-		return GPUSORT_CUT_FULL;
-	if (state != GPUSORT_JOB_READY)
-		return GPUSORT_CUT_REFUSED;
+	if (wait_while_in(job, GPUSORT_JOB_CUTTING) == GPUSORT_JOB_FULL)
+		return false;
 	if (how == GSORT_SORTED_RUN)
-		return GPUSORT_CUT_DONE;	/* the next run needs the buffers */
+		return true;			/* the next run needs the buffers */
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	/* a run that is kept is read later, beside others */
-	gpusort_buffers_keep(slot, slot->options.keeps_run ? GPUSORT_READ_BUFFERS_SHORT :
-						 Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
+	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
 	gpusort_job_unlock();
-	return GPUSORT_CUT_DONE;
+	return true;
 }
 
-GpuSortCutResult
+bool
 gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
 {
 	return cut(job, how, false);
 }
 
-bool
+void
 gpusort_job_cut_full_run(GpuSortJob *job)
 {
-	return cut(job, GSORT_SORTED_RUN, true) == GPUSORT_CUT_DONE;
+	(void) cut(job, GSORT_SORTED_RUN, true);
 }
 
 bool
@@ -200,6 +138,7 @@ gpusort_job_merge(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
+	job->may_fail = true;
 	ask(job, GPUSORT_REQUEST_MERGE);
 	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
 		return false;
@@ -215,12 +154,6 @@ uint64
 gpusort_job_rows(const GpuSortJob *job)
 {
 	return gpusort_job_slot(job)->rows;
-}
-
-uint64
-gpusort_job_row_bytes(const GpuSortJob *job)
-{
-	return gpusort_job_slot(job)->row_bytes;
 }
 
 uint64

@@ -72,7 +72,6 @@ copy_device(void)
 	known.kind = info->kind;
 	known.processors = info->processors;
 	known.budget_bytes = info->budget_bytes;
-	known.kept_bytes = gpusort_memory_for_runs(service);
 }
 
 /* With the lock held. */

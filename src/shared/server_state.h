@@ -18,7 +18,6 @@ typedef struct GpuSortServerState
 	gsort_kind	kind;
 	int			processors;
 	uint64		budget_bytes;
-	uint64		kept_bytes;		/* of runs, that the other devices may keep for it */
 
 	/* of this database; distrusts_all: every collation of the C library is meant */
 	bool		distrusts_all;

@@ -180,12 +180,11 @@ gpusort_shared_lock(void)
 }
 
 void
-gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message)
+gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 {
 	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
 		return;
 	slot->state = GPUSORT_JOB_FAILED;
-	slot->refused_reason = reason;
 	strlcpy(slot->message, message, sizeof(slot->message));
 	ConditionVariableBroadcast(&slot->changed);
 }
@@ -233,62 +232,6 @@ gpusort_service_for_new_job(uint64 bytes)
 
 		if (gpusort_service_takes_jobs(service) &&
 			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
-			best = i;
-	}
-	return best;
-}
-
-/* Has it jobs other than those that keep runs? */
-static bool
-sorts_something(int service)
-{
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		const GpuSortJobSlot *slot = &gpusort_shared->jobs[i];
-
-		if (slot->state != GPUSORT_JOB_FREE && slot->service == service && !slot->options.keeps_run)
-			return true;
-	}
-	return false;
-}
-
-/* A device's memory comes in pieces whose ends a row may not fit. */
-#define PIECES_LOSE_SHARE	7
-
-static bool
-has_room_for_run(const GpuSortService *service, uint64 bytes)
-{
-	return free_memory(service) >= bytes + bytes / PIECES_LOSE_SHARE + service->info.budget_bytes / GPUSORT_NOT_FOR_RUNS_SHARE;
-}
-
-uint64
-gpusort_memory_for_runs(int sorting_service)
-{
-	uint64		sum = 0;
-
-	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-		uint64		budget = service->info.budget_bytes;
-
-		if (i != sorting_service && gpusort_service_takes_jobs(service))
-			sum += budget - budget / GPUSORT_NOT_FOR_RUNS_SHARE;
-	}
-	return sum / (PIECES_LOSE_SHARE + 1) * PIECES_LOSE_SHARE;
-}
-
-int
-gpusort_service_to_keep_run(uint64 bytes, int sorting_service)
-{
-	int			best = -1;
-
-	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-
-		if (i != sorting_service && gpusort_service_takes_jobs(service) &&
-			has_room_for_run(service, bytes) && !sorts_something(i) &&
-			(best < 0 || free_memory(service) > free_memory(&gpusort_shared->services[best])))
 			best = i;
 	}
 	return best;

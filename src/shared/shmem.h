@@ -41,10 +41,8 @@ typedef enum GpuSortBufferState
 	GPUSORT_BUFFER_FREE,
 	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
 	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
-	GPUSORT_BUFFER_KEPT,			/* leader: a chunk not sent, all that its feeder had */
 	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
-	GPUSORT_BUFFER_REFUSED,		/* the chunk was not accepted: its feeder, if it waits for the
-								 * answer, else the leader */
+	GPUSORT_BUFFER_REFUSED,		/* its feeder: there is no room for the long row that the chunk begins */
 	GPUSORT_BUFFER_FETCHING,		/* service: the device writes a window */
 	GPUSORT_BUFFER_WINDOW,		/* leader: a window that waits to be read; may be taken back */
 	GPUSORT_BUFFER_READING		/* leader: the window its slot points into */
@@ -63,27 +61,20 @@ typedef struct GpuSortBuffer
 /* What a job is to do.  Its owner writes it into the slot; the service copies it once. */
 typedef struct GpuSortJobOptions
 {
-	uint32		key_columns;
-	uint32		null_mask;		/* as in gsort_job_options */
-	uint32		null_first_mask;
-	bool		with_ties;		/* as GSORT_TIES */
-	uint32		open_mask;
-	uint64		open_bits[GPUSORT_WORDS_MAX];
-	uint64		open_code[GPUSORT_WORDS_MAX];
+	gsort_job_options device;	/* its keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
-	gsort_engine engine;
 	int			wait_ms;		/* at most, for memory that other jobs have */
 	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
 	uint64		expected_bytes; /* and of their bytes, as they are packed */
-	bool		keeps_run;		/* another device's run, as it is: the expected figures are exact */
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
+	GPUSORT_JOB_OPENING,			/* the leader waits for device memory to begin with */
+	GPUSORT_JOB_REFUSED,			/* it gets none, for refused_reason: the leader closes the job */
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows when the leader has spilled this run */
-	GPUSORT_JOB_REFUSED,			/* takes no more rows, for refused_reason; may be cut AS_FED */
 	GPUSORT_JOB_CUTTING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and windows are set; windows may be fetched */
@@ -106,11 +97,10 @@ typedef struct GpuSortJobSlot
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
 	/* the service's answers */
-	GpuSortNativeReason refused_reason; /* REFUSED, FAILED: why */
-	char		message[256];
+	GpuSortNativeReason refused_reason; /* REFUSED: why */
+	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		rows;
-	uint64		row_bytes;		/* of the rows, without keys */
 	uint64		windows;
 	gsort_job_stats stats;
 
@@ -132,6 +122,7 @@ typedef struct GpuSortJobSlot
 
 typedef enum GpuSortRequestKind
 {
+	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
 	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
 	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to buffer */
@@ -265,24 +256,8 @@ gpusort_service_takes_jobs(const GpuSortService *service)
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
 
-/* Of a device's budget, not for other devices' runs, which may be held for long: a share. */
-#define GPUSORT_NOT_FOR_RUNS_SHARE	4
-
-/*
- * The service that may keep a run of so many bytes, which sorting_service has sorted: of those that have room
- * for it, beside what is not for runs, and sort nothing themselves now, the one with most room.  -1: none.  With the lock
- * held.
- *
- * A sort may wait for memory at its own service, and holds its runs at others meanwhile.  No two can wait for
- * each other's runs: the later one of the two found a service that sorts.
- */
-extern int	gpusort_service_to_keep_run(uint64 bytes, int sorting_service);
-
-/* Bytes of runs that all services but the sorting one would keep, if they sorted nothing themselves.  With the lock held. */
-extern uint64 gpusort_memory_for_runs(int sorting_service);
-
 /* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
-extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, GpuSortNativeReason reason, const char *message);
+extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

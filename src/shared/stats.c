@@ -89,12 +89,10 @@ gpusort_stats_count_in_backend(uint64 sorts)
 }
 
 void
-gpusort_stats_count_run(uint64 bytes, bool on_device)
+gpusort_stats_count_run(uint64 bytes)
 {
-	GpuSortCounters *counters = &gpusort_shared->counters;
-
-	add(on_device ? &counters->runs_kept : &counters->runs_spilled, 1);
-	add(on_device ? &counters->bytes_kept : &counters->bytes_spilled, bytes);
+	add(&gpusort_shared->counters.runs_spilled, 1);
+	add(&gpusort_shared->counters.bytes_spilled, bytes);
 }
 
 void

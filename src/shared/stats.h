@@ -23,7 +23,7 @@ extern void gpusort_stats_count_failed(void);
 /* Time that backends spent on device sorts' feed and output. */
 extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 
-/* One run has been written to a temporary file, or to another device. */
-extern void gpusort_stats_count_run(uint64 bytes, bool on_device);
+/* One run has been written to a temporary file. */
+extern void gpusort_stats_count_run(uint64 bytes);
 
 #endif							/* GPUSORT_STATS_H */

@@ -4,12 +4,10 @@
  *
  * In:  slots of the child plan.
  * Out: chunks (chunk.h) of rows (row_format.h), each at a multiple of 8 bytes, with
- *	    their key words and the keys' statistics: first private ones, which a
- *	    small input never leaves, then buffers sent to the device job.
+ *	    their key words and the keys' statistics, in buffers sent to the device job.
  *
- * Runs in the process that scans.  Private chunks belong to the feed; a buffer is
- * the feed's while it fills it and the service's once sent.  The shared
- * lock is taken for each buffer, never for a row.
+ * Runs in the process that scans.  A buffer is the feed's while it fills it and the
+ * service's once sent.  The shared lock is taken for each buffer, never for a row.
  */
 #include "postgres.h"
 
@@ -20,29 +18,18 @@
 
 GpuSortFeed *
 gpusort_feed_begin(const GpuSortRowFormat *format, const GpuSortKeys *keys, int row_width,
-				   Size private_limit_bytes)
+				   GpuSortJob *job, uint32 feeder)
 {
 	GpuSortFeed *feed = palloc0(sizeof(GpuSortFeed));
 
 	feed->format = format;
 	feed->keys = keys;
 	feed->n_words = keys->n_words;
-	feed->buffer = -1;
+	feed->job = job;
+	feed->feeder = feeder;
 	feed->rows_max = Max(1, GPUSORT_BUFFER_BYTES /
 						 (MAXALIGN(row_width + SizeofMinimalTupleHeader) + 12 + 8 * keys->n_words));
-	feed->private_limit_bytes = private_limit_bytes;
-	feed->private_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort private rows",
-												  ALLOCSET_DEFAULT_SIZES);
 	return feed;
-}
-
-void
-gpusort_feed_free_private(GpuSortFeed *feed)
-{
-	MemoryContextReset(feed->private_context);
-	feed->private_chunks = NIL;
-	if (feed->buffer < 0)
-		feed->chunk = NULL;
 }
 
 /* --- chunks ---------------------------------------------------------------- */
@@ -105,8 +92,6 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 
 	if (buffer == GPUSORT_NO_BUFFER_FULL)
 		return GPUSORT_FEED_FULL;
-	if (buffer == GPUSORT_NO_BUFFER_REFUSED)
-		return GPUSORT_FEED_REFUSED;
 	feed->buffer = buffer;
 	return GPUSORT_FEED_TAKEN;
 }
@@ -119,34 +104,14 @@ begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_words * sizeof(uint64);
 	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
 	Size		room = GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16;
-	char	   *memory;
+	GpuSortFeedResult result;
 
 	if (row_bytes + rows_max * meta_bytes > room)
 		rows_max = row_bytes + meta_bytes > room ? 1 : (room - row_bytes) / meta_bytes;
-	if (feed->job != NULL)
-	{
-		GpuSortFeedResult result = take_buffer(feed, rest_of_row);
-
-		if (result != GPUSORT_FEED_TAKEN)
-			return result;
-		memory = gpusort_buffer_memory(feed->buffer);
-	}
-	else
-	{
-		if ((Size) (list_length(feed->private_chunks) + 1) * GPUSORT_BUFFER_BYTES >
-			feed->private_limit_bytes)
-			return GPUSORT_FEED_WANTS_JOB;
-		memory = MemoryContextAlloc(feed->private_context, GPUSORT_BUFFER_BYTES);
-	}
-	lay_out_chunk(feed, memory, rows_max);
-	if (feed->job == NULL)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(feed->private_context);
-
-		feed->private_chunks = lappend(feed->private_chunks, feed->chunk);
-		MemoryContextSwitchTo(old_context);
-	}
-	return GPUSORT_FEED_TAKEN;
+	result = take_buffer(feed, rest_of_row);
+	if (result == GPUSORT_FEED_TAKEN)
+		lay_out_chunk(feed, gpusort_buffer_memory(feed->buffer), rows_max);
+	return result;
 }
 
 static void
@@ -155,33 +120,22 @@ store_stats(GpuSortFeed *feed)
 	memcpy(feed->chunk->stats, feed->stats, feed->n_words * sizeof(gsort_column_stats));
 }
 
-/* The chunk is complete: its statistics go into its header, a buffer to the service. */
+/* The chunk is complete: its statistics go into its header, it goes to the service. */
 static void
 end_chunk(GpuSortFeed *feed)
 {
 	store_stats(feed);
-	if (feed->buffer >= 0)
-	{
-		gpusort_job_send(feed->job, feed->buffer);
-		feed->chunks_sent++;
-	}
+	gpusort_job_send(feed->job, feed->buffer);
 	feed->chunk = NULL;
-	feed->buffer = -1;
 }
 
 /* The same for the first chunk of a row that continues.  False: it was not accepted. */
 static bool
 end_head_chunk(GpuSortFeed *feed)
 {
-	bool		accepted;
-
 	store_stats(feed);
-	accepted = gpusort_job_send_and_wait(feed->job, feed->buffer);
-	if (accepted)
-		feed->chunks_sent++;
 	feed->chunk = NULL;
-	feed->buffer = -1;
-	return accepted;
+	return gpusort_job_send_and_wait(feed->job, feed->buffer);
 }
 
 /* --- rows ------------------------------------------------------------------ */
@@ -202,6 +156,29 @@ write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 	feed->nulls[row] = nulls;
 }
 
+/* A row as it lies in chunks. */
+static char *
+write_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
+{
+	char	   *row = MemoryContextAllocHuge(CurrentMemoryContext, MAXALIGN(source->length));
+
+	gpusort_row_write(feed->format, slot, source, row);
+	return row;
+}
+
+static void
+count_row(GpuSortFeed *feed, Size row_bytes)
+{
+	feed->rows++;
+	feed->data_bytes += row_bytes;
+}
+
+static bool
+is_long_row(const GpuSortFeed *feed, Size row_bytes)
+{
+	return row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words);
+}
+
 /* A row too long for any chunk: over as many chunks as it needs. */
 static GpuSortFeedResult
 feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
@@ -213,10 +190,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 
 	if (feed->chunk != NULL && feed->chunk->rows > 0)
 		end_chunk(feed);
-	if (feed->job == NULL)
-		return GPUSORT_FEED_WANTS_JOB;
-	row = MemoryContextAllocHuge(feed->private_context, row_bytes);
-	gpusort_row_write(feed->format, slot, source, row);
+	row = write_row(feed, slot, source);
 	while (done < row_bytes)
 	{
 		Size		part;
@@ -243,10 +217,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 	}
 	pfree(row);
 	if (result == GPUSORT_FEED_TAKEN)
-	{
-		feed->rows++;
-		feed->data_bytes += row_bytes;
-	}
+		count_row(feed, row_bytes);
 	return result;
 }
 
@@ -264,7 +235,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	{
 		GpuSortFeedResult result;
 
-		if (row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words))
+		if (is_long_row(feed, row_bytes))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
 			end_chunk(feed);
@@ -278,65 +249,26 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	feed->row_start[row] = feed->chunk->data_bytes / 8;
 	feed->chunk->data_bytes += row_bytes;
 	feed->chunk->rows++;
-	feed->rows++;
-	feed->data_bytes += row_bytes;
+	count_row(feed, row_bytes);
 	return GPUSORT_FEED_TAKEN;
 }
 
-GpuSortFeedResult
-gpusort_feed_attach_job(GpuSortFeed *feed, GpuSortJob *job)
+char *
+gpusort_feed_take_long_row(GpuSortFeed *feed, TupleTableSlot *slot)
+{
+	GpuSortRowSource source;
+
+	gpusort_row_find(feed->format, slot, &source);
+	if (!is_long_row(feed, MAXALIGN(source.length)))
+		return NULL;
+	count_row(feed, MAXALIGN(source.length));
+	return write_row(feed, slot, &source);
+}
+
+void
+gpusort_feed_finish(GpuSortFeed *feed)
 {
 	if (feed->chunk != NULL)
 		end_chunk(feed);
-	gpusort_feed_join_job(feed, job, 0);
-	while (feed->private_chunks != NIL)
-	{
-		GpuSortChunkHeader *chunk = linitial(feed->private_chunks);
-		GpuSortFeedResult result = take_buffer(feed, false);
-
-		if (result != GPUSORT_FEED_TAKEN)
-			return result;
-		memcpy(gpusort_buffer_memory(feed->buffer), chunk,
-			   chunk->data_offset + chunk->data_bytes);
-		gpusort_job_send(job, feed->buffer);
-		feed->buffer = -1;
-		feed->private_chunks = list_delete_first(feed->private_chunks);
-		pfree(chunk);
-	}
-	return GPUSORT_FEED_TAKEN;
-}
-
-void
-gpusort_feed_join_job(GpuSortFeed *feed, GpuSortJob *job, uint32 feeder)
-{
-	feed->job = job;
-	feed->feeder = feeder;
-}
-
-void
-gpusort_feed_finish(GpuSortFeed *feed, bool keep_only_chunk)
-{
-	if (feed->chunk != NULL && feed->buffer >= 0 && keep_only_chunk && feed->chunks_sent == 0)
-	{
-		store_stats(feed);
-		gpusort_job_keep(feed->job, feed->buffer);
-		feed->chunk = NULL;
-		feed->buffer = -1;
-	}
-	else if (feed->chunk != NULL)
-		end_chunk(feed);
-	if (feed->job != NULL)
-		gpusort_job_feeder_done(feed->job, feed->rows);
-}
-
-void
-gpusort_feed_copy_chunk(GpuSortFeed *feed, const GpuSortChunkHeader *chunk)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(feed->private_context);
-	Size		bytes = chunk->data_offset + chunk->data_bytes;
-	GpuSortChunkHeader *copy = memcpy(palloc(bytes), chunk, bytes);
-
-	feed->private_chunks = lappend(feed->private_chunks, copy);
-	feed->rows += chunk->rows;
-	MemoryContextSwitchTo(old_context);
+	gpusort_job_feeder_done(feed->job, feed->rows);
 }

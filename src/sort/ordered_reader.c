@@ -293,7 +293,7 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 
 /*
  * Goes on behind the rows listed, the last of which is a copy, as long as rows tie and are in
- * order.  True: all are; n_rows is how many.  False: one is not, or the job failed.
+ * order.  True: all are; n_rows is how many.  False: one is not.
  */
 static bool
 walk_rest_of_group(GpuSortOrderedReader *ordered)
@@ -313,8 +313,6 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 		GpuSortComparand next;
 
 		CHECK_FOR_INTERRUPTS();
-		if (bytes == NULL)
-			return false;
 		gpusort_comparer_take(ties, bytes, &next);
 		if (gpusort_comparer_compare(ties, &last, &next) > 0)
 			return false;
@@ -333,8 +331,8 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 	return true;
 }
 
-/* Puts the whole group, from its first row on, into a tuplesort.  False: the job failed. */
-static bool
+/* Puts the whole group, from its first row on, into a tuplesort. */
+static void
 sort_large_group(GpuSortOrderedReader *ordered)
 {
 	const GpuSortOrdering *ordering = ordered->ordering;
@@ -353,17 +351,14 @@ sort_large_group(GpuSortOrderedReader *ordered)
 		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
 
 		CHECK_FOR_INTERRUPTS();
-		if (bytes == NULL)
-			return false;
 		tuplesort_puttupleslot(ordered->large,
 							   gpusort_row_store(ordering->format, bytes, ordered->slot));
 		ordered->n_rows++;
 	} while (gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows));
 	tuplesort_performsort(ordered->large);
-	return true;
 }
 
-static bool
+static void
 load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 {
 	bool		all_in_order = in_order && walk_rest_of_group(ordered);
@@ -374,10 +369,10 @@ load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 	ordered->n_copied = 0;
 	ordered->copied_bytes = 0;
 	MemoryContextReset(ordered->group_context);
-	if (!all_in_order)
-		return !gpusort_job_failed(ordered->reader->job) && sort_large_group(ordered);
-	ordered->kind = GPUSORT_GROUP_IN_ORDER;
-	return true;
+	if (all_in_order)
+		ordered->kind = GPUSORT_GROUP_IN_ORDER;
+	else
+		sort_large_group(ordered);
 }
 
 /* Row number i of the tuplesort. */
@@ -408,14 +403,17 @@ row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
 
 /* --- all groups ------------------------------------------------------------------ */
 
-/* Lists the group that begins with a row, and sorts it if need be.  False: the job failed. */
-static bool
+/* Lists the group that begins with a row, and sorts it if need be. */
+static void
 load_group(GpuSortOrderedReader *ordered, const char *bytes)
 {
 	bool		in_order = true;
 
 	if (ordered->all_tie)
-		return sort_large_group(ordered);
+	{
+		sort_large_group(ordered);
+		return;
+	}
 	for (;;)
 	{
 		uint64		next;
@@ -427,36 +425,34 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		if (!gpusort_ordered_reader_ties(ordered, next))
 			break;
 		if (!gpusort_reader_window_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
-			return load_large_group(ordered, in_order);
+		{
+			load_large_group(ordered, in_order);
+			return;
+		}
 		bytes = read_row(ordered, next);
-		if (bytes == NULL)
-			return false;
 	}
 	if (!in_order)
 		sort_tied_rows(ordered);
-	return true;
 }
 
-static bool
+static void
 enter_group(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
 {
 	GpuSortTieFigures *figures = &ordered->ordering->figures;
 	MemoryContext old_context = MemoryContextSwitchTo(ordered->scratch);
 	instr_time	start;
 	instr_time	end;
-	bool		loaded;
 
 	INSTR_TIME_SET_CURRENT(start);
 	ordered->kind = GPUSORT_GROUP_LISTED;
 	ordered->first_row = first_row;
-	loaded = load_group(ordered, bytes);
+	load_group(ordered, bytes);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	MemoryContextSwitchTo(old_context);
 	figures->groups++;
 	figures->rows += ordered->n_rows;
 	figures->ms += INSTR_TIME_GET_MILLISEC(end);
-	return loaded;
 }
 
 static const char *
@@ -475,7 +471,7 @@ row_of_group(GpuSortOrderedReader *ordered, uint64 row)
 }
 
 /* The first row of the group that a row is in, the row itself if it ties with none before.
- * *bytes: the row, and then that first row; NULL: the job failed. */
+ * *bytes: the row, and then that first row. */
 static uint64
 first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {
@@ -487,8 +483,6 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 		if (gpusort_reader_window_has_row(ordered->reader, first))
 			continue;
 		*bytes = read_row(ordered, first);
-		if (*bytes == NULL)
-			return first;
 	}
 	if (first != row)
 		*bytes = read_row(ordered, first);
@@ -506,20 +500,24 @@ gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 		return row_of_group(ordered, row);
 	leave_group(ordered);
 	if (ordered->all_tie)
-		return enter_group(ordered, 0, NULL) ? row_of_group(ordered, row) : NULL;
+	{
+		enter_group(ordered, 0, NULL);
+		return row_of_group(ordered, row);
+	}
 	bytes = read_row(ordered, row);
-	if (bytes == NULL || ordered->by_words)
+	if (ordered->by_words)
 		return bytes;
 	first = first_of_group(ordered, row, &bytes);
-	if (bytes == NULL || (first == row && !gpusort_ordered_reader_ties(ordered, row + 1)))
+	if (first == row && !gpusort_ordered_reader_ties(ordered, row + 1))
 		return bytes;
-	return enter_group(ordered, first, bytes) ? row_of_group(ordered, row) : NULL;
+	enter_group(ordered, first, bytes);
+	return row_of_group(ordered, row);
 }
 
 /* --- the check ---------------------------------------------------------------- */
 
-/* Checks rows until one is out of order; all rows are one group then.  False: the job failed. */
-static bool
+/* Checks rows until one is out of order; all rows are one group then. */
+static void
 check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 {
 	GpuSortReader *reader = ordered->reader;
@@ -534,37 +532,31 @@ check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 			gpusort_order_check_keep_rows(check);
 			bytes = gpusort_reader_seek(reader, row);
 		}
-		if (bytes == NULL)
-			return false;
 		if (gpusort_order_check_row(check, bytes, ordered->ordering->ties != NULL && row > 0 &&
 									gpusort_reader_row_ties(reader, row)))
 			continue;
 		ordered->all_tie = true;
 		ordered->by_words = false;
-		return true;
+		return;
 	}
-	return true;
 }
 
-bool
+void
 gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 {
 	GpuSortOrderCheck *check = ordered->ordering->check;
 	instr_time	start;
 	instr_time	end;
-	bool		checked;
 
 	if (check == NULL)
-		return true;
+		return;
 	INSTR_TIME_SET_CURRENT(start);
 	gpusort_order_check_begin_run(check);
-	checked = check_rows(ordered, check);
-	if (checked)
-		gpusort_reader_rewind(ordered->reader);
+	check_rows(ordered, check);
+	gpusort_reader_rewind(ordered->reader);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	check->ms += INSTR_TIME_GET_MILLISEC(end);
-	return checked;
 }
 
 void

@@ -58,12 +58,11 @@ extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
 
 /*
  * Reads all rows once, if their words are not to be trusted; where two are out of order, all rows
- * will go through a tuplesort.  To be called before any row is asked for.  False: the job failed.
+ * will go through a tuplesort.  To be called before any row is asked for.
  */
-extern bool gpusort_ordered_reader_check(GpuSortOrderedReader *ordered);
+extern void gpusort_ordered_reader_check(GpuSortOrderedReader *ordered);
 
-/* Row number row of the order, any of them; next to next is fast.  Valid until the next call.
- * NULL: the job failed. */
+/* Row number row of the order, any of them; next to next is fast.  Valid until the next call. */
 extern const char *gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row);
 
 /* Ends a tuplesort; all else is in its contexts. */

@@ -15,6 +15,29 @@
 #include "sort/ordering.h"
 
 void
+gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc)
+{
+	const TupleTableSlotOps *ops = slots->result->tts_ops;
+
+	slots->array_row = MakeSingleTupleTableSlot(desc, ops);
+	slots->merge_run = MakeSingleTupleTableSlot(desc, ops);
+	slots->tied_native = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	for (int i = 0; i < lengthof(slots->compared); i++)
+		slots->compared[i] = MakeSingleTupleTableSlot(desc, ops);
+}
+
+void
+gpusort_slots_drop(GpuSortSlots *slots)
+{
+	TupleTableSlot *own[] = {slots->array_row, slots->merge_run, slots->tied_native,
+	slots->compared[0], slots->compared[1]};
+
+	for (int i = 0; i < lengthof(own); i++)
+		if (own[i] != NULL)
+			ExecDropSingleTupleTableSlot(own[i]);
+}
+
+void
 gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
 					  const GpuSortSlots *slots, MemoryContext context)
@@ -41,15 +64,16 @@ void
 gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options)
 {
 	const GpuSortKeys *keys = ordering->keys;
+	gsort_job_options *device = &options->device;
 
-	options->key_columns = keys->n_words;
+	device->key_columns = keys->n_words;
 	/* a plan does not tell of a child's columns whether they can be NULL */
-	options->null_mask = (1u << keys->n_words) - 1;
-	options->null_first_mask = keys->null_first_mask;
-	options->with_ties = keys->more_keys;
-	options->open_mask = keys->open_mask;
-	memcpy(options->open_bits, keys->open_bits, sizeof(options->open_bits));
-	memcpy(options->open_code, keys->open_code, sizeof(options->open_code));
+	device->null_mask = (1u << keys->n_words) - 1;
+	device->null_first_mask = keys->null_first_mask;
+	device->flags = keys->more_keys ? GSORT_TIES : 0;
+	device->open_mask = keys->open_mask;
+	memcpy(device->open_bits, keys->open_bits, sizeof(device->open_bits));
+	memcpy(device->open_code, keys->open_code, sizeof(device->open_code));
 }
 
 void

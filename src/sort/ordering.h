@@ -38,6 +38,10 @@ typedef struct GpuSortOrdering
 	GpuSortTieFigures figures;
 } GpuSortOrdering;
 
+/* Makes the slots that are the sort's own, as its result slot is; frees those that there are. */
+extern void gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc);
+extern void gpusort_slots_drop(GpuSortSlots *slots);
+
 /* What is handed in outlives it; the slots are the sort's. */
 extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 								  const GpuSortKeys *keys, const GpuSortRowFormat *format,

@@ -25,8 +25,8 @@ typedef struct GpuSortSlots
 	TupleTableSlot *result;		/* every row that goes out, but for native's */
 	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
 	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
+	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
 	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
-	TupleTableSlot *merge_native;	/* minimal tuples: the native row that a merge stands at */
 	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
 	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
 } GpuSortSlots;
@@ -35,8 +35,7 @@ typedef struct GpuSortOutput GpuSortOutput;
 
 typedef struct GpuSortOutputMethods
 {
-	/* The next row in this direction, in the result slot, which is empty at the end.  NULL:
-	 * the device was lost before the first row went out. */
+	/* The next row in this direction, in the result slot, which is empty at the end. */
 	TupleTableSlot *(*next) (GpuSortOutput *output, bool forward);
 
 	/* Goes back before the first row.  False: the rows have been given back. */

@@ -5,10 +5,7 @@
  * In:  a job that has been cut: windows, by way of the ordered reader.
  * Out: slots that point into the window being read, valid until the next call.
  *
- * Runs in the backend that leads the sort.  Until the first row has gone out a lost device
- * costs time only, since the sort can start over.  After that it cannot: rows with equal
- * keys may come in another order the second time.  So the job is told when the first row
- * goes out, and raises a later failure itself.
+ * Runs in the backend that leads the sort.
  */
 #include "postgres.h"
 
@@ -23,7 +20,6 @@ typedef struct DeviceOutput
 	GpuSortOrdering *ordering;
 	GpuSortJob *job;
 	bool		keep_rows;
-	bool		begun;			/* a row has gone out */
 	GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
 } DeviceOutput;
@@ -37,11 +33,6 @@ seek_row(DeviceOutput *device, uint64 row)
 	device->figures->output_ms = device->ordered->reader->wait_ms;
 	device->figures->bytes_received = device->ordered->reader->bytes_read;
 	gpusort_progress_set_returned(device->progress, row);
-	if (bytes != NULL && !device->begun)
-	{
-		gpusort_job_begin_output(device->job);
-		device->begun = true;
-	}
 	return bytes;
 }
 
@@ -74,11 +65,7 @@ device_next(GpuSortOutput *output, bool forward)
 		return slot;
 	}
 	if (unlikely(!gpusort_ordered_reader_next(device->ordered, row, &bytes)))
-	{
 		bytes = seek_row(device, row);
-		if (bytes == NULL)
-			return NULL;
-	}
 	return gpusort_row_store(device->ordering->format, bytes, slot);
 }
 
@@ -138,8 +125,7 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, ordering);
 
-	if (!gpusort_ordered_reader_check(ordered))
-		return NULL;
+	gpusort_ordered_reader_check(ordered);
 	device->output.methods = &device_methods;
 	device->output.slots = slots;
 	device->position.rows = gpusort_job_rows(job);

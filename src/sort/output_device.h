@@ -14,8 +14,7 @@
 
 /*
  * job has been cut SORTED; figures and progress outlive the source.  keep_rows: they may be read again or
- * backward; else the job is closed when the last row has been read.  NULL: the job failed while the order of
- * its rows was checked.  Memory: the current context.
+ * backward; else the job is closed when the last row has been read.  Memory: the current context.
  */
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots,
 												  GpuSortOrdering *ordering,

@@ -56,28 +56,20 @@ native_restore(GpuSortOutput *output)
 	tuplesort_restorepos(((NativeOutput *) output)->native);
 }
 
-void
-gpusort_output_native_explain(Tuplesortstate *native, const char *label,
-							  GpuSortNativeReason reason, ExplainState *es)
-{
-	TuplesortInstrumentation stats;
-	const char *method = "in backend";
-
-	if (reason != GPUSORT_NATIVE_NONE)
-		method = psprintf("native (%s)", gpusort_native_reason_text(reason));
-	ExplainPropertyText(label, method, es);
-	tuplesort_get_stats(native, &stats);
-	ExplainPropertyText("Native Sort Method", tuplesort_method_name(stats.sortMethod), es);
-	ExplainPropertyText("Native Sort Space Type", tuplesort_space_type_name(stats.spaceType), es);
-	ExplainPropertyInteger("Native Sort Space Used", "kB", stats.spaceUsed, es);
-}
-
 static void
 native_explain(const GpuSortOutput *output, ExplainState *es)
 {
 	const NativeOutput *native = (const NativeOutput *) output;
+	TuplesortInstrumentation stats;
+	const char *method = "in backend";
 
-	gpusort_output_native_explain(native->native, "Sort Method", native->reason, es);
+	if (native->reason != GPUSORT_NATIVE_NONE)
+		method = psprintf("native (%s)", gpusort_native_reason_text(native->reason));
+	ExplainPropertyText("Sort Method", method, es);
+	tuplesort_get_stats(native->native, &stats);
+	ExplainPropertyText("Native Sort Method", tuplesort_method_name(stats.sortMethod), es);
+	ExplainPropertyText("Native Sort Space Type", tuplesort_space_type_name(stats.spaceType), es);
+	ExplainPropertyInteger("Native Sort Space Used", "kB", stats.spaceUsed, es);
 }
 
 static const GpuSortOutputMethods native_methods = {

@@ -18,8 +18,4 @@ extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesort
 												  bool can_rewind,
 												  GpuSortNativeReason reason);
 
-/* The lines of a native sort; label: that of its method. */
-extern void gpusort_output_native_explain(Tuplesortstate *native, const char *label,
-										  GpuSortNativeReason reason, ExplainState *es);
-
 #endif							/* GPUSORT_OUTPUT_NATIVE_H */

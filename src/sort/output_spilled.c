@@ -12,20 +12,15 @@
  * merge and are kept too.  The order of the merge is the same each time: equal keys are taken in
  * the order of the runs, by whomever it is computed.
  *
- * Runs that other devices keep may be lost with these: before the first row the sort starts over; after it the
- * failure is raised.
- *
  * Runs in the backend that leads the sort.  The tuplestore is within work_mem or in a
  * temporary file.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "sort/output_native.h"
 #include "sort/output_spilled.h"
 
 typedef struct SpilledOutput
@@ -35,14 +30,11 @@ typedef struct SpilledOutput
 	GpuSortSpill *spill;
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has given since its beginning */
-	bool		begun;			/* a row, or word that there is none, has gone out */
 	bool		eof_reached;	/* the last row has been asked for */
 	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
 	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
 	bool		marked_eof;
 	GpuSortJob *job;			/* of the merge's order; NULL: there is none, or no longer */
-	Tuplesortstate *native;
-	GpuSortNativeReason reason;
 	bool		keep_rows;
 	const GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
@@ -73,10 +65,7 @@ merge_next(SpilledOutput *spilled)
 
 	if (!gpusort_run_merge_next(spilled->merge, &row))
 		return false;
-	if (row == NULL)
-		ExecCopySlot(slots->result, slots->merge_native);
-	else
-		(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
+	(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
 	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
 		gpusort_progress_set_returned(spilled->progress, spilled->merged);
 	return true;
@@ -161,28 +150,6 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 	return slot;
 }
 
-/* From now on the loss of a run is raised.  False: one is lost already. */
-static bool
-begin_output(SpilledOutput *spilled)
-{
-	if (gpusort_spill_failed_job(spilled->spill) != NULL)
-		return false;
-	gpusort_spill_begin_output(spilled->spill);
-	spilled->begun = true;
-	return true;
-}
-
-/* NULL: a run was lost before it. */
-static TupleTableSlot *
-first_row(SpilledOutput *spilled)
-{
-	bool		got = merge_next(spilled);
-
-	if (!begin_output(spilled))
-		return NULL;
-	return got ? spilled->output.slots->result : spilled_end_of_rows(spilled);
-}
-
 static TupleTableSlot *
 spilled_next(GpuSortOutput *output, bool forward)
 {
@@ -193,9 +160,7 @@ spilled_next(GpuSortOutput *output, bool forward)
 	if (unlikely(spilled->kept != NULL))
 		return next_with_kept(spilled, forward);
 	if (!forward)
-		return spilled->begun || begin_output(spilled) ? ExecClearTuple(output->slots->result) : NULL;
-	if (unlikely(!spilled->begun))
-		return first_row(spilled);
+		return ExecClearTuple(output->slots->result);
 	if (unlikely(!merge_next(spilled)))
 		return spilled_end_of_rows(spilled);
 	return output->slots->result;
@@ -250,63 +215,17 @@ spilled_restore(GpuSortOutput *output)
 	spilled->eof_reached = spilled->marked_eof;
 }
 
-/* The device that keeps a run; NULL: it is in a file. */
-static const char *
-kept_on(const GpuSortSpill *spill, int run)
-{
-	const GpuSortJob *kept_by = spill->runs[run]->kept_by;
-
-	return kept_by != NULL ? kept_by->device_name : NULL;
-}
-
-/* Of the first n_runs. */
-static int
-count_kept_on(const GpuSortSpill *spill, const char *device, int n_runs)
-{
-	int			n = 0;
-
-	for (int i = 0; i < n_runs; i++)
-		n += kept_on(spill, i) != NULL && strcmp(kept_on(spill, i), device) == 0;
-	return n;
-}
-
-static void
-explain_storage(const GpuSortSpill *spill, ExplainState *es)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (int i = 0; i < spill->n_runs; i++)
-	{
-		const char *device = kept_on(spill, i);
-
-		if (device != NULL && count_kept_on(spill, device, i) == 0)
-			appendStringInfo(&text, "%s%d on %s", text.len > 0 ? "; " : "",
-							 count_kept_on(spill, device, spill->n_runs), device);
-	}
-	if (spill->n_runs > spill->n_kept)
-		appendStringInfo(&text, "; %d in files", spill->n_runs - spill->n_kept);
-	ExplainPropertyText("Run Storage", text.data, es);
-}
-
 static void
 explain_runs(const SpilledOutput *spilled, ExplainState *es)
 {
 	const GpuSortSpill *spill = spilled->spill;
-	bool		in_files = spill->n_kept < spill->n_runs;
 
 	ExplainPropertyText("Sort Method",
-						psprintf("%s %s", gpusort_device_figures_method(spilled->figures),
-								 in_files ? "external merge" : "merge"), es);
-	ExplainPropertyInteger("Runs", NULL, spill->n_runs, es);
-	if (spill->n_kept > 0)
-		explain_storage(spill, es);
+						psprintf("%s external merge", gpusort_device_figures_method(spilled->figures)), es);
+	ExplainPropertyInteger("Runs", NULL, spill->n_spilled, es);
 	ExplainPropertyText("Merge Order",
 						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
-	if (in_files)
-		gpusort_explain_kilobytes("Disk", spill->bytes - spill->kept_bytes, es);
-	if (spill->n_kept > 0)
-		gpusort_explain_kilobytes("Memory of Other Devices", spill->kept_bytes, es);
+	gpusort_explain_kilobytes("Disk", spill->bytes, es);
 }
 
 static void
@@ -316,9 +235,6 @@ spilled_explain(const GpuSortOutput *output, ExplainState *es)
 
 	explain_runs(spilled, es);
 	gpusort_device_figures_explain(spilled->figures, es);
-	if (spilled->native != NULL)
-		gpusort_output_native_explain(spilled->native, "Sort Method of Last Rows",
-									  spilled->reason, es);
 }
 
 static void
@@ -341,8 +257,7 @@ static const GpuSortOutputMethods spilled_methods = {
 
 GpuSortOutput *
 gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRunMerge *merge,
-							 GpuSortJob *job, Tuplesortstate *native, GpuSortNativeReason reason,
-							 bool keep_rows, const GpuSortDeviceFigures *figures,
+							 GpuSortJob *job, bool keep_rows, const GpuSortDeviceFigures *figures,
 							 GpuSortProgress *progress)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
@@ -353,8 +268,6 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRu
 	spilled->spill = spill;
 	spilled->merge = merge;
 	spilled->job = job;
-	spilled->native = native;
-	spilled->reason = reason;
 	spilled->keep_rows = keep_rows;
 	spilled->mark_pointer = -1;
 	spilled->figures = figures;

@@ -13,14 +13,13 @@
 #include "sort/run_merge.h"
 
 /*
- * merge has given no row yet; its order, if it follows one, is job's, else NULL.  native: part
- * of merge, NULL if there is none.  keep_rows: they may be read again or backward; else the
- * job is closed when the last row has been read.  Memory: the current context.
+ * merge has given no row yet; its order, if it follows one, is job's, else NULL.  keep_rows: they
+ * may be read again or backward; else the job is closed when the last row has been read.  Memory:
+ * the current context.
  */
 extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
 												   GpuSortRunMerge *merge, GpuSortJob *job,
-												   Tuplesortstate *native,
-												   GpuSortNativeReason reason, bool keep_rows,
+												   bool keep_rows,
 												   const GpuSortDeviceFigures *figures,
 												   GpuSortProgress *progress);
 

@@ -175,8 +175,8 @@ gpusort_reader_rewind(GpuSortReader *reader)
 	reader->window_number = PG_UINT64_MAX;
 }
 
-/* Goes to the window where a row starts.  False: the job failed. */
-static bool
+/* Goes to the window where a row starts. */
+static void
 enter_window_of_row(GpuSortReader *reader, uint64 row)
 {
 	instr_time	start;
@@ -187,8 +187,6 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 	do
 	{
 		buffer = gpusort_job_fetch_row(reader->job, row);
-		if (buffer < 0 && gpusort_job_failed(reader->job))
-			return false;
 		if (buffer < 0)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
 	} while (!gpusort_job_read_buffer(reader->job, buffer, &reader->window,
@@ -197,7 +195,6 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 	reader->buffer = buffer;
 	reader->bytes_read += reader->window.bytes;
 	load_block(reader);
-	return true;
 }
 
 /* Sets the block to a row of the window being read. */
@@ -241,8 +238,7 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 		go_to_row_of_window(reader, row);
 	else if (reader->buffer < 0 || row != reader->next_row)
 	{
-		if (!enter_window_of_row(reader, row))
-			return NULL;
+		enter_window_of_row(reader, row);
 		if (window_holds(reader, row) && row != reader->next_row)
 			go_to_row_of_window(reader, row);
 		else
@@ -252,11 +248,7 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 	while ((bytes = gpusort_rowblock_next(&reader->block)) == NULL)
 	{
 		if (!gpusort_reader_next_window(reader))
-		{
-			if (gpusort_job_failed(reader->job))
-				return NULL;
 			elog(ERROR, "gpusort reader has no window for row " UINT64_FORMAT, row);
-		}
 		load_block(reader);
 	}
 	reader->next_row = row + 1;

@@ -44,14 +44,14 @@ extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowForm
 
 /* Goes to the window after the one being read, to the first one at first: its bytes are
  * those of reader->buffer, reader->window.row_bytes of them.  False: there is none, or the
- * job failed. */
+ * job, which is merged, has failed. */
 extern bool gpusort_reader_next_window(GpuSortReader *reader);
 
 /* Goes back before the first window. */
 extern void gpusort_reader_rewind(GpuSortReader *reader);
 
 /* Row number row, below reader->rows; any order, next to next is fast.  Valid until the
- * next call.  NULL: the job failed. */
+ * next call. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);
 
 /* The fast path of a seek: false if row is not the next one of the block. */

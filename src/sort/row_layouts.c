@@ -248,9 +248,19 @@ want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 	return true;
 }
 
-bool
-gpusort_lay_out_by_rows(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-						double expected_rows, GpuSortKeyLayout *layouts)
+/* Has the plan words that the first rows may find too dear? */
+static bool
+may_spare_words(const GpuSortSpec *spec)
+{
+	for (int i = 0; i < spec->n_keys; i++)
+		if (spec->layouts[i].n_words > spec->layouts[i].n_needed)
+			return true;
+	return false;
+}
+
+const GpuSortKeyLayout *
+gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+					   double expected_rows)
 {
 	const LayoutRows from = {
 		.array = array,
@@ -260,17 +270,23 @@ gpusort_lay_out_by_rows(GpuSortRowArray *array, TupleTableSlot *slot, const GpuS
 	};
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
+	GpuSortKeyLayout *layouts;
 	bool		any_dictionary = false;
 
+	if (spec->grouping || gpusort_row_array_rows(array) == 0 ||
+		(spec->from_statistics && !spec->few_texts && !may_spare_words(spec)))
+		return spec->layouts;
 	for (int i = 0; i < spec->n_keys; i++)
 	{
+		/* a key has no words any more */
 		if (!want_words(&from, i, &words[i]))
-			return false;
+			return spec->layouts;
 		dictionaries[i] = begin_dictionary(spec, i, &words[i]);
 		any_dictionary |= dictionaries[i] != NULL;
 	}
 	if (any_dictionary)
 		want_dictionaries(&from, dictionaries, words);
+	layouts = palloc(spec->n_keys * sizeof(GpuSortKeyLayout));
 	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
-	return true;
+	return layouts;
 }

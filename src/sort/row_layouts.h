@@ -8,15 +8,15 @@
 #include "postgres.h"
 
 #include "sort/row_array.h"
-#include "sort/tuplesort.h"
+#include "sort/sort_spec.h"
 
 /*
- * Lays out the spec's n_keys keys by the rows of an array, which are not sorted.  slot: to look at
- * them; expected_rows: of the whole sort.  False: a key has no words any more.  Memory: the
- * current context.
+ * The layouts of the spec's keys by the rows of an array, which are not sorted, if that is better than what
+ * the plan says; else those of the spec.  slot: to look at the rows; expected_rows: of the whole sort.
+ * Memory: the current context.
  */
-extern bool gpusort_lay_out_by_rows(GpuSortRowArray *array, TupleTableSlot *slot,
-									const GpuSortSpec *spec, double expected_rows,
-									GpuSortKeyLayout *layouts);
+extern const GpuSortKeyLayout *gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot,
+													  const GpuSortSpec *spec,
+													  double expected_rows);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */

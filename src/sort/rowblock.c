@@ -5,8 +5,7 @@
  * In:  the blocks that such a row was split into, in order.
  * Out: the row, in memory of the block's context, up to PostgreSQL's limit of 1 GB.
  *
- * Runs in the backend, for windows that come back sorted, and for rows that are
- * recalled to be sorted natively.
+ * Runs in the backend, for windows that come back sorted.
  */
 #include "postgres.h"
 

@@ -1,42 +1,167 @@
 /*
  * run.c
- *	  Sorted runs, wherever their bytes are: row by row through a buffer.
+ *	  Sorted runs in temporary files: row by row through a buffer.
  *
  * In:  the row bytes of a run's windows, in order (row_format.h).
  * Out: the same rows, one after the other.
  *
- * Runs in the backend that leads the sort.  The buffer is in the run's memory context.
+ * Runs in the backend that leads the sort.  The buffer is in the run's memory context.  A file is PostgreSQL's own
+ * temporary file: in temp_tablespaces, within temp_file_limit, logged by log_temp_files, and removed by
+ * its resource owner whatever ends the query.  It is written and read in large blocks and
+ * bypasses BufFile, whose 8 kB steps cost more than the rows' way through the device; so what
+ * BufFile counts, for EXPLAIN's BUFFERS and pg_stat_statements, is counted here.
  */
 #include "postgres.h"
 
+#include "commands/tablespace.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "portability/instr_time.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
+#include "shared/chunk.h"
 #include "sort/run.h"
 
-void
-gpusort_run_init(GpuSortRun *run, const GpuSortRunStore *store, const GpuSortRowFormat *format)
+/* --- what it costs ------------------------------------------------------------ */
+
+/* Blocks of which one byte at least lies in the bytes from begin to end, and not before begin. */
+static int64
+blocks_between(uint64 begin, uint64 end)
 {
-	run->store = store;
-	run->format = format;
-	run->context = CurrentMemoryContext;
+	return (int64) ((end + BLCKSZ - 1) / BLCKSZ) - (int64) ((begin + BLCKSZ - 1) / BLCKSZ);
 }
 
-bool
+static void
+begin_timing(instr_time *start)
+{
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(*start);
+	else
+		INSTR_TIME_SET_ZERO(*start);
+}
+
+/* Adds the time since then to sum. */
+static void
+add_timing(instr_time *sum, instr_time start)
+{
+	instr_time	now;
+
+	if (!track_io_timing)
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
+}
+
+/* --- the file ------------------------------------------------------------------- */
+
+GpuSortRun *
+gpusort_run_create(const GpuSortRowFormat *format)
+{
+	GpuSortRun *run = palloc0(sizeof(GpuSortRun));
+
+	run->format = format;
+	run->file = -1;
+	run->context = CurrentMemoryContext;
+	return run;
+}
+
+void
 gpusort_run_write(GpuSortRun *run, const char *bytes, Size length)
 {
-	if (!run->lost)
-		run->store->write(run, bytes, length);
+	instr_time	start;
+
+	if (run->file < 0)
+	{
+		PrepareTempTablespaces();
+		run->file = OpenTemporaryFile(false);
+	}
+	begin_timing(&start);
+	if (FileWrite(run->file, (void *) bytes, length, run->bytes,
+				  WAIT_EVENT_BUFFILE_WRITE) != (int) length)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not write to file \"%s\": %m", FilePathName(run->file))));
+	add_timing(&pgBufferUsage.temp_blk_write_time, start);
+	pgBufferUsage.temp_blks_written += blocks_between(run->bytes, run->bytes + length);
 	run->bytes += length;
-	return !run->lost;
 }
 
-bool
-gpusort_run_finish(GpuSortRun *run)
+static void
+write_buffer(GpuSortRun *run)
 {
-	if (!run->lost)
-		run->store->finish(run);
-	return !run->lost;
+	if (run->filled > 0)
+		gpusort_run_write(run, run->buffer, run->filled);
+	run->filled = 0;
 }
+
+void
+gpusort_run_write_row(GpuSortRun *run, const char *row)
+{
+	Size		length = gpusort_row_bytes(run->format, row);
+
+	if (run->buffer == NULL)
+		run->buffer = MemoryContextAlloc(run->context, GPUSORT_BUFFER_BYTES);
+	if (run->filled + length > GPUSORT_BUFFER_BYTES)
+		write_buffer(run);
+	if (length > GPUSORT_BUFFER_BYTES)
+		gpusort_run_write(run, row, length);
+	else
+	{
+		memcpy(run->buffer + run->filled, row, length);
+		run->filled += length;
+	}
+}
+
+static void
+free_buffer(GpuSortRun *run)
+{
+	if (run->buffer != NULL)
+		pfree(run->buffer);
+	run->buffer = NULL;
+}
+
+void
+gpusort_run_end_rows(GpuSortRun *run)
+{
+	write_buffer(run);
+	free_buffer(run);
+}
+
+static void
+read_file(GpuSortRun *run, char *bytes, Size length)
+{
+	instr_time	start;
+	int			got;
+
+	begin_timing(&start);
+	got = FileRead(run->file, bytes, length, run->bytes_read, WAIT_EVENT_BUFFILE_READ);
+	if (got < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", FilePathName(run->file))));
+	if ((Size) got != length)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("could not read file \"%s\": read only %d of %zu bytes at offset %llu",
+						FilePathName(run->file), got, length,
+						(unsigned long long) run->bytes_read)));
+	add_timing(&pgBufferUsage.temp_blk_read_time, start);
+	pgBufferUsage.temp_blks_read += blocks_between(run->bytes_read, run->bytes_read + got);
+	run->bytes_read += length;
+}
+
+void
+gpusort_run_close(GpuSortRun *run)
+{
+	if (run->file >= 0)
+		FileClose(run->file);
+	run->file = -1;
+	free_buffer(run);
+}
+
+/* --- its rows --------------------------------------------------------------------- */
 
 void
 gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
@@ -50,16 +175,8 @@ gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
 void
 gpusort_run_rewind(GpuSortRun *run)
 {
-	if (!run->lost)
-		run->store->rewind(run);
 	run->bytes_read = 0;
 	run->next = run->end = run->buffer;
-}
-
-void
-gpusort_run_close(GpuSortRun *run)
-{
-	run->store->close(run);
 }
 
 /* Makes room for a row longer than the buffer, of which the buffer holds the beginning. */
@@ -89,11 +206,7 @@ read_on(GpuSortRun *run)
 	memmove(run->buffer, run->next, held);
 	run->next = run->buffer;
 	run->end = run->buffer + held;
-	if (!run->lost)
-		run->store->read(run, run->buffer + held, wanted);
-	if (run->lost)
-		return;
-	run->bytes_read += wanted;
+	read_file(run, run->buffer + held, wanted);
 	run->end += wanted;
 }
 
@@ -101,7 +214,7 @@ read_on(GpuSortRun *run)
 static bool
 read_until(GpuSortRun *run, Size bytes)
 {
-	while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes && !run->lost)
+	while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
 		read_on(run);
 	return bytes <= (Size) (run->end - run->next);
 }
@@ -117,19 +230,13 @@ gpusort_run_refill(GpuSortRun *run)
 		return NULL;
 	if (run->bytes_read < run->bytes)
 		read_on(run);
-	if (run->lost)
-		return NULL;
 	bytes = gpusort_row_bytes(run->format, run->next);
 	if (bytes > run->buffer_bytes)
 		enlarge_buffer(run, bytes);
 	if (!read_until(run, bytes))
-	{
-		if (run->lost)
-			return NULL;
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("a sorted run of " UINT64_FORMAT " bytes ends within a row", run->bytes)));
-	}
 	row = run->next;
 	run->next += bytes;
 	return row;

@@ -1,61 +1,43 @@
 /*
  * run.h
- *	  One sorted run: the bytes of its rows, written once, read forward any number of times.
- *
- * Where the bytes are is the store's affair: in a temporary file (run_file.c), or in the memory of
- * another device (run_device.c).
+ *	  One sorted run in a temporary file: the bytes of its rows, written once, read forward any
+ *	  number of times.
  */
 #ifndef GPUSORT_RUN_H
 #define GPUSORT_RUN_H
 
 #include "postgres.h"
 
+#include "storage/fd.h"
+
 #include "keys/row_format.h"
-#include "shared/job.h"
 
-typedef struct GpuSortRun GpuSortRun;
-
-typedef struct GpuSortRunStore
+typedef struct GpuSortRun
 {
-	/* Appends bytes, in the order of the calls. */
-	void		(*write) (GpuSortRun *run, const char *bytes, Size length);
-
-	/* Nothing more will be written. */
-	void		(*finish) (GpuSortRun *run);
-
-	/* The next bytes behind those read so far; there are so many. */
-	void		(*read) (GpuSortRun *run, char *bytes, Size length);
-
-	/* The next read gives the first bytes. */
-	void		(*rewind) (GpuSortRun *run);
-
-	/* Gives back what the memory context does not; may be called twice. */
-	void		(*close) (GpuSortRun *run);
-} GpuSortRunStore;
-
-struct GpuSortRun				/* the first member of each store's own */
-{
-	const GpuSortRunStore *store;
 	const GpuSortRowFormat *format;
 	uint64		bytes;			/* written */
-	GpuSortJob *kept_by;		/* on another device, whose memory has the bytes; NULL: a file has them */
-	bool		lost;			/* what was written is, and no call does anything any more */
+	File		file;			/* -1: nothing has been written, or it is closed */
 
-	/* reading */
+	/* writing row by row, and reading */
 	MemoryContext context;		/* of the buffer */
 	char	   *buffer;
+	Size		filled;			/* of it, while rows are written */
 	Size		buffer_bytes;
 	uint64		bytes_read;		/* into the buffer so far */
 	const char *next;			/* row in the buffer */
 	const char *end;			/* of what the buffer holds */
-};
+} GpuSortRun;
 
-/* For stores: a run without bytes.  Memory: the current context. */
-extern void gpusort_run_init(GpuSortRun *run, const GpuSortRunStore *store, const GpuSortRowFormat *format);
+/* A run without bytes.  Memory: the current context.  Its file will belong to the resource owner of the first
+ * write.  Errors of all calls: those of temporary files. */
+extern GpuSortRun *gpusort_run_create(const GpuSortRowFormat *format);
 
-/* Appends whole rows, or parts of them in order.  False: the run is lost. */
-extern bool gpusort_run_write(GpuSortRun *run, const char *bytes, Size length);
-extern bool gpusort_run_finish(GpuSortRun *run);
+/* Appends whole rows, or parts of them in order. */
+extern void gpusort_run_write(GpuSortRun *run, const char *bytes, Size length);
+
+/* Appends a row, by way of a block; the last block is written by gpusort_run_end_rows. */
+extern void gpusort_run_write_row(GpuSortRun *run, const char *row);
+extern void gpusort_run_end_rows(GpuSortRun *run);
 
 /* Rows are read through a buffer of buffer_bytes. */
 extern void gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes);
@@ -63,12 +45,13 @@ extern void gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes);
 /* Of a run that is being read: from its first row again. */
 extern void gpusort_run_rewind(GpuSortRun *run);
 
+/* Removes the file.  May be called twice. */
 extern void gpusort_run_close(GpuSortRun *run);
 
 /* For gpusort_run_next. */
 extern const char *gpusort_run_refill(GpuSortRun *run);
 
-/* The next row's bytes, valid until the next call; NULL at the end, or if the run is lost. */
+/* The next row's bytes, valid until the next call; NULL at the end. */
 static inline const char *
 gpusort_run_next(GpuSortRun *run)
 {

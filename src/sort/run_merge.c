@@ -3,12 +3,11 @@
  *	  Reads sorted runs forward and gives their rows in key order.
  *
  * In:  the runs of a spill, each sorted; and either the order of their merge as the device
- *	    has computed it, one byte a row: the number of the run to take it from; or a native
- *	    sort's rows, or nothing.
- * Out: one row at a time.
+ *	    has computed it, one byte a row: the number of the run to take it from; or nothing.
+ * Out: one row at a time; or, where there are too many runs, a run of several.
  *
  * With the order, a row costs the look at one byte.  Without it, because the device could
- * not keep the keys, part of the rows were sorted natively, or words leave rows undecided, the
+ * not keep the keys, does not know all runs, or words leave rows undecided, the
  * sources stand in a heap by their next row's words, and what the operators say of those that
  * are undecided; of equal rows the earlier run's comes first.  That is
  * the device's order too: when the device is lost, the heap goes on where it ended.
@@ -27,11 +26,11 @@
 #define RUN_BUFFER_BYTES_MIN	((Size) 64 * 1024)
 #define RUN_BUFFER_BYTES_MAX	((Size) 1024 * 1024)
 
-/* A run, or the native sort, with the keys of its next row. */
+/* A run, with the keys of its next row. */
 typedef struct MergeSource
 {
-	GpuSortRun *run;			/* NULL: the native sort */
-	const char *row;			/* of a run */
+	GpuSortRun *run;
+	const char *row;
 	uint32		nulls;
 	uint64		words[GPUSORT_WORDS_MAX];	/* unless these are not to be trusted */
 } MergeSource;
@@ -41,6 +40,7 @@ struct GpuSortRunMerge
 	MemoryContext context;
 	MemoryContext scratch;		/* what comparisons leave */
 	GpuSortSpill *spill;
+	int			first;			/* of its runs; all that follow too */
 	bool		ended;			/* the last row has been given */
 
 	/* by the device's order */
@@ -52,19 +52,17 @@ struct GpuSortRunMerge
 	bool		by_words;		/* they come first */
 	GpuSortComparer *comparer;	/* then this; NULL: words decide all */
 	TupleTableSlot *slot;
-	Tuplesortstate *native;
-	TupleTableSlot *native_slot;
 	MergeSource *sources;
 	binaryheap *heap;			/* of numbers of sources; NULL: no row given by keys yet */
 };
 
 static void
-begin_reading(GpuSortSpill *spill)
+begin_reading(GpuSortSpill *spill, int first)
 {
-	Size		bytes = (Size) work_mem * 1024 / Max(spill->n_runs, 1);
+	Size		bytes = (Size) work_mem * 1024 / Max(spill->n_runs - first, 1);
 
 	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
-	for (int i = 0; i < spill->n_runs; i++)
+	for (int i = first; i < spill->n_runs; i++)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
 
@@ -85,7 +83,7 @@ gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
 	return merge->order != NULL;
 }
 
-/* False: at the end, because the job has failed, or because a run is lost. */
+/* False: at the end, or because the job has failed. */
 static bool
 next_by_order(GpuSortRunMerge *merge, const char **row)
 {
@@ -103,9 +101,9 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 			 merge->spill->n_runs);
 	run = merge->spill->runs[*merge->next_run++];
 	*row = gpusort_run_next(run);
-	if (unlikely(*row == NULL) && !run->lost)
+	if (unlikely(*row == NULL))
 		elog(ERROR, "gpusort merge order takes more rows from a run than it has");
-	return *row != NULL;
+	return true;
 }
 
 /* --- by keys ------------------------------------------------------------------ */
@@ -114,8 +112,6 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 static TupleTableSlot *
 slot_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
 {
-	if (source->run == NULL)
-		return merge->native_slot;
 	return gpusort_row_store(merge->spill->ordering->format, source->row, slot);
 }
 
@@ -161,13 +157,6 @@ take_keys(const GpuSortRunMerge *merge, MergeSource *source, TupleTableSlot *slo
 static bool
 advance(GpuSortRunMerge *merge, MergeSource *source)
 {
-	if (source->run == NULL)
-	{
-		if (!tuplesort_gettupleslot(merge->native, true, false, merge->native_slot, NULL))
-			return false;
-		take_keys(merge, source, merge->native_slot);
-		return true;
-	}
 	source->row = gpusort_run_next(source->run);
 	if (source->row == NULL)
 		return false;
@@ -179,15 +168,14 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 static void
 build_heap(GpuSortRunMerge *merge)
 {
-	int			n_sources = merge->spill->n_runs + (merge->native != NULL ? 1 : 0);
+	int			n_sources = merge->spill->n_runs - merge->first;
 	MemoryContext old_context = MemoryContextSwitchTo(merge->context);
 
 	merge->sources = palloc0(n_sources * sizeof(MergeSource));
 	merge->heap = binaryheap_allocate(n_sources, compare_sources, merge);
 	for (int i = 0; i < n_sources; i++)
 	{
-		if (i < merge->spill->n_runs)
-			merge->sources[i].run = merge->spill->runs[i];
+		merge->sources[i].run = merge->spill->runs[merge->first + i];
 		if (advance(merge, &merge->sources[i]))
 			binaryheap_add_unordered(merge->heap, Int32GetDatum(i));
 	}
@@ -224,8 +212,7 @@ next_by_keys(GpuSortRunMerge *merge, const char **row)
 /* --- begin and next ----------------------------------------------------------- */
 
 GpuSortRunMerge *
-gpusort_run_merge_begin(GpuSortSpill *spill, TupleTableSlot *slot, Tuplesortstate *native,
-						TupleTableSlot *native_slot)
+gpusort_run_merge_begin(GpuSortSpill *spill, int first, TupleTableSlot *slot)
 {
 	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
 	const GpuSortOrdering *ordering = spill->ordering;
@@ -237,19 +224,16 @@ gpusort_run_merge_begin(GpuSortSpill *spill, TupleTableSlot *slot, Tuplesortstat
 	merge->by_words = ordering->check == NULL;
 	merge->comparer = merge->by_words ? ordering->ties : ordering->check->comparer;
 	merge->slot = slot;
-	merge->native = native;
-	merge->native_slot = native_slot;
-	begin_reading(spill);
+	merge->first = first;
+	begin_reading(spill, first);
 	return merge;
 }
 
 void
 gpusort_run_merge_rewind(GpuSortRunMerge *merge)
 {
-	for (int i = 0; i < merge->spill->n_runs; i++)
+	for (int i = merge->first; i < merge->spill->n_runs; i++)
 		gpusort_run_rewind(merge->spill->runs[i]);
-	if (merge->native != NULL)
-		tuplesort_rescan(merge->native);
 	if (merge->order != NULL)
 		gpusort_reader_rewind(merge->order);
 	merge->next_run = merge->end = NULL;
@@ -282,4 +266,45 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 		return true;
 	merge->ended = true;
 	return false;
+}
+
+/* --- rounds ---------------------------------------------------------------------------- */
+
+/* The runs from first on become one, in their place. */
+static void
+replace_runs(GpuSortSpill *spill, int first, GpuSortRun *merged)
+{
+	for (int i = first; i < spill->n_runs; i++)
+		gpusort_run_close(spill->runs[i]);
+	spill->runs[first] = merged;
+	spill->n_runs = first + 1;
+	spill->n_merged = first + 1;
+	spill->by_keys = true;
+}
+
+/* A row is written as often as there are rounds: runs that were merged already are merged again only when
+ * they are half of all. */
+void
+gpusort_run_merge_round(GpuSortSpill *spill, TupleTableSlot *slot)
+{
+	int			first = spill->n_merged < GPUSORT_RUNS_MAX / 2 ? spill->n_merged : 0;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
+	GpuSortRun *merged = gpusort_run_create(spill->ordering->format);
+	GpuSortRunMerge *merge;
+	const char *row;
+
+	MemoryContextSwitchTo(context);
+	merge = gpusort_run_merge_begin(spill, first, slot);
+	while (gpusort_run_merge_next(merge, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		gpusort_run_write_row(merged, row);
+	}
+	gpusort_run_end_rows(merged);
+	replace_runs(spill, first, merged);
+	ExecClearTuple(slot);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
 }

@@ -2,30 +2,106 @@
  * tuplesort.c
  *	  A sort of rows that the device may do.
  *
- * In:  rows, packed by put or by the feed nodes of a parallel plan.
- * Out: a source of the sorted rows: the device by way of shared windows
- *	    (output_device.c); sorted runs in files or on other devices, for an input beyond the device's
- *	    budget (output_spilled.c); private memory, for one under the crossover
- *	    (output_array.c, output_private.c); or a native tuplesort, when the device cannot serve
- *	    (output_native.c).
+ * In:  rows, put one by one; or packed by the feed nodes of a parallel plan, and then only those put
+ *	    that they return.
+ * Out: a source of the sorted rows.
  *
- * Where rows go: first into an array, while they are few (tuplesort_provisional.c), or into
- * private memory.  When there are enough of them a job is
- * opened, and they go to it (tuplesort_device.c).  When the job is full, what it has becomes a
- * run, which is spilled.  When the job takes no more rows, all rows that are not in a run are
- * recalled (recall.c) and go, with those to come, into a native tuplesort
- * (tuplesort_native.c).  When all have been put, they are sorted where they are
- * (tuplesort_perform.c).
+ * A sort is in one stage at a time:
+ *
+ *	  ARRAY		few rows of a serial plan, in an array (row_array.c), which is sorted here
+ *	  DEVICE	rows go to a job; when it is full, what it has becomes a run in a file (spill.c)
+ *	  MERGE		all rows are in runs
+ *	  NATIVE	rows go into a native tuplesort
+ *	  OUTPUT	the sorted rows can be read, from whichever of these has them
+ *
+ * A serial sort begins as an array, a parallel one on the device.  An array that gets too many rows
+ * hands them to the device, or, where that takes no sort now, to a native tuplesort.  Whether it does
+ * is known before the first row is sent: a job opens when it has device memory for some rows, and
+ * keeps that until it is closed.
+ *
+ * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
+ * every Sort of a plan may be ours.  The array's rows may also tell how to lay their keys out.
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's context: its
  * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "keys/key_types.h"
+#include "settings.h"
+#include "shared/progress.h"
 #include "shared/stats.h"
-#include "sort/tuplesort_internal.h"
+#include "sort/device_figures.h"
+#include "sort/ordering.h"
+#include "sort/output_array.h"
+#include "sort/output_device.h"
+#include "sort/output_native.h"
+#include "sort/output_spilled.h"
+#include "sort/row_array.h"
+#include "sort/row_layouts.h"
+#include "sort/run_merge.h"
+#include "sort/spill.h"
+#include "sort/tuplesort.h"
+
+/* An estimate beyond this is no better than this. */
+#define EXPECTED_ROWS_MAX		1e12
+
+typedef enum SortStage
+{
+	ARRAY,
+	DEVICE,
+	MERGE,
+	NATIVE,
+	OUTPUT
+} SortStage;
+
+struct GpuSortTuplesort
+{
+	const GpuSortSpec *spec;
+	GpuSortSlots slots;
+	MemoryContext context;
+	SortStage	stage;
+
+	/* ARRAY, and the OUTPUT of one */
+	GpuSortRowArray *array;
+	uint64		array_rows_left;	/* that it may get */
+	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
+
+	/* what packs rows, from DEVICE on: made by begin_packing */
+	GpuSortKeys keys;
+	GpuSortOrdering ordering;
+	double		expected_rows;
+
+	/* DEVICE, MERGE, and the OUTPUT of these */
+	GpuSortJob *job;			/* NULL: closed */
+	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
+	GpuSortSpill *spill;		/* NULL: no run has been spilled */
+	uint64		rows_fed;		/* by all feeders, when they have ended */
+	uint64		own_rows;		/* of these, by this process's own feed */
+	GpuSortProgress progress;	/* from when it asks for a job */
+
+	/* NATIVE, and the OUTPUT of it */
+	Tuplesortstate *native;
+	GpuSortNativeReason native_reason;
+
+	GpuSortOutput *output;		/* OUTPUT */
+
+	/* for EXPLAIN and the counters */
+	GpuSortDeviceFigures figures;
+	instr_time	begun;
+	double		feed_ms;
+	double		sort_ms;
+};
+
+static bool
+is_parallel(const GpuSortTuplesort *sort)
+{
+	return sort->spec->workers >= 0;
+}
 
 static double
 milliseconds_since(instr_time start)
@@ -37,22 +113,320 @@ milliseconds_since(instr_time start)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
-/* Where the rows of a serial plan go at first. */
+/* --- NATIVE: into PostgreSQL's own sort -------------------------------------------- */
+
+/* Rows to come go into a native sort. */
 static void
-begin_serial(GpuSortTuplesort *sort)
+begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
-	gpusort_tuplesort_begin_provisional(sort);
-	if (sort->provisional != NULL)
-		return;
-	gpusort_tuplesort_begin_packing(sort, sort->spec->layouts);
-	gpusort_tuplesort_begin_feed(sort);
+	const GpuSortSpec *spec = sort->spec;
+	const GpuSortOrder *order = spec->order;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	gpusort_progress_end(&sort->progress);
+	sort->stage = NATIVE;
+	sort->native_reason = reason;
+	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
+										order->collations, order->nulls_first, work_mem, NULL,
+										spec->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
+	MemoryContextSwitchTo(old_context);
 }
+
+/* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
+
+/* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */
+static void
+begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
+{
+	const GpuSortSpec *spec = sort->spec;
+
+	if (spec->grouping)
+		gpusort_keys_make_for_grouping(spec->order, spec->desc, &sort->keys);
+	else
+		gpusort_keys_make(spec->order, spec->n_keys, layouts, spec->desc, &sort->keys);
+	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
+						  &sort->slots, sort->context);
+}
+
+/* This process packs rows into the job, as its feeder number feeder. */
+static void
+begin_feed(GpuSortTuplesort *sort, uint32 feeder)
+{
+	const GpuSortSpec *spec = sort->spec;
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeder);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Opens a job for so many feeders; the rows go there, or, if the device takes none now, into a
+ * native sort. */
+static void
+begin_device(GpuSortTuplesort *sort, int feeders)
+{
+	const GpuSortSpec *spec = sort->spec;
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
+	GpuSortJobOptions options = {
+		.feeders = feeders,
+		.device.engine = gpusort_algorithm,
+		.wait_ms = gpusort_native_milliseconds(spec, sort->expected_rows),
+		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
+	};
+
+	options.expected_bytes = options.expected_rows * spec->packed_bytes;
+	gpusort_ordering_describe(&sort->ordering, &options);
+	gpusort_progress_begin(&sort->progress, sort->context, options.expected_rows, sort->begun);
+	sort->job = gpusort_job_open(&options, &reason);
+	if (sort->job == NULL)
+	{
+		begin_native(sort, reason);
+		return;
+	}
+	sort->stage = DEVICE;
+	gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
+	sort->figures.kind = sort->job->device_kind;
+	sort->figures.device = pstrdup(sort->job->device_name);
+	if (!is_parallel(sort))
+		begin_feed(sort, 0);
+}
+
+/* There are as many runs as can be merged at once: some become one. */
+static void
+make_room_for_run(GpuSortTuplesort *sort)
+{
+	if (sort->spill == NULL)
+		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
+	if (sort->spill->n_runs == GPUSORT_RUNS_MAX)
+		gpusort_run_merge_round(sort->spill, sort->slots.merge_run);
+}
+
+/* Spills the run that the job has been cut to. */
+static void
+spill_run(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
+	make_room_for_run(sort);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	gpusort_spill_add_run(sort->spill, sort->job);
+	gpusort_job_next_run(sort->job);
+	sort->figures.bytes_received = sort->spill->bytes;
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The job is full: what it has becomes a run, and the next one begins. */
+static void
+spill_full_job(GpuSortTuplesort *sort)
+{
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	gpusort_job_cut_full_run(sort->job);
+	spill_run(sort);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
+}
+
+/* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
+ * so long, but others were. */
+static bool
+spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	char	   *row = gpusort_feed_take_long_row(sort->feed, slot);
+
+	if (row != NULL)
+	{
+		make_room_for_run(sort);
+		gpusort_spill_add_row(sort->spill, row);
+		pfree(row);
+	}
+	MemoryContextSwitchTo(old_context);
+	return row != NULL;
+}
+
+/* Packs a row; or writes it, if it is too long. */
+static void
+feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	while (gpusort_feed_row(sort->feed, slot) == GPUSORT_FEED_FULL)
+	{
+		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
+
+		spill_full_job(sort);
+		if (sort->spill->rows == rows && spill_long_row(sort, slot))
+			break;
+	}
+}
+
+/* Of a parallel plan, a row that a feed node has returned, since the job is full and the others wait; or was. */
+static void
+feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	if (gpusort_job_is_full(sort->job))
+		spill_full_job(sort);
+	if (sort->feed == NULL)
+		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
+	feed_row(sort, slot);
+}
+
+/* Cuts the run that all rows are in, or the last of several. */
+static void
+cut_last_run(GpuSortTuplesort *sort)
+{
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	while (!gpusort_job_cut(sort->job, sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+	{
+		spill_full_job(sort);
+		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	}
+}
+
+/* The rows that the device has given account for all that it was fed. */
+static void
+check_rows(const GpuSortTuplesort *sort)
+{
+	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
+
+	if (got != sort->rows_fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
+			 sort->rows_fed, got);
+}
+
+/* The last row has been fed, by this process and all others: to the output, or, with the last run spilled, to
+ * the merge. */
+static void
+perform_on_device(GpuSortTuplesort *sort)
+{
+	if (sort->feed != NULL)
+	{
+		gpusort_feed_finish(sort->feed);
+		sort->own_rows = sort->feed->rows;
+		gpusort_ordering_words_are_made(&sort->ordering);
+	}
+	sort->rows_fed = gpusort_job_rows_fed(sort->job);
+	cut_last_run(sort);
+	if (sort->spill != NULL)
+	{
+		spill_run(sort);
+		check_rows(sort);
+		sort->stage = MERGE;
+		return;
+	}
+	check_rows(sort);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
+											   sort->spec->random_access, &sort->figures,
+											   &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
+	sort->stage = OUTPUT;
+}
+
+/* --- MERGE: of the runs ------------------------------------------------------------------ */
+
+static void
+perform_merge(GpuSortTuplesort *sort)
+{
+	GpuSortRunMerge *merge = gpusort_run_merge_begin(sort->spill, 0, sort->slots.merge_run);
+
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
+	/* the device tells the order in which to read the runs, if it can */
+	if (sort->ordering.ties == NULL && !sort->spill->by_keys && gpusort_job_merge(sort->job))
+		gpusort_run_merge_follow_order(merge, sort->job);
+	else
+	{
+		gpusort_job_close(sort->job);
+		sort->job = NULL;
+	}
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
+												sort->spec->random_access, &sort->figures,
+												&sort->progress);
+	sort->stage = OUTPUT;
+}
+
+static void
+perform_native(GpuSortTuplesort *sort)
+{
+	tuplesort_performsort(sort->native);
+	sort->output = gpusort_output_native_begin(&sort->slots, sort->native,
+											   sort->spec->random_access, sort->native_reason);
+	sort->stage = OUTPUT;
+}
+
+/* --- ARRAY: few rows ------------------------------------------------------------------------ */
+
+static void
+begin_array(GpuSortTuplesort *sort)
+{
+	const GpuSortSpec *spec = sort->spec;
+
+	sort->stage = ARRAY;
+	/* inside EvalPlanQual a child gives a row or two, which stay in the backend */
+	sort->array_rows_left = spec->may_use_device ? gpusort_min_rows_of_plans() : PG_UINT64_MAX;
+	if (sort->array != NULL)
+		gpusort_row_array_reset(sort->array);
+	else
+		sort->array = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
+											  (Size) work_mem * 1024);
+}
+
+/* So many rows have come as any device needs: which one there is is asked only now, as a sort of
+ * few rows is to take no lock. */
+static bool
+array_stays(GpuSortTuplesort *sort)
+{
+	uint64		rows = gpusort_row_array_rows(sort->array);
+	uint64		min_rows = gpusort_job_min_rows();
+
+	sort->array_rows_left = min_rows > rows ? min_rows - rows : 0;
+	return sort->array_rows_left > 0;
+}
+
+/* Too many rows have come: they go to the device, as they have come. */
+static void
+leave_array(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	uint64		rows = gpusort_row_array_rows(sort->array);
+	TupleTableSlot *slot;
+
+	/* the estimate was too low, by nobody knows how much */
+	if (rows > sort->expected_rows)
+		sort->expected_rows = 2.0 * rows;
+	gpusort_slots_make(&sort->slots, sort->spec->desc);
+	slot = sort->slots.array_row;
+	begin_packing(sort, gpusort_choose_layouts(sort->array, slot, sort->spec, sort->expected_rows));
+	if (sort->spec->may_use_device)
+		begin_device(sort, 1);
+	else
+		begin_native(sort, GPUSORT_NATIVE_NONE);
+	MemoryContextSwitchTo(old_context);
+	for (uint64 i = 0; i < rows; i++)
+	{
+		gpusort_tuplesort_put(sort, gpusort_row_array_get(sort->array, i, slot));
+		CHECK_FOR_INTERRUPTS();
+	}
+	ExecClearTuple(slot);
+	ExecClearTuple(sort->spec->result);
+	gpusort_row_array_end(sort->array);
+	sort->array = NULL;
+}
+
+static void
+perform_array(GpuSortTuplesort *sort)
+{
+	gpusort_row_array_sort(sort->array);
+	sort->output = gpusort_output_array_begin(&sort->slots, sort->array);
+	sort->in_backend++;
+	sort->stage = OUTPUT;
+}
+
+/* --- the life of a sort ------------------------------------------------------------------------ */
 
 GpuSortTuplesort *
 gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNativeReason reason)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "GpuSort", ALLOCSET_DEFAULT_SIZES);
-	GpuSortTuplesort *sort = MemoryContextAllocZero(context, sizeof(GpuSortTuplesort));
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	GpuSortTuplesort *sort = palloc0(sizeof(GpuSortTuplesort));
 
 	sort->spec = spec;
 	sort->slots.result = spec->result;
@@ -62,29 +436,31 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	sort->expected_rows = spec->rows;
 	sort->native_reason = GPUSORT_NATIVE_NONE;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	if (gpusort_tuplesort_is_parallel(sort) && reason == GPUSORT_NATIVE_NONE)
-	{
-		gpusort_tuplesort_begin_packing(sort, spec->layouts);
-		gpusort_tuplesort_open_job(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers), &reason);
-	}
 	if (reason != GPUSORT_NATIVE_NONE)
-		gpusort_tuplesort_begin_native(sort, reason);
-	else if (!gpusort_tuplesort_is_parallel(sort))
-		begin_serial(sort);
+		begin_native(sort, reason);
+	else if (is_parallel(sort))
+	{
+		gpusort_slots_make(&sort->slots, spec->desc);
+		begin_packing(sort, spec->layouts);
+		begin_device(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers));
+	}
+	else
+		begin_array(sort);
+	MemoryContextSwitchTo(old_context);
 	return sort;
 }
 
 bool
 gpusort_tuplesort_restart(GpuSortTuplesort *sort)
 {
-	if (sort->provisional == NULL || sort->output == NULL)
+	if (sort->stage != OUTPUT || sort->array == NULL)
 		return false;
 	ExecClearTuple(sort->slots.result);
 	ExecClearTuple(sort->slots.native);
 	pfree(sort->output);
 	sort->output = NULL;
 	INSTR_TIME_SET_CURRENT(sort->begun);
-	begin_serial(sort);
+	begin_array(sort);
 	return true;
 }
 
@@ -93,42 +469,39 @@ gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort)
 {
 	GpuSortJobId none = {.slot = -1};
 
-	return sort->job != NULL ? sort->job->id : none;
+	return sort->stage == DEVICE ? sort->job->id : none;
 }
 
 GpuSortFeed *
 gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 {
-	return sort->native == NULL ? sort->feed : NULL;
+	return sort->stage == DEVICE ? sort->feed : NULL;
 }
 
-bool
+void
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	return gpusort_tuplesort_leave_private_memory(sort) && gpusort_tuplesort_feed_row(sort, slot);
-}
-
-bool
-gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	if (sort->native == NULL)
+	switch (sort->stage)
 	{
-		if (gpusort_job_refused_reason(sort->job) != GPUSORT_NATIVE_NONE)
-		{
-			if (!gpusort_tuplesort_stop_feeding(sort))
-				return false;
-		}
-		/* before the row, since the others wait for it */
-		else if (gpusort_job_is_full(sort->job) && !gpusort_tuplesort_spill_full_job(sort))
-			return false;
+		case ARRAY:
+			if (likely(sort->array_rows_left > 0 || array_stays(sort)) &&
+				likely(gpusort_row_array_put(sort->array, slot)))
+			{
+				sort->array_rows_left--;
+				return;
+			}
+			leave_array(sort);
+			gpusort_tuplesort_put(sort, slot);
+			return;
+		case DEVICE:
+			(is_parallel(sort) ? feed_returned_row : feed_row) (sort, slot);
+			return;
+		case NATIVE:
+			tuplesort_puttupleslot(sort->native, slot);
+			return;
+		default:
+			elog(ERROR, "gpusort has got a row after the last one");
 	}
-	if (sort->native == NULL && sort->feed == NULL)
-	{
-		gpusort_tuplesort_begin_feed(sort);
-		gpusort_feed_join_job(sort->feed, sort->job,
-							  GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
-	}
-	return gpusort_tuplesort_feed_row(sort, slot);
 }
 
 GpuSortOutput *
@@ -136,9 +509,8 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	/* a clock costs as much as some rows */
-	bool		timed = sort->spec->timed || sort->provisional == NULL;
+	bool		timed = sort->spec->timed || sort->stage != ARRAY;
 	instr_time	start;
-	bool		performed;
 
 	INSTR_TIME_SET_ZERO(start);
 	if (timed)
@@ -146,11 +518,30 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		sort->feed_ms = milliseconds_since(sort->begun);
 		INSTR_TIME_SET_CURRENT(start);
 	}
-	performed = gpusort_tuplesort_sort_rows(sort);
+	while (sort->stage != OUTPUT)
+	{
+		switch (sort->stage)
+		{
+			case ARRAY:
+				perform_array(sort);
+				break;
+			case DEVICE:
+				perform_on_device(sort);
+				break;
+			case MERGE:
+				perform_merge(sort);
+				break;
+			case NATIVE:
+				perform_native(sort);
+				break;
+			case OUTPUT:
+				break;
+		}
+	}
 	if (timed)
 		sort->sort_ms = milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
-	return performed ? sort->output : NULL;
+	return sort->output;
 }
 
 /* --- after that ---------------------------------------------------------------- */
@@ -158,7 +549,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 uint64
 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
 {
-	return sort->rows_fed - (gpusort_tuplesort_is_parallel(sort) ? sort->own_rows : 0);
+	return sort->rows_fed - (is_parallel(sort) ? sort->own_rows : 0);
 }
 
 GpuSortNativeReason
@@ -167,27 +558,6 @@ gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 	if (sort->native_reason == GPUSORT_NATIVE_NONE && gpusort_ordering_is_native(&sort->ordering))
 		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
-}
-
-/* Its own job, or that of a run which another device keeps. */
-static GpuSortJob *
-failed_job(const GpuSortTuplesort *sort)
-{
-	GpuSortJob *kept_by = sort->spill != NULL ? gpusort_spill_failed_job(sort->spill) : NULL;
-
-	return kept_by != NULL ? kept_by : sort->job;
-}
-
-GpuSortNativeReason
-gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort)
-{
-	return gpusort_job_refused_reason(failed_job(sort));
-}
-
-void
-gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort)
-{
-	gpusort_job_raise_failure(failed_job(sort));
 }
 
 void
@@ -208,14 +578,9 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 void
 gpusort_tuplesort_end(GpuSortTuplesort *sort)
 {
-	ListCell   *lc;
-
 	ExecClearTuple(sort->slots.result);
 	ExecClearTuple(sort->slots.native);
-	foreach(lc, sort->own_slots)
-	{
-		ExecClearTuple(lfirst(lc));
-	}
+	gpusort_slots_drop(&sort->slots);
 	if (sort->in_backend > 0)
 		gpusort_stats_count_in_backend(sort->in_backend);
 	/* the device has had part in it */
@@ -223,15 +588,11 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 		gpusort_stats_add_times(sort->feed_ms, sort->figures.output_ms);
 	if (sort->output != NULL && sort->output->methods->end != NULL)
 		sort->output->methods->end(sort->output);
-	if (sort->provisional != NULL)
-		gpusort_row_array_end(sort->provisional);
+	if (sort->array != NULL)
+		gpusort_row_array_end(sort->array);
 	if (sort->native != NULL)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
-	foreach(lc, sort->own_slots)
-	{
-		ExecDropSingleTupleTableSlot(lfirst(lc));
-	}
 	MemoryContextDelete(sort->context); /* closes the job */
 }

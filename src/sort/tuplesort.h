@@ -9,11 +9,8 @@
  * A serial sort of few rows is made in an array (row_array.h): what packs rows is made when so many
  * have come that the device may be worth it.
  *
- * What the device cannot do is done by a native tuplesort, begun at any step: callers do not see
- * the difference.  They see two things only, a lost device, or words that were not in the order of
- * their keys: put and perform answer false, or the source's first row NULL.  Then nothing of the
- * sort can be used; it is to be ended, and all rows are to be sorted anew, if the child can give
- * them again.
+ * What the device takes no job for is done by a native tuplesort: callers do not see
+ * the difference.  A device that is lost later is an error of class 58, unless all rows are in runs by then.
  */
 #ifndef GPUSORT_TUPLESORT_H
 #define GPUSORT_TUPLESORT_H
@@ -26,41 +23,7 @@
 #include "compat.h"
 #include "sort/feed.h"
 #include "sort/output.h"
-
-/* What to sort and how; it outlives the sort. */
-typedef struct GpuSortSpec
-{
-	/* the rows and their order */
-	TupleDesc	desc;
-	const GpuSortOrder *order;
-
-	/* the same for the device */
-	bool		grouping;		/* equal rows are to come together, and no more */
-	int			n_keys;			/* that have words, and their layouts */
-	const GpuSortKeyLayout *layouts;
-	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones; if so, what
-									 * words more than needed are worth */
-	bool		few_texts;		/* and they may tell all values of a key */
-	const GpuSortRowFormat *format;
-
-	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow
-	 * rows; native is of minimal tuples, and may be result, or go out too */
-	TupleTableSlot *result;
-	TupleTableSlot *native;
-	bool		native_goes_out;
-
-	int			workers;		/* planned to feed; -1: the plan is serial */
-
-	/* the planner's estimates */
-	int			row_width;		/* bytes of a row's columns */
-	double		rows;			/* of the whole sort */
-	int			packed_bytes;	/* of a row in a chunk */
-	int			native_ms;		/* milliseconds that the native sort would take */
-
-	bool		random_access;	/* the rows may be read again, or backward */
-	bool		may_use_device;
-	bool		timed;			/* somebody asks what each step takes */
-} GpuSortSpec;
+#include "sort/sort_spec.h"
 
 typedef struct GpuSortTuplesort GpuSortTuplesort;
 
@@ -76,33 +39,21 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
  * none, and they are to return their rows. */
 extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
 
-/* Of a serial plan, before all else: puts rows of its child.  Returns the first one that put is to
- * have, as all that follow; NULL if there are no more. */
-extern TupleTableSlot *gpusort_tuplesort_put_first_rows(GpuSortTuplesort *sort, PlanState *child);
+/* Takes the slot's row: of a parallel plan, one that the feed nodes have returned, because the job
+ * was full or there is none. */
+extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
-/* Packs the slot's row. */
-extern bool gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
-
-/* Of a parallel plan: takes a row that the feed nodes have returned, because the job takes
- * no more or is full. */
-extern bool gpusort_tuplesort_put_returned(GpuSortTuplesort *sort, TupleTableSlot *slot);
-
-/* What packs the rows of put; NULL when it does not, or no longer. */
+/* What packs the rows of put; NULL while nothing does. */
 extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
 
-/* All rows have been put.  NULL: the device was lost. */
+/* All rows have been put. */
 extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 
 /* Rows that have been packed; of a parallel plan by the feed nodes. */
 extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
 
-/* Why it is native, all or the rest of it; NONE if it is not. */
+/* Why it is native; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
-
-/* Why the sort cannot go on, after put, perform or the first row have said that it cannot: to sort natively, or as
- * an error of class 58. */
-extern GpuSortNativeReason gpusort_tuplesort_failure_reason(const GpuSortTuplesort *sort);
-pg_noreturn extern void gpusort_tuplesort_raise_failure(const GpuSortTuplesort *sort);
 
 /* EXPLAIN ANALYZE's lines, of a sort that has been performed. */
 extern void gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es);

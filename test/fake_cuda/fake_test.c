@@ -147,39 +147,45 @@ cut(life *l, gsort_cut_how how)
 	return l->last[GSORT_EVENT_CUT] == GSORT_OK;
 }
 
-/* The rows as they were fed, by another buffer. */
+/* What the device tells of a sorted run: all of it is one window. */
+static run_header one_window = {.n_begins = 1};
+
+/* Sorted, and fetched by another buffer. */
 static void
-fetch_as_fed(life *l)
+cut_and_fetch(life *l)
 {
 	rig_buffer *buffer = &l->rig.buffers[CHUNKS];
+	const gsort_window *windows;
+	uint64_t	n;
 
-	for (uint64_t w = 0; w < CHUNKS; w++)
+	if (fake.answer_bytes == 0)
+		fake.answer = &one_window;
+	fake.answer_bytes = sizeof(run_header);
+	if (!cut(l, GSORT_SORTED) && !cut(l, GSORT_SORTED))
+	{
+		fake.answer_bytes = 0;
+		return;
+	}
+	fake.answer_bytes = 0;
+	CHECK(gsort_job_windows(l->job, &windows, &n) == GSORT_OK && n == 1);
+	for (uint64_t w = 0; w < n; w++)
 	{
 		uint64_t	before = l->events[GSORT_EVENT_FETCHED];
 
-		memset(buffer->data, 0xff, l->chunk_bytes);
 		if (!accepted(l, gsort_job_fetch(l->job, w, buffer->data, w)))
 		{
-			CHECK(!fake_is_in_use(buffer->data, l->chunk_bytes));
+			CHECK(!fake_is_in_use(buffer->data, windows[w].bytes));
 			continue;
 		}
 		poll_until(l, GSORT_EVENT_FETCHED, before + 1);
-		CHECK(buffer->data[0] == w * l->chunk_rows);
 	}
 }
 
 static void
 live_alone(life *l)
 {
-	if (feed(l) && !cut(l, GSORT_SORTED) && cut(l, GSORT_AS_FED))
-		fetch_as_fed(l);
-}
-
-static void
-live_as_fed(life *l)
-{
-	if (feed(l) && cut(l, GSORT_AS_FED))
-		fetch_as_fed(l);
+	if (feed(l))
+		cut_and_fetch(l);
 }
 
 static void
@@ -222,7 +228,7 @@ live_shortly(life *l)
 	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
 }
 
-static run_header tied_header = {.tied = 100, .segments = 30};
+static run_header tied_header = {.n_begins = 1, .tied = 100, .segments = 30};
 
 /* Keys of two words; the device tells that some rows are tied by the first. */
 static void
@@ -240,12 +246,12 @@ run_job(life *l, void (*live) (life *l))
 	int			has_words = live == live_with_words;
 	gsort_job_options options = {
 		.struct_bytes = sizeof(options), .key_columns = has_words ? 2 : 1,
-		.window_bytes = has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES, .flags = GSORT_TIES
+		.window_bytes = 2 * CHUNKS * (has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES), .flags = GSORT_TIES
 	};
 
 	l->columns = options.key_columns;
 	l->chunk_rows = has_words ? WORDS_CHUNK_ROWS : CHUNK_ROWS;
-	l->chunk_bytes = options.window_bytes;
+	l->chunk_bytes = has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES;
 	memset(l->events, 0, sizeof(l->events));
 	if (!accepted(l, gsort_job_open(l->rig.device, &options, &l->job)))
 		return;
@@ -291,7 +297,7 @@ test_refused(void (*live) (life *l), uint64_t refused_for, int must_refuse)
 		CHECK(fake.allocated == idle_arrays);
 		CHECK(fake.freed_in_use == 0);
 		/* as if nothing had been */
-		run_job(&l, live_as_fed);
+		run_job(&l, live_alone);
 	} while (fake.calls >= n && n < 1000 && checks_failed == 0);
 	CHECK(l.refused > 0 || !must_refuse);
 	CHECK(n > 20);
@@ -342,7 +348,6 @@ test_nothing_waits(void)
 	CHECK(fake.loads_eagerly);
 	before = fake.blocking_calls;
 	run_job(&l, live_alone);
-	run_job(&l, live_as_fed);
 	run_job(&l, live_in_runs);
 	run_job(&l, live_shortly);
 	fake.launches = 0;
@@ -412,7 +417,7 @@ test_trim(void)
 	fake.reserved_bytes = 7ull << 30;
 	fake.most_trimmed = 0;
 	fake.trims_of_busy = 0;
-	run_job(&l, live_as_fed);
+	run_job(&l, live_alone);
 	for (int i = 0; i < POLLS_MAX && fake.reserved_bytes > 1ull << 30; i++)
 	{
 		gsort_event event;
@@ -484,7 +489,7 @@ test_unpinned(void)
 	CHECK(rig_open(&l.rig, GSORT_KIND_CUDA, 0));
 	fake.pin_fails = 0;
 	before = fake.blocking_calls;
-	run_job(&l, live_as_fed);
+	run_job(&l, live_alone);
 	CHECK(l.refused == 0);
 	CHECK(fake.blocking_calls == before);
 	rig_close(&l.rig);
@@ -669,8 +674,6 @@ main(int argc, char **argv)
 	test_refused(live_alone, 1, 1);
 	current_test = "a call refused once, keys of several words";
 	test_refused(live_with_words, 1, 1);
-	current_test = "a call refused once, as fed";
-	test_refused(live_as_fed, 1, 1);
 	current_test = "a call refused once, in runs";
 	test_refused(live_in_runs, 1, 1);
 	current_test = "a call refused once, closed shortly";
@@ -679,8 +682,6 @@ main(int argc, char **argv)
 	test_refused(live_alone, REFUSED_FOR_GOOD, 1);
 	current_test = "calls refused from one on, keys of several words";
 	test_refused(live_with_words, REFUSED_FOR_GOOD, 1);
-	current_test = "calls refused from one on, as fed";
-	test_refused(live_as_fed, REFUSED_FOR_GOOD, 1);
 	current_test = "calls refused from one on, in runs";
 	test_refused(live_in_runs, REFUSED_FOR_GOOD, 1);
 	current_test = "calls refused from one on, closed shortly";

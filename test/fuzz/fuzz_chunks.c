@@ -402,7 +402,7 @@ check_order(const fuzzed_job *j, uint32 rows, uint64 units, int64 *last)
 }
 
 static void
-read_windows(const fuzzed_job *j, gsort_cut_how how)
+read_windows(const fuzzed_job *j)
 {
 	const gsort_window *windows;
 	uint64		n;
@@ -419,7 +419,7 @@ read_windows(const fuzzed_job *j, gsort_cut_how how)
 		window = malloc(windows[i].bytes);
 		REQUIRE(gsort_job_fetch(j->job, i, window, 0) == GSORT_OK);
 		REQUIRE(wait_for(GSORT_EVENT_FETCHED).status == GSORT_OK);
-		if (j->honest && how == GSORT_SORTED)
+		if (j->honest)
 			check_order(j, windows[i].rows, windows[i].row_bytes / 8, &last);
 		rows += windows[i].rows;
 		units += windows[i].row_bytes / 8;
@@ -430,20 +430,20 @@ read_windows(const fuzzed_job *j, gsort_cut_how how)
 }
 
 static void
-cut_and_read(const fuzzed_job *j, gsort_cut_how how)
+cut_and_read(const fuzzed_job *j)
 {
-	gsort_status status = gsort_job_cut(j->job, how);
+	gsort_status status = gsort_job_cut(j->job, GSORT_SORTED);
 
 	/* a tampered chunk may have begun a row that no other went on with */
-	REQUIRE(status == GSORT_OK || (status == GSORT_BAD_ARG && !j->honest && how == GSORT_SORTED));
+	REQUIRE(status == GSORT_OK || (status == GSORT_BAD_ARG && !j->honest));
 	if (status != GSORT_OK)
 		return;
 	status = wait_for(GSORT_EVENT_CUT).status;
 	REQUIRE(status == GSORT_OK || status == GSORT_BAD_DATA);
 	REQUIRE(j->raced ||
-			(status == GSORT_BAD_DATA) == (j->bad_rows || (how == GSORT_SORTED && !claims_hold(j))));
+			(status == GSORT_BAD_DATA) == (j->bad_rows || !claims_hold(j)));
 	if (status == GSORT_OK)
-		read_windows(j, how);
+		read_windows(j);
 }
 
 int
@@ -480,7 +480,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);
 	if (!j.failed)
-		cut_and_read(&j, ways & 8 ? GSORT_AS_FED : GSORT_SORTED);
+		cut_and_read(&j);
 	gsort_job_close(j.job);
 	wait_for(GSORT_EVENT_CLOSED);
 	return 0;

@@ -131,7 +131,7 @@ select i from counted order by k \g /dev/null
 select jobs, rows, bytes_to_device >= 16000 as sent, bytes_from_device >= 16000 as received,
 	feed_ms > 0 as fed, sort_ms > 0 as sorted, output_ms > 0 as put_out,
 	in_backend, native_disabled, native_no_device, native_no_slot, native_no_buffers,
-	native_device_memory, native_run_limit, native_device_lost, failed, stats_reset <= clock_timestamp() as reset_before
+	native_device_memory, failed, stats_reset <= clock_timestamp() as reset_before
 	from gpusort_stats;
 select gpusort_stats_reset();
 select jobs, rows, bytes_to_device, bytes_from_device, feed_ms, sort_ms, output_ms, in_backend from gpusort_stats;

@@ -57,8 +57,7 @@ spilled('select nullif(k % 10, 3) as n, k, id, filler from big order by 1 nulls 
 spilled('select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 20) i order by -i', 'long rows');
 spilled('select i, repeat(chr(97 + i % 26), case when i % 500 = 0 then 5000000 + i else 100 end) as long from generate_series(1, 5000) i order by i % 77, i',
 	'long rows among short ones');
-native_because('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 2) i order by -i',
-	'native_row_size', 'not even one row fits gpusort.device_memory', 'one row larger than all of it');
+spilled('select i, repeat(chr(97 + i % 26), 40000000) as long from generate_series(1, 4) i order by -i', 'rows larger than all of it, of which each is a run');
 nothing_left_over($node, 'device memory');
 
 my $session = GpuSortTest::Session->new($node);

@@ -22,7 +22,7 @@ make_tables($node);
 
 # --- the shared memory
 my $buffer_bytes = 1024 * 1024;
-my ($sent, $fetching, $free) = (4, 6, 0);
+my ($held, $sent, $fetching, $free) = (1, 3, 5, 0);
 my %place;
 my $segment;
 
@@ -92,12 +92,58 @@ my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
 
+# gate(i, at, name): passes i on; at that one it waits until there is the file
+$node->safe_psql('postgres', q{
+	create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+		begin
+			if i = at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$});
+my $gates = 0;
+
+sub send_to_gate
+{
+	my ($session, $at) = @_;
+
+	$session->{gate} = 'gate_' . $gates++;
+	$session->send($hash =~ s/random\(\) < 2/gate(id, $at, '$session->{gate}') > 0/r);
+	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $session->{pid}") or fail('a session did not come to its gate');
+}
+
+sub open_gate { append_to_file($node->data_dir . "/$_[0]{gate}", '') }
+
 # So many sessions, the last of them a bystander: each with its job and the buffers that it
 # has sent.  The service is halted.
 sub enter
 {
 	my ($n) = @_;
 	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. $n;
+	my %seen;
+
+	send_to_gate($_, 1000) for @sessions;
+	$node->poll_query_until('postgres', "select open_jobs = $n and granted_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
+	my $at = { service => stop_service($node), sessions => \@sessions };
+	for my $session (@sessions)
+	{
+		open_gate($session);
+		$session->wait_until_waiting or fail('a session did not come to wait');
+		my @buffers = buffers();
+		my @own = grep { $buffers[$_][0] == $sent && !$seen{$_}++ } 0 .. $#buffers;
+		$session->{sent} = \@own;
+		$session->{job} = $buffers[ $own[0] ][1];
+		$at->{free} = (grep { $buffers[$_][0] == $free } 0 .. $#buffers)[0];
+	}
+	return $at;
+}
+
+# Two sessions, whose jobs the service, which is halted, has not seen yet.
+sub enter_unseen
+{
+	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. 2;
 	my $at = { service => stop_service($node), sessions => \@sessions };
 	my %seen;
 
@@ -105,11 +151,8 @@ sub enter
 	{
 		$session->send($hash);
 		$session->wait_until_waiting or fail('a session did not come to wait');
-		my @buffers = buffers();
-		my @own = grep { $buffers[$_][0] == $sent && !$seen{$_}++ } 0 .. $#buffers;
-		$session->{sent} = \@own;
-		$session->{job} = $buffers[ $own[0] ][1];
-		$at->{free} = (grep { $buffers[$_][0] == $free } 0 .. $#buffers)[0];
+		($session->{job}) = map { $_->[1] } grep { $_->[0] == $held && !$seen{ $_->[1] } } buffers();
+		$seen{ $session->{job} } = 1;
 	}
 	return $at;
 }
@@ -203,7 +246,7 @@ for my $number (12345, 1 << 63, 0)
 	$reader->wait_until_waiting or fail('the reader did not come to wait');
 	my @buffers = buffers();
 	my $changed = 0;
-	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 2 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
+	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 3 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
 	cmp_ok($changed, '>', 0, "window $number: requests for windows are in the ring");
 	$at->{sessions}[1]->send($hash);
 	continue_service($at->{service});
@@ -217,8 +260,8 @@ is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 0, null_mask => 4, null_first_mask => 8, open_mask => 16, feeders => 152, engine => 156,
-	wait_ms => 160, expected_rows => 168, expected_bytes => 176, keeps_run => 184);
+my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,
+	wait_ms => 172, expected_rows => 176, expected_bytes => 184);
 my $options_bytes = 192;
 
 # Where the options of a job with two keys and one feeder are.
@@ -235,7 +278,7 @@ sub find_options
 		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
 		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
 
-		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 0, 1, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
+		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 1, 2, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
 		return $at;
 	}
 	die "the slot of job $job was not found";
@@ -248,45 +291,34 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns',
 {
 	my ($name, $value) = @$corruption;
 
-	$at = enter(2);
+	$at = enter_unseen();
 	($victim, $bystander) = @{ $at->{sessions} };
+	my $count = $node->safe_psql('postgres', 'select native_device_lost from gpusort_stats');
 	poke(find_options($victim->{job}) + $option{$name}, pack 'L', $value);
 	continue_service($at->{service});
 	$_->finish for $victim, $bystander;
-	like($victim->error, $lost, "$name $value at the beginning: its own job fails");
+	is($victim->{out}, $right, "$name $value at the beginning: its rows are right");
+	is($node->safe_psql('postgres', 'select native_device_lost from gpusort_stats'), $count + 1, "$name $value at the beginning: its job fails before it has sent any");
 	is($bystander->{out}, $right, "$name $value at the beginning: the other session is right");
 	leave($at);
 }
 
 # after that: nobody reads them again.  The session stands still behind its first chunks
-# until there is a file
-$node->safe_psql('postgres', q{
-	create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
-		begin
-			if i = at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return i;
-		end $$});
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
 	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ],
-	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ], [ 'keeps_run', 1 ])
+	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
-	my $gate = "gate_$name" . "_$value";
 	my $gated = GpuSortTest::Session->new($node);
 
-	$gated->send($hash =~ s/random\(\) < 2/gate(id, 60000, '$gate') > 0/r);
-	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $gated->{pid}");
+	send_to_gate($gated, 60000);
 	$node->poll_query_until('postgres', 'select granted_bytes > 0 from gpusort_devices') or fail('the job is not open');
 	$at = { service => stop_service($node), sessions => [ $gated, GpuSortTest::Session->new($node) ] };
 	my @buffers = buffers();
 	my ($own) = grep { $_->[0] != $free } @buffers;
 	poke(find_options($own->[1]) + $option{$name}, pack 'L', $value);
 	$at->{sessions}[1]->send($hash);
-	append_to_file($node->data_dir . "/$gate", '');
+	open_gate($gated);
 	continue_service($at->{service});
 	is($gated->finish, $right, "$name $value later: its own rows are right");
 	is($at->{sessions}[1]->finish, $right, "$name $value later: the other session is right");
@@ -312,7 +344,7 @@ sub reload_settings
 	return $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('${budget}MB') from gpusort_devices");
 }
 
-for my $corruption ((map { [ 'kind', $_ ] } 1, 3 .. 6, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
+for my $corruption ((map { [ 'kind', $_ ] } 0, 2, 4 .. 7, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
 	[ 'buffer', -1 ], [ 'buffer', 80 ], [ 'buffer', 0x7fffffff ], [ 'buffer', 'of another' ], [ 'buffer', 'free' ])
 {
 	my ($name, $value) = @$corruption;

@@ -1,4 +1,4 @@
-# Who gets device memory when it is short: small sorts beside one that waits for much, sorts
+# Who gets device memory when it is short: small sorts beside one of large rows, sorts
 # beside idle cursors, sorts whose number of rows was estimated wrongly, and sorts in
 # parallel workers, which must not wait for their own leader.
 use strict;
@@ -58,7 +58,7 @@ sub hold_memory
 	return $holder;
 }
 
-# --- small sorts beside one that waits for a row of many megabytes
+# --- small sorts of many sessions beside one whose rows are too large for what is free: these are runs of one row
 my $holder = hold_memory('wide', 280000);
 cmp_ok(free_memory(), '<', 17, 'an idle cursor holds most of the memory');
 append_to_file($node->basedir . '/small.sql', "select count(*) from (select * from twenty order by k, id offset 0) s;\n");
@@ -66,8 +66,8 @@ my $clients = 20;
 my $each = 5;
 my $rounds = 0;
 
-# Latencies of the sorts of 20 sessions, in milliseconds.  They are as patient as the large one below: they wait for
-# each other too, and on a machine that has other things to do for longer than a native sort is estimated to take.
+# Latencies of the sorts of 20 sessions, in milliseconds.  They are patient: they wait for
+# each other, and on a machine that has other things to do for longer than a native sort is estimated to take.
 sub small_sorts
 {
 	my $prefix = $node->basedir . '/latency.' . ++$rounds;
@@ -84,54 +84,24 @@ sub median { return (sort { $a <=> $b } @_)[ @_ / 2 ]; }
 # No sort waits for longer than twice what the native sort is estimated to take.  With these settings its
 # pages are estimated to take minutes.
 my $patient = "set work_mem = '64kB'; set seq_page_cost = 1e6";
-$node->safe_psql('postgres', "create function few(n int4) returns setof int4 rows 100000 language sql as 'select generate_series(1, n)'");
-my $large_rows = "select length(long) from (select repeat('x', 7500000) as long, i from few(2) i order by -i) s";
+my $large_rows = "select length(long) from (select repeat('x', 17500000) as long, i from generate_series(1, 20) i order by -i) s";
 
-small_sorts();					# warms up
-my (@alone, @beside, @ratios);
 my ($jobs, $native) = split /\|/, $node->safe_psql('postgres', 'select jobs, native_device_memory from gpusort_stats');
-my $others = 0;
-for (1 .. 3)
-{
-	my @of_round = small_sorts();
-	push @alone, @of_round;
-
-	my $waited = counter('waited');
-	my $waiter = GpuSortTest::Session->new($node, 300);
-	$waiter->query("set gpusort.wait_timeout = '5min'; $patient");
-	$waiter->send($large_rows);
-	$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
-	my @of_round_beside = small_sorts();
-	push @beside, @of_round_beside;
-	# in a round of its own, as other things that the machine does come and go
-	push @ratios, median(@of_round_beside) / median(@of_round);
-	is($node->safe_psql('postgres', "select state from pg_stat_activity where pid = $waiter->{pid}"), 'active', 'the waiter still waits');
-	$node->safe_psql('postgres', "select pg_cancel_backend($waiter->{pid})");
-	$waiter->finish;
-	$waiter->close;
-}
-is(scalar @beside, 3 * $clients * $each, 'all sorts are in the log');
-is(counter('native_device_memory'), $native, 'no sort beside a waiting one is native');
-is(counter('jobs') - $jobs, 6 * $clients * $each, 'the device did them all');
-my $ratio = median(@ratios);
-note sprintf('SUMMARY %d sessions, sorts of 20000 rows: median %.1f ms alone, %.1f ms beside a sort that waits, ratio %.2f',
-	$clients, median(@alone), median(@beside), $ratio);
+my @alone = small_sorts();
+my $large = GpuSortTest::Session->new($node, 300);
+$large->query("set gpusort.wait_timeout = '5min'; $patient");
+$large->send($large_rows);
+my @beside = small_sorts();
+is($large->finish, join("\n", (17500000) x 20), 'the sort of large rows');
+$large->close;
+is(scalar @beside, $clients * $each, 'all sorts are in the log');
+is(counter('native_device_memory'), $native, 'no sort is native');
+is(counter('jobs') - $jobs, 2 * $clients * $each + 1, 'the device did them all');
+note sprintf('SUMMARY %d sessions, sorts of 20000 rows: median %.1f ms alone, %.1f ms beside a sort of large rows',
+	$clients, median(@alone), median(@beside));
 $holder->query('rollback');
-
-# the waiter gets what it wants when that is free
-$holder = hold_memory('wide', 280000);
-$native = counter('native_device_memory');
-my $waited = counter('waited');
-my $waiter = GpuSortTest::Session->new($node, 300);
-$waiter->query("set gpusort.wait_timeout = '5min'; $patient");
-$waiter->send($large_rows);
-$node->poll_query_until('postgres', "select waited > $waited from gpusort_stats") or fail('a session did not come to wait');
-$holder->query('rollback');
-is($waiter->finish, "7500000\n7500000", 'the waiter goes on when the cursor is closed');
-is(counter('native_device_memory'), $native, 'on the device');
-$waiter->close;
 $holder->close;
-nothing_left_over($node, 'small sorts beside one that waits');
+nothing_left_over($node, 'small sorts beside one of large rows');
 
 # --- the least budget: one idle cursor must not keep all others off the device
 set_memory('32MB');

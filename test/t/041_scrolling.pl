@@ -42,8 +42,8 @@ $node->safe_psql('postgres', q{
 	analyze wide});
 same_walk('merged by keys', 'cursor', 'select a, b, id, s from wide order by a desc, b, id', 2, walk(400000, 12));
 
-# --- a row that no device memory holds makes the last rows native
-same_walk('the last rows native', 'cursor', "select i, length(long) from (select i, repeat(chr(97 + i % 26), case when i = 29000 then 80000000 else 4000 end) as long from generate_series(1, 30000) i order by i % 7777, i offset 0) s", 1,
+# --- a row that no device memory holds is a run of its own
+same_walk('a row larger than device memory', 'cursor', "select i, length(long) from (select i, repeat(chr(97 + i % 26), case when i = 29000 then 80000000 else 4000 end) as long from generate_series(1, 30000) i order by i % 7777, i offset 0) s", 1,
 	walk(30000, 12));
 
 # --- a node above that marks places and goes back to them, in every way of sorting
@@ -52,7 +52,7 @@ same_steps('spilled', 'select id, k from t where id <= 1500000 order by k', '\w+
 same_steps('spilled, few rows', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 200);
 same_steps('spilled, a place marked first while its file is read', 'select i, repeat(chr(97 + i % 26), 3000000) as long from generate_series(1, 40) i order by i * 7 % 41', '\w+ external merge', 'f' x 30 . 'b' x 10 . 'ffmfffffrfffbbbmffffr' . 'f' x 30);
 same_steps('spilled, back to a place that nobody has marked', 'select id, k from t where id <= 1500000 order by k', '\w+ external merge', 'mffffrfffbbrff');
-same_steps('native', 'select i, repeat(chr(97 + i % 26), 80000000) as long from generate_series(1, 3) i order by -i', 'native.*', 60);
+same_steps('runs of one row', 'select i, repeat(chr(97 + i % 26), 80000000) as long from generate_series(1, 3) i order by -i', '\w+ external merge', 60);
 same_steps('no rows', 'select id, k from t where id < 0 order by k', '.*');
 
 # --- clients that declare cursors by themselves

@@ -22,7 +22,7 @@ my $node = new_server('local_sorts', "work_mem = '64MB'");
 
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
-	create function local_sort(a int8[], b int8[], keys int, with_words int, descending bool, nulls_first bool) returns int4[] language c as '$module';
+	create function local_sort(a int8[], b int8[], keys int, descending bool, nulls_first bool) returns int4[] language c as '$module';
 	create function time_local_sort(a int8[], b int8[], rounds int) returns float8 language c as '$module';
 	create function time_quick_sort(a int8[], rounds int) returns float8 language c as '$module';
 	-- the bits of a row's, of which b has others than a
@@ -32,20 +32,20 @@ $node->safe_psql('postgres', qq{
 # Sorts of the rows of input, as asked for and by PostgreSQL: NULL if they agree, else the options.
 sub sorted
 {
-	my ($keys, $words, $direction) = @_;
+	my ($keys, $direction) = @_;
 	my $descending = $direction =~ /desc/ ? 'true' : 'false';
 	my $nulls_first = $direction =~ /nulls first/ ? 'true' : 'false';
 	my $order = join ', ', map { "$_ $direction" } ('a', 'b')[ 0 .. $keys - 1 ];
 
-	return "select case when local_sort(coalesce(array_agg(a order by i), '{}'), coalesce(array_agg(b order by i), '{}'), $keys, $words, $descending, $nulls_first)
-		is distinct from coalesce(array_agg(i order by $order, i), '{}') then '$keys keys, $words of words, $direction' end as wrong from input";
+	return "select case when local_sort(coalesce(array_agg(a order by i), '{}'), coalesce(array_agg(b order by i), '{}'), $keys, $descending, $nulls_first)
+		is distinct from coalesce(array_agg(i order by $order, i), '{}') then '$keys keys, $direction' end as wrong from input";
 }
 
 # Fills input with rows of these keys, and compares all ways to sort them.
 sub same_sorts
 {
 	my ($what, $rows, $a, $b, @directions) = @_;
-	my @sorts = map { my $direction = $_; map { sorted(@$_, $direction) } [ 1, 1 ], [ 2, 1 ], [ 2, 2 ] } @directions;
+	my @sorts = map { (sorted(1, $_), sorted(2, $_)) } @directions;
 
 	return $node->safe_psql('postgres', "truncate input; insert into input select i, $a, $b from generate_series(1, $rows) i;
 		select string_agg('$what, $rows rows: ' || wrong, e'\\n') from (" . join(' union all ', @sorts) . ') s');
@@ -89,7 +89,7 @@ for my $name (sort keys %keys)
 }
 for my $name ('random', 'three bytes', 'few')
 {
-	is(same_sorts('several chunks', 70000, $keys{$name}, 'bits(i, 9) % 3', 'asc'), '', "$name, several chunks: as PostgreSQL sorts them");
+	is(same_sorts('many rows', 70000, $keys{$name}, 'bits(i, 9) % 3', 'asc'), '', "$name, many rows: as PostgreSQL sorts them");
 }
 
 # --- by radix it takes less time than by comparing, in spite of all that is moved with the keys

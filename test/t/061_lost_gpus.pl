@@ -20,7 +20,6 @@ make_tables($node);
 
 my $sorted = 'select * from big order by k, id';
 my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
-my $standing_by = 'GPU 0 is gone; the host device stands by while another GPU serves';
 
 # What gpusort_devices is to show, a line for each service.
 sub devices_are
@@ -73,9 +72,9 @@ sorts_are_done_by('the second one lost', qr/stand-in for GPU 0, service 0/);
 bring_back(1);
 devices_are('the second one back', 'cuda serving', 'cuda serving');
 
-# --- the first one: the host device is its service's too, but stands by
+# --- the first one: the host device is its service's too, but no other GPU is lost
 lose_gpu(0);
-devices_are('the first one lost', "unavailable $standing_by", 'cuda serving');
+devices_are('the first one lost', 'unavailable GPU 0 is gone', 'cuda serving');
 sorts_are_done_by('the first one lost', qr/stand-in for GPU 1, service 1/);
 
 # --- then the other one too: now the host device serves
@@ -83,7 +82,7 @@ lose_gpu(1);
 devices_are('both lost', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost', qr/host \(\d+ threads\), service 0/);
 
-# --- one is back, while a sort is open on the host device, which stands by again when that has ended
+# --- one is back, while a sort is open on the host device, which is closed when that has ended
 my $reader = GpuSortTest::Session->new($node);
 $reader->query("begin; declare c cursor for $sorted");
 $reader->query('fetch 10 from c');
@@ -101,7 +100,7 @@ bring_back(1);
 devices_are('back once more', 'host starting waiting for open sorts to end', 'cuda serving');
 $reader->query('commit');
 $reader->close;
-devices_are('the second one back', "unavailable $standing_by", 'cuda serving');
+devices_are('the second one back', 'unavailable GPU 0 is gone', 'cuda serving');
 bring_back(0);
 devices_are('both back', 'cuda serving', 'cuda serving');
 sorts_are_done_by('both back', qr/stand-in for GPU [01], service [01]/);
@@ -112,9 +111,17 @@ lose_gpu(1);
 devices_are('both lost at once', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost at once', qr/host \(\d+ threads\), service 0/);
 
-# --- and back by themselves: no reload tells the services
+# --- and back: the host device serves until a reload
 unlink map { $node->data_dir . "/gpu_${_}_is_gone" } 0, 1;
-devices_are('both back by themselves', 'cuda serving', 'cuda serving');
+my $pids = $node->safe_psql('postgres', 'select array_agg(service_pid order by service) from gpusort_devices');
+# services look for a lost GPU after ten seconds
+sleep 12;
+devices_are('both back', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
+is($node->safe_psql('postgres', 'select array_agg(service_pid order by service) from gpusort_devices'), $pids, 'both back: nobody looks for them');
+sorts_are_done_by('both back', qr/host \(\d+ threads\), service 0/);
+$node->reload;
+devices_are('a reload', 'cuda serving', 'cuda serving');
+sorts_are_done_by('a reload', qr/stand-in for GPU [01], service [01]/);
 
 unlike(slurp_file($node->logfile), qr/PANIC|was terminated by signal|TRAP/, 'nothing crashed');
 $node->stop;

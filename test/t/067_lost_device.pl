@@ -14,8 +14,19 @@ my $node = new_server('lost_device', 'parallel_setup_cost = 0', 'parallel_tuple_
 	'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2)');
-my $lost = qr/ERROR:  58000: the sort device failed during a sort/;
+# gate(i, at, name): passes i on; from at on it waits until the file name is in the data directory
+$node->safe_psql('postgres', q{
+	alter table big set (parallel_workers = 2);
+	create function gate(i int4, at int4, name text) returns int4 volatile parallel safe language plpgsql as $$
+		begin
+			if i >= at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$});
+my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Run the query again: without a device it is sorted natively\./s;
 
 # Ends the service while it stands still, and waits until another one serves.
 sub lose_device
@@ -28,7 +39,7 @@ sub lose_device
 	  or die 'the service is not back';
 }
 
-# --- before the first row, but after a step back to none: the end of the rows would be a lie
+# --- after a step back to no row: the end of the rows would be a lie
 my $session = GpuSortTest::Session->new($node);
 walk_on($node, $session);
 $session->send("select step_through('select k, id from big order by k, id', 'bgf')");
@@ -38,33 +49,37 @@ append_to_file($node->data_dir . '/gate', '');
 is($session->finish, '', 'then the device is lost: no row');
 like($session->error, $lost, 'but an error');
 
-# --- what EXPLAIN shows is of the native execution, which workers did not feed
-$session->query('set max_parallel_workers_per_gather = 2');
-my $explain = 'explain (analyze, costs off, timing off, summary off) select k, id, filler from big order by k, id';
+# --- while rows are sorted that workers have fed; and until the device is back sorts are native
+my $sorted = 'select k, id, filler from big order by k, id';
+my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
+my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($sorted) q";
+my $explain = 'explain (analyze, costs off, timing off, summary off) execute sorted';
+$session->query('set max_parallel_workers_per_gather = 2; set plan_cache_mode = force_generic_plan');
+$session->query("prepare sorted as $sorted; prepare hash as $hash");
 like($session->query($explain), qr/Sort Method: (?:host|gpu).*Fed: .*worker 0: [1-9]\d* rows/s, 'workers feed a sort');
-my $service = stop_service($node);
-$session->send($explain);
-$session->wait_until_waiting or fail('it did not come to wait');
-lose_device($service);
-my $plan = $session->finish;
-like($plan, qr/Sort Method: native \(the device was lost\)/, 'the device was lost: sorted natively');
-unlike($plan, qr/Fed:/, 'nothing is said to have been fed');
-
-# --- a query whose processes all have sorts is one that failed
-$session->query('set enable_hashjoin = off; set enable_nestloop = off');
-my $query = 'select count(*) from big a join big b on a.k + 1 = b.k + 1';
-like($session->query("explain (costs off) $query"), qr/Gather.*GpuSort\)\n/s, 'each process has a sort');
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+$session->send($hash =~ s/from big/from big where gate(id, 150000, 'fed') > 0/r);
+$node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or die 'not all came to their gate';
 my $failed = $node->safe_psql('postgres', 'select failed from gpusort_stats');
-$service = stop_service($node);
-$session->send($query);
-$node->poll_query_until('postgres', "select count(*) = 3 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'")
-  or fail('not all processes came to wait');
-lose_device($service);
-$session->finish;
-like($session->error, $lost, 'the device was lost below all of them: an error');
-$session->close;
-is($node->safe_psql('postgres', "select failed - $failed from gpusort_stats"), '1', 'it counts once');
+my $service = stop_service($node);
+append_to_file($node->data_dir . '/fed', '');
+$node->poll_query_until('postgres', "select count(*) > 0 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event_type = 'Extension'") or fail('nobody came to wait');
+kill 'TERM', $service;
+continue_service($service);
+is($session->finish, '', 'the device is lost: no row');
+like($session->error, $lost, 'but an error');
+is($node->safe_psql('postgres', "select failed - $failed from gpusort_stats"), '1', 'which counts once, though all processes that fed the sort have it');
+ok($node->poll_query_until('postgres', "select state = 'unavailable' from gpusort_devices"), 'the device is not back');
+is($session->query('execute hash'), $right, 'the next one gives the rows');
+my $plan = $session->query($explain);
+like($plan, qr/Sort Method: native \(no device serves\)/, 'natively');
+unlike($plan, qr/Fed:/, 'nothing is said to have been fed');
+$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+$node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';
 
+$session->close;
 nothing_left_over($node, 'lost devices');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|leak|XX000/, 'no word of trouble in the log');

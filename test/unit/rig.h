@@ -190,7 +190,6 @@ typedef struct run_options
 	uint32_t	open_mask;		/* with these, as gsort_job_options has them */
 	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
 	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
-	int			as_fed;
 	int			feeders;		/* 0: one */
 	uint32_t	chunk_rows;		/* at most; 0: as many as fit */
 	fetch_order order;
@@ -204,11 +203,11 @@ typedef struct run_options
 	int			close_after;	/* steps until the job is closed early; 0: at the end */
 	int			grant_all;		/* ask for all room at once, not bit by bit */
 	int			nomem_is_fine;	/* a refused grant or cut ends the run quietly */
-	int			as_fed_after_nomem; /* a NOMEM of the sorted cut is wanted; goes on AS_FED */
+	int			again_after_nomem;	/* a NOMEM of the cut is wanted, once; it is cut again */
 	/* several runs of the device: */
-	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one, cut SORTED or AS_FED */
+	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one, cut SORTED */
 	int			run_count;
-	int			last_alone;		/* the last one is cut SORTED or AS_FED, and nothing is merged */
+	int			last_alone;		/* the last one is cut SORTED, and nothing is merged */
 	int			keys_may_drop;	/* for want of memory */
 } run_options;
 

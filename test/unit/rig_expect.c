@@ -138,12 +138,6 @@ run_expect_order(run *r)
 	}
 }
 
-static uint32_t
-row_in_order(const run *r, uint64_t i)
-{
-	return r->how != GSORT_AS_FED ? r->in->order[i] : (uint32_t) i;
-}
-
 static int
 check_row_bytes(const run *r, const expected_window *expected, const uint64_t *data)
 {
@@ -156,7 +150,7 @@ check_row_bytes(const run *r, const expected_window *expected, const uint64_t *d
 	{
 		if (unit == r->in->units[row])
 		{
-			row = row_in_order(r, ++i);
+			row = r->in->order[++i];
 			unit = 0;
 		}
 		if (data[at] != input_unit(r->in, row, unit))

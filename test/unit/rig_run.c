@@ -62,27 +62,6 @@ buffers_give_all(run *r)
 /* --- feeding -------------------------------------------------------------------- */
 
 static void
-note_chunk(run *r, const gsort_chunk *chunk, uint32_t row, uint64_t from_unit, uint32_t flags)
-{
-	expected_window *window;
-
-	if (r->n_chunks == r->chunks_room)
-	{
-		r->chunks_room = 2 * r->chunks_room + 16;
-		r->chunks = realloc(r->chunks, r->chunks_room * sizeof(*r->chunks));
-	}
-	window = &r->chunks[r->n_chunks++];
-	memset(window, 0, sizeof(*window));
-	window->window.first_row = r->next_row;
-	window->window.rows = chunk->rows;
-	window->window.flags = flags;
-	window->window.row_bytes = (uint32_t) chunk->data_bytes;
-	window->window.bytes = (uint32_t) chunk->data_bytes;
-	window->row = row;
-	window->from_unit = from_unit;
-}
-
-static void
 fill_units(const run *r, uint64_t *to, uint32_t row, uint64_t from_unit, uint64_t units)
 {
 	for (uint64_t i = 0; i < units; i++)
@@ -299,7 +278,6 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 		key_stats_fold(&r->stats[c], &stats[c]);
 		key_stats_fold(&r->claims[c], &stats[c]);
 	}
-	note_chunk(r, chunk, row, 0, chunk->more_bytes > 0 ? GSORT_WINDOW_CONTINUES : 0);
 	r->fed_units += units + chunk->more_bytes / 8;
 	r->next_row += chunk->rows;
 	if (chunk->more_bytes > 0)
@@ -326,9 +304,6 @@ append_rest_of_row(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	status = gsort_job_append(r->job, chunk);
 	if (status != GSORT_OK)
 		return status;
-	note_chunk(r, chunk, feeder->row, feeder->next_unit,
-			   GSORT_WINDOW_CONTINUED |
-			   (units < feeder->missing_units ? GSORT_WINDOW_CONTINUES : 0));
 	feeder->next_unit += units;
 	feeder->missing_units -= units;
 	if (feeder->missing_units == 0)
@@ -400,7 +375,7 @@ how_to_cut(const run *r)
 {
 	if (r->options.run_rows != NULL && !(r->options.last_alone && is_last_run(r)))
 		return GSORT_SORTED_RUN;
-	return r->options.as_fed ? GSORT_AS_FED : GSORT_SORTED;
+	return GSORT_SORTED;
 }
 
 static int
@@ -415,7 +390,7 @@ feed_step(run *r)
 	if (r->next_row == r->in->n && r->open_rows == 0)
 	{
 		r->how = how_to_cut(r);
-		r->corrupted |= r->how != GSORT_AS_FED && claims_are_false(r);
+		r->corrupted |= claims_are_false(r);
 		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
 		r->phase = RUN_CUTTING;
 		return 1;
@@ -506,12 +481,8 @@ check_merge_stats(run *r)
 static void
 forget_windows(run *r)
 {
-	free(r->chunks);
 	free(r->windows);
-	r->chunks = NULL;
 	r->windows = NULL;
-	r->n_chunks = 0;
-	r->chunks_room = 0;
 }
 
 static void
@@ -617,14 +588,7 @@ static void
 cut_succeeded(run *r)
 {
 	CHECK(!r->corrupted);
-	if (r->how != GSORT_AS_FED)
-		run_expect_sorted(r);
-	else
-	{
-		r->windows = r->chunks;
-		r->n_windows = r->n_chunks;
-		r->chunks = NULL;
-	}
+	run_expect_sorted(r);
 	run_check_directory(r);
 	plan_fetches(r);
 	r->phase = RUN_FETCHING;
@@ -645,11 +609,10 @@ cut_event(run *r, gsort_status status)
 	}
 	CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(r->job, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
-	if (status == GSORT_NOMEM && r->options.as_fed_after_nomem && r->how != GSORT_AS_FED)
+	if (status == GSORT_NOMEM && r->options.again_after_nomem && !r->nomem)
 	{
 		r->nomem = 1;
-		r->how = GSORT_AS_FED;
-		CHECK(gsort_job_cut(r->job, GSORT_AS_FED) == GSORT_OK);
+		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
 		return;
 	}
 	CHECK(status == (r->corrupted ? GSORT_BAD_DATA : GSORT_NOMEM));
@@ -658,7 +621,7 @@ cut_event(run *r, gsort_status status)
 		/* nothing of it may be kept, merged or read */
 		CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 		CHECK(gsort_job_merge(r->job) == GSORT_BAD_ARG);
-		CHECK(gsort_job_cut(r->job, GSORT_AS_FED) == GSORT_BAD_ARG);
+		CHECK(gsort_job_cut(r->job, r->how) == GSORT_BAD_ARG);
 		bad_data_found(r);
 		return;
 	}

@@ -53,9 +53,6 @@ struct run
 	int			nomem;
 	gsort_cut_how how;
 
-	expected_window *chunks;	/* as fed */
-	uint64_t	n_chunks;
-	uint64_t	chunks_room;
 	expected_window *windows;	/* as expected of the run, however cut */
 	uint64_t	n_windows;
 	uint64_t   *fetch_sequence;

@@ -40,7 +40,7 @@ run_failing(rig *rig, const input *in, const run_options *options, uint64_t fail
 /* Whatever allocation or launch fails, a job ends rightly, with NOMEM, or without a merge, and the next
  * works. */
 static void
-test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int as_fed_after_nomem, int several_runs)
+test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_nomem, int several_runs)
 {
 	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
@@ -62,7 +62,7 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int as_fed_after_
 		return;
 	n = run_failing(&rig, in, &options, UINT64_MAX, kinds, &refused);
 	CHECK(refused == 0);
-	options.as_fed_after_nomem = as_fed_after_nomem;
+	options.again_after_nomem = again_after_nomem;
 	options.nomem_is_fine = 1;
 	sweep_begin(&sweep, n);
 	while ((n = sweep_next(&sweep)) != 0)
@@ -72,7 +72,7 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int as_fed_after_
 	}
 	sweep_end(&sweep);
 	/* as before all of this */
-	options.as_fed_after_nomem = 0;
+	options.again_after_nomem = 0;
 	options.nomem_is_fine = 0;
 	CHECK(run_one(&rig, in, &options) == 0);
 	/* the host device launches nothing */
@@ -98,7 +98,6 @@ test_no_leak(gsort_kind kind, const input *in)
 		CHECK(run_one(&rig, in, &options) == 0);
 		if (round == 1)
 			first = used_bytes(&rig);
-		options.as_fed = round == 1;	/* the third only */
 	}
 	CHECK(used_bytes(&rig) <= first);
 	rig_close(&rig);
@@ -167,15 +166,15 @@ test_failures(gsort_kind kind)
 
 	current_test = "failing allocations";
 	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 0, 0);
-	current_test = "failing allocations, then as fed";
+	current_test = "failing allocations, then again";
 	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 1, 0);
 	current_test = "failing allocations in several runs";
 	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 0, 1);
-	current_test = "failing allocations in several runs, then as fed";
+	current_test = "failing allocations in several runs, then again";
 	test_fail_at(kind, in, GSORT_FAIL_ALLOCATIONS, 1, 1);
 	current_test = "refused launches";
 	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 0, 0);
-	current_test = "refused launches, then as fed";
+	current_test = "refused launches, then again";
 	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 1, 0);
 	current_test = "refused launches in several runs";
 	test_fail_at(kind, in, GSORT_FAIL_LAUNCHES, 0, 1);
@@ -183,7 +182,7 @@ test_failures(gsort_kind kind)
 	test_fail_at(kind, words, GSORT_FAIL_ALLOCATIONS, 0, 0);
 	current_test = "refused launches of keys of several words";
 	test_fail_at(kind, words, GSORT_FAIL_LAUNCHES, 0, 0);
-	current_test = "refused launches of keys of several words, then as fed";
+	current_test = "refused launches of keys of several words, then again";
 	test_fail_at(kind, words, GSORT_FAIL_LAUNCHES, 1, 0);
 	test_no_leak(kind, in);
 	input_free(in);

@@ -32,7 +32,6 @@ test_row_counts(rig *rig)
 		run_options options = {.window_bytes = 65536, .ties = i % 2, .in_flight = 3};
 
 		run_input(rig, input_make(limited_rows(counts[i]), 1, i % 3 == 0, KEYS_UNIFORM, 1, 4, 0, 0), &options);
-		options.as_fed = 1;
 		run_input(rig, input_make(limited_rows(counts[i]), 1, 0, KEYS_FEW, 1, 4, 0, 0), &options);
 	}
 }
@@ -84,7 +83,6 @@ test_sizes(rig *rig)
 			run_options options = {
 				.window_bytes = window_bytes[w],
 				.ties = l % 2,
-				.as_fed = random_below(3) == 0,
 				.feeders = 1 + (int) random_below(4),
 				.order = (fetch_order) (l % 3),
 				.in_flight = 2,
@@ -108,7 +106,6 @@ test_long_rows(rig *rig)
 		run_options options = {
 			.window_bytes = round % 3 == 0 ? 1 << 20 : 16384,
 			.ties = round % 2,
-			.as_fed = round % 4 == 3,
 			.feeders = 1 + round % 5,
 			.order = (fetch_order) (round % 3),
 			.in_flight = 4,
@@ -145,7 +142,6 @@ test_jobs_at_once(rig *rig)
 			run_options options = {
 				.window_bytes = 4096u << random_below(6),
 				.ties = (int) random_below(2),
-				.as_fed = random_below(4) == 0,
 				.feeders = 1 + (int) random_below(4),
 				.chunk_rows = random_below(2) ? 100 : 0,
 				.order = (fetch_order) random_below(3),
@@ -172,14 +168,9 @@ test_corrupt_chunks(rig *rig)
 	current_test = "corrupt chunks";
 	for (int corrupt = CORRUPT_NOTHING + 1; corrupt < CORRUPTIONS; corrupt++)
 	{
-		for (int as_fed = 0; as_fed < 2; as_fed++)
-		{
-			run_options options = {
-				.window_bytes = 8192, .corrupt = (corruption) corrupt, .as_fed = as_fed
-			};
+		run_options options = {.window_bytes = 8192, .corrupt = (corruption) corrupt};
 
-			run_input(rig, input_make(3000, 1, 0, KEYS_UNIFORM, 1, 9, 0, 0), &options);
-		}
+		run_input(rig, input_make(3000, 1, 0, KEYS_UNIFORM, 1, 9, 0, 0), &options);
 	}
 }
 

@@ -91,32 +91,11 @@ test_lies_in_some_chunks(rig *rig)
 		options.lie = (lie) random_below(LIES);
 		options.lie_column = (uint32_t) random_below(columns);
 		options.lie_at_times = 1;
-		options.as_fed = round % 8 == 0;
 		options.lies_found = &found;
 		CHECK(run_one(rig, in, &options) == 0);
 		input_free(in);
 	}
 	CHECK(found > 0);
-}
-
-/* As fed, keys are not looked at. */
-static void
-test_lies_as_fed(rig *rig)
-{
-	int			found = 0;
-
-	current_test = "lies in runs cut as fed";
-	for (int lie = NO_LIE; lie < LIES_THAT_CAN_BE; lie++)
-	{
-		input	   *in = input_make(300, 1, 1, KEYS_UNIFORM, 1, 1, 0, 0);
-		run_options options = {
-			.window_bytes = 65536, .as_fed = 1, .lie = (enum lie) lie, .lies_found = &found
-		};
-
-		CHECK(run_one(rig, in, &options) == 0);
-		input_free(in);
-	}
-	CHECK(found == 0);
 }
 
 /* --- several runs ------------------------------------------------------------------------- */
@@ -197,7 +176,6 @@ test_lies(rig *rig)
 {
 	test_each_lie(rig);
 	test_lies_in_some_chunks(rig);
-	test_lies_as_fed(rig);
 	test_lies_in_runs(rig);
 	test_nulls_come_round(rig);
 }

@@ -173,7 +173,6 @@ test_last_alone(rig *rig)
 		run_options options = some_options();
 
 		options.last_alone = 1;
-		options.as_fed = round % 2;
 		merge_input(rig, input_make(sum_of(rows, 3), 2, 1, KEYS_UNIFORM, 1, 300, 50, 9000), options,
 					rows, 3);
 	}
@@ -336,11 +335,6 @@ test_refused_run_calls(rig *rig)
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	close_job(rig, job);
 
-	job = open_job(rig);
-	feed_and_cut(rig, job, 0, GSORT_AS_FED);
-	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
-	close_job(rig, job);
-
 	/* more bits than a word has: the second run widens the first one's by a NULL's code */
 	job = open_job(rig);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
@@ -402,6 +396,7 @@ test_kept_grants(rig *rig)
 	gsort_job  *job = open_job(rig);
 	gsort_job  *other = open_job(rig);
 	gsort_job_stats empty;
+	gsort_job_stats had;
 	gsort_job_stats kept;
 	uint64_t	budget;
 
@@ -410,19 +405,23 @@ test_kept_grants(rig *rig)
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
 
-	/* an empty run keeps nothing: what is granted after it is any job's */
+	/* a job keeps what it had, and room for a chunk beside its keys */
 	CHECK(gsort_job_grant(job, 1, 8) == GSORT_OK);
 	CHECK(gsort_job_cut(job, GSORT_SORTED_RUN) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_CUT, GSORT_OK);
 	empty = next_run(rig, job);
+	CHECK(empty.granted_bytes > 0);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	gsort_job_get_stats(job, &had);
 	kept = next_run(rig, job);
 	CHECK(kept.keys_kept == 1);
+	CHECK(kept.granted_bytes >= had.granted_bytes);
 	CHECK(kept.granted_bytes >= empty.granted_bytes + CHUNK_ROWS * sizeof(uint64_t));
 
-	/* others leave just what there is now: it is enough, for the run gives more back */
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	/* others leave just what there is now: it is enough for the next run */
 	gsort_set_budget(rig->device, granted_bytes(rig));
+	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	gsort_set_budget(rig->device, 2 * granted_bytes(rig));
 	kept = next_run(rig, job);
 	CHECK(kept.keys_kept == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
@@ -436,10 +435,11 @@ test_kept_grants(rig *rig)
 	kept = next_run(rig, job);
 	CHECK(kept.keys_kept == 1);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	gsort_job_get_stats(job, &had);
 	gsort_job_get_stats(other, &kept);
 	gsort_set_budget(rig->device, kept.granted_bytes);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.granted_bytes == empty.granted_bytes);
+	CHECK(kept.keys_kept == 0 && kept.granted_bytes == had.granted_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 
 	/* what is gone stays gone */

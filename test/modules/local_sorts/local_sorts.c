@@ -1,19 +1,17 @@
 /*
  * local_sorts.c
- *	  Sorts rows as a backend does that keeps them (local_sort.c).
+ *	  Sorts rows as a backend does that keeps them (row_array.c).
  *
  * In:  two arrays of keys: row i has the i-th of each, which may be NULL; by how many of them rows are sorted,
- *	    and how many of these have words, while operators compare the others; DESC or not; NULLs first or not.
+ *	    one, or both and then by the rows' numbers; DESC or not; NULLs first or not.
  * Out: the rows' numbers, from 1 on, in the order that they are sorted to; or the least milliseconds
- *	    of the processor's that some such sorts took, each with the packing of its rows left out, and those
- *	    that the quick sort took, of the same keys with the rows' numbers.
+ *	    of the processor's that some such sorts took, and those that the quick sort took, of the same
+ *	    keys with the rows' numbers.
  *
- *	  create function local_sort(a int8[], b int8[], keys int, with_words int, descending bool, nulls_first bool)
+ *	  create function local_sort(a int8[], b int8[], keys int, descending bool, nulls_first bool)
  *		  returns int4[] language c as '.../local_sorts';
  *	  create function time_local_sort(a int8[], b int8[], rounds int) returns float8 language c as '.../local_sorts';
  *	  create function time_quick_sort(a int8[], rounds int) returns float8 language c as '.../local_sorts';
- *
- * Rows go through the same feed as a sort's, so they lie in chunks of 1 MiB.
  */
 #include "postgres.h"
 
@@ -29,8 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "keys/key_types.h"
-#include "sort/local_sort.h"
+#include "sort/row_array.h"
 
 PG_MODULE_MAGIC;
 
@@ -39,8 +36,8 @@ PG_FUNCTION_INFO_V1(time_local_sort);
 PG_FUNCTION_INFO_V1(time_quick_sort);
 
 #define KEYS			2
-#define NUMBER_COLUMN	(KEYS + 1)	/* the row's */
-#define PRIVATE_BYTES	((Size) 64 * 1024 * 1024)
+#define COLUMNS			(KEYS + 1)	/* the last one is the row's number */
+#define BYTES			((Size) 64 * 1024 * 1024)
 
 /* Rows, and how to sort them. */
 typedef struct Subject
@@ -49,19 +46,16 @@ typedef struct Subject
 	Datum	   *values[KEYS];
 	bool	   *nulls[KEYS];
 
-	AttrNumber	columns[KEYS];
-	Oid			operators[KEYS];
-	Oid			collations[KEYS];
-	bool		nulls_first[KEYS];
+	AttrNumber	columns[COLUMNS];
+	Oid			operators[COLUMNS];
+	Oid			collations[COLUMNS];
+	bool		nulls_first[COLUMNS];
 	GpuSortOrder order;
-	GpuSortKeyLayout layouts[KEYS];
 
 	TupleDesc	desc;
 	GpuSortRowFormat format;
-	GpuSortKeys keys;
-	GpuSortSlots slots;
-	GpuSortOrdering ordering;
-	TupleTableSlot *slot;		/* virtual: a row on its way in or out */
+	TupleTableSlot *slot;		/* a row on its way in */
+	TupleTableSlot *result;		/* the array's */
 } Subject;
 
 static void
@@ -77,56 +71,49 @@ take_values(Subject *subject, int key, ArrayType *array)
 }
 
 static void
-make_order(Subject *subject, int n_keys, int with_words, bool descending, bool nulls_first)
+make_order(Subject *subject, int n_keys, bool descending, bool nulls_first)
 {
 	TypeCacheEntry *type = lookup_type_cache(INT8OID, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
 
-	for (int i = 0; i < n_keys; i++)
+	for (int i = 0; i < KEYS; i++)
 	{
 		subject->columns[i] = i + 1;
 		subject->operators[i] = descending ? type->gt_opr : type->lt_opr;
 		subject->nulls_first[i] = nulls_first;
-		subject->layouts[i].n_words = 1;
 	}
+	subject->columns[KEYS] = COLUMNS;
+	subject->operators[KEYS] = lookup_type_cache(INT4OID, TYPECACHE_LT_OPR)->lt_opr;
 	subject->order = (GpuSortOrder) {
-		.n_keys = n_keys,
+		.n_keys = n_keys == 1 ? 1 : COLUMNS,
 		.columns = subject->columns,
 		.operators = subject->operators,
 		.collations = subject->collations,
 		.nulls_first = subject->nulls_first,
 	};
-	gpusort_keys_make(&subject->order, with_words, subject->layouts, subject->desc, &subject->keys);
 }
 
 static Subject *
-make_subject(ArrayType *first, ArrayType *second, int n_keys, int with_words, bool descending,
-			 bool nulls_first)
+make_subject(ArrayType *first, ArrayType *second, int n_keys, bool descending, bool nulls_first)
 {
 	Subject    *subject = palloc0(sizeof(Subject));
 
 	take_values(subject, 0, first);
 	take_values(subject, 1, second);
-	subject->desc = CreateTemplateTupleDesc(NUMBER_COLUMN);
+	subject->desc = CreateTemplateTupleDesc(COLUMNS);
 	for (int i = 1; i <= KEYS; i++)
 		TupleDescInitEntry(subject->desc, i, "key", INT8OID, -1, 0);
-	TupleDescInitEntry(subject->desc, NUMBER_COLUMN, "number", INT4OID, -1, 0);
+	TupleDescInitEntry(subject->desc, COLUMNS, "number", INT4OID, -1, 0);
 	gpusort_row_format_choose(&subject->format, subject->desc);
-	make_order(subject, n_keys, with_words, descending, nulls_first);
-	for (int i = 0; i < lengthof(subject->slots.compared); i++)
-		subject->slots.compared[i] = MakeSingleTupleTableSlot(subject->desc, &TTSOpsVirtual);
-	subject->slots.tied_native = MakeSingleTupleTableSlot(subject->desc, &TTSOpsMinimalTuple);
+	make_order(subject, n_keys, descending, nulls_first);
 	subject->slot = MakeSingleTupleTableSlot(subject->desc, &TTSOpsVirtual);
-	gpusort_ordering_make(&subject->ordering, &subject->order, &subject->keys, &subject->format,
-						  subject->desc, &subject->slots, CurrentMemoryContext);
+	subject->result = MakeSingleTupleTableSlot(subject->desc, &TTSOpsVirtual);
 	return subject;
 }
 
-static GpuSortFeed *
-feed_rows(Subject *subject)
+static void
+put_rows(Subject *subject, GpuSortRowArray *array)
 {
 	TupleTableSlot *slot = subject->slot;
-	GpuSortFeed *feed = gpusort_feed_begin(&subject->format, &subject->keys,
-										   KEYS * sizeof(int64) + sizeof(int32), PRIVATE_BYTES);
 
 	for (int i = 0; i < subject->rows; i++)
 	{
@@ -139,28 +126,33 @@ feed_rows(Subject *subject)
 		slot->tts_values[KEYS] = Int32GetDatum(i + 1);
 		slot->tts_isnull[KEYS] = false;
 		ExecStoreVirtualTuple(slot);
-		if (gpusort_feed_row(feed, slot) != GPUSORT_FEED_TAKEN)
+		if (!gpusort_row_array_put(array, slot))
 			elog(ERROR, "row %d is not taken", i + 1);
 	}
-	gpusort_feed_finish(feed, false);
-	return feed;
+}
+
+static GpuSortRowArray *
+make_array(Subject *subject)
+{
+	return gpusort_row_array_begin(&subject->order, subject->desc, &subject->format,
+								   subject->result, BYTES);
 }
 
 Datum
 local_sort(PG_FUNCTION_ARGS)
 {
 	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1),
-									   PG_GETARG_INT32(2), PG_GETARG_INT32(3), PG_GETARG_BOOL(4),
-									   PG_GETARG_BOOL(5));
-	const char **sorted = gpusort_local_sort(feed_rows(subject), &subject->ordering);
+									   PG_GETARG_INT32(2), PG_GETARG_BOOL(3), PG_GETARG_BOOL(4));
+	GpuSortRowArray *array = make_array(subject);
 	Datum	   *numbers = palloc((subject->rows + 1) * sizeof(Datum));
 
+	put_rows(subject, array);
+	gpusort_row_array_sort(array);
 	for (int i = 0; i < subject->rows; i++)
 	{
 		bool		is_null;
 
-		gpusort_row_store(&subject->format, sorted[i], subject->slot);
-		numbers[i] = slot_getattr(subject->slot, NUMBER_COLUMN, &is_null);
+		numbers[i] = slot_getattr(gpusort_row_array_get(array, i, subject->result), COLUMNS, &is_null);
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_array(numbers, subject->rows, INT4OID, sizeof(int32), true,
 										  TYPALIGN_INT));
@@ -178,16 +170,19 @@ processor_milliseconds(void)
 Datum
 time_local_sort(PG_FUNCTION_ARGS)
 {
-	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1), 1, 1, false,
+	Subject    *subject = make_subject(PG_GETARG_ARRAYTYPE_P(0), PG_GETARG_ARRAYTYPE_P(1), 1, false,
 									   false);
-	GpuSortFeed *feed = feed_rows(subject);
+	GpuSortRowArray *array = make_array(subject);
 	double		least = HUGE_VAL;
 
 	for (int round = PG_GETARG_INT32(2); round > 0; round--)
 	{
-		double		begin = processor_milliseconds();
+		double		begin;
 
-		pfree(gpusort_local_sort(feed, &subject->ordering));
+		gpusort_row_array_reset(array);
+		put_rows(subject, array);
+		begin = processor_milliseconds();
+		gpusort_row_array_sort(array);
 		least = Min(least, processor_milliseconds() - begin);
 	}
 	PG_RETURN_FLOAT8(least);

@@ -1,0 +1,109 @@
+/*
+ * service_open.c
+ *	  Opens, pins and shuts a device: calls that may block for seconds.
+ *
+ * In:  which of the devices that a service may have; gpusort.host_threads and .host_nice.
+ * Out: the open device.
+ *
+ * Runs in the service alone, the calls in a thread beside it (service_call.c).
+ */
+#include "postgres.h"
+
+#include "service/service_call.h"
+#include "service/service_open.h"
+#include "shared/shmem.h"
+
+/* A GpuSortBlockingCall. */
+typedef struct OpenCall
+{
+	gsort_device_options options;
+	gsort_device *device;
+	gsort_status status;
+	char		reason[256];
+} OpenCall;
+
+static void
+call_open(void *arg)
+{
+	OpenCall   *call = arg;
+
+	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
+}
+
+gsort_device *
+gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char **reason)
+{
+	bool		host = device->choices[choice] == GPUSORT_DEVICE_HOST;
+	static OpenCall call;		/* an abandoned call still writes to it */
+
+	call = (OpenCall) {
+		.options = {
+			.struct_bytes = sizeof(call.options),
+			.kind = host ? GSORT_KIND_HOST : GSORT_KIND_CUDA,
+			.n_ordinals = host ? 0 : 1,
+			.ordinals = &device->ordinal,
+			.threads = gpusort_host_threads,
+			.nice = gpusort_host_nice,
+		},
+	};
+
+	gpusort_service_call(call_open, &call);
+	*reason = call.reason;
+	return call.status == GSORT_OK ? call.device : NULL;
+}
+
+/* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
+static void
+touch_buffers(void)
+{
+	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
+
+	for (Size i = 0; i < length; i += 4096)
+		(void) *(volatile char *) (gpusort_buffer_pool + i);
+}
+
+static void
+call_pin(void *arg)
+{
+	touch_buffers();
+	(void) gsort_pin(arg, gpusort_buffer_pool, (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
+}
+
+void
+gpusort_service_pin(gsort_device *device)
+{
+	gpusort_service_call(call_pin, device);
+}
+
+static void
+call_shut(void *arg)
+{
+	gsort_shut(arg);
+}
+
+void
+gpusort_service_shut(gsort_device *device)
+{
+	gpusort_service_call(call_shut, device);
+}
+
+void
+gpusort_service_log_device(gsort_device *device, const char *why_it)
+{
+	gsort_device_info info;
+
+	gsort_device_get_info(device, &info);
+	if (info.kind == GSORT_KIND_CUDA)
+		ereport(LOG,
+				(errmsg("gpusort: serving with %s, %llu MB of memory, budget %llu MB, CUDA driver %d.%d, buffers of %d MB %s",
+						info.name, (unsigned long long) info.memory_bytes / 1024 / 1024,
+						(unsigned long long) info.budget_bytes / 1024 / 1024,
+						info.driver_version / 1000, info.driver_version % 1000 / 10,
+						gpusort_buffer_memory_mb, info.pinned ? "pinned" : "not pinned")));
+	else
+		ereport(LOG,
+				(errmsg("gpusort: serving with the CPU, %s, budget %llu MB, buffers of %d MB",
+						info.name, (unsigned long long) info.budget_bytes / 1024 / 1024,
+						gpusort_buffer_memory_mb),
+				 why_it[0] != '\0' ? errdetail("%s", why_it) : 0));
+}
