@@ -33,8 +33,7 @@ typedef struct GpuSortKeyCosts
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
-	bool		finished;		/* its columns refer to the child's by number.  If not, rows come right
-								 * all the same, but the child is not scanned again */
+	bool		finished;		/* its columns refer to the child's by number */
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
 	bool		from_statistics;	/* the layouts are, where values matter for them; if not, they are
 								 * what is usual, and a serial sort may lay its keys out anew by
