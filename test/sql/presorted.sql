@@ -49,7 +49,7 @@ select pg_temp.compare_presorted('select array_agg(id order by k, id) from preso
 select pg_temp.compare_presorted('select array_agg(id order by t desc, id), count(distinct few), max(n) from presorted');
 select pg_temp.compare_presorted('select string_agg(t, '','' order by t collate "C") from presorted');
 select pg_temp.compare_presorted('select count(distinct t) from presorted');
-select pg_temp.compare_presorted('select count(distinct n) from presorted where id < 0');
+select regexp_replace(pg_temp.compare_presorted('select count(distinct n) from presorted where id < 0'), ', . on the device', '');
 select pg_temp.compare_presorted('select array_agg(distinct maybe order by maybe nulls first) from presorted');
 select pg_temp.compare_presorted('select count(distinct k) filter (where few > 7), array_agg(id order by k desc, id) filter (where few > 7) from presorted');
 -- the group's order is the result's
