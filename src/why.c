@@ -216,7 +216,7 @@ report_sorts(const ExplainState *es)
  * tuplestore.  That tells it apart from queries that functions run or explain meanwhile.  No query
  * can refer to an empty name.
  */
-#define ROWS_NAME ""
+static char rows_name[] = "";
 
 static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 
@@ -224,7 +224,7 @@ static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 static void
 start_plan(QueryDesc *query, int flags)
 {
-	EphemeralNamedRelation rows = get_ENR(query->queryEnv, ROWS_NAME);
+	EphemeralNamedRelation rows = get_ENR(query->queryEnv, rows_name);
 	ExplainState *es;
 	AttInMetadata *columns;
 	ListCell   *lc;
@@ -294,7 +294,7 @@ gpusort_why(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	ErrorContextCallback callback = {error_context_stack, point_into_text, query};
-	EphemeralNamedRelationData rows = {.md.name = ROWS_NAME};
+	EphemeralNamedRelationData rows = {.md.name = rows_name};
 	QueryEnvironment *environment = create_queryEnv();
 
 	gpusort_check_module();
