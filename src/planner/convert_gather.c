@@ -138,7 +138,7 @@ static bool
 can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
 		   GpuSortPlanInfo *info)
 {
-	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) &&
+	return !walk->below_foreign && gather->qual == NIL && !gpusort_plan_is_ours(partial) && is_serial_sort(&sort->scan.plan) &&
 		gpusort_passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
 		describe_fed(sort, partial, gather->plan_rows, walk, info);
 }
@@ -154,6 +154,8 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 		!can_be_fed(sort, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
+	/* another hook may have kept the Gather Merge, which stays as it is */
+	sort = memcpy(makeNode(CustomScan), sort, sizeof(CustomScan));
 	sort->scan.plan.initPlan = merge->plan.initPlan;
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;

@@ -188,12 +188,12 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f of %d", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans());
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans());
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)
 		return true;
-	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(own_cost(sort), bound, walk, info) :
+	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(own_cost(sort) * info->key_costs.native_factor, bound, walk, info) :
 			suits_device(sort, bound, info)) && gpusort_fits_device(info);
 }
 

@@ -1,6 +1,6 @@
 /*
  * eligibility.h
- *	  Which sorts may ride the device.  Who is refused finds out why by gpusort_last_refusal.
+ *	  Which sorts may ride the device.
  */
 #ifndef GPUSORT_ELIGIBILITY_H
 #define GPUSORT_ELIGIBILITY_H

@@ -8,8 +8,7 @@
  *
  * cost_sort charges any comparison the same, two cpu_operator_cost.  Under the C library's
  * collations one takes several times as long, and the words cost too: a fair comparison of
- * the two sorts has both.  Since the costs of PostgreSQL's Sort are not ours to change, costs.c
- * divides our own by this factor.
+ * the two sorts has both.
  *
  * Runs in the backend that plans.
  */

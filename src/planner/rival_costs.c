@@ -27,6 +27,7 @@
 #include "compat.h"
 #include "planner/costs.h"
 #include "planner/rival_costs.h"
+#include "planner/sort_paths.h"
 #include "settings.h"
 
 /* What an entry of a hash table has beside its columns, and what the caches have room for. */
@@ -60,6 +61,8 @@ path_below(const Path *path)
 		case T_IncrementalSortPath:
 			/* an IncrementalSortPath begins with a SortPath */
 			return ((const SortPath *) path)->subpath;
+		case T_CustomPath:
+			return gpusort_is_our_path(path) ? linitial(((const CustomPath *) path)->custom_paths) : NULL;
 		default:
 			return NULL;
 	}
@@ -77,50 +80,55 @@ uncharged_cost(const Path *path, double native_factor)
 	uncharged = uncharged_cost(below, native_factor);
 	if (IsA(path, SortPath))
 		uncharged += (native_factor - 1) * Max(0, path->startup_cost - below->total_cost);
+	if (IsA(path, IncrementalSortPath))
+		uncharged += (native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) > CACHE_BYTES)
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
 	return uncharged;
 }
 
-/* Does one of the paths cost less than all that the rel has take? */
+/* Does the path take less than the rel's, and is it no more disabled than they are? */
 static bool
-beats_rivals(const RelOptInfo *rel, const List *paths, double native_factor)
+beats_rivals(const RelOptInfo *rel, const Path *path, double native_factor)
 {
-	Cost		ours = HUGE_VAL;
+	Cost		ours = path->total_cost + uncharged_cost(path, native_factor);
 	ListCell   *lc;
 
-	foreach(lc, paths)
-	{
-		ours = Min(ours, ((const Path *) lfirst(lc))->total_cost);
-	}
 	foreach(lc, rel->pathlist)
 	{
 		const Path *rival = lfirst(lc);
 
-		if (rival->total_cost + uncharged_cost(rival, native_factor) <= ours)
+		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
+			rival->total_cost + uncharged_cost(rival, native_factor) <= ours)
 			return false;
 	}
 	return true;
 }
 
-/* Of a node that gives its first row when it has read all of its input, that row costs more too. */
+/* Adds the path at what it takes.  A sort or a hash table gives its first row when it has read all of its input, so
+ * that row costs more too. */
 static void
-charge_rivals(RelOptInfo *rel, double native_factor)
+add_charged(RelOptInfo *rel, Path *path, double native_factor)
+{
+	Cost		uncharged = uncharged_cost(path, native_factor);
+
+	path->startup_cost += uncharged;
+	path->total_cost += uncharged;
+	add_path(rel, path);
+}
+
+/* Ours too, as PostgreSQL's own nodes may be below them. */
+static void
+add_all_charged(RelOptInfo *rel, List *paths, double native_factor)
 {
 	List	   *rivals = rel->pathlist;
 	ListCell   *lc;
 
-	/* the list is in the order of costs */
 	rel->pathlist = NIL;
-	foreach(lc, rivals)
+	foreach(lc, list_concat_copy(rivals, paths))
 	{
-		Path	   *rival = lfirst(lc);
-		Cost		uncharged = uncharged_cost(rival, native_factor);
-
-		rival->startup_cost += uncharged;
-		rival->total_cost += uncharged;
-		add_path(rel, rival);
+		add_charged(rel, lfirst(lc), native_factor);
 	}
 }
 
@@ -129,10 +137,14 @@ gpusort_offer_paths(RelOptInfo *rel, List *paths, double native_factor)
 {
 	ListCell   *lc;
 
-	if (paths == NIL)
-		return;
-	if (!gpusort_debug_force && beats_rivals(rel, paths, native_factor))
-		charge_rivals(rel, native_factor);
+	foreach(lc, paths)
+	{
+		if (!gpusort_debug_force && beats_rivals(rel, lfirst(lc), native_factor))
+		{
+			add_all_charged(rel, paths, native_factor);
+			return;
+		}
+	}
 	foreach(lc, paths)
 	{
 		if (gpusort_debug_force)

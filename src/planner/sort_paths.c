@@ -114,7 +114,7 @@ describe_sort(PlannerInfo *root, GpuSortInput *input, Path *child, int feeders,
 	if (feeders > 1 && !gpusort_keys_can_be_fed(info))
 		return false;
 	gpusort_estimate(root, child->pathtarget, info);
-	input->native_factor = info->key_costs.native_factor;
+	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
 	return gpusort_fits_device(info);
 }
 
@@ -158,6 +158,13 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 										 NULL, &rows_through_gather);
 	gather->rows = info.rows;
 	return make_sort_path(rel, gather, input, &info, gather->total_cost);
+}
+
+bool
+gpusort_is_our_path(const Path *path)
+{
+	return IsA(path, CustomPath) && (((const CustomPath *) path)->methods == &gpusort_path_methods ||
+									 ((const CustomPath *) path)->methods == &gpusort_feed_path_methods);
 }
 
 GpuSortInput

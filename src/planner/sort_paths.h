@@ -21,6 +21,9 @@ typedef struct GpuSortInput
 								 * cost_sort says */
 } GpuSortInput;
 
+/* Is the path's node a GpuSort or a GpuSortFeed? */
+extern bool gpusort_is_our_path(const Path *path);
+
 /* All rows of a rel, in parallel too if it can give them so. */
 extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
 

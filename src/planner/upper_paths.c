@@ -37,7 +37,7 @@
  * create_ordered_paths has put the input's paths that are in order into the ordered rel as they
  * are, and add_path frees what loses there: the input's cheapest path may be one of them.  Then
  * its memory is another path's, of another rel, or nothing's.  Such a path needed no sort.
- * A set operation has one path, which nothing can beat, and which may be another rel's.
+ * A set operation's path may be another rel's from the start.
  */
 static bool
 was_freed(PlannerInfo *root, const Path *child, const RelOptInfo *input_rel)

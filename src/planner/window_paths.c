@@ -7,8 +7,8 @@
  *
  * Which windows there are, in what order, and which columns each passes on is nowhere to be read
  * but in PostgreSQL's own paths: a stack of WindowAggs, with a Sort below each one that needs
- * another order than the one below it gives.  So a stack is copied, with GpuSorts in place of
- * its Sorts.
+ * another order than the one below it gives.  So a stack is copied, with a GpuSort in place of its
+ * lowest Sort; those above become GpuSorts when the plan is finished.
  *
  * Runs in the backend that plans.
  */
