@@ -23,14 +23,12 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
-#include "compat.h"
 #include "plan/plan_info.h"
 #include "planner/convert_gather.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/key_layout.h"
 #include "planner/plan_columns.h"
-#include "settings.h"
 #include "shared/job.h"
 
 /* Lays the sort's keys out for feeders, by statistics.  False: they cannot be fed. */
@@ -177,6 +175,8 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 		!can_be_fed(sort, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
+	/* another hook may have kept the Sort that this one was, and its Gather */
+	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
 	feed_through(sort, gather, outerPlan(gather), gpusort_new_node_id(walk->statement), &info);
 	MemoryContextSwitchTo(old_context);
 }

@@ -188,7 +188,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans());
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
+							  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!describe_sort(sort, info))
 		return false;
 	if (gpusort_debug_force)

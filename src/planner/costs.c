@@ -24,7 +24,6 @@
 #include "keys/row_format.h"
 #include "planner/costs.h"
 #include "planner/key_costs.h"
-#include "settings.h"
 #include "shared/server_state.h"
 
 /*

@@ -17,7 +17,6 @@
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
-#include "planner/refusals.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
 #include "shared/job.h"

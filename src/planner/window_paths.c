@@ -24,7 +24,6 @@
 #include "planner/rival_costs.h"
 #include "planner/sort_paths.h"
 #include "planner/upper_paths.h"
-#include "settings.h"
 
 static bool
 is_sort(const Path *path)
@@ -138,10 +137,6 @@ groups_of_stack(PlannerInfo *root, List *steps, double rows)
 	return estimate_num_groups(root, columns, rows, NULL, NULL);
 }
 
-/*
- * A LIMIT of a query around this one lets an Incremental Sort end after its first groups, if all nodes
- * between give rows as they get them.  Costs do not know: a subquery is planned for all of its rows.
- */
 void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
@@ -154,6 +149,11 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	if (!gpusort_worth_sorting(input.child, input.pathkeys))
 		return;
 	steps = find_stack(window_rel);
+
+	/*
+	 * A LIMIT of a query around this one lets an Incremental Sort end after its first groups, if all nodes
+	 * between give rows as they get them.  Costs do not know: a subquery is planned for all of its rows.
+	 */
 	if (steps == NIL || (IsA(linitial(steps), IncrementalSortPath) && gpusort_has_limit(root)))
 		return;
 	sorts = gpusort_make_sort_paths(root, window_rel, &input);

@@ -49,7 +49,7 @@
 			"SET gpusort.enabled = on") \
 	REFUSAL(NO_DEVICE, no_device, "no device serves", \
 			"the view gpusort_devices says why; gpusort.device chooses the device") \
-	REFUSAL(FEW_ROWS, few_rows, "less than a hundredth of gpusort.min_rows rows is expected", \
+	REFUSAL(FEW_ROWS, few_rows, "fewer rows are expected than a hundredth of gpusort.min_rows", \
 			"a lower gpusort.min_rows, though so few rows gain nothing; ANALYZE, if there are more") \
 	REFUSAL(KEY_WORDS, key_words, "its first key has no words under its operator and collation", \
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \

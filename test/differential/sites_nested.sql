@@ -1,7 +1,7 @@
 -- Sorts at many places of one plan, each over another's rows: windows over joins over distinct
 -- rows, groups over unions, unions of windows; subplans in each of them; statements that write.
 -- @device-sorts 600
--- @below WindowAgg 27, Merge Join 22, Unique 24, GroupAggregate 15
+-- @below WindowAgg 24, Merge Join 22, Unique 24, GroupAggregate 15
 set enable_hashagg = off;
 set enable_hashjoin = off;
 set enable_nestloop = off;
