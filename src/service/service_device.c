@@ -53,6 +53,7 @@ static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* of these devices, the one that serves */
 static bool opened = false;
 static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
+static bool to_look_anew = false;	/* for a device that was lost, in a new process */
 static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
 static bool host_is_spare = false;	/* and is not opened, since other GPUs serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
@@ -399,18 +400,27 @@ gpusort_service_close_device(void)
 	gpusort_service_forget_all_jobs();
 }
 
-/* In a new process: in one that has found no GPU CUDA says so for good. */
+/* In a process that has found no GPU CUDA says so for good. */
+static void
+look_in_new_process(void)
+{
+	gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
+}
+
 long
 gpusort_service_look_for_device(long sleep_ms)
 {
 	long		left;
 
+	/* nobody tells that another service has given up its GPU (has_gpu) */
+	if (host_is_spare)
+		sleep_ms = sleep_ms < 0 ? LOOK_AGAIN_MS : Min(sleep_ms, LOOK_AGAIN_MS);
 	/* the service may not be wanted any more */
 	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 || host_serves_for_gpus())
 		return sleep_ms;
 	left = gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 	if (left <= 0)
-		gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
+		look_in_new_process();
 	return sleep_ms < 0 ? left : Min(sleep_ms, left);
 }
 
@@ -431,7 +441,7 @@ serves_as_set(void)
 {
 	OpenSettings now = settings_now();
 
-	if (!opened || host_has_to_change() ||
+	if (!opened || to_look_anew || host_has_to_change() ||
 		now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
 		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
 		return false;
@@ -475,6 +485,10 @@ gpusort_service_follow_settings(void)
 		return false;
 	}
 	waiting_to_reopen = false;
+	/* a job that opened now would wait until the device is open */
+	publish_state(GPUSORT_SERVICE_STARTING, "a device is being opened");
+	if (to_look_anew)
+		look_in_new_process();
 	gpusort_service_close_device();
 	open_device();
 	return true;
@@ -518,6 +532,8 @@ gpusort_service_reload_settings(void)
 	gpusort_service_set_budget(gpusort_service_device);
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
-	if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
+	if (gpusort_service_shared()->missing_since_us != 0)
+		to_look_anew = true;
+	else if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
 		opened = false;
 }

@@ -67,15 +67,23 @@ gpusort_service_handle_open(const GpuSortRequest *request)
 
 /* --- chunks and the cut -------------------------------------------------------- */
 
-/* The device's view of the chunk in a buffer of a job's.  False: the buffer or the job is
- * corrupt, and the job has failed. */
+/* Is the job open on the device?  If not, whoever feeds it has not written its slot, and it has failed. */
+static bool
+is_open(int job)
+{
+	if (gpusort_service_jobs[job].job != NULL)
+		return true;
+	gpusort_service_fail_job(job, "the job is fed before it is open");
+	return false;
+}
+
+/* The device's view of the chunk in a buffer of an open job's.  False: the buffer is corrupt, and the job has
+ * failed. */
 static bool
 chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *chunk)
 {
 	const GpuSortJobOptions *options = &gpusort_service_jobs[job].options;
 
-	if (!gpusort_service_know_job(job))
-		return false;
 	if (!gpusort_chunk_check(gpusort_buffer_memory(buffer), options->device.key_columns,
 							 options->device.null_mask, header, chunk) ||
 		chunk->feeder >= (uint32) options->feeders)
@@ -281,7 +289,7 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 
 	/* the owner may have asked for the cut already, or be spilling */
 	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING) ||
-		!chunk_in_buffer(request->job, request->buffer, &header, &chunk))
+		!is_open(request->job) || !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
 	else if (mine->full && begins_long_row(&header))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
@@ -316,7 +324,7 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
 	gsort_cut_how how;
 
-	if (!cut_is_awaited(request, &how))
+	if (!cut_is_awaited(request, &how) || !is_open(request->job))
 		return;
 	mine->cut_how = how;
 	mine->cut_pending = true;

@@ -71,8 +71,8 @@ void
 gpusort_service_fail_job_for_memory(int job, const char *message)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), message);
-	gpusort_service_slot(job)->lacked_memory = true;
+	if (gpusort_job_slot_fail(gpusort_service_slot(job), message))
+		gpusort_service_slot(job)->lacked_memory = true;
 	LWLockRelease(gpusort_shared_lock());
 }
 

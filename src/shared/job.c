@@ -339,8 +339,9 @@ static GpuSortNativeReason
 reserve_memory(GpuSortJob *job)
 {
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
-	GpuSortJobState state;
 	GpuSortNativeReason reason;
+	bool		waits;
+	bool		taken;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
@@ -348,16 +349,19 @@ reserve_memory(GpuSortJob *job)
 	for (;;)
 	{
 		LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-		state = slot->state;
+		/* a service that opens a device answers nobody until it is open */
+		waits = slot->state == GPUSORT_JOB_OPENING &&
+			gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING;
+		taken = slot->state == GPUSORT_JOB_FEEDING;
 		reason = slot->refused_reason;
 		LWLockRelease(gpusort_shared_lock());
-		if (state != GPUSORT_JOB_OPENING)
+		if (!waits)
 			break;
 		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
 	}
 	ConditionVariableCancelSleep();
-	/* the device is lost, or its service does not answer; no row has been sent */
-	return state == GPUSORT_JOB_FAILED ? GPUSORT_NATIVE_NO_DEVICE : reason;
+	/* the device is lost, or is being opened, or its service does not answer: no row has been sent */
+	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
 }
 
 GpuSortJob *

@@ -117,8 +117,8 @@ extern bool gpusort_job_is_full(GpuSortJob *job);
 /* The run, cut as a SORTED_RUN, has been read: drops its rows and windows; feeding goes on. */
 extern void gpusort_job_next_run(GpuSortJob *job);
 
-/* After the last run's next_run: waits until the windows are those of the merge's order.
- * False: the device cannot compute it, or has failed.  From here on its failure is not raised. */
+/* The last run has been read: waits until the windows are those of the merge's order.  False: the device
+ * cannot compute it, or has failed.  From here on its failure is not raised. */
 extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* After the cut. */

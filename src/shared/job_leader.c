@@ -138,7 +138,9 @@ gpusort_job_merge(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
+	/* all rows are in files, and the merge needs no device */
 	job->may_fail = true;
+	gpusort_job_next_run(job);
 	ask(job, GPUSORT_REQUEST_MERGE);
 	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
 		return false;

@@ -179,14 +179,15 @@ gpusort_shared_lock(void)
 	return lock;
 }
 
-void
+bool
 gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 {
 	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
-		return;
+		return false;
 	slot->state = GPUSORT_JOB_FAILED;
 	strlcpy(slot->message, message, sizeof(slot->message));
 	ConditionVariableBroadcast(&slot->changed);
+	return true;
 }
 
 void

@@ -256,8 +256,9 @@ gpusort_service_takes_jobs(const GpuSortService *service)
  * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
 
-/* Fails the job for good, with the lock held exclusively; nothing, if its owner has left or it has failed. */
-extern void gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message);
+/* Fails the job for good, with the lock held exclusively.  False: its owner has left or it has failed already,
+ * and nothing is changed. */
+extern bool gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message);
 
 /* With the lock held exclusively; the slot has no buffers any more. */
 extern void gpusort_job_slot_free(GpuSortJobSlot *slot);

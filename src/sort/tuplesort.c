@@ -210,7 +210,6 @@ spill_run(GpuSortTuplesort *sort)
 	make_room_for_run(sort);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	gpusort_spill_add_run(sort->spill, sort->job);
-	gpusort_job_next_run(sort->job);
 	sort->figures.bytes_received = sort->spill->bytes;
 	MemoryContextSwitchTo(old_context);
 }
@@ -222,6 +221,7 @@ spill_full_job(GpuSortTuplesort *sort)
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	gpusort_job_cut_full_run(sort->job);
 	spill_run(sort);
+	gpusort_job_next_run(sort->job);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
 }
 
