@@ -368,15 +368,15 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
-/* So many rows have come as any device needs: which one there is is asked only now, as a sort of
- * few rows is to take no lock. */
+/* Are there fewer rows than the device is worth?  Which device there is is asked only when so many have come as
+ * any of them needs, as a sort of few rows is to take no lock. */
 static bool
 array_stays(GpuSortTuplesort *sort)
 {
-	uint64		rows = gpusort_row_array_rows(sort->array);
-	uint64		min_rows = gpusort_job_min_rows();
-
-	sort->array_rows_left = min_rows > rows ? min_rows - rows : 0;
+	if (likely(sort->array_rows_left > 0))
+		return true;
+	sort->array_rows_left = gpusort_job_min_rows();
+	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	return sort->array_rows_left > 0;
 }
 
@@ -484,8 +484,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	switch (sort->stage)
 	{
 		case ARRAY:
-			if (likely(sort->array_rows_left > 0 || array_stays(sort)) &&
-				likely(gpusort_row_array_put(sort->array, slot)))
+			if (array_stays(sort) && likely(gpusort_row_array_put(sort->array, slot)))
 			{
 				sort->array_rows_left--;
 				return;
@@ -523,7 +522,10 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		switch (sort->stage)
 		{
 			case ARRAY:
-				perform_array(sort);
+				if (array_stays(sort))
+					perform_array(sort);
+				else
+					leave_array(sort);
 				break;
 			case DEVICE:
 				perform_on_device(sort);
