@@ -161,6 +161,8 @@ make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
 
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
+	/* an Incremental Sort gives its first row before it has read them all */
+	scan->scan.plan.startup_cost = Max(sort->plan.startup_cost, outerPlan(sort)->total_cost);
 	/* a Sort's own columns are the child's, by number */
 	scan->custom_scan_tlist = sort->plan.targetlist;
 	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);

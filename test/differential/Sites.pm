@@ -44,10 +44,14 @@ sub too_cheap
 
 	for my $line (@_)
 	{
-		my ($space, $startup, $total) = $line =~ /^( *)(?:->  )?\S.*\(cost=([0-9.]+)\.\.([0-9.]+) rows/ or next;
+		my ($space, $startup, $total) = $line =~ /^( *)(?:->  )?\S.*\(cost=([0-9.]+)\.\.([0-9.]+) rows/;
+		# what it is for ends the nodes before it
+		($space) = $line =~ /^( *)(?:SubPlan|InitPlan|CTE) / if !defined $space;
+		next if !defined $space;
 		my $indentation = length $space;
 
 		pop @above while @above && $above[-1][0] >= $indentation;
+		next if !defined $total;
 		return $above[-1][2] if @above && defined $above[-1][1] && $line =~ /->/ && $total > $above[-1][1];
 		push @above, [ $indentation, $line =~ /Custom Scan \(GpuSort/ ? $startup : undef, $line ];
 	}

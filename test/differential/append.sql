@@ -1,7 +1,7 @@
 -- Sorts below MergeAppend and Append: parts that are each sorted, of unions, partitions and
 -- children, some of them by an index; pruned, limited, rescanned, read backward.
 -- @device-sorts 280
--- @below Merge Append or Gather Merge 10, Append 1, Limit 8
+-- @below Merge Append or Gather Merge 5, Append 1, Limit 8
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
