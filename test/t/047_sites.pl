@@ -172,8 +172,9 @@ ok($node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activit
 	'a shared scan: the session and its workers wait for the device');
 kill 'TERM', $halted;
 continue_service($halted);
-$sharing->finish;
-like($sharing->error, $lost, 'a shared scan: a clean error');
+my $got_of_many = $sharing->finish;
+# natively, unless the service was halted within a turn that had taken a job's first rows
+ok($sharing->error eq '' ? $got_of_many eq $right_of_many : $sharing->error =~ $lost, 'a shared scan: the right rows, or a clean error') or diag($sharing->error);
 wait_for_state($node, 'serving');
 is($sharing->query($many), $right_of_many, 'a shared scan: right the next time');
 $sharing->close;
