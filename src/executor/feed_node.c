@@ -2,17 +2,19 @@
  * feed_node.c
  *	  The GpuSortFeed node: packs its child's rows into the job of the GpuSort above.
  *
- * In:  the slots of a partial plan, in every participant of a Gather; the job's id,
- *	    from the leader by way of the DSM.
- * Out: chunks in the job's buffers.  The node itself returns no rows, but those that a full job does
- *	    not take: these go up through the Gather, and GpuSort spills a run and feeds the row itself.
- *	    Where there is no job, all rows go up.
+ * In:  the slots of a partial plan, in every participant of a Gather; the job's id and the layouts of its keys, which the
+ *	    leader publishes in the DSM.
+ * Out: chunks in the job's buffers.  The node returns rows only as long as no job is published, and those that a full job
+ *	    does not take: these go up through the Gather.  GpuSort chooses the layouts by the first ones, and feeds
+ *	    all of them itself.
  *
  * Runs in parallel workers, and in the leader when it takes part or when there are no
  * workers; then without a DSM too (parallel mode may be off at run time), since the
- * leader has the id anyway.  Buffers belong to the job, which outlives the DSM;
- * Shutdown collects figures and nothing else, because a portal may be shut down after
- * each fetch.
+ * leader has the id anyway.  The leader's own node does not begin to feed before all workers have: it would not return
+ * until its input ends, and a worker waits until the leader has read what its queue has no room for.
+ *
+ * Buffers belong to the job, which outlives the DSM; Shutdown collects figures and nothing else, because a portal may
+ * be shut down after each fetch.
  */
 #include "postgres.h"
 
@@ -25,8 +27,10 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
+#include "keys/key_types.h"
 #include "plan/plan_info.h"
 #include "sort/feed.h"
+#include "sort/layout_copy.h"
 #include "sort/page_drain.h"
 
 /* What one participant has done; written by it alone, read by the leader after its end. */
@@ -37,17 +41,20 @@ typedef struct FeederFigures
 	double		milliseconds;
 } FeederFigures;
 
-/* In the DSM. */
+/* In the DSM; behind the figures lie the layouts (layout_copy.h). */
 typedef struct FeedCoordination
 {
+	pg_atomic_uint32 published; /* id and layouts are there */
+	pg_atomic_uint32 workers_begun; /* that return no rows but those of a full job */
+	int			n_workers;		/* that figures have room for */
 	GpuSortJobId id;
 	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* of each worker */
 } FeedCoordination;
 
 typedef enum FeedPhase
 {
-	FEED_NOT_BEGUN,
-	FEED_GOES_ON,				/* has returned a row that the job was too full for */
+	FEED_NOT_BEGUN,				/* returns rows */
+	FEED_BEGUN,
 	FEED_DONE
 } FeedPhase;
 
@@ -55,13 +62,20 @@ struct GpuSortFeedState
 {
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
-	GpuSortKeys keys;
 	GpuSortRowFormat format;
-	GpuSortPageDrain drain;
-	GpuSortJobId id;
 	FeedPhase	phase;
+
+	/* from FEED_BEGUN on */
 	MemoryContext feed_context;
+	GpuSortKeys keys;
+	GpuSortPageDrain drain;
 	GpuSortFeed *feed;
+
+	/* the leader's, when it has published them */
+	GpuSortJobId id;			/* its slot is -1: it has not */
+	const GpuSortKeyLayout *layouts;
+	int			n_layouts;
+	const GatherState *gather;
 
 	FeedCoordination *shared;	/* NULL without a DSM */
 	int			n_workers;		/* that figures have room for */
@@ -102,12 +116,6 @@ static const CustomExecMethods gpusort_feed_exec_methods = {
 	.ExplainCustomScan = GpuSortFeedExplain,
 };
 
-void
-gpusort_feed_node_set_job(GpuSortFeedState *state, const GpuSortJobId *id)
-{
-	state->id = *id;
-}
-
 /* --- begin, rescan, end ------------------------------------------------------- */
 
 static Node *
@@ -132,10 +140,7 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	/* rows that are returned are the child's slots, of whatever kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
-	/* the leader makes its keys of the same types: the child's may have other modifiers */
-	gpusort_plan_info_make_keys(&state->info, ExecGetResultType(&node->ss.ps), &state->keys);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
-	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
 }
 
 static void
@@ -146,6 +151,7 @@ forget_feed(GpuSortFeedState *state)
 	state->feed_context = NULL;
 	state->feed = NULL;
 	state->phase = FEED_NOT_BEGUN;
+	state->id.slot = -1;
 	if (state->workers != NULL)
 		pfree(state->workers);
 	state->workers = NULL;
@@ -167,6 +173,82 @@ GpuSortFeedEnd(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
+/* --- the job to feed -------------------------------------------------------------- */
+
+static char *
+shared_layouts(const GpuSortFeedState *state)
+{
+	return (char *) &state->shared->figures[state->n_workers];
+}
+
+/* Bytes that the layouts take at most. */
+static Size
+layout_bytes(const GpuSortFeedState *state)
+{
+	return sizeof(int) + state->info.n_keys * GPUSORT_LAYOUT_BYTES_MAX;
+}
+
+void
+gpusort_feed_node_publish(GpuSortFeedState *state, const GatherState *gather, const GpuSortJobId *job,
+						  const GpuSortKeyLayout *layouts, int n_keys)
+{
+	StringInfoData bytes;
+
+	state->id = *job;
+	state->layouts = layouts;
+	state->n_layouts = n_keys;
+	state->gather = gather;
+	if (state->shared == NULL)
+		return;
+	initStringInfo(&bytes);
+	gpusort_layouts_write(layouts, n_keys, &bytes);
+	if ((Size) bytes.len > layout_bytes(state))
+		elog(ERROR, "gpusort has no room for %d bytes of layouts", bytes.len);
+	memcpy(shared_layouts(state), bytes.data, bytes.len);
+	pfree(bytes.data);
+	state->shared->id = *job;
+	pg_write_barrier();
+	pg_atomic_write_u32(&state->shared->published, 1);
+}
+
+/* Is there a job that this process is to feed from now on? */
+static bool
+may_feed(const GpuSortFeedState *state)
+{
+	if (IsParallelWorker())
+		return pg_atomic_read_u32(&state->shared->published) != 0;
+	return state->id.slot >= 0 &&
+		(state->shared == NULL ||
+		 pg_atomic_read_u32(&state->shared->workers_begun) >= (uint32) state->gather->nworkers_launched);
+}
+
+/* A worker returns no more rows but those of a full job. */
+static void
+count_as_begun(GpuSortFeedState *state)
+{
+	if (IsParallelWorker())
+		pg_atomic_fetch_add_u32(&state->shared->workers_begun, 1);
+}
+
+/* Makes the keys as the leader has them, of the types that it sees: the child's may have other modifiers. */
+static void
+make_keys(GpuSortFeedState *state)
+{
+	TupleDesc	desc = ExecGetResultType(&state->css.ss.ps);
+	GpuSortKeyLayout read[GPUSORT_WORDS_MAX];
+	const GpuSortKeyLayout *layouts = state->layouts;
+	int			n_layouts = state->n_layouts;
+
+	if (IsParallelWorker())
+	{
+		pg_read_barrier();
+		state->id = state->shared->id;
+		n_layouts = gpusort_layouts_read(shared_layouts(state), &state->info.order, desc, read);
+		layouts = read;
+	}
+	gpusort_keys_make(&state->info.order, n_layouts, layouts, desc, &state->keys);
+}
+
 /* --- feeding -------------------------------------------------------------------- */
 
 /* The leader is feeder 0, worker n feeder n + 1. */
@@ -174,15 +256,19 @@ static void
 begin_feeding(GpuSortFeedState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
+	PlanState  *child = outerPlanState(state);
 	MemoryContext old_context;
 
 	state->feed_context = AllocSetContextCreate(estate->es_query_cxt, "GpuSortFeed",
 												ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(state->feed_context);
-	state->feed = gpusort_feed_begin(&state->format, &state->keys,
-									 outerPlan(state->css.ss.ps.plan)->plan_width,
+	make_keys(state);
+	gpusort_page_drain_begin(&state->drain, child, &state->format, &state->keys);
+	state->feed = gpusort_feed_begin(&state->format, &state->keys, child->plan->plan_width,
 									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
+	state->phase = FEED_BEGUN;
+	count_as_begun(state);
 }
 
 static void
@@ -197,6 +283,7 @@ static void
 end_feeding(GpuSortFeedState *state)
 {
 	gpusort_feed_finish(state->feed);
+	state->phase = FEED_DONE;
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
 	/* they have gone through this node, for whoever counts */
@@ -220,8 +307,6 @@ feed_rows(GpuSortFeedState *state)
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
-	if (state->feed == NULL)
-		begin_feeding(state);
 	for (;;)
 	{
 		slot = ExecProcNode(child);
@@ -233,14 +318,27 @@ feed_rows(GpuSortFeedState *state)
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
 	}
-	state->phase = result == GPUSORT_FEED_FULL ? FEED_GOES_ON : FEED_DONE;
-	if (state->phase == FEED_DONE)
+	if (result != GPUSORT_FEED_FULL)
 		end_feeding(state);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	state->own.milliseconds += INSTR_TIME_GET_MILLISEC(end);
 	publish_figures(state);
-	return state->phase == FEED_DONE ? NULL : slot;
+	return result == GPUSORT_FEED_FULL ? slot : NULL;
+}
+
+/* While there is no job. */
+static TupleTableSlot *
+return_row(GpuSortFeedState *state)
+{
+	TupleTableSlot *slot = ExecProcNode(outerPlanState(state));
+
+	if (TupIsNull(slot))
+	{
+		state->phase = FEED_DONE;
+		count_as_begun(state);
+	}
+	return slot;
 }
 
 static TupleTableSlot *
@@ -248,9 +346,17 @@ GpuSortFeedExec(CustomScanState *node)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
-	if (state->id.slot < 0)
-		return ExecProcNode(outerPlanState(node));
-	return state->phase == FEED_DONE ? NULL : feed_rows(state);
+	if (state->phase == FEED_NOT_BEGUN && may_feed(state))
+		begin_feeding(state);
+	switch (state->phase)
+	{
+		case FEED_NOT_BEGUN:
+			return return_row(state);
+		case FEED_BEGUN:
+			return feed_rows(state);
+		default:
+			return NULL;
+	}
 }
 
 /* --- parallel workers -------------------------------------------------------- */
@@ -258,8 +364,9 @@ GpuSortFeedExec(CustomScanState *node)
 static Size
 GpuSortFeedEstimateDSM(CustomScanState *node, ParallelContext *pcxt)
 {
-	return add_size(offsetof(FeedCoordination, figures),
-					mul_size(pcxt->nworkers, sizeof(FeederFigures)));
+	return add_size(add_size(offsetof(FeedCoordination, figures),
+							 mul_size(pcxt->nworkers, sizeof(FeederFigures))),
+					layout_bytes((GpuSortFeedState *) node));
 }
 
 static void
@@ -273,10 +380,10 @@ GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *c
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
-	memset(coordinate, 0, GpuSortFeedEstimateDSM(node, pcxt));
 	state->shared = coordinate;
 	state->n_workers = pcxt->nworkers;
-	state->shared->id = state->id;
+	memset(state->shared, 0, shared_layouts(state) - (char *) coordinate);
+	state->shared->n_workers = state->n_workers;
 }
 
 static void
@@ -285,7 +392,7 @@ GpuSortFeedInitializeWorker(CustomScanState *node, shm_toc *toc, void *coordinat
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
 	state->shared = coordinate;
-	state->id = state->shared->id;
+	state->n_workers = state->shared->n_workers;
 }
 
 static void
@@ -322,7 +429,7 @@ GpuSortFeedExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 	List	   *feeders = NIL;
 
-	/* the last execution may have had no job, after others that had */
+	/* the last execution may have had no job */
 	if (!es->analyze || state->id.slot < 0)
 		return;
 	if (state->own.rows > 0)

@@ -7,14 +7,19 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
+#include "keys/sortkey.h"
 #include "shared/job.h"
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
-/* The job to feed from the next execution on, called by the GpuSort above, in the leader,
- * before the Gather between them runs. */
-extern void gpusort_feed_node_set_job(GpuSortFeedState *state, const GpuSortJobId *id);
+/*
+ * Tells the feed nodes of all processes below a Gather that runs of a job to feed, and how the first n_keys keys are laid
+ * out for it.  Called by the GpuSort above, in the leader.  layouts: as long as the sort.
+ */
+extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GatherState *gather, const GpuSortJobId *job,
+									  const GpuSortKeyLayout *layouts, int n_keys);
 
 #endif							/* GPUSORT_FEED_NODE_H */

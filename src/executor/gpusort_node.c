@@ -109,9 +109,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->order = &state->info.order;
 	spec->grouping = state->info.grouping;
 	spec->n_keys = state->info.n_keys;
-	spec->layouts = state->info.layouts;
-	spec->from_statistics = state->info.from_statistics;
-	spec->few_texts = state->info.few_texts;
+	spec->statistics = state->info.statistics;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;
@@ -220,20 +218,36 @@ put_child_rows(GpuSortState *state)
 	}
 }
 
+/* Tells the feed nodes of the sort's job.  NULL: there is none. */
+static const GpuSortKeyLayout *
+publish_job(GpuSortState *state)
+{
+	GpuSortJobId job;
+	int			n_layouts;
+	const GpuSortKeyLayout *layouts = gpusort_tuplesort_layouts(state->sort, &job, &n_layouts);
+
+	if (layouts != NULL)
+		gpusort_feed_node_publish(state->feed_node, castNode(GatherState, outerPlanState(state)), &job, layouts, n_layouts);
+	return layouts;
+}
+
 /*
- * A parallel plan: the feed nodes below the Gather pack the rows, and give it only those
- * that the job does not take.
+ * A parallel plan: the feed nodes below the Gather pack the rows when there is a job, and give it only those before, and
+ * those that the job does not take.
  */
 static void
 put_returned_rows(GpuSortState *state)
 {
 	PlanState  *gather = outerPlanState(state);
-	GpuSortJobId job = gpusort_tuplesort_feeders_job(state->sort);
+	const GpuSortKeyLayout *layouts = NULL;
 	TupleTableSlot *slot;
 
-	gpusort_feed_node_set_job(state->feed_node, &job);
 	while (slot = ExecProcNode(gather), !TupIsNull(slot))
+	{
 		gpusort_tuplesort_put(state->sort, slot);
+		if (layouts == NULL)
+			layouts = publish_job(state);
+	}
 }
 
 /* The rows that the feed nodes packed have gone through the Gather, for whoever counts. */

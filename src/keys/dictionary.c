@@ -9,7 +9,7 @@
  * Sort keys tell nearly all steps of a search, and the operator's comparator the others.  The ranks
  * themselves are its: where it contradicts sort keys there is no dictionary.
  *
- * Runs in the backend that leads the sort.  All memory is in the context that was current when
+ * Runs in the processes that pack a sort's rows: its leader counts, others read what it has written.  All memory is in the context that was current when
  * the dictionary was begun.
  */
 #include "postgres.h"
@@ -84,6 +84,7 @@ struct GpuSortDictionary
 	known_values_hash *known;
 	uint64		counted;
 	int			once;			/* values counted once only */
+	Size		bytes;			/* of all values */
 	RankedValue *ranked;		/* [known->members] */
 	int			ranks;
 	MemoryContext context;
@@ -153,12 +154,14 @@ gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 	{
 		known->key.bytes = copy_bytes(dictionary, &bytes);
 		known->count = 0;
+		dictionary->bytes += bytes.length;
 	}
 	gpusort_varlena_bytes_close(&bytes);
 	dictionary->counted++;
 	known->count++;
 	dictionary->once += known->count == 1 ? 1 : known->count == 2 ? -1 : 0;
-	return dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX;
+	return dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX &&
+		dictionary->bytes <= GPUSORT_DICTIONARY_BYTES_MAX;
 }
 
 /* Of the values to come those that have not been counted have the share that values counted once
@@ -251,6 +254,48 @@ gpusort_dictionary_rank(GpuSortDictionary *dictionary)
 		ranked[i].known->rank = dictionary->ranks - 1;
 	}
 	return true;
+}
+
+/* --- in other processes -------------------------------------------------------------- */
+
+void
+gpusort_dictionary_write(const GpuSortDictionary *dictionary, StringInfo to)
+{
+	int			n = gpusort_dictionary_values(dictionary);
+
+	appendBinaryStringInfo(to, (char *) &n, sizeof(n));
+	for (int i = 0; i < n; i++)
+	{
+		const ValueBytes *value = &dictionary->ranked[i].known->key;
+		int			length = (int) value->length;
+
+		appendBinaryStringInfo(to, (char *) &length, sizeof(length));
+		appendBinaryStringInfo(to, value->bytes, length);
+	}
+}
+
+GpuSortDictionary *
+gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char **from)
+{
+	GpuSortDictionary *dictionary = gpusort_dictionary_begin(type, collation, sort_operator);
+	int			n;
+
+	memcpy(&n, *from, sizeof(n));
+	*from += sizeof(n);
+	for (int i = 0; i < n; i++)
+	{
+		GpuSortVarlenaBytes bytes = {0};
+		int			length;
+
+		memcpy(&length, *from, sizeof(length));
+		bytes.bytes = *from + sizeof(length);
+		bytes.length = length;
+		(void) gpusort_dictionary_count(dictionary, datum_of_copy(dictionary, copy_bytes(dictionary, &bytes)));
+		*from += sizeof(length) + length;
+	}
+	if (!gpusort_dictionary_rank(dictionary))
+		elog(ERROR, "gpusort cannot rank the values of a dictionary as its leader has");
+	return dictionary;
 }
 
 /* --- codes ------------------------------------------------------------------------- */

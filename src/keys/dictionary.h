@@ -12,6 +12,8 @@
 
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
+
 #include "keys/text_bytes.h"
 
 typedef struct GpuSortDictionary GpuSortDictionary;
@@ -21,6 +23,9 @@ typedef struct GpuSortDictionary GpuSortDictionary;
 
 /* More values fill the processor's cache, and cost a sort key each. */
 #define GPUSORT_DICTIONARY_VALUES_MAX	1024
+
+/* Bytes of all values together: processes that feed a sort get a copy. */
+#define GPUSORT_DICTIONARY_BYTES_MAX	(64 * 1024)
 
 /* May keys of a base type under a collation have one? */
 extern bool gpusort_dictionary_may_be_of(Oid type, Oid collation);
@@ -47,6 +52,13 @@ extern int	gpusort_dictionary_values(const GpuSortDictionary *dictionary);
  * no dictionary.
  */
 extern PGDLLEXPORT bool gpusort_dictionary_rank(GpuSortDictionary *dictionary);
+
+/* --- in other processes -------------------------------------------------------------- */
+
+/* Appends the values of a dictionary; and makes one of the same codes of what was appended, behind which *from
+ * points then.  Both processes have the same operator and collation. */
+extern void gpusort_dictionary_write(const GpuSortDictionary *dictionary, StringInfo to);
+extern GpuSortDictionary *gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char **from);
 
 /* --- codes ------------------------------------------------------------------------ */
 

@@ -5,8 +5,8 @@
  * In:  values: of statistics, or of a sort's first rows.
  * Out: the byte strings that words would be cut from, sorted.
  *
- * Runs in the backend that plans, and in the one that leads a sort.  The strings are copies, in
- * the context that is current when they are added.
+ * Runs in the backend that leads a sort.  The strings are copies, in the context that is current when they
+ * are added.
  */
 #include "postgres.h"
 

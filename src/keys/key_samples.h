@@ -23,10 +23,17 @@ typedef struct GpuSortKeySamples
 	int			n;				/* 0 if no value is known, or the key's type is no byte string */
 	int			room;
 	GpuSortKeySample *samples;	/* when they are sorted: in ascending order, none twice */
-	bool		hidden;			/* there are values, at which the planner may not look */
 	double		distinct;		/* values that the sort's rows are expected to have; 0: not known */
 	int			width;			/* average bytes of a value, its header included; 0: not known */
 } GpuSortKeySamples;
+
+/* The row of pg_statistic that tells of a key's values. */
+typedef struct GpuSortStatisticsKey
+{
+	Oid			relation;		/* InvalidOid: there is none */
+	AttrNumber	column;
+	bool		inherited;
+} GpuSortStatisticsKey;
 
 /* Adds a value that is not NULL, of a type that has text bytes.  Memory: the current context. */
 extern void gpusort_key_samples_add(GpuSortKeySamples *samples, const GpuSortTextBytes *source,

@@ -188,11 +188,35 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	keys->n_dictionaries += layout->dictionary != NULL;
 }
 
+/* The word of all keys. */
+static void
+make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
+{
+	keys->keys = palloc0(order->n_keys * sizeof(GpuSortKey));
+	keys->n_keys = order->n_keys;
+	keys->n_words = 1;
+	keys->grouping = true;
+	keys->open_mask = 1;		/* of no bits: each value */
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		GpuSortKeyType type;
+
+		describe_key(&keys->keys[i], order, i, desc, &type);
+		keys->keys[i].n_words = 1;
+		gpusort_group_hash_make(&keys->keys[i], &type, i == 0);
+	}
+}
+
 void
 gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
 				  TupleDesc desc, GpuSortKeys *keys)
 {
 	memset(keys, 0, sizeof(*keys));
+	if (n_keys == 0)
+	{
+		make_for_grouping(order, desc, keys);
+		return;
+	}
 	keys->keys = palloc0(n_keys * sizeof(GpuSortKey));
 	keys->more_keys = n_keys < order->n_keys;
 	keys->first_open_key = n_keys;
@@ -224,23 +248,4 @@ gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator)
 
 	return describe_type(type_oid, -1, sort_operator, InvalidOid, &type) &&
 		OidIsValid(gpusort_group_hash_function(&type));
-}
-
-void
-gpusort_keys_make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
-{
-	memset(keys, 0, sizeof(*keys));
-	keys->keys = palloc0(order->n_keys * sizeof(GpuSortKey));
-	keys->n_keys = order->n_keys;
-	keys->n_words = 1;
-	keys->grouping = true;
-	keys->open_mask = 1;		/* of no bits: each value */
-	for (int i = 0; i < order->n_keys; i++)
-	{
-		GpuSortKeyType type;
-
-		describe_key(&keys->keys[i], order, i, desc, &type);
-		keys->keys[i].n_words = 1;
-		gpusort_group_hash_make(&keys->keys[i], &type, i == 0);
-	}
 }

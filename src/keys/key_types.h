@@ -24,8 +24,8 @@ extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oi
 												  Oid collation, int *least, int *most);
 
 /*
- * Makes the words of the first n_keys keys of order, of rows of type desc, laid out as the
- * planner has chosen.  The same in each process of a plan.  Memory: the current context.
+ * Makes the words of the first n_keys keys of order, of rows of type desc, laid out so; of 0 keys the one word of a
+ * grouping, of all keys.  The same in each process of a plan.  Memory: the current context.
  */
 extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
 										  const GpuSortKeyLayout *layouts, TupleDesc desc,
@@ -40,9 +40,5 @@ extern bool gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDe
 
 /* Can equal values of a column be brought together by a hash? */
 extern bool gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator);
-
-/* Makes the word of all keys of order for a grouping, in the same way. */
-extern void gpusort_keys_make_for_grouping(const GpuSortOrder *order, TupleDesc desc,
-										   GpuSortKeys *keys);
 
 #endif							/* GPUSORT_KEY_TYPES_H */

@@ -86,15 +86,13 @@ struct GpuSortKey
 	const bool *verify_if;		/* once this is true of the words that have been made; NULL: always */
 };
 
-/* How a key has words, as the planner has chosen it, or by a sort's first rows. */
+/* How a key has words: chosen by a sort's first rows, and the same in each process that packs rows. */
 typedef struct GpuSortKeyLayout
 {
 	int			n_words;
-	int			n_needed;		/* of these; a sort that looks at its first rows may find the others too dear */
 	const bytea *skipped;		/* what nearly all values begin with, in the form that words are cut
 								 * from, and what words leave out; NULL: nothing */
-	struct GpuSortDictionary *dictionary;	/* by which words are made, of two at most; it is the
-											 * key's own, and never in a plan; NULL: there is none */
+	struct GpuSortDictionary *dictionary;	/* by which words are made, of two at most; NULL: there is none */
 } GpuSortKeyLayout;
 
 /*

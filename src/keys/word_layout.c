@@ -10,8 +10,8 @@
  * row by row, so whatever is chosen here, the order is right; but 10 M URLs by one word too few
  * took 7 s instead of half a second.
  *
- * Runs in the backend that plans, for samples from statistics, and in the one that leads a
- * sort, for samples from its first rows.
+ * Runs in the backend that leads a sort, for samples of its first rows and of statistics; and in the one that plans,
+ * which has no samples and estimates the number of words only.
  */
 #include "postgres.h"
 
@@ -192,12 +192,6 @@ want_words_by_width(Oid type, int32 typmod, int width, bool is_exact, GpuSortWan
 		words->wanted = Min(words->wanted, words_of_bytes(bytes + 1));
 }
 
-bool
-gpusort_key_is_laid_out_by_samples(Oid type)
-{
-	return gpusort_type_has_text_bytes(type) || type == NUMERICOID;
-}
-
 void
 gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 				   const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
@@ -274,7 +268,6 @@ gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 		int			wanted = distinct > 2 * rows ? words[i].least : words[i].wanted;
 
 		layouts[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
-		layouts[i].n_needed = Min(words[i].needed, layouts[i].n_words);
 		layouts[i].skipped = words[i].skipped;
 		layouts[i].dictionary = words[i].dictionary;
 		n_words += layouts[i].n_words - words[i].least;

@@ -21,9 +21,6 @@ typedef struct GpuSortWantedWords
 	struct GpuSortDictionary *dictionary;	/* NULL: none */
 } GpuSortWantedWords;
 
-/* Do samples of a key of this base type say more of its layout than the type does? */
-extern bool gpusort_key_is_laid_out_by_samples(Oid type);
-
 /*
  * Of a key of a base type that may have from least to most words (gpusort_sortkey_has_words), in a sort
  * of so many rows.  Memory: the current context.

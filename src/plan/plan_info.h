@@ -12,6 +12,7 @@
 #include "access/tupdesc.h"
 #include "nodes/extensible.h"
 
+#include "keys/key_samples.h"
 #include "keys/sortkey.h"
 
 /* What the statistics say of a key's values. */
@@ -35,15 +36,9 @@ typedef struct GpuSortPlanInfo
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
 	bool		finished;		/* its columns refer to the child's by number */
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
-	bool		from_statistics;	/* the layouts are, where values matter for them; if not, they are
-								 * what is usual, and a serial sort may lay its keys out anew by
-								 * the first rows that it sees */
-	bool		few_texts;		/* a text key is known to have few values, and the first rows may
-								 * tell all of them */
 	GpuSortOrder order;
 	int			n_keys;			/* that have words of their own: the first ones of the order */
-	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];	/* of these */
-	int			n_words;		/* of all of them, or of the grouping */
+	GpuSortStatisticsKey statistics[GPUSORT_WORDS_MAX]; /* of these */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort: all workers' together */
@@ -53,7 +48,7 @@ typedef struct GpuSortPlanInfo
 
 	/* while paths are made; not in a plan */
 	double		groups;			/* of a grouping; 0: not known */
-	bool		unknown_texts;	/* nothing is known of the values of a key that words are laid out by */
+	int			n_words;		/* that all of the keys may have, or the grouping has */
 	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of the keys that have words */
 	GpuSortKeyCosts key_costs;
 } GpuSortPlanInfo;
@@ -67,10 +62,6 @@ extern bool gpusort_plan_is_ours(const Plan *plan);
 
 /* A list for custom_private. */
 extern List *gpusort_plan_info_write(const GpuSortPlanInfo *info);
-
-/* Makes the keys of such a plan, of rows of type desc.  Memory: the current context. */
-extern void gpusort_plan_info_make_keys(const GpuSortPlanInfo *info, TupleDesc desc,
-										GpuSortKeys *keys);
 
 /* Reads a plan node's custom_private.  Memory: the current context; and the plan's own. */
 extern void gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info);

@@ -31,7 +31,7 @@
 #include "planner/plan_columns.h"
 #include "shared/job.h"
 
-/* Lays the sort's keys out for feeders, by statistics.  False: they cannot be fed. */
+/* Describes the sort of all feeders' rows.  False: the device cannot do it. */
 static bool
 describe_fed(const CustomScan *sort, const Plan *partial, double rows, const GpuSortWalk *walk,
 			 GpuSortPlanInfo *info)
@@ -44,7 +44,7 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	info->parallel = true;
 	info->rows = rows;
 	gpusort_lay_out_keys(&columns, &target, info);
-	if (info->n_keys == 0 || !gpusort_keys_can_be_fed(info))
+	if (info->n_keys == 0)
 		return false;
 	gpusort_estimate(NULL, &target, info);
 	return gpusort_fits_device(info);

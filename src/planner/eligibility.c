@@ -146,7 +146,6 @@ lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
 			return false;
 	}
 	info->grouping = true;
-	info->from_statistics = true;
 	info->n_keys = 0;
 	info->n_words = 1;
 	return true;
@@ -249,17 +248,6 @@ gpusort_takes_feeders(int feeders)
 {
 	return feeders <= GPUSORT_FEEDERS_MAX &&
 		GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS <= gpusort_shared->n_buffers;
-}
-
-/*
- * Parallel feeders keep to the plan's words.  Where nearly all rows tie by these, one process that lays keys
- * out by its first rows takes less, be it the session or a worker with a sort of its own: 1.5 M texts with a
- * beginning in common 0.5 s, fed by two workers 1.9 s.
- */
-bool
-gpusort_keys_can_be_fed(const GpuSortPlanInfo *info)
-{
-	return gpusort_debug_force || (!info->few_texts && !info->unknown_texts);
 }
 
 bool

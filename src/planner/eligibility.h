@@ -39,9 +39,6 @@ extern bool gpusort_refuse_first_key(const PathTarget *target, const GpuSortOrde
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
 
-/* Do statistics tell enough of the keys for several processes to lay them out alike? */
-extern bool gpusort_keys_can_be_fed(const GpuSortPlanInfo *info);
-
 /* Would the device sort all of it, by what is expected of it, in runs if need be? */
 extern bool gpusort_fits_device(const GpuSortPlanInfo *info);
 

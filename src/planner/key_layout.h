@@ -1,6 +1,6 @@
 /*
  * key_layout.h
- *	  How many words each key of a sort gets, and what they skip.
+ *	  Which keys of a sort have words, and how many there may be.
  */
 #ifndef GPUSORT_KEY_LAYOUT_H
 #define GPUSORT_KEY_LAYOUT_H
@@ -13,9 +13,9 @@
 #include "planner/key_statistics.h"
 
 /*
- * Sets the words of the keys of info->order, which are columns of target, for info->rows rows: of
- * the first keys, up to the first one that has none or for which none are left.  info->n_keys is
- * 0 if the first key has none.  Sets info->from_statistics, few_texts and unknown_texts.
+ * Of the keys of info->order, which are columns of target, for info->rows rows: sets n_keys, the number of the first
+ * ones that have words, up to one that has none or for which none are left; 0 if the first key has none.  Sets what is
+ * expected of them, statistics and n_words.
  */
 extern void gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target,
 								 GpuSortPlanInfo *info);

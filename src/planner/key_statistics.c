@@ -3,35 +3,23 @@
  *	  What statistics show of a key's values.
  *
  * In:  a sort key that is a column, of a table or of a subquery that passes it on, or an expression that statistics
- *	    are kept of, and what ANALYZE has left: bounds of its histogram, its most common values.
- * Out: the byte strings that words would be cut from, sorted; how many values there are, and
- *	    how wide.
+ *	    are kept of, and what ANALYZE has left.
+ * Out: how many values there are, and how wide; and which row of pg_statistic says so, where the sort itself looks for
+ *	    values (column_statistics.c).
  *
- * Runs in the backend that plans.  Some bytes of the values go into the plan, which the session's user can
- * print.  So values are looked at only where that user may read the column itself, not by the rights of a
- * view's or a function's owner.
+ * Runs in the backend that plans.  No value goes into the plan, which the session's user can print.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
-#include "utils/acl.h"
-#include "utils/lsyscache.h"
-#include "utils/rls.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
 
 #include "planner/key_statistics.h"
-#include "planner/sample_cache.h"
-
-/* Values that are looked at of each slot of the statistics, which may have 10,000: planning waits
- * for their sort keys. */
-#define SAMPLES_OF_SLOT_MAX	100
 
 static bool
 is_relation(const PlannerInfo *root, int varno)
@@ -75,8 +63,6 @@ find_column_statistics(List *rtable, Node *expr, VariableStatData *vardata)
 	vardata->statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table->relid), Int16GetDatum(var->varattno),
 										  BoolGetDatum(false));
 	vardata->freefunc = ReleaseSysCache;
-	/* a policy may hide rows, and the plan does not say so */
-	vardata->acl_ok = check_enable_rls(table->relid, InvalidOid, true) != RLS_ENABLED;
 	return true;
 }
 
@@ -111,82 +97,21 @@ gpusort_has_statistics(PlannerInfo *root, Node *expr)
 	return found;
 }
 
-/* Adds the values of one slot of the statistics. */
-static void
-add_values(const VariableStatData *vardata, int kind, const GpuSortTextBytes *source,
-		   GpuSortTextForm form, GpuSortKeySamples *samples)
-{
-	AttStatsSlot slot;
-
-	if (!get_attstatsslot(&slot, vardata->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
-		return;
-	if (gpusort_type_has_text_bytes(getBaseType(slot.valuetype)) &&
-		gpusort_text_form(getBaseType(slot.valuetype)) == form)
-	{
-		int			n = Min(slot.nvalues, SAMPLES_OF_SLOT_MAX);
-
-		for (int i = 0; i < n; i++)
-		{
-			/* the first and the last one, and what lies evenly between them */
-			int			value = n == 1 ? 0 : (int) ((int64) i * (slot.nvalues - 1) / (n - 1));
-
-			CHECK_FOR_INTERRUPTS();
-			gpusort_key_samples_add(samples, source, slot.values[value]);
-		}
-	}
-	free_attstatsslot(&slot);
-}
-
-/* Is it the catalog's own row, and not another module's? */
+/* Is it the catalog's own row, and not another module's, nor that of extended statistics? */
 static bool
 is_of_catalog(const VariableStatData *vardata)
 {
 	return vardata->freefunc == ReleaseSysCache && vardata->statsTuple->t_tableOid == StatisticRelationId;
 }
 
-static void
-take_samples(const VariableStatData *vardata, Oid type, Oid collation, GpuSortKeySamples *samples)
-{
-	bool		may_be_kept = is_of_catalog(vardata);
-	GpuSortTextBytes source;
-
-	if (may_be_kept && gpusort_sample_cache_find(vardata->statsTuple, type, collation, samples))
-		return;
-	gpusort_text_bytes_make(&source, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
-	add_values(vardata, STATISTIC_KIND_HISTOGRAM, &source, source.form, samples);
-	add_values(vardata, STATISTIC_KIND_MCV, &source, source.form, samples);
-	gpusort_key_samples_sort(samples);
-	if (may_be_kept)
-		gpusort_sample_cache_keep(vardata->statsTuple, type, collation, samples);
-}
-
-/*
- * May the session's user read the column without anybody else's rights?  acl_ok is judged as the owner of the
- * function that runs, or of the view that names the table.
- */
-static bool
-session_may_read(const VariableStatData *vardata)
-{
-	Form_pg_statistic of = (Form_pg_statistic) GETSTRUCT(vardata->statsTuple);
-	const RelOptInfo *rel = vardata->rel;
-	Oid			user = GetOuterUserId();
-
-	if (!vardata->acl_ok || GetUserId() != user || InSecurityRestrictedOperation())
-		return false;
-	if (rel != NULL && rel->rtekind == RTE_RELATION && (!OidIsValid(rel->userid) || rel->userid == user))
-		return true;
-	return is_of_catalog(vardata) &&
-		(pg_class_aclcheck(of->starelid, user, ACL_SELECT) == ACLCHECK_OK ||
-		 pg_attribute_aclcheck(of->starelid, of->staattnum, user, ACL_SELECT) == ACLCHECK_OK);
-}
-
 void
-gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, Oid type, Oid collation,
-							double rows, GpuSortKeySamples *samples)
+gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, double rows,
+							GpuSortKeyFigures *figures, GpuSortStatisticsKey *key)
 {
 	VariableStatData vardata;
 
-	memset(samples, 0, sizeof(*samples));
+	*figures = (GpuSortKeyFigures) {0};
+	*key = (GpuSortStatisticsKey) {0};
 	if (!find_statistics(columns, expr, &vardata))
 		return;
 	if (HeapTupleIsValid(vardata.statsTuple))
@@ -197,13 +122,12 @@ gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, Oid type,
 
 		/* a finished plan does not tell how many rows the table has */
 		if (vardata.rel == NULL && of->stadistinct < 0)
-			samples->distinct = -of->stadistinct * rows;
+			figures->distinct = -of->stadistinct * rows;
 		else if (!is_default)
-			samples->distinct = Min(distinct, rows);
-		samples->width = of->stawidth;
-		samples->hidden = !session_may_read(&vardata);
-		if (!samples->hidden && gpusort_type_has_text_bytes(type))
-			take_samples(&vardata, type, collation, samples);
+			figures->distinct = Min(distinct, rows);
+		figures->width = of->stawidth;
+		if (is_of_catalog(&vardata))
+			*key = (GpuSortStatisticsKey) {of->starelid, of->staattnum, of->stainherit};
 	}
 	ReleaseVariableStats(vardata);
 }

@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "keys/key_samples.h"
+#include "plan/plan_info.h"
 
 /* What a sort's columns are expressions over: root's relations while paths are made; of a finished plan the
  * tables of rtable, where rtable is not NIL.  Statistics of other columns are out of reach. */
@@ -19,13 +19,10 @@ typedef struct GpuSortColumns
 	List	   *rtable;
 } GpuSortColumns;
 
-/*
- * Of a sort key; rows: of the sort.  Samples are taken of
- * texts and bytea only; type is a base type.  None if there are no statistics, or they are not
- * ours to see.  They are in the current context, or kept until others are taken: not to be changed.
- */
-extern void gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, Oid type, Oid collation,
-										double rows, GpuSortKeySamples *samples);
+/* Of a key of a sort of so many rows: what is expected of its values, and where the sort finds more.  Both are 0 if
+ * there are no statistics. */
+extern void gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, double rows,
+										GpuSortKeyFigures *figures, GpuSortStatisticsKey *key);
 
 /* Are there statistics of such an expression's values? */
 extern bool gpusort_has_statistics(PlannerInfo *root, Node *expr);

@@ -110,8 +110,6 @@ describe_sort(PlannerInfo *root, GpuSortInput *input, Path *child, int feeders,
 	if (input->groups > 0 ? !gpusort_read_grouping(input->pathkeys, child->pathtarget, info) :
 		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
 		return false;
-	if (feeders > 1 && !gpusort_keys_can_be_fed(info))
-		return false;
 	gpusort_estimate(root, child->pathtarget, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
 	return gpusort_fits_device(info);

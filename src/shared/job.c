@@ -261,6 +261,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
+	slot->to_verify = false;
 	pg_atomic_write_u64(&slot->rows_sent, 0);
 	pg_atomic_write_u64(&slot->bytes_sent, 0);
 	slot->granted_bytes = 0;

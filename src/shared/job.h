@@ -98,12 +98,13 @@ extern void gpusort_job_send(GpuSortJob *job, int buffer);
  * there is no room for it, and the job is full; the buffer is idle again. */
 extern bool gpusort_job_send_and_wait(GpuSortJob *job, int buffer);
 
-/* A feeder has ended, with so many rows in all. */
-extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows);
+/* A feeder has ended, with so many rows in all; to_verify: the order of their words is not to be trusted. */
+extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify);
 
 /* --- the leader, after the feeders have ended ---------------------------- */
 
-extern uint64 gpusort_job_rows_fed(GpuSortJob *job);
+/* Rows that they have fed; *to_verify: the words of some are not to be trusted. */
+extern uint64 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify);
 
 /* Ends the run and waits for its directory.  False: not all chunks are accepted, spill this run first. */
 extern bool gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);

@@ -134,9 +134,10 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 }
 
 void
-gpusort_job_feeder_done(GpuSortJob *job, uint64 rows)
+gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify)
 {
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_job_slot(job)->rows_fed += rows;
+	gpusort_job_slot(job)->to_verify |= to_verify;
 	gpusort_job_unlock();
 }

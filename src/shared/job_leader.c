@@ -18,12 +18,13 @@
 /* --- after the feeders have ended ------------------------------------------------- */
 
 uint64
-gpusort_job_rows_fed(GpuSortJob *job)
+gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 {
 	uint64		rows;
 
 	gpusort_job_lock(job, LW_SHARED);
 	rows = gpusort_job_slot(job)->rows_fed;
+	*to_verify = gpusort_job_slot(job)->to_verify;
 	gpusort_job_unlock();
 	return rows;
 }

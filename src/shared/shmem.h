@@ -106,6 +106,7 @@ typedef struct GpuSortJobSlot
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
+	bool		to_verify;		/* one of them has made words that are not to be trusted */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */

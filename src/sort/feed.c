@@ -270,5 +270,5 @@ gpusort_feed_finish(GpuSortFeed *feed)
 {
 	if (feed->chunk != NULL)
 		end_chunk(feed);
-	gpusort_job_feeder_done(feed->job, feed->rows);
+	gpusort_job_feeder_done(feed->job, feed->rows, gpusort_keys_are_to_verify(feed->keys));
 }

@@ -77,10 +77,9 @@ gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *op
 }
 
 void
-gpusort_ordering_words_are_made(GpuSortOrdering *ordering)
+gpusort_ordering_trust_words(GpuSortOrdering *ordering)
 {
-	if (!gpusort_keys_are_to_verify(ordering->keys))
-		ordering->check = NULL;
+	ordering->check = NULL;
 }
 
 bool

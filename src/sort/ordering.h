@@ -50,8 +50,8 @@ extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder 
 /* Enters what a job is told of the rows' words. */
 extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);
 
-/* All rows have their words: if these are to be trusted after all, nothing is checked. */
-extern void gpusort_ordering_words_are_made(GpuSortOrdering *ordering);
+/* All rows have their words, and none of them is to be verified after all: nothing is checked. */
+extern void gpusort_ordering_trust_words(GpuSortOrdering *ordering);
 
 /* Were all rows of a run sorted natively, since their words were not to be trusted? */
 extern bool gpusort_ordering_is_native(const GpuSortOrdering *ordering);

@@ -2,11 +2,10 @@
  * row_layouts.c
  *	  How many words each key of a sort gets, and what they skip, by rows that have come.
  *
- * In:  a sort's first rows, as they came.
- * Out: layouts of its keys, by samples taken evenly of them, and, of the first key, by its least and
- *	    its greatest value: what these two begin with, all rows do; and dictionaries (dictionary.h)
- *	    of texts that have few values, by all the rows.  Keys without one keep what statistics have told, but for
- *	    words that are dear and by both, the samples that statistics have and the rows', tell hardly any rows apart.
+ * In:  a sort's first rows, as they came; what ANALYZE has left of the keys' columns (column_statistics.c).
+ * Out: layouts of its keys, by samples of both, and, of the first key, by its least and its greatest value: what all
+ *	    samples begin with nearly all rows do; and dictionaries (dictionary.h) of texts that have few values, by all the
+ *	    rows that have come.
  *
  * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
  * order is right all the same.
@@ -22,6 +21,7 @@
 #include "keys/dictionary.h"
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
+#include "sort/column_statistics.h"
 #include "sort/row_layouts.h"
 
 /* Each may cost a sort key of ICU's or the C library's. */
@@ -98,26 +98,27 @@ sort_samples(const SampledColumn *sampled, GpuSortKeySamples *samples)
 {
 	gpusort_key_samples_sort(samples);
 	/* of values that come again and again there may be no others */
-	if (samples->n < sampled->values / 2)
+	if (samples->distinct == 0 && samples->n < sampled->values / 2)
 		samples->distinct = samples->n;
 }
 
-/* Samples to lay a key out by; of the sort's first one with its extremes. */
+/* Samples to lay key number i out by. */
 static void
-sample_column(const LayoutRows *from, SampledColumn *sampled, bool is_first,
-			  GpuSortKeySamples *samples)
+sample_column(const LayoutRows *from, SampledColumn *sampled, int i, GpuSortKeySamples *samples)
 {
 	uint64		least;
 	uint64		greatest;
 
 	sample_rows(from, sampled, SAMPLED_ROWS, samples);
 	samples->width = sampled->values > 0 ? (int) (sampled->bytes / sampled->values) : 0;
-	if (is_first && sampled->is_text &&
+	if (i == 0 && sampled->is_text &&
 		gpusort_row_array_extremes(from->array, &least, &greatest))
 	{
 		sample_row(sampled, gpusort_row_array_get(from->array, least, from->slot), samples);
 		sample_row(sampled, gpusort_row_array_get(from->array, greatest, from->slot), samples);
 	}
+	gpusort_add_statistics(&from->spec->statistics[i], sampled->is_text ? &sampled->source : NULL,
+						   from->expected_rows, samples);
 	sort_samples(sampled, samples);
 }
 
@@ -145,11 +146,11 @@ spare_words(const LayoutRows *from, Form_pg_attribute attr, Oid type, Oid collat
 
 /* Counts a row's values.  Dictionaries of too many are dropped; false: none is left. */
 static bool
-count_row(TupleTableSlot *slot, const GpuSortSpec *spec, GpuSortDictionary **dictionaries)
+count_row(TupleTableSlot *slot, const GpuSortSpec *spec, int n_keys, GpuSortDictionary **dictionaries)
 {
 	bool		any = false;
 
-	for (int i = 0; i < spec->n_keys; i++)
+	for (int i = 0; i < n_keys; i++)
 	{
 		bool		is_null;
 		Datum		value;
@@ -165,13 +166,15 @@ count_row(TupleTableSlot *slot, const GpuSortSpec *spec, GpuSortDictionary **dic
 }
 
 static void
-count_rows(const LayoutRows *from, GpuSortDictionary **dictionaries)
+count_rows(const LayoutRows *from, int n_keys, GpuSortDictionary **dictionaries)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		if (!count_row(gpusort_row_array_get(from->array, i, from->slot), from->spec, dictionaries))
+		TupleTableSlot *slot = gpusort_row_array_get(from->array, i, from->slot);
+
+		if (!count_row(slot, from->spec, n_keys, dictionaries))
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -185,8 +188,8 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
 	Oid			collation = spec->order->collations[i];
 
-	/* what statistics do not promise, rows that lie together may only seem to have */
-	if ((spec->from_statistics && !spec->few_texts) ||
+	/* rows that lie together may only seem to have few values */
+	if (words->distinct > GPUSORT_DICTIONARY_VALUES_MAX ||
 		!gpusort_dictionary_may_be_of(type, collation) ||
 		!gpusort_dictionary_would_help(collation, words))
 		return NULL;
@@ -195,29 +198,17 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 
 /* Dictionaries of keys that are NULL have not been begun. */
 static void
-want_dictionaries(const LayoutRows *from, GpuSortDictionary **dictionaries,
+want_dictionaries(const LayoutRows *from, int n_keys, GpuSortDictionary **dictionaries,
 				  GpuSortWantedWords *words)
 {
-	count_rows(from, dictionaries);
-	for (int i = 0; i < from->spec->n_keys; i++)
+	count_rows(from, n_keys, dictionaries);
+	for (int i = 0; i < n_keys; i++)
 		if (dictionaries[i] != NULL && gpusort_dictionary_is_worth_it(dictionaries[i]) &&
 			gpusort_dictionary_rank(dictionaries[i]))
 			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
 }
 
-/* What the plan says. */
-static void
-want_words_of_plan(const GpuSortKeyLayout *layout, int least, GpuSortWantedWords *words)
-{
-	words->least = least;
-	words->wanted = layout->n_words;
-	words->needed = layout->n_needed;
-	words->skipped = layout->skipped;
-	words->distinct = 0;
-	words->dictionary = NULL;
-}
-
-/* What a key has without a dictionary: by statistics, or by samples.  False: no words. */
+/* What a key has without a dictionary.  False: no words. */
 static bool
 want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 {
@@ -226,41 +217,25 @@ want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 	int32		typmod = attr->atttypmod;
 	Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
 	Oid			collation = spec->order->collations[i];
+	SampledColumn sampled;
+	GpuSortKeySamples samples;
 	int			least;
 	int			most;
 
 	if (!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, spec->order->operators[i],
 								   collation, &least, &most))
 		return false;
-	if (spec->from_statistics)
-		want_words_of_plan(&spec->layouts[i], least, words);
-	else
-	{
-		SampledColumn sampled = begin_column(attr, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
-		GpuSortKeySamples samples;
-
-		sample_column(from, &sampled, i == 0, &samples);
-		gpusort_want_words(type, typmod, collation, least, most, &samples, from->expected_rows,
-						   words);
-	}
+	sampled = begin_column(attr, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
+	sample_column(from, &sampled, i, &samples);
+	gpusort_want_words(type, typmod, collation, least, most, &samples, from->expected_rows, words);
 	if (words->wanted > words->needed)
 		spare_words(from, attr, type, collation, words);
 	return true;
 }
 
-/* Has the plan words that the first rows may find too dear? */
-static bool
-may_spare_words(const GpuSortSpec *spec)
-{
-	for (int i = 0; i < spec->n_keys; i++)
-		if (spec->layouts[i].n_words > spec->layouts[i].n_needed)
-			return true;
-	return false;
-}
-
-const GpuSortKeyLayout *
+int
 gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-					   double expected_rows)
+					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX])
 {
 	const LayoutRows from = {
 		.array = array,
@@ -270,23 +245,14 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	};
 	GpuSortWantedWords words[GPUSORT_WORDS_MAX];
 	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
-	GpuSortKeyLayout *layouts;
-	bool		any_dictionary = false;
+	int			n_keys;
 
-	if (spec->grouping || gpusort_row_array_rows(array) == 0 ||
-		(spec->from_statistics && !spec->few_texts && !may_spare_words(spec)))
-		return spec->layouts;
-	for (int i = 0; i < spec->n_keys; i++)
-	{
-		/* a key has no words any more */
-		if (!want_words(&from, i, &words[i]))
-			return spec->layouts;
-		dictionaries[i] = begin_dictionary(spec, i, &words[i]);
-		any_dictionary |= dictionaries[i] != NULL;
-	}
-	if (any_dictionary)
-		want_dictionaries(&from, dictionaries, words);
-	layouts = palloc(spec->n_keys * sizeof(GpuSortKeyLayout));
-	(void) gpusort_share_words(words, spec->n_keys, expected_rows, layouts);
-	return layouts;
+	/* a key may have no words any more */
+	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
+		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
+	if (n_keys == 0)
+		elog(ERROR, "gpusort has no words for the first key of its plan");
+	want_dictionaries(&from, n_keys, dictionaries, words);
+	(void) gpusort_share_words(words, n_keys, expected_rows, layouts);
+	return n_keys;
 }

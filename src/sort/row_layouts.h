@@ -11,12 +11,10 @@
 #include "sort/sort_spec.h"
 
 /*
- * The layouts of the spec's keys by the rows of an array, which are not sorted, if that is better than what
- * the plan says; else those of the spec.  slot: to look at the rows; expected_rows: of the whole sort.
- * Memory: the current context.
+ * Lays the spec's keys out, by the rows of an array, which are not sorted, and by statistics.  slot: to look at the rows;
+ * expected_rows: of the whole sort.  Returns the number of keys that have words.  Memory: the current context.
  */
-extern const GpuSortKeyLayout *gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot,
-													  const GpuSortSpec *spec,
-													  double expected_rows);
+extern int	gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+								   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX]);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */

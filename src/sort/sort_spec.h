@@ -10,6 +10,7 @@
 #include "access/tupdesc.h"
 #include "executor/tuptable.h"
 
+#include "keys/key_samples.h"
 #include "keys/row_format.h"
 #include "keys/sortkey.h"
 
@@ -22,11 +23,8 @@ typedef struct GpuSortSpec
 
 	/* the same for the device */
 	bool		grouping;		/* equal rows are to come together, and no more */
-	int			n_keys;			/* that have words, and their layouts */
-	const GpuSortKeyLayout *layouts;
-	bool		from_statistics;	/* the layouts are; if not, the first rows may tell better ones; if so, what
-									 * words more than needed are worth */
-	bool		few_texts;		/* and they may tell all values of a key */
+	int			n_keys;			/* that have words, by the plan */
+	const GpuSortStatisticsKey *statistics; /* of their values */
 	const GpuSortRowFormat *format;
 
 	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow

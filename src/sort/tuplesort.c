@@ -8,19 +8,20 @@
  *
  * A sort is in one stage at a time:
  *
- *	  ARRAY		few rows of a serial plan, in an array (row_array.c), which is sorted here
+ *	  ARRAY		the first rows, in an array (row_array.c): if there are no others it is sorted here
  *	  DEVICE	rows go to a job; when it is full, what it has becomes a run in a file (spill.c)
  *	  MERGE		all rows are in runs
  *	  NATIVE	rows go into a native tuplesort
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
- * A serial sort begins as an array, a parallel one on the device.  An array that gets too many rows
- * hands them to the device, or, where that takes no sort now, to a native tuplesort.  Whether it does
+ * A sort begins as an array.  When that has so many rows as the device is worth, or work_mem, their keys are laid out by
+ * them, and they go to the device, or, where that takes no sort now, to a native tuplesort.  Whether it does
  * is known before the first row is sent: a job opens when it has device memory for some rows, and
- * keeps that until it is closed.
+ * keeps that until it is closed.  Then the feed nodes of a parallel plan, which have returned their rows
+ * so far, are told the job and the layouts, and pack what comes themselves.
  *
  * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
- * every Sort of a plan may be ours.  The array's rows may also tell how to lay their keys out.
+ * every Sort of a plan may be ours.
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's context: its
  * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
@@ -47,6 +48,9 @@
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
+/* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
+#define PARALLEL_ARRAY_ROWS		2000
+
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
 
@@ -66,19 +70,21 @@ struct GpuSortTuplesort
 	MemoryContext context;
 	SortStage	stage;
 
-	/* ARRAY, and the OUTPUT of one */
+	/* ARRAY, and the OUTPUT of one; NULL: its rows have gone elsewhere */
 	GpuSortRowArray *array;
 	uint64		array_rows_left;	/* that it may get */
 	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
 
 	/* what packs rows, from DEVICE on: made by begin_packing */
+	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];
+	int			n_layouts;		/* of the first keys; 0: of a grouping */
 	GpuSortKeys keys;
 	GpuSortOrdering ordering;
 	double		expected_rows;
 
 	/* DEVICE, MERGE, and the OUTPUT of these */
 	GpuSortJob *job;			/* NULL: closed */
-	GpuSortFeed *feed;			/* this process's own; NULL: it packs no rows */
+	GpuSortFeed *feed;			/* of the rows that are put */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
 	uint64		rows_fed;		/* by all feeders, when they have ended */
 	uint64		own_rows;		/* of these, by this process's own feed */
@@ -134,37 +140,25 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 
 /* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
 
-/* Makes what rows are packed by, before the first one is; layouts: of the spec's keys. */
+/* Makes what rows are packed by, from those of the array on. */
 static void
-begin_packing(GpuSortTuplesort *sort, const GpuSortKeyLayout *layouts)
+begin_packing(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 
-	if (spec->grouping)
-		gpusort_keys_make_for_grouping(spec->order, spec->desc, &sort->keys);
-	else
-		gpusort_keys_make(spec->order, spec->n_keys, layouts, spec->desc, &sort->keys);
+	if (!spec->grouping)
+		sort->n_layouts = gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts);
+	gpusort_keys_make(spec->order, sort->n_layouts, sort->layouts, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
 						  &sort->slots, sort->context);
 }
 
-/* This process packs rows into the job, as its feeder number feeder. */
+/* Opens a job; the rows go there, or, if the device takes none now, into a native sort. */
 static void
-begin_feed(GpuSortTuplesort *sort, uint32 feeder)
+begin_device(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-
-	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeder);
-	MemoryContextSwitchTo(old_context);
-}
-
-/* Opens a job for so many feeders; the rows go there, or, if the device takes none now, into a
- * native sort. */
-static void
-begin_device(GpuSortTuplesort *sort, int feeders)
-{
-	const GpuSortSpec *spec = sort->spec;
+	int			feeders = is_parallel(sort) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
 		.feeders = feeders,
@@ -186,8 +180,8 @@ begin_device(GpuSortTuplesort *sort, int feeders)
 	gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
 	sort->figures.kind = sort->job->device_kind;
 	sort->figures.device = pstrdup(sort->job->device_name);
-	if (!is_parallel(sort))
-		begin_feed(sort, 0);
+	/* the feed nodes are the first ones */
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeders - 1);
 }
 
 /* There are as many runs as can be merged at once: some become one. */
@@ -257,14 +251,13 @@ feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	}
 }
 
-/* Of a parallel plan, a row that a feed node has returned, since the job is full and the others wait; or was. */
+/* Of a parallel plan, a row that a feed node has returned: it knows of no job yet, or the job is full and the others
+ * wait; or was. */
 static void
 feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	if (gpusort_job_is_full(sort->job))
 		spill_full_job(sort);
-	if (sort->feed == NULL)
-		begin_feed(sort, GPUSORT_PARALLEL_FEEDERS(sort->spec->workers) - 1);
 	feed_row(sort, slot);
 }
 
@@ -296,13 +289,13 @@ check_rows(const GpuSortTuplesort *sort)
 static void
 perform_on_device(GpuSortTuplesort *sort)
 {
-	if (sort->feed != NULL)
-	{
-		gpusort_feed_finish(sort->feed);
-		sort->own_rows = sort->feed->rows;
-		gpusort_ordering_words_are_made(&sort->ordering);
-	}
-	sort->rows_fed = gpusort_job_rows_fed(sort->job);
+	bool		to_verify;
+
+	gpusort_feed_finish(sort->feed);
+	sort->own_rows = sort->feed->rows;
+	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
+	if (!to_verify)
+		gpusort_ordering_trust_words(&sort->ordering);
 	cut_last_run(sort);
 	if (sort->spill != NULL)
 	{
@@ -376,6 +369,8 @@ array_stays(GpuSortTuplesort *sort)
 	if (likely(sort->array_rows_left > 0))
 		return true;
 	sort->array_rows_left = gpusort_job_min_rows();
+	if (is_parallel(sort))
+		sort->array_rows_left = Min(sort->array_rows_left, PARALLEL_ARRAY_ROWS);
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	return sort->array_rows_left > 0;
 }
@@ -393,9 +388,9 @@ leave_array(GpuSortTuplesort *sort)
 		sort->expected_rows = 2.0 * rows;
 	gpusort_slots_make(&sort->slots, sort->spec->desc);
 	slot = sort->slots.array_row;
-	begin_packing(sort, gpusort_choose_layouts(sort->array, slot, sort->spec, sort->expected_rows));
+	begin_packing(sort);
 	if (sort->spec->may_use_device)
-		begin_device(sort, 1);
+		begin_device(sort);
 	else
 		begin_native(sort, GPUSORT_NATIVE_NONE);
 	MemoryContextSwitchTo(old_context);
@@ -438,12 +433,6 @@ gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNa
 	INSTR_TIME_SET_CURRENT(sort->begun);
 	if (reason != GPUSORT_NATIVE_NONE)
 		begin_native(sort, reason);
-	else if (is_parallel(sort))
-	{
-		gpusort_slots_make(&sort->slots, spec->desc);
-		begin_packing(sort, spec->layouts);
-		begin_device(sort, GPUSORT_PARALLEL_FEEDERS(spec->workers));
-	}
 	else
 		begin_array(sort);
 	MemoryContextSwitchTo(old_context);
@@ -464,12 +453,14 @@ gpusort_tuplesort_restart(GpuSortTuplesort *sort)
 	return true;
 }
 
-GpuSortJobId
-gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort)
+const GpuSortKeyLayout *
+gpusort_tuplesort_layouts(const GpuSortTuplesort *sort, GpuSortJobId *job, int *n_layouts)
 {
-	GpuSortJobId none = {.slot = -1};
-
-	return sort->stage == DEVICE ? sort->job->id : none;
+	if (sort->stage != DEVICE)
+		return NULL;
+	*job = sort->job->id;
+	*n_layouts = sort->n_layouts;
+	return sort->layouts;
 }
 
 GpuSortFeed *

@@ -3,7 +3,7 @@
  *	  A sort of rows that the device may do: what PostgreSQL's tuplesort.h is to nodeSort.c.
  *
  * Life of a sort: begin; put every row; perform, which gives a source of the sorted rows; end, or
- * restart for other rows.  In a parallel plan other processes feed the job that feeders_job names,
+ * restart for other rows.  In a parallel plan other processes feed the sort's job as soon as it has one,
  * and only the rows that they return are put.
  *
  * A serial sort of few rows is made in an array (row_array.h): what packs rows is made when so many
@@ -35,12 +35,12 @@ extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, Memory
  * and is to be ended. */
 extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 
-/* Of a parallel plan: the job that the feed nodes are to feed; its slot is -1 if there is
- * none, and they are to return their rows. */
-extern GpuSortJobId gpusort_tuplesort_feeders_job(const GpuSortTuplesort *sort);
+/* Of a parallel plan, when the sort has a job: how the feed nodes are to lay keys out for it, of the first *n_layouts
+ * keys; 0: of a grouping.  NULL: there is no job, or none yet, and they are to return their rows. */
+extern const GpuSortKeyLayout *gpusort_tuplesort_layouts(const GpuSortTuplesort *sort, GpuSortJobId *job, int *n_layouts);
 
 /* Takes the slot's row: of a parallel plan, one that the feed nodes have returned, because the job
- * was full or there is none. */
+ * was full or they knew of none. */
 extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 
 /* What packs the rows of put; NULL while nothing does. */

@@ -22,7 +22,7 @@ select pg_temp.compare('select id, k + 1 as later from fed where id % 3 = 0 orde
 select pg_temp.compare('select * from fed where id < 0 order by k, id');
 select pg_temp.compare('select * from fed where id = 77 order by k, id');
 
--- texts made by an expression: fed if statistics tell of their values
+-- texts made by an expression, with and without statistics of their values
 set gpusort.debug_force = off;
 set parallel_tuple_cost = 0.1;
 select bool_or(line ~ 'GpuSort') as sorted, bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select id from fed order by md5(id::text)') line;

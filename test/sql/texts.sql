@@ -203,24 +203,3 @@ begin
 	perform pg_temp.check_icu('values that lie together', '^[23]$', 40000);
 	drop table titles;
 end $$;
--- more long values than a session keeps
-do $$
-declare
-	columns text := string_agg(format('repeat(md5(i::text), 8) || %s as c%s', n, n), ', ') from generate_series(1, 50) n;
-begin
-	execute format('create temp table many as select %s from generate_series(1, 300) i', columns);
-	analyze many;
-	for round in 1 .. 2 loop
-		for n in 1 .. 50 loop
-			if pg_temp.words(format('select * from many order by c%s collate "C"', n)) !~ '^\d+ words, 0 rows' then
-				raise 'column % in round % has rows that tie', n, round;
-			end if;
-		end loop;
-		-- the samples of some of these keys make those of others go
-		if pg_temp.words('select * from many order by ' || (select string_agg(format('c%s collate "C"', n), ', ') from generate_series(1, 50, 5) n)) !~ '^\d+ words, 0 rows' then
-			raise 'in round % many keys have rows that tie', round;
-		end if;
-	end loop;
-end $$;
--- it has kept some, and not all of them
-select sum(total_bytes) between 100000 and 2000000 as has_kept_some from pg_backend_memory_contexts where name = 'gpusort samples of columns';

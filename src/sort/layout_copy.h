@@ -1,0 +1,28 @@
+/*
+ * layout_copy.h
+ *	  Layouts of a sort's keys for other processes, as bytes.
+ */
+#ifndef GPUSORT_LAYOUT_COPY_H
+#define GPUSORT_LAYOUT_COPY_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "lib/stringinfo.h"
+
+#include "keys/dictionary.h"
+#include "keys/sortkey.h"
+
+/* Bytes that one key's layout may take: a few numbers, the bytes that words skip, and a dictionary. */
+#define GPUSORT_LAYOUT_BYTES_MAX	\
+	(64 + GPUSORT_SAMPLE_BYTES_MAX + GPUSORT_DICTIONARY_BYTES_MAX + (GPUSORT_DICTIONARY_VALUES_MAX + 1) * sizeof(int))
+
+/* Appends the layouts of n_keys keys. */
+extern void gpusort_layouts_write(const GpuSortKeyLayout *layouts, int n_keys, StringInfo to);
+
+/* Reads them, of keys of this order over rows of type desc.  Returns the number of keys.  Memory: the current context;
+ * from outlives the layouts. */
+extern int	gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
+								 GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX]);
+
+#endif							/* GPUSORT_LAYOUT_COPY_H */
