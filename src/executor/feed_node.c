@@ -383,6 +383,8 @@ GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *c
 	state->shared = coordinate;
 	state->n_workers = pcxt->nworkers;
 	memset(state->shared, 0, shared_layouts(state) - (char *) coordinate);
+	pg_atomic_init_u32(&state->shared->published, 0);
+	pg_atomic_init_u32(&state->shared->workers_begun, 0);
 	state->shared->n_workers = state->n_workers;
 }
 

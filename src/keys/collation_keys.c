@@ -155,6 +155,23 @@ write_libc_key(const GpuSortCollationKeys *keys)
 }
 
 /*
+ * A locale of glibc that has no rules of collation compares strings byte by byte, and gives them as their own sort keys:
+ * C.UTF-8 since 2.35, which is in the order of code points.
+ */
+static bool
+has_no_rules(pg_locale_t locale)
+{
+#ifdef __GLIBC__
+	static const char string[] = "a B-b";
+	char		key[64];
+
+	return compat_strxfrm_libc(key, string, sizeof(key), locale) == strlen(string) && strcmp(key, string) == 0;
+#else
+	return false;
+#endif
+}
+
+/*
  * The bytes of a sort key's first level.  What strcoll and glibc's strxfrm contradict each other about lies
  * behind it: where blanks and punctuation stand, which the first level leaves out.
  */
@@ -177,7 +194,7 @@ gpusort_collation_kind(Oid collation)
 		return GPUSORT_COLLATION_BYTES;
 	locale = pg_newlocale_from_collation(collation);
 	if (!is_icu(locale))
-		return GPUSORT_COLLATION_LIBC;
+		return has_no_rules(locale) ? GPUSORT_COLLATION_BYTES : GPUSORT_COLLATION_LIBC;
 	return is_icu_usable(locale) ? GPUSORT_COLLATION_ICU : GPUSORT_COLLATION_NONE;
 }
 

@@ -131,26 +131,21 @@ own_cost(const Sort *sort)
 
 /* How to sort as the Sort does.  False: the device cannot. */
 static bool
-describe_sort(const Sort *sort, GpuSortPlanInfo *info)
+describe_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
 	const Plan *child = outerPlan(sort);
-	PathTarget	columns = {.type = T_PathTarget,.width = child->plan_width};
-	const PathTarget *target = &columns;
-	GpuSortColumns unknown = {0};
-	ListCell   *lc;
+	PathTarget	target = {.type = T_PathTarget,.width = child->plan_width};
+	GpuSortColumns columns = {.rtable = walk->statement->rtable};
 
-	foreach(lc, child->targetlist)
-	{
-		columns.exprs = lappend(columns.exprs, lfirst_node(TargetEntry, lc)->expr);
-	}
-	read_sort_order(sort, target, &info->order);
+	target.exprs = gpusort_columns_over_tables(child);
+	read_sort_order(sort, &target, &info->order);
 	info->finished = true;
 	info->rows = child->plan_rows;
-	gpusort_lay_out_keys(&unknown, target, info);
+	gpusort_lay_out_keys(&columns, &target, info);
 	if (info->n_keys == 0)
-		return gpusort_refuse_first_key(target, &info->order);
-	gpusort_estimate(NULL, target, info);
-	return gpusort_debug_force || lacks_room_only(target, info) || refuse_later_key(target, info);
+		return gpusort_refuse_first_key(&target, &info->order);
+	gpusort_estimate(NULL, &target, info);
+	return gpusort_debug_force || lacks_room_only(&target, info) || refuse_later_key(&target, info);
 }
 
 static Plan *
@@ -192,7 +187,7 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
 		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
 							  gpusort_min_rows_depend_on_device() ? " or more" : "");
-	if (!describe_sort(sort, info))
+	if (!describe_sort(sort, walk, info))
 		return false;
 	if (gpusort_debug_force)
 		return true;

@@ -71,5 +71,5 @@ gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target, Gp
 			break;
 		least += words[i].least;
 	}
-	info->n_words = gpusort_share_words(words, info->n_keys, info->rows, layouts);
+	info->n_words = gpusort_share_words(words, &info->n_keys, info->rows, layouts);
 }

@@ -128,7 +128,7 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 }
 
 /*
- * GpuSort over Gather over GpuSortFeed over the partial path.  No row goes through the Gather's queues of tuples,
+ * GpuSort over Gather over GpuSortFeed over the partial path.  Hardly any row goes through the Gather's queues of tuples,
  * so it costs its start only.
  */
 static Path *

@@ -253,6 +253,6 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	if (n_keys == 0)
 		elog(ERROR, "gpusort has no words for the first key of its plan");
 	want_dictionaries(&from, n_keys, dictionaries, words);
-	(void) gpusort_share_words(words, n_keys, expected_rows, layouts);
+	(void) gpusort_share_words(words, &n_keys, expected_rows, layouts);
 	return n_keys;
 }

@@ -74,6 +74,17 @@ sub check_orders
 my %in_memory = (serial => '', fed => 'set max_parallel_workers_per_gather = 2;');
 check_orders($_, qr/GpuSort.*Sort Method: $device\n(?!.*Runs Sorted Natively)/s, %in_memory) for @locales;
 
+# --- a locale without rules of collation is in the order of bytes, and costs what that costs
+SKIP:
+{
+	my ($glibc) = `getconf GNU_LIBC_VERSION 2>/dev/null` =~ /^glibc 2\.(\d+)/;
+	skip 'C.UTF-8 is in the order of code points from glibc 2.35 on', 1 if ($glibc // 0) < 35;
+	$node->safe_psql('postgres', q{create collation code_points (locale = 'C.UTF-8')});
+	check_orders('code_points', qr/GpuSort.*Sort Method: $device/s, %in_memory);
+	my ($as_bytes, $by_locale) = map { $node->safe_psql('postgres', qq{explain select s, id, filler from corpus order by s collate "$_", id}) } 'C', 'code_points';
+	is($by_locale =~ s/code_points/"C"/r, $as_bytes, 'code points: planned, and charged, as bytes');
+}
+
 # --- in runs that are spilled
 $node->append_conf('postgresql.conf', "gpusort.device_memory = '32MB'\n");
 $node->restart;
