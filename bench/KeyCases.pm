@@ -28,9 +28,11 @@ my %keys_of_case = (
 	order_text_libc => ['s_libc'],
 	order_url => ['url'],
 	order_date_text => [ 'd', 's_c' ],
-	order_few_text => [ 'few', 'k8' ]);
+	order_few_text => [ 'few', 'k8' ],
+	order_few_text_libc => [ 'few COLLATE bench_en_us', 'k8' ],
+	order_lower => ['lower(s_c)']);
 my @cases = qw(order_float8 order_uuid order_numeric_15_2 order_numeric order_text_c order_text_icu
-  order_text_libc order_url order_date_text order_few_text);
+  order_text_libc order_url order_date_text order_few_text order_few_text_libc order_lower);
 
 # Those of the table keys; order_s_c is one of the table t.
 sub key_cases { return @cases }

@@ -10,8 +10,8 @@
  *
  * Runs in parallel workers, and in the leader when it takes part or when there are no
  * workers; then without a DSM too (parallel mode may be off at run time), since the
- * leader has the id anyway.  The leader's own node does not begin to feed before all workers have: it would not return
- * until its input ends, and a worker waits until the leader has read what its queue has no room for.
+ * leader has the id anyway.  The leader's own node returns a row now and then: meanwhile the Gather reads the queues of workers that
+ * have not begun to feed yet, and would wait for that.
  *
  * Buffers belong to the job, which outlives the DSM; Shutdown collects figures and nothing else, because a portal may
  * be shut down after each fetch.
@@ -33,6 +33,9 @@
 #include "sort/layout_copy.h"
 #include "sort/page_drain.h"
 
+/* The leader's own node returns one row in so many. */
+#define LEADER_ROWS_AT_ONCE		1000
+
 /* What one participant has done; written by it alone, read by the leader after its end. */
 typedef struct FeederFigures
 {
@@ -45,7 +48,6 @@ typedef struct FeederFigures
 typedef struct FeedCoordination
 {
 	pg_atomic_uint32 published; /* id and layouts are there */
-	pg_atomic_uint32 workers_begun; /* that return no rows but those of a full job */
 	int			n_workers;		/* that figures have room for */
 	GpuSortJobId id;
 	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* of each worker */
@@ -75,7 +77,7 @@ struct GpuSortFeedState
 	GpuSortJobId id;			/* its slot is -1: it has not */
 	const GpuSortKeyLayout *layouts;
 	int			n_layouts;
-	const GatherState *gather;
+	uint64		rows_at_once;	/* that it may have fed before it returns one */
 
 	FeedCoordination *shared;	/* NULL without a DSM */
 	int			n_workers;		/* that figures have room for */
@@ -151,7 +153,6 @@ forget_feed(GpuSortFeedState *state)
 	state->feed_context = NULL;
 	state->feed = NULL;
 	state->phase = FEED_NOT_BEGUN;
-	state->id.slot = -1;
 	if (state->workers != NULL)
 		pfree(state->workers);
 	state->workers = NULL;
@@ -181,23 +182,27 @@ shared_layouts(const GpuSortFeedState *state)
 	return (char *) &state->shared->figures[state->n_workers];
 }
 
-/* Bytes that the layouts take at most. */
 static Size
-layout_bytes(const GpuSortFeedState *state)
+layout_bytes(GpuSortFeedState *state)
 {
-	return sizeof(int) + state->info.n_keys * GPUSORT_LAYOUT_BYTES_MAX;
+	return gpusort_layouts_bytes_max(&state->info.order, state->info.n_keys, ExecGetResultType(&state->css.ss.ps));
 }
 
 void
-gpusort_feed_node_publish(GpuSortFeedState *state, const GatherState *gather, const GpuSortJobId *job,
-						  const GpuSortKeyLayout *layouts, int n_keys)
+gpusort_feed_node_forget_job(GpuSortFeedState *state)
+{
+	state->id.slot = -1;
+}
+
+void
+gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job, const GpuSortKeyLayout *layouts,
+						  int n_keys)
 {
 	StringInfoData bytes;
 
 	state->id = *job;
 	state->layouts = layouts;
 	state->n_layouts = n_keys;
-	state->gather = gather;
 	if (state->shared == NULL)
 		return;
 	initStringInfo(&bytes);
@@ -215,19 +220,7 @@ gpusort_feed_node_publish(GpuSortFeedState *state, const GatherState *gather, co
 static bool
 may_feed(const GpuSortFeedState *state)
 {
-	if (IsParallelWorker())
-		return pg_atomic_read_u32(&state->shared->published) != 0;
-	return state->id.slot >= 0 &&
-		(state->shared == NULL ||
-		 pg_atomic_read_u32(&state->shared->workers_begun) >= (uint32) state->gather->nworkers_launched);
-}
-
-/* A worker returns no more rows but those of a full job. */
-static void
-count_as_begun(GpuSortFeedState *state)
-{
-	if (IsParallelWorker())
-		pg_atomic_fetch_add_u32(&state->shared->workers_begun, 1);
+	return IsParallelWorker() ? pg_atomic_read_u32(&state->shared->published) != 0 : state->id.slot >= 0;
 }
 
 /* Makes the keys as the leader has them, of the types that it sees: the child's may have other modifiers. */
@@ -268,7 +261,7 @@ begin_feeding(GpuSortFeedState *state)
 									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
 	state->phase = FEED_BEGUN;
-	count_as_begun(state);
+	state->rows_at_once = IsParallelWorker() || state->shared == NULL ? PG_UINT64_MAX : LEADER_ROWS_AT_ONCE;
 }
 
 static void
@@ -292,8 +285,8 @@ end_feeding(GpuSortFeedState *state)
 }
 
 /*
- * Feeds rows until the child ends; or until the job is too full for one: returns it then.  The
- * job goes on when the leader, told by such rows, spills a run.  One
+ * Feeds rows until the child ends; or until it has fed as many as it may at once, or the job is too full for one: returns
+ * it then.  The job goes on when the leader, told by such rows, spills a run.  One
  * row may not be enough to wake it: a tuple queue shows what it holds when that is a
  * quarter of its size.
  */
@@ -301,7 +294,7 @@ static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
+	uint64		rows_end = state->rows_at_once == PG_UINT64_MAX ? PG_UINT64_MAX : state->feed->rows + state->rows_at_once;
 	TupleTableSlot *slot;
 	instr_time	start;
 	instr_time	end;
@@ -311,20 +304,20 @@ feed_rows(GpuSortFeedState *state)
 	{
 		slot = ExecProcNode(child);
 		if (TupIsNull(slot))
+		{
+			end_feeding(state);
 			break;
-		result = gpusort_feed_row(state->feed, slot);
-		if (unlikely(result != GPUSORT_FEED_TAKEN))
+		}
+		if (unlikely(state->feed->rows >= rows_end || gpusort_feed_row(state->feed, slot) != GPUSORT_FEED_TAKEN))
 			break;
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
 	}
-	if (result != GPUSORT_FEED_FULL)
-		end_feeding(state);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	state->own.milliseconds += INSTR_TIME_GET_MILLISEC(end);
 	publish_figures(state);
-	return result == GPUSORT_FEED_FULL ? slot : NULL;
+	return slot;
 }
 
 /* While there is no job. */
@@ -334,10 +327,7 @@ return_row(GpuSortFeedState *state)
 	TupleTableSlot *slot = ExecProcNode(outerPlanState(state));
 
 	if (TupIsNull(slot))
-	{
 		state->phase = FEED_DONE;
-		count_as_begun(state);
-	}
 	return slot;
 }
 
@@ -384,7 +374,6 @@ GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *c
 	state->n_workers = pcxt->nworkers;
 	memset(state->shared, 0, shared_layouts(state) - (char *) coordinate);
 	pg_atomic_init_u32(&state->shared->published, 0);
-	pg_atomic_init_u32(&state->shared->workers_begun, 0);
 	state->shared->n_workers = state->n_workers;
 }
 

@@ -7,7 +7,6 @@
 
 #include "postgres.h"
 
-#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
 #include "keys/sortkey.h"
@@ -15,11 +14,12 @@
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
-/*
- * Tells the feed nodes of all processes below a Gather that runs of a job to feed, and how the first n_keys keys are laid
- * out for it.  Called by the GpuSort above, in the leader.  layouts: as long as the sort.
- */
-extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GatherState *gather, const GpuSortJobId *job,
-									  const GpuSortKeyLayout *layouts, int n_keys);
+/* Called by the GpuSort above, in the leader, before it reads the Gather between them: there is no job yet. */
+extern void gpusort_feed_node_forget_job(GpuSortFeedState *state);
+
+/* Tells the feed nodes of all processes, while the Gather runs, of a job to feed, and how the first n_keys keys are laid
+ * out for it.  layouts: as long as the sort. */
+extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job, const GpuSortKeyLayout *layouts,
+									  int n_keys);
 
 #endif							/* GPUSORT_FEED_NODE_H */

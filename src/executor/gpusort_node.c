@@ -99,6 +99,17 @@ make_slots(GpuSortState *state, EState *estate)
 	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
 }
 
+/* Is a node a GpuSort, or one below it? */
+static bool
+has_gpusort(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CustomScanState) && ((CustomScanState *) node)->methods == &gpusort_exec_methods)
+		return true;
+	return planstate_tree_walker(node, has_gpusort, context);
+}
+
 static void
 make_spec(GpuSortState *state, bool random_access)
 {
@@ -109,13 +120,14 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->order = &state->info.order;
 	spec->grouping = state->info.grouping;
 	spec->n_keys = state->info.n_keys;
-	spec->statistics = state->info.statistics;
+	spec->key_figures = state->info.key_figures;
 	spec->format = &state->format;
 	spec->workers = state->info.parallel ? castNode(Gather, child->plan)->num_workers : -1;
 	spec->row_width = child->plan->plan_width;
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
+	spec->feeders_sort = spec->workers >= 0 && has_gpusort(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child gives a row or two: those stay in the backend */
@@ -227,7 +239,7 @@ publish_job(GpuSortState *state)
 	const GpuSortKeyLayout *layouts = gpusort_tuplesort_layouts(state->sort, &job, &n_layouts);
 
 	if (layouts != NULL)
-		gpusort_feed_node_publish(state->feed_node, castNode(GatherState, outerPlanState(state)), &job, layouts, n_layouts);
+		gpusort_feed_node_publish(state->feed_node, &job, layouts, n_layouts);
 	return layouts;
 }
 
@@ -242,6 +254,7 @@ put_returned_rows(GpuSortState *state)
 	const GpuSortKeyLayout *layouts = NULL;
 	TupleTableSlot *slot;
 
+	gpusort_feed_node_forget_job(state->feed_node);
 	while (slot = ExecProcNode(gather), !TupIsNull(slot))
 	{
 		gpusort_tuplesort_put(state->sort, slot);

@@ -12,7 +12,7 @@
  * key does, or little more.  Words of the C library's sort keys are to be verified only once there
  * are some.
  *
- * Runs in the backend that leads the sort.
+ * Runs in each process that packs rows.
  */
 #include "postgres.h"
 

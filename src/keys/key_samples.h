@@ -27,13 +27,15 @@ typedef struct GpuSortKeySamples
 	int			width;			/* average bytes of a value, its header included; 0: not known */
 } GpuSortKeySamples;
 
-/* The row of pg_statistic that tells of a key's values. */
-typedef struct GpuSortStatisticsKey
+/* What the planner knows of a key's values, and the row of pg_statistic that tells more. */
+typedef struct GpuSortKeyFigures
 {
-	Oid			relation;		/* InvalidOid: there is none */
+	double		distinct;		/* in the sort's rows; 0: not known */
+	int			width;			/* in bytes */
+	Oid			relation;		/* InvalidOid: there is no such row */
 	AttrNumber	column;
 	bool		inherited;
-} GpuSortStatisticsKey;
+} GpuSortKeyFigures;
 
 /* Adds a value that is not NULL, of a type that has text bytes.  Memory: the current context. */
 extern void gpusort_key_samples_add(GpuSortKeySamples *samples, const GpuSortTextBytes *source,

@@ -2,8 +2,8 @@
  * key_types.c
  *	  Which types have words, and the words of a sort's keys.
  *
- * In:  a column's type, its sort operator and collation, at plan time and again when the
- *	    executor nodes begin; and how many words the planner has given each key.
+ * In:  a column's type, its sort operator and collation, at plan time and again when rows are to be
+ *	    packed; and how the sort has laid each key out.
  * Out: GpuSortKeys, by which rows are packed.
  *
  * Only the default btree order of each type is known here; a key of another operator

@@ -48,9 +48,6 @@
 /* Bytes of a numeric that one word holds all of: its headers and four digits of base 10000. */
 #define NUMERIC_BYTES_OF_ONE_WORD	11
 
-/* A key of so many values among a sort's rows leaves the keys behind it nothing to tell. */
-#define UNIQUE_SHARE	0.9
-
 static int
 words_of_bytes(double bytes)
 {
@@ -253,32 +250,20 @@ gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWor
 	words->dictionary = dictionary;
 }
 
-/* Keys that a key before them leaves nothing to tell have no words: what a sort key costs is spared, and the few rows that
- * tie are compared. */
-static int
-keys_to_have_words(const GpuSortWantedWords *words, int n_keys, double rows)
-{
-	for (int i = 0; i < n_keys; i++)
-		if (words[i].distinct >= UNIQUE_SHARE * rows)
-			return i + 1;
-	return n_keys;
-}
-
 /*
  * Each key has its least, then the first ones have what they want.  When the keys so far tell
  * nearly all rows apart, what words of the others tell is hardly ever asked.
  */
 int
-gpusort_share_words(const GpuSortWantedWords *words, int *n_keys, double rows,
+gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 					GpuSortKeyLayout *layouts)
 {
 	double		distinct = 1;
 	int			n_words = 0;
 
-	*n_keys = keys_to_have_words(words, *n_keys, rows);
-	for (int i = 0; i < *n_keys; i++)
+	for (int i = 0; i < n_keys; i++)
 		n_words += words[i].least;
-	for (int i = 0; i < *n_keys; i++)
+	for (int i = 0; i < n_keys; i++)
 	{
 		int			wanted = distinct > 2 * rows ? words[i].least : words[i].wanted;
 
@@ -286,7 +271,10 @@ gpusort_share_words(const GpuSortWantedWords *words, int *n_keys, double rows,
 		layouts[i].skipped = words[i].skipped;
 		layouts[i].dictionary = words[i].dictionary;
 		n_words += layouts[i].n_words - words[i].least;
+		/* a key that tells all rows apart does so alone */
 		distinct *= Max(1, words[i].distinct);
+		if (words[i].distinct >= 0.9 * rows)
+			distinct = HUGE_VAL;
 	}
 	return n_words;
 }

@@ -42,9 +42,8 @@ extern bool gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWord
 extern void gpusort_want_words_by_dictionary(struct GpuSortDictionary *dictionary,
 											 GpuSortWantedWords *words);
 
-/* Lays the first *n_keys keys of a sort of so many rows out, or fewer, if those that are left have nothing to tell.  Returns
- * the number of all words. */
-extern int	gpusort_share_words(const GpuSortWantedWords *words, int *n_keys, double rows,
+/* Lays the first n_keys keys of a sort of so many rows out.  Returns the number of all words. */
+extern int	gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 								GpuSortKeyLayout *layouts);
 
 #endif							/* GPUSORT_WORD_LAYOUT_H */

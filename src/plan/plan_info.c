@@ -26,7 +26,7 @@ gpusort_plan_is_ours(const Plan *plan)
 
 /*
  * The lists: the estimate of rows; integers.  These are first the following, then KEY_INTEGERS of each key of the
- * order, then STATISTICS_INTEGERS of each key that has words.
+ * order, then FIGURES_INTEGERS of each key that has words.
  */
 enum
 {
@@ -51,10 +51,11 @@ enum
 
 enum
 {
+	DISTINCT,
 	RELATION,
 	RELATION_COLUMN,
 	INHERITED,
-	STATISTICS_INTEGERS
+	FIGURES_INTEGERS
 };
 
 /* To the last bit, and as text too, which a Float node is not: it may come back as an Integer. */
@@ -83,9 +84,10 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 	}
 	for (int i = 0; i < info->n_keys; i++)
 	{
-		integers = lappend_int(integers, (int) info->statistics[i].relation);
-		integers = lappend_int(integers, info->statistics[i].column);
-		integers = lappend_int(integers, info->statistics[i].inherited);
+		integers = lappend_int(integers, (int) Min(info->key_figures[i].distinct, INT_MAX));
+		integers = lappend_int(integers, (int) info->key_figures[i].relation);
+		integers = lappend_int(integers, info->key_figures[i].column);
+		integers = lappend_int(integers, info->key_figures[i].inherited);
 	}
 	return list_make2(write_double(info->rows), integers);
 }
@@ -112,16 +114,17 @@ read_order(const List *integers, GpuSortOrder *order)
 }
 
 static void
-read_statistics(const List *integers, GpuSortPlanInfo *info)
+read_figures(const List *integers, GpuSortPlanInfo *info)
 {
 	int			at = FIRST_KEY + KEY_INTEGERS * info->order.n_keys;
 
 	info->n_keys = list_nth_int(integers, KEYS_WITH_WORDS);
-	for (int i = 0; i < info->n_keys; i++, at += STATISTICS_INTEGERS)
+	for (int i = 0; i < info->n_keys; i++, at += FIGURES_INTEGERS)
 	{
-		info->statistics[i].relation = (Oid) list_nth_int(integers, at + RELATION);
-		info->statistics[i].column = list_nth_int(integers, at + RELATION_COLUMN);
-		info->statistics[i].inherited = list_nth_int(integers, at + INHERITED) != 0;
+		info->key_figures[i].distinct = list_nth_int(integers, at + DISTINCT);
+		info->key_figures[i].relation = (Oid) list_nth_int(integers, at + RELATION);
+		info->key_figures[i].column = list_nth_int(integers, at + RELATION_COLUMN);
+		info->key_figures[i].inherited = list_nth_int(integers, at + INHERITED) != 0;
 	}
 }
 
@@ -131,7 +134,7 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	const List *integers = lsecond(scan->custom_private);
 
 	read_order(integers, &info->order);
-	read_statistics(integers, info);
+	read_figures(integers, info);
 	info->width = list_nth_int(integers, WIDTH);
 	info->native_ms = list_nth_int(integers, NATIVE_MS);
 	info->parallel = list_nth_int(integers, PARALLEL) != 0;

@@ -15,13 +15,6 @@
 #include "keys/key_samples.h"
 #include "keys/sortkey.h"
 
-/* What the statistics say of a key's values. */
-typedef struct GpuSortKeyFigures
-{
-	double		distinct;		/* in the sort's rows; 0: not known */
-	int			width;			/* in bytes */
-} GpuSortKeyFigures;
-
 /* What the keys' types make dearer, in units of cpu_operator_cost a row. */
 typedef struct GpuSortKeyCosts
 {
@@ -38,7 +31,7 @@ typedef struct GpuSortPlanInfo
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
 	GpuSortOrder order;
 	int			n_keys;			/* that have words of their own: the first ones of the order */
-	GpuSortStatisticsKey statistics[GPUSORT_WORDS_MAX]; /* of these */
+	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of these */
 
 	/* the planner's estimates */
 	double		rows;			/* of the whole sort: all workers' together */
@@ -49,7 +42,6 @@ typedef struct GpuSortPlanInfo
 	/* while paths are made; not in a plan */
 	double		groups;			/* of a grouping; 0: not known */
 	int			n_words;		/* that all of the keys may have, or the grouping has */
-	GpuSortKeyFigures key_figures[GPUSORT_WORDS_MAX];	/* of the keys that have words */
 	GpuSortKeyCosts key_costs;
 } GpuSortPlanInfo;
 

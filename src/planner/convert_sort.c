@@ -20,9 +20,6 @@
  * them the LIMIT's bound.  In a query that is planned while another one is, a Sort above such a scan stays too: Citus
  * plans its subqueries so, and its EXPLAIN ANALYZE takes each custom scan there for its own, and crashes.
  *
- * The relations' statistics are out of reach here, as columns refer to the plan below: keys have the
- * usual layout, and the sort lays them out anew by its first rows.
- *
  * Runs in the backend that plans.
  */
 #include "postgres.h"

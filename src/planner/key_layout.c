@@ -65,11 +65,11 @@ gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target, Gp
 		int			i = info->n_keys;
 		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
 
-		gpusort_key_statistics_take(columns, expr, info->rows, &info->key_figures[i], &info->statistics[i]);
+		gpusort_key_statistics_take(columns, expr, info->rows, &info->key_figures[i]);
 		if (!want_words(expr, order, i, info->rows, &info->key_figures[i], &words[i]) ||
 			least + words[i].least > GPUSORT_WORDS_MAX)
 			break;
 		least += words[i].least;
 	}
-	info->n_words = gpusort_share_words(words, &info->n_keys, info->rows, layouts);
+	info->n_words = gpusort_share_words(words, info->n_keys, info->rows, layouts);
 }

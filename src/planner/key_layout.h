@@ -14,8 +14,8 @@
 
 /*
  * Of the keys of info->order, which are columns of target, for info->rows rows: sets n_keys, the number of the first
- * ones that have words, up to one that has none or for which none are left; 0 if the first key has none.  Sets what is
- * expected of them, statistics and n_words.
+ * ones that have words, up to one that has none or for which none are left; 0 if the first key has none.  Sets their
+ * key_figures, and n_words.
  */
 extern void gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target,
 								 GpuSortPlanInfo *info);

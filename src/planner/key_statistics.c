@@ -106,12 +106,11 @@ is_of_catalog(const VariableStatData *vardata)
 
 void
 gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, double rows,
-							GpuSortKeyFigures *figures, GpuSortStatisticsKey *key)
+							GpuSortKeyFigures *figures)
 {
 	VariableStatData vardata;
 
 	*figures = (GpuSortKeyFigures) {0};
-	*key = (GpuSortStatisticsKey) {0};
 	if (!find_statistics(columns, expr, &vardata))
 		return;
 	if (HeapTupleIsValid(vardata.statsTuple))
@@ -127,7 +126,11 @@ gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, double ro
 			figures->distinct = Min(distinct, rows);
 		figures->width = of->stawidth;
 		if (is_of_catalog(&vardata))
-			*key = (GpuSortStatisticsKey) {of->starelid, of->staattnum, of->stainherit};
+		{
+			figures->relation = of->starelid;
+			figures->column = of->staattnum;
+			figures->inherited = of->stainherit;
+		}
 	}
 	ReleaseVariableStats(vardata);
 }

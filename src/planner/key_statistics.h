@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-#include "plan/plan_info.h"
+#include "keys/key_samples.h"
 
 /* What a sort's columns are expressions over: root's relations while paths are made; of a finished plan the
  * tables of rtable, where rtable is not NIL.  Statistics of other columns are out of reach. */
@@ -19,10 +19,9 @@ typedef struct GpuSortColumns
 	List	   *rtable;
 } GpuSortColumns;
 
-/* Of a key of a sort of so many rows: what is expected of its values, and where the sort finds more.  Both are 0 if
- * there are no statistics. */
+/* Of a key of a sort of so many rows.  All are 0 if there are no statistics. */
 extern void gpusort_key_statistics_take(const GpuSortColumns *columns, Node *expr, double rows,
-										GpuSortKeyFigures *figures, GpuSortStatisticsKey *key);
+										GpuSortKeyFigures *figures);
 
 /* Are there statistics of such an expression's values? */
 extern bool gpusort_has_statistics(PlannerInfo *root, Node *expr);

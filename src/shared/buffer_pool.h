@@ -38,7 +38,7 @@ extern bool gpusort_buffers_reserve(int job, int feeders);
 /*
  * The queue of processes that wait for the buffers to open a job with.  Nobody else's job opens while one waits:
  * a sort that needs many buffers at once would be passed by small ones until it gives up.  No wait is longer than
- * the job's options say, nor does any process in the queue hold what others wait for.
+ * the job's options say, nor does any process in the queue hold what others wait for, but workers of a sort that does not wait long.
  * False: there is no room in the queue.
  */
 extern bool gpusort_buffers_queue_up(uint64 until_us);

@@ -3,7 +3,7 @@
  *	  What ANALYZE has left of a key's values, for a sort that lays out its keys.
  *
  * In:  the row of pg_statistic that the plan names.
- * Out: some of the values, as byte strings; how many there are, and how wide.
+ * Out: some of the values, as byte strings.
  *
  * A sort's first rows may be alike where all rows are not, as those of a table in order are: bounds of the histogram lie
  * evenly among all values.
@@ -14,6 +14,8 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -26,7 +28,7 @@
 /* Values that are looked at of each slot of the statistics, which may have 10,000: each may cost a sort key. */
 #define SAMPLES_OF_SLOT_MAX	100
 
-/* Adds the values of one slot, if they are of the source's form: an index's column may be of another type than what is
+/* Adds values of one slot, if they are of the source's form: an index's column may be of another type than what is
  * sorted. */
 static void
 add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSortKeySamples *samples)
@@ -49,48 +51,40 @@ add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSo
 	free_attstatsslot(&slot);
 }
 
-/* How many words there are shows in EXPLAIN, and depends on the values of rows that the query may not return. */
+/*
+ * How many words there are shows in EXPLAIN, and depends on the values of rows that the query may not return.  An index has no
+ * rights of its own.
+ */
 static bool
-may_see(const GpuSortStatisticsKey *key)
+may_see(const GpuSortKeyFigures *figures)
 {
+	Oid			relation = figures->relation;
+	char		kind = get_rel_relkind(relation);
 	Oid			user = GetUserId();
 
-	return (pg_class_aclcheck(key->relation, user, ACL_SELECT) == ACLCHECK_OK ||
-			pg_attribute_aclcheck(key->relation, key->column, user, ACL_SELECT) == ACLCHECK_OK) &&
-		check_enable_rls(key->relation, InvalidOid, true) != RLS_ENABLED;
-}
-
-static void
-add_figures(HeapTuple statistics, double rows, GpuSortKeySamples *samples)
-{
-	Form_pg_statistic of = (Form_pg_statistic) GETSTRUCT(statistics);
-
-	samples->distinct = Min(rows, of->stadistinct < 0 ? -of->stadistinct * rows : of->stadistinct);
-	if (samples->width == 0)
-		samples->width = of->stawidth;
+	if (kind == RELKIND_INDEX)
+		relation = IndexGetRelation(relation, true);
+	if (get_rel_relkind(relation) == '\0' || check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED)
+		return false;
+	return pg_class_aclcheck(relation, user, ACL_SELECT) == ACLCHECK_OK ||
+		(kind != RELKIND_INDEX && pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK);
 }
 
 void
-gpusort_add_statistics(const GpuSortStatisticsKey *key, const GpuSortTextBytes *source, double rows,
-					   GpuSortKeySamples *samples)
+gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source, GpuSortKeySamples *samples)
 {
 	HeapTuple	statistics;
 
-	if (!OidIsValid(key->relation))
+	if (!OidIsValid(figures->relation))
 		return;
-	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(key->relation), Int16GetDatum(key->column),
-								 BoolGetDatum(key->inherited));
+	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation), Int16GetDatum(figures->column),
+								 BoolGetDatum(figures->inherited));
 	if (!HeapTupleIsValid(statistics))
 		return;
-	/* the relation is locked by the query that has it */
-	if (may_see(key))
+	if (may_see(figures))
 	{
-		add_figures(statistics, rows, samples);
-		if (source != NULL)
-		{
-			add_values(statistics, STATISTIC_KIND_HISTOGRAM, source, samples);
-			add_values(statistics, STATISTIC_KIND_MCV, source, samples);
-		}
+		add_values(statistics, STATISTIC_KIND_HISTOGRAM, source, samples);
+		add_values(statistics, STATISTIC_KIND_MCV, source, samples);
 	}
 	ReleaseSysCache(statistics);
 }

@@ -10,12 +10,10 @@
 #include "keys/key_samples.h"
 
 /*
- * Adds what the statistics say of a key's values, in a sort of so many rows, to samples, which are not sorted then: how many
- * there are; how wide they are, if samples say nothing of that; and, if source is not NULL, some of them, which
- * are of its type.  Adds nothing if there are no such statistics, or the user may not see the column.  Memory: the current
- * context.
+ * Adds some of a key's values, of the source's type, to samples, which are not sorted then.  Adds none if there are no
+ * statistics of them, or the user may not see the column.  Memory: the current context.
  */
-extern void gpusort_add_statistics(const GpuSortStatisticsKey *key, const GpuSortTextBytes *source,
-								   double rows, GpuSortKeySamples *samples);
+extern void gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source,
+								   GpuSortKeySamples *samples);
 
 #endif							/* GPUSORT_COLUMN_STATISTICS_H */

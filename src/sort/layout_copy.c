@@ -12,7 +12,29 @@
 
 #include "utils/lsyscache.h"
 
+#include "keys/dictionary.h"
+#include "keys/key_samples.h"
 #include "sort/layout_copy.h"
+
+static Oid
+base_type_of_key(const GpuSortOrder *order, int i, TupleDesc desc)
+{
+	return getBaseType(TupleDescAttr(desc, order->columns[i] - 1)->atttypid);
+}
+
+Size
+gpusort_layouts_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc)
+{
+	Size		bytes = sizeof(int);
+
+	for (int i = 0; i < n_keys; i++)
+	{
+		bytes += 3 * sizeof(int) + GPUSORT_SAMPLE_BYTES_MAX;
+		if (gpusort_dictionary_may_be_of(base_type_of_key(order, i, desc), order->collations[i]))
+			bytes += GPUSORT_DICTIONARY_BYTES_MAX + (GPUSORT_DICTIONARY_VALUES_MAX + 1) * sizeof(int);
+	}
+	return bytes;
+}
 
 static void
 write_int(StringInfo to, int value)
@@ -80,8 +102,7 @@ gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc
 		layouts[i].dictionary = NULL;
 		if (read_int(&from) != 0)
 			layouts[i].dictionary =
-				gpusort_dictionary_read(getBaseType(TupleDescAttr(desc, order->columns[i] - 1)->atttypid),
-										order->collations[i], order->operators[i], &from);
+				gpusort_dictionary_read(base_type_of_key(order, i, desc), order->collations[i], order->operators[i], &from);
 	}
 	return n_keys;
 }

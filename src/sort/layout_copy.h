@@ -10,12 +10,10 @@
 #include "access/tupdesc.h"
 #include "lib/stringinfo.h"
 
-#include "keys/dictionary.h"
 #include "keys/sortkey.h"
 
-/* Bytes that one key's layout may take: a few numbers, the bytes that words skip, and a dictionary. */
-#define GPUSORT_LAYOUT_BYTES_MAX	\
-	(64 + GPUSORT_SAMPLE_BYTES_MAX + GPUSORT_DICTIONARY_BYTES_MAX + (GPUSORT_DICTIONARY_VALUES_MAX + 1) * sizeof(int))
+/* Bytes that the layouts of the first n_keys keys of this order take at most. */
+extern Size gpusort_layouts_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc);
 
 /* Appends the layouts of n_keys keys. */
 extern void gpusort_layouts_write(const GpuSortKeyLayout *layouts, int n_keys, StringInfo to);

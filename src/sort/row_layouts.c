@@ -117,8 +117,9 @@ sample_column(const LayoutRows *from, SampledColumn *sampled, int i, GpuSortKeyS
 		sample_row(sampled, gpusort_row_array_get(from->array, least, from->slot), samples);
 		sample_row(sampled, gpusort_row_array_get(from->array, greatest, from->slot), samples);
 	}
-	gpusort_add_statistics(&from->spec->statistics[i], sampled->is_text ? &sampled->source : NULL,
-						   from->expected_rows, samples);
+	if (sampled->is_text)
+		gpusort_add_statistics(&from->spec->key_figures[i], &sampled->source, samples);
+	samples->distinct = from->spec->key_figures[i].distinct;
 	sort_samples(sampled, samples);
 }
 
@@ -250,9 +251,7 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	/* a key may have no words any more */
 	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
 		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
-	if (n_keys == 0)
-		elog(ERROR, "gpusort has no words for the first key of its plan");
 	want_dictionaries(&from, n_keys, dictionaries, words);
-	(void) gpusort_share_words(words, &n_keys, expected_rows, layouts);
+	(void) gpusort_share_words(words, n_keys, expected_rows, layouts);
 	return n_keys;
 }

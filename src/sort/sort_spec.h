@@ -24,7 +24,7 @@ typedef struct GpuSortSpec
 	/* the same for the device */
 	bool		grouping;		/* equal rows are to come together, and no more */
 	int			n_keys;			/* that have words, by the plan */
-	const GpuSortStatisticsKey *statistics; /* of their values */
+	const GpuSortKeyFigures *key_figures;	/* of their values */
 	const GpuSortRowFormat *format;
 
 	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow
@@ -34,6 +34,8 @@ typedef struct GpuSortSpec
 	bool		native_goes_out;
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
+
+	bool		feeders_sort;	/* on the device too, and hold its memory meanwhile */
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */

@@ -140,17 +140,20 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 
 /* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
 
-/* Makes what rows are packed by, from those of the array on. */
-static void
+/* Makes what rows are packed by, from those of the array on.  False: the first key has no words any more. */
+static bool
 begin_packing(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 
-	if (!spec->grouping)
-		sort->n_layouts = gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts);
+	sort->n_layouts = spec->grouping ? 0 :
+		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts);
+	if (sort->n_layouts == 0 && !spec->grouping)
+		return false;
 	gpusort_keys_make(spec->order, sort->n_layouts, sort->layouts, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
 						  &sort->slots, sort->context);
+	return true;
 }
 
 /* Opens a job; the rows go there, or, if the device takes none now, into a native sort. */
@@ -163,7 +166,8 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		.wait_ms = gpusort_native_milliseconds(spec, sort->expected_rows),
+		/* workers wait for this process, with full queues */
+		.wait_ms = spec->feeders_sort ? 0 : gpusort_native_milliseconds(spec, sort->expected_rows),
 		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
@@ -346,6 +350,13 @@ perform_native(GpuSortTuplesort *sort)
 
 /* --- ARRAY: few rows ------------------------------------------------------------------------ */
 
+/* Rows that the array may get, if the device is worth it from min_rows on. */
+static uint64
+array_rows(const GpuSortTuplesort *sort, uint64 min_rows)
+{
+	return is_parallel(sort) ? Min(min_rows, PARALLEL_ARRAY_ROWS) : min_rows;
+}
+
 static void
 begin_array(GpuSortTuplesort *sort)
 {
@@ -353,7 +364,7 @@ begin_array(GpuSortTuplesort *sort)
 
 	sort->stage = ARRAY;
 	/* inside EvalPlanQual a child gives a row or two, which stay in the backend */
-	sort->array_rows_left = spec->may_use_device ? gpusort_min_rows_of_plans() : PG_UINT64_MAX;
+	sort->array_rows_left = spec->may_use_device ? array_rows(sort, gpusort_min_rows_of_plans()) : PG_UINT64_MAX;
 	if (sort->array != NULL)
 		gpusort_row_array_reset(sort->array);
 	else
@@ -368,9 +379,7 @@ array_stays(GpuSortTuplesort *sort)
 {
 	if (likely(sort->array_rows_left > 0))
 		return true;
-	sort->array_rows_left = gpusort_job_min_rows();
-	if (is_parallel(sort))
-		sort->array_rows_left = Min(sort->array_rows_left, PARALLEL_ARRAY_ROWS);
+	sort->array_rows_left = array_rows(sort, gpusort_job_min_rows());
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	return sort->array_rows_left > 0;
 }
@@ -388,11 +397,12 @@ leave_array(GpuSortTuplesort *sort)
 		sort->expected_rows = 2.0 * rows;
 	gpusort_slots_make(&sort->slots, sort->spec->desc);
 	slot = sort->slots.array_row;
-	begin_packing(sort);
-	if (sort->spec->may_use_device)
+	if (!sort->spec->may_use_device)
+		begin_native(sort, GPUSORT_NATIVE_NONE);
+	else if (begin_packing(sort))
 		begin_device(sort);
 	else
-		begin_native(sort, GPUSORT_NATIVE_NONE);
+		begin_native(sort, GPUSORT_NATIVE_COLLATION);
 	MemoryContextSwitchTo(old_context);
 	for (uint64 i = 0; i < rows; i++)
 	{
