@@ -363,7 +363,6 @@ begin_array(GpuSortTuplesort *sort)
 	const GpuSortSpec *spec = sort->spec;
 
 	sort->stage = ARRAY;
-	/* inside EvalPlanQual a child gives a row or two, which stay in the backend */
 	sort->array_rows_left = spec->may_use_device ? array_rows(sort, gpusort_min_rows_of_plans()) : PG_UINT64_MAX;
 	if (sort->array != NULL)
 		gpusort_row_array_reset(sort->array);
