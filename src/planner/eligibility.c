@@ -31,6 +31,7 @@
 #include "planner/key_layout.h"
 #include "planner/refusals.h"
 #include "settings.h"
+#include "shared/collations.h"
 #include "shared/job.h"
 
 /* The column of target that carries the pathkey's values, and their type there. */
@@ -158,6 +159,20 @@ gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
 	return read_order(pathkeys, target, &info->order) && lay_out_grouping(target, info);
 }
 
+/* Words of sort keys that are not to be trusted are none. */
+bool
+gpusort_key_has_words(const PathTarget *target, const GpuSortOrder *order, int i)
+{
+	const Node *key = list_nth(target->exprs, order->columns[i] - 1);
+	Oid			collation = order->collations[i];
+	int			least;
+	int			most;
+
+	if (gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC && gpusort_collation_is_distrusted(collation))
+		return false;
+	return gpusort_sortkey_has_words(exprType(key), exprTypmod(key), order->operators[i], collation, &least, &most);
+}
+
 /* Would a key have words under another collation? */
 static bool
 lacks_sort_keys_only(const Node *key, Oid sort_operator, Oid collation)
@@ -180,15 +195,16 @@ fault_of_collation(Oid collation)
 }
 
 bool
-gpusort_refuse_first_key(const PathTarget *target, const GpuSortOrder *order)
+gpusort_refuse_key(const PathTarget *target, const GpuSortOrder *order, int i)
 {
-	const Node *key = list_nth(target->exprs, order->columns[0] - 1);
-	Oid			collation = order->collations[0];
+	const Node *key = list_nth(target->exprs, order->columns[i] - 1);
+	Oid			collation = order->collations[i];
 
-	if (lacks_sort_keys_only(key, order->operators[0], collation))
-		return gpusort_refuse(GPUSORT_REFUSED_COLLATION, "\"%s\": %s", get_collation_name(collation),
-							  fault_of_collation(collation));
-	return gpusort_refuse(GPUSORT_REFUSED_KEY_WORDS, "it is of type %s", format_type_be(exprType(key)));
+	if (lacks_sort_keys_only(key, order->operators[i], collation))
+		return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_COLLATION : GPUSORT_REFUSED_LATER_KEY, "\"%s\": %s",
+							  get_collation_name(collation), fault_of_collation(collation));
+	return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_KEY_WORDS : GPUSORT_REFUSED_LATER_KEY, "key %d is of type %s",
+						  i + 1, format_type_be(exprType(key)));
 }
 
 bool
@@ -200,7 +216,7 @@ gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target,
 	if (!read_order(pathkeys, target, &info->order))
 		return false;
 	gpusort_lay_out_keys(&columns, target, info);
-	return info->n_keys > 0 || gpusort_refuse_first_key(target, &info->order);
+	return info->n_keys > 0 || gpusort_refuse_key(target, &info->order, 0);
 }
 
 static bool

@@ -33,8 +33,11 @@ extern bool gpusort_read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget 
 /* The same, for equal rows to come together, in no order. */
 extern bool gpusort_read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info);
 
-/* Refuses a sort of these columns whose first key has no words.  Returns false. */
-extern bool gpusort_refuse_first_key(const PathTarget *target, const GpuSortOrder *order);
+/* Can the i-th key of these columns have words, if there is room for them? */
+extern bool gpusort_key_has_words(const PathTarget *target, const GpuSortOrder *order, int i);
+
+/* Refuses a sort for its i-th key, which has none.  Returns false. */
+extern bool gpusort_refuse_key(const PathTarget *target, const GpuSortOrder *order, int i);
 
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
