@@ -136,7 +136,8 @@ static bool
 can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
 		   GpuSortPlanInfo *info)
 {
-	return !walk->below_foreign && gather->qual == NIL && !gpusort_plan_is_ours(partial) && is_serial_sort(&sort->scan.plan) &&
+	/* what is no GpuSort may have no plan below it: an index scan */
+	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
 		gpusort_passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
 		describe_fed(sort, partial, gather->plan_rows, walk, info);
 }
