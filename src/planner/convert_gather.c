@@ -19,17 +19,78 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/convert_gather.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
+#include "planner/finished_plan.h"
 #include "planner/key_layout.h"
-#include "planner/plan_columns.h"
 #include "shared/job.h"
+
+/* --- may workers feed it? ----------------------------------------------------------------- */
+
+/* The plan below whose column a column of this one is, by varno; NULL: none is known. */
+static const Plan *
+plan_of_var(const Plan *plan, int varno)
+{
+	if (varno == INNER_VAR)
+		return innerPlan(plan);
+	if (varno == OUTER_VAR && IsA(plan, Append))
+		return linitial(((const Append *) plan)->appendplans);
+	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
+		return outerPlan(plan);
+	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
+		return ((const SubqueryScan *) plan)->subplan;
+	return NULL;
+}
+
+/* A column of the first partition stands for those of all of them. */
+static Expr *
+column_over_tables(const Plan *plan, AttrNumber column)
+{
+	Expr	   *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+	const Var  *var;
+	const Plan *below;
+
+	check_stack_depth();
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	var = (const Var *) expr;
+	if (!IsA(var, Var) || var->varattno <= 0)
+		return expr;
+	if (IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
+		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist, var->varattno - 1)->expr;
+	below = plan_of_var(plan, var->varno);
+	return below != NULL ? column_over_tables(below, var->varattno) : expr;
+}
+
+/* The plan's columns, as expressions over the tables that it scans where they are columns of these; of others the
+ * types alone are to be read. */
+static List *
+columns_over_tables(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *entry = lfirst(lc);
+		Node	   *expr = (Node *) entry->expr;
+		Expr	   *over_tables = column_over_tables(plan, entry->resno);
+
+		if (exprType((Node *) over_tables) != exprType(expr))
+			over_tables = (Expr *) makeRelabelType(over_tables, exprType(expr), exprTypmod(expr),
+												   exprCollation(expr), COERCE_IMPLICIT_CAST);
+		columns = lappend(columns, over_tables);
+	}
+	return columns;
+}
 
 /* Lays the sort's keys out for feeders, by statistics.  False: they cannot be fed. */
 static bool
@@ -39,7 +100,7 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	PathTarget	target = {.type = T_PathTarget,.width = partial->plan_width};
 	GpuSortColumns columns = {.rtable = walk->statement->rtable};
 
-	target.exprs = gpusort_columns_over_tables(partial);
+	target.exprs = columns_over_tables(partial);
 	gpusort_plan_info_read(sort, info);
 	info->parallel = true;
 	info->rows = rows;
@@ -49,6 +110,50 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	gpusort_estimate(NULL, &target, info);
 	return gpusort_fits_device(info);
 }
+
+/* Is the i-th entry the i-th column of the node's first child, and nothing else? */
+static bool
+passes_columns_on(const Plan *plan)
+{
+	ListCell   *lc;
+
+	if (list_length(plan->targetlist) != list_length(outerPlan(plan)->targetlist))
+		return false;
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *entry = lfirst(lc);
+		const Var  *var = (const Var *) entry->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != entry->resno)
+			return false;
+	}
+	return true;
+}
+
+/* Is it a GpuSort that packs its rows itself? */
+static bool
+is_serial_sort(const Plan *plan)
+{
+	GpuSortPlanInfo info;
+
+	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
+		return false;
+	gpusort_plan_info_read((const CustomScan *) plan, &info);
+	return !info.parallel && !info.grouping;
+}
+
+/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
+static bool
+can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
+		   GpuSortPlanInfo *info)
+{
+	/* what is no GpuSort may have no plan below it: an index scan */
+	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
+		passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
+		describe_fed(sort, partial, gather->plan_rows, walk, info);
+}
+
+/* --- the nodes ---------------------------------------------------------------------------- */
 
 /* Costs of a node that gives all of its rows at once. */
 static void
@@ -119,29 +224,6 @@ feed_through(CustomScan *sort, Gather *gather, Plan *partial, int node_id, const
 	sort->custom_private = gpusort_plan_info_write(info);
 }
 
-/* Is it a GpuSort that packs its rows itself? */
-static bool
-is_serial_sort(const Plan *plan)
-{
-	GpuSortPlanInfo info;
-
-	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	return !info.parallel && !info.grouping;
-}
-
-/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
-static bool
-can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
-		   GpuSortPlanInfo *info)
-{
-	/* what is no GpuSort may have no plan below it: an index scan */
-	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
-		gpusort_passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
-		describe_fed(sort, partial, gather->plan_rows, walk, info);
-}
-
 Plan *
 gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk *walk)
 {
@@ -159,7 +241,6 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;
 	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
-	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	feed_through(sort, make_gather(merge), outerPlan(sort), gpusort_new_node_id(walk->statement), &info);
 	MemoryContextSwitchTo(old_context);
 	return &sort->scan.plan;

@@ -27,15 +27,14 @@
  */
 #include "postgres.h"
 
-#include "nodes/nodeFuncs.h"
+#include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/convert_sort.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
+#include "planner/finished_plan.h"
 #include "planner/key_layout.h"
-#include "planner/plan_columns.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"
@@ -92,22 +91,17 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	return suits;
 }
 
-/* Would it be worth it for the rows that are expected?  native_cost: the Incremental Sort's own. */
+/* Would it be worth it for the rows that are expected? */
 static bool
-beats_incremental_sort(Cost native_cost, double bound, const GpuSortWalk *walk, const GpuSortPlanInfo *info)
+beats_incremental_sort(const Sort *sort, double bound, const GpuSortWalk *walk, const GpuSortPlanInfo *info)
 {
+	Cost		native_cost = info->key_costs.native_factor * (sort->plan.total_cost - outerPlan(sort)->total_cost);
+
 	if (bound != GPUSORT_NO_BOUND || !walk->all_read)
 		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "not all rows may be read");
 	return gpusort_cost_on_device(info) <= native_cost ||
 		gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "cost %.2f on the device, natively %.2f", gpusort_cost_on_device(info),
 					   native_cost);
-}
-
-/* What the node takes beside its child.  A Sort has taken it when its first row comes. */
-static Cost
-own_cost(const Sort *sort)
-{
-	return (IsA(sort, IncrementalSort) ? sort->plan.total_cost : sort->plan.startup_cost) - outerPlan(sort)->total_cost;
 }
 
 /* How to sort as the Sort does.  False: the device cannot. */
@@ -118,12 +112,8 @@ describe_sort(const Sort *sort, GpuSortPlanInfo *info)
 	PathTarget	columns = {.type = T_PathTarget,.width = child->plan_width};
 	const PathTarget *target = &columns;
 	GpuSortColumns unknown = {0};
-	ListCell   *lc;
 
-	foreach(lc, child->targetlist)
-	{
-		columns.exprs = lappend(columns.exprs, lfirst_node(TargetEntry, lc)->expr);
-	}
+	columns.exprs = get_tlist_exprs(child->targetlist, true);
 	read_sort_order(sort, target, &info->order);
 	info->finished = true;
 	info->rows = child->plan_rows;
@@ -168,6 +158,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 {
 	if (gpusort_refuses_all())
 		return false;
+	if (outerPlan(sort) == NULL)
+		return gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
@@ -177,8 +169,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return false;
 	if (gpusort_debug_force)
 		return true;
-	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(own_cost(sort) * info->key_costs.native_factor, bound, walk, info) :
-			suits_device(sort, bound, info)) && gpusort_fits_device(info);
+	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(sort, bound, walk, info) : suits_device(sort, bound, info)) &&
+		gpusort_fits_device(info);
 }
 
 Plan *
