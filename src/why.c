@@ -28,7 +28,7 @@
 
 #include "compat.h"
 #include "keys/key_text.h"
-#include "planner/convert_sort.h"
+#include "planner/finished_plan.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"
@@ -83,30 +83,25 @@ static void
 set_native(const char **sort)
 {
 	const GpuSortRefusal *why = gpusort_last_refusal();
-	const char *text = gpusort_refusal_text(why->code);
+	const char *detail = gpusort_last_refusal_detail();
 
 	sort[RUNS_ON] = "native";
-	sort[CODE] = gpusort_refusal_name(why->code);
-	sort[REASON] = why->detail[0] == '\0' ? text : psprintf("%s (%s)", text, why->detail);
-	sort[REMEDY] = gpusort_refusal_remedy(why->code);
+	sort[CODE] = why->name;
+	sort[REASON] = detail[0] == '\0' ? why->text : psprintf("%s (%s)", why->text, detail);
+	sort[REMEDY] = why->remedy;
 }
 
-/* Reports a sort that PostgreSQL does of the rows that the plan reads, by the last refusal. */
-static void
-report_native(const char *node, const Plan *plan, const Sort *sort, const GpuSortWalk *walk)
-{
-	GpuSortOrder order = {
-		sort->numCols, sort->sortColIdx, sort->sortOperators, sort->collations, sort->nullsFirst
-	};
-
-	set_native(add_sort(node, plan, &order, true, walk));
-}
-
-/* Reports a Sort or an Incremental Sort, which begins with one. */
+/* Reports a Sort or an Incremental Sort, which begins with one.  What an Agg's chain sorts are the rows that the Agg
+ * reads. */
 static void
 report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 {
 	bool		incremental = IsA(sort, IncrementalSort);
+	bool		of_agg = outerPlan(sort) == NULL;
+	const Plan *plan = of_agg ? linitial(walk->ancestors) : &sort->plan;
+	GpuSortOrder order = {
+		sort->numCols, sort->sortColIdx, sort->sortOperators, sort->collations, sort->nullsFirst
+	};
 	GpuSortPlanInfo info = {0};
 
 	/* a cursor keeps an Incremental Sort, to give its first rows soon */
@@ -114,7 +109,7 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 		gpusort_refuse(incremental ? GPUSORT_REFUSED_INCREMENTAL :
 					   walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN :
 					   GPUSORT_REFUSED_KEPT_PLAN, NULL);
-	report_native(incremental ? "Incremental Sort" : "Sort", &sort->plan, sort, walk);
+	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan, &order, true, walk));
 }
 
 /* Says how the rows come to the device, or why they do although they are few. */
@@ -153,7 +148,7 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	else if (few && !info.parallel && child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
 		sort[RUNS_ON] = "backend";
-		sort[CODE] = gpusort_refusal_name(GPUSORT_REFUSED_FEW_ROWS);
+		sort[CODE] = gpusort_refusals[GPUSORT_REFUSED_FEW_ROWS].name;
 		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
 								sort[ROWS], min_rows,
 								gpusort_min_rows_depend_on_device() ? " by default" : "");
@@ -170,24 +165,10 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 static Plan *
 report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	ListCell   *lc;
-
 	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
 		report_sort((Sort *) plan, bound, walk);
 	else if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &gpusort_scan_methods)
 		report_gpusort((CustomScan *) plan, walk);
-	else if (IsA(plan, Agg))
-	{
-		/* it sorts by itself, for further grouping sets */
-		foreach(lc, ((Agg *) plan)->chain)
-		{
-			if (outerPlan(lfirst(lc)) == NULL)
-				continue;
-			if (!gpusort_refuses_all())
-				gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
-			report_native("Aggregate", plan, (Sort *) outerPlan(lfirst(lc)), walk);
-		}
-	}
 	return plan;
 }
 

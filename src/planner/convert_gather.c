@@ -19,17 +19,21 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/convert_gather.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
+#include "planner/finished_plan.h"
 #include "planner/key_layout.h"
-#include "planner/plan_columns.h"
 #include "shared/job.h"
+
+/* --- may workers feed it? ----------------------------------------------------------------- */
 
 /* Describes the sort of all feeders' rows.  False: the device cannot do it. */
 static bool
@@ -49,6 +53,50 @@ describe_fed(const CustomScan *sort, const Plan *partial, double rows, const Gpu
 	gpusort_estimate(NULL, &target, info);
 	return gpusort_fits_device(info);
 }
+
+/* Is the i-th entry the i-th column of the node's first child, and nothing else? */
+static bool
+passes_columns_on(const Plan *plan)
+{
+	ListCell   *lc;
+
+	if (list_length(plan->targetlist) != list_length(outerPlan(plan)->targetlist))
+		return false;
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *entry = lfirst(lc);
+		const Var  *var = (const Var *) entry->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != entry->resno)
+			return false;
+	}
+	return true;
+}
+
+/* Is it a GpuSort that packs its rows itself? */
+static bool
+is_serial_sort(const Plan *plan)
+{
+	GpuSortPlanInfo info;
+
+	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
+		return false;
+	gpusort_plan_info_read((const CustomScan *) plan, &info);
+	return !info.parallel && !info.grouping;
+}
+
+/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
+static bool
+can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
+		   GpuSortPlanInfo *info)
+{
+	/* what is no GpuSort may have no plan below it: an index scan */
+	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
+		passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
+		describe_fed(sort, partial, gather->plan_rows, walk, info);
+}
+
+/* --- the nodes ---------------------------------------------------------------------------- */
 
 /* Costs of a node that gives all of its rows at once. */
 static void
@@ -119,28 +167,6 @@ feed_through(CustomScan *sort, Gather *gather, Plan *partial, int node_id, const
 	sort->custom_private = gpusort_plan_info_write(info);
 }
 
-/* Is it a GpuSort that packs its rows itself? */
-static bool
-is_serial_sort(const Plan *plan)
-{
-	GpuSortPlanInfo info;
-
-	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	return !info.parallel && !info.grouping;
-}
-
-/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
-static bool
-can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
-		   GpuSortPlanInfo *info)
-{
-	return !walk->below_foreign && gather->qual == NIL && !gpusort_plan_is_ours(partial) && is_serial_sort(&sort->scan.plan) &&
-		gpusort_passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
-		describe_fed(sort, partial, gather->plan_rows, walk, info);
-}
-
 Plan *
 gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk *walk)
 {
@@ -158,7 +184,6 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;
 	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
-	sort->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	feed_through(sort, make_gather(merge), outerPlan(sort), gpusort_new_node_id(walk->statement), &info);
 	MemoryContextSwitchTo(old_context);
 	return &sort->scan.plan;

@@ -23,7 +23,8 @@
 #include "compat.h"
 #include "keys/row_format.h"
 #include "planner/costs.h"
-#include "planner/key_costs.h"
+#include "planner/refusals.h"
+#include "settings.h"
 #include "shared/server_state.h"
 
 /*
@@ -48,10 +49,6 @@
 #define COST_COMPARISON			2.0 /* cost_sort's */
 #define COMPARISONS_OF_LEVEL	2.0 /* of a heap: 2 M rows of which 100, 100 k, 200 k and 500 k were kept
 									 * took 0.44, 0.83, 1.05 and 1.5 s, and all of them 1.35 s */
-
-/* Of a forced path's costs, what is left: paths that are all forced still compare as they
- * would, serial ones with parallel ones. */
-#define FORCED_SHARE			1e-9
 
 /*
  * Device memory of a row: its bytes, a word that tells where it is, its keys, and at the
@@ -113,6 +110,7 @@ gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *i
 	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
 }
 
+/* The runs that the device's budget cuts the sort into: 1 if all of it fits; HUGE_VAL if not even one row does. */
 static double
 runs_within(double budget, const GpuSortPlanInfo *info)
 {
@@ -127,10 +125,16 @@ runs_within(double budget, const GpuSortPlanInfo *info)
 	return Max(1, ceil(runs));
 }
 
-double
-gpusort_expected_runs(const GpuSortPlanInfo *info)
+bool
+gpusort_fits_device(const GpuSortPlanInfo *info)
 {
-	return runs_within(gpusort_server_state()->budget_bytes, info);
+	double		runs = runs_within(gpusort_server_state()->budget_bytes, info);
+
+	/* what a sort does that meets a limit can be tested only if there is one */
+	if (gpusort_debug_force || runs <= GPUSORT_RUNS_MAX)
+		return true;
+	return isinf(runs) ? gpusort_refuse(GPUSORT_REFUSED_RUNS, "not even one row fits") :
+		gpusort_refuse(GPUSORT_REFUSED_RUNS, "%.0f of %d", runs, GPUSORT_RUNS_MAX);
 }
 
 /* --- costs ------------------------------------------------------------------------ */
@@ -261,12 +265,4 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 		return false;
 	device = cost_of_device(info);
 	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <= cost_until(&device, bound);
-}
-
-void
-gpusort_cost_forced(Path *path)
-{
-	path->startup_cost *= FORCED_SHARE;
-	path->total_cost *= FORCED_SHARE;
-	compat_forget_disabled_nodes(path);
 }

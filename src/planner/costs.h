@@ -14,6 +14,9 @@
 /* Sets the estimates in *info for a sort of info->rows rows of target.  root: NULL once the plan is finished. */
 extern void gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
 
+/* Its part for what the keys' types make dearer (key_costs.c): sets info->key_costs, once the keys have been laid out. */
+extern void gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
+
 /* The rows that a LIMIT lets be read, if it is not a number. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */
 #define GPUSORT_UNKNOWN_BOUND	(-2.0)	/* it is known in the execution only */
@@ -29,9 +32,8 @@ extern Cost gpusort_cost_of_top_rows(double rows, double bound);
  * Of a bound that is not known yet it is believed. */
 extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
 
-/* The runs that the device's budget cuts the sort into: 1 if all of it fits; HUGE_VAL if not
- * even one row does. */
-extern double gpusort_expected_runs(const GpuSortPlanInfo *info);
+/* Would the device sort all of it, by what is expected of it, in runs if need be?  False: a refusal. */
+extern bool gpusort_fits_device(const GpuSortPlanInfo *info);
 
 /* What packing costs a feeder that packs so many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
@@ -47,8 +49,5 @@ extern Cost gpusort_cost_natively(const GpuSortPlanInfo *info, int width);
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: what it cost until all
  * rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);
-
-/* For tests: makes the path cheaper than all that does not go through the device. */
-extern void gpusort_cost_forced(Path *path);
 
 #endif							/* GPUSORT_COSTS_H */

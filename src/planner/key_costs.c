@@ -25,7 +25,7 @@
 #include "keys/collation_keys.h"
 #include "keys/text_bytes.h"
 #include "keys/key_types.h"
-#include "planner/key_costs.h"
+#include "planner/costs.h"
 #include "settings.h"
 
 /* In units of cpu_operator_cost, as in costs.c; bench/NOTES.md tells how they were measured. */

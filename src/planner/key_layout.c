@@ -23,30 +23,33 @@
  * blanks. */
 #define USUAL_WIDTH	32
 
-static bool
-is_distrusted(Oid collation)
+/* Words of sort keys that are not to be trusted are none. */
+bool
+gpusort_key_has_words(const PathTarget *target, const GpuSortOrder *order, int i, int *least, int *most)
 {
-	return gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC &&
-		gpusort_collation_is_distrusted(collation);
+	const Node *key = list_nth(target->exprs, order->columns[i] - 1);
+	Oid			collation = order->collations[i];
+
+	if (gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC && gpusort_collation_is_distrusted(collation))
+		return false;
+	return gpusort_sortkey_has_words(exprType(key), exprTypmod(key), order->operators[i], collation, least, most);
 }
 
-/* What the key that an expression is would have, as far as can be said before there are rows.  False: no words. */
+/* What the i-th key would have, as far as can be said before there are rows.  False: no words. */
 static bool
-want_words(Node *expr, const GpuSortOrder *order, int i, double rows, GpuSortKeyFigures *figures,
+want_words(const PathTarget *target, const GpuSortOrder *order, int i, double rows, GpuSortKeyFigures *figures,
 		   GpuSortWantedWords *words)
 {
+	Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
 	int32		typmod = exprTypmod(expr);
 	Oid			type = gpusort_base_type(exprType(expr), &typmod);
-	Oid			collation = order->collations[i];
 	GpuSortKeySamples samples = {.distinct = figures->distinct,.width = figures->width};
 	int			least;
 	int			most;
 
-	if (is_distrusted(collation) ||
-		!gpusort_sortkey_has_words(exprType(expr), exprTypmod(expr), order->operators[i],
-								   collation, &least, &most))
+	if (!gpusort_key_has_words(target, order, i, &least, &most))
 		return false;
-	gpusort_want_words(type, typmod, collation, least, most, &samples, rows, words);
+	gpusort_want_words(type, typmod, order->collations[i], least, most, &samples, rows, words);
 	if (figures->width == 0)
 		figures->width = Min(USUAL_WIDTH, get_typavgwidth(type, typmod));
 	return true;
@@ -66,7 +69,7 @@ gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target, Gp
 		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
 
 		gpusort_key_statistics_take(columns, expr, info->rows, &info->key_figures[i]);
-		if (!want_words(expr, order, i, info->rows, &info->key_figures[i], &words[i]) ||
+		if (!want_words(target, order, i, info->rows, &info->key_figures[i], &words[i]) ||
 			least + words[i].least > GPUSORT_WORDS_MAX)
 			break;
 		least += words[i].least;

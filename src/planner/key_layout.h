@@ -20,4 +20,7 @@
 extern void gpusort_lay_out_keys(const GpuSortColumns *columns, const PathTarget *target,
 								 GpuSortPlanInfo *info);
 
+/* Can the i-th key of these columns have words, and how many, if there is room for them? */
+extern bool gpusort_key_has_words(const PathTarget *target, const GpuSortOrder *order, int i, int *least, int *most);
+
 #endif							/* GPUSORT_KEY_LAYOUT_H */

@@ -1,20 +1,31 @@
 /*
  * plan_columns.c
- *	  The columns of a finished plan node.
+ *	  The columns of a finished plan's nodes.
  *
- * In:  target lists, whose Vars refer to the plans below by number.
- * Out: target lists of such Vars; and the tables' columns that they stand for.
+ * In:  target lists, whose Vars refer to the plans below by number; a query's plan, or a subquery's, with a GpuSort on
+ *	    top, or below a LIMIT.
+ * Out: target lists of such Vars; the same plan without the columns, at its end, that ORDER BY s COLLATE "C" has added.
+ *
+ * Such a column has the bytes of s, which is what the GpuSort sorts by.  If it stayed, each row
+ * would be made anew with its longest column twice, no page could be taken at once (page_drain.c),
+ * and the executor would take the column out again, row by row, in the leader.
  *
  * Runs in the backend that plans.
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
+#include "access/htup_details.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/planmain.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/plan_columns.h"
+#include "planner/eligibility.h"
+#include "planner/finished_plan.h"
 
 List *
 gpusort_tlist_of(const List *tlist, int varno)
@@ -40,23 +51,126 @@ gpusort_tlist_of(const List *tlist, int varno)
 	return result;
 }
 
-bool
-gpusort_passes_columns_on(const Plan *plan)
+/* --- copies ----------------------------------------------------------------------------- */
+
+/* The plans from the top to the one that makes the columns, with nothing between that looks at
+ * them.  NIL if there is no GpuSort among them. */
+static List *
+plans_that_pass_columns_on(Plan *plan)
+{
+	List	   *plans = NIL;
+	bool		sorted = false;
+
+	while (plan != NULL && (IsA(plan, Limit) || IsA(plan, Gather) || gpusort_plan_is_ours(plan)))
+	{
+		/* ties are found by the columns of ORDER BY, a copy too */
+		if (plan->qual != NIL ||
+			(IsA(plan, Limit) && ((Limit *) plan)->limitOption == LIMIT_OPTION_WITH_TIES))
+			return NIL;
+		sorted = sorted || gpusort_plan_is_ours(plan);
+		plans = lappend(plans, plan);
+		plan = outerPlan(plan);
+	}
+	if (!sorted || plan == NULL || !is_projection_capable_plan(plan))
+		return NIL;
+	return lappend(plans, plan);
+}
+
+/* Does no sort among the plans have this column as its key? */
+static bool
+nothing_sorts_by(List *plans, AttrNumber column)
 {
 	ListCell   *lc;
 
-	if (list_length(plan->targetlist) != list_length(outerPlan(plan)->targetlist))
-		return false;
-	foreach(lc, plan->targetlist)
+	foreach(lc, plans)
 	{
-		const TargetEntry *entry = lfirst(lc);
-		const Var  *var = (const Var *) entry->expr;
+		GpuSortPlanInfo info;
 
-		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != entry->resno)
-			return false;
+		if (!gpusort_plan_is_ours(lfirst(lc)))
+			continue;
+		gpusort_plan_info_read(lfirst(lc), &info);
+		for (int i = 0; i < info.order.n_keys; i++)
+			if (info.order.columns[i] == column)
+				return false;
 	}
 	return true;
 }
+
+/* Is the last column a copy that nothing reads? */
+static bool
+last_is_unread_copy(List *plans, List *tlist)
+{
+	AttrNumber	last = list_length(tlist);
+	const Plan *top = linitial(plans);
+
+	return last > 1 && last == list_length(top->targetlist) &&
+		((TargetEntry *) llast(top->targetlist))->resjunk &&
+		gpusort_plain_column(get_tlist_exprs(tlist, true), last) != last &&
+		nothing_sorts_by(plans, last);
+}
+
+/* Average bytes of the text that a copy copies. */
+static int
+width_of_copy(const Plan *scan, List *rtable)
+{
+	RelabelType *copy = (RelabelType *) ((TargetEntry *) llast(scan->targetlist))->expr;
+	Var		   *var = (Var *) copy->arg;
+	int			width = 0;
+
+	if (!IS_SPECIAL_VARNO(var->varno) && rt_fetch(var->varno, rtable)->rtekind == RTE_RELATION)
+		width = get_attavgwidth(rt_fetch(var->varno, rtable)->relid, var->varattno);
+	return width > 0 ? width : get_typavgwidth(var->vartype, var->vartypmod);
+}
+
+/* Lists may be shared with other plans: a new one. */
+static List *
+without_last(List *tlist)
+{
+	return list_truncate(list_copy(tlist), list_length(tlist) - 1);
+}
+
+static void
+drop_last(Plan *plan, int width)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
+
+	plan->targetlist = without_last(plan->targetlist);
+	plan->plan_width = Max(0, plan->plan_width - width);
+	if (gpusort_plan_is_ours(plan))
+	{
+		CustomScan *scan = (CustomScan *) plan;
+		GpuSortPlanInfo info;
+
+		scan->custom_scan_tlist = without_last(scan->custom_scan_tlist);
+		gpusort_plan_info_read(scan, &info);
+		info.width = MAXALIGN(plan->plan_width + SizeofMinimalTupleHeader);
+		scan->custom_private = gpusort_plan_info_write(&info);
+	}
+	MemoryContextSwitchTo(old_context);
+}
+
+void
+gpusort_drop_copies(Plan *plan, List *rtable)
+{
+	List	   *plans = plans_that_pass_columns_on(plan);
+	Plan	   *scan;
+	ListCell   *lc;
+
+	if (plans == NIL)
+		return;
+	scan = llast(plans);
+	while (last_is_unread_copy(plans, scan->targetlist))
+	{
+		int			width = width_of_copy(scan, rtable);
+
+		foreach(lc, plans)
+		{
+			drop_last(lfirst(lc), width);
+		}
+	}
+}
+
+/* --- over tables -------------------------------------------------------------------------- */
 
 /* The plan below whose column a column of this one is, by varno; NULL: none is known. */
 static const Plan *

@@ -13,8 +13,7 @@
 
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
-#include "planner/plan_walk.h"
+#include "planner/finished_plan.h"
 
 static Plan *walk_plan(Plan *plan, double bound, GpuSortWalk *walk);
 
@@ -31,6 +30,33 @@ walk_list(List *plans, double bound, GpuSortWalk *walk)
 	}
 }
 
+static bool
+is_constant(const Node *node)
+{
+	return node == NULL || IsA(node, Const);
+}
+
+/* A constant LIMIT or OFFSET; 0 for none or NULL. */
+static double
+constant_count(const Node *node)
+{
+	return node == NULL || ((const Const *) node)->constisnull ? 0 : DatumGetInt64(((const Const *) node)->constvalue);
+}
+
+/* The rows that a LIMIT and OFFSET let be read. */
+static double
+bound_of_limit(const Limit *limit)
+{
+	const Node *count = limit->limitCount;
+
+	if (count == NULL || (IsA(count, Const) && ((const Const *) count)->constisnull) ||
+		limit->limitOption == LIMIT_OPTION_WITH_TIES)
+		return GPUSORT_NO_BOUND;
+	if (!is_constant(count) || !is_constant(limit->limitOffset))
+		return GPUSORT_UNKNOWN_BOUND;
+	return constant_count(count) + constant_count(limit->limitOffset);
+}
+
 /* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
  * ExecSetTupleBound has it, which tells a native Sort. */
 static double
@@ -39,9 +65,7 @@ bound_of_children(const Plan *plan, double bound)
 	switch (nodeTag(plan))
 	{
 		case T_Limit:
-			return gpusort_bound_of_limit(((const Limit *) plan)->limitCount,
-										  ((const Limit *) plan)->limitOffset,
-										  ((const Limit *) plan)->limitOption);
+			return bound_of_limit((const Limit *) plan);
 		case T_SubqueryScan:
 			return plan->qual == NIL ? bound : GPUSORT_NO_BOUND;
 		case T_Append:
@@ -84,6 +108,19 @@ second_child_is_all_read(const Plan *plan, bool all_read)
 	return !IsA(plan, NestLoop) && child_is_all_read(plan, all_read);
 }
 
+/* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
+static void
+visit_chain(const Agg *agg, GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, agg->chain)
+	{
+		if (outerPlan(lfirst(lc)) != NULL)
+			walk->visit(outerPlan(lfirst(lc)), GPUSORT_NO_BOUND, walk);
+	}
+}
+
 /* Is it another extension's custom scan? */
 static bool
 is_foreign(const Plan *plan)
@@ -91,7 +128,6 @@ is_foreign(const Plan *plan)
 	return IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
 }
 
-/* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
 static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
@@ -130,6 +166,9 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
 				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
+			break;
+		case T_Agg:
+			visit_chain((const Agg *) plan, walk);
 			break;
 		case T_CustomScan:
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);

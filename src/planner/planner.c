@@ -3,20 +3,34 @@
  *	  The planner's hooks: paths are offered while it runs, plans finished when it returns.
  *
  * In:  a query.
- * Out: its plan, with GpuSort nodes where they made a plan the cheapest, and in place of the Sorts
- *	    that it has left.
+ * Out: its plan, with GpuSort nodes where they made a plan the cheapest, and, where convert_sort.c makes them so, in
+ *	    place of the Sorts that it has left.  GpuSort and GpuSortFeed nodes have the target lists of a sort, column i
+ *	    being the child's column i.
  *
  * Runs in the backend that plans.
+ *
+ * The nodes are looked for in the plan that is returned, not noted when they are made: other
+ * extensions' hooks may plan a query several times, and return any of the plans, or one that
+ * they have kept since an earlier query.  So a node may come here twice, which changes nothing
+ * the second time, and what is added to a node lives as long as the node.
+ *
+ * set_plan_references matches a custom scan's target list with custom_scan_tlist by
+ * equal expressions, which is wrong for a sort: two columns that are both random() are
+ * equal and differ.  And the columns of a set operation are Vars of no relation, which
+ * EXPLAIN can resolve through the child only.
  */
 #include "postgres.h"
 
 #include "nodes/parsenodes.h"
 #include "optimizer/planner.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
-#include "planner/plan_finish.h"
+#include "plan/plan_info.h"
+#include "planner/finished_plan.h"
+#include "planner/paths.h"
 #include "planner/planner.h"
-#include "planner/upper_paths.h"
+#include "planner/refusals.h"
 #include "settings.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
@@ -25,6 +39,8 @@ static planner_hook_type prev_planner_hook = NULL;
 /* Calls of gpusort_planner under way.  Who calls standard_planner outside of all of them is
  * offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
+
+/* --- paths ------------------------------------------------------------------------------ */
 
 /* Does a query read what another extension's custom scan gives?  convert_sort.c says why that matters. */
 static bool
@@ -74,6 +90,66 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	}
 }
 
+/* --- the finished plan -------------------------------------------------------------------- */
+
+/* The lists may be those of other plans too: they are made anew. */
+static void
+finish_scan(CustomScan *scan)
+{
+	MemoryContext old_context;
+
+	if (gpusort_plan_is_finished(scan))
+		return;
+	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
+	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
+	gpusort_plan_set_finished(scan);
+	MemoryContextSwitchTo(old_context);
+}
+
+static Plan *
+finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SubqueryScan:
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
+			break;
+		case T_Sort:
+		case T_IncrementalSort:
+			if (gpusort_debug_providers_off[GPUSORT_PROVIDER_CONVERT])
+				break;
+			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
+			if (gpusort_plan_is_ours(plan))
+				gpusort_feed_through_gather((CustomScan *) plan, walk);
+			break;
+		case T_GatherMerge:
+			plan = gpusort_convert_gather_merge((GatherMerge *) plan, bound, walk);
+			break;
+		default:
+			break;
+	}
+	if (gpusort_plan_is_ours(plan))
+		finish_scan((CustomScan *) plan);
+	return plan;
+}
+
+/* Finishes the nodes of ours that the statement has, wherever they are; those that are finished already stay as
+ * they are.  nested: it was planned while another statement was; all_read: all its rows are expected to be read. */
+static void
+finish_statement(PlannedStmt *statement, bool nested, bool all_read)
+{
+	GpuSortWalk walk = {.statement = statement,.nested = nested,.all_read = all_read,.visit = finish_plan};
+
+	gpusort_refusals_want_details(message_level_is_interesting(DEBUG1));
+	gpusort_walk_plans(&walk);
+	/* others than a SELECT read their plan's columns by number */
+	if (statement->commandType == CMD_SELECT)
+		gpusort_drop_copies(statement->planTree, statement->rtable);
+}
+
+/* --- hooks -------------------------------------------------------------------------------- */
+
 static PlannedStmt *
 gpusort_planner(COMPAT_PLANNER_PARAMS)
 {
@@ -91,7 +167,7 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 	}
 	PG_END_TRY();
 	/* of a cursor, some rows may be */
-	gpusort_plan_finish(result, planner_depth > 0, (cursor_options & CURSOR_OPT_FAST_PLAN) == 0);
+	finish_statement(result, planner_depth > 0, (cursor_options & CURSOR_OPT_FAST_PLAN) == 0);
 	return result;
 }
 

@@ -12,27 +12,16 @@
 #include "planner/refusals.h"
 #include "shared/stats.h"
 
-static GpuSortRefusal last = {.code = GPUSORT_REFUSED_NOT};
-static bool details_are_read = false;
-
-static const struct
-{
-	const char *name;
-	const char *text;
-	const char *remedy;
-}			refusals[] = {
+const GpuSortRefusal gpusort_refusals[] = {
 #define REFUSAL(enumerator, name, text, remedy) {#name, text, remedy},
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 #undef REFUSAL
 	{"kept_plan", "the plan was made, and kept, when it could not be a GpuSort", "DISCARD PLANS"},
 };
 
-/* A code that is counted names its counter. */
-#define REFUSAL(enumerator, name, text, remedy) \
-	StaticAssertDecl((int) GPUSORT_REFUSED_##enumerator == (int) GPUSORT_SORT_REFUSED_##enumerator, \
-					 "codes of refusals differ from those of their counters");
-GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
-#undef REFUSAL
+static GpuSortRefusalCode last_code;
+static char last_detail[256];
+static bool details_are_read = false;
 
 void
 gpusort_refusals_want_details(bool want)
@@ -43,14 +32,14 @@ gpusort_refusals_want_details(bool want)
 bool
 gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 {
-	last.code = code;
-	last.detail[0] = '\0';
+	last_code = code;
+	last_detail[0] = '\0';
 	if (detail != NULL && details_are_read)
 	{
 		va_list		args;
 
 		va_start(args, detail);
-		vsnprintf(last.detail, sizeof(last.detail), detail, args);
+		vsnprintf(last_detail, sizeof(last_detail), detail, args);
 		va_end(args);
 	}
 	return false;
@@ -59,32 +48,20 @@ gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 const GpuSortRefusal *
 gpusort_last_refusal(void)
 {
-	return &last;
+	return &gpusort_refusals[last_code];
+}
+
+const char *
+gpusort_last_refusal_detail(void)
+{
+	return last_detail;
 }
 
 void
 gpusort_refusal_count(void)
 {
-	Assert(last.code > GPUSORT_REFUSED_NOT && (int) last.code < GPUSORT_SORT_REFUSALS);
-	gpusort_stats_count_refused((GpuSortSortRefusal) last.code);
-	elog(DEBUG1, "gpusort: %s: %s%s%s", refusals[last.code].name, refusals[last.code].text,
-		 last.detail[0] != '\0' ? ": " : "", last.detail);
-}
+	const GpuSortRefusal *why = gpusort_last_refusal();
 
-const char *
-gpusort_refusal_name(GpuSortRefusalCode code)
-{
-	return refusals[code].name;
-}
-
-const char *
-gpusort_refusal_text(GpuSortRefusalCode code)
-{
-	return refusals[code].text;
-}
-
-const char *
-gpusort_refusal_remedy(GpuSortRefusalCode code)
-{
-	return refusals[code].remedy;
+	gpusort_stats_count_refused(last_code);
+	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "", last_detail);
 }

@@ -22,9 +22,7 @@
 #include "optimizer/pathnode.h"
 
 #include "compat.h"
-#include "planner/costs.h"
-#include "planner/rival_costs.h"
-#include "planner/sort_paths.h"
+#include "planner/paths.h"
 #include "settings.h"
 
 /* What an entry of a hash table has beside its columns, and what the caches have room for. */
@@ -34,9 +32,12 @@
 /* In cpu_operator_cost, for a row: half of the least that was measured. */
 #define COST_BEYOND_CACHE	40.0
 
-/* A node's input, if it has one. */
-static const Path *
-path_below(const Path *path)
+/* Of a forced path's costs, what is left: paths that are all forced still compare as they
+ * would, serial ones with parallel ones. */
+#define FORCED_SHARE		1e-9
+
+Path *
+gpusort_path_below(const Path *path)
 {
 	switch (nodeTag(path))
 	{
@@ -90,7 +91,7 @@ is_of_step(const Path *path, const RelOptInfo *rel)
 static Cost
 uncharged_cost(const RelOptInfo *rel, const Path *path, double native_factor)
 {
-	const Path *below = path_below(path);
+	const Path *below = gpusort_path_below(path);
 	Cost		uncharged;
 
 	if (below == NULL || !is_of_step(path, rel))
@@ -150,6 +151,15 @@ add_all_charged(RelOptInfo *rel, List *paths, double native_factor)
 	}
 }
 
+/* For tests: makes the path cheaper than all that does not go through the device. */
+static void
+force_path(Path *path)
+{
+	path->startup_cost *= FORCED_SHARE;
+	path->total_cost *= FORCED_SHARE;
+	compat_forget_disabled_nodes(path);
+}
+
 void
 gpusort_offer_paths(RelOptInfo *rel, List *paths, double native_factor)
 {
@@ -166,7 +176,7 @@ gpusort_offer_paths(RelOptInfo *rel, List *paths, double native_factor)
 	foreach(lc, paths)
 	{
 		if (gpusort_debug_force)
-			gpusort_cost_forced(lfirst(lc));
+			force_path(lfirst(lc));
 		add_path(rel, lfirst(lc));
 	}
 }

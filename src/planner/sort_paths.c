@@ -11,21 +11,38 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "keys/key_types.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/eligibility.h"
-#include "planner/sort_paths.h"
+#include "planner/key_layout.h"
+#include "planner/paths.h"
 #include "settings.h"
 #include "shared/job.h"
 
 /* --- the plan -------------------------------------------------------------- */
 
+static Plan *plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+					   List *custom_plans);
+
+static const CustomPathMethods gpusort_path_methods = {
+	.CustomName = "GpuSort",
+	.PlanCustomPath = plan_path,
+};
+
+static const CustomPathMethods gpusort_feed_path_methods = {
+	.CustomName = "GpuSortFeed",
+	.PlanCustomPath = plan_path,
+};
+
 static Plan *
-make_custom_scan(CustomPath *best_path, List *tlist, List *custom_plans,
-				 const CustomScanMethods *methods)
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	Plan	   *child = linitial(custom_plans);
@@ -36,33 +53,118 @@ make_custom_scan(CustomPath *best_path, List *tlist, List *custom_plans,
 	scan->custom_scan_tlist = copyObject(child->targetlist);
 	scan->flags = best_path->flags;
 	scan->custom_private = best_path->custom_private;
-	scan->methods = methods;
+	scan->methods = best_path->methods == &gpusort_path_methods ? &gpusort_scan_methods : &gpusort_feed_scan_methods;
 	return &scan->scan.plan;
 }
 
-static Plan *
-plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
-				  List *clauses, List *custom_plans)
+/* --- the order -------------------------------------------------------------- */
+
+/* The column of target that carries the pathkey's values, and their type there. */
+static AttrNumber
+find_pathkey_column(PathKey *pathkey, PathTarget *target, Oid *type_oid)
 {
-	return make_custom_scan(best_path, tlist, custom_plans, &gpusort_scan_methods);
+	EquivalenceClass *ec = pathkey->pk_eclass;
+	AttrNumber	column = 0;
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		Expr	   *expr = lfirst(lc);
+		EquivalenceMember *member;
+
+		column++;
+		if (ec->ec_has_volatile)
+		{
+			if (ec->ec_sortref == 0 || get_pathtarget_sortgroupref(target, column - 1) != ec->ec_sortref)
+				continue;
+			member = linitial(ec->ec_members);
+		}
+		else
+			member = find_ec_member_matching_expr(ec, expr, NULL);
+		if (member == NULL)
+			continue;
+		*type_oid = member->em_datatype;
+		return column;
+	}
+	return 0;
 }
 
-static Plan *
-plan_gpusort_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
-					   List *clauses, List *custom_plans)
+static void
+make_room(GpuSortOrder *order, int n_keys)
 {
-	return make_custom_scan(best_path, tlist, custom_plans, &gpusort_feed_scan_methods);
+	order->n_keys = n_keys;
+	order->columns = palloc(n_keys * sizeof(AttrNumber));
+	order->operators = palloc(n_keys * sizeof(Oid));
+	order->collations = palloc(n_keys * sizeof(Oid));
+	order->nulls_first = palloc(n_keys * sizeof(bool));
 }
 
-static const CustomPathMethods gpusort_path_methods = {
-	.CustomName = "GpuSort",
-	.PlanCustomPath = plan_gpusort_path,
-};
+/* Finds what is sorted by.  False: a pathkey is no column of target. */
+static bool
+read_order(List *pathkeys, PathTarget *target, GpuSortOrder *order)
+{
+	ListCell   *lc;
+	int			i = 0;
 
-static const CustomPathMethods gpusort_feed_path_methods = {
-	.CustomName = "GpuSortFeed",
-	.PlanCustomPath = plan_gpusort_feed_path,
-};
+	make_room(order, list_length(pathkeys));
+	foreach(lc, pathkeys)
+	{
+		PathKey    *pathkey = lfirst(lc);
+		Oid			type_oid = InvalidOid;
+
+		order->columns[i] = find_pathkey_column(pathkey, target, &type_oid);
+		if (order->columns[i] == 0)
+			return false;
+		order->operators[i] = get_opfamily_member(pathkey->pk_opfamily, type_oid, type_oid,
+												  compat_pathkey_strategy(pathkey));
+		if (!OidIsValid(order->operators[i]))
+			return false;
+		order->columns[i] = gpusort_plain_column(target->exprs, order->columns[i]);
+		order->collations[i] = pathkey->pk_eclass->ec_collation;
+		order->nulls_first[i] = pathkey->pk_nulls_first;
+		i++;
+	}
+	return true;
+}
+
+/* Lays the keys out as for a grouping, if all of them can be hashed. */
+static bool
+lay_out_grouping(const PathTarget *target, GpuSortPlanInfo *info)
+{
+	const GpuSortOrder *order = &info->order;
+
+	for (int i = 0; i < order->n_keys; i++)
+	{
+		Node	   *expr = list_nth(target->exprs, order->columns[i] - 1);
+
+		if (!gpusort_sortkey_has_hash(exprType(expr), order->operators[i]))
+			return false;
+	}
+	info->grouping = true;
+	info->n_keys = 0;
+	info->n_words = 1;
+	return true;
+}
+
+/* Fills the order of *info in from the pathkeys, of rows with these columns, for equal rows to come together, in no
+ * order.  False: they cannot be hashed. */
+static bool
+read_grouping(List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
+{
+	return read_order(pathkeys, target, &info->order) && lay_out_grouping(target, info);
+}
+
+/* The same, of info->rows rows to be sorted, and the words of its keys.  False: they cannot be sorted by. */
+static bool
+read_pathkeys(PlannerInfo *root, List *pathkeys, PathTarget *target, GpuSortPlanInfo *info)
+{
+	GpuSortColumns columns = {.root = root};
+
+	if (!read_order(pathkeys, target, &info->order))
+		return false;
+	gpusort_lay_out_keys(&columns, target, info);
+	return info->n_keys > 0 || gpusort_refuse_key(target, &info->order, 0);
+}
 
 /* --- the path -------------------------------------------------------------- */
 
@@ -107,8 +209,8 @@ describe_sort(PlannerInfo *root, GpuSortInput *input, Path *child, int feeders,
 	info->groups = input->groups;
 	if (!gpusort_takes_feeders(feeders))
 		return false;
-	if (input->groups > 0 ? !gpusort_read_grouping(input->pathkeys, child->pathtarget, info) :
-		!gpusort_read_pathkeys(root, input->pathkeys, child->pathtarget, info))
+	if (input->groups > 0 ? !read_grouping(input->pathkeys, child->pathtarget, info) :
+		!read_pathkeys(root, input->pathkeys, child->pathtarget, info))
 		return false;
 	gpusort_estimate(root, child->pathtarget, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
@@ -160,8 +262,7 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 bool
 gpusort_is_our_path(const Path *path)
 {
-	return IsA(path, CustomPath) && (((const CustomPath *) path)->methods == &gpusort_path_methods ||
-									 ((const CustomPath *) path)->methods == &gpusort_feed_path_methods);
+	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods->PlanCustomPath == plan_path;
 }
 
 GpuSortInput
@@ -176,6 +277,22 @@ gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys)
 	if (rel->consider_parallel && rel->partial_pathlist != NIL)
 		input.partial = linitial(rel->partial_pathlist);
 	return input;
+}
+
+bool
+gpusort_has_limit(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+		if (root->parse->limitCount != NULL)
+			return true;
+	return false;
+}
+
+bool
+gpusort_worth_sorting(const Path *child, List *pathkeys)
+{
+	return gpusort_enabled && pathkeys != NIL && !pathkeys_contained_in(pathkeys, child->pathkeys) &&
+		child->rows >= gpusort_min_rows_of_plans() && gpusort_job_service_serves();
 }
 
 /*

@@ -24,11 +24,8 @@
 
 #include "compat.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/key_statistics.h"
-#include "planner/rival_costs.h"
-#include "planner/sort_paths.h"
-#include "planner/upper_paths.h"
+#include "planner/paths.h"
 #include "settings.h"
 
 /* --- ORDER BY ------------------------------------------------------------------------ */

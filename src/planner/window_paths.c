@@ -20,25 +20,12 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "planner/eligibility.h"
-#include "planner/rival_costs.h"
-#include "planner/sort_paths.h"
-#include "planner/upper_paths.h"
+#include "planner/paths.h"
 
 static bool
 is_sort(const Path *path)
 {
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
-}
-
-/* The path below a step of a stack; NULL: it is none. */
-static Path *
-path_below(Path *step)
-{
-	if (IsA(step, WindowAggPath))
-		return ((WindowAggPath *) step)->subpath;
-	/* an IncrementalSortPath begins with a SortPath */
-	return is_sort(step) ? ((SortPath *) step)->subpath : NULL;
 }
 
 /* The WindowAggs and Sorts of a path, from below; NIL: there is something else among them. */
@@ -47,12 +34,14 @@ steps_of_path(const RelOptInfo *window_rel, Path *path)
 {
 	List	   *steps = NIL;
 
-	while (path != NULL && path->parent == window_rel)
+	while (path->parent == window_rel)
 	{
+		if (!IsA(path, WindowAggPath) && !is_sort(path))
+			return NIL;
 		steps = lcons(path, steps);
-		path = path_below(path);
+		path = gpusort_path_below(path);
 	}
-	return path == NULL ? NIL : steps;
+	return steps;
 }
 
 /*

@@ -81,9 +81,9 @@ gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason)
 }
 
 pg_atomic_uint64 *
-gpusort_refusal_counter(GpuSortCounters *counters, GpuSortSortRefusal refusal)
+gpusort_refusal_counter(GpuSortCounters *counters, GpuSortRefusalCode refusal)
 {
-	Assert(refusal >= 0 && refusal < GPUSORT_SORT_REFUSALS);
+	Assert(refusal >= 0 && refusal < GPUSORT_REFUSALS_COUNTED);
 	return gpusort_counter(counters, &refusal_infos[refusal]);
 }
 

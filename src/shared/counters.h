@@ -104,14 +104,14 @@ typedef enum GpuSortNativeReason
 	GPUSORT_NATIVE_REASONS
 } GpuSortNativeReason;
 
-/* In the order of their table: the first codes of planner/refusals.h. */
-typedef enum GpuSortSortRefusal
+typedef enum GpuSortRefusalCode
 {
-#define REFUSAL(enumerator, name, text, remedy) GPUSORT_SORT_REFUSED_##enumerator,
+#define REFUSAL(enumerator, name, text, remedy) GPUSORT_REFUSED_##enumerator,
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 #undef REFUSAL
-	GPUSORT_SORT_REFUSALS
-} GpuSortSortRefusal;
+	GPUSORT_REFUSALS_COUNTED,
+	GPUSORT_REFUSED_KEPT_PLAN = GPUSORT_REFUSALS_COUNTED	/* of reports alone */
+} GpuSortRefusalCode;
 
 typedef struct GpuSortCounters
 {
@@ -154,7 +154,7 @@ extern pg_atomic_uint64 *gpusort_counter(GpuSortCounters *counters, const GpuSor
 extern pg_atomic_uint64 *gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason);
 
 /* The counter of a Sort that was planned natively. */
-extern pg_atomic_uint64 *gpusort_refusal_counter(GpuSortCounters *counters, GpuSortSortRefusal refusal);
+extern pg_atomic_uint64 *gpusort_refusal_counter(GpuSortCounters *counters, GpuSortRefusalCode refusal);
 
 /* In words, for EXPLAIN. */
 extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);

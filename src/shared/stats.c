@@ -34,7 +34,7 @@ gpusort_stats_count_native(GpuSortNativeReason reason)
  * Each planned Sort may count here, and many sessions plan: they share the counters' cache line
  * once a transaction.
  */
-static uint32 refused[GPUSORT_SORT_REFUSALS];
+static uint32 refused[GPUSORT_REFUSALS_COUNTED];
 static bool counts_refused = false;
 
 void
@@ -43,7 +43,7 @@ gpusort_stats_flush(void)
 	if (!counts_refused)
 		return;
 	counts_refused = false;
-	for (int i = 0; i < GPUSORT_SORT_REFUSALS; i++)
+	for (int i = 0; i < GPUSORT_REFUSALS_COUNTED; i++)
 	{
 		if (refused[i] != 0)
 			add(gpusort_refusal_counter(&gpusort_shared->counters, i), refused[i]);
@@ -59,7 +59,7 @@ flush_at_end(XactEvent event, void *arg)
 }
 
 void
-gpusort_stats_count_refused(GpuSortSortRefusal reason)
+gpusort_stats_count_refused(GpuSortRefusalCode reason)
 {
 	static bool registered = false;
 

@@ -14,7 +14,7 @@ extern void gpusort_stats_count_in_backend(uint64 sorts);
 
 /* A Sort stays native in a finished plan.  Counted in this process until the transaction ends, or
  * until gpusort_stats_flush(). */
-extern void gpusort_stats_count_refused(GpuSortSortRefusal reason);
+extern void gpusort_stats_count_refused(GpuSortRefusalCode reason);
 extern void gpusort_stats_flush(void);
 
 /* A query gets an error of class 58; each of its processes may say so. */

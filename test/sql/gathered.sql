@@ -79,4 +79,18 @@ select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select * fr
 select bool_or(line ~ 'GpuSortFeed') as fed from pg_temp.do_explain('select rank() over (order by many || few) from gathered') line;
 select pg_temp.compare('select id, rank() over (order by few, id) from gathered');
 
+-- a Gather Merge without a sort below it stays
+create index gathered_by_k on gathered(k, id);
+set enable_indexscan = on;
+set enable_seqscan = off;
+set enable_bitmapscan = off;
+set cpu_tuple_cost = 1;
+set random_page_cost = 0;
+select pg_temp.do_explain('select id, many from gathered where length(many) > id % 40 order by k, id');
+reset enable_indexscan;
+reset enable_seqscan;
+reset enable_bitmapscan;
+reset cpu_tuple_cost;
+reset random_page_cost;
+
 drop table gathered, gathered_parts;

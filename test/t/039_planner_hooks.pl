@@ -95,6 +95,37 @@ sub test_mode
 	cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', $before, "$what: the device sorted") unless $mode eq 'other';
 }
 
+# Sorts of a kept plan that parallel workers feed: below a Gather Merge, or above a Gather.  What is added to the
+# plan lives in the plan's memory, which the module looks at.
+my @gathered = (
+	[ 'below a Gather Merge', 'select a, lag(k) over (order by a, k) from big' ],
+	[ 'of texts that begin alike', 'select s, k, rank() over (order by s, k) from texts' ],
+	[ 'with an InitPlan', 'select a, rank() over (order by a, k) from big where k > (select min(k) + 5 from n)' ],
+	[ 'above a Gather', 'select k, a from big order by k, a', 'set enable_gathermerge = off' ]);
+
+sub test_gathered
+{
+	my ($node, $hook) = @_;
+
+	for my $case (@gathered)
+	{
+		my ($name, $sql, $settings) = @$case;
+		my $session = GpuSortTest::Session->new($node);
+
+		$session->query("$workers{'2 workers'}; set gpusort.debug_providers_off = 'order, group, window'; " . ($settings // ''));
+		my $right = $session->query("set gpusort.enabled = off; $sql");
+
+		$session->query('set gpusort.enabled = on; set replanner.mode = keep');
+		like($session->query("explain $sql"), qr/GpuSort.*->  Gather .*GpuSortFeed/s, "$hook, kept, $name: workers feed the sort");
+		for my $time (1 .. 3)
+		{
+			is($session->query($sql), $right, "$hook, kept, $name: right, time $time");
+			is($session->error, '', "$hook, kept, $name: no error, time $time");
+		}
+		$session->close;
+	}
+}
+
 for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 {
 	my $hook = $order =~ /^gpusort/ ? 'outer hook' : 'inner hook';
@@ -106,12 +137,14 @@ for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 		create table big as select i * 7919 % 3001 as k, i::int8 * 31 % 1009 as a from generate_series(0, 3000) i;
 		create table n as select i::int8 as k, i::int8 * i as a from generate_series(-5, 20) i;
 		create table small as select k from big;
+		create table texts as select 'https://www.example.org/' || md5(k::text) collate "C" as s, k from big;
 		analyze});
 	$node->safe_psql('postgres', $planned);
 	for my $mode (qw(off other first second keep direct))
 	{
 		test_mode($node, $mode, $_, "$hook, $mode, $_") for sort keys %workers;
 	}
+	test_gathered($node, $hook);
 	my ($rows, $width, $ms) = estimates($node, 'select * from big order by k');
 	is("$rows $width", '3001 24', "$hook: rows and their bytes, without a header");
 	my ($more_rows, $wider, $more_ms) = estimates($node, "select a.*, repeat('x', 5) as x from big a, small b order by b.k");

@@ -5,12 +5,17 @@
  * In:  a query, and the session's setting replanner.mode.
  * Out: one of the plans that it has made, or made for another query, or kept.
  *
+ * When a plan that it keeps is executed, it raises an error if a node, or a list of a node, lives in another memory
+ * context than the plan: that would be gone by the next time.
+ *
  * Runs in the backend that plans.  Loaded before the module under test its hook is the inner
  * one and calls standard_planner; loaded after it, it calls the other module's hook.
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "fmgr.h"
+#include "nodes/extensible.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -44,6 +49,7 @@ static const struct config_enum_entry mode_options[] = {
 static int	mode = MODE_OFF;
 static int	depth = 0;
 static planner_hook_type prev_planner_hook = NULL;
+static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 
 /* Both in TopMemoryContext. */
 static char *kept_query = NULL;
@@ -117,6 +123,84 @@ replanner(COMPAT_PLANNER_PARAMS)
 	return plan;
 }
 
+/* --- where a kept plan lives ------------------------------------------------------------- */
+
+/* part: a chunk of the plan's memory, or NULL. */
+static void
+check_part(const Plan *plan, const void *part, const char *name)
+{
+	if (part != NULL && GetMemoryChunkContext((void *) part) != TopMemoryContext)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("replanner: node %d of type %d of a kept plan has its %s in context \"%s\"",
+						plan->plan_node_id, (int) nodeTag(plan), name,
+						GetMemoryChunkContext((void *) part)->name)));
+}
+
+static void
+check_columns(const Plan *plan, List *tlist, const char *name)
+{
+	ListCell   *lc;
+
+	check_part(plan, tlist, name);
+	foreach(lc, tlist)
+	{
+		check_part(plan, lfirst(lc), name);
+		check_part(plan, lfirst_node(TargetEntry, lc)->expr, name);
+	}
+}
+
+/* A GpuSort's: a Const, integers, Consts of bytes. */
+static void
+check_private(const CustomScan *scan)
+{
+	ListCell   *lc;
+	ListCell   *bytes;
+
+	foreach(lc, scan->custom_private)
+	{
+		check_part(&scan->scan.plan, lfirst(lc), "custom_private");
+	}
+	foreach(bytes, lthird(scan->custom_private))
+	{
+		const Const *skipped = lfirst_node(Const, bytes);
+
+		check_part(&scan->scan.plan, skipped, "custom_private");
+		if (!skipped->constisnull)
+			check_part(&scan->scan.plan, DatumGetPointer(skipped->constvalue), "custom_private");
+	}
+}
+
+static void
+check_plan(Plan *plan)
+{
+	if (plan == NULL)
+		return;
+	check_part(plan, plan, "struct");
+	check_columns(plan, plan->targetlist, "columns");
+	check_part(plan, plan->extParam, "parameters");
+	check_part(plan, plan->allParam, "parameters");
+	if (IsA(plan, CustomScan))
+	{
+		check_columns(plan, ((CustomScan *) plan)->custom_scan_tlist, "columns of the child");
+		check_part(plan, ((CustomScan *) plan)->custom_private, "custom_private");
+		check_private((CustomScan *) plan);
+	}
+	check_plan(outerPlan(plan));
+	check_plan(innerPlan(plan));
+}
+
+static void
+start_plan(QueryDesc *query, int flags)
+{
+	if (query->plannedstmt == kept_plan)
+		check_plan(kept_plan->planTree);
+	if (prev_executor_start_hook)
+		prev_executor_start_hook(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+}
+
 void
 _PG_init(void)
 {
@@ -125,4 +209,6 @@ _PG_init(void)
 	MarkGUCPrefixReserved("replanner");
 	prev_planner_hook = planner_hook;
 	planner_hook = replanner;
+	prev_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = start_plan;
 }
