@@ -1,7 +1,6 @@
 /*
  * service_jobs.c
- *	  The service's side of the job slots: answers to sessions, chunks that wait, and the
- *	  end of jobs.
+ *	  The service's side of the job slots: answers to sessions, and the end of jobs.
  *
  * In:  what became of a job's request, of a call of the device, or of the device itself.
  * Out: states of slots and buffers, told to those who wait; the slots and buffers of jobs

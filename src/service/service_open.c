@@ -53,21 +53,15 @@ gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char 
 	return call.status == GSORT_OK ? call.device : NULL;
 }
 
-/* Reading every page makes the kernel allocate it: pinning is ten times faster then. */
-static void
-touch_buffers(void)
-{
-	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
-
-	for (Size i = 0; i < length; i += 4096)
-		(void) *(volatile char *) (gpusort_buffer_pool + i);
-}
-
 static void
 call_pin(void *arg)
 {
-	touch_buffers();
-	(void) gsort_pin(arg, gpusort_buffer_pool, (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
+	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
+
+	/* reading every page makes the kernel allocate it: pinning is ten times faster then */
+	for (Size i = 0; i < length; i += 4096)
+		(void) *(volatile char *) (gpusort_buffer_pool + i);
+	(void) gsort_pin(arg, gpusort_buffer_pool, length);
 }
 
 void

@@ -149,17 +149,9 @@ gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 static bool
 push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
 {
-	GpuSortRequest request = {
-		.kind = kind,
-		.job = job->id.slot,
-		.buffer = buffer,
-		.number = number,
-	};
+	GpuSortRequest request = {.kind = kind,.job = job->id.slot,.buffer = buffer,.number = number};
 
-	if (!gpusort_request_push(gpusort_job_slot(job)->service, &request))
-		return false;
-	gpusort_wake_service(gpusort_job_slot(job)->service);
-	return true;
+	return gpusort_request_push(gpusort_job_slot(job)->service, &request);
 }
 
 void

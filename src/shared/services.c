@@ -74,6 +74,16 @@ gpusort_service_for_new_job(uint64 bytes)
 
 /* --- requests -------------------------------------------------------------------- */
 
+/* Harmless when another process has the service's PGPROC by now. */
+void
+gpusort_wake_service(int service)
+{
+	int			proc = gpusort_shared->services[service].proc;
+
+	if (proc >= 0)
+		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
+}
+
 static GpuSortRequest *
 place_in_ring(int service, uint64 number)
 {
@@ -90,6 +100,7 @@ gpusort_request_push(int service, const GpuSortRequest *request)
 	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
 		return false;
 	*place_in_ring(service, to->ring_tail++) = *request;
+	gpusort_wake_service(service);
 	return true;
 }
 
@@ -102,16 +113,6 @@ gpusort_request_pop(int service, GpuSortRequest *request)
 		return false;
 	*request = *place_in_ring(service, from->ring_head++);
 	return true;
-}
-
-/* Harmless when another process has the service's PGPROC by now. */
-void
-gpusort_wake_service(int service)
-{
-	int			proc = gpusort_shared->services[service].proc;
-
-	if (proc >= 0)
-		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
 }
 
 /* --- whether it runs --------------------------------------------------------------- */

@@ -17,13 +17,13 @@ extern int	gpusort_service_for_new_job(uint64 bytes);
 /*
  * The ring of a service's requests.  It never overflows, since shmem.c makes room for every request that all jobs and
  * buffers can have under way.
- * Both need the shared lock, held exclusively.  Push is false only where shared memory is corrupt: the ring has
- * no room.  Pop is false if there is no request.
+ * Both need the shared lock, held exclusively.  Push wakes the service; it is false only where shared memory is corrupt:
+ * the ring has no room.  Pop is false if there is no request.
  */
 extern bool gpusort_request_push(int service, const GpuSortRequest *request);
 extern bool gpusort_request_pop(int service, GpuSortRequest *request);
 
-/* After a push: the service looks at the ring. */
+/* It begins a turn. */
 extern void gpusort_wake_service(int service);
 
 /* Looks, without the lock, whether a service runs.  Returns for how many milliseconds it has not, if that makes it
