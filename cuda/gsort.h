@@ -261,6 +261,10 @@ typedef struct gsort_job_stats
 	/* of the run now fed or cut */
 	uint64_t	rows;			/* after MERGED: of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
+	uint64_t	row_bytes;		/* a long row's are counted when it begins */
+	uint64_t	granted_rows;	/* in all */
+	uint64_t	granted_row_bytes;
+	uint32_t	incomplete_rows;	/* begun, and not complete: the run cannot be cut */
 	/* of the whole job */
 	uint64_t	bytes_out;		/* fetched from it */
 	uint64_t	granted_bytes;	/* now: the run's grants, and kept keys or the merge order */

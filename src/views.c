@@ -21,7 +21,7 @@
 #include "settings.h"
 #include "shared/clock.h"
 #include "shared/counters.h"
-#include "shared/heartbeat.h"
+#include "shared/services.h"
 #include "shared/shmem.h"
 #include "shared/stats.h"
 #include "sql_version.h"
@@ -49,35 +49,44 @@ check_column_type(Form_pg_attribute column, Oid type)
 		elog(ERROR, "column \"%s\" of gpusort_stats is of type %u, not %u", NameStr(column->attname), column->atttypid, type);
 }
 
+/* The columns of gpusort_stats, and where their counters are. */
+static const struct
+{
+	const char *name;
+	bool		is_time;		/* in microseconds */
+	size_t		offset;
+}			stats_columns[] = {
+#define COUNT(name, description) {#name, false, offsetof(GpuSortCounters, name)},
+#define MS(name, description) {#name "_ms", true, offsetof(GpuSortCounters, name##_us)},
+#define NATIVE(enumerator, name, text, description) \
+	{"native_" #name, false, offsetof(GpuSortCounters, native[GPUSORT_NATIVE_##enumerator])},
+#define REFUSAL(enumerator, name, text, remedy) \
+	{"refused_" #name, false, offsetof(GpuSortCounters, refused[GPUSORT_REFUSED_##enumerator])},
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
+};
+
 /* One column of gpusort_stats, by its name.  false: there is no counter of that name. */
 static bool
 stats_column(Form_pg_attribute column, Datum *value)
 {
-	GpuSortCounters *counters = &gpusort_shared->counters;
-	const GpuSortCounterInfo *info = gpusort_counter_of_column(NameStr(column->attname));
-	uint64		n;
-
 	if (strcmp(NameStr(column->attname), "stats_reset") == 0)
 	{
 		check_column_type(column, TIMESTAMPTZOID);
-		*value = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&counters->reset_at));
+		*value = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&gpusort_shared->counters_reset_at));
 		return true;
 	}
-	if (info == NULL)
-		return false;
-	n = pg_atomic_read_u64(gpusort_counter(counters, info));
-	switch (info->kind)
+	for (int i = 0; i < lengthof(stats_columns); i++)
 	{
-		case GPUSORT_COUNTER_NUMBER:
-			check_column_type(column, INT8OID);
-			*value = Int64GetDatum((int64) n);
-			break;
-		case GPUSORT_COUNTER_MICROSECONDS:
-			check_column_type(column, FLOAT8OID);
-			*value = Float8GetDatum(n / 1000.0);
-			break;
+		uint64		n;
+
+		if (strcmp(NameStr(column->attname), stats_columns[i].name) != 0)
+			continue;
+		n = pg_atomic_read_u64((pg_atomic_uint64 *) ((char *) &gpusort_shared->counters + stats_columns[i].offset));
+		check_column_type(column, stats_columns[i].is_time ? FLOAT8OID : INT8OID);
+		*value = stats_columns[i].is_time ? Float8GetDatum(n / 1000.0) : Int64GetDatum((int64) n);
+		return true;
 	}
-	return true;
+	return false;
 }
 
 Datum
@@ -102,7 +111,7 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
 	gpusort_check_module();
 	gpusort_stats_flush();
-	gpusort_counters_reset(&gpusort_shared->counters);
+	gpusort_stats_set_back();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
 	{

@@ -170,6 +170,10 @@ void
 gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats)
 {
 	*stats = job->stats;
+	stats->row_bytes = job->fed_units * 8;
+	stats->granted_rows = job->granted_rows;
+	stats->granted_row_bytes = job->granted_units * 8;
+	stats->incomplete_rows = job->incomplete_rows;
 }
 
 void

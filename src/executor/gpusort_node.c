@@ -20,7 +20,7 @@
 #include "executor/gpusort_node.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
-#include "shared/collations.h"
+#include "shared/server_state.h"
 #include "shared/stats.h"
 
 static Node *GpuSortCreateState(CustomScan *scan);

@@ -19,7 +19,6 @@
 #include "planner/eligibility.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/collations.h"
 #include "shared/job.h"
 
 /* What the expression gives another collation to; NULL: it does anything else.  The planner makes

@@ -17,7 +17,7 @@
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
 #include "planner/key_layout.h"
-#include "shared/collations.h"
+#include "shared/server_state.h"
 
 /* Bytes of a value of which nothing is known; a char(50) may have 200, and has some letters and
  * blanks. */

@@ -5,11 +5,7 @@
  * In:  requests from the ring (shmem.c), events from the device (gsort.h).
  * Out: calls of the device API; answers in job slots and buffers; latches set.
  *
- * The only process that calls gsort_*, and its files are the only ones that do: this one,
- * service_requests.c, which does what requests and events ask for, service_feed.c, on the
- * way of rows to the device, service_fetch.c, on their way back, service_grants.c, on its
- * memory, and service_device.c.
- * service_jobs.c keeps the table of jobs and answers sessions.
+ * The only process that calls gsort_*, and its files (service_internal.h) are the only ones that do.
  * Everything the device API gives (gsort_device, gsort_job) is private to this process;
  * what backends see is in shared memory, guarded by the shared lock, which is never
  * held over a gsort_* call or an ereport.
@@ -26,30 +22,17 @@
  */
 #include "postgres.h"
 
-#include <signal.h>
 #include <time.h>
 
 #include "miscadmin.h"
-#include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/procsignal.h"
 
-#include "compat.h"
 #include "service/service.h"
-#include "service/service_call.h"
-#include "service/service_device.h"
-#include "service/service_feed.h"
-#include "service/service_fetch.h"
-#include "service/service_grants.h"
-#include "service/service_jobs.h"
-#include "service/service_others.h"
-#include "service/service_requests.h"
-#include "service/service_watch.h"
-#include "shared/heartbeat.h"
-#include "shared/shmem.h"
+#include "service/service_internal.h"
 
 /* A lost device may not say so through its descriptor: ask while work is under way. */
 #define BUSY_POLL_MS			100
@@ -104,7 +87,7 @@ static void
 begin_service(int number)
 {
 	gpusort_service_number = number;
-	gpusort_service_jobs_begin();
+	gpusort_service_forget_all_jobs();
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
@@ -123,36 +106,22 @@ begin_service(int number)
 
 /* --- how long turns take ------------------------------------------------------------ */
 
-typedef struct TurnTimes
-{
-	uint64		passed_us;
-	uint64		cpu_us;			/* of this thread: a busy machine does not lengthen it */
-} TurnTimes;
-
+/* Of this thread: a busy machine does not lengthen it. */
 static uint64
-clock_us(clockid_t clock)
+cpu_clock_us(void)
 {
 	struct timespec now;
 
-	clock_gettime(clock, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static TurnTimes
-times_now(void)
-{
-	return (TurnTimes) {clock_us(CLOCK_MONOTONIC), clock_us(CLOCK_THREAD_CPUTIME_ID)};
 }
 
 /* Everybody's sorts stand still during a turn: remembers the longest. */
 static void
-note_turn(const TurnTimes *begin)
+note_turn(uint64 passed_us, uint64 cpu_us)
 {
 	static uint64 longest_cpu_us = 0;
 	GpuSortService *service = gpusort_service_shared();
-	TurnTimes	end = times_now();
-	uint64		passed_us = end.passed_us - begin->passed_us;
-	uint64		cpu_us = end.cpu_us - begin->cpu_us;
 	/* nobody else writes it, but for a reset: read without the lock, which all sessions want */
 	bool		longest = passed_us > service->longest_turn_us;
 
@@ -170,47 +139,28 @@ note_turn(const TurnTimes *begin)
 
 /* --- the loop --------------------------------------------------------------------------- */
 
-/* Milliseconds; next_end: until the next job has waited long enough, -1: none waits. */
-static long
-longest_sleep(long next_end)
-{
-	if (gpusort_service_open_jobs == 0)
-		return -1;
-	return next_end >= 0 ? Min(next_end, BUSY_POLL_MS) : BUSY_POLL_MS;
-}
-
 /* What requests, events and the passing of time ask for.  Returns the milliseconds after which
  * there is more to do: 0, at once; -1, when the latch or the device says so. */
 static long
 do_turn(void)
 {
-	TurnTimes	begin = times_now();
+	uint64		begin_us = gpusort_clock_us();
+	uint64		begin_cpu_us = cpu_clock_us();
 	bool		more;
 	long		next_end;
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
 	gpusort_service_retry_fetches();
+	gpusort_service_retry_feeds();
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_jobs();
-	note_turn(&begin);
-	return more ? 0 : longest_sleep(next_end);
-}
-
-/* True if the device is another one now.  A service that is not wanted any more leaves when its sorts have
- * ended. */
-static bool
-follow_settings(void)
-{
-	if (!gpusort_service_is_superfluous())
-		return gpusort_service_follow_settings();
-	if (!gpusort_service_has_retired())
-		return false;
-	gpusort_service_close_device();
-	gpusort_service_end_for_good();
-	return true;
+	note_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
+	if (more)
+		return 0;
+	return gpusort_service_open_jobs > 0 ? gpusort_service_sooner(next_end, BUSY_POLL_MS) : -1;
 }
 
 /* Before the first call of the device, which begins a thread. */
@@ -220,7 +170,7 @@ prepare_device(void)
 	uint32		salt = 0;
 
 	if (!pg_strong_random(&salt, sizeof(salt)))
-		salt = (uint32) clock_us(CLOCK_REALTIME);
+		salt = (uint32) GetCurrentTimestamp();
 	gsort_prepare(salt);
 }
 
@@ -251,11 +201,11 @@ gpusort_service_main(Datum arg)
 		}
 		sleep_ms = do_turn();
 		/* last, since the end of the last open job is what it may wait for */
-		if (follow_settings())
+		if (gpusort_service_follow_settings())
 			make_wait_set();
-		sleep_ms = gpusort_service_look_for_device(sleep_ms);
+		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_next_look());
 		if (gpusort_service_number == 0)
-			sleep_ms = gpusort_service_start_others(reloaded, sleep_ms);
+			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));
 		if (sleep_ms == 0)
 			continue;
 		WaitEventSetWait(wait_set, sleep_ms, occurred, 3, wait_event);

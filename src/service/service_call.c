@@ -22,7 +22,6 @@
 #include "postgres.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -31,12 +30,7 @@
 #include "storage/latch.h"
 #include "storage/procsignal.h"
 
-#include "compat.h"
-#include "service/service_call.h"
-#include "service/service_jobs.h"
-#include "settings.h"
-#include "shared/clock.h"
-#include "shared/heartbeat.h"
+#include "service/service_internal.h"
 
 /* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
 #define CALL_PATIENCE_MS		10000

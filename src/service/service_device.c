@@ -23,13 +23,8 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
-#include "service/service_budget.h"
-#include "service/service_device.h"
-#include "service/service_jobs.h"
-#include "service/service_open.h"
-#include "settings.h"
-#include "shared/clock.h"
-#include "shared/request_ring.h"
+#include "service/service_internal.h"
+#include "shared/progress.h"
 #include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
@@ -44,24 +39,23 @@ gsort_device *gpusort_service_device = NULL;
 /* What must be opened anew to change. */
 typedef struct OpenSettings
 {
-	GpuSortServiceDevice device;
+	GpuSortServiceDevice device;	/* n is 0: a device is to be opened, whatever the settings say */
 	int			host_threads;
 	int			host_nice;
 } OpenSettings;
 
 static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* of these devices, the one that serves */
-static bool opened = false;
-static bool waiting_to_reopen = false;	/* jobs are open on the device opened before */
-static bool to_look_anew = false;	/* for a device that was lost, in a new process */
-static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
 static bool host_is_spare = false;	/* and is not opened, since other GPUs serve */
+static bool to_look_anew = false;	/* for a device that was lost, when no sort is open: a reload asks for it */
+static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
 
 /* --- its end ------------------------------------------------------------------- */
 
-const char *
-gpusort_service_device_error(void)
+/* What its last failure was. */
+static const char *
+device_error(void)
 {
 	if (gpusort_service_device == NULL)
 		return "the service has no device";
@@ -71,15 +65,17 @@ gpusort_service_device_error(void)
 void
 gpusort_service_stop_serving(const char *message)
 {
+	GpuSortService *service = gpusort_service_shared();
+
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (gpusort_service_shared()->pid == MyProcPid)
+	if (service->pid == MyProcPid)
 	{
-		if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
-			gpusort_service_shared()->missing_since_us = gpusort_clock_us();
-		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
-		gpusort_service_shared()->proc = -1;
-		gpusort_service_shared()->pid = 0;
-		memset(&gpusort_service_shared()->info, 0, sizeof(gsort_device_info));
+		if (service->state == GPUSORT_SERVICE_SERVING)
+			service->missing_since_us = gpusort_clock_us();
+		service->state = GPUSORT_SERVICE_STARTING;
+		service->proc = -1;
+		service->pid = 0;
+		memset(&service->info, 0, sizeof(service->info));
 		gpusort_server_state_changed();
 		gpusort_service_fail_all_jobs(message);
 	}
@@ -101,29 +97,17 @@ gpusort_service_lose_device(void)
 {
 	char		message[512];
 
-	strlcpy(message, gpusort_service_device_error(), sizeof(message));
+	strlcpy(message, device_error(), sizeof(message));
 	gpusort_service_restart("the device is lost", message);
 }
 
 void
 gpusort_service_note_status(int job, gsort_status status)
 {
-	switch (status)
-	{
-		case GSORT_OK:
-			break;
-		case GSORT_NOMEM:
-			gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
-			break;
-		case GSORT_UNSUPPORTED:
-		case GSORT_BAD_ARG:
-		case GSORT_BAD_DATA:
-			gpusort_service_fail_job(job, gpusort_service_device_error());
-			break;
-		case GSORT_DEVICE_LOST:
-			gpusort_service_lose_device();
-			break;
-	}
+	if (status == GSORT_DEVICE_LOST)
+		gpusort_service_lose_device();
+	if (status != GSORT_OK)
+		gpusort_service_fail_job(job, device_error(), status == GSORT_NOMEM);
 }
 
 /* --- what sessions see --------------------------------------------------------- */
@@ -262,28 +246,22 @@ report_no_buffers(void)
 static void
 report_corruption(int times)
 {
-	char	   *detail = psprintf("shared memory was corrupt %d times: restart the server", times);
+	char		detail[128];
 
+	snprintf(detail, sizeof(detail), "shared memory was corrupt %d times: restart the server", times);
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
 	ereport(LOG,
 			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
 			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
 			 errhint("Restart the server. Some module that it loads may write where it must not.")));
-	pfree(detail);
-}
-
-static void
-plan_next_look(void)
-{
-	uint64		since_us = gpusort_service_shared()->missing_since_us;
-	uint64		now_us = gpusort_clock_us();
-
-	next_look_us = since_us != 0 ? now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART) : 0;
 }
 
 static void
 report_no_device(void)
 {
+	uint64		since_us = gpusort_service_shared()->missing_since_us;
+	uint64		now_us = gpusort_clock_us();
+
 	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
@@ -294,7 +272,8 @@ report_no_device(void)
 				(errmsg("gpusort: no device, all sorts are native: %s", failures),
 				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
-	plan_next_look();
+	if (since_us != 0)
+		next_look_us = now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART);
 }
 
 /* What is open now is to be served with. */
@@ -320,13 +299,12 @@ note_failure(const char *reason)
 static void
 note_that_no_gpu_serves(void)
 {
-	char	   *reasons;
+	char		reasons[sizeof(failures)];
 
 	if (failures[0] == '\0')
 		return;
-	reasons = pstrdup(failures);
+	strlcpy(reasons, failures, sizeof(reasons));
 	snprintf(failures, sizeof(failures), "no GPU: %s", reasons);
-	pfree(reasons);
 }
 
 /* For tests: may the lost device not be opened yet? */
@@ -341,34 +319,14 @@ stays_lost(void)
 	return true;
 }
 
-static void
-open_device(void)
+/* The first device that can be opened.  False: there is none. */
+static bool
+open_a_choice(void)
 {
-	opened = true;
-	next_look_us = 0;
-	host_is_spare = false;
-	opened_for = settings_now();
-	failures[0] = '\0';
-	if (gpusort_device_is_off())
-	{
-		report_off();
-		return;
-	}
-	if (gpusort_shared->n_buffers == 0)
-	{
-		report_no_buffers();
-		return;
-	}
-	if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
-	{
-		report_corruption(gpusort_service_shared()->corruptions);
-		return;
-	}
 	if (stays_lost())
 	{
 		note_failure("gpusort.debug_fail_opens");
-		report_no_device();
-		return;
+		return false;
 	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
@@ -381,18 +339,36 @@ open_device(void)
 		if (gpusort_service_device != NULL)
 		{
 			note_that_no_gpu_serves();
-			begin_serving();
-			return;
+			return true;
 		}
 		note_failure(reason);
 	}
-	report_no_device();
+	return false;
+}
+
+static void
+open_device(void)
+{
+	next_look_us = 0;
+	host_is_spare = false;
+	opened_for = settings_now();
+	failures[0] = '\0';
+	if (gpusort_device_is_off())
+		report_off();
+	else if (gpusort_shared->n_buffers == 0)
+		report_no_buffers();
+	else if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
+		report_corruption(gpusort_service_shared()->corruptions);
+	else if (open_a_choice())
+		begin_serving();
+	else
+		report_no_device();
 }
 
 void
 gpusort_service_close_device(void)
 {
-	opened = false;
+	opened_for.device.n = 0;
 	if (gpusort_service_device == NULL)
 		return;
 	gpusort_service_shut(gpusort_service_device);
@@ -400,31 +376,25 @@ gpusort_service_close_device(void)
 	gpusort_service_forget_all_jobs();
 }
 
-/* In a process that has found no GPU CUDA says so for good. */
-static void
-look_in_new_process(void)
-{
-	gpusort_service_restart("the lost device is looked for", gpusort_service_shared()->detail);
-}
+/* --- what to do about it ------------------------------------------------------------ */
 
-long
-gpusort_service_look_for_device(long sleep_ms)
+typedef enum Decision
 {
-	long		left;
+	KEEP,						/* what serves, or that nothing does */
+	OPEN,						/* what can be opened now */
+	LOOK,						/* for a device that was lost */
+	LEAVE						/* for good */
+} Decision;
 
-	/* nobody tells that another service has given up its GPU (has_gpu) */
-	if (host_is_spare)
-		sleep_ms = sleep_ms < 0 ? LOOK_AGAIN_MS : Min(sleep_ms, LOOK_AGAIN_MS);
+/* Milliseconds until a device that was lost is looked for; -1: nobody looks for one. */
+static long
+time_to_look(void)
+{
 	/* the service may not be wanted any more */
 	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 || host_serves_for_gpus())
-		return sleep_ms;
-	left = gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
-	if (left <= 0)
-		look_in_new_process();
-	return sleep_ms < 0 ? left : Min(sleep_ms, left);
+		return -1;
+	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 }
-
-/* --- settings ------------------------------------------------------------------ */
 
 /* Is the last GPU lost, so that the host device is to be opened?  Or does it serve, and a reload has found a GPU? */
 static bool
@@ -435,19 +405,50 @@ host_has_to_change(void)
 	return (serves || host_is_spare) && gpusort_shared->n_services > 1 && another_has_gpu() == serves;
 }
 
-/* True if the device that serves is the one that the settings ask for. */
-static bool
-serves_as_set(void)
+/* From the settings, what is open, and what the other services have.  Changes nothing. */
+static Decision
+decide(void)
 {
 	OpenSettings now = settings_now();
 
-	if (!opened || to_look_anew || host_has_to_change() ||
-		now.device.n != opened_for.device.n || now.device.ordinal != opened_for.device.ordinal ||
-		memcmp(now.device.choices, opened_for.device.choices, now.device.n * sizeof(now.device.choices[0])) != 0)
+	if (gpusort_service_is_superfluous())
+		return LEAVE;
+	if ((to_look_anew && gpusort_service_open_jobs == 0) || time_to_look() == 0)
+		return LOOK;
+	if (memcmp(&now.device, &opened_for.device, sizeof(now.device)) != 0 || host_has_to_change())
+		return OPEN;
+	if (gpusort_service_device != NULL && opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
+		(now.host_threads != opened_for.host_threads || now.host_nice != opened_for.host_nice))
+		return OPEN;
+	return KEEP;
+}
+
+/* Is it a sort that has a job of this service? */
+static bool
+sorts_here(const GpuSortProgressState *state)
+{
+	const GpuSortJobSlot *slot;
+	bool		here;
+
+	if (state->job < 0)
 		return false;
-	return gpusort_service_device == NULL ||
-		opened_for.device.choices[opened_choice] != GPUSORT_DEVICE_HOST ||
-		(now.host_threads == opened_for.host_threads && now.host_nice == opened_for.host_nice);
+	slot = &gpusort_shared->jobs[state->job];
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	here = slot->generation == state->generation && slot->service == gpusort_service_number;
+	LWLockRelease(gpusort_shared_lock());
+	return here;
+}
+
+/* Appends the pids of the processes with sorts on this service's device. */
+static void
+list_processes(StringInfo pids)
+{
+	GpuSortProgressState state;
+	uint64		figures[GPUSORT_PROGRESS_FIGURES];
+
+	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, figures) && sorts_here(&state))
+			appendStringInfo(pids, "%s%d", pids->len > 0 ? ", " : "", state.pid);
 }
 
 /* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
@@ -457,7 +458,7 @@ report_waiting(void)
 	StringInfoData pids;
 
 	initStringInfo(&pids);
-	gpusort_service_list_processes(&pids);
+	list_processes(&pids);
 	ereport(LOG,
 			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are native",
 					gpusort_service_open_jobs),
@@ -466,41 +467,59 @@ report_waiting(void)
 	pfree(pids.data);
 }
 
-bool
-gpusort_service_follow_settings(void)
+/* With the last open sort ended: does not return from LOOK, nor from LEAVE unless the service is wanted again. */
+static void
+carry_out(Decision decision)
 {
-	if (serves_as_set())
-	{
-		if (waiting_to_reopen)
-			publish_state(GPUSORT_SERVICE_SERVING, failures);
-		waiting_to_reopen = false;
-		return false;
-	}
-	if (gpusort_service_open_jobs > 0)
-	{
-		if (!waiting_to_reopen)
-			report_waiting();
-		waiting_to_reopen = true;
-		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
-		return false;
-	}
-	waiting_to_reopen = false;
 	/* a job that opened now would wait until the device is open */
-	publish_state(GPUSORT_SERVICE_STARTING, "a device is being opened");
-	if (to_look_anew)
-		look_in_new_process();
+	if (decision != LEAVE)
+		publish_state(GPUSORT_SERVICE_STARTING, "a device is being opened");
+	/* in a process that has found no GPU CUDA says so for good */
+	if (decision == LOOK)
+		gpusort_service_restart("the lost device is looked for", failures);
 	gpusort_service_close_device();
-	open_device();
-	return true;
+	if (decision == LEAVE)
+		gpusort_service_end_for_good();
+	else
+		open_device();
 }
 
 bool
-gpusort_service_has_retired(void)
+gpusort_service_follow_settings(void)
 {
-	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device does not name it any more");
-	waiting_to_reopen = gpusort_service_device != NULL;
-	return gpusort_service_open_jobs == 0 && gpusort_service_shared()->open_jobs == 0;
+	Decision	decision = decide();
+	bool		serves = gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING;
+
+	if (decision == KEEP)
+	{
+		/* the settings are again those that it was opened for */
+		if (gpusort_service_device != NULL && !serves)
+			publish_state(GPUSORT_SERVICE_SERVING, failures);
+		return false;
+	}
+	if (decision == LEAVE)
+		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device does not name it any more");
+	else if (gpusort_service_open_jobs > 0)
+	{
+		if (serves)
+			report_waiting();
+		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
+	}
+	/* who leaves also waits for jobs that have not come to it yet */
+	if (gpusort_service_open_jobs > 0 || (decision == LEAVE && gpusort_service_shared()->open_jobs > 0))
+		return false;
+	carry_out(decision);
+	return true;
 }
+
+long
+gpusort_service_next_look(void)
+{
+	/* nobody tells that another service has given up its GPU (has_gpu) */
+	return gpusort_service_sooner(host_is_spare ? LOOK_AGAIN_MS : -1, time_to_look());
+}
+
+/* --- a reload -------------------------------------------------------------------- */
 
 /* Can a device be opened by now that gpusort.device names before the one that serves?  That one stays
  * open meanwhile. */
@@ -532,8 +551,10 @@ gpusort_service_reload_settings(void)
 	gpusort_service_set_budget(gpusort_service_device);
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
-	if (gpusort_service_shared()->missing_since_us != 0)
+	if (gpusort_service_device != NULL && decide() == KEEP && better_choice_is_there())
+		opened_for.device.n = 0;
+	else if (gpusort_service_shared()->missing_since_us != 0)
 		to_look_anew = true;
-	else if (gpusort_service_device == NULL || (serves_as_set() && better_choice_is_there()))
-		opened = false;
+	else if (gpusort_service_device == NULL)
+		opened_for.device.n = 0;
 }

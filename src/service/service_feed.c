@@ -1,16 +1,11 @@
 /*
  * service_feed.c
- *	  A job's feed: its first reservation of device memory, chunks on their way to the device, and
- *	  the cut of a run.
+ *	  A job's feed: chunks on their way to the device, and the cut of a run.
  *
- * In:  OPEN, APPEND and CUT requests; memory given back, for which a job has waited.
- * Out: jobs that take rows, or are refused; chunks appended, the run cut; or the job full.
+ * In:  APPEND and CUT requests.
+ * Out: chunks appended, the run cut; or the job full.
  *
  * Runs in the service alone.
- *
- * A job opens when it has memory for some rows (service_grants.c).  If others have it all, the job
- * waits until they have given some back; when its time is over it is refused, and its leader, which has
- * sent no row yet, sorts natively.
  *
  * The device takes a chunk when there is a grant for its rows.  Where there is none, the run is full:
  * the chunk stays in its buffer, and so do the chunks of the job that come after it; the leader
@@ -23,46 +18,57 @@
  */
 #include "postgres.h"
 
-#include "service/service_device.h"
-#include "service/service_feed.h"
-#include "service/service_grants.h"
-#include "service/service_jobs.h"
-#include "service/service_watch.h"
-#include "shared/clock.h"
+#include "utils/memutils.h"
 
-/* How long the device is asked again for what it has refused.  A transfer takes less than a millisecond. */
-#define PATIENCE_MS		3000
+#include "service/service_internal.h"
 
-/* --- the first reservation ------------------------------------------------------- */
+static int *next_chunk = NULL;	/* [n_buffers]; links the chunks that wait in a job */
 
+/* --- chunks that wait ---------------------------------------------------------- */
+
+/* Puts a buffer behind the chunks that wait, or behind those that are rests of rows. */
 static void
-open_or_wait(int job)
+add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_status status = gpusort_service_open_job(job);
+	int			before = is_rest ? mine->last_rest : mine->last_chunk;
 
-	if (status == GSORT_OK)
-		status = gpusort_service_reserve(job);
-	if (status == GSORT_OK)
+	if (next_chunk == NULL)
+		next_chunk = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
+	if (mine->first_chunk == GPUSORT_NO_BUFFER || before == GPUSORT_NO_BUFFER)
 	{
-		mine->waits_since_us = 0;
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		next_chunk[buffer] = mine->first_chunk;
+		mine->first_chunk = buffer;
 	}
-	else if (status != GSORT_NOMEM)
-		gpusort_service_note_status(job, status);
-	else if (!gpusort_service_wait_for_memory(job))
-		gpusort_service_refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	else
+	{
+		next_chunk[buffer] = next_chunk[before];
+		next_chunk[before] = buffer;
+	}
+	if (next_chunk[buffer] == GPUSORT_NO_BUFFER)
+		mine->last_chunk = buffer;
+	if (is_rest)
+		mine->last_rest = buffer;
+}
+
+/* Takes the first one, which there must be. */
+static int
+take_chunk(GpuSortServiceJob *mine)
+{
+	int			buffer = mine->first_chunk;
+
+	mine->first_chunk = next_chunk[buffer];
+	if (mine->last_rest == buffer)
+		mine->last_rest = GPUSORT_NO_BUFFER;
+	return buffer;
 }
 
 void
-gpusort_service_handle_open(const GpuSortRequest *request)
+gpusort_service_drop_chunks(GpuSortServiceJob *mine)
 {
-	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_OPENING || !gpusort_service_know_job(request->job))
-		return;
-	if (gpusort_service_device == NULL)
-		gpusort_service_refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
-	else
-		open_or_wait(request->job);
+	mine->first_chunk = GPUSORT_NO_BUFFER;
+	mine->last_rest = GPUSORT_NO_BUFFER;
+	mine->refused_since_us = 0;
+	mine->cut_pending = false;
 }
 
 /* --- chunks and the cut -------------------------------------------------------- */
@@ -73,7 +79,7 @@ is_open(int job)
 {
 	if (gpusort_service_jobs[job].job != NULL)
 		return true;
-	gpusort_service_fail_job(job, "the job is fed before it is open");
+	gpusort_service_fail_job(job, "the job is fed before it is open", false);
 	return false;
 }
 
@@ -88,7 +94,7 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 							 options->device.null_mask, header, chunk) ||
 		chunk->feeder >= (uint32) options->feeders)
 	{
-		gpusort_service_fail_job(job, "a chunk's header is corrupt");
+		gpusort_service_fail_job(job, "a chunk's header is corrupt", false);
 		return false;
 	}
 	chunk->tag = buffer;
@@ -99,7 +105,6 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 static gsort_status
 append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	uint64		bytes = 0;
 	gsort_status status;
 
@@ -109,24 +114,9 @@ append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 	status = gpusort_service_grant(job, chunk->rows, bytes);
 	*granted = status == GSORT_OK;
 	if (status == GSORT_OK)
-		status = gsort_job_append(mine->job, chunk);
+		status = gsort_job_append(gpusort_service_jobs[job].job, chunk);
 	if (status == GSORT_OK)
-	{
 		gpusort_service_operation_began(job);
-		mine->fed_rows += chunk->rows;
-		mine->fed_bytes += bytes;
-		if (chunk->rows > 0 && chunk->more_bytes > 0)
-		{
-			mine->incomplete_rows++;
-			mine->missing_bytes[chunk->feeder] = chunk->more_bytes;
-		}
-		else if (chunk->rows == 0)
-		{
-			mine->missing_bytes[chunk->feeder] -= chunk->data_bytes;
-			if (mine->missing_bytes[chunk->feeder] == 0)
-				mine->incomplete_rows--;
-		}
-	}
 	return status;
 }
 
@@ -139,7 +129,7 @@ asks_again(GpuSortServiceJob *mine)
 
 	if (mine->refused_since_us == 0)
 		mine->refused_since_us = now_us;
-	if (!gpusort_clock_exceeds(mine->refused_since_us, now_us, PATIENCE_MS))
+	if (!gpusort_clock_exceeds(mine->refused_since_us, now_us, GPUSORT_PATIENCE_MS))
 		return true;
 	mine->refused_since_us = 0;
 	return false;
@@ -149,7 +139,7 @@ asks_again(GpuSortServiceJob *mine)
 static void
 fail_for_memory(int job)
 {
-	gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
+	gpusort_service_note_status(job, GSORT_NOMEM);
 	gpusort_service_drop_chunks(&gpusort_service_jobs[job]);
 }
 
@@ -183,7 +173,7 @@ do_cut(int job)
 static bool
 cut_can_come(const GpuSortServiceJob *mine)
 {
-	return mine->incomplete_rows == 0 && (mine->full || mine->first_chunk == GPUSORT_NO_BUFFER);
+	return (mine->full || mine->first_chunk == GPUSORT_NO_BUFFER) && gpusort_service_stats(mine).incomplete_rows == 0;
 }
 
 /* The first chunk of a row that continues. */
@@ -209,12 +199,12 @@ fill_job(int job)
 	mine->first_chunk = GPUSORT_NO_BUFFER;
 	while (waiting.first_chunk != GPUSORT_NO_BUFFER)
 	{
-		int			buffer = gpusort_service_take_chunk(&waiting);
+		int			buffer = take_chunk(&waiting);
 
 		if (begins_long_row((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
 			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 		else
-			gpusort_service_add_chunk(mine, buffer, false);
+			add_chunk(mine, buffer, false);
 	}
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
 }
@@ -227,7 +217,7 @@ handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
 
 	if (granted && asks_again(mine))
 		return;
-	if (header->rows > 0 && (mine->fed_rows > 0 || begins_long_row(header)))
+	if (header->rows > 0 && (gpusort_service_stats(mine).rows > 0 || begins_long_row(header)))
 		fill_job(job);
 	else if (granted || !asks_again(mine))
 		fail_for_memory(job);
@@ -265,18 +255,10 @@ gpusort_service_feed_chunks(int job)
 			gpusort_service_drop_chunks(mine);
 			return;
 		}
-		gpusort_service_take_chunk(mine);
+		take_chunk(mine);
 	}
 	if (mine->cut_pending && cut_can_come(mine))
 		do_cut(job);
-}
-
-/* The rest of a row that the device has begun to take was granted with its beginning. */
-static bool
-continues_accepted_row(const GpuSortServiceJob *mine, const gsort_chunk *chunk)
-{
-	return chunk->rows == 0 && chunk->feeder < GSORT_FEEDERS_MAX &&
-		chunk->data_bytes <= mine->missing_bytes[chunk->feeder];
 }
 
 void
@@ -295,7 +277,8 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else
 	{
-		gpusort_service_add_chunk(mine, request->buffer, continues_accepted_row(mine, &chunk));
+		/* the rest of a row that the device has begun to take: the device refuses any other as bad data */
+		add_chunk(mine, request->buffer, chunk.rows == 0);
 		if (mine->first_chunk == request->buffer)
 			gpusort_service_feed_chunks(request->job);
 	}
@@ -332,32 +315,10 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 		do_cut(request->job);
 }
 
-/* --- jobs that wait: for what the device has refused, for memory that others have --------------- */
-
-long
-gpusort_service_serve_waiting_jobs(void)
+void
+gpusort_service_retry_feeds(void)
 {
-	int			jobs[GPUSORT_JOB_SLOTS];
-	int			n = gpusort_service_waiting_jobs(jobs);
-	uint64		now_us = n > 0 ? gpusort_clock_us() : 0;
-	long		next_end = -1;
-
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_service_jobs[i].refused_since_us != 0)
 			gpusort_service_feed_chunks(i);
-	for (int i = 0; i < n; i++)
-	{
-		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
-		long		left;
-
-		open_or_wait(jobs[i]);
-		if (mine->waits_since_us == 0)
-			continue;
-		left = gpusort_service_wait_left(jobs[i], now_us);
-		if (left <= 0)
-			gpusort_service_refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
-		else if (next_end < 0 || left < next_end)
-			next_end = left;
-	}
-	return next_end;
 }

@@ -15,13 +15,7 @@
 
 #include "utils/memutils.h"
 
-#include "service/service_device.h"
-#include "service/service_fetch.h"
-#include "service/service_watch.h"
-#include "shared/clock.h"
-
-/* How long the device is asked again.  A transfer takes less than a millisecond. */
-#define FETCH_PATIENCE_MS		3000
+#include "service/service_internal.h"
 
 typedef struct RefusedFetch
 {
@@ -40,12 +34,7 @@ gpusort_service_handle_fetched(int job, int buffer, gsort_status status)
 	if (status == GSORT_OK)
 		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
 								gpusort_buffers[buffer].window.bytes);
-	else if (status == GSORT_DEVICE_LOST)
-		gpusort_service_lose_device();
-	else if (status == GSORT_NOMEM)
-		gpusort_service_fail_job_for_memory(job, gpusort_service_device_error());
-	else						/* a cut run has no other way than this one */
-		gpusort_service_fail_job(job, gpusort_service_device_error());
+	gpusort_service_note_status(job, status);
 	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
 								 GPUSORT_BUFFER_WINDOW : GPUSORT_BUFFER_HELD);
 }
@@ -85,7 +74,7 @@ retry(const RefusedFetch *fetch, uint64 now_us)
 		return true;
 	}
 	status = ask_device(fetch->job, fetch->buffer);
-	if (status == GSORT_NOMEM && !gpusort_clock_exceeds(fetch->since_us, now_us, FETCH_PATIENCE_MS))
+	if (status == GSORT_NOMEM && !gpusort_clock_exceeds(fetch->since_us, now_us, GPUSORT_PATIENCE_MS))
 		return false;
 	if (status != GSORT_OK)
 		gpusort_service_handle_fetched(fetch->job, fetch->buffer, status);

@@ -1,12 +1,16 @@
 /*
  * service_grants.c
- *	  Device memory for jobs: who gets it, and who waits.
+ *	  Jobs that open, and device memory for them: who gets it, and who waits.
  *
- * In:  what a job needs to open, or a chunk on the device; the budget and what all jobs have been granted.
- * Out: grants, or NOMEM; the list of jobs that wait for memory; both in the jobs' slots, for
+ * In:  OPEN requests; what a chunk needs on the device; the budget and what all jobs have been granted.
+ * Out: jobs that take rows, wait or are refused; grants, or NOMEM; both in the jobs' slots, for
  *	    gpusort_progress.
  *
  * Runs in the service alone.
+ *
+ * A job opens when it has memory for some rows.  If others have it all, the job
+ * waits until they have given some back; when its time is over it is refused, and its leader, which has
+ * sent no row yet, sorts natively.
  *
  * How much: a job's first grant is for the rows that the planner expects, so that a small
  * sort neither takes too much nor comes back for more.  It is bounded, since the estimate
@@ -29,10 +33,7 @@
 
 #include "utils/timestamp.h"
 
-#include "service/service_budget.h"
-#include "service/service_device.h"
-#include "service/service_grants.h"
-#include "shared/clock.h"
+#include "service/service_internal.h"
 
 /* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
 #define SMALL_ROWS				((uint64) 128 * 1024)
@@ -49,8 +50,9 @@ static uint64 small_sort_bytes = 0;
 
 /* --- opening ------------------------------------------------------------------- */
 
-gsort_status
-gpusort_service_open_job(int job)
+/* Opens the job on the device, if it is not open yet. */
+static gsort_status
+open_job(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_job_options options = mine->options.device;
@@ -131,7 +133,7 @@ may_have(int job, uint64 bytes, bool small)
 	if (others_come_first(job, bytes, small))
 		return false;
 	/* the first rows of a run may be one row of many megabytes */
-	return small || gpusort_service_jobs[job].fed_rows == 0 || leaves_reserve(bytes);
+	return small || gpusort_service_stats(&gpusort_service_jobs[job]).rows == 0 || leaves_reserve(bytes);
 }
 
 /* --- grants --------------------------------------------------------------------------- */
@@ -141,8 +143,9 @@ static gsort_status
 raise_grants(int job, uint64 all_rows, uint64 all_bytes)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	uint64		rows = all_rows - mine->granted_rows;
-	uint64		bytes = all_bytes - mine->granted_bytes;
+	gsort_job_stats has = gpusort_service_stats(mine);
+	uint64		rows = all_rows - has.granted_rows;
+	uint64		bytes = all_bytes - has.granted_row_bytes;
 	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
 	gsort_status status = GSORT_NOMEM;
 
@@ -152,11 +155,7 @@ raise_grants(int job, uint64 all_rows, uint64 all_bytes)
 	if (mine->wanted_bytes == 0 || may_have(job, mine->wanted_bytes, small))
 		status = gsort_job_grant(mine->job, rows, bytes);
 	if (status == GSORT_OK)
-	{
-		mine->granted_rows = all_rows;
-		mine->granted_bytes = all_bytes;
 		mine->wanted_bytes = 0;
-	}
 	return status;
 }
 
@@ -164,25 +163,28 @@ gsort_status
 gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	uint64		needed_rows = Max(mine->fed_rows + rows, mine->granted_rows);
-	uint64		needed_bytes = Max(mine->fed_bytes + row_bytes, mine->granted_bytes);
+	gsort_job_stats has = gpusort_service_stats(mine);
+	uint64		needed_rows = Max(has.rows + rows, has.granted_rows);
+	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.granted_row_bytes);
 	gsort_status status;
 
-	if (needed_rows == mine->granted_rows && needed_bytes == mine->granted_bytes)
+	if (needed_rows == has.granted_rows && needed_bytes == has.granted_row_bytes)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
 	status = raise_grants(job,
-						  generous_grant(mine->granted_rows, needed_rows,
+						  generous_grant(has.granted_rows, needed_rows,
 										 mine->options.expected_rows, SMALL_ROWS),
-						  generous_grant(mine->granted_bytes, needed_bytes,
+						  generous_grant(has.granted_row_bytes, needed_bytes,
 										 mine->options.expected_bytes, SMALL_BYTES));
 	if (status == GSORT_NOMEM)
 		status = raise_grants(job, needed_rows, needed_bytes);
 	return status;
 }
 
-gsort_status
-gpusort_service_reserve(int job)
+/* The first grant of a job that is open: for the rows that are expected, as far as it can be had, and for
+ * any one chunk at least, which the job keeps from then on.  NOMEM: not now. */
+static gsort_status
+reserve(int job)
 {
 	/* a row has its data, its offset and its words in a chunk */
 	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.device.key_columns * sizeof(uint64);
@@ -198,15 +200,15 @@ fits_budget(int job)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
-	gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	gsort_job_get_stats(mine->job, &stats);
-	return stats.granted_bytes + mine->wanted_bytes <= info.budget_bytes;
+	return gpusort_service_stats(mine).granted_bytes + mine->wanted_bytes <= info.budget_bytes;
 }
 
-bool
-gpusort_service_wait_for_memory(int job)
+/* After NOMEM, of a job that opens: begins to wait, or still waits.  False: it must
+ * not wait, or would do so in vain. */
+static bool
+wait_for_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
@@ -231,8 +233,9 @@ compare_waits(const void *a, const void *b)
 	return since_a < since_b ? -1 : since_a > since_b;
 }
 
-int
-gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
+/* The jobs that wait, those that came first first; returns their number. */
+static int
+list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 {
 	int			n = 0;
 
@@ -245,49 +248,105 @@ gpusort_service_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 	return n;
 }
 
-long
-gpusort_service_wait_left(int job, uint64 now_us)
-{
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+/* --- jobs that open ------------------------------------------------------------------------ */
 
-	return gpusort_clock_ms_left(now_us, mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
+/* What is not gsort_job_open's to check, and the columns, by which chunks are checked. */
+static bool
+options_are_sound(const GpuSortJobOptions *options)
+{
+	return options->device.key_columns >= 1 && options->device.key_columns <= GPUSORT_WORDS_MAX &&
+		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
+}
+
+static void
+refuse_job(int job, GpuSortNativeReason reason)
+{
+	gpusort_service_jobs[job].waits_since_us = 0;
+	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
+}
+
+static void
+open_or_wait(int job)
+{
+	gsort_status status = open_job(job);
+
+	if (status == GSORT_OK)
+		status = reserve(job);
+	if (status == GSORT_OK)
+	{
+		gpusort_service_jobs[job].waits_since_us = 0;
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	}
+	else if (status != GSORT_NOMEM)
+		gpusort_service_note_status(job, status);
+	else if (!wait_for_memory(job))
+		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+}
+
+void
+gpusort_service_handle_open(const GpuSortRequest *request)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+
+	if (mine->job != NULL || gpusort_service_job_state(request->job) != GPUSORT_JOB_OPENING)
+		return;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	mine->options = gpusort_service_slot(request->job)->options;
+	LWLockRelease(gpusort_shared_lock());
+	if (!options_are_sound(&mine->options))
+		gpusort_service_fail_job(request->job, "the job's options are corrupt", false);
+	else if (gpusort_service_device == NULL)
+		refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
+	else
+		open_or_wait(request->job);
+}
+
+long
+gpusort_service_serve_waiting_jobs(void)
+{
+	int			jobs[GPUSORT_JOB_SLOTS];
+	int			n = list_waiting_jobs(jobs);
+	uint64		now_us = n > 0 ? gpusort_clock_us() : 0;
+	long		next_end = -1;
+
+	for (int i = 0; i < n; i++)
+	{
+		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
+		long		left;
+
+		open_or_wait(jobs[i]);
+		if (mine->waits_since_us == 0)
+			continue;
+		left = gpusort_clock_ms_left(now_us, mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
+		if (left <= 0)
+			refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
+		else
+			next_end = gpusort_service_sooner(next_end, left);
+	}
+	return next_end;
 }
 
 /* --- what sessions may know ----------------------------------------------------------------- */
 
-static void
-publish_job(int job, uint64 granted_bytes)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	GpuSortJobSlot *slot = gpusort_service_slot(job);
-	TimestampTz now = GetCurrentTimestamp();
-	bool		wait_changed = mine->waits_since_us != mine->published_wait_us;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->granted_bytes = granted_bytes;
-	if (wait_changed && mine->waits_since_us == 0)
-		slot->waited_until = now;
-	if (wait_changed)
-		slot->waits_since = mine->waits_since_us != 0 ? now : 0;
-	LWLockRelease(gpusort_shared_lock());
-	mine->published_bytes = granted_bytes;
-	mine->published_wait_us = mine->waits_since_us;
-}
-
 void
 gpusort_service_publish_jobs(void)
 {
-	if (gpusort_service_open_jobs == 0)
-		return;
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
-		gsort_job_stats stats = {.struct_bytes = sizeof(stats)};
+		GpuSortJobSlot *slot = gpusort_service_slot(i);
+		bool		waits = mine->waits_since_us != 0;
+		uint64		granted_bytes = mine->job != NULL ? gpusort_service_stats(mine).granted_bytes : 0;
 
-		if (mine->job == NULL)
+		/* nobody else writes them: most turns change nothing, and leave the lock to the sessions */
+		if (mine->job == NULL || (granted_bytes == slot->granted_bytes && waits == (slot->waits_since != 0)))
 			continue;
-		gsort_job_get_stats(mine->job, &stats);
-		if (stats.granted_bytes != mine->published_bytes || mine->waits_since_us != mine->published_wait_us)
-			publish_job(i, stats.granted_bytes);
+		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+		slot->granted_bytes = granted_bytes;
+		if (!waits && slot->waits_since != 0)
+			slot->waited_until = GetCurrentTimestamp();
+		if (waits != (slot->waits_since != 0))
+			slot->waits_since = waits ? GetCurrentTimestamp() : 0;
+		LWLockRelease(gpusort_shared_lock());
 	}
 }

@@ -1,7 +1,6 @@
 /*
  * service_jobs.c
- *	  The service's side of the job slots: answers to sessions, chunks that wait, and the
- *	  end of jobs.
+ *	  The service's side of the job slots: answers to sessions, and the end of jobs.
  *
  * In:  what became of a job's request, of a call of the device, or of the device itself.
  * Out: states of slots and buffers, told to those who wait; the slots and buffers of jobs
@@ -12,17 +11,12 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
-#include "service/service_jobs.h"
+#include "service/service_internal.h"
 #include "shared/buffer_pool.h"
-#include "shared/request_ring.h"
 
 int			gpusort_service_number = 0;
 GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 int			gpusort_service_open_jobs = 0;
-
-static int *next_chunk;			/* [n_buffers]; links the chunks that wait in a job */
 
 /* --- answers -------------------------------------------------------------------
  *
@@ -60,19 +54,11 @@ gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReaso
 }
 
 void
-gpusort_service_fail_job(int job, const char *message)
-{
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_job_slot_fail(gpusort_service_slot(job), message);
-	LWLockRelease(gpusort_shared_lock());
-}
-
-void
-gpusort_service_fail_job_for_memory(int job, const char *message)
+gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (gpusort_job_slot_fail(gpusort_service_slot(job), message))
-		gpusort_service_slot(job)->lacked_memory = true;
+		gpusort_service_slot(job)->lacked_memory = lacks_memory;
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -85,118 +71,6 @@ gpusort_service_job_state(int job)
 	state = gpusort_service_slot(job)->state;
 	LWLockRelease(gpusort_shared_lock());
 	return state;
-}
-
-/* --- a job's beginning ------------------------------------------------------------ */
-
-/* What is not gsort_job_open's to check, and the columns, by which chunks are checked. */
-static bool
-options_are_sound(const GpuSortJobOptions *options)
-{
-	return options->device.key_columns >= 1 && options->device.key_columns <= GPUSORT_WORDS_MAX &&
-		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
-}
-
-bool
-gpusort_service_know_job(int job)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
-	if (mine->known)
-		return true;
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	mine->options = gpusort_service_slot(job)->options;
-	LWLockRelease(gpusort_shared_lock());
-	mine->known = options_are_sound(&mine->options);
-	if (!mine->known)
-		gpusort_service_fail_job(job, "the job's options are corrupt");
-	return mine->known;
-}
-
-/* --- chunks that wait ---------------------------------------------------------- */
-
-void
-gpusort_service_jobs_begin(void)
-{
-	next_chunk = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
-	gpusort_service_forget_all_jobs();
-}
-
-void
-gpusort_service_add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest)
-{
-	int			before = is_rest ? mine->last_rest : mine->last_chunk;
-
-	if (mine->first_chunk == GPUSORT_NO_BUFFER || before == GPUSORT_NO_BUFFER)
-	{
-		next_chunk[buffer] = mine->first_chunk;
-		mine->first_chunk = buffer;
-	}
-	else
-	{
-		next_chunk[buffer] = next_chunk[before];
-		next_chunk[before] = buffer;
-	}
-	if (next_chunk[buffer] == GPUSORT_NO_BUFFER)
-		mine->last_chunk = buffer;
-	if (is_rest)
-		mine->last_rest = buffer;
-}
-
-int
-gpusort_service_take_chunk(GpuSortServiceJob *mine)
-{
-	int			buffer = mine->first_chunk;
-
-	mine->first_chunk = next_chunk[buffer];
-	if (mine->last_rest == buffer)
-		mine->last_rest = GPUSORT_NO_BUFFER;
-	return buffer;
-}
-
-void
-gpusort_service_drop_chunks(GpuSortServiceJob *mine)
-{
-	mine->first_chunk = GPUSORT_NO_BUFFER;
-	mine->last_rest = GPUSORT_NO_BUFFER;
-	mine->refused_since_us = 0;
-	mine->cut_pending = false;
-}
-
-void
-gpusort_service_refuse_job(int job, GpuSortNativeReason reason)
-{
-	gpusort_service_jobs[job].waits_since_us = 0;
-	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
-}
-
-/* --- whose they are --------------------------------------------------------------- */
-
-/* Is it a sort that has a job of this service? */
-static bool
-sorts_here(const GpuSortProgressState *state)
-{
-	const GpuSortJobSlot *slot;
-	bool		here;
-
-	if (state->job < 0)
-		return false;
-	slot = &gpusort_shared->jobs[state->job];
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	here = slot->generation == state->generation && slot->service == gpusort_service_number;
-	LWLockRelease(gpusort_shared_lock());
-	return here;
-}
-
-void
-gpusort_service_list_processes(StringInfo pids)
-{
-	GpuSortProgressState state;
-	GpuSortProgressFigures figures;
-
-	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures) && sorts_here(&state))
-			appendStringInfo(pids, "%s%d", pids->len > 0 ? ", " : "", state.pid);
 }
 
 /* --- the end ------------------------------------------------------------------- */
@@ -239,7 +113,7 @@ gpusort_service_fail_all_jobs(const char *message)
 	{
 		GpuSortJobSlot *slot = gpusort_service_slot(i);
 
-		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE && slot->known_to_service)
+		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE)
 			gpusort_job_slot_fail(slot, message);
 	}
 }
@@ -255,8 +129,6 @@ take_over_job(GpuSortJobSlot *slot)
 		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
 			buffer->state = GPUSORT_BUFFER_HELD;
 	}
-	if (slot->state == GPUSORT_JOB_FAILED)
-		slot->known_to_service = false;
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 	{
 		free_all_buffers(slot);

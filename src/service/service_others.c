@@ -16,15 +16,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "postmaster/bgworker.h"
 #include "storage/ipc.h"
 
-#include "compat.h"
-#include "service/service_jobs.h"
-#include "service/service_others.h"
-#include "settings.h"
-#include "shared/clock.h"
-#include "shared/request_ring.h"
+#include "service/service_internal.h"
 #include "shared/server_state.h"
 
 #define RESTART_SECONDS			1
@@ -51,12 +45,6 @@ gpusort_service_worker(int i)
 
 /* --- in the first service ------------------------------------------------------------ */
 
-static int
-services_wanted(void)
-{
-	return gpusort_services_wanted(gpusort_shared->n_gpus);
-}
-
 /* Says so to those that are not wanted any more. */
 static void
 set_number(int wanted)
@@ -71,27 +59,6 @@ set_number(int wanted)
 		gpusort_wake_service(i);
 }
 
-/* Unless it runs by now.  is_news: the log does not say so already. */
-static void
-note_no_worker(int i, bool is_news)
-{
-	GpuSortService *service = &gpusort_shared->services[i];
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (service->pid != 0)
-	{
-		LWLockRelease(gpusort_shared_lock());
-		return;
-	}
-	gpusort_service_set_no_worker(service);
-	LWLockRelease(gpusort_shared_lock());
-	if (is_news)
-		ereport(LOG,
-				(errmsg("gpusort: no background worker for service %d", i),
-				 errdetail("It is tried again every %d seconds.", RETRY_MS / 1000),
-				 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
-}
-
 /* False: no worker is free. */
 static bool
 start_service(int i)
@@ -99,23 +66,33 @@ start_service(int i)
 	BackgroundWorker worker = gpusort_service_worker(i);
 	GpuSortService *service = &gpusort_shared->services[i];
 	bool		was_missing;
+	bool		runs;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	/* after a crash of the server's processes the postmaster may have started it already */
-	if (service->pid != 0)
-	{
-		LWLockRelease(gpusort_shared_lock());
-		return true;
-	}
 	was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
-	service->registered = true;
-	service->state = GPUSORT_SERVICE_STARTING;
-	service->detail[0] = '\0';
+	/* after a crash of the server's processes the postmaster may have started it already */
+	runs = service->pid != 0;
+	if (!runs)
+	{
+		service->registered = true;
+		service->state = GPUSORT_SERVICE_STARTING;
+		service->detail[0] = '\0';
+	}
 	LWLockRelease(gpusort_shared_lock());
-	if (RegisterDynamicBackgroundWorker(&worker, NULL))
+	if (runs || RegisterDynamicBackgroundWorker(&worker, NULL))
 		return true;
-	note_no_worker(i, !was_missing);
-	return false;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	runs = service->pid != 0;
+	if (!runs)
+		gpusort_service_set_no_worker(service);
+	LWLockRelease(gpusort_shared_lock());
+	/* else the log says so already */
+	if (!runs && !was_missing)
+		ereport(LOG,
+				(errmsg("gpusort: no background worker for service %d", i),
+				 errdetail("It is tried again every %d seconds.", RETRY_MS / 1000),
+				 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+	return runs;
 }
 
 /* False: one could not be started. */
@@ -131,10 +108,10 @@ start_missing(int wanted)
 }
 
 long
-gpusort_service_start_others(bool retry, long sleep_ms)
+gpusort_service_start_others(bool retry)
 {
 	static uint64 next_try_ms = 0;	/* 0: none is missing */
-	int			wanted = services_wanted();
+	int			wanted = gpusort_services_wanted(gpusort_shared->n_gpus);
 
 	if (wanted != gpusort_shared->n_services)
 	{
@@ -143,9 +120,7 @@ gpusort_service_start_others(bool retry, long sleep_ms)
 	}
 	if (retry || (next_try_ms != 0 && gpusort_clock_ms() >= next_try_ms))
 		next_try_ms = start_missing(wanted) ? 0 : gpusort_clock_ms() + RETRY_MS;
-	if (next_try_ms == 0)
-		return sleep_ms;
-	return sleep_ms < 0 ? RETRY_MS : Min(sleep_ms, RETRY_MS);
+	return next_try_ms == 0 ? -1 : RETRY_MS;
 }
 
 /* --- in another one -------------------------------------------------------------------- */

@@ -9,14 +9,7 @@
  */
 #include "postgres.h"
 
-#include "service/service_device.h"
-#include "service/service_feed.h"
-#include "service/service_fetch.h"
-#include "service/service_jobs.h"
-#include "service/service_requests.h"
-#include "service/service_watch.h"
-#include "shared/clock.h"
-#include "shared/request_ring.h"
+#include "service/service_internal.h"
 
 #define EVENTS_A_POLL			64
 #define REQUESTS_A_TURN			64
@@ -71,10 +64,9 @@ handle_close(const GpuSortRequest *request)
 
 /* Could a session have made this request, of a job that is in this state now? */
 static bool
-request_fits_state(const GpuSortRequest *request)
+request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
-	GpuSortJobState state = gpusort_service_job_state(request->job);
 
 	switch (request->kind)
 	{
@@ -97,39 +89,25 @@ request_fits_state(const GpuSortRequest *request)
 static bool
 request_fits_buffer(const GpuSortRequest *request)
 {
-	const GpuSortBuffer *buffer;
-	bool		fits;
+	GpuSortBufferState state = request->kind == GPUSORT_REQUEST_APPEND ? GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING;
 
-	if (request->buffer < 0 || request->buffer >= gpusort_shared->n_buffers)
-		return false;
-	buffer = &gpusort_buffers[request->buffer];
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	fits = buffer->job == request->job &&
-		buffer->state == (request->kind == GPUSORT_REQUEST_APPEND ?
-						 GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING);
-	LWLockRelease(gpusort_shared_lock());
-	return fits;
+	return request->buffer >= 0 && request->buffer < gpusort_shared->n_buffers &&
+		gpusort_buffers[request->buffer].job == request->job && gpusort_buffers[request->buffer].state == state;
 }
 
 static bool
 request_is_sound(const GpuSortRequest *request)
 {
-	if (request->job < 0 || request->job >= GPUSORT_JOB_SLOTS)
-		return false;
-	switch (request->kind)
-	{
-		case GPUSORT_REQUEST_APPEND:
-		case GPUSORT_REQUEST_FETCH_WINDOW:
-		case GPUSORT_REQUEST_FETCH_ROW:
-			return request_fits_buffer(request);
-		case GPUSORT_REQUEST_OPEN:
-		case GPUSORT_REQUEST_CUT:
-		case GPUSORT_REQUEST_NEXT_RUN:
-		case GPUSORT_REQUEST_MERGE:
-		case GPUSORT_REQUEST_CLOSE:
-			return request->buffer < 0 && request_fits_state(request);
-	}
-	return false;
+	bool		sound = request->job >= 0 && request->job < GPUSORT_JOB_SLOTS;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	if (sound && (request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_WINDOW ||
+				  request->kind == GPUSORT_REQUEST_FETCH_ROW))
+		sound = request_fits_buffer(request);
+	else if (sound)
+		sound = request->buffer < 0 && request_fits_state(request, gpusort_service_slot(request->job)->state);
+	LWLockRelease(gpusort_shared_lock());
+	return sound;
 }
 
 /* Somebody waits for its answer, and nobody can tell who: all are told, nobody hangs. */
@@ -145,36 +123,22 @@ leave_corrupt_memory(const GpuSortRequest *request)
 static void
 handle_request(const GpuSortRequest *request)
 {
+	static void (*const handlers[]) (const GpuSortRequest *) = {
+		[GPUSORT_REQUEST_OPEN] = gpusort_service_handle_open,
+		[GPUSORT_REQUEST_APPEND] = gpusort_service_handle_append,
+		[GPUSORT_REQUEST_CUT] = gpusort_service_handle_cut,
+		[GPUSORT_REQUEST_FETCH_WINDOW] = gpusort_service_handle_fetch,
+		[GPUSORT_REQUEST_FETCH_ROW] = gpusort_service_handle_fetch,
+		[GPUSORT_REQUEST_NEXT_RUN] = handle_next_run,
+		[GPUSORT_REQUEST_MERGE] = handle_merge,
+		[GPUSORT_REQUEST_CLOSE] = handle_close,
+	};
+
 	if (!request_is_sound(request))
 		leave_corrupt_memory(request);
-	switch (request->kind)
-	{
-		case GPUSORT_REQUEST_OPEN:
-			gpusort_service_handle_open(request);
-			break;
-		case GPUSORT_REQUEST_APPEND:
-			gpusort_service_handle_append(request);
-			break;
-		case GPUSORT_REQUEST_CUT:
-			gpusort_service_handle_cut(request);
-			break;
-		case GPUSORT_REQUEST_FETCH_WINDOW:
-		case GPUSORT_REQUEST_FETCH_ROW:
-			gpusort_service_handle_fetch(request);
-			break;
-		case GPUSORT_REQUEST_NEXT_RUN:
-			handle_next_run(request);
-			break;
-		case GPUSORT_REQUEST_MERGE:
-			handle_merge(request);
-			break;
-		case GPUSORT_REQUEST_CLOSE:
-			handle_close(request);
-			break;
-	}
+	handlers[request->kind] (request);
 }
 
-/* True if there may be more. */
 bool
 gpusort_service_handle_requests(void)
 {
@@ -196,18 +160,15 @@ gpusort_service_handle_requests(void)
 static gsort_status
 publish_directory(int job, gsort_job_stats *stats)
 {
-	gsort_job  *device_job = gpusort_service_jobs[job].job;
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 	const gsort_window *windows;
 	uint64		n;
-	gsort_status status = gsort_job_windows(device_job, &windows, &n);
+	gsort_status status = gsort_job_windows(gpusort_service_jobs[job].job, &windows, &n);
 
 	if (status != GSORT_OK)
 		return status;
-	stats->struct_bytes = sizeof(*stats);
-	gsort_job_get_stats(device_job, stats);
+	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->rows = stats->rows;
 	slot->windows = n;
 	slot->stats = *stats;
 	slot->last_read_us = gpusort_clock_us();
@@ -258,8 +219,6 @@ handle_run_begun_event(int job)
 
 	if (mine->closing)
 		return;
-	mine->granted_rows = mine->granted_bytes = 0;
-	mine->fed_rows = mine->fed_bytes = 0;
 	mine->full = false;
 	mine->runs++;
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
@@ -293,8 +252,7 @@ handle_event(const gsort_event *event)
 	switch (event->kind)
 	{
 		case GSORT_EVENT_APPENDED:
-			if (event->status != GSORT_OK)
-				gpusort_service_note_status(job, event->status);
+			gpusort_service_note_status(job, event->status);
 			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_HELD);
 			break;
 		case GSORT_EVENT_CUT:
@@ -305,7 +263,6 @@ handle_event(const gsort_event *event)
 			break;
 		case GSORT_EVENT_CLOSED:
 			gpusort_service_forget_job(&gpusort_service_jobs[job]);
-			gpusort_service_job_ended(job);
 			gpusort_service_open_jobs--;
 			gpusort_service_free_job(job);
 			break;

@@ -13,19 +13,8 @@
  */
 #include "postgres.h"
 
-#include "service/service_device.h"
-#include "service/service_jobs.h"
-#include "service/service_watch.h"
-#include "settings.h"
-#include "shared/clock.h"
+#include "service/service_internal.h"
 
-typedef struct Watched
-{
-	int			operations;		/* under way */
-	uint64		since_ms;		/* when there was none last */
-} Watched;
-
-static Watched watched[GPUSORT_JOB_SLOTS];
 static uint64 last_event_ms = 0;
 
 /* With work under way the service looks ten times a second.  A longer gap is a halt of its own. */
@@ -34,21 +23,15 @@ static uint64 last_event_ms = 0;
 void
 gpusort_service_operation_began(int job)
 {
-	if (watched[job].operations++ == 0)
-		watched[job].since_ms = gpusort_clock_ms();
+	if (gpusort_service_jobs[job].operations++ == 0)
+		gpusort_service_jobs[job].busy_since_ms = gpusort_clock_ms();
 }
 
 void
 gpusort_service_operation_ended(int job)
 {
-	watched[job].operations--;
+	gpusort_service_jobs[job].operations--;
 	last_event_ms = gpusort_clock_ms();
-}
-
-void
-gpusort_service_job_ended(int job)
-{
-	watched[job].operations = 0;
 }
 
 /* The job whose operation has been under way for timeout_ms; -1: there is none. */
@@ -56,7 +39,7 @@ static int
 find_stuck_job(uint64 now, uint64 timeout_ms)
 {
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (watched[i].operations > 0 && now - watched[i].since_ms > timeout_ms)
+		if (gpusort_service_jobs[i].operations > 0 && now - gpusort_service_jobs[i].busy_since_ms > timeout_ms)
 			return i;
 	return -1;
 }
@@ -82,6 +65,6 @@ gpusort_service_watch_device(void)
 	if (job >= 0)
 		gpusort_service_restart("the device does not answer",
 								psprintf("It has ended none of its operations for %llu s; gpusort.device_timeout is %llu s.",
-										 (unsigned long long) (now - Max(last_event_ms, watched[job].since_ms)) / 1000,
+										 (unsigned long long) (now - Max(last_event_ms, gpusort_service_jobs[job].busy_since_ms)) / 1000,
 										 (unsigned long long) timeout_ms / 1000));
 }

@@ -5,7 +5,7 @@
  * In:  jobs that open, are read, and end.
  * Out: buffers linked to their job's slot, or free.
  *
- * Runs in sessions and in the service, always with the shared lock held exclusively.
+ * Runs in sessions and in the service, under the shared lock.
  * The memory is made by shmem.c.
  *
  * A job that opens may take back what others hold beyond what they cannot do without, and do not use just
@@ -64,80 +64,54 @@ gpusort_buffer_free(int buffer)
 	ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
-static bool
-may_be_taken_back(const GpuSortBuffer *buffer)
+/* What a job cannot do without just now. */
+typedef struct Needs
 {
-	return buffer->state == GPUSORT_BUFFER_WINDOW || buffer->state == GPUSORT_BUFFER_HELD;
+	int			buffers;
+	int			idle;			/* of these */
+	bool		windows;		/* that wait to be read */
+} Needs;
+
+static Needs
+needs_of(const GpuSortJobSlot *slot, uint64 now_us)
+{
+	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.windows = true};
+
+	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING)
+	{
+		/* a run that is cut now is read in these */
+		needs.idle = GPUSORT_SPILL_BUFFERS;
+		needs.buffers = GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
+	}
+	/* a run that is being spilled needs its buffers for the next one */
+	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
+	{
+		needs.windows = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
+		needs.buffers = needs.windows ? GPUSORT_READ_BUFFERS_SHORT : 1;
+	}
+	return needs;
 }
 
-/* A run that is being spilled needs its buffers for the next one. */
-static bool
-is_idle_reader(const GpuSortJobSlot *slot, uint64 now_us)
-{
-	return slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN &&
-		gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
-}
-
-/* Frees buffers of idle readers, all but one of each, until enough are free. */
+/* Frees what jobs can do without until enough are free; also what idle readers have, if they are to lose it. */
 static void
-take_back_idle_buffers(int enough)
+take_back(int enough, bool idle_readers)
 {
-	uint64		now_us = gpusort_clock_us();
+	uint64		now_us = idle_readers ? gpusort_clock_us() : 0;
 
 	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
 	{
 		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
+		Needs		needs = needs_of(slot, now_us);
 
-		if (!is_idle_reader(slot, now_us))
-			continue;
-		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > 1; i--)
+		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > needs.buffers; i--)
 		{
+			GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
+
 			if (gpusort_shared->n_free_buffers >= enough)
 				return;
-			if (may_be_taken_back(&gpusort_buffers[slot->buffers[i]]))
-				gpusort_buffer_free(slot->buffers[i]);
-		}
-	}
-}
-
-/* Buffers that a job cannot do without, and idle ones among them. */
-static int
-least_buffers(const GpuSortJobSlot *slot, int *least_idle)
-{
-	/* a run that is cut now is read in these */
-	*least_idle = slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING ?
-		GPUSORT_SPILL_BUFFERS : 0;
-	switch (slot->state)
-	{
-		case GPUSORT_JOB_FEEDING:
-		case GPUSORT_JOB_CUTTING:
-			return GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
-		case GPUSORT_JOB_READY:
-			return slot->cut_how == GSORT_SORTED_RUN ? GPUSORT_JOB_BUFFERS_MAX : GPUSORT_READ_BUFFERS_SHORT;
-		default:
-			return GPUSORT_JOB_BUFFERS_MAX;
-	}
-}
-
-/* Frees what jobs have taken beyond that and do not use just now, until enough are free. */
-static void
-take_back_spare_buffers(int enough)
-{
-	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
-	{
-		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
-		int			least_idle;
-		int			least = least_buffers(slot, &least_idle);
-
-		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > least; i--)
-		{
-			if (gpusort_shared->n_free_buffers >= enough)
-				return;
-			if (gpusort_buffers[slot->buffers[i]].state != GPUSORT_BUFFER_HELD)
-				continue;
-			if (least_idle > 0)
-				least_idle--;
-			else
+			if (state == GPUSORT_BUFFER_HELD && needs.idle > 0)
+				needs.idle--;
+			else if (state == GPUSORT_BUFFER_HELD || (state == GPUSORT_BUFFER_WINDOW && !needs.windows))
 				gpusort_buffer_free(slot->buffers[i]);
 		}
 	}
@@ -146,10 +120,14 @@ take_back_spare_buffers(int enough)
 bool
 gpusort_buffers_queue_up(uint64 until_us)
 {
-	if (gpusort_shared->n_buffer_waiters == lengthof(gpusort_shared->buffer_waiters))
-		return false;
-	gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = (GpuSortBufferWaiter) {MyProcPid, until_us};
-	return true;
+	bool		has_room;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	has_room = gpusort_shared->n_buffer_waiters < lengthof(gpusort_shared->buffer_waiters);
+	if (has_room)
+		gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = (GpuSortBufferWaiter) {MyProcPid, until_us};
+	LWLockRelease(gpusort_shared_lock());
+	return has_room;
 }
 
 static void
@@ -167,10 +145,12 @@ take_from_queue(int pid)
 void
 gpusort_buffers_leave_queue(void)
 {
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	take_from_queue(MyProcPid);
 	/* the next one in the queue looks again */
 	if (gpusort_shared->n_buffer_waiters > 0)
 		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+	LWLockRelease(gpusort_shared_lock());
 }
 
 /* A process that was halted does not leave the queue when its time is over. */
@@ -196,9 +176,9 @@ gpusort_buffers_reserve(int job, int feeders)
 	if (another_came_first())
 		return false;
 	if (gpusort_shared->n_free_buffers < needed)
-		take_back_spare_buffers(needed);
+		take_back(needed, false);
 	if (gpusort_shared->n_free_buffers < needed)
-		take_back_idle_buffers(needed);
+		take_back(needed, true);
 	if (gpusort_shared->n_free_buffers < needed)
 		return false;
 	allocate_buffers(job, needed);
@@ -238,8 +218,10 @@ gpusort_buffers_restore(int job)
 }
 
 void
-gpusort_buffers_keep(GpuSortJobSlot *slot, int at_most)
+gpusort_buffers_keep_to_read(GpuSortJobSlot *slot)
 {
+	int			at_most = Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS));
+
 	for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > at_most; i--)
 		if (gpusort_buffers[slot->buffers[i]].state == GPUSORT_BUFFER_HELD)
 			gpusort_buffer_free(slot->buffers[i]);

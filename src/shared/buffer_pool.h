@@ -29,7 +29,7 @@
 #define GPUSORT_READ_BUFFERS		8
 #define GPUSORT_READ_BUFFERS_SHORT	2
 
-/* All of these need the shared lock, held exclusively. */
+/* All of these but those of the queue need the shared lock, held exclusively. */
 
 /* The buffers that a job opens with, taken from readers that are idle where none are free.
  * False: there are not enough, or another process came first, and the job has none. */
@@ -38,7 +38,8 @@ extern bool gpusort_buffers_reserve(int job, int feeders);
 /*
  * The queue of processes that wait for the buffers to open a job with.  Nobody else's job opens while one waits:
  * a sort that needs many buffers at once would be passed by small ones until it gives up.  No wait is longer than
- * the job's options say, nor does any process in the queue hold what others wait for, but workers of a sort that does not wait long.
+ * the job's options say, nor does any process in the queue hold what others wait for, but workers of a sort that
+ * does not wait long.  Without the lock.
  * False: there is no room in the queue.
  */
 extern bool gpusort_buffers_queue_up(uint64 until_us);
@@ -51,8 +52,8 @@ extern bool gpusort_buffers_grow(int job);
 /* Gives a job that is read, and lost buffers to others, some of them back, if any are free. */
 extern void gpusort_buffers_restore(int job);
 
-/* Frees the job's idle buffers until it has no more than that. */
-extern void gpusort_buffers_keep(GpuSortJobSlot *slot, int at_most);
+/* Of a job whose windows are set, frees idle buffers that it does not need to read them. */
+extern void gpusort_buffers_keep_to_read(GpuSortJobSlot *slot);
 
 extern void gpusort_buffer_free(int buffer);
 

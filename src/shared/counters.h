@@ -117,46 +117,15 @@ typedef struct GpuSortCounters
 {
 #define COUNT(name, description) pg_atomic_uint64 name;
 #define MS(name, description) pg_atomic_uint64 name##_us;
-#define NATIVE(enumerator, name, text, description) pg_atomic_uint64 native_##name;
-#define REFUSAL(enumerator, name, text, remedy) pg_atomic_uint64 refused_##name;
+#define NATIVE(enumerator, name, text, description)
+#define REFUSAL(enumerator, name, text, remedy)
 	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
 #undef COUNT
 #undef MS
 #undef NATIVE
 #undef REFUSAL
-	pg_atomic_uint64 reset_at;	/* a TimestampTz */
+	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
+	pg_atomic_uint64 refused[GPUSORT_REFUSALS_COUNTED];
 } GpuSortCounters;
-
-typedef enum GpuSortCounterKind
-{
-	GPUSORT_COUNTER_NUMBER,
-	GPUSORT_COUNTER_MICROSECONDS
-} GpuSortCounterKind;
-
-/* What the tables say of one counter. */
-typedef struct GpuSortCounterInfo
-{
-	const char *column;			/* of gpusort_stats */
-	GpuSortCounterKind kind;
-	size_t		offset;			/* in GpuSortCounters */
-} GpuSortCounterInfo;
-
-/* All of them to 0, and reset_at to now.  init: for memory that holds none yet. */
-extern void gpusort_counters_init(GpuSortCounters *counters);
-extern void gpusort_counters_reset(GpuSortCounters *counters);
-
-/* The counter behind a column of gpusort_stats, or NULL. */
-extern const GpuSortCounterInfo *gpusort_counter_of_column(const char *column);
-
-extern pg_atomic_uint64 *gpusort_counter(GpuSortCounters *counters, const GpuSortCounterInfo *info);
-
-/* The counter of a reason; not of GPUSORT_NATIVE_NONE. */
-extern pg_atomic_uint64 *gpusort_native_counter(GpuSortCounters *counters, GpuSortNativeReason reason);
-
-/* The counter of a Sort that was planned natively. */
-extern pg_atomic_uint64 *gpusort_refusal_counter(GpuSortCounters *counters, GpuSortRefusalCode refusal);
-
-/* In words, for EXPLAIN. */
-extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);
 
 #endif							/* GPUSORT_COUNTERS_H */

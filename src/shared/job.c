@@ -8,7 +8,7 @@
  *
  * The protocol is in three files: this one; job_feed.c, which brings rows to the service;
  * job_leader.c, which has them sorted and reads them.  Each step is a request in the ring
- * (request_ring.c), after which the service's latch is set.  The service answers in the
+ * (services.c), after which the service's latch is set.  The service answers in the
  * slot and in the buffers, and signals the slot's condition variable.
  *
  * Runs in the backend that owns the job, its leader, and in the parallel workers that
@@ -28,10 +28,9 @@
 #include "settings.h"
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
-#include "shared/heartbeat.h"
 #include "shared/job_internal.h"
-#include "shared/request_ring.h"
 #include "shared/server_state.h"
+#include "shared/services.h"
 #include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
@@ -113,6 +112,7 @@ void
 gpusort_job_unlock(void)
 {
 	LWLockRelease(gpusort_shared_lock());
+	ConditionVariableCancelSleep();
 }
 
 /*
@@ -135,30 +135,23 @@ fail_if_service_is_silent(GpuSortJobSlot *slot)
 }
 
 void
-gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event)
+gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
+	LWLockRelease(gpusort_shared_lock());
 	if (ConditionVariableTimedSleep(&slot->changed, WAIT_RECHECK_MS, wait_event))
 		fail_if_service_is_silent(slot);
+	gpusort_job_lock(job, mode);
 }
 
 /* False: the ring has no room. */
 static bool
 push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
 {
-	GpuSortRequest request = {
-		.kind = kind,
-		.job = job->id.slot,
-		.buffer = buffer,
-		.number = number,
-	};
+	GpuSortRequest request = {.kind = kind,.job = job->id.slot,.buffer = buffer,.number = number};
 
-	if (!gpusort_request_push(gpusort_job_slot(job)->service, &request))
-		return false;
-	gpusort_job_slot(job)->known_to_service = true;
-	gpusort_wake_service(gpusort_job_slot(job)->service);
-	return true;
+	return gpusort_request_push(gpusort_job_slot(job)->service, &request);
 }
 
 void
@@ -250,20 +243,18 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
-	slot->known_to_service = false;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
-	slot->rows = 0;
+	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	slot->to_verify = false;
-	pg_atomic_write_u64(&slot->rows_sent, 0);
-	pg_atomic_write_u64(&slot->bytes_sent, 0);
+	slot->progress = -1;
 	slot->granted_bytes = 0;
 	slot->waits_since = 0;
 	slot->waited_until = 0;
@@ -278,23 +269,7 @@ static void
 leave_queue(void *arg)
 {
 	gpusort_hold_end(&((GpuSortJob *) arg)->hold);
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_buffers_leave_queue();
-	LWLockRelease(gpusort_shared_lock());
-}
-
-/* False: there is no room in the queue.  Whatever happens, the process does not stay in it. */
-static bool
-queue_up(GpuSortJob *job, uint64 until_us)
-{
-	bool		queued;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	queued = gpusort_buffers_queue_up(until_us);
-	LWLockRelease(gpusort_shared_lock());
-	if (queued)
-		gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
-	return queued;
 }
 
 /*
@@ -310,8 +285,10 @@ claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
 
 	if (left_ms == 0 ||
 		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers ||
-		!queue_up(job, end))
+		!gpusort_buffers_queue_up(end))
 		return reason;
+	/* whatever happens, the process does not stay in the queue */
+	gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
 	{
@@ -341,27 +318,20 @@ reserve_memory(GpuSortJob *job)
 {
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
 	GpuSortNativeReason reason;
-	bool		waits;
 	bool		taken;
 
+	/* no row has been sent: where the device is lost, or its service does not answer, the sort is native */
+	job->may_fail = true;
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
+	/* a service that opens a device answers nobody until it is open */
+	while (slot->state == GPUSORT_JOB_OPENING &&
+		   gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING)
+		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
+	taken = slot->state == GPUSORT_JOB_FEEDING;
+	reason = slot->refused_reason;
 	gpusort_job_unlock();
-	for (;;)
-	{
-		LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-		/* a service that opens a device answers nobody until it is open */
-		waits = slot->state == GPUSORT_JOB_OPENING &&
-			gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING;
-		taken = slot->state == GPUSORT_JOB_FEEDING;
-		reason = slot->refused_reason;
-		LWLockRelease(gpusort_shared_lock());
-		if (!waits)
-			break;
-		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
-	}
-	ConditionVariableCancelSleep();
-	/* the device is lost, or is being opened, or its service does not answer: no row has been sent */
+	job->may_fail = false;
 	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
 }
 
@@ -414,7 +384,7 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
-	bool		told = true;
+	bool		told;
 
 	if (!job->open)
 		return;
@@ -430,18 +400,8 @@ gpusort_job_close(GpuSortJob *job)
 		if (state != GPUSORT_BUFFER_SENT && state != GPUSORT_BUFFER_FETCHING)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
-	if (slot->known_to_service)
-	{
-		slot->state = GPUSORT_JOB_ABANDONED;
-		told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
-	}
-	else
-	{
-		gpusort_job_slot_free(slot);
-		/* a service that is to end waits for its last job */
-		if (slot->service >= gpusort_shared->n_services)
-			gpusort_wake_service(slot->service);
-	}
+	slot->state = GPUSORT_JOB_ABANDONED;
+	told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	LWLockRelease(gpusort_shared_lock());
 	if (!told)
 		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);

@@ -54,16 +54,10 @@ gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 {
 	int			buffer;
 
-	for (;;)
-	{
-		gpusort_job_lock(job, LW_EXCLUSIVE);
-		buffer = take_buffer_to_fill(job, rest_of_row);
-		gpusort_job_unlock();
-		if (buffer != WAIT_FOR_BUFFER)
-			break;
-		gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
-	}
-	ConditionVariableCancelSleep();
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while ((buffer = take_buffer_to_fill(job, rest_of_row)) == WAIT_FOR_BUFFER)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
+	gpusort_job_unlock();
 	return buffer;
 }
 
@@ -88,10 +82,13 @@ send_chunk(GpuSortJob *job, int buffer)
 static void
 count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
 {
-	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	int			entry = gpusort_job_slot(job)->progress;
+	pg_atomic_uint64 *figures = gpusort_shared->progress[Max(entry, 0)].figures;
 
-	pg_atomic_fetch_add_u64(&slot->rows_sent, (int64) rows);
-	pg_atomic_fetch_add_u64(&slot->bytes_sent, (int64) bytes);
+	if (entry < 0)
+		return;
+	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_ROWS_FED], (int64) rows);
+	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_BYTES_FED], (int64) bytes);
 }
 
 void
@@ -112,22 +109,16 @@ gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
 	uint64		rows = chunk->rows;
 	uint64		bytes = chunk->data_bytes;
 	uint64		order = send_chunk(job, buffer);
-	bool		answered = false;
-	bool		refused = false;
+	bool		refused;
 
-	while (!answered)
-	{
-		gpusort_job_lock(job, LW_EXCLUSIVE);
-		/* accepted, the buffer may be another chunk's by now */
-		answered = shared->sent_order != order || shared->state != GPUSORT_BUFFER_SENT;
-		refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
-		if (refused)
-			shared->state = GPUSORT_BUFFER_HELD;
-		gpusort_job_unlock();
-		if (!answered)
-			gpusort_job_wait_for_change(job, gpusort_wait_event_of_feed);
-	}
-	ConditionVariableCancelSleep();
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	/* accepted, the buffer may be another chunk's by now */
+	while (shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
+	refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
+	if (refused)
+		shared->state = GPUSORT_BUFFER_HELD;
+	gpusort_job_unlock();
 	if (!refused)
 		count_sent(job, rows, bytes);
 	return !refused;

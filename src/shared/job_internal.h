@@ -29,12 +29,13 @@ gpusort_job_slot_failed(const GpuSortJob *job)
 	return gpusort_job_slot(job)->state == GPUSORT_JOB_FAILED;
 }
 
-/* Takes the shared lock; raises a failure. */
+/*
+ * Takes the shared lock; raises a failure.  Whoever holds it may wait for a change of the job: the lock is released
+ * while it waits, and it looks again afterwards.
+ */
 extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
+extern void gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event);
 extern void gpusort_job_unlock(void);
-
-/* Without the lock.  The caller looks again, and ends with ConditionVariableCancelSleep. */
-extern void gpusort_job_wait_for_change(const GpuSortJob *job, uint32 wait_event);
 
 /* With the lock held exclusively, which an error releases. */
 extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,

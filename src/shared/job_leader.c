@@ -29,41 +29,16 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 	return rows;
 }
 
-/* Waits until no buffer of the job is in state, or the job has failed. */
+/* With the lock held: the job gets into a state that the service ends, which is waited for. */
 static void
-wait_while_any(GpuSortJob *job, GpuSortBufferState state, uint32 wait_event)
+ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind, uint64 number)
 {
-	for (;;)
-	{
-		int			buffer;
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-		gpusort_job_lock(job, LW_SHARED);
-		buffer = gpusort_job_slot_failed(job) ? -1 : gpusort_job_find_buffer(job, state);
-		gpusort_job_unlock();
-		if (buffer < 0)
-			break;
-		gpusort_job_wait_for_change(job, wait_event);
-	}
-	ConditionVariableCancelSleep();
-}
-
-/* Waits until the job leaves a state; returns the one it has come to. */
-static GpuSortJobState
-wait_while_in(GpuSortJob *job, GpuSortJobState waited)
-{
-	GpuSortJobState state;
-
-	for (;;)
-	{
-		gpusort_job_lock(job, LW_SHARED);
-		state = gpusort_job_slot(job)->state;
-		gpusort_job_unlock();
-		if (state != waited)
-			break;
-		gpusort_job_wait_for_change(job, gpusort_wait_event_of_sort);
-	}
-	ConditionVariableCancelSleep();
-	return state;
+	slot->state = state;
+	gpusort_job_push_request(job, kind, -1, number);
+	while (slot->state == state)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_sort);
 }
 
 /* full: the run that is cut ends because the job is full, not because the input does. */
@@ -71,23 +46,20 @@ static bool
 cut(GpuSortJob *job, gsort_cut_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		is_cut;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
-		slot->state = GPUSORT_JOB_CUTTING;
 		slot->cut_how = how;
-		gpusort_job_push_request(job, GPUSORT_REQUEST_CUT, -1, ++slot->cuts);
+		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT, ++slot->cuts);
 	}
+	is_cut = slot->state != GPUSORT_JOB_FULL;
+	/* after a run that is spilled the next one needs the buffers */
+	if (is_cut && how != GSORT_SORTED_RUN)
+		gpusort_buffers_keep_to_read(slot);
 	gpusort_job_unlock();
-	if (wait_while_in(job, GPUSORT_JOB_CUTTING) == GPUSORT_JOB_FULL)
-		return false;
-	if (how == GSORT_SORTED_RUN)
-		return true;			/* the next run needs the buffers */
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
-	gpusort_job_unlock();
-	return true;
+	return is_cut;
 }
 
 bool
@@ -113,50 +85,44 @@ gpusort_job_is_full(GpuSortJob *job)
 	return full;
 }
 
-static void
-ask(GpuSortJob *job, GpuSortRequestKind kind)
-{
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	if (!gpusort_job_slot_failed(job))
-	{
-		gpusort_job_slot(job)->state = GPUSORT_JOB_ASKED;
-		gpusort_job_push_request(job, kind, -1, 0);
-	}
-	gpusort_job_unlock();
-}
-
 void
 gpusort_job_next_run(GpuSortJob *job)
 {
 	/* the reader's last window too: feeders need the buffers */
 	gpusort_job_forget_windows(job);
-	ask(job, GPUSORT_REQUEST_NEXT_RUN);
-	(void) wait_while_in(job, GPUSORT_JOB_ASKED);
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	if (!gpusort_job_slot_failed(job))
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN, 0);
+	gpusort_job_unlock();
 }
 
 bool
 gpusort_job_merge(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		ready;
 
 	/* all rows are in files, and the merge needs no device */
 	job->may_fail = true;
 	gpusort_job_next_run(job);
-	ask(job, GPUSORT_REQUEST_MERGE);
-	if (wait_while_in(job, GPUSORT_JOB_ASKED) != GPUSORT_JOB_READY)
-		return false;
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	slot->cut_how = GSORT_SORTED;	/* an idle reader's buffers may be taken back again */
-	gpusort_buffers_keep(slot, Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS)));
+	if (!gpusort_job_slot_failed(job))
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_MERGE, 0);
+	ready = slot->state == GPUSORT_JOB_READY;
+	if (ready)
+	{
+		slot->cut_how = GSORT_SORTED;	/* an idle reader's buffers may be taken back again */
+		gpusort_buffers_keep_to_read(slot);
+	}
 	gpusort_job_unlock();
-	return true;
+	return ready;
 }
 
 /* The service writes these before the job is ready, and not while it is. */
 uint64
 gpusort_job_rows(const GpuSortJob *job)
 {
-	return gpusort_job_slot(job)->rows;
+	return gpusort_job_slot(job)->stats.rows;
 }
 
 uint64
@@ -180,8 +146,9 @@ gpusort_job_forget_windows(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	wait_while_any(job, GPUSORT_BUFFER_FETCHING, gpusort_wait_event_of_output);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while (!gpusort_job_slot_failed(job) && gpusort_job_find_buffer(job, GPUSORT_BUFFER_FETCHING) >= 0)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
 	for (int i = 0; i < slot->n_buffers; i++)
 	{
 		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
@@ -228,28 +195,21 @@ bool
 gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window, uint64 *number)
 {
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
-	bool		ready = false;
-	bool		coming = true;
+	bool		ready;
 
-	while (coming && !ready)
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while (shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING && !gpusort_job_slot_failed(job))
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
+	gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
+	/* if not, it was taken back, and perhaps given to us anew */
+	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_WINDOW;
+	if (ready)
 	{
-		gpusort_job_lock(job, LW_EXCLUSIVE);
-		gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
-		/* taken back, and perhaps given to us anew, if it is neither fetched nor coming */
-		coming = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING &&
-			!gpusort_job_slot_failed(job);
-		ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_WINDOW;
-		if (ready)
-		{
-			shared->state = GPUSORT_BUFFER_READING;
-			*window = shared->window;
-			*number = shared->window_number;
-		}
-		gpusort_job_unlock();
-		if (coming)
-			gpusort_job_wait_for_change(job, gpusort_wait_event_of_output);
+		shared->state = GPUSORT_BUFFER_READING;
+		*window = shared->window;
+		*number = shared->window_number;
 	}
-	ConditionVariableCancelSleep();
+	gpusort_job_unlock();
 	return ready;
 }
 

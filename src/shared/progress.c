@@ -3,11 +3,9 @@
  *	  A sort tells how far it is.
  *
  * In:  a sort's steps, from the process that leads it.
- * Out: its entry in shared memory, which progress_view.c reads.
+ * Out: its entry in shared memory; copies of entries, for progress_view.c and the services.
  *
- * Runs in the backend that leads the sort.  Rows on their way to the device are counted in the job's
- * slot, by all feeders (job_feed.c); what they have come to is noted here with each phase, since the
- * slot may go before the sort ends.
+ * Runs in the backend that leads the sort, and in those that look on.
  */
 #include "postgres.h"
 
@@ -17,7 +15,6 @@
 #include "utils/backend_status.h"
 
 #include "shared/progress.h"
-#include "shared/shmem.h"
 
 /* Processes begin to look at different places. */
 static GpuSortProgressEntry *
@@ -81,56 +78,39 @@ gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context, uint64 
 		return;
 	progress->entry = entry;
 	gpusort_hold_begin(&progress->hold, context, end_held, progress);
-	pg_atomic_write_u64(&entry->rows_fed, 0);
-	pg_atomic_write_u64(&entry->bytes_fed, 0);
-	pg_atomic_write_u64(&entry->rows_returned, 0);
-	pg_atomic_write_u64(&entry->runs_spilled, 0);
-	pg_atomic_write_u64(&entry->bytes_spilled, 0);
+	for (int i = 0; i < GPUSORT_PROGRESS_FIGURES; i++)
+		pg_atomic_write_u64(&entry->figures[i], 0);
+	write_state(entry, &state);
+}
+
+static void
+enter_phase(GpuSortProgressEntry *entry, GpuSortPhase phase, int job, uint64 generation)
+{
+	GpuSortProgressState state = entry->state;
+
+	state.phase = phase;
+	state.phase_start = GetCurrentTimestamp();
+	state.job = job;
+	state.generation = generation;
 	write_state(entry, &state);
 }
 
 void
 gpusort_progress_set_job(GpuSortProgress *progress, int job, uint64 generation)
 {
-	GpuSortProgressState state;
-
 	if (progress->entry == NULL)
 		return;
-	state = progress->entry->state;
-	state.job = job;
-	state.generation = generation;
-	state.phase = GPUSORT_PHASE_FEEDING;
-	state.phase_start = GetCurrentTimestamp();
-	write_state(progress->entry, &state);
-}
-
-/* What the job has been sent; never less than before, should the slot be another sort's by now. */
-static void
-note_fed(GpuSortProgressEntry *entry)
-{
-	GpuSortJobSlot *slot = &gpusort_shared->jobs[entry->state.job];
-
-	if (slot->generation != entry->state.generation ||
-		pg_atomic_read_u64(&slot->rows_sent) <= pg_atomic_read_u64(&entry->rows_fed))
-		return;
-	pg_atomic_write_u64(&entry->rows_fed, pg_atomic_read_u64(&slot->rows_sent));
-	pg_atomic_write_u64(&entry->bytes_fed, pg_atomic_read_u64(&slot->bytes_sent));
+	gpusort_shared->jobs[job].progress = progress->entry - gpusort_shared->progress;
+	enter_phase(progress->entry, GPUSORT_PHASE_FEEDING, job, generation);
 }
 
 void
 gpusort_progress_set_phase(GpuSortProgress *progress, GpuSortPhase phase)
 {
 	GpuSortProgressEntry *entry = progress->entry;
-	GpuSortProgressState state;
 
-	if (entry == NULL)
-		return;
-	if (entry->state.job >= 0)
-		note_fed(entry);
-	state = entry->state;
-	state.phase = phase;
-	state.phase_start = GetCurrentTimestamp();
-	write_state(entry, &state);
+	if (entry != NULL)
+		enter_phase(entry, phase, entry->state.job, entry->state.generation);
 }
 
 void
@@ -138,8 +118,8 @@ gpusort_progress_set_spilled(GpuSortProgress *progress, uint64 runs, uint64 byte
 {
 	if (progress->entry == NULL)
 		return;
-	pg_atomic_write_u64(&progress->entry->runs_spilled, runs);
-	pg_atomic_write_u64(&progress->entry->bytes_spilled, bytes);
+	pg_atomic_write_u64(&progress->entry->figures[GPUSORT_PROGRESS_RUNS_SPILLED], runs);
+	pg_atomic_write_u64(&progress->entry->figures[GPUSORT_PROGRESS_BYTES_SPILLED], bytes);
 }
 
 void
@@ -155,4 +135,25 @@ gpusort_progress_end(GpuSortProgress *progress)
 	write_state(entry, &nobody);
 	pg_write_barrier();
 	pg_atomic_write_u32(&entry->claimed, 0);
+}
+
+bool
+gpusort_progress_read(GpuSortProgressEntry *entry, GpuSortProgressState *state,
+					  uint64 figures[GPUSORT_PROGRESS_FIGURES])
+{
+	for (;;)
+	{
+		int			before;
+		int			after;
+
+		/* a writer that is not scheduled just now can make this last */
+		CHECK_FOR_INTERRUPTS();
+		pgstat_begin_read_activity(entry, before);
+		*state = entry->state;
+		for (int i = 0; i < GPUSORT_PROGRESS_FIGURES; i++)
+			figures[i] = pg_atomic_read_u64(&entry->figures[i]);
+		pgstat_end_read_activity(entry, after);
+		if (pgstat_read_activity_complete(before, after))
+			return state->pid != 0;
+	}
 }

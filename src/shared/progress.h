@@ -1,6 +1,10 @@
 /*
  * progress.h
  *	  A sort tells how far it is, for the view gpusort_progress.
+ *
+ * Its leader alone writes the sort's entry, and anybody may read it, as PostgreSQL's own backend_progress.c
+ * has it: what belongs together is written between two counts of changes, and numbers that grow are atomics,
+ * to which feeders add too.  No lock is taken.
  */
 #ifndef GPUSORT_PROGRESS_H
 #define GPUSORT_PROGRESS_H
@@ -9,8 +13,8 @@
 
 #include "portability/instr_time.h"
 
-#include "shared/progress_entry.h"
 #include "shared/release.h"
+#include "shared/shmem.h"
 
 /* A sort's hold on its entry.  All zeroes: it has none, and what it tells goes nowhere. */
 typedef struct GpuSortProgress
@@ -43,7 +47,11 @@ static inline void
 gpusort_progress_set_returned(GpuSortProgress *progress, uint64 rows)
 {
 	if (progress->entry != NULL)
-		pg_atomic_write_u64(&progress->entry->rows_returned, rows);
+		pg_atomic_write_u64(&progress->entry->figures[GPUSORT_PROGRESS_ROWS_RETURNED], rows);
 }
+
+/* Reads an entry: all of it is one sort's.  False: no sort has it. */
+extern bool gpusort_progress_read(GpuSortProgressEntry *entry, GpuSortProgressState *state,
+								  uint64 figures[GPUSORT_PROGRESS_FIGURES]);
 
 #endif							/* GPUSORT_PROGRESS_H */

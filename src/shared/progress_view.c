@@ -20,33 +20,29 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "shared/progress_entry.h"
-#include "shared/shmem.h"
+#include "shared/progress.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_progress);
 
 #define PROGRESS_COLUMNS	15
 
-/* What a sort's job adds to its entry. */
-typedef struct JobProgress
+static const char *
+phase_name(GpuSortPhase phase)
 {
-	bool		failed;			/* by the device */
-	uint64		rows_sent;
-	uint64		bytes_sent;
-	uint64		granted_bytes;
-	TimestampTz waits_since;	/* 0: it does not wait */
-	TimestampTz waited_until;
-	int			service;		/* that has it; -1: the sort has no job now */
-	char		device[sizeof(gpusort_shared->services[0].info.name)];
-} JobProgress;
+	static const char *const names[] = {"waiting", "feeding", "sorting", "spilling", "merging", "output"};
 
+	return (uint32) phase < lengthof(names) ? names[phase] : "unknown";
+}
+
+/* Copies the sort's job and its device.  All zeroes, and service -1: the sort has none now. */
 static void
-read_job(const GpuSortProgressState *state, JobProgress *job)
+read_job(const GpuSortProgressState *state, GpuSortJobSlot *job, gsort_device_info *device)
 {
-	GpuSortJobSlot *slot;
+	const GpuSortJobSlot *slot;
 
 	memset(job, 0, sizeof(*job));
+	memset(device, 0, sizeof(*device));
 	job->service = -1;
 	if (state->job < 0)
 		return;
@@ -55,37 +51,10 @@ read_job(const GpuSortProgressState *state, JobProgress *job)
 	if (slot->generation == state->generation &&
 		slot->state != GPUSORT_JOB_FREE && slot->state != GPUSORT_JOB_ABANDONED)
 	{
-		job->failed = slot->state == GPUSORT_JOB_FAILED;
-		job->rows_sent = pg_atomic_read_u64(&slot->rows_sent);
-		job->bytes_sent = pg_atomic_read_u64(&slot->bytes_sent);
-		job->granted_bytes = slot->granted_bytes;
-		job->waits_since = slot->waits_since;
-		job->waited_until = slot->waited_until;
-		job->service = slot->service;
-		strlcpy(job->device, gpusort_shared->services[slot->service].info.name, sizeof(job->device));
+		*job = *slot;
+		*device = gpusort_shared->services[slot->service].info;
 	}
 	LWLockRelease(gpusort_shared_lock());
-}
-
-static const char *
-phase_name(GpuSortPhase phase)
-{
-	switch (phase)
-	{
-		case GPUSORT_PHASE_WAITING:
-			return "waiting";
-		case GPUSORT_PHASE_FEEDING:
-			return "feeding";
-		case GPUSORT_PHASE_SORTING:
-			return "sorting";
-		case GPUSORT_PHASE_SPILLING:
-			return "spilling";
-		case GPUSORT_PHASE_MERGING:
-			return "merging";
-		case GPUSORT_PHASE_OUTPUT:
-			return "output";
-	}
-	return "unknown";
 }
 
 /* As PostgreSQL's HAS_PGSTAT_PERMISSIONS. */
@@ -97,8 +66,8 @@ may_see(Oid role)
 
 /* The columns from leader_pid on. */
 static void
-set_details(const GpuSortProgressState *state, const GpuSortProgressFigures *figures,
-			const JobProgress *job, Datum *values, bool *nulls)
+set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuSortJobSlot *job,
+			const gsort_device_info *device, Datum *values, bool *nulls)
 {
 	bool		waits = job->waits_since != 0;
 	int			n = 0;
@@ -108,16 +77,16 @@ set_details(const GpuSortProgressState *state, const GpuSortProgressFigures *fig
 	values[n++] = CStringGetTextDatum(phase_name(waits ? GPUSORT_PHASE_WAITING : state->phase));
 	nulls[n] = state->rows_expected == 0;
 	values[n++] = Int64GetDatum((int64) state->rows_expected);
-	values[n++] = Int64GetDatum((int64) Max(figures->rows_fed, job->rows_sent));
-	values[n++] = Int64GetDatum((int64) figures->rows_returned);
-	values[n++] = Int64GetDatum((int64) Max(figures->bytes_fed, job->bytes_sent));
-	values[n++] = Int64GetDatum((int64) figures->runs_spilled);
-	values[n++] = Int64GetDatum((int64) figures->bytes_spilled);
+	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_ROWS_FED]);
+	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_ROWS_RETURNED]);
+	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_FED]);
+	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_RUNS_SPILLED]);
+	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_SPILLED]);
 	values[n++] = Int64GetDatum((int64) job->granted_bytes);
 	nulls[n] = job->service < 0;
 	values[n++] = Int32GetDatum(job->service);
-	nulls[n] = job->device[0] == '\0';
-	values[n++] = CStringGetTextDatum(job->device);
+	nulls[n] = device->name[0] == '\0';
+	values[n++] = CStringGetTextDatum(device->name);
 	values[n++] = TimestampTzGetDatum(state->sort_start);
 	values[n++] = TimestampTzGetDatum(waits ? job->waits_since :
 									  Max(state->phase_start, job->waited_until));
@@ -125,19 +94,20 @@ set_details(const GpuSortProgressState *state, const GpuSortProgressFigures *fig
 
 /* One sort's row.  A sort whose device has failed is over, unless its rows are in runs elsewhere. */
 static void
-put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const GpuSortProgressFigures *figures)
+put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const uint64 *figures)
 {
 	Datum		values[PROGRESS_COLUMNS] = {0};
 	bool		nulls[PROGRESS_COLUMNS] = {false};
-	JobProgress job;
+	GpuSortJobSlot job;
+	gsort_device_info device;
 
-	read_job(state, &job);
-	if (job.failed && state->phase != GPUSORT_PHASE_MERGING)
+	read_job(state, &job, &device);
+	if (job.state == GPUSORT_JOB_FAILED && state->phase != GPUSORT_PHASE_MERGING)
 		return;
 	values[0] = Int32GetDatum(state->pid);
 	values[1] = ObjectIdGetDatum(state->database);
 	if (may_see(state->role))
-		set_details(state, figures, &job, &values[2], &nulls[2]);
+		set_details(state, figures, &job, &device, &values[2], &nulls[2]);
 	else
 		memset(&nulls[2], true, sizeof(nulls) - 2 * sizeof(nulls[0]));
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
@@ -153,10 +123,10 @@ gpusort_progress(PG_FUNCTION_ARGS)
 	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
 	{
 		GpuSortProgressState state;
-		GpuSortProgressFigures figures;
+		uint64		figures[GPUSORT_PROGRESS_FIGURES];
 
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, &figures))
-			put_row(result, &state, &figures);
+		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, figures))
+			put_row(result, &state, figures);
 	}
 	return (Datum) 0;
 }

@@ -9,11 +9,15 @@
  * current, so the shared lock is taken after a change only.  Memory that is granted and jobs that
  * are open change with every job, so they are not copied: whoever opens a job looks at these under
  * the lock.
+ *
+ * A collation is distrusted when two rows came out of order though their sort keys had been sorted.  The list
+ * is empty at each start: another C library may be there then.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "storage/sinval.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "shared/server_state.h"
@@ -41,37 +45,21 @@ gpusort_discard_kept_plans(void)
 	SendSharedInvalidMessages(&message, 1);
 }
 
-/* The service whose device has the most memory; -1: none serves.  With the lock held. */
-static int
-largest_service(void)
+/* Of the service whose device has the most memory.  With the lock held. */
+static void
+copy_device(void)
 {
-	int			largest = -1;
-
 	for (int i = 0; i < gpusort_shared->n_services; i++)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (gpusort_service_takes_jobs(service) &&
-			(largest < 0 || service->info.budget_bytes > gpusort_shared->services[largest].info.budget_bytes))
-			largest = i;
+		if (!gpusort_service_takes_jobs(service) || (known.serves && service->info.budget_bytes <= known.budget_bytes))
+			continue;
+		known.serves = true;
+		known.kind = service->info.kind;
+		known.processors = service->info.processors;
+		known.budget_bytes = service->info.budget_bytes;
 	}
-	return largest;
-}
-
-/* With the lock held. */
-static void
-copy_device(void)
-{
-	int			service = largest_service();
-	const gsort_device_info *info;
-
-	known.serves = service >= 0;
-	if (!known.serves)
-		return;
-	info = &gpusort_shared->services[service].info;
-	known.kind = info->kind;
-	known.processors = info->processors;
-	known.budget_bytes = info->budget_bytes;
 }
 
 /* With the lock held. */
@@ -96,4 +84,57 @@ gpusort_server_state(void)
 	copy_collations();
 	LWLockRelease(gpusort_shared_lock());
 	return &known;
+}
+
+/* --- collations ------------------------------------------------------------------ */
+
+/* With the lock held: another backend may have just listed it. */
+static bool
+is_listed(Oid collation)
+{
+	for (int i = 0; i < gpusort_shared->n_distrusted; i++)
+		if (gpusort_shared->distrusted[i].database == MyDatabaseId &&
+			gpusort_shared->distrusted[i].collation == collation)
+			return true;
+	return gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+}
+
+void
+gpusort_collation_distrust(Oid collation)
+{
+	bool		known;
+	bool		full;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	known = is_listed(collation);
+	if (!known)
+	{
+		GpuSortCollation *listed = &gpusort_shared->distrusted[gpusort_shared->n_distrusted++];
+
+		listed->database = MyDatabaseId;
+		listed->collation = collation;
+		gpusort_server_state_changed();
+	}
+	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+	LWLockRelease(gpusort_shared_lock());
+	if (!known)
+		ereport(LOG,
+				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
+						get_collation_name(collation)),
+				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
+	if (!known && full)
+		ereport(LOG,
+				(errmsg("gpusort: %d collations of the C library contradict themselves", GPUSORT_DISTRUSTED_COLLATIONS_MAX),
+				 errdetail("From now on this server sorts by all collations of the C library natively.")));
+}
+
+bool
+gpusort_collation_is_distrusted(Oid collation)
+{
+	const GpuSortServerState *state = gpusort_server_state();
+
+	for (int i = 0; i < state->n_distrusted; i++)
+		if (state->distrusted[i] == collation)
+			return true;
+	return state->distrusts_all;
 }

@@ -40,4 +40,10 @@ extern void gpusort_server_state_changed(void);
  */
 extern void gpusort_discard_kept_plans(void);
 
+/* From now on, until the server is started again, no sort trusts strxfrm for this collation of
+ * the current database.  Says so in the log, once. */
+extern void gpusort_collation_distrust(Oid collation);
+
+extern bool gpusort_collation_is_distrusted(Oid collation);
+
 #endif							/* GPUSORT_SERVER_STATE_H */

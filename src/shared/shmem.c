@@ -108,6 +108,16 @@ gpusort_service_set_no_worker(GpuSortService *service)
 }
 
 static void
+init_counters(void)
+{
+	pg_atomic_uint64 *counters = (pg_atomic_uint64 *) &gpusort_shared->counters;
+
+	for (int i = 0; i < sizeof(GpuSortCounters) / sizeof(pg_atomic_uint64); i++)
+		pg_atomic_init_u64(&counters[i], 0);
+	pg_atomic_init_u64(&gpusort_shared->counters_reset_at, (uint64) GetCurrentTimestamp());
+}
+
+static void
 init_service(GpuSortService *service)
 {
 	service->proc = -1;
@@ -116,11 +126,11 @@ init_service(GpuSortService *service)
 }
 
 static void
-init_job_slot(GpuSortJobSlot *slot)
+init_progress_entry(GpuSortProgressEntry *entry)
 {
-	ConditionVariableInit(&slot->changed);
-	pg_atomic_init_u64(&slot->rows_sent, 0);
-	pg_atomic_init_u64(&slot->bytes_sent, 0);
+	pg_atomic_init_u32(&entry->claimed, 0);
+	for (int i = 0; i < GPUSORT_PROGRESS_FIGURES; i++)
+		pg_atomic_init_u64(&entry->figures[i], 0);
 }
 
 static void
@@ -147,14 +157,15 @@ gpusort_shmem_startup(void)
 		if (!first_has_worker)
 			gpusort_service_set_no_worker(&gpusort_shared->services[0]);
 		gpusort_shared->ring_room = ring_room();
-		gpusort_counters_init(&gpusort_shared->counters);
+		init_counters();
 		init_buffers();
 		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-			init_job_slot(&gpusort_shared->jobs[i]);
+			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
 		for (int i = 0; i < GPUSORT_LAST_FAILED; i++)
 			pg_atomic_init_u64(&gpusort_shared->last_failed[i], 0);
-		gpusort_progress_init(gpusort_shared->progress);
+		for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+			init_progress_entry(&gpusort_shared->progress[i]);
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -196,44 +207,4 @@ gpusort_job_slot_free(GpuSortJobSlot *slot)
 	Assert(slot->n_buffers == 0);
 	gpusort_shared->services[slot->service].open_jobs--;
 	slot->state = GPUSORT_JOB_FREE;
-	slot->known_to_service = false;
-}
-
-/* Device memory that a service has not promised. */
-static uint64
-free_memory(const GpuSortService *service)
-{
-	const gsort_device_info *info = &service->info;
-
-	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
-}
-
-/* Has the first one room where the second has none; else, the shorter queue; else, more room? */
-static bool
-is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
-{
-	uint64		mine = free_memory(service);
-	uint64		others = free_memory(than);
-
-	if ((mine >= bytes) != (others >= bytes))
-		return mine >= bytes;
-	if (service->open_jobs != than->open_jobs)
-		return service->open_jobs < than->open_jobs;
-	return mine > others;
-}
-
-int
-gpusort_service_for_new_job(uint64 bytes)
-{
-	int			best = -1;
-
-	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-
-		if (gpusort_service_takes_jobs(service) &&
-			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
-			best = i;
-	}
-	return best;
 }

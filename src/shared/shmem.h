@@ -18,7 +18,6 @@
 #include "shared/chunk.h"
 #include "shared/counters.h"
 #include "gpusort.h"
-#include "shared/progress_entry.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 #include "utils/timestamp.h"
@@ -88,7 +87,6 @@ typedef struct GpuSortJobSlot
 	uint64		generation;		/* counts the slot's owners */
 	int			service;		/* that has the job: its number; fixed while the slot is claimed */
 	ConditionVariable changed;	/* broadcast when the service has answered */
-	bool		known_to_service;	/* a request has been made */
 
 	GpuSortJobOptions options;	/* the owner's, fixed once it has claimed the slot */
 
@@ -100,7 +98,6 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason refused_reason; /* REFUSED: why */
 	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
-	uint64		rows;
 	uint64		windows;
 	gsort_job_stats stats;
 
@@ -111,11 +108,8 @@ typedef struct GpuSortJobSlot
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
-	/* for gpusort_progress: what all feeders have sent so far, without the lock */
-	pg_atomic_uint64 rows_sent;
-	pg_atomic_uint64 bytes_sent;
-
-	/* and what the service tells */
+	/* for gpusort_progress */
+	int			progress;		/* the sort's entry, in which feeders count what they send; -1: it has none */
 	uint64		granted_bytes;	/* device memory that the job holds */
 	TimestampTz waits_since;	/* for device memory; 0: it does not wait */
 	TimestampTz waited_until;	/* 0: it has not waited */
@@ -165,7 +159,7 @@ typedef struct GpuSortService
 								 * alone, without the lock */
 	int			open_jobs;		/* job slots that are claimed for it */
 
-	/* whether its process runs, for heartbeat.c */
+	/* whether its process runs, for services.c */
 	uint64		asked_ms;		/* when a session woke it to see whether it runs; 0: it has run since */
 	uint64		doubted_ms;		/* when that was first found too long ago; 0: it was not */
 	bool		unresponsive;	/* it was found so again, and gets no jobs */
@@ -192,6 +186,56 @@ typedef struct GpuSortCollation
 /* Two processes whose numbers agree in the remainder cost a query counted twice at worst. */
 #define GPUSORT_LAST_FAILED	256
 
+/* Sorts that can be listed: those that have a job, and those that need none any more since they merge
+ * their runs themselves. */
+#define GPUSORT_PROGRESS_ENTRIES	512
+
+typedef enum GpuSortPhase
+{
+	GPUSORT_PHASE_WAITING,		/* for buffers, or for device memory */
+	GPUSORT_PHASE_FEEDING,		/* rows come from the plan below and go to the device */
+	GPUSORT_PHASE_SORTING,		/* the device sorts a run */
+	GPUSORT_PHASE_SPILLING,		/* a sorted run is written to a file */
+	GPUSORT_PHASE_MERGING,		/* sorted runs are merged and returned */
+	GPUSORT_PHASE_OUTPUT		/* sorted rows are returned */
+} GpuSortPhase;
+
+/* What belongs together of a sort under way. */
+typedef struct GpuSortProgressState
+{
+	int			pid;			/* of the process that leads the sort; 0: there is none */
+	int			leader_pid;		/* if that is a parallel worker, of its leader; else 0 */
+	Oid			database;
+	Oid			role;			/* that the session logged in as */
+	uint64		rows_expected;	/* by the planner; 0: not known */
+	TimestampTz sort_start;
+	GpuSortPhase phase;
+	TimestampTz phase_start;
+	int			job;			/* its slot; -1: none yet */
+	uint64		generation;		/* of the slot.  Another one's: the sort needs no job any more */
+} GpuSortProgressState;
+
+/* Numbers that grow. */
+typedef enum GpuSortProgressFigure
+{
+	GPUSORT_PROGRESS_ROWS_FED,	/* by all feeders so far */
+	GPUSORT_PROGRESS_BYTES_FED,
+	GPUSORT_PROGRESS_ROWS_RETURNED,
+	GPUSORT_PROGRESS_RUNS_SPILLED,
+	GPUSORT_PROGRESS_BYTES_SPILLED,
+	GPUSORT_PROGRESS_FIGURES
+} GpuSortProgressFigure;
+
+/* A sort has one from when it asks for a job until it has returned its last row, ended in any way, or become
+ * native (progress.h). */
+typedef struct GpuSortProgressEntry
+{
+	pg_atomic_uint32 claimed;	/* 0: free */
+	int			st_changecount; /* odd while state is written; PostgreSQL's macros want this name */
+	GpuSortProgressState state;
+	pg_atomic_uint64 figures[GPUSORT_PROGRESS_FIGURES];
+} GpuSortProgressEntry;
+
 typedef struct GpuSortBufferWaiter
 {
 	int			pid;
@@ -206,6 +250,7 @@ typedef struct GpuSortShared
 	int			n_services;		/* that there are to be, at least 1: the first ones */
 	GpuSortService services[GPUSORT_SERVICES_MAX];
 	GpuSortCounters counters;	/* atomics: without the lock */
+	pg_atomic_uint64 counters_reset_at; /* a TimestampTz */
 
 	int			n_buffers;
 	int			n_free_buffers;
@@ -218,7 +263,7 @@ typedef struct GpuSortShared
 
 	uint64		ring_room;		/* of each service */
 
-	/* whose sort keys have contradicted them (collations.c) */
+	/* whose sort keys have contradicted them (server_state.c) */
 	int			n_distrusted;
 	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
 
@@ -226,12 +271,12 @@ typedef struct GpuSortShared
 	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
-	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress_entry.h) */
+	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */
 } GpuSortShared;
 
 extern GpuSortShared *gpusort_shared;
 extern GpuSortBuffer *gpusort_buffers;
-extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; request_ring.c */
+extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; services.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
 extern void gpusort_shmem_install_hooks(bool first_service_has_worker);
@@ -252,10 +297,6 @@ gpusort_service_takes_jobs(const GpuSortService *service)
 {
 	return service->state == GPUSORT_SERVICE_SERVING && !service->unresponsive;
 }
-
-/* The service that a job would get which is opened now and expects so many bytes of rows: one that has room for
- * them, then one with few jobs, then one with much room.  -1: none serves.  With the lock held. */
-extern int	gpusort_service_for_new_job(uint64 bytes);
 
 /* Fails the job for good, with the lock held exclusively.  False: its owner has left or it has failed already,
  * and nothing is changed. */

@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
+#include "utils/timestamp.h"
 
 #include "shared/shmem.h"
 #include "shared/stats.h"
@@ -27,7 +28,20 @@ add(pg_atomic_uint64 *counter, uint64 n)
 void
 gpusort_stats_count_native(GpuSortNativeReason reason)
 {
-	add(gpusort_native_counter(&gpusort_shared->counters, reason), 1);
+	Assert(reason >= 0 && reason < GPUSORT_NATIVE_REASONS);
+	add(&gpusort_shared->counters.native[reason], 1);
+}
+
+const char *
+gpusort_native_reason_text(GpuSortNativeReason reason)
+{
+	static const char *const texts[] = {
+#define NATIVE(enumerator, name, text, description) text,
+		GPUSORT_NATIVE_REASON_TABLE(NATIVE)
+#undef NATIVE
+	};
+
+	return reason >= 0 && reason < GPUSORT_NATIVE_REASONS ? texts[reason] : "unknown";
 }
 
 /*
@@ -46,9 +60,19 @@ gpusort_stats_flush(void)
 	for (int i = 0; i < GPUSORT_REFUSALS_COUNTED; i++)
 	{
 		if (refused[i] != 0)
-			add(gpusort_refusal_counter(&gpusort_shared->counters, i), refused[i]);
+			add(&gpusort_shared->counters.refused[i], refused[i]);
 		refused[i] = 0;
 	}
+}
+
+void
+gpusort_stats_set_back(void)
+{
+	pg_atomic_uint64 *counters = (pg_atomic_uint64 *) &gpusort_shared->counters;
+
+	for (int i = 0; i < sizeof(GpuSortCounters) / sizeof(pg_atomic_uint64); i++)
+		pg_atomic_write_u64(&counters[i], 0);
+	pg_atomic_write_u64(&gpusort_shared->counters_reset_at, (uint64) GetCurrentTimestamp());
 }
 
 static void

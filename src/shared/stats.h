@@ -10,6 +10,10 @@
 #include "shared/counters.h"
 
 extern void gpusort_stats_count_native(GpuSortNativeReason reason);
+
+/* The reason in words, for EXPLAIN. */
+extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);
+
 extern void gpusort_stats_count_in_backend(uint64 sorts);
 
 /* A Sort stays native in a finished plan.  Counted in this process until the transaction ends, or
@@ -25,5 +29,8 @@ extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 
 /* One run has been written to a temporary file. */
 extern void gpusort_stats_count_run(uint64 bytes);
+
+/* All counters to 0. */
+extern void gpusort_stats_set_back(void);
 
 #endif							/* GPUSORT_STATS_H */

@@ -18,7 +18,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "shared/collations.h"
+#include "shared/server_state.h"
 #include "sort/order_check.h"
 
 GpuSortOrderCheck *

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "shared/stats.h"
 #include "sort/output_native.h"
 
 typedef struct NativeOutput

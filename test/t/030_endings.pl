@@ -301,7 +301,7 @@ sub worker_of
 	my ($session) = @_;
 
 	$node->poll_query_until('postgres',
-		"select count(*) > 0 from pg_stat_activity where leader_pid = $session->{pid} and wait_event_type = 'Extension'");
+		"select count(*) > 0 from pg_stat_activity where leader_pid = $session->{pid} and wait_event = 'PgSleep'");
 	return $node->safe_psql('postgres', "select min(pid) from pg_stat_activity where leader_pid = $session->{pid}");
 }
 
@@ -311,8 +311,10 @@ my @crashes = (
 		act => sub { kill 'KILL', $_[0]{pid}; go_on($_[1]) }
 	},
 	{
+		# behind the open gate, workers end before the service goes on
 		name => 'SIGKILL of a parallel worker',
-		phases => qr/feed/,
+		phases => qr/spill/,
+		gate => 'closed',
 		workers => 2,
 		act => sub { kill 'KILL', worker_of($_[0]); go_on($_[1]) }
 	},
@@ -344,7 +346,7 @@ for my $phase (@phases)
 
 		$node->safe_psql('postgres', 'insert into written values (1)');
 		$written++;
-		my $service = enter($session, $phase, $what);
+		my $service = enter($session, { %$phase, gate => $crash->{gate} // $phase->{gate} }, $what);
 		$crash->{act}->($session, $service);
 		$session->finish;
 		like($session->error, $lost, "$what: the session is told");

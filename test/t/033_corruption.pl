@@ -293,12 +293,12 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns',
 
 	$at = enter_unseen();
 	($victim, $bystander) = @{ $at->{sessions} };
-	my $count = $node->safe_psql('postgres', 'select native_device_lost from gpusort_stats');
+	my $count = $node->safe_psql('postgres', 'select native_no_device from gpusort_stats');
 	poke(find_options($victim->{job}) + $option{$name}, pack 'L', $value);
 	continue_service($at->{service});
 	$_->finish for $victim, $bystander;
 	is($victim->{out}, $right, "$name $value at the beginning: its rows are right");
-	is($node->safe_psql('postgres', 'select native_device_lost from gpusort_stats'), $count + 1, "$name $value at the beginning: its job fails before it has sent any");
+	is($node->safe_psql('postgres', 'select native_no_device from gpusort_stats'), $count + 1, "$name $value at the beginning: its job fails before it has sent any");
 	is($bystander->{out}, $right, "$name $value at the beginning: the other session is right");
 	leave($at);
 }

@@ -268,6 +268,7 @@ test_bad_calls(rig *rig)
 	gsort_chunk chunk = small_chunk(rig, &stats);
 	gsort_job  *job = open_job(rig);
 	gsort_chunk bad;
+	gsort_job_stats fed;
 
 	current_test = "bad calls";
 	CHECK(gsort_job_grant(job, 10, 8192) == GSORT_OK);
@@ -284,10 +285,15 @@ test_bad_calls(rig *rig)
 	CHECK_BAD(bad.more_bytes = GSORT_ROW_BYTES_MAX, GSORT_BAD_DATA);
 	CHECK_BAD((bad.more_bytes = 8, bad.rows = 2), GSORT_BAD_DATA);
 	CHECK_BAD(bad.more_bytes = 8, GSORT_OK);
+	gsort_job_get_stats(job, &fed);
+	CHECK(fed.rows == 1 && fed.row_bytes == 72 && fed.incomplete_rows == 1);
+	CHECK(fed.granted_rows == 10 && fed.granted_row_bytes == 8192);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	CHECK_BAD((bad.rows = 0, bad.data_bytes = 8), GSORT_OK);
 #undef CHECK_BAD
+	gsort_job_get_stats(job, &fed);
+	CHECK(fed.rows == 1 && fed.row_bytes == 72 && fed.incomplete_rows == 0);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
