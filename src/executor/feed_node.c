@@ -20,12 +20,12 @@
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "executor/feed_node.h"
 #include "plan/plan_info.h"
+#include "shared/clock.h"
 #include "sort/feed.h"
 #include "sort/page_drain.h"
 
@@ -217,7 +217,6 @@ feed_rows(GpuSortFeedState *state)
 	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
 	TupleTableSlot *slot;
 	instr_time	start;
-	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
 	if (state->feed == NULL)
@@ -236,9 +235,7 @@ feed_rows(GpuSortFeedState *state)
 	state->phase = result == GPUSORT_FEED_FULL ? FEED_GOES_ON : FEED_DONE;
 	if (state->phase == FEED_DONE)
 		end_feeding(state);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	state->own.milliseconds += INSTR_TIME_GET_MILLISEC(end);
+	state->own.milliseconds += gpusort_milliseconds_since(start);
 	publish_figures(state);
 	return state->phase == FEED_DONE ? NULL : slot;
 }
