@@ -2,12 +2,11 @@
  * api_internal.h
  *	  What the files of cuda/api share.  Implementations include gsort_device.h instead.
  *
- * device.c   the device: opening, events, failures
+ * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its grants
  * feed.c     chunks: checks, and places in the arena
  * windows.c  cuts, directories, fetches
  * runs.c     several runs and their merge
- * pairs.c    sorts of pairs
  *
  * Of these, runs.c calls job.c and windows.c, job.c calls windows.c, and all call device.c.
  */

@@ -69,22 +69,7 @@ gsort_fail_bad_data(gsort_device *device, uint32_t what)
 					  "bad chunk: row offsets not rising, or out of range");
 }
 
-/* --- places in the arena ---------------------------------------------------------- */
-
-/*
- * Where units of rows go: not over an extent's end if a window could hold them.
- * Longer rows do run over it, so that no extent loses more than a window's
- * size, which is what arena_units_for counts on.
- */
-static uint64_t
-place(const gsort_job *job, uint64_t units)
-{
-	uint64_t	used = job->arena_units % GSORT_EXTENT_UNITS;
-
-	if (units <= job->options.window_bytes / 8 && used + units > GSORT_EXTENT_UNITS)
-		return job->arena_units + (GSORT_EXTENT_UNITS - used);
-	return job->arena_units;
-}
+/* --- appends ---------------------------------------------------------------------- */
 
 static void
 count_bytes(gsort_job *job, const gsort_chunk *chunk)
@@ -93,8 +78,6 @@ count_bytes(gsort_job *job, const gsort_chunk *chunk)
 		(sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t) +
 		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
 }
-
-/* --- appends ---------------------------------------------------------------------- */
 
 static gsort_status
 append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
@@ -119,7 +102,7 @@ append_rows(gsort_job *job, const gsort_chunk *chunk)
 	gsort_feeder *feeder = &job->feeders[chunk->feeder];
 	uint64_t	units = chunk->data_bytes / 8;
 	uint64_t	more_units = chunk->more_bytes / 8;
-	uint64_t	first_unit = place(job, units + more_units);
+	uint64_t	first_unit = arena_place(job->arena_units, units + more_units, job->options.window_bytes);
 	gsort_status status;
 
 	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||

@@ -9,15 +9,14 @@
  * belongs to the one thread that calls gsort.h; an implementation's own threads must not
  * touch it.
  *
- * The arena of a job's rows is a sequence of extents, addressed in 8-byte units
- * by one number: extent number and place in it.  A chunk's rows lie in
+ * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's rows lie in
  * one extent; only a row longer than its chunk may run over several.
- * Row words and keys lie in extents of GSORT_KEY_EXTENT_ROWS rows each.
  */
 #ifndef GSORT_DEVICE_H
 #define GSORT_DEVICE_H
 
 #include "gsort.h"
+#include "rows/extents.h"
 #include "rows/key_plan.h"
 #include "rows/row_word.h"
 #include "rows/window_cut.h"
@@ -26,13 +25,6 @@
 extern "C"
 {
 #endif
-
-#define GSORT_EXTENT_BYTES		(8u << 20)
-#define GSORT_EXTENT_UNITS		(GSORT_EXTENT_BYTES / 8)
-#define GSORT_WINDOW_BYTES_MAX	(GSORT_EXTENT_BYTES / 2)
-#define GSORT_KEY_EXTENT_ROWS	(1u << 17)
-#define GSORT_RUN_EXTENTS_MAX	(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
-#define GSORT_RUN_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
 
 typedef struct gsort_device_ops gsort_device_ops;
 
@@ -87,13 +79,6 @@ typedef enum gsort_keep
 	GSORT_KEEP_KEYS,
 	GSORT_KEEP_KEYS_AND_NULLS	/* a column of the job has had a NULL.  Runs that kept keys alone have none */
 } gsort_keep;
-
-/* What of a chunk turned out to be wrong when the device looked at its rows.  0: nothing. */
-typedef enum gsort_bad_data
-{
-	GSORT_BAD_OFFSETS = 1,
-	GSORT_BAD_KEYS				/* they do not keep to the statistics */
-} gsort_bad_data;
 
 /* The unfinished long row of one feeder. */
 typedef struct gsort_feeder

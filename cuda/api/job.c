@@ -85,23 +85,14 @@ gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
 	job->granted_units = 0;
 }
 
-/* Arena units that hold so many units of rows: the tails of extents that a chunk
- * did not fit are lost. */
-static uint64_t
-arena_units_for(const gsort_job *job, uint64_t units)
-{
-	uint64_t	usable = GSORT_EXTENT_UNITS - job->options.window_bytes / 8;
-
-	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
-}
-
 uint64_t
 gsort_least_bytes(const gsort_job *job)
 {
 	uint64_t	row_bytes = 8 + sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t);
 
 	return job->device->ops->job_bytes(job, job->options.window_bytes / row_bytes,
-									   arena_units_for(job, job->options.window_bytes / 8));
+									   arena_units_for(job->options.window_bytes / 8,
+													   job->options.window_bytes));
 }
 
 /* All that a run is granted. */
@@ -110,7 +101,7 @@ typedef struct run_grant
 	uint64_t	rows;
 	uint64_t	units;
 	uint64_t	arena_units;
-	uint64_t	bytes;			/* device memory */
+	uint64_t	more_bytes;		/* of device memory, than the run has */
 } run_grant;
 
 static run_grant
@@ -121,18 +112,18 @@ grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 		.units = gsort_min_u64(job->granted_units + (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8,
 						 GSORT_RUN_BYTES_MAX / 8),
 	};
+	uint64_t	bytes;
 
-	all.arena_units = arena_units_for(job, all.units);
-	all.bytes = job->device->ops->job_bytes(job, all.rows, all.arena_units);
+	all.arena_units = arena_units_for(all.units, job->options.window_bytes);
+	bytes = job->device->ops->job_bytes(job, all.rows, all.arena_units);
+	all.more_bytes = bytes > job->granted_bytes ? bytes - job->granted_bytes : 0;
 	return all;
 }
 
 uint64_t
 gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {
-	uint64_t	bytes = grant_with_more(job, rows, row_bytes).bytes;
-
-	return bytes > job->granted_bytes ? bytes - job->granted_bytes : 0;
+	return grant_with_more(job, rows, row_bytes).more_bytes;
 }
 
 gsort_status
@@ -147,18 +138,16 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	if (job->state != GSORT_RUN_FEEDING || job->closing)
 		return gsort_bad_argument(device, "grant for a run that has been cut");
 	all = grant_with_more(job, rows, row_bytes);
-	if (all.bytes > job->granted_bytes &&
-		device->granted_bytes + (all.bytes - job->granted_bytes) > device->budget_bytes)
+	if (all.more_bytes > 0 && device->granted_bytes + all.more_bytes > device->budget_bytes)
 		return gsort_fail(device, GSORT_NOMEM,
 						  "a grant of %llu bytes more exceeds the budget of %llu bytes, of which %llu are granted",
-						  (unsigned long long) (all.bytes - job->granted_bytes),
+						  (unsigned long long) all.more_bytes,
 						  (unsigned long long) device->budget_bytes,
 						  (unsigned long long) device->granted_bytes);
 	status = device->ops->job_reserve(job, all.rows, all.arena_units);
 	if (status != GSORT_OK)
 		return status;
-	gsort_set_granted(job, all.bytes > job->granted_bytes ? all.bytes : job->granted_bytes,
-				job->kept_bytes);
+	gsort_set_granted(job, job->granted_bytes + all.more_bytes, job->kept_bytes);
 	job->granted_rows = all.rows;
 	job->granted_units = all.units;
 	return GSORT_OK;

@@ -40,6 +40,7 @@
 
 #include <cuda_runtime.h>
 
+#include "api/gsort_device.h"
 #include "device/block_map.h"
 #include "rows/arena.cuh"
 #include "sort/pairs_engine.h"

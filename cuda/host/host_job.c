@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/partition_point.h"
+#include "host/partition_point.h"
 #include "rows/extents.h"
 
 /* Sorts above this may take so long that light operations must not wait for them. */

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "api/partition_point.h"
+#include "host/partition_point.h"
 #include "host/host_radix.h"
 
 /* Rows asked for ahead when keys are read in sorted order. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/partition_point.h"
+#include "host/partition_point.h"
 #include "host/host_radix.h"
 
 /* More would keep one thread busy while the others wait.  Builds that look for races have it small: then

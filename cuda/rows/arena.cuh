@@ -13,6 +13,7 @@
 #define GSORT_ARENA_CUH
 
 #include "rows/extents.h"
+#include "rows/key_stats.h"
 #include "rows/row_word.h"
 
 /* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows. */

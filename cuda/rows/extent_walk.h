@@ -8,7 +8,7 @@
 #ifndef GSORT_EXTENT_WALK_H
 #define GSORT_EXTENT_WALK_H
 
-#include "api/gsort_device.h"
+#include "rows/extents.h"
 
 typedef struct extent_part
 {

@@ -17,7 +17,14 @@
 #include <stdint.h>
 
 #include "gsort.h"
-#include "api/host_device.h"
+#include "rows/host_device.h"
+
+/* What turns out to be wrong with a chunk when its rows are looked at.  0: nothing. */
+typedef enum gsort_bad_data
+{
+	GSORT_BAD_OFFSETS = 1,
+	GSORT_BAD_KEYS				/* they do not keep to the statistics */
+} gsort_bad_data;
 
 /* Of no value at all. */
 static inline void

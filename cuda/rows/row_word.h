@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 
 #define GSORT_ROW_UNITS_BITS 28
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "gsort.h"
-#include "api/host_device.h"
+#include "rows/host_device.h"
 
 /* Do the windows of a sorted run carry them? */
 static inline int

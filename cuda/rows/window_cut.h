@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 
 typedef struct window_cut
 {

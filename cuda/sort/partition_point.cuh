@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 
 /*
  * The first of the places [first, end) for which holds is false, end if there is none; holds is true for all

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 #include "sort/launch.cuh"
 
 #define SORT_DEVICE		static __device__ __forceinline__

@@ -22,13 +22,13 @@
 #include "executor/executor.h"
 #include "executor/nodeCustom.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "executor/feed_node.h"
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
+#include "shared/clock.h"
 #include "sort/feed.h"
 #include "sort/layout_copy.h"
 #include "sort/page_drain.h"
@@ -297,7 +297,6 @@ feed_rows(GpuSortFeedState *state)
 	uint64		rows_end = state->rows_at_once == PG_UINT64_MAX ? PG_UINT64_MAX : state->feed->rows + state->rows_at_once;
 	TupleTableSlot *slot;
 	instr_time	start;
-	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
 	for (;;)
@@ -313,9 +312,7 @@ feed_rows(GpuSortFeedState *state)
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
 	}
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	state->own.milliseconds += INSTR_TIME_GET_MILLISEC(end);
+	state->own.milliseconds += gpusort_milliseconds_since(start);
 	publish_figures(state);
 	return slot;
 }

@@ -1,6 +1,6 @@
 /*
  * clock.h
- *	  The clock of waits and deadlines.
+ *	  The clock of waits and deadlines; and how long something has taken, for EXPLAIN.
  *
  * Unlike the time of day, nobody sets it back or forward.  All processes read the same one, so times in
  * shared memory can be compared.  It is never 0.
@@ -11,6 +11,8 @@
 #include "postgres.h"
 
 #include <time.h>
+
+#include "portability/instr_time.h"
 
 static inline uint64
 gpusort_clock_us(void)
@@ -39,6 +41,17 @@ static inline bool
 gpusort_clock_exceeds(uint64 since_us, uint64 now_us, uint64 ms)
 {
 	return now_us > since_us && now_us - since_us > ms * 1000;
+}
+
+/* Milliseconds from start until now, by PostgreSQL's clock of measurements. */
+static inline double
+gpusort_milliseconds_since(instr_time start)
+{
+	instr_time	passed;
+
+	INSTR_TIME_SET_CURRENT(passed);
+	INSTR_TIME_SUBTRACT(passed, start);
+	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
 #endif							/* GPUSORT_CLOCK_H */

@@ -128,25 +128,23 @@ gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool 
 					 GpuSortTies sort_ties, void *arg)
 {
 	uint64		words = part_nulls(entries, n, nulls_first);
-	uint64		nulls = n - words;
-	GpuSortEntry *first = nulls_first ? entries + nulls : entries;
-
-	GpuSortEntry *sorted = first;
+	uint64		first = nulls_first ? n - words : 0;
+	uint64		first_null = nulls_first ? 0 : words;
+	GpuSortEntry *sorted = entries + first;
 
 	if (words < GPUSORT_ENTRIES_FOR_RADIX || n > PG_UINT32_MAX)
-		sort_by_comparing(first, words);
+		sort_by_comparing(sorted, words);
 	else
-		sorted = sort_by_radix(first, other + (first - entries), words);
-	if (sorted != first)
+		sorted = sort_by_radix(sorted, other + first, words);
+	if (sorted != entries + first)
 	{
 		/* NULLs beside them */
-		memcpy(nulls_first ? other : other + words, nulls_first ? entries : entries + words,
-			   nulls * sizeof(GpuSortEntry));
+		memcpy(other + first_null, entries + first_null, (n - words) * sizeof(GpuSortEntry));
 		entries = other;
 	}
 	if (sort_ties != NULL)
 		sort_groups(sorted, words, sort_ties, arg);
-	if (sort_ties != NULL && nulls > 1)
-		sort_ties(nulls_first ? entries : entries + words, nulls, arg);
+	if (sort_ties != NULL && n - words > 1)
+		sort_ties(entries + first_null, n - words, arg);
 	return entries;
 }

@@ -21,169 +21,12 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "shared/clock.h"
 #include "sort/ordered_reader.h"
-#include "sort/packed_keys.h"
 
 #define LISTED_ROWS_AT_FIRST	64
-
-/* Equal rows stay as the words have them, so that the order is the same each time. */
-static inline int
-compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortComparer *ties)
-{
-	int			result = gpusort_comparer_compare(ties, &a->comparand, &b->comparand);
-
-	if (result != 0)
-		return result;
-	return a->number < b->number ? -1 : 1;
-}
-
-#define ST_SORT sort_rows_in_any_order
-#define ST_ELEMENT_TYPE GpuSortTiedRow
-#define ST_COMPARE(a, b, ties) compare_tied_rows(a, b, ties)
-#define ST_COMPARE_ARG_TYPE GpuSortComparer
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* Places that rows may be moved by, for each row of a group, before it is sorted as if it were in no
- * order at all; of many rows, whose keys may be packed, that is cheaper. */
-#define MOVES_FOR_A_ROW		16
-#define MOVES_FOR_ONE_OF_MANY	1
-
-/* Where a row belongs among the first n, which are in order, the last of them behind it: found from
- * the end on, in steps that double, since it is rarely far. */
-static uint64
-place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, GpuSortComparer *ties)
-{
-	uint64		behind = n - 1; /* the row belongs before this one */
-	uint64		step = 1;
-	uint64		before = 0;		/* and not before this one, or at the beginning */
-
-	while (step <= behind)
-	{
-		if (compare_tied_rows(&rows[behind - step], row, ties) <= 0)
-		{
-			before = behind - step + 1;
-			break;
-		}
-		behind -= step;
-		step *= 2;
-	}
-	while (before < behind)
-	{
-		uint64		middle = before + (behind - before) / 2;
-
-		if (compare_tied_rows(&rows[middle], row, ties) <= 0)
-			before = middle + 1;
-		else
-			behind = middle;
-	}
-	return before;
-}
-
-/*
- * Sorts rows of which few are out of place, and not by much.  False: they are in no such order, and have
- * been left in another one.
- */
-static bool
-put_rows_in_place(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
-{
-	uint64		moves = 0;
-	uint64		moves_max = n * (n < GPUSORT_ROWS_TO_PACK_KEYS ? MOVES_FOR_A_ROW : MOVES_FOR_ONE_OF_MANY);
-
-	for (uint64 i = 1; i < n; i++)
-	{
-		GpuSortTiedRow row = rows[i];
-		uint64		place;
-
-		CHECK_FOR_INTERRUPTS();
-		if (compare_tied_rows(&rows[i - 1], &row, ties) <= 0)
-			continue;
-		place = place_of_row(rows, i, &row, ties);
-		moves += i - place;
-		if (moves > moves_max)
-			return false;
-		memmove(&rows[place + 1], &rows[place], (i - place) * sizeof(GpuSortTiedRow));
-		rows[place] = row;
-	}
-	return true;
-}
-
-/* Orders rows as sorted entries tell; those that have equal words are sorted by comparing. */
-static void
-move_rows(GpuSortTiedRow *rows, uint64 n, const GpuSortEntry *entries, bool is_all,
-		  GpuSortComparer *ties)
-{
-	GpuSortTiedRow *unsorted = palloc_extended(n * sizeof(GpuSortTiedRow), MCXT_ALLOC_HUGE);
-	uint64		begin = 0;
-
-	memcpy(unsorted, rows, n * sizeof(GpuSortTiedRow));
-	for (uint64 i = 0; i < n; i++)
-		rows[i] = unsorted[entries[i].row];
-	for (uint64 i = 1; !is_all && i <= n; i++)
-	{
-		if (i < n && entries[i].word == entries[begin].word)
-			continue;
-		if (i - begin > 1 && !put_rows_in_place(rows + begin, i - begin, ties))
-			sort_rows_in_any_order(rows + begin, i - begin, ties);
-		begin = i;
-	}
-}
-
-/* Sorts many rows by words that several keys share.  False: the keys are not fit for that. */
-static bool
-sort_by_packed_keys(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n)
-{
-	GpuSortComparer *ties = ordering->ties;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort packed keys",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_context = MemoryContextSwitchTo(context);
-	const char **row_of = palloc_extended(n * sizeof(char *), MCXT_ALLOC_HUGE);
-	GpuSortEntry *entries;
-	int			next_key;
-
-	for (uint64 i = 0; i < n; i++)
-		row_of[i] = rows[i].comparand.row;
-	next_key = gpusort_sort_by_packed_keys(ordering->order, ordering->desc, ties, row_of, n, &entries);
-	if (next_key > ties->first_key)
-		move_rows(rows, n, entries, next_key == ordering->order->n_keys, ties);
-	MemoryContextSwitchTo(old_context);
-	MemoryContextDelete(context);
-	return next_key > ties->first_key;
-}
-
-/* Are there so many rows that it pays, and has work_mem room for it beside them? */
-static bool
-may_pack_keys(const GpuSortOrderedReader *ordered)
-{
-	const GpuSortOrdering *ordering = ordered->ordering;
-	Size		of_row = 2 * sizeof(GpuSortTiedRow) + sizeof(char *) +
-		gpusort_bytes_to_pack_keys(ordering->order, ordering->ties);
-
-	return ordered->n_rows >= GPUSORT_ROWS_TO_PACK_KEYS &&
-		ordered->copied_bytes + ordered->n_rows * of_row <= (Size) ordering->work_mem * 1024;
-}
-
-/*
- * Sorts a group.  Words have ordered it by the keys behind the one that leaves it undecided, which
- * is often equal in all of the group.
- */
-static void
-sort_tied_rows(GpuSortOrderedReader *ordered)
-{
-	const GpuSortOrdering *ordering = ordered->ordering;
-	GpuSortTiedRow *rows = ordered->listed;
-	uint64		n = ordered->n_rows;
-
-	if (put_rows_in_place(rows, n, ordering->ties))
-		return;
-	if (!may_pack_keys(ordered) || !sort_by_packed_keys(ordering, rows, n))
-		sort_rows_in_any_order(rows, n, ordering->ties);
-}
 
 static void
 make_list(GpuSortOrderedReader *ordered)
@@ -267,15 +110,16 @@ last_row_is_in_order(GpuSortOrderedReader *ordered)
 		gpusort_comparer_compare(ordered->ordering->ties, &last[-1].comparand, &last->comparand) <= 0;
 }
 
-static void
-copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand)
+/* Sets the comparand to a copy of its row.  Returns what the copy takes. */
+static Size
+copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, MemoryContext context)
 {
 	Size		bytes = gpusort_row_bytes(ordered->ordering->format, comparand->row);
-	char	   *copy = MemoryContextAllocHuge(ordered->group_context, bytes);
+	char	   *copy = MemoryContextAllocHuge(context, bytes);
 
 	memcpy(copy, comparand->row, bytes);
 	gpusort_comparer_take(ordered->ordering->ties, copy, comparand);
-	ordered->copied_bytes += GetMemoryChunkSpace(copy);
+	return GetMemoryChunkSpace(copy);
 }
 
 /* The window is about to go: copies the listed rows that lie in it.  False: they have become too
@@ -284,7 +128,8 @@ static bool
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
-		copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand);
+		ordered->copied_bytes += copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand,
+												ordered->group_context);
 	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
 		(Size) ordered->ordering->work_mem * 1024;
 }
@@ -299,33 +144,22 @@ static bool
 walk_rest_of_group(GpuSortOrderedReader *ordered)
 {
 	GpuSortComparer *ties = ordered->ordering->ties;
-	MemoryContext rows_context = AllocSetContextCreate(ordered->scratch, "gpusort walked rows",
-													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext last_context = AllocSetContextCreate(ordered->scratch, "gpusort walked row",
+													   ALLOCSET_SMALL_SIZES);
 	GpuSortComparand last = ordered->listed[ordered->n_rows - 1].comparand;
-	char	   *buffers[2] = {NULL, NULL};
-	Size		rooms[2] = {0, 0};
 
-	for (int turn = 0; gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows);
-		 turn = 1 - turn)
+	while (gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows))
 	{
 		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
-		Size		length;
 		GpuSortComparand next;
 
 		CHECK_FOR_INTERRUPTS();
 		gpusort_comparer_take(ties, bytes, &next);
 		if (gpusort_comparer_compare(ties, &last, &next) > 0)
 			return false;
-		length = gpusort_row_bytes(ordered->ordering->format, bytes);
-		if (length > rooms[turn])
-		{
-			if (buffers[turn] != NULL)
-				pfree(buffers[turn]);
-			rooms[turn] = Max(length + length / 2, 1024);
-			buffers[turn] = MemoryContextAllocHuge(rows_context, rooms[turn]);
-		}
-		memcpy(buffers[turn], bytes, length);
-		gpusort_comparer_take(ties, buffers[turn], &last);
+		last = next;
+		MemoryContextReset(last_context);
+		(void) copy_comparand(ordered, &last, last_context);
 		ordered->n_rows++;
 	}
 	return true;
@@ -432,7 +266,8 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		bytes = read_row(ordered, next);
 	}
 	if (!in_order)
-		sort_tied_rows(ordered);
+		gpusort_sort_tied_rows(ordered->ordering, ordered->listed, ordered->n_rows,
+							   ordered->copied_bytes);
 }
 
 static void
@@ -441,18 +276,15 @@ enter_group(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
 	GpuSortTieFigures *figures = &ordered->ordering->figures;
 	MemoryContext old_context = MemoryContextSwitchTo(ordered->scratch);
 	instr_time	start;
-	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
 	ordered->kind = GPUSORT_GROUP_LISTED;
 	ordered->first_row = first_row;
 	load_group(ordered, bytes);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
 	MemoryContextSwitchTo(old_context);
 	figures->groups++;
 	figures->rows += ordered->n_rows;
-	figures->ms += INSTR_TIME_GET_MILLISEC(end);
+	figures->ms += gpusort_milliseconds_since(start);
 }
 
 static const char *
@@ -546,7 +378,6 @@ gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 {
 	GpuSortOrderCheck *check = ordered->ordering->check;
 	instr_time	start;
-	instr_time	end;
 
 	if (check == NULL)
 		return;
@@ -554,9 +385,7 @@ gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 	gpusort_order_check_begin_run(check);
 	check_rows(ordered, check);
 	gpusort_reader_rewind(ordered->reader);
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	check->ms += INSTR_TIME_GET_MILLISEC(end);
+	check->ms += gpusort_milliseconds_since(start);
 }
 
 void

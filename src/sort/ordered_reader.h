@@ -11,6 +11,7 @@
 
 #include "sort/ordering.h"
 #include "sort/reader.h"
+#include "sort/tied_rows.h"
 
 typedef enum GpuSortGroupKind
 {
@@ -18,12 +19,6 @@ typedef enum GpuSortGroupKind
 	GPUSORT_GROUP_IN_ORDER,		/* its rows are in order as they are */
 	GPUSORT_GROUP_LARGE			/* its rows are in a tuplesort */
 } GpuSortGroupKind;
-
-typedef struct GpuSortTiedRow
-{
-	GpuSortComparand comparand;
-	uint32		number;			/* in the group, as the words have ordered it */
-} GpuSortTiedRow;
 
 typedef struct GpuSortOrderedReader
 {

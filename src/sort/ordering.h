@@ -8,13 +8,29 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "executor/tuptable.h"
 
 #include "compat.h"
 #include "keys/comparer.h"
 #include "keys/sortkey.h"
 #include "shared/shmem.h"
 #include "sort/order_check.h"
-#include "sort/output.h"
+
+/*
+ * The slots of a sort.  Result and native belong to the node and outlive every sort; the others are
+ * there once rows are packed.  Result is of the row format's kind, minimal tuples or virtual for
+ * narrow rows.
+ */
+typedef struct GpuSortSlots
+{
+	TupleTableSlot *result;		/* every row that goes out, but for native's */
+	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
+	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
+	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
+	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
+	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
+	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
+} GpuSortSlots;
 
 /* What groups of tied rows have cost, of all runs of a sort. */
 typedef struct GpuSortTieFigures

@@ -3,33 +3,48 @@
  *	  Where the rows of a finished sort come from: one source for each way of sorting.
  *
  * A source gives the rows in key order, in either direction, by the rules of
- * tuplesort_gettupleslot: at the end, the first step back gives the last row.  Its memory is
- * the sort's context, which outlives it.
+ * tuplesort_gettupleslot: at the end, the first step back gives the last row.  It also tells
+ * EXPLAIN how they were sorted.
  */
 #ifndef GPUSORT_OUTPUT_H
 #define GPUSORT_OUTPUT_H
 
 #include "postgres.h"
 
-#include "compat.h"
 #include "executor/tuptable.h"
-#include "keys/row_format.h"
+#include "utils/tuplesort.h"
 
-/*
- * The slots of a sort.  Result and native belong to the node and outlive every sort; the others are
- * there once rows are packed.  Result is of the row format's kind, minimal tuples or virtual for
- * narrow rows.
- */
-typedef struct GpuSortSlots
+#include "compat.h"
+#include "shared/counters.h"
+#include "shared/job.h"
+#include "shared/progress.h"
+#include "sort/ordering.h"
+#include "sort/row_array.h"
+#include "sort/spill.h"
+
+/* --- what the device did, summed over the runs of a sort, for EXPLAIN -------------------- */
+
+typedef struct GpuSortDeviceFigures
 {
-	TupleTableSlot *result;		/* every row that goes out, but for native's */
-	TupleTableSlot *native;		/* minimal tuples, of a tuplesort or a tuplestore; may be result */
-	bool		native_goes_out;	/* as it is, so that nobody reads columns that nobody asks for */
-	TupleTableSlot *array_row;	/* as result: a row of an array on its way to the device */
-	TupleTableSlot *merge_run;	/* as result: a run's row, while keys are taken from it */
-	TupleTableSlot *tied_native;	/* minimal tuples: a row of tied ones that were sorted natively */
-	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
-} GpuSortSlots;
+	gsort_kind	kind;
+	const char *device;			/* which one of several; empty: there is one */
+	gsort_job_stats sum;		/* the largest of peak_bytes and key_bits; the last run's engine */
+	uint64		bytes_received;
+	double		output_ms;		/* waiting for sorted rows */
+} GpuSortDeviceFigures;
+
+/* Adds the run that job has been cut to. */
+extern void gpusort_device_figures_add_run(GpuSortDeviceFigures *figures, GpuSortJob *job);
+
+/* What EXPLAIN calls a sort by this device. */
+extern const char *gpusort_device_figures_method(const GpuSortDeviceFigures *figures);
+
+extern void gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState *es);
+
+/* A property in kB, rounded up. */
+extern void gpusort_explain_kilobytes(const char *label, uint64 bytes, ExplainState *es);
+
+/* --- sources ------------------------------------------------------------------------- */
 
 typedef struct GpuSortOutput GpuSortOutput;
 
@@ -58,59 +73,31 @@ struct GpuSortOutput			/* the first member of each source */
 	GpuSortSlots *slots;
 };
 
-/* A place among rows that are numbered. */
-typedef struct GpuSortPosition
-{
-	uint64		rows;
-	uint64		current;		/* rows before the place */
-	bool		eof_reached;
-	uint64		marked;			/* current when the place was marked */
-	bool		marked_eof;
-} GpuSortPosition;
+/*
+ * What a source is made of, and the slots, figures and progress, outlive it.  Where rows are in a
+ * job or in runs, keep_rows says that they may be read again or backward; else they are given back
+ * when the last one has been read.  Memory: the current context.
+ */
 
-static inline void
-gpusort_position_rewind(GpuSortPosition *position)
-{
-	position->current = 0;
-	position->eof_reached = false;
-}
+/* The rows of an array that has been sorted. */
+extern GpuSortOutput *gpusort_output_array_begin(GpuSortSlots *slots, const GpuSortRowArray *array);
 
-static inline void
-gpusort_position_mark(GpuSortPosition *position)
-{
-	position->marked = position->current;
-	position->marked_eof = position->eof_reached;
-}
+/* The rows of a tuplesort that has been performed.  can_rewind: it was begun with random access.
+ * reason: NONE if rows that the device is never to have are sorted so. */
+extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
+												  bool can_rewind, GpuSortNativeReason reason);
 
-static inline void
-gpusort_position_restore(GpuSortPosition *position)
-{
-	position->current = position->marked;
-	position->eof_reached = position->marked_eof;
-}
+/* The rows of a job that has been cut SORTED. */
+extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering,
+												  GpuSortJob *job, bool keep_rows,
+												  GpuSortDeviceFigures *figures,
+												  GpuSortProgress *progress);
 
-/* The number of the next row in this direction; false: there is none. */
-static inline bool
-gpusort_position_step(GpuSortPosition *position, bool forward, uint64 *row)
-{
-	if (forward)
-	{
-		if (position->current >= position->rows)
-		{
-			position->eof_reached = true;
-			return false;
-		}
-		*row = position->current++;
-		return true;
-	}
-	if (position->current == 0)
-		return false;
-	if (position->eof_reached)
-		position->eof_reached = false;
-	else if (--position->current == 0)
-		return false;
-	*row = position->current - 1;
-	return true;
-}
+/* The rows of runs.  job: one that has been merged, whose order they are read in; NULL: there is
+ * none, and their keys are compared. */
+extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
+												   GpuSortJob *job, bool keep_rows,
+												   const GpuSortDeviceFigures *figures,
+												   GpuSortProgress *progress);
 
 #endif							/* GPUSORT_OUTPUT_H */

@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
-#include "sort/output_spilled.h"
+#include "sort/output.h"
 
 typedef struct SpilledOutput
 {
@@ -108,23 +108,12 @@ begin_to_keep(SpilledOutput *spilled)
 		ExecClearTuple(spilled->output.slots->result);
 }
 
-static TupleTableSlot *
-kept_row(SpilledOutput *spilled, bool forward)
-{
-	GpuSortSlots *slots = spilled->output.slots;
-
-	if (!tuplestore_gettupleslot(spilled->kept, forward, false, slots->native))
-		return NULL;
-	if (slots->native != slots->result)
-		ExecCopySlot(slots->result, slots->native);
-	return slots->result;
-}
-
 /* The next row when rows are kept: as ExecMaterial does it. */
 static TupleTableSlot *
 next_with_kept(SpilledOutput *spilled, bool forward)
 {
 	TupleTableSlot *slot = spilled->output.slots->result;
+	TupleTableSlot *native = spilled->output.slots->native;
 	bool		at_end = tuplestore_ateof(spilled->kept);
 
 	if (!forward && at_end)
@@ -135,15 +124,14 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 		spilled->eof_reached = false;
 		at_end = false;
 	}
-	if (!at_end)
+	if (!at_end && tuplestore_gettupleslot(spilled->kept, forward, false, native))
 	{
-		TupleTableSlot *row = kept_row(spilled, forward);
-
-		if (row != NULL)
-			return row;
-		if (!forward)
-			return ExecClearTuple(slot);
+		if (native != slot)
+			ExecCopySlot(slot, native);
+		return slot;
 	}
+	if (!forward)
+		return ExecClearTuple(slot);
 	if (spilled->eof_reached || !merge_next(spilled))
 		return spilled_end_of_rows(spilled);
 	tuplestore_puttupleslot(spilled->kept, slot);
@@ -216,8 +204,9 @@ spilled_restore(GpuSortOutput *output)
 }
 
 static void
-explain_runs(const SpilledOutput *spilled, ExplainState *es)
+spilled_explain(const GpuSortOutput *output, ExplainState *es)
 {
+	const SpilledOutput *spilled = (const SpilledOutput *) output;
 	const GpuSortSpill *spill = spilled->spill;
 
 	ExplainPropertyText("Sort Method",
@@ -226,14 +215,6 @@ explain_runs(const SpilledOutput *spilled, ExplainState *es)
 	ExplainPropertyText("Merge Order",
 						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
 	gpusort_explain_kilobytes("Disk", spill->bytes, es);
-}
-
-static void
-spilled_explain(const GpuSortOutput *output, ExplainState *es)
-{
-	const SpilledOutput *spilled = (const SpilledOutput *) output;
-
-	explain_runs(spilled, es);
 	gpusort_device_figures_explain(spilled->figures, es);
 }
 
@@ -256,8 +237,8 @@ static const GpuSortOutputMethods spilled_methods = {
 };
 
 GpuSortOutput *
-gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRunMerge *merge,
-							 GpuSortJob *job, bool keep_rows, const GpuSortDeviceFigures *figures,
+gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJob *job,
+							 bool keep_rows, const GpuSortDeviceFigures *figures,
 							 GpuSortProgress *progress)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
@@ -266,7 +247,7 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortRu
 	spilled->output.slots = slots;
 	spilled->context = CurrentMemoryContext;
 	spilled->spill = spill;
-	spilled->merge = merge;
+	spilled->merge = gpusort_run_merge_begin(spill, 0, job);
 	spilled->job = job;
 	spilled->keep_rows = keep_rows;
 	spilled->mark_pointer = -1;

@@ -62,32 +62,18 @@ table_column(SeqScanState *scan, AttrNumber column)
 	return Max(((Var *) entry->expr)->varattno, 0);
 }
 
-/* Finds one of the scan's columns in the table's tuples; false if it has no fixed place. */
-static bool
-find_column(GpuSortPageDrain *drain, SeqScanState *scan, AttrNumber column, uint32 *offset)
+/* Finds one of the scan's columns in the table's tuples, and whether its offset there is fixed;
+ * 0: it is computed. */
+static AttrNumber
+find_column(GpuSortPageDrain *drain, SeqScanState *scan, AttrNumber column,
+			bool *is_fixed, uint32 *offset)
 {
 	AttrNumber	attno = table_column(scan, column);
 
-	if (attno == 0 ||
-		!fixed_offset(RelationGetDescr(scan->ss.ss_currentRelation), attno, offset))
-		return false;
+	*is_fixed = attno != 0 &&
+		fixed_offset(RelationGetDescr(scan->ss.ss_currentRelation), attno, offset);
 	drain->natts_needed = Max(drain->natts_needed, attno);
-	return true;
-}
-
-/* The same of key number i, which may stand anywhere; false if it is computed. */
-static bool
-find_key(GpuSortPageDrain *drain, SeqScanState *scan, int i, AttrNumber column)
-{
-	AttrNumber	attno = table_column(scan, column);
-
-	if (attno == 0)
-		return false;
-	drain->key_column[i] = attno;
-	drain->key_is_fixed[i] = fixed_offset(RelationGetDescr(scan->ss.ss_currentRelation), attno,
-										  &drain->key_offset[i]);
-	drain->natts_needed = Max(drain->natts_needed, attno);
-	return true;
+	return attno;
 }
 
 bool
@@ -101,6 +87,7 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 						 const GpuSortRowFormat *format, const GpuSortKeys *keys)
 {
 	SeqScanState *scan = (SeqScanState *) child;
+	bool		is_fixed;
 
 	drain->scan = NULL;
 	drain->format = format;
@@ -114,11 +101,18 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 	if (keys->n_keys > lengthof(drain->key_column))
 		return;					/* of a grouping */
 	for (int i = 0; i < keys->n_keys; i++)
-		if (!find_key(drain, scan, i, keys->keys[i].attno))
+	{
+		drain->key_column[i] = find_column(drain, scan, keys->keys[i].attno,
+										   &drain->key_is_fixed[i], &drain->key_offset[i]);
+		if (drain->key_column[i] == 0)
 			return;
+	}
 	for (int i = 0; format->narrow_bytes != 0 && i < format->natts; i++)
-		if (!find_column(drain, scan, i + 1, &drain->column_offset[i]))
+	{
+		(void) find_column(drain, scan, i + 1, &is_fixed, &drain->column_offset[i]);
+		if (!is_fixed)
 			return;
+	}
 	drain->scan = scan;
 }
 

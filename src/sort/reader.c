@@ -10,12 +10,14 @@
  * of the job asked for ahead.  Any other row is found by its number: inside the
  * window by an index of the window's rows, outside it by the service's
  * directory.  A window's buffer is kept until the next window is needed, since
- * the executor's slot points into it.
+ * the executor's slot points into it.  A long row, up to PostgreSQL's limit of 1 GB, is freed when
+ * another row is read.
  */
 #include "postgres.h"
 
-#include "portability/instr_time.h"
+#include "utils/memutils.h"
 
+#include "shared/clock.h"
 #include "sort/reader.h"
 
 GpuSortReader *
@@ -29,16 +31,7 @@ gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format)
 	reader->buffer = -1;
 	reader->window_number = PG_UINT64_MAX;	/* the first window is the next one */
 	reader->context = CurrentMemoryContext;
-	gpusort_rowblock_init(&reader->block, format, CurrentMemoryContext);
 	return reader;
-}
-
-static void
-drop_offsets(GpuSortReader *reader)
-{
-	if (reader->offsets != NULL)
-		pfree(reader->offsets);
-	reader->offsets = NULL;
 }
 
 static void
@@ -47,7 +40,9 @@ leave_window(GpuSortReader *reader)
 	if (reader->buffer >= 0)
 		gpusort_job_buffer_done(reader->job, reader->buffer);
 	reader->buffer = -1;
-	drop_offsets(reader);
+	if (reader->offsets != NULL)
+		pfree(reader->offsets);
+	reader->offsets = NULL;
 }
 
 /* Asks for the windows behind the last one asked for, as many as there are idle buffers. */
@@ -83,24 +78,54 @@ find_ties(GpuSortReader *reader)
 	reader->ties = &reader->long_row_ties;
 }
 
-/* Makes the block that of the window that reading has come to. */
+/* Begins to put together the row that the window being read begins with. */
 static void
-load_block(GpuSortReader *reader)
+begin_long_row(GpuSortReader *reader)
+{
+	reader->long_row_bytes = gpusort_row_bytes(reader->format, gpusort_buffer_memory(reader->buffer));
+	reader->long_row_filled = 0;
+	reader->long_row = MemoryContextAllocHuge(reader->context, reader->long_row_bytes);
+}
+
+/* Adds the window being read to the long row, which can be read when it is complete. */
+static void
+add_to_long_row(GpuSortReader *reader)
+{
+	Size		length = reader->window.row_bytes;
+
+	if (reader->long_row == NULL || length > reader->long_row_bytes - reader->long_row_filled)
+		elog(ERROR, "gpusort row continues where none was begun");
+	memcpy(reader->long_row + reader->long_row_filled, gpusort_buffer_memory(reader->buffer), length);
+	reader->long_row_filled += length;
+	reader->next = reader->end = reader->long_row;
+	if (reader->long_row_filled == reader->long_row_bytes)
+		reader->end += reader->long_row_bytes;
+}
+
+/* Goes to the first row of the window that reading has come to, or on with the long row. */
+static void
+load_window(GpuSortReader *reader)
 {
 	const gsort_window *window = &reader->window;
 
 	if (window->rows > 0 && window->bytes > window->row_bytes)
 		find_ties(reader);
-
-	gpusort_rowblock_load(&reader->block, gpusort_buffer_memory(reader->buffer),
-						  window->row_bytes,
-						  (window->flags & GSORT_WINDOW_CONTINUED) != 0,
-						  (window->flags & GSORT_WINDOW_CONTINUES) != 0);
 	if ((window->flags & GSORT_WINDOW_CONTINUED) == 0)
+	{
+		if (reader->long_row != NULL)
+			pfree(reader->long_row);
+		reader->long_row = NULL;
 		reader->next_row = window->first_row;
+		reader->next = gpusort_buffer_memory(reader->buffer);
+		reader->end = reader->next + window->row_bytes;
+		if ((window->flags & GSORT_WINDOW_CONTINUES) != 0)
+			begin_long_row(reader);
+	}
+	if (window->flags != 0)
+		add_to_long_row(reader);
 }
 
-/* As the function of its name. */
+/* As gpusort_reader_next_window, which adds the time that it takes. */
 static bool
 next_window(GpuSortReader *reader)
 {
@@ -136,17 +161,6 @@ next_window(GpuSortReader *reader)
 	}
 }
 
-/* Adds the time since then to that of waiting. */
-static void
-count_wait(GpuSortReader *reader, instr_time start)
-{
-	instr_time	end;
-
-	INSTR_TIME_SET_CURRENT(end);
-	INSTR_TIME_SUBTRACT(end, start);
-	reader->wait_ms += INSTR_TIME_GET_MILLISEC(end);
-}
-
 bool
 gpusort_reader_next_window(GpuSortReader *reader)
 {
@@ -155,7 +169,7 @@ gpusort_reader_next_window(GpuSortReader *reader)
 
 	INSTR_TIME_SET_CURRENT(start);
 	got = next_window(reader);
-	count_wait(reader, start);
+	reader->wait_ms += gpusort_milliseconds_since(start);
 	return got;
 }
 
@@ -191,13 +205,13 @@ enter_window_of_row(GpuSortReader *reader, uint64 row)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
 	} while (!gpusort_job_read_buffer(reader->job, buffer, &reader->window,
 									 &reader->window_number));
-	count_wait(reader, start);
+	reader->wait_ms += gpusort_milliseconds_since(start);
 	reader->buffer = buffer;
 	reader->bytes_read += reader->window.bytes;
-	load_block(reader);
+	load_window(reader);
 }
 
-/* Sets the block to a row of the window being read. */
+/* Goes to a row of the window being read. */
 static void
 go_to_row_of_window(GpuSortReader *reader, uint64 row)
 {
@@ -215,8 +229,8 @@ go_to_row_of_window(GpuSortReader *reader, uint64 row)
 			offset += gpusort_row_bytes(reader->format, begin + offset);
 		}
 	}
-	reader->block.next = begin + reader->offsets[row - reader->window.first_row];
-	reader->block.end = begin + reader->window.row_bytes;
+	reader->next = begin + reader->offsets[row - reader->window.first_row];
+	reader->end = begin + reader->window.row_bytes;
 	reader->next_row = row;
 }
 
@@ -244,13 +258,12 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 		else
 			read_ahead(reader);		/* at a window's first row: reading goes forward */
 	}
-	/* at the end of a block the row is in the windows that follow, over several if it is long */
-	while ((bytes = gpusort_rowblock_next(&reader->block)) == NULL)
+	/* at the end of a window the row is in those that follow, over several if it is long */
+	while (!gpusort_reader_next(reader, row, &bytes))
 	{
 		if (!gpusort_reader_next_window(reader))
 			elog(ERROR, "gpusort reader has no window for row " UINT64_FORMAT, row);
-		load_block(reader);
+		load_window(reader);
 	}
-	reader->next_row = row + 1;
 	return bytes;
 }

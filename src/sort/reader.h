@@ -7,8 +7,10 @@
 
 #include "postgres.h"
 
+#include "keys/row_format.h"
 #include "shared/job.h"
-#include "sort/rowblock.h"
+
+#define GPUSORT_PREFETCH_BYTES	1536
 
 typedef struct GpuSortReader
 {
@@ -17,15 +19,21 @@ typedef struct GpuSortReader
 	uint64		rows;			/* in all */
 	uint64		bytes_read;		/* of windows */
 	double		wait_ms;		/* for windows */
-	uint64		next_row;		/* that the block gives next */
+	uint64		next_row;		/* the row at next */
+	const char *next;			/* whole rows up to end: of the window, or the long row alone */
+	const char *end;
 
 	/* the window being read; buffer -1: none */
 	int			buffer;
 	gsort_window window;
 	uint64		window_number;
-	GpuSortRowBlock block;
 	uint32	   *offsets;		/* of the window's rows, made by the first step back; else NULL */
 	MemoryContext context;
+
+	/* a row longer than a window, put together; NULL: none */
+	char	   *long_row;
+	Size		long_row_bytes; /* when complete */
+	Size		long_row_filled;
 
 	/* tie bits of the rows that start in the window, and of the one after them; NULL: the job
 	 * has none.  A row that goes on in other windows keeps its own */
@@ -54,16 +62,19 @@ extern void gpusort_reader_rewind(GpuSortReader *reader);
  * next call. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);
 
-/* The fast path of a seek: false if row is not the next one of the block. */
+/* The fast path of a seek: false if row is not the next one in memory. */
 static inline bool
 gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 {
-	if (unlikely(row != reader->next_row))
+	const char *next = reader->next;
+
+	if (unlikely(row != reader->next_row || next == reader->end))
 		return false;
-	*bytes = gpusort_rowblock_next(&reader->block);
-	if (unlikely(*bytes == NULL))
-		return false;
+	/* the length of each row leads to the next one: without this the walk waits for memory */
+	__builtin_prefetch(next + GPUSORT_PREFETCH_BYTES);
+	reader->next = next + gpusort_row_bytes(reader->format, next);
 	reader->next_row++;
+	*bytes = next;
 	return true;
 }
 

@@ -64,16 +64,15 @@ struct GpuSortRowArray
 	Size		limit_bytes;
 	Size		bytes;			/* of all that follows */
 
-	/* the rows, by the order in which they came */
+	/* the rows */
 	uint64		n;
 	uint64		room;
-	GpuSortEntry *entries;
-	const char **rows;			/* of the format; or each one's value, a Datum */
+	GpuSortEntry *entries;		/* in the order in which they came, or sorted */
+	const char **rows;			/* as they came: of the format; or each one's value, a Datum */
 	bool		by_value;		/* the latter */
 	RowBlock   *block;			/* that is being filled, and the ones before it */
 	char	   *place;			/* in it */
 	char	   *end;
-	GpuSortEntry *sorted;		/* NULL: not yet */
 
 	/* the order */
 	EntryWords	words;			/* that entries have now */
@@ -133,14 +132,6 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 }
 
 static void
-forget_sorted(GpuSortRowArray *array)
-{
-	if (array->sorted != NULL && array->sorted != array->entries)
-		pfree(array->sorted);
-	array->sorted = NULL;
-}
-
-static void
 start_block(GpuSortRowArray *array, RowBlock *block)
 {
 	array->block = block;
@@ -153,7 +144,6 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 {
 	RowBlock   *block = array->block;
 
-	forget_sorted(array);
 	array->n = 0;
 	array->words = array->fixed ? EXACT_WORDS : VALUES;
 	if (block == NULL)
@@ -523,15 +513,15 @@ static void
 sort_words(GpuSortRowArray *array)
 {
 	bool		words_decide = array->words == EXACT_WORDS && !array->more_keys;
+	GpuSortEntry *entries = array->entries;
 	GpuSortEntry *other = NULL;
 
 	if (array->n >= GPUSORT_ENTRIES_FOR_RADIX)
-		other = MemoryContextAllocHuge(array->context, array->n * sizeof(GpuSortEntry));
-	array->sorted = gpusort_sort_entries(array->entries, other, array->n,
-										 array->order->nulls_first[0],
-										 words_decide ? NULL : sort_ties, array);
-	if (other != NULL && array->sorted != other)
-		pfree(other);
+		other = MemoryContextAllocHuge(array->context, array->room * sizeof(GpuSortEntry));
+	array->entries = gpusort_sort_entries(entries, other, array->n, array->order->nulls_first[0],
+										  words_decide ? NULL : sort_ties, array);
+	if (other != NULL)
+		pfree(array->entries == other ? entries : other);
 }
 
 void
@@ -582,8 +572,7 @@ gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greate
 TupleTableSlot *
 gpusort_row_array_get(const GpuSortRowArray *array, uint64 number, TupleTableSlot *slot)
 {
-	const GpuSortEntry *entry = array->sorted != NULL ? &array->sorted[number] :
-		&array->entries[number];
+	const GpuSortEntry *entry = &array->entries[number];
 
 	if (!array->by_value)
 		return gpusort_row_store(array->format, array->rows[entry->row], slot);

@@ -26,13 +26,6 @@
 
 /* --- what it costs ------------------------------------------------------------ */
 
-/* Blocks of which one byte at least lies in the bytes from begin to end, and not before begin. */
-static int64
-blocks_between(uint64 begin, uint64 end)
-{
-	return (int64) ((end + BLCKSZ - 1) / BLCKSZ) - (int64) ((begin + BLCKSZ - 1) / BLCKSZ);
-}
-
 static void
 begin_timing(instr_time *start)
 {
@@ -42,16 +35,18 @@ begin_timing(instr_time *start)
 		INSTR_TIME_SET_ZERO(*start);
 }
 
-/* Adds the time since then to sum. */
+/* Counts the bytes from begin to end, which have taken the time since start.  A block counts with
+ * its first byte. */
 static void
-add_timing(instr_time *sum, instr_time start)
+count_io(uint64 begin, uint64 end, instr_time start, int64 *blocks, instr_time *time)
 {
 	instr_time	now;
 
+	*blocks += (end + BLCKSZ - 1) / BLCKSZ - (begin + BLCKSZ - 1) / BLCKSZ;
 	if (!track_io_timing)
 		return;
 	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
+	INSTR_TIME_ACCUM_DIFF(*time, now, start);
 }
 
 /* --- the file ------------------------------------------------------------------- */
@@ -83,8 +78,8 @@ gpusort_run_write(GpuSortRun *run, const char *bytes, Size length)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not write to file \"%s\": %m", FilePathName(run->file))));
-	add_timing(&pgBufferUsage.temp_blk_write_time, start);
-	pgBufferUsage.temp_blks_written += blocks_between(run->bytes, run->bytes + length);
+	count_io(run->bytes, run->bytes + length, start, &pgBufferUsage.temp_blks_written,
+			 &pgBufferUsage.temp_blk_write_time);
 	run->bytes += length;
 }
 
@@ -147,8 +142,8 @@ read_file(GpuSortRun *run, char *bytes, Size length)
 				 errmsg("could not read file \"%s\": read only %d of %zu bytes at offset %llu",
 						FilePathName(run->file), got, length,
 						(unsigned long long) run->bytes_read)));
-	add_timing(&pgBufferUsage.temp_blk_read_time, start);
-	pgBufferUsage.temp_blks_read += blocks_between(run->bytes_read, run->bytes_read + got);
+	count_io(run->bytes_read, run->bytes_read + length, start, &pgBufferUsage.temp_blks_read,
+			 &pgBufferUsage.temp_blk_read_time);
 	run->bytes_read += length;
 }
 
@@ -210,15 +205,6 @@ read_on(GpuSortRun *run)
 	run->end += wanted;
 }
 
-/* Reads on until the buffer holds so many bytes.  False: there are no more. */
-static bool
-read_until(GpuSortRun *run, Size bytes)
-{
-	while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
-		read_on(run);
-	return bytes <= (Size) (run->end - run->next);
-}
-
 /* The next row is not wholly in the buffer. */
 const char *
 gpusort_run_refill(GpuSortRun *run)
@@ -233,7 +219,9 @@ gpusort_run_refill(GpuSortRun *run)
 	bytes = gpusort_row_bytes(run->format, run->next);
 	if (bytes > run->buffer_bytes)
 		enlarge_buffer(run, bytes);
-	if (!read_until(run, bytes))
+	while (bytes > (Size) (run->end - run->next) && run->bytes_read < run->bytes)
+		read_on(run);
+	if (bytes > (Size) (run->end - run->next))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("a sorted run of " UINT64_FORMAT " bytes ends within a row", run->bytes)));

@@ -48,16 +48,4 @@ typedef struct GpuSortSpec
 	bool		timed;			/* somebody asks what each step takes */
 } GpuSortSpec;
 
-/* Where the plan's estimates are known to be wrong. */
-#define GPUSORT_USUAL_NATIVE_ROWS_PER_MS	1000
-
-/* What the native sort would take, of as many rows as are expected now. */
-static inline int
-gpusort_native_milliseconds(const GpuSortSpec *spec, double expected_rows)
-{
-	if (expected_rows <= spec->rows)
-		return spec->native_ms;
-	return (int) Min(INT_MAX, Max(1, expected_rows / GPUSORT_USUAL_NATIVE_ROWS_PER_MS));
-}
-
 #endif							/* GPUSORT_SORT_SPEC_H */

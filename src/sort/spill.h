@@ -1,11 +1,13 @@
 /*
  * spill.h
- *	  The runs of a sort that is larger than its device's budget.
+ *	  The runs of a sort that is larger than its device's budget, and their merge.
  */
 #ifndef GPUSORT_SPILL_H
 #define GPUSORT_SPILL_H
 
 #include "postgres.h"
+
+#include "executor/tuptable.h"
 
 #include "shared/job.h"
 #include "shared/progress.h"
@@ -16,6 +18,7 @@ typedef struct GpuSortSpill
 {
 	MemoryContext context;
 	GpuSortOrdering *ordering;
+	TupleTableSlot *slot;		/* of the format's kind: a run's row, while keys are taken from it */
 	GpuSortProgress *progress;
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
@@ -26,16 +29,37 @@ typedef struct GpuSortSpill
 	uint64		bytes;
 } GpuSortSpill;
 
-/* Memory: the current context. */
-extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, GpuSortProgress *progress);
+/* What is handed in outlives it.  Memory: the current context. */
+extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot,
+										 GpuSortProgress *progress);
 
-/* Writes the run that job has been cut to, in its full order; there is room for one. */
+/* Writes the run that job has been cut to, in its full order. */
 extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
-/* Writes a row that is in no job, as a run of its own; there is room for one. */
+/* Writes a row that is in no job, as a run of its own. */
 extern void gpusort_spill_add_row(GpuSortSpill *spill, const char *row);
 
 /* Removes the files.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);
+
+/* --- the rows of several runs in key order ---------------------------------------- */
+
+typedef struct GpuSortRunMerge GpuSortRunMerge;
+
+/*
+ * Merges the runs from number first on.  job NULL: by comparing keys.  Else the job has been merged,
+ * first is 0, and words decide all: by the order that the device has computed.  If the job fails it
+ * is closed, and keys tell how to go on.  Memory: the current context.
+ */
+extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job);
+
+/* True while the device's order is followed. */
+extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
+
+/* Goes back before the first row; the order of the rows will be the same. */
+extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
+
+/* The next row's bytes, valid until the next call.  False: there is none. */
+extern bool gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row);
 
 #endif							/* GPUSORT_SPILL_H */

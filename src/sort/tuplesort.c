@@ -29,22 +29,16 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "keys/key_types.h"
 #include "settings.h"
+#include "shared/clock.h"
 #include "shared/progress.h"
 #include "shared/stats.h"
-#include "sort/device_figures.h"
 #include "sort/ordering.h"
-#include "sort/output_array.h"
-#include "sort/output_device.h"
-#include "sort/output_native.h"
-#include "sort/output_spilled.h"
 #include "sort/row_array.h"
 #include "sort/row_layouts.h"
-#include "sort/run_merge.h"
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
@@ -53,6 +47,9 @@
 
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
+
+/* By the native sort, where the plan's estimates are known to be wrong. */
+#define USUAL_NATIVE_ROWS_PER_MS	1000
 
 typedef enum SortStage
 {
@@ -109,16 +106,6 @@ is_parallel(const GpuSortTuplesort *sort)
 	return sort->spec->workers >= 0;
 }
 
-static double
-milliseconds_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-	return INSTR_TIME_GET_MILLISEC(now);
-}
-
 /* --- NATIVE: into PostgreSQL's own sort -------------------------------------------- */
 
 /* Rows to come go into a native sort. */
@@ -156,6 +143,15 @@ begin_packing(GpuSortTuplesort *sort)
 	return true;
 }
 
+/* What the native sort would take, of as many rows as are expected now. */
+static int
+native_milliseconds(const GpuSortTuplesort *sort)
+{
+	if (sort->expected_rows <= sort->spec->rows)
+		return sort->spec->native_ms;
+	return (int) Min(INT_MAX, Max(1, sort->expected_rows / USUAL_NATIVE_ROWS_PER_MS));
+}
+
 /* Opens a job; the rows go there, or, if the device takes none now, into a native sort. */
 static void
 begin_device(GpuSortTuplesort *sort)
@@ -167,7 +163,7 @@ begin_device(GpuSortTuplesort *sort)
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
 		/* workers wait for this process, with full queues */
-		.wait_ms = spec->feeders_sort ? 0 : gpusort_native_milliseconds(spec, sort->expected_rows),
+		.wait_ms = spec->feeders_sort ? 0 : native_milliseconds(sort),
 		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
@@ -188,16 +184,6 @@ begin_device(GpuSortTuplesort *sort)
 	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeders - 1);
 }
 
-/* There are as many runs as can be merged at once: some become one. */
-static void
-make_room_for_run(GpuSortTuplesort *sort)
-{
-	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering, &sort->progress);
-	if (sort->spill->n_runs == GPUSORT_RUNS_MAX)
-		gpusort_run_merge_round(sort->spill, sort->slots.merge_run);
-}
-
 /* Spills the run that the job has been cut to. */
 static void
 spill_run(GpuSortTuplesort *sort)
@@ -205,7 +191,8 @@ spill_run(GpuSortTuplesort *sort)
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
-	make_room_for_run(sort);
+	if (sort->spill == NULL)
+		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, &sort->progress);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	gpusort_spill_add_run(sort->spill, sort->job);
 	sort->figures.bytes_received = sort->spill->bytes;
@@ -233,7 +220,6 @@ spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 
 	if (row != NULL)
 	{
-		make_room_for_run(sort);
 		gpusort_spill_add_row(sort->spill, row);
 		pfree(row);
 	}
@@ -322,18 +308,14 @@ perform_on_device(GpuSortTuplesort *sort)
 static void
 perform_merge(GpuSortTuplesort *sort)
 {
-	GpuSortRunMerge *merge = gpusort_run_merge_begin(sort->spill, 0, sort->slots.merge_run);
-
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
 	/* the device tells the order in which to read the runs, if it can */
-	if (sort->ordering.ties == NULL && !sort->spill->by_keys && gpusort_job_merge(sort->job))
-		gpusort_run_merge_follow_order(merge, sort->job);
-	else
+	if (sort->ordering.ties != NULL || sort->spill->by_keys || !gpusort_job_merge(sort->job))
 	{
 		gpusort_job_close(sort->job);
 		sort->job = NULL;
 	}
-	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, merge, sort->job,
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, sort->job,
 												sort->spec->random_access, &sort->figures,
 												&sort->progress);
 	sort->stage = OUTPUT;
@@ -514,7 +496,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 	INSTR_TIME_SET_ZERO(start);
 	if (timed)
 	{
-		sort->feed_ms = milliseconds_since(sort->begun);
+		sort->feed_ms = gpusort_milliseconds_since(sort->begun);
 		INSTR_TIME_SET_CURRENT(start);
 	}
 	while (sort->stage != OUTPUT)
@@ -541,7 +523,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		}
 	}
 	if (timed)
-		sort->sort_ms = milliseconds_since(start);
+		sort->sort_ms = gpusort_milliseconds_since(start);
 	MemoryContextSwitchTo(old_context);
 	return sort->output;
 }

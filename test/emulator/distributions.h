@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 #include "text_keys.h"
 
 typedef enum distribution

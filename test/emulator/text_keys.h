@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "api/host_device.h"
+#include "rows/host_device.h"
 
 /* The bytes of a text, as far as a word has room. */
 typedef struct text_prefix

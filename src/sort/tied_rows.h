@@ -1,0 +1,24 @@
+/*
+ * tied_rows.h
+ *	  Sorts a group of rows that words have left undecided.
+ */
+#ifndef GPUSORT_TIED_ROWS_H
+#define GPUSORT_TIED_ROWS_H
+
+#include "postgres.h"
+
+#include "keys/comparer.h"
+#include "sort/ordering.h"
+
+typedef struct GpuSortTiedRow
+{
+	GpuSortComparand comparand; /* by the ordering's ties */
+	uint32		number;			/* in the group, as the words have ordered it */
+} GpuSortTiedRow;
+
+/* Sorts n rows by the ordering's ties; equal ones by their numbers.  taken_bytes: of work_mem, by what
+ * the rows lie in. */
+extern void gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
+								   Size taken_bytes);
+
+#endif							/* GPUSORT_TIED_ROWS_H */
