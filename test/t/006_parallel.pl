@@ -210,8 +210,8 @@ is($session->query(hash_of($queries[3])), $right[3], 'the session goes on');
 nothing_left_over($node, 'errors in workers');
 
 # --- leader and workers are ended while all pieces are at the service, and none comes back
-# (filler makes them more than the job's pieces hold).  Each process stands at its first row until the service
-# is halted: the job is open by then
+# (filler makes them more than the job's pieces hold).  Each process stands at one of its first rows until the service
+# is halted: the job, which opens with the first row of all, is open by then
 $node->safe_psql('postgres', q{
 	create function gate(name text) returns bool volatile parallel safe language plpgsql as $$
 		begin
@@ -228,8 +228,9 @@ sub send_and_halt
 	my ($to) = @_;
 	my $gate = 'gate_' . $gates++;
 
-	$to->send("select count(filler) from (select * from big where gate('$gate') order by k) s");
-	$node->poll_query_until('postgres', "select count(*) >= 3 from pg_stat_activity where $to->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or fail('its workers did not come to their gate');
+	$to->send("select count(filler) from (select * from big where id % 100 <> 0 or gate('$gate') order by k) s");
+	$node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $to->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or fail('its workers did not come to their gate');
+	$node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices') or fail('no job is open');
 	my $halted = stop_service($node);
 	append_to_file($node->data_dir . "/$gate", '');
 	return $halted;
