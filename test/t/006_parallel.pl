@@ -228,6 +228,7 @@ sub send_and_halt
 	my ($to) = @_;
 	my $gate = 'gate_' . $gates++;
 
+	$to->query('set parallel_leader_participation = on');
 	$to->send("select count(filler) from (select * from big where id % 100 <> 0 or gate('$gate') order by k) s");
 	$node->poll_query_until('postgres', "select count(*) = 4 from pg_stat_activity where $to->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'") or fail('its workers did not come to their gate');
 	$node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices') or fail('no job is open');
