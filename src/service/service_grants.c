@@ -118,11 +118,11 @@ static bool
 leaves_reserve(uint64 bytes)
 {
 	gsort_device_info info;
-	uint64		reserve;
+	uint64		for_small;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	reserve = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
-	return info.granted_bytes + bytes + reserve <= info.budget_bytes;
+	for_small = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return info.granted_bytes + bytes + for_small <= info.budget_bytes;
 }
 
 /* May the job have so much more memory, if the device has it?  small: it is a small sort

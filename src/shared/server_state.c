@@ -102,12 +102,12 @@ is_listed(Oid collation)
 void
 gpusort_collation_distrust(Oid collation)
 {
-	bool		known;
+	bool		listed_before;
 	bool		full;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	known = is_listed(collation);
-	if (!known)
+	listed_before = is_listed(collation);
+	if (!listed_before)
 	{
 		GpuSortCollation *listed = &gpusort_shared->distrusted[gpusort_shared->n_distrusted++];
 
@@ -117,12 +117,12 @@ gpusort_collation_distrust(Oid collation)
 	}
 	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
 	LWLockRelease(gpusort_shared_lock());
-	if (!known)
+	if (!listed_before)
 		ereport(LOG,
 				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
 						get_collation_name(collation)),
 				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
-	if (!known && full)
+	if (!listed_before && full)
 		ereport(LOG,
 				(errmsg("gpusort: %d collations of the C library contradict themselves", GPUSORT_DISTRUSTED_COLLATIONS_MAX),
 				 errdetail("From now on this server sorts by all collations of the C library natively.")));
