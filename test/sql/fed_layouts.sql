@@ -28,7 +28,8 @@ update laid_out set padded = few, named = few, domained = few;
 create table unknown as select * from laid_out;
 vacuum analyze laid_out;
 
--- Compares with PostgreSQL's own sort; there are to be so many keys with dictionaries, and feeders.
+-- Compares with PostgreSQL's own sort; there are to be feeders, and so many keys with dictionaries; NULL: as the rows that
+-- happen to come first have it.
 create function pg_temp.check_fed(query text, dictionaries int) returns void language plpgsql as $$
 declare
 	native text;
@@ -55,16 +56,16 @@ declare
 begin
 	foreach source in array array['laid_out', 'unknown'] loop
 		foreach key in array array['alike collate "C"', 'alike collate "C" desc', 'flat collate "C"', 'void collate "C" nulls first', 'rising collate "C"', 'few collate "C"', 'id % 7'] loop
-			perform pg_temp.check_fed(format('select id, few from %s order by %s, id', source, key), 0);
+			perform pg_temp.check_fed(format('select id, few from %s order by %s, id', source, key), null);
 		end loop;
 	end loop;
 end $$;
 -- no worker can be had; the leader does not take part
 set max_parallel_workers = 0;
-select pg_temp.check_fed('select id, few from unknown order by alike collate "C", id', 0);
+select pg_temp.check_fed('select id, few from unknown order by alike collate "C", id', null);
 reset max_parallel_workers;
 set parallel_leader_participation = off;
-select pg_temp.check_fed('select id, few from unknown order by alike collate "C", id', 0);
+select pg_temp.check_fed('select id, few from unknown order by alike collate "C", id', null);
 reset parallel_leader_participation;
 -- texts under ICU, by dictionaries
 do $$
