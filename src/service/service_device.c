@@ -453,15 +453,14 @@ list_processes(StringInfo pids)
 
 /* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
 static void
-report_waiting(void)
+report_waiting(const char *what, const char *meanwhile)
 {
 	StringInfoData pids;
 
 	initStringInfo(&pids);
 	list_processes(&pids);
 	ereport(LOG,
-			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are native",
-					gpusort_service_open_jobs),
+			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs, meanwhile),
 			 errdetail("Processes with open sorts: %s.", pids.data),
 			 errhint("The view gpusort_progress lists these sorts; a cursor keeps its sort open until it is closed.")));
 	pfree(pids.data);
@@ -502,7 +501,7 @@ gpusort_service_follow_settings(void)
 	else if (gpusort_service_open_jobs > 0)
 	{
 		if (serves)
-			report_waiting();
+			report_waiting("the new settings wait", "new sorts are native");
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	}
 	/* who leaves also waits for jobs that have not come to it yet */
@@ -554,7 +553,11 @@ gpusort_service_reload_settings(void)
 	if (gpusort_service_device != NULL && decide() == KEEP && better_choice_is_there())
 		opened_for.device.n = 0;
 	else if (gpusort_service_shared()->missing_since_us != 0)
+	{
 		to_look_anew = true;
+		if (gpusort_service_open_jobs > 0)
+			report_waiting("the look for the lost device waits", "the host device serves meanwhile");
+	}
 	else if (gpusort_service_device == NULL)
 		opened_for.device.n = 0;
 }

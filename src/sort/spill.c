@@ -388,9 +388,12 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 	bool		by_windows = spill->ordering->ties == NULL && spill->ordering->check == NULL;
 	GpuSortRun *run;
 
-	/* it has a number for the device alone */
-	if (spill->by_keys && gpusort_job_rows(job) == 0)
+	/* an empty one has a number for the device alone, which merges no more than so many */
+	if (gpusort_job_rows(job) == 0 && (spill->by_keys || spill->n_runs == GPUSORT_RUNS_MAX))
+	{
+		spill->by_keys = true;
 		return;
+	}
 	old_context = MemoryContextSwitchTo(spill->context);
 	run = begin_run(spill);
 	if (by_windows)
