@@ -150,24 +150,16 @@ check_columns(const Plan *plan, List *tlist, const char *name)
 	}
 }
 
-/* A GpuSort's: a Const, integers, Consts of bytes. */
+/* A node's of gpusort: a Const, and integers. */
 static void
 check_private(const CustomScan *scan)
 {
 	ListCell   *lc;
-	ListCell   *bytes;
 
+	check_part(&scan->scan.plan, scan->custom_private, "custom_private");
 	foreach(lc, scan->custom_private)
 	{
 		check_part(&scan->scan.plan, lfirst(lc), "custom_private");
-	}
-	foreach(bytes, lthird(scan->custom_private))
-	{
-		const Const *skipped = lfirst_node(Const, bytes);
-
-		check_part(&scan->scan.plan, skipped, "custom_private");
-		if (!skipped->constisnull)
-			check_part(&scan->scan.plan, DatumGetPointer(skipped->constvalue), "custom_private");
 	}
 }
 
@@ -183,7 +175,6 @@ check_plan(Plan *plan)
 	if (IsA(plan, CustomScan))
 	{
 		check_columns(plan, ((CustomScan *) plan)->custom_scan_tlist, "columns of the child");
-		check_part(plan, ((CustomScan *) plan)->custom_private, "custom_private");
 		check_private((CustomScan *) plan);
 	}
 	check_plan(outerPlan(plan));
