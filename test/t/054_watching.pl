@@ -191,10 +191,13 @@ $session->query('set max_parallel_workers_per_gather = 2');
 like(auto_explained('set auto_explain.log_analyze = on', $by_device), qr/Custom Scan \(GpuSort\).*Gather.*Custom Scan \(GpuSortFeed\).*Fed: /s, 'auto_explain of a parallel plan');
 $session->query('set max_parallel_workers_per_gather = 0');
 
-# --- waits have names from 17 on
+# --- waits have names from 17 on.  Of the second query the job is open, and has not all rows, when its service is halted
+$node->safe_psql('postgres', q{
+	create function held(id int4) returns bool volatile language plpgsql as
+		$$ begin if id = 5000 then perform pg_advisory_lock_shared(54); perform pg_advisory_unlock_shared(54); end if; return true; end $$});
 my @waits = (
 	[ 'GpusortFeed', 'select * from big order by k', '' ],
-	[ 'GpusortSort', 'select k from small order by k', '' ],
+	[ 'GpusortSort', 'select k from small where held(id) order by k', '' ],
 	[ 'GpusortOutput', 'fetch absolute 1 from c', 'begin; declare c scroll cursor for select * from big where id <= 150000 order by k; move all in c' ]);
 my $watcher = GpuSortTest::Session->new($node, 600);
 
@@ -206,8 +209,13 @@ for my $wait (@waits)
 	my ($service, $seen);
 
 	$session->query($before) if $before;
+	$watcher->query('select pg_advisory_lock(54)');
+	$session->send($statement) if $statement =~ /held/;
+	$node->poll_query_until('postgres', q{select count(*) = 1 from pg_locks where locktype = 'advisory' and not granted}) or fail('it did not come to its gate')
+	  if $statement =~ /held/;
 	$service = stop_service($node);
-	$session->send($statement);
+	$session->send($statement) if $statement !~ /held/;
+	$watcher->query('select pg_advisory_unlock(54)');
 	for (1 .. 500)
 	{
 		$seen = $watcher->query("select wait_event_type, wait_event from pg_stat_activity where pid = $session->{pid}");
