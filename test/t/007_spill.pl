@@ -334,9 +334,9 @@ if ($ENV{GPUSORT_TEST_ROUNDS})
 	hold_memory($holder);
 	$holder->query('close h1');
 	my $wide = "select i % 5 as a, i, repeat(chr(97 + i % 26), 9000000) as wide from generate_series(1, 300) i order by a desc";
-	my ($n_runs) = $session->query(explain("select a, i from ($wide offset 0) s")) =~ /Runs: (\d+)/;
+	my ($n_runs) = $session->query(explain("select a, i, length(wide) from ($wide offset 0) s")) =~ /Runs: (\d+)/;
 	cmp_ok($n_runs // 0, '>', 300, 'more runs than can be merged at once');
-	is($session->query("select count(*), sum(i), bool_and(right_order) from (select i, a <= lag(a, 1, a) over () as right_order from ($wide offset 0) s) q"), '300|45150|t', 'they are merged in rounds');
+	is($session->query("select count(*), sum(i), sum(length), bool_and(right_order) from (select i, length(wide), a <= lag(a, 1, a) over () as right_order from ($wide offset 0) s) q"), '300|45150|2700000000|t', 'they are merged in rounds');
 	$holder->query('rollback');
 	is(temporary_files($node), '', 'and no file is left');
 	nothing_left_over($node, 'rounds');
