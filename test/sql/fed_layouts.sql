@@ -88,7 +88,7 @@ begin
 	perform pg_temp.check_fed('select id, few from unknown order by few collate "en-x-icu", id', 1);
 end $$;
 -- a scan of other rows each time
-select count(*), sum(n) from (values (1), (20000), (119990)) v(low), lateral (select count(*) as n from (select few, id from unknown where id >= low order by few collate "C", id offset 0) s) t;
+select pg_temp.compare('select low, s.* from (values (1), (20000), (119990)) v(low), lateral (select few, id from unknown where id >= low order by few collate "C", id offset 0) s');
 -- fewer rows than the device is worth
 select pg_temp.compare('select id, few from unknown where id <= 1000 order by few collate "C", id');
 drop table laid_out, unknown;
