@@ -12,6 +12,12 @@ create_ordered_hash()
 		(sfunc = hashint8extended, stype = int8, initcond = '0', parallel = safe)"
 }
 
+# Makes in_turn() of bench/in_turn.sql.
+make_in_turn()
+{
+	run_psql <bench/in_turn.sql
+}
+
 # load_table ROWS [NAME]: makes t, or a table of another name, about 65 bytes a row on disk.
 load_table()
 {
