@@ -19,6 +19,7 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_no_buffers bigint,
 	OUT native_device_memory bigint,
 	OUT native_collation bigint,
+	OUT native_cost bigint,
 	OUT failed bigint,
 	OUT refused_disabled bigint,
 	OUT refused_no_device bigint,

@@ -200,6 +200,41 @@ gpusort_collation_kind(Oid collation)
 
 /* --- keys ----------------------------------------------------------------------- */
 
+/*
+ * The sort key of a string's first bytes, of at most so many, is the beginning of the string's own, but for what its last characters
+ * give it: what follows may contract with them.  A contraction has less than UNSETTLED_BYTES.
+ */
+#define UNSETTLED_BYTES		(GPUSORT_LIBC_BYTES_BEYOND / 2)
+
+static Size
+make_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	Size		key_length;
+
+	terminate(keys, string, length);
+	/* what does not fit leaves nothing to rely on: it is made anew */
+	while (key_length = write_libc_key(keys), unlikely(key_length >= keys->key_room))
+		grow_buffer(keys, &keys->key, &keys->key_room, key_length + 1);
+	return first_level(keys->key, key_length);
+}
+
+/*
+ * strxfrm takes time for each byte of a string, so it gets no more of a long one than is needed.  Characters that
+ * the first level ignores may make that too little.
+ */
+static Size
+make_needed_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
+{
+	for (Size part = keys->needed + GPUSORT_LIBC_BYTES_BEYOND; part < length; part *= 2)
+	{
+		Size		key_length = make_libc_key(keys, string, pg_mbcliplen(string, (int) length, (int) part));
+
+		if (key_length >= keys->needed + UNSETTLED_BYTES)
+			return key_length - UNSETTLED_BYTES;
+	}
+	return make_libc_key(keys, string, length);
+}
+
 GpuSortCollationKeys *
 gpusort_collation_keys_make(Oid collation, Size needed)
 {
@@ -230,10 +265,6 @@ gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size strin
 		string++;
 		string_length--;
 	}
-	terminate(keys, string, string_length);
-	/* what does not fit leaves nothing to rely on: it is made anew */
-	while (*length = write_libc_key(keys), unlikely(*length >= keys->key_room))
-		grow_buffer(keys, &keys->key, &keys->key_room, *length + 1);
-	*length = first_level(keys->key, *length);
+	*length = make_needed_libc_key(keys, string, string_length);
 	return keys->key;
 }

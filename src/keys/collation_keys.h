@@ -18,6 +18,9 @@ typedef enum GpuSortCollationKind
 /* The byte that ends each level of a sort key, of ICU's and of glibc's. */
 #define GPUSORT_LEVEL_SEPARATOR	1
 
+/* Bytes of a string that the C library gets beyond those that are needed of its sort key. */
+#define GPUSORT_LIBC_BYTES_BEYOND	32
+
 /* Where sort keys of strings under a collation come from; the database's default is what it
  * stands for. */
 extern GpuSortCollationKind gpusort_collation_kind(Oid collation);

@@ -24,7 +24,7 @@
 #include "keys/dictionary.h"
 
 /* Longer ones hardly ever come again. */
-#define VALUE_BYTES_MAX		256
+#define VALUE_BYTES_MAX		1024
 
 /* Of fewer values too little can be said. */
 #define COUNTED_AT_LEAST	300

@@ -80,3 +80,13 @@ gpusort_key_samples_most_common(const GpuSortKeySamples *samples)
 		most = Max(most, common_bytes(&samples->samples[i - 1], &samples->samples[i]));
 	return most;
 }
+
+double
+gpusort_key_samples_alike(const GpuSortKeySamples *samples)
+{
+	double		sum = 0;
+
+	for (int i = 1; i < samples->n; i++)
+		sum += common_bytes(&samples->samples[i - 1], &samples->samples[i]);
+	return samples->n > 1 ? sum / (samples->n - 1) : 0;
+}

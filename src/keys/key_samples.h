@@ -47,6 +47,9 @@ extern void gpusort_key_samples_sort(GpuSortKeySamples *samples);
 /* Bytes that all of them begin with; they are sorted, and at least one. */
 extern Size gpusort_key_samples_common(const GpuSortKeySamples *samples);
 
+/* Bytes that neighbours of them begin with, on average; they are sorted. */
+extern double gpusort_key_samples_alike(const GpuSortKeySamples *samples);
+
 /* The most bytes that two of them begin with; they are sorted, and at least two. */
 extern Size gpusort_key_samples_most_common(const GpuSortKeySamples *samples);
 

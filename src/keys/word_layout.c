@@ -200,6 +200,8 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 
 	words->least = least;
 	words->skipped = NULL;
+	words->width = samples->width;
+	words->alike = gpusort_key_samples_alike(samples);
 	words->distinct = samples->distinct;
 	words->dictionary = NULL;
 	if (gpusort_type_has_text_bytes(type))

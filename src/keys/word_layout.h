@@ -17,6 +17,8 @@ typedef struct GpuSortWantedWords
 	int			wanted;
 	int			needed;			/* of these; fewer than wanted only where words are dear */
 	const bytea *skipped;
+	int			width;			/* average bytes of a value; 0: not known */
+	double		alike;			/* bytes of words that neighbours in order begin with */
 	double		distinct;		/* values in the sort's rows; 0: not known */
 	struct GpuSortDictionary *dictionary;	/* NULL: none */
 } GpuSortWantedWords;

@@ -35,7 +35,9 @@
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively")
+		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
+	NATIVE(COST, cost, "words of its keys cost more than comparisons", \
+		   "a serial sort's first rows showed so: texts that begin alike, or that have come in order")
 
 /*
  * Why a Sort stays native in a finished plan.

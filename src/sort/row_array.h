@@ -33,6 +33,9 @@ extern void gpusort_row_array_reset(GpuSortRowArray *array);
  * put. */
 extern bool gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot);
 
+/* Have all rows come in order?  Each row is looked at once, however often that is asked. */
+extern bool gpusort_row_array_is_in_order(GpuSortRowArray *array);
+
 /* Sorts the rows. */
 extern void gpusort_row_array_sort(GpuSortRowArray *array);
 
@@ -43,7 +46,7 @@ extern uint64 gpusort_row_array_rows(const GpuSortRowArray *array);
 extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number,
 											 TupleTableSlot *slot);
 
-/* Of rows that are not sorted, whose first key is passed by reference: the numbers of one with its least
+/* Of some rows that lie evenly among those not sorted, whose first key is passed by reference: the numbers of one with its least
  * value, and of one with its greatest.  False: all are NULL. */
 extern bool gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest);
 

@@ -21,8 +21,10 @@
 #include "keys/dictionary.h"
 #include "keys/key_types.h"
 #include "keys/word_layout.h"
+#include "settings.h"
 #include "sort/column_statistics.h"
 #include "sort/row_layouts.h"
+#include "sort/sort_choice.h"
 
 /* Each may cost a sort key of ICU's or the C library's. */
 #define SAMPLED_ROWS		100
@@ -30,15 +32,6 @@
 /* Of keys whose words are dear, one row in so many that are expected, as what they spare grows with the rows. */
 #define ROWS_OF_DEAR_SAMPLE	200
 #define SAMPLED_ROWS_MAX	1000
-
-/* The rows that keys are laid out by. */
-typedef struct LayoutRows
-{
-	GpuSortRowArray *array;
-	TupleTableSlot *slot;		/* to look at them */
-	const GpuSortSpec *spec;
-	double		expected_rows;	/* of the whole sort */
-} LayoutRows;
 
 /* What samples of a column are taken of. */
 typedef struct SampledColumn
@@ -83,7 +76,7 @@ begin_column(Form_pg_attribute attr, Oid type, Oid collation, Size bytes)
 
 /* So many samples, not sorted yet. */
 static void
-sample_rows(const LayoutRows *from, SampledColumn *sampled, int n, GpuSortKeySamples *samples)
+sample_rows(const GpuSortFirstRows *from, SampledColumn *sampled, int n, GpuSortKeySamples *samples)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
 
@@ -104,7 +97,7 @@ sort_samples(const SampledColumn *sampled, GpuSortKeySamples *samples)
 
 /* Samples to lay key number i out by. */
 static void
-sample_column(const LayoutRows *from, SampledColumn *sampled, int i, GpuSortKeySamples *samples)
+sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i, GpuSortKeySamples *samples)
 {
 	uint64		least;
 	uint64		greatest;
@@ -125,7 +118,7 @@ sample_column(const LayoutRows *from, SampledColumn *sampled, int i, GpuSortKeyS
 
 /* Of words that are dear, those that more samples show to be needed. */
 static void
-spare_words(const LayoutRows *from, Form_pg_attribute attr, Oid type, Oid collation,
+spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid collation,
 			GpuSortWantedWords *words)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort samples",
@@ -167,7 +160,7 @@ count_row(TupleTableSlot *slot, const GpuSortSpec *spec, int n_keys, GpuSortDict
 }
 
 static void
-count_rows(const LayoutRows *from, int n_keys, GpuSortDictionary **dictionaries)
+count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
 
@@ -199,7 +192,7 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 
 /* Dictionaries of keys that are NULL have not been begun. */
 static void
-want_dictionaries(const LayoutRows *from, int n_keys, GpuSortDictionary **dictionaries,
+want_dictionaries(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries,
 				  GpuSortWantedWords *words)
 {
 	count_rows(from, n_keys, dictionaries);
@@ -211,7 +204,7 @@ want_dictionaries(const LayoutRows *from, int n_keys, GpuSortDictionary **dictio
 
 /* What a key has without a dictionary.  False: no words. */
 static bool
-want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
+want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 {
 	const GpuSortSpec *spec = from->spec;
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
@@ -236,9 +229,9 @@ want_words(const LayoutRows *from, int i, GpuSortWantedWords *words)
 
 int
 gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX])
+					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays)
 {
-	const LayoutRows from = {
+	const GpuSortFirstRows from = {
 		.array = array,
 		.slot = slot,
 		.spec = spec,
@@ -248,10 +241,16 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	GpuSortDictionary *dictionaries[GPUSORT_WORDS_MAX];
 	int			n_keys;
 
+	*pays = true;
 	/* a key may have no words any more */
 	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
 		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
+	if (n_keys == 0)
+		return 0;
 	want_dictionaries(&from, n_keys, dictionaries, words);
 	(void) gpusort_share_words(words, n_keys, expected_rows, layouts);
+	n_keys = gpusort_keys_worth_words(&from, n_keys, words, layouts);
+	if (spec->workers < 0 && !gpusort_debug_force)
+		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, layouts);
 	return n_keys;
 }

@@ -13,9 +13,10 @@
 /*
  * Lays the spec's keys out, by the rows of an array, which are not sorted, and by statistics.  slot: to look at the rows;
  * expected_rows: of the whole sort.  Returns the number of keys that have words, which may be fewer than planned, or none, if
- * a setting has changed since.  Memory: the current context.
+ * a setting has changed since.  *pays: false if PostgreSQL's own sort is expected to take less time, which is asked of serial sorts
+ * only.  Memory: the current context.
  */
 extern int	gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-								   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX]);
+								   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */

@@ -45,6 +45,9 @@
 /* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
 #define PARALLEL_ARRAY_ROWS		2000
 
+/* Fewer rows may be in order by chance, or as a table's first ones. */
+#define ROWS_TO_SEE_ORDER_IN	1000
+
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
 
@@ -127,20 +130,24 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 
 /* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
 
-/* Makes what rows are packed by, from those of the array on.  False: the first key has no words any more. */
-static bool
+/* Makes what rows are packed by, from those of the array on; or returns why they are to be sorted natively. */
+static GpuSortNativeReason
 begin_packing(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
+	bool		pays = true;
 
 	sort->n_layouts = spec->grouping ? 0 :
-		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts);
+		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts, &pays);
+	/* the first key has no words any more */
 	if (sort->n_layouts == 0 && !spec->grouping)
-		return false;
+		return GPUSORT_NATIVE_COLLATION;
+	if (!pays)
+		return GPUSORT_NATIVE_COST;
 	gpusort_keys_make(spec->order, sort->n_layouts, sort->layouts, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
 						  &sort->slots, sort->context);
-	return true;
+	return GPUSORT_NATIVE_NONE;
 }
 
 /* What the native sort would take, of as many rows as are expected now. */
@@ -353,6 +360,23 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
+/* Would work_mem do for an array of all rows that are expected? */
+static bool
+array_would_hold_all(const GpuSortTuplesort *sort)
+{
+	double		rows = gpusort_row_array_rows(sort->array);
+
+	return gpusort_row_array_bytes(sort->array) / rows * Max(sort->expected_rows, rows) <= work_mem * 1024.0;
+}
+
+/* Rows that come in order stay in the array, where none is moved: so many more, until they are looked at again. */
+static uint64
+rows_that_may_be_in_order(GpuSortTuplesort *sort)
+{
+	return !is_parallel(sort) && gpusort_row_array_rows(sort->array) >= ROWS_TO_SEE_ORDER_IN &&
+		array_would_hold_all(sort) && gpusort_row_array_is_in_order(sort->array) ? ROWS_TO_SEE_ORDER_IN : 0;
+}
+
 /* Are there fewer rows than the device is worth?  Which device there is is asked only when so many have come as
  * any of them needs, as a sort of few rows is to take no lock. */
 static bool
@@ -362,6 +386,8 @@ array_stays(GpuSortTuplesort *sort)
 		return true;
 	sort->array_rows_left = array_rows(sort, gpusort_job_min_rows());
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
+	if (sort->array_rows_left == 0)
+		sort->array_rows_left = rows_that_may_be_in_order(sort);
 	return sort->array_rows_left > 0;
 }
 
@@ -372,6 +398,7 @@ leave_array(GpuSortTuplesort *sort)
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->array);
 	TupleTableSlot *slot;
+	GpuSortNativeReason reason;
 
 	/* the estimate was too low, by nobody knows how much */
 	if (rows > sort->expected_rows)
@@ -380,10 +407,10 @@ leave_array(GpuSortTuplesort *sort)
 	slot = sort->slots.array_row;
 	if (!sort->spec->may_use_device)
 		begin_native(sort, GPUSORT_NATIVE_NONE);
-	else if (begin_packing(sort))
-		begin_device(sort);
+	else if ((reason = begin_packing(sort)) != GPUSORT_NATIVE_NONE)
+		begin_native(sort, reason);
 	else
-		begin_native(sort, GPUSORT_NATIVE_COLLATION);
+		begin_device(sort);
 	MemoryContextSwitchTo(old_context);
 	for (uint64 i = 0; i < rows; i++)
 	{

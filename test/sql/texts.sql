@@ -110,7 +110,7 @@ set local gpusort.debug_force = off;
 set local gpusort.min_rows = 10000;
 set local max_parallel_workers_per_gather = 0;
 select pg_temp.words($$ select * from (select case when i <= 4000 then 'https://www.example.com/a/' else '' end || md as x from alike where i % 1 = 0 order by i offset 0) s order by x $$);
-select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md offset 0) s order by x, x || '' $$);
+select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md desc offset 0) s order by x, x || '' $$);
 rollback;
 -- rows that a policy hides have no part in the layout
 create role text_reader;
@@ -196,9 +196,9 @@ begin
 	analyze titles;
 	update titles set t = 'http://cdn.example.com/elsewhere/' || md5(i::text);
 	perform pg_temp.check_icu('old statistics', '^5$', 40000);
-	-- in the order of the table a few values come again and again, of many
+	-- backward as the table has them, a few values come again and again, of many
 	truncate titles;
-	insert into titles select i, 'order number ' || to_char(i / 4, '000000') || ' of a shop that has a long name' from generate_series(1, 40000) i;
+	insert into titles select i, 'order number ' || to_char(i / 4, '000000') || ' of a shop that has a long name' from generate_series(1, 40000) i order by i desc;
 	analyze titles;
 	perform pg_temp.check_icu('values that lie together', '^[23]$', 40000);
 	drop table titles;

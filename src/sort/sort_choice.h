@@ -1,0 +1,34 @@
+/*
+ * sort_choice.h
+ *	  Whether a sort's rows are sorted sooner by words or by comparisons, by rows that have come.
+ */
+#ifndef GPUSORT_SORT_CHOICE_H
+#define GPUSORT_SORT_CHOICE_H
+
+#include "postgres.h"
+
+#include "keys/word_layout.h"
+#include "sort/row_array.h"
+#include "sort/sort_spec.h"
+
+/* The first rows of a sort, which its keys are laid out by. */
+typedef struct GpuSortFirstRows
+{
+	GpuSortRowArray *array;		/* not sorted */
+	TupleTableSlot *slot;		/* to look at them */
+	const GpuSortSpec *spec;
+	double		expected_rows;	/* of the whole sort */
+} GpuSortFirstRows;
+
+/* How many of the first n_keys keys are worth their words, by what each of them wants; at least one. */
+extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+									 const GpuSortKeyLayout *layouts);
+
+/*
+ * Would PostgreSQL's own sort, in this process, take less time for all rows than words of the first n_keys keys and the device?
+ * By estimates of both.
+ */
+extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+										 const GpuSortKeyLayout *layouts);
+
+#endif							/* GPUSORT_SORT_CHOICE_H */

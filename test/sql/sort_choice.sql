@@ -1,0 +1,63 @@
+-- Serial sorts by their first rows: rows that come in order stay in the backend, keys behind one that decides get no words, and
+-- what costs more by words than by comparisons is PostgreSQL's own.
+\set ECHO all
+\pset format unaligned
+\pset tuples_only on
+set max_parallel_workers_per_gather = 0;
+set gpusort.min_rows = 1000;
+create function pg_temp.how(query text) returns text language plpgsql as $$
+declare
+	hash text := 'select md5(string_agg(hash_record_extended(q, 0)::text, '' '')) from (%s) q';
+	plan json;
+	ours text;
+	natively text;
+begin
+	execute 'explain (analyze, format json) ' || query into plan;
+	execute format(hash, query) into ours;
+	set local gpusort.enabled = off;
+	execute format(hash, query) into natively;
+	set local gpusort.enabled = on;
+	return regexp_replace(plan#>>'{0,Plan,Sort Method}', '^(host|gpu)$', 'device') || coalesce(', ' || (plan#>>'{0,Plan,Key Words}') || ' words', '') ||
+		case when ours = natively then '' else ', OTHER ROWS' end;
+end $$;
+create table inputs with (autovacuum_enabled = off) as
+	select i::int8 as id, md5(i::text) as md, lpad(i::text, 12, '0') as padded, repeat(chr(97 + i % 3), 60) || md5(i::text) as alike, 1 as one, null::text as nothing
+	from generate_series(1, 20000) i;
+analyze inputs;
+
+-- in order, as long as work_mem has room
+set work_mem = '64MB';
+select pg_temp.how('select id, md from inputs order by id');
+select pg_temp.how('select id, md from inputs order by id desc');
+select pg_temp.how('select one, id, md from inputs order by one desc, id');
+select pg_temp.how('select one, id, md from inputs order by one, id desc');
+select pg_temp.how('select padded, id from inputs order by padded collate "C"');
+select pg_temp.how('select id, nothing from inputs order by nothing, id');
+select pg_temp.how('select id, md from (select * from inputs order by id) s order by case when id > 20 then id end nulls first');
+-- but for one of the last rows, and of the first ones
+select pg_temp.how('select id, md from inputs order by case when id = 19990 then 3 else id end, md collate "C"');
+select pg_temp.how('select id, md from inputs order by case when id = 20 then 3 else id end, md collate "C"');
+-- fewer rows may be in order by chance
+set gpusort.min_rows = 900;
+select pg_temp.how('select id, md from inputs order by id');
+set gpusort.min_rows = 1000;
+set work_mem = '256kB';
+select pg_temp.how('select id, md from inputs order by id');
+
+-- texts of three beginnings, which words hardly tell apart
+select pg_temp.how('select id, alike from inputs order by alike collate "C"');
+set gpusort.debug_force = on;
+select pg_temp.how('select id, alike from inputs order by alike collate "C"');
+reset gpusort.debug_force;
+select native_cost > 0 from gpusort_stats;
+
+-- sort keys of a collation: behind a key that decides, and behind one that does not; of texts in order
+create function pg_temp.how_icu(query text, expected text) returns text language plpgsql as $$
+begin
+	return case when exists (select from pg_collation where collname = 'en-x-icu') then pg_temp.how(query) else expected end;
+end $$;
+select pg_temp.how_icu('select id, md from inputs order by id desc, md collate "en-x-icu"', 'device, 1 words');
+select pg_temp.how_icu('select id, md from inputs order by id % 100 desc, md collate "en-x-icu"', 'device, 3 words');
+select pg_temp.how_icu('select id, md from inputs order by md collate "en-x-icu"', 'device, 2 words');
+select pg_temp.how_icu('select padded, id from inputs order by padded collate "en-x-icu"', 'native (words of its keys cost more than comparisons)');
+drop table inputs;
