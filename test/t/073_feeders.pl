@@ -22,14 +22,14 @@ my $collation = $node->safe_psql('postgres', q{select case when exists (select f
 my $none = 2147483647;
 
 # few: of four values, to which rows behind the first ones add others.  fed_row stops a process at its first row of those from an
-# id on, which its settings say for the leader and for workers, until a file is there; and lets workers fail.
+# id on, which settings say for the leader and for workers, until a file is there; and lets workers fail.
 $node->safe_psql('postgres', qq{
 	create function fed_row(id int4) returns bool stable parallel safe language plpgsql as \$\$
 	declare
 		leads bool := pg_backend_pid() = current_setting('test.leader')::int4;
 	begin
 		if id >= current_setting('test.' || (case when leads then 'leader_stops' else 'workers_stop' end))::int4 then
-			while pg_stat_file(current_setting('test.gate'), true) is null loop
+			while pg_stat_file(current_setting('test.gate') || (case when leads then '_of_leader' else '_of_workers' end), true) is null loop
 				perform pg_sleep(0.01);
 			end loop;
 		end if;
@@ -73,7 +73,13 @@ my $is_published = 'open_jobs = 1 from gpusort_devices';
 my $leader_has_ended = "wait_event = 'ExecuteGather' from pg_stat_activity where pid = $session->{pid}";
 my $workers_have_ended = "count(*) = 0 from pg_stat_activity where $of_session";
 
-sub open_gate { append_to_file($node->data_dir . "/gate_$gates", ''); return; }
+sub open_gates
+{
+	my (@for) = @_;
+
+	append_to_file($node->data_dir . "/gate_${gates}_of_$_", '') for @for;
+	return;
+}
 
 sub prepare
 {
@@ -132,34 +138,38 @@ sub is_right
 sub halt_postmaster { kill 'STOP', $postmaster; return; }
 sub continue_postmaster { kill 'CONT', $postmaster; return; }
 
-my $plan;
+# an array of 2,000 rows is enough for a parallel plan, however many are worth the device
+$session->query('set gpusort.min_rows = 39000');
 halt_postmaster();
-$plan = run_query('start late', { leader_stops => 8000 }, sub {
+my $plan = run_query('start late', { leader_stops => 8000, workers_stop => 39900 }, sub {
 	wait_for('start late', $leader_waits);
 	wait_for('start late', $is_published);
 	continue_postmaster();
-	wait_for('start late', "count(*) > 0 from pg_stat_activity where $of_session");
+	wait_for('start late', "count(*) > 0 from pg_stat_activity where $of_session and wait_event = 'PgSleep'");
+	open_gates('workers');
 	wait_for('start late', $workers_have_ended);
-	open_gate();
+	open_gates('leader');
 });
 # all that the leader has not read before its gate, and on the page of it
 is_right('workers start after publishing', $plan, 31800, 32100);
+$session->query('reset gpusort.min_rows');
 halt_postmaster();
 $plan = run_query('start last', {}, sub {
 	wait_for('start last', $leader_has_ended);
 	continue_postmaster();
 });
 is_right('workers start when the leader has read all, and get no row', $plan, 0, 0);
-$plan = run_query('held', { workers_stop => 1 }, sub {
+$plan = run_query('held', { leader_stops => 1, workers_stop => 1 }, sub {
 	wait_for('held', $workers_wait);
+	open_gates('leader');
 	wait_for('held', $leader_has_ended);
-	open_gate();
+	open_gates('workers');
 });
 # each returns its first row, which it has read before it can know of the job
 is_right('workers are held at their first rows until the leader has read all others', $plan, 100, 300);
 $plan = run_query('leader held', { leader_stops => 1 }, sub {
 	wait_for('leader held', $leader_waits);
-	open_gate();
+	open_gates('leader');
 });
 is_right('the leader is held at its first row', $plan, 0, 40000);
 # the array cannot be full before a worker has come
@@ -199,7 +209,7 @@ ends_with('an error after publishing', $broken, { workers_break => 20000 }, sub 
 ends_with('an error when the leader has read all', $broken, { workers_stop => 1, workers_break => 1 }, sub {
 	wait_for('error', $leader_has_ended);
 	wait_for('error', $workers_wait);
-	open_gate();
+	open_gates('workers');
 });
 ends_with('a worker ended before publishing', $terminated, { leader_stops => 1, workers_stop => 1 }, sub {
 	wait_for('ended before', $workers_wait);
@@ -221,7 +231,7 @@ $plan = run_query('ended last', { leader_stops => 39000, workers_stop => 39000 }
 	wait_for('ended last', $leader_waits);
 	$holder->send("select hold_gpusort_lock('$release')");
 	wait_for('ended last', "state = 'active' and wait_event is null from pg_stat_activity where pid = $holder->{pid}");
-	open_gate();
+	open_gates('leader', 'workers');
 	wait_for('ended last', $at_lock);
 	terminate_a_worker();
 	append_to_file($release, '');
@@ -279,7 +289,7 @@ my $joined = "select a.id, b.few, a.filler from fed a join fed b on a.few = b.fe
 my $by_sorts = 'set enable_hashjoin = off; set enable_nestloop = off';
 my $right_join = $session->query("set gpusort.enabled = off; $hash_of from ($joined) q");
 $session->query("reset gpusort.enabled; $by_sorts");
-$other->query($by_sorts);
+$other->query("$by_sorts; set parallel_leader_participation = off");
 like($session->query("explain (costs off) $joined"), qr/GpuSort\).*Gather.*GpuSortFeed.*Merge Join.*GpuSort\)/s, 'feeders sort, and feed a sort');
 $_->send("$hash_of from ($joined) q") for $session, $other;
 is($_->finish, $right_join, 'feeders that sort: the rows are right') for $session, $other;
