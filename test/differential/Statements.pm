@@ -23,7 +23,7 @@ our @EXPORT = qw(read_statements);
 
 # An annotation is a comment line "-- @name value".  Those of a file stand anywhere in it.
 my %statement_tags = map { $_ => 1 } qw(exact rows keys unchecked device native differs);
-my %file_tags = map { $_ => 1 } qw(device-sorts spilled-runs requires below);
+my %file_tags = map { $_ => 1 } qw(device-sorts spilled-runs requires below also);
 
 # \d and its kin, and those that neither redirect output nor change its format, nor read
 # other files or skip lines.

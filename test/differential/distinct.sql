@@ -1,5 +1,6 @@
 -- Sorts below Unique: DISTINCT and DISTINCT ON, sorted as hashing is off; and above and below
 -- other nodes, rescanned, under cursors, in functions.
+-- @also one-worker, four-workers
 -- @device-sorts 450
 -- @below Unique 75, Merge Join 3
 set enable_hashagg = off;

@@ -1,4 +1,5 @@
 -- Keys of text under collations of ICU, the non-deterministic ones among them.
+-- @also one-worker, four-workers
 -- @requires there_are('icu')
 -- @device-sorts 50
 

@@ -1,5 +1,6 @@
 -- Keys of text under the collations that compare bytes: C, POSIX and C.UTF-8.  setup/keys.sql
 -- tells what texts there are.
+-- @also one-worker, four-workers
 -- @device-sorts 60
 
 -- @exact

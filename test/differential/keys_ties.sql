@@ -1,5 +1,6 @@
 -- Many rows that only a comparator tells apart, or that nothing does: more of them than work_mem
 -- holds, and more than the smallest device memory; read forward, backward, again and from marks.
+-- @also one-worker, four-workers
 -- @device-sorts 20
 -- @spilled-runs 2
 

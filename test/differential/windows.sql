@@ -1,5 +1,6 @@
 -- Sorts below WindowAgg: by partitions, by orders, by both; several windows over each other;
 -- frames; above and below other nodes; with parameters, rescanned, under cursors, in functions.
+-- @also one-worker, four-workers
 -- @device-sorts 600
 -- @below WindowAgg 105
 
