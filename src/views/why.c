@@ -33,7 +33,7 @@
 #include "settings.h"
 #include "shared/job.h"
 #include "sql_version.h"
-#include "why.h"
+#include "views/why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
