@@ -156,7 +156,7 @@ do_turn(void)
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
-	gpusort_service_publish_jobs();
+	gpusort_service_publish_grants();
 	note_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
 	if (more)
 		return 0;

@@ -65,8 +65,6 @@ typedef struct GpuSortServiceJob
 
 	/* the wait for memory that others have; service_grants.c */
 	uint64		waits_since_us; /* 0: it does not wait */
-	uint64		wanted_bytes;	/* device memory that it was refused last */
-	bool		wants_little;	/* no more than a small sort has */
 } GpuSortServiceJob;
 
 /* This process's number among the services. */
@@ -265,8 +263,8 @@ extern long gpusort_service_serve_waiting_jobs(void);
  * it has been fed; a little more, if it can be had.  NOMEM: not now. */
 extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
 
-/* Tells in each job's slot what device memory it holds and since when it waits. */
-extern void gpusort_service_publish_jobs(void);
+/* Tells in each job's slot what device memory it holds. */
+extern void gpusort_service_publish_grants(void);
 
 /* --- service_fetch.c ------------------------------------------------------------- */
 

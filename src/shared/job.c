@@ -255,9 +255,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->rows_fed = 0;
 	slot->to_verify = false;
 	slot->progress = -1;
-	slot->granted_bytes = 0;
-	slot->waits_since = 0;
-	slot->waited_until = 0;
 	job->id.generation = slot->generation;
 	note_device(job, service);
 	job->open = true;

@@ -63,8 +63,7 @@ typedef struct GpuSortJobOptions
 	gsort_job_options device;	/* its keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
 	int			wait_ms;		/* at most, for memory that other jobs have */
-	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
-	uint64		expected_bytes; /* and of their bytes, as they are packed */
+	uint64		expected_bytes; /* of all rows, as they are packed; 0: not known */
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
@@ -99,7 +98,7 @@ typedef struct GpuSortJobSlot
 	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
 	uint64		windows;
-	gsort_job_stats stats;
+	gsort_job_stats stats;		/* of the run cut last; but what memory it holds, now */
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
@@ -108,11 +107,7 @@ typedef struct GpuSortJobSlot
 	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
-	/* for gpusort_progress */
 	int			progress;		/* the sort's entry, in which feeders count what they send; -1: it has none */
-	uint64		granted_bytes;	/* device memory that the job holds */
-	TimestampTz waits_since;	/* for device memory; 0: it does not wait */
-	TimestampTz waited_until;	/* 0: it has not waited */
 } GpuSortJobSlot;
 
 typedef enum GpuSortRequestKind

@@ -158,18 +158,18 @@ begin_device(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 	int			feeders = is_parallel(sort) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
+	uint64		rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX);
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
 		/* workers wait for this process, with full queues */
 		.wait_ms = spec->feeders_sort ? 0 : native_milliseconds(sort),
-		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
-	options.expected_bytes = options.expected_rows * spec->packed_bytes;
+	options.expected_bytes = rows * spec->packed_bytes;
 	gpusort_ordering_describe(&sort->ordering, &options);
-	gpusort_progress_begin(&sort->progress, sort->context, options.expected_rows, sort->begun);
+	gpusort_progress_begin(&sort->progress, sort->context, rows, sort->begun);
 	sort->job = gpusort_job_open(&options, &reason);
 	if (sort->job == NULL)
 	{
