@@ -39,7 +39,7 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 			return GPUSORT_NO_BUFFER_FULL;
 		if (slot->state != GPUSORT_JOB_FEEDING ||
 			(count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS &&
-			 !gpusort_buffers_grow(job->id.slot)))
+			 !gpusort_buffers_grow(slot)))
 			return WAIT_FOR_BUFFER;
 	}
 	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);

@@ -167,7 +167,7 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	slot->last_read_us = gpusort_clock_us();
-	gpusort_buffers_restore(job->id.slot);
+	gpusort_buffers_restore(slot);
 	if (!gpusort_job_slot_failed(job))
 		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
 	if (buffer >= 0)

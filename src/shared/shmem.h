@@ -62,7 +62,7 @@ typedef struct GpuSortJobOptions
 {
 	gsort_job_options device;	/* its keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
-	int			wait_ms;		/* at most, for memory that other jobs have */
+	int			wait_ms;		/* at most, for buffers and memory that other jobs have */
 	uint64		expected_bytes; /* of all rows, as they are packed; 0: not known */
 } GpuSortJobOptions;
 
@@ -86,8 +86,9 @@ typedef struct GpuSortJobSlot
 	uint64		generation;		/* counts the slot's owners */
 	int			service;		/* that has the job: its number; fixed while the slot is claimed */
 	ConditionVariable changed;	/* broadcast when the service has answered */
+	uint64		waits_since_us; /* clock.h: for the buffers to open with; 0: it does not */
 
-	GpuSortJobOptions options;	/* the owner's, fixed once it has claimed the slot */
+	GpuSortJobOptions options;	/* the owner's, fixed once it has asked for memory */
 
 	/* the buffers that belong to the job, whatever their states */
 	int			n_buffers;
@@ -231,12 +232,6 @@ typedef struct GpuSortProgressEntry
 	pg_atomic_uint64 figures[GPUSORT_PROGRESS_FIGURES];
 } GpuSortProgressEntry;
 
-typedef struct GpuSortBufferWaiter
-{
-	int			pid;
-	uint64		until_us;		/* of gpusort_clock_us */
-} GpuSortBufferWaiter;
-
 typedef struct GpuSortShared
 {
 	pg_atomic_uint64 generation;	/* counts the changes of what backends copy (server_state.c): without
@@ -251,10 +246,7 @@ typedef struct GpuSortShared
 	int			n_free_buffers;
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
-
-	/* the processes that wait for buffers to open a job with, in the order in which they came */
-	int			n_buffer_waiters;
-	GpuSortBufferWaiter buffer_waiters[GPUSORT_JOB_SLOTS];
+	int			n_buffer_waiters;	/* these jobs */
 
 	uint64		ring_room;		/* of each service */
 
