@@ -151,8 +151,7 @@ do_turn(void)
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
-	gpusort_service_retry_fetches();
-	gpusort_service_retry_feeds();
+	gpusort_service_ask_again();
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();

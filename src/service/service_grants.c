@@ -194,7 +194,10 @@ static void
 refuse_job(int job, GpuSortNativeReason reason)
 {
 	gpusort_service_jobs[job].waits_since_us = 0;
-	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_service_slot(job)->refused_reason = reason;
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
 static void
@@ -207,7 +210,7 @@ open_or_wait(int job)
 	if (status == GSORT_OK)
 	{
 		gpusort_service_jobs[job].waits_since_us = 0;
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	}
 	else if (status != GSORT_NOMEM)
 		gpusort_service_note_status(job, status);

@@ -105,7 +105,6 @@ typedef struct GpuSortJobSlot
 	uint64		rows_fed;		/* by the feeders that have ended */
 	bool		to_verify;		/* one of them has made words that are not to be trusted */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
-	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
 	int			progress;		/* the sort's entry, in which feeders count what they send; -1: it has none */
@@ -115,7 +114,7 @@ typedef enum GpuSortRequestKind
 {
 	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
-	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
+	GPUSORT_REQUEST_CUT,		/* as cut_how says */
 	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to buffer */
 	GPUSORT_REQUEST_FETCH_ROW,	/* the first window of row number, to buffer */
 	GPUSORT_REQUEST_NEXT_RUN,
