@@ -29,9 +29,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
 #include "shared/job_internal.h"
-#include "shared/server_state.h"
 #include "shared/services.h"
-#include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
  * is first looked at. */
@@ -68,12 +66,19 @@ init_wait_events(void)
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
-	char		message[sizeof(gpusort_job_slot(job)->message)];
-	bool		lacked_memory = gpusort_job_slot(job)->lacked_memory;
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	char		message[sizeof(slot->message)];
+	bool		lacked_memory = slot->lacked_memory;
+	bool		counted;
 
-	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
+	strlcpy(message, slot->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	counted = slot->failure_counted;
+	slot->failure_counted = true;
+	LWLockRelease(gpusort_shared_lock());
+	if (!counted)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -246,6 +251,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
+	slot->failure_counted = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
@@ -388,16 +394,4 @@ gpusort_job_close(GpuSortJob *job)
 	LWLockRelease(gpusort_shared_lock());
 	if (!told)
 		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);
-}
-
-bool
-gpusort_job_service_serves(void)
-{
-	return gpusort_server_state()->serves;
-}
-
-uint64
-gpusort_job_min_rows(void)
-{
-	return gpusort_min_rows_of(gpusort_server_state()->kind);
 }

@@ -35,6 +35,7 @@
 #include "settings.h"
 #include "shared/clock.h"
 #include "shared/progress.h"
+#include "shared/server_state.h"
 #include "shared/stats.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
@@ -360,7 +361,7 @@ array_stays(GpuSortTuplesort *sort)
 {
 	if (likely(sort->array_rows_left > 0))
 		return true;
-	sort->array_rows_left = array_rows(sort, gpusort_job_min_rows());
+	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	return sort->array_rows_left > 0;
 }
