@@ -24,7 +24,6 @@
 
 #include <signal.h>
 
-#include "lib/stringinfo.h"
 #include "postmaster/bgworker.h"
 
 #include "compat.h"
