@@ -54,11 +54,11 @@ static bool
 leaves_reserve(uint64 bytes)
 {
 	gsort_device_info info;
-	uint64		reserve;
+	uint64		for_others;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	reserve = Max(largest_reservation, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
-	return info.granted_bytes + bytes + reserve <= info.budget_bytes;
+	for_others = Max(largest_reservation, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return info.granted_bytes + bytes + for_others <= info.budget_bytes;
 }
 
 /* Raises the run's grants to so many rows and bytes in all. */
@@ -245,17 +245,27 @@ compare_waits(const void *a, const void *b)
 	return since_a < since_b ? -1 : since_a > since_b;
 }
 
-long
-gpusort_service_serve_waiting_jobs(void)
+/* The jobs that wait, those that came first first; returns their number. */
+static int
+list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 {
-	int			jobs[GPUSORT_JOB_SLOTS];
 	int			n = 0;
-	long		next_end = -1;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_service_jobs[i].waits_since_us != 0)
 			jobs[n++] = i;
-	qsort(jobs, n, sizeof(int), compare_waits);
+	if (n > 1)
+		qsort(jobs, n, sizeof(int), compare_waits);
+	return n;
+}
+
+long
+gpusort_service_serve_waiting_jobs(void)
+{
+	int			jobs[GPUSORT_JOB_SLOTS];
+	int			n = list_waiting_jobs(jobs);
+	long		next_end = -1;
+
 	for (int i = 0; i < n; i++)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];

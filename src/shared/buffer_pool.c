@@ -77,7 +77,7 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	{
 		/* a run that is cut now is read in these */
 		needs.idle = GPUSORT_SPILL_BUFFERS;
-		needs.buffers = GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
+		needs.buffers = gpusort_buffers_to_open(slot->options.feeders);
 	}
 	/* a run that is being spilled needs its buffers for the next one */
 	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
@@ -156,7 +156,7 @@ gpusort_buffers_end_wait(GpuSortJobSlot *slot)
 bool
 gpusort_buffers_reserve(GpuSortJobSlot *slot)
 {
-	int			needed = GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
+	int			needed = gpusort_buffers_to_open(slot->options.feeders);
 
 	if (!another_came_first(slot))
 	{

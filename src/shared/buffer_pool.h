@@ -17,17 +17,22 @@
 #define GPUSORT_BUFFERS_A_FEEDER	3
 #define GPUSORT_JOB_BUFFERS_MIN	6
 
-/* Reserved together when a job opens.  Each feeder may hold on to one buffer until it ends.  With one
- * more than there are feeders all of them go on; small sorts need no more. */
-#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	((feeders) + 1)
-
-/* Of the above, never filled with rows that the device may not take at once: the leader
+/* Never filled with rows that the device may not take at once: the leader
  * reads a run through them while all other buffers wait for the next run. */
 #define GPUSORT_SPILL_BUFFERS	2
 
 /* Left to a job that is read: one being read, the others fetched ahead; and while buffers are short. */
 #define GPUSORT_READ_BUFFERS		8
 #define GPUSORT_READ_BUFFERS_SHORT	2
+
+/* Reserved together when a job opens, and never taken from one that is fed.  Each feeder may hold on to one buffer until
+ * it ends.  With one more than there are feeders all of them go on; small sorts need no more.  The planner plans no more
+ * feeders than there are buffers for. */
+static inline int
+gpusort_buffers_to_open(int feeders)
+{
+	return feeders + 1 + GPUSORT_SPILL_BUFFERS;
+}
 
 /* All of these need the shared lock, held exclusively. */
 

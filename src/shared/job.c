@@ -204,7 +204,7 @@ find_free_slot(void)
 }
 
 /*
- * Milliseconds that the job may wait for device memory.  Who waits must hold nothing that
+ * Milliseconds that the job may wait for buffers and device memory.  Who waits must hold nothing that
  * others may be waiting for: no other job of this process, nor of the leader that a
  * parallel worker works for.
  */
@@ -283,6 +283,7 @@ reserve_buffers(GpuSortJob *job)
 	uint64		end_us = gpusort_clock_us() + (uint64) slot->options.wait_ms * 1000;
 	long		left_ms = slot->options.wait_ms;
 	bool		reserved;
+	bool		failed;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	while (!(reserved = gpusort_buffers_reserve(slot)) && left_ms > 0 && slot->state == GPUSORT_JOB_OPENING)
@@ -296,8 +297,9 @@ reserve_buffers(GpuSortJob *job)
 	}
 	gpusort_buffers_end_wait(slot);
 	slot->options.wait_ms = (int) left_ms;
+	failed = gpusort_job_slot_failed(job);
 	gpusort_job_unlock();
-	return reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
+	return failed ? GPUSORT_NATIVE_NO_DEVICE : reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
 }
 
 /* Asks for device memory for the first rows, and waits while the service lets the job wait. */
