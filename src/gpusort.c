@@ -20,7 +20,7 @@
 #include "settings.h"
 #include "shared/release.h"
 #include "shared/shmem.h"
-#include "why.h"
+#include "views/why.h"
 
 PG_MODULE_MAGIC;
 

@@ -194,7 +194,7 @@ reason_to_be_native(const GpuSortState *state)
 		return GPUSORT_NATIVE_DISABLED;
 	if (collation_is_out(state))
 		return GPUSORT_NATIVE_COLLATION;
-	if (!gpusort_job_service_serves())
+	if (!gpusort_server_state()->serves)
 		return GPUSORT_NATIVE_NO_DEVICE;
 	return GPUSORT_NATIVE_NONE;
 }

@@ -34,7 +34,7 @@
 #include "planner/key_layout.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/job.h"
+#include "shared/server_state.h"
 
 /* Rows that a sort may turn out to have, whatever is expected. */
 #define MANY_ROWS	100000.0
@@ -148,7 +148,7 @@ gpusort_refuses_all(void)
 {
 	if (!gpusort_enabled)
 		return !gpusort_refuse(GPUSORT_REFUSED_DISABLED, NULL);
-	if (!gpusort_job_service_serves())
+	if (!gpusort_server_state()->serves)
 		return !gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
 	return false;
 }

@@ -90,5 +90,5 @@ bool
 gpusort_takes_feeders(int feeders)
 {
 	return feeders <= GPUSORT_FEEDERS_MAX &&
-		GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS <= gpusort_shared->n_buffers;
+		gpusort_buffers_to_open(feeders) <= gpusort_shared->n_buffers;
 }

@@ -25,6 +25,7 @@
 #include "planner/paths.h"
 #include "settings.h"
 #include "shared/job.h"
+#include "shared/server_state.h"
 
 /* --- the plan -------------------------------------------------------------- */
 
@@ -292,7 +293,7 @@ bool
 gpusort_worth_sorting(const Path *child, List *pathkeys)
 {
 	return gpusort_enabled && pathkeys != NIL && !pathkeys_contained_in(pathkeys, child->pathkeys) &&
-		child->rows >= gpusort_min_rows_of_plans() && gpusort_job_service_serves();
+		child->rows >= gpusort_min_rows_of_plans() && gpusort_server_state()->serves;
 }
 
 /*

@@ -151,12 +151,11 @@ do_turn(void)
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
-	gpusort_service_retry_fetches();
-	gpusort_service_retry_feeds();
+	gpusort_service_ask_again();
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
-	gpusort_service_publish_jobs();
+	gpusort_service_publish_grants();
 	note_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
 	if (more)
 		return 0;

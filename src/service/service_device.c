@@ -18,13 +18,11 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
 #include "service/service_internal.h"
-#include "shared/progress.h"
 #include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
@@ -423,47 +421,14 @@ decide(void)
 	return KEEP;
 }
 
-/* Is it a sort that has a job of this service? */
-static bool
-sorts_here(const GpuSortProgressState *state)
-{
-	const GpuSortJobSlot *slot;
-	bool		here;
-
-	if (state->job < 0)
-		return false;
-	slot = &gpusort_shared->jobs[state->job];
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	here = slot->generation == state->generation && slot->service == gpusort_service_number;
-	LWLockRelease(gpusort_shared_lock());
-	return here;
-}
-
-/* Appends the pids of the processes with sorts on this service's device. */
-static void
-list_processes(StringInfo pids)
-{
-	GpuSortProgressState state;
-	uint64		figures[GPUSORT_PROGRESS_FIGURES];
-
-	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, figures) && sorts_here(&state))
-			appendStringInfo(pids, "%s%d", pids->len > 0 ? ", " : "", state.pid);
-}
-
-/* One forgotten cursor keeps all new sorts native: the log tells whose it is. */
+/* One forgotten cursor keeps all new sorts native: gpusort_progress tells whose it is. */
 static void
 report_waiting(const char *what, const char *meanwhile)
 {
-	StringInfoData pids;
-
-	initStringInfo(&pids);
-	list_processes(&pids);
 	ereport(LOG,
 			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs, meanwhile),
-			 errdetail("Processes with open sorts: %s.", pids.data),
-			 errhint("The view gpusort_progress lists these sorts; a cursor keeps its sort open until it is closed.")));
-	pfree(pids.data);
+			 errhint("The view gpusort_progress lists these sorts, of service %d, with their processes; a cursor keeps its sort open until it is closed.",
+					 gpusort_service_number)));
 }
 
 /* With the last open sort ended: does not return from LOOK, nor from LEAVE unless the service is wanted again. */

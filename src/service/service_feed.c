@@ -14,62 +14,11 @@
  * is empty: the leader writes that row itself.
  *
  * A device may refuse what it has granted, where other transfers have all of its staging or other
- * programs its memory.  It is asked again in each turn, until its patience is over.
+ * programs its memory.  It is asked again in each turn, for some seconds (service_requests.c).
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "service/service_internal.h"
-
-static int *next_chunk = NULL;	/* [n_buffers]; links the chunks that wait in a job */
-
-/* --- chunks that wait ---------------------------------------------------------- */
-
-/* Puts a buffer behind the chunks that wait, or behind those that are rests of rows. */
-static void
-add_chunk(GpuSortServiceJob *mine, int buffer, bool is_rest)
-{
-	int			before = is_rest ? mine->last_rest : mine->last_chunk;
-
-	if (next_chunk == NULL)
-		next_chunk = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
-	if (mine->first_chunk == GPUSORT_NO_BUFFER || before == GPUSORT_NO_BUFFER)
-	{
-		next_chunk[buffer] = mine->first_chunk;
-		mine->first_chunk = buffer;
-	}
-	else
-	{
-		next_chunk[buffer] = next_chunk[before];
-		next_chunk[before] = buffer;
-	}
-	if (next_chunk[buffer] == GPUSORT_NO_BUFFER)
-		mine->last_chunk = buffer;
-	if (is_rest)
-		mine->last_rest = buffer;
-}
-
-/* Takes the first one, which there must be. */
-static int
-take_chunk(GpuSortServiceJob *mine)
-{
-	int			buffer = mine->first_chunk;
-
-	mine->first_chunk = next_chunk[buffer];
-	if (mine->last_rest == buffer)
-		mine->last_rest = GPUSORT_NO_BUFFER;
-	return buffer;
-}
-
-void
-gpusort_service_drop_chunks(GpuSortServiceJob *mine)
-{
-	mine->first_chunk = GPUSORT_NO_BUFFER;
-	mine->last_rest = GPUSORT_NO_BUFFER;
-	mine->refused_since_us = 0;
-	mine->cut_pending = false;
-}
 
 /* --- chunks and the cut -------------------------------------------------------- */
 
@@ -120,38 +69,14 @@ append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 	return status;
 }
 
-/* The device has refused what the job has a grant for.  Is it to be asked again in the next turn?  If
- * not, the patience has ended. */
-static bool
-asks_again(GpuSortServiceJob *mine)
-{
-	uint64		now_us = gpusort_clock_us();
-
-	if (mine->refused_since_us == 0)
-		mine->refused_since_us = now_us;
-	if (!gpusort_clock_exceeds(mine->refused_since_us, now_us, GPUSORT_PATIENCE_MS))
-		return true;
-	mine->refused_since_us = 0;
-	return false;
-}
-
-/* The job cannot go on without memory that the device has not. */
-static void
-fail_for_memory(int job)
-{
-	gpusort_service_note_status(job, GSORT_NOMEM);
-	gpusort_service_drop_chunks(&gpusort_service_jobs[job]);
-}
-
 void
 gpusort_service_cut_lacks_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (asks_again(mine))
-		mine->cut_pending = true;
-	else
-		fail_for_memory(job);
+	mine->cutting = false;
+	if (!gpusort_service_asks_again(mine))
+		gpusort_service_note_status(job, GSORT_NOMEM);
 }
 
 static void
@@ -160,7 +85,7 @@ do_cut(int job)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_status status = gsort_job_cut(mine->job, mine->cut_how);
 
-	mine->cut_pending = false;
+	mine->cutting = status == GSORT_OK;
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(job);
 	if (status == GSORT_NOMEM)
@@ -173,7 +98,8 @@ do_cut(int job)
 static bool
 cut_can_come(const GpuSortServiceJob *mine)
 {
-	return (mine->full || mine->first_chunk == GPUSORT_NO_BUFFER) && gpusort_service_stats(mine).incomplete_rows == 0;
+	return mine->cut_wanted && !mine->cutting &&
+		(mine->full || mine->chunks.first == GPUSORT_NO_BUFFER) && gpusort_service_stats(mine).incomplete_rows == 0;
 }
 
 /* The first chunk of a row that continues. */
@@ -191,22 +117,19 @@ static void
 fill_job(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	GpuSortServiceJob waiting = *mine;
+	GpuSortBufferQueue waiting = mine->chunks;
+	int			buffer;
 
 	mine->full = true;
 	mine->refused_since_us = 0;
-	mine->cut_pending = false;
-	mine->first_chunk = GPUSORT_NO_BUFFER;
-	while (waiting.first_chunk != GPUSORT_NO_BUFFER)
-	{
-		int			buffer = take_chunk(&waiting);
-
+	mine->cut_wanted = false;
+	mine->chunks = GPUSORT_EMPTY_QUEUE;
+	while ((buffer = gpusort_service_take(&waiting)) != GPUSORT_NO_BUFFER)
 		if (begins_long_row((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
 			gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 		else
-			add_chunk(mine, buffer, false);
-	}
-	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL, GPUSORT_NATIVE_NONE);
+			gpusort_service_queue(&mine->chunks, buffer);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL);
 }
 
 /* The first of the chunks that wait, with this header, was not taken. */
@@ -215,49 +138,51 @@ handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (granted && asks_again(mine))
+	if (granted && gpusort_service_asks_again(mine))
 		return;
 	if (header->rows > 0 && (gpusort_service_stats(mine).rows > 0 || begins_long_row(header)))
 		fill_job(job);
-	else if (granted || !asks_again(mine))
-		fail_for_memory(job);
+	else if (granted || !gpusort_service_asks_again(mine))
+		gpusort_service_note_status(job, GSORT_NOMEM);
+}
+
+/* What the device is to be given next: of a full job, what its incomplete rows lack. */
+static GpuSortBufferQueue *
+next_chunks(GpuSortServiceJob *mine)
+{
+	return mine->full || mine->rests.first != GPUSORT_NO_BUFFER ? &mine->rests : &mine->chunks;
 }
 
 void
 gpusort_service_feed_chunks(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	GpuSortBufferQueue *queue;
 
-	/* of a full job, what its incomplete rows lack */
-	while (mine->first_chunk != GPUSORT_NO_BUFFER && (!mine->full || mine->last_rest != GPUSORT_NO_BUFFER))
+	while ((queue = next_chunks(mine))->first != GPUSORT_NO_BUFFER)
 	{
-		int			buffer = mine->first_chunk;
 		GpuSortChunkHeader header;
 		gsort_chunk chunk;
 		gsort_status status;
 		bool		granted;
 
-		if (!chunk_in_buffer(job, buffer, &header, &chunk))
-		{
-			gpusort_service_drop_chunks(mine);
+		if (!chunk_in_buffer(job, queue->first, &header, &chunk))
 			return;
-		}
 		status = append_chunk(job, &chunk, &granted);
 		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
 		{
 			handle_refused_chunk(job, &header, granted && status == GSORT_NOMEM);
 			return;
 		}
-		mine->refused_since_us = 0;
 		if (status != GSORT_OK)
 		{
 			gpusort_service_note_status(job, status);
-			gpusort_service_drop_chunks(mine);
 			return;
 		}
-		take_chunk(mine);
+		mine->refused_since_us = 0;
+		(void) gpusort_service_take(queue);
 	}
-	if (mine->cut_pending && cut_can_come(mine))
+	if (cut_can_come(mine))
 		do_cut(job);
 }
 
@@ -278,47 +203,29 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	else
 	{
 		/* the rest of a row that the device has begun to take: the device refuses any other as bad data */
-		add_chunk(mine, request->buffer, chunk.rows == 0);
-		if (mine->first_chunk == request->buffer)
+		gpusort_service_queue(chunk.rows == 0 ? &mine->rests : &mine->chunks, request->buffer);
+		/* else it has refused what came before */
+		if (next_chunks(mine)->first == request->buffer)
 			gpusort_service_feed_chunks(request->job);
 	}
-}
-
-/*
- * A chunk refused on the way to a cut makes its owner ask for another one; the first is
- * then void, even if both are in the ring.
- */
-static bool
-cut_is_awaited(const GpuSortRequest *request, gsort_cut_how *how)
-{
-	const GpuSortJobSlot *slot = gpusort_service_slot(request->job);
-	bool		awaited;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	awaited = slot->state == GPUSORT_JOB_CUTTING && slot->cuts == request->number;
-	*how = slot->cut_how;
-	LWLockRelease(gpusort_shared_lock());
-	return awaited;
 }
 
 void
 gpusort_service_handle_cut(const GpuSortRequest *request)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
-	gsort_cut_how how;
+	const GpuSortJobSlot *slot = gpusort_service_slot(request->job);
+	bool		awaited;
 
-	if (!cut_is_awaited(request, &how) || !is_open(request->job))
+	/* A job that became full on the way to its cut is cut again, when its owner says so.  One request does for both. */
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	awaited = slot->state == GPUSORT_JOB_CUTTING && !mine->cut_wanted;
+	if (awaited)
+		mine->cut_how = slot->cut_how;
+	LWLockRelease(gpusort_shared_lock());
+	if (!awaited || !is_open(request->job))
 		return;
-	mine->cut_how = how;
-	mine->cut_pending = true;
+	mine->cut_wanted = true;
 	if (cut_can_come(mine))
 		do_cut(request->job);
-}
-
-void
-gpusort_service_retry_feeds(void)
-{
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_service_jobs[i].refused_since_us != 0)
-			gpusort_service_feed_chunks(i);
 }

@@ -8,30 +8,22 @@
  *
  * Runs in the service alone.
  *
- * A job opens when it has memory for some rows.  If others have it all, the job
- * waits until they have given some back; when its time is over it is refused, and its leader, which has
- * sent no row yet, sorts natively.
+ * A job opens with device memory for any one chunk, its reservation, which it keeps until it ends.  If others have
+ * it all, the job waits until they have given some back; when its time is over it is refused, and its leader, which
+ * has sent no row yet, sorts natively.  Only a job that opens waits: later it spills.
  *
- * How much: a job's first grant is for the rows that the planner expects, so that a small
- * sort neither takes too much nor comes back for more.  It is bounded, since the estimate
- * may be wrong by any factor.  Then the job's grants double while it is small, and grow by
- * a quarter after that.  Where so much cannot be had, the job gets what its chunk needs.
+ * How much: a job's grants double while it is small, and grow by a quarter after that.  Where so much
+ * cannot be had, the job gets what its chunk needs.
  *
  * Who first:
- *  - A part of the budget is for small sorts only, of the size of one at least.  Thus a
- *    sort that holds its memory for long, such as an open cursor, does not keep everybody
- *    else off the device.
- *  - A small sort gets what it needs if that is free, also while others wait for more than
- *    that.  It is held up only by jobs that came before it and wait for no more than it does.
- *    So nobody who fits is kept waiting, and who waits is passed by smaller jobs only.
- *  - A large sort does not grow while a small one waits: it is made to spill by those that
- *    come after it.  What it has it keeps for its next runs, as far as that is not taken by the
- *    keys that the device keeps of those that have ended.
+ *  - Jobs that open get their reservations in the order in which they came.
+ *  - A small sort gets what it needs if that is free.
+ *  - A large sort leaves a part of the budget to others, a reservation at least.  Thus a sort that holds its
+ *    memory for long, such as an open cursor, does not keep everybody else off the device; and while a
+ *    job waits no large one grows: it is made to spill.
  * No wait is longer than the job's options say, so none of this can starve a sort.
  */
 #include "postgres.h"
-
-#include "utils/timestamp.h"
 
 #include "service/service_internal.h"
 
@@ -39,16 +31,86 @@
 #define SMALL_ROWS				((uint64) 128 * 1024)
 #define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
 
-/* Of the budget, for small sorts only: a share; but at least a sort of so many rows. */
+/* The share of the budget that large sorts leave to others. */
 #define RESERVE_SHARE			8
 #define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
-#define RESERVE_ROWS			((uint64) 32 * 1024)
-#define RESERVE_ROW_BYTES		((uint64) GPUSORT_BUFFER_BYTES)
 
-/* Device memory of one, with as many key columns as any job has had. */
-static uint64 small_sort_bytes = 0;
+/* Device memory of the largest reservation that any job has asked for. */
+static uint64 largest_reservation = 0;
 
-/* --- opening ------------------------------------------------------------------- */
+/* --- grants --------------------------------------------------------------------- */
+
+/* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
+static uint64
+generous_grant(uint64 granted, uint64 needed, uint64 small)
+{
+	if (needed <= granted)
+		return granted;
+	return Max(needed, granted < small ? Min(2 * granted, small) : granted + Max(granted / 4, small));
+}
+
+/* Would so much more memory leave the part that large sorts do not get? */
+static bool
+leaves_reserve(uint64 bytes)
+{
+	gsort_device_info info;
+	uint64		for_others;
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	for_others = Max(largest_reservation, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return info.granted_bytes + bytes + for_others <= info.budget_bytes;
+}
+
+/* Raises the run's grants to so many rows and bytes in all. */
+static gsort_status
+raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_bytes)
+{
+	gsort_job  *device_job = gpusort_service_jobs[job].job;
+	uint64		rows = all_rows - has->granted_rows;
+	uint64		bytes = all_bytes - has->granted_row_bytes;
+	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
+	uint64		memory = gsort_job_grant_bytes(device_job, rows, bytes);
+
+	/* What it has kept since its last run nobody can refuse.  The first rows of a run may be one row of many
+	 * megabytes. */
+	if (memory > 0 && !small && has->rows > 0 && !leaves_reserve(memory))
+		return GSORT_NOMEM;
+	return gsort_job_grant(device_job, rows, bytes);
+}
+
+gsort_status
+gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
+{
+	gsort_job_stats has = gpusort_service_stats(&gpusort_service_jobs[job]);
+	uint64		needed_rows = Max(has.rows + rows, has.granted_rows);
+	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.granted_row_bytes);
+	gsort_status status;
+
+	if (needed_rows == has.granted_rows && needed_bytes == has.granted_row_bytes)
+		return GSORT_OK;
+	gpusort_service_follow_free_memory(gpusort_service_device);
+	status = raise_grants(job, &has, generous_grant(has.granted_rows, needed_rows, SMALL_ROWS),
+						  generous_grant(has.granted_row_bytes, needed_bytes, SMALL_BYTES));
+	if (status == GSORT_NOMEM)
+		status = raise_grants(job, &has, needed_rows, needed_bytes);
+	return status;
+}
+
+/* --- the reservation ------------------------------------------------------------------ */
+
+/* The most rows that a chunk has: each takes its data, its offset and its words. */
+static uint64
+reserved_rows(const GpuSortServiceJob *mine)
+{
+	return GPUSORT_BUFFER_BYTES / (8 + sizeof(uint32) + mine->options.device.key_columns * sizeof(uint64));
+}
+
+/* The device memory of the reservation. */
+static uint64
+reserved_bytes(const GpuSortServiceJob *mine)
+{
+	return gsort_job_grant_bytes(mine->job, reserved_rows(mine), GPUSORT_BUFFER_BYTES);
+}
 
 /* Opens the job on the device, if it is not open yet. */
 static gsort_status
@@ -68,184 +130,54 @@ open_job(int job)
 	if (status != GSORT_OK)
 		return status;
 	gpusort_service_open_jobs++;
-	small_sort_bytes = Max(small_sort_bytes,
-						   gsort_job_grant_bytes(mine->job, RESERVE_ROWS, RESERVE_ROW_BYTES));
+	largest_reservation = Max(largest_reservation, reserved_bytes(mine));
 	return GSORT_OK;
 }
 
-/* --- how much --------------------------------------------------------------------- */
-
-/* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
-static uint64
-generous_grant(uint64 granted, uint64 needed, uint64 expected, uint64 small)
-{
-	uint64		wanted;
-
-	if (needed <= granted)
-		return granted;
-	if (granted == 0)
-		wanted = Min(expected + expected / 8, small);
-	else if (granted < small)
-		wanted = Min(2 * granted, small);
-	else
-		wanted = granted + Max(granted / 4, small);
-	return Max(needed, wanted);
-}
-
-/* --- who first ---------------------------------------------------------------------- */
-
-/* Must the job leave this much memory to those who came before it? */
+/* Does a job wait that came before this one? */
 static bool
-others_come_first(int job, uint64 bytes, bool small)
+another_came_first(const GpuSortServiceJob *mine)
 {
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
-		const GpuSortServiceJob *other = &gpusort_service_jobs[i];
+		uint64		since_us = gpusort_service_jobs[i].waits_since_us;
 
-		if (i == job || other->waits_since_us == 0 ||
-			(mine->waits_since_us != 0 && mine->waits_since_us <= other->waits_since_us))
-			continue;
-		if (small && mine->runs == 0 ? other->wanted_bytes <= bytes : other->wants_little)
+		if (since_us != 0 && (mine->waits_since_us == 0 || since_us < mine->waits_since_us))
 			return true;
 	}
 	return false;
 }
 
-/* Would so much more memory leave the part that is for small sorts only? */
-static bool
-leaves_reserve(uint64 bytes)
-{
-	gsort_device_info info;
-	uint64		for_small;
-
-	gsort_device_get_info(gpusort_service_device, &info);
-	for_small = Max(small_sort_bytes, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
-	return info.granted_bytes + bytes + for_small <= info.budget_bytes;
-}
-
-/* May the job have so much more memory, if the device has it?  small: it is a small sort
- * even then. */
-static bool
-may_have(int job, uint64 bytes, bool small)
-{
-	if (others_come_first(job, bytes, small))
-		return false;
-	/* the first rows of a run may be one row of many megabytes */
-	return small || gpusort_service_stats(&gpusort_service_jobs[job]).rows == 0 || leaves_reserve(bytes);
-}
-
-/* --- grants --------------------------------------------------------------------------- */
-
-/* Raises the run's grants to so many rows and bytes in all. */
-static gsort_status
-raise_grants(int job, uint64 all_rows, uint64 all_bytes)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_stats has = gpusort_service_stats(mine);
-	uint64		rows = all_rows - has.granted_rows;
-	uint64		bytes = all_bytes - has.granted_row_bytes;
-	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
-	gsort_status status = GSORT_NOMEM;
-
-	mine->wanted_bytes = gsort_job_grant_bytes(mine->job, rows, bytes);
-	mine->wants_little = small;
-	/* what it has kept since its last run nobody can refuse */
-	if (mine->wanted_bytes == 0 || may_have(job, mine->wanted_bytes, small))
-		status = gsort_job_grant(mine->job, rows, bytes);
-	if (status == GSORT_OK)
-		mine->wanted_bytes = 0;
-	return status;
-}
-
-gsort_status
-gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
-{
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_job_stats has = gpusort_service_stats(mine);
-	uint64		needed_rows = Max(has.rows + rows, has.granted_rows);
-	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.granted_row_bytes);
-	gsort_status status;
-
-	if (needed_rows == has.granted_rows && needed_bytes == has.granted_row_bytes)
-		return GSORT_OK;
-	gpusort_service_follow_free_memory(gpusort_service_device);
-	status = raise_grants(job,
-						  generous_grant(has.granted_rows, needed_rows,
-										 mine->options.expected_rows, SMALL_ROWS),
-						  generous_grant(has.granted_row_bytes, needed_bytes,
-										 mine->options.expected_bytes, SMALL_BYTES));
-	if (status == GSORT_NOMEM)
-		status = raise_grants(job, needed_rows, needed_bytes);
-	return status;
-}
-
-/* The first grant of a job that is open: for the rows that are expected, as far as it can be had, and for
- * any one chunk at least, which the job keeps from then on.  NOMEM: not now. */
+/* NOMEM: not now. */
 static gsort_status
 reserve(int job)
 {
-	/* a row has its data, its offset and its words in a chunk */
-	uint64		row_bytes = 8 + sizeof(uint32) + gpusort_service_jobs[job].options.device.key_columns * sizeof(uint64);
-
-	return gpusort_service_grant(job, GPUSORT_BUFFER_BYTES / row_bytes, GPUSORT_BUFFER_BYTES);
-}
-
-/* --- waiting ---------------------------------------------------------------------------- */
-
-/* Would the job get what it wants if all other jobs ended? */
-static bool
-fits_budget(int job)
-{
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_device_info info;
 
-	gsort_device_get_info(gpusort_service_device, &info);
-	return gpusort_service_stats(mine).granted_bytes + mine->wanted_bytes <= info.budget_bytes;
+	if (another_came_first(mine))
+		return GSORT_NOMEM;
+	gpusort_service_follow_free_memory(gpusort_service_device);
+	return gsort_job_grant(mine->job, reserved_rows(mine), GPUSORT_BUFFER_BYTES);
 }
 
-/* After NOMEM, of a job that opens: begins to wait, or still waits.  False: it must
- * not wait, or would do so in vain. */
+/* After NOMEM: the job begins to wait, or still waits.  False: it must not wait, or would do so in vain. */
 static bool
 wait_for_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_device_info info;
 
 	/* alone, it would wait for nobody */
 	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
 	if (mine->waits_since_us != 0)
 		return true;
-	if (mine->options.wait_ms == 0 || !fits_budget(job))
+	gsort_device_get_info(gpusort_service_device, &info);
+	if (mine->options.wait_ms == 0 || reserved_bytes(mine) > info.budget_bytes)
 		return false;
 	mine->waits_since_us = gpusort_clock_us();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	return true;
-}
-
-static int
-compare_waits(const void *a, const void *b)
-{
-	uint64		since_a = gpusort_service_jobs[*(const int *) a].waits_since_us;
-	uint64		since_b = gpusort_service_jobs[*(const int *) b].waits_since_us;
-
-	return since_a < since_b ? -1 : since_a > since_b;
-}
-
-/* The jobs that wait, those that came first first; returns their number. */
-static int
-list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
-{
-	int			n = 0;
-
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_service_jobs[i].waits_since_us != 0)
-			jobs[n++] = i;
-	if (n > 0)
-		gpusort_service_follow_free_memory(gpusort_service_device);
-	qsort(jobs, n, sizeof(int), compare_waits);
-	return n;
 }
 
 /* --- jobs that open ------------------------------------------------------------------------ */
@@ -262,7 +194,10 @@ static void
 refuse_job(int job, GpuSortNativeReason reason)
 {
 	gpusort_service_jobs[job].waits_since_us = 0;
-	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED, reason);
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_service_slot(job)->refused_reason = reason;
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
 static void
@@ -275,7 +210,7 @@ open_or_wait(int job)
 	if (status == GSORT_OK)
 	{
 		gpusort_service_jobs[job].waits_since_us = 0;
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	}
 	else if (status != GSORT_NOMEM)
 		gpusort_service_note_status(job, status);
@@ -301,12 +236,34 @@ gpusort_service_handle_open(const GpuSortRequest *request)
 		open_or_wait(request->job);
 }
 
+static int
+compare_waits(const void *a, const void *b)
+{
+	uint64		since_a = gpusort_service_jobs[*(const int *) a].waits_since_us;
+	uint64		since_b = gpusort_service_jobs[*(const int *) b].waits_since_us;
+
+	return since_a < since_b ? -1 : since_a > since_b;
+}
+
+/* The jobs that wait, those that came first first; returns their number. */
+static int
+list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
+{
+	int			n = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_service_jobs[i].waits_since_us != 0)
+			jobs[n++] = i;
+	if (n > 1)
+		qsort(jobs, n, sizeof(int), compare_waits);
+	return n;
+}
+
 long
 gpusort_service_serve_waiting_jobs(void)
 {
 	int			jobs[GPUSORT_JOB_SLOTS];
 	int			n = list_waiting_jobs(jobs);
-	uint64		now_us = n > 0 ? gpusort_clock_us() : 0;
 	long		next_end = -1;
 
 	for (int i = 0; i < n; i++)
@@ -317,7 +274,8 @@ gpusort_service_serve_waiting_jobs(void)
 		open_or_wait(jobs[i]);
 		if (mine->waits_since_us == 0)
 			continue;
-		left = gpusort_clock_ms_left(now_us, mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
+		left = gpusort_clock_ms_left(gpusort_clock_us(),
+									 mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
 		if (left <= 0)
 			refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
 		else
@@ -329,24 +287,19 @@ gpusort_service_serve_waiting_jobs(void)
 /* --- what sessions may know ----------------------------------------------------------------- */
 
 void
-gpusort_service_publish_jobs(void)
+gpusort_service_publish_grants(void)
 {
 	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
-		GpuSortJobSlot *slot = gpusort_service_slot(i);
-		bool		waits = mine->waits_since_us != 0;
+		gsort_job_stats *shown = &gpusort_service_slot(i)->stats;
 		uint64		granted_bytes = mine->job != NULL ? gpusort_service_stats(mine).granted_bytes : 0;
 
 		/* nobody else writes them: most turns change nothing, and leave the lock to the sessions */
-		if (mine->job == NULL || (granted_bytes == slot->granted_bytes && waits == (slot->waits_since != 0)))
+		if (mine->job == NULL || granted_bytes == shown->granted_bytes)
 			continue;
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		slot->granted_bytes = granted_bytes;
-		if (!waits && slot->waits_since != 0)
-			slot->waited_until = GetCurrentTimestamp();
-		if (waits != (slot->waits_since != 0))
-			slot->waits_since = waits ? GetCurrentTimestamp() : 0;
+		shown->granted_bytes = granted_bytes;
 		LWLockRelease(gpusort_shared_lock());
 	}
 }

@@ -24,7 +24,6 @@
 
 #include <signal.h>
 
-#include "lib/stringinfo.h"
 #include "postmaster/bgworker.h"
 
 #include "compat.h"
@@ -36,8 +35,14 @@
 
 #define GPUSORT_NO_BUFFER		(-1)
 
-/* How long the device is asked again for what it has refused.  A transfer takes less than a millisecond. */
-#define GPUSORT_PATIENCE_MS		3000
+/* Buffers of a job that wait for the device, in the order they came. */
+typedef struct GpuSortBufferQueue
+{
+	int			first;			/* GPUSORT_NO_BUFFER: none waits */
+	int			last;
+} GpuSortBufferQueue;
+
+#define GPUSORT_EMPTY_QUEUE		((GpuSortBufferQueue) {GPUSORT_NO_BUFFER, GPUSORT_NO_BUFFER})
 
 /* The service's side of a job slot.  Times are those of shared/clock.h. */
 typedef struct GpuSortServiceJob
@@ -49,24 +54,19 @@ typedef struct GpuSortServiceJob
 	gsort_job  *job;			/* NULL: not open on the device */
 	bool		closing;		/* job may die with the next events: only CLOSED counts */
 	int			operations;		/* under way on the device; service_watch.c */
-	uint64		busy_since_ms;	/* when there was none last */
-	gsort_cut_how cut_how;
-
 	uint64		runs;			/* ended, by being spilled */
 
-	/* chunks that wait, in the order they came, but first of all what rows that the device has begun to
-	 * take lack; GPUSORT_NO_BUFFER: none */
-	int			first_chunk;
-	int			last_chunk;
-	int			last_rest;		/* of the latter */
+	GpuSortBufferQueue rests;	/* chunks that rows which the device has begun to take lack */
+	GpuSortBufferQueue chunks;	/* all others */
+	GpuSortBufferQueue fetches; /* windows */
 	uint64		refused_since_us;	/* the device could not take the first of them, or the cut; 0: it could */
 	bool		full;			/* until the next run */
-	bool		cut_pending;	/* the cut comes when it can */
+	bool		cut_wanted;		/* as cut_how says, when it can come */
+	bool		cutting;		/* the device does it */
+	gsort_cut_how cut_how;
 
 	/* the wait for memory that others have; service_grants.c */
 	uint64		waits_since_us; /* 0: it does not wait */
-	uint64		wanted_bytes;	/* device memory that it was refused last */
-	bool		wants_little;	/* no more than a small sort has */
 } GpuSortServiceJob;
 
 /* This process's number among the services. */
@@ -105,12 +105,22 @@ gpusort_service_sooner(long a_ms, long b_ms)
 	return a_ms < 0 ? b_ms : b_ms < 0 ? a_ms : Min(a_ms, b_ms);
 }
 
+extern void gpusort_service_queue(GpuSortBufferQueue *queue, int buffer);
+
+/* The first one; or NO_BUFFER. */
+extern int	gpusort_service_take(GpuSortBufferQueue *queue);
+
+/* Of a job that has failed or is closed, which its buffers are freed with. */
+extern void gpusort_service_drop_buffers(GpuSortServiceJob *mine);
+
+/* The device has refused what it should take.  Is it to be asked again in the next turn?  Not after some seconds. */
+extern bool gpusort_service_asks_again(GpuSortServiceJob *mine);
+
 /* Gives a buffer to its job's owner; to the pool, if the owner has left. */
 extern void gpusort_service_return_buffer(int buffer, GpuSortBufferState state);
 
 /* Moves a job on, unless its owner has left or it has failed. */
-extern void gpusort_service_set_job_state(int job, GpuSortJobState state,
-										  GpuSortNativeReason reason);
+extern void gpusort_service_set_job_state(int job, GpuSortJobState state);
 extern GpuSortJobState gpusort_service_job_state(int job);
 
 /* lacks_memory: the device, which goes on, has none for the job. */
@@ -226,6 +236,9 @@ extern void gpusort_service_operation_began(int job);
 /* The event has come. */
 extern void gpusort_service_operation_ended(int job);
 
+/* Of a job that is closed no other events come. */
+extern void gpusort_service_forget_operations(GpuSortServiceJob *mine);
+
 /* Does not return if the device has ended nothing for gpusort.device_timeout, though it has something to end. */
 extern void gpusort_service_watch_device(void);
 
@@ -234,6 +247,9 @@ extern void gpusort_service_watch_device(void);
 /* Both return true if there may be more. */
 extern bool gpusort_service_handle_requests(void);
 extern bool gpusort_service_handle_events(void);
+
+/* Asks the device again for the chunks, cuts and windows that it has refused. */
+extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c -------------------------------------------------------------- */
 
@@ -247,12 +263,6 @@ extern void gpusort_service_feed_chunks(int job);
 /* A cut has ended for want of memory: it is asked for again, or the job fails. */
 extern void gpusort_service_cut_lacks_memory(int job);
 
-/* Asks the device again for the chunks and cuts that it has refused. */
-extern void gpusort_service_retry_feeds(void);
-
-/* Of a job that has failed or is closed, which its buffers are freed with. */
-extern void gpusort_service_drop_chunks(GpuSortServiceJob *mine);
-
 /* --- service_grants.c ------------------------------------------------------------ */
 
 extern void gpusort_service_handle_open(const GpuSortRequest *request);
@@ -265,20 +275,17 @@ extern long gpusort_service_serve_waiting_jobs(void);
  * it has been fed; a little more, if it can be had.  NOMEM: not now. */
 extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
 
-/* Tells in each job's slot what device memory it holds and since when it waits. */
-extern void gpusort_service_publish_jobs(void);
+/* Tells in each job's slot what device memory it holds. */
+extern void gpusort_service_publish_grants(void);
 
 /* --- service_fetch.c ------------------------------------------------------------- */
 
 extern void gpusort_service_handle_fetch(const GpuSortRequest *request);
 
+/* Asks the device for the windows that wait. */
+extern void gpusort_service_fetch_windows(int job);
+
 /* A window has come, or cannot. */
 extern void gpusort_service_handle_fetched(int job, int buffer, gsort_status status);
-
-/* Asks the device again for windows that it had no memory for. */
-extern void gpusort_service_retry_fetches(void);
-
-/* The job is about to be closed, and its buffers with it. */
-extern void gpusort_service_forget_fetches(int job);
 
 #endif							/* GPUSORT_SERVICE_INTERNAL_H */

@@ -11,12 +11,62 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "service/service_internal.h"
 #include "shared/buffer_pool.h"
+
+/* How long the device is asked again for what it has refused.  A transfer takes less than a millisecond. */
+#define PATIENCE_MS				3000
 
 int			gpusort_service_number = 0;
 GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 int			gpusort_service_open_jobs = 0;
+
+/* --- buffers that wait for the device ------------------------------------------ */
+
+static int *next_buffer = NULL; /* [n_buffers] */
+
+void
+gpusort_service_queue(GpuSortBufferQueue *queue, int buffer)
+{
+	if (next_buffer == NULL)
+		next_buffer = MemoryContextAlloc(TopMemoryContext, gpusort_shared->n_buffers * sizeof(int));
+	if (queue->first == GPUSORT_NO_BUFFER)
+		queue->first = buffer;
+	else
+		next_buffer[queue->last] = buffer;
+	queue->last = buffer;
+	next_buffer[buffer] = GPUSORT_NO_BUFFER;
+}
+
+int
+gpusort_service_take(GpuSortBufferQueue *queue)
+{
+	int			buffer = queue->first;
+
+	if (buffer != GPUSORT_NO_BUFFER)
+		queue->first = next_buffer[buffer];
+	return buffer;
+}
+
+void
+gpusort_service_drop_buffers(GpuSortServiceJob *mine)
+{
+	mine->rests = mine->chunks = mine->fetches = GPUSORT_EMPTY_QUEUE;
+	mine->refused_since_us = 0;
+	mine->cut_wanted = false;
+}
+
+bool
+gpusort_service_asks_again(GpuSortServiceJob *mine)
+{
+	uint64		now_us = gpusort_clock_us();
+
+	if (mine->refused_since_us == 0)
+		mine->refused_since_us = now_us;
+	return !gpusort_clock_exceeds(mine->refused_since_us, now_us, PATIENCE_MS);
+}
 
 /* --- answers -------------------------------------------------------------------
  *
@@ -39,16 +89,13 @@ gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
 }
 
 void
-gpusort_service_set_job_state(int job, GpuSortJobState state, GpuSortNativeReason reason)
+gpusort_service_set_job_state(int job, GpuSortJobState state)
 {
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (slot->state != GPUSORT_JOB_ABANDONED && slot->state != GPUSORT_JOB_FAILED)
-	{
 		slot->state = state;
-		slot->refused_reason = reason;
-	}
 	LWLockRelease(gpusort_shared_lock());
 	ConditionVariableBroadcast(&slot->changed);
 }
@@ -60,6 +107,7 @@ gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 	if (gpusort_job_slot_fail(gpusort_service_slot(job), message))
 		gpusort_service_slot(job)->lacked_memory = lacks_memory;
 	LWLockRelease(gpusort_shared_lock());
+	gpusort_service_drop_buffers(&gpusort_service_jobs[job]);
 }
 
 GpuSortJobState
@@ -78,8 +126,9 @@ gpusort_service_job_state(int job)
 void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
 {
+	gpusort_service_forget_operations(mine);
 	memset(mine, 0, sizeof(*mine));
-	mine->first_chunk = mine->last_chunk = mine->last_rest = GPUSORT_NO_BUFFER;
+	gpusort_service_drop_buffers(mine);
 }
 
 void

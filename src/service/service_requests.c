@@ -33,7 +33,7 @@ handle_merge(const GpuSortRequest *request)
 	gsort_status status = gsort_job_merge(gpusort_service_jobs[request->job].job);
 
 	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
-		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING);
 	else
 		gpusort_service_note_status(request->job, status);
 	if (status == GSORT_OK)
@@ -51,11 +51,9 @@ handle_close(const GpuSortRequest *request)
 		gpusort_service_free_job(request->job);
 		return;
 	}
-	/* its buffers are freed with it, those in the queue too */
-	gpusort_service_drop_chunks(mine);
+	gpusort_service_drop_buffers(mine);
 	mine->waits_since_us = 0;
 	mine->closing = true;
-	gpusort_service_forget_fetches(request->job);
 	gsort_job_close(mine->job);
 	gpusort_service_operation_began(request->job);
 }
@@ -198,6 +196,8 @@ handle_cut_event(int job, gsort_status status)
 		return;
 	}
 	mine->refused_since_us = 0;
+	mine->cut_wanted = false;
+	mine->cutting = false;
 	/* of a spilled sort, the first run */
 	if (mine->runs == 0)
 	{
@@ -208,7 +208,7 @@ handle_cut_event(int job, gsort_status status)
 	pg_atomic_fetch_add_u64(&gpusort_service_shared()->rows, stats.rows);
 	pg_atomic_fetch_add_u64(&counters->sort_us, (uint64) (stats.sort_ms * 1000));
 	pg_atomic_fetch_add_u64(&counters->bytes_to_device, stats.bytes_in);
-	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
 }
 
 /* The run's rows are gone from the device: what waits goes on. */
@@ -221,7 +221,7 @@ handle_run_begun_event(int job)
 		return;
 	mine->full = false;
 	mine->runs++;
-	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	gpusort_service_feed_chunks(job);
 }
 
@@ -236,11 +236,11 @@ handle_merged_event(int job, gsort_status status)
 		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
-		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING, GPUSORT_NATIVE_NONE);
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 		return;
 	}
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.sort_us, (uint64) (stats.merge_ms * 1000));
-	gpusort_service_set_job_state(job, GPUSORT_JOB_READY, GPUSORT_NATIVE_NONE);
+	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
 }
 
 static void
@@ -290,4 +290,23 @@ gpusort_service_handle_events(void)
 	for (int i = 0; i < n; i++)
 		handle_event(&events[i]);
 	return n == EVENTS_A_POLL;
+}
+
+/* --- what the device has refused ------------------------------------------------------ */
+
+void
+gpusort_service_ask_again(void)
+{
+	static int	first = 0;		/* each job comes first in its turn */
+
+	first = (first + 1) % GPUSORT_JOB_SLOTS;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		int			job = (first + i) % GPUSORT_JOB_SLOTS;
+
+		if (gpusort_service_jobs[job].refused_since_us == 0)
+			continue;
+		gpusort_service_feed_chunks(job);
+		gpusort_service_fetch_windows(job);
+	}
 }

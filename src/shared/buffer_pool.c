@@ -15,22 +15,18 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
 
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
 
-/* A process whose time in the queue is over has this long to leave it. */
+/* A job whose time is over has this long to give up. */
 #define WAITER_MAY_BE_LATE_MS	1000
 
 static void
-allocate_buffers(int job, int n)
+allocate_buffers(GpuSortJobSlot *slot, int n)
 {
-	GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
-
 	Assert(n <= gpusort_shared->n_free_buffers && slot->n_buffers + n <= GPUSORT_JOB_BUFFERS_MAX);
 	for (int i = 0; i < n; i++)
 	{
@@ -38,7 +34,7 @@ allocate_buffers(int job, int n)
 
 		gpusort_shared->first_free_buffer = gpusort_buffers[buffer].next_free;
 		gpusort_shared->n_free_buffers--;
-		gpusort_buffers[buffer].job = job;
+		gpusort_buffers[buffer].job = slot - gpusort_shared->jobs;
 		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
 		slot->buffers[slot->n_buffers++] = buffer;
 	}
@@ -81,7 +77,7 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	{
 		/* a run that is cut now is read in these */
 		needs.idle = GPUSORT_SPILL_BUFFERS;
-		needs.buffers = GPUSORT_JOB_BUFFERS_SHORT(slot->options.feeders) + GPUSORT_SPILL_BUFFERS;
+		needs.buffers = gpusort_buffers_to_open(slot->options.feeders);
 	}
 	/* a run that is being spilled needs its buffers for the next one */
 	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
@@ -117,72 +113,65 @@ take_back(int enough, bool idle_readers)
 	}
 }
 
-bool
-gpusort_buffers_queue_up(uint64 until_us)
-{
-	bool		has_room;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	has_room = gpusort_shared->n_buffer_waiters < lengthof(gpusort_shared->buffer_waiters);
-	if (has_room)
-		gpusort_shared->buffer_waiters[gpusort_shared->n_buffer_waiters++] = (GpuSortBufferWaiter) {MyProcPid, until_us};
-	LWLockRelease(gpusort_shared_lock());
-	return has_room;
-}
-
-static void
-take_from_queue(int pid)
-{
-	GpuSortBufferWaiter *waiters = gpusort_shared->buffer_waiters;
-	int			left = 0;
-
-	for (int i = 0; i < gpusort_shared->n_buffer_waiters; i++)
-		if (waiters[i].pid != pid)
-			waiters[left++] = waiters[i];
-	gpusort_shared->n_buffer_waiters = left;
-}
-
-void
-gpusort_buffers_leave_queue(void)
-{
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	take_from_queue(MyProcPid);
-	/* the next one in the queue looks again */
-	if (gpusort_shared->n_buffer_waiters > 0)
-		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
-	LWLockRelease(gpusort_shared_lock());
-}
-
-/* A process that was halted does not leave the queue when its time is over. */
+/* Does a job wait that came before this one?  That of a process that was halted does not give up when its
+ * time is over. */
 static bool
-another_came_first(void)
+another_came_first(const GpuSortJobSlot *mine)
 {
-	const GpuSortBufferWaiter *first = &gpusort_shared->buffer_waiters[0];
+	uint64		now_us = gpusort_clock_us();
 
-	while (gpusort_shared->n_buffer_waiters > 0 && first->pid != MyProcPid)
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_shared->n_buffer_waiters > 0; i++)
 	{
-		if (!gpusort_clock_exceeds(first->until_us, gpusort_clock_us(), WAITER_MAY_BE_LATE_MS))
+		const GpuSortJobSlot *other = &gpusort_shared->jobs[i];
+
+		if (other->waits_since_us != 0 &&
+			(mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us) &&
+			!gpusort_clock_exceeds(other->waits_since_us, now_us, other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
 			return true;
-		take_from_queue(first->pid);
 	}
 	return false;
 }
 
-bool
-gpusort_buffers_reserve(int job, int feeders)
+static void
+begin_wait(GpuSortJobSlot *slot)
 {
-	int			needed = GPUSORT_JOB_BUFFERS_SHORT(feeders) + GPUSORT_SPILL_BUFFERS;
+	if (slot->waits_since_us != 0 || slot->options.wait_ms == 0)
+		return;
+	slot->waits_since_us = gpusort_clock_us();
+	gpusort_shared->n_buffer_waiters++;
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+}
 
-	if (another_came_first())
-		return false;
-	if (gpusort_shared->n_free_buffers < needed)
-		take_back(needed, false);
-	if (gpusort_shared->n_free_buffers < needed)
-		take_back(needed, true);
-	if (gpusort_shared->n_free_buffers < needed)
-		return false;
-	allocate_buffers(job, needed);
-	return true;
+void
+gpusort_buffers_end_wait(GpuSortJobSlot *slot)
+{
+	if (slot->waits_since_us == 0)
+		return;
+	slot->waits_since_us = 0;
+	/* the next one looks again */
+	if (--gpusort_shared->n_buffer_waiters > 0)
+		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+}
+
+bool
+gpusort_buffers_reserve(GpuSortJobSlot *slot)
+{
+	int			needed = gpusort_buffers_to_open(slot->options.feeders);
+
+	if (!another_came_first(slot))
+	{
+		if (gpusort_shared->n_free_buffers < needed)
+			take_back(needed, false);
+		if (gpusort_shared->n_free_buffers < needed)
+			take_back(needed, true);
+		if (gpusort_shared->n_free_buffers >= needed)
+		{
+			allocate_buffers(slot, needed);
+			return true;
+		}
+	}
+	begin_wait(slot);
+	return false;
 }
 
 /* Is so much of the pool free that those who come next will not miss a buffer? */
@@ -194,27 +183,25 @@ has_plenty(void)
 }
 
 bool
-gpusort_buffers_grow(int job)
+gpusort_buffers_grow(GpuSortJobSlot *slot)
 {
-	const GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
 	int			most = Max(slot->options.feeders * GPUSORT_BUFFERS_A_FEEDER,
 						   GPUSORT_JOB_BUFFERS_MIN) + GPUSORT_SPILL_BUFFERS;
 
 	if (slot->n_buffers >= Min(most, GPUSORT_JOB_BUFFERS_MAX) || !has_plenty())
 		return false;
-	allocate_buffers(job, 1);
+	allocate_buffers(slot, 1);
 	return true;
 }
 
 void
-gpusort_buffers_restore(int job)
+gpusort_buffers_restore(GpuSortJobSlot *slot)
 {
-	const GpuSortJobSlot *slot = &gpusort_shared->jobs[job];
 	int			wanted = has_plenty() ? GPUSORT_JOB_BUFFERS_MIN : GPUSORT_READ_BUFFERS_SHORT;
 	int			missing = (int) Min(wanted, slot->windows) - slot->n_buffers;
 
 	if (missing > 0)
-		allocate_buffers(job, Min(missing, gpusort_shared->n_free_buffers));
+		allocate_buffers(slot, Min(missing, gpusort_shared->n_free_buffers));
 }
 
 void

@@ -17,11 +17,7 @@
 #define GPUSORT_BUFFERS_A_FEEDER	3
 #define GPUSORT_JOB_BUFFERS_MIN	6
 
-/* Reserved together when a job opens.  Each feeder may hold on to one buffer until it ends.  With one
- * more than there are feeders all of them go on; small sorts need no more. */
-#define GPUSORT_JOB_BUFFERS_SHORT(feeders)	((feeders) + 1)
-
-/* Of the above, never filled with rows that the device may not take at once: the leader
+/* Never filled with rows that the device may not take at once: the leader
  * reads a run through them while all other buffers wait for the next run. */
 #define GPUSORT_SPILL_BUFFERS	2
 
@@ -29,28 +25,34 @@
 #define GPUSORT_READ_BUFFERS		8
 #define GPUSORT_READ_BUFFERS_SHORT	2
 
-/* All of these but those of the queue need the shared lock, held exclusively. */
+/* Reserved together when a job opens, and never taken from one that is fed.  Each feeder may hold on to one buffer until
+ * it ends.  With one more than there are feeders all of them go on; small sorts need no more.  The planner plans no more
+ * feeders than there are buffers for. */
+static inline int
+gpusort_buffers_to_open(int feeders)
+{
+	return feeders + 1 + GPUSORT_SPILL_BUFFERS;
+}
 
-/* The buffers that a job opens with, taken from readers that are idle where none are free.
- * False: there are not enough, or another process came first, and the job has none. */
-extern bool gpusort_buffers_reserve(int job, int feeders);
+/* All of these need the shared lock, held exclusively. */
 
 /*
- * The queue of processes that wait for the buffers to open a job with.  Nobody else's job opens while one waits:
- * a sort that needs many buffers at once would be passed by small ones until it gives up.  No wait is longer than
- * the job's options say, nor does any process in the queue hold what others wait for, but workers of a sort that
- * does not wait long.  Without the lock.
- * False: there is no room in the queue.
+ * The buffers that a job opens with, taken from readers that are idle where none are free.  False: there are not enough,
+ * or another job waits that came first; the job has none, and if it may wait (options.wait_ms) it waits from now on.
+ * No job opens before another that waits: one that needs many buffers at once would be passed by small ones until it
+ * gives up.
  */
-extern bool gpusort_buffers_queue_up(uint64 until_us);
-extern void gpusort_buffers_leave_queue(void);
+extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot);
+
+/* The job has its buffers, or gives up; or did not wait. */
+extern void gpusort_buffers_end_wait(GpuSortJobSlot *slot);
 
 /* One more for a job that fills buffers faster than they come back.  False: it has as many as a job
  * may, or others may need what is left. */
-extern bool gpusort_buffers_grow(int job);
+extern bool gpusort_buffers_grow(GpuSortJobSlot *slot);
 
 /* Gives a job that is read, and lost buffers to others, some of them back, if any are free. */
-extern void gpusort_buffers_restore(int job);
+extern void gpusort_buffers_restore(GpuSortJobSlot *slot);
 
 /* Of a job whose windows are set, frees idle buffers that it does not need to read them. */
 extern void gpusort_buffers_keep_to_read(GpuSortJobSlot *slot);

@@ -15,7 +15,7 @@
  * feed it.  The shared lock is held for each look and each step, never while waiting.
  *
  * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
- * nothing, and more as it fills them (buffer_pool.c).  For device memory
+ * nothing but its slot, and more as it fills them (buffer_pool.c).  For device memory
  * the service lets a job wait (service_grants.c), but only one whose process holds no other
  * job: else two sessions could wait for what the other one holds.
  */
@@ -29,9 +29,7 @@
 #include "shared/buffer_pool.h"
 #include "shared/clock.h"
 #include "shared/job_internal.h"
-#include "shared/server_state.h"
 #include "shared/services.h"
-#include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
  * is first looked at. */
@@ -68,12 +66,19 @@ init_wait_events(void)
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
-	char		message[sizeof(gpusort_job_slot(job)->message)];
-	bool		lacked_memory = gpusort_job_slot(job)->lacked_memory;
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	char		message[sizeof(slot->message)];
+	bool		lacked_memory = slot->lacked_memory;
+	bool		counted;
 
-	strlcpy(message, gpusort_job_slot(job)->message, sizeof(message));
+	strlcpy(message, slot->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	counted = slot->failure_counted;
+	slot->failure_counted = true;
+	LWLockRelease(gpusort_shared_lock());
+	if (!counted)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -199,7 +204,7 @@ find_free_slot(void)
 }
 
 /*
- * Milliseconds that the job may wait for device memory.  Who waits must hold nothing that
+ * Milliseconds that the job may wait for buffers and device memory.  Who waits must hold nothing that
  * others may be waiting for: no other job of this process, nor of the leader that a
  * parallel worker works for.
  */
@@ -223,7 +228,7 @@ note_device(GpuSortJob *job, int service)
 		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
 }
 
-/* wait_ms: what the job may wait for device memory. */
+/* A slot of a service that serves.  wait_ms: how long the job may wait for buffers and memory. */
 static GpuSortNativeReason
 claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
@@ -235,8 +240,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	job->id.slot = find_free_slot();
 	if (job->id.slot < 0)
 		return GPUSORT_NATIVE_NO_SLOT;
-	if (!gpusort_buffers_reserve(job->id.slot, options->feeders))
-		return GPUSORT_NATIVE_NO_BUFFERS;
 
 	slot = gpusort_job_slot(job);
 	slot->state = GPUSORT_JOB_OPENING;
@@ -248,6 +251,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
+	slot->failure_counted = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;
@@ -255,9 +259,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->rows_fed = 0;
 	slot->to_verify = false;
 	slot->progress = -1;
-	slot->granted_bytes = 0;
-	slot->waits_since = 0;
-	slot->waited_until = 0;
 	job->id.generation = slot->generation;
 	note_device(job, service);
 	job->open = true;
@@ -266,53 +267,42 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 }
 
 static void
-leave_queue(void *arg)
-{
-	gpusort_hold_end(&((GpuSortJob *) arg)->hold);
-	gpusort_buffers_leave_queue();
-}
-
-/*
- * Tries again while other jobs have the buffers, for as long as the job may wait in all; what is left of
- * that it may wait for device memory.  It holds nothing meanwhile, so none of them waits for it.
- */
-static GpuSortNativeReason
-claim_when_buffers_are_free(GpuSortJob *job, const GpuSortJobOptions *options)
-{
-	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_BUFFERS;
-	long		left_ms = longest_wait(options);
-	uint64		end = gpusort_clock_us() + (uint64) left_ms * 1000;
-
-	if (left_ms == 0 ||
-		GPUSORT_JOB_BUFFERS_SHORT(options->feeders) + GPUSORT_SPILL_BUFFERS > gpusort_shared->n_buffers ||
-		!gpusort_buffers_queue_up(end))
-		return reason;
-	/* whatever happens, the process does not stay in the queue */
-	gpusort_hold_begin(&job->hold, CurrentMemoryContext, leave_queue, job);
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
-	while (reason == GPUSORT_NATIVE_NO_BUFFERS && left_ms > 0)
-	{
-		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
-										   Min(left_ms, BUFFERS_RECHECK_MS),
-										   gpusort_wait_event_of_feed);
-		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end);
-		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		reason = claim(job, options, (int) left_ms);
-		LWLockRelease(gpusort_shared_lock());
-	}
-	ConditionVariableCancelSleep();
-	leave_queue(job);
-	return reason;
-}
-
-static void
 close_held(void *arg)
 {
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-/* Asks for device memory for the first rows, and waits while the service lets the job wait.  NONE: the
- * job takes rows. */
+/*
+ * Gets the buffers that the job cannot do without.  If other jobs have them, it waits for as long as it may in all;
+ * what is left of that it may wait for device memory.
+ */
+static GpuSortNativeReason
+reserve_buffers(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	uint64		end_us = gpusort_clock_us() + (uint64) slot->options.wait_ms * 1000;
+	long		left_ms = slot->options.wait_ms;
+	bool		reserved;
+	bool		failed;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while (!(reserved = gpusort_buffers_reserve(slot)) && left_ms > 0 && slot->state == GPUSORT_JOB_OPENING)
+	{
+		LWLockRelease(gpusort_shared_lock());
+		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
+										   Min(left_ms, BUFFERS_RECHECK_MS),
+										   gpusort_wait_event_of_feed);
+		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end_us);
+		gpusort_job_lock(job, LW_EXCLUSIVE);
+	}
+	gpusort_buffers_end_wait(slot);
+	slot->options.wait_ms = (int) left_ms;
+	failed = gpusort_job_slot_failed(job);
+	gpusort_job_unlock();
+	return failed ? GPUSORT_NATIVE_NO_DEVICE : reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
+}
+
+/* Asks for device memory for the first rows, and waits while the service lets the job wait. */
 static GpuSortNativeReason
 reserve_memory(GpuSortJob *job)
 {
@@ -320,8 +310,6 @@ reserve_memory(GpuSortJob *job)
 	GpuSortNativeReason reason;
 	bool		taken;
 
-	/* no row has been sent: where the device is lost, or its service does not answer, the sort is native */
-	job->may_fail = true;
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
 	/* a service that opens a device answers nobody until it is open */
@@ -331,7 +319,6 @@ reserve_memory(GpuSortJob *job)
 	taken = slot->state == GPUSORT_JOB_FEEDING;
 	reason = slot->refused_reason;
 	gpusort_job_unlock();
-	job->may_fail = false;
 	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
 }
 
@@ -345,13 +332,16 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	*reason = claim(job, options, longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
-	if (*reason == GPUSORT_NATIVE_NO_BUFFERS)
-		*reason = claim_when_buffers_are_free(job, options);
-	if (!job->open)
+	if (*reason != GPUSORT_NATIVE_NONE)
 		return NULL;
 	/* from here on it is closed whatever happens */
 	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
-	*reason = reserve_memory(job);
+	/* no row has been sent: where the device is lost, or its service does not answer, the sort is native */
+	job->may_fail = true;
+	*reason = reserve_buffers(job);
+	if (*reason == GPUSORT_NATIVE_NONE)
+		*reason = reserve_memory(job);
+	job->may_fail = false;
 	if (*reason == GPUSORT_NATIVE_NONE)
 		return job;
 	gpusort_job_close(job);
@@ -393,6 +383,7 @@ gpusort_job_close(GpuSortJob *job)
 	gpusort_hold_end(&job->hold);
 	slot = gpusort_job_slot(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_buffers_end_wait(slot);
 	for (int i = slot->n_buffers - 1; i >= 0; i--)
 	{
 		GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
@@ -405,16 +396,4 @@ gpusort_job_close(GpuSortJob *job)
 	LWLockRelease(gpusort_shared_lock());
 	if (!told)
 		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);
-}
-
-bool
-gpusort_job_service_serves(void)
-{
-	return gpusort_server_state()->serves;
-}
-
-uint64
-gpusort_job_min_rows(void)
-{
-	return gpusort_min_rows_of(gpusort_server_state()->kind);
 }

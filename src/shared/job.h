@@ -74,12 +74,6 @@ extern GpuSortJob *gpusort_job_attach(const GpuSortJobId *id);
 /* Of a job that is merged: has the device failed it?  Then for good. */
 extern bool gpusort_job_failed(const GpuSortJob *job);
 
-/* True while the service can take a job: for the planner, and before a job is opened. */
-extern bool gpusort_job_service_serves(void);
-
-/* The fewest rows of a sort that go to the device that a job would get. */
-extern uint64 gpusort_job_min_rows(void);
-
 /* --- feeding --------------------------------------------------------------- */
 
 #define GPUSORT_NO_BUFFER_FULL	(-1)	/* none until the leader spills a run */
@@ -91,12 +85,9 @@ extern uint64 gpusort_job_min_rows(void);
  */
 extern int	gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row);
 
-/* Hands a filled buffer to the service. */
-extern void gpusort_job_send(GpuSortJob *job, int buffer);
-
-/* The same for the first chunk of a row that continues, and waits for the answer.  False:
- * there is no room for it, and the job is full; the buffer is idle again. */
-extern bool gpusort_job_send_and_wait(GpuSortJob *job, int buffer);
+/* Hands a filled buffer to the service.  With the first chunk of a row that continues it waits for the answer.
+ * False: there is no room for that row, and the job is full; the buffer is idle again. */
+extern bool gpusort_job_send(GpuSortJob *job, int buffer);
 
 /* A feeder has ended, with so many rows in all; to_verify: the order of their words is not to be trusted. */
 extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify);

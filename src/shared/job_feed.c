@@ -39,7 +39,7 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 			return GPUSORT_NO_BUFFER_FULL;
 		if (slot->state != GPUSORT_JOB_FEEDING ||
 			(count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS &&
-			 !gpusort_buffers_grow(job->id.slot)))
+			 !gpusort_buffers_grow(slot)))
 			return WAIT_FOR_BUFFER;
 	}
 	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
@@ -61,23 +61,6 @@ gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	return buffer;
 }
 
-/* Returns the chunk's order.  Once it is sent the buffer can become another chunk's at any
- * time, which has another order. */
-static uint64
-send_chunk(GpuSortJob *job, int buffer)
-{
-	uint64		order;
-
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	order = gpusort_job_slot(job)->chunks_sent;
-	gpusort_buffers[buffer].state = GPUSORT_BUFFER_SENT;
-	gpusort_buffers[buffer].sent_order = order;
-	gpusort_job_slot(job)->chunks_sent++;
-	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
-	gpusort_job_unlock();
-	return order;
-}
-
 /* For gpusort_progress. */
 static void
 count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
@@ -91,31 +74,26 @@ count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
 	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_BYTES_FED], (int64) bytes);
 }
 
-void
-gpusort_job_send(GpuSortJob *job, int buffer)
-{
-	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
-
-	/* before it is the service's */
-	count_sent(job, chunk->rows, chunk->data_bytes);
-	(void) send_chunk(job, buffer);
-}
-
 bool
-gpusort_job_send_and_wait(GpuSortJob *job, int buffer)
+gpusort_job_send(GpuSortJob *job, int buffer)
 {
 	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
 	uint64		rows = chunk->rows;
 	uint64		bytes = chunk->data_bytes;
-	uint64		order = send_chunk(job, buffer);
+	bool		waits = rows > 0 && chunk->more_bytes > 0;
+	uint64		order;
 	bool		refused;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	/* accepted, the buffer may be another chunk's by now */
-	while (shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
+	order = gpusort_job_slot(job)->chunks_sent++;
+	shared->state = GPUSORT_BUFFER_SENT;
+	shared->sent_order = order;
+	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
+	/* accepted, the buffer may become another chunk's, which has another order */
+	while (waits && shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
-	refused = shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
+	refused = waits && shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
 	if (refused)
 		shared->state = GPUSORT_BUFFER_HELD;
 	gpusort_job_unlock();

@@ -31,12 +31,12 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 
 /* With the lock held: the job gets into a state that the service ends, which is waited for. */
 static void
-ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind, uint64 number)
+ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
 	slot->state = state;
-	gpusort_job_push_request(job, kind, -1, number);
+	gpusort_job_push_request(job, kind, -1, 0);
 	while (slot->state == state)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_sort);
 }
@@ -52,7 +52,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->cut_how = how;
-		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT, ++slot->cuts);
+		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT);
 	}
 	is_cut = slot->state != GPUSORT_JOB_FULL;
 	/* after a run that is spilled the next one needs the buffers */
@@ -92,7 +92,7 @@ gpusort_job_next_run(GpuSortJob *job)
 	gpusort_job_forget_windows(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN, 0);
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN);
 	gpusort_job_unlock();
 }
 
@@ -107,7 +107,7 @@ gpusort_job_merge(GpuSortJob *job)
 	gpusort_job_next_run(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_MERGE, 0);
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_MERGE);
 	ready = slot->state == GPUSORT_JOB_READY;
 	if (ready)
 	{
@@ -167,7 +167,7 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	slot->last_read_us = gpusort_clock_us();
-	gpusort_buffers_restore(job->id.slot);
+	gpusort_buffers_restore(slot);
 	if (!gpusort_job_slot_failed(job))
 		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
 	if (buffer >= 0)

@@ -3,7 +3,7 @@
  *	  A sort tells how far it is.
  *
  * In:  a sort's steps, from the process that leads it.
- * Out: its entry in shared memory; copies of entries, for progress_view.c and the services.
+ * Out: its entry in shared memory; copies of entries, for progress_view.c.
  *
  * Runs in the backend that leads the sort, and in those that look on.
  */

@@ -2,8 +2,8 @@
  * server_state.c
  *	  What changes seldom in shared memory, as this backend knows it.
  *
- * In:  the services' states and devices, and the collations that are distrusted, in shared memory.
- * Out: a copy in this process.
+ * In:  the services' states and devices, in shared memory; the collations that are distrusted.
+ * Out: a copy of the former in this process.
  *
  * Each planning and each execution of a sort asks.  A generation number tells whether the copy is
  * current, so the shared lock is taken after a change only.  Memory that is granted and jobs that
@@ -62,16 +62,6 @@ copy_device(void)
 	}
 }
 
-/* With the lock held. */
-static void
-copy_collations(void)
-{
-	known.distrusts_all = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
-	for (int i = 0; i < gpusort_shared->n_distrusted; i++)
-		if (gpusort_shared->distrusted[i].database == MyDatabaseId)
-			known.distrusted[known.n_distrusted++] = gpusort_shared->distrusted[i].collation;
-}
-
 const GpuSortServerState *
 gpusort_server_state(void)
 {
@@ -81,7 +71,6 @@ gpusort_server_state(void)
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	known_generation = pg_atomic_read_u64(&gpusort_shared->generation);
 	copy_device();
-	copy_collations();
 	LWLockRelease(gpusort_shared_lock());
 	return &known;
 }
@@ -113,7 +102,6 @@ gpusort_collation_distrust(Oid collation)
 
 		listed->database = MyDatabaseId;
 		listed->collation = collation;
-		gpusort_server_state_changed();
 	}
 	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
 	LWLockRelease(gpusort_shared_lock());
@@ -131,10 +119,13 @@ gpusort_collation_distrust(Oid collation)
 bool
 gpusort_collation_is_distrusted(Oid collation)
 {
-	const GpuSortServerState *state = gpusort_server_state();
+	bool		distrusted;
 
-	for (int i = 0; i < state->n_distrusted; i++)
-		if (state->distrusted[i] == collation)
-			return true;
-	return state->distrusts_all;
+	/* without the lock: most servers distrust none */
+	if (gpusort_shared->n_distrusted == 0)
+		return false;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	distrusted = is_listed(collation);
+	LWLockRelease(gpusort_shared_lock());
+	return distrusted;
 }

@@ -18,11 +18,6 @@ typedef struct GpuSortServerState
 	gsort_kind	kind;
 	int			processors;
 	uint64		budget_bytes;
-
-	/* of this database; distrusts_all: every collation of the C library is meant */
-	bool		distrusts_all;
-	int			n_distrusted;
-	Oid			distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
 } GpuSortServerState;
 
 /* Current but for what changes during the call.  It stays this module's, and valid until the next call. */
@@ -30,7 +25,7 @@ extern const GpuSortServerState *gpusort_server_state(void);
 
 /*
  * To be called after each change of what is copied here, with the lock held exclusively: of the
- * services that serve, their number, a device's budget, the list of collations.
+ * services that serve, their number, a device's budget.
  */
 extern void gpusort_server_state_changed(void);
 

@@ -62,9 +62,8 @@ typedef struct GpuSortJobOptions
 {
 	gsort_job_options device;	/* its keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
-	int			wait_ms;		/* at most, for memory that other jobs have */
-	uint64		expected_rows;	/* the planner's estimate of all rows; 0: not known */
-	uint64		expected_bytes; /* and of their bytes, as they are packed */
+	int			wait_ms;		/* at most, for buffers and memory that other jobs have */
+	uint64		expected_bytes; /* of all rows, as they are packed; 0: not known */
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
@@ -87,8 +86,9 @@ typedef struct GpuSortJobSlot
 	uint64		generation;		/* counts the slot's owners */
 	int			service;		/* that has the job: its number; fixed while the slot is claimed */
 	ConditionVariable changed;	/* broadcast when the service has answered */
+	uint64		waits_since_us; /* clock.h: for the buffers to open with; 0: it does not */
 
-	GpuSortJobOptions options;	/* the owner's, fixed once it has claimed the slot */
+	GpuSortJobOptions options;	/* the owner's, fixed once it has asked for memory */
 
 	/* the buffers that belong to the job, whatever their states */
 	int			n_buffers;
@@ -98,28 +98,24 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason refused_reason; /* REFUSED: why */
 	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
+	bool		failure_counted;	/* by the first of its processes that raises the failure */
 	uint64		windows;
-	gsort_job_stats stats;
+	gsort_job_stats stats;		/* of the run cut last; but what memory it holds, now */
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
 	bool		to_verify;		/* one of them has made words that are not to be trusted */
 	gsort_cut_how cut_how;		/* the cut that the owner waits for */
-	uint64		cuts;			/* counts them: an earlier one may still be in the ring */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
 
-	/* for gpusort_progress */
 	int			progress;		/* the sort's entry, in which feeders count what they send; -1: it has none */
-	uint64		granted_bytes;	/* device memory that the job holds */
-	TimestampTz waits_since;	/* for device memory; 0: it does not wait */
-	TimestampTz waited_until;	/* 0: it has not waited */
 } GpuSortJobSlot;
 
 typedef enum GpuSortRequestKind
 {
 	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
-	GPUSORT_REQUEST_CUT,		/* number: the slot's cuts; it is done as cut_how says */
+	GPUSORT_REQUEST_CUT,		/* as cut_how says */
 	GPUSORT_REQUEST_FETCH_WINDOW,	/* number of the window, to buffer */
 	GPUSORT_REQUEST_FETCH_ROW,	/* the first window of row number, to buffer */
 	GPUSORT_REQUEST_NEXT_RUN,
@@ -183,9 +179,6 @@ typedef struct GpuSortCollation
 	Oid			collation;
 } GpuSortCollation;
 
-/* Two processes whose numbers agree in the remainder cost a query counted twice at worst. */
-#define GPUSORT_LAST_FAILED	256
-
 /* Sorts that can be listed: those that have a job, and those that need none any more since they merge
  * their runs themselves. */
 #define GPUSORT_PROGRESS_ENTRIES	512
@@ -236,12 +229,6 @@ typedef struct GpuSortProgressEntry
 	pg_atomic_uint64 figures[GPUSORT_PROGRESS_FIGURES];
 } GpuSortProgressEntry;
 
-typedef struct GpuSortBufferWaiter
-{
-	int			pid;
-	uint64		until_us;		/* of gpusort_clock_us */
-} GpuSortBufferWaiter;
-
 typedef struct GpuSortShared
 {
 	pg_atomic_uint64 generation;	/* counts the changes of what backends copy (server_state.c): without
@@ -256,19 +243,13 @@ typedef struct GpuSortShared
 	int			n_free_buffers;
 	int			first_free_buffer;
 	ConditionVariable buffer_freed; /* broadcast when one is; jobs that cannot open wait for it */
-
-	/* the processes that wait for buffers to open a job with, in the order in which they came */
-	int			n_buffer_waiters;
-	GpuSortBufferWaiter buffer_waiters[GPUSORT_JOB_SLOTS];
+	int			n_buffer_waiters;	/* these jobs */
 
 	uint64		ring_room;		/* of each service */
 
 	/* whose sort keys have contradicted them (server_state.c) */
 	int			n_distrusted;
 	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
-
-	/* the last statement that failed, by its leader's process: counted once; atomics, no lock */
-	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */

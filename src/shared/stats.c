@@ -10,11 +10,7 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "storage/proc.h"
-#include "utils/timestamp.h"
 
 #include "shared/shmem.h"
 #include "shared/stats.h"
@@ -65,16 +61,6 @@ gpusort_stats_flush(void)
 	}
 }
 
-void
-gpusort_stats_set_back(void)
-{
-	pg_atomic_uint64 *counters = (pg_atomic_uint64 *) &gpusort_shared->counters;
-
-	for (int i = 0; i < sizeof(GpuSortCounters) / sizeof(pg_atomic_uint64); i++)
-		pg_atomic_write_u64(&counters[i], 0);
-	pg_atomic_write_u64(&gpusort_shared->counters_reset_at, (uint64) GetCurrentTimestamp());
-}
-
 static void
 flush_at_end(XactEvent event, void *arg)
 {
@@ -92,18 +78,6 @@ gpusort_stats_count_refused(GpuSortRefusalCode reason)
 	registered = true;
 	counts_refused = true;
 	refused[reason]++;
-}
-
-/* Parallel workers have their leader's statement timestamp. */
-void
-gpusort_stats_count_failed(void)
-{
-	int			leader = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
-	uint64		statement = (uint64) GetCurrentStatementStartTimestamp() ^ (uint64) leader << 40;
-	pg_atomic_uint64 *last = &gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
-
-	if (pg_atomic_exchange_u64(last, statement) != statement)
-		add(&gpusort_shared->counters.failed, 1);
 }
 
 void

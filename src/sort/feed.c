@@ -125,7 +125,7 @@ static void
 end_chunk(GpuSortFeed *feed)
 {
 	store_stats(feed);
-	gpusort_job_send(feed->job, feed->buffer);
+	(void) gpusort_job_send(feed->job, feed->buffer);
 	feed->chunk = NULL;
 }
 
@@ -135,7 +135,7 @@ end_head_chunk(GpuSortFeed *feed)
 {
 	store_stats(feed);
 	feed->chunk = NULL;
-	return gpusort_job_send_and_wait(feed->job, feed->buffer);
+	return gpusort_job_send(feed->job, feed->buffer);
 }
 
 /* --- rows ------------------------------------------------------------------ */

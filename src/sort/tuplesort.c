@@ -35,6 +35,7 @@
 #include "settings.h"
 #include "shared/clock.h"
 #include "shared/progress.h"
+#include "shared/server_state.h"
 #include "shared/stats.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
@@ -165,18 +166,18 @@ begin_device(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
 	int			feeders = is_parallel(sort) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
+	uint64		rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX);
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
 		/* workers wait for this process, with full queues */
 		.wait_ms = spec->feeders_sort ? 0 : native_milliseconds(sort),
-		.expected_rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX),
 	};
 
-	options.expected_bytes = options.expected_rows * spec->packed_bytes;
+	options.expected_bytes = rows * spec->packed_bytes;
 	gpusort_ordering_describe(&sort->ordering, &options);
-	gpusort_progress_begin(&sort->progress, sort->context, options.expected_rows, sort->begun);
+	gpusort_progress_begin(&sort->progress, sort->context, rows, sort->begun);
 	sort->job = gpusort_job_open(&options, &reason);
 	if (sort->job == NULL)
 	{
@@ -384,7 +385,7 @@ array_stays(GpuSortTuplesort *sort)
 {
 	if (likely(sort->array_rows_left > 0))
 		return true;
-	sort->array_rows_left = array_rows(sort, gpusort_job_min_rows());
+	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
 	if (sort->array_rows_left == 0)
 		sort->array_rows_left = rows_that_may_be_in_order(sort);

@@ -178,15 +178,15 @@ for my $sort ([ $first, 'big' ], [ $next, 'big' ], [ $last, 'small' ])
 {
 	$sort->[0]->send(sprintf $rows_of, $sort->[1]);
 	$waited++;
-	$node->poll_query_until('postgres', "select waited >= $waited or open_jobs > 3 from gpusort_stats, gpusort_devices");
+	$node->poll_query_until('postgres', "select waited >= $waited or free_buffer_bytes < 4194304 from gpusort_stats, gpusort_devices");
 }
-is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'who comes later waits too, though 4 buffers are enough for it');
+is($node->safe_psql('postgres', 'select free_buffer_bytes / 1048576 from gpusort_devices'), '4', 'who comes later waits too, though 4 buffers are enough for it');
 $node->safe_psql('postgres', "select pg_cancel_backend($next->{pid})");
 $next->finish;
 like($next->error, qr/canceling statement/, 'the second one leaves');
-is($node->safe_psql('postgres', 'select open_jobs from gpusort_devices'), '3', 'which leaves the first one in front');
+is($node->safe_psql('postgres', 'select free_buffer_bytes / 1048576 from gpusort_devices'), '4', 'which leaves the first one in front');
 $node->safe_psql('postgres', "select pg_terminate_backend($first->{pid})");
-ok($node->poll_query_until('postgres', 'select open_jobs = 4 from gpusort_devices'), 'without the first one the last one has its buffers');
+ok($node->poll_query_until('postgres', 'select free_buffer_bytes = 0 from gpusort_devices'), 'without the first one the last one has its buffers');
 $next->send(sprintf $rows_of, 'big');
 continue_service($halted);
 is($_->finish, '300000', 'all others go on') for @sorts, $next;

@@ -261,8 +261,8 @@ nothing_left_over($node, 'corrupt numbers of windows');
 
 # --- a job's options, which lie before the list of its buffers in its slot
 my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,
-	wait_ms => 172, expected_rows => 176, expected_bytes => 184);
-my $options_bytes = 192;
+	wait_ms => 172, expected_bytes => 176);
+my $options_bytes = 184;
 
 # Where the options of a job with two keys and one feeder are.
 sub find_options
@@ -306,7 +306,7 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns',
 # after that: nobody reads them again.  The session stands still behind its first chunks
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns', 4 ], [ 'key_columns', 0xffffffff ],
 	[ 'null_mask', 0 ], [ 'null_mask', 0xffffffff ], [ 'null_first_mask', 1 ], [ 'feeders', 0 ],
-	[ 'engine', 99 ], [ 'expected_rows', 0xffffffff ])
+	[ 'engine', 99 ], [ 'expected_bytes', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
 	my $gated = GpuSortTest::Session->new($node);

@@ -109,9 +109,13 @@ gpusort_stats(PG_FUNCTION_ARGS)
 Datum
 gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
+	pg_atomic_uint64 *counters = (pg_atomic_uint64 *) &gpusort_shared->counters;
+
 	gpusort_check_module();
 	gpusort_stats_flush();
-	gpusort_stats_set_back();
+	for (int i = 0; i < sizeof(GpuSortCounters) / sizeof(pg_atomic_uint64); i++)
+		pg_atomic_write_u64(&counters[i], 0);
+	pg_atomic_write_u64(&gpusort_shared->counters_reset_at, (uint64) GetCurrentTimestamp());
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
 	{

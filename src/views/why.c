@@ -31,9 +31,9 @@
 #include "planner/finished_plan.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/job.h"
+#include "shared/server_state.h"
 #include "sql_version.h"
-#include "why.h"
+#include "views/why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
@@ -136,7 +136,7 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 {
 	const Plan *child = outerPlan(scan);
 	double		row_bytes = MAXALIGN(child->plan_width) + MAXALIGN(SizeofHeapTupleHeader);
-	uint64		min_rows = gpusort_job_min_rows();
+	uint64		min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
 	bool		few = child->plan_rows < min_rows;
 	GpuSortPlanInfo info;
 	const char **sort;

@@ -69,12 +69,11 @@ static void
 set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuSortJobSlot *job,
 			const gsort_device_info *device, Datum *values, bool *nulls)
 {
-	bool		waits = job->waits_since != 0;
 	int			n = 0;
 
 	nulls[n] = state->leader_pid == 0;
 	values[n++] = Int32GetDatum(state->leader_pid);
-	values[n++] = CStringGetTextDatum(phase_name(waits ? GPUSORT_PHASE_WAITING : state->phase));
+	values[n++] = CStringGetTextDatum(phase_name(state->phase));
 	nulls[n] = state->rows_expected == 0;
 	values[n++] = Int64GetDatum((int64) state->rows_expected);
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_ROWS_FED]);
@@ -82,14 +81,13 @@ set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuS
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_FED]);
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_RUNS_SPILLED]);
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_SPILLED]);
-	values[n++] = Int64GetDatum((int64) job->granted_bytes);
+	values[n++] = Int64GetDatum((int64) job->stats.granted_bytes);
 	nulls[n] = job->service < 0;
 	values[n++] = Int32GetDatum(job->service);
 	nulls[n] = device->name[0] == '\0';
 	values[n++] = CStringGetTextDatum(device->name);
 	values[n++] = TimestampTzGetDatum(state->sort_start);
-	values[n++] = TimestampTzGetDatum(waits ? job->waits_since :
-									  Max(state->phase_start, job->waited_until));
+	values[n++] = TimestampTzGetDatum(state->phase_start);
 }
 
 /* One sort's row.  A sort whose device has failed is over, unless its rows are in runs elsewhere. */
