@@ -94,7 +94,7 @@
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "sorts that ended in an error because the device failed") \
+	COUNT(failed, "queries that got an error because the device failed") \
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 
 typedef enum GpuSortNativeReason

@@ -30,6 +30,7 @@
 #include "shared/clock.h"
 #include "shared/job_internal.h"
 #include "shared/services.h"
+#include "shared/stats.h"
 
 /* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
  * is first looked at. */
@@ -66,19 +67,13 @@ init_wait_events(void)
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
-	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	const GpuSortJobSlot *slot = gpusort_job_slot(job);
 	char		message[sizeof(slot->message)];
 	bool		lacked_memory = slot->lacked_memory;
-	bool		counted;
 
 	strlcpy(message, slot->message, sizeof(message));
 	LWLockRelease(gpusort_shared_lock());
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	counted = slot->failure_counted;
-	slot->failure_counted = true;
-	LWLockRelease(gpusort_shared_lock());
-	if (!counted)
-		pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
+	gpusort_stats_count_failed();
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -251,7 +246,6 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->refused_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
-	slot->failure_counted = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->windows = 0;
 	slot->cut_how = GSORT_SORTED;

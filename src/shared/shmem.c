@@ -162,6 +162,8 @@ gpusort_shmem_startup(void)
 		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
+		for (int i = 0; i < GPUSORT_LAST_FAILED; i++)
+			pg_atomic_init_u64(&gpusort_shared->last_failed[i], 0);
 		for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
 			init_progress_entry(&gpusort_shared->progress[i]);
 	}

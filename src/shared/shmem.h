@@ -98,7 +98,6 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason refused_reason; /* REFUSED: why */
 	char		message[256];	/* FAILED: why */
 	bool		lacked_memory;	/* FAILED: for want of memory; the device goes on */
-	bool		failure_counted;	/* by the first of its processes that raises the failure */
 	uint64		windows;
 	gsort_job_stats stats;		/* of the run cut last; but what memory it holds, now */
 
@@ -179,6 +178,9 @@ typedef struct GpuSortCollation
 	Oid			collation;
 } GpuSortCollation;
 
+/* Two processes whose numbers agree in the remainder cost a query counted twice at worst. */
+#define GPUSORT_LAST_FAILED	256
+
 /* Sorts that can be listed: those that have a job, and those that need none any more since they merge
  * their runs themselves. */
 #define GPUSORT_PROGRESS_ENTRIES	512
@@ -250,6 +252,9 @@ typedef struct GpuSortShared
 	/* whose sort keys have contradicted them (server_state.c) */
 	int			n_distrusted;
 	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
+
+	/* the last statement that failed, by its leader's process: counted once; atomics, no lock */
+	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */

@@ -10,7 +10,10 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
 
 #include "shared/shmem.h"
 #include "shared/stats.h"
@@ -78,6 +81,18 @@ gpusort_stats_count_refused(GpuSortRefusalCode reason)
 	registered = true;
 	counts_refused = true;
 	refused[reason]++;
+}
+
+/* Parallel workers have their leader's statement timestamp. */
+void
+gpusort_stats_count_failed(void)
+{
+	int			leader = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
+	uint64		statement = (uint64) GetCurrentStatementStartTimestamp() ^ (uint64) leader << 40;
+	pg_atomic_uint64 *last = &gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
+
+	if (pg_atomic_exchange_u64(last, statement) != statement)
+		add(&gpusort_shared->counters.failed, 1);
 }
 
 void

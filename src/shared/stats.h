@@ -21,6 +21,9 @@ extern void gpusort_stats_count_in_backend(uint64 sorts);
 extern void gpusort_stats_count_refused(GpuSortRefusalCode reason);
 extern void gpusort_stats_flush(void);
 
+/* A query gets an error of class 58; each of its processes may say so. */
+extern void gpusort_stats_count_failed(void);
+
 /* Time that backends spent on device sorts' feed and output. */
 extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 
