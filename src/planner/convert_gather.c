@@ -30,7 +30,6 @@
 #include "planner/costs.h"
 #include "planner/eligibility.h"
 #include "planner/finished_plan.h"
-#include "planner/key_layout.h"
 #include "shared/job.h"
 
 /* --- may workers feed it? ----------------------------------------------------------------- */
@@ -40,18 +39,11 @@ static bool
 describe_fed(const CustomScan *sort, const Plan *partial, double rows, const GpuSortWalk *walk,
 			 GpuSortPlanInfo *info)
 {
-	PathTarget	target = {.type = T_PathTarget,.width = partial->plan_width};
-	GpuSortColumns columns = {.rtable = walk->statement->rtable};
-
-	target.exprs = gpusort_columns_over_tables(partial);
 	gpusort_plan_info_read(sort, info);
 	info->parallel = true;
 	info->rows = rows;
-	gpusort_lay_out_keys(&columns, &target, info);
-	if (info->n_keys == 0)
-		return false;
-	gpusort_estimate(NULL, &target, info);
-	return gpusort_fits_device(info);
+	return gpusort_describe_order(partial, gpusort_columns_over_tables(partial), walk->statement->rtable, info) &&
+		gpusort_fits_device(info);
 }
 
 /* Is the i-th entry the i-th column of the node's first child, and nothing else? */
@@ -82,7 +74,7 @@ is_serial_sort(const Plan *plan)
 	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
 		return false;
 	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	return !info.parallel && !info.grouping;
+	return !info.parallel;
 }
 
 /* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
@@ -106,9 +98,12 @@ set_cost(Plan *plan, Cost cost, double rows)
 	plan->plan_rows = rows;
 }
 
-/* columns: the Gather's, which are the partial plan's with the types that the sort takes them for. */
+/* Nodes of a plan are numbered from 0 on, and workers know them by their numbers: a feed has its Gather's, and this. */
+#define FEED_NODE_IDS	(INT_MAX / 2)
+
+/* Its columns are the Gather's, which are the partial plan's with the types that the sort takes them for. */
 static Plan *
-make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, const GpuSortPlanInfo *info)
+make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 {
 	CustomScan *feed = makeNode(CustomScan);
 	Plan	   *plan = &feed->scan.plan;
@@ -120,11 +115,11 @@ make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, con
 	plan->righttree = NULL;
 	plan->initPlan = NIL;
 	plan->qual = NIL;
-	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
+	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
 	plan->parallel_aware = true;
-	plan->plan_node_id = node_id;
-	plan->extParam = bms_add_member(bms_copy(partial->extParam), rescan_param);
-	plan->allParam = bms_add_member(bms_copy(partial->allParam), rescan_param);
+	plan->plan_node_id = FEED_NODE_IDS + gather->plan.plan_node_id;
+	plan->extParam = bms_add_member(bms_copy(partial->extParam), gather->rescan_param);
+	plan->allParam = bms_add_member(bms_copy(partial->allParam), gather->rescan_param);
 	set_cost(plan, partial->total_cost + gpusort_cost_of_packing(info, partial->plan_rows), partial->plan_rows);
 	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
 	feed->custom_private = gpusort_plan_info_write(info);
@@ -147,19 +142,19 @@ make_gather(const GatherMerge *merge)
 	return gather;
 }
 
-/* Puts the Gather below the sort, and a feed below that.  Rows go through the Gather only when the job does not take
+/* Puts the Gather below the sort, which gives these columns, and a feed below that.  Rows go through the Gather only when the job does not take
  * them, so it costs its start only. */
 static void
-feed_through(CustomScan *sort, Gather *gather, Plan *partial, int node_id, const GpuSortPlanInfo *info)
+feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial, const GpuSortPlanInfo *info)
 {
 	Plan	   *plan = &sort->scan.plan;
 	Path		costs = {0};
 
-	gather->plan.lefttree = make_feed(partial, gather->plan.targetlist, gather->rescan_param, node_id, info);
+	gather->plan.lefttree = make_feed(partial, gather, info);
 	set_cost(&gather->plan, gather->plan.lefttree->total_cost + parallel_setup_cost, info->rows);
 	gpusort_cost_path(&costs, info, gather->plan.total_cost);
 	plan->lefttree = &gather->plan;
-	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
+	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
 	plan->startup_cost = costs.startup_cost;
 	plan->total_cost = costs.total_cost;
 	plan->plan_rows = info->rows;
@@ -184,7 +179,7 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;
 	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
-	feed_through(sort, make_gather(merge), outerPlan(sort), gpusort_new_node_id(walk->statement), &info);
+	feed_through(sort, merge->plan.targetlist, make_gather(merge), outerPlan(sort), &info);
 	MemoryContextSwitchTo(old_context);
 	return &sort->scan.plan;
 }
@@ -202,6 +197,6 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	/* another hook may have kept the Sort that this one was, and its Gather */
 	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
-	feed_through(sort, gather, outerPlan(gather), gpusort_new_node_id(walk->statement), &info);
+	feed_through(sort, sort->scan.plan.targetlist, gather, outerPlan(gather), &info);
 	MemoryContextSwitchTo(old_context);
 }

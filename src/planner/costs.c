@@ -103,10 +103,10 @@ milliseconds_of_cost(Cost cost)
 }
 
 void
-gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
+gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 {
 	info->width = packed_width(target);
-	gpusort_cost_keys(root, target, info);
+	gpusort_cost_keys(types, info);
 	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
 }
 

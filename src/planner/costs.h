@@ -10,12 +10,13 @@
 #include "nodes/pathnodes.h"
 
 #include "plan/plan_info.h"
+#include "planner/eligibility.h"
 
-/* Sets the estimates in *info for a sort of info->rows rows of target.  root: NULL once the plan is finished. */
-extern void gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
+/* Sets the estimates in *info for a sort of info->rows rows of target, when gpusort_set_keys has been called. */
+extern void gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
-/* Its part for what the keys' types make dearer (key_costs.c): sets info->key_costs, once the keys have been laid out. */
-extern void gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
+/* Its part for what the keys' types make dearer (key_costs.c): sets info->key_costs. */
+extern void gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
 /* The rows that a LIMIT lets be read, if it is not a number. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */

@@ -7,16 +7,24 @@
 
 #include "postgres.h"
 
-#include "nodes/pathnodes.h"
-
+#include "keys/sortkey.h"
 #include "plan/plan_info.h"
 
-/* The column of exprs that has the same values as this one, if that only gives them another
- * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
-extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
+/* The types of a sort's keys. */
+typedef struct GpuSortKeyTypes
+{
+	int			n;
+	GpuSortKeyType *of;
+} GpuSortKeyTypes;
 
-/* Refuses a sort for its i-th key, which has none.  Returns false. */
-extern bool gpusort_refuse_key(const PathTarget *target, const GpuSortOrder *order, int i);
+/* Fills in the type of a key, which has the values of expr. */
+extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator, Oid collation);
+
+/*
+ * Sets info->n_keys, the number of the first keys that have words, and info->n_words, how many words are expected; of
+ * a grouping, one word of all keys.  False, a refusal: the device cannot sort by them.
+ */
+extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
 /* Can a job ever have so many feeders? */
 extern bool gpusort_takes_feeders(int feeders);

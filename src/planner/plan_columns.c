@@ -24,7 +24,6 @@
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
 
 List *
@@ -49,6 +48,37 @@ gpusort_tlist_of(const List *tlist, int varno)
 		lfirst(lc) = entry;
 	}
 	return result;
+}
+
+/* What the expression gives another collation to; NULL: it does anything else.  The planner makes
+ * such a RelabelType of the parser's CollateExpr. */
+static Var *
+recollated_column(Node *expr)
+{
+	RelabelType *relabel = (RelabelType *) expr;
+
+	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
+		exprType((Node *) relabel->arg) != relabel->resulttype)
+		return NULL;
+	return (Var *) relabel->arg;
+}
+
+AttrNumber
+gpusort_plain_column(const List *exprs, AttrNumber column)
+{
+	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
+	AttrNumber	other = 0;
+	ListCell   *lc;
+
+	if (plain == NULL)
+		return column;
+	foreach(lc, exprs)
+	{
+		other++;
+		if (equal(lfirst(lc), plain))
+			return other;
+	}
+	return column;
 }
 
 /* --- copies ----------------------------------------------------------------------------- */
@@ -168,61 +198,4 @@ gpusort_drop_copies(Plan *plan, List *rtable)
 			drop_last(lfirst(lc), width);
 		}
 	}
-}
-
-/* --- over tables -------------------------------------------------------------------------- */
-
-/* The plan below whose column a column of this one is, by varno; NULL: none is known. */
-static const Plan *
-plan_of_var(const Plan *plan, int varno)
-{
-	if (varno == INNER_VAR)
-		return innerPlan(plan);
-	if (varno == OUTER_VAR && IsA(plan, Append))
-		return linitial(((const Append *) plan)->appendplans);
-	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
-		return outerPlan(plan);
-	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
-		return ((const SubqueryScan *) plan)->subplan;
-	return NULL;
-}
-
-/* A column of the first partition stands for those of all of them. */
-static Expr *
-column_over_tables(const Plan *plan, AttrNumber column)
-{
-	Expr	   *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
-	const Var  *var;
-	const Plan *below;
-
-	check_stack_depth();
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	var = (const Var *) expr;
-	if (!IsA(var, Var) || var->varattno <= 0)
-		return expr;
-	if (IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
-		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist, var->varattno - 1)->expr;
-	below = plan_of_var(plan, var->varno);
-	return below != NULL ? column_over_tables(below, var->varattno) : expr;
-}
-
-List *
-gpusort_columns_over_tables(const Plan *plan)
-{
-	List	   *columns = NIL;
-	ListCell   *lc;
-
-	foreach(lc, plan->targetlist)
-	{
-		const TargetEntry *entry = lfirst(lc);
-		Node	   *expr = (Node *) entry->expr;
-		Expr	   *over_tables = column_over_tables(plan, entry->resno);
-
-		if (exprType((Node *) over_tables) != exprType(expr))
-			over_tables = (Expr *) makeRelabelType(over_tables, exprType(expr), exprTypmod(expr),
-												   exprCollation(expr), COERCE_IMPLICIT_CAST);
-		columns = lappend(columns, over_tables);
-	}
-	return columns;
 }
