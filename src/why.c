@@ -29,11 +29,11 @@
 #include "compat.h"
 #include "keys/key_text.h"
 #include "planner/finished_plan.h"
+#include "planner/planner.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"
 #include "sql_version.h"
-#include "why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 

@@ -24,27 +24,15 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
 #include "shared/job.h"
 
 /* --- may workers feed it? ----------------------------------------------------------------- */
-
-/* Describes the sort of all feeders' rows.  False: the device cannot do it. */
-static bool
-describe_fed(const CustomScan *sort, const Plan *partial, double rows, const GpuSortWalk *walk,
-			 GpuSortPlanInfo *info)
-{
-	gpusort_plan_info_read(sort, info);
-	info->parallel = true;
-	info->rows = rows;
-	return gpusort_describe_order(partial, gpusort_columns_over_tables(partial), walk->statement->rtable, info) &&
-		gpusort_fits_device(info);
-}
 
 /* Is the i-th entry the i-th column of the node's first child, and nothing else? */
 static bool
@@ -65,27 +53,22 @@ passes_columns_on(const Plan *plan)
 	return true;
 }
 
-/* Is it a GpuSort that packs its rows itself? */
-static bool
-is_serial_sort(const Plan *plan)
-{
-	GpuSortPlanInfo info;
-
-	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	return !info.parallel;
-}
-
 /* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
 static bool
-can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
+can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
 		   GpuSortPlanInfo *info)
 {
-	/* what is no GpuSort may have no plan below it: an index scan */
-	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
-		passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
-		describe_fed(sort, partial, gather->plan_rows, walk, info);
+	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
+		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL || !passes_columns_on(gather) ||
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
+		return false;
+	gpusort_plan_info_read((const CustomScan *) sort, info);
+	info->parallel = true;
+	info->rows = gather->plan_rows;
+	/* a Gather hides which columns are copies of others */
+	for (int i = 0; i < info->order.n_keys; i++)
+		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true), info->order.columns[i]);
+	return gpusort_describe_order(partial, walk->statement->rtable, info);
 }
 
 /* --- the nodes ---------------------------------------------------------------------------- */
@@ -169,8 +152,9 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	GpuSortPlanInfo info = {0};
 	MemoryContext old_context;
 
-	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL ||
-		!can_be_fed(sort, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
+	/* what is no GpuSort may have no plan below it: an index scan */
+	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
+		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	/* another hook may have kept the Gather Merge, which stays as it is */
@@ -192,7 +176,7 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 	MemoryContext old_context;
 
 	if (!IsA(gather, Gather) || gather->single_copy ||
-		!can_be_fed(sort, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
+		!can_be_fed(&sort->scan.plan, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	/* another hook may have kept the Sort that this one was, and its Gather */

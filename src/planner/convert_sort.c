@@ -28,7 +28,6 @@
 
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
 #include "planner/refusals.h"
 #include "settings.h"
@@ -43,8 +42,10 @@
 /* --- how to sort ------------------------------------------------------------------------- */
 
 static void
-read_sort_order(const Sort *sort, const List *columns, GpuSortOrder *order)
+read_sort_order(const Sort *sort, GpuSortOrder *order)
 {
+	List	   *columns = get_tlist_exprs(outerPlan(sort)->targetlist, true);
+
 	order->n_keys = sort->numCols;
 	order->columns = palloc(sort->numCols * sizeof(AttrNumber));
 	for (int i = 0; i < sort->numCols; i++)
@@ -55,10 +56,11 @@ read_sort_order(const Sort *sort, const List *columns, GpuSortOrder *order)
 }
 
 bool
-gpusort_describe_order(const Plan *child, const List *columns, const List *rtable, GpuSortPlanInfo *info)
+gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	PathTarget	target = {.type = T_PathTarget,.exprs = unconstify(List *, columns),.width = child->plan_width};
+	List	   *columns = gpusort_columns_over_tables(child);
+	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
 	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
 
 	for (int i = 0; i < order->n_keys; i++)
@@ -74,11 +76,9 @@ gpusort_describe_order(const Plan *child, const List *columns, const List *rtabl
 bool
 gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info)
 {
-	List	   *columns = gpusort_columns_over_tables(outerPlan(sort));
-
-	read_sort_order(sort, columns, &info->order);
+	read_sort_order(sort, &info->order);
 	info->rows = outerPlan(sort)->plan_rows;
-	return gpusort_describe_order(outerPlan(sort), columns, rtable, info);
+	return gpusort_describe_order(outerPlan(sort), rtable, info);
 }
 
 /* --- is it worth it? ---------------------------------------------------------------------- */
@@ -148,9 +148,7 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 							  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
-	if (gpusort_debug_force)
-		return true;
-	return suits_device(sort, bound, info) && gpusort_fits_device(info);
+	return gpusort_debug_force || suits_device(sort, bound, info);
 }
 
 Plan *

@@ -17,7 +17,7 @@
 
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
-#include "planner/eligibility.h"
+#include "planner/costs.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"

@@ -38,11 +38,11 @@ extern void gpusort_walk_plans(GpuSortWalk *walk);
 /* --- convert_sort.c --- */
 
 /*
- * Sets how to sort as the Sort does, or by info->order, and the estimates for rows of these columns, which the child
- * gives.  info->grouping is set already.  False, a refusal: the device cannot.
+ * Sets how to sort as the Sort does, or info->rows rows of the child's by info->order, and the estimates.
+ * info->grouping is set already.  False, a refusal: the device cannot.
  */
 extern bool gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info);
-extern bool gpusort_describe_order(const Plan *child, const List *columns, const List *rtable, GpuSortPlanInfo *info);
+extern bool gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info);
 
 /* A GpuSort in place of a Sort in a finished plan. */
 extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info);
@@ -91,6 +91,6 @@ extern List *gpusort_tlist_of(const List *tlist, int varno);
 
 /* Drops the copies of other columns that a query's GpuSort does not sort by, if it is on top of the query's plan, so
  * that nothing reads what is not its result. */
-extern void gpusort_drop_copies(Plan *plan, List *rtable);
+extern void gpusort_drop_copies(Plan *plan);
 
 #endif							/* GPUSORT_FINISHED_PLAN_H */

@@ -19,7 +19,6 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
-#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -84,7 +83,7 @@ gpusort_plain_column(const List *exprs, AttrNumber column)
 /* --- copies ----------------------------------------------------------------------------- */
 
 /* The plans from the top to the one that makes the columns, with nothing between that looks at
- * them.  NIL if there is no GpuSort among them. */
+ * them; NIL if there is no GpuSort among them. */
 static List *
 plans_that_pass_columns_on(Plan *plan)
 {
@@ -106,72 +105,56 @@ plans_that_pass_columns_on(Plan *plan)
 	return lappend(plans, plan);
 }
 
-/* Does no sort among the plans have this column as its key? */
+/* Does a sort have this column as its key? */
 static bool
-nothing_sorts_by(List *plans, AttrNumber column)
+sorts_by(const Plan *plan, AttrNumber column)
 {
-	ListCell   *lc;
+	GpuSortPlanInfo info;
 
-	foreach(lc, plans)
-	{
-		GpuSortPlanInfo info;
-
-		if (!gpusort_plan_is_ours(lfirst(lc)))
-			continue;
-		gpusort_plan_info_read(lfirst(lc), &info);
-		for (int i = 0; i < info.order.n_keys; i++)
-			if (info.order.columns[i] == column)
-				return false;
-	}
-	return true;
+	if (!gpusort_plan_is_ours(plan))
+		return false;
+	gpusort_plan_info_read((const CustomScan *) plan, &info);
+	for (int i = 0; i < info.order.n_keys; i++)
+		if (info.order.columns[i] == column)
+			return true;
+	return false;
 }
 
 /* Is the last column a copy that nothing reads? */
 static bool
-last_is_unread_copy(List *plans, List *tlist)
+last_is_unread_copy(const List *plans)
 {
-	AttrNumber	last = list_length(tlist);
-	const Plan *top = linitial(plans);
+	const List *columns = ((const Plan *) llast(plans))->targetlist;
+	const List *result = ((const Plan *) linitial(plans))->targetlist;
+	AttrNumber	last = list_length(columns);
+	ListCell   *lc;
 
-	return last > 1 && last == list_length(top->targetlist) &&
-		((TargetEntry *) llast(top->targetlist))->resjunk &&
-		gpusort_plain_column(get_tlist_exprs(tlist, true), last) != last &&
-		nothing_sorts_by(plans, last);
+	if (last != list_length(result) || !llast_node(TargetEntry, result)->resjunk ||
+		gpusort_plain_column(get_tlist_exprs(unconstify(List *, columns), true), last) == last)
+		return false;
+	foreach(lc, plans)
+	{
+		if (sorts_by(lfirst(lc), last))
+			return false;
+	}
+	return true;
 }
 
-/* Average bytes of the text that a copy copies. */
-static int
-width_of_copy(const Plan *scan, List *rtable)
-{
-	RelabelType *copy = (RelabelType *) ((TargetEntry *) llast(scan->targetlist))->expr;
-	Var		   *var = (Var *) copy->arg;
-	int			width = 0;
-
-	if (!IS_SPECIAL_VARNO(var->varno) && rt_fetch(var->varno, rtable)->rtekind == RTE_RELATION)
-		width = get_attavgwidth(rt_fetch(var->varno, rtable)->relid, var->varattno);
-	return width > 0 ? width : get_typavgwidth(var->vartype, var->vartypmod);
-}
-
-/* Lists may be shared with other plans: a new one. */
-static List *
-without_last(List *tlist)
-{
-	return list_truncate(list_copy(tlist), list_length(tlist) - 1);
-}
-
+/* Lists may be shared with other plans: new ones.  The planner takes a copy for as wide as its type mostly is. */
 static void
 drop_last(Plan *plan, int width)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
+	int			n = list_length(plan->targetlist) - 1;
 
-	plan->targetlist = without_last(plan->targetlist);
+	plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
 	plan->plan_width = Max(0, plan->plan_width - width);
 	if (gpusort_plan_is_ours(plan))
 	{
 		CustomScan *scan = (CustomScan *) plan;
 		GpuSortPlanInfo info;
 
-		scan->custom_scan_tlist = without_last(scan->custom_scan_tlist);
+		scan->custom_scan_tlist = list_truncate(list_copy(scan->custom_scan_tlist), n);
 		gpusort_plan_info_read(scan, &info);
 		info.width = MAXALIGN(plan->plan_width + SizeofMinimalTupleHeader);
 		scan->custom_private = gpusort_plan_info_write(&info);
@@ -180,18 +163,15 @@ drop_last(Plan *plan, int width)
 }
 
 void
-gpusort_drop_copies(Plan *plan, List *rtable)
+gpusort_drop_copies(Plan *plan)
 {
 	List	   *plans = plans_that_pass_columns_on(plan);
-	Plan	   *scan;
 	ListCell   *lc;
 
-	if (plans == NIL)
-		return;
-	scan = llast(plans);
-	while (last_is_unread_copy(plans, scan->targetlist))
+	while (plans != NIL && last_is_unread_copy(plans))
 	{
-		int			width = width_of_copy(scan, rtable);
+		Node	   *copy = (Node *) llast_node(TargetEntry, ((Plan *) llast(plans))->targetlist)->expr;
+		int			width = get_typavgwidth(exprType(copy), exprTypmod(copy));
 
 		foreach(lc, plans)
 		{

@@ -114,7 +114,7 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	switch (nodeTag(plan))
 	{
 		case T_SubqueryScan:
-			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan);
 			break;
 		case T_Sort:
 		case T_IncrementalSort:
@@ -146,7 +146,7 @@ finish_statement(PlannedStmt *statement, bool nested)
 	gpusort_walk_plans(&walk);
 	/* others than a SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)
-		gpusort_drop_copies(statement->planTree, statement->rtable);
+		gpusort_drop_copies(statement->planTree);
 }
 
 /* --- hooks -------------------------------------------------------------------------------- */

@@ -22,7 +22,6 @@
 #include "compat.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
 #include "planner/paths.h"
 #include "settings.h"
@@ -100,7 +99,7 @@ describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanIn
 		return false;
 	gpusort_estimate(child->pathtarget, &types, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
-	return gpusort_fits_device(info);
+	return true;
 }
 
 /* --- the paths -------------------------------------------------------------- */

@@ -64,11 +64,13 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 {
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
 	const Path *any = linitial(ordered_rel->pathlist);
-	GpuSortInput input = gpusort_input(input_rel, find_unordered_child(ordered_rel), any->rows, root->sort_pathkeys);
+	/* a Gather Merge is taken to give no rows of the leader's */
+	double		rows = Max(any->rows, input_rel->rows);
+	GpuSortInput input = gpusort_input(input_rel, find_unordered_child(ordered_rel), rows, root->sort_pathkeys);
 	List	   *paths;
 	ListCell   *lc;
 
-	if (!gpusort_worth_sorting(&input) || (!gpusort_debug_force && may_keep_top_rows(root, any->rows, any->pathtarget->width)))
+	if (!gpusort_worth_sorting(&input) || (!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
 		return;
 
 	/*
