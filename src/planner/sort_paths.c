@@ -66,9 +66,24 @@ make_grouping_path(SortPath *sort)
 
 /* --- the order -------------------------------------------------------------- */
 
-/* The types of the keys, as one of the expressions has them that are equal by a pathkey. */
+/* Of the expressions that are equal by a pathkey, the one that rows with these columns will be sorted by. */
+static const EquivalenceMember *
+sorted_member(EquivalenceClass *ec, const PathTarget *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		const EquivalenceMember *member = find_ec_member_matching_expr(ec, lfirst(lc), NULL);
+
+		if (member != NULL)
+			return member;
+	}
+	return linitial(ec->ec_members);
+}
+
 static GpuSortKeyTypes
-types_of_pathkeys(const List *pathkeys)
+types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 {
 	GpuSortKeyTypes types = {0, palloc(list_length(pathkeys) * sizeof(GpuSortKeyType))};
 	ListCell   *lc;
@@ -76,7 +91,7 @@ types_of_pathkeys(const List *pathkeys)
 	foreach(lc, pathkeys)
 	{
 		const PathKey *pathkey = lfirst(lc);
-		const EquivalenceMember *member = linitial(pathkey->pk_eclass->ec_members);
+		const EquivalenceMember *member = sorted_member(pathkey->pk_eclass, target);
 
 		gpusort_set_key_type(&types.of[types.n++], (Node *) member->em_expr,
 							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype, member->em_datatype,
@@ -90,7 +105,7 @@ types_of_pathkeys(const List *pathkeys)
 static bool
 describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
 {
-	GpuSortKeyTypes types = types_of_pathkeys(input->pathkeys);
+	GpuSortKeyTypes types = types_of_pathkeys(input->pathkeys, child->pathtarget);
 
 	info->rows = input->rows;
 	info->groups = input->groups;

@@ -15,6 +15,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 #include "utils/selfuncs.h"
 
 #include "compat.h"
@@ -25,13 +26,16 @@
 /* --- ORDER BY ------------------------------------------------------------------------ */
 
 /*
- * The rows that PostgreSQL sorts for the ordered rel; NULL: all of its paths are in order by themselves, or give their
- * first rows soon, or parallel workers sort them.  create_ordered_paths has moved input paths that were in order into the
- * ordered rel, where add_path may have freed them, the input's cheapest one too.  What a Sort is over lives.
+ * What gives the rows in no order; NULL: nothing that is known.  create_ordered_paths has moved input paths that were in
+ * order into the ordered rel, where add_path may have freed them, the input's cheapest one too.  What a Sort is over lives.
+ * If an index on one table is cheaper than PostgreSQL's Sort, that has been freed, and the table can be scanned, unless
+ * the index is cheaper than even that.
  */
 static Path *
-find_unordered_child(const RelOptInfo *ordered_rel)
+find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
+	const RangeTblEntry *table;
+	Path	   *scan;
 	ListCell   *lc;
 
 	foreach(lc, ordered_rel->pathlist)
@@ -43,7 +47,13 @@ find_unordered_child(const RelOptInfo *ordered_rel)
 		if (IsA(path, SortPath))
 			return ((const SortPath *) path)->subpath;
 	}
-	return NULL;
+	if (input_rel->reloptkind != RELOPT_BASEREL || root->parse->hasTargetSRFs)
+		return NULL;
+	table = planner_rt_fetch(input_rel->relid, root);
+	if (table->rtekind != RTE_RELATION || table->inh || table->tablesample != NULL || input_rel->fdwroutine != NULL)
+		return NULL;
+	scan = create_seqscan_path(root, input_rel, NULL, 0);
+	return scan->total_cost < ((Path *) linitial(ordered_rel->pathlist))->total_cost ? scan : NULL;
 }
 
 /* Does a LIMIT, of this query or of one around it, perhaps let a Sort keep the top rows only? */
@@ -66,7 +76,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	const Path *any = linitial(ordered_rel->pathlist);
 	/* a Gather Merge is taken to give no rows of the leader's */
 	double		rows = Max(any->rows, input_rel->rows);
-	GpuSortInput input = gpusort_input(input_rel, find_unordered_child(ordered_rel), rows, root->sort_pathkeys);
+	GpuSortInput input = gpusort_input(input_rel, find_unordered_child(root, input_rel, ordered_rel), rows, root->sort_pathkeys);
 	List	   *paths;
 	ListCell   *lc;
 
