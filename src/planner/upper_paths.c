@@ -15,7 +15,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
-#include "parser/parsetree.h"
 #include "utils/selfuncs.h"
 
 #include "compat.h"
@@ -25,35 +24,36 @@
 
 /* --- ORDER BY ------------------------------------------------------------------------ */
 
+static Path *
+without_projection(Path *path)
+{
+	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
+}
+
 /*
  * What gives the rows in no order; NULL: nothing that is known.  create_ordered_paths has moved input paths that were in
  * order into the ordered rel, where add_path may have freed them, the input's cheapest one too.  What a Sort is over lives.
- * If an index on one table is cheaper than PostgreSQL's Sort, that has been freed, and the table can be scanned, unless
+ * If an index on a table is cheaper than PostgreSQL's Sort, that has been freed, and the table can be scanned, unless
  * the index is cheaper than even that.
  */
 static Path *
 find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
-	const RangeTblEntry *table;
+	Path	   *cheapest = without_projection(linitial(ordered_rel->pathlist));
 	Path	   *scan;
 	ListCell   *lc;
 
 	foreach(lc, ordered_rel->pathlist)
 	{
-		const Path *path = lfirst(lc);
+		Path	   *path = without_projection(lfirst(lc));
 
-		if (IsA(path, ProjectionPath))
-			path = ((const ProjectionPath *) path)->subpath;
 		if (IsA(path, SortPath))
-			return ((const SortPath *) path)->subpath;
+			return ((SortPath *) path)->subpath;
 	}
-	if (input_rel->reloptkind != RELOPT_BASEREL || root->parse->hasTargetSRFs)
-		return NULL;
-	table = planner_rt_fetch(input_rel->relid, root);
-	if (table->rtekind != RTE_RELATION || table->inh || table->tablesample != NULL || input_rel->fdwroutine != NULL)
+	if (!IsA(cheapest, IndexPath) || cheapest->parent != input_rel || root->parse->hasTargetSRFs)
 		return NULL;
 	scan = create_seqscan_path(root, input_rel, NULL, 0);
-	return scan->total_cost < ((Path *) linitial(ordered_rel->pathlist))->total_cost ? scan : NULL;
+	return scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
 /* Does a LIMIT, of this query or of one around it, perhaps let a Sort keep the top rows only? */
