@@ -9,8 +9,8 @@
  * No costs are compared.  The device sorts the same rows either way; the workers pack them in any case, or could; and
  * no row goes through a queue of tuples to the leader, nor through the merge there.
  *
- * Workers that feed one sort keep to the words that the plan has.  They are laid out by statistics of the tables
- * that the partial plan scans, so the keys' columns are followed down to these.
+ * Keys are laid out by statistics too, of the tables that the partial plan scans, so the keys' columns are followed down
+ * to these.
  *
  * The Gather takes over from the Gather Merge what lets it start workers again and pass parameters to them; the
  * feed is parallel-aware, so it counts as dependent on the parameter by which a rescan is told.
@@ -103,7 +103,7 @@ make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 	plan->plan_node_id = FEED_NODE_IDS + gather->plan.plan_node_id;
 	plan->extParam = bms_add_member(bms_copy(partial->extParam), gather->rescan_param);
 	plan->allParam = bms_add_member(bms_copy(partial->allParam), gather->rescan_param);
-	set_cost(plan, partial->total_cost + gpusort_cost_of_packing(info, partial->plan_rows), partial->plan_rows);
+	set_cost(plan, partial->total_cost, partial->plan_rows);
 	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
 	feed->custom_private = gpusort_plan_info_write(info);
 	feed->methods = &gpusort_feed_scan_methods;
@@ -125,21 +125,17 @@ make_gather(const GatherMerge *merge)
 	return gather;
 }
 
-/* Puts the Gather below the sort, which gives these columns, and a feed below that.  Rows go through the Gather only when the job does not take
- * them, so it costs its start only. */
+/* Puts the Gather below the sort, which gives these columns, and a feed below that.  Rows go through the Gather only when
+ * the job does not take them, so it costs its start only.  The sort costs what the nodes above it were planned with. */
 static void
 feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial, const GpuSortPlanInfo *info)
 {
 	Plan	   *plan = &sort->scan.plan;
-	Path		costs = {0};
 
 	gather->plan.lefttree = make_feed(partial, gather, info);
-	set_cost(&gather->plan, gather->plan.lefttree->total_cost + parallel_setup_cost, info->rows);
-	gpusort_cost_path(&costs, info, gather->plan.total_cost);
+	set_cost(&gather->plan, partial->total_cost + parallel_setup_cost, info->rows);
 	plan->lefttree = &gather->plan;
 	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
-	plan->startup_cost = costs.startup_cost;
-	plan->total_cost = costs.total_cost;
 	plan->plan_rows = info->rows;
 	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
 	sort->custom_private = gpusort_plan_info_write(info);
@@ -159,6 +155,8 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	/* another hook may have kept the Gather Merge, which stays as it is */
 	sort = memcpy(makeNode(CustomScan), sort, sizeof(CustomScan));
+	sort->scan.plan.startup_cost = merge->plan.startup_cost;
+	sort->scan.plan.total_cost = merge->plan.total_cost;
 	sort->scan.plan.initPlan = merge->plan.initPlan;
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;
