@@ -34,7 +34,6 @@ CREATE FUNCTION gpusort_stats(
 	OUT refused_later_key bigint,
 	OUT refused_limit bigint,
 	OUT refused_cost bigint,
-	OUT refused_runs bigint,
 	OUT refused_custom_scan bigint,
 	OUT refused_incremental bigint,
 	OUT refused_grouping_sets bigint,

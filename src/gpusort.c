@@ -20,7 +20,6 @@
 #include "settings.h"
 #include "shared/release.h"
 #include "shared/shmem.h"
-#include "views/why.h"
 
 PG_MODULE_MAGIC;
 

@@ -335,7 +335,7 @@ check_debug_providers_off(char **newval, void **extra, GucSource source)
 
 	if (!parse_providers(*newval, off))
 	{
-		GUC_check_errhint("Available values: \"order\", \"group\", \"window\", \"convert\".");
+		GUC_check_errhint("Available values: \"order\", \"group\", \"window\".");
 		return false;
 	}
 	*extra = compat_guc_malloc(sizeof(off));
@@ -397,8 +397,8 @@ gpusort_settings_define(void)
 							 &gpusort_debug_grouping, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.debug_providers_off",
-							   "For tests: what puts no GpuSort nodes into plans.",
-							   "A list of order, group, window (paths that the planner is offered) and convert (Sort nodes of finished plans that become GpuSort nodes). Empty: all of them do.",
+							   "For tests: what the planner is offered no paths for.",
+							   "A list of order, group and window. Sort nodes of finished plans become GpuSort nodes all the same.",
 							   &debug_providers_off_setting, "",
 							   PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
 							   check_debug_providers_off, assign_debug_providers_off, NULL);

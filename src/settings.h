@@ -50,13 +50,12 @@ typedef enum GpuSortLibcCollationsSetting
 	GPUSORT_LIBC_COLLATIONS_OFF
 } GpuSortLibcCollationsSetting;
 
-/* Who puts GpuSort nodes into plans: paths at the planner's choices, and what is done to finished plans. */
+/* Paths at the planner's choices; Sort nodes of finished plans become GpuSort nodes in any case. */
 typedef enum GpuSortProvider
 {
-	GPUSORT_PROVIDER_ORDER,		/* paths of ORDER BY */
+	GPUSORT_PROVIDER_ORDER,		/* of ORDER BY */
 	GPUSORT_PROVIDER_GROUP,		/* of GROUP BY and DISTINCT */
 	GPUSORT_PROVIDER_WINDOW,
-	GPUSORT_PROVIDER_CONVERT,	/* Sort nodes become GpuSort nodes */
 	GPUSORT_PROVIDERS
 } GpuSortProvider;
 

@@ -33,7 +33,6 @@ enum
 	WIDTH,
 	NATIVE_MS,
 	PARALLEL,
-	FINISHED,
 	GROUPING,
 	ORDER_KEYS,
 	KEYS_WITH_WORDS,
@@ -70,8 +69,7 @@ List *
 gpusort_plan_info_write(const GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *integers = list_make5_int(info->width, info->native_ms, info->parallel,
-										  info->finished, info->grouping);
+	List	   *integers = list_make4_int(info->width, info->native_ms, info->parallel, info->grouping);
 
 	integers = lappend_int(integers, order->n_keys);
 	integers = lappend_int(integers, info->n_keys);
@@ -138,21 +136,6 @@ gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info)
 	info->width = list_nth_int(integers, WIDTH);
 	info->native_ms = list_nth_int(integers, NATIVE_MS);
 	info->parallel = list_nth_int(integers, PARALLEL) != 0;
-	info->finished = gpusort_plan_is_finished(scan);
 	info->grouping = list_nth_int(integers, GROUPING) != 0;
 	info->rows = DatumGetFloat8(linitial_node(Const, scan->custom_private)->constvalue);
-}
-
-bool
-gpusort_plan_is_finished(const CustomScan *scan)
-{
-	return list_nth_int(lsecond(scan->custom_private), FINISHED) != 0;
-}
-
-void
-gpusort_plan_set_finished(CustomScan *scan)
-{
-	/* paths of other plans may have the same list */
-	scan->custom_private = copyObject(scan->custom_private);
-	lfirst_int(list_nth_cell(lsecond(scan->custom_private), FINISHED)) = true;
 }

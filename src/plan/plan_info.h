@@ -27,7 +27,6 @@ typedef struct GpuSortKeyCosts
 typedef struct GpuSortPlanInfo
 {
 	bool		parallel;		/* over a Gather over a GpuSortFeed */
-	bool		finished;		/* its columns refer to the child's by number */
 	bool		grouping;		/* equal rows together is all that is asked: by one word of all keys */
 	GpuSortOrder order;
 	int			n_keys;			/* that have words of their own: the first ones of the order */
@@ -57,9 +56,5 @@ extern List *gpusort_plan_info_write(const GpuSortPlanInfo *info);
 
 /* Reads a plan node's custom_private.  Memory: the current context; and the plan's own. */
 extern void gpusort_plan_info_read(const CustomScan *scan, GpuSortPlanInfo *info);
-
-/* Is the plan node of ours finished?  And makes it so. */
-extern bool gpusort_plan_is_finished(const CustomScan *scan);
-extern void gpusort_plan_set_finished(CustomScan *scan);
 
 #endif							/* GPUSORT_PLAN_INFO_H */

@@ -9,8 +9,8 @@
  * No costs are compared.  The device sorts the same rows either way; the workers pack them in any case, or could; and
  * no row goes through a queue of tuples to the leader, nor through the merge there.
  *
- * Workers that feed one sort keep to the words that the plan has.  They are laid out by statistics of the tables
- * that the partial plan scans, so the keys' columns are followed down to these.
+ * Keys are laid out by statistics too, of the tables that the partial plan scans, so the keys' columns are followed down
+ * to these.
  *
  * The Gather takes over from the Gather Merge what lets it start workers again and pass parameters to them; the
  * feed is parallel-aware, so it counts as dependent on the parameter by which a rescan is told.
@@ -24,35 +24,15 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
-#include "planner/key_layout.h"
 #include "shared/job.h"
 
 /* --- may workers feed it? ----------------------------------------------------------------- */
-
-/* Describes the sort of all feeders' rows.  False: the device cannot do it. */
-static bool
-describe_fed(const CustomScan *sort, const Plan *partial, double rows, const GpuSortWalk *walk,
-			 GpuSortPlanInfo *info)
-{
-	PathTarget	target = {.type = T_PathTarget,.width = partial->plan_width};
-	GpuSortColumns columns = {.rtable = walk->statement->rtable};
-
-	target.exprs = gpusort_columns_over_tables(partial);
-	gpusort_plan_info_read(sort, info);
-	info->parallel = true;
-	info->rows = rows;
-	gpusort_lay_out_keys(&columns, &target, info);
-	if (info->n_keys == 0)
-		return false;
-	gpusort_estimate(NULL, &target, info);
-	return gpusort_fits_device(info);
-}
 
 /* Is the i-th entry the i-th column of the node's first child, and nothing else? */
 static bool
@@ -73,27 +53,22 @@ passes_columns_on(const Plan *plan)
 	return true;
 }
 
-/* Is it a GpuSort that packs its rows itself? */
-static bool
-is_serial_sort(const Plan *plan)
-{
-	GpuSortPlanInfo info;
-
-	if (!IsA(plan, CustomScan) || ((const CustomScan *) plan)->methods != &gpusort_scan_methods)
-		return false;
-	gpusort_plan_info_read((const CustomScan *) plan, &info);
-	return !info.parallel && !info.grouping;
-}
-
 /* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
 static bool
-can_be_fed(const CustomScan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
+can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
 		   GpuSortPlanInfo *info)
 {
-	/* what is no GpuSort may have no plan below it: an index scan */
-	return !walk->below_foreign && gather->qual == NIL && is_serial_sort(&sort->scan.plan) && !gpusort_plan_is_ours(partial) &&
-		passes_columns_on(gather) && gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)) &&
-		describe_fed(sort, partial, gather->plan_rows, walk, info);
+	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
+		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL || !passes_columns_on(gather) ||
+		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
+		return false;
+	gpusort_plan_info_read((const CustomScan *) sort, info);
+	info->parallel = true;
+	info->rows = gather->plan_rows;
+	/* a Gather hides which columns are copies of others */
+	for (int i = 0; i < info->order.n_keys; i++)
+		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true), info->order.columns[i]);
+	return gpusort_describe_order(partial, walk->statement->rtable, info);
 }
 
 /* --- the nodes ---------------------------------------------------------------------------- */
@@ -106,9 +81,12 @@ set_cost(Plan *plan, Cost cost, double rows)
 	plan->plan_rows = rows;
 }
 
-/* columns: the Gather's, which are the partial plan's with the types that the sort takes them for. */
+/* Nodes of a plan are numbered from 0 on, and workers know them by their numbers: a feed has its Gather's, and this. */
+#define FEED_NODE_IDS	(INT_MAX / 2)
+
+/* Its columns are the Gather's, which are the partial plan's with the types that the sort takes them for. */
 static Plan *
-make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, const GpuSortPlanInfo *info)
+make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 {
 	CustomScan *feed = makeNode(CustomScan);
 	Plan	   *plan = &feed->scan.plan;
@@ -120,12 +98,12 @@ make_feed(Plan *partial, const List *columns, int rescan_param, int node_id, con
 	plan->righttree = NULL;
 	plan->initPlan = NIL;
 	plan->qual = NIL;
-	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
+	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
 	plan->parallel_aware = true;
-	plan->plan_node_id = node_id;
-	plan->extParam = bms_add_member(bms_copy(partial->extParam), rescan_param);
-	plan->allParam = bms_add_member(bms_copy(partial->allParam), rescan_param);
-	set_cost(plan, partial->total_cost + gpusort_cost_of_packing(info, partial->plan_rows), partial->plan_rows);
+	plan->plan_node_id = FEED_NODE_IDS + gather->plan.plan_node_id;
+	plan->extParam = bms_add_member(bms_copy(partial->extParam), gather->rescan_param);
+	plan->allParam = bms_add_member(bms_copy(partial->allParam), gather->rescan_param);
+	set_cost(plan, partial->total_cost, partial->plan_rows);
 	feed->custom_scan_tlist = gpusort_tlist_of(partial->targetlist, OUTER_VAR);
 	feed->custom_private = gpusort_plan_info_write(info);
 	feed->methods = &gpusort_feed_scan_methods;
@@ -147,21 +125,17 @@ make_gather(const GatherMerge *merge)
 	return gather;
 }
 
-/* Puts the Gather below the sort, and a feed below that.  Rows go through the Gather only when the job does not take
- * them, so it costs its start only. */
+/* Puts the Gather below the sort, which gives these columns, and a feed below that.  Rows go through the Gather only when
+ * the job does not take them, so it costs its start only.  The sort costs what the nodes above it were planned with. */
 static void
-feed_through(CustomScan *sort, Gather *gather, Plan *partial, int node_id, const GpuSortPlanInfo *info)
+feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial, const GpuSortPlanInfo *info)
 {
 	Plan	   *plan = &sort->scan.plan;
-	Path		costs = {0};
 
-	gather->plan.lefttree = make_feed(partial, gather->plan.targetlist, gather->rescan_param, node_id, info);
-	set_cost(&gather->plan, gather->plan.lefttree->total_cost + parallel_setup_cost, info->rows);
-	gpusort_cost_path(&costs, info, gather->plan.total_cost);
+	gather->plan.lefttree = make_feed(partial, gather, info);
+	set_cost(&gather->plan, partial->total_cost + parallel_setup_cost, info->rows);
 	plan->lefttree = &gather->plan;
-	plan->targetlist = gpusort_tlist_of(gather->plan.targetlist, INDEX_VAR);
-	plan->startup_cost = costs.startup_cost;
-	plan->total_cost = costs.total_cost;
+	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
 	plan->plan_rows = info->rows;
 	sort->custom_scan_tlist = gpusort_tlist_of(gather->plan.targetlist, OUTER_VAR);
 	sort->custom_private = gpusort_plan_info_write(info);
@@ -174,17 +148,20 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	GpuSortPlanInfo info = {0};
 	MemoryContext old_context;
 
-	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL ||
-		!can_be_fed(sort, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
+	/* what is no GpuSort may have no plan below it: an index scan */
+	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
+		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
 	/* another hook may have kept the Gather Merge, which stays as it is */
 	sort = memcpy(makeNode(CustomScan), sort, sizeof(CustomScan));
+	sort->scan.plan.startup_cost = merge->plan.startup_cost;
+	sort->scan.plan.total_cost = merge->plan.total_cost;
 	sort->scan.plan.initPlan = merge->plan.initPlan;
 	sort->scan.plan.extParam = merge->plan.extParam;
 	sort->scan.plan.allParam = merge->plan.allParam;
 	sort->scan.plan.parallel_safe = merge->plan.parallel_safe;
-	feed_through(sort, make_gather(merge), outerPlan(sort), gpusort_new_node_id(walk->statement), &info);
+	feed_through(sort, merge->plan.targetlist, make_gather(merge), outerPlan(sort), &info);
 	MemoryContextSwitchTo(old_context);
 	return &sort->scan.plan;
 }
@@ -197,11 +174,11 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 	MemoryContext old_context;
 
 	if (!IsA(gather, Gather) || gather->single_copy ||
-		!can_be_fed(sort, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
+		!can_be_fed(&sort->scan.plan, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	/* another hook may have kept the Sort that this one was, and its Gather */
 	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
-	feed_through(sort, gather, outerPlan(gather), gpusort_new_node_id(walk->statement), &info);
+	feed_through(sort, sort->scan.plan.targetlist, gather, outerPlan(gather), &info);
 	MemoryContextSwitchTo(old_context);
 }

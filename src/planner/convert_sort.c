@@ -2,7 +2,7 @@
  * convert_sort.c
  *	  A Sort node of a finished plan becomes a GpuSort.
  *
- * In:  a Sort or an Incremental Sort, wherever it stands in the plan.
+ * In:  a Sort, wherever it stands in the plan.
  * Out: a GpuSort over the Sort's child with the Sort's columns, order, estimates and number; or
  *	    the Sort as it was.
  *
@@ -12,8 +12,7 @@
  * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
  * top rows for less, and those of so few rows that a hundred times as many would still be few.
  *
- * An Incremental Sort gives its first rows soon, and takes less than a Sort does.  So it is converted only if all
- * its rows are going to be read, and the device is expected to take less than it does for those that are expected.
+ * Incremental Sorts stay: they give their first rows soon, and take less than a Sort does.
  *
  * A Sort below another extension's custom scan stays.  Such a node may look at its children when it is
  * executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
@@ -29,9 +28,7 @@
 
 #include "plan/plan_info.h"
 #include "planner/costs.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
-#include "planner/key_layout.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/server_state.h"
@@ -42,33 +39,49 @@
 /* And it may turn out to have so many times the rows that are expected. */
 #define MOST_TIMES_EXPECTED	100.0
 
+/* --- how to sort ------------------------------------------------------------------------- */
+
 static void
-read_sort_order(const Sort *sort, const PathTarget *target, GpuSortOrder *order)
+read_sort_order(const Sort *sort, GpuSortOrder *order)
 {
+	List	   *columns = get_tlist_exprs(outerPlan(sort)->targetlist, true);
+
 	order->n_keys = sort->numCols;
 	order->columns = palloc(sort->numCols * sizeof(AttrNumber));
 	for (int i = 0; i < sort->numCols; i++)
-		order->columns[i] = gpusort_plain_column(target->exprs, sort->sortColIdx[i]);
+		order->columns[i] = gpusort_plain_column(columns, sort->sortColIdx[i]);
 	order->operators = sort->sortOperators;
 	order->collations = sort->collations;
 	order->nulls_first = sort->nullsFirst;
 }
 
-/*
- * A first key that lacks room only is no reason: the keys before it leave few rows undecided then.  A key that
- * has no words may follow one of two values, and one process would sort all the rows that tie: 500,000 rows by a bool and
- * a text under a distrusted collation took as long as PostgreSQL's own serial sort does, and 1.5 times as long as that
- * of two workers.
- */
-static bool
-keys_leave_few_ties(const PathTarget *target, const GpuSortPlanInfo *info)
+bool
+gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 {
-	int			least;
-	int			most;
+	const GpuSortOrder *order = &info->order;
+	List	   *columns = gpusort_columns_over_tables(child);
+	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
+	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
 
-	return info->n_keys == info->order.n_keys ||
-		gpusort_key_has_words(target, &info->order, info->n_keys, &least, &most);
+	for (int i = 0; i < order->n_keys; i++)
+		gpusort_set_key_type(&types.of[i], list_nth(columns, order->columns[i] - 1), order->operators[i], order->collations[i]);
+	if (!gpusort_set_keys(&types, info))
+		return false;
+	for (int i = 0; i < info->n_keys; i++)
+		gpusort_find_statistics(rtable, list_nth(columns, order->columns[i] - 1), info->rows, &info->key_figures[i]);
+	gpusort_estimate(&target, &types, info);
+	return true;
 }
+
+bool
+gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info)
+{
+	read_sort_order(sort, &info->order);
+	info->rows = outerPlan(sort)->plan_rows;
+	return gpusort_describe_order(outerPlan(sort), rtable, info);
+}
+
+/* --- is it worth it? ---------------------------------------------------------------------- */
 
 /* Would the device be worth it, if many rows came? */
 static bool
@@ -92,55 +105,21 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	return suits;
 }
 
-/* Would it be worth it for the rows that are expected? */
-static bool
-beats_incremental_sort(const Sort *sort, double bound, const GpuSortWalk *walk, const GpuSortPlanInfo *info)
-{
-	Cost		native_cost = info->key_costs.native_factor * (sort->plan.total_cost - outerPlan(sort)->total_cost);
-
-	if (bound != GPUSORT_NO_BOUND || !walk->all_read)
-		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "not all rows may be read");
-	return gpusort_cost_on_device(info) <= native_cost ||
-		gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, "cost %.2f on the device, natively %.2f", gpusort_cost_on_device(info),
-					   native_cost);
-}
-
-/* How to sort as the Sort does.  False: the device cannot. */
-static bool
-describe_sort(const Sort *sort, const GpuSortWalk *walk, GpuSortPlanInfo *info)
-{
-	const Plan *child = outerPlan(sort);
-	PathTarget	target = {.type = T_PathTarget,.width = child->plan_width};
-	GpuSortColumns columns = {.rtable = walk->statement->rtable};
-
-	target.exprs = gpusort_columns_over_tables(child);
-	read_sort_order(sort, &target, &info->order);
-	info->finished = true;
-	info->rows = child->plan_rows;
-	gpusort_lay_out_keys(&columns, &target, info);
-	if (info->n_keys == 0 || (!gpusort_debug_force && !keys_leave_few_ties(&target, info)))
-		return gpusort_refuse_key(&target, &info->order, info->n_keys);
-	gpusort_estimate(NULL, &target, info);
-	return true;
-}
-
-static Plan *
-make_gpusort(const Sort *sort, const GpuSortPlanInfo *info)
+CustomScan *
+gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	NodeTag		tag = scan->scan.plan.type;
 
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
-	/* an Incremental Sort gives its first row before it has read them all */
-	scan->scan.plan.startup_cost = Max(sort->plan.startup_cost, outerPlan(sort)->total_cost);
 	/* a Sort's own columns are the child's, by number */
 	scan->custom_scan_tlist = sort->plan.targetlist;
 	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->custom_private = gpusort_plan_info_write(info);
 	scan->methods = &gpusort_scan_methods;
-	return &scan->scan.plan;
+	return scan;
 }
 
 bool
@@ -160,17 +139,16 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return false;
 	if (outerPlan(sort) == NULL)
 		return gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
+	if (IsA(sort, IncrementalSort))
+		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
 		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
 							  gpusort_min_rows_depend_on_device() ? " or more" : "");
-	if (!describe_sort(sort, walk, info))
+	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
-	if (gpusort_debug_force)
-		return true;
-	return (IsA(sort, IncrementalSort) ? beats_incremental_sort(sort, bound, walk, info) : suits_device(sort, bound, info)) &&
-		gpusort_fits_device(info);
+	return gpusort_debug_force || suits_device(sort, bound, info);
 }
 
 Plan *
@@ -178,7 +156,7 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 {
 	GpuSortPlanInfo info = {0};
 	MemoryContext old_context;
-	Plan	   *result;
+	CustomScan *result;
 
 	if (!gpusort_examine_sort(sort, bound, walk, &info))
 	{
@@ -187,7 +165,7 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 	}
 	/* another hook may have kept the plan, and what is added to it lives as long */
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	result = make_gpusort(sort, &info);
+	result = gpusort_make_node(sort, &info);
 	MemoryContextSwitchTo(old_context);
-	return result;
+	return &result->scan.plan;
 }

@@ -23,7 +23,6 @@
 #include "compat.h"
 #include "keys/row_format.h"
 #include "planner/costs.h"
-#include "planner/refusals.h"
 #include "settings.h"
 #include "shared/server_state.h"
 
@@ -103,14 +102,14 @@ milliseconds_of_cost(Cost cost)
 }
 
 void
-gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info)
+gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 {
 	info->width = packed_width(target);
-	gpusort_cost_keys(root, target, info);
+	gpusort_cost_keys(types, info);
 	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
 }
 
-/* The runs that the device's budget cuts the sort into: 1 if all of it fits; HUGE_VAL if not even one row does. */
+/* The runs that the device's budget cuts the sort into: 1 if all of it fits; a row that does not is a run. */
 static double
 runs_within(double budget, const GpuSortPlanInfo *info)
 {
@@ -118,23 +117,9 @@ runs_within(double budget, const GpuSortPlanInfo *info)
 		DEVICE_KEY_BYTES * info->n_words + DEVICE_SORT_BYTES;
 	double		runs;
 
-	if (row_bytes > budget)
-		return HUGE_VAL;
 	runs = Max(info->rows * row_bytes / budget, info->rows / GSORT_RUN_ROWS_MAX);
 	runs = Max(runs, info->rows * info->width / GSORT_RUN_BYTES_MAX);
-	return Max(1, ceil(runs));
-}
-
-bool
-gpusort_fits_device(const GpuSortPlanInfo *info)
-{
-	double		runs = runs_within(gpusort_server_state()->budget_bytes, info);
-
-	/* what a sort does that meets a limit can be tested only if there is one */
-	if (gpusort_debug_force || runs <= GPUSORT_RUNS_MAX)
-		return true;
-	return isinf(runs) ? gpusort_refuse(GPUSORT_REFUSED_RUNS, "not even one row fits") :
-		gpusort_refuse(GPUSORT_REFUSED_RUNS, "%.0f of %d", runs, GPUSORT_RUNS_MAX);
+	return Max(1, ceil(Min(runs, info->rows)));
 }
 
 /* --- costs ------------------------------------------------------------------------ */
@@ -148,13 +133,15 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 		 COST_ROW_BYTE * info->width + info->key_costs.words);
 }
 
-/* Each page of the runs is written and read once; as cost_sort has it, three of four in order. */
+/* Each page of the runs is written and read as often as there are rounds of merging; as cost_sort has it, three of four
+ * in order. */
 static Cost
-cost_of_spilling(const GpuSortPlanInfo *info)
+cost_of_spilling(const GpuSortPlanInfo *info, double runs)
 {
 	double		pages = ceil(info->rows * info->width / BLCKSZ);
+	double		rounds = Max(1, ceil(log(runs) / log(GPUSORT_RUNS_MAX)));
 
-	return 2 * pages * (seq_page_cost * 0.75 + random_page_cost * 0.25);
+	return 2 * pages * rounds * (seq_page_cost * 0.75 + random_page_cost * 0.25);
 }
 
 /* The device tells the order of the runs' rows while their keys fit half of its budget; else
@@ -182,7 +169,7 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	path->total_cost = cpu_operator_cost * info->rows * (COST_OUTPUT_ROW + info->key_costs.returned);
 	if (runs > 1)
 	{
-		path->startup_cost += cost_of_spilling(info);
+		path->startup_cost += cost_of_spilling(info, runs);
 		path->total_cost += cost_of_merging(info, runs, device->budget_bytes);
 	}
 	path->total_cost += path->startup_cost;

@@ -1,6 +1,6 @@
 /*
  * costs.h
- *	  What a sort through the device costs and needs.
+ *	  Which sorts may ride the device, and what they cost and need.
  */
 #ifndef GPUSORT_COSTS_H
 #define GPUSORT_COSTS_H
@@ -9,13 +9,37 @@
 
 #include "nodes/pathnodes.h"
 
+#include "keys/sortkey.h"
 #include "plan/plan_info.h"
 
-/* Sets the estimates in *info for a sort of info->rows rows of target.  root: NULL once the plan is finished. */
-extern void gpusort_estimate(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
+/* --- eligibility.c --- */
 
-/* Its part for what the keys' types make dearer (key_costs.c): sets info->key_costs, once the keys have been laid out. */
-extern void gpusort_cost_keys(PlannerInfo *root, const PathTarget *target, GpuSortPlanInfo *info);
+/* The types of a sort's keys. */
+typedef struct GpuSortKeyTypes
+{
+	int			n;
+	GpuSortKeyType *of;
+} GpuSortKeyTypes;
+
+/* Fills in the type of a key, which has the values of expr. */
+extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator, Oid collation);
+
+/*
+ * Sets info->n_keys, the number of the first keys that have words, and info->n_words, how many words are expected; of
+ * a grouping, one word of all keys.  False, a refusal: the device cannot sort by them.
+ */
+extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
+
+/* Can a job ever have so many feeders? */
+extern bool gpusort_takes_feeders(int feeders);
+
+/* --- costs.c, key_costs.c --- */
+
+/* Sets the estimates in *info for a sort of info->rows rows of target, when gpusort_set_keys has been called. */
+extern void gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
+
+/* Its part for what the keys' types make dearer (key_costs.c): sets info->key_costs. */
+extern void gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
 /* The rows that a LIMIT lets be read, if it is not a number. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* all: there is no LIMIT */
@@ -31,9 +55,6 @@ extern Cost gpusort_cost_of_top_rows(double rows, double bound);
 /* Does such a sort of info->rows rows cost less than one through the device, from the packing on?
  * Of a bound that is not known yet it is believed. */
 extern bool gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int width);
-
-/* Would the device sort all of it, by what is expected of it, in runs if need be?  False: a refusal. */
-extern bool gpusort_fits_device(const GpuSortPlanInfo *info);
 
 /* What packing costs a feeder that packs so many of the rows. */
 extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);

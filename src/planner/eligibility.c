@@ -2,8 +2,9 @@
  * eligibility.c
  *	  Which sorts may ride the device.
  *
- * In:  the keys of a sort, of paths or of a finished plan; how many processes would feed it.
- * Out: yes; or no, and why (refusals.h).
+ * In:  the types of a sort's keys, of a path or of a finished plan; how many processes would feed it.
+ * Out: how many of the first keys have words; or no, and why (refusals.h).  The sort itself lays the words out, by
+ *	    its first rows (row_layouts.c).
  *
  * Runs in the backend that plans.
  */
@@ -16,51 +17,42 @@
 
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
-#include "planner/eligibility.h"
+#include "planner/costs.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/job.h"
+#include "shared/server_state.h"
 
-/* What the expression gives another collation to; NULL: it does anything else.  The planner makes
- * such a RelabelType of the parser's CollateExpr. */
-static Var *
-recollated_column(Node *expr)
+/* Words that a key of many values is expected to get, if its type can have so many. */
+#define USUAL_WORDS	2
+
+void
+gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator, Oid collation)
 {
-	RelabelType *relabel = (RelabelType *) expr;
-
-	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
-		exprType((Node *) relabel->arg) != relabel->resulttype)
-		return NULL;
-	return (Var *) relabel->arg;
+	type->typmod = exprTypmod(expr);
+	type->type = gpusort_base_type(exprType(expr), &type->typmod);
+	type->sort_operator = sort_operator;
+	type->collation = collation;
 }
 
-AttrNumber
-gpusort_plain_column(const List *exprs, AttrNumber column)
+/* Can the key have words, and how many?  Words of sort keys that are not to be trusted are none. */
+static bool
+has_words(const GpuSortKeyType *type, int *least, int *most)
 {
-	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
-	AttrNumber	other = 0;
-	ListCell   *lc;
-
-	if (plain == NULL)
-		return column;
-	foreach(lc, exprs)
-	{
-		other++;
-		if (equal(lfirst(lc), plain))
-			return other;
-	}
-	return column;
+	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_LIBC && gpusort_collation_is_distrusted(type->collation))
+		return false;
+	return gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, type->collation, least, most);
 }
 
 /* Would a key have words under another collation? */
 static bool
-lacks_sort_keys_only(const Node *key, Oid sort_operator, Oid collation)
+lacks_sort_keys_only(const GpuSortKeyType *type)
 {
 	int			least;
 	int			most;
 
-	return OidIsValid(collation) && gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES &&
-		gpusort_sortkey_has_words(exprType(key), exprTypmod(key), sort_operator, C_COLLATION_OID, &least, &most);
+	return OidIsValid(type->collation) && gpusort_collation_kind(type->collation) != GPUSORT_COLLATION_BYTES &&
+		gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, C_COLLATION_OID, &least, &most);
 }
 
 static const char *
@@ -73,17 +65,58 @@ fault_of_collation(Oid collation)
 	return "its strxfrm has contradicted its strcoll since the server's start";
 }
 
-bool
-gpusort_refuse_key(const PathTarget *target, const GpuSortOrder *order, int i)
+/* Refuses a sort for its i-th key, which has no words. */
+static bool
+refuse_key(const GpuSortKeyType *type, int i)
 {
-	const Node *key = list_nth(target->exprs, order->columns[i] - 1);
-	Oid			collation = order->collations[i];
-
-	if (lacks_sort_keys_only(key, order->operators[i], collation))
+	if (lacks_sort_keys_only(type))
 		return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_COLLATION : GPUSORT_REFUSED_LATER_KEY, "\"%s\": %s",
-							  get_collation_name(collation), fault_of_collation(collation));
+							  get_collation_name(type->collation), fault_of_collation(type->collation));
 	return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_KEY_WORDS : GPUSORT_REFUSED_LATER_KEY, "key %d is of type %s",
-						  i + 1, format_type_be(exprType(key)));
+						  i + 1, format_type_be(type->type));
+}
+
+/* Equal rows need only come together: by a hash of all keys. */
+static bool
+can_be_hashed(const GpuSortKeyTypes *types)
+{
+	for (int i = 0; i < types->n; i++)
+	{
+		if (!gpusort_sortkey_has_hash(types->of[i].type, types->of[i].sort_operator))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A later key that lacks room only is no reason: the keys before it leave few rows undecided then.  A key that
+ * has no words may follow one of two values, and one process would sort all the rows that tie: 500,000 rows by a bool and
+ * a text under a distrusted collation took as long as PostgreSQL's own serial sort does, and 1.5 times as long as that
+ * of two workers.
+ */
+bool
+gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+{
+	int			least = 0;
+
+	info->n_keys = 0;
+	info->n_words = info->grouping ? 1 : 0;
+	if (info->grouping)
+		return can_be_hashed(types);
+	for (int i = 0; i < types->n; i++)
+	{
+		int			least_of_key;
+		int			most;
+
+		if (!has_words(&types->of[i], &least_of_key, &most))
+			return (i > 0 && gpusort_debug_force) || refuse_key(&types->of[i], i);
+		least += least_of_key;
+		if (least > GPUSORT_WORDS_MAX)
+			break;
+		info->n_keys++;
+		info->n_words = Min(GPUSORT_WORDS_MAX, info->n_words + Min(most, USUAL_WORDS));
+	}
+	return true;
 }
 
 bool

@@ -25,8 +25,6 @@ typedef struct GpuSortWalk
 	bool		nested;			/* it was planned while another one was */
 	bool		foreign_below;	/* the plan that is visited is above a custom scan of another extension */
 	bool		below_foreign;	/* the plan that is visited is below one */
-	bool		all_read;		/* all rows of the plan that is visited are read, as far as the plan shows;
-								 * before the walk, of the statement's plan */
 	bool		keep_ancestors;
 	List	   *ancestors;		/* if so, of the plan that is visited, its parent first; up to its
 								 * subplan's top */
@@ -37,10 +35,17 @@ typedef struct GpuSortWalk
 /* Walks through the statement: its subplans first, and of each plan the leaves first. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
 
-/* A number that no node of the statement has: workers know nodes by it. */
-extern int	gpusort_new_node_id(PlannedStmt *statement);
-
 /* --- convert_sort.c --- */
+
+/*
+ * Sets how to sort as the Sort does, or info->rows rows of the child's by info->order, and the estimates.
+ * info->grouping is set already.  False, a refusal: the device cannot.
+ */
+extern bool gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info);
+extern bool gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info);
+
+/* A GpuSort in place of a Sort in a finished plan. */
+extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info);
 
 /*
  * Sorts are Incremental Sorts too, which begin with one.
@@ -66,17 +71,26 @@ extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, double bound, con
 /* The workers of a Gather below the GpuSort feed it, if they can. */
 extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);
 
-/* --- plan_columns.c --- */
-
-/* A list with entries like those of tlist, of which the i-th is the i-th column of varno. */
-extern List *gpusort_tlist_of(const List *tlist, int varno);
+/* --- column_origins.c --- */
 
 /* The plan's columns, as expressions over the tables that it scans where they are columns of these; of others the
  * types alone are to be read. */
 extern List *gpusort_columns_over_tables(const Plan *plan);
 
+/* What statistics tell of a sort's key, in so many rows, if it is a column of a table: all is 0 if it is not. */
+extern void gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSortKeyFigures *figures);
+
+/* --- plan_columns.c --- */
+
+/* The column of exprs that has the same values as this one, if that only gives them another
+ * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
+extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
+
+/* A list with entries like those of tlist, of which the i-th is the i-th column of varno. */
+extern List *gpusort_tlist_of(const List *tlist, int varno);
+
 /* Drops the copies of other columns that a query's GpuSort does not sort by, if it is on top of the query's plan, so
  * that nothing reads what is not its result. */
-extern void gpusort_drop_copies(Plan *plan, List *rtable);
+extern void gpusort_drop_copies(Plan *plan);
 
 #endif							/* GPUSORT_FINISHED_PLAN_H */

@@ -14,8 +14,9 @@
 /* What is to be sorted, and how. */
 typedef struct GpuSortInput
 {
-	Path	   *child;			/* gives all rows */
+	Path	   *child;			/* gives all rows; NULL: nothing is known to */
 	Path	   *partial;		/* gives them in parallel, in the same columns; NULL: nothing does */
+	double		rows;
 	List	   *pathkeys;
 	double		groups;			/* of rows equal in all pathkeys, if all that is asked for is that these
 								 * come together; 0: the order is asked for */
@@ -23,17 +24,11 @@ typedef struct GpuSortInput
 								 * cost_sort says */
 } GpuSortInput;
 
-/* Is the path's node a GpuSort or a GpuSortFeed? */
-extern bool gpusort_is_our_path(const Path *path);
+/* So many rows of a rel, which child gives, and others in parallel if the rel can give them so. */
+extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
 
-/* All rows of a rel, in parallel too if it can give them so. */
-extern GpuSortInput gpusort_input_of_rel(RelOptInfo *rel, List *pathkeys);
-
-/* Is it worth a path to sort the rows so through the device?  The cheapest path to them tells how many there are. */
-extern bool gpusort_worth_sorting(const Path *child, List *pathkeys);
-
-/* Has the query, or one around it, a LIMIT? */
-extern bool gpusort_has_limit(const PlannerInfo *root);
+/* Is it worth a path to sort the rows so through the device? */
+extern bool gpusort_worth_sorting(const GpuSortInput *input);
 
 /*
  * Paths that sort so, of rel: a serial one, a parallel one, both or none.  They are in none of
@@ -46,15 +41,15 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
 
 /* Adds paths of ours to the rel's, beside PostgreSQL's at what they take.  native_factor: PostgreSQL's comparisons take so
  * many times what cost_sort says. */
-extern void gpusort_offer_paths(RelOptInfo *rel, List *paths, double native_factor);
+extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor);
 
-/* A node's input, if it has one. */
-extern Path *gpusort_path_below(const Path *path);
+/* For tests: makes the path cheaper than all that does not go through the device. */
+extern void gpusort_force_path(Path *path);
 
-/* --- upper_paths.c, window_paths.c --- */
+/* --- upper_paths.c, group_paths.c --- */
 
 /* Each adds paths with GpuSort to the upper rel of its stage, in which PostgreSQL's own are, if they
- * can be had and are worth it. */
+ * can be had and are worth it; for windows it changes PostgreSQL's own. */
 extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel);
 extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel);
 extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *distinct_rel);

@@ -19,12 +19,10 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
-#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "plan/plan_info.h"
-#include "planner/eligibility.h"
 #include "planner/finished_plan.h"
 
 List *
@@ -51,10 +49,41 @@ gpusort_tlist_of(const List *tlist, int varno)
 	return result;
 }
 
+/* What the expression gives another collation to; NULL: it does anything else.  The planner makes
+ * such a RelabelType of the parser's CollateExpr. */
+static Var *
+recollated_column(Node *expr)
+{
+	RelabelType *relabel = (RelabelType *) expr;
+
+	if (!IsA(expr, RelabelType) || !IsA(relabel->arg, Var) ||
+		exprType((Node *) relabel->arg) != relabel->resulttype)
+		return NULL;
+	return (Var *) relabel->arg;
+}
+
+AttrNumber
+gpusort_plain_column(const List *exprs, AttrNumber column)
+{
+	Var		   *plain = recollated_column(list_nth(exprs, column - 1));
+	AttrNumber	other = 0;
+	ListCell   *lc;
+
+	if (plain == NULL)
+		return column;
+	foreach(lc, exprs)
+	{
+		other++;
+		if (equal(lfirst(lc), plain))
+			return other;
+	}
+	return column;
+}
+
 /* --- copies ----------------------------------------------------------------------------- */
 
 /* The plans from the top to the one that makes the columns, with nothing between that looks at
- * them.  NIL if there is no GpuSort among them. */
+ * them; NIL if there is no GpuSort among them. */
 static List *
 plans_that_pass_columns_on(Plan *plan)
 {
@@ -76,72 +105,56 @@ plans_that_pass_columns_on(Plan *plan)
 	return lappend(plans, plan);
 }
 
-/* Does no sort among the plans have this column as its key? */
+/* Does a sort have this column as its key? */
 static bool
-nothing_sorts_by(List *plans, AttrNumber column)
+sorts_by(const Plan *plan, AttrNumber column)
 {
-	ListCell   *lc;
+	GpuSortPlanInfo info;
 
-	foreach(lc, plans)
-	{
-		GpuSortPlanInfo info;
-
-		if (!gpusort_plan_is_ours(lfirst(lc)))
-			continue;
-		gpusort_plan_info_read(lfirst(lc), &info);
-		for (int i = 0; i < info.order.n_keys; i++)
-			if (info.order.columns[i] == column)
-				return false;
-	}
-	return true;
+	if (!gpusort_plan_is_ours(plan))
+		return false;
+	gpusort_plan_info_read((const CustomScan *) plan, &info);
+	for (int i = 0; i < info.order.n_keys; i++)
+		if (info.order.columns[i] == column)
+			return true;
+	return false;
 }
 
 /* Is the last column a copy that nothing reads? */
 static bool
-last_is_unread_copy(List *plans, List *tlist)
+last_is_unread_copy(const List *plans)
 {
-	AttrNumber	last = list_length(tlist);
-	const Plan *top = linitial(plans);
+	const List *columns = ((const Plan *) llast(plans))->targetlist;
+	const List *result = ((const Plan *) linitial(plans))->targetlist;
+	AttrNumber	last = list_length(columns);
+	ListCell   *lc;
 
-	return last > 1 && last == list_length(top->targetlist) &&
-		((TargetEntry *) llast(top->targetlist))->resjunk &&
-		gpusort_plain_column(get_tlist_exprs(tlist, true), last) != last &&
-		nothing_sorts_by(plans, last);
+	if (last != list_length(result) || !llast_node(TargetEntry, result)->resjunk ||
+		gpusort_plain_column(get_tlist_exprs(unconstify(List *, columns), true), last) == last)
+		return false;
+	foreach(lc, plans)
+	{
+		if (sorts_by(lfirst(lc), last))
+			return false;
+	}
+	return true;
 }
 
-/* Average bytes of the text that a copy copies. */
-static int
-width_of_copy(const Plan *scan, List *rtable)
-{
-	RelabelType *copy = (RelabelType *) ((TargetEntry *) llast(scan->targetlist))->expr;
-	Var		   *var = (Var *) copy->arg;
-	int			width = 0;
-
-	if (!IS_SPECIAL_VARNO(var->varno) && rt_fetch(var->varno, rtable)->rtekind == RTE_RELATION)
-		width = get_attavgwidth(rt_fetch(var->varno, rtable)->relid, var->varattno);
-	return width > 0 ? width : get_typavgwidth(var->vartype, var->vartypmod);
-}
-
-/* Lists may be shared with other plans: a new one. */
-static List *
-without_last(List *tlist)
-{
-	return list_truncate(list_copy(tlist), list_length(tlist) - 1);
-}
-
+/* Lists may be shared with other plans: new ones.  The planner takes a copy for as wide as its type mostly is. */
 static void
 drop_last(Plan *plan, int width)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
+	int			n = list_length(plan->targetlist) - 1;
 
-	plan->targetlist = without_last(plan->targetlist);
+	plan->targetlist = list_truncate(list_copy(plan->targetlist), n);
 	plan->plan_width = Max(0, plan->plan_width - width);
 	if (gpusort_plan_is_ours(plan))
 	{
 		CustomScan *scan = (CustomScan *) plan;
 		GpuSortPlanInfo info;
 
-		scan->custom_scan_tlist = without_last(scan->custom_scan_tlist);
+		scan->custom_scan_tlist = list_truncate(list_copy(scan->custom_scan_tlist), n);
 		gpusort_plan_info_read(scan, &info);
 		info.width = MAXALIGN(plan->plan_width + SizeofMinimalTupleHeader);
 		scan->custom_private = gpusort_plan_info_write(&info);
@@ -150,79 +163,19 @@ drop_last(Plan *plan, int width)
 }
 
 void
-gpusort_drop_copies(Plan *plan, List *rtable)
+gpusort_drop_copies(Plan *plan)
 {
 	List	   *plans = plans_that_pass_columns_on(plan);
-	Plan	   *scan;
 	ListCell   *lc;
 
-	if (plans == NIL)
-		return;
-	scan = llast(plans);
-	while (last_is_unread_copy(plans, scan->targetlist))
+	while (plans != NIL && last_is_unread_copy(plans))
 	{
-		int			width = width_of_copy(scan, rtable);
+		Node	   *copy = (Node *) llast_node(TargetEntry, ((Plan *) llast(plans))->targetlist)->expr;
+		int			width = get_typavgwidth(exprType(copy), exprTypmod(copy));
 
 		foreach(lc, plans)
 		{
 			drop_last(lfirst(lc), width);
 		}
 	}
-}
-
-/* --- over tables -------------------------------------------------------------------------- */
-
-/* The plan below whose column a column of this one is, by varno; NULL: none is known. */
-static const Plan *
-plan_of_var(const Plan *plan, int varno)
-{
-	if (varno == INNER_VAR)
-		return innerPlan(plan);
-	if (varno == OUTER_VAR && IsA(plan, Append))
-		return linitial(((const Append *) plan)->appendplans);
-	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
-		return outerPlan(plan);
-	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
-		return ((const SubqueryScan *) plan)->subplan;
-	return NULL;
-}
-
-/* A column of the first partition stands for those of all of them. */
-static Expr *
-column_over_tables(const Plan *plan, AttrNumber column)
-{
-	Expr	   *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
-	const Var  *var;
-	const Plan *below;
-
-	check_stack_depth();
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	var = (const Var *) expr;
-	if (!IsA(var, Var) || var->varattno <= 0)
-		return expr;
-	if (IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
-		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist, var->varattno - 1)->expr;
-	below = plan_of_var(plan, var->varno);
-	return below != NULL ? column_over_tables(below, var->varattno) : expr;
-}
-
-List *
-gpusort_columns_over_tables(const Plan *plan)
-{
-	List	   *columns = NIL;
-	ListCell   *lc;
-
-	foreach(lc, plan->targetlist)
-	{
-		const TargetEntry *entry = lfirst(lc);
-		Node	   *expr = (Node *) entry->expr;
-		Expr	   *over_tables = column_over_tables(plan, entry->resno);
-
-		if (exprType((Node *) over_tables) != exprType(expr))
-			over_tables = (Expr *) makeRelabelType(over_tables, exprType(expr), exprTypmod(expr),
-												   exprCollation(expr), COERCE_IMPLICIT_CAST);
-		columns = lappend(columns, over_tables);
-	}
-	return columns;
 }

@@ -79,35 +79,6 @@ bound_of_children(const Plan *plan, double bound)
 	}
 }
 
-/* Are all rows of the plan's first child read, if all_read tells so of the plan's? */
-static bool
-child_is_all_read(const Plan *plan, bool all_read)
-{
-	switch (nodeTag(plan))
-	{
-		case T_Limit:
-		case T_MergeJoin:		/* which ends with the side that ends first */
-			return false;
-		case T_WindowAgg:
-			return all_read && ((const WindowAgg *) plan)->runCondition == NIL;
-		case T_Agg:
-			return all_read || ((const Agg *) plan)->aggstrategy != AGG_SORTED;
-		case T_Sort:
-		case T_Hash:
-		case T_ModifyTable:
-			return true;
-		default:
-			return all_read || gpusort_plan_is_ours(plan);
-	}
-}
-
-/* And of the second one's, which a nested loop reads again and again. */
-static bool
-second_child_is_all_read(const Plan *plan, bool all_read)
-{
-	return !IsA(plan, NestLoop) && child_is_all_read(plan, all_read);
-}
-
 /* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
 static void
 visit_chain(const Agg *agg, GpuSortWalk *walk)
@@ -131,7 +102,6 @@ is_foreign(const Plan *plan)
 static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	bool		all_read = walk->all_read;
 	bool		below_foreign = walk->below_foreign;
 	bool		foreign_before = walk->foreign_below;
 	double		child_bound;
@@ -144,11 +114,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	walk->foreign_below = is_foreign(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
-	walk->all_read = child_is_all_read(plan, all_read);
 	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
-	walk->all_read = second_child_is_all_read(plan, all_read);
 	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
-	walk->all_read = child_is_all_read(plan, all_read);
 	switch (nodeTag(plan))
 	{
 		case T_Append:
@@ -179,41 +146,17 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	}
 	if (walk->keep_ancestors)
 		walk->ancestors = list_delete_first(walk->ancestors);
-	walk->all_read = all_read;
 	walk->below_foreign = below_foreign;
 	plan = walk->visit(plan, bound, walk);
 	walk->foreign_below |= foreign_before;
 	return plan;
 }
 
-static Plan *
-note_node_id(Plan *plan, double bound, GpuSortWalk *walk)
-{
-	int		   *greatest = walk->arg;
-
-	*greatest = Max(*greatest, plan->plan_node_id);
-	return plan;
-}
-
-int
-gpusort_new_node_id(PlannedStmt *statement)
-{
-	int			greatest = 0;
-	GpuSortWalk walk = {.statement = statement,.visit = note_node_id,.arg = &greatest};
-
-	gpusort_walk_plans(&walk);
-	return greatest + 1;
-}
-
 void
 gpusort_walk_plans(GpuSortWalk *walk)
 {
 	PlannedStmt *statement = walk->statement;
-	bool		all_read = walk->all_read;
 
-	/* an EXISTS, say, reads one row */
-	walk->all_read = false;
 	walk_list(statement->subplans, GPUSORT_NO_BOUND, walk);
-	walk->all_read = all_read;
 	statement->planTree = walk_plan(statement->planTree, GPUSORT_NO_BOUND, walk);
 }

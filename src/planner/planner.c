@@ -92,19 +92,20 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 
 /* --- the finished plan -------------------------------------------------------------------- */
 
-/* The lists may be those of other plans too: they are made anew. */
+/* A GpuSort of a path still has the planner's own target lists.  They may be those of other plans too, and are made anew. */
 static void
-finish_scan(CustomScan *scan)
+finish_grouping(CustomScan *scan, GpuSortWalk *walk)
 {
+	const Var  *first = (const Var *) linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
 	MemoryContext old_context;
 
-	if (gpusort_plan_is_finished(scan))
+	if (IsA(first, Var) && first->varno == OUTER_VAR)
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
 	scan->custom_scan_tlist = gpusort_tlist_of(scan->custom_scan_tlist, OUTER_VAR);
 	scan->scan.plan.targetlist = gpusort_tlist_of(scan->scan.plan.targetlist, INDEX_VAR);
-	gpusort_plan_set_finished(scan);
 	MemoryContextSwitchTo(old_context);
+	gpusort_feed_through_gather(scan, walk);
 }
 
 static Plan *
@@ -113,12 +114,10 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	switch (nodeTag(plan))
 	{
 		case T_SubqueryScan:
-			gpusort_drop_copies(((SubqueryScan *) plan)->subplan, walk->statement->rtable);
+			gpusort_drop_copies(((SubqueryScan *) plan)->subplan);
 			break;
 		case T_Sort:
 		case T_IncrementalSort:
-			if (gpusort_debug_providers_off[GPUSORT_PROVIDER_CONVERT])
-				break;
 			plan = gpusort_convert_sort((Sort *) plan, bound, walk);
 			if (gpusort_plan_is_ours(plan))
 				gpusort_feed_through_gather((CustomScan *) plan, walk);
@@ -126,26 +125,28 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		case T_GatherMerge:
 			plan = gpusort_convert_gather_merge((GatherMerge *) plan, bound, walk);
 			break;
+		case T_CustomScan:
+			if (((CustomScan *) plan)->methods == &gpusort_scan_methods)
+				finish_grouping((CustomScan *) plan, walk);
+			break;
 		default:
 			break;
 	}
-	if (gpusort_plan_is_ours(plan))
-		finish_scan((CustomScan *) plan);
 	return plan;
 }
 
 /* Finishes the nodes of ours that the statement has, wherever they are; those that are finished already stay as
- * they are.  nested: it was planned while another statement was; all_read: all its rows are expected to be read. */
+ * they are.  nested: it was planned while another statement was. */
 static void
-finish_statement(PlannedStmt *statement, bool nested, bool all_read)
+finish_statement(PlannedStmt *statement, bool nested)
 {
-	GpuSortWalk walk = {.statement = statement,.nested = nested,.all_read = all_read,.visit = finish_plan};
+	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = finish_plan};
 
 	gpusort_refusals_want_details(message_level_is_interesting(DEBUG1));
 	gpusort_walk_plans(&walk);
 	/* others than a SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)
-		gpusort_drop_copies(statement->planTree, statement->rtable);
+		gpusort_drop_copies(statement->planTree);
 }
 
 /* --- hooks -------------------------------------------------------------------------------- */
@@ -166,8 +167,7 @@ gpusort_planner(COMPAT_PLANNER_PARAMS)
 		planner_depth--;
 	}
 	PG_END_TRY();
-	/* of a cursor, some rows may be */
-	finish_statement(result, planner_depth > 0, (cursor_options & CURSOR_OPT_FAST_PLAN) == 0);
+	finish_statement(result, planner_depth > 0);
 	return result;
 }
 

@@ -3,7 +3,7 @@
  *	  What PostgreSQL's own ways really cost, where its costs say too little beside a sort through the device.
  *
  * In:  an upper rel with PostgreSQL's own paths, and ours.
- * Out: ours among them; and if one of ours takes less than all of theirs do, each at what it takes.
+ * Out: ours among them; and if one of ours takes less than all of theirs do, theirs at what they take.
  *
  * PostgreSQL charges one or two operators for a row that is hashed, however large the table.  In a table that has no
  * room in a processor's caches a row takes some hundred nanoseconds: 1 M distinct rows 830 ns each, where a row through
@@ -17,7 +17,6 @@
  */
 #include "postgres.h"
 
-#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
@@ -36,8 +35,9 @@
  * would, serial ones with parallel ones. */
 #define FORCED_SHARE		1e-9
 
-Path *
-gpusort_path_below(const Path *path)
+/* A node's input, if it has one that this step may have made. */
+static const Path *
+path_below(const Path *path)
 {
 	switch (nodeTag(path))
 	{
@@ -49,8 +49,6 @@ gpusort_path_below(const Path *path)
 			return ((const GroupPath *) path)->subpath;
 		case T_UpperUniquePath:
 			return ((const UpperUniquePath *) path)->subpath;
-		case T_WindowAggPath:
-			return ((const WindowAggPath *) path)->subpath;
 		case T_GatherPath:
 			return ((const GatherPath *) path)->subpath;
 		case T_GatherMergePath:
@@ -59,47 +57,22 @@ gpusort_path_below(const Path *path)
 		case T_IncrementalSortPath:
 			/* an IncrementalSortPath begins with a SortPath */
 			return ((const SortPath *) path)->subpath;
-		case T_CustomPath:
-			return gpusort_is_our_path(path) ? linitial(((const CustomPath *) path)->custom_paths) : NULL;
 		default:
 			return NULL;
 	}
 }
 
-/*
- * Does the path belong to the step that rel is of?  What its input takes has been charged at the input's own step; but a
- * Sort, a Gather and partial groups below them may be of a rel that had no such step.
- */
-static bool
-is_of_step(const Path *path, const RelOptInfo *rel)
-{
-	switch (nodeTag(path))
-	{
-		case T_SortPath:
-		case T_IncrementalSortPath:
-		case T_GatherPath:
-		case T_GatherMergePath:
-			return true;
-		case T_AggPath:
-			return path->parent == rel || ((const AggPath *) path)->aggsplit == AGGSPLIT_INITIAL_SERIAL;
-		default:
-			return path->parent == rel;
-	}
-}
-
-/* What the path takes beyond its costs; comparisons of its Sorts cost native_factor times what it says. */
+/* What the path takes beyond its costs, above the step's input; comparisons of its Sorts cost native_factor times what it says. */
 static Cost
-uncharged_cost(const RelOptInfo *rel, const Path *path, double native_factor)
+uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_factor)
 {
-	const Path *below = gpusort_path_below(path);
+	const Path *below = path_below(path);
 	Cost		uncharged;
 
-	if (below == NULL || !is_of_step(path, rel))
+	if (below == NULL || path->parent == input_rel)
 		return 0;
-	uncharged = uncharged_cost(rel, below, native_factor);
-	if (IsA(path, SortPath))
-		uncharged += (native_factor - 1) * Max(0, path->startup_cost - below->total_cost);
-	if (IsA(path, IncrementalSortPath))
+	uncharged = uncharged_cost(input_rel, below, native_factor);
+	if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
 		uncharged += (native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) > CACHE_BYTES)
@@ -107,11 +80,10 @@ uncharged_cost(const RelOptInfo *rel, const Path *path, double native_factor)
 	return uncharged;
 }
 
-/* Does the path take less than the rel's, and is it no more disabled than they are? */
+/* Does a path of ours take less than the rel's, and is it no more disabled than they are? */
 static bool
-beats_rivals(const RelOptInfo *rel, const Path *path, double native_factor)
+beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path, double native_factor)
 {
-	Cost		ours = path->total_cost + uncharged_cost(rel, path, native_factor);
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
@@ -119,41 +91,35 @@ beats_rivals(const RelOptInfo *rel, const Path *path, double native_factor)
 		const Path *rival = lfirst(lc);
 
 		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
-			rival->total_cost + uncharged_cost(rel, rival, native_factor) <= ours)
+			rival->total_cost + uncharged_cost(input_rel, rival, native_factor) <= path->total_cost)
 			return false;
 	}
 	return true;
 }
 
-/* Adds the path at what it takes.  A sort or a hash table gives its first row when it has read all of its input, so
- * that row costs more too. */
+/* Adds the rel's paths anew at what they take.  A sort or a hash table gives its first row when it has read all of its
+ * input, so that row costs more too. */
 static void
-add_charged(RelOptInfo *rel, Path *path, double native_factor)
-{
-	Cost		uncharged = uncharged_cost(rel, path, native_factor);
-
-	path->startup_cost += uncharged;
-	path->total_cost += uncharged;
-	add_path(rel, path);
-}
-
-/* Ours too, as PostgreSQL's own nodes may be below them. */
-static void
-add_all_charged(RelOptInfo *rel, List *paths, double native_factor)
+charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor)
 {
 	List	   *rivals = rel->pathlist;
 	ListCell   *lc;
 
 	rel->pathlist = NIL;
-	foreach(lc, list_concat_copy(rivals, paths))
+	foreach(lc, rivals)
 	{
-		add_charged(rel, lfirst(lc), native_factor);
+		Path	   *rival = lfirst(lc);
+		Cost		uncharged = uncharged_cost(input_rel, rival, native_factor);
+
+		rival->startup_cost += uncharged;
+		rival->total_cost += uncharged;
+		add_path(rel, rival);
 	}
 }
 
 /* For tests: makes the path cheaper than all that does not go through the device. */
-static void
-force_path(Path *path)
+void
+gpusort_force_path(Path *path)
 {
 	path->startup_cost *= FORCED_SHARE;
 	path->total_cost *= FORCED_SHARE;
@@ -161,22 +127,22 @@ force_path(Path *path)
 }
 
 void
-gpusort_offer_paths(RelOptInfo *rel, List *paths, double native_factor)
+gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor)
 {
+	bool		wins = false;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
-		if (!gpusort_debug_force && beats_rivals(rel, lfirst(lc), native_factor))
-		{
-			add_all_charged(rel, paths, native_factor);
-			return;
-		}
+		if (gpusort_debug_force)
+			gpusort_force_path(lfirst(lc));
+		else
+			wins = wins || beats_rivals(input_rel, rel, lfirst(lc), native_factor);
 	}
+	if (wins)
+		charge_rivals(input_rel, rel, native_factor);
 	foreach(lc, paths)
 	{
-		if (gpusort_debug_force)
-			force_path(lfirst(lc));
 		add_path(rel, lfirst(lc));
 	}
 }

@@ -63,11 +63,9 @@
 			"nothing: few rows of many are found without sorting all") \
 	REFUSAL(COST, cost, "the device takes longer for its keys", \
 			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
-	REFUSAL(RUNS, runs, "gpusort.device_memory is too small: more runs would be spilled than can be merged", \
-			"a larger gpusort.device_memory, or fewer columns") \
 	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, or above one in a query that is planned while another is", \
 			"nothing here") \
-	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, whose rows come in order by its first keys", \
+	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
 			"SET enable_incremental_sort = off") \
 	REFUSAL(GROUPING_SETS, grouping_sets, "it is a further sort of grouping sets, which an Aggregate does itself", \
 			"a UNION ALL of queries with one GROUP BY each")

@@ -29,11 +29,11 @@
 #include "compat.h"
 #include "keys/key_text.h"
 #include "planner/finished_plan.h"
+#include "planner/planner.h"
 #include "planner/refusals.h"
 #include "settings.h"
 #include "shared/server_state.h"
 #include "sql_version.h"
-#include "views/why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
@@ -104,11 +104,8 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 	};
 	GpuSortPlanInfo info = {0};
 
-	/* a cursor keeps an Incremental Sort, to give its first rows soon */
 	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_refuse(incremental ? GPUSORT_REFUSED_INCREMENTAL :
-					   walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN :
-					   GPUSORT_REFUSED_KEPT_PLAN, NULL);
+		gpusort_refuse(walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN : GPUSORT_REFUSED_KEPT_PLAN, NULL);
 	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan, &order, true, walk));
 }
 
@@ -179,7 +176,6 @@ report_sorts(const ExplainState *es)
 	Report		report = {.es = es};
 	GpuSortWalk walk = {
 		.statement = es->pstmt,
-		.all_read = true,
 		.keep_ancestors = true,
 		.visit = report_plan,
 		.arg = &report,

@@ -167,23 +167,28 @@ end $$;
 drop view plan_view;
 drop table plan_rows;
 
--- who puts the GpuSorts there: each provider while the others are off, and none while all are
+-- who makes plans have GpuSorts: each provider of paths while the others are off, and the conversion while all are
 create table provided(k4 int4, k8 int8, t text collate "C") with (autovacuum_enabled = off);
 insert into provided select i, i % 1000, 'row ' || i from generate_series(1, 2000) i;
 analyze provided;
 create function pg_temp.providers_of(query text) returns text language plpgsql as $$
 declare
-	providers constant text[] := array['order', 'group', 'window', 'convert'];
+	providers constant text[] := array['order', 'group', 'window'];
 	provider text;
+	plan text;
+	by_conversion text;
 	found text[];
 begin
-	foreach provider in array providers || '{none}'::text[] loop
+	perform set_config('gpusort.debug_providers_off', array_to_string(providers, ','), true);
+	by_conversion := (select string_agg(line, e'\n') from pg_temp.do_explain(query, 'costs') line);
+	foreach provider in array providers loop
 		perform set_config('gpusort.debug_providers_off', array_to_string(array_remove(providers, provider), ','), true);
-		if exists (select from pg_temp.do_explain(query) line where line ~ 'GpuSort') then
+		plan := (select string_agg(line, e'\n') from pg_temp.do_explain(query, 'costs') line);
+		if plan ~ 'GpuSort' and plan <> by_conversion then
 			found := found || provider;
 		end if;
 	end loop;
-	return array_to_string(found, ' ');
+	return concat_ws(' ', array_to_string(found, ' '), case when by_conversion ~ 'GpuSort' then 'conversion' end);
 end $$;
 select pg_temp.providers_of('select * from provided order by k8');
 select pg_temp.providers_of('select k4, count(*) from provided group by k4');

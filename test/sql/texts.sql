@@ -101,7 +101,7 @@ select pg_temp.words('select * from (select url as x, i from alike offset 0) s o
 -- the first keys first
 select pg_temp.words('select * from alike order by few, colour, url, id');
 select pg_temp.words('select * from alike order by id, url, few');
--- neither a set operation's columns nor expressions have statistics
+-- a set operation's columns have those of its first query's; expressions have no statistics
 select pg_temp.words('select id from alike union all select url from alike order by id');
 select pg_temp.words('select * from alike order by lower(id)');
 -- laid out by the first rows, which begin as the others do not

@@ -1,0 +1,103 @@
+/*
+ * column_origins.c
+ *	  Which columns of tables the columns of a finished plan are, and what statistics tell of them.
+ *
+ * In:  a plan node; the statement's tables.
+ * Out: its columns as those of the tables; how many values a sort's key has, and which row of pg_statistic says so,
+ *	    where the sort itself looks for values (column_statistics.c).
+ *
+ * Runs in the backend that plans.  No value goes into the plan, which the session's user can print.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
+#include "utils/syscache.h"
+
+#include "plan/plan_info.h"
+#include "planner/finished_plan.h"
+
+/* The plan below whose column a column of this one is, by varno; NULL: none is known. */
+static const Plan *
+plan_of_var(const Plan *plan, int varno)
+{
+	if (varno == INNER_VAR)
+		return innerPlan(plan);
+	if (varno == OUTER_VAR && IsA(plan, Append))
+		return linitial(((const Append *) plan)->appendplans);
+	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
+		return outerPlan(plan);
+	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
+		return ((const SubqueryScan *) plan)->subplan;
+	return NULL;
+}
+
+/* A column of the first partition stands for those of all of them. */
+static Expr *
+column_over_tables(const Plan *plan, AttrNumber column)
+{
+	Expr	   *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+	const Var  *var;
+	const Plan *below;
+
+	check_stack_depth();
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	var = (const Var *) expr;
+	if (!IsA(var, Var) || var->varattno <= 0)
+		return expr;
+	if (IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
+		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist, var->varattno - 1)->expr;
+	below = plan_of_var(plan, var->varno);
+	return below != NULL ? column_over_tables(below, var->varattno) : expr;
+}
+
+List *
+gpusort_columns_over_tables(const Plan *plan)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, plan->targetlist)
+	{
+		const TargetEntry *entry = lfirst(lc);
+		Node	   *expr = (Node *) entry->expr;
+		Expr	   *over_tables = column_over_tables(plan, entry->resno);
+
+		if (exprType((Node *) over_tables) != exprType(expr))
+			over_tables = (Expr *) makeRelabelType(over_tables, exprType(expr), exprTypmod(expr),
+												   exprCollation(expr), COERCE_IMPLICIT_CAST);
+		columns = lappend(columns, over_tables);
+	}
+	return columns;
+}
+
+void
+gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSortKeyFigures *figures)
+{
+	const Var  *var;
+	HeapTuple	row;
+
+	*figures = (GpuSortKeyFigures) {0};
+	while (IsA(expr, RelabelType))
+		expr = (const Node *) ((const RelabelType *) expr)->arg;
+	var = (const Var *) expr;
+	if (!IsA(var, Var) || IS_SPECIAL_VARNO(var->varno) || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+		return;
+	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rt_fetch(var->varno, rtable)->relid),
+						  Int16GetDatum(var->varattno), BoolGetDatum(false));
+	if (HeapTupleIsValid(row))
+	{
+		Form_pg_statistic statistics = (Form_pg_statistic) GETSTRUCT(row);
+
+		/* below 0 it is a share of the table's rows */
+		figures->distinct = statistics->stadistinct < 0 ? -statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
+		figures->relation = statistics->starelid;
+		figures->column = statistics->staattnum;
+		ReleaseSysCache(row);
+	}
+}

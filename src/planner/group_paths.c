@@ -1,0 +1,158 @@
+/*
+ * group_paths.c
+ *	  Ways to DISTINCT and GROUP BY over rows that the device has sorted, or brought together.
+ *
+ * In:  the upper rel of such a step, with PostgreSQL's own paths, and the rel that gives its rows.
+ * Out: PostgreSQL's nodes over GpuSort among them.
+ *
+ * Grouping sets have no paths here: their first sort becomes a GpuSort in the finished plan.
+ *
+ * Runs in the backend that plans.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "compat.h"
+#include "planner/paths.h"
+#include "settings.h"
+
+/* --- the nodes that group ---------------------------------------------------------------- */
+
+/* The node that groups sorted rows. */
+typedef struct GroupNode
+{
+	const GroupPathExtraData *extra;	/* GROUP BY's; NULL: it is DISTINCT's */
+	AggClauseCosts costs;
+	List	   *clause;			/* the columns, as SortGroupClauses */
+	double		groups;			/* the estimate, when it is known that a sort is worth it */
+} GroupNode;
+
+/* Unique finds its columns by the order of its rows; if they are in none, an Agg does it. */
+static Path *
+make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, Path *sorted)
+{
+	if (sorted->pathkeys != NIL)
+		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys), node->groups);
+	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED, AGGSPLIT_SIMPLE, node->clause, NIL,
+									&node->costs, node->groups);
+}
+
+static Path *
+make_group_path(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, Path *sorted)
+{
+	List	   *having = (List *) node->extra->havingQual;
+
+	if (!root->parse->hasAggs)
+		return (Path *) create_group_path(root, rel, sorted, node->clause, having, node->groups);
+	return (Path *) create_agg_path(root, rel, sorted, rel->reltarget,
+									root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN,
+									AGGSPLIT_SIMPLE, node->clause, having, &node->costs, node->groups);
+}
+
+/* --- are there so many groups? -------------------------------------------------------- */
+
+/* So large a part of the groups must be those of columns, of expressions with statistics and of fixed-width values. */
+#define KNOWN_SHARE		0.5
+
+/* Are there statistics of an index on such an expression, or CREATE STATISTICS'? */
+static bool
+has_statistics(PlannerInfo *root, Node *expr)
+{
+	VariableStatData found;
+	bool		has;
+
+	examine_variable(root, expr, 0, &found);
+	has = HeapTupleIsValid(found.statsTuple);
+	ReleaseVariableStats(found);
+	return has;
+}
+
+/*
+ * PostgreSQL expects as many groups by an expression without statistics, such as left(s, 1) or j->>'k', as its columns
+ * have values.  Mostly there are far fewer, in a hash table that stays in the caches: a sort by such texts took 1.2 to
+ * 1.5 times as long as that, so hashing is left alone there.  By fixed-width values, date_trunc('day', t) and i % 1000, it
+ * took no longer.
+ */
+static bool
+leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, double rows)
+{
+	List	   *known = NIL;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (get_typlen(exprType(expr)) > 0 || IsA(strip_implicit_coercions(expr), Var) || has_statistics(root, expr))
+			known = lappend(known, expr);
+	}
+	if (list_length(known) == list_length(exprs) || gpusort_debug_force)
+		return false;
+	return (known == NIL ? 1 : estimate_num_groups(root, known, rows, NULL, NULL)) < node->groups * KNOWN_SHARE;
+}
+
+/* --- DISTINCT and GROUP BY --------------------------------------------------------------- */
+
+/* Offers groups of rows in the pathkeys' order, and in no order where that is enough. */
+static void
+offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node, List *pathkeys, bool order_is_needless)
+{
+	Path	   *child = input_rel->cheapest_total_path;
+	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
+	List	   *exprs = get_sortgrouplist_exprs(node->clause, root->parse->targetList);
+	List	   *paths;
+	ListCell   *lc;
+
+	if (!gpusort_worth_sorting(&input))
+		return;
+	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
+	if (leaves_groups_to_hashing(root, exprs, node, input.rows))
+		return;
+	paths = gpusort_make_sort_paths(root, rel, &input);
+	if (order_is_needless)
+	{
+		input.groups = node->groups;
+		paths = list_concat(paths, gpusort_make_sort_paths(root, rel, &input));
+	}
+	foreach(lc, paths)
+	{
+		lfirst(lc) = node->extra != NULL ? make_group_path(root, rel, node, lfirst(lc)) :
+			make_distinct_path(root, rel, node, lfirst(lc));
+	}
+	gpusort_offer_paths(input_rel, rel, paths, input.native_factor);
+}
+
+void
+gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *distinct_rel)
+{
+	GroupNode	node = {.clause = compat_distinct_clause(root)};
+	List	   *pathkeys = root->distinct_pathkeys;
+
+	/* DISTINCT ON takes the first row in ORDER BY's order, and others may as well be in it */
+	if (list_length(pathkeys) < list_length(root->sort_pathkeys))
+		pathkeys = root->sort_pathkeys;
+	if (grouping_is_sortable(root->parse->distinctClause))
+		offer_groups(root, input_rel, distinct_rel, &node, pathkeys, !root->parse->hasDistinctOn);
+}
+
+void
+gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel,
+						const GroupPathExtraData *extra)
+{
+	GroupNode	node = {.extra = extra,.clause = compat_group_clause(root)};
+
+	/* a partition's groups, or parts of groups, are others' to make */
+	if (root->parse->groupingSets != NIL || IS_OTHER_REL(grouped_rel) || (extra->flags & GROUPING_CAN_USE_SORT) == 0)
+		return;
+	if (root->parse->hasAggs)
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &node.costs);
+	/* an aggregate's own order may be among the pathkeys */
+	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys, compat_sorts_for_groups_only(root));
+}
