@@ -34,7 +34,6 @@ typedef struct GpuSortKeyFigures
 	int			width;			/* in bytes */
 	Oid			relation;		/* InvalidOid: there is no such row */
 	AttrNumber	column;
-	bool		inherited;
 } GpuSortKeyFigures;
 
 /* Adds a value that is not NULL, of a type that has text bytes.  Memory: the current context. */

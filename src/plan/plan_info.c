@@ -53,7 +53,6 @@ enum
 	DISTINCT,
 	RELATION,
 	RELATION_COLUMN,
-	INHERITED,
 	FIGURES_INTEGERS
 };
 
@@ -85,7 +84,6 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 		integers = lappend_int(integers, (int) Min(info->key_figures[i].distinct, INT_MAX));
 		integers = lappend_int(integers, (int) info->key_figures[i].relation);
 		integers = lappend_int(integers, info->key_figures[i].column);
-		integers = lappend_int(integers, info->key_figures[i].inherited);
 	}
 	return list_make2(write_double(info->rows), integers);
 }
@@ -122,7 +120,6 @@ read_figures(const List *integers, GpuSortPlanInfo *info)
 		info->key_figures[i].distinct = list_nth_int(integers, at + DISTINCT);
 		info->key_figures[i].relation = (Oid) list_nth_int(integers, at + RELATION);
 		info->key_figures[i].column = list_nth_int(integers, at + RELATION_COLUMN);
-		info->key_figures[i].inherited = list_nth_int(integers, at + INHERITED) != 0;
 	}
 }
 

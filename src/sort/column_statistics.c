@@ -14,8 +14,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/index.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -51,23 +49,17 @@ add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSo
 	free_attstatsslot(&slot);
 }
 
-/*
- * How many words there are shows in EXPLAIN, and depends on the values of rows that the query may not return.  An index has no
- * rights of its own.
- */
+/* How many words there are shows in EXPLAIN, and depends on the values of rows that the query may not return. */
 static bool
 may_see(const GpuSortKeyFigures *figures)
 {
 	Oid			relation = figures->relation;
-	char		kind = get_rel_relkind(relation);
 	Oid			user = GetUserId();
 
-	if (kind == RELKIND_INDEX)
-		relation = IndexGetRelation(relation, true);
 	if (get_rel_relkind(relation) == '\0' || check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED)
 		return false;
 	return pg_class_aclcheck(relation, user, ACL_SELECT) == ACLCHECK_OK ||
-		(kind != RELKIND_INDEX && pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK);
+		pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
 void
@@ -78,7 +70,7 @@ gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes 
 	if (!OidIsValid(figures->relation))
 		return;
 	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation), Int16GetDatum(figures->column),
-								 BoolGetDatum(figures->inherited));
+								 BoolGetDatum(false));
 	if (!HeapTupleIsValid(statistics))
 		return;
 	if (may_see(figures))

@@ -128,6 +128,12 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 	return array->bytes;
 }
 
+bool
+gpusort_row_array_would_hold(const GpuSortRowArray *array, double rows)
+{
+	return (double) array->bytes / array->n * Max(rows, array->n) <= array->limit_bytes;
+}
+
 /* --- rows in ------------------------------------------------------------------- */
 
 /* May it take so much more?  Not for a first row only. */

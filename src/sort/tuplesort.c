@@ -361,21 +361,14 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
-/* Would work_mem do for an array of all rows that are expected? */
-static bool
-array_would_hold_all(const GpuSortTuplesort *sort)
-{
-	double		rows = gpusort_row_array_rows(sort->array);
-
-	return gpusort_row_array_bytes(sort->array) / rows * Max(sort->expected_rows, rows) <= work_mem * 1024.0;
-}
-
 /* Rows that come in order stay in the array, where none is moved: so many more, until they are looked at again. */
 static uint64
 rows_that_may_be_in_order(GpuSortTuplesort *sort)
 {
-	return !is_parallel(sort) && gpusort_row_array_rows(sort->array) >= ROWS_TO_SEE_ORDER_IN &&
-		array_would_hold_all(sort) && gpusort_row_array_is_in_order(sort->array) ? ROWS_TO_SEE_ORDER_IN : 0;
+	if (is_parallel(sort) || gpusort_row_array_rows(sort->array) < ROWS_TO_SEE_ORDER_IN ||
+		!gpusort_row_array_would_hold(sort->array, sort->expected_rows) || !gpusort_row_array_is_in_order(sort->array))
+		return 0;
+	return ROWS_TO_SEE_ORDER_IN;
 }
 
 /* Are there fewer rows than the device is worth?  Which device there is is asked only when so many have come as
