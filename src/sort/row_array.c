@@ -23,6 +23,9 @@
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
+/* Fewer rows may be in order by chance, or as a table's first ones. */
+#define ROWS_TO_SEE_ORDER_IN	1000
+
 /* Of each, beside the row itself: radix needs its entry twice. */
 #define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
 
@@ -129,9 +132,10 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 }
 
 bool
-gpusort_row_array_would_hold(const GpuSortRowArray *array, double rows)
+gpusort_row_array_may_stay(GpuSortRowArray *array, double rows)
 {
-	return (double) array->bytes / array->n * Max(rows, array->n) <= array->limit_bytes;
+	return array->n >= ROWS_TO_SEE_ORDER_IN && (double) array->bytes / array->n * Max(rows, array->n) <= array->limit_bytes &&
+		gpusort_row_array_is_in_order(array);
 }
 
 /* --- rows in ------------------------------------------------------------------- */

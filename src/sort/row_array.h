@@ -50,8 +50,8 @@ extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint6
  * value, and of one with its greatest.  False: all are NULL. */
 extern bool gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest);
 
-/* Would it have room for so many rows like those that it has, of which there is one? */
-extern bool gpusort_row_array_would_hold(const GpuSortRowArray *array, double rows);
+/* May it stay, and have the rest of so many rows?  If they have come in order, are not too few to tell, and all would find room. */
+extern bool gpusort_row_array_may_stay(GpuSortRowArray *array, double rows);
 
 /* What it takes. */
 extern Size gpusort_row_array_bytes(const GpuSortRowArray *array);

@@ -46,8 +46,8 @@
 /* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
 #define PARALLEL_ARRAY_ROWS		2000
 
-/* Fewer rows may be in order by chance, or as a table's first ones. */
-#define ROWS_TO_SEE_ORDER_IN	1000
+/* That come in order, until the array is looked at again. */
+#define ROWS_BETWEEN_LOOKS		1000
 
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
@@ -361,17 +361,7 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
-/* Rows that come in order stay in the array, where none is moved: so many more, until they are looked at again. */
-static uint64
-rows_that_may_be_in_order(GpuSortTuplesort *sort)
-{
-	if (is_parallel(sort) || gpusort_row_array_rows(sort->array) < ROWS_TO_SEE_ORDER_IN ||
-		!gpusort_row_array_would_hold(sort->array, sort->expected_rows) || !gpusort_row_array_is_in_order(sort->array))
-		return 0;
-	return ROWS_TO_SEE_ORDER_IN;
-}
-
-/* Are there fewer rows than the device is worth?  Which device there is is asked only when so many have come as
+/* Are there fewer rows than the device is worth, or do they come in order, so that none is to be moved?  Which device there is is asked only when so many have come as
  * any of them needs, as a sort of few rows is to take no lock. */
 static bool
 array_stays(GpuSortTuplesort *sort)
@@ -380,8 +370,8 @@ array_stays(GpuSortTuplesort *sort)
 		return true;
 	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
-	if (sort->array_rows_left == 0)
-		sort->array_rows_left = rows_that_may_be_in_order(sort);
+	if (sort->array_rows_left == 0 && !is_parallel(sort) && gpusort_row_array_may_stay(sort->array, sort->expected_rows))
+		sort->array_rows_left = ROWS_BETWEEN_LOOKS;
 	return sort->array_rows_left > 0;
 }
 
