@@ -8,6 +8,8 @@
 # the device, and both sides must give the same numbers.  The merge join is gpusort's even where a hash
 # join is planned: what it takes tells whether that was right.
 #
+# returns: rows of the query, if they are not as many as the table's, which must have more than enough for that.
+#
 # unordered: the same rows through the same nodes but the sort, in whatever order they come, which is the floor.  A join has none.
 package SiteCases;
 
@@ -25,7 +27,7 @@ my @cases = (
 	{ name => 'window_few_text', tables => ['keys'],
 		query => 'SELECT count(*), sum(before % 1000) FROM (SELECT lag(k8) OVER (PARTITION BY few, d ORDER BY u) AS before FROM keys OFFSET 0) o',
 		unordered => 'SELECT count(*), sum(before % 1000) FROM (SELECT lag(k8) OVER () AS before FROM keys OFFSET 0) o' },
-	{ name => 'distinct_on_few', tables => ['keys'],
+	{ name => 'distinct_on_few', tables => ['keys'], returns => 8192 * 4,
 		query => 'SELECT count(*), ordered_hash(hashint8extended(k8, 0)) FROM (SELECT DISTINCT ON (d, few) d, few, k8 FROM keys ORDER BY d, few, k8 OFFSET 0) o',
 		unordered => 'SELECT count(*), ordered_hash(hashint8extended(k8, 0)) FROM (SELECT k8 FROM keys OFFSET 0) o' },
 	{ name => 'distinct_sorted', tables => ['keys'],

@@ -135,7 +135,7 @@ bool
 gpusort_row_array_may_stay(GpuSortRowArray *array, double rows)
 {
 	return array->n >= ROWS_TO_SEE_ORDER_IN && (double) array->bytes / array->n * Max(rows, array->n) <= array->limit_bytes &&
-		gpusort_row_array_is_in_order(array);
+		gpusort_row_array_is_in_order(array, array->n);
 }
 
 /* --- rows in ------------------------------------------------------------------- */

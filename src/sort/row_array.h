@@ -33,8 +33,8 @@ extern void gpusort_row_array_reset(GpuSortRowArray *array);
  * put. */
 extern bool gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot);
 
-/* Have all rows come in order?  Each row is looked at once, however often that is asked. */
-extern bool gpusort_row_array_is_in_order(GpuSortRowArray *array);
+/* Have the rows, or so many first ones, come in order?  Each row is looked at once, however often that is asked. */
+extern bool gpusort_row_array_is_in_order(GpuSortRowArray *array, uint64 rows);
 
 /* Sorts the rows. */
 extern void gpusort_row_array_sort(GpuSortRowArray *array);

@@ -91,9 +91,10 @@ compare_key(GpuSortRowArray *array, const GpuSortEntry *a, const GpuSortEntry *b
 }
 
 bool
-gpusort_row_array_is_in_order(GpuSortRowArray *array)
+gpusort_row_array_is_in_order(GpuSortRowArray *array, uint64 rows)
 {
-	for (array->in_order = Max(1, array->in_order); array->in_order < array->n; array->in_order++)
+	rows = Min(rows, array->n);
+	for (array->in_order = Max(1, array->in_order); array->in_order < rows; array->in_order++)
 	{
 		const GpuSortEntry *entry = &array->entries[array->in_order];
 		int			order = compare_first_key(array, entry - 1, entry);
@@ -305,7 +306,7 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(array->context);
 
-	if (gpusort_row_array_is_in_order(array))
+	if (gpusort_row_array_is_in_order(array, array->n))
 	{
 		ExecClearTuple(array->result);
 		MemoryContextSwitchTo(old_context);

@@ -25,7 +25,7 @@
 #include "settings.h"
 #include "sort/sort_choice.h"
 
-/* Rows that are looked at, to see how many tie. */
+/* Rows that are looked at, to see how many tie, and whether they have come in order. */
 #define ROWS_LOOKED_AT		2000
 
 /* The same to see what sorting costs. */
@@ -215,7 +215,7 @@ comparisons_of_row(const GpuSortFirstRows *from, double rows, double runs)
 {
 	if (rows <= 1)
 		return 0;
-	return gpusort_row_array_is_in_order(from->array) ? 1 + Max(0, log2(runs)) : log2(rows);
+	return gpusort_row_array_is_in_order(from->array, ROWS_LOOKED_AT) ? 1 + Max(0, log2(runs)) : log2(rows);
 }
 
 /* To decide a row in a group of so many that tie by all words. */
