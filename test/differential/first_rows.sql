@@ -1,6 +1,6 @@
 -- Rows of which the first ones, by which keys are laid out, are unlike all others: equal, NULL, alike to a prefix, in order, of few
 -- values to which later rows add one, some, or nothing but new ones.
--- @device-sorts 140
+-- @device-sorts 130
 -- @also one-worker, four-workers
 
 set gpusort.min_rows = 1000;
@@ -32,19 +32,19 @@ create function orders_of(source text, collated text) returns setof text languag
 	$$select order_hashes(format('%I collate %s', name, collated), format('(select id, %I from %I) s', name, source))
 		from unnest('{same,void,alike,rising,falling,one,meets_1,meets_100,meets_all,grows}'::text[]) name$$;
 -- @exact
--- @device 20
+-- @device 18
 select orders_of('skewed', '"C"') \gexec
 -- @exact
--- @device 20
+-- @device 18
 select orders_of('unknown', '"C"') \gexec
 -- @exact
--- @device 20
+-- @device 18
 select orders_of('skewed', or_c('icu_en')) \gexec
 -- @exact
--- @device 20
+-- @device 18
 select orders_of('unknown', or_c('icu_en')) \gexec
 -- @exact
--- @device 20
+-- @device 18
 select orders_of('unknown', or_c('en_us')) \gexec
 -- values that are equal but for their bytes, of which the dictionary knows some
 -- @exact
@@ -52,7 +52,7 @@ select orders_of('unknown', or_c('en_us')) \gexec
 select order_hashes(format('%s collate %s', key, or_c('icu_no_case')), '(select id, one, meets_1, meets_100, meets_all from unknown) s') from unnest('{one,meets_100,"upper(meets_1)",meets_all}'::text[]) key \gexec
 -- types without dictionaries, and expressions that nothing is known of
 -- @exact
--- @device 20
+-- @device 18
 select order_hashes(key, '(select id, alike, meets_100, c_int8, c_numeric, c_bytea, c_timestamp from unknown) s') from unnest(array['c_int8', 'c_numeric', 'c_bytea', 'c_timestamp', 'lower(alike) collate "C"', 'upper(meets_100) collate "C"', 'id % 7', 'c_int8 % 10',
 	'date_trunc(''month'', c_timestamp)', 'least(c_numeric, 5)']) key \gexec
 -- several keys, of which the first ones are skewed
