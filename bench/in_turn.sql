@@ -46,5 +46,5 @@ begin
 		end loop;
 	end loop;
 	medians := array[median(us[1:1]), median(us[2:2]), median(cpu[1:1]), median(cpu[2:2])];
-	return array_to_string(medians || round(medians[2] / medians[1], 3) || round(medians[4] / medians[3], 3) || loops::numeric || rounds::numeric, ',');
+	return array_to_string(medians || round(medians[2] / medians[1], 3) || coalesce(round(medians[4] / nullif(medians[3], 0), 3), 1) || loops::numeric || rounds::numeric, ',');
 end $$;

@@ -34,20 +34,31 @@
 
 /* --- may workers feed it? ----------------------------------------------------------------- */
 
-/* Is the i-th entry the i-th column of the node's first child, and nothing else? */
+/* Does each entry of a Gather, or Gather Merge, give the partial plan's column of its number?  setrefs.c leaves a constant as it is, and
+ * finds a column that is there twice in the first one. */
 static bool
-passes_columns_on(const Plan *plan)
+passes_columns_on(const Plan *plan, const Plan *partial)
 {
+	List	   *below = partial->targetlist;
 	ListCell   *lc;
 
-	if (list_length(plan->targetlist) != list_length(outerPlan(plan)->targetlist))
+	if (list_length(plan->targetlist) != list_length(below))
 		return false;
 	foreach(lc, plan->targetlist)
 	{
 		const TargetEntry *entry = lfirst(lc);
-		const Var  *var = (const Var *) entry->expr;
+		const TargetEntry *same = list_nth_node(TargetEntry, below, entry->resno - 1);
+		Expr	   *expr = entry->expr;
 
-		if (!IsA(var, Var) || var->varno != OUTER_VAR || var->varattno != entry->resno)
+		if (IsA(expr, Var) && ((Var *) expr)->varno == OUTER_VAR)
+		{
+			if (((Var *) expr)->varattno == entry->resno)
+				continue;
+			expr = list_nth_node(TargetEntry, below, ((Var *) expr)->varattno - 1)->expr;
+		}
+		else if (!IsA(expr, Const))
+			return false;
+		if (!equal(expr, same->expr) || contain_volatile_functions((Node *) expr))
 			return false;
 	}
 	return true;
@@ -59,7 +70,7 @@ can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int worker
 		   GpuSortPlanInfo *info)
 {
 	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
-		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL || !passes_columns_on(gather) ||
+		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL || !passes_columns_on(gather, partial) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
 		return false;
 	gpusort_plan_info_read((const CustomScan *) sort, info);

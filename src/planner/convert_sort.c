@@ -105,6 +105,15 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	return suits;
 }
 
+/* A path of ours over a Gather, which costs its start only (make_parallel_path), has been judged as one that workers feed. */
+static bool
+is_of_our_path(const Sort *sort)
+{
+	const Plan *child = outerPlan(sort);
+
+	return IsA(child, Gather) && child->startup_cost == child->total_cost;
+}
+
 CustomScan *
 gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info)
 {
@@ -148,7 +157,7 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 							  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
-	return gpusort_debug_force || suits_device(sort, bound, info);
+	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) || suits_device(sort, bound, info);
 }
 
 Plan *

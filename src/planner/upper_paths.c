@@ -14,6 +14,7 @@
 
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
@@ -65,8 +66,11 @@ may_keep_top_rows(const PlannerInfo *root, double rows, int width)
 		if (parent->parse->limitCount != NULL)
 			return true;
 	}
+	/* of a bound that only the execution knows the finished plan's Sort is believed */
+	if (root->parse->limitOffset != NULL && !IsA(root->parse->limitOffset, Const))
+		return true;
 	return root->parse->limitCount != NULL &&
-		(root->limit_tuples <= 0 || gpusort_keeps_top_rows(rows, root->limit_tuples, width));
+		(root->limit_tuples <= 0 || !IsA(root->parse->limitCount, Const) || gpusort_keeps_top_rows(rows, root->limit_tuples, width));
 }
 
 void
@@ -116,14 +120,18 @@ path_below(Path *path)
 }
 
 /*
- * The groups that a stack is for, if it is one window of whole partitions, in which no order is asked for; else 0.
+ * The groups that a stack is for, if it is one window of whole partitions, in which no order is asked for, nor above it; else 0.
  */
 static double
 groups_of_stack(PlannerInfo *root, const List *stack, double rows)
 {
 	const WindowClause *clause = ((const WindowAggPath *) linitial(stack))->winclause;
+	const Path *sort = llast(stack);
 
 	if (list_length(stack) != 2 || clause->orderClause != NIL || clause->partitionClause == NIL)
+		return 0;
+	if ((root->sort_pathkeys != NIL && pathkeys_contained_in(root->sort_pathkeys, sort->pathkeys)) ||
+		(root->distinct_pathkeys != NIL && pathkeys_contained_in(root->distinct_pathkeys, sort->pathkeys)))
 		return 0;
 	return estimate_num_groups(root, get_sortgrouplist_exprs(clause->partitionClause, root->processed_tlist), rows, NULL, NULL);
 }

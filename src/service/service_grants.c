@@ -170,11 +170,11 @@ wait_for_memory(int job)
 	/* alone, it would wait for nobody */
 	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
-	if (mine->waits_since_us != 0)
-		return true;
 	gsort_device_get_info(gpusort_service_device, &info);
 	if (mine->options.wait_ms == 0 || reserved_bytes(mine) > info.budget_bytes)
 		return false;
+	if (mine->waits_since_us != 0)
+		return true;
 	mine->waits_since_us = gpusort_clock_us();
 	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
 	return true;

@@ -113,8 +113,8 @@ take_back(int enough, bool idle_readers)
 	}
 }
 
-/* Does a job wait that came before this one?  That of a process that was halted does not give up when its
- * time is over. */
+/* Does a job wait that came before this one?  One whose time is over, as its process was halted, does not count
+ * any more. */
 static bool
 another_came_first(const GpuSortJobSlot *mine)
 {
@@ -122,11 +122,13 @@ another_came_first(const GpuSortJobSlot *mine)
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_shared->n_buffer_waiters > 0; i++)
 	{
-		const GpuSortJobSlot *other = &gpusort_shared->jobs[i];
+		GpuSortJobSlot *other = &gpusort_shared->jobs[i];
 
-		if (other->waits_since_us != 0 &&
-			(mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us) &&
-			!gpusort_clock_exceeds(other->waits_since_us, now_us, other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
+		if (other == mine || other->waits_since_us == 0)
+			continue;
+		if (gpusort_clock_exceeds(other->waits_since_us, now_us, other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
+			gpusort_buffers_end_wait(other);
+		else if (mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us)
 			return true;
 	}
 	return false;
@@ -154,10 +156,12 @@ gpusort_buffers_end_wait(GpuSortJobSlot *slot)
 }
 
 bool
-gpusort_buffers_reserve(GpuSortJobSlot *slot)
+gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders)
 {
-	int			needed = gpusort_buffers_to_open(slot->options.feeders);
+	int			needed = gpusort_buffers_to_open(feeders);
 
+	if (needed > GPUSORT_JOB_BUFFERS_MAX || needed > gpusort_shared->n_buffers)
+		return false;
 	if (!another_came_first(slot))
 	{
 		if (gpusort_shared->n_free_buffers < needed)

@@ -37,12 +37,12 @@ gpusort_buffers_to_open(int feeders)
 /* All of these need the shared lock, held exclusively. */
 
 /*
- * The buffers that a job opens with, taken from readers that are idle where none are free.  False: there are not enough,
+ * The buffers that a job of so many feeders opens with, taken from readers that are idle where none are free.  False: there are not enough,
  * or another job waits that came first; the job has none, and if it may wait (options.wait_ms) it waits from now on.
  * No job opens before another that waits: one that needs many buffers at once would be passed by small ones until it
  * gives up.
  */
-extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot);
+extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders);
 
 /* The job has its buffers, or gives up; or did not wait. */
 extern void gpusort_buffers_end_wait(GpuSortJobSlot *slot);

@@ -267,21 +267,27 @@ close_held(void *arg)
 }
 
 /*
- * Gets the buffers that the job cannot do without.  If other jobs have them, it waits for as long as it may in all;
- * what is left of that it may wait for device memory.
+ * Gets the buffers that the job cannot do without.  If other jobs have them, it waits for as long as it may in all, while
+ * its service takes jobs; what is left of that it may wait for device memory.
  */
 static GpuSortNativeReason
-reserve_buffers(GpuSortJob *job)
+reserve_buffers(GpuSortJob *job, int feeders)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	const GpuSortService *service = &gpusort_shared->services[slot->service];
 	uint64		end_us = gpusort_clock_us() + (uint64) slot->options.wait_ms * 1000;
 	long		left_ms = slot->options.wait_ms;
 	bool		reserved;
-	bool		failed;
+	bool		has_service;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	while (!(reserved = gpusort_buffers_reserve(slot)) && left_ms > 0 && slot->state == GPUSORT_JOB_OPENING)
+	for (;;)
 	{
+		has_service = slot->state == GPUSORT_JOB_OPENING && gpusort_service_takes_jobs(service);
+		reserved = has_service && gpusort_buffers_reserve(slot, feeders);
+		if (reserved || !has_service || left_ms <= 0)
+			break;
+
 		LWLockRelease(gpusort_shared_lock());
 		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
 										   Min(left_ms, BUFFERS_RECHECK_MS),
@@ -291,9 +297,8 @@ reserve_buffers(GpuSortJob *job)
 	}
 	gpusort_buffers_end_wait(slot);
 	slot->options.wait_ms = (int) left_ms;
-	failed = gpusort_job_slot_failed(job);
 	gpusort_job_unlock();
-	return failed ? GPUSORT_NATIVE_NO_DEVICE : reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
+	return !has_service ? GPUSORT_NATIVE_NO_DEVICE : reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
 }
 
 /* Asks for device memory for the first rows, and waits while the service lets the job wait. */
@@ -332,7 +337,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
 	/* no row has been sent: where the device is lost, or its service does not answer, the sort is native */
 	job->may_fail = true;
-	*reason = reserve_buffers(job);
+	*reason = reserve_buffers(job, options->feeders);
 	if (*reason == GPUSORT_NATIVE_NONE)
 		*reason = reserve_memory(job);
 	job->may_fail = false;

@@ -91,9 +91,9 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	shared->sent_order = order;
 	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
 	/* accepted, the buffer may become another chunk's, which has another order */
-	while (waits && shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
+	while (waits && shared->job == job->id.slot && shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
-	refused = waits && shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
+	refused = waits && shared->job == job->id.slot && shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
 	if (refused)
 		shared->state = GPUSORT_BUFFER_HELD;
 	gpusort_job_unlock();

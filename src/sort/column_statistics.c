@@ -62,21 +62,42 @@ may_see(const GpuSortKeyFigures *figures)
 		pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
+/* The row of pg_statistic; NULL: there is none that the user may see. */
+static HeapTuple
+find_statistics(const GpuSortKeyFigures *figures)
+{
+	if (!OidIsValid(figures->relation) || !may_see(figures))
+		return NULL;
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation), Int16GetDatum(figures->column),
+						   BoolGetDatum(false));
+}
+
 void
 gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source, GpuSortKeySamples *samples)
 {
-	HeapTuple	statistics;
+	HeapTuple	statistics = find_statistics(figures);
 
-	if (!OidIsValid(figures->relation))
-		return;
-	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation), Int16GetDatum(figures->column),
-								 BoolGetDatum(false));
 	if (!HeapTupleIsValid(statistics))
 		return;
-	if (may_see(figures))
+	add_values(statistics, STATISTIC_KIND_HISTOGRAM, source, samples);
+	add_values(statistics, STATISTIC_KIND_MCV, source, samples);
+	ReleaseSysCache(statistics);
+}
+
+double
+gpusort_correlation(const GpuSortKeyFigures *figures)
+{
+	HeapTuple	statistics = find_statistics(figures);
+	AttStatsSlot slot;
+	double		correlation = 0;
+
+	if (!HeapTupleIsValid(statistics))
+		return 0;
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
 	{
-		add_values(statistics, STATISTIC_KIND_HISTOGRAM, source, samples);
-		add_values(statistics, STATISTIC_KIND_MCV, source, samples);
+		correlation = slot.nnumbers == 1 ? slot.numbers[0] : 0;
+		free_attstatsslot(&slot);
 	}
 	ReleaseSysCache(statistics);
+	return correlation;
 }

@@ -16,4 +16,7 @@
 extern void gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source,
 								   GpuSortKeySamples *samples);
 
+/* How far rows lie in the order of a key's column: 1 or -1 if they do; 0: not at all, or nothing is known, or the user may not see it. */
+extern double gpusort_correlation(const GpuSortKeyFigures *figures);
+
 #endif							/* GPUSORT_COLUMN_STATISTICS_H */

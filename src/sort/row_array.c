@@ -134,7 +134,10 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 bool
 gpusort_row_array_may_stay(GpuSortRowArray *array, double rows)
 {
-	return array->n >= ROWS_TO_SEE_ORDER_IN && (double) array->bytes / array->n * Max(rows, array->n) <= array->limit_bytes &&
+	double		bytes = array->bytes - array->room * BYTES_BESIDE_ROW;	/* of rows, and blocks' ends */
+
+	return array->n >= ROWS_TO_SEE_ORDER_IN &&
+		(bytes / array->n + BYTES_BESIDE_ROW) * Max(rows, array->n) <= array->limit_bytes / 2 &&
 		gpusort_row_array_is_in_order(array, array->n);
 }
 

@@ -50,7 +50,8 @@ extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint6
  * value, and of one with its greatest.  False: all are NULL. */
 extern bool gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest);
 
-/* May it stay, and have the rest of so many rows?  If they have come in order, are not too few to tell, and all would find room. */
+/* May it have the rest of so many rows too?  It may if its rows have come in order, are not too few to tell, and all would take half its
+ * room: another half is for a tuplesort that they may go to. */
 extern bool gpusort_row_array_may_stay(GpuSortRowArray *array, double rows);
 
 /* What it takes. */

@@ -103,6 +103,7 @@ gpusort_row_array_is_in_order(GpuSortRowArray *array, uint64 rows)
 			order = compare_key(array, entry - 1, entry, key);
 		if (order > 0)
 			return false;
+		CHECK_FOR_INTERRUPTS();
 	}
 	return true;
 }

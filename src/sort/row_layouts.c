@@ -16,6 +16,7 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "utils/lsyscache.h"
 
 #include "keys/dictionary.h"
@@ -28,6 +29,9 @@
 
 /* Each may cost a sort key of ICU's or the C library's. */
 #define SAMPLED_ROWS		100
+
+/* Rows whose values are counted, for dictionaries. */
+#define ROWS_COUNTED_MAX	20000
 
 /* Of keys whose words are dear, one row in so many that are expected, as what they spare grows with the rows. */
 #define ROWS_OF_DEAR_SAMPLE	200
@@ -82,8 +86,9 @@ sample_rows(const GpuSortFirstRows *from, SampledColumn *sampled, int n, GpuSort
 
 	n = (int) Min(rows, n);
 	memset(samples, 0, sizeof(*samples));
+	/* at places that a pattern of the input does not meet each time */
 	for (int i = 0; i < n; i++)
-		sample_row(sampled, gpusort_row_array_get(from->array, i * rows / n, from->slot), samples);
+		sample_row(sampled, gpusort_row_array_get(from->array, i * rows / n + hash_bytes_uint32(i) % (rows / n), from->slot), samples);
 }
 
 static void
@@ -163,10 +168,11 @@ static void
 count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
+	uint64		counted = Min(rows, ROWS_COUNTED_MAX);
 
-	for (uint64 i = 0; i < rows; i++)
+	for (uint64 i = 0; i < counted; i++)
 	{
-		TupleTableSlot *slot = gpusort_row_array_get(from->array, i, from->slot);
+		TupleTableSlot *slot = gpusort_row_array_get(from->array, i * rows / counted, from->slot);
 
 		if (!count_row(slot, from->spec, n_keys, dictionaries))
 			break;

@@ -16,6 +16,7 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -23,13 +24,12 @@
 #include "keys/key_types.h"
 #include "keys/text_bytes.h"
 #include "settings.h"
+#include "sort/column_statistics.h"
 #include "sort/sort_choice.h"
 
-/* Rows that are looked at, to see how many tie, and whether they have come in order. */
-#define ROWS_LOOKED_AT		2000
-
-/* The same to see what sorting costs. */
-#define ROWS_TO_COST_BY		100
+/* Rows that are looked at, to see whether keys decide, and how many tie. */
+#define ROWS_TO_DECIDE_BY	2000
+#define ROWS_TO_COST_BY		500
 
 /* Keys decide if no more than this share of all rows ties in them. */
 #define SHARE_UNDECIDED_MAX	0.02
@@ -38,14 +38,22 @@
 #define VALUES_REMEMBERED	2000
 #define BYTES_REMEMBERED	47
 
-/* What a row takes, in nanoseconds; bench/NOTES.md tells how these were measured. */
-#define NATIVE_ROW			150.0	/* more in a tuplesort than on its way to the device and back */
-#define NATIVE_ROW_SPILLED	100.0	/* and in a file of it */
-#define TIED_ROW			50.0	/* that is in a group of rows that tie */
-#define TIED_COMPARISON		30.0	/* beside what a comparison takes */
-#define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
+/* A column whose rows lie in its order has at least this correlation, or its opposite, by ANALYZE. */
+#define CORRELATION_IN_ORDER 0.99
 
-/* The same of a value, and of two, under each kind of collation. */
+/* Estimates are no better than this: comparisons must cost less by so much. */
+#define MARGIN				1.1
+
+/* Nanoseconds; bench/NOTES.md tells how they were measured. */
+#define NATIVE_ROW			150.0	/* a row costs so much more in a tuplesort than through the device */
+#define SPILLED_ROW			100.0	/* and in a file of it */
+#define SPILLED_BYTE		1.0
+#define TIED_ROW			50.0	/* a row in a group of rows that tie */
+#define TIED_COMPARISON		30.0	/* beside what a comparison costs */
+#define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
+#define EQUAL_COMPARISON	30.0	/* of two strings that are equal in their bytes */
+
+/* Costs of making a value's words, and of comparing two values, under each kind of collation. */
 typedef struct CollationCosts
 {
 	double		words;
@@ -62,7 +70,30 @@ static const CollationCosts costs_of_kinds[] = {
 	[GPUSORT_COLLATION_LIBC] = {.words = 150,.words_byte = 30,.comparison = 100,.comparison_byte = 28},
 };
 
-/* Of a key that is no text: none. */
+/* A row that is looked at: hashes of its words and of its keys' values. */
+typedef struct LookedAt
+{
+	uint64		words;
+	uint64		values;
+	bool		is_open;		/* other values may have the same words */
+} LookedAt;
+
+/* Shares of all rows, and of all pairs of rows. */
+typedef struct Share
+{
+	double		rows;
+	double		pairs;
+} Share;
+
+/* The rows that tie by their words. */
+typedef struct Ties
+{
+	Share		all;
+	Share		open;			/* in groups that words leave undecided, of several values */
+	Share		equal;			/* the same, of one value */
+} Ties;
+
+/* NONE for a key that is no text. */
 static GpuSortCollationKind
 kind_of_key(const GpuSortFirstRows *from, int key)
 {
@@ -74,78 +105,136 @@ kind_of_key(const GpuSortFirstRows *from, int key)
 	return OidIsValid(order->collations[key]) ? gpusort_collation_kind(order->collations[key]) : GPUSORT_COLLATION_BYTES;
 }
 
-/* --- keys that decide ------------------------------------------------------------- */
+/* --- rows that tie ------------------------------------------------------------------ */
 
 static int
-compare_hashes(const void *a, const void *b)
+compare_looked_at(const void *a, const void *b)
 {
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
+	uint64		x = ((const LookedAt *) a)->words;
+	uint64		y = ((const LookedAt *) b)->words;
 
 	return (x > y) - (x < y);
 }
 
-/* Takes the words of rows that lie evenly among the first ones, and hashes each row's.  Returns how many. */
-static int
-hash_words(const GpuSortFirstRows *from, int n_keys, const GpuSortKeyLayout *layouts, int most, uint64 *hashes)
+static bool
+has_open_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
+{
+	for (int w = 0; w < keys->n_words; w++)
+		if ((keys->open_mask & ~nulls & 1u << w) != 0 && (words[w] & keys->open_bits[w]) == keys->open_code[w])
+			return true;
+	return false;
+}
+
+static uint64
+hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < n_keys; i++)
+	{
+		AttrNumber	column = from->spec->order->columns[i];
+		Form_pg_attribute attr = TupleDescAttr(from->spec->desc, column - 1);
+		bool		is_null;
+		Datum		value = slot_getattr(slot, column, &is_null);
+
+		hash = hash_combine64(hash, is_null ? 0 : datum_image_hash(value, attr->attbyval, attr->attlen));
+	}
+	return hash;
+}
+
+/* Looks at one row of each of n parts of the first ones, at a place in it that a pattern of the input does not meet each time. */
+static void
+look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts, int n, LookedAt *looked_at)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
-	int			n = (int) Min(rows, most);
 	GpuSortKeys keys;
 
 	gpusort_keys_make(from->spec->order, n_keys, layouts, from->spec->desc, &keys);
 	for (int i = 0; i < n; i++)
 	{
+		uint64		row = i * rows / n + hash_bytes_uint32(i) % (rows / n);
+		TupleTableSlot *slot = gpusort_row_array_get(from->array, row, from->slot);
 		uint64		words[GPUSORT_WORDS_MAX + 1];
+		uint32		nulls = gpusort_keys_take(&keys, slot, words);
+		int			hashed = Min(n_words, keys.n_words);
 
 		CHECK_FOR_INTERRUPTS();
-		words[keys.n_words] = gpusort_keys_take(&keys, gpusort_row_array_get(from->array, i * rows / n, from->slot), words);
-		hashes[i] = hash_bytes_extended((const unsigned char *) words, (keys.n_words + 1) * sizeof(uint64), 0);
+		looked_at[i].is_open = has_open_word(&keys, words, nulls);
+		looked_at[i].values = hash_values(from, n_keys, slot);
+		words[hashed] = nulls & ((UINT64CONST(1) << hashed) - 1);
+		looked_at[i].words = hash_bytes_extended((const unsigned char *) words, (hashed + 1) * sizeof(uint64), 0);
 	}
-	return n;
 }
 
-/* The share of pairs of rows whose words of the first n_keys keys are the same. */
-static double
-share_of_tied_pairs(const GpuSortFirstRows *from, int n_keys, const GpuSortKeyLayout *layouts, int most)
+/* Adds a group of rows of so many in all. */
+static void
+add_group(const LookedAt *group, int n, int all, Ties *ties)
+{
+	Share	   *undecided = &ties->equal;
+	Share		share = {(double) n / all, (double) n * (n - 1) / ((double) all * (all - 1))};
+
+	for (int i = 1; i < n; i++)
+		if (group[i].values != group[0].values)
+			undecided = &ties->open;
+	ties->all.rows += share.rows;
+	ties->all.pairs += share.pairs;
+	if (!group[0].is_open)
+		return;
+	undecided->rows += share.rows;
+	undecided->pairs += share.pairs;
+}
+
+/* How rows tie by the first n_words words of the first n_keys keys. */
+static Ties
+ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts, int most)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort choice", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	uint64	   *hashes = palloc(most * sizeof(uint64));
-	int			n = hash_words(from, n_keys, layouts, most, hashes);
-	double		pairs = 0;
+	int			n = (int) Min(gpusort_row_array_rows(from->array), most);
+	LookedAt   *looked_at = palloc(Max(n, 1) * sizeof(LookedAt));
+	Ties		ties = {{0}};
 	int			begin = 0;
 
-	qsort(hashes, n, sizeof(uint64), compare_hashes);
+	look_at_rows(from, n_keys, n_words, layouts, n, looked_at);
+	qsort(looked_at, n, sizeof(LookedAt), compare_looked_at);
 	for (int i = 1; i <= n; i++)
 	{
-		if (i < n && hashes[i] == hashes[begin])
+		if (i < n && looked_at[i].words == looked_at[begin].words)
 			continue;
-		pairs += (double) (i - begin) * (i - begin - 1) / 2;
+		if (i - begin > 1)
+			add_group(&looked_at[begin], i - begin, n, &ties);
 		begin = i;
 	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
-	return n < 2 ? 0 : pairs / ((double) n * (n - 1) / 2);
+	return ties;
 }
 
+/* Comparisons that sorting the groups of tied rows takes, for each of all rows. */
+static double
+comparisons_in_groups(const Share *share, double rows)
+{
+	return share->rows <= 0 ? 0 : share->rows * log2(Max(2, share->pairs * rows / share->rows));
+}
+
+/* --- keys that decide ------------------------------------------------------------- */
+
 /*
- * Do the first n_keys keys tell nearly all rows apart?  If no two of the rows looked at tie, one pair in as many as there are may; the planner's
- * estimate of values can say that there are fewer.
+ * Do the first n_keys keys tell nearly all rows apart?  If no two of n rows tie, of all pairs hardly more than one in n * n does; the
+ * planner's estimate of distinct values may say that none does.
  */
 static bool
 keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
 {
 	double		rows = from->expected_rows;
-	double		n = Min(gpusort_row_array_rows(from->array), ROWS_LOOKED_AT);
+	double		n = Min(gpusort_row_array_rows(from->array), ROWS_TO_DECIDE_BY);
 	double		distinct = 0;
 
-	if (share_of_tied_pairs(from, n_keys, layouts, ROWS_LOOKED_AT) > 0)
-		return false;
 	for (int i = 0; i < n_keys; i++)
 		distinct = Max(distinct, words[i].distinct);
-	return rows / (n * n) <= SHARE_UNDECIDED_MAX ||
-		(distinct > 0 && 1 - distinct / rows <= SHARE_UNDECIDED_MAX);
+	if (n < 2 || (rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
+		return false;
+	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts, ROWS_TO_DECIDE_BY).all.pairs <= 0;
 }
 
 int
@@ -161,32 +250,20 @@ gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSort
 
 /* --- words or comparisons ------------------------------------------------------------ */
 
-/* Bytes of values, or of sort keys, that words tell apart by. */
-static double
-bytes_of_words(const GpuSortKeyLayout *layout)
-{
-	return layout->n_words * sizeof(uint64) + (layout->skipped != NULL ? VARSIZE_ANY_EXHDR(layout->skipped) : 0);
-}
-
-/* May two values that differ have the same words? */
-static bool
-may_tie(GpuSortCollationKind kind, const GpuSortWantedWords *words, const GpuSortKeyLayout *layout)
-{
-	if (kind == GPUSORT_COLLATION_NONE || layout->dictionary != NULL)
-		return false;
-	return kind != GPUSORT_COLLATION_BYTES || words->width - VARHDRSZ >= bytes_of_words(layout);
-}
-
 static double
 cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words, const GpuSortKeyLayout *layout)
 {
 	GpuSortCollationKind kind = kind_of_key(from, key);
 	const CollationCosts *costs = &costs_of_kinds[kind];
-	double		bytes = bytes_of_words(layout) + (kind == GPUSORT_COLLATION_LIBC ? GPUSORT_LIBC_BYTES_BEYOND : 0);
+	double		bytes = layout->n_words * sizeof(uint64);
 
 	if (layout->dictionary != NULL ||
 		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED && words->width <= BYTES_REMEMBERED))
 		return costs_of_kinds[GPUSORT_COLLATION_BYTES].words;
+	if (layout->skipped != NULL)
+		bytes += VARSIZE_ANY_EXHDR(layout->skipped);
+	if (kind == GPUSORT_COLLATION_LIBC)
+		bytes += GPUSORT_LIBC_BYTES_BEYOND;
 	return costs->words + costs->words_byte * (words->width > 0 ? Min(bytes, words->width) : bytes);
 }
 
@@ -195,62 +272,82 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 {
 	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, key)];
 
-	return costs->comparison + costs->comparison_byte * words->alike;
+	return costs->comparison + costs->comparison_byte * words[key].alike;
 }
 
-/* So many comparisons of a row with others by a key; of the first one PostgreSQL's sort has abbreviations, if they tell values apart. */
+/* The share of all rows that may be expected to come in order: as of those that have come, if the table is in this order. */
 static double
-cost_of_comparing(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words, double comparisons)
+share_in_order(const GpuSortFirstRows *from)
 {
-	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, key)];
+	double		rows = gpusort_row_array_rows(from->array);
 
-	if (key == 0 && costs->abbreviates && words->alike < sizeof(uint64))
-		return costs->words + costs->words_byte * sizeof(uint64) + comparisons * SHORT_COMPARISON;
-	return comparisons * cost_of_comparison(from, key, words);
-}
-
-/* Comparisons of each of so many rows in PostgreSQL's sort. */
-static double
-comparisons_of_row(const GpuSortFirstRows *from, double rows, double runs)
-{
-	if (rows <= 1)
+	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_DECIDE_BY))
 		return 0;
-	return gpusort_row_array_is_in_order(from->array, ROWS_LOOKED_AT) ? 1 + Max(0, log2(runs)) : log2(rows);
+	if (fabs(gpusort_correlation(&from->spec->key_figures[0])) >= CORRELATION_IN_ORDER)
+		return 1;
+	return Min(1, rows / from->expected_rows);
 }
 
-/* To decide a row in a group of so many that tie by all words. */
+/* The comparisons of a row in PostgreSQL's sort, by the first key. */
 static double
-cost_of_tied_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				 const GpuSortKeyLayout *layouts, double group)
+cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts,
+				  double comparisons)
 {
+	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, 0)];
+	double		comparison = cost_of_comparison(from, 0, words);
+	Ties		ties;
+
+	if (!costs->abbreviates || words[0].alike >= sizeof(uint64))
+		return comparisons * comparison;
+	ties = ties_by_words(from, 1, 1, layouts, ROWS_TO_COST_BY);
+	return costs->words + costs->words_byte * sizeof(uint64) + comparisons * SHORT_COMPARISON +
+		comparisons_in_groups(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
+}
+
+static double
+cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+{
+	double		rows = from->expected_rows;
+	double		bytes = from->spec->packed_bytes;
+	double		runs = Max(1, rows * bytes / (work_mem * 1024.0));
+	double		in_order = share_in_order(from);
+	double		cost = NATIVE_ROW + (runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0);
+
+	cost += cost_of_first_key(from, words, layouts, in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
+	for (int i = 1; i < n_keys; i++)
+	{
+		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
+
+		cost += cost_of_comparison(from, i, words) *
+			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_groups(&ties.all, rows));
+	}
+	return cost;
+}
+
+/* Words, the check of an order that is not to be trusted, and what words leave undecided. */
+static double
+cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+{
+	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
+	double		cost = TIED_ROW * (ties.open.rows + ties.equal.rows) + (TIED_COMPARISON + EQUAL_COMPARISON) * ties.equal.rows;
 	double		comparison = 0;
 
 	for (int i = 0; i < n_keys; i++)
-		if (may_tie(kind_of_key(from, i), &words[i], &layouts[i]))
-			comparison = Max(comparison, cost_of_comparison(from, i, &words[i]));
-	return group > 1 && comparison > 0 ? TIED_ROW + (TIED_COMPARISON + comparison) * log2(group) : 0;
+	{
+		cost += cost_of_words(from, i, &words[i], &layouts[i]);
+		if (kind_of_key(from, i) != GPUSORT_COLLATION_NONE)
+			comparison = Max(comparison, cost_of_comparison(from, i, words));
+	}
+	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC && gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
+		cost += cost_of_comparison(from, 0, words);
+	return cost + (TIED_COMPARISON + comparison) * comparisons_in_groups(&ties.open, from->expected_rows);
 }
 
 bool
 gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
 							 const GpuSortKeyLayout *layouts)
 {
-	double		runs = from->expected_rows * from->spec->packed_bytes / (work_mem * 1024.0);
-	double		native = NATIVE_ROW + (runs > 1 ? NATIVE_ROW_SPILLED : 0);
-	double		device = 0;
-	double		group = from->expected_rows;	/* of rows that tie by the keys so far */
-
-	for (int i = 0; i < n_keys; i++)
-	{
-		double		comparisons = comparisons_of_row(from, group, runs);
-
-		native += cost_of_comparing(from, i, &words[i], comparisons);
-		device += cost_of_words(from, i, &words[i], &layouts[i]);
-		if (comparisons > 0 && kind_of_key(from, i) == GPUSORT_COLLATION_LIBC &&
-			gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
-			device += cost_of_comparison(from, i, &words[i]);	/* the order is checked */
-		group = from->expected_rows * share_of_tied_pairs(from, i + 1, layouts, ROWS_TO_COST_BY);
-	}
-	device += cost_of_tied_row(from, n_keys, words, layouts, group);
-	return device > native;
+	if (gpusort_row_array_rows(from->array) < ROWS_TO_COST_BY)
+		return false;
+	return MARGIN * cost_of_native_row(from, n_keys, words, layouts) < cost_of_device_row(from, n_keys, words, layouts);
 }

@@ -46,7 +46,7 @@
 /* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
 #define PARALLEL_ARRAY_ROWS		2000
 
-/* That come in order, until the array is looked at again. */
+/* The array is looked at again after so many more rows in order. */
 #define ROWS_BETWEEN_LOOKS		1000
 
 /* An estimate beyond this is no better than this. */
@@ -361,16 +361,16 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
-/* Are there fewer rows than the device is worth, or do they come in order, so that none is to be moved?  Which device there is is asked only when so many have come as
+/* Are there fewer rows than the device is worth, or do they come in order, and rows more are expected at most?  Which device there is is asked only when so many have come as
  * any of them needs, as a sort of few rows is to take no lock. */
 static bool
-array_stays(GpuSortTuplesort *sort)
+array_stays(GpuSortTuplesort *sort, double rows)
 {
 	if (likely(sort->array_rows_left > 0))
 		return true;
 	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
-	if (sort->array_rows_left == 0 && !is_parallel(sort) && gpusort_row_array_may_stay(sort->array, sort->expected_rows))
+	if (sort->array_rows_left == 0 && !is_parallel(sort) && gpusort_row_array_may_stay(sort->array, rows))
 		sort->array_rows_left = ROWS_BETWEEN_LOOKS;
 	return sort->array_rows_left > 0;
 }
@@ -477,7 +477,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	switch (sort->stage)
 	{
 		case ARRAY:
-			if (array_stays(sort) && likely(gpusort_row_array_put(sort->array, slot)))
+			if (array_stays(sort, sort->expected_rows) && likely(gpusort_row_array_put(sort->array, slot)))
 			{
 				sort->array_rows_left--;
 				return;
@@ -515,7 +515,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 		switch (sort->stage)
 		{
 			case ARRAY:
-				if (array_stays(sort))
+				if (array_stays(sort, 0))
 					perform_array(sort);
 				else
 					leave_array(sort);

@@ -23,6 +23,7 @@ vacuum analyze planned;
 create temp table queries(id int4 generated always as identity, query text);
 insert into queries(query) values
 	('select * from planned order by k8'), ('select id from planned order by k8 desc nulls last, id'), ('select * from planned order by url'), ('select id, url from planned order by url collate "C" desc'),
+	('select ''constant'', id, k8, id as again from planned order by few, k8'), ('select few, k8, count(*) over (partition by few) from planned order by few'),
 	('select * from planned order by few, k8'), ('select id, few from planned order by few collate "C" desc, id'), ('select * from planned order by d, few, n'), ('select * from planned order by ts desc'),
 	('select * from planned order by f, id'), ('select * from planned order by n, url'), ('select * from planned order by u'), ('select * from planned order by lower(url)'),
 	('select id, few from planned order by upper(few), k8'), ('select id from planned order by date_trunc(''month'', ts), id'), ('select * from planned order by k8 % 100, id'), ('select id, j from planned order by j->>''a'', id'),
