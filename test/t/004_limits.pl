@@ -159,7 +159,7 @@ $node->reload;
 $node->safe_psql('postgres', 'alter table big set (parallel_workers = 1)');
 my $rows_of = 'select count(*) from (select * from %s order by k, id offset 0) s';
 my $patient = "set gpusort.wait_timeout = '5min'; set work_mem = '64kB'; set seq_page_cost = 1e6";
-my $large = "$patient; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
+my $large = "$patient; set cpu_tuple_cost = 1e5; set max_parallel_workers_per_gather = 1; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0";
 my ($first, $next, $last) = my @waiters = map { GpuSortTest::Session->new($node, 300) } 1 .. 3;
 $first->query($large);
 $next->query($large);

@@ -306,7 +306,7 @@ nothing_left_over($node, 'a queue that dissolved');
 # A parallel plan waits like any other.  Pages are so dear here that each worker's own sort costs less than 1 % of
 # its scan: the planner would take that, or not, by what ANALYZE has drawn.
 hold_memory($holder);
-my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2; set enable_gathermerge = off');
+my $parallel = waiting_session(explain($some), 'set max_parallel_workers_per_gather = 2; set enable_gathermerge = off; set cpu_tuple_cost = 1e5');
 $holder->query('rollback');
 like($parallel->finish, qr/Sort Method: (host|gpu)\n.*Gather/s, 'a parallel plan has waited, and is on the device');
 $parallel->close;
@@ -350,7 +350,7 @@ for my $workers (0, 2)
 	my $what = "$workers workers";
 	my $spilling = GpuSortTest::Session->new($node);
 
-	$spilling->query("set max_parallel_workers_per_gather = $workers; set gpusort.wait_timeout = 0; $patient");
+	$spilling->query("set max_parallel_workers_per_gather = $workers; set gpusort.wait_timeout = 0; $patient; set cpu_tuple_cost = 1e5");
 	# without workers rows that have no header, which are kept
 	my $where = "where id < 400000 or gate(id, 400000, '$gate') > 0 order by k desc";
 	$spilling->send(explain($workers > 0 ? "select * from twice $where" : "create table $gate as select k, id from twice $where"));
