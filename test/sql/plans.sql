@@ -109,7 +109,6 @@ set gpusort.debug_force = on;
 
 -- VERBOSE names each column of the child
 select pg_temp.do_explain('select k8, t from plan_rows order by k4 desc', 'costs off, verbose');
-select pg_temp.do_explain('select k8 from plan_rows union select o::int8 from plan_rows order by 1', 'costs off, verbose');
 select pg_temp.do_explain('select 1 as a, k8 from plan_rows union all select 2, o::int8 from plan_rows order by 2, 1', 'costs off, verbose');
 select pg_temp.do_explain('select random() as a, random() as b, k8 from plan_rows order by k8', 'costs off, verbose');
 
