@@ -91,6 +91,15 @@ compat_wait_event(const char *name)
 	((path)->startup_cost += disable_cost, (path)->total_cost += disable_cost)
 #endif
 
+/* 19 hands the subpaths of an Append over in a struct. */
+#if PG_VERSION_NUM >= 190000
+#define compat_append_path(root, rel, of) \
+	((Path *) create_append_path(root, rel, (AppendPathInput) {.subpaths = (of)}, NIL, NULL, 0, false, -1))
+#else
+#define compat_append_path(root, rel, of) \
+	((Path *) create_append_path(root, rel, of, NIL, NIL, NULL, 0, false, -1))
+#endif
+
 /* 16 sorts for aggregates with an ORDER BY too, if they go with one sort (1349d2790bf). */
 #if PG_VERSION_NUM >= 160000
 #define compat_sorts_for_groups_only(root) \

@@ -31,11 +31,23 @@ without_projection(Path *path)
 	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
 }
 
+/* The rows of the tables that these paths are of, in no order. */
+static Path *
+append_cheapest(PlannerInfo *root, RelOptInfo *rel, const List *paths)
+{
+	List	   *subpaths = NIL;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		subpaths = lappend(subpaths, ((Path *) lfirst(lc))->parent->cheapest_total_path);
+	return compat_append_path(root, rel, subpaths);
+}
+
 /*
  * What gives the rows in no order; NULL: nothing that is known.  create_ordered_paths has moved input paths that were in
  * order into the ordered rel, where add_path may have freed them, the input's cheapest one too.  What a Sort is over lives.
- * If an index on a table is cheaper than PostgreSQL's Sort, that has been freed, and the table can be scanned, unless
- * the index is cheaper than even that.
+ * If an index on a table is cheaper than PostgreSQL's Sort, or a Merge Append is, that has been freed, and the tables can be scanned,
+ * unless the cheaper path is so even without a sort.
  */
 static Path *
 find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
@@ -51,9 +63,14 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 		if (IsA(path, SortPath))
 			return ((SortPath *) path)->subpath;
 	}
-	if (!IsA(cheapest, IndexPath) || cheapest->parent != input_rel || root->parse->hasTargetSRFs)
+	if (cheapest->parent != input_rel || root->parse->hasTargetSRFs)
 		return NULL;
-	scan = create_seqscan_path(root, input_rel, NULL, 0);
+	if (IsA(cheapest, IndexPath))
+		scan = create_seqscan_path(root, input_rel, NULL, 0);
+	else if (IsA(cheapest, MergeAppendPath))
+		scan = append_cheapest(root, input_rel, ((MergeAppendPath *) cheapest)->subpaths);
+	else
+		return NULL;
 	return scan->total_cost < cheapest->total_cost ? scan : NULL;
 }
 
