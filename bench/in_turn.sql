@@ -31,7 +31,6 @@ declare
 	us float8[];
 	cpu float8[];
 	loops int;
-	result text := '';
 	medians numeric[];
 begin
 	perform on_side('off', query, 1), on_side('on', query, 1);

@@ -23,7 +23,7 @@
 #include "keys/byte_words.h"
 #include "keys/dictionary.h"
 
-/* Longer ones hardly ever come again. */
+/* A dictionary has 64 kB for all of its values. */
 #define VALUE_BYTES_MAX		1024
 
 /* Of fewer values too little can be said. */

@@ -142,7 +142,8 @@ hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
 	return hash;
 }
 
-/* Looks at one row of each of n parts of the first ones, at a place in it that a pattern of the input does not meet each time. */
+/* Looks at a row in each of n equal parts of the first rows.  Its place in the part varies, since an input may repeat a
+ * pattern. */
 static void
 look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts, int n, LookedAt *looked_at)
 {
@@ -210,7 +211,7 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSo
 	return ties;
 }
 
-/* Comparisons that sorting the groups of tied rows takes, for each of all rows. */
+/* Sorting the groups of tied rows takes so many comparisons for each of all rows. */
 static double
 comparisons_in_groups(const Share *share, double rows)
 {
@@ -220,8 +221,9 @@ comparisons_in_groups(const Share *share, double rows)
 /* --- keys that decide ------------------------------------------------------------- */
 
 /*
- * Do the first n_keys keys tell nearly all rows apart?  If no two of n rows tie, of all pairs hardly more than one in n * n does; the
- * planner's estimate of distinct values may say that none does.
+ * Do the first n_keys keys tell nearly all rows apart?  No two of the n rows that are looked at may tie, and then hardly
+ * more than one pair in n * n does, of all rows.  Where that is too many, the planner's estimate of distinct values must
+ * say that nearly no row ties.
  */
 static bool
 keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
@@ -275,7 +277,8 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 	return costs->comparison + costs->comparison_byte * words[key].alike;
 }
 
-/* The share of all rows that may be expected to come in order: as of those that have come, if the table is in this order. */
+/* The share of all rows that is expected to come in order, if the first rows have: all, if ANALYZE has seen the column in
+ * order, else those that have come. */
 static double
 share_in_order(const GpuSortFirstRows *from)
 {
@@ -288,7 +291,7 @@ share_in_order(const GpuSortFirstRows *from)
 	return Min(1, rows / from->expected_rows);
 }
 
-/* The comparisons of a row in PostgreSQL's sort, by the first key. */
+/* A row's comparisons by the first key cost this in PostgreSQL's sort. */
 static double
 cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts,
 				  double comparisons)
@@ -324,7 +327,7 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	return cost;
 }
 
-/* Words, the check of an order that is not to be trusted, and what words leave undecided. */
+/* A row costs its words, the check of an order that is not to be trusted, and what its words leave undecided. */
 static double
 cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
 {

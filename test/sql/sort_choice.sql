@@ -44,8 +44,8 @@ set gpusort.min_rows = 1000;
 set work_mem = '256kB';
 select pg_temp.how('select id, md from inputs order by id');
 
--- texts of three beginnings, which words hardly tell apart
-select pg_temp.how('select id, alike from inputs order by alike collate "C"') in ('device, 4 words', 'native (words of its keys cost more than comparisons)');
+-- texts of three beginnings, which words hardly tell apart: either way costs about the same, and gives the same rows
+select pg_temp.how('select id, alike from inputs order by alike collate "C"') ~ '^(device, 4 words|native [(]words.*)$';
 -- NULLs and values that words hold are no ties
 select pg_temp.how('select case when id % 5 > 0 then md end, id from inputs order by 1, 2');
 select pg_temp.how('select (id % 50)::text::name, id from inputs order by (id % 50)::text::name, id');
