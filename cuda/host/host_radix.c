@@ -1,40 +1,67 @@
 /*
  * host_radix.c
- *	  Least significant digit first, 8 bits a pass.
+ *	  Radix sort of pairs, most significant digit first, on all threads.
  *
- * Each pass cuts its input into parts.  Every part counts its digits; a prefix
- * sum over (digit, part) tells each part where its pairs of each digit go,
- * which keeps the order of equal digits; then every part scatters.  A digit
- * that is the same in all keys costs the counting only.
+ * In:  the caller's pairs; they are read once.
+ * Out: pairs in order on side 0, or the input if it was in order.
+ *
+ * A split divides a range by the highest bits in which its keys differ: it counts
+ * the digits, turns the counts into places, and scatters the pairs to the other
+ * side.  All threads share the split of a large range.  A prefix sum over (digit,
+ * part) tells each part where its pairs go, which keeps the order of equal digits.
+ * The result is a list of buckets, each of which one idle thread sorts
+ * (radix_bucket.h).
+ *
+ * The caller brings the memory of both sides.  Counts and the list of buckets are
+ * malloc'd; a thread's buffers are on its stack.
  */
 #include "host/host_radix.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* Measured with 5 M pairs of 64 and 32 bits: 6 and 11 bits both took longer. */
-#define DIGIT_BITS		8
-#define DIGITS			(1u << DIGIT_BITS)
+#include "gsort.h"
+#include "host/radix_bucket.h"
+
 #define PARTS_MAX		256
-/* Below this, waking other threads costs more than they save.  Builds that look for races have
- * it small: then short inputs, all that their slow programs can take, are shared too. */
-#ifndef HOST_SMALL_ROWS
-#define HOST_SMALL_ROWS	(1u << 14)
-#endif
-/* Larger parts would make light tasks wait for long. */
+/* Larger parts and buckets would make light tasks wait for long. */
 #define PART_ROWS_MAX	(1u << 20)
 
-typedef struct radix_pass
+/* Pairs for one thread; side 0 or 1 has them. */
+typedef struct bucket
 {
-	uint64_t	n;
-	uint32_t	parts;
-	uint32_t	shift;
-	uint32_t	mask;
-	int			wide;
+	uint64_t	begin;
+	uint64_t	end;
+	int			side;
+	int			in_order;
+} bucket;
+
+typedef struct sorter
+{
+	host_pool  *pool;
+	host_pairs	sides[2];
+	key_window	window;
+	const atomic_int *cancel;
+	uint64_t	bucket_rows_max;
+	bucket	   *buckets;
+	uint32_t	n_buckets;
+	uint32_t	room;
+} sorter;
+
+/* A range whose split the threads share. */
+typedef struct split
+{
+	const sorter *sort;
 	host_pairs	from;
 	host_pairs	to;
-	uint32_t	(*counts)[DIGITS];	/* [parts]; after the prefix sum: where to write next */
-} radix_pass;
+	uint64_t	begin;
+	uint64_t	n;
+	uint32_t	parts;
+	uint32_t	low_bits;		/* below the digit */
+	key_digit	digit;
+	uint32_t	digits;
+	uint32_t	(*places)[SPLIT_DIGITS];	/* of each part: counts, then where to write next */
+	key_summary *summaries;		/* of each part */
+} split;
 
 uint32_t
 host_parts(const host_pool *pool, uint64_t n)
@@ -48,142 +75,241 @@ host_parts(const host_pool *pool, uint64_t n)
 	return parts < PARTS_MAX ? (uint32_t) parts : PARTS_MAX;
 }
 
-static inline __attribute__((always_inline)) uint64_t
-key_at(const void *keys, uint64_t i, int wide)
+static void
+sort_bucket_part(void *arg, uint32_t part)
 {
-	return wide ? ((const uint64_t *) keys)[i] : ((const uint32_t *) keys)[i];
+	const sorter *sort = arg;
+	const bucket *b = &sort->buckets[part];
+	radix_workspace work;
+
+	if (sort->cancel != NULL && atomic_load(sort->cancel))
+		return;
+	if (b->in_order)
+		copy_pairs(&sort->sides[b->side], &sort->sides[0], b->begin, b->end, sort->window.wide);
+	else
+		radix_bucket_sort(sort->sides, sort->window, &work, b->side, b->begin, b->end);
 }
 
-static inline __attribute__((always_inline)) void
-count_digits(const radix_pass *pass, uint32_t part, int wide)
-{
-	uint32_t   *counts = pass->counts[part];
-	uint64_t	end = host_part_begin(pass->n, pass->parts, part + 1);
+/* --- a range that the threads share --------------------------------------------- */
 
-	memset(counts, 0, sizeof(*pass->counts));
-	for (uint64_t i = host_part_begin(pass->n, pass->parts, part); i < end; i++)
-		counts[key_at(pass->from.keys, i, wide) >> pass->shift & pass->mask]++;
+static uint64_t
+part_begin(const split *s, uint32_t part)
+{
+	return s->begin + host_part_begin(s->n, s->parts, part);
+}
+
+static void
+summarize_part(void *arg, uint32_t part)
+{
+	split	   *s = arg;
+	uint64_t	begin = part_begin(s, part);
+	uint64_t	end = part_begin(s, part + 1);
+	key_window	window = s->sort->window;
+
+	s->summaries[part] = (key_summary) {0, UINT64_MAX, 1};
+	if (begin == end)
+		return;
+	/* the order of the pair before and the part's first one */
+	if (part > 0)
+		begin--;
+	if (window.wide)
+		s->summaries[part] = summarize(window, s->from.keys, begin, end, 1);
+	else
+		s->summaries[part] = summarize(window, s->from.keys, begin, end, 0);
+}
+
+static key_summary
+summarize_range(split *s)
+{
+	key_summary summary = {0, UINT64_MAX, 1};
+
+	host_pool_for(s->sort->pool, s->parts, summarize_part, s);
+	for (uint32_t part = 0; part < s->parts; part++)
+	{
+		summary.any |= s->summaries[part].any;
+		summary.all &= s->summaries[part].all;
+		summary.in_order &= s->summaries[part].in_order;
+	}
+	return summary;
 }
 
 static void
 count_part(void *arg, uint32_t part)
 {
-	const radix_pass *pass = arg;
+	split	   *s = arg;
+	uint64_t	begin = part_begin(s, part);
+	uint64_t	end = part_begin(s, part + 1);
+	uint32_t   *counts = s->places[part];
 
-	if (pass->wide)
-		count_digits(pass, part, 1);
+	memset(counts, 0, s->digits * sizeof(*counts));
+	if (s->sort->window.wide)
+		count_digits(s->from.keys, begin, end, s->digit, counts, 1);
 	else
-		count_digits(pass, part, 0);
-}
-
-static inline __attribute__((always_inline)) void
-scatter_pairs(const radix_pass *pass, uint32_t part, int wide, int with_rows)
-{
-	uint32_t   *next = pass->counts[part];
-	const void *keys = pass->from.keys;
-	const uint32_t *rows = pass->from.rows;
-	uint32_t   *rows_out = pass->to.rows;
-	uint32_t	shift = pass->shift;
-	uint32_t	mask = pass->mask;
-	uint64_t	end = host_part_begin(pass->n, pass->parts, part + 1);
-
-	for (uint64_t i = host_part_begin(pass->n, pass->parts, part); i < end; i++)
-	{
-		uint64_t	key = key_at(keys, i, wide);
-		uint32_t	to = next[key >> shift & mask]++;
-
-		if (wide)
-			((uint64_t *) pass->to.keys)[to] = key;
-		else
-			((uint32_t *) pass->to.keys)[to] = (uint32_t) key;
-		rows_out[to] = with_rows ? rows[i] : (uint32_t) i;
-	}
+		count_digits(s->from.keys, begin, end, s->digit, counts, 0);
 }
 
 static void
 scatter_part(void *arg, uint32_t part)
 {
-	const radix_pass *pass = arg;
+	split	   *s = arg;
+	line_buffers lines;
 
-	if (pass->wide && pass->from.rows != NULL)
-		scatter_pairs(pass, part, 1, 1);
-	else if (pass->wide)
-		scatter_pairs(pass, part, 1, 0);
-	else if (pass->from.rows != NULL)
-		scatter_pairs(pass, part, 0, 1);
-	else
-		scatter_pairs(pass, part, 0, 0);
-}
-
-/* Is one digit that of all keys? */
-static int
-pass_is_trivial(const radix_pass *pass)
-{
-	uint64_t	digit = key_at(pass->from.keys, 0, pass->wide) >> pass->shift & pass->mask;
-	uint64_t	count = 0;
-
-	for (uint32_t part = 0; part < pass->parts; part++)
-		count += pass->counts[part][digit];
-	return count == pass->n;
+	radix_scatter(&lines, &s->from, &s->to, part_begin(s, part), part_begin(s, part + 1), s->n, s->digit,
+			s->digits, s->places[part], s->sort->window.wide);
 }
 
 static void
-counts_to_places(const radix_pass *pass)
+place_parts(const split *s)
 {
-	uint32_t	place = 0;
+	uint32_t	place = (uint32_t) s->begin;
 
-	for (uint32_t digit = 0; digit < DIGITS; digit++)
+	for (uint32_t digit = 0; digit < s->digits; digit++)
 	{
-		for (uint32_t part = 0; part < pass->parts; part++)
+		for (uint32_t part = 0; part < s->parts; part++)
 		{
-			uint32_t	count = pass->counts[part][digit];
+			uint32_t	count = s->places[part][digit];
 
-			pass->counts[part][digit] = place;
+			s->places[part][digit] = place;
 			place += count;
 		}
 	}
 }
 
-static void
-run_passes(host_pool *pool, const host_radix_sort *sort, radix_pass *pass)
+static gsort_status
+add_bucket(sorter *sort, bucket added)
 {
-	int			side = 0;
-
-	for (uint32_t bit = sort->begin_bit; bit < sort->end_bit; bit += DIGIT_BITS)
+	if (sort->n_buckets == sort->room)
 	{
-		uint32_t	bits = sort->end_bit - bit;
+		uint32_t	room = sort->room == 0 ? SPLIT_DIGITS : 2 * sort->room;
+		bucket	   *buckets = realloc(sort->buckets, room * sizeof(*buckets));
 
-		if (sort->cancel != NULL && atomic_load(sort->cancel))
-			return;
-		pass->shift = bit;
-		pass->mask = (1u << (bits < DIGIT_BITS ? bits : DIGIT_BITS)) - 1;
-		host_pool_for(pool, pass->parts, count_part, pass);
-		if (pass_is_trivial(pass))
-			continue;
-		counts_to_places(pass);
-		pass->to = sort->sides[side];
-		host_pool_for(pool, pass->parts, scatter_part, pass);
-		pass->from = pass->to;
-		side = !side;
+		if (buckets == NULL)
+			return GSORT_NOMEM;
+		sort->buckets = buckets;
+		sort->room = room;
 	}
+	sort->buckets[sort->n_buckets++] = added;
+	return GSORT_OK;
+}
+
+/* Pairs that are in order, if they are not on side 0 yet; NOMEM. */
+static gsort_status
+add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
+{
+	gsort_status status = GSORT_OK;
+
+	while (side != 0 && begin < end && status == GSORT_OK)
+	{
+		uint64_t	next = end - begin > sort->bucket_rows_max ? begin + sort->bucket_rows_max : end;
+
+		status = add_bucket(sort, (bucket) {begin, next, side, 1});
+		begin = next;
+	}
+	return status;
+}
+
+static gsort_status add_range(sorter *sort, int side, uint64_t begin, uint64_t end);
+
+/* What a split has made, on this side; NOMEM. */
+static gsort_status
+add_split(sorter *sort, const split *s, int side)
+{
+	const uint32_t *ends = s->places[s->parts - 1];
+	gsort_status status = GSORT_OK;
+	uint64_t	begin = s->begin;
+
+	if (s->low_bits == 0)
+		return add_ordered(sort, s->begin, s->begin + s->n, side);
+	for (uint32_t digit = 0; digit < s->digits && status == GSORT_OK; begin = ends[digit++])
+	{
+		if (ends[digit] > begin)
+			status = add_range(sort, side, begin, ends[digit]);
+	}
+	return status;
+}
+
+/* Splits a range whose keys vary in these bits; NOMEM. */
+static gsort_status
+split_range(sorter *sort, split *s, uint64_t varying, int side)
+{
+	uint32_t	bits = split_bits(s->n, varying);
+
+	s->low_bits = bits_below(varying, bits);
+	s->digit = digit_above(sort->window, s->low_bits, bits);
+	s->digits = 1u << bits;
+	host_pool_for(sort->pool, s->parts, count_part, s);
+	place_parts(s);
+	host_pool_for(sort->pool, s->parts, scatter_part, s);
+	return add_split(sort, s, !side);
+}
+
+/*
+ * Sorts a range as far as its buckets can be listed.  side: where it is, 1 for the
+ * input.  *in_order: nothing was done, as it is in order.  NOMEM.
+ */
+static gsort_status
+divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uint64_t n, int *in_order)
+{
+	split		s = {
+		.sort = sort, .from = *from, .to = sort->sides[!side], .begin = begin, .n = n,
+		.parts = host_parts(sort->pool, n)
+	};
+	gsort_status status = GSORT_NOMEM;
+
+	*in_order = 0;
+	s.places = malloc(s.parts * sizeof(*s.places));
+	s.summaries = malloc(s.parts * sizeof(*s.summaries));
+	if (s.places != NULL && s.summaries != NULL)
+	{
+		key_summary summary = summarize_range(&s);
+
+		*in_order = summary.in_order;
+		status = summary.in_order ? GSORT_OK :
+			split_range(sort, &s, summary.any ^ summary.all, side);
+	}
+	free(s.places);
+	free(s.summaries);
+	return status;
+}
+
+/* A range of a side: as one bucket, or divided if it is too large for one thread; NOMEM. */
+static gsort_status
+add_range(sorter *sort, int side, uint64_t begin, uint64_t end)
+{
+	gsort_status status;
+	int			in_order;
+
+	if (end - begin <= sort->bucket_rows_max)
+		return add_bucket(sort, (bucket) {begin, end, side, 0});
+	if (sort->cancel != NULL && atomic_load(sort->cancel))
+		return GSORT_OK;
+	status = divide_range(sort, &sort->sides[side], side, begin, end - begin, &in_order);
+	return status == GSORT_OK && in_order ? add_ordered(sort, begin, end, side) : status;
 }
 
 int
-host_radix_run(host_pool *pool, const host_radix_sort *sort, host_pairs *sorted)
+host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 {
-	radix_pass	pass = {
-		.n = sort->n,
-		.parts = host_parts(pool, sort->n),
-		.wide = sort->key_bits == 64,
-		.from = sort->in,
+	uint32_t	bits = run->end_bit - run->begin_bit;
+	uint64_t	share = run->n / (2 * (uint64_t) host_pool_threads(pool));
+	sorter		sort = {
+		.pool = pool, .sides = {run->sides[0], run->sides[1]}, .cancel = run->cancel,
+		.window = {run->key_bits == 64, run->begin_bit, bits >= 64 ? UINT64_MAX : (1ull << bits) - 1}
 	};
+	gsort_status status;
+	int			in_order;
 
-	pass.counts = malloc(pass.parts * sizeof(*pass.counts));
-	if (pass.counts == NULL)
-		return 0;
-	if (sort->n > 0)
-		run_passes(pool, sort, &pass);
-	free(pass.counts);
-	*sorted = pass.from;
-	return 1;
+	*sorted = run->in;
+	if (run->n < 2 || bits == 0)
+		return 1;
+	sort.bucket_rows_max = share < HOST_SMALL_ROWS ? HOST_SMALL_ROWS :
+		share > PART_ROWS_MAX ? PART_ROWS_MAX : share;
+	status = divide_range(&sort, &run->in, 1, 0, run->n, &in_order);
+	if (status == GSORT_OK && !in_order)
+	{
+		host_pool_for(pool, sort.n_buckets, sort_bucket_part, &sort);
+		*sorted = sort.sides[0];
+	}
+	free(sort.buckets);
+	return status == GSORT_OK;
 }

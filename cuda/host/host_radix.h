@@ -16,6 +16,15 @@
 
 #include "host/host_pool.h"
 
+/*
+ * Below this, waking other threads costs more than they save.  Builds that look
+ * for races have it small: then short inputs, all that their slow programs can
+ * take, are shared too.
+ */
+#ifndef HOST_SMALL_ROWS
+#define HOST_SMALL_ROWS	(1u << 14)
+#endif
+
 typedef struct host_pairs
 {
 	void	   *keys;
@@ -29,7 +38,7 @@ typedef struct host_radix_sort
 	uint32_t	begin_bit;
 	uint32_t	end_bit;
 	host_pairs	in;				/* only read, unless it is sides[1] too */
-	host_pairs	sides[2];		/* written in turns, from sides[0] on */
+	host_pairs	sides[2];		/* fastest where they begin at cache lines */
 	const atomic_int *cancel;	/* not 0: stop soon, the result is not wanted; may be NULL */
 } host_radix_sort;
 
@@ -45,8 +54,8 @@ host_part_begin(uint64_t n, uint32_t parts, uint32_t part)
 	return each * part < n ? each * part : n;
 }
 
-/* Sorts; *sorted tells where the result is: in, if no pass was needed, or one of
- * the sides.  0: out of memory. */
+/* Sorts; *sorted tells where the result is: in, if that was in order, or sides[0].
+ * 0: out of memory. */
 int			host_radix_run(host_pool *pool, const host_radix_sort *sort, host_pairs *sorted);
 
 #endif							/* GSORT_HOST_RADIX_H */

@@ -5,7 +5,7 @@
  *
  * Memory: one block of 8 bytes a row holds sort words first and, once they
  * have done their duty, the row words in sorted order; that one stays.  A
- * second one for the other sort words and the row numbers (16 bytes a row, 8
+ * second one for the other sort words and the row numbers (16 bytes a row, 12
  * where all words have 32 bits) ends with the sort, but for the row numbers
  * where these are wanted.  The keys stay in their extents until the caller has the
  * directory, so that a failure on the way loses nothing.
@@ -60,6 +60,13 @@ typedef struct sorter
 
 /* --- memory ----------------------------------------------------------------- */
 
+/* Arrays of so many row numbers or words end where a cache line does. */
+static uint64_t
+padded_rows(uint64_t rows)
+{
+	return (rows + 15) / 16 * 16;
+}
+
 uint64_t
 host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 {
@@ -67,7 +74,7 @@ host_sort_bytes(const gsort_job_options *options, uint64_t rows)
 
 	if (rows == 0)
 		return 0;
-	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * rows);
+	bytes = host_block_bytes(8 * rows) + host_block_bytes(16 * padded_rows(rows));
 	if (tie_bits_wanted(options))
 		bytes += host_block_bytes(tie_bits_bytes(rows));
 	return bytes;
@@ -227,6 +234,24 @@ sort_segments(const sorter *sort, host_pool *pool, host_segments *segments, cons
 	return status;
 }
 
+static void
+number_rows_part(void *arg, uint32_t part)
+{
+	const sorter *sort = arg;
+	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
+
+	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
+		sort->order.rows[i] = (uint32_t) i;
+}
+
+/* The order as fed, in numbers. */
+static void
+number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
+{
+	sort->order.rows = rows;
+	host_pool_for(pool, sort->parts, number_rows_part, sort);
+}
+
 /*
  * By the first word, which is a full one where there are others; then what that leaves tied, if it is
  * little, by the others, else all by all words.  NOMEM, BAD_DATA.
@@ -255,11 +280,12 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	status = sort_made_words(sort, pool, sides, cancel);
 	if (status != GSORT_OK)
 		return status;
+	if (sort->order.rows == NULL)
+		number_rows(sort, pool, sides[1].rows);
 	segments.first_words = sort->order.keys;
 	segments.rows = sort->order.rows;
 	segments.spare_rows = sides[0].rows;
-	/* no row numbers: all first words are equal, whatever the statistics say */
-	if (segments.rows == NULL || host_segments_weigh(pool, &segments) > sort->rows * sort->plan->words)
+	if (host_segments_weigh(pool, &segments) > sort->rows * sort->plan->words)
 		return sort_by_all_words(sort, pool, sides, cancel);
 	return sort_segments(sort, pool, &segments, &sides[0]);
 }
@@ -480,24 +506,22 @@ work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
 {
 	if (plan->words == 0)
 		return 0;
-	return any_wide ? 16 * rows : 8 * rows;
+	return (any_wide ? 16 : 12) * padded_rows(rows);
 }
 
-/* Divides the two blocks among sort words and row numbers. */
+/* Divides the two blocks among sort words and row numbers; each begins at a cache line. */
 static void
 lay_out(sorter *sort, char *kept, char *work, int any_wide)
 {
-	uint64_t	rows = sort->rows;
+	uint64_t	rows = padded_rows(sort->rows);
+	char	   *numbers = work + (any_wide ? 8 : 4) * rows;
 
 	sort->order.keys = kept;
-	sort->spare.keys = any_wide ? work : kept + 4 * rows;
-	if (work != NULL)
-	{
-		char	   *numbers = any_wide ? work + 8 * rows : work;
-
-		sort->order.rows = (uint32_t *) numbers;
-		sort->spare.rows = (uint32_t *) (numbers + 4 * rows);
-	}
+	if (work == NULL)
+		return;
+	sort->spare.keys = work;
+	sort->order.rows = (uint32_t *) numbers;
+	sort->spare.rows = (uint32_t *) (numbers + 4 * rows);
 }
 
 static gsort_status

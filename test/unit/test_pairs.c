@@ -48,7 +48,10 @@ typedef enum keys_kind
 	KEYS_EVEN,					/* any */
 	KEYS_MIXED,					/* any, and a third of them of five values */
 	KEYS_FEW_VALUES,			/* of few values, spread over all keys: words cannot tell them from their neighbours */
-	KEYS_TIED					/* of three values in the sorted bits, and any below them */
+	KEYS_TIED,					/* of three values in the sorted bits, and any below them */
+	KEYS_SKEWED,				/* of any length */
+	KEYS_OF_PREFIXES,			/* one of two beginnings, and any end */
+	KEYS_KINDS
 } keys_kind;
 
 static uint64_t
@@ -60,6 +63,10 @@ random_key(keys_kind kind, uint32_t begin_bit)
 		return (random_below(FEW_VALUES) + 1) * 0x9e3779b97f4a7c15u;
 	if (kind == KEYS_TIED)
 		return (begin_bit < 64 ? random_below(3) << begin_bit : 0) | (random64() & key_low_bits(begin_bit));
+	if (kind == KEYS_SKEWED)
+		return random64() >> random_below(64);
+	if (kind == KEYS_OF_PREFIXES)
+		return (random_below(2) * 0x4141414200000000u + 0x2323000023230000u) ^ (random64() & 0xffff0000ffffu);
 	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
 }
 
@@ -301,6 +308,18 @@ test_even_many(rig *rig)
 	}
 }
 
+/* So many that the host device writes past the caches, and shares buckets among its threads. */
+static void
+test_host_many(rig *rig)
+{
+	for (int round = 0; round < 4 * KEYS_KINDS && rig->kind == GSORT_KIND_HOST; round++)
+	{
+		gsort_pairs pairs = describe_round(round, limited_rows(MANY_PAIRS));
+
+		sort_case(rig, &pairs, (keys_kind) (round / 4), round >> 1 & 1, round & 1);
+	}
+}
+
 void
 test_pairs(rig *rig)
 {
@@ -329,6 +348,7 @@ test_pairs(rig *rig)
 		}
 	}
 	test_even_many(rig);
+	test_host_many(rig);
 	test_ties(rig);
 	test_refused_pairs(rig);
 	test_choice();

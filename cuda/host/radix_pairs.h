@@ -1,0 +1,175 @@
+/*
+ * radix_pairs.h
+ *	  Pairs, their keys and digits, as the steps of the radix sort see them.
+ *
+ * Whether keys have 64 bits is an argument that is constant where a loop is
+ * compiled.
+ */
+#ifndef GSORT_RADIX_PAIRS_H
+#define GSORT_RADIX_PAIRS_H
+
+#include <string.h>
+
+#include "host/host_radix.h"
+
+#define INLINED static inline __attribute__((always_inline))
+
+#define SPLIT_BITS_MAX	10
+#define SPLIT_DIGITS	(1u << SPLIT_BITS_MAX)
+/* A bucket of so many pairs stays in the cache of one core. */
+#define CACHED_ROWS		(2 * HOST_SMALL_ROWS)
+/* From so many pairs on, what a scatter writes does not stay in a cache. */
+#define STREAMED_ROWS	(16 * HOST_SMALL_ROWS)
+
+/* The bits of a key that are sorted by. */
+typedef struct key_window
+{
+	int			wide;			/* keys have 64 bits, not 32 */
+	uint32_t	begin_bit;
+	uint64_t	mask;			/* after a shift by begin_bit */
+} key_window;
+
+/* Some bits of a key. */
+typedef struct key_digit
+{
+	uint32_t	shift;
+	uint32_t	mask;
+} key_digit;
+
+/* What a look at a range of keys tells. */
+typedef struct key_summary
+{
+	uint64_t	any;			/* bits that are 1 in some key */
+	uint64_t	all;			/* bits that are 1 in every key */
+	int			in_order;
+} key_summary;
+
+INLINED uint64_t
+key_at(const void *keys, uint64_t i, int wide)
+{
+	return wide ? ((const uint64_t *) keys)[i] : ((const uint32_t *) keys)[i];
+}
+
+INLINED void
+put_key(void *keys, uint64_t i, uint64_t key, int wide)
+{
+	if (wide)
+		((uint64_t *) keys)[i] = key;
+	else
+		((uint32_t *) keys)[i] = (uint32_t) key;
+}
+
+INLINED size_t
+key_bytes(int wide)
+{
+	return wide ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
+/* The part of a key that is sorted by. */
+INLINED uint64_t
+value_at(key_window window, const void *keys, uint64_t i, int wide)
+{
+	return key_at(keys, i, wide) >> window.begin_bit & window.mask;
+}
+
+/* The digit of so many bits above the lowest low_bits of those that are sorted by. */
+static inline key_digit
+digit_above(key_window window, uint32_t low_bits, uint32_t bits)
+{
+	uint64_t	above = low_bits >= 64 ? 0 : window.mask >> low_bits;
+
+	/* no shift by all bits of a key, which C leaves undefined */
+	return (key_digit) {
+		above == 0 ? 0 : window.begin_bit + low_bits, (uint32_t) (above & ((1u << bits) - 1))
+	};
+}
+
+INLINED uint32_t
+digit_of(key_digit digit, uint64_t key)
+{
+	return (uint32_t) (key >> digit.shift) & digit.mask;
+}
+
+INLINED host_pairs
+pairs_at(const host_pairs *pairs, uint64_t begin, int wide)
+{
+	return (host_pairs) {(char *) pairs->keys + begin * key_bytes(wide), pairs->rows + begin};
+}
+
+INLINED void
+copy_pairs(const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_t end, int wide)
+{
+	host_pairs	source = pairs_at(from, begin, wide);
+	host_pairs	target = pairs_at(to, begin, wide);
+
+	memcpy(target.keys, source.keys, (end - begin) * key_bytes(wide));
+	memcpy(target.rows, source.rows, (end - begin) * sizeof(uint32_t));
+}
+
+static inline uint32_t
+bit_length(uint64_t value)
+{
+	return value == 0 ? 0 : 64 - (uint32_t) __builtin_clzll(value);
+}
+
+/* How many bits lie below the highest ones that vary, of which there are no more than so many. */
+static inline uint32_t
+bits_below(uint64_t varying, uint32_t bits)
+{
+	uint32_t	length = bit_length(varying);
+
+	return length > bits ? length - bits : 0;
+}
+
+/* By how many bits a range of n pairs is split: its parts fit a cache, or get it no further. */
+static inline uint32_t
+split_bits(uint64_t n, uint64_t varying)
+{
+	uint32_t	bits = bit_length(n / (CACHED_ROWS / 2));
+
+	if (n >= STREAMED_ROWS || bits > SPLIT_BITS_MAX || bit_length(varying) <= SPLIT_BITS_MAX)
+		bits = SPLIT_BITS_MAX;
+	return bits;
+}
+
+/* Of one key at least. */
+INLINED key_summary
+summarize(key_window window, const void *keys, uint64_t begin, uint64_t end, int wide)
+{
+	uint64_t	before = value_at(window, keys, begin, wide);
+	key_summary summary = {before, before, 1};
+
+	for (uint64_t i = begin + 1; i < end; i++)
+	{
+		uint64_t	value = value_at(window, keys, i, wide);
+
+		summary.any |= value;
+		summary.all &= value;
+		summary.in_order &= value >= before;
+		before = value;
+	}
+	return summary;
+}
+
+INLINED void
+count_digits(const void *keys, uint64_t begin, uint64_t end, key_digit digit, uint32_t *counts,
+			 int wide)
+{
+	for (uint64_t i = begin; i < end; i++)
+		counts[digit_of(digit, key_at(keys, i, wide))]++;
+}
+
+/* The first pair of all goes to this place. */
+static inline void
+counts_to_places(uint32_t *counts, uint32_t digits, uint32_t place)
+{
+	for (uint32_t digit = 0; digit < digits; digit++)
+	{
+		uint32_t	count = counts[digit];
+
+		counts[digit] = place;
+		place += count;
+	}
+}
+
+#endif							/* GSORT_RADIX_PAIRS_H */
