@@ -110,7 +110,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	walk->below_foreign |= is_foreign(plan);
+	/* no node looks for what it knows below a ModifyTable, which takes its rows itself */
+	walk->below_foreign = is_foreign(plan) || (walk->below_foreign && !IsA(plan, ModifyTable));
 	walk->foreign_below = is_foreign(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
