@@ -205,7 +205,9 @@ make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_r
 	if (input.groups > 0)
 		paths = list_concat(paths, gpusort_make_sort_paths(root, window_rel, &input));
 	foreach(lc, paths)
+	{
 		lfirst(lc) = copy_stack(stack, path, lfirst(lc));
+	}
 	*native_factor = Max(*native_factor, input.native_factor);
 	return paths;
 }
@@ -218,6 +220,8 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	ListCell   *lc;
 
 	foreach(lc, window_rel->pathlist)
+	{
 		paths = list_concat(paths, make_window_paths(root, input_rel, window_rel, lfirst(lc), &native_factor));
+	}
 	gpusort_offer_paths(input_rel, window_rel, paths, native_factor);
 }
