@@ -144,6 +144,7 @@ feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partia
 	Plan	   *plan = &sort->scan.plan;
 
 	gather->plan.lefttree = make_feed(partial, gather, info);
+	gather->plan.parallel_safe = false;	/* it was our path's mark */
 	set_cost(&gather->plan, partial->total_cost + parallel_setup_cost, info->rows);
 	plan->lefttree = &gather->plan;
 	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);

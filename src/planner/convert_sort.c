@@ -12,10 +12,10 @@
  * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
  * top rows for less, and those of so few rows that a hundred times as many would still be few.
  *
- * Incremental Sorts stay: they give their first rows soon, and take less than a Sort does.
+ * Incremental Sorts stay: they give their first rows soon, and have been chosen beside paths of ours.
  *
- * A Sort below another extension's custom scan stays.  Such a node may look at its children when it is
- * executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
+ * A Sort below another extension's custom scan stays, if no ModifyTable is between them.  Such a node may look at its children when
+ * it is executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
  * them the LIMIT's bound.  In a query that is planned while another one is, a Sort above such a scan stays too: Citus
  * plans its subqueries so, and its EXPLAIN ANALYZE takes each custom scan there for its own, and crashes.
  *
@@ -105,13 +105,14 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	return suits;
 }
 
-/* A path of ours over a Gather, which costs its start only (make_parallel_path), has been judged as one that workers feed. */
+/* Has it been judged, as one that workers feed?  Our path has marked its Gather (make_parallel_path in sort_paths.c): no other is
+ * parallel-safe. */
 static bool
 is_of_our_path(const Sort *sort)
 {
 	const Plan *child = outerPlan(sort);
 
-	return IsA(child, Gather) && child->startup_cost == child->total_cost;
+	return IsA(child, Gather) && child->parallel_safe;
 }
 
 CustomScan *

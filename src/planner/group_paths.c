@@ -74,6 +74,18 @@ has_statistics(PlannerInfo *root, Node *expr)
 	return has;
 }
 
+/* Does PostgreSQL's cheapest way hash the rows, or parts of them? */
+static bool
+hashes(const RelOptInfo *input_rel, const RelOptInfo *rel)
+{
+	for (const Path *path = linitial(rel->pathlist); path != NULL && path->parent != input_rel; path = gpusort_path_below(path))
+	{
+		if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
+			return true;
+	}
+	return false;
+}
+
 /*
  * PostgreSQL expects as many groups by an expression without statistics, such as left(s, 1) or j->>'k', as its columns
  * have values.  Mostly there are far fewer, in a hash table that stays in the caches: a sort by such texts took 1.2 to
@@ -113,7 +125,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	if (!gpusort_worth_sorting(&input))
 		return;
 	node->groups = estimate_num_groups(root, exprs, input.rows, NULL, NULL);
-	if (leaves_groups_to_hashing(root, exprs, node, input.rows))
+	if (hashes(input_rel, rel) && leaves_groups_to_hashing(root, exprs, node, input.rows))
 		return;
 	paths = gpusort_make_sort_paths(root, rel, &input);
 	if (order_is_needless)

@@ -39,17 +39,17 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
 
 /* --- rival_costs.c --- */
 
+/* A node's input, if it is one that an upper step makes; NULL: it is another. */
+extern Path *gpusort_path_below(const Path *path);
+
 /* Adds paths of ours to the rel's, beside PostgreSQL's at what they take.  native_factor: PostgreSQL's comparisons take so
  * many times what cost_sort says. */
 extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor);
 
-/* For tests: makes the path cheaper than all that does not go through the device. */
-extern void gpusort_force_path(Path *path);
-
 /* --- upper_paths.c, group_paths.c --- */
 
 /* Each adds paths with GpuSort to the upper rel of its stage, in which PostgreSQL's own are, if they
- * can be had and are worth it; for windows it changes PostgreSQL's own. */
+ * can be had and are worth it. */
 extern void gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel);
 extern void gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel);
 extern void gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *distinct_rel);

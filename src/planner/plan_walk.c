@@ -110,7 +110,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	walk->below_foreign |= is_foreign(plan);
+	/* no node looks for what it knows below a ModifyTable, which takes its rows itself */
+	walk->below_foreign = is_foreign(plan) || (walk->below_foreign && !IsA(plan, ModifyTable));
 	walk->foreign_below = is_foreign(plan);
 	if (walk->keep_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
@@ -124,12 +125,6 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		case T_MergeAppend:
 			walk_list(((MergeAppend *) plan)->mergeplans, child_bound, walk);
 			break;
-		case T_BitmapAnd:
-			walk_list(((BitmapAnd *) plan)->bitmapplans, child_bound, walk);
-			break;
-		case T_BitmapOr:
-			walk_list(((BitmapOr *) plan)->bitmapplans, child_bound, walk);
-			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
 				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
@@ -141,7 +136,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
 			break;
 		default:
-			/* others have no more children than the left and the right one */
+			/* others have no more children than the left and the right one, but bitmaps of indexes */
 			break;
 	}
 	if (walk->keep_ancestors)

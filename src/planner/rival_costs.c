@@ -35,9 +35,8 @@
  * would, serial ones with parallel ones. */
 #define FORCED_SHARE		1e-9
 
-/* A node's input, if it has one that this step may have made. */
-static const Path *
-path_below(const Path *path)
+Path *
+gpusort_path_below(const Path *path)
 {
 	switch (nodeTag(path))
 	{
@@ -49,6 +48,8 @@ path_below(const Path *path)
 			return ((const GroupPath *) path)->subpath;
 		case T_UpperUniquePath:
 			return ((const UpperUniquePath *) path)->subpath;
+		case T_WindowAggPath:
+			return ((const WindowAggPath *) path)->subpath;
 		case T_GatherPath:
 			return ((const GatherPath *) path)->subpath;
 		case T_GatherMergePath:
@@ -62,17 +63,20 @@ path_below(const Path *path)
 	}
 }
 
-/* What the path takes beyond its costs, above the step's input; comparisons of its Sorts cost native_factor times what it says. */
+/*
+ * What the path takes beyond its costs, above the step's input; comparisons of its Sorts cost native_factor times what it says.
+ * Sorts between windows are in our paths too.
+ */
 static Cost
 uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_factor)
 {
-	const Path *below = path_below(path);
+	const Path *below = gpusort_path_below(path);
 	Cost		uncharged;
 
 	if (below == NULL || path->parent == input_rel)
 		return 0;
 	uncharged = uncharged_cost(input_rel, below, native_factor);
-	if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
+	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) && !(IsA(below, WindowAggPath) && below->parent == path->parent))
 		uncharged += (native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) > CACHE_BYTES)
@@ -118,8 +122,8 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor
 }
 
 /* For tests: makes the path cheaper than all that does not go through the device. */
-void
-gpusort_force_path(Path *path)
+static void
+force_path(Path *path)
 {
 	path->startup_cost *= FORCED_SHARE;
 	path->total_cost *= FORCED_SHARE;
@@ -135,7 +139,7 @@ gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, d
 	foreach(lc, paths)
 	{
 		if (gpusort_debug_force)
-			gpusort_force_path(lfirst(lc));
+			force_path(lfirst(lc));
 		else
 			wins = wins || beats_rivals(input_rel, rel, lfirst(lc), native_factor);
 	}

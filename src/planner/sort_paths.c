@@ -14,9 +14,11 @@
  */
 #include "postgres.h"
 
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 
 #include "compat.h"
@@ -67,22 +69,23 @@ make_grouping_path(SortPath *sort)
 
 /* --- the order -------------------------------------------------------------- */
 
-/* Of the expressions that are equal by a pathkey, the one that rows with these columns will be sorted by. */
-static const EquivalenceMember *
-sorted_member(EquivalenceClass *ec, const PathTarget *target)
+/* The column that rows with these columns will be sorted by for a pathkey; NULL: an expression that is no column yet. */
+static Expr *
+sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **member)
 {
 	ListCell   *lc;
 
 	foreach(lc, target->exprs)
 	{
-		const EquivalenceMember *member = find_ec_member_matching_expr(ec, lfirst(lc), NULL);
-
-		if (member != NULL)
-			return member;
+		*member = find_ec_member_matching_expr(pathkey->pk_eclass, lfirst(lc), NULL);
+		if (*member != NULL)
+			return lfirst(lc);
 	}
-	return linitial(ec->ec_members);
+	*member = find_computable_ec_member(NULL, pathkey->pk_eclass, target->exprs, NULL, false);
+	return NULL;
 }
 
+/* The finished plan's Sort is judged by its columns' types, which an operator may take for another: a regclass for an oid. */
 static GpuSortKeyTypes
 types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 {
@@ -91,10 +94,13 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 
 	foreach(lc, pathkeys)
 	{
-		const PathKey *pathkey = lfirst(lc);
-		const EquivalenceMember *member = sorted_member(pathkey->pk_eclass, target);
+		PathKey    *pathkey = lfirst(lc);
+		EquivalenceMember *member;
+		Expr	   *column = sorted_column(pathkey, target, &member);
 
-		gpusort_set_key_type(&types.of[types.n++], (Node *) member->em_expr,
+		if (member == NULL)
+			member = linitial(pathkey->pk_eclass->ec_members);
+		gpusort_set_key_type(&types.of[types.n++], (Node *) (column != NULL ? column : member->em_expr),
 							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype, member->em_datatype,
 												 compat_pathkey_strategy(pathkey)),
 							 pathkey->pk_eclass->ec_collation);
@@ -146,6 +152,31 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 	return make_sort_path(root, rel, child, input, &info, child->total_cost + gpusort_cost_of_packing(&info, child->rows));
 }
 
+/*
+ * A Gather computes what its rows are sorted by, and can then not be fed through: the workers compute the keys that are
+ * no columns of the partial path's, as those of an aggregate's own ORDER BY.  NULL: they cannot.
+ */
+static Path *
+with_key_columns(PlannerInfo *root, RelOptInfo *rel, Path *partial, const List *pathkeys)
+{
+	PathTarget *target = copy_pathtarget(partial->pathtarget);
+	ListCell   *lc;
+
+	foreach(lc, pathkeys)
+	{
+		EquivalenceMember *member;
+
+		if (sorted_column(lfirst(lc), target, &member) != NULL)
+			continue;
+		if (member == NULL || !is_parallel_safe(root, (Node *) member->em_expr))
+			return NULL;
+		add_column_to_pathtarget(target, member->em_expr, 0);
+	}
+	if (list_length(target->exprs) == list_length(partial->pathtarget->exprs))
+		return partial;
+	return (Path *) create_projection_path(root, rel, partial, set_pathtarget_cost_width(root, target));
+}
+
 /* Workers pack their rows, and hardly any row goes through the Gather's queues of tuples, so it costs its start only. */
 static Path *
 make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
@@ -153,13 +184,19 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 	GpuSortPlanInfo info = {.parallel = true};
 	Path	   *partial = input->partial;
 	Path	   *gather;
+	Path	   *sort;
 
+	if (partial != NULL)
+		partial = with_key_columns(root, rel, partial, input->pathkeys);
 	if (partial == NULL || !describe_sort(input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers), &info))
 		return NULL;
 	gather = (Path *) create_gather_path(root, rel, partial, partial->pathtarget, NULL, &info.rows);
 	gather->total_cost = partial->total_cost + gpusort_cost_of_packing(&info, partial->rows) + parallel_setup_cost;
 	gather->startup_cost = gather->total_cost;
-	return make_sort_path(root, rel, gather, input, &info, gather->total_cost);
+	sort = make_sort_path(root, rel, gather, input, &info, gather->total_cost);
+	/* the mark of our path (convert_sort.c), as no other Gather is; when the Sort has been made, which is not safe below it */
+	gather->parallel_safe = true;
+	return sort;
 }
 
 GpuSortInput

@@ -3,7 +3,7 @@
  *	  Ways to ORDER BY and to window functions over rows that the device has sorted.
  *
  * In:  the upper rel of such a step, with PostgreSQL's own paths, and the rel that gives its rows.
- * Out: a sort through the device beside PostgreSQL's, for add_path to judge; or in its place, below windows.
+ * Out: a sort through the device beside PostgreSQL's, for add_path to judge.
  *
  * Sorts below a LIMIT that a native Sort would keep the top rows for have no paths here: the finished plan tells that
  * better.
@@ -46,13 +46,14 @@ append_cheapest(PlannerInfo *root, RelOptInfo *rel, const List *paths)
 /*
  * What gives the rows in no order; NULL: nothing that is known.  create_ordered_paths has moved input paths that were in
  * order into the ordered rel, where add_path may have freed them, the input's cheapest one too.  What a Sort is over lives.
- * If an index on a table is cheaper than PostgreSQL's Sort, or a Merge Append is, that has been freed, and the tables can be scanned,
- * unless the cheaper path is so even without a sort.
+ * If an index on a table is cheaper than PostgreSQL's Sort, or a Merge Append is, or an Incremental Sort over them, that has
+ * been freed, and the tables can be scanned, unless the cheaper path is so even without a sort.
  */
 static Path *
 find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
 	Path	   *cheapest = without_projection(linitial(ordered_rel->pathlist));
+	Path	   *ordered = IsA(cheapest, IncrementalSortPath) ? without_projection(gpusort_path_below(cheapest)) : cheapest;
 	Path	   *scan;
 	ListCell   *lc;
 
@@ -61,14 +62,14 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 		Path	   *path = without_projection(lfirst(lc));
 
 		if (IsA(path, SortPath))
-			return ((SortPath *) path)->subpath;
+			return gpusort_path_below(path);
 	}
-	if (cheapest->parent != input_rel || root->parse->hasTargetSRFs)
+	if (ordered->parent != input_rel || root->parse->hasTargetSRFs)
 		return NULL;
-	if (IsA(cheapest, IndexPath))
+	if (IsA(ordered, IndexPath))
 		scan = create_seqscan_path(root, input_rel, NULL, 0);
-	else if (IsA(cheapest, MergeAppendPath))
-		scan = append_cheapest(root, input_rel, ((MergeAppendPath *) cheapest)->subpaths);
+	else if (IsA(ordered, MergeAppendPath))
+		scan = append_cheapest(root, input_rel, ((MergeAppendPath *) ordered)->subpaths);
 	else
 		return NULL;
 	return scan->total_cost < cheapest->total_cost ? scan : NULL;
@@ -124,115 +125,103 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 
 /* --- windows -------------------------------------------------------------------------- */
 
-/* Where a node of a stack has its input; NULL: it is none. */
-static Path **
-path_below(Path *path)
+static bool
+is_sort(const Path *path)
 {
-	if (IsA(path, WindowAggPath))
-		return &((WindowAggPath *) path)->subpath;
-	/* an IncrementalSortPath begins with a SortPath */
-	if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
-		return &((SortPath *) path)->subpath;
-	return NULL;
+	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 
-/*
- * The groups that a stack is for, if it is one window of whole partitions, in which no order is asked for, nor above it; else 0.
- */
+/* The groups that a stack is for, if it is one window of whole partitions, in which no order is asked for, over a sort for it; else 0. */
 static double
-groups_of_stack(PlannerInfo *root, const List *stack, double rows)
+groups_of_stack(PlannerInfo *root, const List *stack, const Path *bottom, double rows)
 {
 	const WindowClause *clause = ((const WindowAggPath *) linitial(stack))->winclause;
-	const Path *sort = llast(stack);
 
-	if (list_length(stack) != 2 || clause->orderClause != NIL || clause->partitionClause == NIL)
-		return 0;
-	if ((root->sort_pathkeys != NIL && pathkeys_contained_in(root->sort_pathkeys, sort->pathkeys)) ||
-		(root->distinct_pathkeys != NIL && pathkeys_contained_in(root->distinct_pathkeys, sort->pathkeys)))
+	if (list_length(stack) != 1 || clause->orderClause != NIL || clause->partitionClause == NIL || !is_sort(bottom))
 		return 0;
 	return estimate_num_groups(root, get_sortgrouplist_exprs(clause->partitionClause, root->processed_tlist), rows, NULL, NULL);
 }
 
-/* The cheapest way to sort the stack's rows through the device; NULL: there is none, or the Sort takes less. */
+/* The same nodes over another path in the place of the bottom. */
 static Path *
-find_better_sort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel, List *stack)
+copy_stack(const List *stack, const Path *bottom, Path *better)
 {
-	const Path *sort = llast(stack);
-	Path	   *child = ((const SortPath *) sort)->subpath;
-	GpuSortInput input = gpusort_input(input_rel, child, child->rows, sort->pathkeys);
-	Path	   *best = NULL;
-	List	   *paths;
-	ListCell   *lc;
+	Cost		startup = better->startup_cost - bottom->startup_cost;
+	Cost		total = better->total_cost - bottom->total_cost;
+	Path	   *below = better;
 
-	if (!gpusort_worth_sorting(&input))
-		return NULL;
-	paths = gpusort_make_sort_paths(root, window_rel, &input);
-	input.groups = groups_of_stack(root, stack, input.rows);
-	if (input.groups > 0)
-		paths = list_concat(paths, gpusort_make_sort_paths(root, window_rel, &input));
-	foreach(lc, paths)
+	for (int i = list_length(stack) - 1; i >= 0; i--)
 	{
-		Path	   *path = lfirst(lc);
+		const Path *node = list_nth(stack, i);
+		bool		is_window = IsA(node, WindowAggPath);
+		size_t		size = is_window ? sizeof(WindowAggPath) : IsA(node, SortPath) ? sizeof(SortPath) : sizeof(IncrementalSortPath);
+		Path	   *copy = memcpy(palloc(size), node, size);
 
-		if (compat_disabled_nodes(path) <= compat_disabled_nodes(sort) &&
-			(best == NULL || path->total_cost < best->total_cost))
-			best = path;
+		/* a Sort has read all of its input before its first row, and so have those above it */
+		if (IsA(node, SortPath))
+			startup = total;
+		copy->total_cost += total;
+		copy->startup_cost = Min(copy->startup_cost + startup, copy->total_cost);
+		copy->parallel_safe = copy->parallel_safe && better->parallel_safe;
+		compat_add_disabled_nodes(copy, compat_disabled_nodes(better) - compat_disabled_nodes(bottom));
+		if (is_window)
+		{
+			copy->pathkeys = below->pathkeys;
+			((WindowAggPath *) copy)->subpath = below;
+		}
+		else
+			((SortPath *) copy)->subpath = below;
+		below = copy;
 	}
-	if (best == NULL || gpusort_debug_force ||
-		best->total_cost < child->total_cost + input.native_factor * (sort->total_cost - child->total_cost))
-		return best;
-	return NULL;
-}
-
-/* Puts the path in the place of the Sort at the stack's end. */
-static void
-replace_sort(List *stack, Path *better)
-{
-	const Path *sort = llast(stack);
-	Cost		startup = better->startup_cost - sort->startup_cost;
-	Cost		total = better->total_cost - sort->total_cost;
-	ListCell   *lc;
-
-	foreach(lc, stack)
-	{
-		Path	   *above = lfirst(lc);
-
-		if (above == sort)
-			break;
-		above->startup_cost += startup;
-		above->total_cost += total;
-		above->parallel_safe = above->parallel_safe && better->parallel_safe;
-		if (better->pathkeys == NIL)
-			above->pathkeys = NIL;
-		if (*path_below(above) == sort)
-			*path_below(above) = better;
-	}
+	return below;
 }
 
 /*
  * Which windows there are, in what order, and which columns each passes on is nowhere to be read but in PostgreSQL's
- * own paths: a stack of WindowAggs, with a Sort below each one that needs another order than the one below it gives.  So
- * the lowest Sort of a stack is replaced, which no other path is over; those above become GpuSorts in the finished plan.
+ * own paths: a stack of WindowAggs, with a Sort below each one that needs another order than the one below it gives.  At its
+ * bottom are rows in the order of the first: by a Sort, an Incremental Sort, an index.  Copies of the stack are offered over a sort
+ * of the device in the bottom's place; Sorts above become GpuSorts in the finished plan.
  */
+static List *
+make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel, Path *path, double *native_factor)
+{
+	Path	   *child = input_rel->cheapest_total_path;
+	List	   *stack = NIL;
+	List	   *paths;
+	GpuSortInput input;
+	ListCell   *lc;
+
+	while (path->parent == window_rel &&
+		   (IsA(path, WindowAggPath) || (is_sort(path) && gpusort_path_below(path)->parent == window_rel)))
+	{
+		stack = lappend(stack, path);
+		path = gpusort_path_below(path);
+	}
+	input = gpusort_input(input_rel, child, child->rows, path->pathkeys);
+	if (stack == NIL || !gpusort_worth_sorting(&input))
+		return NIL;
+	paths = gpusort_make_sort_paths(root, window_rel, &input);
+	input.groups = groups_of_stack(root, stack, path, input.rows);
+	if (input.groups > 0)
+		paths = list_concat(paths, gpusort_make_sort_paths(root, window_rel, &input));
+	foreach(lc, paths)
+	{
+		lfirst(lc) = copy_stack(stack, path, lfirst(lc));
+	}
+	*native_factor = Max(*native_factor, input.native_factor);
+	return paths;
+}
+
 void
 gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
+	double		native_factor = 1;
+	List	   *paths = NIL;
 	ListCell   *lc;
 
 	foreach(lc, window_rel->pathlist)
 	{
-		List	   *stack = NIL;
-		Path	   *better = NULL;
-
-		for (Path *path = lfirst(lc); path->parent == window_rel && path_below(path) != NULL; path = *path_below(path))
-			stack = lappend(stack, path);
-		if (stack != NIL && IsA(llast(stack), SortPath))
-			better = find_better_sort(root, input_rel, window_rel, stack);
-		if (better == NULL)
-			continue;
-		replace_sort(stack, better);
-		if (gpusort_debug_force)
-			gpusort_force_path(lfirst(lc));
+		paths = list_concat(paths, make_window_paths(root, input_rel, window_rel, lfirst(lc), &native_factor));
 	}
+	gpusort_offer_paths(input_rel, window_rel, paths, native_factor);
 }
-

@@ -31,7 +31,7 @@ insert into queries(query) values
 	('select id, lag(ts) over (partition by few, d order by ts) from planned'), ('select id, rank() over (order by k8) from planned'), ('select id, sum(f) over (partition by url) from planned'),
 	('select id, row_number() over (partition by lower(few) order by k8) from planned'), ('select id, count(*) over (partition by d order by u), lag(id) over (partition by few order by u) from planned'),
 	('select distinct on (d, few) * from planned order by d, few, ts'), ('select distinct on (url) id, url from planned order by url, id'), ('select distinct k8, url from planned order by k8, url'),
-	('select url, count(*), max(id) from planned group by url order by url'), ('select k8, string_agg(few, '','' order by id) from planned group by k8'), ('select lower(url), min(id) from planned group by 1 order by 1'),
+	('select url, count(*), max(id) from planned group by url order by url'), ('select k8, string_agg(few, '','' order by id) from planned group by k8'), ('select lower(url), string_agg(few, '','' order by id) from planned group by 1'), ('select lower(url), min(id) from planned group by 1 order by 1'),
 	('select u, count(distinct few) from planned group by u'),
 	('select a.id, b.few from planned a join planned b on a.k8 = b.k8 order by a.url'), ('select count(*) from planned a join planned b on a.url = b.url'),
 	('select a.id from planned a join (select distinct on (url) url, id from planned order by url, id) b on a.url = b.url'),
@@ -40,6 +40,9 @@ insert into queries(query) select replace(query, 'ICU', '"en-x-icu"') from (valu
 		('select id, lag(ts) over (partition by few collate ICU order by ts) from planned'), ('select distinct on (few collate ICU) * from planned order by few collate ICU, id')) q(query)
 	where exists (select from pg_collation where collname = 'en-x-icu');
 
+-- sorts for an aggregate's own order, of what is no column
+insert into queries(query) select 'select string_agg(few, '','' order by lower(url)) from planned' where pg_temp.presorts();
+insert into queries(query) select 'select d, array_agg(id order by k8 % 100, id) from planned group by d' where pg_temp.presorts();
 -- Says what is wrong with a query's plan: that of PostgreSQL's choice is a sort of the device, that a feed node is below each GpuSort
 -- over a Gather, that no worker sorts for a Gather Merge, and that all costs no more than without workers.
 create function pg_temp.wrong_with(query text) returns text language plpgsql as $$
@@ -67,8 +70,9 @@ select query, wrong from (select id, query, pg_temp.wrong_with(query) as wrong f
 set gpusort.debug_providers_off = 'order, group, window';
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
--- how DISTINCT gets its order there is a choice of PostgreSQL that differs between versions
-select query, wrong from (select id, query, pg_temp.wrong_with(query) as wrong from queries where query !~ '^select distinct k8') q where wrong is not null order by id;
+-- how DISTINCT gets its order there is a choice of PostgreSQL that differs between versions; a Gather Merge does not pass on what an
+-- aggregate has its rows sorted by
+select query, wrong from (select id, query, pg_temp.wrong_with(query) as wrong from queries where query !~ '^select distinct k8|_agg.* order by (lower|k8 %)') q where wrong is not null order by id;
 reset gpusort.debug_providers_off;
 reset parallel_setup_cost;
 reset parallel_tuple_cost;
@@ -76,4 +80,19 @@ reset parallel_tuple_cost;
 set gpusort.enabled = off;
 select distinct pg_temp.wrong_with(query) from queries;
 reset gpusort.enabled;
+-- a key that its operator takes for another type: a Sort that stays is no path at the device's costs
+create table classes with (parallel_workers = 2) as select id::oid::regclass as c, id from planned;
+analyze classes;
+create function pg_temp.total_cost(query text) returns float8 language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (format json) ' || query into plan;
+	return (plan #>> '{0,Plan,Total Cost}')::float8;
+end $$;
+create temp table costs as select pg_temp.total_cost('select * from classes order by c') as cost;
+set gpusort.enabled = off;
+select pg_temp.total_cost('select * from classes order by c') = cost as its_own_cost from costs;
+reset gpusort.enabled;
+drop table classes;
 drop table planned;

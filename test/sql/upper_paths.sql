@@ -115,6 +115,25 @@ set gpusort.min_rows = 10000;
 select pg_temp.do_explain('select few, count(*) from facts group by few');
 select pg_temp.do_explain('select distinct few from facts');
 select pg_temp.do_explain('select row_number() over (partition by few order by k) from facts where id < 10');
+-- rows that an index gives in order, or nearly so: a sort is cheaper than pages all over the table, but not for the first rows
+create table indexed as select i as id, hashint4(i) as k, hashint4(i) / 10000000 as near, repeat('w', 50) as filler from generate_series(1, 100000) i;
+create index on indexed(k);
+create index on indexed(near);
+vacuum analyze indexed;
+set enable_incremental_sort = on;
+set work_mem = '4MB';
+select pg_temp.do_explain('select * from indexed order by near, k');
+select pg_temp.do_explain('select id, rank() over (order by k) from indexed');
+select pg_temp.do_explain('select id, rank() over (partition by near order by k) from indexed');
+select pg_temp.do_explain('select id, sum(id) over (partition by near), rank() over (partition by near order by k, id) from indexed');
+select pg_temp.do_explain('select * from indexed order by near, k limit 10');
+select pg_temp.do_explain('select id, rank() over (partition by near order by k) from indexed limit 10');
+select pg_temp.compare('select id, rank() over (partition by near order by k), sum(id) over (partition by near) from indexed order by near, k, id');
+-- the second window's Incremental Sort is over ours as it was over the index
+select pg_temp.do_explain('select id, rank() over (partition by near order by k, id), sum(id) over (partition by near, filler order by id) from indexed');
+select pg_temp.compare('select id, rank() over (partition by near order by k, id), sum(id) over (partition by near, filler order by id) from indexed order by id');
+set enable_incremental_sort = off;
+drop table indexed;
 -- so many rows that hashing would have to spill; nobody calls it
 create function endless() returns setof facts rows 10000000 language plpgsql as 'begin return; end';
 set work_mem = '4MB';

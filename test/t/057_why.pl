@@ -98,6 +98,10 @@ append_conf_and_reload("gpusort.device_memory = '32MB'");
 $node->poll_query_until('postgres', "select budget_bytes = 32 * 1048576 from gpusort_devices") or die 'no smaller budget';
 stays('cost', 'select * from wide order by id', q{set work_mem = '1GB'; set seq_page_cost = 10000; set random_page_cost = 10000},
 	qr/the device takes longer for its keys \(cost [\d.]+ for 100000 rows that may come, natively [\d.]+\)/);
+# over a Gather too that costs its start only, as paths of gpusort's do
+stays('cost', 'select id, filler, count(*) from wide group by 1, 2 order by 1',
+	q{set work_mem = '1GB'; set random_page_cost = 10000; set cpu_tuple_cost = 0; set parallel_tuple_cost = 0; set parallel_setup_cost = 0;
+		set min_parallel_table_scan_size = 0; set max_parallel_workers_per_gather = 2; set enable_gathermerge = off}, qr/the device takes longer for its keys/);
 # more runs than can be merged at once are merged in rounds
 $node->safe_psql('postgres', q{update pg_class set reltuples = 1e9 where relname = 'wide'});
 is(why('select * from wide order by id', 'node, runs_on', q{set seq_page_cost = 0; set random_page_cost = 0; set cpu_operator_cost = 0}), 'GpuSort|device', 'of many runs');

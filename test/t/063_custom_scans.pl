@@ -1,5 +1,5 @@
 # Sorts below another extension's custom scan stay PostgreSQL's own: the node may look at its children when it
-# begins.  test/run builds the module like_append, whose node does as TimescaleDB's ChunkAppend does: it unwraps
+# begins; but not those whose rows an INSERT takes.  test/run builds the module like_append, whose node does as TimescaleDB's ChunkAppend does: it unwraps
 # the Sorts below it and gives them the LIMIT's bound.
 use strict;
 use warnings;
@@ -40,6 +40,13 @@ is(refused() - $counted, 3, 'the Sorts that stayed are counted');
 is($node->safe_psql('postgres', "$by_cost $first"), $node->safe_psql('postgres', "$native $first"), 'so are the rows');
 is($node->safe_psql('postgres', "$by_cost select count(*), max(code), max(node) from gpusort_why(\$\$$first\$\$)"),
 	'3|custom_scan|Sort', 'gpusort_why tells of each of them');
+
+$node->safe_psql('postgres', 'create table copies(number serial, at int, device int)');
+my $insert = 'insert into copies(at, device) select * from chunks order by at, device';
+like($node->safe_psql('postgres', "$by_cost explain (costs off) $insert"), qr/LikeAppend.*Insert on copies.*GpuSort/s, 'below an INSERT that is below the node: the device');
+$node->safe_psql('postgres', "$by_cost $insert");
+is($node->safe_psql('postgres', "$native select count(*), bool_and(in_order) from (select (at, device) > lag((at, device)) over (order by number) as in_order from copies) c"),
+	'90000|t', 'and the rows are inserted in order');
 
 $node->stop;
 done_testing();

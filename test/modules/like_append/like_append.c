@@ -1,10 +1,11 @@
 /*
  * like_append.c
- *	  A custom scan that looks at its children when it begins, as TimescaleDB's ChunkAppend does.
+ *	  A custom scan that looks at its children when it begins, as TimescaleDB's ChunkAppend does, or that inserts, as
+ *	  its ModifyHypertable does.
  *
- * In:  a query whose finished plan is a LIMIT of a Sort of an Append.
+ * In:  a query whose finished plan is a LIMIT of a Sort of an Append; or an INSERT.
  * Out: the LIMIT of a node LikeAppend, which has a Sort of each of the Append's children below it and
- *	    gives their rows one child after the other: the children's rows must not overlap.
+ *	    gives their rows one child after the other: the children's rows must not overlap.  Or a LikeAppend over the INSERT.
  *
  * When the node begins it unwraps the Sorts: a child whose scan it finds is known, and its Sort gets the
  * LIMIT's bound, which core gives to Sorts but not to custom scans.  EXPLAIN shows how many children it knows.
@@ -146,11 +147,28 @@ columns_of_children(const List *tlist)
 	return result;
 }
 
+/* A node in the place of a plan, with that one's columns, over these children. */
 static Plan *
-make_plan(const Sort *sort, const Append *append, int bound)
+make_node(const Plan *plan, List *children, int bound)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	NodeTag		tag = scan->scan.plan.type;
+
+	scan->scan.plan = *plan;
+	scan->scan.plan.type = tag;
+	scan->scan.plan.lefttree = NULL;
+	scan->scan.plan.targetlist = columns_of_children(plan->targetlist);
+	scan->custom_scan_tlist = plan->targetlist;
+	scan->custom_plans = children;
+	scan->custom_private = list_make1(makeInteger(bound));
+	scan->methods = &scan_methods;
+	return &scan->scan.plan;
+}
+
+static Plan *
+make_plan(const Sort *sort, const Append *append, int bound)
+{
+	List	   *children = NIL;
 	ListCell   *lc;
 
 	foreach(lc, append->appendplans)
@@ -159,16 +177,9 @@ make_plan(const Sort *sort, const Append *append, int bound)
 
 		*of_child = *sort;
 		of_child->plan.lefttree = lfirst(lc);
-		scan->custom_plans = lappend(scan->custom_plans, of_child);
+		children = lappend(children, of_child);
 	}
-	scan->scan.plan = sort->plan;
-	scan->scan.plan.type = tag;
-	scan->scan.plan.lefttree = NULL;
-	scan->scan.plan.targetlist = columns_of_children(sort->plan.targetlist);
-	scan->custom_scan_tlist = sort->plan.targetlist;
-	scan->custom_private = list_make1(makeInteger(bound));
-	scan->methods = &scan_methods;
-	return &scan->scan.plan;
+	return make_node(&sort->plan, children, bound);
 }
 
 static PlannedStmt *
@@ -182,6 +193,8 @@ plan_query(COMPAT_PLANNER_PARAMS)
 	if (sort != NULL && IsA(sort, Sort) && IsA(outerPlan(sort), Append) && IsA(((Limit *) top)->limitCount, Const))
 		top->lefttree = make_plan((Sort *) sort, (Append *) outerPlan(sort),
 								  (int) DatumGetInt64(((Const *) ((Limit *) top)->limitCount)->constvalue));
+	if (IsA(top, ModifyTable) && statement->commandType == CMD_INSERT)
+		statement->planTree = make_node(top, list_make1(top), 0);
 	return statement;
 }
 
