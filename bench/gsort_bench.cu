@@ -57,7 +57,7 @@
 #include "gsort.h"
 #include "pairs_merge.h"
 #include "sort/order_merge.h"
-#include "rows/rows.cuh"
+#include "device/gather_rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256

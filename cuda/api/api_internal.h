@@ -15,12 +15,6 @@
 
 #include "api/gsort_device.h"
 
-static inline uint64_t
-gsort_min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* --- device.c ---------------------------------------------------------------- */
 
 /* Records that a call broke gsort.h's contract; returns BAD_ARG. */

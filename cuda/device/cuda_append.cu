@@ -10,7 +10,7 @@
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/append.cuh"
+#include "device/append_rows.cuh"
 #include "rows/window_cut.h"
 #include "sort/launch.cuh"
 

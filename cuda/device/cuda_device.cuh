@@ -42,7 +42,7 @@
 
 #include "api/gsort_device.h"
 #include "device/block_map.h"
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 #include "sort/pairs_engine.h"
 
 #define APPEND_LANES		4

@@ -10,7 +10,7 @@
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/rows.cuh"
+#include "device/gather_rows.cuh"
 #include "sort/launch.cuh"
 
 static sorted_run

@@ -10,7 +10,6 @@
  */
 #include "device/cuda_device.cuh"
 
-#include "sort/pairs_partition.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -12,7 +12,6 @@
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/extent_walk.h"
 
 #include <stdlib.h>
 
@@ -151,13 +150,13 @@ cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t uni
 
 	while (units > 0)
 	{
-		extent_part part = extent_walk_first(first_unit, units);
-		char	   *rows = (char *) job->row_extents.extents[part.extent] + part.place * 8;
+		uint64_t	now = arena_stretch(first_unit, units);
+		uint64_t   *rows = arena_unit((uint64_t *const *) job->row_extents.extents, first_unit);
 
-		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, part.units * 8, cudaMemcpyHostToDevice));
-		host += part.units * 8;
-		first_unit += part.units;
-		units -= part.units;
+		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, now * 8, cudaMemcpyHostToDevice));
+		host += now * 8;
+		first_unit += now;
+		units -= now;
 	}
 	return GSORT_OK;
 }

@@ -17,8 +17,8 @@
  */
 #include "device/cuda_cut.cuh"
 
-#include "rows/segments.cuh"
-#include "rows/sort_rows.cuh"
+#include "device/tied_rows.cuh"
+#include "device/sort_rows.cuh"
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 
@@ -219,7 +219,7 @@ sort_by_segment_as(sort_run *run, uint32_t bits)
 static gsort_status
 sort_by_segment(sort_run *run, uint64_t segments)
 {
-	uint32_t	bits = key_bits_of(segments - 1);
+	uint32_t	bits = significant_bits(segments - 1);
 
 	if (bits == 0)
 		return GSORT_OK;

@@ -10,10 +10,6 @@
 #include "device/cuda_device.cuh"
 
 #include "sort/launch_plan.cuh"
-#include "sort/pairs_cub_radix.h"
-#include "sort/pairs_few.h"
-#include "sort/pairs_partition.h"
-#include "sort/pairs_radix.h"
 
 size_t
 cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)

@@ -14,7 +14,7 @@
 
 #include "sort/launch.cuh"
 #include "sort/order_merge.h"
-#include "rows/sort_rows.cuh"
+#include "device/sort_rows.cuh"
 
 /* --- memory -------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #ifndef GSORT_PACKED_LENGTHS_CUH
 #define GSORT_PACKED_LENGTHS_CUH
 
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 #include "sort/sort_common.cuh"
 
 #define LENGTHS_WORD_BITS	32

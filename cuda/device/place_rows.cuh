@@ -7,19 +7,18 @@
  *	    with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
  *
  * One reading of the order does all of it where no row is long; else the lengths are read again to find the windows.  Blocks
- * take tiles in turn and learn from those before where their first row goes (Merrill, Garland, "Single-pass parallel prefix
- * scan with decoupled look-back", 2016).  A tile waits for tiles that were taken before it, so these are running or done.
+ * take tiles in turn and learn from those before where their first row goes (look_back.cuh).
  *
  * The lengths are gathered, at random places, which takes most of the time.  Where all rows have one length, the order is not
- * even read.  Where a row comes from only the gather asks for (rows.cuh), window by window.
+ * even read.  Where a row comes from only the gather asks for (gather_rows.cuh), window by window.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
 
 #include "device/packed_lengths.cuh"
-#include "rows/sort_rows.cuh"
+#include "device/sort_rows.cuh"
 #include "rows/window_cut.h"
-#include "sort/sort_common.cuh"
+#include "sort/look_back.cuh"
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
@@ -31,11 +30,6 @@
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
-
-/* What a tile has told: a kind, and units or begins.  Zeroed before the kernel. */
-#define TILE_STATE_BITS		62
-#define TILE_STATE_PART		1ull	/* of the tile alone */
-#define TILE_STATE_ALL		2ull	/* up to its end */
 
 typedef struct place_states
 {
@@ -141,76 +135,6 @@ struct placed_rows
 		return i < input.n ? units(i) : 0;
 	}
 };
-
-SORT_DEVICE uint64_t
-load_tile_state(const uint64_t *state)
-{
-#ifdef GSORT_EMULATE
-	return *(const volatile uint64_t *) state;
-#else
-	uint64_t	x;
-
-	asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(state) : "memory");
-	return x;
-#endif
-}
-
-/* The word is all that others look at. */
-SORT_DEVICE void
-store_tile_state(uint64_t *state, uint64_t kind, uint64_t value)
-{
-#ifdef GSORT_EMULATE
-	*state = kind << TILE_STATE_BITS | value;
-#else
-	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state), "l"(kind << TILE_STATE_BITS | value) : "memory");
-#endif
-}
-
-/* What the tiles before this one, which is not tile 0, add up to.  The whole warp calls, and each lane gets it. */
-SORT_DEVICE uint64_t
-sum_of_tiles_before(const uint64_t *states, uint32_t tile)
-{
-	uint64_t	sum = 0;
-
-	for (;;)
-	{
-		uint64_t	state = lane_id() < tile ? load_tile_state(&states[tile - 1 - lane_id()]) : TILE_STATE_ALL << TILE_STATE_BITS;
-		uint64_t	kind = state >> TILE_STATE_BITS;
-		uint32_t	told = __ballot_sync(WHOLE_WARP, kind != 0);
-		uint32_t	all = __ballot_sync(WHOLE_WARP, kind == TILE_STATE_ALL);
-		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;	/* lanes: of the tiles next before */
-		uint64_t	value = lane_id() < counted ? state & ((1ull << TILE_STATE_BITS) - 1) : 0;
-
-		if (~told << (WARP_THREADS - counted) != 0)
-			continue;			/* one of them has told nothing yet */
-		sum += __shfl_sync(WHOLE_WARP, warp_inclusive_sum(value), WARP_THREADS - 1);
-		if (all != 0)
-			return sum;
-		tile -= WARP_THREADS;
-	}
-}
-
-/*
- * Tells the tile's own sum, and where it begins to the block, in *first; one warp calls.
- * The barrier behind this is the caller's.
- */
-SORT_DEVICE void
-tell_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *first)
-{
-	uint64_t	before = 0;
-
-	if (tile > 0)
-	{
-		if (lane_id() == 0)
-			store_tile_state(&states[tile], TILE_STATE_PART, own);
-		before = sum_of_tiles_before(states, tile);
-	}
-	if (lane_id() == 0)
-	{
-		store_tile_state(&states[tile], TILE_STATE_ALL, before + own);
-		*first = before;
-	}
-}
 
 /* In place: what the warps before a warp add up to; all of them, returned.  Thread 0's warp calls, between barriers. */
 template<typename Number>
@@ -390,7 +314,7 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 	uint64_t	sum = sum_up_warps(shared.warp_units);
 
 	if (!placed.have_one_length())
-		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
+		publish_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
 	else if (lane_id() == 0)
 		shared.first_offset = (uint64_t) tile_begin * placed.longest_units;
 	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n && shared.first_offset + sum != placed.input.total_units)
@@ -403,7 +327,7 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 {
 	uint64_t	sum = sum_up_warps(shared.warp_begins);
 
-	tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
+	publish_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
 	if (lane_id() == 0 && (shared.tile + 1) * PLACE_TILE >= n)
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }

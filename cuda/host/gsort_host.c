@@ -22,9 +22,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "host/host_events.h"
 #include "host/host_job.h"
-#include "host/host_pairs.h"
 
 /* One thread stays free for light work while another sorts. */
 #define THREADS_MIN		2

@@ -6,12 +6,10 @@
  * Out: gsort_event, and the jobs' states, directories and statistics.  Runs on the thread
  *	    that calls gsort.h.
  */
-#include "host/host_events.h"
+#include "host/host_job.h"
 
 #include <errno.h>
 #include <unistd.h>
-
-#include "host/host_job.h"
 
 static gsort_status
 cut_ended(host_op *op, gsort_status status)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "rows/extents.h"
 
 /* Sorts above this may take so long that light operations must not wait for them. */
@@ -302,7 +302,7 @@ first_piece_of(const gsort_job *job, uint64_t window)
 {
 	row_search	search = {job->windows, job->windows[window].first_row};
 
-	return partition_point(0, window, begins_before_row, &search) - 1;
+	return first_not_before(0, window, begins_before_row, &search) - 1;
 }
 
 static host_window

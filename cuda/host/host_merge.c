@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "host/host_radix.h"
 
 /* Rows asked for ahead when keys are read in sorted order. */
@@ -209,7 +209,7 @@ first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t 
 {
 	word_search search = {run->keys, columns, word, pass_equal};
 
-	return partition_point(low, high, is_passed, &search);
+	return first_not_before(low, high, is_passed, &search);
 }
 
 /*

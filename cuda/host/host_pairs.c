@@ -3,11 +3,10 @@
  *	  Pairs that belong to no job: lays the caller's arrays and scratch out for the radix
  *	  sort, and sorts before it returns.
  */
-#include "host/host_pairs.h"
+#include "host/host_job.h"
 
 #include <string.h>
 
-#include "host/host_ops.h"
 #include "host/host_radix.h"
 
 #define PAIRS_ALIGN		256

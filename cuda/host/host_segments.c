@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "host/host_radix.h"
 
 /* More would keep one thread busy while the others wait.  Builds that look for races have it small: then
@@ -59,7 +59,7 @@ segment_end(const host_segments *segments, uint64_t i)
 
 	while (end < segments->n && segments->first_words[end] == search.word && !is_long(end - i))
 		end++;
-	return is_long(end - i) ? partition_point(end, segments->n, is_up_to_word, &search) : end;
+	return is_long(end - i) ? first_not_before(end, segments->n, is_up_to_word, &search) : end;
 }
 
 /* The first segment that begins at i or behind it. */
@@ -81,8 +81,8 @@ host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t
 	{
 		word_search search = {segments->first_words, segments->first_words[i]};
 
-		*begin = partition_point(*end, i, is_below_word, &search);
-		*end = partition_point(i, segments->n, is_up_to_word, &search);
+		*begin = first_not_before(*end, i, is_below_word, &search);
+		*end = first_not_before(i, segments->n, is_up_to_word, &search);
 		if (is_long(*end - *begin))
 			return 1;
 	}
@@ -149,7 +149,7 @@ weigh_part(void *arg, uint32_t part)
 	{
 		uint64_t	next = segment_end(segments, begin);
 
-		work += (next - begin) * (is_long(next - begin) ? segments->plan->words - 1 : key_bits_of(next - begin - 1));
+		work += (next - begin) * (is_long(next - begin) ? segments->plan->words - 1 : significant_bits(next - begin - 1));
 		begin = next;
 	}
 	if (work > 0)

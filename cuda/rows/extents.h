@@ -25,9 +25,7 @@
 static inline GSORT_HD uint64_t
 arena_stretch(uint64_t unit, uint64_t units)
 {
-	uint64_t	left = GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS;
-
-	return units < left ? units : left;
+	return gsort_min_u64(units, GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS);
 }
 
 /* Where a unit lies, by the table of a job's extents. */
@@ -65,9 +63,7 @@ arena_units_for(uint64_t units, uint32_t window_bytes)
 static inline GSORT_HD uint64_t
 arena_extents_for(uint64_t units)
 {
-	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
-
-	return extents < GSORT_RUN_EXTENTS_MAX ? extents : GSORT_RUN_EXTENTS_MAX;
+	return gsort_min_u64((units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS, GSORT_RUN_EXTENTS_MAX);
 }
 
 /* Key extents for so many rows. */

@@ -62,17 +62,6 @@ typedef struct key_plan
 	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* that it was made from */
 } key_plan;
 
-/* Bits needed for the codes 0 to top. */
-static inline GSORT_HD uint32_t
-key_bits_of(uint64_t top)
-{
-	uint32_t	bits = 0;
-
-	for (; top != 0; top >>= 1)
-		bits++;
-	return bits;
-}
-
 static inline GSORT_HD uint64_t
 key_low_bits(uint32_t bits)
 {
@@ -155,7 +144,7 @@ key_field_make(key_field *field, const gsort_column_stats *stats, int null_first
 			top++;
 		}
 	}
-	field->code.bits = (uint8_t) key_bits_of(top);
+	field->code.bits = (uint8_t) significant_bits(top);
 }
 
 /* Places bits that end end_bit bits from the front of all; the plan's words are known. */

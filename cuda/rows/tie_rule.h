@@ -45,7 +45,7 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 
 	memset(&rule, 0, sizeof(rule));
 	rule.equal_rows_tie = (options->flags & GSORT_TIES) != 0;
-	rule.columns = rule.equal_rows_tie ? options->key_columns : key_bits_of(options->open_mask);
+	rule.columns = rule.equal_rows_tie ? options->key_columns : significant_bits(options->open_mask);
 	rule.nullable_mask = options->null_mask;
 	rule.open_mask = options->open_mask;
 	for (uint32_t c = 0; c < rule.columns; c++)

@@ -95,7 +95,7 @@ node_of_sample(uint32_t place, uint32_t sample_bits)
  * they wait for shared memory, not for each other. */
 template<bool Equal>
 SORT_DEVICE void
-count_before(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[RANKED_A_LANE], uint32_t (&counts)[RANKED_A_LANE])
+rank_in_tile(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[RANKED_A_LANE], uint32_t (&counts)[RANKED_A_LANE])
 {
 	uint32_t	nodes[RANKED_A_LANE];
 	uint64_t	last = tree[0];
@@ -164,7 +164,7 @@ rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees, const
 	{
 		uint32_t	before[RANKED_A_LANE];
 
-		count_before<Equal>(trees + (t << sample_bits), sample_bits, keys, before);
+		rank_in_tile<Equal>(trees + (t << sample_bits), sample_bits, keys, before);
 #pragma unroll
 		for (int j = 0; j < RANKED_A_LANE; j++)
 		{

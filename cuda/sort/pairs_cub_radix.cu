@@ -11,7 +11,7 @@
  * CUB is lent both buffers, as it would else take a copy more of everything.  In which of them the pairs end CUB tells;
  * the last step, a copy, is needed only where that is not the output, and the first for keys only if they have to stay.
  */
-#include "sort/pairs_cub_radix.h"
+#include "sort/pairs_engine.h"
 
 #include <cub/device/device_radix_sort.cuh>
 

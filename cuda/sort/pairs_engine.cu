@@ -11,10 +11,6 @@
 
 #include "sort/launch_plan.cuh"
 #include "sort/pairs_choice.h"
-#include "sort/pairs_cub_radix.h"
-#include "sort/pairs_few.h"
-#include "sort/pairs_partition.h"
-#include "sort/pairs_radix.h"
 #include "sort/tuning.h"
 
 /* 0 of a device that does not answer, as the sort's first call tells. */

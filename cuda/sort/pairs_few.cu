@@ -9,7 +9,7 @@
  * nothing to clear.  (A grid's barriers in one launch would cost as much, their counter a launch more
  * to clear it, and would be served only where all blocks run at once.)
  */
-#include "sort/pairs_few.h"
+#include "sort/pairs_engine.h"
 
 #include "sort/few_pairs.cuh"
 

@@ -28,9 +28,8 @@
  * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow items, which the host knows; for longer ones the
  * sample decides on the device.
  */
-#include "sort/pairs_partition.h"
+#include "sort/pairs_engine.h"
 
-#include "sort/pairs_radix.h"
 #include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_partition.cuh"

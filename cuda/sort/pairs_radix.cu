@@ -11,7 +11,7 @@
  * A pass for each 8 significant bits.  How the items travel is decided by what is left to sort by: whole
  * 64-bit keys and rows apart while there are more than 32 bits, then one word for both.
  */
-#include "sort/pairs_radix.h"
+#include "sort/pairs_engine.h"
 
 #include "sort/launch_plan.cuh"
 #include "sort/radix_count.cuh"

@@ -17,7 +17,7 @@
 
 /* How many of [begin, end) come before the sample at mine: equal ones if they stand before it. */
 SORT_DEVICE uint32_t
-count_before(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
+rank_in_sample(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
 {
 	uint64_t	key = sample[mine];
 	uint32_t	before = 0;
@@ -107,7 +107,7 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t sa
 	if (threadIdx.x < share)
 		ranks[threadIdx.x] = 0;
 	__syncthreads();
-	atomicAdd(&ranks[threadIdx.x % share], count_before(sample, begin, begin + part, mine));
+	atomicAdd(&ranks[threadIdx.x % share], rank_in_sample(sample, begin, begin + part, mine));
 	if (with_extremes)
 		seen = block_extremes(seen, warps);
 	if (with_extremes && threadIdx.x == 0)

@@ -7,7 +7,7 @@
  *
  * Each item is read and written once (Adinets, Merrill, "Onesweep: a faster least significant
  * digit radix sort for GPUs", 2022): a tile ranks its items by the digit, learns from the tiles before
- * it where its digits' places begin (radix_states.cuh), and writes the items digit by digit.
+ * it where its digits' places begin (look_back.cuh), and writes the items digit by digit.
  * A block waits only for tiles that were taken before its own, and takes its next one when it has
  * finished, so the first unfinished tile never waits.
  */
@@ -15,7 +15,7 @@
 #define GSORT_RADIX_PASS_CUH
 
 #include "sort/radix_items.cuh"
-#include "sort/radix_states.cuh"
+#include "sort/look_back.cuh"
 #include "sort/tuning.h"
 
 /*
@@ -163,7 +163,7 @@ lanes_of_bit(uint32_t digit, int bit)
  */
 template<typename Rest, int Items>
 SORT_DEVICE void
-rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
+rank_digits(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
 		   tile_places<Items> &places)
 {
 #pragma unroll
@@ -262,7 +262,7 @@ find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32
  */
 template<typename Row, typename Input, int Items>
 SORT_DEVICE void
-load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
+load_items(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 		  radix_item<typename Input::rest_type> (&x)[Items])
 {
 	typedef typename Input::rest_type Rest;
@@ -323,7 +323,7 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 	uint32_t	begins[STATES_A_THREAD];
 	uint32_t	outside[STATES_A_THREAD];
 
-	rank_items(thread, counts, pass.digit, x, places);
+	rank_digits(thread, counts, pass.digit, x, places);
 	__syncthreads();
 	if (has_digits)
 	{
@@ -395,7 +395,7 @@ radix_pass_kernel(Input input, Output output, radix_pass pass)
 		if (TilesInTurn && begin >= pass.n)
 			return;
 		count = pass.n - begin < TILE ? pass.n - begin : TILE;
-		load_tile<Row>(thread, input, begin, count, x);
+		load_items<Row>(thread, input, begin, count, x);
 		order_tile(thread, shared, pass, begin / TILE, x);
 		write_items(thread, shared, pass.digit, count, output);
 		if (TilesInTurn)

@@ -114,7 +114,7 @@ begin_rank_search(uint32_t at, uint32_t width, uint32_t count, uint64_t key)
 /* Looks for the items of a warp among runs of width items: each one's place in its merged run. */
 template<int Threads, int Items, bool Wide>
 SORT_DEVICE void
-rank_items(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t count, uint32_t width)
+rank_in_run(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t count, uint32_t width)
 {
 	rank_search search[Items];
 
@@ -174,9 +174,9 @@ rank_sort(item<Wide> (&x)[Items], item_arrays<Wide> tile, uint32_t count)
 		if (width >= count)
 			return;
 		if (has_all)
-			rank_items<Threads, Items, Wide>(x, places, tile, count, width);
+			rank_in_run<Threads, Items, Wide>(x, places, tile, count, width);
 		else if (has_any)
-			rank_items<Threads, FEWER, Wide>(x, places, tile, count, width);
+			rank_in_run<Threads, FEWER, Wide>(x, places, tile, count, width);
 		__syncthreads();
 	}
 }

@@ -179,7 +179,7 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 /* Reads the items of a tile, and what each was found to belong to; none where the tile is behind the end. */
 template<int Threads, int Items, typename Source>
 SORT_DEVICE void
-load_tile(const Source &source, uint32_t tile, uint32_t end, typename Source::loaded (&x)[Items], uint32_t (&notes)[Items])
+load_first_tile(const Source &source, uint32_t tile, uint32_t end, typename Source::loaded (&x)[Items], uint32_t (&notes)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -212,7 +212,7 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 	typename Source::loaded x[Items];
 	uint32_t	places[Items];	/* notes at first */
 
-	load_tile<Threads>(source, begin, end, x, places);
+	load_first_tile<Threads>(source, begin, end, x, places);
 	for (uint32_t tile = begin; tile < end; tile += step)
 	{
 		uint32_t	count = end - tile < TILE ? end - tile : TILE;

@@ -87,16 +87,6 @@ struct linear_map
 	uint32_t	shift;
 };
 
-static inline GSORT_HD uint32_t
-significant_bits(uint64_t x)
-{
-#if defined(__CUDA_ARCH__)
-	return 64 - __clzll((long long) x);
-#else
-	return x ? 64 - __builtin_clzll(x) : 0;
-#endif
-}
-
 static inline GSORT_HD linear_map
 make_linear_map(uint64_t range, uint32_t parts)
 {

@@ -1,5 +1,5 @@
 /*
- * segments.cuh
+ * tied_rows.cuh
  *	  The kernels of sorting by the first word alone: which rows it leaves tied, and their way through
  *	  the sorts by the other words.
  *
@@ -11,10 +11,10 @@
  * All arrays are the caller's (cuda_order.cu), in device memory.  Every kernel here runs a thread for each
  * element, in one dimension.
  */
-#ifndef GSORT_SEGMENTS_CUH
-#define GSORT_SEGMENTS_CUH
+#ifndef GSORT_TIED_ROWS_CUH
+#define GSORT_TIED_ROWS_CUH
 
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 
 /* A first word of several is a full one. */
 typedef uint64_t first_word;
@@ -103,4 +103,4 @@ put_tied_rows_kernel(const uint32_t *places, const uint32_t *rows, uint64_t tied
 
 #endif
 
-#endif							/* GSORT_SEGMENTS_CUH */
+#endif							/* GSORT_TIED_ROWS_CUH */

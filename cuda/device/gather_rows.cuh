@@ -1,5 +1,5 @@
 /*
- * rows.cuh
+ * gather_rows.cuh
  *	  The gather: rows of one window, from where they were fed to a contiguous buffer.
  *
  * In:  a sorted run's order, low offsets and tie bits; the rows' words; the arena.
@@ -9,10 +9,10 @@
  * one extent.  Only longer rows may run over an extent's end, and these have windows of their
  * own: so rows are copied by address, and pieces of long rows unit by unit.
  */
-#ifndef GSORT_ROWS_CUH
-#define GSORT_ROWS_CUH
+#ifndef GSORT_GATHER_ROWS_CUH
+#define GSORT_GATHER_ROWS_CUH
 
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 #include "rows/tie_bits.h"
 
 #define GATHER_OWN_ROUNDS		8	/* a row's own lanes copy so many rounds, the warp the rest */
@@ -118,4 +118,4 @@ gather_ties_kernel(sorted_run run, uint64_t first_row, uint32_t rows, uint64_t *
 
 #endif							/* __CUDACC__ */
 
-#endif							/* GSORT_ROWS_CUH */
+#endif							/* GSORT_GATHER_ROWS_CUH */

@@ -1,5 +1,5 @@
 /*
- * append.cuh
+ * append_rows.cuh
  *	  The append kernel: checks a chunk's row offsets and files its rows.
  *
  * In:  a slice of one chunk's row_start, keys and nulls, copied to device memory
@@ -11,10 +11,10 @@
  * written that leads out of its chunk.  Keys are checked by the cut (sort_rows.cuh), when
  * the statistics of all chunks are known.
  */
-#ifndef GSORT_APPEND_CUH
-#define GSORT_APPEND_CUH
+#ifndef GSORT_APPEND_ROWS_CUH
+#define GSORT_APPEND_ROWS_CUH
 
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 
 typedef struct append_slice
 {
@@ -120,4 +120,4 @@ append_rows_kernel(append_slice slice, word_table words, key_table table, uint32
 
 #endif							/* __CUDACC__ */
 
-#endif							/* GSORT_APPEND_CUH */
+#endif							/* GSORT_APPEND_ROWS_CUH */

@@ -13,7 +13,7 @@
 #ifndef GSORT_SORT_ROWS_CUH
 #define GSORT_SORT_ROWS_CUH
 
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 #include "rows/tie_rule.h"
 
 /* Two uint64, so that no padding is copied to the host. */

@@ -1,5 +1,5 @@
 /*
- * segments_test.cpp
+ * tied_rows_test.cpp
  *	  The kernels that sort only what the first word leaves tied, in the emulator.
  *
  * In:  rows of two words, the first of which is distinct, or shared by few, half, or all rows.
@@ -9,7 +9,7 @@
  * sorts by the radix sort's kernels.  The order must be that of std::stable_sort by both words.
  */
 #include "sort/pairs_radix.cu"
-#include "rows/segments.cuh"
+#include "device/tied_rows.cuh"
 
 #include <algorithm>
 #include <numeric>

@@ -1,11 +1,11 @@
 /*
- * partition_point.h
+ * first_not_before.h
  *	  The binary search of the C files.  (Kernels have one of their own.)
  *
  * It is inlined, with the predicate that each caller names: no call is left.
  */
-#ifndef GSORT_PARTITION_POINT_H
-#define GSORT_PARTITION_POINT_H
+#ifndef GSORT_FIRST_NOT_BEFORE_H
+#define GSORT_FIRST_NOT_BEFORE_H
 
 #include <stdint.h>
 
@@ -17,7 +17,7 @@ typedef int (*partition_predicate) (const void *context, uint64_t i);
  * place is not before it, none further on may be.
  */
 static inline uint64_t
-partition_point(uint64_t low, uint64_t high, partition_predicate is_before, const void *context)
+first_not_before(uint64_t low, uint64_t high, partition_predicate is_before, const void *context)
 {
 	while (low < high)
 	{
@@ -31,4 +31,4 @@ partition_point(uint64_t low, uint64_t high, partition_predicate is_before, cons
 	return low;
 }
 
-#endif							/* GSORT_PARTITION_POINT_H */
+#endif							/* GSORT_FIRST_NOT_BEFORE_H */

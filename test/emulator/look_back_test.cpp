@@ -1,5 +1,5 @@
 /*
- * states_test.cpp
+ * look_back_test.cpp
  *	  The look-back of the radix sort, which the emulator's kernels do not show: there a tile
  *	  always finds the one before it finished.
  *
@@ -10,10 +10,11 @@
  * First on states that do not change, then while another thread tells them, word by word, in
  * random order.
  */
-#include "sort/radix_states.cuh"
+#include "sort/look_back.cuh"
 
 #include <random>
 #include <thread>
+#include <vector>
 
 #define TILES				40
 #define FIXED_ROUNDS		100000
@@ -89,7 +90,7 @@ test_fixed_states()
 
 /* A word at a time, with pauses, as no more than a word is sure to be seen whole. */
 static void
-tell_slowly(uint32_t tile, const uint32_t counts[STATES_A_THREAD], uint32_t kind, std::minstd_rand &pauses)
+publish_slowly(uint32_t tile, const uint32_t counts[STATES_A_THREAD], uint32_t kind, std::minstd_rand &pauses)
 {
 	volatile uint32_t *row = states + tile * RADIX_BINS;
 
@@ -121,19 +122,60 @@ test_changing_states()
 			order[t] = t;
 			std::swap(order[t], order[random_below(t + 1)]);
 		}
-		std::thread teller([&] {
+		std::thread publisher([&] {
 			std::minstd_rand pauses((unsigned) round + 1);
 
 			for (uint32_t t : order)
 			{
 				if (t > 0)
-					tell_slowly(t, tiles[t].of_tile, STATE_OF_TILE, pauses);
+					publish_slowly(t, tiles[t].of_tile, STATE_OF_TILE, pauses);
 				if (t == 0 || pauses() % 3 == 0)
-					tell_slowly(t, tiles[t].up_to_end, STATE_ALL(pass), pauses);
+					publish_slowly(t, tiles[t].up_to_end, STATE_ALL(pass), pauses);
 			}
 		});
 		wrong += wrong_places(tiles, TILES - 1, pass);
-		teller.join();
+		publisher.join();
+	}
+	return wrong;
+}
+
+static void
+look_back_kernel(const uint64_t *sum_states, uint32_t tile, uint64_t *sums)
+{
+	sums[lane_id()] = sum_of_tiles_before(sum_states, tile);
+}
+
+/* Tiles up to ended have published their sums, the others their own counts. */
+static int
+wrong_sums(uint32_t tile, uint32_t ended)
+{
+	std::vector<uint64_t> sum_states(tile + 1, 0);
+	std::vector<uint64_t> sums(WARP_THREADS, 0);
+	uint64_t	sum = 0;
+	int			wrong = 0;
+
+	for (uint32_t i = 0; i < tile; i++)
+	{
+		uint64_t	own = (uint64_t) random_numbers() << 9;
+
+		sum += own;
+		store_sum_state(&sum_states[i], i <= ended ? STATE_ALL(0) : STATE_OF_TILE, i <= ended ? sum : own);
+	}
+	wrong += launch(look_back_kernel, 1, WARP_THREADS, 0, NULL, (const uint64_t *) sum_states.data(), tile, sums.data()) != cudaSuccess;
+	for (uint64_t each : sums)
+		wrong += each != sum;
+	return wrong;
+}
+
+static int
+test_sums()
+{
+	int			wrong = 0;
+
+	for (uint32_t tile : {1u, 2u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u})
+	{
+		for (uint32_t ended : {0u, tile / 2, tile > 33 ? tile - 33 : 0, tile > 32 ? tile - 32 : 0, tile - 1})
+			wrong += wrong_sums(tile, ended);
 	}
 	return wrong;
 }
@@ -141,7 +183,7 @@ test_changing_states()
 int
 main()
 {
-	int			wrong = test_fixed_states() + test_changing_states();
+	int			wrong = test_fixed_states() + test_changing_states() + test_sums();
 
 	printf("failures: %d\n", wrong);
 	return wrong != 0;
