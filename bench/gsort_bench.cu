@@ -451,7 +451,7 @@ struct input
 };
 
 #include "merge_bench.cuh"
-#include "peer_bench.cuh"
+#include "peers/peer_bench.cuh"
 #include "gather_bench.cuh"
 #include "job_bench.cuh"
 

@@ -9,7 +9,7 @@
  */
 #include "pairs_merge.h"
 
-#include "pair_runs.cuh"
+#include "peers/pair_runs.cuh"
 #include "sort/merge_launch.cuh"
 
 size_t

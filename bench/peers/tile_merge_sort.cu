@@ -11,9 +11,9 @@
  * nothing; so the order of (key, row) is the order of items in both.  Enqueues one kernel for the tiles and one for
  * each round; nothing is read back.
  */
-#include "tile_merge_sort.h"
+#include "peers/tile_merge_sort.h"
 
-#include "peer_tuning.h"
+#include "peers/peer_tuning.h"
 #include "sort/launch_plan.cuh"
 #include "sort/merge.cuh"
 #include "sort/tile_crowded.cuh"

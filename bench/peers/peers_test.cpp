@@ -11,9 +11,9 @@
  * -q: only what fails is shown; -s: few cases.  The seed, which is printed, repeats the cases.  Exit status 0 if
  * all is well.
  */
-#include "pivot_merge.cu"
-#include "rank_merge.cu"
-#include "tile_merge_sort.cu"
+#include "peers/pivot_merge.cu"
+#include "peers/rank_merge.cu"
+#include "peers/tile_merge_sort.cu"
 
 #include <numeric>
 #include <random>

@@ -10,10 +10,10 @@
  *
  * Enqueues one kernel, or two; nothing is read back.
  */
-#include "rank_merge.h"
+#include "peers/rank_merge.h"
 
-#include "pair_runs.cuh"
-#include "peer_tuning.h"
+#include "peers/pair_runs.cuh"
+#include "peers/peer_tuning.h"
 #include "sort/launch_plan.cuh"
 #include "sort/partition_point.cuh"
 

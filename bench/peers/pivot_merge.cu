@@ -12,9 +12,9 @@
  * The product's kernel samples, and its functions load and merge a tile (cuda/sort/multiway_merge.cuh).  Enqueues a
  * handful of kernels; nothing is read back.
  */
-#include "pivot_merge.h"
+#include "peers/pivot_merge.h"
 
-#include "pair_runs.cuh"
+#include "peers/pair_runs.cuh"
 #include "sort/merge_launch.cuh"
 
 #define CHOOSE_THREADS	256

@@ -10,9 +10,9 @@
 #ifndef GSORT_PEER_BENCH_CUH
 #define GSORT_PEER_BENCH_CUH
 
-#include "pivot_merge.h"
-#include "rank_merge.h"
-#include "tile_merge_sort.h"
+#include "peers/pivot_merge.h"
+#include "peers/rank_merge.h"
+#include "peers/tile_merge_sort.h"
 
 static bool
 peer_listed(const char *name)
