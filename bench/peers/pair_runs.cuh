@@ -11,7 +11,7 @@
 #define GSORT_PAIR_RUNS_CUH
 
 #include "sort/merge_run.h"
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 /* Runs of key words with row numbers. */
 template<typename Key>

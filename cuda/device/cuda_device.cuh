@@ -442,6 +442,10 @@ size_t		cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 gsort_status cuda_pairs_sort(gsort_device *device, const gsort_pairs *pairs, void *d_scratch,
 							 size_t scratch_bytes, void *stream);
 
+/* The same by an engine that the caller has chosen (cuda_pairs_engine). */
+gsort_status cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
+								 size_t scratch_bytes, cudaStream_t stream);
+
 /* --- opening (cuda_self_job.cu) -------------------------------------------- */
 
 /* Runs small jobs through gsort.h, and checks them. */

@@ -53,11 +53,11 @@ sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, g
 	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), bits, array_of<Word>(run, SORT_WORDS), words_out,
 											run->order, order_out);
 
+	GSORT_TRY_STATUS(cuda_enter(run->device));
 	pairs.engine = run->job->common.options.engine;
 	*engine = cuda_pairs_engine(&pairs);
-	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
-									 run->job->sort[SORT_SCRATCH].pointer,
-									 run->job->sort[SORT_SCRATCH].bytes, run->stream));
+	GSORT_TRY_STATUS(cuda_sort_by_engine(run->device, *engine, &pairs, run->job->sort[SORT_SCRATCH].pointer,
+										 run->job->sort[SORT_SCRATCH].bytes, run->stream));
 	run->order = order_out;
 	return GSORT_OK;
 }

@@ -12,7 +12,7 @@
 #define GSORT_PACKED_LENGTHS_CUH
 
 #include "device/arena.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 #define LENGTHS_WORD_BITS	32
 #define PACK_THREADS		256

@@ -17,7 +17,8 @@
 #define GSORT_FEW_SPLITTERS_CUH
 
 #include "sort/rank_sort.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/early_launch.cuh"
+#include "sort/warps.cuh"
 #include "sort/tuning.h"
 
 #define COUNTED_OF_GAP		12	/* loads of a thread that are under way together */

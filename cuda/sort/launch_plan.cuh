@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sort/launch.cuh"
+#include "sort/early_launch.cuh"
 
 #define SCRATCH_ALIGNMENT	256
 

@@ -22,7 +22,7 @@
 #ifndef GSORT_LOOK_BACK_CUH
 #define GSORT_LOOK_BACK_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 #include "sort/tuning.h"
 
 /* --- states of digits ------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 #define GSORT_MERGE_PATH_CUH
 
 #include "sort/partition_point.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/items.cuh"
 
 /* Of the first taken items of the merge of a and b, how many come from a.  Of equal ones
  * a's come first.  Items: anything with get(). */

@@ -22,10 +22,11 @@
 #define GSORT_MULTIWAY_SELECT_CUH
 
 #include "rows/key_plan.h"
+#include "sort/launch_bounds.cuh"
 #include "sort/merge_run.h"
 #include "sort/partition_point.cuh"
-#include "sort/sort_common.cuh"
 #include "sort/tuning.h"
+#include "sort/warps.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
 #define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "sort/launch_plan.cuh"
-#include "sort/pairs_choice.h"
 #include "sort/tuning.h"
 
 /* 0 of a device that does not answer, as the sort's first call tells. */
@@ -40,8 +38,8 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 						 pairs_few_serves(pairs->n, &device), compute_capability());
 }
 
-static size_t
-engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
+size_t
+cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 {
 	switch (engine)
 	{
@@ -56,17 +54,27 @@ engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 	}
 }
 
-size_t
-cuda_pairs_engine_scratch_bytes(const gsort_pairs *pairs)
+cudaError_t
+cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	return engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
+	switch (engine)
+	{
+		case GSORT_ENGINE_PARTITION:
+			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
+		case GSORT_ENGINE_MERGE:
+			return pairs_few_sort(pairs, d_scratch, scratch_bytes, stream);
+		case GSORT_ENGINE_CUB_RADIX:
+			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
+		default:
+			return pairs_radix_sort(pairs, d_scratch, scratch_bytes, stream);
+	}
 }
 
 /* Of all numbers of pairs up to n the one for which the engine takes most: some end at so many. */
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
-	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
 	uint64_t	n = pairs.n;
 	size_t		most = 0;
 
@@ -75,7 +83,7 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 		size_t		bytes;
 
 		pairs.n = end < n ? end : n;
-		bytes = engine_scratch_bytes(engine, &pairs);
+		bytes = cuda_engine_scratch_bytes(engine, &pairs);
 		most = bytes > most ? bytes : most;
 	}
 	return most;

@@ -25,8 +25,10 @@ gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, vo
 /* The choice of pairs_choice.h for these pairs and this device. */
 gsort_engine cuda_pairs_engine(const gsort_pairs *pairs);
 
-/* Of the engine that sorts these pairs. */
-size_t		cuda_pairs_engine_scratch_bytes(const gsort_pairs *pairs);
+/* By the engine that was chosen: scratch, and the sort, which only enqueues. */
+size_t		cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs);
+cudaError_t cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+							 cudaStream_t stream);
 
 /* Scratch for any sort of up to n pairs with cuda_describe_pairs; rises with n. */
 size_t		cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n);

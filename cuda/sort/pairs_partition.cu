@@ -169,8 +169,6 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 		return 0;
 	switch (choose_row(pairs, device))
 	{
-		case TUNING_CHOICE_SMALL:
-			return lay_out<TUNING_SMALL>(pairs, NULL).bytes;
 		case TUNING_CHOICE_MEDIUM:
 			return lay_out<TUNING_MEDIUM>(pairs, NULL).bytes;
 		case TUNING_CHOICE_LARGE:
@@ -188,8 +186,6 @@ pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_b
 	CUDA_TRY(describe_device(&device));
 	switch (choose_row(pairs, device))
 	{
-		case TUNING_CHOICE_SMALL:
-			return sort_with<TUNING_SMALL>(pairs, d_scratch, scratch_bytes, device, stream);
 		case TUNING_CHOICE_MEDIUM:
 			return sort_with<TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
 		case TUNING_CHOICE_LARGE:

@@ -25,8 +25,23 @@
 #include <type_traits>
 
 #include "sort/partition_point.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/early_launch.cuh"
+#include "sort/items.cuh"
+#include "sort/linear_map.cuh"
 #include "sort/tuning.h"
+
+/* Even keys go to buckets and bins that are not counted before, from UNCOUNTED_PAIRS_MIN
+ * pairs on.  Upper limit: the begin of a room and n must fit uint32 together, even if one
+ * bucket gets every item. */
+#ifndef UNCOUNTED_PAIRS_MIN
+#define UNCOUNTED_PAIRS_MIN	16000000u
+#endif
+#define UNCOUNTED_PAIRS_MAX	1500000000u
+
+/* How many bits closer to one neighbour makes a sample lie unevenly, and how many bits
+ * closer to each other makes two samples a lone pair. */
+#define UNEVEN_BITS			5
+#define LONE_PAIR_BITS		12
 
 /* What level 2 needs to know of one bucket. */
 typedef struct bucket_plan

@@ -12,7 +12,7 @@
 #ifndef GSORT_RADIX_ITEMS_CUH
 #define GSORT_RADIX_ITEMS_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 /* What is left of a key, and its row. */
 template<typename Rest>

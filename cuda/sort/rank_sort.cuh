@@ -15,7 +15,7 @@
 #ifndef GSORT_RANK_SORT_CUH
 #define GSORT_RANK_SORT_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/items.cuh"
 
 /*
  * An item's search for its rank in the other run: how many items there come before it.  Without branches: of a run that has

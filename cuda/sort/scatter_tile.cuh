@@ -17,7 +17,7 @@
 #ifndef GSORT_SCATTER_TILE_CUH
 #define GSORT_SCATTER_TILE_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/items.cuh"
 
 #define NO_BIN 0xffffffffu
 

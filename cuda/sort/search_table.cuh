@@ -8,7 +8,7 @@
 #ifndef GSORT_SEARCH_TABLE_CUH
 #define GSORT_SEARCH_TABLE_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 /*
  * splitters_in: how many the map takes to each of Entries places.  table[p]: how many splitters lie before place p,

@@ -21,7 +21,7 @@
 #ifndef GSORT_STAGE_EMIT_CUH
 #define GSORT_STAGE_EMIT_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/keys.cuh"
 
 /* To the caller's output arrays. */
 struct emit_pairs

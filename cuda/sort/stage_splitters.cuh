@@ -15,6 +15,55 @@
 #include "sort/launch_plan.cuh"
 #include "sort/partition_split.cuh"
 
+/*
+ * The partition hands the sort over to the radix sort by what the sample shows.  Each
+ * number is a share of the sample's neighbours: one of TIED_FOR_RADIX, and so on.
+ *
+ * Too many neighbours are tied.  But if one of MOSTLY_TIED is, and there are more than
+ * MOSTLY_TIED_PAIRS pairs, the partition sorts them: it divides equal keys by row.
+ */
+#define TIED_FOR_RADIX		16
+#ifndef MOSTLY_TIED
+#define MOSTLY_TIED			2
+#endif
+#ifndef MOSTLY_TIED_PAIRS
+#define MOSTLY_TIED_PAIRS	30000000u
+#endif
+
+/*
+ * Too many neighbours are equal, of short keys, which take the radix sort four passes.
+ * Words of short keys lose nothing, so none is tied.  But where keys leave most values
+ * out, the rows of one key lie close together in their tile, and CROWDED_BIN of them
+ * crowd a bin.
+ */
+#define SHORT_KEY_BITS		32
+#define EQUAL_FOR_RADIX		1024
+
+/* Too many samples lie unevenly (lies_unevenly); of even keys one of sixteen does.  Such
+ * keys lie in clusters of clusters, as text does and all keys with gaps among their
+ * varying bits.  No linear map tells them apart, however fine. */
+#define UNEVEN_FOR_RADIX	8
+
+/* There are this many lone pairs (is_lone_pair): more clusters than samples, but so few
+ * that tiles are full of them. */
+#define LONE_PAIRS_FOR_RADIX	8
+
+#ifndef QUANTILES_MIN
+#define QUANTILES_MIN		64
+#endif
+
+/* The number of buckets that hold equal shares of the input.  It is about the number of
+ * bins in each, so that both levels write stretches of one length. */
+static inline uint32_t
+quantiles_of(uint64_t n, uint32_t tile)
+{
+	uint32_t	quantiles = QUANTILES_MIN;
+
+	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile * 4 / 3 < n)
+		quantiles++;
+	return quantiles;
+}
+
 #define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
 
 struct splitters_input

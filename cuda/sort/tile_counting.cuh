@@ -15,6 +15,7 @@
 #ifndef GSORT_TILE_COUNTING_CUH
 #define GSORT_TILE_COUNTING_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
 template<typename Row>

@@ -15,7 +15,18 @@
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
+
+/* Rounds of dividing.  Each divides a bin at least in two, and most by far more. */
+#ifndef ROUNDS_MAX
+#define ROUNDS_MAX			8
+#endif
+
+/* The largest of the bins left that a warp sorts; the whole block sorts larger ones. */
+#ifndef WARP_BIN_MAX
+#define WARP_BIN_MAX		512
+#endif
 
 /* --- bitonic network --------------------------------------------------------- */
 

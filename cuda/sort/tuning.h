@@ -5,8 +5,8 @@
  *
  * A row is a type: the kernels are templates over it.  Which row runs is decided by
  * sort_tuning_row from the number of pairs and from what the device has.  Each row
- * says what shared memory it asserts to fit: TUNING_SMALL runs on chips whose
- * blocks have 64 KiB, TUNING_MEDIUM on those with 110 KiB, TUNING_LARGE needs 200 KiB.
+ * says what shared memory it asserts to fit: TUNING_MEDIUM runs on chips whose
+ * blocks have 110 KiB, TUNING_LARGE needs 200 KiB.
  */
 #ifndef GSORT_TUNING_H
 #define GSORT_TUNING_H
@@ -125,7 +125,6 @@ struct few_tuning_row
 #ifdef GSORT_TUNING_ROWS
 #include GSORT_TUNING_ROWS	/* other rows, to try; tests: so small that few items need every stage */
 #else
-typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
 typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_LARGE;
 
@@ -136,111 +135,15 @@ typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
 typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
 
-/* Pairs up to which a row's fan-out is enough, with room for uneven buckets; the largest row has it up to 1.3 G pairs, and
- * beyond them merges what the largest of its buckets hold too much. */
-#define SMALL_PAIRS_MAX		60000000u
+/* Pairs up to which the medium row's fan-out is enough, with room for uneven buckets.
+ * The large row's is enough up to 1.3 G pairs; beyond them it merges what the largest of
+ * its buckets hold too much. */
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
-
-/* Buckets that hold equal shares of the input: at least so many. */
-#ifndef QUANTILES_MIN
-#define QUANTILES_MIN		64
-#endif
-
-/* Rounds in which the crowded sort divides; each divides a bin at least in two, and most by far more. */
-#ifndef ROUNDS_MAX
-#define ROUNDS_MAX			8
-#endif
-
-/* From so many pairs on even keys go to buckets and bins that are not counted before; and up to so many, of which no place wraps
- * around though all of them went to one bucket. */
-#ifndef UNCOUNTED_PAIRS_MIN
-#define UNCOUNTED_PAIRS_MIN	16000000u
-#endif
-#define UNCOUNTED_PAIRS_MAX	1500000000u
-
-/* Of the bins that it leaves, the largest that a warp sorts; larger ones take the block. */
-#ifndef WARP_BIN_MAX
-#define WARP_BIN_MAX		512
-#endif
-
-/* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied. */
-#define TIED_FOR_RADIX		16
-
-/* But not if one of so many is, and there are more pairs than these: equal keys are divided by row. */
-#ifndef MOSTLY_TIED
-#define MOSTLY_TIED			2
-#endif
-#ifndef MOSTLY_TIED_PAIRS
-#define MOSTLY_TIED_PAIRS	30000000u
-#endif
-
-/* Short keys, which the radix sort sorts in four passes, it leaves to it if one of so many neighbours in the sample is equal.
- * Their words lose nothing, so that none is tied; but where keys leave most values out, the rows of one key lie close together
- * in its tile, and from CROWDED_BIN of them on crowd a bin. */
-#define SHORT_KEY_BITS		32
-#define EQUAL_FOR_RADIX		1024
-
-/* It does so too if one of so many samples lies UNEVEN_BITS closer to one of its neighbours than to the other; among
- * even keys one of sixteen does.  Such keys lie in clusters of clusters, as text and all keys with gaps among
- * their varying bits, and no linear map tells them apart, however fine. */
-#define UNEVEN_FOR_RADIX	8
-#define UNEVEN_BITS			5
-
-/* Or if so many pairs of samples lie LONE_PAIR_BITS closer to each other than to their neighbours: there are more
- * clusters than samples then, but so few that tiles are full of them. */
-#define LONE_PAIRS_FOR_RADIX	8
-#define LONE_PAIR_BITS		12
-
-/*
- * The launch bounds of the kernels, which depend on the chip that is compiled for: shared memory of a
- * multiprocessor, of which CUDA takes BLOCK_SHARED_BYTES for each block.  A row's blocks are as many as it is to have
- * where there is room; where there is none for so many, none of their registers are to be given up for them.
- */
-#define BLOCK_SHARED_BYTES		1024
-
-#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
-#define CHIP_SHARED_BYTES		(228 << 10)
-#elif __CUDA_ARCH__ < 800
-#define CHIP_SHARED_BYTES		(64 << 10)
-#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
-#define CHIP_SHARED_BYTES		(164 << 10)
-#else
-#define CHIP_SHARED_BYTES		(100 << 10)
-#endif
-
-template<typename Memory>
-constexpr int
-blocks_that_fit(int wanted)
-{
-	int			fit = CHIP_SHARED_BYTES / (int) (sizeof(Memory) + BLOCK_SHARED_BYTES);
-
-	return fit < 1 ? 1 : fit < wanted ? fit : wanted;
-}
-
-/* Bounds were measured on chips of compute capability 9.0.  0 leaves the registers to the compiler, which on others would
- * rather spill some than have fewer threads at once: there they have room. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-#define BLOCKS_UNLESS_MEASURED(measured, blocks)	(blocks)
-#else
-#define BLOCKS_UNLESS_MEASURED(measured, blocks)	(measured)
-#endif
-
-/* Buckets that hold equal shares of the input: about as many as bins in each, so that both levels write stretches of one length. */
-static inline uint32_t
-quantiles_of(uint64_t n, uint32_t tile)
-{
-	uint32_t	quantiles = QUANTILES_MIN;
-
-	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile * 4 / 3 < n)
-		quantiles++;
-	return quantiles;
-}
 
 typedef enum tuning_choice
 {
 	TUNING_CHOICE_NONE,			/* no row serves: another engine must */
-	TUNING_CHOICE_SMALL,
 	TUNING_CHOICE_MEDIUM,
 	TUNING_CHOICE_LARGE
 } tuning_choice;
@@ -249,13 +152,8 @@ static inline tuning_choice
 sort_tuning_row(uint64_t n, int shared_bytes_a_block)
 {
 	if (n > MEDIUM_PAIRS_MAX)
-		return shared_bytes_a_block >= TUNING_LARGE::SHARED_BYTES ?
-			TUNING_CHOICE_LARGE : TUNING_CHOICE_NONE;
-	if (shared_bytes_a_block >= TUNING_MEDIUM::SHARED_BYTES)
-		return TUNING_CHOICE_MEDIUM;
-	if (shared_bytes_a_block >= TUNING_SMALL::SHARED_BYTES && n <= SMALL_PAIRS_MAX)
-		return TUNING_CHOICE_SMALL;
-	return TUNING_CHOICE_NONE;
+		return shared_bytes_a_block >= TUNING_LARGE::SHARED_BYTES ? TUNING_CHOICE_LARGE : TUNING_CHOICE_NONE;
+	return shared_bytes_a_block >= TUNING_MEDIUM::SHARED_BYTES ? TUNING_CHOICE_MEDIUM : TUNING_CHOICE_NONE;
 }
 
 #endif							/* GSORT_TUNING_H */
