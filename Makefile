@@ -162,7 +162,7 @@ sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
 without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
-BENCH_SOURCES = $(addprefix bench/, gsort_bench.cu pairs_merge.cu) $(wildcard bench/peers/*.cu)
+BENCH_SOURCES = bench/gsort_bench.cu $(wildcard bench/peers/*.cu)
 BENCH_HEADERS = $(wildcard bench/*.cuh bench/*.h bench/peers/*.cuh bench/peers/*.h) test/emulator/distributions.h
 TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_few.cu pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
 BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Ibench -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)

@@ -21,15 +21,14 @@
  * With 32_of_64 the keys have 64 bits of which 32 vary, as jobs have them of short columns, all engines are told so, and inputs are
  * named _32_bits.
  *
- * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
- * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
- * CUB's, the merges of a round side by side on streams of their own.  order_merge (64-bit
- * keys) gives a run number for each row, as jobs ask for it.
+ * The merges start from MERGED_RUNS sorted runs of equal length.  order_merge (64-bit keys) gives a run number for
+ * each row, as jobs ask for it.  cub_two_way_merge gives keys and rows, in rounds, the merges of a round side by
+ * side on streams of their own.
  *
  * The peers are algorithms of the literature that the product does not use; --algorithms peers asks for all of
- * them, and by default none runs.  bitonic_merge_sort and cooperative_merge_sort give keys and rows (tile_merge_sort.h
- * names their papers), rank_merge and segmented_rank_merge merge the same runs in the same rounds (rank_merge.h),
- * and pivot_merge merges them at once (pivot_merge.h).
+ * them, and by default none runs (peers/README.md).  bitonic_merge_sort and cooperative_merge_sort give keys and rows,
+ * rank_merge and segmented_rank_merge merge the same runs in the same rounds, and pivot_merge (64-bit keys) gives what
+ * order_merge gives.
  *
  * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several lengths, job_cut_keys those of two keys, and
  * job_cut_long those of rows most of which have a window to themselves, which take 1 MiB of the host's memory each
@@ -55,7 +54,6 @@
 
 #include "distributions.h"
 #include "gsort.h"
-#include "pairs_merge.h"
 #include "sort/order_merge.h"
 #include "device/gather_rows.cuh"
 
@@ -83,7 +81,7 @@ struct options
 	std::string bits = "both";
 	std::string distributions = "all";
 	std::string algorithms = "auto,partition,radix,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
-		"multiway_merge,two_way_merge,cub_two_way_merge,order_merge,row_gather,row_copy";
+		"cub_two_way_merge,order_merge,row_gather,row_copy";
 	int			repeat = 7;
 	FILE	   *csv = NULL;
 };

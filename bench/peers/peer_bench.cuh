@@ -48,7 +48,7 @@ static void
 run_rank_merge(sorted_runs<Key> &runs)
 {
 	runs.in.measure("rank_merge", true, [] {}, [&] {
-		runs.merge_in_rounds([](const merge_run &a, const merge_run &b, Key *to_keys, uint32_t *to_rows, int,
+		runs.merge_in_rounds([](const pair_run &a, const pair_run &b, Key *to_keys, uint32_t *to_rows, int,
 								cudaStream_t stream) {
 			check_status(rank_merge(&a, &b, 8 * sizeof(Key), to_keys, to_rows, stream));
 		});
@@ -65,7 +65,7 @@ run_segmented_rank_merge(sorted_runs<Key> &runs)
 	device_array<char> scratch(each * (MERGED_RUNS / 2));
 
 	runs.in.measure("segmented_rank_merge", true, [] {}, [&] {
-		runs.merge_in_rounds([&](const merge_run &a, const merge_run &b, Key *to_keys, uint32_t *to_rows, int number,
+		runs.merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys, uint32_t *to_rows, int number,
 								 cudaStream_t stream) {
 			check_status(segmented_rank_merge(&a, &b, 8 * sizeof(Key), to_keys, to_rows, scratch.data + number * each,
 											  bytes, stream));
@@ -77,14 +77,10 @@ template<typename Key>
 static void
 run_pivot_merge(sorted_runs<Key> &runs)
 {
-	merge_run	described[MERGED_RUNS];
-	size_t		bytes = pivot_merge_scratch_bytes(runs.in.n, MERGED_RUNS);
-	device_array<char> scratch(bytes);
+	device_array<char> scratch(pivot_merge_scratch_bytes(runs.in.n, MERGED_RUNS));
 
-	runs.describe_all(described);
-	runs.in.measure("pivot_merge", true, [] {}, [&] {
-		check_status(pivot_merge(described, MERGED_RUNS, 8 * sizeof(Key), runs.in.keys_out.data, runs.in.rows_out.data,
-								 scratch.data, bytes, NULL));
+	runs.measure_order("pivot_merge", [&](const key_plan &plan, const merge_run *described, uint8_t *d_order) {
+		return pivot_merge(&plan, described, MERGED_RUNS, scratch.data, d_order, NULL);
 	});
 }
 
@@ -96,7 +92,10 @@ bench_peers(input<Key> &in)
 		run_peer_sort(in, "bitonic_merge_sort", bitonic_merge_sort);
 	if (peer_listed("cooperative_merge_sort"))
 		run_peer_sort(in, "cooperative_merge_sort", cooperative_merge_sort);
-	if (!peer_listed("rank_merge") && !peer_listed("segmented_rank_merge") && !peer_listed("pivot_merge"))
+
+	bool		pivot = peer_listed("pivot_merge") && sizeof(Key) == sizeof(uint64_t);
+
+	if (!peer_listed("rank_merge") && !peer_listed("segmented_rank_merge") && !pivot)
 		return;
 
 	sorted_runs<Key> runs(in);
@@ -105,7 +104,7 @@ bench_peers(input<Key> &in)
 		run_rank_merge(runs);
 	if (peer_listed("segmented_rank_merge"))
 		run_segmented_rank_merge(runs);
-	if (peer_listed("pivot_merge"))
+	if (pivot)
 		run_pivot_merge(runs);
 }
 

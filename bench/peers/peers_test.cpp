@@ -5,8 +5,7 @@
  * Usage: peers_test [-q] [-s] [seed]
  *
  * Each case sorts, or merges runs, of random lengths and keys: around the edges of tiles, samples and segments, of
- * few and many values, with runs that are empty, much longer than others, or do not overlap.  Both key widths, emulated
- * chips of both rows of the multiway merge.  The stable order is unique, so everything is compared place by place.
+ * few and many values, with runs that are empty, much longer than others, or do not overlap.  Both key widths.  The stable order is unique, so everything is compared place by place.
  * The scratch has guard gaps between its arrays, and every output an end, which must be as they were afterwards.
  * -q: only what fails is shown; -s: few cases.  The seed, which is printed, repeats the cases.  Exit status 0 if
  * all is well.
@@ -46,8 +45,8 @@ near_multiple(uint32_t unit, uint32_t most)
 static uint32_t
 random_length()
 {
-	const uint32_t units[] = {MERGE_SORT_ROW::SORT_TILE, RANK_MERGE_ROW::STRIDE, RANK_MERGE_ROW::TILE, MERGE_SMALL::TILE,
-		MERGE_MEDIUM::TILE, RANK_THREADS};
+	const uint32_t units[] = {MERGE_SORT_ROW::SORT_TILE, RANK_MERGE_ROW::STRIDE, RANK_MERGE_ROW::TILE, MERGE_ROW::TILE,
+		RANK_THREADS};
 	uint32_t	length;
 
 	switch (random_below(4))
@@ -59,7 +58,7 @@ random_length()
 		case 2:
 			return (uint32_t) random_below(12000);
 		default:
-			length = near_multiple(units[random_below(6)], 9);
+			length = near_multiple(units[random_below(5)], 9);
 			return length == UINT32_MAX ? 0 : length;
 	}
 }
@@ -180,7 +179,7 @@ struct random_runs
 {
 	std::vector<std::vector<Key>> keys;
 	std::vector<std::vector<uint32_t>> rows;
-	std::vector<merge_run> described;
+	std::vector<pair_run> described;
 	pair_list<Key> expected;
 
 	explicit random_runs(uint32_t n_runs): keys(n_runs), rows(n_runs), described(n_runs)
@@ -202,7 +201,7 @@ struct random_runs
 				rows[r].push_back(pair.second);
 			}
 			expected.insert(expected.end(), pairs.begin(), pairs.end());
-			described[r] = {keys[r].data(), NULL, rows[r].data(), (uint32_t) pairs.size(), 0};
+			described[r] = {keys[r].data(), rows[r].data(), (uint32_t) pairs.size()};
 		}
 		stable_sort(expected);
 	}
@@ -223,8 +222,8 @@ rank_merge_case(int number)
 {
 	random_runs<Key> runs(2);
 	uint64_t	n = runs.expected.size();
-	const merge_run *a = &runs.described[0];
-	const merge_run *b = &runs.described[1];
+	const pair_run *a = &runs.described[0];
+	const pair_run *b = &runs.described[1];
 	guarded_array<unsigned char> scratch(segmented_rank_merge_scratch_bytes(n));
 	const std::pair<void *, size_t> cuts = {rank_merge_lay_out(n, scratch.data()).cuts,
 		(n / RANK_MERGE_ROW::STRIDE + 3) * sizeof(segment_cut)};
@@ -243,13 +242,8 @@ rank_merge_case(int number)
 static bool
 pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 {
-	sort_device device;
-
-	describe_device(&device);
-
-	uint32_t	tile = merge_takes_medium_row(device) ? MERGE_MEDIUM::TILE : MERGE_SMALL::TILE;
-	const pivot_counts most = most_pivots(n, n_runs, tile);
-	const pivot_scratch s = pivot_lay_out(n, n_runs, tile, d_scratch);
+	const pivot_counts most = most_pivots(n, n_runs);
+	const pivot_scratch s = pivot_lay_out(n, n_runs, d_scratch);
 	const std::pair<void *, size_t> stretches[] = {
 		{s.runs, n_runs * sizeof(merge_run)}, {s.ranks, most.samples * 8ull}, {s.places, most.samples * n_runs * 4ull},
 		{s.begins, (most.parts + 1) * 8ull}, {s.splits, (most.parts + 1) * n_runs * 4ull}
@@ -258,6 +252,16 @@ pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 	return gaps_intact(stretches, std::size(stretches));
 }
 
+/* Of one column, the plan of keys that have key_bits. */
+static key_plan
+plan_of_bits(int key_bits)
+{
+	gsort_column_stats stats = {0, key_bits == 32 ? UINT32_MAX : UINT64_MAX, UINT64_MAX >> (64 - key_bits), 0, 0};
+
+	return key_plan_make(1, 0, &stats);
+}
+
+/* Keys of 32 bits lie in columns of 64, as all do. */
 template<typename Key>
 static void
 pivot_merge_case(int number)
@@ -265,12 +269,27 @@ pivot_merge_case(int number)
 	uint32_t	n_runs = random_below(2) ? 16 : 1 + (uint32_t) random_below(PIVOT_RUNS_MAX);
 	random_runs<Key> runs(n_runs);
 	uint64_t	n = runs.expected.size();
+	key_plan	plan = plan_of_bits(8 * sizeof(Key));
+	std::vector<std::vector<uint64_t>> columns(n_runs);
+	std::vector<merge_run> described(n_runs);
+	pair_list<Key> by_run;
 	guarded_array<unsigned char> scratch(pivot_merge_scratch_bytes(n, n_runs));
-	outputs<Key> out(n);
-	gsort_status status = pivot_merge(runs.described.data(), n_runs, 8 * sizeof(Key), out.keys.data(), out.rows.data(),
-									  scratch.data(), scratch.used, NULL);
+	guarded_array<uint8_t> order(n);
+	cudaError_t error;
+	bool		right = true;
 
-	report(status == GSORT_OK && out.right(runs.expected) && scratch.intact() &&
+	for (uint32_t r = 0; r < n_runs; r++)
+	{
+		columns[r].assign(runs.keys[r].begin(), runs.keys[r].end());
+		described[r] = {columns[r].data(), NULL, (uint32_t) columns[r].size(), 0};
+		for (Key key : runs.keys[r])
+			by_run.push_back({key, r});
+	}
+	stable_sort(by_run);
+	error = pivot_merge(&plan, described.data(), n_runs, scratch.data(), order.data(), NULL);
+	for (uint64_t i = 0; i < n; i++)
+		right = right && order.data()[i] == by_run[i].second;
+	report(error == cudaSuccess && right && order.intact() && scratch.intact() &&
 		   pivot_gaps_intact(n, n_runs, scratch.data()), "pivot_merge", sizeof(Key), n, n_runs, number);
 }
 
@@ -280,7 +299,7 @@ template<typename Key>
 static void
 run_case(int number)
 {
-	emulator::the_chip.shared_bytes = random_below(2) ? 64 << 10 : 99 << 10;
+	emulator::the_chip.shared_bytes = 64 << 10;	/* the least that a chip has */
 	sort_case<Key>("bitonic_merge_sort", bitonic_merge_sort, number);
 	sort_case<Key>("cooperative_merge_sort", cooperative_merge_sort, number);
 	rank_merge_case<Key>(number);
@@ -292,7 +311,9 @@ refusals()
 {
 	unsorted_pairs pairs = {NULL, NULL, 100, 64};
 	unsorted_pairs wrong_bits = {NULL, NULL, 0, 16};
-	merge_run	run = {NULL, NULL, NULL, 100, 0};
+	pair_run	run = {NULL, NULL, 100};
+	merge_run	keys = {NULL, NULL, 100, 0};
+	key_plan	plan = plan_of_bits(64);
 	guarded_array<unsigned char> scratch(1 << 16);
 	unsigned char *at = scratch.data();
 	bool		ok = bitonic_merge_sort(&pairs, NULL, NULL, at, 8, NULL) == GSORT_BAD_ARG &&
@@ -301,9 +322,9 @@ refusals()
 		rank_merge(&run, &run, 16, NULL, NULL, NULL) == GSORT_BAD_ARG &&
 		segmented_rank_merge(&run, &run, 64, NULL, NULL, at, 8, NULL) == GSORT_BAD_ARG &&
 		segmented_rank_merge(&run, &run, 64, NULL, NULL, NULL, 1 << 16, NULL) == GSORT_BAD_ARG &&
-		pivot_merge(&run, 0, 64, NULL, NULL, at, 1 << 16, NULL) == GSORT_BAD_ARG &&
-		pivot_merge(&run, PIVOT_RUNS_MAX + 1, 64, NULL, NULL, at, 1 << 16, NULL) == GSORT_BAD_ARG &&
-		pivot_merge(&run, 1, 64, NULL, NULL, at, 8, NULL) == GSORT_BAD_ARG;
+		pivot_merge(&plan, &keys, 0, at, NULL, NULL) == cudaErrorInvalidValue &&
+		pivot_merge(&plan, std::vector<merge_run>(PIVOT_RUNS_MAX + 1, keys).data(), PIVOT_RUNS_MAX + 1, at, NULL, NULL) ==
+		cudaErrorInvalidValue;
 
 	report(ok, "refusals", 0, 0, 0, 0);
 }

@@ -3,18 +3,17 @@
  *	  The merge of the parts between pivots.
  *
  * In:  sorted runs, scratch of the caller.
- * Out: the merged keys and rows.
+ * Out: the run of each row.
  *
  *	  runs --sample--> sampled keys, ranked in every run
  *	       --choose--> pivots: for each part, where it begins in every run and in the output
- *	       --merge---> keys, rows
+ *	       --merge---> order
  *
  * The product's kernel samples, and its functions load and merge a tile (cuda/sort/multiway_merge.cuh).  Enqueues a
  * handful of kernels; nothing is read back.
  */
 #include "peers/pivot_merge.h"
 
-#include "peers/pair_runs.cuh"
 #include "sort/merge_launch.cuh"
 
 #define CHOOSE_THREADS	256
@@ -40,11 +39,12 @@ parts_for(uint32_t samples, uint32_t n_runs)
 
 /* Before the runs are known: the most that there can be. */
 static pivot_counts
-most_pivots(uint64_t total, uint32_t n_runs, uint32_t tile)
+most_pivots(uint64_t total, uint32_t n_runs)
 {
 	pivot_counts counts;
 
-	counts.stride = tile / (2 * n_runs);
+	static_assert(MERGE_ROW::TILE >= 2 * PIVOT_RUNS_MAX, "a stride is at least one item");
+	counts.stride = MERGE_ROW::TILE / (2 * n_runs);
 	counts.samples = (uint32_t) (total / counts.stride) + n_runs;
 	counts.parts = parts_for(counts.samples, n_runs);
 	return counts;
@@ -74,24 +74,25 @@ choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uin
 }
 
 /* Grid: a block of THREADS for each part; shared: multiway_memory. */
-template<typename Source, typename Sink, typename Row>
+template<typename Key, typename Row>
 static __global__ void
 __launch_bounds__(Row::THREADS, Row::BLOCKS)
-merge_parts_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, const uint64_t *begins,
-				   const uint32_t *splits)
+merge_parts_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs, const uint64_t *begins,
+				   const uint32_t *splits, uint8_t *order)
 {
 	SHARED_MEMORY(raw);
-	multiway_memory<Source, Row> &shared = *(multiway_memory<Source, Row> *) raw;
+	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;
 	uint64_t	first = begins[blockIdx.x];
 	uint32_t	count = (uint32_t) (begins[blockIdx.x + 1] - first);
 
-	begin_stretches<Source, Row>(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	begin_stretches(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
 	__syncthreads();
-	load_stretches<Source, Row>(shared, source, runs, n_runs, count);
+	load_stretches(shared, source, runs, n_runs, count);
 	__syncthreads();
 	for (uint32_t width = 1; width < n_runs; width *= 2)
-		merge_round<Source, Row>(shared, n_runs, width, count);
-	sink.template put<Row::THREADS>(first, count, shared.keys, shared.payloads);
+		merge_round(shared, n_runs, width, count);
+	for (uint32_t i = threadIdx.x; i < count; i += Row::THREADS)
+		order[first + i] = shared.runs[i];
 }
 
 /* --- launches ------------------------------------------------------------------------------ */
@@ -108,9 +109,9 @@ typedef struct pivot_scratch
 
 /* From NULL it only counts. */
 static pivot_scratch
-pivot_lay_out(uint64_t total, uint32_t n_runs, uint32_t tile, void *d_scratch)
+pivot_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 {
-	const pivot_counts most = most_pivots(total, n_runs, tile);
+	const pivot_counts most = most_pivots(total, n_runs);
 	scratch_cursor cursor = {(uintptr_t) d_scratch};
 	pivot_scratch scratch;
 
@@ -123,73 +124,52 @@ pivot_lay_out(uint64_t total, uint32_t n_runs, uint32_t tile, void *d_scratch)
 	return scratch;
 }
 
-/* The smaller tile takes more scratch; any device's need is met. */
 size_t
-pivot_merge_scratch_bytes(uint64_t pairs, uint32_t n_runs)
+pivot_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
 {
-	constexpr uint32_t TILE = MERGE_SMALL::TILE < MERGE_MEDIUM::TILE ? MERGE_SMALL::TILE : MERGE_MEDIUM::TILE;
-
-	static_assert(TILE >= 2 * PIVOT_RUNS_MAX, "a stride is at least one item");
-	return pivot_lay_out(pairs, n_runs, TILE, NULL).bytes;
-}
-
-template<typename Row, typename Key>
-static cudaError_t
-merge_between_pivots(const merge_run *runs, uint32_t n_runs, const pair_sink<Key> &sink, void *d_scratch,
-					 cudaStream_t stream)
-{
-	typedef pair_runs<Key> source;
-
-	uint64_t	total = rows_of_runs(runs, n_runs);
-	uint32_t	stride = most_pivots(total, n_runs, Row::TILE).stride;
-	pivot_scratch scratch = pivot_lay_out(total, n_runs, Row::TILE, d_scratch);
-	const merge_run *d_runs = scratch.runs;
-	uint32_t	n_samples;
-	uint32_t	parts;
-
-	static_assert(sizeof(multiway_memory<source, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
-	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
-	parts = parts_for(n_samples, n_runs);
-	CUDA_TRY(launch(multiway_sample_kernel<source>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
-					 SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source(), d_runs, n_runs, stride, n_samples,
-					 scratch.ranks, scratch.places));
-	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
-					 stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
-					 (const uint32_t *) scratch.places, scratch.begins, scratch.splits));
-	return launch(merge_parts_kernel<source, pair_sink<Key>, Row>, parts, Row::THREADS,
-				  sizeof(multiway_memory<source, Row>), stream, source(), sink, d_runs, n_runs,
-				  (const uint64_t *) scratch.begins, (const uint32_t *) scratch.splits);
+	return pivot_lay_out(rows, n_runs, NULL).bytes;
 }
 
 template<typename Key>
 static cudaError_t
-merge_keys_between_pivots(const merge_run *runs, uint32_t n_runs, void *d_keys_out, uint32_t *d_rows_out,
-						  void *d_scratch, cudaStream_t stream)
+merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+					 uint8_t *d_order, cudaStream_t stream)
 {
-	const pair_sink<Key> sink = {(Key *) d_keys_out, d_rows_out};
-	sort_device device;
+	typedef MERGE_ROW Row;
+	uint64_t	total = rows_of_runs(runs, n_runs);
+	uint32_t	stride = most_pivots(total, n_runs).stride;
+	pivot_scratch scratch = pivot_lay_out(total, n_runs, d_scratch);
+	const merge_run *d_runs = scratch.runs;
+	uint32_t	n_samples;
+	uint32_t	parts;
 
-	CUDA_TRY(describe_device(&device));
-	if (merge_takes_medium_row(device))
-		return merge_between_pivots<MERGE_MEDIUM>(runs, n_runs, sink, d_scratch, stream);
-	return merge_between_pivots<MERGE_SMALL>(runs, n_runs, sink, d_scratch, stream);
+	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	parts = parts_for(n_samples, n_runs);
+	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
+					SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source, d_runs, n_runs, stride, n_samples,
+					scratch.ranks, scratch.places));
+	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
+					stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
+					(const uint32_t *) scratch.places, scratch.begins, scratch.splits));
+	return launch(merge_parts_kernel<Key, Row>, parts, Row::THREADS, sizeof(multiway_memory<Key, Row>), stream, source,
+				  d_runs, n_runs, (const uint64_t *) scratch.begins, (const uint32_t *) scratch.splits, d_order);
 }
 
-gsort_status
-pivot_merge(const merge_run *runs, uint32_t n_runs, uint32_t key_bits, void *d_keys_out, uint32_t *d_rows_out,
-			void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+cudaError_t
+pivot_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch, uint8_t *d_order,
+			cudaStream_t stream)
 {
-	cudaError_t error = cudaSuccess;
 	uint64_t	total;
 
-	if (n_runs == 0 || n_runs > PIVOT_RUNS_MAX || (key_bits != 32 && key_bits != 64))
-		return GSORT_BAD_ARG;
+	if (n_runs == 0 || n_runs > PIVOT_RUNS_MAX)
+		return cudaErrorInvalidValue;
 	total = rows_of_runs(runs, n_runs);
-	if (total > UINT32_MAX || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 ||
-		scratch_bytes < pivot_merge_scratch_bytes(total, n_runs))
-		return GSORT_BAD_ARG;
-	if (total > 0)
-		error = key_bits == 32 ? merge_keys_between_pivots<uint32_t>(runs, n_runs, d_keys_out, d_rows_out, d_scratch, stream) :
-			merge_keys_between_pivots<uint64_t>(runs, n_runs, d_keys_out, d_rows_out, d_scratch, stream);
-	return error == cudaSuccess ? GSORT_OK : GSORT_DEVICE_LOST;
+	if (total > UINT32_MAX)
+		return cudaErrorInvalidValue;
+	if (total == 0)
+		return cudaSuccess;
+	if (plan->bits <= 32)
+		return merge_between_pivots(key_source<uint32_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
+	return merge_between_pivots(key_source<uint64_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
 }

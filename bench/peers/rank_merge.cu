@@ -12,10 +12,10 @@
  */
 #include "peers/rank_merge.h"
 
-#include "peers/pair_runs.cuh"
 #include "peers/peer_tuning.h"
 #include "sort/launch_plan.cuh"
 #include "sort/partition_point.cuh"
+#include "sort/warps.cuh"
 
 #define RANK_THREADS	256
 #define PLACES_END		(1ull << 31)	/* the sum of two places fits a word */
@@ -32,6 +32,13 @@ struct run_pair
 	uint32_t	second_count;
 };
 
+template<typename Key>
+struct pair_output
+{
+	Key		   *keys;
+	uint32_t   *rows;
+};
+
 /* How many of the count keys come before an item with this key of the other run. */
 template<typename Key>
 SORT_DEVICE uint32_t
@@ -46,7 +53,7 @@ rank_among(const Key *keys, uint32_t count, Key key, bool equal_before)
 template<typename Key>
 static __global__ void
 __launch_bounds__(RANK_THREADS)
-rank_merge_kernel(run_pair<Key> runs, pair_sink<Key> output)
+rank_merge_kernel(run_pair<Key> runs, pair_output<Key> output)
 {
 	uint32_t	i = blockIdx.x * RANK_THREADS + threadIdx.x;
 	bool		of_first = i < runs.first_count;
@@ -60,8 +67,7 @@ rank_merge_kernel(run_pair<Key> runs, pair_sink<Key> output)
 	place = own + (of_first ? rank_among(runs.second_keys, runs.second_count, key, false) :
 				   rank_among(runs.first_keys, runs.first_count, key, true));
 	output.rows[place] = of_first ? runs.first_rows[own] : runs.second_rows[own];
-	if (output.keys != NULL)
-		output.keys[place] = key;
+	output.keys[place] = key;
 }
 
 /* --- segments -------------------------------------------------------------------------- */
@@ -125,7 +131,7 @@ struct segment_memory
 template<typename Row, typename Key>
 static __global__ void
 __launch_bounds__(Row::THREADS)
-merge_segments_kernel(run_pair<Key> runs, const segment_cut *cuts, pair_sink<Key> output)
+merge_segments_kernel(run_pair<Key> runs, const segment_cut *cuts, pair_output<Key> output)
 {
 	SHARED_MEMORY(raw);
 	segment_memory<Row, Key> &shared = *(segment_memory<Row, Key> *) raw;
@@ -171,7 +177,11 @@ merge_segments_kernel(run_pair<Key> runs, const segment_cut *cuts, pair_sink<Key
 		}
 	}
 	__syncthreads();
-	output.template put<Row::THREADS>(begin.first + begin.second, count, shared.keys, shared.rows);
+	for (uint32_t i = threadIdx.x; i < count; i += Row::THREADS)
+	{
+		output.rows[begin.first + begin.second + i] = shared.rows[i];
+		output.keys[begin.first + begin.second + i] = shared.keys[i];
+	}
 }
 
 /* --- launches --------------------------------------------------------------------------- */
@@ -202,14 +212,14 @@ segmented_rank_merge_scratch_bytes(uint64_t pairs)
 
 template<typename Key>
 static run_pair<Key>
-pair_of(const merge_run *first, const merge_run *second)
+pair_of(const pair_run *first, const pair_run *second)
 {
 	return {(const Key *) first->keys, first->rows, first->count, (const Key *) second->keys, second->rows, second->count};
 }
 
 template<typename Key>
 static cudaError_t
-merge_directly(const run_pair<Key> &runs, const pair_sink<Key> &output, cudaStream_t stream)
+merge_directly(const run_pair<Key> &runs, const pair_output<Key> &output, cudaStream_t stream)
 {
 	uint64_t	pairs = (uint64_t) runs.first_count + runs.second_count;
 
@@ -218,7 +228,7 @@ merge_directly(const run_pair<Key> &runs, const pair_sink<Key> &output, cudaStre
 
 template<typename Row, typename Key>
 static cudaError_t
-merge_segments(const run_pair<Key> &runs, const pair_sink<Key> &output, segment_cut *cuts, cudaStream_t stream)
+merge_segments(const run_pair<Key> &runs, const pair_output<Key> &output, segment_cut *cuts, cudaStream_t stream)
 {
 	uint32_t	segments = samples_before(runs.first_count, Row::STRIDE) + samples_before(runs.second_count, Row::STRIDE);
 	cudaError_t error = launch(rank_samples_kernel<Key>, tiles_for((uint64_t) segments + 1, RANK_THREADS), RANK_THREADS,
@@ -233,11 +243,11 @@ merge_segments(const run_pair<Key> &runs, const pair_sink<Key> &output, segment_
 /* cuts: NULL for the direct merge. */
 template<typename Key>
 static gsort_status
-merge_keys_by_ranks(const merge_run *first, const merge_run *second, void *d_keys_out, uint32_t *d_rows_out,
+merge_keys_by_ranks(const pair_run *first, const pair_run *second, void *d_keys_out, uint32_t *d_rows_out,
 					segment_cut *cuts, cudaStream_t stream)
 {
 	const run_pair<Key> runs = pair_of<Key>(first, second);
-	const pair_sink<Key> output = {(Key *) d_keys_out, d_rows_out};
+	const pair_output<Key> output = {(Key *) d_keys_out, d_rows_out};
 	cudaError_t error = cuts == NULL ? merge_directly(runs, output, stream) :
 		merge_segments<RANK_MERGE_ROW>(runs, output, cuts, stream);
 
@@ -245,7 +255,7 @@ merge_keys_by_ranks(const merge_run *first, const merge_run *second, void *d_key
 }
 
 static gsort_status
-merge_by_ranks(const merge_run *first, const merge_run *second, uint32_t key_bits, void *d_keys_out,
+merge_by_ranks(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
 			   uint32_t *d_rows_out, segment_cut *cuts, cudaStream_t stream)
 {
 	uint64_t	pairs = (uint64_t) first->count + second->count;
@@ -260,14 +270,14 @@ merge_by_ranks(const merge_run *first, const merge_run *second, uint32_t key_bit
 }
 
 gsort_status
-rank_merge(const merge_run *first, const merge_run *second, uint32_t key_bits, void *d_keys_out, uint32_t *d_rows_out,
+rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out, uint32_t *d_rows_out,
 		   cudaStream_t stream)
 {
 	return merge_by_ranks(first, second, key_bits, d_keys_out, d_rows_out, NULL, stream);
 }
 
 gsort_status
-segmented_rank_merge(const merge_run *first, const merge_run *second, uint32_t key_bits, void *d_keys_out,
+segmented_rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
 					 uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	const rank_merge_scratch scratch = rank_merge_lay_out((uint64_t) first->count + second->count, d_scratch);

@@ -14,8 +14,8 @@
 #define GSORT_RANK_MERGE_H
 
 #include "gsort.h"
+#include "peers/pair_run.h"
 #include "sort/launch.cuh"
-#include "sort/merge_run.h"
 
 /*
  * Direct: each item is ranked by a search of the whole other run, a thread for each (Shiloach, Vishkin, "Finding the
@@ -24,7 +24,7 @@
  * Of both: keys of key_bits (32 or 64) and rows; no output overlaps an input.  BAD_ARG: key_bits, or 2^31 pairs and
  * more, or scratch too small or not 256-byte aligned; DEVICE_LOST: a launch failed.
  */
-gsort_status rank_merge(const merge_run *first, const merge_run *second, uint32_t key_bits, void *d_keys_out,
+gsort_status rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
 						uint32_t *d_rows_out, cudaStream_t stream);
 
 size_t		segmented_rank_merge_scratch_bytes(uint64_t pairs);
@@ -34,7 +34,7 @@ size_t		segmented_rank_merge_scratch_bytes(uint64_t pairs);
  * segments of bounded length, which blocks merge by ranks in shared memory (Satish, Harris, Garland, "Designing
  * efficient sorting algorithms for manycore GPUs", 2009).
  */
-gsort_status segmented_rank_merge(const merge_run *first, const merge_run *second, uint32_t key_bits, void *d_keys_out,
+gsort_status segmented_rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
 								  uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes, cudaStream_t stream);
 
 #endif							/* GSORT_RANK_MERGE_H */

@@ -160,7 +160,6 @@ describe_runs(const cuda_job *job, merge_run *runs)
 
 		runs[r].keys = keys;
 		runs[r].nulls = kept->has_nulls ? (const uint8_t *) (keys + (size_t) columns * kept->rows) : NULL;
-		runs[r].rows = NULL;
 		runs[r].count = kept->rows;
 		runs[r].first_sample = 0;
 	}

@@ -3,8 +3,8 @@
  *	  Merging up to 255 sorted runs at once: each key is read once, each output written once.
  *
  * In:  the runs' descriptions and keys.
- * Out: what a sink makes of the order of all rows by key, equal keys by run, within a run as they lie:
- *	    here the run that each row comes from, one byte a row.
+ * Out: the run that each row of the whole order comes from, one byte a row.  The order is
+ *	    by key, of equal keys by run, and within a run as its rows lie.
  *
  *	  runs --sample--> sampled keys with their exact places in the output
  *	       --split---> for each output tile, where it begins in every run
@@ -14,9 +14,6 @@
  * one block's work longer than another's.  Sampling and splitting are in
  * multiway_select.cuh.  A tile's stretches are loaded to shared memory and merged there
  * pairwise, log2(runs) rounds of merge path.
- *
- * A sink writes a merged tile: put(tile's first place, count, keys, payloads), called by the
- * whole block.
  */
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
@@ -26,42 +23,22 @@
 #include "sort/multiway_select.cuh"
 #include "sort/tuning.h"
 
-/* --- where it goes ----------------------------------------------------------------- */
-
-/* A byte a row, written by eights; zeros behind the last row up to a multiple of eight. */
-struct order_sink
-{
-	uint64_t   *order;			/* eight rows a word */
-
-	template<int Threads, typename Key>
-	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *, uint8_t *tile_runs) const
-	{
-		uint32_t	words = (count + 7) / 8;
-
-		if (threadIdx.x < words * 8 - count)
-			tile_runs[count + threadIdx.x] = 0;
-		__syncthreads();
-		for (uint32_t i = threadIdx.x; i < words; i += Threads)
-			order[first / 8 + i] = ((const uint64_t *) tile_runs)[i];
-	}
-};
-
 /* --- merging a tile ---------------------------------------------------------------------- */
 
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 struct multiway_memory
 {
-	typename Source::key keys[Row::TILE + 1];	/* one is read behind the last */
-	alignas(8) typename Source::payload payloads[Row::TILE];
+	Key keys[Row::TILE + 1];	/* one is read behind the last */
+	alignas(8) uint8_t runs[Row::TILE];	/* that the keys come from */
 	uint32_t	begins[RUN_SLOTS + 1];	/* of the runs' stretches in the tile; empty ones at its end */
 	uint32_t	skipped[RUN_SLOTS]; /* a stretch's first place in its run, less its begin in the tile */
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
 /* From the splits to the tile's stretches.  The whole block calls; wants a barrier behind it. */
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 SORT_DEVICE void
-begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, uint32_t n_runs)
+begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint32_t n_runs)
 {
 	constexpr int RUNS_A_THREAD = (RUN_SLOTS + Row::THREADS - 1) / Row::THREADS;
 	uint32_t	first = threadIdx.x * RUNS_A_THREAD;
@@ -98,13 +75,13 @@ stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t a
 }
 
 /* Fills the tile, run after run; wants a barrier behind it. */
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 SORT_DEVICE void
-load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const merge_run *runs, uint32_t n_runs,
+load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source, const merge_run *runs, uint32_t n_runs,
 			   uint32_t count)
 {
-	typename Source::key keys[Row::ITEMS];
-	typename Source::payload payloads[Row::ITEMS];
+	Key keys[Row::ITEMS];
+	uint8_t		from[Row::ITEMS];
 
 	/* apart from the stores, so that all loads are under way at once */
 #pragma unroll
@@ -118,7 +95,7 @@ load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const
 			const merge_run run = runs[r];
 
 			keys[i] = source.key_of(run, at + shared.skipped[r]);
-			payloads[i] = source.payload_of(run, r, at + shared.skipped[r]);
+			from[i] = (uint8_t) r;
 		}
 	}
 #pragma unroll
@@ -129,7 +106,7 @@ load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const
 		if (at < count)
 		{
 			shared.keys[at] = keys[i];
-			shared.payloads[at] = payloads[i];
+			shared.runs[at] = from[i];
 		}
 	}
 }
@@ -215,15 +192,13 @@ struct stretch_pair
  * neighbouring places, into registers first.  The whole block calls, behind a barrier after the
  * tile was filled; on return each thread sees all of it.
  */
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 SORT_DEVICE void
-merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t width, uint32_t count)
+merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, uint32_t count)
 {
-	typedef typename Source::key Key;
-
 	uint32_t	at = threadIdx.x * Row::ITEMS;
 	Key			keys[Row::ITEMS];
-	typename Source::payload payloads[Row::ITEMS];
+	uint8_t		from[Row::ITEMS];
 
 	if (at < count)
 	{
@@ -248,7 +223,7 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 					pair.begin(shared.begins, width, pair.number + 1);
 					pair.load_next();
 				}
-				payloads[i] = shared.payloads[pair.take(&keys[i])];
+				from[i] = shared.runs[pair.take(&keys[i])];
 			}
 		}
 	}
@@ -259,34 +234,49 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 		if (at + i < count)
 		{
 			shared.keys[at + i] = keys[i];
-			shared.payloads[at + i] = payloads[i];
+			shared.runs[at + i] = from[i];
 		}
 	}
 	__syncthreads();
+}
+
+/* Writes the tile's runs by eights; zeros behind the last row up to a multiple of eight.
+ * The whole block calls. */
+template<typename Key, typename Row>
+SORT_DEVICE void
+write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, uint64_t *order)
+{
+	uint32_t	words = (count + 7) / 8;
+
+	if (threadIdx.x < words * 8 - count)
+		shared.runs[count + threadIdx.x] = 0;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < words; i += Row::THREADS)
+		order[first / 8 + i] = ((const uint64_t *) shared.runs)[i];
 }
 
 /*
  * Grid: a block of THREADS for each output tile; shared: multiway_memory.  Block t reads, of each
  * run, the places from splits[t] to splits[t + 1], and writes the output places from t * TILE on.
  */
-template<typename Source, typename Sink, typename Row>
+template<typename Key, typename Row>
 static __global__ void
-__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Source, Row>>(Row::BLOCKS)))
-multiway_merge_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, uint64_t total,
+__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Key, Row>>(Row::BLOCKS)))
+multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *runs, uint32_t n_runs, uint64_t total,
 					  const uint32_t *splits)
 {
 	SHARED_MEMORY(raw);
-	multiway_memory<Source, Row> &shared = *(multiway_memory<Source, Row> *) raw;
+	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;
 	uint64_t	first = (uint64_t) blockIdx.x * Row::TILE;
 	uint32_t	count = total - first < Row::TILE ? (uint32_t) (total - first) : Row::TILE;
 
-	begin_stretches<Source, Row>(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	begin_stretches(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
 	__syncthreads();
-	load_stretches<Source, Row>(shared, source, runs, n_runs, count);
+	load_stretches(shared, source, runs, n_runs, count);
 	__syncthreads();
 	for (uint32_t width = 1; width < n_runs; width *= 2)
-		merge_round<Source, Row>(shared, n_runs, width, count);
-	sink.template put<Row::THREADS>(first, count, shared.keys, shared.payloads);
+		merge_round(shared, n_runs, width, count);
+	write_order(shared, first, count, order);
 }
 
 #endif							/* GSORT_MULTIWAY_MERGE_CUH */

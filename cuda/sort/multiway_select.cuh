@@ -2,7 +2,7 @@
  * multiway_select.cuh
  *	  What a multiway merge reads, and where its output tiles begin in every run.
  *
- * In:  the runs' descriptions and keys, a source that tells keys and payloads.
+ * In:  the runs' descriptions and keys, the plan that makes words of them.
  * Out: for each output tile, how many places of each run come before it.
  *
  * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple lists on hierarchical-memory
@@ -14,9 +14,6 @@
  * remains of one run, so at most runs * log2(stride) steps are taken.
  *
  * The order of (key, run, place) has no equals, so equal keys are like any others.
- *
- * A source has typedefs key and payload; key_of(run, place); payload_of(run, number of
- * the run, place).
  */
 #ifndef GSORT_MULTIWAY_SELECT_CUH
 #define GSORT_MULTIWAY_SELECT_CUH
@@ -35,13 +32,10 @@
 
 /* --- what is merged ------------------------------------------------------------ */
 
-/* Runs of raw key columns, of which the plan makes one word; only the run's number is wanted. */
+/* Runs of raw key columns, of which the plan makes one word, of 32 bits or of 64. */
 template<typename Key>
-struct planned_runs
+struct key_source
 {
-	typedef Key key;
-	typedef uint8_t payload;
-
 	key_plan	plan;
 
 	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
@@ -50,11 +44,6 @@ struct planned_runs
 		uint32_t	nulls = run.nulls != NULL ? run.nulls[place] : 0;
 
 		return (Key) key_plan_word(&plan, 0, values + place, run.count, nulls);
-	}
-
-	__device__ __forceinline__ uint8_t payload_of(const merge_run &, uint32_t number, uint32_t) const
-	{
-		return (uint8_t) number;
 	}
 };
 
@@ -92,13 +81,13 @@ struct lane_runs
 
 /* How many of the places [low, high) of run number come before place pivot of run pivot_run,
  * whose key is key; plus low. */
-template<typename Source>
+template<typename Key>
 SORT_DEVICE uint32_t
-places_before(const Source &source, const merge_run &run, uint32_t number, uint32_t low, uint32_t high,
-			  typename Source::key key, uint32_t pivot_run)
+places_before(const key_source<Key> &source, const merge_run &run, uint32_t number, uint32_t low, uint32_t high,
+			  Key key, uint32_t pivot_run)
 {
 	return partition_point(low, high, [&](uint32_t place) {
-		typename Source::key other = source.key_of(run, place);
+		Key other = source.key_of(run, place);
 
 		return other != key ? other < key : number < pivot_run;
 	});
@@ -117,10 +106,10 @@ run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
  * come before it, and their sum: its rank in the output.  Its place is known without sorting: of each run,
  * as many samples come before it as lie at places before.
  */
-template<typename Source>
+template<typename Key>
 static __global__ void
 __launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
-multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint32_t stride, uint32_t n_samples,
+multiway_sample_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs, uint32_t stride, uint32_t n_samples,
 					   uint64_t *ranks, uint32_t *places)
 {
 	SHARED_MEMORY(raw);
@@ -131,7 +120,7 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 	uint32_t	number = 0;
 	uint32_t	run;
 	uint32_t	place;
-	typename Source::key key;
+	Key key;
 
 	if (sample >= n_samples)
 		return;
@@ -185,9 +174,9 @@ run_of_remaining(const selection_memory &memory, uint32_t first, uint32_t skippe
  * Moves low up so that it counts wanted more places in all; the warp calls.  Low and high enclose
  * the result, so at most the places between two samples remain: a sum of uint32.
  */
-template<typename Source>
+template<typename Key>
 SORT_DEVICE void
-select_places(const Source &source, const merge_run *runs, const lane_runs &mine, uint32_t wanted,
+select_places(const key_source<Key> &source, const merge_run *runs, const lane_runs &mine, uint32_t wanted,
 			  selection_memory &memory)
 {
 	while (wanted > 0)
@@ -199,7 +188,7 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
 		uint32_t	run = 0;
 		uint32_t	place = 0;
 		int			chooser;
-		typename Source::key key = 0;
+		Key key = 0;
 
 		for (uint32_t r = mine.first; r < mine.end; r++)
 			remaining += memory.high[r] - memory.low[r];
@@ -240,10 +229,10 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
  * shared memory.  Warp t writes how many places of each run come before output place
  * t * tile: splits[t][runs].
  */
-template<typename Source>
+template<typename Key>
 static __global__ void
 __launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
-multiway_split_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t tile,
+multiway_split_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t tile,
 					  uint32_t n_samples, const uint64_t *ranks, const uint32_t *places, uint32_t *splits)
 {
 	SHARED_MEMORY(raw);

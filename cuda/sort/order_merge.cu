@@ -21,9 +21,9 @@ cudaError_t
 order_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch, uint8_t *d_order,
 			cudaStream_t stream)
 {
-	const order_sink sink = {(uint64_t *) d_order};
-
+	if (n_runs == 0 || n_runs > MERGE_RUNS_MAX)
+		return cudaErrorInvalidValue;
 	if (plan->bits <= 32)
-		return merge_runs(planned_runs<uint32_t>{*plan}, sink, runs, n_runs, d_scratch, stream);
-	return merge_runs(planned_runs<uint64_t>{*plan}, sink, runs, n_runs, d_scratch, stream);
+		return merge_runs(key_source<uint32_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
+	return merge_runs(key_source<uint64_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
 }

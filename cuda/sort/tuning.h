@@ -132,8 +132,7 @@ typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
 
 typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 
-typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
-typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
+typedef merge_tuning_row<256, 15, 3, 64 << 10> MERGE_ROW;
 
 /* Pairs up to which the medium row's fan-out is enough, with room for uneven buckets.
  * The large row's is enough up to 1.3 G pairs; beyond them it merges what the largest of
