@@ -1,10 +1,11 @@
 /*
  * merge_bench.cuh
- *	  gsort_bench's merges of MERGED_RUNS sorted runs: to an order at once, or two by two.
+ *	  gsort_bench's merges of MERGED_RUNS sorted runs: to an order at once, or
+ *	  two by two.
  *
  * In:  an input, whose rows are cut into runs of equal length and sorted there.
- * Out: a line for each algorithm.  A stable merge of stably sorted neighbours is the stable
- *	    sort of them all, so the input knows the right result.
+ * Out: a line for each algorithm.  A stable merge of stably sorted neighbours
+ *	    is the stable sort of them all, so the input knows the right result.
  */
 #ifndef GSORT_MERGE_BENCH_CUH
 #define GSORT_MERGE_BENCH_CUH
@@ -18,7 +19,8 @@
 
 #define MERGED_RUNS		16			/* a power of two */
 
-/* Streams that the merges of one round run on, all behind the default stream and before it again. */
+/* Streams that the merges of one round run on, all behind the default stream
+ * and before it again. */
 struct side_streams
 {
 	cudaStream_t streams[MERGED_RUNS / 2];
@@ -78,15 +80,17 @@ struct sorted_runs
 		size_t		bytes = 0;
 		uint64_t	longest = begin_of(MERGED_RUNS) - begin_of(MERGED_RUNS - 1);
 
-		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, in.keys.data, keys.data, in.rows.data, rows.data, (uint32_t) longest));
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, in.keys.data, keys.data, in.rows.data,
+											  rows.data, (uint32_t) longest));
 		device_array<char> scratch(bytes);
 
 		for (int r = 0; r < MERGED_RUNS; r++)
 		{
 			uint64_t	begin = begin_of(r);
 
-			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, in.keys.data + begin, keys.data + begin,
-												  in.rows.data + begin, rows.data + begin,
+			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, in.keys.data + begin,
+												  keys.data + begin, in.rows.data + begin,
+												  rows.data + begin,
 												  (uint32_t) (begin_of(r + 1) - begin)));
 		}
 		CHECK(cudaDeviceSynchronize());
@@ -106,8 +110,9 @@ struct sorted_runs
 	}
 
 	/*
-	 * Rounds of merges of two neighbours: merge(a, b, to_keys, to_rows, number, stream).  Of the
-	 * even number of rounds the last one writes the input's output arrays.
+	 * Rounds of merges of two neighbours: merge(a, b, to_keys, to_rows, number,
+	 * stream).  Of the even number of rounds the last one writes the input's
+	 * output arrays.
 	 */
 	template<typename Merge>
 	void merge_in_rounds(Merge merge)
@@ -129,8 +134,8 @@ struct sorted_runs
 				uint64_t	begin = begin_of(first);
 
 				merge(describe(from_keys, from_rows, first, first + width),
-					  describe(from_keys, from_rows, first + width, first + 2 * width), to_keys + begin, to_rows + begin,
-					  p, sides.streams[p]);
+					  describe(from_keys, from_rows, first + width, first + 2 * width),
+					  to_keys + begin, to_rows + begin, p, sides.streams[p]);
 			}
 			sides.join(pairs);
 			from_keys = to_keys;
@@ -139,12 +144,13 @@ struct sorted_runs
 	}
 
 #ifdef HAVE_CUB_DEVICE_MERGE
-	cudaError_t cub_merge(void *scratch, size_t &bytes, const pair_run &a, const pair_run &b, Key *to_keys,
-						  uint32_t *to_rows, cudaStream_t stream)
+	cudaError_t cub_merge(void *scratch, size_t &bytes, const pair_run &a, const pair_run &b,
+						  Key *to_keys, uint32_t *to_rows, cudaStream_t stream)
 	{
-		return cub::DeviceMerge::MergePairs(scratch, bytes, (const Key *) a.keys, a.rows, (int64_t) a.count,
-											(const Key *) b.keys, b.rows, (int64_t) b.count, to_keys, to_rows,
-											less_than(), stream);
+		return cub::DeviceMerge::MergePairs(scratch, bytes, (const Key *) a.keys, a.rows,
+											(int64_t) a.count, (const Key *) b.keys, b.rows,
+											(int64_t) b.count, to_keys, to_rows, less_than(),
+											stream);
 	}
 
 	void run_cub_two_way()
@@ -154,15 +160,16 @@ struct sorted_runs
 
 		static_assert(MERGED_RUNS == 16, "an even number of rounds");
 		CHECK(cub_merge(NULL, bytes, describe(keys.data, rows.data, 0, MERGED_RUNS / 2),
-						describe(keys.data, rows.data, MERGED_RUNS / 2, MERGED_RUNS), in.keys_out.data,
-						in.rows_out.data, NULL));
+						describe(keys.data, rows.data, MERGED_RUNS / 2, MERGED_RUNS),
+						in.keys_out.data, in.rows_out.data, NULL));
 		each = (bytes + 255) / 256 * 256;
 		device_array<char> scratch(each * (MERGED_RUNS / 2));
 
 		in.measure("cub_two_way_merge", true, [] {}, [&] {
-			merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys, uint32_t *to_rows, int number,
-								cudaStream_t stream) {
-				CHECK(cub_merge(scratch.data + number * each, bytes, a, b, to_keys, to_rows, stream));
+			merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys,
+								uint32_t *to_rows, int number, cudaStream_t stream) {
+				CHECK(cub_merge(scratch.data + number * each, bytes, a, b, to_keys, to_rows,
+								stream));
 			});
 		});
 	}
@@ -174,7 +181,8 @@ struct sorted_runs
 		std::vector<uint32_t> right(in.n);
 		std::vector<uint8_t> order(in.n);
 
-		CHECK(cudaMemcpy(right.data(), in.rows_right.data, in.n * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+		CHECK(cudaMemcpy(right.data(), in.rows_right.data, in.n * sizeof(uint32_t),
+						 cudaMemcpyDeviceToHost));
 		for (uint64_t i = 0; i < in.n; i++)
 		{
 			int			run = (int) ((uint64_t) right[i] * MERGED_RUNS / in.n);
@@ -196,7 +204,8 @@ struct sorted_runs
 		in.find_significant_bits();
 		CHECK(cudaMemcpy(seen, in.counters.data, sizeof(seen), cudaMemcpyDeviceToHost));
 		CHECK(cudaMemcpy(&ends[0], in.keys_right.data, sizeof(Key), cudaMemcpyDeviceToHost));
-		CHECK(cudaMemcpy(&ends[1], in.keys_right.data + in.n - 1, sizeof(Key), cudaMemcpyDeviceToHost));
+		CHECK(cudaMemcpy(&ends[1], in.keys_right.data + in.n - 1, sizeof(Key),
+						 cudaMemcpyDeviceToHost));
 		stats.min = ends[0];
 		stats.max = ends[1];
 		stats.any = seen[0];
@@ -206,8 +215,9 @@ struct sorted_runs
 	}
 
 	/*
-	 * Times a merge to an order: merge(plan, runs, d_order).  Only the bytes of the rows are looked at: behind the
-	 * last row each algorithm does as it likes.
+	 * Times a merge to an order: merge(plan, runs, d_order).  Only the bytes of
+	 * the rows are looked at: behind the last row each algorithm does as it
+	 * likes.
 	 */
 	template<typename Merge>
 	void measure_order(const char *name, Merge merge)
@@ -220,7 +230,8 @@ struct sorted_runs
 		std::vector<float> times;
 
 		for (int r = 0; r < MERGED_RUNS; r++)
-			runs[r] = {keys.data + begin_of(r), NULL, (uint32_t) (begin_of(r + 1) - begin_of(r)), 0};
+			runs[r] = {keys.data + begin_of(r), NULL, (uint32_t) (begin_of(r + 1) - begin_of(r)),
+				0};
 		CHECK(cudaMemset(order.data, POISON, order_bytes));
 		times = time_repeats([] {}, [&] {
 			CHECK(merge(plan, runs, order.data));
@@ -233,7 +244,8 @@ struct sorted_runs
 	{
 		device_array<char> scratch(order_merge_scratch_bytes(in.n, MERGED_RUNS));
 
-		measure_order("order_merge", [&](const key_plan &plan, const merge_run *runs, uint8_t *d_order) {
+		measure_order("order_merge", [&](const key_plan &plan, const merge_run *runs,
+										 uint8_t *d_order) {
 			return order_merge(&plan, runs, MERGED_RUNS, scratch.data, d_order, NULL);
 		});
 	}

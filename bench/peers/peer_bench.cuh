@@ -1,9 +1,11 @@
 /*
  * peer_bench.cuh
- *	  gsort_bench's peers: algorithms of the literature, which the product does not use.
+ *	  gsort_bench's peers: algorithms of the literature, which the product does
+ *	  not use.
  *
  * In:  an input; for the merges its sorted runs (merge_bench.cuh).
- * Out: a line for each algorithm that is listed by its name or as one of the peers.
+ * Out: a line for each algorithm that is listed by its name or as one of the
+ *	    peers.
  *
  * Scratch is allocated before the timed calls, as for all others.
  */
@@ -27,8 +29,9 @@ check_status(gsort_status status)
 		CHECK(cudaErrorLaunchFailure);
 }
 
-typedef gsort_status (*pair_sorter) (const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,
-									 void *d_scratch, size_t scratch_bytes, cudaStream_t stream);
+typedef gsort_status (*pair_sorter) (const unsorted_pairs *pairs, void *d_keys_out,
+									 uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes,
+									 cudaStream_t stream);
 
 template<typename Key>
 static void
@@ -48,14 +51,15 @@ static void
 run_rank_merge(sorted_runs<Key> &runs)
 {
 	runs.in.measure("rank_merge", true, [] {}, [&] {
-		runs.merge_in_rounds([](const pair_run &a, const pair_run &b, Key *to_keys, uint32_t *to_rows, int,
-								cudaStream_t stream) {
+		runs.merge_in_rounds([](const pair_run &a, const pair_run &b, Key *to_keys,
+								uint32_t *to_rows, int, cudaStream_t stream) {
 			check_status(rank_merge(&a, &b, 8 * sizeof(Key), to_keys, to_rows, stream));
 		});
 	});
 }
 
-/* Merges of one round run side by side: each has scratch of its own, enough for the last round. */
+/* Merges of one round run side by side: each has scratch of its own, enough for
+ * the last round. */
 template<typename Key>
 static void
 run_segmented_rank_merge(sorted_runs<Key> &runs)
@@ -65,10 +69,10 @@ run_segmented_rank_merge(sorted_runs<Key> &runs)
 	device_array<char> scratch(each * (MERGED_RUNS / 2));
 
 	runs.in.measure("segmented_rank_merge", true, [] {}, [&] {
-		runs.merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys, uint32_t *to_rows, int number,
-								 cudaStream_t stream) {
-			check_status(segmented_rank_merge(&a, &b, 8 * sizeof(Key), to_keys, to_rows, scratch.data + number * each,
-											  bytes, stream));
+		runs.merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys,
+								 uint32_t *to_rows, int number, cudaStream_t stream) {
+			check_status(segmented_rank_merge(&a, &b, 8 * sizeof(Key), to_keys, to_rows,
+											  scratch.data + number * each, bytes, stream));
 		});
 	});
 }
@@ -79,7 +83,8 @@ run_pivot_merge(sorted_runs<Key> &runs)
 {
 	device_array<char> scratch(pivot_merge_scratch_bytes(runs.in.n, MERGED_RUNS));
 
-	runs.measure_order("pivot_merge", [&](const key_plan &plan, const merge_run *described, uint8_t *d_order) {
+	runs.measure_order("pivot_merge", [&](const key_plan &plan, const merge_run *described,
+										  uint8_t *d_order) {
 		return pivot_merge(&plan, described, MERGED_RUNS, scratch.data, d_order, NULL);
 	});
 }

@@ -2,14 +2,16 @@
  * peer_tuning.h
  *	  Sizes of the algorithms that gsort_bench has for comparison only.
  *
- * Types and numbers that their kernels are templates over; tests take tiny ones, as cuda/sort/tuning.h does.
+ * Types and numbers that their kernels are templates over; tests take tiny
+ * ones, as cuda/sort/tuning.h does.
  */
 #ifndef GSORT_PEER_TUNING_H
 #define GSORT_PEER_TUNING_H
 
 /*
- * The merge sorts: threads, items a thread; their product is a tile.  Odd items: a thread reads and writes
- * neighbouring places, and an odd stride between threads spreads them over all banks.
+ * The merge sorts: threads, items a thread; their product is a tile.  Odd
+ * items: a thread reads and writes neighbouring places, and an odd stride
+ * between threads spreads them over all banks.
  */
 template<int Threads, int Items>
 struct merge_sort_row
@@ -19,7 +21,8 @@ struct merge_sort_row
 	static constexpr int SORT_TILE = Threads * Items;
 };
 
-/* The segmented rank merge: threads, and how far apart samples of a run are.  A segment has less than two strides. */
+/* The segmented rank merge: threads, and how far apart samples of a run are.  A
+ * segment has less than two strides. */
 template<int Threads, int Stride>
 struct rank_merge_row
 {

@@ -4,11 +4,13 @@
  *
  * Usage: peers_test [-q] [-s] [seed]
  *
- * Each case sorts, or merges runs, of random lengths and keys: around the edges of tiles, samples and segments, of
- * few and many values, with runs that are empty, much longer than others, or do not overlap.  Both key widths.  The stable order is unique, so everything is compared place by place.
- * The scratch has guard gaps between its arrays, and every output an end, which must be as they were afterwards.
- * -q: only what fails is shown; -s: few cases.  The seed, which is printed, repeats the cases.  Exit status 0 if
- * all is well.
+ * Each case sorts, or merges runs, of random lengths and keys: around the edges
+ * of tiles, samples and segments, of few and many values, with runs that are
+ * empty, much longer than others, or do not overlap.  Both key widths.  The
+ * stable order is unique, so everything is compared place by place.  The
+ * scratch has guard gaps between its arrays, and every output an end, which
+ * must be as they were afterwards. -q: only what fails is shown; -s: few cases.
+ * The seed, which is printed, repeats the cases.  Exit status 0 if all is well.
  */
 #include "peers/pivot_merge.cu"
 #include "peers/rank_merge.cu"
@@ -45,8 +47,8 @@ near_multiple(uint32_t unit, uint32_t most)
 static uint32_t
 random_length()
 {
-	const uint32_t units[] = {MERGE_SORT_ROW::SORT_TILE, RANK_MERGE_ROW::STRIDE, RANK_MERGE_ROW::TILE, MERGE_ROW::TILE,
-		RANK_THREADS};
+	const uint32_t units[] = {MERGE_SORT_ROW::SORT_TILE, RANK_MERGE_ROW::STRIDE,
+		RANK_MERGE_ROW::TILE, MERGE_ROW::TILE, RANK_THREADS};
 	uint32_t	length;
 
 	switch (random_below(4))
@@ -63,11 +65,13 @@ random_length()
 	}
 }
 
-/* Few values or many, by the case; the largest key is among them, as places that are not there may count as it. */
+/* Few values or many, by the case; the largest key is among them, as places
+ * that are not there may count as it. */
 template<typename Key>
 struct key_maker
 {
-	uint64_t	values = random_below(3) == 0 ? 1 + random_below(3) : random_below(2) == 0 ? 1 + random_below(500) : 0;
+	uint64_t	values = random_below(3) == 0 ? 1 + random_below(3) : random_below(2) == 0 ?
+		1 + random_below(500) : 0;
 	uint32_t	ascending = (uint32_t) random_below(6);
 
 	Key make(uint64_t at, uint64_t n) const
@@ -89,7 +93,8 @@ template<typename Key>
 static void
 stable_sort(pair_list<Key> &pairs)
 {
-	std::stable_sort(pairs.begin(), pairs.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+	std::stable_sort(pairs.begin(), pairs.end(),
+					 [](const auto &a, const auto &b) { return a.first < b.first; });
 }
 
 /* One call's outputs, and whether they are right. */
@@ -117,14 +122,15 @@ report(bool ok, const char *what, size_t key_bytes, uint64_t n, size_t runs, int
 {
 	if (!ok || !quiet)
 	{
-		printf("%-22s u%-2zu case %-4d n=%-7llu runs=%-3zu chip %3d KiB  %s\n", what, 8 * key_bytes, number,
-			   (unsigned long long) n, runs, emulator::the_chip.shared_bytes >> 10, ok ? "ok" : "BAD");
+		printf("%-22s u%-2zu case %-4d n=%-7llu runs=%-3zu chip %3d KiB  %s\n", what, 8 * key_bytes,
+			   number, (unsigned long long) n, runs, emulator::the_chip.shared_bytes >> 10, ok ?
+			   "ok" : "BAD");
 		fflush(stdout);
 	}
 	failures += !ok;
 }
 
-/* --- sorts ----------------------------------------------------------------------------- */
+/* --- sorts ---------------------------------------------------------------- */
 
 template<bool Wide>
 static bool
@@ -142,8 +148,9 @@ sort_gaps_intact(uint64_t n, void *d_scratch)
 	return gaps_intact(stretches.data(), stretches.size());
 }
 
-typedef gsort_status (*pair_sorter) (const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,
-									 void *d_scratch, size_t scratch_bytes, cudaStream_t stream);
+typedef gsort_status (*pair_sorter) (const unsorted_pairs *pairs, void *d_keys_out,
+									 uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes,
+									 cudaStream_t stream);
 
 template<typename Key>
 static void
@@ -171,9 +178,10 @@ sort_case(const char *name, pair_sorter sort, int number)
 		   sort_gaps_intact<sizeof(Key) == 8>(n, scratch.data()), name, sizeof(Key), n, 1, number);
 }
 
-/* --- merges ------------------------------------------------------------------------------ */
+/* --- merges --------------------------------------------------------------- */
 
-/* Sorted runs of random lengths, and their stable merge.  Rows are in no order. */
+/* Sorted runs of random lengths, and their stable merge.  Rows are in no
+ * order. */
 template<typename Key>
 struct random_runs
 {
@@ -189,11 +197,13 @@ struct random_runs
 
 		for (uint32_t r = 0; r < n_runs; r++)
 		{
-			pair_list<Key> pairs = make_run(maker, random_below(5) == 0 ? 0 : random_length() / (n_runs > 4 ? 4 : 1));
+			pair_list<Key> pairs = make_run(maker, random_below(5) == 0 ? 0 :
+											random_length() / (n_runs > 4 ? 4 : 1));
 
 			/* runs that do not overlap, the last one's keys the least */
 			for (auto &pair : pairs)
-				pair.first = apart ? (Key) (pair.first / n_runs + (Key) ~(Key) 0 / n_runs * (n_runs - 1 - r)) : pair.first;
+				pair.first = apart ? (Key) (pair.first / n_runs + (Key) ~(Key) 0 / n_runs *
+											(n_runs - 1 - r)) : pair.first;
 			stable_sort(pairs);
 			for (const auto &pair : pairs)
 			{
@@ -232,11 +242,12 @@ rank_merge_case(int number)
 	gsort_status status;
 
 	status = rank_merge(a, b, 8 * sizeof(Key), direct.keys.data(), direct.rows.data(), NULL);
-	report(status == GSORT_OK && direct.right(runs.expected), "rank_merge", sizeof(Key), n, 2, number);
-	status = segmented_rank_merge(a, b, 8 * sizeof(Key), segmented.keys.data(), segmented.rows.data(), scratch.data(),
-								  scratch.used, NULL);
-	report(status == GSORT_OK && segmented.right(runs.expected) && scratch.intact() && gaps_intact(&cuts, 1),
-		   "segmented_rank_merge", sizeof(Key), n, 2, number);
+	report(status == GSORT_OK && direct.right(runs.expected), "rank_merge", sizeof(Key), n, 2,
+		   number);
+	status = segmented_rank_merge(a, b, 8 * sizeof(Key), segmented.keys.data(),
+								  segmented.rows.data(), scratch.data(), scratch.used, NULL);
+	report(status == GSORT_OK && segmented.right(runs.expected) && scratch.intact() &&
+		   gaps_intact(&cuts, 1), "segmented_rank_merge", sizeof(Key), n, 2, number);
 }
 
 static bool
@@ -245,7 +256,8 @@ pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 	const pivot_counts most = most_pivots(n, n_runs);
 	const pivot_scratch s = pivot_lay_out(n, n_runs, d_scratch);
 	const std::pair<void *, size_t> stretches[] = {
-		{s.runs, n_runs * sizeof(merge_run)}, {s.ranks, most.samples * 8ull}, {s.places, most.samples * n_runs * 4ull},
+		{s.runs, n_runs * sizeof(merge_run)}, {s.ranks, most.samples * 8ull},
+			{s.places, most.samples * n_runs * 4ull},
 		{s.begins, (most.parts + 1) * 8ull}, {s.splits, (most.parts + 1) * n_runs * 4ull}
 	};
 
@@ -256,7 +268,8 @@ pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 static key_plan
 plan_of_bits(int key_bits)
 {
-	gsort_column_stats stats = {0, key_bits == 32 ? UINT32_MAX : UINT64_MAX, UINT64_MAX >> (64 - key_bits), 0, 0};
+	gsort_column_stats stats = {0, key_bits == 32 ? UINT32_MAX : UINT64_MAX,
+		UINT64_MAX >> (64 - key_bits), 0, 0};
 
 	return key_plan_make(1, 0, &stats);
 }
@@ -290,10 +303,11 @@ pivot_merge_case(int number)
 	for (uint64_t i = 0; i < n; i++)
 		right = right && order.data()[i] == by_run[i].second;
 	report(error == cudaSuccess && right && order.intact() && scratch.intact() &&
-		   pivot_gaps_intact(n, n_runs, scratch.data()), "pivot_merge", sizeof(Key), n, n_runs, number);
+		   pivot_gaps_intact(n, n_runs, scratch.data()), "pivot_merge", sizeof(Key), n, n_runs,
+		   number);
 }
 
-/* --- all ----------------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------ */
 
 template<typename Key>
 static void
@@ -323,7 +337,8 @@ refusals()
 		segmented_rank_merge(&run, &run, 64, NULL, NULL, at, 8, NULL) == GSORT_BAD_ARG &&
 		segmented_rank_merge(&run, &run, 64, NULL, NULL, NULL, 1 << 16, NULL) == GSORT_BAD_ARG &&
 		pivot_merge(&plan, &keys, 0, at, NULL, NULL) == cudaErrorInvalidValue &&
-		pivot_merge(&plan, std::vector<merge_run>(PIVOT_RUNS_MAX + 1, keys).data(), PIVOT_RUNS_MAX + 1, at, NULL, NULL) ==
+		pivot_merge(&plan, std::vector<merge_run>(PIVOT_RUNS_MAX + 1, keys).data(),
+					PIVOT_RUNS_MAX + 1, at, NULL, NULL) ==
 		cudaErrorInvalidValue;
 
 	report(ok, "refusals", 0, 0, 0, 0);

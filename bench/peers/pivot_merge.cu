@@ -9,8 +9,9 @@
  *	       --choose--> pivots: for each part, where it begins in every run and in the output
  *	       --merge---> order
  *
- * The product's kernel samples, and its functions load and merge a tile (cuda/sort/multiway_merge.cuh).  Enqueues a
- * handful of kernels; nothing is read back.
+ * The product's kernel samples, and its functions load and merge a tile
+ * (cuda/sort/multiway_merge.cuh).  Enqueues a handful of kernels; nothing is
+ * read back.
  */
 #include "peers/pivot_merge.h"
 
@@ -18,11 +19,12 @@
 
 #define CHOOSE_THREADS	256
 
-/* --- how many -------------------------------------------------------------------------- */
+/* --- how many ------------------------------------------------------------- */
 
 /*
- * Between two pivots are as many samples as there are runs.  Of a run with s samples there, less than s + 1 strides
- * of items are: in all, less than twice as many strides as runs.  That must fit the tile.
+ * Between two pivots are as many samples as there are runs.  Of a run with s
+ * samples there, less than s + 1 strides of items are: in all, less than twice
+ * as many strides as runs.  That must fit the tile.
  */
 typedef struct pivot_counts
 {
@@ -50,16 +52,18 @@ most_pivots(uint64_t total, uint32_t n_runs)
 	return counts;
 }
 
-/* --- kernels ----------------------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 /*
- * Every n_runs-th of the sorted samples is a pivot, the first one too.  Writes, for each part and the end of all, how
- * many places of each run come before it, splits[part][run], and their sum.  Grid: a thread for each.
+ * Every n_runs-th of the sorted samples is a pivot, the first one too.  Writes,
+ * for each part and the end of all, how many places of each run come before it,
+ * splits[part][run], and their sum.  Grid: a thread for each.
  */
 static __global__ void
 __launch_bounds__(CHOOSE_THREADS)
-choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t n_samples, const uint64_t *ranks,
-					 const uint32_t *places, uint64_t *begins, uint32_t *splits)
+choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t n_samples,
+					 const uint64_t *ranks, const uint32_t *places, uint64_t *begins,
+					 uint32_t *splits)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * CHOOSE_THREADS + threadIdx.x;
 	uint32_t	parts = parts_for(n_samples, n_runs);
@@ -77,8 +81,8 @@ choose_pivots_kernel(const merge_run *runs, uint32_t n_runs, uint64_t total, uin
 template<typename Key, typename Row>
 static __global__ void
 __launch_bounds__(Row::THREADS, Row::BLOCKS)
-merge_parts_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs, const uint64_t *begins,
-				   const uint32_t *splits, uint8_t *order)
+merge_parts_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs,
+				   const uint64_t *begins, const uint32_t *splits, uint8_t *order)
 {
 	SHARED_MEMORY(raw);
 	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;
@@ -95,7 +99,7 @@ merge_parts_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_run
 		order[first + i] = shared.runs[i];
 }
 
-/* --- launches ------------------------------------------------------------------------------ */
+/* --- launches ------------------------------------------------------------- */
 
 typedef struct pivot_scratch
 {
@@ -132,8 +136,8 @@ pivot_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
 
 template<typename Key>
 static cudaError_t
-merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,
-					 uint8_t *d_order, cudaStream_t stream)
+merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs,
+					 void *d_scratch, uint8_t *d_order, cudaStream_t stream)
 {
 	typedef MERGE_ROW Row;
 	uint64_t	total = rows_of_runs(runs, n_runs);
@@ -143,22 +147,26 @@ merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint3
 	uint32_t	n_samples;
 	uint32_t	parts;
 
-	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	parts = parts_for(n_samples, n_runs);
-	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS), SELECT_WARPS * WARP_THREADS,
-					SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source, d_runs, n_runs, stride, n_samples,
-					scratch.ranks, scratch.places));
-	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
+	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS),
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
+					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,
+					scratch.places));
+	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs,
+													CHOOSE_THREADS), CHOOSE_THREADS, 0,
 					stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
 					(const uint32_t *) scratch.places, scratch.begins, scratch.splits));
-	return launch(merge_parts_kernel<Key, Row>, parts, Row::THREADS, sizeof(multiway_memory<Key, Row>), stream, source,
-				  d_runs, n_runs, (const uint64_t *) scratch.begins, (const uint32_t *) scratch.splits, d_order);
+	return launch(merge_parts_kernel<Key, Row>, parts, Row::THREADS,
+				  sizeof(multiway_memory<Key, Row>), stream, source, d_runs, n_runs,
+				  (const uint64_t *) scratch.begins, (const uint32_t *) scratch.splits, d_order);
 }
 
 cudaError_t
-pivot_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch, uint8_t *d_order,
-			cudaStream_t stream)
+pivot_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+			uint8_t *d_order, cudaStream_t stream)
 {
 	uint64_t	total;
 
@@ -170,6 +178,8 @@ pivot_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *
 	if (total == 0)
 		return cudaSuccess;
 	if (plan->bits <= 32)
-		return merge_between_pivots(key_source<uint32_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
-	return merge_between_pivots(key_source<uint64_t>{*plan}, runs, n_runs, d_scratch, d_order, stream);
+		return merge_between_pivots(key_source<uint32_t>{*plan}, runs, n_runs, d_scratch, d_order,
+									stream);
+	return merge_between_pivots(key_source<uint64_t>{*plan}, runs, n_runs, d_scratch, d_order,
+								stream);
 }

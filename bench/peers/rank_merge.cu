@@ -39,15 +39,17 @@ struct pair_output
 	uint32_t   *rows;
 };
 
-/* How many of the count keys come before an item with this key of the other run. */
+/* How many of the count keys come before an item with this key of the other
+ * run. */
 template<typename Key>
 SORT_DEVICE uint32_t
 rank_among(const Key *keys, uint32_t count, Key key, bool equal_before)
 {
-	return partition_point(0, count, [&](uint32_t i) { return keys[i] < key || (equal_before && keys[i] == key); });
+	return partition_point(0, count, [&](uint32_t i) { return keys[i] < key ||
+		(equal_before && keys[i] == key); });
 }
 
-/* --- direct --------------------------------------------------------------------------- */
+/* --- direct --------------------------------------------------------------- */
 
 /* Grid: a thread for each item, those of the first run first. */
 template<typename Key>
@@ -70,7 +72,7 @@ rank_merge_kernel(run_pair<Key> runs, pair_output<Key> output)
 	output.keys[place] = key;
 }
 
-/* --- segments -------------------------------------------------------------------------- */
+/* --- segments ------------------------------------------------------------- */
 
 /* How many items of each run come before a segment. */
 typedef struct segment_cut
@@ -86,12 +88,14 @@ samples_before(uint32_t places, uint32_t stride)
 }
 
 /*
- * Every stride-th item of each run is a sample.  Its number among all samples is known without sorting them: of
- * the other run, as many samples come before it as lie at places before its rank.  Two neighbouring samples have
- * at most stride items of either run between them, that one included with which they begin, and not stride of
- * both: a segment has less than two strides.
+ * Every stride-th item of each run is a sample.  Its number among all samples
+ * is known without sorting them: of the other run, as many samples come before
+ * it as lie at places before its rank.  Two neighbouring samples have at most
+ * stride items of either run between them, that one included with which they
+ * begin, and not stride of both: a segment has less than two strides.
  *
- * Grid: a thread for each sample, those of the first run first, and one for the end of the runs.
+ * Grid: a thread for each sample, those of the first run first, and one for the
+ * end of the runs.
  */
 template<typename Key>
 static __global__ void
@@ -105,14 +109,16 @@ rank_samples_kernel(run_pair<Key> runs, uint32_t stride, segment_cut *cuts)
 	if (sample < of_first)
 	{
 		uint32_t	place = sample * stride;
-		uint32_t	rank = rank_among(runs.second_keys, runs.second_count, runs.first_keys[place], false);
+		uint32_t	rank = rank_among(runs.second_keys, runs.second_count, runs.first_keys[place],
+									  false);
 
 		cuts[sample + samples_before(rank, stride)] = {place, rank};
 	}
 	else if (sample < samples)
 	{
 		uint32_t	place = (sample - of_first) * stride;
-		uint32_t	rank = rank_among(runs.first_keys, runs.first_count, runs.second_keys[place], true);
+		uint32_t	rank = rank_among(runs.first_keys, runs.first_count, runs.second_keys[place],
+									  true);
 
 		cuts[sample - of_first + samples_before(rank, stride)] = {rank, place};
 	}
@@ -150,8 +156,10 @@ merge_segments_kernel(run_pair<Key> runs, const segment_cut *cuts, pair_output<K
 
 		if (at < count)
 		{
-			keys[i] = at < of_first ? runs.first_keys[begin.first + at] : runs.second_keys[begin.second + at - of_first];
-			rows[i] = at < of_first ? runs.first_rows[begin.first + at] : runs.second_rows[begin.second + at - of_first];
+			keys[i] = at < of_first ? runs.first_keys[begin.first + at] :
+				runs.second_keys[begin.second + at - of_first];
+			rows[i] = at < of_first ? runs.first_rows[begin.first + at] :
+				runs.second_rows[begin.second + at - of_first];
 			shared.keys[at] = keys[i];
 		}
 	}
@@ -184,7 +192,7 @@ merge_segments_kernel(run_pair<Key> runs, const segment_cut *cuts, pair_output<K
 	}
 }
 
-/* --- launches --------------------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------- */
 
 typedef struct rank_merge_scratch
 {
@@ -192,7 +200,8 @@ typedef struct rank_merge_scratch
 	size_t		bytes;
 } rank_merge_scratch;
 
-/* From NULL it only counts.  Each run's last sample may be followed by less than a stride. */
+/* From NULL it only counts.  Each run's last sample may be followed by less
+ * than a stride. */
 static rank_merge_scratch
 rank_merge_lay_out(uint64_t pairs, void *d_scratch)
 {
@@ -214,7 +223,8 @@ template<typename Key>
 static run_pair<Key>
 pair_of(const pair_run *first, const pair_run *second)
 {
-	return {(const Key *) first->keys, first->rows, first->count, (const Key *) second->keys, second->rows, second->count};
+	return {(const Key *) first->keys, first->rows, first->count, (const Key *) second->keys,
+		second->rows, second->count};
 }
 
 template<typename Key>
@@ -223,28 +233,33 @@ merge_directly(const run_pair<Key> &runs, const pair_output<Key> &output, cudaSt
 {
 	uint64_t	pairs = (uint64_t) runs.first_count + runs.second_count;
 
-	return launch(rank_merge_kernel<Key>, tiles_for(pairs, RANK_THREADS), RANK_THREADS, 0, stream, runs, output);
+	return launch(rank_merge_kernel<Key>, tiles_for(pairs, RANK_THREADS), RANK_THREADS, 0, stream,
+				  runs, output);
 }
 
 template<typename Row, typename Key>
 static cudaError_t
-merge_segments(const run_pair<Key> &runs, const pair_output<Key> &output, segment_cut *cuts, cudaStream_t stream)
+merge_segments(const run_pair<Key> &runs, const pair_output<Key> &output, segment_cut *cuts,
+			   cudaStream_t stream)
 {
-	uint32_t	segments = samples_before(runs.first_count, Row::STRIDE) + samples_before(runs.second_count, Row::STRIDE);
-	cudaError_t error = launch(rank_samples_kernel<Key>, tiles_for((uint64_t) segments + 1, RANK_THREADS), RANK_THREADS,
-							   0, stream, runs, (uint32_t) Row::STRIDE, cuts);
+	uint32_t	segments = samples_before(runs.first_count, Row::STRIDE) +
+		samples_before(runs.second_count, Row::STRIDE);
+	cudaError_t error = launch(rank_samples_kernel<Key>,
+							   tiles_for((uint64_t) segments + 1, RANK_THREADS), RANK_THREADS, 0,
+							   stream, runs, (uint32_t) Row::STRIDE, cuts);
 
 	if (error != cudaSuccess)
 		return error;
-	return launch(merge_segments_kernel<Row, Key>, segments, Row::THREADS, sizeof(segment_memory<Row, Key>), stream, runs,
-				  (const segment_cut *) cuts, output);
+	return launch(merge_segments_kernel<Row, Key>, segments, Row::THREADS,
+				  sizeof(segment_memory<Row, Key>), stream, runs, (const segment_cut *) cuts,
+				  output);
 }
 
 /* cuts: NULL for the direct merge. */
 template<typename Key>
 static gsort_status
-merge_keys_by_ranks(const pair_run *first, const pair_run *second, void *d_keys_out, uint32_t *d_rows_out,
-					segment_cut *cuts, cudaStream_t stream)
+merge_keys_by_ranks(const pair_run *first, const pair_run *second, void *d_keys_out,
+					uint32_t *d_rows_out, segment_cut *cuts, cudaStream_t stream)
 {
 	const run_pair<Key> runs = pair_of<Key>(first, second);
 	const pair_output<Key> output = {(Key *) d_keys_out, d_rows_out};
@@ -270,19 +285,22 @@ merge_by_ranks(const pair_run *first, const pair_run *second, uint32_t key_bits,
 }
 
 gsort_status
-rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out, uint32_t *d_rows_out,
-		   cudaStream_t stream)
+rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
+		   uint32_t *d_rows_out, cudaStream_t stream)
 {
 	return merge_by_ranks(first, second, key_bits, d_keys_out, d_rows_out, NULL, stream);
 }
 
 gsort_status
-segmented_rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits, void *d_keys_out,
-					 uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+segmented_rank_merge(const pair_run *first, const pair_run *second, uint32_t key_bits,
+					 void *d_keys_out, uint32_t *d_rows_out, void *d_scratch, size_t scratch_bytes,
+					 cudaStream_t stream)
 {
-	const rank_merge_scratch scratch = rank_merge_lay_out((uint64_t) first->count + second->count, d_scratch);
+	const rank_merge_scratch scratch = rank_merge_lay_out((uint64_t) first->count + second->count,
+														  d_scratch);
 
-	if (d_scratch == NULL || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 || scratch_bytes < scratch.bytes)
+	if (d_scratch == NULL || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 ||
+		scratch_bytes < scratch.bytes)
 		return GSORT_BAD_ARG;
 	return merge_by_ranks(first, second, key_bits, d_keys_out, d_rows_out, scratch.cuts, stream);
 }

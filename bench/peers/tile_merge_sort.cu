@@ -7,9 +7,10 @@
  *
  *	  pairs --sort tiles--> items --merge--> items --merge--> ... --merge--> keys, rows
  *
- * An item of a 64-bit key is wide.  One of a 32-bit key is the word key << 32 | row, which is narrow and has lost
- * nothing; so the order of (key, row) is the order of items in both.  Enqueues one kernel for the tiles and one for
- * each round; nothing is read back.
+ * An item of a 64-bit key is wide.  One of a 32-bit key is the word key << 32 |
+ * row, which is narrow and has lost nothing; so the order of (key, row) is the
+ * order of items in both.  Enqueues one kernel for the tiles and one for each
+ * round; nothing is read back.
  */
 #include "peers/tile_merge_sort.h"
 
@@ -58,7 +59,8 @@ order_of_pairs()
 struct bitonic_tiles
 {
 	template<typename Row, bool Wide>
-	static __device__ __forceinline__ void sort(item_arrays<Wide> tile, uint32_t count, const item_order<Wide> &order)
+	static __device__ __forceinline__ void sort(item_arrays<Wide> tile, uint32_t count,
+												const item_order<Wide> &order)
 	{
 		bitonic_sort<false, Wide>(tile, count, threadIdx.x, Row::SORT_THREADS, order);
 	}
@@ -67,7 +69,8 @@ struct bitonic_tiles
 struct cooperative_tiles
 {
 	template<typename Row, bool Wide>
-	static __device__ __forceinline__ void sort(item_arrays<Wide> tile, uint32_t count, const item_order<Wide> &order)
+	static __device__ __forceinline__ void sort(item_arrays<Wide> tile, uint32_t count,
+												const item_order<Wide> &order)
 	{
 		merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, Wide>(tile, count, order);
 	}
@@ -82,7 +85,8 @@ sort_tiles_kernel(pair_arrays<Key> source, Target target, uint32_t n)
 	constexpr bool WIDE = pair_arrays<Key>::WIDE;
 
 	SHARED_MEMORY(raw);
-	merge_sort_memory<Row::SORT_TILE, WIDE> &shared = *(merge_sort_memory<Row::SORT_TILE, WIDE> *) raw;
+	merge_sort_memory<Row::SORT_TILE, WIDE> &shared =
+		*(merge_sort_memory<Row::SORT_TILE, WIDE> *) raw;
 	item_arrays<WIDE> tile = {shared.first, shared.second};
 	uint32_t	first = blockIdx.x * Row::SORT_TILE;
 	uint32_t	count = n - first < Row::SORT_TILE ? n - first : Row::SORT_TILE;
@@ -96,8 +100,9 @@ sort_tiles_kernel(pair_arrays<Key> source, Target target, uint32_t n)
 }
 
 /*
- * Merges neighbouring runs of width items, a multiple of the tile, by twos.  Grid: a block of SORT_THREADS for each
- * output tile; shared: merge_level_memory.
+ * Merges neighbouring runs of width items, a multiple of the tile, by twos.
+ * Grid: a block of SORT_THREADS for each output tile; shared:
+ * merge_level_memory.
  */
 template<typename Row, bool Wide, typename Target>
 static __global__ void
@@ -105,7 +110,8 @@ __launch_bounds__(Row::SORT_THREADS)
 merge_tiles_kernel(item_arrays<Wide> source, Target target, uint32_t n, uint64_t width)
 {
 	SHARED_MEMORY(raw);
-	merge_level_memory<Row::SORT_TILE, Wide> &shared = *(merge_level_memory<Row::SORT_TILE, Wide> *) raw;
+	merge_level_memory<Row::SORT_TILE, Wide> &shared =
+		*(merge_level_memory<Row::SORT_TILE, Wide> *) raw;
 	item_arrays<Wide> tile = {shared.first, shared.second};
 	uint32_t	at = blockIdx.x * Row::SORT_TILE;
 	uint32_t	count = n - at < Row::SORT_TILE ? n - at : Row::SORT_TILE;
@@ -113,8 +119,8 @@ merge_tiles_kernel(item_arrays<Wide> source, Target target, uint32_t n, uint64_t
 	uint32_t	middle = begin + width < n ? (uint32_t) (begin + width) : n;
 	uint32_t	end = middle + width < n ? (uint32_t) (middle + width) : n;
 
-	merge_one_tile<Row, Wide>(shared, source.from(begin), middle - begin, source.from(middle), end - middle,
-							  at - begin, count, order_of_pairs<Wide>());
+	merge_one_tile<Row, Wide>(shared, source.from(begin), middle - begin, source.from(middle),
+							  end - middle, at - begin, count, order_of_pairs<Wide>());
 	for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 		target.put(at + i, tile.get(i));
 }
@@ -151,23 +157,28 @@ sort_tiles(const unsorted_pairs *pairs, const Target &target, cudaStream_t strea
 {
 	const pair_arrays<Key> source = {(Key *) pairs->keys, (uint32_t *) pairs->rows};
 
-	return launch(sort_tiles_kernel<Row, Sorter, Key, Target>, tiles_for(pairs->n, Row::SORT_TILE), Row::SORT_THREADS,
-				  sizeof(merge_sort_memory<Row::SORT_TILE, pair_arrays<Key>::WIDE>), stream, source, target,
+	return launch(sort_tiles_kernel<Row, Sorter, Key, Target>, tiles_for(pairs->n, Row::SORT_TILE),
+				  Row::SORT_THREADS, sizeof(merge_sort_memory<Row::SORT_TILE,
+				  	pair_arrays<Key>::WIDE>), stream, source, target,
 				  (uint32_t) pairs->n);
 }
 
 template<typename Row, bool Wide, typename Target>
 static cudaError_t
-merge_tiles(const item_arrays<Wide> &source, const Target &target, uint64_t n, uint64_t width, cudaStream_t stream)
+merge_tiles(const item_arrays<Wide> &source, const Target &target, uint64_t n, uint64_t width,
+			cudaStream_t stream)
 {
-	return launch(merge_tiles_kernel<Row, Wide, Target>, tiles_for(n, Row::SORT_TILE), Row::SORT_THREADS,
-				  sizeof(merge_level_memory<Row::SORT_TILE, Wide>), stream, source, target, (uint32_t) n, width);
+	return launch(merge_tiles_kernel<Row, Wide, Target>, tiles_for(n, Row::SORT_TILE),
+				  Row::SORT_THREADS, sizeof(merge_level_memory<Row::SORT_TILE, Wide>), stream,
+				  source, target, (uint32_t) n, width);
 }
 
-/* The last kernel, of the rounds or of the tiles if there is but one, writes the output. */
+/* The last kernel, of the rounds or of the tiles if there is but one, writes
+ * the output. */
 template<typename Row, typename Sorter, typename Key>
 static cudaError_t
-sort_by_merging(const unsorted_pairs *pairs, const pair_arrays<Key> &output, void *d_scratch, cudaStream_t stream)
+sort_by_merging(const unsorted_pairs *pairs, const pair_arrays<Key> &output, void *d_scratch,
+				cudaStream_t stream)
 {
 	constexpr bool WIDE = pair_arrays<Key>::WIDE;
 	const tile_merge_scratch<WIDE> scratch = tile_merge_lay_out<WIDE>(pairs->n, d_scratch);
@@ -180,8 +191,10 @@ sort_by_merging(const unsorted_pairs *pairs, const pair_arrays<Key> &output, voi
 		return sort_tiles<Row, Sorter, Key>(pairs, output, stream);
 	error = sort_tiles<Row, Sorter, Key>(pairs, scratch.items[from], stream);
 	for (; error == cudaSuccess && 2 * width < n; width *= 2, from ^= 1)
-		error = merge_tiles<Row, WIDE>(scratch.items[from], scratch.items[from ^ 1], n, width, stream);
-	return error == cudaSuccess ? merge_tiles<Row, WIDE>(scratch.items[from], output, n, width, stream) : error;
+		error = merge_tiles<Row, WIDE>(scratch.items[from], scratch.items[from ^ 1], n, width,
+									   stream);
+	return error == cudaSuccess ? merge_tiles<Row, WIDE>(scratch.items[from], output, n, width,
+														 stream) : error;
 }
 
 size_t
@@ -193,35 +206,38 @@ tile_merge_sort_scratch_bytes(const unsorted_pairs *pairs)
 
 template<typename Sorter>
 static gsort_status
-sort_with_tiles(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out, void *d_scratch,
-				size_t scratch_bytes, cudaStream_t stream)
+sort_with_tiles(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,
+				void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	cudaError_t error;
 
 	if (pairs->n >= PLACES_END || (pairs->key_bits != 32 && pairs->key_bits != 64) ||
-		(uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 || scratch_bytes < tile_merge_sort_scratch_bytes(pairs))
+		(uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0 ||
+		scratch_bytes < tile_merge_sort_scratch_bytes(pairs))
 		return GSORT_BAD_ARG;
 	if (pairs->n == 0)
 		return GSORT_OK;
 	if (pairs->key_bits == 32)
-		error = sort_by_merging<MERGE_SORT_ROW, Sorter>(pairs, pair_arrays<uint32_t>{(uint32_t *) d_keys_out, d_rows_out},
-														d_scratch, stream);
+		error = sort_by_merging<MERGE_SORT_ROW, Sorter>(
+			pairs, pair_arrays<uint32_t>{(uint32_t *) d_keys_out, d_rows_out}, d_scratch, stream);
 	else
-		error = sort_by_merging<MERGE_SORT_ROW, Sorter>(pairs, pair_arrays<uint64_t>{(uint64_t *) d_keys_out, d_rows_out},
-														d_scratch, stream);
+		error = sort_by_merging<MERGE_SORT_ROW, Sorter>(
+			pairs, pair_arrays<uint64_t>{(uint64_t *) d_keys_out, d_rows_out}, d_scratch, stream);
 	return error == cudaSuccess ? GSORT_OK : GSORT_DEVICE_LOST;
 }
 
 gsort_status
-bitonic_merge_sort(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out, void *d_scratch,
-				   size_t scratch_bytes, cudaStream_t stream)
+bitonic_merge_sort(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,
+				   void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	return sort_with_tiles<bitonic_tiles>(pairs, d_keys_out, d_rows_out, d_scratch, scratch_bytes, stream);
+	return sort_with_tiles<bitonic_tiles>(pairs, d_keys_out, d_rows_out, d_scratch, scratch_bytes,
+										  stream);
 }
 
 gsort_status
-cooperative_merge_sort(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out, void *d_scratch,
-					   size_t scratch_bytes, cudaStream_t stream)
+cooperative_merge_sort(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,
+					   void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	return sort_with_tiles<cooperative_tiles>(pairs, d_keys_out, d_rows_out, d_scratch, scratch_bytes, stream);
+	return sort_with_tiles<cooperative_tiles>(pairs, d_keys_out, d_rows_out, d_scratch,
+											  scratch_bytes, stream);
 }

@@ -2,14 +2,15 @@
  * append_rows.cuh
  *	  The append kernel: checks a chunk's row offsets and files its rows.
  *
- * In:  a slice of one chunk's row_start, keys and nulls, copied to device memory
- *	    (so that nobody can change them between the check and the use).
- * Out: the slice's row words in the word extents, keys by column and NULL bits in the key extents, and the extremes of the
- *	    rows' lengths in the run's header; or its bad_data flag.
+ * In:  a slice of one chunk's row_start, keys and nulls, copied to device
+ *	    memory (so that nobody can change them between the check and the use).
+ * Out: the slice's row words in the word extents, keys by column and NULL bits
+ *	    in the key extents, and the extremes of the rows' lengths in the run's
+ *	    header; or its bad_data flag.
  *
- * A chunk whose offsets are wrong costs its own job and nothing else: no row word is
- * written that leads out of its chunk.  Keys are checked by the cut (sort_rows.cuh), when
- * the statistics of all chunks are known.
+ * A chunk whose offsets are wrong costs its own job and nothing else: no row
+ * word is written that leads out of its chunk.  Keys are checked by the cut
+ * (sort_rows.cuh), when the statistics of all chunks are known.
  */
 #ifndef GSORT_APPEND_ROWS_CUH
 #define GSORT_APPEND_ROWS_CUH
@@ -30,7 +31,8 @@ typedef struct append_slice
 	uint64_t	first_row;		/* the slice's first row number in the run */
 } append_slice;
 
-/* The word of row i of the slice; 0 (no row is empty) if its offsets are wrong. */
+/* The word of row i of the slice; 0 (no row is empty) if its offsets are
+ * wrong. */
 static inline GSORT_HD uint64_t
 append_row_word(const append_slice *slice, uint32_t i)
 {
@@ -43,8 +45,8 @@ append_row_word(const append_slice *slice, uint32_t i)
 	return row_word_checked(slice->first_unit, slice->data_units, start, end, is_last);
 }
 
-/* Where a chunk is refused its rows still get a word that is safe to follow: one
- * unit of the chunk itself. */
+/* Where a chunk is refused its rows still get a word that is safe to follow:
+ * one unit of the chunk itself. */
 static inline GSORT_HD uint64_t
 append_refused_word(const append_slice *slice)
 {
@@ -90,7 +92,8 @@ note_lengths(uint32_t units, uint32_t long_units, run_header *header)
 }
 
 static __device__ __forceinline__ uint64_t
-file_row(const append_slice *slice, uint32_t i, const word_table *words, const key_table *table, run_header *header)
+file_row(const append_slice *slice, uint32_t i, const word_table *words, const key_table *table,
+		 run_header *header)
 {
 	uint64_t	row = slice->first_row + i;
 	uint64_t	word = append_row_word(slice, i);
@@ -108,9 +111,11 @@ file_row(const append_slice *slice, uint32_t i, const word_table *words, const k
 	return word;
 }
 
-/* long_units: of rows that share windows with others at most.  Grid: a thread for each row of the slice, in whole warps. */
+/* long_units: of rows that share windows with others at most.  Grid: a thread
+ * for each row of the slice, in whole warps. */
 static __global__ void
-append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units, run_header *header)
+append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units,
+				   run_header *header)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint64_t	word = i < slice.rows ? file_row(&slice, i, &words, &table, header) : 0;

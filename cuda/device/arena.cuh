@@ -1,13 +1,14 @@
 /*
  * arena.cuh
- *	  How kernels find a row, its word and its keys: the three tables of extents of a job.
+ *	  How kernels find a row, its word and its keys: the three tables of extents
+ *	  of a job.
  *
  * In:  unit numbers of the arena (row words), row numbers.
  * Out: addresses in device memory.
  *
- * The extents and the tables belong to the job (cuda/device).  While kernels run it only
- * adds entries, behind those that they may read; it frees extents and begins a table anew
- * when no kernel that reads it runs any more.
+ * The extents and the tables belong to the job (cuda/device).  While kernels
+ * run it only adds entries, behind those that they may read; it frees extents
+ * and begins a table anew when no kernel that reads it runs any more.
  */
 #ifndef GSORT_ARENA_CUH
 #define GSORT_ARENA_CUH
@@ -22,8 +23,8 @@ typedef struct word_table
 	uint64_t *const *extents;
 } word_table;
 
-/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows, then (jobs with
- * nullable columns) their NULL bits as uint32. */
+/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows, then
+ * (jobs with nullable columns) their NULL bits as uint32. */
 typedef struct key_table
 {
 	uint64_t *const *extents;
@@ -38,7 +39,8 @@ typedef struct row_table
 
 #define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
 
-/* What the kernels of one run tell each other and the host; zeroed with each run. */
+/* What the kernels of one run tell each other and the host; zeroed with each
+ * run. */
 typedef struct run_header
 {
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
@@ -92,7 +94,8 @@ key_table_nulls(const key_table *table, uint64_t row)
 		row % GSORT_KEY_EXTENT_ROWS;
 }
 
-/* A row up to an extent's size lies in one extent: its units follow this one. */
+/* A row up to an extent's size lies in one extent: its units follow this
+ * one. */
 static inline GSORT_HD const uint64_t *
 row_table_unit(const row_table *table, uint64_t unit)
 {

@@ -3,16 +3,18 @@
  *	  Jobs on the CUDA device: opening, their room, and their end.
  *
  * In:  options; grants.
- * Out: extents for rows, their words and keys, with tables of their addresses on the device.
+ * Out: extents for rows, their words and keys, with tables of their addresses
+ *	    on the device.
  *
- * A job owns its extents, tables and header, and what its cuts and merges allocate.
- * All of it is freed when the last of its work and of its operations has ended.
+ * A job owns its extents, tables and header, and what its cuts and merges
+ * allocate.  All of it is freed when the last of its work and of its operations
+ * has ended.
  */
 #include "device/cuda_device.cuh"
 
 #include <stdlib.h>
 
-/* --- room ------------------------------------------------------------------- */
+/* --- room ----------------------------------------------------------------- */
 
 static size_t
 key_extent_bytes_of(const gsort_job *job)
@@ -36,7 +38,8 @@ word_table_entries(const cuda_device *device)
 static uint64_t
 key_table_entries(const cuda_device *device, const gsort_job *job)
 {
-	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX, device->memory_bytes / key_extent_bytes_of(job) + 1);
+	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX,
+						 device->memory_bytes / key_extent_bytes_of(job) + 1);
 }
 
 uint64_t
@@ -45,7 +48,8 @@ cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	cuda_device *device = (cuda_device *) job->device;
 
 	return sizeof(run_header) +
-		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) * sizeof(void *) +
+		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) *
+		sizeof(void *) +
 		arena_extents_for(units) * GSORT_EXTENT_BYTES +
 		key_extents_of_rows(rows) * (word_extent_bytes() + key_extent_bytes_of(job)) +
 		cuda_sort_bytes(job, rows, units);
@@ -56,7 +60,8 @@ make_table(cuda_job *job, extent_list *list)
 {
 	if (list->table.pointer != NULL)
 		return GSORT_OK;
-	return cuda_allocate((cuda_device *) job->common.device, job, &list->table, list->room * sizeof(void *));
+	return cuda_allocate((cuda_device *) job->common.device, job, &list->table,
+						 list->room * sizeof(void *));
 }
 
 /* Device memory comes with the first grant, which pays for it. */
@@ -166,9 +171,12 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 
 	/* what a grant that fails has made stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
-	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units), GSORT_EXTENT_BYTES));
-	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_of_rows(rows), word_extent_bytes()));
-	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_of_rows(rows), key_extent_bytes_of(base)));
+	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units),
+								 GSORT_EXTENT_BYTES));
+	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_of_rows(rows),
+								 word_extent_bytes()));
+	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_of_rows(rows),
+								 key_extent_bytes_of(base)));
 	GSORT_TRY_STATUS(tell_extents(device, &job->row_extents));
 	GSORT_TRY_STATUS(tell_extents(device, &job->word_extents));
 	GSORT_TRY_STATUS(tell_extents(device, &job->key_extents));

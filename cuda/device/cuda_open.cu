@@ -3,10 +3,12 @@
  *	  Opening the CUDA device, and shutting it.
  *
  * In:  an ordinal; then an open device.
- * Out: a device with all that its jobs share, every kernel loaded, and seen to sort; or a sentence
- *	    why there is none.  Nothing is left of it in the end but the process's context.
+ * Out: a device with all that its jobs share, every kernel loaded, and seen to
+ *	    sort; or a sentence why there is none.  Nothing is left of it in the end
+ *	    but the process's context.
  *
- * Both block.  Of a device that fails to open, everything is taken down as of one that is shut.
+ * Both block.  Of a device that fails to open, everything is taken down as of
+ * one that is shut.
  */
 #include "device/cuda_device.cuh"
 
@@ -23,7 +25,7 @@
 #define OLDEST_CAPABILITY	75
 #define OPERATIONS			1024	/* that may be under way, with those that gsort_pin adds */
 
-/* --- finding a device --------------------------------------------------------- */
+/* --- finding a device ----------------------------------------------------- */
 
 /* The oldest driver of the runtime's major version. */
 static int
@@ -53,9 +55,9 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 }
 
 /*
- * CUDA loads a kernel when it is launched first, which takes milliseconds and waits for the device; a query must not
- * meet that.  Told so before it starts, it loads all kernels of this library, CUB's too, with the
- * context.
+ * CUDA loads a kernel when it is launched first, which takes milliseconds and
+ * waits for the device; a query must not meet that.  Told so before it starts,
+ * it loads all kernels of this library, CUB's too, with the context.
  */
 extern "C" void
 gsort_cuda_prepare(uint32_t salt)
@@ -236,7 +238,7 @@ cuda_open(const gsort_device_options *options, gsort_device **device, char *reas
 	return status;
 }
 
-/* --- shutting -------------------------------------------------------------- */
+/* --- shutting ------------------------------------------------------------- */
 
 static void
 close_lane(cuda_device *device, cuda_lane *lane)
@@ -273,8 +275,8 @@ close_streams(cuda_device *device)
 			cudaStreamDestroy(device->sort_streams[i]);
 }
 
-/* Waits for all that was started, every cuda_wake included.  False: the device is lost, and nobody tells whether one still
- * runs. */
+/* Waits for all that was started, every cuda_wake included.  False: the device
+ * is lost, and nobody tells whether one still runs. */
 static bool
 wait_for_end(cuda_device *device)
 {
@@ -307,7 +309,8 @@ cuda_shut(gsort_device *base)
 	cuda_staging_close(device);
 	cuda_memory_close(device);
 	(void) cudaGetLastError();
-	/* a cuda_wake that may still run keeps the structure and the descriptor, for good */
+	/* a cuda_wake that may still run keeps the structure and the descriptor,
+	 * for good */
 	if (!ended)
 		return;
 	if (device->event_fd >= 0)

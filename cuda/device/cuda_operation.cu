@@ -1,21 +1,23 @@
 /*
  * cuda_operation.cu
- *	  What appends and fetches have in common: an operation on a lane, from its begin to its end.
+ *	  What appends and fetches have in common: an operation on a lane, from its
+ *	  begin to its end.
  *
  * In:  a job, a kind and a tag; copies between the host and the job's rows.
- * Out: an operation that its lane knows, with a CUDA event behind its last work, which cuda_poll.cu
- *	    makes an event of.
+ * Out: an operation that its lane knows, with a CUDA event behind its last
+ *	    work, which cuda_poll.cu makes an event of.
  *
- * Operations are made when the device is opened and memory is pinned, and used again.  Host memory that
- * gsort_pin covers is copied from and to directly; other memory goes through a pinned slot, which the
- * operation holds until it ends, so that the caller never waits for the device.
+ * Operations are made when the device is opened and memory is pinned, and used
+ * again.  Host memory that gsort_pin covers is copied from and to directly;
+ * other memory goes through a pinned slot, which the operation holds until it
+ * ends, so that the caller never waits for the device.
  */
 #include "device/cuda_device.cuh"
 
 
 #include <stdlib.h>
 
-/* --- the operations that there are ------------------------------------------------ */
+/* --- the operations that there are ---------------------------------------- */
 
 static void
 make_free(cuda_device *device, cuda_operation *operation)
@@ -73,7 +75,7 @@ cuda_operations_free(cuda_device *device)
 	}
 }
 
-/* --- one of them ------------------------------------------------------------------- */
+/* --- one of them ---------------------------------------------------------- */
 
 gsort_status
 cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag, size_t slot_bytes,
@@ -133,7 +135,7 @@ cuda_lane_quiet(cuda_device *device, cuda_lane *lane)
 		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
 }
 
-/* --- copies -------------------------------------------------------------------------- */
+/* --- copies --------------------------------------------------------------- */
 
 gsort_status
 cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size_t bytes,
@@ -144,7 +146,8 @@ cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size
 }
 
 gsort_status
-cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, const char *host)
+cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units,
+			   const char *host)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 

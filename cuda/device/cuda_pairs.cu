@@ -1,6 +1,7 @@
 /*
  * cuda_pairs.cu
- *	  The pairs sort as cuda/api calls it: chooses the engine, and makes statuses of errors.
+ *	  The pairs sort as cuda/api calls it: chooses the engine, and makes
+ *	  statuses of errors.
  *
  * In:  a gsort_pairs whose shape cuda/api has checked, scratch of the caller.
  * Out: as gsort.h says.
@@ -18,10 +19,11 @@ cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	return cuda_engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
 }
 
-/* The arguments are checked before anything is enqueued, so an error behind that is a launch's. */
+/* The arguments are checked before anything is enqueued, so an error behind
+ * that is a launch's. */
 gsort_status
-cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
-					size_t scratch_bytes, cudaStream_t stream)
+cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs,
+					void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	size_t		wanted_bytes = cuda_engine_scratch_bytes(engine, pairs);
 
@@ -34,10 +36,12 @@ cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs 
 }
 
 gsort_status
-cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, void *stream)
+cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+				void *stream)
 {
 	cuda_device *device = (cuda_device *) base;
 
 	GSORT_TRY_STATUS(cuda_enter(device));
-	return cuda_sort_by_engine(device, cuda_pairs_engine(pairs), pairs, d_scratch, scratch_bytes, (cudaStream_t) stream);
+	return cuda_sort_by_engine(device, cuda_pairs_engine(pairs), pairs, d_scratch, scratch_bytes,
+							   (cudaStream_t) stream);
 }

@@ -1,13 +1,16 @@
 /*
  * gather_rows.cuh
- *	  The gather: rows of one window, from where they were fed to a contiguous buffer.
+ *	  The gather: rows of one window, from where they were fed to a contiguous
+ *	  buffer.
  *
- * In:  a sorted run's order, low offsets and tie bits; the rows' words; the arena.
+ * In:  a sorted run's order, low offsets and tie bits; the rows' words; the
+ *	    arena.
  * Out: the window's bytes in a staging buffer of device memory.
  *
- * A row that shares its window with others is at most a quarter of a window long, and lies in
- * one extent.  Only longer rows may run over an extent's end, and these have windows of their
- * own: so rows are copied by address, and pieces of long rows unit by unit.
+ * A row that shares its window with others is at most a quarter of a window
+ * long, and lies in one extent.  Only longer rows may run over an extent's end,
+ * and these have windows of their own: so rows are copied by address, and
+ * pieces of long rows unit by unit.
  */
 #ifndef GSORT_GATHER_ROWS_CUH
 #define GSORT_GATHER_ROWS_CUH
@@ -26,8 +29,8 @@ typedef struct sorted_run
 	uint64_t	rows;
 } sorted_run;
 
-/* log2 of the lanes that copy one row: the smallest power of two that covers the
- * average row, up to a warp. */
+/* log2 of the lanes that copy one row: the smallest power of two that covers
+ * the average row, up to a warp. */
 static inline GSORT_HD uint32_t
 gather_lanes_log2(uint64_t units, uint64_t rows)
 {
@@ -103,7 +106,8 @@ gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip
 	uint32_t	u = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (u < units)
-		out[u] = *row_table_unit(&table, row_word_offset(sorted_run_word(&run, row)) + skip_units + u);
+		out[u] = *row_table_unit(&table, row_word_offset(sorted_run_word(&run, row)) + skip_units +
+								 u);
 }
 
 /* The window's tie words.  Grid: a thread for each word. */

@@ -1,16 +1,21 @@
 /*
  * place_rows.cuh
- *	  From the order of a run to its sorted stream: where each row goes, and where windows begin.
+ *	  From the order of a run to its sorted stream: where each row goes, and
+ *	  where windows begin.
  *
- * In:  the order; the packed lengths of the rows; the header, which knows the lengths' extremes.
- * Out: for each row in sorted order the low 32 bits of its offset in the sorted stream; the list of rows that begin a window,
- *	    with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
+ * In:  the order; the packed lengths of the rows; the header, which knows the
+ *	    lengths' extremes.
+ * Out: for each row in sorted order the low 32 bits of its offset in the sorted
+ *	    stream; the list of rows that begin a window, with their offsets, and
+ *	    their number; bad_data, if the rows do not add up to what was fed.
  *
- * One reading of the order does all of it where no row is long; else the lengths are read again to find the windows.  Blocks
- * take tiles in turn and learn from those before where their first row goes (look_back.cuh).
+ * One reading of the order does all of it where no row is long; else the
+ * lengths are read again to find the windows.  Blocks take tiles in turn and
+ * learn from those before where their first row goes (look_back.cuh).
  *
- * The lengths are gathered, at random places, which takes most of the time.  Where all rows have one length, the order is not
- * even read.  Where a row comes from only the gather asks for (gather_rows.cuh), window by window.
+ * The lengths are gathered, at random places, which takes most of the time.
+ * Where all rows have one length, the order is not even read.  Where a row
+ * comes from only the gather asks for (gather_rows.cuh), window by window.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
@@ -29,7 +34,8 @@
 #endif
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
-#define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
+/* Neighbouring rows that one warp places. */
+#define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)
 
 typedef struct place_states
 {
@@ -51,7 +57,8 @@ typedef struct place_input
 typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
-	window_begin *begins;		/* [begins_room]; what the header counts beyond that is not written */
+	/* [begins_room]; what the header counts beyond that is not written */
+	window_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
 } place_output;
@@ -126,7 +133,8 @@ struct placed_rows
 	{
 		if (have_one_length())
 			return lengths.shortest;
-		return packed_lengths_of_row(&lengths, input.order == NULL ? i : load_once(&input.order[i]));
+		return packed_lengths_of_row(&lengths, input.order == NULL ? i :
+									 load_once(&input.order[i]));
 	}
 
 	/* 0 behind the last row. */
@@ -136,7 +144,8 @@ struct placed_rows
 	}
 };
 
-/* In place: what the warps before a warp add up to; all of them, returned.  Thread 0's warp calls, between barriers. */
+/* In place: what the warps before a warp add up to; all of them, returned.
+ * Thread 0's warp calls, between barriers. */
 template<typename Number>
 SORT_DEVICE uint64_t
 sum_up_warps(Number *of_warps)
@@ -150,13 +159,14 @@ sum_up_warps(Number *of_warps)
 }
 
 /*
- * A warp's rows, and what they tell each other.  Offsets are from the first row's, and of them the low 32 bits: all of an
- * offset where no row is long.
+ * A warp's rows, and what they tell each other.  Offsets are from the first
+ * row's, and of them the low 32 bits: all of an offset where no row is long.
  */
 struct warp_rows
 {
 	uint32_t	first;			/* of the order */
-	uint32_t	units[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
+	/* Of row first + k * WARP_THREADS + lane; 0 behind the last row. */
+	uint32_t	units[PLACE_ITEMS];
 	uint32_t	low_offsets[PLACE_ITEMS];
 	uint64_t	sum;			/* of all their units */
 
@@ -205,11 +215,13 @@ find_rows(const placed_rows &placed, warp_rows &rows)
 }
 
 /*
- * Where no row is long, a row begins a window if its offset passes a multiple of the stride, and of these there is one window
- * each: the list's places are known.  Who has a row tells whether the next one begins a window.
+ * Where no row is long, a row begins a window if its offset passes a multiple
+ * of the stride, and of these there is one window each: the list's places are
+ * known.  Who has a row tells whether the next one begins a window.
  */
 SORT_DEVICE void
-list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, const place_output &out)
+list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
+					const place_output &out)
 {
 	uint32_t	n = placed.input.n;
 	uint32_t	stride = (uint32_t) placed.cut.stride_units;
@@ -230,13 +242,15 @@ list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t f
 		if (rows.row(k) + 1 == n)
 			out.header->n_begins = (uint32_t) (first_window + begin / stride) + 1;
 		else if (rows.row(k) < n && end / stride != begin / stride && window < out.begins_room)
-			out.begins[window] = {rows.row(k) + 1, first_offset + rows.low_offsets[k] + rows.units[k]};
+			out.begins[window] = {rows.row(k) + 1,
+				first_offset + rows.low_offsets[k] + rows.units[k]};
 	}
 }
 
 /*
- * Where some rows are long, what a thread keeps of its rows does not tell enough, and registers are too dear to keep more: the
- * lengths are read again, row by row.  This is one row, its neighbours' in the lanes beside it.
+ * Where some rows are long, what a thread keeps of its rows does not tell
+ * enough, and registers are too dear to keep more: the lengths are read again,
+ * row by row.  This is one row, its neighbours' in the lanes beside it.
  */
 struct window_row
 {
@@ -249,11 +263,14 @@ struct window_row
 struct window_walk
 {
 	uint32_t	row;			/* the thread's next one */
-	uint32_t	before;			/* units of the row before the warp's next ones, 0 if there is none */
+	/* Units of the row before the warp's next ones, 0 if there is none. */
+	uint32_t	before;
 	uint64_t	offset;			/* of the warp's next ones */
 
-	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first, uint64_t first_offset)
-		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)), offset(first_offset)
+	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first,
+										   uint64_t first_offset)
+		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)),
+			offset(first_offset)
 	{
 	}
 
@@ -266,7 +283,8 @@ struct window_walk
 
 		if (lane_id() == 0)
 			previous = before;
-		here.begins = row < placed.input.n && window_cut_begins(&placed.cut, here.offset, units, previous);
+		here.begins = row < placed.input.n &&
+			window_cut_begins(&placed.cut, here.offset, units, previous);
 		row += WARP_THREADS;
 		before = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 		offset += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
@@ -287,9 +305,11 @@ windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 	return begun;
 }
 
-/* The warp's rows that begin windows to their places in the list, from place on. */
+/* The warp's rows that begin windows to their places in the list, from place
+ * on. */
 SORT_DEVICE void
-list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place, const place_output &out)
+list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
+			const place_output &out)
 {
 	window_walk walk(placed, first, first_offset);
 
@@ -306,9 +326,11 @@ list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, ui
 	}
 }
 
-/* To where the tile's rows begin in the stream: told by the tiles before it, or known where rows have one length. */
+/* To where the tile's rows begin in the stream: told by the tiles before it, or
+ * known where rows have one length. */
 SORT_DEVICE void
-find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states, run_header *header)
+find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states,
+				  run_header *header)
 {
 	uint32_t	tile_begin = shared.tile * PLACE_TILE;
 	uint64_t	sum = sum_up_warps(shared.warp_units);
@@ -317,7 +339,8 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 		publish_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
 	else if (lane_id() == 0)
 		shared.first_offset = (uint64_t) tile_begin * placed.longest_units;
-	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n && shared.first_offset + sum != placed.input.total_units)
+	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n &&
+		shared.first_offset + sum != placed.input.total_units)
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
@@ -332,7 +355,8 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Where some rows are long: each tile's begins are counted and told to the next ones. */
+/* Where some rows are long: each tile's begins are counted and told to the next
+ * ones. */
 SORT_DEVICE void
 list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, uint64_t first_offset,
 			 const place_states &states, const place_output &out)
@@ -346,12 +370,15 @@ list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, ui
 		find_first_begin(shared, placed.input.n, states, out.header);
 	__syncthreads();
 	if (begun > 0)
-		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()], out);
+		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()],
+					out);
 }
 
-/* Warps add up their rows, one warp adds up the warps and looks at the tiles before. */
+/* Warps add up their rows, one warp adds up the warps and looks at the tiles
+ * before. */
 SORT_DEVICE void
-place_tile(place_memory &shared, const placed_rows &placed, const place_states &states, const place_output &out)
+place_tile(place_memory &shared, const placed_rows &placed, const place_states &states,
+		   const place_output &out)
 {
 	uint64_t	first_offset;
 	warp_rows	rows;
@@ -369,7 +396,8 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
 		if (rows.row(k) < placed.input.n)
-			store_once(&out.low_offsets[rows.row(k)], (uint32_t) first_offset + rows.low_offsets[k]);
+			store_once(&out.low_offsets[rows.row(k)],
+					   (uint32_t) first_offset + rows.low_offsets[k]);
 	}
 	if (placed.longest_units <= placed.cut.long_units)
 		list_shared_windows(placed, rows, first_offset, out);

@@ -1,14 +1,15 @@
 /*
  * sort_rows.cuh
- *	  The kernels around the pairs sort of a run: sort words before it; ties after it; the sorted keys when the
- *	  run ends.  Where rows and windows begin is place_rows.cuh's.
+ *	  The kernels around the pairs sort of a run: sort words before it; ties
+ *	  after it; the sorted keys when the run ends.  Where rows and windows begin
+ *	  is place_rows.cuh's.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
- * Out: bad_data, if a key is beyond the statistics that the plan was made from; a bit for each row that ties
- *	    with the one before.
+ * Out: bad_data, if a key is beyond the statistics that the plan was made from;
+ *	    a bit for each row that ties with the one before.
  *
- * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel here
- * runs a thread for each element of its output, in one dimension.
+ * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel
+ * here runs a thread for each element of its output, in one dimension.
  */
 #ifndef GSORT_SORT_ROWS_CUH
 #define GSORT_SORT_ROWS_CUH
@@ -24,9 +25,9 @@ typedef struct window_begin
 } window_begin;
 
 /*
- * How many windows can begin in a run: a cut of short rows each stride, which is
- * at least 0.73 windows wide, and two for each long row, which is more than a
- * quarter of a window.
+ * How many windows can begin in a run: a cut of short rows each stride, which
+ * is at least 0.73 windows wide, and two for each long row, which is more than
+ * a quarter of a window.
  */
 static inline GSORT_HD uint64_t
 window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
@@ -72,8 +73,8 @@ check_row_keys(const key_plan *plan, const key_table *table, uint64_t row, run_h
 
 #ifdef __CUDACC__
 
-/* out[i]: the sort word of row order[i], or of row i where order is NULL.  The keys are
- * checked on the way where header is not NULL. */
+/* out[i]: the sort word of row order[i], or of row i where order is NULL.  The
+ * keys are checked on the way where header is not NULL. */
 template<typename Word>
 static __global__ void
 compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_t *order,
@@ -101,12 +102,14 @@ check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header
 }
 
 /*
- * Bit i % 32 of ties[i / 32]: row i of the order ties with the row before.  words: the first sort
- * words in this order, NULL where all keys are equal.  Blocks are whole warps.
+ * Bit i % 32 of ties[i / 32]: row i of the order ties with the row before.
+ * words: the first sort words in this order, NULL where all keys are equal.
+ * Blocks are whole warps.
  */
 template<typename Word>
 static __global__ void
-mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32_t *order, uint64_t n, uint32_t *ties)
+mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32_t *order,
+				 uint64_t n, uint32_t *ties)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 	int			tie = 0;
@@ -130,8 +133,8 @@ mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32
 }
 
 /*
- * The raw keys of the run in sorted order, column by column; nulls, where not NULL, likewise, a
- * bit for each column.
+ * The raw keys of the run in sorted order, column by column; nulls, where not
+ * NULL, likewise, a bit for each column.
  */
 static __global__ void
 keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)

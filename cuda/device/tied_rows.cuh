@@ -1,15 +1,15 @@
 /*
  * tied_rows.cuh
- *	  The kernels of sorting by the first word alone: which rows it leaves tied, and their way through
- *	  the sorts by the other words.
+ *	  The kernels of sorting by the first word alone: which rows it leaves tied,
+ *	  and their way through the sorts by the other words.
  *
  * In:  the first sort words in order, and the order of the rows by them.
- * Out: the rows that share their first word with a neighbour, in that order; for each of these the
- *	    number of its segment, the stretch of rows that share it; and, when they have
- *	    been sorted, their places in the order.
+ * Out: the rows that share their first word with a neighbour, in that order;
+ *	    for each of these the number of its segment, the stretch of rows that
+ *	    share it; and, when they have been sorted, their places in the order.
  *
- * All arrays are the caller's (cuda_order.cu), in device memory.  Every kernel here runs a thread for each
- * element, in one dimension.
+ * All arrays are the caller's (cuda_order.cu), in device memory.  Every kernel
+ * here runs a thread for each element, in one dimension.
  */
 #ifndef GSORT_TIED_ROWS_CUH
 #define GSORT_TIED_ROWS_CUH
@@ -26,7 +26,8 @@ begins_segment(const first_word *words, uint64_t n, uint64_t i)
 	return i + 1 < n && words[i] == words[i + 1] && (i == 0 || words[i - 1] != words[i]);
 }
 
-/* Does it share its first word with a neighbour?  A predicate for a selection. */
+/* Does it share its first word with a neighbour?  A predicate for a
+ * selection. */
 struct is_in_segment
 {
 	const first_word *words;
@@ -58,10 +59,11 @@ count_segments_kernel(const first_word *words, uint64_t n, run_header *header)
 		atomicAdd(&header->segments, begins);
 }
 
-/* places: those of the tied rows in the order, rising.  Their rows; begins: 1 for the first of a segment. */
+/* places: those of the tied rows in the order, rising.  Their rows; begins: 1
+ * for the first of a segment. */
 static __global__ void
-list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order, const uint32_t *places,
-					  uint64_t tied, uint32_t *rows, uint32_t *begins)
+list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order,
+					  const uint32_t *places, uint64_t tied, uint32_t *rows, uint32_t *begins)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -73,7 +75,8 @@ list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order
 
 /* begins_so_far: up to each tied row and with it. */
 static __global__ void
-number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint64_t tied, uint32_t *segment_of_row)
+number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint64_t tied,
+					   uint32_t *segment_of_row)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 

@@ -13,8 +13,8 @@
 typedef int (*partition_predicate) (const void *context, uint64_t i);
 
 /*
- * The first of the places from low to high that is not before the point, or high.  Once a
- * place is not before it, none further on may be.
+ * The first of the places from low to high that is not before the point, or
+ * high.  Once a place is not before it, none further on may be.
  */
 static inline uint64_t
 first_not_before(uint64_t low, uint64_t high, partition_predicate is_before, const void *context)

@@ -1,6 +1,7 @@
 /*
  * gsort_host.c
- *	  The device API on the CPU: the device itself, and the table of its operations.
+ *	  The device API on the CPU: the device itself, and the table of its
+ *	  operations.
  *
  * In:  calls of cuda/api, on the thread that calls gsort.h.
  * Out: a device with its threads, memory and eventfd.

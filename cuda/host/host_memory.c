@@ -4,7 +4,8 @@
  *	  memory cost more than copying rows into it.
  *
  * Mappings of 2 MiB and more are aligned to that and ask for huge pages: rows
- * are gathered in random order, which small pages would slow by a TLB miss each.
+ * are gathered in random order, which small pages would slow by a TLB miss
+ * each.
  */
 #include "host/host_memory.h"
 

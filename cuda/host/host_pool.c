@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest, a part of a merge, has 160 kB there; some C libraries give a thread 128 kB. */
+/* The deepest, a part of a merge, has 160 kB there; some C libraries give a
+ * thread 128 kB. */
 #define STACK_BYTES		(1u << 20)
 
 typedef struct task_queue
@@ -112,7 +113,8 @@ thread_main(void *arg)
 {
 	host_pool  *pool = arg;
 
-	/* on Linux each thread has a nice value of its own; one that cannot be raised is no harm */
+	/* on Linux each thread has a nice value of its own; one that cannot be
+	 * raised is no harm */
 	(void) !nice(pool->nice);
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop)
@@ -130,7 +132,8 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Starts as many threads as wanted; pool->threads is set before the first looks. */
+/* Starts as many threads as wanted; pool->threads is set before the first
+ * looks. */
 static int
 start_threads(host_pool *pool, int threads)
 {

@@ -16,8 +16,9 @@
 #define DIGIT_BITS		8
 #define DIGITS			(1u << DIGIT_BITS)
 #define PARTS_MAX		256
-/* Below this, waking other threads costs more than they save.  Builds that look for races have
- * it small: then short inputs, all that their slow programs can take, are shared too. */
+/* Below this, waking other threads costs more than they save.  Builds that look
+ * for races have it small: then short inputs, all that their slow programs can
+ * take, are shared too. */
 #ifndef HOST_SMALL_ROWS
 #define HOST_SMALL_ROWS	(1u << 14)
 #endif

@@ -24,7 +24,8 @@ gsort_min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The bits that x needs: the number of the highest one set, from 1 on; 0 for 0. */
+/* The bits that x needs: the number of the highest one set, from 1 on; 0 for
+ * 0. */
 static inline GSORT_HD uint32_t
 significant_bits(uint64_t x)
 {

@@ -2,9 +2,10 @@
  * early_launch.cuh
  *	  Kernels that start before the one ahead of them has ended.
  *
- * The time from one kernel's end to the next one's start is hidden that way.  The host
- * asks once whether the device can, and enqueues the kernels on an early_stream.  Each
- * of these kernels waits for the one ahead before it touches memory.
+ * The time from one kernel's end to the next one's start is hidden that way.
+ * The host asks once whether the device can, and enqueues the kernels on an
+ * early_stream.  Each of these kernels waits for the one ahead before it
+ * touches memory.
  */
 #ifndef GSORT_EARLY_LAUNCH_CUH
 #define GSORT_EARLY_LAUNCH_CUH
@@ -15,8 +16,9 @@
 #include <atomic>
 #endif
 
-/* A stream whose kernels may start early, if early: all that are enqueued so call await_kernel_ahead, or
- * await_end_of_kernel_ahead, before they touch memory. */
+/* A stream whose kernels may start early, if early: all that are enqueued so
+ * call await_kernel_ahead, or await_end_of_kernel_ahead, before they touch
+ * memory. */
 struct early_stream
 {
 	cudaStream_t stream;
@@ -58,8 +60,8 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 #else
 #define EARLY_LAUNCH_ARCH	900		/* architectures from this on can */
 
-/* A kernel may be on its multiprocessors before the one ahead of it has ended: waits until that is done, and all that it
- * wrote is seen. */
+/* A kernel may be on its multiprocessors before the one ahead of it has ended:
+ * waits until that is done, and all that it wrote is seen. */
 static __device__ __forceinline__ void
 await_end_of_kernel_ahead(void)
 {
@@ -69,8 +71,9 @@ await_end_of_kernel_ahead(void)
 }
 
 /*
- * What each kernel of an early_stream calls before anything else: waits, and lets the next kernel come in its turn, which
- * hides most of the time from one kernel's end to the next one's start.
+ * What each kernel of an early_stream calls before anything else: waits, and
+ * lets the next kernel come in its turn, which hides most of the time from one
+ * kernel's end to the next one's start.
  */
 static __device__ __forceinline__ void
 await_kernel_ahead(void)
@@ -84,10 +87,11 @@ await_kernel_ahead(void)
 #define DEVICES_KEPT_IN_MIND	32
 
 /*
- * Whether kernels may start early.  That is safe only if the code that is loaded was
- * compiled for 9.0 or later and so contains griddepcontrol.wait.  Code made from older
- * PTX does not, even on a 9.0 chip.  All kernels are compiled alike, so each device is
- * asked once: the question takes as long as a tile's load.
+ * Whether kernels may start early.  That is safe only if the code that is
+ * loaded was compiled for 9.0 or later and so contains griddepcontrol.wait.
+ * Code made from older PTX does not, even on a 9.0 chip.  All kernels are
+ * compiled alike, so each device is asked once: the question takes as long as a
+ * tile's load.
  */
 static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)
@@ -119,7 +123,8 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 
 	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
 	attribute.val.programmaticStreamSerializationAllowed = 1;
-	return launch_with(stream.early ? &attribute : NULL, kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+	return launch_with(stream.early ? &attribute : NULL, kernel, blocks, threads, shared_bytes,
+					   stream.stream, arguments...);
 }
 #endif
 

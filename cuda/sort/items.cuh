@@ -1,13 +1,15 @@
 /*
  * items.cuh
- *	  Items: pairs on their way through the partition or the merge sort, and their order.
+ *	  Items: pairs on their way through the partition or the merge sort, and
+ *	  their order.
  *
- * A narrow item is one word of 64 bits: bits of the key on top, the row in the low
- * row_bits.  A key that does not fit loses low bits; the item is then shortened, and ties
- * are settled by reading the keys.  A wide item is the whole key and the row.
+ * A narrow item is one word of 64 bits: bits of the key on top, the row in the
+ * low row_bits.  A key that does not fit loses low bits; the item is then
+ * shortened, and ties are settled by reading the keys.  A wide item is the
+ * whole key and the row.
  *
- * No two items are equal.  So every stage may move them in any order, and the sorted
- * order is still the one stable order of the keys.
+ * No two items are equal.  So every stage may move them in any order, and the
+ * sorted order is still the one stable order of the keys.
  */
 #ifndef GSORT_ITEMS_CUH
 #define GSORT_ITEMS_CUH

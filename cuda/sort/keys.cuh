@@ -10,7 +10,8 @@
 #include "rows/host_device.h"
 #include "sort/warps.cuh"
 
-/* The caller's keys, uint32_t or uint64_t, seen by their significant bits only. */
+/* The caller's keys, uint32_t or uint64_t, seen by their significant bits
+ * only. */
 template<typename Key>
 struct typed_keys
 {
@@ -29,7 +30,8 @@ struct typed_keys
 	}
 };
 
-/* The same, of either type: the type is chosen by kernels that read few keys, and by the host, for the others. */
+/* The same, of either type: the type is chosen by kernels that read few keys,
+ * and by the host, for the others. */
 struct key_view
 {
 	const void *keys;

@@ -18,10 +18,11 @@
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
-#define ARGUMENT_BYTES_MAX	4096	/* of a kernel, on every device; each argument may be padded to 8 */
+/* Of a kernel, on every device; each argument may be padded to 8. */
+#define ARGUMENT_BYTES_MAX	4096
 
-/* For tests: asked before each launch that this thread makes; an error that it answers is returned in the launch's
- * place. */
+/* For tests: asked before each launch that this thread makes; an error that it
+ * answers is returned in the launch's place. */
 struct launch_hook
 {
 	cudaError_t (*refusal) (void *device);	/* NULL: none */
@@ -35,16 +36,19 @@ template<typename... Parameters>
 static cudaError_t
 prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
 {
-	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX, "arguments of a kernel");
+	static_assert((0 + ... + (sizeof(Parameters) + 8)) <= ARGUMENT_BYTES_MAX,
+				  "arguments of a kernel");
 	launch_hook hook = watching_launches;
 	cudaError_t error = hook.refusal != NULL ? hook.refusal(hook.device) : cudaSuccess;
 
 	if (error == cudaSuccess && shared_bytes > SHARED_BYTES_WITHOUT_ASKING)
-		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) shared_bytes);
+		error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 (int) shared_bytes);
 	return error;
 }
 
-/* Enqueues the kernel; an error is the launch's own, and nothing was enqueued. */
+/* Enqueues the kernel; an error is the launch's own, and nothing was
+ * enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
@@ -61,8 +65,8 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 /* The same, with an attribute, or none. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
-launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
-			size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
+launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks,
+			unsigned threads, size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
 	cudaError_t error = prepare_launch(kernel, shared_bytes);
 	cudaLaunchConfig_t config = {};

@@ -24,8 +24,8 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
-launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
-				cudaStream_t stream, Arguments... arguments)
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
+				size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
 	cudaError_t error;
 
@@ -36,8 +36,9 @@ launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned thread
 }
 #else
 /*
- * The blocks of a kernel that launch_together started wait for each other, for the turn-th time, from 1 on; what each
- * wrote before, all see behind it.  arrived: 0 when the kernel starts.  The whole block calls.
+ * The blocks of a kernel that launch_together started wait for each other, for
+ * the turn-th time, from 1 on; what each wrote before, all see behind it.
+ * arrived: 0 when the kernel starts.  The whole block calls.
  */
 static __device__ __forceinline__ void
 await_all_blocks(uint32_t *arrived, uint32_t turn)
@@ -54,11 +55,12 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 	__syncthreads();
 }
 
-/* All blocks run at once, so that they may wait for each other; an error if the device has no room for so many. */
+/* All blocks run at once, so that they may wait for each other; an error if the
+ * device has no room for so many. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
-launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
-				cudaStream_t stream, Arguments... arguments)
+launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
+				size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
 	cudaLaunchAttribute attribute = {};
 

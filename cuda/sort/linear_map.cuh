@@ -58,7 +58,8 @@ linear_part(linear_map map, uint64_t x)
 	return part_of_residue(map, map_residue(map, x));
 }
 
-/* The same for any x: beyond the range counts as its end.  The map of a range of 32 bits shifts nothing. */
+/* The same for any x: beyond the range counts as its end.  The map of a range
+ * of 32 bits shifts nothing. */
 template<typename Number>
 static inline GSORT_HD uint32_t
 clamped_part(linear_map map, Number lowest, Number range, Number x)

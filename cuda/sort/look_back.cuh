@@ -1,23 +1,24 @@
 /*
  * look_back.cuh
- *	  How tiles that run side by side learn what the tiles before them add up to.
+ *	  How tiles that run side by side learn what the tiles before them add up
+ *	  to.
  *
  * In:  each tile's own counts.
  * Out: the sum of the counts of all tiles before it.
  *
- * A tile publishes its own counts first, and the sum up to its end later.  It adds up
- * what the tiles before it have published, back to one whose sum is known (Merrill,
- * Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).  It
- * waits for what those tiles have not published yet, so they must be running: blocks
- * take the numbers of their tiles in turn.
+ * A tile publishes its own counts first, and the sum up to its end later.  It
+ * adds up what the tiles before it have published, back to one whose sum is
+ * known (Merrill, Garland, "Single-pass parallel prefix scan with decoupled
+ * look-back", 2016).  It waits for what those tiles have not published yet, so
+ * they must be running: blocks take the numbers of their tiles in turn.
  *
- * A state is one word: a number, and its kind.  Others look at nothing but this word,
- * so no fence is needed.  A word of 0 is not published.
+ * A state is one word: a number, and its kind.  Others look at nothing but this
+ * word, so no fence is needed.  A word of 0 is not published.
  *
- * There are two kinds of states.  A pass of the radix sort has a state of 32 bits for
- * each digit of each tile; a thread looks back for four neighbouring digits.  The
- * places of rows need one sum a tile, of more bits; a warp looks back for it, at the
- * states of 32 tiles at once.
+ * There are two kinds of states.  A pass of the radix sort has a state of 32
+ * bits for each digit of each tile; a thread looks back for four neighbouring
+ * digits.  The places of rows need one sum a tile, of more bits; a warp looks
+ * back for it, at the states of 32 tiles at once.
  */
 #ifndef GSORT_LOOK_BACK_CUH
 #define GSORT_LOOK_BACK_CUH
@@ -25,14 +26,14 @@
 #include "sort/warps.cuh"
 #include "sort/tuning.h"
 
-/* --- states of digits ------------------------------------------------------------ */
+/* --- states of digits ----------------------------------------------------- */
 
 /*
- * The array is zeroed once, before the first pass.  ALL alternates between 2 and 3 by
- * pass, so what the pass before has left reads as not published.  Each tile's last
- * write is ALL, and later passes never have more tiles.  Tile 0 publishes ALL at once,
- * so every search ends there at the latest.  Nobody looks at the sums of the last tile,
- * which count places behind the input too.
+ * The array is zeroed once, before the first pass.  ALL alternates between 2
+ * and 3 by pass, so what the pass before has left reads as not published.  Each
+ * tile's last write is ALL, and later passes never have more tiles.  Tile 0
+ * publishes ALL at once, so every search ends there at the latest.  Nobody
+ * looks at the sums of the last tile, which count places behind the input too.
  */
 #define STATE_OF_TILE		1u	/* a count of the tile alone */
 #define STATE_ALL(pass)		(2u + ((pass) & 1u))	/* the sum up to the tile's end */
@@ -65,8 +66,10 @@ load_states(const uint32_t *states)
 SORT_DEVICE void
 store_states(uint32_t *states, const uint32_t counts[STATES_A_THREAD], uint32_t kind)
 {
-	uint4		x = make_uint4(counts[0] << STATE_KIND_BITS | kind, counts[1] << STATE_KIND_BITS | kind,
-							   counts[2] << STATE_KIND_BITS | kind, counts[3] << STATE_KIND_BITS | kind);
+	uint4		x = make_uint4(counts[0] << STATE_KIND_BITS | kind,
+							   counts[1] << STATE_KIND_BITS | kind,
+							   counts[2] << STATE_KIND_BITS | kind,
+							   counts[3] << STATE_KIND_BITS | kind);
 
 #ifdef GSORT_EMULATE
 	*(uint4 *) states = x;
@@ -76,7 +79,8 @@ store_states(uint32_t *states, const uint32_t counts[STATES_A_THREAD], uint32_t 
 #endif
 }
 
-/* The kind of all four, or 0 while they are not of one kind: only single words are sure to be seen whole. */
+/* The kind of all four, or 0 while they are not of one kind: only single words
+ * are sure to be seen whole. */
 SORT_DEVICE uint32_t
 kind_of_states(uint4 x)
 {
@@ -86,8 +90,8 @@ kind_of_states(uint4 x)
 }
 
 /*
- * Adds up what the tiles before this one, which is not tile 0, have published for four
- * digits.  states: of tile 0, its first of the four.
+ * Adds up what the tiles before this one, which is not tile 0, have published
+ * for four digits.  states: of tile 0, its first of the four.
  */
 SORT_DEVICE void
 look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[STATES_A_THREAD])
@@ -123,7 +127,7 @@ look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[
 	}
 }
 
-/* --- states of sums -------------------------------------------------------------- */
+/* --- states of sums ------------------------------------------------------- */
 
 #define SUM_STATE_BITS		62	/* of the sum; the kind lies above, STATE_ALL of pass 0 */
 
@@ -147,11 +151,13 @@ store_sum_state(uint64_t *state, uint64_t kind, uint64_t value)
 #ifdef GSORT_EMULATE
 	*state = kind << SUM_STATE_BITS | value;
 #else
-	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state), "l"(kind << SUM_STATE_BITS | value) : "memory");
+	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state),
+				 "l"(kind << SUM_STATE_BITS | value) : "memory");
 #endif
 }
 
-/* What the tiles before this one, which is not tile 0, add up to.  The whole warp calls, and each lane gets it. */
+/* What the tiles before this one, which is not tile 0, add up to.  The whole
+ * warp calls, and each lane gets it. */
 SORT_DEVICE uint64_t
 sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 {
@@ -159,11 +165,13 @@ sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 
 	for (;;)
 	{
-		uint64_t	state = lane_id() < tile ? load_sum_state(&states[tile - 1 - lane_id()]) : (uint64_t) STATE_ALL(0) << SUM_STATE_BITS;
+		uint64_t	state = lane_id() < tile ? load_sum_state(&states[tile - 1 - lane_id()]) :
+			(uint64_t) STATE_ALL(0) << SUM_STATE_BITS;
 		uint64_t	kind = state >> SUM_STATE_BITS;
 		uint32_t	published = __ballot_sync(WHOLE_WARP, kind != 0);
 		uint32_t	all = __ballot_sync(WHOLE_WARP, kind == STATE_ALL(0));
-		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;	/* lanes: of the tiles next before */
+		/* lanes: of the tiles next before */
+		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;
 		uint64_t	value = lane_id() < counted ? state & ((1ull << SUM_STATE_BITS) - 1) : 0;
 
 		if (~published << (WARP_THREADS - counted) != 0)
@@ -176,8 +184,8 @@ sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 }
 
 /*
- * Publishes the tile's own sum, and writes to *first what the tiles before it add up
- * to.  One warp calls; the barrier behind this is the caller's.
+ * Publishes the tile's own sum, and writes to *first what the tiles before it
+ * add up to.  One warp calls; the barrier behind this is the caller's.
  */
 SORT_DEVICE void
 publish_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *first)

@@ -2,10 +2,12 @@
  * merge_launch.cuh
  *	  The launches of a multiway merge.
  *
- * In:  the runs and the plan of their keys; scratch of the caller, merge_scratch_bytes of it.
+ * In:  the runs and the plan of their keys; scratch of the caller,
+ *	    merge_scratch_bytes of it.
  * Out: the run of each row.
  *
- * Host code: enqueues a handful of kernels, reads nothing back, allocates nothing.
+ * Host code: enqueues a handful of kernels, reads nothing back, allocates
+ * nothing.
  */
 #ifndef GSORT_MERGE_LAUNCH_CUH
 #define GSORT_MERGE_LAUNCH_CUH
@@ -54,8 +56,8 @@ merge_scratch_bytes(uint64_t total, uint32_t n_runs)
 
 /* Numbers the runs' samples, and tells the device of the runs. */
 static inline cudaError_t
-note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs, uint32_t *n_samples,
-		  cudaStream_t stream)
+note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
+		  uint32_t *n_samples, cudaStream_t stream)
 {
 	uint32_t	samples = 0;
 
@@ -70,7 +72,8 @@ note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_
 			list.runs[i].first_sample = samples;
 			samples += (uint32_t) (((uint64_t) runs[first + i].count + stride - 1) / stride);
 		}
-		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n, d_runs));
+		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n,
+						d_runs));
 	}
 	*n_samples = samples;
 	return cudaSuccess;
@@ -89,8 +92,8 @@ rows_of_runs(const merge_run *runs, uint32_t n_runs)
 /* Of 1 to MERGE_RUNS_MAX runs; equal keys come out by run. */
 template<typename Key>
 static cudaError_t
-merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch, uint8_t *d_order,
-		   cudaStream_t stream)
+merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+		   uint8_t *d_order, cudaStream_t stream)
 {
 	typedef MERGE_ROW Row;
 	uint64_t	total = rows_of_runs(runs, n_runs);
@@ -100,21 +103,25 @@ merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs
 	const uint32_t stride = SAMPLE_TILES * Row::TILE;
 	uint32_t	n_samples;
 
-	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 	static_assert(Row::ITEMS % 2 == 1, "bank conflicts");
 	if (total == 0)
 		return cudaSuccess;
 	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	CUDA_TRY(launch(multiway_sample_kernel<Key>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
-					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source, d_runs,
-					n_runs, stride, n_samples, scratch.ranks, scratch.places));
-	CUDA_TRY(launch(multiway_split_kernel<Key>, (unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
-					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream, source, d_runs,
-					n_runs, total, (uint32_t) Row::TILE, n_samples, (const uint64_t *) scratch.ranks,
-					(const uint32_t *) scratch.places, scratch.splits));
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
+					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,
+					scratch.places));
+	CUDA_TRY(launch(multiway_split_kernel<Key>,
+					(unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream,
+					source, d_runs, n_runs, total, (uint32_t) Row::TILE, n_samples,
+					(const uint64_t *) scratch.ranks, (const uint32_t *) scratch.places,
+					scratch.splits));
 	return launch(multiway_merge_kernel<Key, Row>, (unsigned) tiles, Row::THREADS,
-				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order, d_runs, n_runs, total,
-				  (const uint32_t *) scratch.splits);
+				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order, d_runs,
+				  n_runs, total, (const uint32_t *) scratch.splits);
 }
 
 #endif							/* GSORT_MERGE_LAUNCH_CUH */

@@ -1,19 +1,21 @@
 /*
  * multiway_merge.cuh
- *	  Merging up to 255 sorted runs at once: each key is read once, each output written once.
+ *	  Merging up to 255 sorted runs at once: each key is read once, each output
+ *	  written once.
  *
  * In:  the runs' descriptions and keys.
- * Out: the run that each row of the whole order comes from, one byte a row.  The order is
- *	    by key, of equal keys by run, and within a run as its rows lie.
+ * Out: the run that each row of the whole order comes from, one byte a row.
+ *	    The order is by key, of equal keys by run, and within a run as its rows
+ *	    lie.
  *
  *	  runs --sample--> sampled keys with their exact places in the output
  *	       --split---> for each output tile, where it begins in every run
  *	       --merge---> output
  *
- * The output is cut into tiles of one size, so no distribution of the keys can make
- * one block's work longer than another's.  Sampling and splitting are in
- * multiway_select.cuh.  A tile's stretches are loaded to shared memory and merged there
- * pairwise, log2(runs) rounds of merge path.
+ * The output is cut into tiles of one size, so no distribution of the keys can
+ * make one block's work longer than another's.  Sampling and splitting are in
+ * multiway_select.cuh.  A tile's stretches are loaded to shared memory and
+ * merged there pairwise, log2(runs) rounds of merge path.
  */
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
@@ -23,19 +25,22 @@
 #include "sort/multiway_select.cuh"
 #include "sort/tuning.h"
 
-/* --- merging a tile ---------------------------------------------------------------------- */
+/* --- merging a tile ------------------------------------------------------- */
 
 template<typename Key, typename Row>
 struct multiway_memory
 {
 	Key keys[Row::TILE + 1];	/* one is read behind the last */
 	alignas(8) uint8_t runs[Row::TILE];	/* that the keys come from */
-	uint32_t	begins[RUN_SLOTS + 1];	/* of the runs' stretches in the tile; empty ones at its end */
-	uint32_t	skipped[RUN_SLOTS]; /* a stretch's first place in its run, less its begin in the tile */
+	/* Of the runs' stretches in the tile; empty ones at its end. */
+	uint32_t	begins[RUN_SLOTS + 1];
+	/* A stretch's first place in its run, less its begin in the tile. */
+	uint32_t	skipped[RUN_SLOTS];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* From the splits to the tile's stretches.  The whole block calls; wants a barrier behind it. */
+/* From the splits to the tile's stretches.  The whole block calls; wants a
+ * barrier behind it. */
 template<typename Key, typename Row>
 SORT_DEVICE void
 begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint32_t n_runs)
@@ -66,19 +71,20 @@ begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint3
 		shared.begins[RUN_SLOTS] = begin;
 }
 
-/* The last of the stretches step * 0, step * 1, ... that begins at or before at; one beyond
- * the last run begins at the tile's end. */
+/* The last of the stretches step * 0, step * 1, ... that begins at or before
+ * at; one beyond the last run begins at the tile's end. */
 SORT_DEVICE uint32_t
 stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
 {
-	return partition_point(0, stretches - 1, [&](uint32_t stretch) { return begins[(stretch + 1) * step] <= at; });
+	return partition_point(0, stretches - 1, [&](uint32_t stretch) { return begins[(stretch + 1) *
+																				   step] <= at; });
 }
 
 /* Fills the tile, run after run; wants a barrier behind it. */
 template<typename Key, typename Row>
 SORT_DEVICE void
-load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source, const merge_run *runs, uint32_t n_runs,
-			   uint32_t count)
+load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
+			   const merge_run *runs, uint32_t n_runs, uint32_t count)
 {
 	Key keys[Row::ITEMS];
 	uint8_t		from[Row::ITEMS];
@@ -132,7 +138,8 @@ struct key_less
 	}
 };
 
-/* Two neighbouring sorted stretches, each of width runs, and how far a thread has merged them. */
+/* Two neighbouring sorted stretches, each of width runs, and how far a thread
+ * has merged them. */
 template<typename Key>
 struct stretch_pair
 {
@@ -145,7 +152,8 @@ struct stretch_pair
 	Key			next_a;			/* not meant where a or b has ended */
 	Key			next_b;
 
-	/* Stands at the beginning of pair number; empty ones are skipped, unless no other follows. */
+	/* Stands at the beginning of pair number; empty ones are skipped, unless no
+	 * other follows. */
 	__device__ __forceinline__ void begin(const uint32_t *begins, uint32_t width, uint32_t pair)
 	{
 		uint32_t	first = 2 * width * pair;
@@ -188,9 +196,10 @@ struct stretch_pair
 };
 
 /*
- * One round: every two neighbouring stretches of width runs become one.  Each thread merges ITEMS
- * neighbouring places, into registers first.  The whole block calls, behind a barrier after the
- * tile was filled; on return each thread sees all of it.
+ * One round: every two neighbouring stretches of width runs become one.  Each
+ * thread merges ITEMS neighbouring places, into registers first.  The whole
+ * block calls, behind a barrier after the tile was filled; on return each
+ * thread sees all of it.
  */
 template<typename Key, typename Row>
 SORT_DEVICE void
@@ -207,10 +216,12 @@ merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, 
 
 		pair.keys = shared.keys;
 		pair.begin(shared.begins, width,
-				   stretch_of(shared.begins, (n_runs + 2 * width - 1) / (2 * width), 2 * width, at));
+				   stretch_of(shared.begins, (n_runs + 2 * width - 1) / (2 * width), 2 * width,
+							  at));
 		begin = pair.a;
 		pair.a += merge_path(key_array<Key>{shared.keys + begin}, pair.middle - begin,
-							 key_array<Key>{shared.keys + pair.middle}, pair.end - pair.middle, at - begin, key_less());
+							 key_array<Key>{shared.keys + pair.middle}, pair.end - pair.middle,
+							 at - begin, key_less());
 		pair.b += at - pair.a;
 		pair.load_next();
 #pragma unroll
@@ -240,8 +251,8 @@ merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, 
 	__syncthreads();
 }
 
-/* Writes the tile's runs by eights; zeros behind the last row up to a multiple of eight.
- * The whole block calls. */
+/* Writes the tile's runs by eights; zeros behind the last row up to a multiple
+ * of eight.  The whole block calls. */
 template<typename Key, typename Row>
 SORT_DEVICE void
 write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, uint64_t *order)
@@ -256,14 +267,15 @@ write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, u
 }
 
 /*
- * Grid: a block of THREADS for each output tile; shared: multiway_memory.  Block t reads, of each
- * run, the places from splits[t] to splits[t + 1], and writes the output places from t * TILE on.
+ * Grid: a block of THREADS for each output tile; shared: multiway_memory.
+ * Block t reads, of each run, the places from splits[t] to splits[t + 1], and
+ * writes the output places from t * TILE on.
  */
 template<typename Key, typename Row>
 static __global__ void
 __launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Key, Row>>(Row::BLOCKS)))
-multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *runs, uint32_t n_runs, uint64_t total,
-					  const uint32_t *splits)
+multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *runs,
+					  uint32_t n_runs, uint64_t total, const uint32_t *splits)
 {
 	SHARED_MEMORY(raw);
 	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;

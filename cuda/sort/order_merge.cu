@@ -5,7 +5,8 @@
  * In:  runs of raw key columns, a plan of one word.
  * Out: the merge order, one byte a row.
  *
- * Words of up to 32 bits are compared as uint32, which takes half of the shared memory.
+ * Words of up to 32 bits are compared as uint32, which takes half of the shared
+ * memory.
  */
 #include "sort/order_merge.h"
 
@@ -18,8 +19,8 @@ order_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
 }
 
 cudaError_t
-order_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch, uint8_t *d_order,
-			cudaStream_t stream)
+order_merge(const key_plan *plan, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+			uint8_t *d_order, cudaStream_t stream)
 {
 	if (n_runs == 0 || n_runs > MERGE_RUNS_MAX)
 		return cudaErrorInvalidValue;

@@ -1,6 +1,7 @@
 /*
  * pairs_engine.cu
- *	  Which engine sorts pairs on the current CUDA device, and what scratch it takes.
+ *	  Which engine sorts pairs on the current CUDA device, and what scratch it
+ *	  takes.
  *
  * In:  a gsort_pairs whose shape gsort.c has checked; nothing of its keys.
  * Out: the engine, bytes.
@@ -34,7 +35,8 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
-						 partition_takes(pairs) && sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
+						 partition_takes(pairs) &&
+						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
 						 pairs_few_serves(pairs->n, &device), compute_capability());
 }
 
@@ -55,7 +57,8 @@ cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 }
 
 cudaError_t
-cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
+				 size_t scratch_bytes, cudaStream_t stream)
 {
 	switch (engine)
 	{
@@ -70,7 +73,8 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 	}
 }
 
-/* Of all numbers of pairs up to n the one for which the engine takes most: some end at so many. */
+/* Of all numbers of pairs up to n the one for which the engine takes most: some
+ * end at so many. */
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
@@ -93,8 +97,10 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
-	/* CUB's radix sort takes what no other does, else where it is chosen nothing else is */
-	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
+	/* CUB's radix sort takes what no other does, else where it is chosen
+	 * nothing else is */
+	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO &&
+											 compute_capability() != MEASURED_CAPABILITY))
 		return choose_engine(wanted, n, 0, 0, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
@@ -128,8 +134,9 @@ cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 	{
 		for (void *keys_out : {(void *) NULL, (void *) &there})
 		{
-			size_t		bytes = pairs_scratch_at_most(wanted, cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out,
-																				  NULL, (uint32_t *) &there));
+			gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out, NULL,
+													(uint32_t *) &there);
+			size_t		bytes = pairs_scratch_at_most(wanted, pairs);
 
 			most = bytes > most ? bytes : most;
 		}

@@ -5,8 +5,8 @@
  * Included by cuda/sort/tuning.h in their place.  The large row has so few bins that
  * buckets overflow them, so the long segments for cooperative merging are exercised.
  */
-typedef tuning_row<64, 6, 1, 512, 64, 32, 16, 512, 1, 99 << 10> TUNING_MEDIUM;
-typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 200 << 10> TUNING_LARGE;
+typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 99 << 10> TUNING_MEDIUM;
+typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
