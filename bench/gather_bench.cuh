@@ -209,6 +209,7 @@ struct stored_rows
 	}
 };
 
+/* Runs what is listed of the gather and the copy. */
 template<typename Key>
 static void
 bench_gather(input<Key> &in)

@@ -118,6 +118,7 @@ wanted(distribution d)
 	return listed(the_options.distributions, distribution_names[d]);
 }
 
+/* Opens the CUDA device, or ends the program with the reason. */
 static gsort_device *
 open_device()
 {
@@ -187,6 +188,7 @@ count_differences_kernel(const T *a, const T *b, uint64_t n, unsigned long long 
 		atomicAdd(differences, mine);
 }
 
+/* Folds the bits that any key has, and those that any key lacks. */
 template<typename Key>
 static __global__ void
 fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned long long *missing)
@@ -237,6 +239,7 @@ time_repeats(Prepare prepare, Work work)
 	return times;
 }
 
+/* Writes a measurement's line, and its line of the CSV. */
 static void
 report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_name,
 	   const std::vector<float> &times, bool ok)
@@ -478,6 +481,7 @@ struct input
 #include "gather_bench.cuh"
 #include "job_bench.cuh"
 
+/* Runs all that is listed, for keys of this type, on all inputs. */
 template<typename Key>
 static void
 run_key_width(int bits)
@@ -521,6 +525,7 @@ parse_rows(const char *list)
 	return rows;
 }
 
+/* Reads the command line.  Ends the program if it is wrong. */
 static void
 parse_options(int argc, char **argv)
 {

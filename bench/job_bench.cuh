@@ -173,12 +173,12 @@ struct job_bench
 			CHECK(cudaGetLastError());
 			CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, shared.data, in.keys_out.data,
 												  in.rows_right.data, in.rows_out.data,
-				(uint32_t) n));
+												  (uint32_t) n));
 			device_array<char> scratch(bytes);
 
 			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, shared.data,
 												  in.keys_out.data, in.rows_right.data,
-				in.rows_out.data, (uint32_t) n));
+												  in.rows_out.data, (uint32_t) n));
 			CHECK(cudaDeviceSynchronize());
 		}
 		CHECK(cudaMemcpy(order.data(), shape.keys > 1 ? in.rows_out.data : in.rows_right.data,

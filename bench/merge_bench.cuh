@@ -251,6 +251,7 @@ struct sorted_runs
 	}
 };
 
+/* Runs the merges that are listed. */
 template<typename Key>
 static void
 bench_merges(input<Key> &in)

@@ -89,6 +89,7 @@ run_pivot_merge(sorted_runs<Key> &runs)
 	});
 }
 
+/* Runs the peers that are listed. */
 template<typename Key>
 static void
 bench_peers(input<Key> &in)

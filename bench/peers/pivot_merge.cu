@@ -134,6 +134,8 @@ pivot_merge_scratch_bytes(uint64_t rows, uint32_t n_runs)
 	return pivot_lay_out(rows, n_runs, NULL).bytes;
 }
 
+/* Enqueues the merge: the runs, their samples, the pivots, the parts
+ * between. */
 template<typename Key>
 static cudaError_t
 merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs,
@@ -155,8 +157,8 @@ merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint3
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
 					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,
 					scratch.places));
-	CUDA_TRY(launch(choose_pivots_kernel, tiles_for(((uint64_t) parts + 1) * n_runs,
-													CHOOSE_THREADS), CHOOSE_THREADS, 0,
+	CUDA_TRY(launch(choose_pivots_kernel,
+					tiles_for(((uint64_t) parts + 1) * n_runs, CHOOSE_THREADS), CHOOSE_THREADS, 0,
 					stream, d_runs, n_runs, total, n_samples, (const uint64_t *) scratch.ranks,
 					(const uint32_t *) scratch.places, scratch.begins, scratch.splits));
 	return launch(merge_parts_kernel<Key, Row>, parts, Row::THREADS,

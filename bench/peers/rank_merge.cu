@@ -237,6 +237,7 @@ merge_directly(const run_pair<Key> &runs, const pair_output<Key> &output, cudaSt
 				  runs, output);
 }
 
+/* Enqueues the ranking of the samples, then the merge of the segments. */
 template<typename Row, typename Key>
 static cudaError_t
 merge_segments(const run_pair<Key> &runs, const pair_output<Key> &output, segment_cut *cuts,

@@ -204,6 +204,7 @@ tile_merge_sort_scratch_bytes(const unsorted_pairs *pairs)
 		tile_merge_lay_out<false>(pairs->n, NULL).bytes;
 }
 
+/* Checks the arguments and sorts by keys of their type. */
 template<typename Sorter>
 static gsort_status
 sort_with_tiles(const unsorted_pairs *pairs, void *d_keys_out, uint32_t *d_rows_out,

@@ -83,6 +83,8 @@ count_bytes(gsort_job *job, const gsort_chunk *chunk)
 		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
 }
 
+/* Appends a chunk that goes on with its feeder's incomplete row, behind what is
+ * there of it. */
 static gsort_status
 append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -100,6 +102,8 @@ append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 	return GSORT_OK;
 }
 
+/* Appends a chunk of whole rows, of which the last may be incomplete, at the
+ * next place of the arena. */
 static gsort_status
 append_rows(gsort_job *job, const gsort_chunk *chunk)
 {

@@ -106,6 +106,8 @@ typedef struct run_grant
 	uint64_t	more_bytes;		/* of device memory, than the run has */
 } run_grant;
 
+/* What the run's grants are with this one, and how many bytes more the job
+ * needs then. */
 static run_grant
 grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {

@@ -41,6 +41,8 @@ units_before(const gsort_window *window)
 	return units;
 }
 
+/* Enqueues the gather of a window: its rows, or the piece of its row, and its
+ * tie bits. */
 static gsort_status
 gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 {
@@ -71,9 +73,8 @@ gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 	if (window->bytes > window->row_bytes)
 		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,
 										blocks_for(tie_words_of_window(window->rows)),
-			LAUNCH_THREADS, 0,
-										lane->stream, run, window->first_row, window->rows,
-										out + units));
+										LAUNCH_THREADS, 0, lane->stream, run, window->first_row,
+										window->rows, out + units));
 	return GSORT_OK;
 }
 
@@ -115,6 +116,7 @@ try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_opera
 	return status;
 }
 
+/* Enqueues a fetch, and does it once more if the device refuses memory. */
 static gsort_status
 fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 {

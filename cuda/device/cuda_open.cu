@@ -66,6 +66,8 @@ gsort_cuda_prepare(uint32_t salt)
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
+/* Which device is wanted, and is it there?  UNSUPPORTED, with a reason, if
+ * not. */
 static gsort_status
 find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
 			size_t reason_bytes)
@@ -158,6 +160,8 @@ make_fetch_lane(cuda_device *device, cuda_lane *lane, int priority)
 	return cuda_allocate(device, NULL, &lane->window, GSORT_WINDOW_BYTES_MAX);
 }
 
+/* Makes the streams and lanes.  Sorts have the lowest priority, so that appends
+ * and fetches pass them. */
 static gsort_status
 make_streams(cuda_device *device)
 {
@@ -193,6 +197,7 @@ start_device(cuda_device *device)
 	return cuda_run_self_jobs(&device->common);
 }
 
+/* Makes the device and starts it.  On failure everything is given back. */
 static gsort_status
 open_device(const gsort_device_options *options, gsort_device **opened, char *reason,
 			size_t reason_bytes)
@@ -240,6 +245,7 @@ cuda_open(const gsort_device_options *options, gsort_device **device, char *reas
 
 /* --- shutting ------------------------------------------------------------- */
 
+/* Gives back a lane's operations and memory; nothing of it runs any more. */
 static void
 close_lane(cuda_device *device, cuda_lane *lane)
 {

@@ -33,6 +33,7 @@ make_event(cuda_device *device, cudaEvent_t *event)
 	return GSORT_OK;
 }
 
+/* Makes one more operation, with its event, and puts it with the free ones. */
 static gsort_status
 add_operation(cuda_device *device)
 {

@@ -16,7 +16,8 @@
  * Few rows are sorted by all words from the last to the first at once: they do
  * not pay for the look between.
  *
- *	  keys --first word--> order --list--> tied rows --other words, segment--> sorted --places--> order
+ *	  keys --first word--> order --list--> tied rows
+ *	       --other words, segment--> sorted --places--> order
  */
 #include "device/cuda_cut.cuh"
 
@@ -165,6 +166,12 @@ cuda_order_may_have_segments(const gsort_job *job)
 	return job->options.key_columns > 1 || job->options.null_mask != 0;
 }
 
+static const first_word *
+sorted_first_words(const sort_run *run)
+{
+	return array_of<first_word>(run, SORT_SORTED_WORDS);
+}
+
 /* The places of the tied rows in the order; they take the first half of
  * SORT_WORDS. */
 static gsort_status
@@ -174,7 +181,7 @@ find_tied_places(sort_run *run)
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
 	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
-									   array_of<first_word>(run, SORT_SORTED_WORDS), n,
+									   sorted_first_words(run), n,
 									   array_of<uint32_t>(run, SORT_WORDS),
 									   &run_header_of(run)->tied, run->stream));
 	return GSORT_OK;
@@ -189,9 +196,7 @@ sort_by_first_word(sort_run *run)
 	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments),
 										   run->stream));
 	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS,
-										 0, run->stream,
-										 (const first_word *) array_of<first_word>(run,
-										 	SORT_SORTED_WORDS), run->n, header));
+										 0, run->stream, sorted_first_words(run), run->n, header));
 	return find_tied_places(run);
 }
 
@@ -215,9 +220,7 @@ list_tied_rows(sort_run *run, uint64_t tied)
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
 	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
-										 run->stream,
-										 (const first_word *) array_of<first_word>(run,
-										 	SORT_SORTED_WORDS), run->n,
+										 run->stream, sorted_first_words(run), run->n,
 										 (const uint32_t *) run->order, places, tied, rows,
 										 begins));
 	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,

@@ -72,6 +72,7 @@ wait_for_memory(cuda_job *job)
 
 /* --- the end of a run ----------------------------------------------------- */
 
+/* Enqueues the gathering of the run's keys in sorted order. */
 static gsort_status
 enqueue_keys(cuda_job *job, const kept_run *kept)
 {
@@ -153,6 +154,7 @@ allocate_order(cuda_job *job)
 						 order_merge_scratch_bytes(rows, job->n_kept));
 }
 
+/* The kept runs as the merge takes them. */
 static void
 describe_runs(const cuda_job *job, merge_run *runs)
 {
@@ -171,6 +173,7 @@ describe_runs(const cuda_job *job, merge_run *runs)
 	}
 }
 
+/* Enqueues the merge behind the allocations that it needs. */
 static gsort_status
 enqueue_merge(cuda_job *job, const key_plan *plan)
 {

@@ -41,6 +41,8 @@ typedef struct self_job
 	uint64_t	data[SELF_WINDOW_BYTES / 8];
 } self_job;
 
+/* Waits for an event of this kind, at most SELF_WAIT_SECONDS.  An event that
+ * failed ends the wait. */
 static gsort_status
 wait_for(self_job *self, gsort_event_kind kind)
 {
@@ -86,6 +88,7 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->fed++;
 }
 
+/* Appends one chunk of made-up rows and waits for its end. */
 static gsort_status
 feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
 {
@@ -185,6 +188,8 @@ check_order(self_job *self)
 	return GSORT_OK;
 }
 
+/* Several runs: each is fed, cut and ended, then all are merged and their order
+ * is checked. */
 static gsort_status
 merge_and_check(self_job *self)
 {
@@ -203,6 +208,8 @@ merge_and_check(self_job *self)
 	return check_order(self);
 }
 
+/* Opens a job, does its work and closes it.  The work's failure counts before
+ * the close's. */
 static gsort_status
 run_self_job(self_job *self, gsort_status (*work) (self_job *))
 {

@@ -48,6 +48,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
+/* The bytes of each array of a cut. */
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
@@ -216,6 +217,7 @@ copy_first_begins_out(cuda_job *job)
 
 /* --- cutting -------------------------------------------------------------- */
 
+/* Lets the cut's stream wait for all that was appended. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -232,6 +234,7 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
+/* The struct that the files of the cut share, for a cut that begins. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -259,6 +262,8 @@ enqueue_windows(sort_run *run)
 	return copy_first_begins_out(run->job);
 }
 
+/* Enqueues the cut.  Sorted by its first word alone, it ends with the header:
+ * the host looks there how many rows are tied, and enqueues the rest. */
 static gsort_status
 enqueue_sort(cuda_job *job)
 {

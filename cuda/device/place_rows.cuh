@@ -176,6 +176,8 @@ struct warp_rows
 	}
 };
 
+/* The rows' offsets from the warp's first row, and the sum of all units, where
+ * lengths differ. */
 SORT_DEVICE void
 sum_up_rows(warp_rows &rows)
 {
@@ -194,6 +196,7 @@ sum_up_rows(warp_rows &rows)
 	rows.sum = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(of_lane), WARP_THREADS - 1);
 }
 
+/* Reads the lengths of the warp's rows and finds their offsets. */
 SORT_DEVICE void
 find_rows(const placed_rows &placed, warp_rows &rows)
 {

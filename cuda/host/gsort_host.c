@@ -28,6 +28,8 @@
 /* One thread stays free for light work while another sorts. */
 #define THREADS_MIN		2
 
+/* Opens the device: its event descriptor, then its threads.  On failure
+ * everything is given back. */
 static gsort_status
 host_open(const gsort_device_options *options, gsort_device **device,
 		  char *reason, size_t reason_bytes)
@@ -99,6 +101,8 @@ host_get_info(gsort_device *device, gsort_device_info *info)
 	info->pinned = host->pinned;
 }
 
+/* Shuts the device.  Threads are joined before anything is freed; operations
+ * that never ran are freed then. */
 static void
 host_shut(gsort_device *device)
 {

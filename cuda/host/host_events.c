@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+/* What the end of a cut means for its job: its directory and statistics; and
+ * what of the run is given back. */
 static gsort_status
 cut_ended(host_op *op, gsort_status status)
 {
@@ -93,6 +95,8 @@ operation_ended(host_op *op, gsort_status status)
 	return status;
 }
 
+/* Makes the event of an operation that is done, and frees the operation, or the
+ * job that it closed. */
 static void
 hand_out(host_op *op, gsort_event *event)
 {

@@ -32,6 +32,7 @@ copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units
 	}
 }
 
+/* Asks the memory for the beginning of a row that will be copied soon. */
 static void
 ask_for_row(const host_run *run, uint64_t word)
 {
@@ -78,6 +79,8 @@ copy_row(const host_run *run, uint64_t word, uint64_t *to)
 	return to + units;
 }
 
+/* Copies a window's rows, asking for rows ahead, as they lie anywhere.  Returns
+ * the end. */
 static uint64_t *
 write_rows(const host_run *run, const host_window *window, uint64_t *to)
 {

@@ -83,6 +83,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
+/* A thread's part of a cut: the sort, and its time. */
 static void
 run_cut(host_task *task)
 {
@@ -101,6 +102,8 @@ run_cut(host_task *task)
 	host_op_done(op);
 }
 
+/* A thread's part of the end of a run: keeps its sorted keys, if wanted and if
+ * there is room, and clears it. */
 static void
 run_next_run(host_task *task)
 {
@@ -227,7 +230,8 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 
 	if (!machine_has_room(job, rows, units))
 		return gsort_fail(job->device, GSORT_NOMEM,
-						  "a grant would leave too little of the machine's memory, %llu bytes are left",
+						  "a grant would leave too little of the machine's memory, "
+						  "%llu bytes are left",
 						  (unsigned long long) host->limits_now.left_bytes);
 	made = host_run_reserve(run, rows, units, job->device->budget_bytes);
 
@@ -314,6 +318,8 @@ first_piece_of(const gsort_job *job, uint64_t window)
 	return first_not_before(0, window, begins_before_row, &search) - 1;
 }
 
+/* What a window's bytes are: rows, or a piece of a row that has several
+ * windows. */
 static host_window
 window_to_fetch(const gsort_job *job, uint64_t number)
 {

@@ -105,6 +105,8 @@ static const memory_files memory_versions[] = {
 	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
+/* Lowers the limits to those of one control group.  Its cache counts as free,
+ * as the kernel gives it up. */
 static void
 limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 {

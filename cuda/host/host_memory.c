@@ -65,6 +65,8 @@ map_pages(size_t bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+/* Maps pages at a multiple of a huge page, if they fill one, and asks for huge
+ * pages. */
 static void *
 map_aligned(size_t bytes)
 {
@@ -114,6 +116,7 @@ trim_idle(host_memory *memory, uint64_t idle_bytes)
 	}
 }
 
+/* Maps pages, after idle extents went where the limit would be passed. */
 static void *
 map_within(host_memory *memory, size_t bytes, uint64_t limit_bytes)
 {

@@ -87,6 +87,7 @@ typedef struct gatherer
 	const atomic_int *cancel;
 } gatherer;
 
+/* Gathers the keys of a part of the sorted rows. */
 static void
 gather_part(void *arg, uint32_t part)
 {
@@ -152,6 +153,7 @@ typedef struct merger
 	const atomic_int *cancel;
 } merger;
 
+/* Replaces the first key of each row of the part by the plan's word. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
@@ -330,6 +332,8 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 						r < limit_run);
 }
 
+/* Takes the next block of words from all runs, up to a limit that leaves out
+ * nothing smaller. */
 static void
 fill_block(part_merge *m)
 {
@@ -436,6 +440,7 @@ merge_block(part_merge *m)
 	return m->sides[side].runs;
 }
 
+/* Merges a part of the order, block by block. */
 static void
 merge_part(void *arg, uint32_t part)
 {

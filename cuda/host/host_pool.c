@@ -108,6 +108,8 @@ run_task(host_pool *pool, host_task *task)
 	pool->heavy_running -= heavy;
 }
 
+/* A thread: light tasks first, then heavy ones unless it is the last free
+ * thread, then parts of loops. */
 static void *
 thread_main(void *arg)
 {
@@ -156,6 +158,8 @@ start_threads(host_pool *pool, int threads)
 	return started;
 }
 
+/* Ends the threads and frees the pool.  Returns the tasks that never ran, light
+ * ones first. */
 static host_task *
 join_and_free(host_pool *pool, int started)
 {

@@ -77,6 +77,8 @@ count_part(void *arg, uint32_t part)
 		count_digits(pass, part, 0);
 }
 
+/* Moves the part's pairs to the places of their digits.  wide and with_rows are
+ * constants where it is called. */
 static inline __attribute__((always_inline)) void
 scatter_pairs(const radix_pass *pass, uint32_t part, int wide, int with_rows)
 {
@@ -128,6 +130,8 @@ pass_is_trivial(const radix_pass *pass)
 	return count == pass->n;
 }
 
+/* Turns counts into places: digit after digit, and for one digit part after
+ * part, which keeps the sort stable. */
 static void
 counts_to_places(const radix_pass *pass)
 {
@@ -145,6 +149,8 @@ counts_to_places(const radix_pass *pass)
 	}
 }
 
+/* A pass for each digit, from the lowest on.  A digit that all keys share takes
+ * a count only. */
 static void
 run_passes(host_pool *pool, const host_radix_sort *sort, radix_pass *pass)
 {

@@ -160,6 +160,7 @@ make_row_words(host_run *run, const host_chunk *chunk)
 	return 1;
 }
 
+/* Copies a chunk's keys and NULL bits, key extent by key extent. */
 static void
 copy_keys(host_run *run, const host_chunk *chunk)
 {

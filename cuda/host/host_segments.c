@@ -92,6 +92,7 @@ host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t
 	return 0;
 }
 
+/* Is row a before row b by the words behind the first? */
 static int
 is_before(const host_segments *segments, uint32_t a, uint32_t b)
 {
@@ -140,6 +141,7 @@ host_segments_likely_long(const uint64_t *words, uint64_t n)
 
 /* --- weighing ------------------------------------------------------------- */
 
+/* Adds up what the part's segments will take. */
 static void
 weigh_part(void *arg, uint32_t part)
 {
@@ -234,6 +236,8 @@ ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
 	}
 }
 
+/* Sorts the part's segments but the long ones.  A segment belongs to the part
+ * in which it begins. */
 static void
 sort_part(void *arg, uint32_t part)
 {

@@ -89,13 +89,13 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
+/* Makes a sort word of each row of the part; the first pass checks the keys. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
-	/* a copy, which no store of a word can change as far as the compiler
-	 * knows */
+	/* a copy: so the compiler sees that no store of a word changes it */
 	const key_plan plan = *sort->plan;
 	/* the first words that are made see to the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
@@ -146,8 +146,7 @@ make_words(sorter *sort, host_pool *pool, uint32_t word)
 	sort->keys_checked = 1;
 }
 
-/* Sorts by the words made last.  sides: work for it, of which one is used
- * up. */
+/* Sorts by the words made last, and uses up one of the sides. */
 static gsort_status
 sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
@@ -191,8 +190,7 @@ sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs side
 static gsort_status
 sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
-	/* what an earlier sort found is not needed: the words are made in the order
-	 * as fed */
+	/* an earlier sort's order is not needed: these words are made as fed */
 	sort->order = (host_pairs) {sides[1].keys, NULL};
 	return sort_by_words_from(sort, 0, pool, sides, cancel);
 }
@@ -301,6 +299,7 @@ keys_at(const sorter *sort, uint64_t i)
 	};
 }
 
+/* Sets the tie bits of the part's rows.  Parts share no word of them. */
 static void
 mark_ties_part(void *arg, uint32_t part)
 {
@@ -325,6 +324,7 @@ mark_ties_part(void *arg, uint32_t part)
 
 /* --- row words and windows ------------------------------------------------ */
 
+/* Puts the part's row words into order, and sums up their lengths. */
 static void
 order_row_words_part(void *arg, uint32_t part)
 {
@@ -359,6 +359,7 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
+/* Notes that a window begins at a row.  0: out of memory. */
 static int
 add_begin(part_result *result, uint64_t row, uint64_t unit)
 {
@@ -384,6 +385,7 @@ add_begin(part_result *result, uint64_t row, uint64_t unit)
 	return 1;
 }
 
+/* Finds the windows that begin in the part. */
 static void
 find_begins_part(void *arg, uint32_t part)
 {
@@ -414,8 +416,7 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* After the parts' lengths are known: their offsets, and how windows are
- * cut. */
+/* When the parts' lengths are known: their offsets, and how windows are cut. */
 static uint64_t
 place_parts(sorter *sort)
 {
@@ -465,6 +466,7 @@ join_begins(const sorter *sort, host_begins *begins)
 	return 1;
 }
 
+/* Puts row words into order and finds the windows.  0: out of memory. */
 static int
 order_rows(sorter *sort, host_pool *pool, host_begins *begins)
 {

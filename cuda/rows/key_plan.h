@@ -168,6 +168,8 @@ key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 	place->shift = (uint8_t) (64 * word + plan->word_bits[word] - end_bit);
 }
 
+/* Makes the plan: each column's code first, then the places of all codes, the
+ * first column's in front. */
 static inline key_plan
 key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_stats *stats)
 {

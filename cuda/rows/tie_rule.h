@@ -42,6 +42,7 @@ typedef struct row_keys
 	const uint32_t *nulls;		/* bit c: column c is NULL; not read unless the column may be */
 } row_keys;
 
+/* Makes the rule for a job's options and its plan. */
 static inline tie_rule
 tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 {

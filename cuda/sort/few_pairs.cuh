@@ -6,9 +6,9 @@
  * In:  the caller's keys.
  * Out: the sorted rows and, if wanted, keys.
  *
- *	  keys --tiles------> each tile sorted, one of every gap items of each as a sample
- *	       --splitters--> which samples divide all items evenly (few_splitters.cuh)
- *	       --buckets----> the items between two splitters, of all tiles, sorted: a stretch of the output
+ *	  keys --tiles------> sorted tiles, of each one item in gap as a sample
+ *	       --splitters--> samples that divide all items evenly (few_splitters.cuh)
+ *	       --buckets----> the items between two splitters, of all tiles, sorted
  *
  * A bucket has the items between 1 << sample_bits samples of all tiles, and
  * less than gap items of each tile beside them: no more than tile + tiles *
@@ -271,9 +271,8 @@ few_buckets_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wi
 	__syncthreads();
 	bucket = begin_parts(shared, shape);
 	__syncthreads();
-	sort_loaded<Row, Row::BUCKET_ITEMS, Wide>(tile, bucket.count,
-											  few_parts_load<Row, Wide>{shared, sorted,
-		shape.tiles});
+	sort_loaded<Row, Row::BUCKET_ITEMS, Wide>(
+		tile, bucket.count, few_parts_load<Row, Wide>{shared, sorted, shape.tiles});
 	for (uint32_t i = threadIdx.x; i < bucket.count; i += Row::THREADS)
 		output.put(bucket.begin + i, source.place_of(tile.get(i)));
 }

@@ -71,6 +71,8 @@ segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile
 		})];
 }
 
+/* Sorts the tiles of all long segments, and leaves each in the array from which
+ * the first level of merges reads. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -170,6 +172,8 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	__syncthreads();
 }
 
+/* One level of merges over all long segments: each output tile is cut out of
+ * its two runs.  A segment's last level emits. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,

@@ -6,7 +6,8 @@
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if wanted, keys.
  *
- *	  keys, rows --> one of two buffers --SortPairs, to and fro--> sorted, in one of them --> the output
+ *	  keys, rows --> one of two buffers --SortPairs, to and fro-->
+ *	      sorted, in one of them --> the output
  *
  * CUB is lent both buffers, as it would else take a copy more of everything.
  * In which of them the pairs end CUB tells; the last step, a copy, is needed
@@ -62,6 +63,8 @@ sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
 										   (int) pairs->end_bit, stream);
 }
 
+/* Which two buffers the keys go to and fro between; the caller's arrays where
+ * they may be used. */
 template<typename Key>
 static void
 lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
@@ -143,6 +146,7 @@ fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cu
 				  stream, buffers.rows[0], (uint32_t) pairs->n);
 }
 
+/* Enqueues the copies and CUB's sort for keys of this type. */
 template<typename Key>
 static cudaError_t
 sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)

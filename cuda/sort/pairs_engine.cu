@@ -107,6 +107,7 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
+/* The most that any engine that may be chosen takes. */
 static size_t
 pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 {

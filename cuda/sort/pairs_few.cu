@@ -16,6 +16,8 @@
 
 /* --- how the pairs are cut ------------------------------------------------ */
 
+/* How n pairs are cut into tiles and buckets if each tile has this many
+ * samples. */
 static few_shape
 shape_with_samples(uint64_t n, uint32_t tiles, uint32_t samples)
 {
@@ -109,6 +111,7 @@ pairs_few_scratch_bytes(const gsort_pairs *pairs)
 
 /* --- launches ------------------------------------------------------------- */
 
+/* Enqueues the three kernels: sorted tiles, splitters, buckets. */
 template<typename Key, bool Wide>
 static cudaError_t
 launch_few(const gsort_pairs *pairs, const few_shape &shape, const few_scratch &scratch,

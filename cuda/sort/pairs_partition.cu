@@ -76,6 +76,8 @@ may_be_handed_over(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit > RADIX_DIGIT_BITS;
 }
 
+/* Where everything lies in the scratch; from NULL it only counts.  The radix
+ * sort's scratch overlaps the partition's: only one of them sorts. */
 template<typename Row>
 static sort_scratch
 lay_out(const gsort_pairs *pairs, void *d_scratch)
@@ -133,6 +135,8 @@ sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch,
 	return sort_segments<Row, MayBeWide>(sorted, scratch.plan, scratch.crowded, emit, target);
 }
 
+/* Enqueues the sort with this tuning row: one kernel, or all stages and what
+ * may be handed over. */
 template<typename Row>
 static cudaError_t
 sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,

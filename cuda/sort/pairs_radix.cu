@@ -65,6 +65,7 @@ first_pass_of_words(const radix_shape &shape)
 	return pass;
 }
 
+/* How many passes there are, and what items they read. */
 static radix_shape
 shape_of(const gsort_pairs *pairs)
 {
@@ -98,6 +99,7 @@ digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
 }
 
+/* Where everything lies in the scratch; from NULL it only counts. */
 static radix_scratch
 lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -220,6 +222,7 @@ launch_pass_of_long(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
 	return launch_pass(job, p, 0, input, radix_shortened{first, job.shape.words_begin});
 }
 
+/* The first pass reads the caller's keys. */
 template<typename Key, bool TilesInTurn>
 static cudaError_t
 launch_first_pass(const radix_job<TilesInTurn> &job)
@@ -259,8 +262,9 @@ launch_clear(const radix_job<TilesInTurn> &job)
 	static_assert(SCRATCH_ALIGNMENT % sizeof(uint4) == 0, "whole words");
 	if (job.wanted == NULL)
 		return clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
-	return launch(radix_clear_kernel, tiles_up_to(words, RADIX_COUNT_THREADS,
-												  job.device.processors * COUNT_BLOCKS_A_PROCESSOR),
+	return launch(radix_clear_kernel,
+				  tiles_up_to(words, RADIX_COUNT_THREADS,
+							  job.device.processors * COUNT_BLOCKS_A_PROCESSOR),
 				  RADIX_COUNT_THREADS, 0, job.stream, (uint4 *) job.scratch.next_tile, words,
 				  job.wanted);
 }

@@ -254,9 +254,8 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	}
 	bucket.level2_begin = bucket.begin;
 	if (may_have_rooms(n))
-		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(bucket.tile_a_bin ?
-			bucket.even_bins * Row::SORT_TILE : count,
-															   warp_sums[3], NULL);
+		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(
+			bucket.tile_a_bin ? bucket.even_bins * Row::SORT_TILE : count, warp_sums[3], NULL);
 	plan->bucket_plans[b] = bucket;
 	plan->next[b] = bucket.begin;
 	segment = block_exclusive_sum<BUCKETS_MAX>(count > 0 && !divided, warp_sums[2], &total);

@@ -71,6 +71,8 @@ struct sample_order
 	}
 };
 
+/* Cuts the bucket's cells at quantiles of its sorted sample, with a table that
+ * narrows the search. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arrays level2,
@@ -150,6 +152,9 @@ is_sample_even(const cut_memory<Row, Wide> &shared)
 	return squares <= EVEN_CHI_SQUARE * expected;
 }
 
+/* Samples the bucket's items and decides how it is cut: by its linear map, by
+ * splitters where the map crowds, or into bins that need not be counted where
+ * the sample is even. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partition_plan *plan,
@@ -193,9 +198,8 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partitio
 					  1u) >= EVEN_SAMPLES_MAX)
 			crowded = true;
 		if (may_be_uncounted)
-			atomicAdd(&shared.in_part[linear_part(parts,
-												  coordinate - bucket->lowest) >> PART_FINENESS],
-				1u);
+			atomicAdd(&shared.in_part[linear_part(parts, coordinate - bucket->lowest) >>
+									  PART_FINENESS], 1u);
 	}
 	if (__syncthreads_or(crowded))
 		cut_by_splitters<Row, Wide>(shared, bucket, level2, blockIdx.x);
@@ -317,6 +321,7 @@ struct count_cells_memory
 	uint32_t	found;
 };
 
+/* Counts how many items of a batch lie in each cell of their bucket. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan,

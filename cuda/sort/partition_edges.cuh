@@ -113,6 +113,8 @@ even_edge(uint64_t lowest, linear_map map, uint32_t parts, uint32_t b)
 	return edge;
 }
 
+/* Adds the edges that are wanted as buckets, in the order of the threads.
+ * Returns how many buckets there are then. */
 SORT_DEVICE uint32_t
 place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
 {

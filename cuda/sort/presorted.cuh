@@ -94,7 +94,8 @@ pass_presorted(uint32_t n, partition_plan *plan, const Emit &emit, const launch_
 {
 	return launch(emit.keys.key_bits == 32 ? presorted_kernel<uint32_t, Emit> :
 				  presorted_kernel<uint64_t, Emit>,
-		tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+				  tiles_up_to(n, PRESORTED_TILE,
+							  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
 				  PRESORTED_THREADS, 0, target.stream, n, plan, emit);
 }
 

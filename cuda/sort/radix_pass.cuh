@@ -300,6 +300,8 @@ load_items(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 	}
 }
 
+/* Writes the tile's items, which lie digit by digit in shared memory, to their
+ * places. */
 template<typename Row, typename Rest, typename Output>
 SORT_DEVICE void
 write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit,

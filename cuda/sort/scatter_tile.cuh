@@ -169,6 +169,8 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 	}
 }
 
+/* Writes the tile's items, which lie bin by bin in shared memory, to their
+ * places. */
 template<bool Full, int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count,
@@ -215,9 +217,11 @@ load_first_tile(const Source &source, uint32_t tile, uint32_t end,
  * tile being Threads * Items.  The whole block calls; the source's tables in
  * shared memory want no barrier before.  A source has
  *	  loaded				what it reads for an item, a type;
- *	  load(at, x, note)		reads one, and what it was found to belong to; the two are handed back to
+ *	  load(at, x, note)		reads one, and its note: what it was found to
+ *							belong to; the two are handed back to
  *	  bin_of(x, note)		which tells the bin, below Bins;
- *	  take_places(next, bin, count)	moves next on by so many, and tells where they go in the output: to where it was, as a rule;
+ *	  take_places(next, bin, count)	moves next on by count, and tells where the
+ *							items go in the output: to where it was, as a rule;
  *	  note_of_bin(bin)		of 16 bits, is handed to
  *	  finish(x, at, note)	which makes of x the item to be written.
  *

@@ -364,6 +364,8 @@ struct crowded_segment
 	}
 };
 
+/* Sorts the crowded segments, one after the other: rounds of dividing, then the
+ * bins that are left. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
