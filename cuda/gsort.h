@@ -169,10 +169,10 @@ typedef struct gsort_job_options
 
 /*
  * Statistics of the non-NULL values of one key column in one chunk.  Without
- * such a value min = UINT64_MAX, max = 0, any = 0, all = UINT64_MAX.  Statistics
- * may be loose (a wider range, more varying bits, NULLs that do not occur),
- * never wrong.  If no column can have them, the chunk is refused.  If a key
- * contradicts the run's statistics, the cut ends as BAD_DATA.
+ * such a value min = UINT64_MAX, max = 0, any = 0, all = UINT64_MAX.
+ * Statistics may be loose (a wider range, more varying bits, NULLs that do not
+ * occur), never wrong.  If no column can have them, the chunk is refused.  If a
+ * key contradicts the run's statistics, the cut ends as BAD_DATA.
  */
 typedef struct gsort_column_stats
 {

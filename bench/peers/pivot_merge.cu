@@ -6,7 +6,7 @@
  * Out: the run of each row.
  *
  *	  runs --sample--> sampled keys, ranked in every run
- *	       --choose--> pivots: for each part, where it begins in every run and in the output
+ *	       --choose--> pivots: where parts begin in runs and output
  *	       --merge---> order
  *
  * The product's kernel samples, and its functions load and merge a tile

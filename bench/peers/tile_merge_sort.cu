@@ -5,7 +5,7 @@
  * In:  unsorted pairs, scratch of the caller.
  * Out: the sorted keys and rows.
  *
- *	  pairs --sort tiles--> items --merge--> items --merge--> ... --merge--> keys, rows
+ *	  pairs --sort tiles--> items --merge--> ... --merge--> keys, rows
  *
  * An item of a 64-bit key is wide.  One of a 32-bit key is the word key << 32 |
  * row, which is narrow and has lost nothing; so the order of (key, row) is the

@@ -2,7 +2,7 @@
  * cuda_cut.cuh
  *	  What the files of the cut share: one cut while it is enqueued.
  *
- * cuda_sort.cu	   the cut: its memory, its phases, offsets and windows, what comes back
+ * cuda_sort.cu	   the cut: its memory, its phases, windows, what comes back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
  * A call of cuda_sort.cu makes the struct, on its stack; the arrays are the

@@ -16,8 +16,8 @@
  * cuda_append.cu, cuda_fetch.cu
  * cuda_work.cu       what cuts, ends of runs and merges have in common
  * cuda_sort.cu       the cut
- * cuda_order.cu      of it, the order of the rows (cuda_cut.cuh: what the two share)
- * cuda_runs.cu       several runs: their kept keys, the merge, by order_merge.cu
+ * cuda_order.cu      the order of its rows (cuda_cut.cuh: what both share)
+ * cuda_runs.cu       several runs: their kept keys, their merge
  * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
  *
  * One thread of the host calls all of it.  CUDA's own threads run wake_caller,

@@ -10,9 +10,11 @@
  * host_events.c   what the end of that work means
  * host_ops.c      how work gets to the threads and back
  * host_pairs.c    sorts of pairs
- * host_sort.c, host_merge.c, host_fetch.c, host_run.c   runs of rows, from the top down
- * host_radix.c, host_pool.c, host_memory.c              what they are made with
- * host_limits.c                                         what of the machine they may take
+ * host_sort.c, host_merge.c, host_fetch.c, host_run.c
+ *                 runs of rows, from the top down
+ * host_radix.c, host_pool.c, host_memory.c
+ *                 what they are made with
+ * host_limits.c   what of the machine they may take
  */
 #include "api/gsort_device.h"
 

@@ -288,8 +288,8 @@ typedef struct part_merge
 } part_merge;
 
 /*
- * How far the next block reaches.  The limit is the least, over all runs, of the
- * key step rows ahead.  So no run gives more than step rows, and one gives
+ * How far the next block reaches.  The limit is the least, over all runs, of
+ * the key step rows ahead.  So no run gives more than step rows, and one gives
  * exactly step.  *limit_run: n_runs if the block takes all that is left.
  */
 static uint64_t

@@ -85,7 +85,7 @@ void		host_run_free(host_run *run);
 /* Takes a chunk in, or sets bad_data.  On threads of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
-/* --- a key extent: row words, then each row's keys side by side, then NULL bits  */
+/* --- a key extent: row words, each row's keys side by side, NULL bits ----- */
 
 static inline const char *
 host_run_key_extent(const host_run *run, uint64_t row)

@@ -7,7 +7,7 @@
  * Out: the sorted rows and, if wanted, keys.
  *
  *	  keys --tiles------> sorted tiles, of each one item in gap as a sample
- *	       --splitters--> samples that divide all items evenly (few_splitters.cuh)
+ *	       --splitters--> samples that divide items evenly (few_splitters.cuh)
  *	       --buckets----> the items between two splitters, of all tiles, sorted
  *
  * A bucket has the items between 1 << sample_bits samples of all tiles, and

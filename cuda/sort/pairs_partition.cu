@@ -5,10 +5,10 @@
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and keys at the places that were named.
  *
- *	  keys --choose_splitters--> splitters		stage_splitters.cuh
- *	       --pass_presorted----> emitted, if the keys are in order	presorted.cuh
- *	       --partition_keys----> segments		stage_partition.cuh
- *	       --sort_segments-----> emitted		stage_segments.cuh, stage_emit.cuh
+ *	  keys --choose_splitters--> splitters	stage_splitters.cuh
+ *	       --pass_presorted----> emitted, if in order	presorted.cuh
+ *	       --partition_keys----> segments	stage_partition.cuh
+ *	       --sort_segments-----> emitted		stage_segments.cuh
  *
  * What the stages tell each other is in the plan (partition_plan.cuh, which
  * also says what the words mean), at the scratch's beginning.  Every kernel
@@ -24,10 +24,10 @@
  *
  * Input of one tile takes one kernel.
  *
- * Keys have 32 bits or 64.  Kernels that read many keys are built for each type:
- * they estimate or count the buckets and scatter to them, pass presorted keys
- * through, or look at keys whose words tie.  The others read items, whose words
- * hold short keys whole.
+ * Keys have 32 bits or 64.  Kernels that read many keys are built for each
+ * type: they estimate or count the buckets and scatter to them, pass presorted
+ * keys through, or look at keys whose words tie.  The others read items, whose
+ * words hold short keys whole.
  *
  * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow
  * items, which the host knows; for longer ones the sample decides on the

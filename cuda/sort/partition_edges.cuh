@@ -1,7 +1,8 @@
 /*
  * partition_edges.cuh
- *	  The lower ends that buckets of level 1 can have: at quantiles of the sample,
- *	  beyond its ends, at equal distances, and at the gaps between its keys.
+ *	  The lower ends that buckets of level 1 can have: at quantiles of the
+ *	  sample, beyond its ends, at equal distances, and at the gaps between its
+ *	  keys.
  *
  * In:  the sorted sample; the buckets so far.
  * Out: more buckets, in the shared memory of the kernel that splits.

@@ -12,21 +12,20 @@
  * The words for parts of the input, in all of cuda/sort:
  *
  * tile		as many items as a block handles at once
- * bucket	level 1 divides the input into buckets, by splitters from a sample: up
- *			to BUCKETS_MAX
- * batch	tiles of one bucket that one block takes in level 2, one after the
- *			other
- * cell		level 2 divides a bucket into cells: fine, counted, never moved as such
- * bin		neighbouring cells of a bucket: as many as a tile holds or, of evenly
- *			spread keys, as many in each.  Also what a tile's items are spread over
- *			within a block, and the digits of the radix sort
+ * bucket	level 1 divides the input into buckets, by splitters from a sample:
+ *			up to BUCKETS_MAX
+ * batch	tiles of one bucket that one block takes in level 2, in turn
+ * cell		level 2 divides a bucket into cells: fine, counted, never moved
+ * bin		neighbouring cells of a bucket: as many as a tile holds or, of
+ *			evenly spread keys, as many in each.  Also what a tile's items are
+ *			spread over within a block, and the digits of the radix sort
  * room		the part of an array that is kept for a bucket or a bin before its
  *			items are counted, whether or not they fill it
  * segment	what one block sorts at last: a bin, or a bucket that needs no
- *			dividing.  A bin that no tile holds is a long segment, which all blocks
- *			sort together
- * run		sorted items that are merged with others; its stretch is what a tile
- *			of the output takes of it
+ *			dividing.  A bin that no tile holds is a long segment, which all
+ *			blocks sort together
+ * run		sorted items that are merged with others; its stretch is what a
+ *			tile of the output takes of it
  */
 #ifndef GSORT_PARTITION_PLAN_CUH
 #define GSORT_PARTITION_PLAN_CUH

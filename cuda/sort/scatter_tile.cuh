@@ -119,9 +119,9 @@ clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
 }
 
 /*
- * Ranks each item in its bin.  places: in: the items' notes; out: bin << 16 | rank,
- * NO_BIN if the item is absent.  Full, here and below: the tile is complete, so no
- * item is asked whether it is there.
+ * Ranks each item in its bin.  places: in: the items' notes; out: bin << 16 |
+ * rank, NO_BIN if the item is absent.  Full, here and below: the tile is
+ * complete, so no item is asked whether it is there.
  */
 template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void

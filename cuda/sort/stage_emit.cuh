@@ -6,7 +6,7 @@
  * Out: what the functor makes of them; emit_pairs: the rows and keys of a
  *	    gsort_pairs.
  *
- *	  tile sort, crowded sort, last merge, presorted keys --(place, row)--> functor
+ *	  tile sort, crowded sort, last merge, presorted --(place, row)--> functor
  *
  * This stage has no kernel of its own: whatever finds a row's place calls the
  * functor there and then, so no permutation is written to be read again.  The

@@ -9,11 +9,13 @@
  *	    sorted, each behind all items of those before it; in the plan, how many
  *	    there are.  If the verdict is that others sort: no segment.
  *
- *	  keys --count, plan, scatter--> level 1: buckets --cells, count, plan, scatter--> level 2: bins
+ *	  keys --count, plan, scatter--> level 1: buckets
+ *	       --cells, count, plan, scatter--> level 2: bins
  *
  * and of even keys, which two passes less read,
  *
- *	  keys --rooms, scatter, plan--> level 1: buckets --cells, scatter, plan--> level 2: bins
+ *	  keys --rooms, scatter, plan--> level 1: buckets
+ *	       --cells, scatter, plan--> level 2: bins
  *
  * Items of a bucket that a tile holds stay in level 1.  Kernels:
  * partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
