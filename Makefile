@@ -81,7 +81,7 @@ UNIT_CPPFLAGS = $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/gsort_bench bench/gsort_bench_tiny \
+EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/peers/*.o bench/gsort_bench bench/gsort_bench_tiny \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -162,14 +162,15 @@ sort-bench: $(if $(NVCC),bench/gsort_bench bench/gsort_bench_tiny,without-nvcc)
 without-nvcc:
 	@echo 'gpusort: no nvcc is found (or CUDA=no): set CUDA_HOME' >&2; exit 1
 
-BENCH_SOURCES = $(addprefix bench/, gsort_bench.cu pairs_merge.cu tile_merge_sort.cu rank_merge.cu pivot_merge.cu)
+BENCH_SOURCES = bench/gsort_bench.cu $(wildcard bench/peers/*.cu)
+BENCH_HEADERS = $(wildcard bench/*.cuh bench/*.h bench/peers/*.cuh bench/peers/*.h) test/emulator/distributions.h
 TINY_SOURCES = $(BENCH_SOURCES) $(addprefix cuda/sort/, pairs_few.cu pairs_partition.cu pairs_radix.cu pairs_engine.cu order_merge.cu)
-BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
+BENCH_NVCC = $(NVCC) $(NVCC_FLAGS) $(GSORT_CPPFLAGS) -Ibench -Itest/emulator $(if $(MGPU),-DWITH_MODERNGPU -I$(MGPU)/src --extended-lambda)
 
-$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh bench/*.h) test/emulator/distributions.h cuda/build.flags
+$(BENCH_SOURCES:.cu=.bench.o): %.bench.o: %.cu $(GSORT_HEADERS) $(BENCH_HEADERS) cuda/build.flags
 	$(BENCH_NVCC) -c -o $@ $<
 
-$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(wildcard bench/*.cuh bench/*.h) test/emulator/distributions.h test/emulator/tiny_rows.h cuda/build.flags
+$(TINY_SOURCES:.cu=.tiny.o): %.tiny.o: %.cu $(GSORT_HEADERS) $(BENCH_HEADERS) test/emulator/tiny_rows.h cuda/build.flags
 	$(BENCH_NVCC) -DGSORT_TUNING_ROWS='"tiny_rows.h"' -c -o $@ $<
 
 # What is built with tiny tiles takes the place of the library's.

@@ -1,12 +1,14 @@
 /*
  * gather_bench.cuh
- *	  gsort_bench's gather: rows of one length to windows, in sorted order, on the device alone.
+ *	  gsort_bench's gather: rows of one length to windows, in sorted order, on
+ *	  the device alone.
  *
  * In:  an input, whose right order is the order to gather in.
  * Out: a line for each size of a window, and one for a copy of as many bytes.
  *
- * As in jobs, the rows lie in extents, a window is one launch, and the windows take turns on
- * GATHER_LANES streams, each with a buffer of its own; only the copies to the host are left out.
+ * As in jobs, the rows lie in extents, a window is one launch, and the windows
+ * take turns on GATHER_LANES streams, each with a buffer of its own; only the
+ * copies to the host are left out.
  */
 #ifndef GSORT_GATHER_BENCH_CUH
 #define GSORT_GATHER_BENCH_CUH
@@ -34,7 +36,8 @@ content_of(uint64_t row, uint32_t unit)
 static __global__ void
 fill_rows_kernel(row_table table, uint64_t n)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n * GATHERED_ROW_UNITS; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n * GATHERED_ROW_UNITS;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 	{
 		uint64_t	row = i / GATHERED_ROW_UNITS;
 		uint32_t	unit = (uint32_t) (i % GATHERED_ROW_UNITS);
@@ -46,7 +49,8 @@ fill_rows_kernel(row_table table, uint64_t n)
 static __global__ void
 describe_rows_kernel(uint64_t n, uint64_t *words, uint32_t *low_offsets)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 	{
 		words[i] = row_word_make(unit_of_row(i), GATHERED_ROW_UNITS);
 		low_offsets[i] = (uint32_t) (i * GATHERED_ROW_UNITS);
@@ -54,8 +58,8 @@ describe_rows_kernel(uint64_t n, uint64_t *words, uint32_t *low_offsets)
 }
 
 static __global__ void
-count_wrong_units_kernel(const uint32_t *order, uint64_t first_row, uint32_t rows, const uint64_t *window,
-						 unsigned long long *wrong)
+count_wrong_units_kernel(const uint32_t *order, uint64_t first_row, uint32_t rows,
+						 const uint64_t *window, unsigned long long *wrong)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -101,7 +105,8 @@ struct stored_rows
 	}
 
 	explicit stored_rows(input<Key> &input):
-		in(input), arena(extents_of(in.n) * GSORT_EXTENT_UNITS), extents(extents_of(in.n)), words(in.n),
+		in(input), arena(extents_of(in.n) * GSORT_EXTENT_UNITS), extents(extents_of(in.n)),
+			words(in.n),
 		word_extents(key_extents_of_rows(in.n)), low_offsets(in.n)
 	{
 		tell_extents(extents, arena.data, GSORT_EXTENT_UNITS, extents_of(in.n));
@@ -120,13 +125,15 @@ struct stored_rows
 	}
 
 	/* One behind the other in memory. */
-	static void tell_extents(device_array<uint64_t *> &table, uint64_t *first, uint64_t units, uint64_t n)
+	static void tell_extents(device_array<uint64_t *> &table, uint64_t *first, uint64_t units,
+							 uint64_t n)
 	{
 		std::vector<uint64_t *> begins;
 
 		for (uint64_t e = 0; e < n; e++)
 			begins.push_back(first + e * units);
-		CHECK(cudaMemcpy(table.data, begins.data(), n * sizeof(uint64_t *), cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy(table.data, begins.data(), n * sizeof(uint64_t *),
+						 cudaMemcpyHostToDevice));
 	}
 
 	row_table table()
@@ -134,11 +141,13 @@ struct stored_rows
 		return {extents.data};
 	}
 
-	/* Every window once; behind each what then(first row, rows, lane) enqueues. */
+	/* Every window once; behind each what then(first row, rows, lane)
+	 * enqueues. */
 	template<typename Then>
 	void gather_all(uint32_t window_bytes, Then then)
 	{
-		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL, in.n};
+		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL,
+			in.n};
 		uint32_t	each = window_bytes / GATHERED_ROW_BYTES;
 		int			turn = 0;
 
@@ -151,7 +160,8 @@ struct stored_rows
 			uint32_t	rows = (uint32_t) std::min<uint64_t>(each, in.n - first);
 			uint32_t	lanes_log2 = gather_lanes_log2((uint64_t) rows * GATHERED_ROW_UNITS, rows);
 
-			gather_rows_kernel<<<(((uint64_t) rows << lanes_log2) + GATHER_THREADS - 1) / GATHER_THREADS, GATHER_THREADS, 0,
+			gather_rows_kernel<<<(((uint64_t) rows << lanes_log2) + GATHER_THREADS -
+								  1) / GATHER_THREADS, GATHER_THREADS, 0,
 				lane.stream>>>(run, table(), first, rows, lanes_log2, lane.window.data);
 			CHECK(cudaGetLastError());
 			then(first, rows, lane);
@@ -169,7 +179,8 @@ struct stored_rows
 
 		CHECK(cudaMemset(in.counters.data, 0, sizeof(wrong)));
 		gather_all(window_bytes, [&](uint64_t first, uint32_t rows, gather_lane &lane) {
-			count_wrong_units_kernel<<<(rows * GATHERED_ROW_UNITS + GATHER_THREADS - 1) / GATHER_THREADS, GATHER_THREADS, 0,
+			count_wrong_units_kernel<<<(rows * GATHERED_ROW_UNITS + GATHER_THREADS -
+										1) / GATHER_THREADS, GATHER_THREADS, 0,
 				lane.stream>>>(in.rows_right.data, first, rows, lane.window.data, in.counters.data);
 			CHECK(cudaGetLastError());
 		});
@@ -190,13 +201,15 @@ struct stored_rows
 	{
 		device_array<char> copy(in.n * GATHERED_ROW_BYTES);
 		std::vector<float> times = time_repeats([] {}, [&] {
-			CHECK(cudaMemcpyAsync(copy.data, arena.data, in.n * GATHERED_ROW_BYTES, cudaMemcpyDeviceToDevice));
+			CHECK(cudaMemcpyAsync(copy.data, arena.data, in.n * GATHERED_ROW_BYTES,
+								  cudaMemcpyDeviceToDevice));
 		});
 
 		report("row_copy", 8 * sizeof(Key), in.n, "56_bytes", times, true);
 	}
 };
 
+/* Runs what is listed of the gather and the copy. */
 template<typename Key>
 static void
 bench_gather(input<Key> &in)

@@ -1,42 +1,51 @@
 /*
  * gsort_bench.cu
- *	  Times the project's sort and merge of (key, row) pairs beside CUB's and moderngpu's, its gather of
- *	  rows beside a copy, and whole jobs, without PostgreSQL.
+ *	  Times the project's sort and merge of (key, row) pairs beside CUB's and
+ *	  moderngpu's, its gather of rows beside a copy, and whole jobs, without
+ *	  PostgreSQL.
  *
- * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|32_of_64|both] [--distributions all|hard|tables|NAME,...]
+ * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|32_of_64|both]
+ * [--distributions all|hard|tables|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
  *
- * In:  inputs of distributions.h: all are the usual ones, hard those made to defeat the sort, tables what tables have,
+ * In:  inputs of distributions.h: all are the usual ones, hard those made to
+ *	    defeat the sort, tables what tables have,
  * text among it.
- * Out: a line for each measurement, and the same as CSV.  Keys are made on the device; each
+ * Out: a line for each measurement, and the same as CSV.  Keys are made on the
+ *	    device; each
  * sort runs once to warm up, then the given number of times between two events.
- * Every result is compared bit for bit, on the device, with the one stable permutation
- * (from CUB's stable radix sort over all bits).
+ * Every result is compared bit for bit, on the device, with the one stable
+ * permutation (from CUB's stable radix sort over all bits).
  *
- * auto, partition, radix and merge are the library's engines as jobs call them, through gsort.h: the keys are
- * a copy that may be used up, the rows are numbered by the sort, and only sorted rows are asked for.
- * partition_keys and radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always do, which are
- * given row numbers.  auto is told which bits vary, as jobs know it.  merge is the radix sort where there are more pairs than the
- * merge sort takes; merge_keys gives the sorted keys too.
- * With 32_of_64 the keys have 64 bits of which 32 vary, as jobs have them of short columns, all engines are told so, and inputs are
- * named _32_bits.
+ * auto, partition, radix and merge are the library's engines as jobs call them,
+ * through gsort.h: the keys are a copy that may be used up, the rows are
+ * numbered by the sort, and only sorted rows are asked for. partition_keys and
+ * radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always
+ * do, which are given row numbers.  auto is told which bits vary, as jobs know
+ * it.  merge is the radix sort where there are more pairs than the merge sort
+ * takes; merge_keys gives the sorted keys too.  With 32_of_64 the keys have 64
+ * bits of which 32 vary, as jobs have them of short columns, all engines are
+ * told so, and inputs are named _32_bits.
  *
- * The merges start from MERGED_RUNS sorted runs of equal length and give keys and rows:
- * multiway_merge at once, two_way_merge in rounds by the same kernels, cub_two_way_merge in rounds by
- * CUB's, the merges of a round side by side on streams of their own.  order_merge (64-bit
- * keys) gives a run number for each row, as jobs ask for it.
+ * The merges start from MERGED_RUNS sorted runs of equal length.  order_merge
+ * (64-bit keys) gives a run number for each row, as jobs ask for it.
+ * cub_two_way_merge gives keys and rows, in rounds, the merges of a round side
+ * by side on streams of their own.
  *
- * The peers are algorithms of the literature that the product does not use; --algorithms peers asks for all of
- * them, and by default none runs.  bitonic_merge_sort and cooperative_merge_sort give keys and rows (tile_merge_sort.h
- * names their papers), rank_merge and segmented_rank_merge merge the same runs in the same rounds (rank_merge.h),
- * and pivot_merge merges them at once (pivot_merge.h).
+ * The peers are algorithms of the literature that the product does not use;
+ * --algorithms peers asks for all of them, and by default none runs
+ * (peers/README.md).  bitonic_merge_sort and cooperative_merge_sort give keys
+ * and rows, rank_merge and segmented_rank_merge merge the same runs in the same
+ * rounds, and pivot_merge (64-bit keys) gives what order_merge gives.
  *
- * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several lengths, job_cut_keys those of two keys, and
- * job_cut_long those of rows most of which have a window to themselves, which take 1 MiB of the host's memory each
- * (job_bench.cuh); by default none runs.
+ * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several
+ * lengths, job_cut_keys those of two keys, and job_cut_long those of rows most
+ * of which have a window to themselves, which take 1 MiB of the host's memory
+ * each (job_bench.cuh); by default none runs.
  *
- * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys into windows, as
- * jobs do but without copies to the host; row_copy copies as many bytes on the device.
+ * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys
+ * into windows, as jobs do but without copies to the host; row_copy copies as
+ * many bytes on the device.
  */
 #include <cuda_runtime.h>
 
@@ -55,9 +64,8 @@
 
 #include "distributions.h"
 #include "gsort.h"
-#include "pairs_merge.h"
 #include "sort/order_merge.h"
-#include "rows/rows.cuh"
+#include "device/gather_rows.cuh"
 
 #define GRID_BLOCKS		2048
 #define GRID_THREADS	256
@@ -75,7 +83,7 @@ check(cudaError_t error, const char *what, int line)
 
 #define CHECK(call) check(call, #call, __LINE__)
 
-/* --- options ------------------------------------------------------------------- */
+/* --- options -------------------------------------------------------------- */
 
 struct options
 {
@@ -83,7 +91,7 @@ struct options
 	std::string bits = "both";
 	std::string distributions = "all";
 	std::string algorithms = "auto,partition,radix,cub_radix,cub_radix_bits,cub_merge,moderngpu,"
-		"multiway_merge,two_way_merge,cub_two_way_merge,order_merge,row_gather,row_copy";
+		"cub_two_way_merge,order_merge,row_gather,row_copy";
 	int			repeat = 7;
 	FILE	   *csv = NULL;
 };
@@ -110,6 +118,7 @@ wanted(distribution d)
 	return listed(the_options.distributions, distribution_names[d]);
 }
 
+/* Opens the CUDA device, or ends the program with the reason. */
 static gsort_device *
 open_device()
 {
@@ -128,7 +137,7 @@ open_device()
 	return device;
 }
 
-/* --- device arrays ---------------------------------------------------------------- */
+/* --- device arrays -------------------------------------------------------- */
 
 template<typename T>
 struct device_array
@@ -153,14 +162,16 @@ template<typename Key>
 static __global__ void
 make_keys_kernel(Key *keys, uint64_t n, distribution which, int bits)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 		keys[i] = (Key) distribution_key(which, i, n, 12345 + which, bits);
 }
 
 static __global__ void
 number_rows_kernel(uint32_t *rows, uint64_t n)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 		rows[i] = (uint32_t) i;
 }
 
@@ -170,12 +181,14 @@ count_differences_kernel(const T *a, const T *b, uint64_t n, unsigned long long 
 {
 	unsigned long long mine = 0;
 
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 		mine += a[i] != b[i];
 	if (mine > 0)
 		atomicAdd(differences, mine);
 }
 
+/* Folds the bits that any key has, and those that any key lacks. */
 template<typename Key>
 static __global__ void
 fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned long long *missing)
@@ -183,7 +196,8 @@ fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned 
 	unsigned long long ones = 0;
 	unsigned long long zeros = 0;
 
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 	{
 		ones |= keys[i];
 		zeros |= (Key) ~keys[i];
@@ -192,7 +206,7 @@ fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned 
 	atomicOr(missing, zeros);
 }
 
-/* --- timing ---------------------------------------------------------------------------- */
+/* --- timing --------------------------------------------------------------- */
 
 /* In ascending order; the first call, which warms up, is not among them. */
 template<typename Prepare, typename Work>
@@ -225,25 +239,28 @@ time_repeats(Prepare prepare, Work work)
 	return times;
 }
 
+/* Writes a measurement's line, and its line of the CSV. */
 static void
-report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_name, const std::vector<float> &times, bool ok)
+report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_name,
+	   const std::vector<float> &times, bool ok)
 {
 	double		median = times[times.size() / 2];
 
 	failures += !ok;
-	printf("%-22s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm, key_bits,
-		   (unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6, ok ? "ok" : "WRONG");
+	printf("%-22s u%-2zu %11llu %-13s %9.4f ms (%.4f to %.4f) %8.3f Gpairs/s %s\n", algorithm,
+		   key_bits, (unsigned long long) n, input_name, median, times.front(), times.back(),
+		   n / median / 1e6, ok ? "ok" : "WRONG");
 	fflush(stdout);
 	if (the_options.csv != NULL)
 	{
 		fprintf(the_options.csv, "%s,%zu,%llu,%s,%.5f,%.5f,%.5f,%.4f,%s\n", algorithm, key_bits,
-				(unsigned long long) n, input_name, median, times.front(), times.back(), n / median / 1e6,
-				ok ? "ok" : "WRONG");
+				(unsigned long long) n, input_name, median, times.front(), times.back(),
+				n / median / 1e6, ok ? "ok" : "WRONG");
 		fflush(the_options.csv);
 	}
 }
 
-/* --- one input ---------------------------------------------------------------------- */
+/* --- one input ------------------------------------------------------------ */
 
 struct less_than
 {
@@ -290,7 +307,8 @@ struct input
 		unsigned long long varying;
 
 		CHECK(cudaMemset(counters.data, 0, sizeof(seen)));
-		fold_bits_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, counters.data, counters.data + 1);
+		fold_bits_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys.data, n, counters.data,
+															 counters.data + 1);
 		CHECK(cudaGetLastError());
 		CHECK(cudaMemcpy(seen, counters.data, sizeof(seen), cudaMemcpyDeviceToHost));
 		varying = seen[0] & seen[1];
@@ -303,10 +321,12 @@ struct input
 	{
 		size_t		bytes = 0;
 
-		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_right.data, rows.data, rows_right.data, (uint32_t) n));
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_right.data, rows.data,
+											  rows_right.data, (uint32_t) n));
 		device_array<char> scratch(bytes);
 
-		CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_right.data, rows.data, rows_right.data, (uint32_t) n));
+		CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_right.data,
+											  rows.data, rows_right.data, (uint32_t) n));
 		CHECK(cudaDeviceSynchronize());
 	}
 
@@ -321,10 +341,12 @@ struct input
 		unsigned long long differences;
 
 		CHECK(cudaMemset(counters.data, 0, sizeof(differences)));
-		count_differences_kernel<uint32_t><<<GRID_BLOCKS, GRID_THREADS>>>(rows_out.data, rows_right.data, n, counters.data);
+		count_differences_kernel<uint32_t><<<GRID_BLOCKS,
+			GRID_THREADS>>>(rows_out.data, rows_right.data, n, counters.data);
 		CHECK(cudaGetLastError());
 		if (with_keys)
-			count_differences_kernel<Key><<<GRID_BLOCKS, GRID_THREADS>>>(keys_out.data, keys_right.data, n, counters.data);
+			count_differences_kernel<Key><<<GRID_BLOCKS,
+				GRID_THREADS>>>(keys_out.data, keys_right.data, n, counters.data);
 		CHECK(cudaGetLastError());
 		CHECK(cudaMemcpy(&differences, counters.data, sizeof(differences), cudaMemcpyDeviceToHost));
 		return differences == 0;
@@ -363,7 +385,8 @@ struct input
 
 		measure(algorithm, with_keys, [&] {
 			if (!with_keys)
-				CHECK(cudaMemcpyAsync(used_up.data, keys.data, n * sizeof(Key), cudaMemcpyDeviceToDevice));
+				CHECK(cudaMemcpyAsync(used_up.data, keys.data, n * sizeof(Key),
+									  cudaMemcpyDeviceToDevice));
 		}, [&] {
 			if (gsort_pairs_sort(the_device, &pairs, scratch.data, bytes, NULL) != GSORT_OK)
 			{
@@ -377,32 +400,35 @@ struct input
 	{
 		size_t		bytes = 0;
 
-		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_out.data, rows.data, rows_out.data,
-											  (uint32_t) n, begin_bit, end_bit));
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, keys.data, keys_out.data, rows.data,
+											  rows_out.data, (uint32_t) n, begin_bit, end_bit));
 		device_array<char> scratch(bytes);
 
 		measure(algorithm, true, [] {}, [&] {
-			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_out.data, rows.data,
-												  rows_out.data, (uint32_t) n, begin_bit, end_bit));
+			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, keys.data, keys_out.data,
+												  rows.data, rows_out.data, (uint32_t) n, begin_bit,
+												  end_bit));
 		});
 	}
 
 	void copy_in()
 	{
 		CHECK(cudaMemcpyAsync(keys_out.data, keys.data, n * sizeof(Key), cudaMemcpyDeviceToDevice));
-		CHECK(cudaMemcpyAsync(rows_out.data, rows.data, n * sizeof(uint32_t), cudaMemcpyDeviceToDevice));
+		CHECK(cudaMemcpyAsync(rows_out.data, rows.data, n * sizeof(uint32_t),
+							  cudaMemcpyDeviceToDevice));
 	}
 
 	void run_cub_merge()
 	{
 		size_t		bytes = 0;
 
-		CHECK(cub::DeviceMergeSort::StableSortPairs(NULL, bytes, keys_out.data, rows_out.data, (uint32_t) n, less_than()));
+		CHECK(cub::DeviceMergeSort::StableSortPairs(NULL, bytes, keys_out.data, rows_out.data,
+													(uint32_t) n, less_than()));
 		device_array<char> scratch(bytes);
 
 		measure("cub_merge", true, [&] { copy_in(); }, [&] {
-			CHECK(cub::DeviceMergeSort::StableSortPairs(scratch.data, bytes, keys_out.data, rows_out.data,
-														(uint32_t) n, less_than()));
+			CHECK(cub::DeviceMergeSort::StableSortPairs(scratch.data, bytes, keys_out.data,
+														rows_out.data, (uint32_t) n, less_than()));
 		});
 	}
 
@@ -451,10 +477,11 @@ struct input
 };
 
 #include "merge_bench.cuh"
-#include "peer_bench.cuh"
+#include "peers/peer_bench.cuh"
 #include "gather_bench.cuh"
 #include "job_bench.cuh"
 
+/* Runs all that is listed, for keys of this type, on all inputs. */
 template<typename Key>
 static void
 run_key_width(int bits)
@@ -498,6 +525,7 @@ parse_rows(const char *list)
 	return rows;
 }
 
+/* Reads the command line.  Ends the program if it is wrong. */
 static void
 parse_options(int argc, char **argv)
 {
@@ -534,9 +562,11 @@ main(int argc, char **argv)
 	parse_options(argc, argv);
 	the_device = open_device();
 	CHECK(cudaGetDeviceProperties(&properties, 0));
-	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount, CUB_VERSION);
+	printf("%s, %d multiprocessors, CUB %d\n", properties.name, properties.multiProcessorCount,
+		   CUB_VERSION);
 	if (the_options.csv != NULL)
-		fprintf(the_options.csv, "algorithm,key_bits,rows,distribution,ms_median,ms_min,ms_max,gpairs_s,checked\n");
+		fprintf(the_options.csv,
+				"algorithm,key_bits,rows,distribution,ms_median,ms_min,ms_max,gpairs_s,checked\n");
 	if (the_options.bits == "64" || the_options.bits == "both")
 		run_key_width<uint64_t>(64);
 	if (the_options.bits == "32" || the_options.bits == "both")

@@ -1,14 +1,18 @@
 /*
  * job_bench.cuh
- *	  gsort_bench's jobs: rows fed, cut and fetched through gsort.h, as the service does it, without PostgreSQL.
+ *	  gsort_bench's jobs: rows fed, cut and fetched through gsort.h, as the
+ *	  service does it, without PostgreSQL.
  *
  * In:  an input, whose keys the rows have; the shapes of rows.
- * Out: for each shape a line for the cut's time on the device, and one each for what the caller waits for: feeding, the
- *	    cut, fetching; the most device memory that a row took.  The first job of each shape is not timed: all bytes
- *	    that it gives back are compared with the rows in their right order.
+ * Out: for each shape a line for the cut's time on the device, and one each for
+ *	    what the caller waits for: feeding, the cut, fetching; the most device
+ *	    memory that a row took.  The first job of each shape is not timed: all
+ *	    bytes that it gives back are compared with the rows in their right
+ *	    order.
  *
- * The chunks lie ready in pinned memory, which the bench owns.  Rows of a job have one length or any between two, by their
- * numbers; with two keys the first is one that several rows share, and the input's the second.
+ * The chunks lie ready in pinned memory, which the bench owns.  Rows of a job
+ * have one length or any between two, by their numbers; with two keys the first
+ * is one that several rows share, and the input's the second.
  */
 #ifndef GSORT_JOB_BENCH_CUH
 #define GSORT_JOB_BENCH_CUH
@@ -49,7 +53,8 @@ shared_key(uint64_t row, uint64_t n, uint64_t sharing)
 static __global__ void
 shared_keys_kernel(const uint32_t *rows, uint64_t n, uint64_t sharing, uint64_t *keys)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += (uint64_t) gridDim.x * blockDim.x)
 		keys[i] = shared_key(rows[i], n, sharing);
 }
 
@@ -71,7 +76,8 @@ struct host_pages
 
 	explicit host_pages(size_t length): bytes(length * sizeof(T))
 	{
-		data = (T *) mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		data = (T *) mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		if (data == MAP_FAILED)
 		{
 			fprintf(stderr, "gsort_bench: no %zu bytes of memory\n", bytes);
@@ -115,7 +121,8 @@ struct job_bench
 	job_times	times;
 
 	job_bench(const job_shape &wanted, input<uint64_t> &in):
-		shape(wanted), n(in.n), chunk_rows(JOB_CHUNK_UNITS / wanted.most_units), n_chunks((n + chunk_rows - 1) / chunk_rows),
+		shape(wanted), n(in.n), chunk_rows(JOB_CHUNK_UNITS / wanted.most_units),
+			n_chunks((n + chunk_rows - 1) / chunk_rows),
 		order(n), data(n_chunks * JOB_CHUNK_UNITS), row_start(n), keys(n * wanted.keys),
 		windows(JOB_WINDOWS_AHEAD * JOB_CHUNK_UNITS), chunk_units(n_chunks)
 	{
@@ -161,15 +168,21 @@ struct job_bench
 
 		if (shape.keys > 1)
 		{
-			shared_keys_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(in.rows_right.data, n, shape.sharing, shared.data);
+			shared_keys_kernel<<<GRID_BLOCKS, GRID_THREADS>>>(in.rows_right.data, n, shape.sharing,
+															  shared.data);
 			CHECK(cudaGetLastError());
-			CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, shared.data, in.keys_out.data, in.rows_right.data, in.rows_out.data, (uint32_t) n));
+			CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, shared.data, in.keys_out.data,
+												  in.rows_right.data, in.rows_out.data,
+												  (uint32_t) n));
 			device_array<char> scratch(bytes);
 
-			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, shared.data, in.keys_out.data, in.rows_right.data, in.rows_out.data, (uint32_t) n));
+			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, shared.data,
+												  in.keys_out.data, in.rows_right.data,
+												  in.rows_out.data, (uint32_t) n));
 			CHECK(cudaDeviceSynchronize());
 		}
-		CHECK(cudaMemcpy(order.data(), shape.keys > 1 ? in.rows_out.data : in.rows_right.data, n * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+		CHECK(cudaMemcpy(order.data(), shape.keys > 1 ? in.rows_out.data : in.rows_right.data,
+						 n * sizeof(uint32_t), cudaMemcpyDeviceToHost));
 	}
 
 	void fill_keys(input<uint64_t> &in)
@@ -205,7 +218,8 @@ struct job_bench
 		uint64_t   *to = data.data + chunk * JOB_CHUNK_UNITS;
 		uint64_t	units = 0;
 
-		for (uint64_t row = chunk * chunk_rows; row < chunk * chunk_rows + rows_of_chunk(chunk); row++)
+		for (uint64_t row = chunk * chunk_rows; row < chunk * chunk_rows + rows_of_chunk(chunk);
+			 row++)
 		{
 			row_start.data[row] = (uint32_t) units;
 			for (uint64_t unit = 0; unit < units_of(row); unit++)
@@ -291,7 +305,8 @@ struct job_bench
 		}
 	}
 
-	/* Windows come in any order of those that are under way, so a window is checked only where none other is. */
+	/* Windows come in any order of those that are under way, so a window is
+	 * checked only where none other is. */
 	void fetch(bool checked)
 	{
 		const gsort_window *listed;
@@ -362,7 +377,8 @@ struct job_bench
 		report_times("job_cut_awaited", times.cut_awaited, ok);
 		report_times("job_feed", times.feed, ok);
 		report_times("job_fetch", times.fetch, ok);
-		printf("%s: %.1f bytes of device memory a row at most\n", shape.name, (double) stats.peak_bytes / (double) n);
+		printf("%s: %.1f bytes of device memory a row at most\n", shape.name,
+			   (double) stats.peak_bytes / (double) n);
 	}
 };
 

@@ -1,13 +1,16 @@
 /*
  * merge_bench.cuh
- *	  gsort_bench's merges: MERGED_RUNS sorted runs to one, at once and two by two.
+ *	  gsort_bench's merges of MERGED_RUNS sorted runs: to an order at once, or
+ *	  two by two.
  *
  * In:  an input, whose rows are cut into runs of equal length and sorted there.
- * Out: a line for each algorithm.  A stable merge of stably sorted neighbours is the stable
- *	    sort of them all, so the input knows the right result.
+ * Out: a line for each algorithm.  A stable merge of stably sorted neighbours
+ *	    is the stable sort of them all, so the input knows the right result.
  */
 #ifndef GSORT_MERGE_BENCH_CUH
 #define GSORT_MERGE_BENCH_CUH
+
+#include "peers/pair_run.h"
 
 #if __has_include(<cub/device/device_merge.cuh>)
 #include <cub/device/device_merge.cuh>
@@ -16,7 +19,8 @@
 
 #define MERGED_RUNS		16			/* a power of two */
 
-/* Streams that the merges of one round run on, all behind the default stream and before it again. */
+/* Streams that the merges of one round run on, all behind the default stream
+ * and before it again. */
 struct side_streams
 {
 	cudaStream_t streams[MERGED_RUNS / 2];
@@ -76,15 +80,17 @@ struct sorted_runs
 		size_t		bytes = 0;
 		uint64_t	longest = begin_of(MERGED_RUNS) - begin_of(MERGED_RUNS - 1);
 
-		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, in.keys.data, keys.data, in.rows.data, rows.data, (uint32_t) longest));
+		CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, in.keys.data, keys.data, in.rows.data,
+											  rows.data, (uint32_t) longest));
 		device_array<char> scratch(bytes);
 
 		for (int r = 0; r < MERGED_RUNS; r++)
 		{
 			uint64_t	begin = begin_of(r);
 
-			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, in.keys.data + begin, keys.data + begin,
-												  in.rows.data + begin, rows.data + begin,
+			CHECK(cub::DeviceRadixSort::SortPairs(scratch.data, bytes, in.keys.data + begin,
+												  keys.data + begin, in.rows.data + begin,
+												  rows.data + begin,
 												  (uint32_t) (begin_of(r + 1) - begin)));
 		}
 		CHECK(cudaDeviceSynchronize());
@@ -96,36 +102,17 @@ struct sorted_runs
 		return in.n * run / MERGED_RUNS;
 	}
 
-	merge_run describe(Key *from_keys, uint32_t *from_rows, int first, int end)
+	pair_run describe(Key *from_keys, uint32_t *from_rows, int first, int end)
 	{
 		uint64_t	begin = begin_of(first);
 
-		return {from_keys + begin, NULL, from_rows + begin, (uint32_t) (begin_of(end) - begin), 0};
-	}
-
-	void describe_all(merge_run (&runs)[MERGED_RUNS])
-	{
-		for (int r = 0; r < MERGED_RUNS; r++)
-			runs[r] = describe(keys.data, rows.data, r, r + 1);
-	}
-
-	void run_multiway()
-	{
-		merge_run	runs[MERGED_RUNS];
-		size_t		bytes = pairs_merge_scratch_bytes(in.n, MERGED_RUNS);
-		device_array<char> scratch(bytes);
-
-		describe_all(runs);
-		in.measure("multiway_merge", true, [] {}, [&] {
-			if (pairs_merge(runs, MERGED_RUNS, 8 * sizeof(Key), in.keys_out.data, in.rows_out.data, scratch.data,
-							bytes, NULL) != GSORT_OK)
-				CHECK(cudaErrorLaunchFailure);
-		});
+		return {from_keys + begin, from_rows + begin, (uint32_t) (begin_of(end) - begin)};
 	}
 
 	/*
-	 * Rounds of merges of two neighbours: merge(a, b, to_keys, to_rows, number, stream).  Of the
-	 * even number of rounds the last one writes the input's output arrays.
+	 * Rounds of merges of two neighbours: merge(a, b, to_keys, to_rows, number,
+	 * stream).  Of the even number of rounds the last one writes the input's
+	 * output arrays.
 	 */
 	template<typename Merge>
 	void merge_in_rounds(Merge merge)
@@ -147,8 +134,8 @@ struct sorted_runs
 				uint64_t	begin = begin_of(first);
 
 				merge(describe(from_keys, from_rows, first, first + width),
-					  describe(from_keys, from_rows, first + width, first + 2 * width), to_keys + begin, to_rows + begin,
-					  p, sides.streams[p]);
+					  describe(from_keys, from_rows, first + width, first + 2 * width),
+					  to_keys + begin, to_rows + begin, p, sides.streams[p]);
 			}
 			sides.join(pairs);
 			from_keys = to_keys;
@@ -156,31 +143,14 @@ struct sorted_runs
 		}
 	}
 
-	void run_two_way()
-	{
-		size_t		bytes = pairs_merge_scratch_bytes(in.n, 2);
-		size_t		each = (bytes + 255) / 256 * 256;
-		device_array<char> scratch(each * (MERGED_RUNS / 2));
-
-		static_assert(MERGED_RUNS == 16, "an even number of rounds");
-		in.measure("two_way_merge", true, [] {}, [&] {
-			merge_in_rounds([&](const merge_run &a, const merge_run &b, Key *to_keys, uint32_t *to_rows, int number,
-								cudaStream_t stream) {
-				const merge_run runs[] = {a, b};
-
-				if (pairs_merge(runs, 2, 8 * sizeof(Key), to_keys, to_rows, scratch.data + number * each, bytes, stream) != GSORT_OK)
-					CHECK(cudaErrorLaunchFailure);
-			});
-		});
-	}
-
 #ifdef HAVE_CUB_DEVICE_MERGE
-	cudaError_t cub_merge(void *scratch, size_t &bytes, const merge_run &a, const merge_run &b, Key *to_keys,
-						  uint32_t *to_rows, cudaStream_t stream)
+	cudaError_t cub_merge(void *scratch, size_t &bytes, const pair_run &a, const pair_run &b,
+						  Key *to_keys, uint32_t *to_rows, cudaStream_t stream)
 	{
-		return cub::DeviceMerge::MergePairs(scratch, bytes, (const Key *) a.keys, a.rows, (int64_t) a.count,
-											(const Key *) b.keys, b.rows, (int64_t) b.count, to_keys, to_rows,
-											less_than(), stream);
+		return cub::DeviceMerge::MergePairs(scratch, bytes, (const Key *) a.keys, a.rows,
+											(int64_t) a.count, (const Key *) b.keys, b.rows,
+											(int64_t) b.count, to_keys, to_rows, less_than(),
+											stream);
 	}
 
 	void run_cub_two_way()
@@ -188,16 +158,18 @@ struct sorted_runs
 		size_t		bytes = 0;
 		size_t		each;
 
+		static_assert(MERGED_RUNS == 16, "an even number of rounds");
 		CHECK(cub_merge(NULL, bytes, describe(keys.data, rows.data, 0, MERGED_RUNS / 2),
-						describe(keys.data, rows.data, MERGED_RUNS / 2, MERGED_RUNS), in.keys_out.data,
-						in.rows_out.data, NULL));
+						describe(keys.data, rows.data, MERGED_RUNS / 2, MERGED_RUNS),
+						in.keys_out.data, in.rows_out.data, NULL));
 		each = (bytes + 255) / 256 * 256;
 		device_array<char> scratch(each * (MERGED_RUNS / 2));
 
 		in.measure("cub_two_way_merge", true, [] {}, [&] {
-			merge_in_rounds([&](const merge_run &a, const merge_run &b, Key *to_keys, uint32_t *to_rows, int number,
-								cudaStream_t stream) {
-				CHECK(cub_merge(scratch.data + number * each, bytes, a, b, to_keys, to_rows, stream));
+			merge_in_rounds([&](const pair_run &a, const pair_run &b, Key *to_keys,
+								uint32_t *to_rows, int number, cudaStream_t stream) {
+				CHECK(cub_merge(scratch.data + number * each, bytes, a, b, to_keys, to_rows,
+								stream));
 			});
 		});
 	}
@@ -209,7 +181,8 @@ struct sorted_runs
 		std::vector<uint32_t> right(in.n);
 		std::vector<uint8_t> order(in.n);
 
-		CHECK(cudaMemcpy(right.data(), in.rows_right.data, in.n * sizeof(uint32_t), cudaMemcpyDeviceToHost));
+		CHECK(cudaMemcpy(right.data(), in.rows_right.data, in.n * sizeof(uint32_t),
+						 cudaMemcpyDeviceToHost));
 		for (uint64_t i = 0; i < in.n; i++)
 		{
 			int			run = (int) ((uint64_t) right[i] * MERGED_RUNS / in.n);
@@ -231,7 +204,8 @@ struct sorted_runs
 		in.find_significant_bits();
 		CHECK(cudaMemcpy(seen, in.counters.data, sizeof(seen), cudaMemcpyDeviceToHost));
 		CHECK(cudaMemcpy(&ends[0], in.keys_right.data, sizeof(Key), cudaMemcpyDeviceToHost));
-		CHECK(cudaMemcpy(&ends[1], in.keys_right.data + in.n - 1, sizeof(Key), cudaMemcpyDeviceToHost));
+		CHECK(cudaMemcpy(&ends[1], in.keys_right.data + in.n - 1, sizeof(Key),
+						 cudaMemcpyDeviceToHost));
 		stats.min = ends[0];
 		stats.max = ends[1];
 		stats.any = seen[0];
@@ -240,29 +214,44 @@ struct sorted_runs
 		return key_plan_make(1, 0, &stats);
 	}
 
-	void run_order()
+	/*
+	 * Times a merge to an order: merge(plan, runs, d_order).  Only the bytes of
+	 * the rows are looked at: behind the last row each algorithm does as it
+	 * likes.
+	 */
+	template<typename Merge>
+	void measure_order(const char *name, Merge merge)
 	{
 		const key_plan plan = plan_of_keys();
 		merge_run	runs[MERGED_RUNS];
 		uint64_t	order_bytes = (in.n + 7) / 8 * 8;
-		device_array<char> scratch(order_merge_scratch_bytes(in.n, MERGED_RUNS));
 		device_array<uint8_t> order(order_bytes);
-		std::vector<uint8_t> got(order_bytes);
-		std::vector<uint8_t> right = right_order();
+		std::vector<uint8_t> got(in.n);
 		std::vector<float> times;
 
-		right.resize(order_bytes, 0);
 		for (int r = 0; r < MERGED_RUNS; r++)
-			runs[r] = describe(keys.data, NULL, r, r + 1);
+			runs[r] = {keys.data + begin_of(r), NULL, (uint32_t) (begin_of(r + 1) - begin_of(r)),
+				0};
 		CHECK(cudaMemset(order.data, POISON, order_bytes));
 		times = time_repeats([] {}, [&] {
-			CHECK(order_merge(&plan, runs, MERGED_RUNS, scratch.data, order.data, NULL));
+			CHECK(merge(plan, runs, order.data));
 		});
-		CHECK(cudaMemcpy(got.data(), order.data, order_bytes, cudaMemcpyDeviceToHost));
-		report("order_merge", 8 * sizeof(Key), in.n, in.name.c_str(), times, got == right);
+		CHECK(cudaMemcpy(got.data(), order.data, in.n, cudaMemcpyDeviceToHost));
+		report(name, 8 * sizeof(Key), in.n, in.name.c_str(), times, got == right_order());
+	}
+
+	void run_order()
+	{
+		device_array<char> scratch(order_merge_scratch_bytes(in.n, MERGED_RUNS));
+
+		measure_order("order_merge", [&](const key_plan &plan, const merge_run *runs,
+										 uint8_t *d_order) {
+			return order_merge(&plan, runs, MERGED_RUNS, scratch.data, d_order, NULL);
+		});
 	}
 };
 
+/* Runs the merges that are listed. */
 template<typename Key>
 static void
 bench_merges(input<Key> &in)
@@ -270,16 +259,11 @@ bench_merges(input<Key> &in)
 	const std::string &algorithms = the_options.algorithms;
 	bool		order = listed(algorithms, "order_merge") && sizeof(Key) == sizeof(uint64_t);
 
-	if (!listed(algorithms, "multiway_merge") && !listed(algorithms, "two_way_merge") &&
-		!listed(algorithms, "cub_two_way_merge") && !order)
+	if (!listed(algorithms, "cub_two_way_merge") && !order)
 		return;
 
 	sorted_runs<Key> runs(in);
 
-	if (listed(algorithms, "multiway_merge"))
-		runs.run_multiway();
-	if (listed(algorithms, "two_way_merge"))
-		runs.run_two_way();
 #ifdef HAVE_CUB_DEVICE_MERGE
 	if (listed(algorithms, "cub_two_way_merge"))
 		runs.run_cub_two_way();

@@ -15,7 +15,7 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt
 
 COPY_BYTES_A_SECOND = 4.3e12
-NOT_SORTS = {'multiway_merge', 'two_way_merge', 'cub_two_way_merge', 'order_merge'}
+NOT_SORTS = {'cub_two_way_merge', 'order_merge'}
 # keys read, two levels written and read, rows written
 BYTES_A_PAIR = {64: 8 + 16 + 16 + 4, 32: 4 + 16 + 16 + 4}
 

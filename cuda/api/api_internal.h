@@ -1,6 +1,7 @@
 /*
  * api_internal.h
- *	  What the files of cuda/api share.  Implementations include gsort_device.h instead.
+ *	  What the files of cuda/api share.  Implementations include gsort_device.h
+ *	  instead.
  *
  * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its grants
@@ -8,33 +9,31 @@
  * windows.c  cuts, directories, fetches
  * runs.c     several runs and their merge
  *
- * Of these, runs.c calls job.c and windows.c, job.c calls windows.c, and all call device.c.
+ * Of these, runs.c calls job.c and windows.c, job.c calls windows.c, and all
+ * call device.c.
  */
 #ifndef GSORT_API_INTERNAL_H
 #define GSORT_API_INTERNAL_H
 
 #include "api/gsort_device.h"
 
-static inline uint64_t
-gsort_min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* --- device.c ---------------------------------------------------------------- */
+/* --- device.c ------------------------------------------------------------- */
 
 /* Records that a call broke gsort.h's contract; returns BAD_ARG. */
 gsort_status gsort_bad_argument(gsort_device *device, const char *what);
 
-/* Is the device lost?  Each call that may lose it asks once: a test may want it lost now. */
+/* Is the device lost?  Each call that may lose it asks once: a test may want it
+ * lost now. */
 int			gsort_is_lost(gsort_device *device);
 
-/* --- job.c --------------------------------------------------------------------- */
+/* --- job.c ---------------------------------------------------------------- */
 
-/* Counts what the job now stands for: by its run's grants, and by what it keeps beside. */
+/* Counts what the job now stands for: by its run's grants, and by what it keeps
+ * beside. */
 void		gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
-/* The run's rows are gone: of what it was granted, with what is kept beside, run_bytes stay. */
+/* The run's rows are gone: of what it was granted, with what is kept beside,
+ * run_bytes stay. */
 void		gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
 /* What a job needs to go on: room for any one chunk. */
@@ -43,9 +42,10 @@ uint64_t	gsort_least_bytes(const gsort_job *job);
 /* The budget less what other jobs have been granted. */
 uint64_t	gsort_room_for_job(const gsort_job *job);
 
-/* --- windows.c ------------------------------------------------------------------ */
+/* --- windows.c ------------------------------------------------------------ */
 
-/* The merge order's directory, of a byte for each row of all ended runs; NOMEM. */
+/* The merge order's directory, of a byte for each row of all ended runs;
+ * NOMEM. */
 gsort_status gsort_make_order_directory(gsort_job *job);
 
 void		gsort_free_directory(gsort_job *job);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- failures ---------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------- */
 
 gsort_status
 gsort_fail(gsort_device *device, gsort_status status, const char *format,...)
@@ -56,7 +56,7 @@ gsort_error_text(gsort_device *device)
 	return device->error_text;
 }
 
-/* --- opening and shutting ------------------------------------------------------ */
+/* --- opening and shutting ------------------------------------------------- */
 
 static const gsort_device_ops *
 ops_of(gsort_kind kind)
@@ -125,7 +125,7 @@ gsort_shut(gsort_device *device)
 	device->ops->shut(device);
 }
 
-/* --- events and information ----------------------------------------------------- */
+/* --- events and information ----------------------------------------------- */
 
 int
 gsort_fd(gsort_device *device)
@@ -158,7 +158,7 @@ gsort_set_budget(gsort_device *device, uint64_t budget_bytes)
 	device->budget_bytes = budget_bytes != 0 ? budget_bytes : device->ops->default_budget(device);
 }
 
-/* --- pairs ---------------------------------------------------------------------- */
+/* --- pairs ---------------------------------------------------------------- */
 
 static int
 pairs_valid(const gsort_pairs *pairs)

@@ -1,14 +1,16 @@
 /*
  * feed.c
- *	  Chunks on their way in: which are refused, and where each goes in the arena.
+ *	  Chunks on their way in: which are refused, and where each goes in the
+ *	  arena.
  *
  * In:  chunks of a job's feeders, in the order that makes the sort stable.
- * Out: chunks that the implementation can trust, but for each row's offset and key: to look
- *	    at these would cost a pass over all rows here, so the device does it.
+ * Out: chunks that the implementation can trust, but for each row's offset and
+ *	    key: to look at these would cost a pass over all rows here, so the
+ *	    device does it.
  */
 #include "api/api_internal.h"
 
-/* --- checks -------------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static gsort_status
 bad_chunk(gsort_job *job, const char *what)
@@ -21,7 +23,8 @@ stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
 {
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 	{
-		/* where no column may be NULL there is no array of NULL bits to look into */
+		/* where no column may be NULL there is no array of NULL bits to look
+		 * into */
 		uint64_t	most_nulls = job->options.null_mask >> c & 1 ? chunk->rows : 0;
 
 		if (!key_stats_are_possible(&chunk->stats[c], most_nulls))
@@ -30,7 +33,8 @@ stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
 	return 1;
 }
 
-/* What a chunk must be for its pointers to be read at all, and its statistics to be used. */
+/* What a chunk must be for its pointers to be read at all, and its statistics
+ * to be used. */
 static gsort_status
 check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -69,7 +73,7 @@ gsort_fail_bad_data(gsort_device *device, uint32_t what)
 					  "bad chunk: row offsets not rising, or out of range");
 }
 
-/* --- appends ---------------------------------------------------------------------- */
+/* --- appends -------------------------------------------------------------- */
 
 static void
 count_bytes(gsort_job *job, const gsort_chunk *chunk)
@@ -79,6 +83,8 @@ count_bytes(gsort_job *job, const gsort_chunk *chunk)
 		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
 }
 
+/* Appends a chunk that goes on with its feeder's incomplete row, behind what is
+ * there of it. */
 static gsort_status
 append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -96,13 +102,16 @@ append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 	return GSORT_OK;
 }
 
+/* Appends a chunk of whole rows, of which the last may be incomplete, at the
+ * next place of the arena. */
 static gsort_status
 append_rows(gsort_job *job, const gsort_chunk *chunk)
 {
 	gsort_feeder *feeder = &job->feeders[chunk->feeder];
 	uint64_t	units = chunk->data_bytes / 8;
 	uint64_t	more_units = chunk->more_bytes / 8;
-	uint64_t	first_unit = arena_place(job->arena_units, units + more_units, job->options.window_bytes);
+	uint64_t	first_unit = arena_place(job->arena_units, units + more_units,
+										 job->options.window_bytes);
 	gsort_status status;
 
 	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||

@@ -1,16 +1,17 @@
 /*
  * gsort_device.h
- *	  What stands between the front of gsort.h, cuda/api, and the two implementations of a
- *	  device, cuda/device and cuda/host.
+ *	  What stands between the front of gsort.h, cuda/api, and the two
+ *	  implementations of a device, cuda/device and cuda/host.
  *
- * The front checks every argument, keeps each job's bookkeeping (grants, the feeders' byte
- * streams, statistics, the directory) and decides where a chunk goes.  The implementation
- * behind the table of operations allocates, copies, sorts and gathers.  Everything in here
- * belongs to the one thread that calls gsort.h; an implementation's own threads must not
- * touch it.
+ * The front checks every argument, keeps each job's bookkeeping (grants, the
+ * feeders' byte streams, statistics, the directory) and decides where a chunk
+ * goes.  The implementation behind the table of operations allocates, copies,
+ * sorts and gathers.  Everything in here belongs to the one thread that calls
+ * gsort.h; an implementation's own threads must not touch it.
  *
- * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's rows lie in
- * one extent; only a row longer than its chunk may run over several.
+ * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's
+ * rows lie in one extent; only a row longer than its chunk may run over
+ * several.
  */
 #ifndef GSORT_DEVICE_H
 #define GSORT_DEVICE_H
@@ -77,7 +78,9 @@ typedef enum gsort_keep
 {
 	GSORT_KEEP_NOTHING,			/* and what earlier runs kept goes too */
 	GSORT_KEEP_KEYS,
-	GSORT_KEEP_KEYS_AND_NULLS	/* a column of the job has had a NULL.  Runs that kept keys alone have none */
+	/* A column of the job has had a NULL.  Runs that kept keys alone have
+	 * none. */
+	GSORT_KEEP_KEYS_AND_NULLS
 } gsort_keep;
 
 /* The unfinished long row of one feeder. */
@@ -98,7 +101,8 @@ struct gsort_job
 
 	uint64_t	rows;
 	uint64_t	fed_units;		/* of rows, long rows counted when they begin */
-	uint64_t	arena_units;	/* end of the used part of the arena, skipped tails of extents included */
+	/* End of the used part of the arena, skipped tails of extents included. */
+	uint64_t	arena_units;
 	uint64_t	granted_rows;
 	uint64_t	granted_units;
 	uint64_t	granted_bytes;	/* device memory that the job has for its runs, scratch included */
@@ -117,13 +121,14 @@ struct gsort_job
 								 * it hands out the CUT event */
 	uint64_t	n_windows;
 
-	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: the front; peak,
+	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: the front;
+		peak,
 								 * sort_ms, merge_ms, key bits and words: the implementation */
 };
 
 /*
- * An implementation's operations.  Arguments have been checked; each answers like
- * the gsort.h function of its name.
+ * An implementation's operations.  Arguments have been checked; each answers
+ * like the gsort.h function of its name.
  */
 struct gsort_device_ops
 {
@@ -131,38 +136,40 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* When a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that is not being closed is
-	 * handed out, the implementation first calls gsort_cut_done, gsort_run_begun,
-	 * gsort_merge_done or gsort_fetch_done. */
+	/* When a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that is not being
+	 * closed is handed out, the implementation first calls gsort_cut_done,
+	 * gsort_run_begun, gsort_merge_done or gsort_fetch_done. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
 	void		(*shut) (gsort_device *device);
 
-	/* Device memory for a run of so many rows and arena units, at its peak, job_next_run's
-	 * work included; for (0, 0) what a job keeps that had a grant. */
+	/* Device memory for a run of so many rows and arena units, at its peak,
+	 * job_next_run's work included; for (0, 0) what a job keeps that had a
+	 * grant. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory that the kept keys of a run of so many rows take. */
 	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
-	/* Device memory that job_merge takes beside the kept keys, and that the merge order
-	 * takes once it stands. */
+	/* Device memory that job_merge takes beside the kept keys, and that the
+	 * merge order takes once it stands. */
 	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
 	uint64_t	(*order_bytes) (const gsort_job *job, uint64_t rows);
 	/* Allocates the implementation's job and sets its common part to *blank. */
 	gsort_status (*job_open) (gsort_device *device, const gsort_job *blank, gsort_job **job);
-	/* Makes extents for so many rows and arena units in all; NOMEM changes nothing
-	 * (extents made may stay for the next try). */
+	/* Makes extents for so many rows and arena units in all; NOMEM changes
+	 * nothing (extents made may stay for the next try). */
 	gsort_status (*job_reserve) (gsort_job *job, uint64_t rows, uint64_t units);
-	/* chunk's rows start at row number job->rows; its data goes to first_unit. */
+	/* chunk's rows start at row number job->rows; its data goes to
+	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 	gsort_status (*job_cut) (gsort_job *job);	/* as cut_how says */
 	/* A window of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
-	/* Frees the run's rows, then gathers its sorted keys as job->keep says and frees the rest of
-	 * it. */
+	/* Frees the run's rows, then gathers its sorted keys as job->keep says and
+	 * frees the rest of it. */
 	gsort_status (*job_next_run) (gsort_job *job);
-	/* Frees the extents of the run that was not fed; makes the merge order by the plan's only
-	 * word, or by run where it has none. */
+	/* Frees the extents of the run that was not fed; makes the merge order by
+	 * the plan's only word, or by run where it has none. */
 	gsort_status (*job_merge) (gsort_job *job, const key_plan *plan);
 	/* Copies a stretch of the merge order; behind its rows there are zeros. */
 	gsort_status (*job_fetch_order) (gsort_job *job, uint64_t first_row, uint32_t bytes,
@@ -198,18 +205,19 @@ gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 /* The state after a cut ended with status. */
 void		gsort_cut_done(gsort_job *job, gsort_status status);
 
-/* The state after the end of a run, status OK or DEVICE_LOST.  kept: its keys and those of the
- * runs before it are kept; may be 0 where keeping them was asked for and failed. */
+/* The state after the end of a run, status OK or DEVICE_LOST.  kept: its keys
+ * and those of the runs before it are kept; may be 0 where keeping them was
+ * asked for and failed. */
 void		gsort_run_begun(gsort_job *job, gsort_status status, int kept);
 
-/* The state after a merge ended with status: with OK the kept keys have been freed, with NOMEM
- * they are as they were. */
+/* The state after a merge ended with status: with OK the kept keys have been
+ * freed, with NOMEM they are as they were. */
 void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 
-/* Frees what the front allocated for the job and gives its grant back; the implementation
- * frees its own struct after this, when it hands out CLOSED. */
+/* Frees what the front allocated for the job and gives its grant back; the
+ * implementation frees its own struct after this, when it hands out CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 
 /*

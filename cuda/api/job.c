@@ -2,18 +2,20 @@
  * job.c
  *	  A job's beginning and end, and the memory that it has been granted.
  *
- * In:  a job's options; requests for room; what the end of a run or of a merge leaves.
+ * In:  a job's options; requests for room; what the end of a run or of a merge
+ *	    leaves.
  * Out: each job's share of the budget, counted here and nowhere else.
  *
- * A grant stands for device memory at the job's peak, its sort included, so that an append
- * within it never fails for memory.  The device's sums are those of its open jobs.
+ * A grant stands for device memory at the job's peak, its sort included, so
+ * that an append within it never fails for memory.  The device's sums are those
+ * of its open jobs.
  */
 #include "api/api_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- opening ----------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
 static int
 job_options_valid(const gsort_job_options *options)
@@ -53,7 +55,7 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	return device->ops->job_open(device, &blank, job);
 }
 
-/* --- grants ------------------------------------------------------------------- */
+/* --- grants --------------------------------------------------------------- */
 
 void
 gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
@@ -104,12 +106,16 @@ typedef struct run_grant
 	uint64_t	more_bytes;		/* of device memory, than the run has */
 } run_grant;
 
+/* What the run's grants are with this one, and how many bytes more the job
+ * needs then. */
 static run_grant
 grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {
 	run_grant	all = {
-		.rows = gsort_min_u64(job->granted_rows + gsort_min_u64(rows, GSORT_RUN_ROWS_MAX), GSORT_RUN_ROWS_MAX),
-		.units = gsort_min_u64(job->granted_units + (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8,
+		.rows = gsort_min_u64(job->granted_rows + gsort_min_u64(rows, GSORT_RUN_ROWS_MAX),
+							  GSORT_RUN_ROWS_MAX),
+		.units = gsort_min_u64(job->granted_units +
+							   (gsort_min_u64(row_bytes, GSORT_RUN_BYTES_MAX) + 7) / 8,
 						 GSORT_RUN_BYTES_MAX / 8),
 	};
 	uint64_t	bytes;
@@ -140,7 +146,8 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	all = grant_with_more(job, rows, row_bytes);
 	if (all.more_bytes > 0 && device->granted_bytes + all.more_bytes > device->budget_bytes)
 		return gsort_fail(device, GSORT_NOMEM,
-						  "a grant of %llu bytes more exceeds the budget of %llu bytes, of which %llu are granted",
+						  "a grant of %llu bytes more exceeds the budget of %llu bytes, "
+						  "of which %llu are granted",
 						  (unsigned long long) all.more_bytes,
 						  (unsigned long long) device->budget_bytes,
 						  (unsigned long long) device->granted_bytes);
@@ -153,7 +160,7 @@ gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	return GSORT_OK;
 }
 
-/* --- statistics and the end ------------------------------------------------------- */
+/* --- statistics and the end ----------------------------------------------- */
 
 void
 gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats)

@@ -3,16 +3,17 @@
  *	  Jobs of several runs: what is kept of each, and their merge.
  *
  * In:  runs that were cut SORTED_RUN, one after another.
- * Out: whether the sorted keys of all of them are kept, and in the end the merge order.
+ * Out: whether the sorted keys of all of them are kept, and in the end the
+ *	    merge order.
  *
- * Kept keys and the merge order are counted by what the implementation says they take,
- * beside the run's grants.
+ * Kept keys and the merge order are counted by what the implementation says
+ * they take, beside the run's grants.
  */
 #include "api/api_internal.h"
 
 #include <string.h>
 
-/* --- the end of a run ------------------------------------------------------------ */
+/* --- the end of a run ----------------------------------------------------- */
 
 static key_plan
 plan_of_ended_runs(const gsort_job *job)
@@ -33,10 +34,10 @@ any_null_so_far(const gsort_job *job)
 }
 
 /*
- * What to keep of the run that ends; ended_stats and ended_rows hold it already.  Of a job with
- * open values nothing: by words a merge could not order these.  Kept keys
- * leave half of the budget to runs, whosesoever they are: jobs that hold nothing but
- * keys would wait for each other.
+ * What to keep of the run that ends; ended_stats and ended_rows hold it
+ * already.  Of a job with open values nothing: by words a merge could not order
+ * these.  Kept keys leave half of the budget to runs, whosesoever they are:
+ * jobs that hold nothing but keys would wait for each other.
  */
 static gsort_keep
 what_to_keep(const gsort_job *job)
@@ -53,8 +54,9 @@ what_to_keep(const gsort_job *job)
 		return GSORT_KEEP_NOTHING;
 	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
 	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
-	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 || bytes > gsort_room_for_job(job) ||
-		kept_bytes + gsort_least_bytes(job) > gsort_room_for_job(job))
+	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 ||
+		bytes > gsort_room_for_job(job) || kept_bytes +
+		gsort_least_bytes(job) > gsort_room_for_job(job))
 		return GSORT_KEEP_NOTHING;
 	return keep;
 }
@@ -138,7 +140,7 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 	begin_run(job);
 }
 
-/* --- the merge -------------------------------------------------------------------- */
+/* --- the merge ------------------------------------------------------------ */
 
 gsort_status
 gsort_job_merge(gsort_job *job)
@@ -161,7 +163,8 @@ gsort_job_merge(gsort_job *job)
 	bytes = job->kept_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
 	if (run_bytes + bytes > gsort_room_for_job(job))
 		return gsort_fail(job->device, GSORT_NOMEM,
-						  "a merge in %llu bytes exceeds the budget of %llu bytes, of which other jobs have all but %llu",
+						  "a merge in %llu bytes exceeds the budget of %llu bytes, "
+						  "of which other jobs have all but %llu",
 						  (unsigned long long) bytes,
 						  (unsigned long long) job->device->budget_bytes,
 						  (unsigned long long) gsort_room_for_job(job));

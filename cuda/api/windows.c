@@ -2,7 +2,8 @@
  * windows.c
  *	  The end of a run, its directory of windows, and their way out.
  *
- * In:  where the windows of a sorted run begin, or the number of rows of a merge order.
+ * In:  where the windows of a sorted run begin, or the number of rows of a
+ *	    merge order.
  * Out: job->windows, which is malloc'd; fetches of them.
  */
 #include "api/api_internal.h"
@@ -10,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* --- cutting -------------------------------------------------------------------- */
+/* --- cutting -------------------------------------------------------------- */
 
 gsort_status
 gsort_job_cut(gsort_job *job, gsort_cut_how how)
@@ -43,7 +44,7 @@ gsort_cut_done(gsort_job *job, gsort_status status)
 		job->state = GSORT_RUN_FAILED;
 }
 
-/* --- directories -------------------------------------------------------------------- */
+/* --- directories ---------------------------------------------------------- */
 
 static uint64_t
 windows_of_row(const window_cut *cut, uint64_t units)
@@ -131,7 +132,7 @@ gsort_free_directory(gsort_job *job)
 	job->n_windows = 0;
 }
 
-/* --- fetching ------------------------------------------------------------------------ */
+/* --- fetching ------------------------------------------------------------- */
 
 static int
 directory_stands(const gsort_job *job)

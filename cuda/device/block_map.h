@@ -5,7 +5,8 @@
  * In:  a number of neighbouring blocks that somebody wants.
  * Out: the first of them.
  *
- * Plain data of whoever owns the memory; one thread.  No CUDA, so that it is tested anywhere.
+ * Plain data of whoever owns the memory; one thread.  No CUDA, so that it is
+ * tested anywhere.
  */
 #ifndef GSORT_BLOCK_MAP_H
 #define GSORT_BLOCK_MAP_H
@@ -21,8 +22,9 @@ typedef struct block_map
 	uint8_t		taken[BLOCK_MAP_MAX];
 } block_map;
 
-/* The first of n free neighbours, which are now taken; map->blocks: there are none.  The shortest stretch
- * that serves is used, so that few blocks do not break up what many will need. */
+/* The first of n free neighbours, which are now taken; map->blocks: there are
+ * none.  The shortest stretch that serves is used, so that few blocks do not
+ * break up what many will need. */
 static inline uint32_t
 block_map_take(block_map *map, uint32_t n)
 {

@@ -2,15 +2,17 @@
  * cuda_append.cu
  *	  Appends: a chunk of rows from the host into a job's extents.
  *
- * In:  a chunk, and where it goes, which gsort.c has decided within the job's grants.
- * Out: its rows in the job's row extents; row words in its word extents, keys and NULL bits in its key extents.
+ * In:  a chunk, and where it goes, which gsort.c has decided within the job's
+ *	    grants.
+ * Out: its rows in the job's row extents; row words in its word extents, keys
+ *	    and NULL bits in its key extents.
  *
- * Keys travel through the lane's staging on the device, a slice at a time, where the append kernel
- * checks and files them; nobody can change them there.
+ * Keys travel through the lane's staging on the device, a slice at a time,
+ * where the append kernel checks and files them; nobody can change them there.
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/append.cuh"
+#include "device/append_rows.cuh"
 #include "rows/window_cut.h"
 #include "sort/launch.cuh"
 
@@ -24,7 +26,8 @@ typedef struct chunk_source
 	size_t		slot_used;
 } chunk_source;
 
-/* Where the device can copy from: the memory itself if it is pinned, else a copy. */
+/* Where the device can copy from: the memory itself if it is pinned, else a
+ * copy. */
 static const char *
 copyable(chunk_source *source, const void *memory, size_t bytes)
 {
@@ -64,20 +67,24 @@ file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char
 	cuda_device *device = (cuda_device *) job->common.device;
 	key_table	table = cuda_job_key_table(job);
 	uint32_t	starts = slice->rows + (slice->ends_chunk ? 0 : 1);
+	uint32_t	long_units = (uint32_t) window_cut_long_units(job->common.options.window_bytes);
 
 	GSORT_TRY_STATUS(cuda_copy(device, lane, lane->row_start.pointer, row_start,
 							   starts * sizeof(uint32_t), cudaMemcpyHostToDevice));
 	GSORT_TRY_STATUS(cuda_copy(device, lane, lane->keys.pointer, keys,
-							   (size_t) slice->rows * table.columns * sizeof(uint64_t), cudaMemcpyHostToDevice));
+							   (size_t) slice->rows * table.columns * sizeof(uint64_t),
+							   cudaMemcpyHostToDevice));
 	if (table.null_mask != 0)
 		GSORT_TRY_STATUS(cuda_copy(device, lane, lane->nulls.pointer, nulls,
 								   slice->rows * sizeof(uint32_t), cudaMemcpyHostToDevice));
-	GSORT_TRY_LAUNCH(device, launch(append_rows_kernel, blocks_for(slice->rows), LAUNCH_THREADS, 0, lane->stream,
-									*slice, cuda_job_word_table(job), table, (uint32_t) window_cut_long_units(job->common.options.window_bytes),
-									(run_header *) job->header.pointer));
+	GSORT_TRY_LAUNCH(device, launch(append_rows_kernel, blocks_for(slice->rows), LAUNCH_THREADS, 0,
+									lane->stream, *slice, cuda_job_word_table(job), table,
+									long_units, (run_header *) job->header.pointer));
 	return GSORT_OK;
 }
 
+/* Files a chunk's rows, slice by slice: the staging holds one slice of the keys
+ * at a time. */
 static gsort_status
 file_rows(cuda_job *job, cuda_lane *lane, const gsort_chunk *chunk, chunk_source *source,
 		  uint64_t first_unit)
@@ -126,8 +133,8 @@ enqueue_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const g
 	return cuda_operation_finish(device, lane, operation);
 }
 
-/* Whatever of it was enqueued has ended when this answers something else than OK.  A second time it
- * does all of the first time again. */
+/* Whatever of it was enqueued has ended when this answers something else than
+ * OK.  A second time it does all of the first time again. */
 static gsort_status
 try_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const gsort_chunk *chunk,
 		  uint64_t first_unit)

@@ -3,14 +3,16 @@
  *	  What an error of CUDA means: for one operation, or for the device.
  *
  * In:  the error of a call or a launch.
- * Out: NOMEM, and the device goes on; or DEVICE_LOST, and nothing of it runs any more.
+ * Out: NOMEM, and the device goes on; or DEVICE_LOST, and nothing of it runs
+ *	    any more.
  *
- * After most errors the context is dead, and every later call repeats them.  Some only say that this
- * one call was refused, mostly because other programs have the memory of the GPU.  These
- * are listed, and the device is asked whether it still answers.
+ * After most errors the context is dead, and every later call repeats them.
+ * Some only say that this one call was refused, mostly because other programs
+ * have the memory of the GPU.  These are listed, and the device is asked
+ * whether it still answers.
  *
- * CUDA keeps the last error of a thread until somebody takes it, and CUB looks at it after its
- * launches: so each error is taken where it is met.
+ * CUDA keeps the last error of a thread until somebody takes it, and CUB looks
+ * at it after its launches: so each error is taken where it is met.
  */
 #include "device/cuda_device.cuh"
 
@@ -18,7 +20,7 @@
 
 #include <string.h>
 
-/* --- errors that tests want ------------------------------------------------- */
+/* --- errors that tests want ----------------------------------------------- */
 
 /* The error that a test wants here, or cudaSuccess. */
 static cudaError_t
@@ -61,7 +63,7 @@ cuda_checked_query(cuda_device *device, cudaError_t error)
 	return error;
 }
 
-/* --- errors ------------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------- */
 
 /* Errors of a call that did nothing. */
 static bool
@@ -84,7 +86,8 @@ is_refusal(cudaError_t error)
 	}
 }
 
-/* A dead context answers every call with its error, whichever call met it first. */
+/* A dead context answers every call with its error, whichever call met it
+ * first. */
 static bool
 device_answers(cuda_device *device)
 {
@@ -103,12 +106,14 @@ note_error(cuda_device *device, gsort_status status, const char *what, cudaError
 {
 	const char *name = strrchr(file, '/');
 
-	gsort_fail(&device->common, status, "%s: %s (%s, in %s at %s:%d)", what, cudaGetErrorString(error),
-			   cudaGetErrorName(error), expression, name != NULL ? name + 1 : file, line);
+	gsort_fail(&device->common, status, "%s: %s (%s, in %s at %s:%d)", what,
+			   cudaGetErrorString(error), cudaGetErrorName(error), expression, name != NULL ?
+			   name + 1 : file, line);
 }
 
 gsort_status
-cuda_fail(cuda_device *device, cudaError_t error, const char *expression, const char *file, int line)
+cuda_fail(cuda_device *device, cudaError_t error, const char *expression, const char *file,
+		  int line)
 {
 	(void) cudaGetLastError();
 	if (device->common.lost || !is_refusal(error) || !device_answers(device))
@@ -118,7 +123,8 @@ cuda_fail(cuda_device *device, cudaError_t error, const char *expression, const 
 }
 
 gsort_status
-cuda_lose(cuda_device *device, cudaError_t error, const char *expression, const char *file, int line)
+cuda_lose(cuda_device *device, cudaError_t error, const char *expression, const char *file,
+		  int line)
 {
 	(void) cudaGetLastError();
 	if (!device->common.lost)

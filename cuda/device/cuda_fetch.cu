@@ -3,14 +3,15 @@
  *	  Fetches: a window of a run, or of the merge order, to the host.
  *
  * In:  a window of the job's directory.
- * Out: its bytes in the caller's buffer, or in a slot until polling copies them there.
+ * Out: its bytes in the caller's buffer, or in a slot until polling copies them
+ *	    there.
  *
- * Rows of a sorted run are gathered into the lane's window on the device first; all else lies as it
- * is wanted.
+ * Rows of a sorted run are gathered into the lane's window on the device first;
+ * all else lies as it is wanted.
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/rows.cuh"
+#include "device/gather_rows.cuh"
 #include "sort/launch.cuh"
 
 static sorted_run
@@ -40,6 +41,8 @@ units_before(const gsort_window *window)
 	return units;
 }
 
+/* Enqueues the gather of a window: its rows, or the piece of its row, and its
+ * tie bits. */
 static gsort_status
 gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 {
@@ -53,21 +56,25 @@ gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 	{
 		uint32_t	lanes_log2 = gather_lanes_log2(units, window->rows);
 
-		GSORT_TRY_LAUNCH(device, launch(gather_rows_kernel, blocks_for((uint64_t) window->rows << lanes_log2),
-										LAUNCH_THREADS, 0, lane->stream, run, table, window->first_row, window->rows,
-										lanes_log2, out));
+		GSORT_TRY_LAUNCH(device, launch(gather_rows_kernel,
+										blocks_for((uint64_t) window->rows << lanes_log2),
+										LAUNCH_THREADS, 0, lane->stream, run, table,
+										window->first_row, window->rows, lanes_log2, out));
 	}
 	else
 	{
 		/* first_row of a continued window is the row after the split one */
 		uint64_t	row = window->first_row - (window->rows == 0 ? 1 : 0);
 
-		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0, lane->stream,
-										run, table, row, units_before(window), units, out));
+		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
+										lane->stream, run, table, row, units_before(window), units,
+										out));
 	}
 	if (window->bytes > window->row_bytes)
-		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel, blocks_for(tie_words_of_window(window->rows)), LAUNCH_THREADS, 0,
-										lane->stream, run, window->first_row, window->rows, out + units));
+		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,
+										blocks_for(tie_words_of_window(window->rows)),
+										LAUNCH_THREADS, 0, lane->stream, run, window->first_row,
+										window->rows, out + units));
 	return GSORT_OK;
 }
 
@@ -85,19 +92,22 @@ enqueue_source(cuda_job *job, cuda_lane *lane, const fetch_source *source, char 
 	cuda_device *device = (cuda_device *) job->common.device;
 
 	if (source->window == NULL)
-		return cuda_copy(device, lane, to, (const char *) job->order.pointer + source->first_row, source->bytes,
-						 cudaMemcpyDeviceToHost);
+		return cuda_copy(device, lane, to, (const char *) job->order.pointer + source->first_row,
+						 source->bytes, cudaMemcpyDeviceToHost);
 	GSORT_TRY_STATUS(gather_window(job, lane, source->window));
 	return cuda_copy(device, lane, to, lane->window.pointer, source->bytes, cudaMemcpyDeviceToHost);
 }
 
-/* Whatever of it was enqueued has ended when this answers something else than OK. */
+/* Whatever of it was enqueued has ended when this answers something else than
+ * OK. */
 static gsort_status
-try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_operation *operation, void *dst)
+try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_operation *operation,
+		  void *dst)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	gsort_status status = enqueue_source(job, lane, source,
-										 operation->unpinned_dst != NULL ? operation->slot.memory : (char *) dst);
+										 operation->unpinned_dst != NULL ? operation->slot.memory :
+										 (char *) dst);
 
 	if (status == GSORT_OK)
 		status = cuda_operation_finish(device, lane, operation);
@@ -106,6 +116,7 @@ try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_opera
 	return status;
 }
 
+/* Enqueues a fetch, and does it once more if the device refuses memory. */
 static gsort_status
 fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 {
@@ -115,7 +126,8 @@ fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 	cuda_operation *operation;
 	gsort_status status;
 
-	GSORT_TRY_STATUS(cuda_operation_begin(job, GSORT_EVENT_FETCHED, tag, is_pinned ? 0 : source->bytes, &operation));
+	GSORT_TRY_STATUS(cuda_operation_begin(job, GSORT_EVENT_FETCHED, tag, is_pinned ? 0 :
+										  source->bytes, &operation));
 	if (!is_pinned)
 	{
 		operation->unpinned_dst = dst;

@@ -3,25 +3,18 @@
  *	  Jobs on the CUDA device: opening, their room, and their end.
  *
  * In:  options; grants.
- * Out: extents for rows, their words and keys, with tables of their addresses on the device.
+ * Out: extents for rows, their words and keys, with tables of their addresses
+ *	    on the device.
  *
- * A job owns its extents, tables and header, and what its cuts and merges allocate.
- * All of it is freed when the last of its work and of its operations has ended.
+ * A job owns its extents, tables and header, and what its cuts and merges
+ * allocate.  All of it is freed when the last of its work and of its operations
+ * has ended.
  */
 #include "device/cuda_device.cuh"
 
 #include <stdlib.h>
 
-#define ROW_EXTENTS_MAX		(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
-#define KEY_EXTENTS_MAX		(((uint64_t) GSORT_RUN_ROWS_MAX + GSORT_KEY_EXTENT_ROWS) / GSORT_KEY_EXTENT_ROWS)
-
-/* --- room ------------------------------------------------------------------- */
-
-static uint64_t
-min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+/* --- room ----------------------------------------------------------------- */
 
 static size_t
 key_extent_bytes_of(const gsort_job *job)
@@ -33,31 +26,20 @@ key_extent_bytes_of(const gsort_job *job)
 static uint64_t
 row_table_entries(const cuda_device *device)
 {
-	return min_u64(ROW_EXTENTS_MAX, device->memory_bytes / GSORT_EXTENT_BYTES + 1);
+	return gsort_min_u64(GSORT_RUN_EXTENTS_MAX, device->memory_bytes / GSORT_EXTENT_BYTES + 1);
 }
 
 static uint64_t
 word_table_entries(const cuda_device *device)
 {
-	return min_u64(KEY_EXTENTS_MAX, device->memory_bytes / word_extent_bytes() + 1);
+	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX, device->memory_bytes / word_extent_bytes() + 1);
 }
 
 static uint64_t
 key_table_entries(const cuda_device *device, const gsort_job *job)
 {
-	return min_u64(KEY_EXTENTS_MAX, device->memory_bytes / key_extent_bytes_of(job) + 1);
-}
-
-static uint64_t
-row_extents_for(uint64_t units)
-{
-	return min_u64(ROW_EXTENTS_MAX, (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS);
-}
-
-static uint64_t
-key_extents_for(uint64_t rows)
-{
-	return (rows + GSORT_KEY_EXTENT_ROWS - 1) / GSORT_KEY_EXTENT_ROWS;
+	return gsort_min_u64(GSORT_RUN_KEY_EXTENTS_MAX,
+						 device->memory_bytes / key_extent_bytes_of(job) + 1);
 }
 
 uint64_t
@@ -66,9 +48,10 @@ cuda_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	cuda_device *device = (cuda_device *) job->device;
 
 	return sizeof(run_header) +
-		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) * sizeof(void *) +
-		row_extents_for(units) * GSORT_EXTENT_BYTES +
-		key_extents_for(rows) * (word_extent_bytes() + key_extent_bytes_of(job)) +
+		(row_table_entries(device) + word_table_entries(device) + key_table_entries(device, job)) *
+		sizeof(void *) +
+		arena_extents_for(units) * GSORT_EXTENT_BYTES +
+		key_extents_of_rows(rows) * (word_extent_bytes() + key_extent_bytes_of(job)) +
 		cuda_sort_bytes(job, rows, units);
 }
 
@@ -77,7 +60,8 @@ make_table(cuda_job *job, extent_list *list)
 {
 	if (list->table.pointer != NULL)
 		return GSORT_OK;
-	return cuda_allocate((cuda_device *) job->common.device, job, &list->table, list->room * sizeof(void *));
+	return cuda_allocate((cuda_device *) job->common.device, job, &list->table,
+						 list->room * sizeof(void *));
 }
 
 /* Device memory comes with the first grant, which pays for it. */
@@ -187,9 +171,12 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 
 	/* what a grant that fails has made stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
-	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, row_extents_for(units), GSORT_EXTENT_BYTES));
-	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_for(rows), word_extent_bytes()));
-	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_for(rows), key_extent_bytes_of(base)));
+	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units),
+								 GSORT_EXTENT_BYTES));
+	GSORT_TRY_STATUS(add_extents(job, &job->word_extents, key_extents_of_rows(rows),
+								 word_extent_bytes()));
+	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_of_rows(rows),
+								 key_extent_bytes_of(base)));
 	GSORT_TRY_STATUS(tell_extents(device, &job->row_extents));
 	GSORT_TRY_STATUS(tell_extents(device, &job->word_extents));
 	GSORT_TRY_STATUS(tell_extents(device, &job->key_extents));

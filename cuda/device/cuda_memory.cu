@@ -5,11 +5,11 @@
  * In:  requests of the jobs, and of the lanes at opening.
  * Out: arrays in device memory, counted; the budget that there is memory for.
  *
- * cudaMalloc and cudaFree synchronize the device, so all device memory comes from
- * a stream-ordered pool.  The pool keeps what jobs free while any is open, and
- * gives nearly all of it back after the last one has closed: the GPU may be shared.
- * That takes milliseconds for each gibibyte, so each poll gives a part of it back, and only
- * once the memory stream has passed what was freed.
+ * cudaMalloc and cudaFree synchronize the device, so all device memory comes
+ * from a stream-ordered pool.  The pool keeps what jobs free while any is open,
+ * and gives nearly all of it back after the last one has closed: the GPU may be
+ * shared.  That takes milliseconds for each gibibyte, so each poll gives a part
+ * of it back, and only once the memory stream has passed what was freed.
  *
  * Built with GSORT_GUARD_BUILD every array is a cudaMalloc of its own: inside a
  * pool compute-sanitizer would not see an overrun.
@@ -68,7 +68,8 @@ cuda_allocate(cuda_device *device, cuda_job *job, cuda_array *array, size_t byte
 	error = allocate_bytes(device, &array->pointer, bytes);
 	if (error != cudaSuccess)
 	{
-		gsort_status status = cuda_fail(device, error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
+		gsort_status status = cuda_fail(device, error, "cudaMallocFromPoolAsync", __FILE__,
+										__LINE__);
 
 		array->pointer = NULL;
 		return status != GSORT_NOMEM ? status :
@@ -142,7 +143,8 @@ reserved_bytes(cuda_device *device)
 {
 	uint64_t	bytes = 0;
 
-	if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &bytes) != cudaSuccess)
+	if (cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent,
+								&bytes) != cudaSuccess)
 		(void) cudaGetLastError();
 	return bytes;
 }

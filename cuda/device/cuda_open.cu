@@ -3,14 +3,15 @@
  *	  Opening the CUDA device, and shutting it.
  *
  * In:  an ordinal; then an open device.
- * Out: a device with all that its jobs share, every kernel loaded, and seen to sort; or a sentence
- *	    why there is none.  Nothing is left of it in the end but the process's context.
+ * Out: a device with all that its jobs share, every kernel loaded, and seen to
+ *	    sort; or a sentence why there is none.  Nothing is left of it in the end
+ *	    but the process's context.
  *
- * Both block.  Of a device that fails to open, everything is taken down as of one that is shut.
+ * Both block.  Of a device that fails to open, everything is taken down as of
+ * one that is shut.
  */
 #include "device/cuda_device.cuh"
 
-#include "sort/pairs_partition.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +25,7 @@
 #define OLDEST_CAPABILITY	75
 #define OPERATIONS			1024	/* that may be under way, with those that gsort_pin adds */
 
-/* --- finding a device --------------------------------------------------------- */
+/* --- finding a device ----------------------------------------------------- */
 
 /* The oldest driver of the runtime's major version. */
 static int
@@ -54,9 +55,9 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 }
 
 /*
- * CUDA loads a kernel when it is launched first, which takes milliseconds and waits for the device; a query must not
- * meet that.  Told so before it starts, it loads all kernels of this library, CUB's too, with the
- * context.
+ * CUDA loads a kernel when it is launched first, which takes milliseconds and
+ * waits for the device; a query must not meet that.  Told so before it starts,
+ * it loads all kernels of this library, CUB's too, with the context.
  */
 extern "C" void
 gsort_cuda_prepare(uint32_t salt)
@@ -65,6 +66,8 @@ gsort_cuda_prepare(uint32_t salt)
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
+/* Which device is wanted, and is it there?  UNSUPPORTED, with a reason, if
+ * not. */
 static gsort_status
 find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
 			size_t reason_bytes)
@@ -157,6 +160,8 @@ make_fetch_lane(cuda_device *device, cuda_lane *lane, int priority)
 	return cuda_allocate(device, NULL, &lane->window, GSORT_WINDOW_BYTES_MAX);
 }
 
+/* Makes the streams and lanes.  Sorts have the lowest priority, so that appends
+ * and fetches pass them. */
 static gsort_status
 make_streams(cuda_device *device)
 {
@@ -192,6 +197,7 @@ start_device(cuda_device *device)
 	return cuda_run_self_jobs(&device->common);
 }
 
+/* Makes the device and starts it.  On failure everything is given back. */
 static gsort_status
 open_device(const gsort_device_options *options, gsort_device **opened, char *reason,
 			size_t reason_bytes)
@@ -237,8 +243,9 @@ cuda_open(const gsort_device_options *options, gsort_device **device, char *reas
 	return status;
 }
 
-/* --- shutting -------------------------------------------------------------- */
+/* --- shutting ------------------------------------------------------------- */
 
+/* Gives back a lane's operations and memory; nothing of it runs any more. */
 static void
 close_lane(cuda_device *device, cuda_lane *lane)
 {
@@ -274,8 +281,8 @@ close_streams(cuda_device *device)
 			cudaStreamDestroy(device->sort_streams[i]);
 }
 
-/* Waits for all that was started, every cuda_wake included.  False: the device is lost, and nobody tells whether one still
- * runs. */
+/* Waits for all that was started, every cuda_wake included.  False: the device
+ * is lost, and nobody tells whether one still runs. */
 static bool
 wait_for_end(cuda_device *device)
 {
@@ -308,7 +315,8 @@ cuda_shut(gsort_device *base)
 	cuda_staging_close(device);
 	cuda_memory_close(device);
 	(void) cudaGetLastError();
-	/* a cuda_wake that may still run keeps the structure and the descriptor, for good */
+	/* a cuda_wake that may still run keeps the structure and the descriptor,
+	 * for good */
 	if (!ended)
 		return;
 	if (device->event_fd >= 0)

@@ -1,22 +1,23 @@
 /*
  * cuda_operation.cu
- *	  What appends and fetches have in common: an operation on a lane, from its begin to its end.
+ *	  What appends and fetches have in common: an operation on a lane, from its
+ *	  begin to its end.
  *
  * In:  a job, a kind and a tag; copies between the host and the job's rows.
- * Out: an operation that its lane knows, with a CUDA event behind its last work, which cuda_poll.cu
- *	    makes an event of.
+ * Out: an operation that its lane knows, with a CUDA event behind its last
+ *	    work, which cuda_poll.cu makes an event of.
  *
- * Operations are made when the device is opened and memory is pinned, and used again.  Host memory that
- * gsort_pin covers is copied from and to directly; other memory goes through a pinned slot, which the
- * operation holds until it ends, so that the caller never waits for the device.
+ * Operations are made when the device is opened and memory is pinned, and used
+ * again.  Host memory that gsort_pin covers is copied from and to directly;
+ * other memory goes through a pinned slot, which the operation holds until it
+ * ends, so that the caller never waits for the device.
  */
 #include "device/cuda_device.cuh"
 
-#include "rows/extent_walk.h"
 
 #include <stdlib.h>
 
-/* --- the operations that there are ------------------------------------------------ */
+/* --- the operations that there are ---------------------------------------- */
 
 static void
 make_free(cuda_device *device, cuda_operation *operation)
@@ -32,6 +33,7 @@ make_event(cuda_device *device, cudaEvent_t *event)
 	return GSORT_OK;
 }
 
+/* Makes one more operation, with its event, and puts it with the free ones. */
 static gsort_status
 add_operation(cuda_device *device)
 {
@@ -74,7 +76,7 @@ cuda_operations_free(cuda_device *device)
 	}
 }
 
-/* --- one of them ------------------------------------------------------------------- */
+/* --- one of them ---------------------------------------------------------- */
 
 gsort_status
 cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag, size_t slot_bytes,
@@ -134,7 +136,7 @@ cuda_lane_quiet(cuda_device *device, cuda_lane *lane)
 		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
 }
 
-/* --- copies -------------------------------------------------------------------------- */
+/* --- copies --------------------------------------------------------------- */
 
 gsort_status
 cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size_t bytes,
@@ -145,19 +147,20 @@ cuda_copy(cuda_device *device, cuda_lane *lane, void *to, const void *from, size
 }
 
 gsort_status
-cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units, const char *host)
+cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit, uint64_t units,
+			   const char *host)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
 	while (units > 0)
 	{
-		extent_part part = extent_walk_first(first_unit, units);
-		char	   *rows = (char *) job->row_extents.extents[part.extent] + part.place * 8;
+		uint64_t	now = arena_stretch(first_unit, units);
+		uint64_t   *rows = arena_unit((uint64_t *const *) job->row_extents.extents, first_unit);
 
-		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, part.units * 8, cudaMemcpyHostToDevice));
-		host += part.units * 8;
-		first_unit += part.units;
-		units -= part.units;
+		GSORT_TRY_STATUS(cuda_copy(device, lane, rows, host, now * 8, cudaMemcpyHostToDevice));
+		host += now * 8;
+		first_unit += now;
+		units -= now;
 	}
 	return GSORT_OK;
 }

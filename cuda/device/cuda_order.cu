@@ -1,24 +1,28 @@
 /*
  * cuda_order.cu
- *	  From keys to the order of the rows: the sorts of a cut, by one word after another.
+ *	  From keys to the order of the rows: the sorts of a cut, by one word after
+ *	  another.
  *
  * In:  a job's key extents and the plan of its sort words.
- * Out: SORT_ORDER, or no order where all keys are equal; in SORT_SORTED_WORDS the sorted first words,
- *	    where ties or segments are looked for; tie bits.
+ * Out: SORT_ORDER, or no order where all keys are equal; in SORT_SORTED_WORDS
+ *	    the sorted first words, where ties or segments are looked for; tie bits.
  *
- * Keys of one word take one sort.  Those of several are sorted by the first word, which is a full one and mostly
- * tells rows apart.  Rows that it leaves tied are listed, sorted by the other words from the last to the
- * first, each gathered in the order found so far, then by their segments, and put back to the
- * places that they had among all.  So distinct first words take one sort however many words
- * follow, and the worst input one sort more than all words.  Few rows are sorted by all words from the last to the
- * first at once: they do not pay for the look between.
+ * Keys of one word take one sort.  Those of several are sorted by the first
+ * word, which is a full one and mostly tells rows apart.  Rows that it leaves
+ * tied are listed, sorted by the other words from the last to the first, each
+ * gathered in the order found so far, then by their segments, and put back to
+ * the places that they had among all.  So distinct first words take one sort
+ * however many words follow, and the worst input one sort more than all words.
+ * Few rows are sorted by all words from the last to the first at once: they do
+ * not pay for the look between.
  *
- *	  keys --first word--> order --list--> tied rows --other words, segment--> sorted --places--> order
+ *	  keys --first word--> order --list--> tied rows
+ *	       --other words, segment--> sorted --places--> order
  */
 #include "device/cuda_cut.cuh"
 
-#include "rows/segments.cuh"
-#include "rows/sort_rows.cuh"
+#include "device/tied_rows.cuh"
+#include "device/sort_rows.cuh"
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 
@@ -29,7 +33,7 @@
 #define NARROW_WORD_BITS	32
 #define SEGMENT_ROWS_MIN	4096
 
-/* --- one sort ------------------------------------------------------------------- */
+/* --- one sort ------------------------------------------------------------- */
 
 /* Only the radix sort is made for words of 32 bits. */
 static int
@@ -42,22 +46,26 @@ is_narrow(const sort_run *run, uint32_t bits)
 static uint32_t *
 turn_of(const sort_run *run, sort_array one, sort_array other)
 {
-	return run->order == array_of<uint32_t>(run, one) ? array_of<uint32_t>(run, other) : array_of<uint32_t>(run, one);
+	return run->order == array_of<uint32_t>(run, one) ? array_of<uint32_t>(run, other) :
+		array_of<uint32_t>(run, one);
 }
 
-/* Sorts run->order by the words in SORT_WORDS, which are used up; words_out may be NULL. */
+/* Sorts run->order by the words in SORT_WORDS, which are used up; words_out may
+ * be NULL. */
 template<typename Word>
 static gsort_status
 sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, gsort_engine *engine)
 {
-	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), bits, array_of<Word>(run, SORT_WORDS), words_out,
-											run->order, order_out);
+	gsort_pairs pairs = cuda_describe_pairs(run->n, 8 * sizeof(Word), bits,
+											array_of<Word>(run, SORT_WORDS), words_out, run->order,
+											order_out);
 
+	GSORT_TRY_STATUS(cuda_enter(run->device));
 	pairs.engine = run->job->common.options.engine;
 	*engine = cuda_pairs_engine(&pairs);
-	GSORT_TRY_STATUS(cuda_pairs_sort(&run->device->common, &pairs,
-									 run->job->sort[SORT_SCRATCH].pointer,
-									 run->job->sort[SORT_SCRATCH].bytes, run->stream));
+	GSORT_TRY_STATUS(cuda_sort_by_engine(run->device, *engine, &pairs,
+										 run->job->sort[SORT_SCRATCH].pointer,
+										 run->job->sort[SORT_SCRATCH].bytes, run->stream));
 	run->order = order_out;
 	return GSORT_OK;
 }
@@ -65,22 +73,26 @@ sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, g
 /* The keys are checked on the way where header is not NULL. */
 template<typename Word>
 static gsort_status
-sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_wanted, uint32_t *order_out)
+sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_wanted,
+				uint32_t *order_out)
 {
 	gsort_engine engine;
 
-	GSORT_TRY_LAUNCH(run->device, launch(compact_keys_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 run->plan, word, run->table, (const uint32_t *) run->order, run->n,
-										 header, array_of<Word>(run, SORT_WORDS)));
+	GSORT_TRY_LAUNCH(run->device, launch(compact_keys_kernel<Word>, blocks_for(run->n),
+										 LAUNCH_THREADS, 0, run->stream, run->plan, word,
+										 run->table, (const uint32_t *) run->order, run->n, header,
+										 array_of<Word>(run, SORT_WORDS)));
 	GSORT_TRY_STATUS(sort_pairs<Word>(run, run->plan.word_bits[word],
-									  words_wanted ? array_of<Word>(run, SORT_SORTED_WORDS) : NULL, order_out, &engine));
+									  words_wanted ? array_of<Word>(run, SORT_SORTED_WORDS) : NULL,
+									  order_out, &engine));
 	if (word == 0)
 		run->job->common.stats.engine = engine;
 	return GSORT_OK;
 }
 
 static gsort_status
-sort_by_word(sort_run *run, uint32_t word, run_header *header, int words_wanted, uint32_t *order_out)
+sort_by_word(sort_run *run, uint32_t word, run_header *header, int words_wanted,
+			 uint32_t *order_out)
 {
 	return is_narrow(run, run->plan.word_bits[word]) ?
 		sort_by_word_as<uint32_t>(run, word, header, words_wanted, order_out) :
@@ -96,38 +108,43 @@ ties_wanted(const sort_run *run)
 static gsort_status
 check_keys(sort_run *run)
 {
-	GSORT_TRY_LAUNCH(run->device, launch(check_keys_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 run->plan, run->table, run->n, run_header_of(run)));
+	GSORT_TRY_LAUNCH(run->device, launch(check_keys_kernel, blocks_for(run->n), LAUNCH_THREADS, 0,
+										 run->stream, run->plan, run->table, run->n,
+										 run_header_of(run)));
 	return GSORT_OK;
 }
 
-/* From the last to the first, each pass over all rows.  The first of the passes looks at the keys of all columns. */
+/* From the last to the first, each pass over all rows.  The first of the passes
+ * looks at the keys of all columns. */
 static gsort_status
 sort_by_all_words(sort_run *run)
 {
 	for (uint32_t word = run->plan.words; word-- > 0;)
-		GSORT_TRY_STATUS(sort_by_word(run, word, word + 1 == run->plan.words ? run_header_of(run) : NULL,
-									  word == 0 && ties_wanted(run),
-									  array_of<uint32_t>(run, word % 2 == 0 ? SORT_ORDER : SORT_LOW_OFFSETS)));
+		GSORT_TRY_STATUS(sort_by_word(run, word, word + 1 == run->plan.words ? run_header_of(run) :
+									  NULL, word == 0 && ties_wanted(run),
+									  array_of<uint32_t>(run, word % 2 == 0 ? SORT_ORDER :
+														 SORT_LOW_OFFSETS)));
 	return GSORT_OK;
 }
 
-/* --- what the first word leaves tied ------------------------------------------------ */
+/* --- what the first word leaves tied -------------------------------------- */
 
 static cudaError_t
-select_tied(void *scratch, size_t *scratch_bytes, const first_word *words, uint64_t n, uint32_t *places,
-			uint32_t *n_places, cudaStream_t stream)
+select_tied(void *scratch, size_t *scratch_bytes, const first_word *words, uint64_t n,
+			uint32_t *places, uint32_t *n_places, cudaStream_t stream)
 {
 	is_in_segment tied = {words, n};
 
-	return cub::DeviceSelect::If(scratch, *scratch_bytes, thrust::counting_iterator<uint32_t>(0), places, n_places,
-								 (int) n, tied, stream);
+	return cub::DeviceSelect::If(scratch, *scratch_bytes, thrust::counting_iterator<uint32_t>(0),
+								 places, n_places, (int) n, tied, stream);
 }
 
 static cudaError_t
-sum_begins(void *scratch, size_t *scratch_bytes, uint32_t *begins, uint64_t tied, cudaStream_t stream)
+sum_begins(void *scratch, size_t *scratch_bytes, uint32_t *begins, uint64_t tied,
+		   cudaStream_t stream)
 {
-	return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, begins, begins, (int) tied, stream);
+	return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, begins, begins, (int) tied,
+										 stream);
 }
 
 size_t
@@ -149,7 +166,14 @@ cuda_order_may_have_segments(const gsort_job *job)
 	return job->options.key_columns > 1 || job->options.null_mask != 0;
 }
 
-/* The places of the tied rows in the order; they take the first half of SORT_WORDS. */
+static const first_word *
+sorted_first_words(const sort_run *run)
+{
+	return array_of<first_word>(run, SORT_SORTED_WORDS);
+}
+
+/* The places of the tied rows in the order; they take the first half of
+ * SORT_WORDS. */
 static gsort_status
 find_tied_places(sort_run *run)
 {
@@ -157,7 +181,8 @@ find_tied_places(sort_run *run)
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
 	GSORT_TRY(run->device, select_tied(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
-									   array_of<first_word>(run, SORT_SORTED_WORDS), n, array_of<uint32_t>(run, SORT_WORDS),
+									   sorted_first_words(run), n,
+									   array_of<uint32_t>(run, SORT_WORDS),
 									   &run_header_of(run)->tied, run->stream));
 	return GSORT_OK;
 }
@@ -168,9 +193,10 @@ sort_by_first_word(sort_run *run)
 	run_header *header = run_header_of(run);
 
 	GSORT_TRY_STATUS(sort_by_word(run, 0, header, 1, array_of<uint32_t>(run, SORT_ORDER)));
-	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments), run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 (const first_word *) array_of<first_word>(run, SORT_SORTED_WORDS), run->n, header));
+	GSORT_TRY(run->device, cudaMemsetAsync(&header->segments, 0, sizeof(header->segments),
+										   run->stream));
+	GSORT_TRY_LAUNCH(run->device, launch(count_segments_kernel, blocks_for(run->n), LAUNCH_THREADS,
+										 0, run->stream, sorted_first_words(run), run->n, header));
 	return find_tied_places(run);
 }
 
@@ -183,7 +209,8 @@ cuda_order_begin(sort_run *run, int *by_first_word)
 	return *by_first_word ? sort_by_first_word(run) : sort_by_all_words(run);
 }
 
-/* The tied rows to SORT_LOW_OFFSETS, as they stand in the order; their segments' numbers to SORT_SEGMENTS. */
+/* The tied rows to SORT_LOW_OFFSETS, as they stand in the order; their
+ * segments' numbers to SORT_SEGMENTS. */
 static gsort_status
 list_tied_rows(sort_run *run, uint64_t tied)
 {
@@ -192,13 +219,15 @@ list_tied_rows(sort_run *run, uint64_t tied)
 	uint32_t   *rows = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
 	size_t		scratch_bytes = run->job->sort[SORT_SCRATCH].bytes;
 
-	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
-										 (const first_word *) array_of<first_word>(run, SORT_SORTED_WORDS), run->n,
-										 (const uint32_t *) run->order, places, tied, rows, begins));
+	GSORT_TRY_LAUNCH(run->device, launch(list_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
+										 run->stream, sorted_first_words(run), run->n,
+										 (const uint32_t *) run->order, places, tied, rows,
+										 begins));
 	GSORT_TRY(run->device, sum_begins(run->job->sort[SORT_SCRATCH].pointer, &scratch_bytes,
 									  begins, tied, run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(number_segments_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
-										 (const uint32_t *) rows, (const uint32_t *) begins, tied,
+	GSORT_TRY_LAUNCH(run->device, launch(number_segments_kernel, blocks_for(tied), LAUNCH_THREADS,
+										 0, run->stream, (const uint32_t *) rows,
+										 (const uint32_t *) begins, tied,
 										 array_of<uint32_t>(run, SORT_SEGMENTS)));
 	return GSORT_OK;
 }
@@ -209,21 +238,26 @@ sort_by_segment_as(sort_run *run, uint32_t bits)
 {
 	gsort_engine engine;
 
-	GSORT_TRY_LAUNCH(run->device, launch(segment_words_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
+	GSORT_TRY_LAUNCH(run->device, launch(segment_words_kernel<Word>, blocks_for(run->n),
+										 LAUNCH_THREADS, 0, run->stream,
 										 (const uint32_t *) array_of<uint32_t>(run, SORT_SEGMENTS),
-										 (const uint32_t *) run->order, run->n, array_of<Word>(run, SORT_WORDS)));
-	return sort_pairs<Word>(run, bits, NULL, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS), &engine);
+										 (const uint32_t *) run->order, run->n,
+										 array_of<Word>(run, SORT_WORDS)));
+	return sort_pairs<Word>(run, bits, NULL, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS),
+							&engine);
 }
 
-/* Rows that stand in the order of the words behind the first go back to their segments. */
+/* Rows that stand in the order of the words behind the first go back to their
+ * segments. */
 static gsort_status
 sort_by_segment(sort_run *run, uint64_t segments)
 {
-	uint32_t	bits = key_bits_of(segments - 1);
+	uint32_t	bits = significant_bits(segments - 1);
 
 	if (bits == 0)
 		return GSORT_OK;
-	return is_narrow(run, bits) ? sort_by_segment_as<uint32_t>(run, bits) : sort_by_segment_as<uint64_t>(run, bits);
+	return is_narrow(run, bits) ? sort_by_segment_as<uint32_t>(run, bits) :
+		sort_by_segment_as<uint64_t>(run, bits);
 }
 
 gsort_status
@@ -236,10 +270,12 @@ cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
 	run->n = tied;
 	run->order = array_of<uint32_t>(run, SORT_LOW_OFFSETS);
 	for (uint32_t word = run->plan.words; word-- > 1;)
-		GSORT_TRY_STATUS(sort_by_word(run, word, NULL, 0, turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS)));
+		GSORT_TRY_STATUS(sort_by_word(run, word, NULL, 0,
+									  turn_of(run, SORT_LOW_OFFSETS, SORT_TIED_ROWS)));
 	GSORT_TRY_STATUS(sort_by_segment(run, segments));
 	GSORT_TRY_STATUS(find_tied_places(run));
-	GSORT_TRY_LAUNCH(run->device, launch(put_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0, run->stream,
+	GSORT_TRY_LAUNCH(run->device, launch(put_tied_rows_kernel, blocks_for(tied), LAUNCH_THREADS, 0,
+										 run->stream,
 										 (const uint32_t *) array_of<uint32_t>(run, SORT_WORDS),
 										 (const uint32_t *) run->order, tied, order));
 	run->n = n;
@@ -247,7 +283,7 @@ cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
 	return GSORT_OK;
 }
 
-/* --- tie bits ------------------------------------------------------------------------ */
+/* --- tie bits ------------------------------------------------------------- */
 
 /* words: the first sort words in order, or NULL. */
 template<typename Word>
@@ -256,8 +292,9 @@ mark_ties_by(sort_run *run, const Word *words)
 {
 	tie_rule	rule = tie_rule_make(&run->job->common.options, &run->plan);
 
-	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS, 0, run->stream,
-										 rule, run->table, words, (const uint32_t *) run->order, run->n,
+	GSORT_TRY_LAUNCH(run->device, launch(mark_ties_kernel<Word>, blocks_for(run->n), LAUNCH_THREADS,
+										 0, run->stream, rule, run->table, words,
+										 (const uint32_t *) run->order, run->n,
 										 array_of<uint32_t>(run, SORT_TIES)));
 	return GSORT_OK;
 }
@@ -269,6 +306,7 @@ cuda_order_mark_ties(sort_run *run)
 		return GSORT_OK;
 	if (run->plan.words == 0)
 		return mark_ties_by<uint32_t>(run, NULL);
-	return is_narrow(run, run->plan.word_bits[0]) ? mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_SORTED_WORDS)) :
+	return is_narrow(run, run->plan.word_bits[0]) ?
+		mark_ties_by<uint32_t>(run, array_of<uint32_t>(run, SORT_SORTED_WORDS)) :
 		mark_ties_by<uint64_t>(run, array_of<uint64_t>(run, SORT_SORTED_WORDS));
 }

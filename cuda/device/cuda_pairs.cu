@@ -1,19 +1,14 @@
 /*
  * cuda_pairs.cu
- *	  The pairs sort as gsort.c calls it: hands the pairs to their engine, and makes statuses of errors.
+ *	  The pairs sort as cuda/api calls it: chooses the engine, and makes
+ *	  statuses of errors.
  *
- * In:  a gsort_pairs whose shape gsort.c has checked, scratch of the caller.
+ * In:  a gsort_pairs whose shape cuda/api has checked, scratch of the caller.
  * Out: as gsort.h says.
  *
  * Only enqueues.
  */
 #include "device/cuda_device.cuh"
-
-#include "sort/launch_plan.cuh"
-#include "sort/pairs_cub_radix.h"
-#include "sort/pairs_few.h"
-#include "sort/pairs_partition.h"
-#include "sort/pairs_radix.h"
 
 size_t
 cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
@@ -21,38 +16,32 @@ cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	/* tiles are of the size that suits the device */
 	if (cuda_enter((cuda_device *) device) != GSORT_OK)
 		return 0;
-	return cuda_pairs_engine_scratch_bytes(pairs);
+	return cuda_engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
 }
 
-static cudaError_t
-enqueue_pairs(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
-{
-	switch (cuda_pairs_engine(pairs))
-	{
-		case GSORT_ENGINE_PARTITION:
-			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
-		case GSORT_ENGINE_MERGE:
-			return pairs_few_sort(pairs, d_scratch, scratch_bytes, stream);
-		case GSORT_ENGINE_CUB_RADIX:
-			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
-		default:
-			return pairs_radix_sort(pairs, d_scratch, scratch_bytes, stream);
-	}
-}
-
-/* Whatever is wrong with the arguments is told before anything is enqueued: what fails behind this is a launch. */
+/* The arguments are checked before anything is enqueued, so an error behind
+ * that is a launch's. */
 gsort_status
-cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, void *stream)
+cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs,
+					void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
-	cuda_device *device = (cuda_device *) base;
-	size_t		wanted_bytes;
+	size_t		wanted_bytes = cuda_engine_scratch_bytes(engine, pairs);
 
-	GSORT_TRY_STATUS(cuda_enter(device));
-	wanted_bytes = cuda_pairs_engine_scratch_bytes(pairs);
-	/* where the device did not answer, the first launch meets it too */
+	/* if the device did not answer, the first launch meets that too */
 	(void) cudaGetLastError();
 	if (scratch_bytes < wanted_bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
-		return gsort_fail(base, GSORT_BAD_ARG, "scratch too small or not aligned");
-	GSORT_TRY(device, enqueue_pairs(pairs, d_scratch, scratch_bytes, (cudaStream_t) stream));
+		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small or not aligned");
+	GSORT_TRY(device, cuda_engine_sort(engine, pairs, d_scratch, scratch_bytes, stream));
 	return GSORT_OK;
+}
+
+gsort_status
+cuda_pairs_sort(gsort_device *base, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+				void *stream)
+{
+	cuda_device *device = (cuda_device *) base;
+
+	GSORT_TRY_STATUS(cuda_enter(device));
+	return cuda_sort_by_engine(device, cuda_pairs_engine(pairs), pairs, d_scratch, scratch_bytes,
+							   (cudaStream_t) stream);
 }

@@ -2,19 +2,21 @@
  * cuda_poll.cu
  *	  What has ended on the CUDA device, as events.
  *
- * In:  the operations of the lanes, and each job's work, with a CUDA event behind each.
+ * In:  the operations of the lanes, and each job's work, with a CUDA event
+ *	    behind each.
  * Out: events; buffers and memory that they give back.
  *
- * A host function on a stream beside each lane makes the eventfd readable, so no copy ever waits
- * for a thread of the host; polling asks the events, the oldest of each lane first, and waits for none.
- * On a lost device whatever is under way is handed out as DEVICE_LOST, once nothing of it runs.
+ * A host function on a stream beside each lane makes the eventfd readable, so
+ * no copy ever waits for a thread of the host; polling asks the events, the
+ * oldest of each lane first, and waits for none.  On a lost device whatever is
+ * under way is handed out as DEVICE_LOST, once nothing of it runs.
  */
 #include "device/cuda_device.cuh"
 
 #include <string.h>
 #include <unistd.h>
 
-/* --- waking ------------------------------------------------------------------- */
+/* --- waking --------------------------------------------------------------- */
 
 void CUDART_CB
 cuda_wake(void *device)
@@ -35,7 +37,7 @@ clear_wakes(cuda_device *device)
 	(void) got;
 }
 
-/* --- what has ended ------------------------------------------------------------ */
+/* --- what has ended ------------------------------------------------------- */
 
 static gsort_event
 make_event(const cuda_job *job, gsort_event_kind kind, gsort_status status, uint64_t tag)
@@ -92,7 +94,8 @@ poll_lane(cuda_device *device, cuda_lane *lane, gsort_event *out, int max)
 	return n;
 }
 
-/* What the end of a job's work means for it; returns the status of its event. */
+/* What the end of a job's work means for it; returns the status of its
+ * event. */
 static gsort_status
 end_work(cuda_job *job)
 {

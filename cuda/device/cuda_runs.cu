@@ -3,20 +3,21 @@
  *	  Several runs of one job: what is kept of each, and their merge.
  *
  * In:  a run that was cut SORTED_RUN: its order, and its key extents.
- * Out: its raw keys in sorted order; in the end, from those of all runs, the run that each
- *	    row of the whole order comes from.
+ * Out: its raw keys in sorted order; in the end, from those of all runs, the
+ *	    run that each row of the whole order comes from.
  *
- * The run's rows are freed before the memory for its keys is asked for.  If there is none all
- * the same, what is kept of all runs goes, and the job goes on without a merge.  The keys
- * stay raw, because only the statistics of all runs tell which bits of them matter.
+ * The run's rows are freed before the memory for its keys is asked for.  If
+ * there is none all the same, what is kept of all runs goes, and the job goes
+ * on without a merge.  The keys stay raw, because only the statistics of all
+ * runs tell which bits of them matter.
  */
 #include "device/cuda_device.cuh"
 
 #include "sort/launch.cuh"
 #include "sort/order_merge.h"
-#include "rows/sort_rows.cuh"
+#include "device/sort_rows.cuh"
 
-/* --- memory -------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 uint64_t
 cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
@@ -69,19 +70,22 @@ wait_for_memory(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* --- the end of a run --------------------------------------------------------------- */
+/* --- the end of a run ----------------------------------------------------- */
 
+/* Enqueues the gathering of the run's keys in sorted order. */
 static gsort_status
 enqueue_keys(cuda_job *job, const kept_run *kept)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	uint64_t	rows = job->common.rows;
 	uint64_t   *keys = (uint64_t *) kept->keys.pointer;
-	uint8_t    *nulls = kept->has_nulls ? (uint8_t *) (keys + rows * job->common.options.key_columns) : NULL;
+	uint8_t    *nulls = kept->has_nulls ? (uint8_t *) (keys + rows *
+													   job->common.options.key_columns) : NULL;
 
 	GSORT_TRY_STATUS(wait_for_memory(job));
-	GSORT_TRY_LAUNCH(device, launch(keep_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0, job->work_stream,
-									cuda_job_key_table(job), cuda_job_order(job), rows, keys, nulls));
+	GSORT_TRY_LAUNCH(device, launch(keep_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0,
+									job->work_stream, cuda_job_key_table(job), cuda_job_order(job),
+									rows, keys, nulls));
 	return cuda_finish_work(job);
 }
 
@@ -93,7 +97,8 @@ keep_keys(cuda_job *job)
 	kept_run   *kept = &job->kept[job->n_kept];
 
 	GSORT_TRY_STATUS(cuda_allocate(device, job, &kept->keys,
-								   cuda_kept_bytes(&job->common, job->common.rows, job->common.keep)));
+								   cuda_kept_bytes(&job->common, job->common.rows,
+												   job->common.keep)));
 	kept->rows = (uint32_t) job->common.rows;
 	kept->has_nulls = job->common.keep == GSORT_KEEP_KEYS_AND_NULLS;
 	job->n_kept++;
@@ -103,7 +108,8 @@ keep_keys(cuda_job *job)
 	return cuda_work_enqueued(job, enqueue_keys(job, kept));
 }
 
-/* OK and NOMEM leave the job as it was before its first append; NOMEM: without kept keys. */
+/* OK and NOMEM leave the job as it was before its first append; NOMEM: without
+ * kept keys. */
 void
 cuda_run_ended(cuda_job *job, gsort_status status)
 {
@@ -135,7 +141,7 @@ cuda_job_next_run(gsort_job *base)
 	return GSORT_OK;
 }
 
-/* --- the merge ------------------------------------------------------------------------ */
+/* --- the merge ------------------------------------------------------------ */
 
 static gsort_status
 allocate_order(cuda_job *job)
@@ -148,6 +154,7 @@ allocate_order(cuda_job *job)
 						 order_merge_scratch_bytes(rows, job->n_kept));
 }
 
+/* The kept runs as the merge takes them. */
 static void
 describe_runs(const cuda_job *job, merge_run *runs)
 {
@@ -159,13 +166,14 @@ describe_runs(const cuda_job *job, merge_run *runs)
 		const uint64_t *keys = (const uint64_t *) kept->keys.pointer;
 
 		runs[r].keys = keys;
-		runs[r].nulls = kept->has_nulls ? (const uint8_t *) (keys + (size_t) columns * kept->rows) : NULL;
-		runs[r].rows = NULL;
+		runs[r].nulls = kept->has_nulls ? (const uint8_t *) (keys + (size_t) columns * kept->rows) :
+			NULL;
 		runs[r].count = kept->rows;
 		runs[r].first_sample = 0;
 	}
 }
 
+/* Enqueues the merge behind the allocations that it needs. */
 static gsort_status
 enqueue_merge(cuda_job *job, const key_plan *plan)
 {

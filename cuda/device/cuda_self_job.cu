@@ -1,14 +1,15 @@
 /*
  * cuda_self_job.cu
- *	  Small jobs of the device's own, before it is offered to anybody: they start CUDA's
- *	  threads, and show that the device sorts.
+ *	  Small jobs of the device's own, before it is offered to anybody: they
+ *	  start CUDA's threads, and show that the device sorts.
  *
  * In:  an open device.
  * Out: OK, or why it is not fit for use.
  *
- * Written against gsort.h alone.  Kernels are loaded before (cuda_open.cu).  Engines have
- * kernels for few keys and others for many, and for both key widths, so a job runs for
- * each of these, and two that merge runs, by words of both widths.
+ * Written against gsort.h alone.  Kernels are loaded before (cuda_open.cu).
+ * Engines have kernels for few keys and others for many, and for both key
+ * widths, so a job runs for each of these, and two that merge runs, by words of
+ * both widths.
  */
 #include "device/cuda_device.cuh"
 
@@ -40,6 +41,8 @@ typedef struct self_job
 	uint64_t	data[SELF_WINDOW_BYTES / 8];
 } self_job;
 
+/* Waits for an event of this kind, at most SELF_WAIT_SECONDS.  An event that
+ * failed ends the wait. */
 static gsort_status
 wait_for(self_job *self, gsort_event_kind kind)
 {
@@ -62,7 +65,8 @@ wait_for(self_job *self, gsort_event_kind kind)
 	return gsort_fail(self->device, GSORT_DEVICE_LOST, "the device's self test does not end");
 }
 
-/* Rows come in descending order of their first column; a unit of data tells it. */
+/* Rows come in descending order of their first column; a unit of data tells
+ * it. */
 static void
 fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 {
@@ -73,7 +77,8 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->nulls[i] = 0;
 	for (uint32_t c = 0; c < self->columns; c++)
 	{
-		/* a wide column has all its bits vary: the complement swaps only the low ones */
+		/* a wide column has all its bits vary: the complement swaps only the
+		 * low ones */
 		uint64_t	key = self->wide ? value << 40 ^ (value & 1 ? UINT64_MAX >> 24 : 0) : value;
 		gsort_column_stats row = {key, key, key, key, 0};
 
@@ -83,6 +88,7 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->fed++;
 }
 
+/* Appends one chunk of made-up rows and waits for its end. */
 static gsort_status
 feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
 {
@@ -161,7 +167,8 @@ feed_and_check(self_job *self)
 	return check_windows(self);
 }
 
-/* The rows come in descending order, so the last run is the first of the order. */
+/* The rows come in descending order, so the last run is the first of the
+ * order. */
 static gsort_status
 check_order(self_job *self)
 {
@@ -181,12 +188,15 @@ check_order(self_job *self)
 	return GSORT_OK;
 }
 
+/* Several runs: each is fed, cut and ended, then all are merged and their order
+ * is checked. */
 static gsort_status
 merge_and_check(self_job *self)
 {
 	for (int run = 0; run < SELF_RUNS; run++)
 	{
-		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t)));
+		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS,
+										 SELF_FEW_ROWS * sizeof(uint64_t)));
 		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
 		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
@@ -198,6 +208,8 @@ merge_and_check(self_job *self)
 	return check_order(self);
 }
 
+/* Opens a job, does its work and closes it.  The work's failure counts before
+ * the close's. */
 static gsort_status
 run_self_job(self_job *self, gsort_status (*work) (self_job *))
 {
@@ -221,8 +233,8 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 
 /* One job on an empty struct. */
 static gsort_status
-begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide, uint32_t columns,
-			   gsort_status (*work) (self_job *))
+begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide,
+			   uint32_t columns, gsort_status (*work) (self_job *))
 {
 	memset(self, 0, sizeof(*self));
 	self->device = device;
@@ -246,12 +258,15 @@ cuda_run_self_jobs(gsort_device *device)
 		for (int engine = GSORT_ENGINE_RADIX; engine < GSORT_ENGINES; engine++)
 		{
 			if (status == GSORT_OK)
-				status = begin_self_job(self, device, (gsort_engine) engine, SELF_FEW_ROWS, wide, 1 + wide, feed_and_check);
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_FEW_ROWS, wide,
+										1 + wide, feed_and_check);
 			if (status == GSORT_OK)
-				status = begin_self_job(self, device, (gsort_engine) engine, SELF_MANY_ROWS, wide, 1 + wide, feed_and_check);
+				status = begin_self_job(self, device, (gsort_engine) engine, SELF_MANY_ROWS, wide,
+										1 + wide, feed_and_check);
 		}
 		if (status == GSORT_OK)
-			status = begin_self_job(self, device, GSORT_ENGINE_AUTO, SELF_RUNS * SELF_FEW_ROWS, wide, 1, merge_and_check);
+			status = begin_self_job(self, device, GSORT_ENGINE_AUTO, SELF_RUNS * SELF_FEW_ROWS,
+									wide, 1, merge_and_check);
 	}
 	free(self);
 	return status;

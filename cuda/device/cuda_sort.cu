@@ -2,16 +2,19 @@
  * cuda_sort.cu
  *	  The cut: from a fed run to its directory of windows.
  *
- * In:  a job's key and word extents, the statistics of its columns, and the lengths' extremes in its header.
- * Out: SORTED: the order, low offsets and tie bits, which fetches read, and the list of window
- *	    begins, from which the directory is made (place_rows.cuh).
- *	    SORTED_RUN: also the keys, which cuda_runs.cu gathers by the order.
+ * In:  a job's key and word extents, the statistics of its columns, and the
+ *	    lengths' extremes in its header.
+ * Out: SORTED: the order, low offsets and tie bits, which fetches read, and the
+ *	    list of window begins, from which the directory is made
+ *	    (place_rows.cuh).  SORTED_RUN: also the keys, which cuda_runs.cu gathers
+ *	    by the order.
  *
- * It is enqueued behind the last append, at once where keys fit one word; the host learns the
- * outcome from one copy at its end.  Keys of several words are sorted by the first (cuda_order.cu), and
- * the host reads how many rows that left tied before it enqueues the rest.  All memory is
- * allocated before the first launch and the keys stay until the directory stands, so a cut that finds
- * no memory leaves the run as it was.
+ * It is enqueued behind the last append, at once where keys fit one word; the
+ * host learns the outcome from one copy at its end.  Keys of several words are
+ * sorted by the first (cuda_order.cu), and the host reads how many rows that
+ * left tied before it enqueues the rest.  All memory is allocated before the
+ * first launch and the keys stay until the directory stands, so a cut that
+ * finds no memory leaves the run as it was.
  */
 #include "device/cuda_cut.cuh"
 
@@ -25,7 +28,7 @@
 #define PACK_BLOCKS			2048	/* each thread packs as many words as it takes */
 #define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
 
-/* --- memory ------------------------------------------------------------------ */
+/* --- memory --------------------------------------------------------------- */
 
 static size_t
 larger(size_t a, size_t b)
@@ -45,6 +48,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
+/* The bytes of each array of a cut. */
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
@@ -139,7 +143,7 @@ free_all_but_results(cuda_job *job)
 		cuda_job_free_keys(job);
 }
 
-/* --- the launches -------------------------------------------------------------- */
+/* --- the launches --------------------------------------------------------- */
 
 static uint64_t
 begins_room(const cuda_job *job)
@@ -154,20 +158,24 @@ place_rows(sort_run *run)
 	cuda_job   *job = run->job;
 	void	   *scratch = job->sort[SORT_SCRATCH].pointer;
 	uint32_t   *lengths = array_of<uint32_t>(run, SORT_WORDS);
-	place_input input = {lengths, run->order, (uint32_t) run->n, job->common.fed_units, job->common.options.window_bytes,
+	place_input input = {lengths, run->order, (uint32_t) run->n, job->common.fed_units,
+		job->common.options.window_bytes,
 	tie_bits_wanted(&job->common.options)};
-	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS), array_of<window_begin>(run, SORT_BEGINS), begins_room(job),
+	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS),
+		array_of<window_begin>(run, SORT_BEGINS), begins_room(job),
 	run_header_of(run)};
 
-	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0, run->stream,
-										 cuda_job_word_table(job), run->n, (const run_header *) run_header_of(run), lengths));
+	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
+										 run->stream, cuda_job_word_table(job), run->n,
+										 (const run_header *) run_header_of(run), lengths));
 	GSORT_TRY(run->device, cudaMemsetAsync(scratch, 0, place_scratch_bytes(run->n), run->stream));
-	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n), PLACE_THREADS, 0, run->stream, input,
+	GSORT_TRY_LAUNCH(run->device, launch(place_rows_kernel, (unsigned) place_tiles(run->n),
+										 PLACE_THREADS, 0, run->stream, input,
 										 place_states_in(scratch, run->n), output));
 	return GSORT_OK;
 }
 
-/* --- what comes back ------------------------------------------------------------- */
+/* --- what comes back ------------------------------------------------------ */
 
 static gsort_status
 copy_header_out(cuda_job *job)
@@ -196,8 +204,8 @@ copy_begins_out(cuda_job *job, uint64_t n)
 	return cuda_finish_work(job);
 }
 
-/* How many there are is not known yet: as many as the slot takes go along with the
- * count, and mostly that is all. */
+/* How many there are is not known yet: as many as the slot takes go along with
+ * the count, and mostly that is all. */
 static gsort_status
 copy_first_begins_out(cuda_job *job)
 {
@@ -207,8 +215,9 @@ copy_first_begins_out(cuda_job *job)
 	return copy_begins_out(job, begins_room(job));
 }
 
-/* --- cutting ------------------------------------------------------------------ */
+/* --- cutting -------------------------------------------------------------- */
 
+/* Lets the cut's stream wait for all that was appended. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -225,6 +234,7 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
+/* The struct that the files of the cut share, for a cut that begins. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -252,6 +262,8 @@ enqueue_windows(sort_run *run)
 	return copy_first_begins_out(run->job);
 }
 
+/* Enqueues the cut.  Sorted by its first word alone, it ends with the header:
+ * the host looks there how many rows are tied, and enqueues the rest. */
 static gsort_status
 enqueue_sort(cuda_job *job)
 {
@@ -276,7 +288,8 @@ enqueue_sort(cuda_job *job)
 	return cuda_finish_work(job);
 }
 
-/* What is left to do when the header tells how many rows are tied by their first word. */
+/* What is left to do when the header tells how many rows are tied by their
+ * first word. */
 static gsort_status
 enqueue_rest(cuda_job *job, const run_header *header)
 {
@@ -303,7 +316,8 @@ gsort_status
 cuda_job_cut(gsort_job *base)
 {
 	cuda_job   *job = (cuda_job *) base;
-	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->cut_slot, BEGINS_SLOT_BYTES);
+	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->cut_slot,
+										 BEGINS_SLOT_BYTES);
 
 	if (status == GSORT_OK)
 		status = cut_sorted(job);
@@ -316,7 +330,7 @@ cuda_job_cut(gsort_job *base)
 	return GSORT_OK;
 }
 
-/* --- the cut's end ---------------------------------------------------------------- */
+/* --- the cut's end -------------------------------------------------------- */
 
 /* Takes what the slot holds; false if the host has no memory. */
 static int
@@ -356,7 +370,8 @@ end_sort(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* What the slot says; OK with work_on_device set again if there is more to come. */
+/* What the slot says; OK with work_on_device set again if there is more to
+ * come. */
 static gsort_status
 read_outcome(cuda_job *job)
 {

@@ -2,12 +2,13 @@
  * cuda_staging.cu
  *	  Pinned memory of the host: what gsort_pin covers, and staging of our own.
  *
- * In:  gsort_pin; cuts, whose outcome comes back in a slot; appends and fetches of memory that is not pinned.
+ * In:  gsort_pin; cuts, whose outcome comes back in a slot; appends and fetches
+ *	    of memory that is not pinned.
  * Out: slots; whether memory is pinned.
  *
- * Making pinned memory waits for the device, so the staging is made when the device is opened,
- * and more of it when pinning fails; then it is handed out in blocks and never grows.
- * Who finds no room is refused.
+ * Making pinned memory waits for the device, so the staging is made when the
+ * device is opened, and more of it when pinning fails; then it is handed out in
+ * blocks and never grows.  Who finds no room is refused.
  */
 #include "device/cuda_device.cuh"
 
@@ -18,10 +19,10 @@
 #define STAGING_BYTES_MAX	(BLOCK_MAP_MAX * STAGING_BLOCK_BYTES)
 
 /* The largest chunk, rows of one unit with all keys, is one operation's. */
-static_assert(STAGING_BYTES >= (size_t) GSORT_WINDOW_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 * 256,
-			  "room for a chunk");
+static_assert(STAGING_BYTES >= (size_t) GSORT_WINDOW_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 *
+			  256, "room for a chunk");
 
-/* --- staging ------------------------------------------------------------------ */
+/* --- staging -------------------------------------------------------------- */
 
 static gsort_status
 make_staging(cuda_device *device, pinned_staging *staging, size_t bytes)
@@ -77,7 +78,8 @@ cuda_slot_take(cuda_device *device, pinned_slot *slot, size_t bytes)
 		slot->bytes = bytes;
 		return GSORT_OK;
 	}
-	return gsort_fail(&device->common, GSORT_NOMEM, "no staging for %llu bytes", (unsigned long long) bytes);
+	return gsort_fail(&device->common, GSORT_NOMEM, "no staging for %llu bytes",
+					  (unsigned long long) bytes);
 }
 
 void
@@ -90,13 +92,14 @@ cuda_slot_give(cuda_device *device, pinned_slot *slot)
 
 		if (slot->memory >= staging->memory && at < staging->blocks.blocks * STAGING_BLOCK_BYTES)
 		{
-			block_map_give(&staging->blocks, (uint32_t) (at / STAGING_BLOCK_BYTES), blocks_of(slot->bytes));
+			block_map_give(&staging->blocks, (uint32_t) (at / STAGING_BLOCK_BYTES),
+						   blocks_of(slot->bytes));
 			slot->memory = NULL;
 		}
 	}
 }
 
-/* --- the caller's memory ---------------------------------------------------------- */
+/* --- the caller's memory -------------------------------------------------- */
 
 /* For what could not be pinned. */
 static void
@@ -148,7 +151,8 @@ cuda_region_pin(gsort_device *base_device, void *base, size_t bytes)
 		memcpy(why, device->common.error_text, sizeof(why));
 		make_more_staging(device, bytes);
 		free(region);
-		return device->common.lost ? GSORT_DEVICE_LOST : gsort_fail(&device->common, status, "%s", why);
+		return device->common.lost ? GSORT_DEVICE_LOST :
+			gsort_fail(&device->common, status, "%s", why);
 	}
 	region->next = device->regions;
 	device->regions = region;

@@ -1,13 +1,14 @@
 /*
  * cuda_work.cu
- *	  What cuts, ends of runs and merges have in common: a job's work on a sort stream, one at a time,
- *	  from its begin to its event.
+ *	  What cuts, ends of runs and merges have in common: a job's work on a sort
+ *	  stream, one at a time, from its begin to its event.
  *
  * In:  work that was enqueued, wholly or in part.
  * Out: its end, told to who enqueued it; then the event of the job.
  *
- * Where the device refuses a launch in the midst of it, the part before still runs on memory of the job.
- * So the work ends as any other, behind that part, and only then fails and frees.
+ * Where the device refuses a launch in the midst of it, the part before still
+ * runs on memory of the job.  So the work ends as any other, behind that part,
+ * and only then fails and frees.
  */
 #include "device/cuda_device.cuh"
 
@@ -45,7 +46,8 @@ cuda_work_enqueued(cuda_job *job, gsort_status status)
 		job->work_failed = status;
 		return finished;
 	}
-	/* not even its end can be marked: nothing else tells when its memory is free */
+	/* not even its end can be marked: nothing else tells when its memory is
+	 * free */
 	error = cudaStreamSynchronize(job->work_stream);
 	return error == cudaSuccess ? status :
 		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
@@ -91,7 +93,8 @@ cuda_work_advance(cuda_job *job)
 static gsort_status
 elapsed(cuda_job *job, float *ms)
 {
-	GSORT_TRY((cuda_device *) job->common.device, cudaEventElapsedTime(ms, job->work_began, job->work_ended));
+	GSORT_TRY((cuda_device *) job->common.device,
+			  cudaEventElapsedTime(ms, job->work_began, job->work_ended));
 	return GSORT_OK;
 }
 

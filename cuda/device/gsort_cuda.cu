@@ -15,6 +15,7 @@ event_descriptor(gsort_device *device)
 	return ((cuda_device *) device)->event_fd;
 }
 
+/* The device's figures. */
 static void
 get_info(gsort_device *base, gsort_device_info *info)
 {

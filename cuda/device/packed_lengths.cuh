@@ -1,18 +1,22 @@
 /*
  * packed_lengths.cuh
- *	  The lengths of a run's rows by row number, in as few bits each as their range needs.
+ *	  The lengths of a run's rows by row number, in as few bits each as their
+ *	  range needs.
  *
- * In:  the rows' words; the header, which knows the shortest and the longest row.
- * Out: an array of 32-bit words with as many lengths in each as it has room for.  Rows of one length need none.
+ * In:  the rows' words; the header, which knows the shortest and the longest
+ *	    row.
+ * Out: an array of 32-bit words with as many lengths in each as it has room
+ *	    for.  Rows of one length need none.
  *
- * Who asks for the lengths in sorted order reads at random places, which costs the less the more of what is read stays in the
- * L2 cache: rows of 20 to 200 bytes have lengths of 5 bits, where their words have 64.
+ * Who asks for the lengths in sorted order reads at random places, which costs
+ * the less the more of what is read stays in the L2 cache: rows of 20 to 200
+ * bytes have lengths of 5 bits, where their words have 64.
  */
 #ifndef GSORT_PACKED_LENGTHS_CUH
 #define GSORT_PACKED_LENGTHS_CUH
 
-#include "rows/arena.cuh"
-#include "sort/sort_common.cuh"
+#include "device/arena.cuh"
+#include "sort/warps.cuh"
 
 #define LENGTHS_WORD_BITS	32
 #define PACK_THREADS		256
@@ -21,17 +25,21 @@ typedef struct packed_lengths
 {
 	uint32_t   *words;			/* [packed_lengths_words] */
 	uint32_t	shortest;		/* in units; what is packed is how much longer a row is */
-	uint32_t	bits;			/* of a packed length; 0: all rows have one length, and words are not read */
+	/* Of a packed length; 0: all rows have one length, and words are not
+	 * read. */
+	uint32_t	bits;
 	uint32_t	a_word;			/* packed lengths in a word, at least 1 */
 } packed_lengths;
 
-/* How lengths that the header knows are packed.  words: room for rows * sizeof(uint32_t), which is the most. */
+/* How lengths that the header knows are packed.  words: room for rows *
+ * sizeof(uint32_t), which is the most. */
 static inline GSORT_HD packed_lengths
 packed_lengths_make(const run_header *header, uint32_t *words)
 {
 	uint32_t	shortest = ROW_UNITS_LIMIT - header->shortest_below_limit;
 	uint32_t	bits = significant_bits(header->longest_units - shortest);
-	packed_lengths lengths = {words, shortest, bits, bits == 0 ? LENGTHS_WORD_BITS : LENGTHS_WORD_BITS / bits};
+	packed_lengths lengths = {words, shortest, bits, bits == 0 ? LENGTHS_WORD_BITS :
+		LENGTHS_WORD_BITS / bits};
 
 	return lengths;
 }
@@ -51,17 +59,20 @@ packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
 
 	if (lengths->bits == 0)
 		return lengths->shortest;
-	return lengths->shortest + (lengths->words[word] >> place * lengths->bits & ((1u << lengths->bits) - 1));
+	return lengths->shortest + (lengths->words[word] >> place *
+								lengths->bits & ((1u << lengths->bits) - 1));
 }
 
-/* Where a block keeps the i-th length of a stretch: so that threads that are a_word lengths apart meet in few banks. */
+/* Where a block keeps the i-th length of a stretch: so that threads that are
+ * a_word lengths apart meet in few banks. */
 SORT_DEVICE uint32_t
 stretch_place(uint32_t i)
 {
 	return i + i / WARP_THREADS;
 }
 
-/* Blocks of PACK_THREADS, of any number.  A block packs stretches of a word for each thread. */
+/* Blocks of PACK_THREADS, of any number.  A block packs stretches of a word for
+ * each thread. */
 static __global__ void
 pack_lengths_kernel(word_table table, uint64_t rows, const run_header *header, uint32_t *words)
 {
@@ -76,7 +87,8 @@ pack_lengths_kernel(word_table table, uint64_t rows, const run_header *header, u
 
 		for (uint32_t i = threadIdx.x; i < PACK_THREADS * lengths.a_word; i += PACK_THREADS)
 			stretch[stretch_place(i)] = first_row + i < rows ?
-				(uint32_t) row_word_units(*word_table_at(&table, first_row + i)) - lengths.shortest : 0;
+				(uint32_t) row_word_units(*word_table_at(&table, first_row + i)) -
+				lengths.shortest : 0;
 		__syncthreads();
 		for (uint32_t i = 0; i < lengths.a_word; i++)
 			packed |= stretch[stretch_place(threadIdx.x * lengths.a_word + i)] << i * lengths.bits;

@@ -1,25 +1,29 @@
 /*
  * place_rows.cuh
- *	  From the order of a run to its sorted stream: where each row goes, and where windows begin.
+ *	  From the order of a run to its sorted stream: where each row goes, and
+ *	  where windows begin.
  *
- * In:  the order; the packed lengths of the rows; the header, which knows the lengths' extremes.
- * Out: for each row in sorted order the low 32 bits of its offset in the sorted stream; the list of rows that begin a window,
- *	    with their offsets, and their number; bad_data, if the rows do not add up to what was fed.
+ * In:  the order; the packed lengths of the rows; the header, which knows the
+ *	    lengths' extremes.
+ * Out: for each row in sorted order the low 32 bits of its offset in the sorted
+ *	    stream; the list of rows that begin a window, with their offsets, and
+ *	    their number; bad_data, if the rows do not add up to what was fed.
  *
- * One reading of the order does all of it where no row is long; else the lengths are read again to find the windows.  Blocks
- * take tiles in turn and learn from those before where their first row goes (Merrill, Garland, "Single-pass parallel prefix
- * scan with decoupled look-back", 2016).  A tile waits for tiles that were taken before it, so these are running or done.
+ * One reading of the order does all of it where no row is long; else the
+ * lengths are read again to find the windows.  Blocks take tiles in turn and
+ * learn from those before where their first row goes (look_back.cuh).
  *
- * The lengths are gathered, at random places, which takes most of the time.  Where all rows have one length, the order is not
- * even read.  Where a row comes from only the gather asks for (rows.cuh), window by window.
+ * The lengths are gathered, at random places, which takes most of the time.
+ * Where all rows have one length, the order is not even read.  Where a row
+ * comes from only the gather asks for (gather_rows.cuh), window by window.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
 
 #include "device/packed_lengths.cuh"
-#include "rows/sort_rows.cuh"
+#include "device/sort_rows.cuh"
 #include "rows/window_cut.h"
-#include "sort/sort_common.cuh"
+#include "sort/look_back.cuh"
 
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
@@ -30,12 +34,8 @@
 #endif
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
-#define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)	/* neighbouring rows that one warp places */
-
-/* What a tile has told: a kind, and units or begins.  Zeroed before the kernel. */
-#define TILE_STATE_BITS		62
-#define TILE_STATE_PART		1ull	/* of the tile alone */
-#define TILE_STATE_ALL		2ull	/* up to its end */
+/* Neighbouring rows that one warp places. */
+#define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)
 
 typedef struct place_states
 {
@@ -57,7 +57,8 @@ typedef struct place_input
 typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
-	window_begin *begins;		/* [begins_room]; what the header counts beyond that is not written */
+	/* [begins_room]; what the header counts beyond that is not written */
+	window_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
 } place_output;
@@ -132,7 +133,8 @@ struct placed_rows
 	{
 		if (have_one_length())
 			return lengths.shortest;
-		return packed_lengths_of_row(&lengths, input.order == NULL ? i : load_once(&input.order[i]));
+		return packed_lengths_of_row(&lengths, input.order == NULL ? i :
+									 load_once(&input.order[i]));
 	}
 
 	/* 0 behind the last row. */
@@ -142,77 +144,8 @@ struct placed_rows
 	}
 };
 
-SORT_DEVICE uint64_t
-load_tile_state(const uint64_t *state)
-{
-#ifdef GSORT_EMULATE
-	return *(const volatile uint64_t *) state;
-#else
-	uint64_t	x;
-
-	asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(x) : "l"(state) : "memory");
-	return x;
-#endif
-}
-
-/* The word is all that others look at. */
-SORT_DEVICE void
-store_tile_state(uint64_t *state, uint64_t kind, uint64_t value)
-{
-#ifdef GSORT_EMULATE
-	*state = kind << TILE_STATE_BITS | value;
-#else
-	asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(state), "l"(kind << TILE_STATE_BITS | value) : "memory");
-#endif
-}
-
-/* What the tiles before this one, which is not tile 0, add up to.  The whole warp calls, and each lane gets it. */
-SORT_DEVICE uint64_t
-sum_of_tiles_before(const uint64_t *states, uint32_t tile)
-{
-	uint64_t	sum = 0;
-
-	for (;;)
-	{
-		uint64_t	state = lane_id() < tile ? load_tile_state(&states[tile - 1 - lane_id()]) : TILE_STATE_ALL << TILE_STATE_BITS;
-		uint64_t	kind = state >> TILE_STATE_BITS;
-		uint32_t	told = __ballot_sync(WHOLE_WARP, kind != 0);
-		uint32_t	all = __ballot_sync(WHOLE_WARP, kind == TILE_STATE_ALL);
-		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;	/* lanes: of the tiles next before */
-		uint64_t	value = lane_id() < counted ? state & ((1ull << TILE_STATE_BITS) - 1) : 0;
-
-		if (~told << (WARP_THREADS - counted) != 0)
-			continue;			/* one of them has told nothing yet */
-		sum += __shfl_sync(WHOLE_WARP, warp_inclusive_sum(value), WARP_THREADS - 1);
-		if (all != 0)
-			return sum;
-		tile -= WARP_THREADS;
-	}
-}
-
-/*
- * Tells the tile's own sum, and where it begins to the block, in *first; one warp calls.
- * The barrier behind this is the caller's.
- */
-SORT_DEVICE void
-tell_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *first)
-{
-	uint64_t	before = 0;
-
-	if (tile > 0)
-	{
-		if (lane_id() == 0)
-			store_tile_state(&states[tile], TILE_STATE_PART, own);
-		before = sum_of_tiles_before(states, tile);
-	}
-	if (lane_id() == 0)
-	{
-		store_tile_state(&states[tile], TILE_STATE_ALL, before + own);
-		*first = before;
-	}
-}
-
-/* In place: what the warps before a warp add up to; all of them, returned.  Thread 0's warp calls, between barriers. */
+/* In place: what the warps before a warp add up to; all of them, returned.
+ * Thread 0's warp calls, between barriers. */
 template<typename Number>
 SORT_DEVICE uint64_t
 sum_up_warps(Number *of_warps)
@@ -226,13 +159,14 @@ sum_up_warps(Number *of_warps)
 }
 
 /*
- * A warp's rows, and what they tell each other.  Offsets are from the first row's, and of them the low 32 bits: all of an
- * offset where no row is long.
+ * A warp's rows, and what they tell each other.  Offsets are from the first
+ * row's, and of them the low 32 bits: all of an offset where no row is long.
  */
 struct warp_rows
 {
 	uint32_t	first;			/* of the order */
-	uint32_t	units[PLACE_ITEMS];	/* of row first + k * WARP_THREADS + lane; 0 behind the last row */
+	/* Of row first + k * WARP_THREADS + lane; 0 behind the last row. */
+	uint32_t	units[PLACE_ITEMS];
 	uint32_t	low_offsets[PLACE_ITEMS];
 	uint64_t	sum;			/* of all their units */
 
@@ -242,6 +176,8 @@ struct warp_rows
 	}
 };
 
+/* The rows' offsets from the warp's first row, and the sum of all units, where
+ * lengths differ. */
 SORT_DEVICE void
 sum_up_rows(warp_rows &rows)
 {
@@ -260,6 +196,7 @@ sum_up_rows(warp_rows &rows)
 	rows.sum = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(of_lane), WARP_THREADS - 1);
 }
 
+/* Reads the lengths of the warp's rows and finds their offsets. */
 SORT_DEVICE void
 find_rows(const placed_rows &placed, warp_rows &rows)
 {
@@ -281,11 +218,13 @@ find_rows(const placed_rows &placed, warp_rows &rows)
 }
 
 /*
- * Where no row is long, a row begins a window if its offset passes a multiple of the stride, and of these there is one window
- * each: the list's places are known.  Who has a row tells whether the next one begins a window.
+ * Where no row is long, a row begins a window if its offset passes a multiple
+ * of the stride, and of these there is one window each: the list's places are
+ * known.  Who has a row tells whether the next one begins a window.
  */
 SORT_DEVICE void
-list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset, const place_output &out)
+list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
+					const place_output &out)
 {
 	uint32_t	n = placed.input.n;
 	uint32_t	stride = (uint32_t) placed.cut.stride_units;
@@ -306,13 +245,15 @@ list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t f
 		if (rows.row(k) + 1 == n)
 			out.header->n_begins = (uint32_t) (first_window + begin / stride) + 1;
 		else if (rows.row(k) < n && end / stride != begin / stride && window < out.begins_room)
-			out.begins[window] = {rows.row(k) + 1, first_offset + rows.low_offsets[k] + rows.units[k]};
+			out.begins[window] = {rows.row(k) + 1,
+				first_offset + rows.low_offsets[k] + rows.units[k]};
 	}
 }
 
 /*
- * Where some rows are long, what a thread keeps of its rows does not tell enough, and registers are too dear to keep more: the
- * lengths are read again, row by row.  This is one row, its neighbours' in the lanes beside it.
+ * Where some rows are long, what a thread keeps of its rows does not tell
+ * enough, and registers are too dear to keep more: the lengths are read again,
+ * row by row.  This is one row, its neighbours' in the lanes beside it.
  */
 struct window_row
 {
@@ -325,11 +266,14 @@ struct window_row
 struct window_walk
 {
 	uint32_t	row;			/* the thread's next one */
-	uint32_t	before;			/* units of the row before the warp's next ones, 0 if there is none */
+	/* Units of the row before the warp's next ones, 0 if there is none. */
+	uint32_t	before;
 	uint64_t	offset;			/* of the warp's next ones */
 
-	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first, uint64_t first_offset)
-		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)), offset(first_offset)
+	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first,
+										   uint64_t first_offset)
+		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)),
+			offset(first_offset)
 	{
 	}
 
@@ -342,7 +286,8 @@ struct window_walk
 
 		if (lane_id() == 0)
 			previous = before;
-		here.begins = row < placed.input.n && window_cut_begins(&placed.cut, here.offset, units, previous);
+		here.begins = row < placed.input.n &&
+			window_cut_begins(&placed.cut, here.offset, units, previous);
 		row += WARP_THREADS;
 		before = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 		offset += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
@@ -363,9 +308,11 @@ windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 	return begun;
 }
 
-/* The warp's rows that begin windows to their places in the list, from place on. */
+/* The warp's rows that begin windows to their places in the list, from place
+ * on. */
 SORT_DEVICE void
-list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place, const place_output &out)
+list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
+			const place_output &out)
 {
 	window_walk walk(placed, first, first_offset);
 
@@ -382,18 +329,21 @@ list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, ui
 	}
 }
 
-/* To where the tile's rows begin in the stream: told by the tiles before it, or known where rows have one length. */
+/* To where the tile's rows begin in the stream: told by the tiles before it, or
+ * known where rows have one length. */
 SORT_DEVICE void
-find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states, run_header *header)
+find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states,
+				  run_header *header)
 {
 	uint32_t	tile_begin = shared.tile * PLACE_TILE;
 	uint64_t	sum = sum_up_warps(shared.warp_units);
 
 	if (!placed.have_one_length())
-		tell_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
+		publish_and_look_back(states.units, shared.tile, sum, &shared.first_offset);
 	else if (lane_id() == 0)
 		shared.first_offset = (uint64_t) tile_begin * placed.longest_units;
-	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n && shared.first_offset + sum != placed.input.total_units)
+	if (lane_id() == 0 && tile_begin + PLACE_TILE >= placed.input.n &&
+		shared.first_offset + sum != placed.input.total_units)
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
@@ -403,12 +353,13 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 {
 	uint64_t	sum = sum_up_warps(shared.warp_begins);
 
-	tell_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
+	publish_and_look_back(states.begins, shared.tile, sum, &shared.first_begin);
 	if (lane_id() == 0 && (shared.tile + 1) * PLACE_TILE >= n)
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Where some rows are long: each tile's begins are counted and told to the next ones. */
+/* Where some rows are long: each tile's begins are counted and told to the next
+ * ones. */
 SORT_DEVICE void
 list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, uint64_t first_offset,
 			 const place_states &states, const place_output &out)
@@ -422,12 +373,15 @@ list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, ui
 		find_first_begin(shared, placed.input.n, states, out.header);
 	__syncthreads();
 	if (begun > 0)
-		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()], out);
+		list_begins(placed, first, first_offset, shared.first_begin + shared.warp_begins[warp_id()],
+					out);
 }
 
-/* Warps add up their rows, one warp adds up the warps and looks at the tiles before. */
+/* Warps add up their rows, one warp adds up the warps and looks at the tiles
+ * before. */
 SORT_DEVICE void
-place_tile(place_memory &shared, const placed_rows &placed, const place_states &states, const place_output &out)
+place_tile(place_memory &shared, const placed_rows &placed, const place_states &states,
+		   const place_output &out)
 {
 	uint64_t	first_offset;
 	warp_rows	rows;
@@ -445,7 +399,8 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
 		if (rows.row(k) < placed.input.n)
-			store_once(&out.low_offsets[rows.row(k)], (uint32_t) first_offset + rows.low_offsets[k]);
+			store_once(&out.low_offsets[rows.row(k)],
+					   (uint32_t) first_offset + rows.low_offsets[k]);
 	}
 	if (placed.longest_units <= placed.cut.long_units)
 		list_shared_windows(placed, rows, first_offset, out);

@@ -1,6 +1,7 @@
 /*
  * gsort_host.c
- *	  The device API on the CPU: the device itself, and the table of its operations.
+ *	  The device API on the CPU: the device itself, and the table of its
+ *	  operations.
  *
  * In:  calls of cuda/api, on the thread that calls gsort.h.
  * Out: a device with its threads, memory and eventfd.
@@ -9,9 +10,11 @@
  * host_events.c   what the end of that work means
  * host_ops.c      how work gets to the threads and back
  * host_pairs.c    sorts of pairs
- * host_sort.c, host_merge.c, host_fetch.c, host_run.c   runs of rows, from the top down
- * host_radix.c, host_pool.c, host_memory.c              what they are made with
- * host_limits.c                                         what of the machine they may take
+ * host_sort.c, host_merge.c, host_fetch.c, host_run.c
+ *                 runs of rows, from the top down
+ * host_radix.c, host_pool.c, host_memory.c
+ *                 what they are made with
+ * host_limits.c   what of the machine they may take
  */
 #include "api/gsort_device.h"
 
@@ -22,13 +25,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "host/host_events.h"
 #include "host/host_job.h"
-#include "host/host_pairs.h"
 
 /* One thread stays free for light work while another sorts. */
 #define THREADS_MIN		2
 
+/* Opens the device: its event descriptor, then its threads.  On failure
+ * everything is given back. */
 static gsort_status
 host_open(const gsort_device_options *options, gsort_device **device,
 		  char *reason, size_t reason_bytes)
@@ -100,6 +103,8 @@ host_get_info(gsort_device *device, gsort_device_info *info)
 	info->pinned = host->pinned;
 }
 
+/* Shuts the device.  Threads are joined before anything is freed; operations
+ * that never ran are freed then. */
 static void
 host_shut(gsort_device *device)
 {

@@ -3,16 +3,16 @@
  *	  The way back: operations that are done become events.
  *
  * In:  the device's list of done operations.
- * Out: gsort_event, and the jobs' states, directories and statistics.  Runs on the thread
- *	    that calls gsort.h.
+ * Out: gsort_event, and the jobs' states, directories and statistics.  Runs on
+ *	    the thread that calls gsort.h.
  */
-#include "host/host_events.h"
+#include "host/host_job.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "host/host_job.h"
-
+/* What the end of a cut means for its job: its directory and statistics; and
+ * what of the run is given back. */
 static gsort_status
 cut_ended(host_op *op, gsort_status status)
 {
@@ -42,14 +42,16 @@ cut_ended(host_op *op, gsort_status status)
 	return status;
 }
 
-/* How an operation has ended: its work is done, but a lost device's results are lost. */
+/* How an operation has ended: its work is done, but a lost device's results are
+ * lost. */
 static gsort_status
 final_status(host_op *op)
 {
 	gsort_device *device = op->job->common.device;
 
 	if (!device->lost && gsort_fails_now(&device->faults, GSORT_FAIL_CALLS))
-		gsort_fail(device, GSORT_DEVICE_LOST, "a test wants the end of an operation to lose the device");
+		gsort_fail(device, GSORT_DEVICE_LOST,
+				   "a test wants the end of an operation to lose the device");
 	return device->lost ? GSORT_DEVICE_LOST : op->status;
 }
 
@@ -65,8 +67,8 @@ merge_ended(host_op *op, gsort_status status)
 	gsort_merge_done(&job->common, status);
 }
 
-/* What the end of an operation means for its job, which is not being closed.  Returns the
- * status of its event. */
+/* What the end of an operation means for its job, which is not being closed.
+ * Returns the status of its event. */
 static gsort_status
 operation_ended(host_op *op, gsort_status status)
 {
@@ -93,6 +95,8 @@ operation_ended(host_op *op, gsort_status status)
 	return status;
 }
 
+/* Makes the event of an operation that is done, and frees the operation, or the
+ * job that it closed. */
 static void
 hand_out(host_op *op, gsort_event *event)
 {

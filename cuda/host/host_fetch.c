@@ -2,7 +2,8 @@
  * host_fetch.c
  *	  Writes the bytes of windows (see host_fetch.h).
  *
- * Rows are read in random order, so their cache lines are asked for some rows ahead.
+ * Rows are read in random order, so their cache lines are asked for some rows
+ * ahead.
  */
 #include "host/host_fetch.h"
 
@@ -31,6 +32,7 @@ copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units
 	}
 }
 
+/* Asks the memory for the beginning of a row that will be copied soon. */
 static void
 ask_for_row(const host_run *run, uint64_t word)
 {
@@ -42,11 +44,13 @@ ask_for_row(const host_run *run, uint64_t word)
 	__builtin_prefetch(row);
 	for (uint64_t unit = CACHE_LINE_UNITS; unit < units; unit += CACHE_LINE_UNITS)
 		__builtin_prefetch(row + unit);
-	/* rows begin anywhere in a line, so the last byte may lie in one line more */
+	/* rows begin anywhere in a line, so the last byte may lie in one line
+	 * more */
 	__builtin_prefetch(row + units - 1);
 }
 
-/* Copies of fixed sizes are inlined: calling memcpy costs more than a short row. */
+/* Copies of fixed sizes are inlined: calling memcpy costs more than a short
+ * row. */
 static inline void
 copy_short_row(const uint64_t *from, uint64_t *to, uint64_t units)
 {
@@ -75,6 +79,8 @@ copy_row(const host_run *run, uint64_t word, uint64_t *to)
 	return to + units;
 }
 
+/* Copies a window's rows, asking for rows ahead, as they lie anywhere.  Returns
+ * the end. */
 static uint64_t *
 write_rows(const host_run *run, const host_window *window, uint64_t *to)
 {

@@ -1,9 +1,11 @@
 /*
  * host_fetch.h
- *	  Windows of a run on the host device: from the arena to the caller's buffer.
+ *	  Windows of a run on the host device: from the arena to the caller's
+ *	  buffer.
  *
  * In:  a run that was cut; which rows, or which stretch of bytes.
- * Out: the window's bytes, as gsort.h describes them.  Any number of threads at once.
+ * Out: the window's bytes, as gsort.h describes them.  Any number of threads at
+ *	    once.
  */
 #ifndef GSORT_HOST_FETCH_H
 #define GSORT_HOST_FETCH_H

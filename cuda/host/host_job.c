@@ -3,7 +3,8 @@
  *	  A job on the host device: its calls, and the work that they ask for.
  *
  * In:  calls of the table of operations, on the thread that calls gsort.h.
- * Out: operations, each with the function that a thread of the pool runs for it.
+ * Out: operations, each with the function that a thread of the pool runs for
+ *	    it.
  */
 #include "host/host_job.h"
 
@@ -11,18 +12,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "rows/extents.h"
 
-/* Sorts above this may take so long that light operations must not wait for them. */
+/* Sorts above this may take so long that light operations must not wait for
+ * them. */
 #define HEAVY_ROWS		(1u << 16)
 
 /* The machine is not asked more often how much of its memory is left. */
 #define LIMITS_RECHECK_MS	100
 
-/* --- memory ----------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
-/* The peak is the sort's, or that of gathering the keys that are kept, when the rows are gone. */
+/* The peak is the sort's, or that of gathering the keys that are kept, when the
+ * rows are gone. */
 uint64_t
 host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -59,7 +62,7 @@ host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
 	return host_job_order_bytes(job, rows);
 }
 
-/* --- work, on the pool's threads ----------------------------------------------------------- */
+/* --- work, on the pool's threads ------------------------------------------ */
 
 static void
 run_append(host_task *task)
@@ -80,6 +83,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
+/* A thread's part of a cut: the sort, and its time. */
 static void
 run_cut(host_task *task)
 {
@@ -91,13 +95,15 @@ run_cut(host_task *task)
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
 	else if (!atomic_load(&job->closing))
-		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties, cut->rows,
-								   cut->how == GSORT_SORTED_RUN, cut->limit_bytes, &job->closing,
-								   &cut->begins);
+		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties,
+								   cut->rows, cut->how == GSORT_SORTED_RUN, cut->limit_bytes,
+								   &job->closing, &cut->begins);
 	cut->ms = now_ms() - begin_ms;
 	host_op_done(op);
 }
 
+/* A thread's part of the end of a run: keeps its sorted keys, if wanted and if
+ * there is room, and clears it. */
 static void
 run_next_run(host_task *task)
 {
@@ -166,7 +172,7 @@ run_close(host_task *task)
 	host_op_done(op);
 }
 
-/* --- calls, on the caller's thread ---------------------------------------------------------- */
+/* --- calls, on the caller's thread ---------------------------------------- */
 
 gsort_status
 host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
@@ -193,7 +199,8 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 	return GSORT_OK;
 }
 
-/* Has the machine memory for a run of so many rows and units, beside all else that is granted? */
+/* Has the machine memory for a run of so many rows and units, beside all else
+ * that is granted? */
 static int
 machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -208,19 +215,24 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 		host->limits_now = host_limits_now();
 		host->looked_ms = now;
 	}
-	return host_limits_leave_room(&host->limits_now, job->device->granted_bytes - job->granted_bytes + run_bytes);
+	return host_limits_leave_room(&host->limits_now,
+								  job->device->granted_bytes - job->granted_bytes + run_bytes);
 }
 
-/* Feeding, only this thread touches the run's account; appends leave it alone. */
+/* Feeding, only this thread touches the run's account; appends leave it
+ * alone. */
 gsort_status
 host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 {
 	host_run   *run = &((host_job *) job)->run;
+	host_device *host = (host_device *) job->device;
 	int			made;
 
 	if (!machine_has_room(job, rows, units))
-		return gsort_fail(job->device, GSORT_NOMEM, "a grant would leave too little of the machine's memory, %llu bytes are left",
-						  (unsigned long long) ((host_device *) job->device)->limits_now.left_bytes);
+		return gsort_fail(job->device, GSORT_NOMEM,
+						  "a grant would leave too little of the machine's memory, "
+						  "%llu bytes are left",
+						  (unsigned long long) host->limits_now.left_bytes);
 	made = host_run_reserve(run, rows, units, job->device->budget_bytes);
 
 	job->stats.peak_bytes = run->account.peak_bytes;
@@ -229,7 +241,8 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 	return GSORT_OK;
 }
 
-/* An append or a fetch: a test may have it refused, as a GPU refuses it when staging has no room. */
+/* An append or a fetch: a test may have it refused, as a GPU refuses it when
+ * staging has no room. */
 static host_op *
 new_transfer(gsort_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
 {
@@ -295,16 +308,18 @@ begins_before_row(const void *context, uint64_t window)
 	return search->windows[window].first_row < search->row;
 }
 
-/* The window in which the row begins that this window continues: the one before the first
- * window whose first_row is the row after. */
+/* The window in which the row begins that this window continues: the one before
+ * the first window whose first_row is the row after. */
 static uint64_t
 first_piece_of(const gsort_job *job, uint64_t window)
 {
 	row_search	search = {job->windows, job->windows[window].first_row};
 
-	return partition_point(0, window, begins_before_row, &search) - 1;
+	return first_not_before(0, window, begins_before_row, &search) - 1;
 }
 
+/* What a window's bytes are: rows, or a piece of a row that has several
+ * windows. */
 static host_window
 window_to_fetch(const gsort_job *job, uint64_t number)
 {

@@ -1,12 +1,14 @@
 /*
  * host_job.h
- *	  The job's part of the host device's table of operations (see gsort_device.h), and
- *	  the end of a job.
+ *	  The functions of the host device's table of operations (see
+ *	  gsort_device.h), and the end of a job.
  */
 #ifndef GSORT_HOST_JOB_H
 #define GSORT_HOST_JOB_H
 
 #include "host/host_ops.h"
+
+/* --- jobs (host_job.c) ---------------------------------------------------- */
 
 uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
 uint64_t	host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
@@ -25,5 +27,12 @@ void		host_job_close(gsort_job *job);
 
 /* Frees a job that no thread will touch any more. */
 void		host_job_free(host_job *job);
+
+/* --- events, pairs (host_events.c, host_pairs.c) -------------------------- */
+
+int			host_poll(gsort_device *device, gsort_event *out, int max);
+size_t		host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs);
+gsort_status host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
+							 void *d_scratch, size_t scratch_bytes, void *stream);
 
 #endif							/* GSORT_HOST_JOB_H */

@@ -2,19 +2,23 @@
  * host_limits.c
  *	  What of the machine this process may use: processors and memory.
  *
- * In:  the machine's figures, the process's affinity, and the limits of its control groups, as a
- *	    container, or systemd's CPUQuota and MemoryMax, sets them.
+ * In:  the machine's figures, the process's affinity, and the limits of its
+ *	    control groups, as a container, or systemd's CPUQuota and MemoryMax,
+ *	    sets them.
  * Out: the least of them.
  *
- * A process that runs more threads than its quota allows is halted for the rest of each period, and
- * with it all of the server; one that takes more memory than its group has is killed.
+ * A process that runs more threads than its quota allows is halted for the rest
+ * of each period, and with it all of the server; one that takes more memory
+ * than its group has is killed.
  *
- * Memory that holds copies of files' pages is not lost to anybody: the kernel gives it back when it is asked for
- * more.  MemAvailable counts it as free, and so does this file in a group.
+ * Memory that holds copies of files' pages is not lost to anybody: the kernel
+ * gives it back when it is asked for more.  MemAvailable counts it as free, and
+ * so does this file in a group.
  *
- * A group's limit holds for the groups below it, so all on the way up count.  In a container
- * the file system may show the container's own group as the top, while /proc still tells the whole way to it:
- * folders that are not there are passed over.
+ * A group's limit holds for the groups below it, so all on the way up count.
+ * In a container the file system may show the container's own group as the top,
+ * while /proc still tells the whole way to it: folders that are not there are
+ * passed over.
  */
 #define _GNU_SOURCE				/* the set of processors this process may run on */
 
@@ -32,7 +36,8 @@
 #define LEFT_SHARE		20
 #define LEFT_BYTES_MIN	(64ull << 20)
 
-/* Reads up to two words of a file; returns how many there are.  The second may be NULL. */
+/* Reads up to two words of a file; returns how many there are.  The second may
+ * be NULL. */
 static int
 read_words(const char *folder, const char *file, char first[32], char second[32])
 {
@@ -71,7 +76,8 @@ read_number(const char *folder, const char *file, const char *name)
 	return number;
 }
 
-/* No limit is "max" or, in version 1, a negative quota: neither gives processors. */
+/* No limit is "max" or, in version 1, a negative quota: neither gives
+ * processors. */
 static void
 limit_processors(const char *quota, const char *period, host_limits *limits)
 {
@@ -99,6 +105,8 @@ static const memory_files memory_versions[] = {
 	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
+/* Lowers the limits to those of one control group.  Its cache counts as free,
+ * as the kernel gives it up. */
 static void
 limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 {
@@ -107,7 +115,8 @@ limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 	uint64_t	used = 0;
 	uint64_t	left;
 
-	if (read_words(folder, files->limit, word, NULL) != 1 || sscanf(word, "%" SCNu64, &limit) != 1 || limit == 0)
+	if (read_words(folder, files->limit, word, NULL) != 1 ||
+		sscanf(word, "%" SCNu64, &limit) != 1 || limit == 0)
 		return;
 	if (limit < limits->memory_bytes)
 		limits->memory_bytes = limit;
@@ -115,7 +124,8 @@ limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 		return;
 	left = limit > used ? limit - used : 0;
 	if (left < limits->left_bytes)
-		left += read_number(folder, "memory.stat", files->inactive) + read_number(folder, "memory.stat", files->active);
+		left += read_number(folder, "memory.stat", files->inactive) +
+			read_number(folder, "memory.stat", files->active);
 	if (left < limits->left_bytes)
 		limits->left_bytes = left;
 }
@@ -136,7 +146,8 @@ limit_to_folder(const char *folder, host_limits *limits)
 		limit_memory(folder, &memory_versions[i], limits);
 }
 
-/* group: the way to it from the controller's mount, beginning with a slash.  Is cut on the way up. */
+/* group: the way to it from the controller's mount, beginning with a slash.  Is
+ * cut on the way up. */
 static void
 limit_to_group(const char *mounts, const char *controller, char *group, host_limits *limits)
 {
@@ -146,7 +157,8 @@ limit_to_group(const char *mounts, const char *controller, char *group, host_lim
 	do
 	{
 		last = strrchr(group, '/');
-		if (snprintf(folder, sizeof(folder), "%s%s%s", mounts, controller, group) < (int) sizeof(folder))
+		if (snprintf(folder, sizeof(folder), "%s%s%s", mounts, controller,
+					 group) < (int) sizeof(folder))
 			limit_to_folder(folder, limits);
 		if (last != NULL)
 			*last = '\0';
@@ -168,7 +180,8 @@ is_among(const char *names, const char *name)
 	return 0;
 }
 
-/* A line is "0::/group" in version 2 of control groups, "4:cpu,cpuacct:/group" in version 1. */
+/* A line is "0::/group" in version 2 of control groups, "4:cpu,cpuacct:/group"
+ * in version 1. */
 void
 host_limits_of_groups(const char *groups, const char *mounts, host_limits *limits)
 {

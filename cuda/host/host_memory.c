@@ -4,7 +4,8 @@
  *	  memory cost more than copying rows into it.
  *
  * Mappings of 2 MiB and more are aligned to that and ask for huge pages: rows
- * are gathered in random order, which small pages would slow by a TLB miss each.
+ * are gathered in random order, which small pages would slow by a TLB miss
+ * each.
  */
 #include "host/host_memory.h"
 
@@ -64,6 +65,8 @@ map_pages(size_t bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
+/* Maps pages at a multiple of a huge page, if they fill one, and asks for huge
+ * pages. */
 static void *
 map_aligned(size_t bytes)
 {
@@ -113,6 +116,7 @@ trim_idle(host_memory *memory, uint64_t idle_bytes)
 	}
 }
 
+/* Maps pages, after idle extents went where the limit would be passed. */
 static void *
 map_within(host_memory *memory, size_t bytes, uint64_t limit_bytes)
 {

@@ -2,15 +2,15 @@
  * host_merge.c
  *	  Keeps the sorted keys of ended runs, and merges them.
  *
- * Keeping a run gathers its key columns in the order of its rows.  They are kept
- * as they came, not as sort words: later runs may widen the plan.
+ * Keeping a run gathers its key columns in the order of its rows.  They are
+ * kept as they came, not as sort words: later runs may widen the plan.
  *
- * The merge first turns each row's keys into the plan's one word, in the place of
- * its first column, so that it needs no memory but the order it makes.  Then the
- * order is cut into parts, each of which finds by itself where it begins and
- * ends in every run, and merges what lies between, block by block: blocks of a few
- * thousand rows are merged two by two in the cache.  (With 16 runs that took two
- * thirds of the time that a tree of losers took.)
+ * The merge first turns each row's keys into the plan's one word, in the place
+ * of its first column, so that it needs no memory but the order it makes.  Then
+ * the order is cut into parts, each of which finds by itself where it begins
+ * and ends in every run, and merges what lies between, block by block: blocks
+ * of a few thousand rows are merged two by two in the cache.  (With 16 runs
+ * that took two thirds of the time that a tree of losers took.)
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -18,15 +18,16 @@
 
 #include <string.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "host/host_radix.h"
 
 /* Rows asked for ahead when keys are read in sorted order. */
 #define ROWS_AHEAD		24
-/* Rows merged at a time: both sides of them fit a core's cache and a thread's stack. */
+/* Rows merged at a time: both sides of them fit a core's cache and a thread's
+ * stack. */
 #define BLOCK_ROWS		8192
 
-/* --- memory ----------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 void
 host_kept_init(host_kept *kept, host_run *run)
@@ -76,7 +77,7 @@ host_kept_free(host_kept *kept)
 	kept->rows = 0;
 }
 
-/* --- keeping a run ------------------------------------------------------------ */
+/* --- keeping a run -------------------------------------------------------- */
 
 typedef struct gatherer
 {
@@ -86,6 +87,7 @@ typedef struct gatherer
 	const atomic_int *cancel;
 } gatherer;
 
+/* Gathers the keys of a part of the sorted rows. */
 static void
 gather_part(void *arg, uint32_t part)
 {
@@ -138,7 +140,7 @@ host_kept_add(host_kept *kept, const host_run *run, host_pool *pool, int with_nu
 	return 1;
 }
 
-/* --- sort words, in the place of the keys ------------------------------------- */
+/* --- sort words, in the place of the keys --------------------------------- */
 
 typedef struct merger
 {
@@ -151,6 +153,7 @@ typedef struct merger
 	const atomic_int *cancel;
 } merger;
 
+/* Replaces the first key of each row of the part by the plan's word. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
@@ -181,7 +184,7 @@ make_words(merger *merge, host_pool *pool)
 	}
 }
 
-/* --- splits -------------------------------------------------------------------- */
+/* --- splits --------------------------------------------------------------- */
 
 /* A word, and what is searched for with it. */
 typedef struct word_search
@@ -201,22 +204,22 @@ is_passed(const void *context, uint64_t row)
 	return found < search->word || (search->pass_equal && found == search->word);
 }
 
-/* Of the run's rows from low to high, which are sorted: the first that is above word, or
- * also at it if words like it are not to be passed. */
+/* Of the run's rows from low to high, which are sorted: the first that is above
+ * word, or also at it if words like it are not to be passed. */
 static uint64_t
 first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t high,
 			 uint64_t word, int pass_equal)
 {
 	word_search search = {run->keys, columns, word, pass_equal};
 
-	return partition_point(low, high, is_passed, &search);
+	return first_not_before(low, high, is_passed, &search);
 }
 
 /*
  * Where each run is split so that rank rows in all, the first of the order, lie
- * before the splits.  Finds the word of row number rank bit by bit; begins and ends
- * are where the words not yet ruled out begin and end in each run.  Rows of that
- * word itself go before the split by run until the rank is reached.
+ * before the splits.  Finds the word of row number rank bit by bit; begins and
+ * ends are where the words not yet ruled out begin and end in each run.  Rows
+ * of that word itself go before the split by run until the rank is reached.
  */
 static void
 find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS_MAX])
@@ -263,9 +266,10 @@ find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS
 	}
 }
 
-/* --- merging -------------------------------------------------------------------- */
+/* --- merging -------------------------------------------------------------- */
 
-/* Rows with the runs that they come from; a block is merged from one side to the other. */
+/* Rows with the runs that they come from; a block is merged from one side to
+ * the other. */
 typedef struct block_side
 {
 	uint64_t	words[BLOCK_ROWS];
@@ -284,9 +288,9 @@ typedef struct part_merge
 } part_merge;
 
 /*
- * How far the next block reaches: to the smallest of the rows that are each run's
- * step-th from its next one.  So no run gives more than step rows, and the run of
- * that row gives as many.  *limit_run: n_runs if the block takes all that is left.
+ * How far the next block reaches.  The limit is the least, over all runs, of
+ * the key step rows ahead.  So no run gives more than step rows, and one gives
+ * exactly step.  *limit_run: n_runs if the block takes all that is left.
  */
 static uint64_t
 find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
@@ -311,8 +315,8 @@ find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
 	return limit;
 }
 
-/* Rows of a run that lie before the limit: those of its own run that equal it are later
- * than it, those of earlier runs are not. */
+/* Rows of a run that lie before the limit: those of its own run that equal it
+ * are later than it, those of earlier runs are not. */
 static uint64_t
 end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint32_t limit_run)
 {
@@ -328,6 +332,8 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 						r < limit_run);
 }
 
+/* Takes the next block of words from all runs, up to a limit that leaves out
+ * nothing smaller. */
 static void
 fill_block(part_merge *m)
 {
@@ -369,8 +375,8 @@ copy_rows(const block_side *from, uint32_t row, uint32_t rows, block_side *to, u
 
 /*
  * Merges the stretches [a, b) and [b, end) to the same place on the other side;
- * of equal rows those of the first go first.  Works from both ends at once, so that
- * one comparison need not wait for what the last one chose.
+ * of equal rows those of the first go first.  Works from both ends at once, so
+ * that one comparison need not wait for what the last one chose.
  */
 static void
 merge_two(const block_side *from, block_side *to, uint32_t a, uint32_t b, uint32_t end)
@@ -434,6 +440,7 @@ merge_block(part_merge *m)
 	return m->sides[side].runs;
 }
 
+/* Merges a part of the order, block by block. */
 static void
 merge_part(void *arg, uint32_t part)
 {

@@ -109,7 +109,8 @@ host_wake_caller(host_device *device)
 {
 	uint64_t	one = 1;
 
-	/* fails only with the counter full, when the descriptor is readable anyway */
+	/* fails only with the counter full, when the descriptor is readable
+	 * anyway */
 	while (write(device->event_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
@@ -140,7 +141,8 @@ host_op_done(host_op *op)
 	pthread_mutex_unlock(&device->lock);
 }
 
-/* With the lock held.  Nothing of the job's may begin behind its close, which frees its memory. */
+/* With the lock held.  Nothing of the job's may begin behind its close, which
+ * frees its memory. */
 static void
 drop_waiting(host_job *job)
 {

@@ -1,20 +1,23 @@
 /*
  * host_ops.h
- *	  The host device's operations: how the work that gsort.h's calls ask for gets to the
- *	  threads, and how its end comes back.
+ *	  The host device's operations: how the work that gsort.h's calls ask for
+ *	  gets to the threads, and how its end comes back.
  *
  * In:  operations, made by the calling thread with copies of all they need.
- * Out: the operations that are done, on the device's list, and its eventfd made readable.
+ * Out: the operations that are done, on the device's list, and its eventfd made
+ *	    readable.
  *
- * A job's appends run side by side, and so do its fetches.  Any other operation of a job
- * runs alone: it waits for those before it, and those behind it wait.  Jobs
- * know nothing of each other.  An operation belongs to the calling thread until it is
- * enqueued, then to the threads, and from the list of done ones on to the caller again.
+ * A job's appends run side by side, and so do its fetches.  Any other operation
+ * of a job runs alone: it waits for those before it, and those behind it wait.
+ * Jobs know nothing of each other.  An operation belongs to the calling thread
+ * until it is enqueued, then to the threads, and from the list of done ones on
+ * to the caller again.
  *
- * Who may touch what: the common part of a device or job belongs to the calling thread.  A
- * job's run and its kept keys belong to its operations; but the calling thread makes extents
- * in the run while it feeds, and gives memory back when a cut's event is handed out.  The
- * fields below a comment that names the lock are guarded by it.
+ * Who may touch what: the common part of a device or job belongs to the calling
+ * thread.  A job's run and its kept keys belong to its operations; but the
+ * calling thread makes extents in the run while it feeds, and gives memory back
+ * when a cut's event is handed out.  The fields below a comment that names the
+ * lock are guarded by it.
  */
 #ifndef GSORT_HOST_OPS_H
 #define GSORT_HOST_OPS_H
@@ -136,7 +139,7 @@ host_device_of(const host_job *job)
 	return (host_device *) job->common.device;
 }
 
-/* --- lists ------------------------------------------------------------------------- */
+/* --- lists ---------------------------------------------------------------- */
 
 void		host_op_list_add(host_op_list *list, host_op *op);
 
@@ -145,7 +148,7 @@ host_op    *host_op_list_take(host_op_list *list);
 
 void		host_op_list_free(host_op_list *list);
 
-/* --- the way of an operation ------------------------------------------------------------ */
+/* --- the way of an operation ---------------------------------------------- */
 
 /* NULL: out of memory. */
 host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag,
@@ -157,10 +160,12 @@ void		host_op_enqueue(host_op *op);
 /* The end of its work, on a thread. */
 void		host_op_done(host_op *op);
 
-/* The job ends: what waits is dropped, and its close follows what is under way. */
+/* The job ends: what waits is dropped, and its close follows what is under
+ * way. */
 void		host_op_close_job(host_job *job);
 
-/* The same when the device is shut, which frees the job itself; a close that still comes is no harm. */
+/* The same when the device is shut, which frees the job itself; a close that
+ * still comes is no harm. */
 void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);

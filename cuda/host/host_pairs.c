@@ -1,13 +1,12 @@
 /*
  * host_pairs.c
- *	  Pairs that belong to no job: lays the caller's arrays and scratch out for the radix
- *	  sort, and sorts before it returns.
+ *	  Pairs that belong to no job: lays the caller's arrays and scratch out for
+ *	  the radix sort, and sorts before it returns.
  */
-#include "host/host_pairs.h"
+#include "host/host_job.h"
 
 #include <string.h>
 
-#include "host/host_ops.h"
 #include "host/host_radix.h"
 
 #define PAIRS_ALIGN		256
@@ -32,7 +31,8 @@ host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	return bytes;
 }
 
-/* The two sides of the sort, of the caller's arrays as far as they may be written. */
+/* The two sides of the sort, of the caller's arrays as far as they may be
+ * written. */
 static void
 lay_out_sides(const gsort_pairs *pairs, char *scratch, host_pairs sides[2])
 {

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest, a part of a merge, has 160 kB there; some C libraries give a thread 128 kB. */
+/* The deepest, a part of a merge, has 160 kB there; some C libraries give a
+ * thread 128 kB. */
 #define STACK_BYTES		(1u << 20)
 
 typedef struct task_queue
@@ -107,12 +108,15 @@ run_task(host_pool *pool, host_task *task)
 	pool->heavy_running -= heavy;
 }
 
+/* A thread: light tasks first, then heavy ones unless it is the last free
+ * thread, then parts of loops. */
 static void *
 thread_main(void *arg)
 {
 	host_pool  *pool = arg;
 
-	/* on Linux each thread has a nice value of its own; one that cannot be raised is no harm */
+	/* on Linux each thread has a nice value of its own; one that cannot be
+	 * raised is no harm */
 	(void) !nice(pool->nice);
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop)
@@ -130,7 +134,8 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Starts as many threads as wanted; pool->threads is set before the first looks. */
+/* Starts as many threads as wanted; pool->threads is set before the first
+ * looks. */
 static int
 start_threads(host_pool *pool, int threads)
 {
@@ -153,6 +158,8 @@ start_threads(host_pool *pool, int threads)
 	return started;
 }
 
+/* Ends the threads and frees the pool.  Returns the tasks that never ran, light
+ * ones first. */
 static host_task *
 join_and_free(host_pool *pool, int started)
 {

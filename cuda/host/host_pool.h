@@ -24,8 +24,8 @@ typedef struct host_task
 	int			heavy;
 } host_task;
 
-/* Starts the threads, all signals blocked in them, at the caller's nice value and so much more; NULL
- * if that fails. */
+/* Starts the threads, all signals blocked in them, at the caller's nice value
+ * and so much more; NULL if that fails. */
 host_pool  *host_pool_start(int threads, int nice);
 
 /* Waits for the tasks under way, joins the threads and frees the pool; returns
@@ -37,9 +37,9 @@ int			host_pool_threads(const host_pool *pool);
 void		host_pool_submit(host_pool *pool, host_task *task);
 
 /*
- * Runs part(arg, 0) to part(arg, parts - 1) and returns when all have ended.  The caller,
- * a task or any other thread, takes parts as the idle threads do, so the
- * loop ends even if no other thread is ever free.
+ * Runs part(arg, 0) to part(arg, parts - 1) and returns when all have ended.
+ * The caller, a task or any other thread, takes parts as the idle threads do,
+ * so the loop ends even if no other thread is ever free.
  */
 void		host_pool_for(host_pool *pool, uint32_t parts,
 						  void (*part) (void *arg, uint32_t part), void *arg);

@@ -2,11 +2,12 @@
  * host_radix.h
  *	  Stable sort of (key, row number) pairs on the host's threads.
  *
- * In:  n unsigned keys of 32 or 64 bits; their row numbers, or none for 0, 1, ... n - 1.
+ * In:  n unsigned keys of 32 or 64 bits; their row numbers, or none for 0, 1,
+ *	    ... n - 1.
  * Out: both in ascending order of bits [begin_bit, end_bit) of the keys.
  *
- * The caller brings all memory but the counts of digits.  It may be on any thread, and does
- * its share of the sort.
+ * The caller brings all memory but the counts of digits.  It may be on any
+ * thread, and does its share of the sort.
  */
 #ifndef GSORT_HOST_RADIX_H
 #define GSORT_HOST_RADIX_H

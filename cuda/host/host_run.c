@@ -10,7 +10,7 @@
 #include "rows/extents.h"
 #include "rows/tie_bits.h"
 
-/* --- memory ----------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 int
 host_run_init(host_run *run, host_memory *memory, const gsort_job_options *options)
@@ -114,7 +114,7 @@ host_run_free(host_run *run)
 	run->key_extents = NULL;
 }
 
-/* --- taking chunks in --------------------------------------------------------- */
+/* --- taking chunks in ----------------------------------------------------- */
 
 static void
 copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units)
@@ -160,6 +160,7 @@ make_row_words(host_run *run, const host_chunk *chunk)
 	return 1;
 }
 
+/* Copies a chunk's keys and NULL bits, key extent by key extent. */
 static void
 copy_keys(host_run *run, const host_chunk *chunk)
 {

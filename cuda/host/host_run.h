@@ -5,13 +5,14 @@
  * In:  chunks, placed by cuda/api.
  * Out: rows in extents of the arena; row words and keys in key extents.
  *
- * host_sort.c turns that into row words in sorted order, after which the keys are no longer
- * needed; if they are to be kept sorted (host_merge.c), it leaves the order of the rows too.
- * host_fetch.c writes windows.
+ * host_sort.c turns that into row words in sorted order, after which the keys
+ * are no longer needed; if they are to be kept sorted (host_merge.c), it leaves
+ * the order of the rows too. host_fetch.c writes windows.
  *
- * The caller of gsort.h makes the extents and gives the keys back, the threads do everything
- * else.  host_ops.c sees to it that one run is taken in, sorted and read in turns.  Several
- * threads at once take chunks in, and read: each chunk has rows and a stretch of the arena of its own.
+ * The caller of gsort.h makes the extents and gives the keys back, the threads
+ * do everything else.  host_ops.c sees to it that one run is taken in, sorted
+ * and read in turns.  Several threads at once take chunks in, and read: each
+ * chunk has rows and a stretch of the arena of its own.
  */
 #ifndef GSORT_HOST_RUN_H
 #define GSORT_HOST_RUN_H
@@ -59,7 +60,8 @@ typedef struct host_chunk
 /* 0: out of memory. */
 int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options *options);
 
-/* Makes extents for so many rows and units in all; 0: out of memory, what was made stays. */
+/* Makes extents for so many rows and units in all; 0: out of memory, what was
+ * made stays. */
 int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
 
 /* Gives the key extents back. */
@@ -83,7 +85,7 @@ void		host_run_free(host_run *run);
 /* Takes a chunk in, or sets bad_data.  On threads of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
-/* --- a key extent: row words, then each row's keys side by side, then NULL bits ------------- */
+/* --- a key extent: row words, each row's keys side by side, NULL bits ----- */
 
 static inline const char *
 host_run_key_extent(const host_run *run, uint64_t row)

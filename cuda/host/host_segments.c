@@ -2,18 +2,19 @@
  * host_segments.c
  *	  Sorts rows that share their first word (see host_segments.h).
  *
- * Each part of the order has the segments that begin in it, also where these end behind it.
+ * Each part of the order has the segments that begin in it, also where these
+ * end behind it.
  */
 #include "host/host_segments.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/partition_point.h"
+#include "host/first_not_before.h"
 #include "host/host_radix.h"
 
-/* More would keep one thread busy while the others wait.  Builds that look for races have it small: then
- * short inputs have long segments too. */
+/* More would keep one thread busy while the others wait.  Builds that look for
+ * races have it small: then short inputs have long segments too. */
 #ifndef HOST_SEGMENT_ROWS_MAX
 #define HOST_SEGMENT_ROWS_MAX	(1u << 16)
 #endif
@@ -50,7 +51,8 @@ is_long(uint64_t rows)
 	return rows > HOST_SEGMENT_ROWS_MAX;
 }
 
-/* The end of the segment that begins at i, at most n; i + 1 if row i is alone. */
+/* The end of the segment that begins at i, at most n; i + 1 if row i is
+ * alone. */
 static uint64_t
 segment_end(const host_segments *segments, uint64_t i)
 {
@@ -59,7 +61,7 @@ segment_end(const host_segments *segments, uint64_t i)
 
 	while (end < segments->n && segments->first_words[end] == search.word && !is_long(end - i))
 		end++;
-	return is_long(end - i) ? partition_point(end, segments->n, is_up_to_word, &search) : end;
+	return is_long(end - i) ? first_not_before(end, segments->n, is_up_to_word, &search) : end;
 }
 
 /* The first segment that begins at i or behind it. */
@@ -75,20 +77,22 @@ int
 host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end)
 {
 	/* a long one holds a multiple of so many rows */
-	uint64_t	i = (*end + HOST_SEGMENT_ROWS_MAX - 1) / HOST_SEGMENT_ROWS_MAX * HOST_SEGMENT_ROWS_MAX;
+	uint64_t	i = (*end + HOST_SEGMENT_ROWS_MAX - 1) / HOST_SEGMENT_ROWS_MAX *
+		HOST_SEGMENT_ROWS_MAX;
 
 	for (; i < segments->n; i += HOST_SEGMENT_ROWS_MAX)
 	{
 		word_search search = {segments->first_words, segments->first_words[i]};
 
-		*begin = partition_point(*end, i, is_below_word, &search);
-		*end = partition_point(i, segments->n, is_up_to_word, &search);
+		*begin = first_not_before(*end, i, is_below_word, &search);
+		*end = first_not_before(i, segments->n, is_up_to_word, &search);
 		if (is_long(*end - *begin))
 			return 1;
 	}
 	return 0;
 }
 
+/* Is row a before row b by the words behind the first? */
 static int
 is_before(const host_segments *segments, uint32_t a, uint32_t b)
 {
@@ -108,7 +112,7 @@ is_before(const host_segments *segments, uint32_t a, uint32_t b)
 	return 0;
 }
 
-/* --- before the sort ------------------------------------------------------------- */
+/* --- before the sort ------------------------------------------------------ */
 
 static int
 compare_words(const void *a, const void *b)
@@ -135,21 +139,24 @@ host_segments_likely_long(const uint64_t *words, uint64_t n)
 	return tied >= SAMPLE_WORDS / 4;
 }
 
-/* --- weighing ------------------------------------------------------------------- */
+/* --- weighing ------------------------------------------------------------- */
 
+/* Adds up what the part's segments will take. */
 static void
 weigh_part(void *arg, uint32_t part)
 {
 	host_segments *segments = arg;
 	uint64_t	end = host_part_begin(segments->n, segments->parts, part + 1);
-	uint64_t	begin = segment_begin(segments, host_part_begin(segments->n, segments->parts, part));
+	uint64_t	begin = segment_begin(segments,
+									  host_part_begin(segments->n, segments->parts, part));
 	uint64_t	work = 0;
 
 	while (begin < end)
 	{
 		uint64_t	next = segment_end(segments, begin);
 
-		work += (next - begin) * (is_long(next - begin) ? segments->plan->words - 1 : key_bits_of(next - begin - 1));
+		work += (next - begin) * (is_long(next - begin) ? segments->plan->words - 1 :
+								  significant_bits(next - begin - 1));
 		begin = next;
 	}
 	if (work > 0)
@@ -164,7 +171,7 @@ host_segments_weigh(host_pool *pool, host_segments *segments)
 	return atomic_load(&segments->work);
 }
 
-/* --- sorting -------------------------------------------------------------------- */
+/* --- sorting -------------------------------------------------------------- */
 
 static void
 insert_rows(const host_segments *segments, uint32_t *rows, uint64_t n)
@@ -182,7 +189,8 @@ insert_rows(const host_segments *segments, uint32_t *rows, uint64_t n)
 
 /* Both halves are sorted; spare has room for the first. */
 static void
-merge_rows(const host_segments *segments, uint32_t *rows, uint64_t middle, uint64_t n, uint32_t *spare)
+merge_rows(const host_segments *segments, uint32_t *rows, uint64_t middle, uint64_t n,
+		   uint32_t *spare)
 {
 	uint64_t	left = 0;
 	uint64_t	right = middle;
@@ -214,7 +222,8 @@ sort_rows(const host_segments *segments, uint32_t *rows, uint64_t n, uint32_t *s
 	merge_rows(segments, rows, middle, n, spare);
 }
 
-/* Asks for the keys of the tied rows that will be compared soon: those from begin to end, further on. */
+/* Asks for the keys of the tied rows that will be compared soon: those from
+ * begin to end, further on. */
 static void
 ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
 {
@@ -227,12 +236,15 @@ ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
 	}
 }
 
+/* Sorts the part's segments but the long ones.  A segment belongs to the part
+ * in which it begins. */
 static void
 sort_part(void *arg, uint32_t part)
 {
 	const host_segments *segments = arg;
 	uint64_t	end = host_part_begin(segments->n, segments->parts, part + 1);
-	uint64_t	begin = segment_begin(segments, host_part_begin(segments->n, segments->parts, part));
+	uint64_t	begin = segment_begin(segments,
+									  host_part_begin(segments->n, segments->parts, part));
 
 	while (begin < end && !atomic_load(segments->cancel))
 	{
@@ -242,7 +254,8 @@ sort_part(void *arg, uint32_t part)
 		{
 			ask_ahead(segments, begin, next);
 			if (next - begin > 1)
-				sort_rows(segments, segments->rows + begin, next - begin, segments->spare_rows + begin);
+				sort_rows(segments, segments->rows + begin, next - begin,
+						  segments->spare_rows + begin);
 		}
 		begin = next;
 	}

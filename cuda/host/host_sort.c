@@ -1,17 +1,18 @@
 /*
  * host_sort.c
- *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order to row words and
- *	  the begins of windows.
+ *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order
+ *	  to row words and the begins of windows.
  *
- * Memory: one block of 8 bytes a row holds sort words first and, once they
- * have done their duty, the row words in sorted order; that one stays.  A
- * second one for the other sort words and the row numbers (16 bytes a row, 12
- * where all words have 32 bits) ends with the sort, but for the row numbers
- * where these are wanted.  The keys stay in their extents until the caller has the
+ * Memory: one block of 8 bytes a row holds sort words first and, once they have
+ * done their duty, the row words in sorted order; that one stays.  A second one
+ * for the other sort words and the row numbers (16 bytes a row, 12 where all
+ * words have 32 bits) ends with the sort, but for the row numbers where these
+ * are wanted.  The keys stay in their extents until the caller has the
  * directory, so that a failure on the way loses nothing.
  *
- * Keys of several words are sorted by the first, and rows that it leaves tied by the others
- * (host_segments.h); where that would be more work, all rows by all words, from the last to the first.
+ * Keys of several words are sorted by the first, and rows that it leaves tied
+ * by the others (host_segments.h); where that would be more work, all rows by
+ * all words, from the last to the first.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -58,7 +59,7 @@ typedef struct sorter
 	atomic_int	bad_keys;		/* a row's keys do not keep to the statistics */
 } sorter;
 
-/* --- memory ----------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 /* Arrays of so many row numbers or words end where a cache line does. */
 static uint64_t
@@ -86,7 +87,7 @@ host_sort_order_bytes(uint64_t rows)
 	return host_block_bytes(4 * rows);
 }
 
-/* --- sort words --------------------------------------------------------------- */
+/* --- sort words ----------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) int
 keys_hold(const sorter *sort, uint64_t row)
@@ -95,12 +96,13 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
+/* Makes a sort word of each row of the part; the first pass checks the keys. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
-	/* a copy, which no store of a word can change as far as the compiler knows */
+	/* a copy: so the compiler sees that no store of a word changes it */
 	const key_plan plan = *sort->plan;
 	/* the first words that are made see to the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
@@ -151,7 +153,7 @@ make_words(sorter *sort, host_pool *pool, uint32_t word)
 	sort->keys_checked = 1;
 }
 
-/* Sorts by the words made last.  sides: work for it, of which one is used up. */
+/* Sorts by the words made last, and uses up one of the sides. */
 static gsort_status
 sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
@@ -178,11 +180,13 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 
 /* By each word in turn, from the last down to this one; NOMEM, BAD_DATA. */
 static gsort_status
-sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
+sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
+				   const atomic_int *cancel)
 {
 	gsort_status status = GSORT_OK;
 
-	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK; words_left--)
+	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK;
+		 words_left--)
 	{
 		make_words(sort, pool, words_left - 1);
 		status = sort_made_words(sort, pool, sides, cancel);
@@ -193,22 +197,25 @@ sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs side
 static gsort_status
 sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
-	/* what an earlier sort found is not needed: the words are made in the order as fed */
+	/* an earlier sort's order is not needed: these words are made as fed */
 	sort->order = (host_pairs) {sides[1].keys, NULL};
 	return sort_by_words_from(sort, 0, pool, sides, cancel);
 }
 
-/* Rows from begin to end share their first word, so that there is room for their other words meanwhile. */
+/* Rows from begin to end share their first word, so that there is room for
+ * their other words meanwhile. */
 static gsort_status
-sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool, const host_pairs *spare,
-				  const atomic_int *cancel)
+sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool,
+				  const host_pairs *spare, const atomic_int *cancel)
 {
 	uint64_t   *first_words = (uint64_t *) sort->order.keys + begin;
 	uint64_t	first_word = first_words[0];
 	uint32_t   *rows = sort->order.rows + begin;
-	host_pairs	sides[2] = {{(uint64_t *) spare->keys + begin, spare->rows + begin}, {first_words, rows}};
+	host_pairs	sides[2] = {{(uint64_t *) spare->keys + begin, spare->rows + begin},
+		{first_words, rows}};
 	sorter		segment = {
-		.run = sort->run, .plan = sort->plan, .rows = end - begin, .parts = host_parts(pool, end - begin),
+		.run = sort->run, .plan = sort->plan, .rows = end - begin,
+			.parts = host_parts(pool, end - begin),
 		.keys_checked = 1, .order = sides[1]
 	};
 	gsort_status status = sort_by_words_from(&segment, 1, pool, sides, cancel);
@@ -253,15 +260,17 @@ number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 }
 
 /*
- * By the first word, which is a full one where there are others; then what that leaves tied, if it is
- * little, by the others, else all by all words.  NOMEM, BAD_DATA.
+ * By the first word, which is a full one where there are others; then what that
+ * leaves tied, if it is little, by the others, else all by all words.  NOMEM,
+ * BAD_DATA.
  */
 static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 {
 	host_pairs	sides[2] = {sort->spare, sort->order};
 	host_segments segments = {
-		.run = sort->run, .plan = sort->plan, .n = sort->rows, .parts = sort->parts, .cancel = cancel
+		.run = sort->run, .plan = sort->plan, .n = sort->rows, .parts = sort->parts,
+			.cancel = cancel
 	};
 	gsort_status status;
 
@@ -290,7 +299,7 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 	return sort_segments(sort, pool, &segments, &sides[0]);
 }
 
-/* --- ties --------------------------------------------------------------------- */
+/* --- ties ----------------------------------------------------------------- */
 
 /* What the first sort words of rows i - 1 and i of the order differ in. */
 static inline uint64_t
@@ -315,6 +324,7 @@ keys_at(const sorter *sort, uint64_t i)
 	};
 }
 
+/* Sets the tie bits of the part's rows.  Parts share no word of them. */
 static void
 mark_ties_part(void *arg, uint32_t part)
 {
@@ -337,8 +347,9 @@ mark_ties_part(void *arg, uint32_t part)
 	}
 }
 
-/* --- row words and windows ------------------------------------------------------ */
+/* --- row words and windows ------------------------------------------------ */
 
+/* Puts the part's row words into order, and sums up their lengths. */
 static void
 order_row_words_part(void *arg, uint32_t part)
 {
@@ -373,6 +384,7 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
+/* Notes that a window begins at a row.  0: out of memory. */
 static int
 add_begin(part_result *result, uint64_t row, uint64_t unit)
 {
@@ -398,6 +410,7 @@ add_begin(part_result *result, uint64_t row, uint64_t unit)
 	return 1;
 }
 
+/* Finds the windows that begin in the part. */
 static void
 find_begins_part(void *arg, uint32_t part)
 {
@@ -428,7 +441,7 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* After the parts' lengths are known: their offsets, and how windows are cut. */
+/* When the parts' lengths are known: their offsets, and how windows are cut. */
 static uint64_t
 place_parts(sorter *sort)
 {
@@ -478,6 +491,7 @@ join_begins(const sorter *sort, host_begins *begins)
 	return 1;
 }
 
+/* Puts row words into order and finds the windows.  0: out of memory. */
 static int
 order_rows(sorter *sort, host_pool *pool, host_begins *begins)
 {
@@ -499,7 +513,7 @@ order_rows(sorter *sort, host_pool *pool, host_begins *begins)
 	return joined;
 }
 
-/* --- the sort ------------------------------------------------------------------- */
+/* --- the sort ------------------------------------------------------------- */
 
 static uint64_t
 work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
@@ -538,7 +552,8 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 	return order_rows(sort, pool, begins) ? GSORT_OK : GSORT_NOMEM;
 }
 
-/* Leaves nothing of the work block, or the order of the rows if that is wanted. */
+/* Leaves nothing of the work block, or the order of the rows if that is
+ * wanted. */
 static void
 end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int keep_order)
 {

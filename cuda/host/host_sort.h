@@ -14,7 +14,8 @@
 #include "host/host_run.h"
 #include "rows/tie_rule.h"
 
-/* Where a sorted run's windows begin; the arrays are malloc'd, the receiver's. */
+/* Where a sorted run's windows begin; the arrays are malloc'd, the
+ * receiver's. */
 typedef struct host_begins
 {
 	uint32_t   *rows;
@@ -29,9 +30,12 @@ uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 /* What of it stays for the gathering of keys, if the order is kept. */
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
-/* ties_of: not read unless the run has ties.  keep_order: run->order is wanted.  NOMEM leaves the run as it was.  BAD_DATA: keys beyond
- * the statistics that the plan was made from; run->bad_data is set.  *cancel not 0: ends
- * soon, any answer. */
+/*
+ * ties_of: not read unless the run has ties.  keep_order: run->order is wanted.
+ * NOMEM leaves the run as it was.  BAD_DATA: keys beyond the statistics that
+ * the plan was made from; run->bad_data is set.  *cancel not 0: ends soon, any
+ * answer.
+ */
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
 						   const tie_rule *ties_of, uint64_t rows, int keep_order,
 						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);

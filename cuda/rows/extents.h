@@ -1,10 +1,13 @@
 /*
  * extents.h
- *	  How the arena of a job's rows and the tables of its keys are cut into extents.
+ *	  How the arena of a job's rows and the tables of its keys are cut into
+ *	  extents.
  *
- * A unit of the arena is 8 bytes.  Unit number unit lies in extent unit / GSORT_EXTENT_UNITS;
- * rows and chunks may run over an extent's end, so who copies them walks stretch by stretch.
- * What there is of row number row beside it, its word and its keys, lies in extent row / GSORT_KEY_EXTENT_ROWS of its kind.
+ * A unit of the arena is 8 bytes.  Unit number unit lies in extent unit /
+ * GSORT_EXTENT_UNITS; rows and chunks may run over an extent's end, so who
+ * copies them walks stretch by stretch.  What there is of row number row beside
+ * it, its word and its keys, lies in extent row / GSORT_KEY_EXTENT_ROWS of its
+ * kind.
  */
 #ifndef GSORT_EXTENTS_H
 #define GSORT_EXTENTS_H
@@ -25,9 +28,7 @@
 static inline GSORT_HD uint64_t
 arena_stretch(uint64_t unit, uint64_t units)
 {
-	uint64_t	left = GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS;
-
-	return units < left ? units : left;
+	return gsort_min_u64(units, GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS);
 }
 
 /* Where a unit lies, by the table of a job's extents. */
@@ -38,9 +39,9 @@ arena_unit(uint64_t *const *extents, uint64_t unit)
 }
 
 /*
- * Where units of rows go in an arena of which this much is used: not over an extent's end if a
- * window could hold them.  Longer rows do run over it, so that no extent loses more than a window's
- * size.
+ * Where units of rows go in an arena of which this much is used: not over an
+ * extent's end if a window could hold them.  Longer rows do run over it, so
+ * that no extent loses more than a window's size.
  */
 static inline uint64_t
 arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
@@ -52,7 +53,8 @@ arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
 	return used;
 }
 
-/* Units of the arena that hold so many units of rows, placed so: the tails of extents are lost. */
+/* Units of the arena that hold so many units of rows, placed so: the tails of
+ * extents are lost. */
 static inline uint64_t
 arena_units_for(uint64_t units, uint32_t window_bytes)
 {
@@ -61,13 +63,13 @@ arena_units_for(uint64_t units, uint32_t window_bytes)
 	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
 }
 
-/* Extents for so many units of the arena; more than a run can have are never needed. */
+/* Extents for so many units of the arena; more than a run can have are never
+ * needed. */
 static inline GSORT_HD uint64_t
 arena_extents_for(uint64_t units)
 {
-	uint64_t	extents = (units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS;
-
-	return extents < GSORT_RUN_EXTENTS_MAX ? extents : GSORT_RUN_EXTENTS_MAX;
+	return gsort_min_u64((units + GSORT_EXTENT_UNITS - 1) / GSORT_EXTENT_UNITS,
+						 GSORT_RUN_EXTENTS_MAX);
 }
 
 /* Key extents for so many rows. */

@@ -5,15 +5,16 @@
  *
  * In:  each column's min, max, OR, AND and NULL count, folded over all chunks.
  * Out: a plan that turns a row's columns into words whose unsigned order, from
- *	    the first word to the last, is the order of the columns, as long as their
- *	    keys keep to these statistics (key_stats.h).
+ *	    the first word to the last, is the order of the columns, as long as
+ *	    their keys keep to these statistics (key_stats.h).
  *
- * A column's value becomes the shorter of (value - min) and the bits that vary among its
- * values, moved together: of text, whose bytes have few values, five to seven bits a byte are
- * left.  NULL takes the code below or above all of them; where the values fill all 64 bits, a flag
- * bit in front says NULL.  The codes of all columns make one row of bits, the first
- * column's in front, which is cut into words: every word but the last has 64 bits, so there
- * are as few as can be, and the first tells apart as many rows as can be.
+ * A column's value becomes the shorter of (value - min) and the bits that vary
+ * among its values, moved together: of text, whose bytes have few values, five
+ * to seven bits a byte are left.  NULL takes the code below or above all of
+ * them; where the values fill all 64 bits, a flag bit in front says NULL.  The
+ * codes of all columns make one row of bits, the first column's in front, which
+ * is cut into words: every word but the last has 64 bits, so there are as few
+ * as can be, and the first tells apart as many rows as can be.
  *
  * The plan is a value: it goes to kernels as an argument.
  */
@@ -26,11 +27,12 @@
 
 #include "rows/key_stats.h"
 
-#define KEY_PLAN_MAX_WORDS		(GSORT_MAX_KEY_COLUMNS + 1)	/* values that fill words, and a NULL flag for each */
+/* Values that fill words, and a NULL flag for each. */
+#define KEY_PLAN_MAX_WORDS		(GSORT_MAX_KEY_COLUMNS + 1)
 #define KEY_PLAN_MOVES			6
 
-/* Where some bits lie in the words: the lower ones in this word, the upper ones, if any, in the
- * lowest bits of the word before. */
+/* Where some bits lie in the words: the lower ones in this word, the upper
+ * ones, if any, in the lowest bits of the word before. */
 typedef struct key_place
 {
 	uint8_t		bits;			/* 0: nowhere */
@@ -57,21 +59,11 @@ typedef struct key_plan
 	uint32_t	columns;
 	uint32_t	words;			/* 0: all keys are equal */
 	uint32_t	bits;			/* over all words */
-	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];	/* significant bits of each word: 64, but of the last */
+	/* Significant bits of each word: 64, but of the last. */
+	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];
 	key_field	fields[GSORT_MAX_KEY_COLUMNS];
 	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* that it was made from */
 } key_plan;
-
-/* Bits needed for the codes 0 to top. */
-static inline GSORT_HD uint32_t
-key_bits_of(uint64_t top)
-{
-	uint32_t	bits = 0;
-
-	for (; top != 0; top >>= 1)
-		bits++;
-	return bits;
-}
 
 static inline GSORT_HD uint64_t
 key_low_bits(uint32_t bits)
@@ -96,14 +88,16 @@ key_field_value(const key_field *field, uint64_t value)
 }
 
 /*
- * The field's moves, which close the gaps below the bits of squeezed (Warren, "Hacker's Delight", 7-4).  A
- * bit with g gaps below it moves by g: in step i by 1 << i, if g has that bit.
+ * The field's moves, which close the gaps below the bits of squeezed (Warren,
+ * "Hacker's Delight", 7-4).  A bit with g gaps below it moves by g: in step i
+ * by 1 << i, if g has that bit.
  */
 static inline void
 key_field_squeeze(key_field *field, uint64_t squeezed)
 {
 	uint64_t	left = squeezed;	/* where the bits lie after the steps so far */
-	uint64_t	gaps = ~squeezed << 1;	/* bit b: there is one below b that no step so far counted */
+	/* Bit b: there is one below b that no step so far counted. */
+	uint64_t	gaps = ~squeezed << 1;
 
 	field->squeezed = squeezed;
 	field->n_moves = 0;
@@ -155,10 +149,11 @@ key_field_make(key_field *field, const gsort_column_stats *stats, int null_first
 			top++;
 		}
 	}
-	field->code.bits = (uint8_t) key_bits_of(top);
+	field->code.bits = (uint8_t) significant_bits(top);
 }
 
-/* Places bits that end end_bit bits from the front of all; the plan's words are known. */
+/* Places bits that end end_bit bits from the front of all; the plan's words are
+ * known. */
 static inline void
 key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 {
@@ -168,10 +163,13 @@ key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 		return;
 	word = (end_bit - 1) / 64;
 	place->word = (uint8_t) word;
-	place->low_bits = (uint8_t) (end_bit - 64 * word < place->bits ? end_bit - 64 * word : place->bits);
+	place->low_bits = (uint8_t) (end_bit - 64 * word < place->bits ? end_bit - 64 * word :
+								 place->bits);
 	place->shift = (uint8_t) (64 * word + plan->word_bits[word] - end_bit);
 }
 
+/* Makes the plan: each column's code first, then the places of all codes, the
+ * first column's in front. */
 static inline key_plan
 key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_stats *stats)
 {
@@ -214,7 +212,8 @@ key_place_put(const key_place *place, uint32_t word, uint64_t bits)
 	return place->word == word ? bits << place->shift : bits >> place->low_bits;
 }
 
-/* What one column of a row adds to sort word number word, and maybe bits above it. */
+/* What one column of a row adds to sort word number word, and maybe bits above
+ * it. */
 static inline GSORT_HD uint64_t
 key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_null)
 {
@@ -225,12 +224,13 @@ key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_nul
 }
 
 /*
- * Sort word number word of a row.  The key of column c is keys[c * stride]; nulls: bit c,
- * column c is NULL.  Also of a row whose keys do not keep to the statistics it has the word's
- * bits and no more: sorts may rely on that.
+ * Sort word number word of a row.  The key of column c is keys[c * stride];
+ * nulls: bit c, column c is NULL.  Also of a row whose keys do not keep to the
+ * statistics it has the word's bits and no more: sorts may rely on that.
  */
 static inline GSORT_HD uint64_t
-key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t stride, uint32_t nulls)
+key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t stride,
+			  uint32_t nulls)
 {
 	uint64_t	bits = 0;
 
@@ -252,7 +252,8 @@ key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 	const key_field *field = &plan->fields[column];
 
 	return (key_place_put(&field->code, word, key_low_bits(field->code.bits)) |
-			key_place_put(&field->flag, word, key_low_bits(field->flag.bits))) & key_low_bits(plan->word_bits[word]);
+			key_place_put(&field->flag, word,
+						  key_low_bits(field->flag.bits))) & key_low_bits(plan->word_bits[word]);
 }
 
 /* Do rows agree in a column if they agree in its bits of this word? */

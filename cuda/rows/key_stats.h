@@ -1,15 +1,18 @@
 /*
  * key_stats.h
- *	  Statistics of a key column: how they are folded, and whether keys keep to them.
+ *	  Statistics of a key column: how they are folded, and whether keys keep to
+ *	  them.
  *
- * In:  each chunk's gsort_column_stats, which its feeder wrote and which may lie.
+ * In:  each chunk's gsort_column_stats, which its feeder wrote and which may
+ *	    lie.
  * Out: those of a run and of a job; a verdict on them and on each key.
  *
- * A plan of sort words (key_plan.h) is made from statistics alone.  It keeps the order of all
- * keys that keep to them, and of no others: a key beyond them makes the sort's result, and a
- * merge that relies on it, meaningless.  So no run is cut sorted before each of its keys was
- * compared with the run's statistics.  Folding widens only: what keeps to a run's statistics
- * keeps to those of all runs, so that merges need not look again.
+ * A plan of sort words (key_plan.h) is made from statistics alone.  It keeps
+ * the order of all keys that keep to them, and of no others: a key beyond them
+ * makes the sort's result, and a merge that relies on it, meaningless.  So no
+ * run is cut sorted before each of its keys was compared with the run's
+ * statistics.  Folding widens only: what keeps to a run's statistics keeps to
+ * those of all runs, so that merges need not look again.
  */
 #ifndef GSORT_KEY_STATS_H
 #define GSORT_KEY_STATS_H
@@ -19,7 +22,8 @@
 #include "gsort.h"
 #include "rows/host_device.h"
 
-/* What turns out to be wrong with a chunk when its rows are looked at.  0: nothing. */
+/* What turns out to be wrong with a chunk when its rows are looked at.  0:
+ * nothing. */
 typedef enum gsort_bad_data
 {
 	GSORT_BAD_OFFSETS = 1,
@@ -59,9 +63,10 @@ key_stats_hold_value(const gsort_column_stats *stats, uint64_t value)
 }
 
 /*
- * Can a chunk's column have them that has at most so many NULLs?  The least and the greatest value must be values
- * that keep to them, for plans rely on that too; where there is no value they are those of
- * key_stats_init.  More NULLs than rows could make their sum come round to 0.
+ * Can a chunk's column have them that has at most so many NULLs?  The least and
+ * the greatest value must be values that keep to them, for plans rely on that
+ * too; where there is no value they are those of key_stats_init.  More NULLs
+ * than rows could make their sum come round to 0.
  */
 static inline int
 key_stats_are_possible(const gsort_column_stats *stats, uint64_t most_nulls)

@@ -35,13 +35,15 @@ row_word_units(uint64_t word)
 }
 
 /*
- * The word of a row that goes from start to end, in units from its chunk's begin, the chunk
- * lying at first_unit and having data_units.  is_last: it is the chunk's last row; its end is
- * the chunk's, or what the chunk announced for a row that goes on in others.
- * 0, which is no row's word, if the offsets are not rising or not in the chunk.
+ * The word of a row that goes from start to end, in units from its chunk's
+ * begin, the chunk lying at first_unit and having data_units.  is_last: it is
+ * the chunk's last row; its end is the chunk's, or what the chunk announced for
+ * a row that goes on in others. 0, which is no row's word, if the offsets are
+ * not rising or not in the chunk.
  */
 static inline GSORT_HD uint64_t
-row_word_checked(uint64_t first_unit, uint64_t data_units, uint64_t start, uint64_t end, int is_last)
+row_word_checked(uint64_t first_unit, uint64_t data_units, uint64_t start, uint64_t end,
+				 int is_last)
 {
 	if (end <= start || (is_last ? start : end) >= data_units)
 		return 0;

@@ -1,7 +1,7 @@
 /*
  * tie_bits.h
- *	  The tie bits of a run, a bit for each row in sorted order: the row ties with the row before
- *	  it (see tie_rule.h).
+ *	  The tie bits of a run, a bit for each row in sorted order: the row ties
+ *	  with the row before it (see tie_rule.h).
  *
  * In:  bit r % 32 of word r / 32.
  * Out: 64 bits at a time, from any row on, as windows carry them.
@@ -44,7 +44,8 @@ tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_
 	return count >= 64 ? bits : bits & ((1ull << count) - 1);
 }
 
-/* 64-bit words of them that a window carries: one bit for each row and one for the row after. */
+/* 64-bit words of them that a window carries: one bit for each row and one for
+ * the row after. */
 static inline GSORT_HD uint32_t
 tie_words_of_window(uint32_t window_rows)
 {
@@ -53,8 +54,8 @@ tie_words_of_window(uint32_t window_rows)
 
 /* Word number word of a window of rows first_row and on. */
 static inline GSORT_HD uint64_t
-tie_word_of_window(const uint32_t *ties, uint64_t total_rows, uint64_t first_row, uint32_t window_rows,
-				   uint32_t word)
+tie_word_of_window(const uint32_t *ties, uint64_t total_rows, uint64_t first_row,
+				   uint32_t window_rows, uint32_t word)
 {
 	uint64_t	first = first_row + (uint64_t) word * 64;
 	uint64_t	count = window_rows + 1 - word * 64;

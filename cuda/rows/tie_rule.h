@@ -1,13 +1,16 @@
 /*
  * tie_rule.h
- *	  Which rows of the sorted order words leave undecided: the rule of the tie bits.
+ *	  Which rows of the sorted order words leave undecided: the rule of the tie
+ *	  bits.
  *
- * In:  two neighbours of the sorted order, by their raw keys and NULLs, and the first sort word of both.
+ * In:  two neighbours of the sorted order, by their raw keys and NULLs, and the
+ *	    first sort word of both.
  * Out: whether the second ties with the first (see gsort_window).
  *
- * Most neighbours differ in the first sort word, which lies sorted already, so that no key of
- * them is read.  Columns that this word holds whole are compared in it; of these a key is read
- * only to see whether it is open.  Columns behind the last that may matter are not read.
+ * Most neighbours differ in the first sort word, which lies sorted already, so
+ * that no key of them is read.  Columns that this word holds whole are compared
+ * in it; of these a key is read only to see whether it is open.  Columns behind
+ * the last that may matter are not read.
  *
  * The rule is a value: it goes to kernels as an argument.
  */
@@ -21,7 +24,9 @@ typedef struct tie_rule
 	uint32_t	columns;		/* that may matter, from the first on */
 	uint32_t	nullable_mask;
 	uint32_t	open_mask;
-	uint32_t	in_first_word;	/* bit c: rows agree in column c if they do in its bits of the first word */
+	/* Bit c: rows agree in column c if they do in its bits of the first
+	 * word. */
+	uint32_t	in_first_word;
 	int			equal_rows_tie; /* GSORT_TIES */
 	uint64_t	decisive_bits;	/* of the first word: rows that differ in these do not tie */
 	uint64_t	first_word_bits[GSORT_MAX_KEY_COLUMNS];	/* those that column c has in it */
@@ -37,6 +42,7 @@ typedef struct row_keys
 	const uint32_t *nulls;		/* bit c: column c is NULL; not read unless the column may be */
 } row_keys;
 
+/* Makes the rule for a job's options and its plan. */
 static inline tie_rule
 tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 {
@@ -45,7 +51,8 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 
 	memset(&rule, 0, sizeof(rule));
 	rule.equal_rows_tie = (options->flags & GSORT_TIES) != 0;
-	rule.columns = rule.equal_rows_tie ? options->key_columns : key_bits_of(options->open_mask);
+	rule.columns = rule.equal_rows_tie ? options->key_columns :
+		significant_bits(options->open_mask);
 	rule.nullable_mask = options->null_mask;
 	rule.open_mask = options->open_mask;
 	for (uint32_t c = 0; c < rule.columns; c++)
@@ -55,7 +62,8 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 		rule.first_word_bits[c] = key_plan_bits_of_column(plan, 0, c);
 		if (key_plan_column_is_in(plan, 0, c))
 			rule.in_first_word |= 1u << c;
-		/* what stands behind the first key that is read may differ in rows that tie */
+		/* what stands behind the first key that is read may differ in rows that
+		 * tie */
 		if (!is_read)
 			rule.decisive_bits |= rule.first_word_bits[c];
 		is_read |= (options->open_mask >> c & 1) || !(rule.in_first_word >> c & 1);
@@ -87,9 +95,11 @@ tie_rule_is_open(const tie_rule *rule, const row_keys *row, uint32_t column)
 		(row->keys[column * row->stride] & rule->open_bits[column]) == rule->open_code[column];
 }
 
-/* difference: of the two rows' first sort words, by XOR.  0 also where the plan has no word. */
+/* difference: of the two rows' first sort words, by XOR.  0 also where the plan
+ * has no word. */
 static inline GSORT_HD int
-tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row, const row_keys *before)
+tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
+			  const row_keys *before)
 {
 	for (uint32_t c = 0; c < rule->columns; c++)
 	{

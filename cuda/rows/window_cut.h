@@ -31,7 +31,8 @@ window_cut_long_units(uint32_t window_bytes)
 	return window_bytes / 8 / 4;
 }
 
-/* longest_short_units: of the run's rows up to window_cut_long_units, 0 if none. */
+/* longest_short_units: of the run's rows up to window_cut_long_units, 0 if
+ * none. */
 static inline GSORT_HD window_cut
 window_cut_make(uint32_t window_bytes, int with_ties, uint64_t longest_short_units)
 {
@@ -39,7 +40,8 @@ window_cut_make(uint32_t window_bytes, int with_ties, uint64_t longest_short_uni
 	window_cut	cut;
 
 	cut.long_units = window_cut_long_units(window_bytes);
-	/* rows have a unit or more, so a window's tie bits are at most units / 64 words */
+	/* rows have a unit or more, so a window's tie bits are at most units / 64
+	 * words */
 	cut.stride_units = units - longest_short_units - (with_ties ? units / 64 + 1 : 0);
 	cut.piece_units = units - (with_ties ? 1 : 0);
 	return cut;

@@ -1,20 +1,23 @@
 /*
  * few_pairs.cuh
- *	  The merge sort of few pairs: parallel sorting by regular sampling, in three launches.
+ *	  The merge sort of few pairs: parallel sorting by regular sampling, in
+ *	  three launches.
  *
  * In:  the caller's keys.
  * Out: the sorted rows and, if wanted, keys.
  *
- *	  keys --tiles------> each tile sorted, one of every gap items of each as a sample
- *	       --splitters--> which samples divide all items evenly (few_splitters.cuh)
- *	       --buckets----> the items between two splitters, of all tiles, sorted: a stretch of the output
+ *	  keys --tiles------> sorted tiles, of each one item in gap as a sample
+ *	       --splitters--> samples that divide items evenly (few_splitters.cuh)
+ *	       --buckets----> the items between two splitters, of all tiles, sorted
  *
- * A bucket has the items between 1 << sample_bits samples of all tiles, and less than gap items of each tile beside them: no
- * more than tile + tiles * (gap - 1), whatever the keys (few_shape's bucket_max).  So nothing overflows, and nothing is
- * asked of the input.
+ * A bucket has the items between 1 << sample_bits samples of all tiles, and
+ * less than gap items of each tile beside them: no more than tile + tiles *
+ * (gap - 1), whatever the keys (few_shape's bucket_max).  So nothing overflows,
+ * and nothing is asked of the input.
  *
- * The sort of a block keeps the order of equal items, and a bucket's parts are loaded tile by tile: items compare by their
- * keys alone, and the result is the stable one.
+ * The sort of a block keeps the order of equal items, and a bucket's parts are
+ * loaded tile by tile: items compare by their keys alone, and the result is the
+ * stable one.
  */
 #ifndef GSORT_FEW_PAIRS_CUH
 #define GSORT_FEW_PAIRS_CUH
@@ -22,9 +25,10 @@
 #include "sort/few_splitters.cuh"
 #include "sort/rank_sort.cuh"
 
-/* --- items -------------------------------------------------------------------- */
+/* --- items ---------------------------------------------------------------- */
 
-/* The caller's keys as items.  Wide: the significant bits, and the place in the input; narrow: both in one word. */
+/* The caller's keys as items.  Wide: the significant bits, and the place in the
+ * input; narrow: both in one word. */
 template<typename Key, bool Wide>
 struct few_source
 {
@@ -64,7 +68,7 @@ struct few_output
 	}
 };
 
-/* --- the sort of a block -------------------------------------------------------------- */
+/* --- the sort of a block -------------------------------------------------- */
 
 template<typename Row, int Items, bool Wide, typename Load>
 SORT_DEVICE void
@@ -77,9 +81,11 @@ load_and_sort(item_arrays<Wide> tile, uint32_t count, const Load &load)
 }
 
 /*
- * Sorts count items, at most THREADS * MostItems, into the tile in shared memory, by no more items a thread than it takes, as each
- * is looked for in every round.  load(x, at, count): x[i] is item at + i * THREADS, if there are so many; all are
- * under way at once.  The whole block calls; on return each thread sees all of it.
+ * Sorts count items, at most THREADS * MostItems, into the tile in shared
+ * memory, by no more items a thread than it takes, as each is looked for in
+ * every round.  load(x, at, count): x[i] is item at + i * THREADS, if there are
+ * so many; all are under way at once.  The whole block calls; on return each
+ * thread sees all of it.
  */
 template<typename Row, int MostItems, bool Wide, typename Load>
 SORT_DEVICE void
@@ -95,7 +101,7 @@ sort_loaded(item_arrays<Wide> tile, uint32_t count, const Load &load)
 		load_and_sort<Row, MostItems, Wide>(tile, count, load);
 }
 
-/* --- tiles ------------------------------------------------------------------------------- */
+/* --- tiles ---------------------------------------------------------------- */
 
 template<typename Row, typename Key, bool Wide>
 struct few_tile_load
@@ -104,7 +110,8 @@ struct few_tile_load
 	uint32_t	begin;
 
 	template<int Items>
-	__device__ __forceinline__ void operator()(item<Wide> (&x)[Items], uint32_t at, uint32_t count) const
+	__device__ __forceinline__ void operator()(item<Wide> (&x)[Items], uint32_t at,
+											   uint32_t count) const
 	{
 #pragma unroll
 		for (int i = 0; i < Items; i++)
@@ -123,12 +130,14 @@ struct few_tile_memory
 };
 
 /*
- * Sorts each tile of the keys, and samples it.  Grid: a block of THREADS for each tile; shared: few_tile_memory.
+ * Sorts each tile of the keys, and samples it.  Grid: a block of THREADS for
+ * each tile; shared: few_tile_memory.
  */
 template<typename Row, typename Key, bool Wide>
 static __global__ void
 __launch_bounds__(Row::THREADS)
-few_tiles_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide> sorted, uint64_t *samples)
+few_tiles_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide> sorted,
+				 uint64_t *samples)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -137,14 +146,15 @@ few_tiles_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide
 	uint32_t	begin = blockIdx.x * shape.tile;
 	uint32_t	count = shape.items_of(blockIdx.x);
 
-	sort_loaded<Row, Row::TILE_ITEMS, Wide>(tile, count, few_tile_load<Row, Key, Wide>{source, begin});
+	sort_loaded<Row, Row::TILE_ITEMS, Wide>(tile, count,
+											few_tile_load<Row, Key, Wide>{source, begin});
 	for (uint32_t i = threadIdx.x; i < count; i += Row::THREADS)
 		sorted.put(begin + i, tile.get(i));
 	for (uint32_t i = threadIdx.x; i < shape.samples_of(blockIdx.x); i += Row::THREADS)
 		samples[(blockIdx.x << shape.sample_bits) + i] = tile.first[shape.place_of_sample(i)];
 }
 
-/* --- buckets -------------------------------------------------------------------------------- */
+/* --- buckets -------------------------------------------------------------- */
 
 /* Behind it the bucket's items. */
 template<typename Row>
@@ -152,7 +162,8 @@ struct few_bucket_memory
 {
 	uint32_t	cuts[2][Row::TILES_MAX];	/* of the tiles, before the bucket and behind it */
 	uint32_t	begins[Row::TILES_MAX];		/* of the tiles' parts in the bucket */
-	uint32_t	skipped[Row::TILES_MAX];	/* a part's place among the sorted tiles, less its begin in the bucket */
+	/* A part's place among the sorted tiles, less its begin in the bucket. */
+	uint32_t	skipped[Row::TILES_MAX];
 	uint32_t	warp_sums[2][WARP_THREADS];
 };
 
@@ -160,7 +171,8 @@ template<typename Row, bool Wide>
 static inline GSORT_HD size_t
 few_bucket_bytes(const few_shape &shape)
 {
-	return sizeof(few_bucket_memory<Row>) + shape.bucket_max * (sizeof(uint64_t) + (Wide ? sizeof(uint32_t) : 0));
+	return sizeof(few_bucket_memory<Row>) + shape.bucket_max *
+		(sizeof(uint64_t) + (Wide ? sizeof(uint32_t) : 0));
 }
 
 /* A stretch of the output. */
@@ -170,7 +182,8 @@ struct few_bucket
 	uint32_t	count;
 };
 
-/* From the cuts to the bucket's parts.  The whole block calls; wants a barrier. */
+/* From the cuts to the bucket's parts.  The whole block calls; wants a
+ * barrier. */
 template<typename Row>
 SORT_DEVICE few_bucket
 begin_parts(few_bucket_memory<Row> &shared, const few_shape &shape)
@@ -179,7 +192,8 @@ begin_parts(few_bucket_memory<Row> &shared, const few_shape &shape)
 	uint32_t	cut = t < shape.tiles ? shared.cuts[0][t] : 0;
 	uint32_t	length = t < shape.tiles ? shared.cuts[1][t] - cut : 0;
 	few_bucket	bucket;
-	uint32_t	begin = block_exclusive_sum<Row::THREADS>(length, shared.warp_sums[0], &bucket.count);
+	uint32_t	begin = block_exclusive_sum<Row::THREADS>(length, shared.warp_sums[0],
+														  &bucket.count);
 
 	static_assert(Row::TILES_MAX <= Row::THREADS, "a thread for each tile");
 	block_exclusive_sum<Row::THREADS>(cut, shared.warp_sums[1], &bucket.begin);
@@ -203,9 +217,11 @@ struct few_parts_load
 	const item_arrays<Wide> &sorted;
 	uint32_t	tiles;
 
-	/* The part of an item is the last that begins at or before it.  All are searched step by step together. */
+	/* The part of an item is the last that begins at or before it.  All are
+	 * searched step by step together. */
 	template<int Items>
-	__device__ __forceinline__ void operator()(item<Wide> (&x)[Items], uint32_t at, uint32_t count) const
+	__device__ __forceinline__ void operator()(item<Wide> (&x)[Items], uint32_t at,
+											   uint32_t count) const
 	{
 		uint32_t	part[Items] = {};
 
@@ -229,14 +245,14 @@ struct few_parts_load
 };
 
 /*
- * Sorts the items between two splitters to where they end.  Grid: a block of THREADS for each bucket; shared:
- * few_bucket_bytes.
+ * Sorts the items between two splitters to where they end.  Grid: a block of
+ * THREADS for each bucket; shared: few_bucket_bytes.
  */
 template<typename Row, typename Key, bool Wide>
 static __global__ void
 __launch_bounds__(Row::THREADS, 1)
-few_buckets_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide> sorted, few_splitters splitters,
-				   few_output<Key> output)
+few_buckets_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide> sorted,
+				   few_splitters splitters, few_output<Key> output)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -255,7 +271,8 @@ few_buckets_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wi
 	__syncthreads();
 	bucket = begin_parts(shared, shape);
 	__syncthreads();
-	sort_loaded<Row, Row::BUCKET_ITEMS, Wide>(tile, bucket.count, few_parts_load<Row, Wide>{shared, sorted, shape.tiles});
+	sort_loaded<Row, Row::BUCKET_ITEMS, Wide>(
+		tile, bucket.count, few_parts_load<Row, Wide>{shared, sorted, shape.tiles});
 	for (uint32_t i = threadIdx.x; i < bucket.count; i += Row::THREADS)
 		output.put(bucket.begin + i, source.place_of(tile.get(i)));
 }

@@ -2,29 +2,38 @@
  * few_splitters.cuh
  *	  Where the buckets of the merge sort begin in each of its sorted tiles.
  *
- * In:  sorted tiles, the middle one of every gap items of each as a sample.  (Were it the first one, the smallest samples of all tiles
- *      would be the smallest of all, and the first buckets nearly empty, the others the fuller.)
- * Out: for each bucket's splitter, how many samples of each tile come before it; and from these how many items.
+ * In:  sorted tiles, the middle one of every gap items of each as a sample.
+ *      (Were it the first one, the smallest samples of all tiles would be the
+ *      smallest of all, and the first buckets nearly empty, the others the
+ *      fuller.)
+ * Out: for each bucket's splitter, how many samples of each tile come before
+ *	    it; and from these how many items.
  *
- * Splitter b is the sample of rank b * samples of a tile among all (Shi, Schaeffer, "Parallel sorting by regular sampling", 1992).
- * A block for each tile ranks that tile's samples among those of every other tile; which of them are splitters it finds
- * out then.  So the time is the same whatever the keys, and each sample's place in all tiles is known at once.  Each
- * tile has less than gap items that may lie on either side of a splitter: these are counted by who wants the bucket.
+ * Splitter b is the sample of rank b * samples of a tile among all (Shi,
+ * Schaeffer, "Parallel sorting by regular sampling", 1992).  A block for each
+ * tile ranks that tile's samples among those of every other tile; which of them
+ * are splitters it finds out then.  So the time is the same whatever the keys,
+ * and each sample's place in all tiles is known at once.  Each tile has less
+ * than gap items that may lie on either side of a splitter: these are counted
+ * by who wants the bucket.
  *
- * The order of (key, tile, place) has no equals, so equal keys are like any others.
+ * The order of (key, tile, place) has no equals, so equal keys are like any
+ * others.
  */
 #ifndef GSORT_FEW_SPLITTERS_CUH
 #define GSORT_FEW_SPLITTERS_CUH
 
 #include "sort/rank_sort.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/early_launch.cuh"
+#include "sort/warps.cuh"
 #include "sort/tuning.h"
 
 #define COUNTED_OF_GAP		12	/* loads of a thread that are under way together */
 #define RANKED_A_LANE		2
 #define RANKED_TOGETHER		(RANKED_A_LANE * WARP_THREADS)
 
-/* How the pairs are cut.  All tiles but the last have tile items and 1 << sample_bits samples. */
+/* How the pairs are cut.  All tiles but the last have tile items and 1 <<
+ * sample_bits samples. */
 struct few_shape
 {
 	uint32_t	n;
@@ -52,12 +61,14 @@ struct few_shape
 	}
 };
 
-/* Where buckets begin; those of number 0 and of as many as there are buckets are no samples. */
+/* Where buckets begin; those of number 0 and of as many as there are buckets
+ * are no samples. */
 struct few_splitters
 {
 	uint64_t   *keys;			/* [buckets] */
 	uint32_t   *tiles;			/* [buckets] of which they are samples */
-	uint8_t    *before;			/* [buckets][tiles] samples of each tile that come before the splitter */
+	/* [buckets][tiles] samples of each tile that come before the splitter */
+	uint8_t    *before;
 };
 
 /* Behind it all samples, each tile's as a tree. */
@@ -65,7 +76,8 @@ template<typename Row>
 struct few_splitters_memory
 {
 	/* a warp ranks so many at once, some of which may not be there */
-	static constexpr int RANKED = (Row::SAMPLES_MAX + RANKED_TOGETHER - 1) / RANKED_TOGETHER * RANKED_TOGETHER;
+	static constexpr int RANKED = (Row::SAMPLES_MAX + RANKED_TOGETHER - 1) / RANKED_TOGETHER *
+		RANKED_TOGETHER;
 
 	uint32_t	ranks[RANKED];		/* of the tile's samples, among all */
 	uint8_t		before[Row::TILES_MAX][RANKED];	/* samples of each tile that come before each */
@@ -75,12 +87,15 @@ template<typename Row>
 static inline GSORT_HD size_t
 few_splitters_bytes(const few_shape &shape)
 {
-	return sizeof(few_splitters_memory<Row>) + ((size_t) shape.tiles << shape.sample_bits) * sizeof(uint64_t);
+	return sizeof(few_splitters_memory<Row>) + ((size_t) shape.tiles << shape.sample_bits) *
+		sizeof(uint64_t);
 }
 
 /*
- * Where a tile's sample is in its tree: the middle one at 1, those in the middle of each half at 2 and 3, and so on, so that the lanes
- * of a warp, each at its own node of one level, read neighbouring words.  Behind the last of a perfect tree is one more, at 0.
+ * Where a tile's sample is in its tree: the middle one at 1, those in the
+ * middle of each half at 2 and 3, and so on, so that the lanes of a warp, each
+ * at its own node of one level, read neighbouring words.  Behind the last of a
+ * perfect tree is one more, at 0.
  */
 SORT_DEVICE uint32_t
 node_of_sample(uint32_t place, uint32_t sample_bits)
@@ -91,11 +106,13 @@ node_of_sample(uint32_t place, uint32_t sample_bits)
 	return height < sample_bits ? (number >> (height + 1)) + (1u << (sample_bits - 1 - height)) : 0;
 }
 
-/* For each key, how many of a tree's samples come before it, also those equal to it if Equal.  The searches go level by level together:
- * they wait for shared memory, not for each other. */
+/* For each key, how many of a tree's samples come before it, also those equal
+ * to it if Equal.  The searches go level by level together: they wait for
+ * shared memory, not for each other. */
 template<bool Equal>
 SORT_DEVICE void
-count_before(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[RANKED_A_LANE], uint32_t (&counts)[RANKED_A_LANE])
+rank_in_tile(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[RANKED_A_LANE],
+			 uint32_t (&counts)[RANKED_A_LANE])
 {
 	uint32_t	nodes[RANKED_A_LANE];
 	uint64_t	last = tree[0];
@@ -120,7 +137,8 @@ count_before(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[
 		counts[j] = nodes[j] - (1u << sample_bits) + (Equal ? last <= keys[j] : last < keys[j]);
 }
 
-/* As many loads are under way at once as a thread has in all.  What the last tile lacks is above all.  Wants a barrier. */
+/* As many loads are under way at once as a thread has in all.  What the last
+ * tile lacks is above all.  Wants a barrier. */
 template<typename Row>
 SORT_DEVICE void
 load_trees(uint64_t *trees, const uint64_t *samples, const few_shape &shape)
@@ -151,12 +169,13 @@ load_trees(uint64_t *trees, const uint64_t *samples, const few_shape &shape)
 	}
 }
 
-/* Ranks keys, which are the tile's samples first and first + 32, among those of the tiles from begin to end that the warp
- * looks after. */
+/* Ranks keys, which are the tile's samples first and first + 32, among those of
+ * the tiles from begin to end that the warp looks after. */
 template<typename Row, bool Equal>
 SORT_DEVICE void
-rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees, const uint64_t (&keys)[RANKED_A_LANE], uint32_t first,
-				 uint32_t sample_bits, uint32_t begin, uint32_t end, uint32_t (&ranks)[RANKED_A_LANE])
+rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees,
+				 const uint64_t (&keys)[RANKED_A_LANE], uint32_t first, uint32_t sample_bits,
+				 uint32_t begin, uint32_t end, uint32_t (&ranks)[RANKED_A_LANE])
 {
 	constexpr uint32_t WARPS = Row::SPLITTER_THREADS / WARP_THREADS;
 
@@ -164,7 +183,7 @@ rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees, const
 	{
 		uint32_t	before[RANKED_A_LANE];
 
-		count_before<Equal>(trees + (t << sample_bits), sample_bits, keys, before);
+		rank_in_tile<Equal>(trees + (t << sample_bits), sample_bits, keys, before);
 #pragma unroll
 		for (int j = 0; j < RANKED_A_LANE; j++)
 		{
@@ -174,10 +193,12 @@ rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees, const
 	}
 }
 
-/* Ranks the tile's samples first and first + 32.  Of equal samples those of earlier tiles come first. */
+/* Ranks the tile's samples first and first + 32.  Of equal samples those of
+ * earlier tiles come first. */
 template<typename Row>
 SORT_DEVICE void
-rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t first, const few_shape &shape)
+rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t first,
+			 const few_shape &shape)
 {
 	uint32_t	own_tile = blockIdx.x;
 	uint32_t	ranks[RANKED_A_LANE] = {};
@@ -188,7 +209,8 @@ rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t 
 	{
 		uint32_t	place = first + j * WARP_THREADS;
 
-		keys[j] = place < 1u << shape.sample_bits ? trees[(own_tile << shape.sample_bits) + node_of_sample(place, shape.sample_bits)] : 0;
+		keys[j] = place < 1u << shape.sample_bits ?
+			trees[(own_tile << shape.sample_bits) + node_of_sample(place, shape.sample_bits)] : 0;
 		if (warp_id() == 0)
 		{
 			ranks[j] = place;
@@ -196,17 +218,19 @@ rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t 
 		}
 	}
 	rank_among_tiles<Row, true>(shared, trees, keys, first, shape.sample_bits, 0, own_tile, ranks);
-	rank_among_tiles<Row, false>(shared, trees, keys, first, shape.sample_bits, own_tile + 1, shape.tiles, ranks);
+	rank_among_tiles<Row, false>(shared, trees, keys, first, shape.sample_bits, own_tile + 1,
+								 shape.tiles, ranks);
 #pragma unroll
 	for (int j = 0; j < RANKED_A_LANE; j++)
 		atomicAdd(&shared.ranks[first + j * WARP_THREADS], ranks[j]);
 }
 
-/* A warp for each of the tile's samples: those that are splitters leave what was found. */
+/* A warp for each of the tile's samples: those that are splitters leave what
+ * was found. */
 template<typename Row>
 SORT_DEVICE void
-put_splitters(const few_splitters_memory<Row> &shared, const uint64_t *own_samples, const few_shape &shape,
-			  const few_splitters &splitters)
+put_splitters(const few_splitters_memory<Row> &shared, const uint64_t *own_samples,
+			  const few_shape &shape, const few_splitters &splitters)
 {
 	uint32_t	own_count = shape.samples_of(blockIdx.x);
 
@@ -227,7 +251,8 @@ put_splitters(const few_splitters_memory<Row> &shared, const uint64_t *own_sampl
 }
 
 /*
- * Finds those splitters that are samples of one tile.  Grid: a block of SPLITTER_THREADS for each tile; shared: few_splitters_bytes.
+ * Finds those splitters that are samples of one tile.  Grid: a block of
+ * SPLITTER_THREADS for each tile; shared: few_splitters_bytes.
  */
 template<typename Row>
 static __global__ void
@@ -250,10 +275,11 @@ few_splitters_kernel(few_shape shape, const uint64_t *samples, few_splitters spl
 	put_splitters<Row>(shared, samples + (blockIdx.x << shape.sample_bits), shape, splitters);
 }
 
-/* How many items of tile t come before the splitter, before which so many of its samples come. */
+/* How many items of tile t come before the splitter, before which so many of
+ * its samples come. */
 SORT_DEVICE uint32_t
-items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_t samples_before, uint64_t key,
-			 bool equal_comes_before)
+items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_t samples_before,
+			 uint64_t key, bool equal_comes_before)
 {
 	const uint64_t *items = sorted + t * shape.tile;
 	uint32_t	count = shape.items_of(t);
@@ -265,7 +291,8 @@ items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_
 	{
 		uint64_t	keys[COUNTED_OF_GAP];
 
-		/* apart from the comparisons, so that all loads are under way at once */
+		/* apart from the comparisons, so that all loads are under way at
+		 * once */
 #pragma unroll
 		for (int i = 0; i < COUNTED_OF_GAP; i++)
 			keys[i] = items[first + i < end ? first + i : end - 1];
@@ -276,17 +303,19 @@ items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_
 	return before;
 }
 
-/* How many items of tile t lie before a bucket.  The first bucket begins with all tiles; behind the last one nothing comes. */
+/* How many items of tile t lie before a bucket.  The first bucket begins with
+ * all tiles; behind the last one nothing comes. */
 template<typename Row>
 SORT_DEVICE uint32_t
-cut_tile(const few_splitters &splitters, const uint64_t *sorted, const few_shape &shape, uint32_t bucket, uint32_t t)
+cut_tile(const few_splitters &splitters, const uint64_t *sorted, const few_shape &shape,
+		 uint32_t bucket, uint32_t t)
 {
 	if (bucket == 0)
 		return 0;
 	if (bucket == shape.buckets)
 		return shape.items_of(t);
-	return items_before(sorted, shape, t, splitters.before[bucket * Row::TILES_MAX + t], splitters.keys[bucket],
-						t <= splitters.tiles[bucket]);
+	return items_before(sorted, shape, t, splitters.before[bucket * Row::TILES_MAX + t],
+						splitters.keys[bucket], t <= splitters.tiles[bucket]);
 }
 
 #endif							/* GSORT_FEW_SPLITTERS_CUH */

@@ -1,7 +1,7 @@
 /*
  * launch_plan.cuh
- *	  What the host needs for enqueuing a sort or a merge: the device it is for, how many
- *	  tiles there are, and stretches of the caller's scratch.
+ *	  What the host needs for enqueuing a sort or a merge: the device it is for,
+ *	  how many tiles there are, and stretches of the caller's scratch.
  *
  * Host code; nothing is allocated, nothing waited for.
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sort/launch.cuh"
+#include "sort/early_launch.cuh"
 
 #define SCRATCH_ALIGNMENT	256
 
@@ -40,9 +40,11 @@ describe_device(sort_device *device)
 	cudaError_t error = cudaGetDevice(&ordinal);
 
 	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount, ordinal);
+		error = cudaDeviceGetAttribute(&device->processors, cudaDevAttrMultiProcessorCount,
+									   ordinal);
 	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&device->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
+		error = cudaDeviceGetAttribute(&device->shared_bytes,
+									   cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal);
 	return error;
 }
 
@@ -51,7 +53,8 @@ typedef struct launch_target
 {
 	sort_device device;
 	early_stream stream;
-	uint32_t	salt;			/* of the places where samples are taken; results do not depend on it */
+	/* Of the places where samples are taken; results do not depend on it. */
+	uint32_t	salt;
 } launch_target;
 
 static inline uint32_t
@@ -82,7 +85,8 @@ static void
 take(scratch_cursor *cursor, T **array, size_t length)
 {
 	*array = (T *) cursor->at;
-	cursor->at += (length * sizeof(T) + GSORT_GUARD_BYTES + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+	cursor->at += (length * sizeof(T) + GSORT_GUARD_BYTES + SCRATCH_ALIGNMENT -
+				   1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
 }
 
 #endif							/* GSORT_LAUNCH_PLAN_CUH */

@@ -1,24 +1,28 @@
 /*
  * merge.cuh
- *	  Cooperative merging: segments of any length, sorted by all blocks together.
+ *	  Cooperative merging: segments of any length, sorted by all blocks
+ *	  together.
  *
- * In:  long segments: items that the partition could not divide into tiles (its sample
- *	    missed how they lie).
+ * In:  long segments: items that the partition could not divide into tiles (its
+ *	    sample missed how they lie).
  * Out: their rows, emitted at their places.
  *
  * Each segment's tiles are sorted, then its runs are merged pairwise, level by
- * level over all segments: a prefix sum over the segments' tile counts gives each block
- * its output tile, merge path cuts the tile out of its two runs, so no segment's length
- * can unbalance the work.  Levels alternate between the two item arrays, so that the
- * last one reads the level 2 array and emits.
+ * level over all segments: a prefix sum over the segments' tile counts gives
+ * each block its output tile, merge path cuts the tile out of its two runs, so
+ * no segment's length can unbalance the work.  Levels alternate between the two
+ * item arrays, so that the last one reads the level 2 array and emits.
  *
  * The cuts are those of merge_path.cuh (Green, McColl, Bader, 2012).
  *
- * A segment of r tiles takes ceil(log2 r) levels: n log n at worst, whatever the keys.
+ * A segment of r tiles takes ceil(log2 r) levels: n log n at worst, whatever
+ * the keys.
  */
 #ifndef GSORT_MERGE_CUH
 #define GSORT_MERGE_CUH
 
+#include "sort/launch_bounds.cuh"
+#include "sort/launch_together.cuh"
 #include "sort/tile_sort.cuh"
 
 #define MERGE_PLAN_THREADS 1024
@@ -41,10 +45,12 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 	uint32_t	tiles_before = 0;
 	uint32_t	turn = 0;
 
-	for (uint32_t base = 0; base < plan->listed.long_segments; base += MERGE_PLAN_THREADS, turn ^= 1)
+	for (uint32_t base = 0; base < plan->listed.long_segments; base += MERGE_PLAN_THREADS,
+		 turn ^= 1)
 	{
 		uint32_t	r = base + threadIdx.x;
-		uint32_t	tiles = r < plan->listed.long_segments ? (segments[r].count + Tile - 1) / Tile : 0;
+		uint32_t	tiles = r < plan->listed.long_segments ? (segments[r].count + Tile - 1) / Tile :
+			0;
 		uint32_t	total;
 		uint32_t	first = block_exclusive_sum<MERGE_PLAN_THREADS>(tiles, warp_sums[turn], &total);
 
@@ -60,13 +66,18 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 SORT_DEVICE long_segment
 segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile)
 {
-	return segments[partition_point(0, n_segments - 1, [&](uint32_t s) { return segments[s + 1].first_tile <= tile; })];
+	return segments[partition_point(0, n_segments - 1,
+									[&](uint32_t s) { return segments[s + 1].first_tile <= tile;
+		})];
 }
 
+/* Sorts the tiles of all long segments, and leaves each in the array from which
+ * the first level of merges reads. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
-					   const partition_plan *plan, const long_segment *segments, item_order<Wide> order)
+					   const partition_plan *plan, const long_segment *segments,
+					   item_order<Wide> order)
 {
 	typedef merge_sort_memory<Row::SORT_TILE, Wide> memory;
 
@@ -77,7 +88,8 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 	{
 		const long_segment segment = segment_of_tile(segments, plan->listed.long_segments, tile);
 		uint32_t	at = (tile - segment.first_tile) * Row::SORT_TILE;
-		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at : Row::SORT_TILE;
+		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at :
+			Row::SORT_TILE;
 		bool		in_place = merge_levels(segment.count, Row::SORT_TILE) % 2 == 1;
 		item_arrays<Wide> source = level2.from(segment.begin + at);
 		item_arrays<Wide> target = in_place ? source : level1.from(segment.level1_begin + at);
@@ -87,27 +99,30 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 			items.put(i, source.get(i));
 		__syncthreads();
 		merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, Wide>(items, count, order);
-		/* Each thread reads the places that it fills in the next turn: no barrier between. */
+		/* Each thread reads the places that it fills in the next turn: no
+		 * barrier between. */
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 			target.put(i, items.get(i));
 	}
 }
 
 /*
- * Sorts each tile of each long segment, from level 2 to where merging begins.  Grid: any, each block takes tiles in
- * turn; blocks of SORT_THREADS; shared: merge_sort_memory.
+ * Sorts each tile of each long segment, from level 2 to where merging begins.
+ * Grid: any, each block takes tiles in turn; blocks of SORT_THREADS; shared:
+ * merge_sort_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
-merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
-						const long_segment *segments, item_order<true> order)
+merge_sort_tiles_kernel(item_arrays<true> level1, item_arrays<true> level2,
+						const partition_plan *plan, const long_segment *segments,
+						item_order<true> order)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
-		sort_tiles_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-									order_as<wide.value>(order));
+		sort_tiles_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2),
+									plan, segments, order_as<wide.value>(order));
 	});
 }
 
@@ -120,13 +135,14 @@ struct merge_level_memory
 };
 
 /*
- * Merges the places [at, at + count) of the merge of a and b into the tile in shared memory.
- * The whole block calls; on return each thread sees all of it.
+ * Merges the places [at, at + count) of the merge of a and b into the tile in
+ * shared memory.  The whole block calls; on return each thread sees all of it.
  */
 template<typename Row, bool Wide, typename Order>
 SORT_DEVICE void
-merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a, uint32_t a_count,
-			   item_arrays<Wide> b, uint32_t b_count, uint32_t at, uint32_t count, const Order &order)
+merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wide> a,
+			   uint32_t a_count, item_arrays<Wide> b, uint32_t b_count, uint32_t at, uint32_t count,
+			   const Order &order)
 {
 	item_arrays<Wide> tile = {shared.first, shared.second};
 	item<Wide>	x[Row::SORT_ITEMS];
@@ -134,7 +150,8 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	uint32_t	from_a;
 
 	if (threadIdx.x < 2)
-		shared.taken_from_a[threadIdx.x] = merge_path(a, a_count, b, b_count, at + threadIdx.x * count, order);
+		shared.taken_from_a[threadIdx.x] = merge_path(a, a_count, b, b_count,
+													  at + threadIdx.x * count, order);
 	__syncthreads();
 	a = a.from(shared.taken_from_a[0]);
 	b = b.from(at - shared.taken_from_a[0]);
@@ -143,7 +160,8 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 		tile.put(i, i < from_a ? a.get(i) : b.get(i - from_a));
 	__syncthreads();
 	if (mine < count)
-		merge_from<Row::SORT_ITEMS, Wide>(x, tile, from_a, tile.from(from_a), count - from_a, mine, order);
+		merge_from<Row::SORT_ITEMS, Wide>(x, tile, from_a, tile.from(from_a), count - from_a, mine,
+										  order);
 	__syncthreads();
 #pragma unroll
 	for (int i = 0; i < Row::SORT_ITEMS; i++)
@@ -154,6 +172,8 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	__syncthreads();
 }
 
+/* One level of merges over all long segments: each output tile is cut out of
+ * its two runs.  A segment's last level emits. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -170,11 +190,14 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		const long_segment segment = segment_of_tile(segments, plan->listed.long_segments, tile);
 		uint32_t	levels = merge_levels(segment.count, Row::SORT_TILE);
 		uint32_t	at = (tile - segment.first_tile) * Row::SORT_TILE;
-		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at : Row::SORT_TILE;
+		uint32_t	count = segment.count - at < Row::SORT_TILE ? segment.count - at :
+			Row::SORT_TILE;
 		uint64_t	width = (uint64_t) Row::SORT_TILE << level;
 		uint32_t	begin = (uint32_t) (at / (2 * width) * (2 * width));
-		uint32_t	middle = begin + width < segment.count ? (uint32_t) (begin + width) : segment.count;
-		uint32_t	end = middle + width < segment.count ? (uint32_t) (middle + width) : segment.count;
+		uint32_t	middle = begin + width < segment.count ? (uint32_t) (begin + width) :
+			segment.count;
+		uint32_t	end = middle + width < segment.count ? (uint32_t) (middle + width) :
+			segment.count;
 		bool		from_level2 = (levels - 1 - level) % 2 == 0;
 		item_arrays<Wide> in_level1 = level1.from(segment.level1_begin);
 		item_arrays<Wide> in_level2 = level2.from(segment.begin);
@@ -184,8 +207,8 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 		if (level >= levels)
 			continue;
 		order.shortened = segment.shortened != 0;
-		merge_one_tile<Row, Wide>(shared, source.from(begin), middle - begin, source.from(middle), end - middle,
-								  at - begin, count, order);
+		merge_one_tile<Row, Wide>(shared, source.from(begin), middle - begin, source.from(middle),
+								  end - middle, at - begin, count, order);
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 		{
 			if (level + 1 == levels)
@@ -193,14 +216,16 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 			else
 				target.put(at + i, items.get(i));
 		}
-		/* The next turn fills the tile behind merge_one_tile's first barrier. */
+		/* The next turn fills the tile behind merge_one_tile's first
+		 * barrier. */
 	}
 }
 
 /*
- * Merges runs of SORT_TILE << level items by twos, for each of the levels; a segment's last level
- * emits.  Grid: any, each block takes output tiles in turn, and with more than one level all blocks run at once;
- * blocks of SORT_THREADS; shared: merge_level_memory.
+ * Merges runs of SORT_TILE << level items by twos, for each of the levels; a
+ * segment's last level emits.  Grid: any, each block takes output tiles in
+ * turn, and with more than one level all blocks run at once; blocks of
+ * SORT_THREADS; shared: merge_level_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void
@@ -219,8 +244,9 @@ merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partitio
 		if (level > 0)
 			await_all_blocks(&plan->listed.arrived, level);
 		for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
-			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-										level, order_as<wide.value>(order), emit);
+			merge_runs_of_segments<Row>(raw, items_as<wide.value>(level1),
+										items_as<wide.value>(level2), plan, segments, level,
+										order_as<wide.value>(order), emit);
 		});
 	}
 }

@@ -1,11 +1,13 @@
 /*
  * merge_launch.cuh
- *	  The launches of a multiway merge, whatever its source and sink.
+ *	  The launches of a multiway merge.
  *
- * In:  a source, a sink and the runs; scratch of the caller, merge_scratch_bytes of it.
- * Out: what the sink writes.
+ * In:  the runs and the plan of their keys; scratch of the caller,
+ *	    merge_scratch_bytes of it.
+ * Out: the run of each row.
  *
- * Host code: enqueues a handful of kernels, reads nothing back, allocates nothing.
+ * Host code: enqueues a handful of kernels, reads nothing back, allocates
+ * nothing.
  */
 #ifndef GSORT_MERGE_LAUNCH_CUH
 #define GSORT_MERGE_LAUNCH_CUH
@@ -25,46 +27,37 @@ typedef struct merge_scratch
 } merge_scratch;
 
 static inline uint64_t
-merge_tiles(uint64_t total, uint32_t tile)
+merge_tiles(uint64_t total)
 {
-	return (total + tile - 1) / tile;
+	return (total + MERGE_ROW::TILE - 1) / MERGE_ROW::TILE;
 }
 
 /* From NULL it only counts. */
 static inline merge_scratch
-merge_lay_out(uint64_t total, uint32_t n_runs, uint32_t tile, void *d_scratch)
+merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 {
 	scratch_cursor cursor = {(uintptr_t) d_scratch};
-	uint64_t	samples = total / (SAMPLE_TILES * tile) + n_runs;
+	uint64_t	samples = total / (SAMPLE_TILES * MERGE_ROW::TILE) + n_runs;
 	merge_scratch scratch;
 
 	take(&cursor, &scratch.runs, n_runs);
 	take(&cursor, &scratch.ranks, samples);
 	take(&cursor, &scratch.places, samples * n_runs);
-	take(&cursor, &scratch.splits, (merge_tiles(total, tile) + 1) * n_runs);
+	take(&cursor, &scratch.splits, (merge_tiles(total) + 1) * n_runs);
 	scratch.bytes = cursor.at - (uintptr_t) d_scratch;
 	return scratch;
 }
 
-static inline bool
-merge_takes_medium_row(const sort_device &device)
-{
-	return device.shared_bytes >= MERGE_MEDIUM::SHARED_BYTES;
-}
-
-/* The smaller tile takes more scratch; any device's need is met. */
 static inline size_t
 merge_scratch_bytes(uint64_t total, uint32_t n_runs)
 {
-	uint32_t	tile = MERGE_SMALL::TILE < MERGE_MEDIUM::TILE ? MERGE_SMALL::TILE : MERGE_MEDIUM::TILE;
-
-	return merge_lay_out(total, n_runs, tile, NULL).bytes;
+	return merge_lay_out(total, n_runs, NULL).bytes;
 }
 
 /* Numbers the runs' samples, and tells the device of the runs. */
 static inline cudaError_t
-note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs, uint32_t *n_samples,
-		  cudaStream_t stream)
+note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
+		  uint32_t *n_samples, cudaStream_t stream)
 {
 	uint32_t	samples = 0;
 
@@ -79,7 +72,8 @@ note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_
 			list.runs[i].first_sample = samples;
 			samples += (uint32_t) (((uint64_t) runs[first + i].count + stride - 1) / stride);
 		}
-		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n, d_runs));
+		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n,
+						d_runs));
 	}
 	*n_samples = samples;
 	return cudaSuccess;
@@ -95,49 +89,39 @@ rows_of_runs(const merge_run *runs, uint32_t n_runs)
 	return total;
 }
 
-template<typename Row, typename Source, typename Sink>
+/* Of 1 to MERGE_RUNS_MAX runs; equal keys come out by run. */
+template<typename Key>
 static cudaError_t
-merge_with_row(const Source &source, const Sink &sink, const merge_run *runs, uint32_t n_runs, void *d_scratch,
-			   cudaStream_t stream)
+merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,
+		   uint8_t *d_order, cudaStream_t stream)
 {
+	typedef MERGE_ROW Row;
 	uint64_t	total = rows_of_runs(runs, n_runs);
-	uint64_t	tiles = merge_tiles(total, Row::TILE);
-	merge_scratch scratch = merge_lay_out(total, n_runs, Row::TILE, d_scratch);
+	uint64_t	tiles = merge_tiles(total);
+	merge_scratch scratch = merge_lay_out(total, n_runs, d_scratch);
 	const merge_run *d_runs = scratch.runs;
 	const uint32_t stride = SAMPLE_TILES * Row::TILE;
 	uint32_t	n_samples;
 
-	static_assert(sizeof(multiway_memory<Source, Row>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 	static_assert(Row::ITEMS % 2 == 1, "bank conflicts");
 	if (total == 0)
 		return cudaSuccess;
 	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
-	CUDA_TRY(launch(multiway_sample_kernel<Source>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
-					 SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t), stream, source, d_runs,
-					 n_runs, stride, n_samples, scratch.ranks, scratch.places));
-	CUDA_TRY(launch(multiway_split_kernel<Source>, (unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
-					 SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream, source, d_runs,
-					 n_runs, total, (uint32_t) Row::TILE, n_samples, (const uint64_t *) scratch.ranks,
-					 (const uint32_t *) scratch.places, scratch.splits));
-	return launch(multiway_merge_kernel<Source, Sink, Row>, (unsigned) tiles, Row::THREADS,
-				  sizeof(multiway_memory<Source, Row>), stream, source, sink, d_runs, n_runs, total,
-				  (const uint32_t *) scratch.splits);
-}
-
-/* cudaErrorInvalidValue: no run or too many.  Equal keys come out by run. */
-template<typename Source, typename Sink>
-static cudaError_t
-merge_runs(const Source &source, const Sink &sink, const merge_run *runs, uint32_t n_runs, void *d_scratch,
-		   cudaStream_t stream)
-{
-	sort_device device;
-
-	if (n_runs == 0 || n_runs > MERGE_RUNS_MAX)
-		return cudaErrorInvalidValue;
-	CUDA_TRY(describe_device(&device));
-	if (merge_takes_medium_row(device))
-		return merge_with_row<MERGE_MEDIUM>(source, sink, runs, n_runs, d_scratch, stream);
-	return merge_with_row<MERGE_SMALL>(source, sink, runs, n_runs, d_scratch, stream);
+	CUDA_TRY(launch(multiway_sample_kernel<Key>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
+					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,
+					scratch.places));
+	CUDA_TRY(launch(multiway_split_kernel<Key>,
+					(unsigned) ((tiles + 1 + SELECT_WARPS - 1) / SELECT_WARPS),
+					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * sizeof(selection_memory), stream,
+					source, d_runs, n_runs, total, (uint32_t) Row::TILE, n_samples,
+					(const uint64_t *) scratch.ranks, (const uint32_t *) scratch.places,
+					scratch.splits));
+	return launch(multiway_merge_kernel<Key, Row>, (unsigned) tiles, Row::THREADS,
+				  sizeof(multiway_memory<Key, Row>), stream, source, (uint64_t *) d_order, d_runs,
+				  n_runs, total, (const uint32_t *) scratch.splits);
 }
 
 #endif							/* GSORT_MERGE_LAUNCH_CUH */

@@ -9,21 +9,23 @@
 #define GSORT_MERGE_PATH_CUH
 
 #include "sort/partition_point.cuh"
-#include "sort/sort_common.cuh"
+#include "sort/items.cuh"
 
-/* Of the first taken items of the merge of a and b, how many come from a.  Of equal ones
- * a's come first.  Items: anything with get(). */
+/* Of the first taken items of the merge of a and b, how many come from a.  Of
+ * equal ones a's come first.  Items: anything with get(). */
 template<typename Items, typename Order>
 SORT_DEVICE uint32_t
 merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, uint32_t taken,
 		   const Order &order)
 {
-	return partition_point(taken > b_count ? taken - b_count : 0, taken < a_count ? taken : a_count, [&](uint32_t i) {
+	return partition_point(taken > b_count ? taken - b_count : 0, taken < a_count ? taken : a_count,
+						   [&](uint32_t i) {
 		return !order.less(b.get(taken - 1 - i), a.get(i));
 	});
 }
 
-/* The items of the merge from place taken on, as many as there are, at most Items. */
+/* The items of the merge from place taken on, as many as there are, at most
+ * Items. */
 template<int Items, bool Wide, typename Order>
 SORT_DEVICE void
 merge_from(item<Wide> (&x)[Items], const item_arrays<Wide> &a, uint32_t a_count,

@@ -13,9 +13,8 @@
 
 typedef struct merge_run
 {
-	const void *keys;			/* device: [count] key words, or [columns][count] raw uint64 */
+	const void *keys;			/* device: [columns][count] raw uint64 */
 	const uint8_t *nulls;		/* device: [count] bit c: column c is NULL; NULL: none is */
-	const uint32_t *rows;		/* device: [count], where pairs are merged; else NULL */
 	uint32_t	count;
 	uint32_t	first_sample;	/* number of the run's first sample; the merge sets it */
 } merge_run;

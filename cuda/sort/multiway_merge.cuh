@@ -1,66 +1,49 @@
 /*
  * multiway_merge.cuh
- *	  Merging up to 255 sorted runs at once: each key is read once, each output written once.
+ *	  Merging up to 255 sorted runs at once: each key is read once, each output
+ *	  written once.
  *
  * In:  the runs' descriptions and keys.
- * Out: what a sink makes of the order of all rows by key, equal keys by run, within a run as they lie:
- *	    here the run that each row comes from, one byte a row.
+ * Out: the run that each row of the whole order comes from, one byte a row.
+ *	    The order is by key, of equal keys by run, and within a run as its rows
+ *	    lie.
  *
  *	  runs --sample--> sampled keys with their exact places in the output
  *	       --split---> for each output tile, where it begins in every run
  *	       --merge---> output
  *
- * The output is cut into tiles of one size, so no distribution of the keys can make
- * one block's work longer than another's.  Sampling and splitting are in
- * multiway_select.cuh.  A tile's stretches are loaded to shared memory and merged there
- * pairwise, log2(runs) rounds of merge path.
- *
- * A sink writes a merged tile: put(tile's first place, count, keys, payloads), called by the
- * whole block.
+ * The output is cut into tiles of one size, so no distribution of the keys can
+ * make one block's work longer than another's.  Sampling and splitting are in
+ * multiway_select.cuh.  A tile's stretches are loaded to shared memory and
+ * merged there pairwise, log2(runs) rounds of merge path.
  */
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/merge_path.cuh"
 #include "sort/multiway_select.cuh"
 #include "sort/tuning.h"
 
-/* --- where it goes ----------------------------------------------------------------- */
+/* --- merging a tile ------------------------------------------------------- */
 
-/* A byte a row, written by eights; zeros behind the last row up to a multiple of eight. */
-struct order_sink
-{
-	uint64_t   *order;			/* eight rows a word */
-
-	template<int Threads, typename Key>
-	__device__ __forceinline__ void put(uint64_t first, uint32_t count, const Key *, uint8_t *tile_runs) const
-	{
-		uint32_t	words = (count + 7) / 8;
-
-		if (threadIdx.x < words * 8 - count)
-			tile_runs[count + threadIdx.x] = 0;
-		__syncthreads();
-		for (uint32_t i = threadIdx.x; i < words; i += Threads)
-			order[first / 8 + i] = ((const uint64_t *) tile_runs)[i];
-	}
-};
-
-/* --- merging a tile ---------------------------------------------------------------------- */
-
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 struct multiway_memory
 {
-	typename Source::key keys[Row::TILE + 1];	/* one is read behind the last */
-	alignas(8) typename Source::payload payloads[Row::TILE];
-	uint32_t	begins[RUN_SLOTS + 1];	/* of the runs' stretches in the tile; empty ones at its end */
-	uint32_t	skipped[RUN_SLOTS]; /* a stretch's first place in its run, less its begin in the tile */
+	Key keys[Row::TILE + 1];	/* one is read behind the last */
+	alignas(8) uint8_t runs[Row::TILE];	/* that the keys come from */
+	/* Of the runs' stretches in the tile; empty ones at its end. */
+	uint32_t	begins[RUN_SLOTS + 1];
+	/* A stretch's first place in its run, less its begin in the tile. */
+	uint32_t	skipped[RUN_SLOTS];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* From the splits to the tile's stretches.  The whole block calls; wants a barrier behind it. */
-template<typename Source, typename Row>
+/* From the splits to the tile's stretches.  The whole block calls; wants a
+ * barrier behind it. */
+template<typename Key, typename Row>
 SORT_DEVICE void
-begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, uint32_t n_runs)
+begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint32_t n_runs)
 {
 	constexpr int RUNS_A_THREAD = (RUN_SLOTS + Row::THREADS - 1) / Row::THREADS;
 	uint32_t	first = threadIdx.x * RUNS_A_THREAD;
@@ -88,22 +71,23 @@ begin_stretches(multiway_memory<Source, Row> &shared, const uint32_t *splits, ui
 		shared.begins[RUN_SLOTS] = begin;
 }
 
-/* The last of the stretches step * 0, step * 1, ... that begins at or before at; one beyond
- * the last run begins at the tile's end. */
+/* The last of the stretches step * 0, step * 1, ... that begins at or before
+ * at; one beyond the last run begins at the tile's end. */
 SORT_DEVICE uint32_t
 stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
 {
-	return partition_point(0, stretches - 1, [&](uint32_t stretch) { return begins[(stretch + 1) * step] <= at; });
+	return partition_point(0, stretches - 1, [&](uint32_t stretch) { return begins[(stretch + 1) *
+																				   step] <= at; });
 }
 
 /* Fills the tile, run after run; wants a barrier behind it. */
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 SORT_DEVICE void
-load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const merge_run *runs, uint32_t n_runs,
-			   uint32_t count)
+load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
+			   const merge_run *runs, uint32_t n_runs, uint32_t count)
 {
-	typename Source::key keys[Row::ITEMS];
-	typename Source::payload payloads[Row::ITEMS];
+	Key keys[Row::ITEMS];
+	uint8_t		from[Row::ITEMS];
 
 	/* apart from the stores, so that all loads are under way at once */
 #pragma unroll
@@ -117,7 +101,7 @@ load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const
 			const merge_run run = runs[r];
 
 			keys[i] = source.key_of(run, at + shared.skipped[r]);
-			payloads[i] = source.payload_of(run, r, at + shared.skipped[r]);
+			from[i] = (uint8_t) r;
 		}
 	}
 #pragma unroll
@@ -128,7 +112,7 @@ load_stretches(multiway_memory<Source, Row> &shared, const Source &source, const
 		if (at < count)
 		{
 			shared.keys[at] = keys[i];
-			shared.payloads[at] = payloads[i];
+			shared.runs[at] = from[i];
 		}
 	}
 }
@@ -154,7 +138,8 @@ struct key_less
 	}
 };
 
-/* Two neighbouring sorted stretches, each of width runs, and how far a thread has merged them. */
+/* Two neighbouring sorted stretches, each of width runs, and how far a thread
+ * has merged them. */
 template<typename Key>
 struct stretch_pair
 {
@@ -167,7 +152,8 @@ struct stretch_pair
 	Key			next_a;			/* not meant where a or b has ended */
 	Key			next_b;
 
-	/* Stands at the beginning of pair number; empty ones are skipped, unless no other follows. */
+	/* Stands at the beginning of pair number; empty ones are skipped, unless no
+	 * other follows. */
 	__device__ __forceinline__ void begin(const uint32_t *begins, uint32_t width, uint32_t pair)
 	{
 		uint32_t	first = 2 * width * pair;
@@ -210,19 +196,18 @@ struct stretch_pair
 };
 
 /*
- * One round: every two neighbouring stretches of width runs become one.  Each thread merges ITEMS
- * neighbouring places, into registers first.  The whole block calls, behind a barrier after the
- * tile was filled; on return each thread sees all of it.
+ * One round: every two neighbouring stretches of width runs become one.  Each
+ * thread merges ITEMS neighbouring places, into registers first.  The whole
+ * block calls, behind a barrier after the tile was filled; on return each
+ * thread sees all of it.
  */
-template<typename Source, typename Row>
+template<typename Key, typename Row>
 SORT_DEVICE void
-merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t width, uint32_t count)
+merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, uint32_t count)
 {
-	typedef typename Source::key Key;
-
 	uint32_t	at = threadIdx.x * Row::ITEMS;
 	Key			keys[Row::ITEMS];
-	typename Source::payload payloads[Row::ITEMS];
+	uint8_t		from[Row::ITEMS];
 
 	if (at < count)
 	{
@@ -231,10 +216,12 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 
 		pair.keys = shared.keys;
 		pair.begin(shared.begins, width,
-				   stretch_of(shared.begins, (n_runs + 2 * width - 1) / (2 * width), 2 * width, at));
+				   stretch_of(shared.begins, (n_runs + 2 * width - 1) / (2 * width), 2 * width,
+							  at));
 		begin = pair.a;
 		pair.a += merge_path(key_array<Key>{shared.keys + begin}, pair.middle - begin,
-							 key_array<Key>{shared.keys + pair.middle}, pair.end - pair.middle, at - begin, key_less());
+							 key_array<Key>{shared.keys + pair.middle}, pair.end - pair.middle,
+							 at - begin, key_less());
 		pair.b += at - pair.a;
 		pair.load_next();
 #pragma unroll
@@ -247,7 +234,7 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 					pair.begin(shared.begins, width, pair.number + 1);
 					pair.load_next();
 				}
-				payloads[i] = shared.payloads[pair.take(&keys[i])];
+				from[i] = shared.runs[pair.take(&keys[i])];
 			}
 		}
 	}
@@ -258,34 +245,50 @@ merge_round(multiway_memory<Source, Row> &shared, uint32_t n_runs, uint32_t widt
 		if (at + i < count)
 		{
 			shared.keys[at + i] = keys[i];
-			shared.payloads[at + i] = payloads[i];
+			shared.runs[at + i] = from[i];
 		}
 	}
 	__syncthreads();
 }
 
+/* Writes the tile's runs by eights; zeros behind the last row up to a multiple
+ * of eight.  The whole block calls. */
+template<typename Key, typename Row>
+SORT_DEVICE void
+write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, uint64_t *order)
+{
+	uint32_t	words = (count + 7) / 8;
+
+	if (threadIdx.x < words * 8 - count)
+		shared.runs[count + threadIdx.x] = 0;
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < words; i += Row::THREADS)
+		order[first / 8 + i] = ((const uint64_t *) shared.runs)[i];
+}
+
 /*
- * Grid: a block of THREADS for each output tile; shared: multiway_memory.  Block t reads, of each
- * run, the places from splits[t] to splits[t + 1], and writes the output places from t * TILE on.
+ * Grid: a block of THREADS for each output tile; shared: multiway_memory.
+ * Block t reads, of each run, the places from splits[t] to splits[t + 1], and
+ * writes the output places from t * TILE on.
  */
-template<typename Source, typename Sink, typename Row>
+template<typename Key, typename Row>
 static __global__ void
-__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Source, Row>>(Row::BLOCKS)))
-multiway_merge_kernel(Source source, Sink sink, const merge_run *runs, uint32_t n_runs, uint64_t total,
-					  const uint32_t *splits)
+__launch_bounds__(Row::THREADS, (blocks_that_fit<multiway_memory<Key, Row>>(Row::BLOCKS)))
+multiway_merge_kernel(key_source<Key> source, uint64_t *order, const merge_run *runs,
+					  uint32_t n_runs, uint64_t total, const uint32_t *splits)
 {
 	SHARED_MEMORY(raw);
-	multiway_memory<Source, Row> &shared = *(multiway_memory<Source, Row> *) raw;
+	multiway_memory<Key, Row> &shared = *(multiway_memory<Key, Row> *) raw;
 	uint64_t	first = (uint64_t) blockIdx.x * Row::TILE;
 	uint32_t	count = total - first < Row::TILE ? (uint32_t) (total - first) : Row::TILE;
 
-	begin_stretches<Source, Row>(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
+	begin_stretches(shared, splits + (size_t) blockIdx.x * n_runs, n_runs);
 	__syncthreads();
-	load_stretches<Source, Row>(shared, source, runs, n_runs, count);
+	load_stretches(shared, source, runs, n_runs, count);
 	__syncthreads();
 	for (uint32_t width = 1; width < n_runs; width *= 2)
-		merge_round<Source, Row>(shared, n_runs, width, count);
-	sink.template put<Row::THREADS>(first, count, shared.keys, shared.payloads);
+		merge_round(shared, n_runs, width, count);
+	write_order(shared, first, count, order);
 }
 
 #endif							/* GSORT_MULTIWAY_MERGE_CUH */

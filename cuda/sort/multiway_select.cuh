@@ -1,46 +1,47 @@
 /*
  * multiway_select.cuh
- *	  What a multiway merge reads, and where its output tiles begin in every run.
+ *	  What a multiway merge reads, and where its output tiles begin in every
+ *	  run.
  *
- * In:  the runs' descriptions and keys, a source that tells keys and payloads.
+ * In:  the runs' descriptions and keys, the plan that makes words of them.
  * Out: for each output tile, how many places of each run come before it.
  *
- * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple lists on hierarchical-memory
- * multiprocessors", 1991), in two steps: every stride-th key of each run gets its exact place in the
- * output by one binary search in every run, so two neighbouring samples enclose a
- * tile's begin.  Between them each step takes the middle key of one run, looks up where it
- * lies in the others, and drops what is on the wrong side.  The run is the one that holds the
- * middle of all that remains: mostly a step halves that, and always it halves what
- * remains of one run, so at most runs * log2(stride) steps are taken.
+ * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple
+ * lists on hierarchical-memory multiprocessors", 1991), in two steps: every
+ * stride-th key of each run gets its exact place in the output by one binary
+ * search in every run, so two neighbouring samples enclose a tile's begin.
+ * Between them each step takes the middle key of one run, looks up where it
+ * lies in the others, and drops what is on the wrong side.  The run is the one
+ * that holds the middle of all that remains: mostly a step halves that, and
+ * always it halves what remains of one run, so at most runs * log2(stride)
+ * steps are taken.
  *
- * The order of (key, run, place) has no equals, so equal keys are like any others.
- *
- * A source has typedefs key and payload; key_of(run, place); payload_of(run, number of
- * the run, place).
+ * The order of (key, run, place) has no equals, so equal keys are like any
+ * others.
  */
 #ifndef GSORT_MULTIWAY_SELECT_CUH
 #define GSORT_MULTIWAY_SELECT_CUH
 
 #include "rows/key_plan.h"
+#include "sort/launch_bounds.cuh"
 #include "sort/merge_run.h"
 #include "sort/partition_point.cuh"
-#include "sort/sort_common.cuh"
 #include "sort/tuning.h"
+#include "sort/warps.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
 #define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */
-#define SELECT_BLOCKS		4		/* a multiprocessor, so that none of their threads lacks registers */
+/* A multiprocessor, so that none of their threads lacks registers. */
+#define SELECT_BLOCKS		4
 #define SELECT_WARPS		4		/* in a block that samples or splits */
 
-/* --- what is merged ------------------------------------------------------------ */
+/* --- what is merged ------------------------------------------------------- */
 
-/* Runs of raw key columns, of which the plan makes one word; only the run's number is wanted. */
+/* Runs of raw key columns, of which the plan makes one word, of 32 bits or of
+ * 64. */
 template<typename Key>
-struct planned_runs
+struct key_source
 {
-	typedef Key key;
-	typedef uint8_t payload;
-
 	key_plan	plan;
 
 	__device__ __forceinline__ Key key_of(const merge_run &run, uint32_t place) const
@@ -50,14 +51,9 @@ struct planned_runs
 
 		return (Key) key_plan_word(&plan, 0, values + place, run.count, nulls);
 	}
-
-	__device__ __forceinline__ uint8_t payload_of(const merge_run &, uint32_t number, uint32_t) const
-	{
-		return (uint8_t) number;
-	}
 };
 
-/* --- noting the runs ---------------------------------------------------------------- */
+/* --- noting the runs ------------------------------------------------------ */
 
 typedef struct merge_run_list
 {
@@ -72,7 +68,7 @@ multiway_note_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge
 		runs[first + threadIdx.x] = list.runs[threadIdx.x];
 }
 
-/* --- samples -------------------------------------------------------------------------- */
+/* --- samples -------------------------------------------------------------- */
 
 /* The runs that one lane of a warp looks after. */
 struct lane_runs
@@ -89,15 +85,15 @@ struct lane_runs
 	}
 };
 
-/* How many of the places [low, high) of run number come before place pivot of run pivot_run,
- * whose key is key; plus low. */
-template<typename Source>
+/* How many of the places [low, high) of run number come before place pivot of
+ * run pivot_run, whose key is key; plus low. */
+template<typename Key>
 SORT_DEVICE uint32_t
-places_before(const Source &source, const merge_run &run, uint32_t number, uint32_t low, uint32_t high,
-			  typename Source::key key, uint32_t pivot_run)
+places_before(const key_source<Key> &source, const merge_run &run, uint32_t number, uint32_t low,
+			  uint32_t high, Key key, uint32_t pivot_run)
 {
 	return partition_point(low, high, [&](uint32_t place) {
-		typename Source::key other = source.key_of(run, place);
+		Key other = source.key_of(run, place);
 
 		return other != key ? other < key : number < pivot_run;
 	});
@@ -106,21 +102,23 @@ places_before(const Source &source, const merge_run &run, uint32_t number, uint3
 SORT_DEVICE uint32_t
 run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
 {
-	return partition_point(0, n_runs - 1, [&](uint32_t run) { return runs[run + 1].first_sample <= sample; });
+	return partition_point(0, n_runs - 1, [&](uint32_t run) { return runs[run +
+		1].first_sample <= sample; });
 }
 
 /*
- * Grid: a warp for each sample, SELECT_WARPS a block; RUN_SLOTS uint32 of shared memory for each warp.
- * Sample s of all lies in the last run with first_sample <= s, at stride * (s - first_sample).
- * Writes, at the sample's place among the sorted samples, how many places of each run
- * come before it, and their sum: its rank in the output.  Its place is known without sorting: of each run,
- * as many samples come before it as lie at places before.
+ * Grid: a warp for each sample, SELECT_WARPS a block; RUN_SLOTS uint32 of
+ * shared memory for each warp.  Sample s of all lies in the last run with
+ * first_sample <= s, at stride * (s - first_sample).  Writes, at the sample's
+ * place among the sorted samples, how many places of each run come before it,
+ * and their sum: its rank in the output.  Its place is known without sorting:
+ * of each run, as many samples come before it as lie at places before.
  */
-template<typename Source>
+template<typename Key>
 static __global__ void
 __launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
-multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint32_t stride, uint32_t n_samples,
-					   uint64_t *ranks, uint32_t *places)
+multiway_sample_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs,
+					   uint32_t stride, uint32_t n_samples, uint64_t *ranks, uint32_t *places)
 {
 	SHARED_MEMORY(raw);
 	uint32_t   *before = (uint32_t *) raw + warp_id() * RUN_SLOTS;
@@ -130,7 +128,7 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 	uint32_t	number = 0;
 	uint32_t	run;
 	uint32_t	place;
-	typename Source::key key;
+	Key key;
 
 	if (sample >= n_samples)
 		return;
@@ -139,7 +137,8 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 	key = source.key_of(runs[run], place);
 	for (uint32_t r = mine.first; r < mine.end; r++)
 	{
-		before[r] = r == run ? place : places_before(source, runs[r], r, 0, runs[r].count, key, run);
+		before[r] = r == run ? place : places_before(source, runs[r], r, 0, runs[r].count, key,
+													 run);
 		rank += before[r];
 		number += (before[r] + stride - 1) / stride;
 	}
@@ -151,16 +150,18 @@ multiway_sample_kernel(Source source, const merge_run *runs, uint32_t n_runs, ui
 		ranks[number] = rank;
 }
 
-/* --- splits ----------------------------------------------------------------------------- */
+/* --- splits --------------------------------------------------------------- */
 
 /* The last sample at or before rank. */
 SORT_DEVICE uint32_t
 sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
 {
-	return partition_point(0, n_samples - 1, [&](uint32_t sample) { return ranks[sample + 1] <= rank; });
+	return partition_point(0, n_samples - 1, [&](uint32_t sample) { return ranks[sample +
+																				 1] <= rank; });
 }
 
-/* What remains of each run while a warp selects; each lane touches its own runs only. */
+/* What remains of each run while a warp selects; each lane touches its own runs
+ * only. */
 struct selection_memory
 {
 	uint32_t	low[RUN_SLOTS];
@@ -181,13 +182,14 @@ run_of_remaining(const selection_memory &memory, uint32_t first, uint32_t skippe
 }
 
 /*
- * Moves low up so that it counts wanted more places in all; the warp calls.  Low and high enclose
- * the result, so at most the places between two samples remain: a sum of uint32.
+ * Moves low up so that it counts wanted more places in all; the warp calls.
+ * Low and high enclose the result, so at most the places between two samples
+ * remain: a sum of uint32.
  */
-template<typename Source>
+template<typename Key>
 SORT_DEVICE void
-select_places(const Source &source, const merge_run *runs, const lane_runs &mine, uint32_t wanted,
-			  selection_memory &memory)
+select_places(const key_source<Key> &source, const merge_run *runs, const lane_runs &mine,
+			  uint32_t wanted, selection_memory &memory)
 {
 	while (wanted > 0)
 	{
@@ -198,7 +200,7 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
 		uint32_t	run = 0;
 		uint32_t	place = 0;
 		int			chooser;
-		typename Source::key key = 0;
+		Key key = 0;
 
 		for (uint32_t r = mine.first; r < mine.end; r++)
 			remaining += memory.high[r] - memory.low[r];
@@ -221,7 +223,8 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
 			before += memory.before[r] - memory.low[r];
 		}
 		before = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(before), WARP_THREADS - 1);
-		/* the pivot itself goes to the lower side, unless it is the first item beyond */
+		/* the pivot itself goes to the lower side, unless it is the first item
+		 * beyond */
 		for (uint32_t r = mine.first; r < mine.end; r++)
 		{
 			if (before > wanted)
@@ -235,15 +238,16 @@ select_places(const Source &source, const merge_run *runs, const lane_runs &mine
 }
 
 /*
- * Grid: a warp for each tile and one more, SELECT_WARPS a block; SELECT_WARPS selection_memory of
- * shared memory.  Warp t writes how many places of each run come before output place
- * t * tile: splits[t][runs].
+ * Grid: a warp for each tile and one more, SELECT_WARPS a block; SELECT_WARPS
+ * selection_memory of shared memory.  Warp t writes how many places of each run
+ * come before output place t * tile: splits[t][runs].
  */
-template<typename Source>
+template<typename Key>
 static __global__ void
 __launch_bounds__(SELECT_WARPS * WARP_THREADS, BLOCKS_UNLESS_MEASURED(0, SELECT_BLOCKS))
-multiway_split_kernel(Source source, const merge_run *runs, uint32_t n_runs, uint64_t total, uint32_t tile,
-					  uint32_t n_samples, const uint64_t *ranks, const uint32_t *places, uint32_t *splits)
+multiway_split_kernel(key_source<Key> source, const merge_run *runs, uint32_t n_runs,
+					  uint64_t total, uint32_t tile, uint32_t n_samples, const uint64_t *ranks,
+					  const uint32_t *places, uint32_t *splits)
 {
 	SHARED_MEMORY(raw);
 	selection_memory &memory = ((selection_memory *) raw)[warp_id()];
@@ -260,7 +264,8 @@ multiway_split_kernel(Source source, const merge_run *runs, uint32_t n_runs, uin
 	for (uint32_t r = mine.first; r < mine.end; r++)
 	{
 		memory.low[r] = places[(size_t) sample * n_runs + r];
-		memory.high[r] = sample + 1 < n_samples ? places[(size_t) (sample + 1) * n_runs + r] : runs[r].count;
+		memory.high[r] = sample + 1 < n_samples ? places[(size_t) (sample + 1) * n_runs + r] :
+			runs[r].count;
 	}
 	select_places(source, runs, mine, (uint32_t) (rank - ranks[sample]), memory);
 	for (uint32_t r = mine.first; r < mine.end; r++)

@@ -1,17 +1,20 @@
 /*
  * pairs_cub_radix.cu
- *	  The pairs sort by CUB's radix sort, which is tuned for every chip: for those on which the others
- *	  were not measured.
+ *	  The pairs sort by CUB's radix sort, which is tuned for every chip: for
+ *	  those on which the others were not measured.
  *
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if wanted, keys.
  *
- *	  keys, rows --> one of two buffers --SortPairs, to and fro--> sorted, in one of them --> the output
+ *	  keys, rows --> one of two buffers --SortPairs, to and fro-->
+ *	      sorted, in one of them --> the output
  *
- * CUB is lent both buffers, as it would else take a copy more of everything.  In which of them the pairs end CUB tells;
- * the last step, a copy, is needed only where that is not the output, and the first for keys only if they have to stay.
+ * CUB is lent both buffers, as it would else take a copy more of everything.
+ * In which of them the pairs end CUB tells; the last step, a copy, is needed
+ * only where that is not the output, and the first for keys only if they have
+ * to stay.
  */
-#include "sort/pairs_cub_radix.h"
+#include "sort/pairs_engine.h"
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -42,22 +45,26 @@ struct cub_radix_buffers
 	size_t		bytes;			/* of the caller's scratch, in all */
 };
 
-/* From the first buffers to those that are then the current ones.  With cub_scratch NULL CUB only tells
- * cub_scratch_bytes. */
+/* From the first buffers to those that are then the current ones.  With
+ * cub_scratch NULL CUB only tells cub_scratch_bytes. */
 template<typename Key>
 static cudaError_t
-sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, cub::DoubleBuffer<Key> *keys,
-			 cub::DoubleBuffer<uint32_t> *rows, cudaStream_t stream)
+sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
+			 cub::DoubleBuffer<Key> *keys, cub::DoubleBuffer<uint32_t> *rows, cudaStream_t stream)
 {
 	*keys = cub::DoubleBuffer<Key>(buffers->keys[0], buffers->keys[1]);
 	*rows = cub::DoubleBuffer<uint32_t>(buffers->rows[0], buffers->rows[1]);
-	/* without any bits the pairs stay as they are; begin_bit may then be behind the key's last */
+	/* without any bits the pairs stay as they are; begin_bit may then be behind
+	 * the key's last */
 	if (pairs->end_bit == pairs->begin_bit)
 		return cudaSuccess;
-	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys, *rows,
-										   (uint32_t) pairs->n, (int) pairs->begin_bit, (int) pairs->end_bit, stream);
+	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys,
+										   *rows, (uint32_t) pairs->n, (int) pairs->begin_bit,
+										   (int) pairs->end_bit, stream);
 }
 
+/* Which two buffers the keys go to and fro between; the caller's arrays where
+ * they may be used. */
 template<typename Key>
 static void
 lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
@@ -79,7 +86,8 @@ lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_
 		take(cursor, &buffers->keys[1], pairs->n);
 }
 
-/* Rows begin where they are likely to end: each digit takes them to the other buffer. */
+/* Rows begin where they are likely to end: each digit takes them to the other
+ * buffer. */
 template<typename Key>
 static void
 lay_out_rows(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
@@ -122,7 +130,8 @@ template<typename T>
 static cudaError_t
 copy_array(T *to, const T *from, uint64_t n, cudaStream_t stream)
 {
-	return to == from ? cudaSuccess : cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, stream);
+	return to == from ? cudaSuccess : cudaMemcpyAsync(to, from, n * sizeof(T),
+													  cudaMemcpyDeviceToDevice, stream);
 }
 
 /* Keys and rows into the first buffers. */
@@ -133,10 +142,11 @@ fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cu
 	CUDA_TRY(copy_array(buffers.keys[0], (const Key *) pairs->d_keys, pairs->n, stream));
 	if (pairs->d_rows != NULL)
 		return copy_array(buffers.rows[0], pairs->d_rows, pairs->n, stream);
-	return launch(cub_radix_number_kernel, tiles_for(pairs->n, NUMBER_THREADS), NUMBER_THREADS, 0, stream,
-				  buffers.rows[0], (uint32_t) pairs->n);
+	return launch(cub_radix_number_kernel, tiles_for(pairs->n, NUMBER_THREADS), NUMBER_THREADS, 0,
+				  stream, buffers.rows[0], (uint32_t) pairs->n);
 }
 
+/* Enqueues the copies and CUB's sort for keys of this type. */
 template<typename Key>
 static cudaError_t
 sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
@@ -158,7 +168,8 @@ sort_keys(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaS
 }
 
 cudaError_t
-pairs_cub_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+pairs_cub_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+					 cudaStream_t stream)
 {
 	if (pairs->key_bits == 64)
 		return sort_keys<uint64_t>(pairs, d_scratch, scratch_bytes, stream);

@@ -1,6 +1,7 @@
 /*
  * pairs_engine.cu
- *	  Which engine sorts pairs on the current CUDA device, and what scratch it takes.
+ *	  Which engine sorts pairs on the current CUDA device, and what scratch it
+ *	  takes.
  *
  * In:  a gsort_pairs whose shape gsort.c has checked; nothing of its keys.
  * Out: the engine, bytes.
@@ -9,12 +10,6 @@
 
 #include <string.h>
 
-#include "sort/launch_plan.cuh"
-#include "sort/pairs_choice.h"
-#include "sort/pairs_cub_radix.h"
-#include "sort/pairs_few.h"
-#include "sort/pairs_partition.h"
-#include "sort/pairs_radix.h"
 #include "sort/tuning.h"
 
 /* 0 of a device that does not answer, as the sort's first call tells. */
@@ -40,12 +35,13 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
-						 partition_takes(pairs) && sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
+						 partition_takes(pairs) &&
+						 sort_tuning_row(pairs->n, device.shared_bytes) != TUNING_CHOICE_NONE,
 						 pairs_few_serves(pairs->n, &device), compute_capability());
 }
 
-static size_t
-engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
+size_t
+cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 {
 	switch (engine)
 	{
@@ -60,17 +56,29 @@ engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs)
 	}
 }
 
-size_t
-cuda_pairs_engine_scratch_bytes(const gsort_pairs *pairs)
+cudaError_t
+cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
+				 size_t scratch_bytes, cudaStream_t stream)
 {
-	return engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
+	switch (engine)
+	{
+		case GSORT_ENGINE_PARTITION:
+			return pairs_partition_sort(pairs, d_scratch, scratch_bytes, stream);
+		case GSORT_ENGINE_MERGE:
+			return pairs_few_sort(pairs, d_scratch, scratch_bytes, stream);
+		case GSORT_ENGINE_CUB_RADIX:
+			return pairs_cub_radix_sort(pairs, d_scratch, scratch_bytes, stream);
+		default:
+			return pairs_radix_sort(pairs, d_scratch, scratch_bytes, stream);
+	}
 }
 
-/* Of all numbers of pairs up to n the one for which the engine takes most: some end at so many. */
+/* Of all numbers of pairs up to n the one for which the engine takes most: some
+ * end at so many. */
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
-	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, SMALL_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
+	const uint64_t ends[] = {pairs.n, RADIX_PAIRS_MAX, MEDIUM_PAIRS_MAX, FEW_ROW::PAIRS_MAX};
 	uint64_t	n = pairs.n;
 	size_t		most = 0;
 
@@ -79,7 +87,7 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 		size_t		bytes;
 
 		pairs.n = end < n ? end : n;
-		bytes = engine_scratch_bytes(engine, &pairs);
+		bytes = cuda_engine_scratch_bytes(engine, &pairs);
 		most = bytes > most ? bytes : most;
 	}
 	return most;
@@ -89,14 +97,17 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
-	/* CUB's radix sort takes what no other does, else where it is chosen nothing else is */
-	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO && compute_capability() != MEASURED_CAPABILITY))
+	/* CUB's radix sort takes what no other does, else where it is chosen
+	 * nothing else is */
+	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO &&
+											 compute_capability() != MEASURED_CAPABILITY))
 		return choose_engine(wanted, n, 0, 0, 0, 0, compute_capability()) == engine;
 	if (wanted == GSORT_ENGINE_AUTO)
 		return engine != GSORT_ENGINE_PARTITION || n > RADIX_PAIRS_FEW;
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
+/* The most that any engine that may be chosen takes. */
 static size_t
 pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 {
@@ -124,8 +135,9 @@ cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 	{
 		for (void *keys_out : {(void *) NULL, (void *) &there})
 		{
-			size_t		bytes = pairs_scratch_at_most(wanted, cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out,
-																				  NULL, (uint32_t *) &there));
+			gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out, NULL,
+													(uint32_t *) &there);
+			size_t		bytes = pairs_scratch_at_most(wanted, pairs);
 
 			most = bytes > most ? bytes : most;
 		}

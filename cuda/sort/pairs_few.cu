@@ -5,16 +5,19 @@
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and, if wanted, keys.
  *
- * At so few pairs everything is latency: so there are three launches, which wait on the multiprocessors for the one ahead, and
- * nothing to clear.  (A grid's barriers in one launch would cost as much, their counter a launch more
+ * At so few pairs everything is latency: so there are three launches, which
+ * wait on the multiprocessors for the one ahead, and nothing to clear.  (A
+ * grid's barriers in one launch would cost as much, their counter a launch more
  * to clear it, and would be served only where all blocks run at once.)
  */
-#include "sort/pairs_few.h"
+#include "sort/pairs_engine.h"
 
 #include "sort/few_pairs.cuh"
 
-/* --- how the pairs are cut -------------------------------------------------------- */
+/* --- how the pairs are cut ------------------------------------------------ */
 
+/* How n pairs are cut into tiles and buckets if each tile has this many
+ * samples. */
 static few_shape
 shape_with_samples(uint64_t n, uint32_t tiles, uint32_t samples)
 {
@@ -45,11 +48,13 @@ fits(const few_shape &shape, const sort_device *device)
 		few_bucket_bytes<FEW_ROW, true>(shape) <= (size_t) device->shared_bytes;
 }
 
-/* A tile and a bucket for each multiprocessor.  False: the device does not sort so many. */
+/* A tile and a bucket for each multiprocessor.  False: the device does not sort
+ * so many. */
 static bool
 cut_pairs(uint64_t n, const sort_device *device, few_shape *shape)
 {
-	uint32_t	tiles = device->processors < FEW_ROW::TILES_MAX ? device->processors : FEW_ROW::TILES_MAX;
+	uint32_t	tiles = device->processors < FEW_ROW::TILES_MAX ? device->processors :
+		FEW_ROW::TILES_MAX;
 
 	if (n == 0 || n > FEW_ROW::PAIRS_MAX || tiles == 0)
 		return false;
@@ -70,7 +75,7 @@ pairs_few_serves(uint64_t n, const sort_device *device)
 	return n == 0 || cut_pairs(n, device, &shape);
 }
 
-/* --- scratch ------------------------------------------------------------------------- */
+/* --- scratch -------------------------------------------------------------- */
 
 typedef struct few_scratch
 {
@@ -104,17 +109,21 @@ pairs_few_scratch_bytes(const gsort_pairs *pairs)
 	return pairs->n <= FEW_ROW::PAIRS_MAX ? lay_out_few(pairs, NULL).bytes : 0;
 }
 
-/* --- launches --------------------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------- */
 
+/* Enqueues the three kernels: sorted tiles, splitters, buckets. */
 template<typename Key, bool Wide>
 static cudaError_t
-launch_few(const gsort_pairs *pairs, const few_shape &shape, const few_scratch &scratch, cudaStream_t caller_stream)
+launch_few(const gsort_pairs *pairs, const few_shape &shape, const few_scratch &scratch,
+		   cudaStream_t caller_stream)
 {
 	early_stream stream = {caller_stream, false};
 	uint32_t	bits = pairs->end_bit - pairs->begin_bit;
 	item_arrays<Wide> sorted = {scratch.first, scratch.second};
-	few_source<Key, Wide> source = {(const Key *) pairs->d_keys, 0, 0, significant_bits(pairs->n - 1)};
-	few_output<Key> output = {(const Key *) pairs->d_keys, pairs->d_rows, (Key *) pairs->d_keys_out, pairs->d_rows_out};
+	few_source<Key, Wide> source = {(const Key *) pairs->d_keys, 0, 0,
+		significant_bits(pairs->n - 1)};
+	few_output<Key> output = {(const Key *) pairs->d_keys, pairs->d_rows, (Key *) pairs->d_keys_out,
+		pairs->d_rows_out};
 
 	/* there may be no bits, at a begin_bit behind the key's last */
 	if (bits > 0)
@@ -122,11 +131,14 @@ launch_few(const gsort_pairs *pairs, const few_shape &shape, const few_scratch &
 		source.mask = (Key) (~(Key) 0 >> (8 * sizeof(Key) - bits));
 		source.shift = pairs->begin_bit;
 	}
-	CUDA_TRY(find_early_launches((const void *) few_tiles_kernel<FEW_ROW, Key, Wide>, &stream.early));
+	CUDA_TRY(find_early_launches((const void *) few_tiles_kernel<FEW_ROW, Key, Wide>,
+								 &stream.early));
 	CUDA_TRY(launch(few_tiles_kernel<FEW_ROW, Key, Wide>, shape.tiles, FEW_ROW::THREADS,
-					sizeof(few_tile_memory<FEW_ROW, Wide>), stream, shape, source, sorted, scratch.samples));
-	CUDA_TRY(launch(few_splitters_kernel<FEW_ROW>, shape.tiles, FEW_ROW::SPLITTER_THREADS, few_splitters_bytes<FEW_ROW>(shape), stream,
-					shape, (const uint64_t *) scratch.samples, scratch.splitters));
+					sizeof(few_tile_memory<FEW_ROW, Wide>), stream, shape, source, sorted,
+					scratch.samples));
+	CUDA_TRY(launch(few_splitters_kernel<FEW_ROW>, shape.tiles, FEW_ROW::SPLITTER_THREADS,
+					few_splitters_bytes<FEW_ROW>(shape), stream, shape,
+					(const uint64_t *) scratch.samples, scratch.splitters));
 	return launch(few_buckets_kernel<FEW_ROW, Key, Wide>, shape.buckets, FEW_ROW::THREADS,
 				  few_bucket_bytes<FEW_ROW, Wide>(shape), stream, shape, source, sorted,
 				  scratch.splitters, output);

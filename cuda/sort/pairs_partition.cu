@@ -5,32 +5,36 @@
  * In:  a gsort_pairs, scratch of the caller.
  * Out: the sorted rows and keys at the places that were named.
  *
- *	  keys --choose_splitters--> splitters		stage_splitters.cuh
- *	       --pass_presorted----> emitted, if the keys are in order	presorted.cuh
- *	       --partition_keys----> segments		stage_partition.cuh
- *	       --sort_segments-----> emitted		stage_segments.cuh, stage_emit.cuh
+ *	  keys --choose_splitters--> splitters	stage_splitters.cuh
+ *	       --pass_presorted----> emitted, if in order	presorted.cuh
+ *	       --partition_keys----> segments	stage_partition.cuh
+ *	       --sort_segments-----> emitted		stage_segments.cuh
  *
- * What the stages tell each other is in the plan (partition_plan.cuh, which also says what the words mean), at the scratch's
- * beginning.  Every kernel reads from it what there is to do, so the host enqueues the same launches whatever the keys are,
- * and stages with nothing to do end at once.
+ * What the stages tell each other is in the plan (partition_plan.cuh, which
+ * also says what the words mean), at the scratch's beginning.  Every kernel
+ * reads from it what there is to do, so the host enqueues the same launches
+ * whatever the keys are, and stages with nothing to do end at once.
  *
- * Presorted keys are passed through between the first stage and the second: that is worth a kernel only as the sample has shown
- * already whether they may be in order, and whether they are must be known before anything is partitioned.
+ * pass_presorted runs between stages 1 and 2.  It reads the keys only if the
+ * sample was in order, and its verdict must stand before level 1.
  *
- * Where the sample shows too many keys that words cannot tell apart, or that lie so unevenly that linear maps would not,
- * all stages leave the sort to pairs_radix.cu, whose kernels look at the plan too.
+ * Where the sample shows too many keys that words cannot tell apart, or that
+ * lie so unevenly that linear maps would not, all stages leave the sort to
+ * pairs_radix.cu, whose kernels look at the plan too.
  *
  * Input of one tile takes one kernel.
  *
- * Keys have 32 bits or 64.  Of the kernels only those that read many keys are built for each type: which estimate or count the buckets and
- * scatter to them, pass presorted keys through, or look at keys whose words tie; the others read items, whose words hold short keys whole.
+ * Keys have 32 bits or 64.  Kernels that read many keys are built for each
+ * type: they estimate or count the buckets and scatter to them, pass presorted
+ * keys through, or look at keys whose words tie.  The others read items, whose
+ * words hold short keys whole.
  *
- * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow items, which the host knows; for longer ones the
- * sample decides on the device.
+ * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow
+ * items, which the host knows; for longer ones the sample decides on the
+ * device.
  */
-#include "sort/pairs_partition.h"
+#include "sort/pairs_engine.h"
 
-#include "sort/pairs_radix.h"
 #include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
 #include "sort/stage_partition.cuh"
@@ -64,13 +68,16 @@ may_be_wide(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
 }
 
-/* What takes the radix sort one pass is not: it is chosen before, unless the caller wants it otherwise. */
+/* What takes the radix sort one pass is not: it is chosen before, unless the
+ * caller wants it otherwise. */
 static bool
 may_be_handed_over(const gsort_pairs *pairs)
 {
 	return pairs->end_bit - pairs->begin_bit > RADIX_DIGIT_BITS;
 }
 
+/* Where everything lies in the scratch; from NULL it only counts.  The radix
+ * sort's scratch overlaps the partition's: only one of them sorts. */
 template<typename Row>
 static sort_scratch
 lay_out(const gsort_pairs *pairs, void *d_scratch)
@@ -114,8 +121,8 @@ view_keys(const gsort_pairs *pairs)
 
 template<typename Row, bool MayBeWide>
 static cudaError_t
-sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch, const emit_pairs &emit,
-			   const launch_target &target)
+sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch,
+			   const emit_pairs &emit, const launch_target &target)
 {
 	const splitters_input sampled = {keys, n, row_bits_of(n), scratch.radix_bytes > 0};
 	const partition_input partitioned = {keys, n};
@@ -123,18 +130,22 @@ sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch, co
 
 	CUDA_TRY(choose_splitters<Row>(sampled, scratch.sample, scratch.plan, target));
 	CUDA_TRY(pass_presorted(n, scratch.plan, emit, target));
-	CUDA_TRY((partition_keys<Row, MayBeWide>(partitioned, scratch.plan, scratch.level2, scratch.items, target)));
+	CUDA_TRY((partition_keys<Row, MayBeWide>(partitioned, scratch.plan, scratch.level2,
+											 scratch.items, target)));
 	return sort_segments<Row, MayBeWide>(sorted, scratch.plan, scratch.crowded, emit, target);
 }
 
+/* Enqueues the sort with this tuning row: one kernel, or all stages and what
+ * may be handed over. */
 template<typename Row>
 static cudaError_t
-sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const sort_device &device,
-		  cudaStream_t stream)
+sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+		  const sort_device &device, cudaStream_t stream)
 {
 	const sort_scratch scratch = lay_out<Row>(pairs, d_scratch);
 	const key_view keys = view_keys(pairs);
-	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out, (uint64_t *) pairs->d_keys_out};
+	const emit_pairs emit = {keys, pairs->d_rows, pairs->d_rows_out,
+		(uint64_t *) pairs->d_keys_out};
 	const uint32_t n = (uint32_t) pairs->n;
 	launch_target target = {device, {stream, false}, pairs_partition_salt};
 
@@ -149,14 +160,15 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const
 			  sort_in_stages<Row, false>(keys, n, scratch, emit, target)));
 	/* behind all else, as its scratch lies where the partition's does */
 	return scratch.radix_bytes == 0 ? cudaSuccess :
-		pairs_radix_sort_if(&scratch.plan->verdict.handed_over, pairs, scratch.radix, scratch.radix_bytes, stream);
+		pairs_radix_sort_if(&scratch.plan->verdict.handed_over, pairs, scratch.radix,
+							scratch.radix_bytes, stream);
 }
 
 static tuning_choice
 choose_row(const gsort_pairs *pairs, const sort_device &device)
 {
-	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit || pairs->end_bit > pairs->key_bits ||
-		!partition_takes(pairs))
+	if (pairs->n > GSORT_RUN_ROWS_MAX || pairs->begin_bit >= pairs->end_bit ||
+		pairs->end_bit > pairs->key_bits || !partition_takes(pairs))
 		return TUNING_CHOICE_NONE;
 	return sort_tuning_row(pairs->n, device.shared_bytes);
 }
@@ -170,8 +182,6 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 		return 0;
 	switch (choose_row(pairs, device))
 	{
-		case TUNING_CHOICE_SMALL:
-			return lay_out<TUNING_SMALL>(pairs, NULL).bytes;
 		case TUNING_CHOICE_MEDIUM:
 			return lay_out<TUNING_MEDIUM>(pairs, NULL).bytes;
 		case TUNING_CHOICE_LARGE:
@@ -182,15 +192,14 @@ pairs_partition_scratch_bytes(const gsort_pairs *pairs)
 }
 
 cudaError_t
-pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+					 cudaStream_t stream)
 {
 	sort_device device;
 
 	CUDA_TRY(describe_device(&device));
 	switch (choose_row(pairs, device))
 	{
-		case TUNING_CHOICE_SMALL:
-			return sort_with<TUNING_SMALL>(pairs, d_scratch, scratch_bytes, device, stream);
 		case TUNING_CHOICE_MEDIUM:
 			return sort_with<TUNING_MEDIUM>(pairs, d_scratch, scratch_bytes, device, stream);
 		case TUNING_CHOICE_LARGE:

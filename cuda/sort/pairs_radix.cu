@@ -8,10 +8,11 @@
  *	  keys --count--> digits of all passes
  *	  keys --pass--> items --pass--> ... --pass--> rows
  *
- * A pass for each 8 significant bits.  How the items travel is decided by what is left to sort by: whole
- * 64-bit keys and rows apart while there are more than 32 bits, then one word for both.
+ * A pass for each 8 significant bits.  How the items travel is decided by what
+ * is left to sort by: whole 64-bit keys and rows apart while there are more
+ * than 32 bits, then one word for both.
  */
-#include "sort/pairs_radix.h"
+#include "sort/pairs_engine.h"
 
 #include "sort/launch_plan.cuh"
 #include "sort/radix_count.cuh"
@@ -27,7 +28,8 @@ typedef struct radix_scratch
 	uint32_t   *counts;			/* [passes][RADIX_BINS] */
 	uint32_t   *states;			/* [tiles][RADIX_BINS] */
 	size_t		zeroed_bytes;
-	uint64_t   *first[2];		/* words, or keys of longer items; a pass reads one and writes the other */
+	/* Words, or keys of longer items; a pass reads one and writes the other. */
+	uint64_t   *first[2];
 	uint32_t   *second[2];		/* rows of longer items */
 	size_t		bytes;
 } radix_scratch;
@@ -44,7 +46,8 @@ typedef struct radix_shape
 	uint32_t	words_begin;	/* the lowest bit of a key that words have */
 } radix_shape;
 
-/* Whether the items that a pass reads, if there is such a pass, are longer than a word. */
+/* Whether the items that a pass reads, if there is such a pass, are longer than
+ * a word. */
 static bool
 reads_long(const radix_shape &shape, uint32_t pass)
 {
@@ -62,19 +65,22 @@ first_pass_of_words(const radix_shape &shape)
 	return pass;
 }
 
+/* How many passes there are, and what items they read. */
 static radix_shape
 shape_of(const gsort_pairs *pairs)
 {
 	radix_shape shape;
 
 	shape.bits = pairs->end_bit - pairs->begin_bit;
-	shape.begin_bit = shape.bits > 0 ? pairs->begin_bit : 0;	/* which may be behind the key's last */
+	/* Which may be behind the key's last. */
+	shape.begin_bit = shape.bits > 0 ? pairs->begin_bit : 0;
 	/* without any bits one pass leaves the order as it is */
 	shape.passes = shape.bits > 0 ? (shape.bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS : 1;
 	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
 	shape.keys_wanted = pairs->d_keys_out != NULL;
 	shape.long_keys = pairs->key_bits == 64 && (shape.bits > WORD_KEY_BITS || shape.keys_wanted);
-	/* keys of 32 bits stay whole, as they may be wanted; of 64 the upper half has room for all that is above */
+	/* keys of 32 bits stay whole, as they may be wanted; of 64 the upper half
+	 * has room for all that is above */
 	shape.words_begin = pairs->key_bits == 32 ? 0 :
 		shape.begin_bit + first_pass_of_words(shape) * shape.digit_bits;
 	if (shape.words_begin > 64 - WORD_KEY_BITS)
@@ -87,11 +93,13 @@ static radix_digit
 digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 {
 	uint32_t	begin = pass * shape.digit_bits;
-	uint32_t	bits = shape.bits - begin < shape.digit_bits ? shape.bits - begin : shape.digit_bits;
+	uint32_t	bits = shape.bits - begin < shape.digit_bits ? shape.bits - begin :
+		shape.digit_bits;
 
 	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
 }
 
+/* Where everything lies in the scratch; from NULL it only counts. */
 static radix_scratch
 lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -99,7 +107,8 @@ lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 	radix_scratch scratch;
 	radix_shape shape = shape_of(pairs);
 	uint64_t	n = pairs->n;
-	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> : RADIX_TILE<RADIX_ROW, uint32_t>;
+	uint32_t	tile = shape.long_keys ? RADIX_TILE<RADIX_ROW, uint64_t> :
+		RADIX_TILE<RADIX_ROW, uint32_t>;
 	bool		keys_serve = pairs->key_bits == 64 && !pairs->keep_keys;
 
 	take(&cursor, &scratch.next_tile, RADIX_PASSES_MAX);
@@ -142,10 +151,12 @@ static cudaError_t
 launch_count(const radix_job<TilesInTurn> &job)
 {
 	uint32_t	n = (uint32_t) job.pairs->n;
-	uint32_t	blocks = tiles_up_to(n, RADIX_COUNT_TILE, job.device.processors * COUNT_BLOCKS_A_PROCESSOR);
+	uint32_t	blocks = tiles_up_to(n, RADIX_COUNT_TILE,
+									 job.device.processors * COUNT_BLOCKS_A_PROCESSOR);
 	radix_digits<Passes> digits;
 
-	static_assert(COUNTERS<Passes> * sizeof(uint32_t) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
+	static_assert(COUNTERS<Passes> * sizeof(uint32_t) <= RADIX_ROW::SHARED_BYTES,
+				  "shared memory of the row");
 	if constexpr (Passes > 1)
 	{
 		if (job.shape.passes < Passes)
@@ -153,26 +164,34 @@ launch_count(const radix_job<TilesInTurn> &job)
 	}
 	for (uint32_t p = 0; p < Passes; p++)
 		digits.digit[p] = digit_of_pass(job.shape, p, 0);
-	return launch(radix_count_kernel<Key, Passes>, blocks, RADIX_COUNT_THREADS, COUNTERS<Passes> * sizeof(uint32_t),
-				  job.stream, (const Key *) job.pairs->d_keys, n, digits, job.scratch.counts, job.wanted);
+	return launch(radix_count_kernel<Key, Passes>, blocks, RADIX_COUNT_THREADS,
+				  COUNTERS<Passes> * sizeof(uint32_t), job.stream, (const Key *) job.pairs->d_keys,
+				  n, digits, job.scratch.counts, job.wanted);
 }
 
 /* rest_begin: the lowest bit of a key that the items have. */
 template<bool TilesInTurn, typename Input, typename Output>
 static cudaError_t
-launch_pass(const radix_job<TilesInTurn> &job, uint32_t p, uint32_t rest_begin, Input input, Output output)
+launch_pass(const radix_job<TilesInTurn> &job, uint32_t p, uint32_t rest_begin, Input input,
+			Output output)
 {
 	typedef typename Input::rest_type Rest;
 	constexpr uint32_t TILE = RADIX_TILE<RADIX_ROW, Rest>;
 	uint32_t	n = (uint32_t) job.pairs->n;
-	uint32_t	blocks = TilesInTurn ? tiles_up_to(n, TILE, job.device.processors * RADIX_ROW::BLOCKS) : tiles_for(n, TILE);
-	radix_pass	pass = {n, p, digit_of_pass(job.shape, p, rest_begin), job.scratch.counts + p * RADIX_BINS,
-		job.scratch.next_tile + p, job.scratch.states, job.wanted};
+	uint32_t	blocks = TilesInTurn ? tiles_up_to(n, TILE,
+												   job.device.processors * RADIX_ROW::BLOCKS) :
+		tiles_for(n, TILE);
+	radix_pass	pass = {n, p, digit_of_pass(job.shape, p, rest_begin),
+		job.scratch.counts + p * RADIX_BINS, job.scratch.next_tile + p, job.scratch.states,
+		job.wanted};
 
-	static_assert(sizeof(radix_memory<RADIX_ROW, Rest>) <= RADIX_ROW::SHARED_BYTES, "shared memory of the row");
-	static_assert(RADIX_TILE<RADIX_ROW, uint64_t> <= RADIX_TILE<RADIX_ROW, uint32_t>, "words need no more states");
-	return launch(radix_pass_kernel<RADIX_ROW, TilesInTurn, Input, Output>, blocks, RADIX_ROW::THREADS,
-				  sizeof(radix_memory<RADIX_ROW, Rest>), job.stream, input, output, pass);
+	static_assert(sizeof(radix_memory<RADIX_ROW, Rest>) <= RADIX_ROW::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(RADIX_TILE<RADIX_ROW, uint64_t> <= RADIX_TILE<RADIX_ROW, uint32_t>,
+				  "words need no more states");
+	return launch(radix_pass_kernel<RADIX_ROW, TilesInTurn, Input, Output>, blocks,
+				  RADIX_ROW::THREADS, sizeof(radix_memory<RADIX_ROW, Rest>), job.stream, input,
+				  output, pass);
 }
 
 /* Of items that are words, or become words: to words, or to the output. */
@@ -183,7 +202,8 @@ launch_pass_of_words(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
 	uint32_t   *keys_out = (uint32_t *) (job.pairs->key_bits == 32 ? job.pairs->d_keys_out : NULL);
 
 	if (p + 1 == job.shape.passes)
-		return launch_pass(job, p, job.shape.words_begin, input, radix_output<uint32_t>{job.pairs->d_rows_out, keys_out});
+		return launch_pass(job, p, job.shape.words_begin, input,
+						   radix_output<uint32_t>{job.pairs->d_rows_out, keys_out});
 	return launch_pass(job, p, job.shape.words_begin, input, radix_words{job.scratch.first[p % 2]});
 }
 
@@ -195,12 +215,14 @@ launch_pass_of_long(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
 	uint64_t   *first = job.scratch.first[p % 2];
 
 	if (p + 1 == job.shape.passes)
-		return launch_pass(job, p, 0, input, radix_output<uint64_t>{job.pairs->d_rows_out, (uint64_t *) job.pairs->d_keys_out});
+		return launch_pass(job, p, 0, input, radix_output<uint64_t>{job.pairs->d_rows_out,
+			(uint64_t *) job.pairs->d_keys_out});
 	if (reads_long(job.shape, p + 1))
 		return launch_pass(job, p, 0, input, radix_pairs{first, job.scratch.second[p % 2]});
 	return launch_pass(job, p, 0, input, radix_shortened{first, job.shape.words_begin});
 }
 
+/* The first pass reads the caller's keys. */
 template<typename Key, bool TilesInTurn>
 static cudaError_t
 launch_first_pass(const radix_job<TilesInTurn> &job)
@@ -216,7 +238,8 @@ launch_first_pass(const radix_job<TilesInTurn> &job)
 	if constexpr (TilesInTurn)	/* only sorts of long keys do */
 		return cudaErrorInvalidValue;
 	else
-		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows, job.shape.words_begin});
+		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows,
+			job.shape.words_begin});
 }
 
 template<bool TilesInTurn>
@@ -239,8 +262,11 @@ launch_clear(const radix_job<TilesInTurn> &job)
 	static_assert(SCRATCH_ALIGNMENT % sizeof(uint4) == 0, "whole words");
 	if (job.wanted == NULL)
 		return clear(job.scratch.next_tile, job.scratch.zeroed_bytes, job.stream.stream);
-	return launch(radix_clear_kernel, tiles_up_to(words, RADIX_COUNT_THREADS, job.device.processors * COUNT_BLOCKS_A_PROCESSOR),
-				  RADIX_COUNT_THREADS, 0, job.stream, (uint4 *) job.scratch.next_tile, words, job.wanted);
+	return launch(radix_clear_kernel,
+				  tiles_up_to(words, RADIX_COUNT_THREADS,
+							  job.device.processors * COUNT_BLOCKS_A_PROCESSOR),
+				  RADIX_COUNT_THREADS, 0, job.stream, (uint4 *) job.scratch.next_tile, words,
+				  job.wanted);
 }
 
 template<typename Key, bool TilesInTurn>
@@ -260,19 +286,23 @@ launch_sort(const radix_job<TilesInTurn> &job)
 
 template<typename Key, bool TilesInTurn>
 static cudaError_t
-sort_by_radix(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, const uint32_t *wanted, cudaStream_t stream)
+sort_by_radix(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+			  const uint32_t *wanted, cudaStream_t stream)
 {
-	radix_job<TilesInTurn> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {}, wanted, {stream, false}};
+	radix_job<TilesInTurn> job = {pairs, shape_of(pairs), lay_out_radix(pairs, d_scratch), {},
+		wanted, {stream, false}};
 
 	CUDA_TRY(describe_device(&job.device));
 	CUDA_TRY(find_early_launches((const void *) radix_clear_kernel, &job.stream.early));
-	if (pairs->n > RADIX_PAIRS_MAX || scratch_bytes < job.scratch.bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
+	if (pairs->n > RADIX_PAIRS_MAX || scratch_bytes < job.scratch.bytes ||
+		(uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return cudaErrorInvalidValue;
 	return pairs->n > 0 ? launch_sort<Key>(job) : cudaSuccess;
 }
 
 cudaError_t
-pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
+pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
+				 cudaStream_t stream)
 {
 	if (pairs->key_bits == 32)
 		return sort_by_radix<uint32_t, false>(pairs, d_scratch, scratch_bytes, NULL, stream);
@@ -280,14 +310,16 @@ pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes
 }
 
 cudaError_t
-pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
-					cudaStream_t stream)
+pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch,
+					size_t scratch_bytes, cudaStream_t stream)
 {
 	if (shape_of(pairs).passes == 1)
 		return cudaErrorInvalidValue;
-	/* blocks that end at once take 13 us a pass of 100 M pairs, tiles in turn a twelfth of a pass more */
+	/* blocks that end at once take 13 us a pass of 100 M pairs, tiles in turn a
+	 * twelfth of a pass more */
 	if (pairs->key_bits == 32)
 		return sort_by_radix<uint32_t, false>(pairs, d_scratch, scratch_bytes, wanted, stream);
-	return shape_of(pairs).long_keys ? sort_by_radix<uint64_t, true>(pairs, d_scratch, scratch_bytes, wanted, stream) :
+	return shape_of(pairs).long_keys ? sort_by_radix<uint64_t, true>(pairs, d_scratch,
+		scratch_bytes, wanted, stream) :
 		sort_by_radix<uint64_t, false>(pairs, d_scratch, scratch_bytes, wanted, stream);
 }

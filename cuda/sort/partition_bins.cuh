@@ -1,25 +1,30 @@
 /*
  * partition_bins.cuh
- *	  The second half of level 2 of the partition: cells are joined to bins, and items go to them.
+ *	  The second half of level 2 of the partition: cells are joined to bins, and
+ *	  items go to them.
  *
  * In:  the level 1 array; the items in each cell.
- * Out: the level 2 array, bin after bin, with gaps where bins have room for more; a segment for each bin, a long one for each that no tile holds.
+ * Out: the level 2 array, bin after bin, with gaps where bins have room for
+ *	    more; a segment for each bin, a long one for each that no tile holds.
  *
  *	  cells' counts --plan--> bins --scatter--> items
  *
- * Cells are finer than what a tile can hold, so that joining neighbours fills tiles well.
+ * Cells are finer than what a tile can hold, so that joining neighbours fills
+ * tiles well.
  *
- * Where the keys lie evenly, bins need no counts: each has the room of a tile, and is filled to less as a rule.  Items
- * go there before anything is counted,
+ * Where the keys lie evenly, bins need no counts: each has the room of a tile,
+ * and is filled to less as a rule.  Items go there before anything is counted,
  *
  *	  items --scatter--> bins' counts --plan--> segments
  *
- * and a bucket of which a bin turns out to have more is counted and scattered again: its items still stand in level 1.
+ * and a bucket of which a bin turns out to have more is counted and scattered
+ * again: its items still stand in level 1.
  */
 #ifndef GSORT_PARTITION_BINS_CUH
 #define GSORT_PARTITION_BINS_CUH
 
 #include "gsort.h"
+#include "sort/launch_bounds.cuh"
 #include "sort/partition_cells.cuh"
 
 template<typename Row>
@@ -32,7 +37,8 @@ struct plan_bins_memory
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* The cell behind the last that still fits a tile together with those from cell on. */
+/* The cell behind the last that still fits a tile together with those from cell
+ * on. */
 template<typename Row>
 SORT_DEVICE uint32_t
 end_of_bin(const uint32_t *before, uint32_t cell)
@@ -42,7 +48,8 @@ end_of_bin(const uint32_t *before, uint32_t cell)
 	});
 }
 
-/* The least coordinate of a cell (the row, where the keys before and behind it are equal). */
+/* The least coordinate of a cell (the row, where the keys before and behind it
+ * are equal). */
 template<typename Row>
 SORT_DEVICE uint64_t
 cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell)
@@ -57,7 +64,8 @@ cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, 
 /* The segment of cells [cell, end): bounds as narrow as the cells allow. */
 template<typename Row, bool Wide>
 SORT_DEVICE sort_segment
-describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell, uint32_t end)
+describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell,
+				 uint32_t end)
 {
 	sort_segment segment;
 	uint64_t	bucket_end = bucket->lowest + bucket->range;
@@ -65,11 +73,13 @@ describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_
 
 	segment.flags = bucket->flags;
 	segment.lowest = cell_lowest<Row>(bucket, level2, b, cell);
-	if (Wide && bucket->by_splitters && !(bucket->flags & ITEMS_BY_ROW) && segment.lowest == highest)
+	if (Wide && bucket->by_splitters && !(bucket->flags & ITEMS_BY_ROW) &&
+		segment.lowest == highest)
 	{
 		segment.flags |= ITEMS_BY_ROW;
 		segment.lowest = cell > 0 ? level2.splitter_rows[b * Row::CELLS + cell - 1] : 0;
-		highest = end < Row::CELLS ? level2.splitter_rows[b * Row::CELLS + end - 1] : GSORT_RUN_ROWS_MAX;
+		highest = end < Row::CELLS ? level2.splitter_rows[b * Row::CELLS + end - 1] :
+			GSORT_RUN_ROWS_MAX;
 	}
 	if (highest > bucket_end && !(segment.flags & ITEMS_BY_ROW))
 		highest = bucket_end;
@@ -99,7 +109,8 @@ count_before_cells(plan_bins_memory<Row> &shared, const bucket_plan *bucket, con
 		shared.before[Row::CELLS] = bucket->count;
 }
 
-/* Bins of equally many cells; false: a tile does not hold each of them.  Wants a barrier before and behind. */
+/* Bins of equally many cells; false: a tile does not hold each of them.  Wants
+ * a barrier before and behind. */
 template<typename Row>
 SORT_DEVICE bool
 join_cells_evenly(plan_bins_memory<Row> &shared, const bucket_plan *bucket)
@@ -147,15 +158,17 @@ join_cells_up_to_tile(plan_bins_memory<Row> &shared)
 /* Places the bucket's bins, and lists them as segments. */
 template<typename Row, bool MayBeWide>
 SORT_DEVICE void
-list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, uint32_t b, partition_plan *plan,
-			  const level2_arrays &level2, sort_segment *segments, long_segment *long_segments)
+list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, uint32_t b,
+			  partition_plan *plan, const level2_arrays &level2, sort_segment *segments,
+			  long_segment *long_segments)
 {
 	for (uint32_t bin = threadIdx.x; bin < shared.bins; bin += CUT_THREADS)
 	{
 		uint32_t	cell = shared.first_cell[bin];
 		uint32_t	end = shared.first_cell[bin + 1];
 		uint32_t	place = bucket->begin + shared.before[cell];
-		uint32_t	begin = bucket->level2_begin + (is_counted(bucket) ? shared.before[cell] : bin * Row::SORT_TILE);
+		uint32_t	begin = bucket->level2_begin +
+			(is_counted(bucket) ? shared.before[cell] : bin * Row::SORT_TILE);
 		uint32_t	count = shared.before[end] - shared.before[cell];
 
 		level2.next[b * Row::BINS + bin] = begin;
@@ -168,7 +181,8 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 		}
 		else if (count > 0)
 		{
-			sort_segment segment = MayBeWide && plan->splitters.wide ? describe_segment<Row, true>(bucket, level2, b, cell, end) :
+			sort_segment segment = MayBeWide && plan->splitters.wide ?
+				describe_segment<Row, true>(bucket, level2, b, cell, end) :
 				describe_segment<Row, false>(bucket, level2, b, cell, end);
 
 			segment.begin = begin;
@@ -179,7 +193,8 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 	}
 }
 
-/* How many items went to each bin that has a tile's room, as counts of its first cell; wants a barrier. */
+/* How many items went to each bin that has a tile's room, as counts of its
+ * first cell; wants a barrier. */
 template<typename Row>
 SORT_DEVICE void
 count_filled_rooms(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b)
@@ -190,11 +205,13 @@ count_filled_rooms(const bucket_plan *bucket, const level2_arrays &level2, uint3
 }
 
 /*
- * Joins neighbouring cells to bins that a tile holds, places the bins and lists them
- * as segments.  A cell that no tile holds becomes a long segment, for cooperative merging.
- * Where bins of equally many cells serve, a multiplication takes a cell to its bin, else a table does.
- * Bins that have been filled already, each in a tile's room, are listed as they are.
- * Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: plan_bins_memory.
+ * Joins neighbouring cells to bins that a tile holds, places the bins and lists
+ * them as segments.  A cell that no tile holds becomes a long segment, for
+ * cooperative merging.  Where bins of equally many cells serve, a
+ * multiplication takes a cell to its bin, else a table does.  Bins that have
+ * been filled already, each in a tile's room, are listed as they are.  Grid:
+ * BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared:
+ * plan_bins_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -230,7 +247,8 @@ partition_plan_bins_kernel(partition_plan *plan, level2_arrays level2, sort_segm
 		__syncthreads();
 		for (uint32_t c = threadIdx.x; c < Row::CELLS; c += CUT_THREADS)
 			level2.bin_of_cell[b * Row::CELLS + c] = (uint16_t)
-				partition_point(0, shared.bins - 1, [&](uint32_t i) { return shared.first_cell[i + 1] <= c; });
+				partition_point(0, shared.bins - 1,
+								[&](uint32_t i) { return shared.first_cell[i + 1] <= c; });
 	}
 	list_segments<Row, MayBeWide>(shared, bucket, b, plan, level2, segments, long_segments);
 }
@@ -269,11 +287,14 @@ struct items_to_scatter
 	{
 		if (!finder.by_splitters)
 			cell = finder.find_by_map(x);
-		return cell_to_bin.factor != 0 ? part_of_residue(cell_to_bin, cell) : shared.bin_of_cell[cell];
+		return cell_to_bin.factor != 0 ? part_of_residue(cell_to_bin, cell) :
+			shared.bin_of_cell[cell];
 	}
 
-	/* What finds no room in its bin goes anywhere in the bucket's, as all of it is scattered again. */
-	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bin, uint32_t count) const
+	/* What finds no room in its bin goes anywhere in the bucket's, as all of it
+	 * is scattered again. */
+	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bin,
+													uint32_t count) const
 	{
 		uint32_t	place = atomicAdd(&next[bin], count);
 
@@ -298,12 +319,14 @@ struct items_to_scatter
 };
 
 /*
- * Items of a bucket to its bins: of the buckets that are counted, or of all others.  Grid: a block of SCATTER_THREADS for each batch there can be; shared:
- * scatter_bins_memory.
+ * Items of a bucket to its bins: of the buckets that are counted, or of all
+ * others.  Grid: a block of SCATTER_THREADS for each batch there can be;
+ * shared: scatter_bins_memory.
  */
 template<typename Row, bool Wide>
 static __global__ void
-__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_bins_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
+__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_bins_memory<Row,
+	Wide>>(Row::SCATTER_BLOCKS)))
 partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, level2_arrays level2,
 							  uint32_t batch, bool counted, item_arrays<Wide> out)
 {
@@ -325,9 +348,13 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, le
 	bucket = bucket_of_batch<THREADS>(plan, blockIdx.x, &shared.found);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
-	/* before anything waits, so that what is read of the plan comes from memory together */
-	const items_to_scatter<Row, Wide> source = {shared, level1.from(bucket->level1_begin + begin), level2.cell_of_item + bucket->begin + begin,
-		make_cell_finder<Wide>(bucket, plan->splitters.row_bits), bucket->cell_to_bin, plan, counted};
+	/* before anything waits, so that what is read of the plan comes from memory
+	 * together */
+	const items_to_scatter<Row, Wide> source =
+		{shared, level1.from(bucket->level1_begin + begin),
+		level2.cell_of_item + bucket->begin + begin,
+		make_cell_finder<Wide>(bucket, plan->splitters.row_bits), bucket->cell_to_bin, plan,
+		counted};
 	uint32_t	level2_begin = bucket->level2_begin;
 
 	/* by what does not change while others scatter */

@@ -3,20 +3,23 @@
  *	  Level 1 of the partition: keys to items, bucket after bucket.
  *
  * In:  the caller's keys; the buckets' lower ends, from partition_split.cuh.
- * Out: items in the level 1 array; a segment for each bucket that a tile holds, a plan of level 2
- *	    for each that none does.
+ * Out: items in the level 1 array; a segment for each bucket that a tile holds,
+ *	    a plan of level 2 for each that none does.
  *
  *	  keys --count--> buckets' counts --plan--> their places --scatter--> items
  *
- * The bucket of each key is kept, a byte a row, as its search costs more than to write and read it.
+ * The bucket of each key is kept, a byte a row, as its search costs more than
+ * to write and read it.
  *
- * Where the buckets have rooms (partition_rooms.cuh), which keys lie in by a linear map, nothing is counted before:
+ * Where the buckets have rooms (partition_rooms.cuh), which keys lie in by a
+ * linear map, nothing is counted before:
  *
  *	  keys --scatter--> items, in rooms --plan--> buckets' places
  */
 #ifndef GSORT_PARTITION_BUCKETS_CUH
 #define GSORT_PARTITION_BUCKETS_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/partition_rooms.cuh"
 #include "sort/scatter_tile.cuh"
 
@@ -47,13 +50,15 @@ load_bucket_search(bucket_search_memory<Key> &shared, const bucket_splitters &sp
 }
 
 /*
- * Finds each key's bucket and counts the buckets' items.  Grid: any, each block takes tiles in turn;
- * blocks of HISTOGRAM_THREADS; shared: bucket_search_memory.  Key i to bucket_of_row[i].
+ * Finds each key's bucket and counts the buckets' items.  Grid: any, each block
+ * takes tiles in turn; blocks of HISTOGRAM_THREADS; shared:
+ * bucket_search_memory.  Key i to bucket_of_row[i].
  */
 template<typename Key>
 static __global__ void
 __launch_bounds__(HISTOGRAM_THREADS)
-partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, uint8_t *bucket_of_row)
+partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
+							   uint8_t *bucket_of_row)
 {
 	await_kernel_ahead();
 	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
@@ -96,7 +101,8 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, 
 			if (row >= n)
 				continue;
 			entry = shared.table[clamped_part(map, sample_min, sample_range, key)];
-			bucket = search_bucket(shared.lowest_key, shared.lowest_row, entry & 0xff, entry >> 8, key, row);
+			bucket = search_bucket(shared.lowest_key, shared.lowest_row, entry & 0xff, entry >> 8,
+								   key, row);
 			bucket_of_row[row] = (uint8_t) bucket;
 			atomicAdd(&shared.counts[bucket], 1u);
 		}
@@ -112,17 +118,21 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan, 
 /* Where the coordinates of a bucket's items lie. */
 template<bool Wide>
 SORT_DEVICE void
-describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t b, uint64_t key_max, uint32_t n)
+describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t b,
+				uint64_t key_max, uint32_t n)
 {
 	uint64_t	lowest = splitters.lowest_key[b];
-	uint64_t	highest = highest_key(splitters.lowest_key, splitters.lowest_row, b, splitters.buckets, key_max);
+	uint64_t	highest = highest_key(splitters.lowest_key, splitters.lowest_row, b,
+									  splitters.buckets, key_max);
 	uint32_t	shift = splitters.shift[b];
 	bool		one_key = lowest == highest;
-	uint32_t	row_end = b + 1 < splitters.buckets && splitters.lowest_row[b + 1] > 0 ? splitters.lowest_row[b + 1] : n;
+	uint32_t	row_end = b + 1 < splitters.buckets && splitters.lowest_row[b + 1] > 0 ?
+		splitters.lowest_row[b + 1] : n;
 	uint32_t	base = base_of_words(lowest, shift, splitters.row_bits);
 	uint64_t	lowest_word = word_of_key(lowest, shift, base, splitters.row_bits);
 
-	bucket->flags = (one_key && Wide ? ITEMS_BY_ROW : 0) | (shift > 0 && !Wide ? ITEMS_SHORTENED : 0);
+	bucket->flags = (one_key && Wide ? ITEMS_BY_ROW : 0) |
+		(shift > 0 && !Wide ? ITEMS_SHORTENED : 0);
 	if (one_key)
 	{
 		bucket->lowest = (Wide ? 0 : lowest_word) + splitters.lowest_row[b];
@@ -142,7 +152,8 @@ describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t
 	}
 }
 
-/* Nothing is to be divided or sorted here; and what is in order is nobody's to sort. */
+/* Nothing is to be divided or sorted here; and what is in order is nobody's to
+ * sort. */
 SORT_DEVICE void
 leave_to_others(partition_plan *plan)
 {
@@ -153,7 +164,8 @@ leave_to_others(partition_plan *plan)
 		plan->verdict.handed_over = 0;
 }
 
-/* How the items of a bucket lie, and how they are to be divided; but not where they are. */
+/* How the items of a bucket lie, and how they are to be divided; but not where
+ * they are. */
 template<typename Row>
 SORT_DEVICE bucket_plan
 plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key_max, uint32_t n)
@@ -177,8 +189,8 @@ plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key
 								 Row::CELLS / bucket.even_bins * bucket.even_bins);
 	bucket.map_lowest = bucket.lowest;
 	bucket.map_range = bucket.range;
-	bucket.tile_a_bin = count > Row::SORT_TILE && may_have_rooms(n) && plan->splitters.even && !plan->splitters.wide &&
-		bucket.even_bins >= UNCOUNTED_BINS_MIN;
+	bucket.tile_a_bin = count > Row::SORT_TILE && may_have_rooms(n) && plan->splitters.even &&
+		!plan->splitters.wide && bucket.even_bins >= UNCOUNTED_BINS_MIN;
 	return bucket;
 }
 
@@ -199,14 +211,15 @@ segment_of_bucket(const bucket_plan &bucket)
 }
 
 /*
- * Places the buckets, plans how to divide those that no tile holds, and makes segments of the others.
- * Grid: one block of BUCKETS_MAX threads, a thread for each bucket.
+ * Places the buckets, plans how to divide those that no tile holds, and makes
+ * segments of the others.  Grid: one block of BUCKETS_MAX threads, a thread for
+ * each bucket.
  */
 template<typename Row>
 static __global__ void
 __launch_bounds__(BUCKETS_MAX)
-partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint64_t key_max, uint32_t n,
-							  uint32_t batch)
+partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint64_t key_max,
+							  uint32_t n, uint32_t batch)
 {
 	await_kernel_ahead();
 	__shared__ uint32_t warp_sums[4][WARP_THREADS];
@@ -231,7 +244,8 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	bucket = plan_bucket<Row>(plan, b, count, key_max, n);
 	bucket.begin = block_exclusive_sum<BUCKETS_MAX>(count, warp_sums[0], NULL);
 	bucket.level1_begin = counted ? bucket.begin : plan->room_begin[b];
-	bucket.first_batch = block_exclusive_sum<BUCKETS_MAX>(divided ? (count + batch - 1) / batch : 0, warp_sums[1], &total);
+	bucket.first_batch = block_exclusive_sum<BUCKETS_MAX>(divided ? (count + batch - 1) / batch : 0,
+														  warp_sums[1], &total);
 	plan->first_batch[b] = bucket.first_batch;
 	if (b == 0)
 	{
@@ -240,8 +254,8 @@ partition_plan_buckets_kernel(partition_plan *plan, sort_segment *segments, uint
 	}
 	bucket.level2_begin = bucket.begin;
 	if (may_have_rooms(n))
-		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(bucket.tile_a_bin ? bucket.even_bins * Row::SORT_TILE : count,
-															   warp_sums[3], NULL);
+		bucket.level2_begin = block_exclusive_sum<BUCKETS_MAX>(
+			bucket.tile_a_bin ? bucket.even_bins * Row::SORT_TILE : count, warp_sums[3], NULL);
 	plan->bucket_plans[b] = bucket;
 	plan->next[b] = bucket.begin;
 	segment = block_exclusive_sum<BUCKETS_MAX>(count > 0 && !divided, warp_sums[2], &total);
@@ -258,7 +272,8 @@ struct scatter_buckets_memory
 	uint16_t	shift_and_base[BUCKETS_MAX];	/* shift | base << 8, of narrow words */
 };
 
-/* Keys to be made items: with their buckets, if those are counted, else with what tells them. */
+/* Keys to be made items: with their buckets, if those are counted, else with
+ * what tells them. */
 template<typename Row, bool Wide, typename Key, bool Counted>
 struct keys_to_scatter
 {
@@ -284,8 +299,10 @@ struct keys_to_scatter
 		return Counted ? bucket : buckets.find(keys.significant(key));
 	}
 
-	/* What finds no room in its bucket goes anywhere in the array, as all of it is scattered again. */
-	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bucket, uint32_t count) const
+	/* Overflow: the place no longer matters (0).  rooms_overflowed makes the
+	 * counted path rewrite everything. */
+	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bucket,
+													uint32_t count) const
 	{
 		uint32_t	place = atomicAdd(&next[bucket], count);
 
@@ -312,14 +329,16 @@ struct keys_to_scatter
 };
 
 /*
- * Keys to items, bucket after bucket, from where plan->next says: Counted, if the buckets are, else to their rooms.
- * Grid: any, each block takes tiles in turn; blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
+ * Keys to items, bucket after bucket, from where plan->next says: Counted, if
+ * the buckets are, else to their rooms.  Grid: any, each block takes tiles in
+ * turn; blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
  */
 template<typename Row, bool Wide, typename Key, bool Counted>
 static __global__ void
-__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<Row, Wide>>(Row::SCATTER_BLOCKS)))
-partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan, const uint8_t *bucket_of_row,
-								 item_arrays<Wide> out)
+__launch_bounds__(Row::SCATTER_THREADS, (blocks_that_fit<scatter_buckets_memory<Row,
+	Wide>>(Row::SCATTER_BLOCKS)))
+partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan,
+								 const uint8_t *bucket_of_row, item_arrays<Wide> out)
 {
 	await_kernel_ahead();
 	typedef scatter_buckets_memory<Row, Wide> memory;
@@ -328,8 +347,9 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 
 	SHARED_MEMORY(raw);
 	memory	   &shared = *(memory *) raw;
-	const keys_to_scatter<Row, Wide, Key, Counted> source = {shared, keys.of_type<Key>(), bucket_of_row,
-		plan->splitters.row_bits, make_even_bucket_finder<Key>(plan->splitters), plan};
+	const keys_to_scatter<Row, Wide, Key, Counted> source =
+		{shared, keys.of_type<Key>(), bucket_of_row, plan->splitters.row_bits,
+			make_even_bucket_finder<Key>(plan->splitters), plan};
 
 	/* by what does not change while others scatter */
 	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u) ||
@@ -338,7 +358,8 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += THREADS)
 	{
 		shared.shift_and_base[b] = (uint16_t) (plan->splitters.shift[b] |
-			base_of_words(plan->splitters.lowest_key[b], plan->splitters.shift[b], plan->splitters.row_bits) << 8);
+			base_of_words(plan->splitters.lowest_key[b], plan->splitters.shift[b],
+						  plan->splitters.row_bits) << 8);
 	}
 	scatter_tiles(shared.tile, source, blockIdx.x * TILE, n, gridDim.x * TILE, plan->next, out);
 }

@@ -1,17 +1,21 @@
 /*
  * partition_cells.cuh
- *	  The first half of level 2 of the partition: each bucket is cut into cells, whose items are counted.
+ *	  The first half of level 2 of the partition: each bucket is cut into cells,
+ *	  whose items are counted.
  *
  * In:  the level 1 array; the buckets' plans.
- * Out: for each divided bucket the map, or the sorted splitters with a table that narrows the search in
- *	    them, that tell an item's cell; the items in each cell, unless the bucket's bins have a tile's room each.
+ * Out: for each divided bucket the map, or the sorted splitters with a table
+ *	    that narrows the search in them, that tell an item's cell; the items in
+ *	    each cell, unless the bucket's bins have a tile's room each.
  *
- * Items that lie evenly are told apart by a linear map.  Where a sample shows that they do not, splitters
- * from that sample, sorted, cut the bucket: (coordinate, row), so that equal keys are divided too.
+ * Items that lie evenly are told apart by a linear map.  Where a sample shows
+ * that they do not, splitters from that sample, sorted, cut the bucket:
+ * (coordinate, row), so that equal keys are divided too.
  */
 #ifndef GSORT_PARTITION_CELLS_CUH
 #define GSORT_PARTITION_CELLS_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/partition_buckets.cuh"
 #include "sort/search_table.cuh"
 #include "sort/tile_sort.cuh"
@@ -22,14 +26,18 @@
 /* A cell whose sample holds more than this is not even. */
 #define EVEN_SAMPLES_MAX	14
 
-/* A bucket is even if the chi-square of its sample in so many parts of its range is at most this: by chance one of 80,000 is above. */
+/* A bucket is even if the chi-square of its sample in so many parts of its
+ * range is at most this: by chance one of 80,000 is above. */
 #define EVEN_PARTS			16
 #define EVEN_CHI_SQUARE		50
-#define PART_FINENESS		12	/* bits that the map to parts has more, as maps to few parts do not cut them equal */
+/* Bits that the map to parts has more, as maps to few parts do not cut them
+ * equal. */
+#define PART_FINENESS		12
 
-/* --- cutting ------------------------------------------------------------------------ */
+/* --- cutting -------------------------------------------------------------- */
 
-/* What level 2 keeps for each bucket; arrays of BUCKETS_MAX times the row's CELLS or BINS, but the last. */
+/* What level 2 keeps for each bucket; arrays of BUCKETS_MAX times the row's
+ * CELLS or BINS, but the last. */
 struct level2_arrays
 {
 	uint32_t   *counts;			/* [cells] items */
@@ -63,9 +71,12 @@ struct sample_order
 	}
 };
 
+/* Cuts the bucket's cells at quantiles of its sorted sample, with a table that
+ * narrows the search. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
-cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arrays level2, uint32_t b)
+cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arrays level2,
+				 uint32_t b)
 {
 	typedef cut_memory<Row, Wide> memory;
 	item_arrays<Wide> sample = {shared.first, shared.second};
@@ -73,7 +84,8 @@ cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arra
 	uint64_t	range;
 	linear_map	map;
 
-	merge_sort_tile<CUT_THREADS, memory::SAMPLES / CUT_THREADS, Wide>(sample, memory::SAMPLES, sample_order());
+	merge_sort_tile<CUT_THREADS, memory::SAMPLES / CUT_THREADS, Wide>(sample, memory::SAMPLES,
+																	  sample_order());
 	lowest = shared.first[0];
 	range = shared.first[memory::SAMPLES - 1] - lowest;
 	map = make_linear_map(range, Row::CELLS);
@@ -92,7 +104,8 @@ cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arra
 			atomicAdd(&shared.counts[linear_part(map, shared.first[at] - lowest)], 1u);
 	}
 	__syncthreads();
-	make_search_table<CUT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums, level2.table + b * Row::CELLS);
+	make_search_table<CUT_THREADS, Row::CELLS>(shared.counts, shared.warp_sums,
+											   level2.table + b * Row::CELLS);
 	if (threadIdx.x == 0)
 	{
 		bucket->by_splitters = 1;
@@ -121,7 +134,8 @@ place_uncounted_bins(bucket_plan *bucket, level2_arrays level2, uint32_t b)
 		bucket->cell_to_bin = map_to_even_bins<Row>(bucket->even_bins);
 }
 
-/* Whether the samples lie as evenly in the parts of the bucket as chance allows. */
+/* Whether the samples lie as evenly in the parts of the bucket as chance
+ * allows. */
 template<typename Row, bool Wide>
 SORT_DEVICE bool
 is_sample_even(const cut_memory<Row, Wide> &shared)
@@ -138,9 +152,13 @@ is_sample_even(const cut_memory<Row, Wide> &shared)
 	return squares <= EVEN_CHI_SQUARE * expected;
 }
 
+/* Samples the bucket's items and decides how it is cut: by its linear map, by
+ * splitters where the map crowds, or into bins that need not be counted where
+ * the sample is even. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
-cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partition_plan *plan, level2_arrays level2)
+cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partition_plan *plan,
+		   level2_arrays level2)
 {
 	typedef cut_memory<Row, Wide> memory;
 
@@ -166,17 +184,22 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partitio
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < memory::SAMPLES; i += CUT_THREADS)
 	{
-		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->splitters.row_bits : ~0ull;
-		item<Wide>	x = level1.get(bucket->level1_begin + sample_position(i, memory::SAMPLES, count, salt));
-		uint64_t	coordinate = item_coordinate<Wide>(x, mask, (bucket->flags & ITEMS_BY_ROW) != 0);
+		uint64_t	mask = bucket->flags & ITEMS_SHORTENED ? ~0ull << plan->splitters.row_bits :
+			~0ull;
+		item<Wide>	x = level1.get(bucket->level1_begin +
+								   sample_position(i, memory::SAMPLES, count, salt));
+		uint64_t	coordinate = item_coordinate<Wide>(x, mask,
+													   (bucket->flags & ITEMS_BY_ROW) != 0);
 
 		shared.first[i] = coordinate;
 		if (Wide)
 			shared.second[i] = x.second;
-		if (atomicAdd(&shared.counts[linear_part(bucket->map, coordinate - bucket->lowest)], 1u) >= EVEN_SAMPLES_MAX)
+		if (atomicAdd(&shared.counts[linear_part(bucket->map, coordinate - bucket->lowest)],
+					  1u) >= EVEN_SAMPLES_MAX)
 			crowded = true;
 		if (may_be_uncounted)
-			atomicAdd(&shared.in_part[linear_part(parts, coordinate - bucket->lowest) >> PART_FINENESS], 1u);
+			atomicAdd(&shared.in_part[linear_part(parts, coordinate - bucket->lowest) >>
+									  PART_FINENESS], 1u);
 	}
 	if (__syncthreads_or(crowded))
 		cut_by_splitters<Row, Wide>(shared, bucket, level2, blockIdx.x);
@@ -193,13 +216,15 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partitio
 }
 
 /*
- * Samples a bucket: do its items lie evenly in the cells of a linear map?  If not, splitters from the sorted
- * sample cut it.  Grid: BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: cut_memory.
+ * Samples a bucket: do its items lie evenly in the cells of a linear map?  If
+ * not, splitters from the sorted sample cut it.  Grid: BUCKETS_MAX, a block of
+ * CUT_THREADS for each bucket; shared: cut_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
 __launch_bounds__(CUT_THREADS, BLOCKS_UNLESS_MEASURED(0, 1))
-partition_cells_kernel(item_arrays<true> level1, uint32_t salt, partition_plan *plan, level2_arrays level2)
+partition_cells_kernel(item_arrays<true> level1, uint32_t salt, partition_plan *plan,
+					   level2_arrays level2)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -208,7 +233,7 @@ partition_cells_kernel(item_arrays<true> level1, uint32_t salt, partition_plan *
 	});
 }
 
-/* --- the cell of an item --------------------------------------------------------------- */
+/* --- the cell of an item -------------------------------------------------- */
 
 template<typename Row, bool Wide>
 struct cell_memory
@@ -262,13 +287,14 @@ struct cell_finder
 	}
 
 	template<typename Row>
-	__device__ __forceinline__ uint32_t find_by_splitters(const cell_memory<Row, Wide> &shared, item<Wide> x) const
+	__device__ __forceinline__ uint32_t find_by_splitters(const cell_memory<Row, Wide> &shared,
+														  item<Wide> x) const
 	{
 		uint64_t	coordinate = item_coordinate<Wide>(x, mask, by_row);
 		uint32_t	entry = shared.table[clamped_part(map, lowest, range, coordinate)];
 
-		return search_splitters(shared.splitters, Wide ? shared.splitter_rows : NULL, entry & 0xffff, entry >> 16,
-								coordinate, x.second);
+		return search_splitters(shared.splitters, Wide ? shared.splitter_rows : NULL,
+								entry & 0xffff, entry >> 16, coordinate, x.second);
 	}
 };
 
@@ -295,10 +321,11 @@ struct count_cells_memory
 	uint32_t	found;
 };
 
+/* Counts how many items of a batch lie in each cell of their bucket. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
-count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan, level2_arrays level2,
-			uint32_t batch)
+count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan,
+			level2_arrays level2, uint32_t batch)
 {
 	typedef count_cells_memory<Row, Wide> memory;
 	constexpr uint32_t TILE = HISTOGRAM_THREADS * HISTOGRAM_ITEMS;
@@ -317,7 +344,8 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
 	level1 = level1.from(bucket->level1_begin + begin);
 	cell_of_item = level2.cell_of_item + bucket->begin + begin;
-	/* behind what else is read of the plan, so that it comes from memory together */
+	/* behind what else is read of the plan, so that it comes from memory
+	 * together */
 	if (!is_counted(bucket))
 		return;
 	if (finder.by_splitters)
@@ -366,15 +394,17 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 }
 
 /*
- * Items of each cell of the buckets that are counted; where splitters divide, also the cell of each item, as the search costs
- * more than to write and read it.  Grid: a block of HISTOGRAM_THREADS for each batch there can be; shared:
+ * Items of each cell of the buckets that are counted; where splitters divide,
+ * also the cell of each item, as the search costs more than to write and read
+ * it.  Grid: a block of HISTOGRAM_THREADS for each batch there can be; shared:
  * count_cells_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
-__launch_bounds__(HISTOGRAM_THREADS, (blocks_that_fit<count_cells_memory<Row, MayBeWide>>(BLOCKS_UNLESS_MEASURED(3, 2))))
-partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan, level2_arrays level2,
-							 uint32_t batch)
+__launch_bounds__(HISTOGRAM_THREADS, (blocks_that_fit<count_cells_memory<Row,
+	MayBeWide>>(BLOCKS_UNLESS_MEASURED(3, 2))))
+partition_count_cells_kernel(item_arrays<true> level1, const partition_plan *plan,
+							 level2_arrays level2, uint32_t batch)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);

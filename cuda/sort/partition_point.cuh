@@ -12,11 +12,13 @@
 #include "rows/host_device.h"
 
 /*
- * The first of the places [first, end) for which holds is false, end if there is none; holds is true for all
- * before that one, and false for all behind it.  Places are at most 2^31, so that the sum of two fits.
+ * The first of the places [first, end) for which holds is false, end if there
+ * is none; holds is true for all before that one, and false for all behind it.
+ * Places are at most 2^31, so that the sum of two fits.
  *
- * The last of the places [first, last] whose value is not above x, first being known to be one:
- * partition_point(first, last, [&](uint32_t i) { return values[i + 1] <= x; }).
+ * The last of the places [first, last] whose value is not above x, first being
+ * known to be one: partition_point(first, last, [&](uint32_t i) { return
+ * values[i + 1] <= x; }).
  */
 #ifdef __CUDACC__
 #pragma nv_exec_check_disable	/* holds may be code for the device only */

@@ -1,14 +1,18 @@
 /*
  * partition_rooms.cuh
- *	  Level 1 of the partition where the keys lie evenly: room for each bucket, before its items are counted.
+ *	  Level 1 of the partition where the keys lie evenly: room for each bucket,
+ *	  before its items are counted.
  *
  * In:  the caller's keys; buckets of equal ranges, from partition_split.cuh.
- * Out: in the plan, where each bucket's room in the level 1 array begins; or that there are none, and items are counted.
+ * Out: in the plan, where each bucket's room in the level 1 array begins; or
+ *	    that there are none, and items are counted.
  *
  *	  keys --estimate--> sampled keys of each bucket --plan--> rooms
  *
- * A million keys tell each bucket's share to a hundredth, and a room has some hundredths more: the scatter to the
- * buckets then needs no count of all keys before.  A bucket that has more nevertheless makes it be done again, with counts.
+ * A million keys tell each bucket's share to a hundredth, and a room has some
+ * hundredths more: the scatter to the buckets then needs no count of all keys
+ * before.  A bucket that has more nevertheless makes it be done again, with
+ * counts.
  */
 #ifndef GSORT_PARTITION_ROOMS_CUH
 #define GSORT_PARTITION_ROOMS_CUH
@@ -21,7 +25,8 @@
 #define ESTIMATED_KEYS_MAX	(1u << 20)
 #define ESTIMATED_AT_ONCE	4	/* neighbours, which come from memory together */
 
-/* A bucket gets room for so many standard deviations of its estimate more, as neighbours may be alike; and for so many sampled keys. */
+/* A bucket gets room for so many standard deviations of its estimate more, as
+ * neighbours may be alike; and for so many sampled keys. */
 #ifndef ROOM_DEVIATIONS
 #define ROOM_DEVIATIONS		8
 #define ROOM_KEYS_MORE		16
@@ -41,8 +46,9 @@ wants_rooms(const partition_plan *plan)
 }
 
 /*
- * Counts the buckets' keys in a sample that is spread over the input.  Grid: any, each block takes groups of neighbours in turn;
- * blocks of ESTIMATE_THREADS.
+ * Counts the buckets' keys in a sample that is spread over the input.  Grid:
+ * any, each block takes groups of neighbours in turn; blocks of
+ * ESTIMATE_THREADS.
  */
 template<typename Key>
 static __global__ void
@@ -61,9 +67,11 @@ partition_estimate_kernel(key_view view, uint32_t n, uint32_t salt, partition_pl
 	for (uint32_t b = threadIdx.x; b < BUCKETS_MAX; b += ESTIMATE_THREADS)
 		counts[b] = 0;
 	__syncthreads();
-	for (uint32_t g = blockIdx.x * ESTIMATE_THREADS + threadIdx.x; g < groups; g += gridDim.x * ESTIMATE_THREADS)
+	for (uint32_t g = blockIdx.x * ESTIMATE_THREADS + threadIdx.x; g < groups;
+		 g += gridDim.x * ESTIMATE_THREADS)
 	{
-		uint32_t	row = sample_position(g, groups, n / ESTIMATED_AT_ONCE, salt) * ESTIMATED_AT_ONCE;
+		uint32_t	row = sample_position(g, groups, n / ESTIMATED_AT_ONCE, salt) *
+			ESTIMATED_AT_ONCE;
 		Key			key[ESTIMATED_AT_ONCE];
 
 #pragma unroll
@@ -81,7 +89,8 @@ partition_estimate_kernel(key_view view, uint32_t n, uint32_t salt, partition_pl
 	}
 }
 
-/* Gives each bucket its room.  Grid: one block of BUCKETS_MAX threads, a thread for each bucket. */
+/* Gives each bucket its room.  Grid: one block of BUCKETS_MAX threads, a thread
+ * for each bucket. */
 static __global__ void
 __launch_bounds__(BUCKETS_MAX)
 partition_plan_rooms_kernel(partition_plan *plan, uint32_t n)
@@ -99,7 +108,8 @@ partition_plan_rooms_kernel(partition_plan *plan, uint32_t n)
 	{
 		float		count = (float) plan->counts[b];
 
-		room = (uint32_t) ((count + ROOM_DEVIATIONS * sqrtf(count) + ROOM_KEYS_MORE) * ((float) n / (float) sampled)) + 1;
+		room = (uint32_t) ((count + ROOM_DEVIATIONS * sqrtf(count) + ROOM_KEYS_MORE) *
+						   ((float) n / (float) sampled)) + 1;
 	}
 	begin = block_exclusive_sum<BUCKETS_MAX>(room, warp_sums, &total);
 	plan->room_begin[b] = plan->next[b] = begin;

@@ -3,7 +3,8 @@
  *	  A sample of the keys, sorted; and of more keys the least and the greatest.
  *
  * In:  the caller's keys.
- * Out: SAMPLE_KEYS of them, or fewer, spread over the input, with their rows; for each block the extremes that it saw.
+ * Out: SAMPLE_KEYS of them, or fewer, spread over the input, with their rows;
+ *	    for each block the extremes that it saw.
  */
 #ifndef GSORT_PARTITION_SAMPLE_CUH
 #define GSORT_PARTITION_SAMPLE_CUH
@@ -12,12 +13,14 @@
 
 #define SPLIT_THREADS		1024
 
-/* Keys for the extremes: so many that of even ones, up to some hundred millions, no more are beyond than a tile holds. */
+/* Keys for the extremes: so many that of even ones, up to some hundred
+ * millions, no more are beyond than a tile holds. */
 #define EXTREMES_A_THREAD	2
 
-/* How many of [begin, end) come before the sample at mine: equal ones if they stand before it. */
+/* How many of [begin, end) come before the sample at mine: equal ones if they
+ * stand before it. */
 SORT_DEVICE uint32_t
-count_before(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
+rank_in_sample(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
 {
 	uint64_t	key = sample[mine];
 	uint32_t	before = 0;
@@ -41,10 +44,12 @@ struct key_extremes
 SORT_DEVICE key_extremes
 join_extremes(key_extremes a, key_extremes b)
 {
-	return {a.least < b.least ? a.least : b.least, a.greatest > b.greatest ? a.greatest : b.greatest};
+	return {a.least < b.least ? a.least : b.least, a.greatest > b.greatest ? a.greatest :
+		b.greatest};
 }
 
-/* Of all threads' keys, for thread 0.  warps: [WARP_THREADS], in shared memory. */
+/* Of all threads' keys, for thread 0.  warps: [WARP_THREADS], in shared
+ * memory. */
 SORT_DEVICE key_extremes
 block_extremes(key_extremes mine, key_extremes *warps)
 {
@@ -52,7 +57,8 @@ block_extremes(key_extremes mine, key_extremes *warps)
 
 	for (uint32_t distance = WARP_THREADS / 2; distance > 0; distance /= 2)
 	{
-		key_extremes other = {__shfl_xor_sync(WHOLE_WARP, mine.least, distance), __shfl_xor_sync(WHOLE_WARP, mine.greatest, distance)};
+		key_extremes other = {__shfl_xor_sync(WHOLE_WARP, mine.least, distance),
+			__shfl_xor_sync(WHOLE_WARP, mine.greatest, distance)};
 
 		mine = join_extremes(mine, other);
 	}
@@ -66,14 +72,16 @@ block_extremes(key_extremes mine, key_extremes *warps)
 
 /*
  * Sorts the sample by counting: each block loads all of it and ranks its share,
- * several threads a key; and with_extremes each thread looks at some other keys for the least and the greatest of all.
- * Grid: SAMPLE_BLOCKS blocks of SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of
- * a block's share.  samples: a multiple of SAMPLE_BLOCKS, at most SAMPLE_KEYS.
+ * several threads a key; and with_extremes each thread looks at some other keys
+ * for the least and the greatest of all.  Grid: SAMPLE_BLOCKS blocks of
+ * SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of a block's share.
+ * samples: a multiple of SAMPLE_BLOCKS, at most SAMPLE_KEYS.
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)
-partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t salt, bool with_extremes, uint64_t *sorted_keys,
-						uint32_t *sorted_rows, key_extremes *extremes)
+partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t salt,
+						bool with_extremes, uint64_t *sorted_keys, uint32_t *sorted_rows,
+						key_extremes *extremes)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -98,8 +106,10 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t sa
 #pragma unroll
 		for (uint32_t i = 0; i < EXTREMES_A_THREAD && with_extremes; i++)
 		{
-			uint64_t	key = typed[sample_position((i * SAMPLE_BLOCKS + blockIdx.x) * SPLIT_THREADS + threadIdx.x,
-													EXTREMES_A_THREAD * SAMPLE_BLOCKS * SPLIT_THREADS, n, salt)];
+			uint64_t	key = typed[sample_position((i * SAMPLE_BLOCKS + blockIdx.x) *
+													SPLIT_THREADS + threadIdx.x,
+													EXTREMES_A_THREAD * SAMPLE_BLOCKS *
+													SPLIT_THREADS, n, salt)];
 
 			seen = join_extremes(seen, {key, key});
 		}
@@ -107,7 +117,7 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t sa
 	if (threadIdx.x < share)
 		ranks[threadIdx.x] = 0;
 	__syncthreads();
-	atomicAdd(&ranks[threadIdx.x % share], count_before(sample, begin, begin + part, mine));
+	atomicAdd(&ranks[threadIdx.x % share], rank_in_sample(sample, begin, begin + part, mine));
 	if (with_extremes)
 		seen = block_extremes(seen, warps);
 	if (with_extremes && threadIdx.x == 0)

@@ -2,268 +2,47 @@
  * partition_split.cuh
  *	  Choosing the buckets of level 1, from a sample of the keys.
  *
- * In:  the sorted sample, and the least and the greatest key that were seen, from partition_sample.cuh.
- * Out: the plan's lower ends of buckets, with a table that narrows the search in them; whether items are
- *	    wide, and whether the radix sort is to do it all.
+ * In:  the sorted sample, and the least and the greatest key that were seen,
+ *	    from partition_sample.cuh.
+ * Out: the plan's lower ends of buckets, with a table that narrows the search
+ *	    in them; whether items are wide, and whether the radix sort is to do it
+ *	    all.
  *
  * Splitters are (key, row), not key alone: a value that fills many buckets is
- * divided by row, so the sample balances any input, duplicates included (a sample sort: Frazer, McKellar,
- * "Samplesort: a sampling approach to minimal storage tree sorting", 1970).
+ * divided by row, so the sample balances any input, duplicates included (a
+ * sample sort: Frazer, McKellar, "Samplesort: a sampling approach to minimal
+ * storage tree sorting", 1970).
  */
 #ifndef GSORT_PARTITION_SPLIT_CUH
 #define GSORT_PARTITION_SPLIT_CUH
 
-#include "sort/partition_sample.cuh"
+#include "sort/partition_edges.cuh"
 #include "sort/search_table.cuh"
 
-/* A gap is cut out of a bucket if the keys on either side of it span less than this share of the bucket. */
-#define GAP_SHARE			32
-#define GAP_BITS_MIN		12		/* of narrower gaps nothing is left beside the margins of what they part */
-
-/* Of so many neighbours in the sample, one may be tied by its shortened word, or items are wide. */
+/* Of so many neighbours in the sample, one may be tied by its shortened word,
+ * or items are wide. */
 #define TIED_SAMPLES_SHARE	256
 
-/* Of so many neighbours in the sample, more than one may be equal only where a key has so many rows that bins are uneven by them. */
+/* Of so many neighbours in the sample, more than one may be equal only where a
+ * key has so many rows that bins are uneven by them. */
 #define EQUAL_UNLESS_EVEN	1024
 
 /* Farther beyond the sample no even key is likely to be. */
 #define GAPS_BEYOND_SAMPLE	16
 
-struct split_memory
-{
-	uint64_t	lowest_key[BUCKETS_MAX];
-	uint32_t	lowest_row[BUCKETS_MAX];
-	uint32_t	shift[BUCKETS_MAX];
-	uint32_t	splitters_in[BUCKET_TABLE];
-	uint32_t	widest[BUCKETS_MAX];	/* gap between two samples of a bucket: gap_and_sample */
-	uint32_t	warp_sums[WARP_THREADS];
-	uint32_t	tied;
-	uint32_t	equal;
-	uint32_t	uneven;
-	uint32_t	lone_pairs;
-	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
-	uint32_t	displaced;		/* far from where they were if all lay evenly */
-	uint32_t	first_even;		/* these as the plan has them */
-	uint64_t	even_least;
-	uint64_t	even_range;
-	linear_map	even_map;
-	key_extremes extremes[WARP_THREADS];
-};
-
-/* A wanted lower end of a bucket; not there if !wanted. */
-struct bucket_edge
-{
-	bool		wanted;
-	uint64_t	key;
-	uint32_t	row;
-};
-
-/*
- * Edge at quantile q: where its value begins; of a value that spans several quantiles,
- * a row in the middle of it, and at its last quantile its end, so that the buckets
- * between hold that value only.
- */
-SORT_DEVICE bucket_edge
-quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t quantiles, uint32_t q, uint64_t key_max)
-{
-	bucket_edge edge = {false, 0, 0};
-	uint64_t	key;
-	uint64_t	before;
-	uint64_t	behind;
-
-	if (q < 1 || q >= quantiles)
-		return edge;
-	key = keys[q * samples / quantiles];
-	before = keys[(q - 1) * samples / quantiles];
-	behind = keys[q + 1 < quantiles ? (q + 1) * samples / quantiles : samples - 1];
-	edge.key = key;
-	if (q == 1 || before != key)
-		edge.wanted = key > 0;
-	else if (q + 1 < quantiles && behind == key)
-	{
-		edge.row = rows[q * samples / quantiles];
-		edge.wanted = true;
-	}
-	else
-	{
-		edge.key = key + 1;
-		edge.wanted = key < key_max && (q + 1 == quantiles || behind != key + 1);
-	}
-	return edge;
-}
-
-/* Edges that grow away from the sample by 2^6 each, so that keys far outside of it cost no
- * bucket its resolution. */
-SORT_DEVICE bucket_edge
-tail_edge(const uint64_t *keys, uint32_t samples, uint32_t quantiles, uint32_t i, bool upper, uint64_t key_max)
-{
-	uint64_t	inner = upper ? keys[(quantiles - 1) * samples / quantiles] : keys[samples / quantiles];
-	uint64_t	outer = upper ? keys[samples - 1] : keys[0];
-	uint64_t	width = upper ? outer - inner + 1 : inner - outer + 1;
-	uint32_t	steps = upper ? i : TAIL_BUCKETS - 1 - i;
-	bucket_edge edge = {false, 0, 0};
-
-	if (i >= TAIL_BUCKETS || width == 0 || significant_bits(width) + 6 * steps > 64)
-		return edge;
-	width <<= 6 * steps;
-	edge.wanted = upper ? width < key_max - outer : width < outer;
-	edge.key = upper ? outer + width + 1 : outer - width;
-	return edge;
-}
-
-/* Edge at part b of a range, of as many parts as map has, above lowest. */
-SORT_DEVICE bucket_edge
-even_edge(uint64_t lowest, linear_map map, uint32_t parts, uint32_t b)
-{
-	bucket_edge edge = {b > 0 && b < parts, lowest, 0};
-
-	if (edge.wanted)
-		edge.key += lowest_of_part(map, b);
-	return edge;
-}
-
-SORT_DEVICE uint32_t
-place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
-{
-	uint32_t	added;
-	uint32_t	at = buckets + block_exclusive_sum<SPLIT_THREADS>(edge.wanted, shared.warp_sums, &added);
-
-	if (edge.wanted)
-	{
-		shared.lowest_key[at] = edge.key;
-		shared.lowest_row[at] = edge.row;
-	}
-	__syncthreads();
-	return buckets + added;
-}
-
-/* A gap, its significant bits and GAP_DIGITS of those below the highest, and the number of the sample before it: a word that
- * rises with the gap, which is what the device has a maximum of in shared memory. */
-#define GAP_DIGITS			13
-#define SAMPLE_NUMBER_BITS	12
-
-static_assert(SAMPLE_KEYS == 1 << SAMPLE_NUMBER_BITS, "a sample's number is so many bits");
-
-static inline GSORT_HD uint32_t
-gap_and_sample(uint64_t gap, uint32_t sample)
-{
-	uint32_t	bits = significant_bits(gap);
-	uint64_t	digits = bits > GAP_DIGITS ? gap >> (bits - 1 - GAP_DIGITS) : gap << (GAP_DIGITS + 1 - bits);
-
-	return (bits << GAP_DIGITS | ((uint32_t) digits & ((1u << GAP_DIGITS) - 1))) << SAMPLE_NUMBER_BITS | sample;
-}
-
-static inline GSORT_HD uint32_t
-bits_of_gap(uint32_t gap_and_sample_of_bucket)
-{
-	return gap_and_sample_of_bucket >> (GAP_DIGITS + SAMPLE_NUMBER_BITS);
-}
-
-/* The widest gap behind a sample of each bucket; wants a barrier before and behind. */
+/* Do narrow words lose what tells neighbours of the sample apart?  Equal keys
+ * count too: a tie costs the same whether or not the keys differ. */
 SORT_DEVICE void
-find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets)
-{
-	for (uint32_t i = threadIdx.x; i + 1 < samples; i += SPLIT_THREADS)
-	{
-		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
-
-		atomicMax(&shared.widest[b], gap_and_sample(keys[i + 1] - keys[i], i));
-	}
-}
-
-/* Keys to leave to a cluster beyond its last sample: as many as its next full bucket spans, or some times the
- * spread of the samples, but not much of the gap. */
-SORT_DEVICE uint64_t
-cluster_margin(uint64_t spread, uint64_t neighbour, uint64_t gap)
-{
-	uint64_t	margin = spread * 8 > neighbour ? spread * 8 : neighbour;
-
-	return margin < gap / 4 ? margin : gap / 4;
-}
-
-/*
- * The edges that cut the widest gap out of bucket b, at most two; 0 where the samples on its sides do not lie
- * close together, or words have room for the whole bucket.
- */
-SORT_DEVICE uint32_t
-gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t buckets, uint32_t row_bits,
-		  uint64_t key_max, uint64_t edges[2])
-{
-	uint32_t	i = shared.widest[b] & (SAMPLE_KEYS - 1);
-	uint64_t	lowest = shared.lowest_key[b];
-	uint64_t	highest = highest_key(shared.lowest_key, shared.lowest_row, b, buckets, key_max);
-	uint64_t	before = keys[i];
-	uint64_t	behind = keys[i + 1];
-	uint64_t	spread = before - lowest;
-
-	if (bits_of_gap(shared.widest[b]) < GAP_BITS_MIN || bits_to_lose(lowest, highest, row_bits) == 0)
-		return 0;
-	if (behind <= highest && highest - behind > spread)
-		spread = highest - behind;
-	if (spread >= (highest - lowest) / GAP_SHARE)
-		return 0;
-	edges[0] = before + 1 + cluster_margin(spread, b > 0 ? lowest - shared.lowest_key[b - 1] : 0, behind - before);
-	edges[1] = behind - cluster_margin(spread, b + 2 < buckets ? shared.lowest_key[b + 2] - shared.lowest_key[b + 1] : 0,
-									   behind - before);
-	return behind <= highest ? 2 : 1;
-}
-
-/*
- * A bucket that holds the end of one cluster of keys and the beginning of the next spans what is between
- * them, and its words lose the bits that tell its keys apart: the gap becomes a bucket of its own.
- */
-SORT_DEVICE uint32_t
-cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t buckets,
-			 uint32_t row_bits, uint64_t key_max)
-{
-	uint32_t	b = threadIdx.x;
-	uint32_t	wanted = 0;
-	uint64_t	edges[2];
-	uint64_t	key = 0;
-	uint32_t	row = 0;
-	uint32_t	before;
-	uint32_t	added;
-
-	if (b < BUCKETS_MAX)
-		shared.widest[b] = 0;
-	__syncthreads();
-	find_gaps(shared, keys, rows, samples, buckets);
-	__syncthreads();
-	if (b < buckets)
-	{
-		key = shared.lowest_key[b];
-		row = shared.lowest_row[b];
-		wanted = gap_edges(shared, keys, b, buckets, row_bits, key_max, edges);
-	}
-	before = block_exclusive_sum<SPLIT_THREADS>(wanted, shared.warp_sums, &added);
-	if (buckets + added > BUCKETS_MAX)	/* too many gaps to matter singly */
-		return buckets;
-	/* behind the sum's barrier all have read what is overwritten now */
-	if (b < buckets)
-	{
-		shared.lowest_key[b + before] = key;
-		shared.lowest_row[b + before] = row;
-		for (uint32_t e = 0; e < wanted; e++)
-		{
-			shared.lowest_key[b + before + 1 + e] = edges[e];
-			shared.lowest_row[b + before + 1 + e] = 0;
-		}
-	}
-	__syncthreads();
-	return buckets + added;
-}
-
-/* Do narrow words lose what tells neighbours of the sample apart?  Equal keys count
- * too: a tie costs the same whether or not the keys differ. */
-SORT_DEVICE void
-count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples,
-				   uint32_t buckets)
+count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *rows,
+				   uint32_t samples, uint32_t buckets)
 {
 	for (uint32_t i = threadIdx.x + 1; i < samples; i += SPLIT_THREADS)
 	{
-		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i], rows[i]);
+		uint32_t	b = search_bucket(shared.lowest_key, shared.lowest_row, 0, buckets - 1, keys[i],
+									  rows[i]);
 		uint32_t	shift = shared.shift[b];
-		bool		one_bucket = keys[i - 1] != shared.lowest_key[b] ? keys[i - 1] > shared.lowest_key[b] :
+		bool		one_bucket = keys[i - 1] != shared.lowest_key[b] ?
+			keys[i - 1] > shared.lowest_key[b] :
 			rows[i - 1] >= shared.lowest_row[b];
 
 		if (one_bucket && shift > 0 && keys[i] >> shift == keys[i - 1] >> shift)
@@ -271,7 +50,8 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	}
 }
 
-/* Which keys of the sample show that linear maps fail at every scale, or that rows share keys? */
+/* Which keys of the sample show that linear maps fail at every scale, or that
+ * rows share keys? */
 SORT_DEVICE void
 count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
 {
@@ -287,8 +67,9 @@ count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t sample
 }
 
 /*
- * Which keys of the sample are farther from the straight line between the least and the greatest than chance takes even ones, of
- * which one sample in a thousand has any (the test of Kolmogorov and Smirnov)?
+ * Which keys of the sample are farther from the straight line between the least
+ * and the greatest than chance takes even ones, of which one sample in a
+ * thousand has any (the test of Kolmogorov and Smirnov)?
  */
 SORT_DEVICE void
 count_displaced_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
@@ -307,7 +88,8 @@ count_displaced_samples(split_memory &shared, const uint64_t *keys, uint32_t sam
 	}
 }
 
-/* Samples of equal keys stand by their rows.  Wants a barrier before and behind. */
+/* Samples of equal keys stand by their rows.  Wants a barrier before and
+ * behind. */
 SORT_DEVICE void
 count_rises(split_memory &shared, const uint32_t *rows, uint32_t samples)
 {
@@ -338,7 +120,8 @@ struct radix_signs
 SORT_DEVICE bool
 keys_are_for_radix(const split_memory &shared, const radix_signs &signs)
 {
-	return shared.equal >= signs.equal || shared.uneven >= signs.uneven || shared.lone_pairs >= signs.lone_pairs;
+	return shared.equal >= signs.equal || shared.uneven >= signs.uneven ||
+		shared.lone_pairs >= signs.lone_pairs;
 }
 
 /* By what words lose, which is not known before there are buckets. */
@@ -360,7 +143,8 @@ struct split_input
 	const key_extremes *extremes;	/* [SAMPLE_BLOCKS], if so */
 };
 
-/* What is seen in the sample, whatever the buckets.  The whole block calls; on return each thread sees it. */
+/* What is seen in the sample, whatever the buckets.  The whole block calls; on
+ * return each thread sees it. */
 SORT_DEVICE void
 look_at_sample(split_memory &shared, const split_input &in)
 {
@@ -396,13 +180,17 @@ place_quantiles(split_memory &shared, const split_input &in, uint32_t quantiles,
 {
 	uint32_t	t = threadIdx.x;
 
-	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max), buckets);
-	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t, in.key_max), buckets);
-	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, true, in.key_max), buckets);
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, false, in.key_max),
+						  buckets);
+	buckets = place_edges(shared, quantile_edge(in.keys, in.rows, in.samples, quantiles, t,
+												in.key_max), buckets);
+	buckets = place_edges(shared, tail_edge(in.keys, in.samples, quantiles, t, true, in.key_max),
+						  buckets);
 	return cut_out_gaps(shared, in.keys, in.rows, in.samples, buckets, in.row_bits, in.key_max);
 }
 
-/* The range of even keys: from the least that was seen to the greatest, unless these are farther from the sample than its gaps let expect. */
+/* The range of even keys: from the least that was seen to the greatest, unless
+ * these are farther from the sample than its gaps let expect. */
 SORT_DEVICE key_extremes
 range_of_even(const split_input &in, key_extremes seen)
 {
@@ -416,7 +204,8 @@ range_of_even(const split_input &in, key_extremes seen)
 	return range;
 }
 
-/* Buckets of equal ranges between the least even key and the greatest, and one on either side, where there can be keys. */
+/* Buckets of equal ranges between the least even key and the greatest, and one
+ * on either side, where there can be keys. */
 SORT_DEVICE uint32_t
 place_equal_ranges(split_memory &shared, const split_input &in, uint32_t parts, uint32_t buckets)
 {
@@ -439,8 +228,9 @@ place_equal_ranges(split_memory &shared, const split_input &in, uint32_t parts, 
 }
 
 /*
- * The buckets' lower ends and shifts, and how many neighbours of the sample their words cannot tell apart, into
- * shared memory.  The whole block calls; on return each thread sees all of it.
+ * The buckets' lower ends and shifts, and how many neighbours of the sample
+ * their words cannot tell apart, into shared memory.  The whole block calls; on
+ * return each thread sees all of it.
  */
 SORT_DEVICE uint32_t
 choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, bool even)
@@ -453,9 +243,12 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, 
 		shared.lowest_key[0] = 0;
 		shared.lowest_row[0] = 0;
 	}
-	buckets = even ? place_equal_ranges(shared, in, quantiles, buckets) : place_quantiles(shared, in, quantiles, buckets);
+	buckets = even ? place_equal_ranges(shared, in, quantiles, buckets) :
+		place_quantiles(shared, in, quantiles, buckets);
 	if (t < buckets)
-		shared.shift[t] = bits_to_lose(shared.lowest_key[t], highest_key(shared.lowest_key, shared.lowest_row, t, buckets, in.key_max),
+		shared.shift[t] = bits_to_lose(shared.lowest_key[t],
+									   highest_key(shared.lowest_key, shared.lowest_row, t, buckets,
+												   in.key_max),
 									   in.row_bits);
 	__syncthreads();
 	count_tied_samples(shared, in.keys, in.rows, in.samples, buckets);
@@ -463,9 +256,11 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, 
 	return buckets;
 }
 
-/* What the later kernels look a key's bucket up in.  Has barriers: what each thread did before, all see behind it. */
+/* What the later kernels look a key's bucket up in.  Has barriers: what each
+ * thread did before, all see behind it. */
 SORT_DEVICE void
-plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets, partition_plan *plan)
+plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets,
+				   partition_plan *plan)
 {
 	uint32_t	t = threadIdx.x;
 	uint64_t	sample_min = in.keys[0];
@@ -476,7 +271,8 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 		shared.splitters_in[i] = 0;
 	__syncthreads();
 	if (t > 0 && t < buckets)
-		atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range, shared.lowest_key[t])], 1u);
+		atomicAdd(&shared.splitters_in[clamped_part(map, sample_min, sample_range,
+													shared.lowest_key[t])], 1u);
 	if (t < BUCKETS_MAX)
 	{
 		/* all of it is loaded, what lies behind the last bucket too */
@@ -493,14 +289,18 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 		plan->splitters.buckets = buckets;
 	}
 	__syncthreads();
-	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums, plan->splitters.table);
+	make_search_table<SPLIT_THREADS, BUCKET_TABLE>(shared.splitters_in, shared.warp_sums,
+												   plan->splitters.table);
 }
 
-/* The splitters: of as many buckets as quantiles say, or of the most there can be, if the words in so few cannot tell keys apart. */
+/* The splitters: of as many buckets as quantiles say, or of the most there can
+ * be, if the words in so few cannot tell keys apart. */
 SORT_DEVICE void
-plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles, partition_plan *plan)
+plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles,
+			   partition_plan *plan)
 {
-	bool		even = in.may_be_even && shared.displaced == 0 && shared.equal <= in.samples / EQUAL_UNLESS_EVEN;
+	bool		even = in.may_be_even && shared.displaced == 0 &&
+		shared.equal <= in.samples / EQUAL_UNLESS_EVEN;
 	uint32_t	buckets = choose_buckets(shared, in, quantiles, even);
 
 	if (shared.tied > in.samples / TIED_SAMPLES_SHARE && quantiles < QUANTILES_MAX)
@@ -522,7 +322,8 @@ plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles, 
 	}
 }
 
-/* No splitters, but what kernels read before they see that there is nothing to do. */
+/* No splitters, but what kernels read before they see that there is nothing to
+ * do. */
 SORT_DEVICE void
 plan_no_splitters(partition_plan *plan)
 {
@@ -534,8 +335,8 @@ plan_no_splitters(partition_plan *plan)
 }
 
 /*
- * The plan of level 1 from the sorted sample, or nothing but the verdict that it is for others.
- * Grid: one block of SPLIT_THREADS; shared: split_memory.
+ * The plan of level 1 from the sorted sample, or nothing but the verdict that
+ * it is for others.  Grid: one block of SPLIT_THREADS; shared: split_memory.
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)

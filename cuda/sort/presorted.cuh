@@ -1,17 +1,22 @@
 /*
  * presorted.cuh
- *	  Keys that are in order already, or in falling order: seen on the device, and passed through.
+ *	  Keys that are in order already, or in falling order: seen on the device,
+ *	  and passed through.
  *
- * In:  the caller's keys, and what the sorted sample shows of their order (partition_split.cuh).
- * Out: the rows emitted as they stand, or the other way round; or the plan says that a neighbour
- *	    contradicts the sample, and the sort emits again, all of them.
+ * In:  the caller's keys, and what the sorted sample shows of their order
+ *	    (partition_split.cuh).
+ * Out: the rows emitted as they stand, or the other way round; or the plan says
+ *	    that a neighbour contradicts the sample, and the sort emits again, all
+ *	    of them.
  *
- * Where the sample has no order, which is nearly always, this ends at once.  Else it reads each key once and emits on the
- * way what is right if no neighbour contradicts: a fifth of what the partition moves.  The first contradiction
- * that any block meets ends all of them.
+ * Where the sample has no order, which is nearly always, this ends at once.
+ * Else it reads each key once and emits on the way what is right if no
+ * neighbour contradicts: a fifth of what the partition moves.  The first
+ * contradiction that any block meets ends all of them.
  *
- * The functor has the keys here, in a member of that name, which tells those that are compared: the compiler then sees that
- * they are those it emits, and generates other code if they are an argument of their own.
+ * The functor has the keys here, in a member of that name, which tells those
+ * that are compared: the compiler then sees that they are those it emits, and
+ * generates other code if they are an argument of their own.
  */
 #ifndef GSORT_PRESORTED_CUH
 #define GSORT_PRESORTED_CUH
@@ -23,7 +28,8 @@
 #define PRESORTED_ITEMS		8
 #define PRESORTED_TILE		(PRESORTED_THREADS * PRESORTED_ITEMS)
 
-/* Whether two neighbours contradict the order of the sample.  Equal keys keep their order, so falling keys differ. */
+/* Whether two neighbours contradict the order of the sample.  Equal keys keep
+ * their order, so falling keys differ. */
 static inline GSORT_HD bool
 contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 {
@@ -33,7 +39,8 @@ contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 /* Emits a tile; true: neighbours contradict. */
 template<typename Key, typename Emit>
 SORT_DEVICE bool
-pass_tile_through(const typed_keys<Key> &keys, uint32_t n, uint32_t tile, uint32_t seen_order, const Emit &emit)
+pass_tile_through(const typed_keys<Key> &keys, uint32_t n, uint32_t tile, uint32_t seen_order,
+				  const Emit &emit)
 {
 	Key			key[PRESORTED_ITEMS];
 	Key			next[PRESORTED_ITEMS];
@@ -79,12 +86,16 @@ presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
 	}
 }
 
-/* Behind choose_splitters, and before partition_keys, which has nothing to do then. */
+/* Behind choose_splitters, and before partition_keys, which has nothing to do
+ * then. */
 template<typename Emit>
 static cudaError_t
 pass_presorted(uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)
 {
-	return launch(emit.keys.key_bits == 32 ? presorted_kernel<uint32_t, Emit> : presorted_kernel<uint64_t, Emit>, tiles_up_to(n, PRESORTED_TILE, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+	return launch(emit.keys.key_bits == 32 ? presorted_kernel<uint32_t, Emit> :
+				  presorted_kernel<uint64_t, Emit>,
+				  tiles_up_to(n, PRESORTED_TILE,
+							  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
 				  PRESORTED_THREADS, 0, target.stream, n, plan, emit);
 }
 

@@ -1,16 +1,19 @@
 /*
  * radix_count.cuh
- *	  How often each digit of the keys occurs, for all passes of the radix sort at once.
+ *	  How often each digit of the keys occurs, for all passes of the radix sort
+ *	  at once.
  *
  * In:  the caller's keys.
  * Out: counts in the scratch, [passes][RADIX_BINS].
  *
- * The order of the keys does not matter to the counts, so that one reading serves all
- * passes (as in Adinets, Merrill, "Onesweep", 2022).  Device code; blocks do not wait for each other.
+ * The order of the keys does not matter to the counts, so that one reading
+ * serves all passes (as in Adinets, Merrill, "Onesweep", 2022).  Device code;
+ * blocks do not wait for each other.
  */
 #ifndef GSORT_RADIX_COUNT_CUH
 #define GSORT_RADIX_COUNT_CUH
 
+#include "sort/early_launch.cuh"
 #include "sort/radix_items.cuh"
 #include "sort/tuning.h"
 
@@ -33,8 +36,8 @@ template<int Passes>
 constexpr uint32_t COUNTERS = Passes * RADIX_BINS * COUNTER_COPIES<Passes>;
 
 /*
- * Counters of a block, several for each digit, chosen by lane: equal digits of a warp wait for
- * each other less.
+ * Counters of a block, several for each digit, chosen by lane: equal digits of
+ * a warp wait for each other less.
  */
 template<int Passes>
 struct digit_counters
@@ -48,21 +51,24 @@ struct digit_counters
 	{
 #pragma unroll
 		for (int p = 0; p < Passes; p++)
-			atomicAdd(&counters[(p * RADIX_BINS + digits.digit[p](key)) * COPIES + lane_id() % COPIES], 1u);
+			atomicAdd(&counters[(p * RADIX_BINS + digits.digit[p](key)) * COPIES +
+								lane_id() % COPIES], 1u);
 	}
 
 	__device__ __forceinline__ uint32_t sum(uint32_t bin) const
 	{
 		uint32_t	total = 0;
 
-		/* from a copy of its own on, as neighbours' copies of one number share a bank */
+		/* from a copy of its own on, as neighbours' copies of one number share
+		 * a bank */
 		for (uint32_t c = 0; c < COPIES; c++)
 			total += counters[bin * COPIES + (c + threadIdx.x) % COPIES];
 		return total;
 	}
 };
 
-/* Zeroes the scratch of a sort that may be called off, words of 16 bytes, unless it is.  Grid: any. */
+/* Zeroes the scratch of a sort that may be called off, words of 16 bytes,
+ * unless it is.  Grid: any. */
 static __global__ void
 __launch_bounds__(RADIX_COUNT_THREADS)
 radix_clear_kernel(uint4 *zeroed, uint64_t words, const uint32_t *wanted)
@@ -76,14 +82,16 @@ radix_clear_kernel(uint4 *zeroed, uint64_t words, const uint32_t *wanted)
 }
 
 /*
- * Adds to counts[p][d], zeroed before, how many of the n keys have digit d in pass p.  wanted: NULL, or whether the
- * sort is to do anything.  Grid: any, each block takes tiles of RADIX_COUNT_TILE keys in turn; blocks of
+ * Adds to counts[p][d], zeroed before, how many of the n keys have digit d in
+ * pass p.  wanted: NULL, or whether the sort is to do anything.  Grid: any,
+ * each block takes tiles of RADIX_COUNT_TILE keys in turn; blocks of
  * RADIX_COUNT_THREADS; shared: COUNTERS<Passes> of uint32.
  */
 template<typename Key, int Passes>
 static __global__ void
 __launch_bounds__(RADIX_COUNT_THREADS)
-radix_count_kernel(const Key *keys, uint32_t n, radix_digits<Passes> digits, uint32_t *counts, const uint32_t *wanted)
+radix_count_kernel(const Key *keys, uint32_t n, radix_digits<Passes> digits, uint32_t *counts,
+				   const uint32_t *wanted)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
@@ -94,7 +102,8 @@ radix_count_kernel(const Key *keys, uint32_t n, radix_digits<Passes> digits, uin
 	for (uint32_t i = threadIdx.x; i < COUNTERS<Passes>; i += RADIX_COUNT_THREADS)
 		counters.counters[i] = 0;
 	__syncthreads();
-	for (uint64_t tile = (uint64_t) blockIdx.x * RADIX_COUNT_TILE; tile < n; tile += (uint64_t) gridDim.x * RADIX_COUNT_TILE)
+	for (uint64_t tile = (uint64_t) blockIdx.x * RADIX_COUNT_TILE; tile < n;
+		 tile += (uint64_t) gridDim.x * RADIX_COUNT_TILE)
 	{
 		if (tile + RADIX_COUNT_TILE <= n)
 		{

@@ -5,14 +5,15 @@
  * In:  the caller's keys and rows, or what the pass before has written.
  * Out: arrays in the scratch, or the caller's sorted rows and keys.
  *
- * A pass stores no more than later ones need: the first makes row numbers itself, the last
- * writes no keys that nobody wants, and a key with at most 32 bits to go shares a
- * word with its row.  Device code; the arrays are the caller's.
+ * A pass stores no more than later ones need: the first makes row numbers
+ * itself, the last writes no keys that nobody wants, and a key with at most 32
+ * bits to go shares a word with its row.  Device code; the arrays are the
+ * caller's.
  */
 #ifndef GSORT_RADIX_ITEMS_CUH
 #define GSORT_RADIX_ITEMS_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 /* What is left of a key, and its row. */
 template<typename Rest>
@@ -36,8 +37,10 @@ item_of_word(uint64_t word)
 }
 
 /*
- * What is left of a key without its low shift bits, at most 32 of them where the rest is shorter than the key.  Such keys
- * are read as two halves that are shifted at once: for a shift of a whole key by any number the compiler keeps registers.
+ * What is left of a key without its low shift bits, at most 32 of them where
+ * the rest is shorter than the key.  Such keys are read as two halves that are
+ * shifted at once: for a shift of a whole key by any number the compiler keeps
+ * registers.
  */
 template<typename Rest, typename Key>
 SORT_DEVICE Rest

@@ -2,25 +2,30 @@
  * radix_pass.cuh
  *	  One pass of the radix sort: items to their places by one digit, stable.
  *
- * In:  the caller's keys, or what the pass before has written; how often each digit occurs.
+ * In:  the caller's keys, or what the pass before has written; how often each
+ *	    digit occurs.
  * Out: the items in the order of the digits so far.
  *
- * Each item is read and written once (Adinets, Merrill, "Onesweep: a faster least significant
- * digit radix sort for GPUs", 2022): a tile ranks its items by the digit, learns from the tiles before
- * it where its digits' places begin (radix_states.cuh), and writes the items digit by digit.
- * A block waits only for tiles that were taken before its own, and takes its next one when it has
+ * Each item is read and written once (Adinets, Merrill, "Onesweep: a faster
+ * least significant digit radix sort for GPUs", 2022): a tile ranks its items
+ * by the digit, learns from the tiles before it where its digits' places begin
+ * (look_back.cuh), and writes the items digit by digit.  A block waits only for
+ * tiles that were taken before its own, and takes its next one when it has
  * finished, so the first unfinished tile never waits.
  */
 #ifndef GSORT_RADIX_PASS_CUH
 #define GSORT_RADIX_PASS_CUH
 
+#include "sort/early_launch.cuh"
+#include "sort/launch_bounds.cuh"
+#include "sort/look_back.cuh"
 #include "sort/radix_items.cuh"
-#include "sort/radix_states.cuh"
 #include "sort/tuning.h"
 
 /*
- * The thread's number.  Read anew for each tile, and handed down from there: else the compiler
- * computes all addresses that depend on it once for all tiles of the block, and has no registers left for items.
+ * The thread's number.  Read anew for each tile, and handed down from there:
+ * else the compiler computes all addresses that depend on it once for all tiles
+ * of the block, and has no registers left for items.
  */
 SORT_DEVICE uint32_t
 this_thread()
@@ -87,11 +92,14 @@ struct radix_memory
 
 	union
 	{
-		/* how many items of each digit a warp has; then where they begin among the tile's of the digit */
+		/* how many items of each digit a warp has; then where they begin among
+		 * the tile's of the digit */
 		uint16_t	counts[WARPS][RADIX_BINS];
 		radix_tile<Rest, RADIX_TILE<Row, Rest>> items;
 	};
-	uint32_t	place[RADIX_BINS];	/* where a digit begins in the tile; then from there to its place in the output */
+	/* Where a digit begins in the tile; then from there to its place in the
+	 * output. */
+	uint32_t	place[RADIX_BINS];
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tile;
 };
@@ -130,7 +138,7 @@ struct radix_pass
 	const uint32_t *wanted;		/* whether the sort is to do anything, if it may be called off */
 };
 
-/* --- ranks ------------------------------------------------------------------------- */
+/* --- ranks ---------------------------------------------------------------- */
 
 /* The lanes whose bit of the digit is as this one's. */
 SORT_DEVICE uint32_t
@@ -144,7 +152,8 @@ lanes_of_bit(uint32_t digit, int bit)
 #else
 	uint32_t	lanes;
 
-	/* a test, a vote, a complement: the compiler takes seven instructions for the above, which doubles the time of ranks */
+	/* a test, a vote, a complement: the compiler takes seven instructions for
+	 * the above, which doubles the time of ranks */
 	asm("{\n\t"
 		".reg .pred set;\n\t"
 		".reg .b32 tested;\n\t"
@@ -158,12 +167,14 @@ lanes_of_bit(uint32_t digit, int bit)
 }
 
 /*
- * Ranks of a warp's items among its own of the same digit, in their order.  counts: the warp's, zeroed.  Lanes find
- * those of their digit by a vote for each of its bits (Ashkiani, Davidson, Meyer, Owens, "GPU multisplit", 2016).
+ * Ranks of a warp's items among its own of the same digit, in their order.
+ * counts: the warp's, zeroed.  Lanes find those of their digit by a vote for
+ * each of its bits (Ashkiani, Davidson, Meyer, Owens, "GPU multisplit", 2016).
  */
 template<typename Rest, int Items>
 SORT_DEVICE void
-rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_item<Rest> (&x)[Items],
+rank_digits(uint32_t thread, uint16_t *counts, radix_digit digit,
+			const radix_item<Rest> (&x)[Items],
 		   tile_places<Items> &places)
 {
 #pragma unroll
@@ -187,9 +198,10 @@ rank_items(uint32_t thread, uint16_t *counts, radix_digit digit, const radix_ite
 	}
 }
 
-/* --- places ---------------------------------------------------------------------------- */
+/* --- places --------------------------------------------------------------- */
 
-/* counts of the warps to where each one's items begin; totals: of the thread's digits. */
+/* counts of the warps to where each one's items begin; totals: of the thread's
+ * digits. */
 template<int Warps>
 SORT_DEVICE void
 add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[STATES_A_THREAD])
@@ -209,7 +221,8 @@ add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[ST
 		totals[i] = (uint32_t) (packed >> 16 * i) & 0xffff;
 }
 
-/* Exclusive sums over all digits of what each of the first STATE_THREADS threads holds of its own. */
+/* Exclusive sums over all digits of what each of the first STATE_THREADS
+ * threads holds of its own. */
 template<int Threads>
 SORT_DEVICE void
 sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t *warp_sums,
@@ -217,19 +230,21 @@ sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t 
 {
 	bool		mine = thread < STATE_THREADS;
 
-	sums[0] = block_exclusive_sum<Threads>(mine ? counts[0] + counts[1] + counts[2] + counts[3] : 0, warp_sums, NULL);
+	sums[0] = block_exclusive_sum<Threads>(mine ? counts[0] + counts[1] + counts[2] + counts[3] : 0,
+										   warp_sums, NULL);
 	for (int i = 1; i < STATES_A_THREAD; i++)
 		sums[i] = sums[i - 1] + (mine ? counts[i - 1] : 0);
 }
 
 /*
- * Where the tile's digits begin in the output.  totals: the tile's items of the thread's digits.  The whole
- * block calls.
+ * Where the tile's digits begin in the output.  totals: the tile's items of the
+ * thread's digits.  The whole block calls.
  */
 template<int Threads>
 SORT_DEVICE void
-find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32_t totals[STATES_A_THREAD],
-			uint32_t *warp_sums, uint32_t places[STATES_A_THREAD])
+find_places(uint32_t thread, const radix_pass &pass, uint32_t tile,
+			const uint32_t totals[STATES_A_THREAD], uint32_t *warp_sums,
+			uint32_t places[STATES_A_THREAD])
 {
 	uint32_t	first = thread * STATES_A_THREAD;
 	uint32_t	ends[STATES_A_THREAD];
@@ -254,15 +269,16 @@ find_places(uint32_t thread, const radix_pass &pass, uint32_t tile, const uint32
 	store_states(pass.states + (size_t) tile * RADIX_BINS + first, ends, STATE_ALL(pass.number));
 }
 
-/* --- one tile ----------------------------------------------------------------------------- */
+/* --- one tile ------------------------------------------------------------- */
 
 /*
- * The thread's items, in the order warp, item, lane.  Those beyond the end of the input have the
- * greatest digit and so end behind all others.  In a full tile, as nearly all are, no item is asked for its place.
+ * The thread's items, in the order warp, item, lane.  Those beyond the end of
+ * the input have the greatest digit and so end behind all others.  In a full
+ * tile, as nearly all are, no item is asked for its place.
  */
 template<typename Row, typename Input, int Items>
 SORT_DEVICE void
-load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
+load_items(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 		  radix_item<typename Input::rest_type> (&x)[Items])
 {
 	typedef typename Input::rest_type Rest;
@@ -284,10 +300,12 @@ load_tile(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 	}
 }
 
+/* Writes the tile's items, which lie digit by digit in shared memory, to their
+ * places. */
 template<typename Row, typename Rest, typename Output>
 SORT_DEVICE void
-write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit, uint32_t count,
-			const Output &output)
+write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit digit,
+			uint32_t count, const Output &output)
 {
 	if (count == RADIX_TILE<Row, Rest>)
 	{
@@ -309,7 +327,8 @@ write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit 
 	}
 }
 
-/* Ranks the items and leaves them in shared memory, digit by digit, with what takes them to their places. */
+/* Ranks the items and leaves them in shared memory, digit by digit, with what
+ * takes them to their places. */
 template<typename Row, typename Rest, int Items>
 SORT_DEVICE void
 order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &pass, uint32_t tile,
@@ -323,7 +342,7 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 	uint32_t	begins[STATES_A_THREAD];
 	uint32_t	outside[STATES_A_THREAD];
 
-	rank_items(thread, counts, pass.digit, x, places);
+	rank_digits(thread, counts, pass.digit, x, places);
 	__syncthreads();
 	if (has_digits)
 	{
@@ -359,13 +378,16 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 }
 
 /*
- * Item i of the input to the place of the output that its digit and the items before it give.  Grid: a block of
- * THREADS for each tile of RADIX_TILE; shared: radix_memory.  TilesInTurn: so few blocks that
- * they all run at once, and end at once if the sort is called off; each takes tiles in turn, which is slower.
+ * Item i of the input to the place of the output that its digit and the items
+ * before it give.  Grid: a block of THREADS for each tile of RADIX_TILE;
+ * shared: radix_memory.  TilesInTurn: so few blocks that they all run at once,
+ * and end at once if the sort is called off; each takes tiles in turn, which is
+ * slower.
  */
 template<typename Row, bool TilesInTurn, typename Input, typename Output>
 static __global__ void
-__launch_bounds__(Row::THREADS, (blocks_that_fit<radix_memory<Row, typename Input::rest_type>>(Row::BLOCKS)))
+__launch_bounds__(Row::THREADS, (blocks_that_fit<radix_memory<Row,
+	typename Input::rest_type>>(Row::BLOCKS)))
 radix_pass_kernel(Input input, Output output, radix_pass pass)
 {
 	/* the next pass is not let come early: passes took 2 % longer then */
@@ -395,7 +417,7 @@ radix_pass_kernel(Input input, Output output, radix_pass pass)
 		if (TilesInTurn && begin >= pass.n)
 			return;
 		count = pass.n - begin < TILE ? pass.n - begin : TILE;
-		load_tile<Row>(thread, input, begin, count, x);
+		load_items<Row>(thread, input, begin, count, x);
 		order_tile(thread, shared, pass, begin / TILE, x);
 		write_items(thread, shared, pass.digit, count, output);
 		if (TilesInTurn)

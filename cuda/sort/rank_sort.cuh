@@ -3,23 +3,28 @@
  *	  Sorts the items of a block, in shared memory.
  *
  * In:  items in registers, a warp's 32 beside each other.
- * Out: a tile of shared memory, in order of first words; items of equal ones come in the order in which they came, which must be that of
- *      their second words.
+ * Out: a tile of shared memory, in order of first words; items of equal ones
+ *      come in the order in which they came, which must be that of their second
+ *      words.
  *
- * Each warp sorts 32 items at a time in registers, by a bitonic network (Batcher, "Sorting networks and their applications", 1968).
- * From there on runs are merged two by two, and each item finds its place by its rank in the other run (Shiloach,
- * Vishkin, "Finding the maximum, merging, and sorting in a parallel computation model", 1981; in blocks: Satish, Harris, Garland,
- * "Designing efficient sorting algorithms for manycore GPUs", 2009).  The searches of a thread's items go step by step
- * together and take as many steps whatever the items: they wait for shared memory, not for each other.
+ * Each warp sorts 32 items at a time in registers, by a bitonic network
+ * (Batcher, "Sorting networks and their applications", 1968).  From there on
+ * runs are merged two by two, and each item finds its place by its rank in the
+ * other run (Shiloach, Vishkin, "Finding the maximum, merging, and sorting in a
+ * parallel computation model", 1981; in blocks: Satish, Harris, Garland,
+ * "Designing efficient sorting algorithms for manycore GPUs", 2009).  The
+ * searches of a thread's items go step by step together and take as many steps
+ * whatever the items: they wait for shared memory, not for each other.
  */
 #ifndef GSORT_RANK_SORT_CUH
 #define GSORT_RANK_SORT_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/items.cuh"
 
 /*
- * An item's search for its rank in the other run: how many items there come before it.  Without branches: of a run that has
- * ended its last item is read again, and the rank is no more than the run's length in the end.
+ * An item's search for its rank in the other run: how many items there come
+ * before it.  Without branches: of a run that has ended its last item is read
+ * again, and the rank is no more than the run's length in the end.
  */
 struct rank_search
 {
@@ -39,7 +44,8 @@ struct rank_search
 	}
 };
 
-/* Steps are powers of two that fall to 1, of which the first is at least the runs' length.  All look before any waits for what it sees. */
+/* Steps are powers of two that fall to 1, of which the first is at least the
+ * runs' length.  All look before any waits for what it sees. */
 template<int Items>
 SORT_DEVICE void
 take_step(rank_search (&search)[Items], uint32_t step, const uint64_t *tile)
@@ -69,8 +75,8 @@ comes_before(item<Wide> a, item<Wide> b)
 	return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
 }
 
-/* Sorts x[i] of the warp's lanes, for each i.  The whole warp calls.  Its loops stay loops: code that is run once waits for itself to
- * be fetched. */
+/* Sorts x[i] of the warp's lanes, for each i.  The whole warp calls.  Its loops
+ * stay loops: code that is run once waits for itself to be fetched. */
 template<int Items, bool Wide>
 SORT_DEVICE void
 sort_in_warp(item<Wide> *x)
@@ -96,8 +102,8 @@ sort_in_warp(item<Wide> *x)
 	}
 }
 
-/* For the item at a place, whose run of width items is merged with the one beside it.  Of equal items those of the first run
- * come first. */
+/* For the item at a place, whose run of width items is merged with the one
+ * beside it.  Of equal items those of the first run come first. */
 SORT_DEVICE rank_search
 begin_rank_search(uint32_t at, uint32_t width, uint32_t count, uint64_t key)
 {
@@ -111,10 +117,11 @@ begin_rank_search(uint32_t at, uint32_t width, uint32_t count, uint64_t key)
 	return {other, other + length, other, in_second ? key : key - 1};
 }
 
-/* Looks for the items of a warp among runs of width items: each one's place in its merged run. */
+/* Looks for the items of a warp among runs of width items: each one's place in
+ * its merged run. */
 template<int Threads, int Items, bool Wide>
 SORT_DEVICE void
-rank_items(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t count, uint32_t width)
+rank_in_run(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t count, uint32_t width)
 {
 	rank_search search[Items];
 
@@ -137,8 +144,10 @@ rank_items(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t cou
 }
 
 /*
- * Sorts count items, at most Threads * Items, into the tile: x[i] is the item threadIdx.x + i * Threads, if there are so many.  The whole
- * block calls; on return each thread sees all of the tile.  A warp whose last items are not there does not look for them.
+ * Sorts count items, at most Threads * Items, into the tile: x[i] is the item
+ * threadIdx.x + i * Threads, if there are so many.  The whole block calls; on
+ * return each thread sees all of the tile.  A warp whose last items are not
+ * there does not look for them.
  */
 template<int Threads, int Items, bool Wide>
 SORT_DEVICE void
@@ -174,9 +183,9 @@ rank_sort(item<Wide> (&x)[Items], item_arrays<Wide> tile, uint32_t count)
 		if (width >= count)
 			return;
 		if (has_all)
-			rank_items<Threads, Items, Wide>(x, places, tile, count, width);
+			rank_in_run<Threads, Items, Wide>(x, places, tile, count, width);
 		else if (has_any)
-			rank_items<Threads, FEWER, Wide>(x, places, tile, count, width);
+			rank_in_run<Threads, FEWER, Wide>(x, places, tile, count, width);
 		__syncthreads();
 	}
 }

@@ -1,18 +1,21 @@
 /*
  * search_table.cuh
- *	  A table that narrows a search among splitters: those of the buckets, and those of a bucket's cells.
+ *	  A table that narrows a search among splitters: those of the buckets, and
+ *	  those of a bucket's cells.
  *
  * In:  how many splitters a linear map takes to each place.
- * Out: for each place, between which splitters what the map takes there can lie.
+ * Out: for each place, between which splitters what the map takes there can
+ *	    lie.
  */
 #ifndef GSORT_SEARCH_TABLE_CUH
 #define GSORT_SEARCH_TABLE_CUH
 
-#include "sort/sort_common.cuh"
+#include "sort/warps.cuh"
 
 /*
- * splitters_in: how many the map takes to each of Entries places.  table[p]: how many splitters lie before place p,
- * and in its upper half how many up to its end: the first and the last of what they divide that p can belong to.
+ * splitters_in: how many the map takes to each of Entries places.  table[p]:
+ * how many splitters lie before place p, and in its upper half how many up to
+ * its end: the first and the last of what they divide that p can belong to.
  * The whole block calls.
  */
 template<int Threads, int Entries, typename Entry>

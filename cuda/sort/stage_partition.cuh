@@ -1,20 +1,27 @@
 /*
  * stage_partition.cuh
- *	  The second stage of the sort: keys to items, and these to segments that a tile holds, by given splitters.
+ *	  The second stage of the sort: keys to items, and these to segments that a
+ *	  tile holds, by given splitters.
  *
- * In:  the caller's keys; a plan with splitters, whoever chose them, the verdict on the input, and 0 in all that is counted.
- * Out: the items in two arrays; the segments of them that are still to be sorted, each behind all items of those before it; in
- *	    the plan, how many there are.  If the verdict is that others sort: no segment.
+ * In:  the caller's keys; a plan with splitters, whoever chose them, the
+ *	    verdict on the input, and 0 in all that is counted.
+ * Out: the items in two arrays; the segments of them that are still to be
+ *	    sorted, each behind all items of those before it; in the plan, how many
+ *	    there are.  If the verdict is that others sort: no segment.
  *
- *	  keys --count, plan, scatter--> level 1: buckets --cells, count, plan, scatter--> level 2: bins
+ *	  keys --count, plan, scatter--> level 1: buckets
+ *	       --cells, count, plan, scatter--> level 2: bins
  *
  * and of even keys, which two passes less read,
  *
- *	  keys --rooms, scatter, plan--> level 1: buckets --cells, scatter, plan--> level 2: bins
+ *	  keys --rooms, scatter, plan--> level 1: buckets
+ *	       --cells, scatter, plan--> level 2: bins
  *
- * Items of a bucket that a tile holds stay in level 1.  Kernels: partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
- * partition_bins.cuh.  The splitters tell on the device whether items are wide, so if they may be, the kernels of both kinds
- * are enqueued, and one kind's end at once.
+ * Items of a bucket that a tile holds stay in level 1.  Kernels:
+ * partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
+ * partition_bins.cuh.  The splitters tell on the device whether items are wide,
+ * so if they may be, the kernels of both kinds are enqueued, and one kind's end
+ * at once.
  *
  * Host code: allocates nothing, reads nothing back.
  */
@@ -50,7 +57,8 @@ take_level2(scratch_cursor *cursor, uint64_t n, bool may_be_wide)
 	return level2;
 }
 
-/* Batches short enough to keep all blocks busy, long enough to pay for the tables they load. */
+/* Batches short enough to keep all blocks busy, long enough to pay for the
+ * tables they load. */
 template<typename Row>
 static uint32_t
 batch_items(uint64_t n, const sort_device &device)
@@ -58,18 +66,23 @@ batch_items(uint64_t n, const sort_device &device)
 	uint64_t	wanted = (uint64_t) device.processors * Row::SCATTER_BLOCKS * BATCHES_A_BLOCK;
 	uint64_t	tiles = n / (wanted * Row::SCATTER_TILE);
 
-	return (uint32_t) (tiles < 1 ? 1 : tiles > BATCH_TILES_MAX ? BATCH_TILES_MAX : tiles) * Row::SCATTER_TILE;
+	return (uint32_t) (tiles < 1 ? 1 : tiles > BATCH_TILES_MAX ? BATCH_TILES_MAX : tiles) *
+		Row::SCATTER_TILE;
 }
 
 /* The launches of one partition. */
 template<typename Row, bool MayBeWide>
 struct partition_launches
 {
-	static_assert(sizeof(scatter_buckets_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(cut_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(count_cells_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(scatter_buckets_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(sizeof(cut_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(sizeof(count_cells_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 	static_assert(sizeof(plan_bins_memory<Row>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(scatter_bins_memory<Row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(scatter_bins_memory<Row, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 
 	const partition_input &in;
 	partition_plan *plan;
@@ -92,13 +105,16 @@ struct partition_launches
 	template<typename Key>
 	cudaError_t estimate_buckets() const
 	{
-		return launch(partition_estimate_kernel<Key>, tiles_up_to(in.n, ESTIMATE_THREADS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+		return launch(partition_estimate_kernel<Key>,
+					  tiles_up_to(in.n, ESTIMATE_THREADS,
+								  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
 					  ESTIMATE_THREADS, 0, target.stream, in.keys, in.n, target.salt, plan);
 	}
 
 	cudaError_t plan_rooms() const
 	{
-		CUDA_TRY(in.keys.key_bits == 32 ? estimate_buckets<uint32_t>() : estimate_buckets<uint64_t>());
+		CUDA_TRY(in.keys.key_bits == 32 ? estimate_buckets<uint32_t>() :
+				 estimate_buckets<uint64_t>());
 		return launch(partition_plan_rooms_kernel, 1, BUCKETS_MAX, 0, target.stream, plan, in.n);
 	}
 
@@ -106,15 +122,17 @@ struct partition_launches
 	cudaError_t find_buckets() const
 	{
 		return launch(partition_count_buckets_kernel<Key>,
-					  tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS, target.device.processors * GRID_BLOCKS_A_PROCESSOR),
-					  HISTOGRAM_THREADS, sizeof(bucket_search_memory<Key>), target.stream, in.keys, in.n, plan, bucket_of_row());
+					  tiles_up_to(in.n, HISTOGRAM_THREADS * HISTOGRAM_ITEMS,
+								  target.device.processors * GRID_BLOCKS_A_PROCESSOR),
+					  HISTOGRAM_THREADS, sizeof(bucket_search_memory<Key>), target.stream, in.keys,
+					  in.n, plan, bucket_of_row());
 	}
 
 	cudaError_t count_buckets() const
 	{
 		CUDA_TRY(in.keys.key_bits == 32 ? find_buckets<uint32_t>() : find_buckets<uint64_t>());
-		return launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, target.stream, plan, out.segments, in.keys.mask,
-					  in.n, batch);
+		return launch(partition_plan_buckets_kernel<Row>, 1, BUCKETS_MAX, 0, target.stream, plan,
+					  out.segments, in.keys.mask, in.n, batch);
 	}
 
 	/* Items of keys of 32 bits are never wide. */
@@ -133,42 +151,48 @@ struct partition_launches
 	cudaError_t scatter_keys() const
 	{
 		return launch(partition_scatter_buckets_kernel<Row, Wide, Key, Counted>,
-					  tiles_up_to(in.n, Row::SCATTER_TILE, target.device.processors * Row::SCATTER_BLOCKS), Row::SCATTER_THREADS,
-					  sizeof(scatter_buckets_memory<Row, Wide>), target.stream, in.keys, in.n, plan,
-					  (const uint8_t *) bucket_of_row(), items_as<Wide>(out.level1));
+					  tiles_up_to(in.n, Row::SCATTER_TILE,
+								  target.device.processors * Row::SCATTER_BLOCKS),
+					  Row::SCATTER_THREADS, sizeof(scatter_buckets_memory<Row, Wide>),
+					  target.stream, in.keys, in.n, plan, (const uint8_t *) bucket_of_row(),
+					  items_as<Wide>(out.level1));
 	}
 
 	cudaError_t cut_buckets() const
 	{
 		return launch(partition_cells_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
-					  sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, target.salt, plan, level2);
+					  sizeof(cut_memory<Row, MayBeWide>), target.stream, out.level1, target.salt,
+					  plan, level2);
 	}
 
 	cudaError_t plan_bins() const
 	{
-		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(), HISTOGRAM_THREADS,
-						sizeof(count_cells_memory<Row, MayBeWide>), target.stream, out.level1,
-						(const partition_plan *) plan, level2, batch));
-		return launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS, sizeof(plan_bins_memory<Row>),
-					  target.stream, plan, level2, out.segments, out.long_segments);
+		CUDA_TRY(launch(partition_count_cells_kernel<Row, MayBeWide>, batches_max(),
+						HISTOGRAM_THREADS, sizeof(count_cells_memory<Row, MayBeWide>),
+						target.stream, out.level1, (const partition_plan *) plan, level2, batch));
+		return launch(partition_plan_bins_kernel<Row, MayBeWide>, BUCKETS_MAX, CUT_THREADS,
+					  sizeof(plan_bins_memory<Row>), target.stream, plan, level2, out.segments,
+					  out.long_segments);
 	}
 
 	template<bool Wide>
 	cudaError_t scatter_bins(bool counted) const
 	{
 		return launch(partition_scatter_bins_kernel<Row, Wide>, batches_max(), Row::SCATTER_THREADS,
-					  sizeof(scatter_bins_memory<Row, Wide>), target.stream, items_as<Wide>(out.level1),
-					  plan, level2, batch, counted, items_as<Wide>(out.level2));
+					  sizeof(scatter_bins_memory<Row, Wide>), target.stream,
+					  items_as<Wide>(out.level1), plan, level2, batch, counted,
+					  items_as<Wide>(out.level2));
 	}
 };
 
 /* MayBeWide: false if the host knows that the splitters' items are narrow. */
 template<typename Row, bool MayBeWide>
 static cudaError_t
-partition_keys(const partition_input &in, partition_plan *plan, const level2_arrays &level2, const segmented_items &out,
-			   const launch_target &target)
+partition_keys(const partition_input &in, partition_plan *plan, const level2_arrays &level2,
+			   const segmented_items &out, const launch_target &target)
 {
-	const partition_launches<Row, MayBeWide> launches = {in, plan, level2, out, target, batch_items<Row>(in.n, target.device)};
+	const partition_launches<Row, MayBeWide> launches =
+		{in, plan, level2, out, target, batch_items<Row>(in.n, target.device)};
 	const bool	rooms = may_have_rooms(in.n);
 
 	/* wide items are always counted */

@@ -1,21 +1,25 @@
 /*
  * stage_segments.cuh
- *	  The third stage of the sort: given segments are sorted, each by itself, and their rows emitted.
+ *	  The third stage of the sort: given segments are sorted, each by itself,
+ *	  and their rows emitted.
  *
- * In:  items; lists of the segments among them, whoever made them; a plan that knows how many there are and of which kind the
- *	    items are; the keys, which tell items apart that have lost bits.
- * Out: what the emit functor makes of each item's row, at the place where the segment's sorted item would stand.  The items are
- *	    used up.
+ * In:  items; lists of the segments among them, whoever made them; a plan that
+ *	    knows how many there are and of which kind the items are; the keys,
+ *	    which tell items apart that have lost bits.
+ * Out: what the emit functor makes of each item's row, at the place where the
+ *	    segment's sorted item would stand.  The items are used up.
  *
  *	  segments -----------counting sort--> emit
  *	  crowded ones -------dividing sort--> emit
  *	  long ones --merge sort of tiles, merges by all blocks--> emit
  *
- * Segments do not overlap, and an item that is in none is not emitted.  The item of a place has been read before a row is
- * emitted there, so the functor may write where wide items of level 1 have their rows.  Kernels: tile_counting.cuh,
- * tile_crowded.cuh, merge.cuh.
+ * Segments do not overlap, and an item that is in none is not emitted.  The
+ * item of a place has been read before a row is emitted there, so the functor
+ * may write where wide items of level 1 have their rows.  Kernels:
+ * tile_counting.cuh, tile_crowded.cuh, merge.cuh.
  *
- * Host code: enqueues the same kernels whatever the segments are, allocates nothing, reads nothing back.
+ * Host code: enqueues the same kernels whatever the segments are, allocates
+ * nothing, reads nothing back.
  */
 #ifndef GSORT_STAGE_SEGMENTS_CUH
 #define GSORT_STAGE_SEGMENTS_CUH
@@ -25,7 +29,8 @@
 #include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
-/* Of the plan: splitters.wide; listed.segments and listed.long_segments, the other counts are 0. */
+/* Of the plan: splitters.wide; listed.segments and listed.long_segments, the
+ * other counts are 0. */
 struct segments_input
 {
 	segmented_items items;
@@ -49,10 +54,14 @@ struct segment_launches
 	using counting_row = sort_row<Row, Wide>;
 	typedef sort_row<Row, true> crowded_row;
 
-	static_assert(sizeof(counting_memory<counting_row<MayBeWide>, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(counting_memory<counting_row<false>, false>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(crowded_sort_memory<crowded_row, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
-	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>) <= Row::SHARED_BYTES, "shared memory of the row");
+	static_assert(sizeof(counting_memory<counting_row<MayBeWide>, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(sizeof(counting_memory<counting_row<false>, false>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(sizeof(crowded_sort_memory<crowded_row, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
+	static_assert(sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>) <= Row::SHARED_BYTES,
+				  "shared memory of the row");
 
 	const segments_input &in;
 	partition_plan *plan;
@@ -68,39 +77,49 @@ struct segment_launches
 	template<bool Wide, typename Key>
 	cudaError_t sort_by_counting() const
 	{
-		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Key, Emit>, sort_blocks<counting_row<Wide>>(target.device),
-					  counting_row<Wide>::SORT_THREADS, sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
+		return launch(tile_counting_sort_kernel<counting_row<Wide>, Wide, Key, Emit>,
+					  sort_blocks<counting_row<Wide>>(target.device),
+					  counting_row<Wide>::SORT_THREADS,
+					  sizeof(counting_memory<counting_row<Wide>, Wide>), target.stream,
 					  items_as<Wide>(in.items.level1), items_as<Wide>(in.items.level2), plan,
-					  (const sort_segment *) in.items.segments, crowded, order_as<Wide>(order()), emit);
+					  (const sort_segment *) in.items.segments, crowded, order_as<Wide>(order()),
+					  emit);
 	}
 
 	cudaError_t sort_crowded() const
 	{
-		return launch(tile_crowded_sort_kernel<crowded_row, MayBeWide, Emit>, sort_blocks<crowded_row>(target.device),
-					  crowded_row::SORT_THREADS, sizeof(crowded_sort_memory<crowded_row, MayBeWide>), target.stream,
+		return launch(tile_crowded_sort_kernel<crowded_row, MayBeWide, Emit>,
+					  sort_blocks<crowded_row>(target.device), crowded_row::SORT_THREADS,
+					  sizeof(crowded_sort_memory<crowded_row, MayBeWide>), target.stream,
 					  in.items.level1, in.items.level2, (const partition_plan *) plan,
-					  (const sort_segment *) in.items.segments, (const uint32_t *) crowded, order(), emit);
+					  (const sort_segment *) in.items.segments, (const uint32_t *) crowded, order(),
+					  emit);
 	}
 
 	cudaError_t merge_long() const
 	{
 		const long_segment *segments = in.items.long_segments;
 
-		CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, target.stream, plan,
-						in.items.long_segments));
-		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors, Row::SORT_THREADS,
-						sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>), target.stream, in.items.level1, in.items.level2,
+		CUDA_TRY(launch(merge_plan_kernel<Row::SORT_TILE>, 1, MERGE_PLAN_THREADS, 0, target.stream,
+						plan, in.items.long_segments));
+		CUDA_TRY(launch(merge_sort_tiles_kernel<Row, MayBeWide>, target.device.processors,
+						Row::SORT_THREADS, sizeof(merge_sort_memory<Row::SORT_TILE, MayBeWide>),
+						target.stream, in.items.level1, in.items.level2,
 						(const partition_plan *) plan, segments, order()));
-		return launch_together(merge_levels_kernel<Row, MayBeWide, Emit>, target.device.processors, Row::SORT_THREADS,
-							   sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>), target.stream.stream, in.items.level1,
-							   in.items.level2, plan, segments, merge_levels(in.n, Row::SORT_TILE), order(), emit);
+		return launch_together(merge_levels_kernel<Row, MayBeWide, Emit>, target.device.processors,
+							   Row::SORT_THREADS,
+							   sizeof(merge_level_memory<Row::SORT_TILE, MayBeWide>),
+							   target.stream.stream, in.items.level1, in.items.level2, plan,
+							   segments, merge_levels(in.n, Row::SORT_TILE), order(), emit);
 	}
 };
 
-/* crowded: [plan's segments], device memory of the caller.  MayBeWide: false if the host knows that the items are narrow. */
+/* crowded: [plan's segments], device memory of the caller.  MayBeWide: false if
+ * the host knows that the items are narrow. */
 template<typename Row, bool MayBeWide, typename Emit>
 static cudaError_t
-sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded, const Emit &emit, const launch_target &target)
+sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded, const Emit &emit,
+			  const launch_target &target)
 {
 	const segment_launches<Row, MayBeWide, Emit> launches = {in, plan, crowded, emit, target};
 
@@ -115,7 +134,8 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 	return launches.merge_long();
 }
 
-/* All n keys, one tile at most, are one segment, whose items the kernel makes itself: no stage needs to come before. */
+/* All n keys, one tile at most, are one segment, whose items the kernel makes
+ * itself: no stage needs to come before. */
 template<typename Row, typename Emit>
 static cudaError_t
 sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_target &target)
@@ -124,7 +144,8 @@ sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_t
 	const item_order<true> order = {keys, 1, false};
 
 	return launch(tile_sort_keys_kernel<TileRow, Emit>, 1, TileRow::SORT_THREADS,
-				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, n, order, emit);
+				  sizeof(merge_sort_memory<TileRow::SORT_TILE, true>), target.stream.stream, n,
+				  order, emit);
 }
 
 #endif							/* GSORT_STAGE_SEGMENTS_CUH */

@@ -1,20 +1,26 @@
 /*
  * tile_counting.cuh
- *	  The tile sort of even input: items are counted into bins, and each finds its rank in its bin.
+ *	  The tile sort of even input: items are counted into bins, and each finds
+ *	  its rank in its bin.
  *
  * In:  segments, as tile_sort.cuh describes them.
- * Out: their rows, emitted at their places; or the segment is listed as crowded, for tile_crowded.cuh.
+ * Out: their rows, emitted at their places; or the segment is listed as
+ *	    crowded, for tile_crowded.cuh.
  *
- * There are as many bins as items, so a bin has one or two: two passes over shared memory.  Of a narrow item the tile keeps
- * the row, and of the word what the bins go by, the 32 highest bits that differ in the segment.  Half the bytes of
- * the word are compared so, in one instruction; where two items are equal in them, which few are, their keys are
- * fetched.  A wide item is kept whole.
+ * There are as many bins as items, so a bin has one or two: two passes over
+ * shared memory.  Of a narrow item the tile keeps the row, and of the word what
+ * the bins go by, the 32 highest bits that differ in the segment.  Half the
+ * bytes of the word are compared so, in one instruction; where two items are
+ * equal in them, which few are, their keys are fetched.  A wide item is kept
+ * whole.
  *
- * A thread's next items are loaded before it ranks those at hand: their way from memory takes as long as that.
+ * A thread's next items are loaded before it ranks those at hand: their way
+ * from memory takes as long as that.
  */
 #ifndef GSORT_TILE_COUNTING_CUH
 #define GSORT_TILE_COUNTING_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
 template<typename Row>
@@ -40,7 +46,8 @@ struct counted_items<Row, false>
 	uint32_t	rows[ITEMS];
 	uint32_t	ranks[(ITEMS + 3) / 4];	/* in the bin, by arrival; a byte each */
 
-	__device__ __forceinline__ void take(const segment_view<Row, false> &view, const item<false> (&x)[ITEMS])
+	__device__ __forceinline__ void take(const segment_view<Row, false> &view,
+										 const item<false> (&x)[ITEMS])
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -56,13 +63,15 @@ struct counted_items<Row, false>
 		return part_of_residue(view.segment.map, residues[i]);
 	}
 
-	/* One that is too large for its byte makes the segment crowded, and is not used. */
+	/* One that is too large for its byte makes the segment crowded, and is not
+	 * used. */
 	__device__ __forceinline__ void note_rank(int i, uint32_t, uint32_t rank)
 	{
 		ranks[i / 4] |= rank << i % 4 * 8;
 	}
 
-	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, false> &view, int i) const
+	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, false> &view,
+										int i) const
 	{
 		uint32_t	at = (shared.bins[bin(view, i)] >> 16) + (ranks[i / 4] >> i % 4 * 8 & 0xff);
 
@@ -77,9 +86,10 @@ struct counted_items<Row, false>
 			shared.residues[count + threadIdx.x] = 0xffffffff;
 	}
 
-	/* How many items of the bin [begin, end) come before that at a place of it, by the keys. */
-	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end, uint32_t at,
-											const key_view &keys)
+	/* How many items of the bin [begin, end) come before that at a place of it,
+	 * by the keys. */
+	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end,
+											uint32_t at, const key_view &keys)
 	{
 		uint32_t	row = shared.rows[at];
 		uint64_t	key = keys[row];
@@ -100,7 +110,8 @@ struct counted_items<Row, false>
 	}
 
 	/* The final place of the item at a place of the tile, and its row. */
-	__device__ __forceinline__ static uint32_t final_place(const memory &shared, const segment_view<Row, false> &view,
+	__device__ __forceinline__ static uint32_t final_place(const memory &shared,
+														   const segment_view<Row, false> &view,
 														   uint32_t at, uint32_t *row)
 	{
 		uint32_t	residue = shared.residues[at];
@@ -123,7 +134,8 @@ struct counted_items<Row, false>
 			up_to += shared.residues[i] <= residue;
 		}
 		*row = shared.rows[at];
-		return begin + (up_to - below > 1 ? rank_by_keys(shared, begin, end, at, view.order.keys) : below);
+		return begin + (up_to - below > 1 ? rank_by_keys(shared, begin, end, at, view.order.keys) :
+						below);
 	}
 };
 
@@ -136,7 +148,8 @@ struct counted_items<Row, true>
 	item<true>	x[ITEMS];
 	uint32_t	places[ITEMS];	/* bin << 16 | rank in it, by arrival */
 
-	__device__ __forceinline__ void take(const segment_view<Row, true> &, const item<true> (&loaded)[ITEMS])
+	__device__ __forceinline__ void take(const segment_view<Row, true> &,
+										 const item<true> (&loaded)[ITEMS])
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -153,7 +166,8 @@ struct counted_items<Row, true>
 		places[i] = bin << 16 | rank;
 	}
 
-	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, true> &, int i) const
+	__device__ __forceinline__ void put(memory &shared, const segment_view<Row, true> &,
+										int i) const
 	{
 		item_arrays<true> tile = {shared.first, shared.second};
 
@@ -164,7 +178,8 @@ struct counted_items<Row, true>
 	{
 	}
 
-	__device__ __forceinline__ static uint32_t final_place(memory &shared, const segment_view<Row, true> &view,
+	__device__ __forceinline__ static uint32_t final_place(memory &shared,
+														   const segment_view<Row, true> &view,
 														   uint32_t at, uint32_t *row)
 	{
 		item_arrays<true> tile = {shared.first, shared.second};
@@ -189,12 +204,13 @@ struct item_stretch
 /* Those of segment g, of n; none if there is no such segment. */
 template<bool Wide>
 SORT_DEVICE item_stretch<Wide>
-stretch_of_segment(const sort_segment *segments, uint32_t g, uint32_t n, const item_arrays<Wide> &level1,
-				   const item_arrays<Wide> &level2)
+stretch_of_segment(const sort_segment *segments, uint32_t g, uint32_t n,
+				   const item_arrays<Wide> &level1, const item_arrays<Wide> &level2)
 {
 	if (g >= n)
 		return {level1, 0};
-	return {(segments[g].flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segments[g].begin), segments[g].count};
+	return {(segments[g].flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segments[g].begin),
+		segments[g].count};
 }
 
 template<typename Row, bool Wide>
@@ -209,7 +225,8 @@ struct counting_sort
 
 	memory	   &shared;
 
-	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch, int i, item<Wide> (&x)[ITEMS])
+	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch, int i,
+												item<Wide> (&x)[ITEMS])
 	{
 		uint32_t	at = i * THREADS + threadIdx.x;
 
@@ -217,7 +234,8 @@ struct counting_sort
 			x[i] = stretch.items.get(at);
 	}
 
-	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch, item<Wide> (&x)[ITEMS])
+	__device__ __forceinline__ static void load(const item_stretch<Wide> &stretch,
+												item<Wide> (&x)[ITEMS])
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -231,9 +249,10 @@ struct counting_sort
 			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* True if a bin of this thread's is crowded; the rest is not counted then, as all items of a crowded bin wait
-	 * for one word. */
-	__device__ __forceinline__ bool count(const segment_view<Row, Wide> &view, items_of_segment &items) const
+	/* True if a bin of this thread's is crowded; the rest is not counted then,
+	 * as all items of a crowded bin wait for one word. */
+	__device__ __forceinline__ bool count(const segment_view<Row, Wide> &view,
+										  items_of_segment &items) const
 	{
 		uint32_t	largest = 0;
 
@@ -254,9 +273,12 @@ struct counting_sort
 		return largest >= CROWDED_BIN;
 	}
 
-	/* Moves the items to their bins, behind a barrier after begin_bins, and loads the next ones; wants a barrier. */
-	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view, const items_of_segment &items,
-										 const item_stretch<Wide> &next, item<Wide> (&x)[ITEMS]) const
+	/* Moves the items to their bins, behind a barrier after begin_bins, and
+	 * loads the next ones; wants a barrier. */
+	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view,
+										 const items_of_segment &items,
+										 const item_stretch<Wide> &next,
+										 item<Wide> (&x)[ITEMS]) const
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -270,7 +292,8 @@ struct counting_sort
 
 	/* Emits the rows of the items at their places. */
 	template<typename Emit>
-	__device__ __forceinline__ void emit_items(const segment_view<Row, Wide> &view, const Emit &emit) const
+	__device__ __forceinline__ void emit_items(const segment_view<Row, Wide> &view,
+											   const Emit &emit) const
 	{
 #pragma unroll RANKED_AT_ONCE
 		for (int i = 0; i < ITEMS; i++)
@@ -297,13 +320,15 @@ template<typename Row, bool Wide>
 using counting_memory = typename counted_items<Row, Wide>::memory;
 
 /*
- * Sorts the items [begin, begin + count) of each segment and emits them at its place.  Segments too crowded for
- * it are listed for tile_crowded_sort_kernel.  Grid: any, each block takes segments in turn; blocks of SORT_THREADS;
- * shared: counting_memory.
+ * Sorts the items [begin, begin + count) of each segment and emits them at its
+ * place.  Segments too crowded for it are listed for tile_crowded_sort_kernel.
+ * Grid: any, each block takes segments in turn; blocks of SORT_THREADS; shared:
+ * counting_memory.
  */
 template<typename Row, bool Wide, typename Key, typename Emit>
 static __global__ void
-__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_memory<Row, Wide>>(COUNTING_SORT_BLOCKS<Row>)))
+__launch_bounds__(Row::SORT_THREADS, (blocks_that_fit<counting_memory<Row,
+	Wide>>(COUNTING_SORT_BLOCKS<Row>)))
 tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, partition_plan *plan,
 						  const sort_segment *segments, uint32_t *crowded, item_order<Wide> order,
 						  Emit emit)
@@ -315,13 +340,15 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	uint32_t	n_segments = plan->splitters.wide == (Wide ? 1u : 0u) ? plan->listed.segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
-	/* known to the compiler then; asked for at each tie, it costs a twelfth of the kernel's time */
+	/* known to the compiler then; asked for at each tie, it costs a twelfth of
+	 * the kernel's time */
 	order.keys.key_bits = 8 * sizeof(Key);
 	sort_type::load(stretch_of_segment(segments, blockIdx.x, n_segments, level1, level2), loaded);
 	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)
 	{
 		const segment_view<Row, Wide> view(segments[g], level1, level2, order);
-		const item_stretch<Wide> next = stretch_of_segment(segments, g + gridDim.x, n_segments, level1, level2);
+		const item_stretch<Wide> next = stretch_of_segment(segments, g + gridDim.x, n_segments,
+														   level1, level2);
 		counted_items<Row, Wide> items;
 
 		items.take(view, loaded);
@@ -334,7 +361,8 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 			sort_type::load(next, loaded);
 			continue;
 		}
-		begin_bins<Row, (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS)>(sort.shared.bins, sort.shared.warp_sums);
+		begin_bins<Row, (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS)>(sort.shared.bins,
+																   sort.shared.warp_sums);
 		__syncthreads();
 		sort.move(view, items, next, loaded);
 		__syncthreads();

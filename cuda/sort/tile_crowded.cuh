@@ -1,41 +1,62 @@
 /*
  * tile_crowded.cuh
- *	  Sorting the segments whose items crowd few bins: equal keys, or keys that lie close together.
+ *	  Sorting the segments whose items crowd few bins: equal keys, or keys that
+ *	  lie close together.
  *
  * In:  segments that the counting sort has listed as too crowded for it.
  * Out: their rows, emitted at their places.
  *
- * The crowded bins of a tile are divided again, in rounds.  The bits that all items of a bin share tell nothing;
- * of what is below them 32 bits spread the items over as many new bins as there are items: bits of the key, or of
- * the row where all keys are equal.  So a value that fills a bin costs one round, a few values in one bin two.  Every
- * round divides each bin at least in two.  What is still large after ROUNDS_MAX, or cannot be divided
- * (shortened words that are tied), is sorted by a bitonic network (Batcher, "Sorting networks and their applications",
- * 1968) of a warp, or of the block.
+ * The crowded bins of a tile are divided again, in rounds.  Each round takes 32
+ * bits from the highest bit that differs in the bin down, and scales them to as
+ * many new bins as there are items.  If all keys of the bin are equal, it takes
+ * bits of the row.  So a value that fills a bin costs one round, and a few
+ * values in one bin cost two.  Every round divides each bin at least in two.
+ *
+ * A bin may still be large after ROUNDS_MAX, or not to be divided (shortened
+ * words that are tied).  A bitonic network sorts it (Batcher, "Sorting networks
+ * and their applications", 1968), of a warp or of the block.
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
 
+#include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
-/* --- bitonic network --------------------------------------------------------- */
+/* Rounds of dividing.  Each divides a bin at least in two, and most by far
+ * more. */
+#ifndef ROUNDS_MAX
+#define ROUNDS_MAX			8
+#endif
+
+/* The largest of the bins left that a warp sorts; the whole block sorts larger
+ * ones. */
+#ifndef WARP_BIN_MAX
+#define WARP_BIN_MAX		512
+#endif
+
+/* --- bitonic network ------------------------------------------------------ */
 
 /*
- * Sorts count items, count of any size: places behind the last count as larger than
- * everything, and the first step of each round mirrors, so all steps sort upwards
- * and what is not there stays behind.  threads threads call, the block's or a warp's.
+ * Sorts count items, count of any size: places behind the last count as larger
+ * than everything, and the first step of each round mirrors, so all steps sort
+ * upwards and what is not there stays behind.  threads threads call, the
+ * block's or a warp's.
  */
 template<bool OneWarp, bool Wide, typename Order>
 SORT_DEVICE void
-bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads, const Order &order)
+bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t threads,
+			 const Order &order)
 {
 	for (uint32_t width = 2; width < 2 * count; width *= 2)
 	{
 		for (uint32_t step = width / 2; step > 0; step /= 2)
 		{
-			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2); pair += threads)
+			for (uint32_t pair = thread; pair < (count + width - 1) / width * (width / 2);
+				 pair += threads)
 			{
 				uint32_t	low = pair / step * (2 * step) + pair % step;
-				uint32_t	high = step == width / 2 ? low / width * width + width - 1 - low % width : low + step;
+				uint32_t	high = step == width / 2 ?
+					low / width * width + width - 1 - low % width : low + step;
 
 				if (high < count)
 				{
@@ -57,16 +78,20 @@ bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t 
 	}
 }
 
-/* --- dividing ---------------------------------------------------------------- */
+/* --- dividing ------------------------------------------------------------- */
 
 template<typename Row, bool Wide>
 struct crowded_sort_memory
 {
-	/* of large bins, those of more than FEW_ITEMS: no two have one entry, which is begin / FEW_ITEMS */
+	/* of large bins, those of more than FEW_ITEMS: no two have one entry, which
+	 * is begin / FEW_ITEMS */
 	static constexpr int ENTRIES = Row::SORT_TILE / FEW_ITEMS + 1;
 
-	counting_sort_memory<Row, Wide> tile;	/* its bins: counts, then begins of a round's bins; the sorted rows at last */
-	/* in which bits do the items of the bin differ; halves, as the device has no 64-bit OR in shared memory */
+	/* Its bins: counts, then begins of a round's bins; the sorted rows at
+	 * last. */
+	counting_sort_memory<Row, Wide> tile;
+	/* in which bits do the items of the bin differ; halves, as the device has
+	 * no 64-bit OR in shared memory */
 	uint32_t	high_bits[ENTRIES];
 	uint32_t	low_bits[ENTRIES];
 	uint32_t	row_bits[Wide ? ENTRIES : 4];
@@ -80,7 +105,8 @@ struct placed_item
 {
 	item<Wide>	x;
 	uint32_t	bin;			/* begin << 16 | end, in the tile */
-	uint32_t	at;				/* its place there; in a round, its new bin, then that << 16 | rank */
+	/* Its place there; in a round, its new bin, then that << 16 | rank. */
+	uint32_t	at;
 
 	__device__ __forceinline__ uint32_t begin() const
 	{
@@ -110,7 +136,8 @@ struct crowded_segment
 	item_arrays<Wide> tile;
 	placed_item<Wide> items[ITEMS];
 
-	__device__ __forceinline__ crowded_segment(const segment_view<Row, Wide> &segment, memory &block):
+	__device__ __forceinline__ crowded_segment(const segment_view<Row, Wide> &segment,
+											   memory &block):
 		view(segment), shared(block), tile{block.tile.first, block.tile.second}
 	{
 	}
@@ -139,7 +166,8 @@ struct crowded_segment
 		tile.put(item.at, item.x);
 	}
 
-	/* From the segment's array to the bins of its map, as the counting sort does it. */
+	/* From the segment's array to the bins of its map, as the counting sort
+	 * does it. */
 	__device__ __forceinline__ void spread_by_map()
 	{
 		uint32_t   *bins = shared.tile.bins;
@@ -206,13 +234,17 @@ struct crowded_segment
 		}
 	}
 
-	/* The new bin of an item of a large bin; false: the bin cannot be divided. */
+	/* The new bin of an item of a large bin; false: the bin cannot be
+	 * divided. */
 	__device__ __forceinline__ bool find_bin(const placed_item<Wide> &item, uint32_t *bin) const
 	{
 		uint32_t	entry = item.entry();
-		uint32_t	top = significant_bits((uint64_t) shared.high_bits[entry] << 32 | shared.low_bits[entry]);
+		uint32_t	top = significant_bits((uint64_t) shared.high_bits[entry] << 32 |
+										   shared.low_bits[entry]);
 		uint64_t	coordinate = item.x.first & view.coordinate_mask;
-		uint32_t	bits;		/* of the item, from the highest that its bin differs in, at the top of a word */
+		/* Of the item, from the highest that its bin differs in, at the top of
+		 * a word. */
+		uint32_t	bits;
 
 		if (top > 32)
 			bits = (uint32_t) (coordinate >> (top - 32));
@@ -226,7 +258,8 @@ struct crowded_segment
 		return true;
 	}
 
-	/* One round, behind a barrier; false: nothing was left to divide.  Wants a barrier. */
+	/* One round, behind a barrier; false: nothing was left to divide.  Wants a
+	 * barrier. */
 	__device__ __forceinline__ bool divide()
 	{
 		uint32_t   *bins = shared.tile.bins;
@@ -282,7 +315,8 @@ struct crowded_segment
 			uint32_t	count = (shared.left[l] & 0xffff) - begin;
 
 			if (count <= WARP_BIN_MAX)
-				bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS, view.order);
+				bitonic_sort<true, Wide>(tile.from(begin), count, lane_id(), WARP_THREADS,
+										 view.order);
 		}
 		for (uint32_t l = 0; l < shared.n_left; l++)
 		{
@@ -290,9 +324,11 @@ struct crowded_segment
 			uint32_t	count = (shared.left[l] & 0xffff) - begin;
 
 			if (count > WARP_BIN_MAX)
-				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS, view.order);
+				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS,
+										  view.order);
 		}
-		/* the ranks of a small bin read, but do not use, what lies behind it, where a warp may still sort */
+		/* the ranks of a small bin read, but do not use, what lies behind it,
+		 * where a warp may still sort */
 		if (shared.n_left > 0)
 			__syncthreads();
 	}
@@ -310,7 +346,8 @@ struct crowded_segment
 			{
 				uint32_t	begin = items[i].begin();
 
-				rows[begin + rank_in_bin(tile, begin, begin + items[i].count(), items[i].x, view.order)] =
+				rows[begin + rank_in_bin(tile, begin, begin + items[i].count(), items[i].x,
+										 view.order)] =
 					view.order.row(items[i].x);
 			}
 		}
@@ -327,11 +364,13 @@ struct crowded_segment
 	}
 };
 
+/* Sorts the crowded segments, one after the other: rounds of dividing, then the
+ * bins that are left. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
-					  const partition_plan *plan, const sort_segment *segments, const uint32_t *crowded,
-					  const item_order<Wide> &order, const Emit &emit)
+					  const partition_plan *plan, const sort_segment *segments,
+					  const uint32_t *crowded, const item_order<Wide> &order, const Emit &emit)
 {
 	crowded_sort_memory<Row, Wide> &shared = *(crowded_sort_memory<Row, Wide> *) raw;
 
@@ -354,21 +393,22 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
 }
 
 /*
- * Sorts the items of each segment that is listed in crowded and emits them at the same places.  Grid: any, each block
- * takes listed segments in turn; blocks of SORT_THREADS; shared: crowded_sort_memory.
+ * Sorts the items of each segment that is listed in crowded and emits them at
+ * the same places.  Grid: any, each block takes listed segments in turn; blocks
+ * of SORT_THREADS; shared: crowded_sort_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void
 __launch_bounds__(Row::SORT_THREADS, (BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1)))
-tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2, const partition_plan *plan,
-						 const sort_segment *segments, const uint32_t *crowded, item_order<true> order,
-						 Emit emit)
+tile_crowded_sort_kernel(item_arrays<true> level1, item_arrays<true> level2,
+						 const partition_plan *plan, const sort_segment *segments,
+						 const uint32_t *crowded, item_order<true> order, Emit emit)
 {
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	for_items_of_plan<MayBeWide>(plan, [&](auto wide) {
-		sort_crowded_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2), plan, segments,
-								   crowded, order_as<wide.value>(order), emit);
+		sort_crowded_segments<Row>(raw, items_as<wide.value>(level1), items_as<wide.value>(level2),
+								   plan, segments, crowded, order_as<wide.value>(order), emit);
 	});
 }
 

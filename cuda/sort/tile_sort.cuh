@@ -2,16 +2,19 @@
  * tile_sort.cuh
  *	  Sorting one tile: as many items as one block holds in shared memory.
  *
- * In:  segments, stretches of items that no other segment's items mix with in the
- *	    final order.
+ * In:  segments, stretches of items that no other segment's items mix with in
+ *	    the final order.
  * Out: their rows, emitted at their places (stage_emit.cuh).
  *
- * Here is what the sorts of a tile share: the counting sort (tile_counting.cuh) spreads a segment over bins by a linear
- * map, then each item finds its rank inside its bin; segments with crowded bins are left to tile_crowded.cuh.  Where
- * nothing is known of the items' values, the merge sort below serves: each thread sorts its few items by an odd-even
- * network in registers, then the block merges them pairwise by merge path.
+ * Here is what the sorts of a tile share: the counting sort (tile_counting.cuh)
+ * spreads a segment over bins by a linear map, then each item finds its rank
+ * inside its bin; segments with crowded bins are left to tile_crowded.cuh.
+ * Where nothing is known of the items' values, the merge sort below serves:
+ * each thread sorts its few items by an odd-even network in registers, then the
+ * block merges them pairwise by merge path.
  *
- * Which segment is sorted where never changes the result, as no two items are equal.
+ * Which segment is sorted where never changes the result, as no two items are
+ * equal.
  */
 #ifndef GSORT_TILE_SORT_CUH
 #define GSORT_TILE_SORT_CUH
@@ -19,7 +22,7 @@
 #include "sort/merge_path.cuh"
 #include "sort/partition_plan.cuh"
 
-/* --- bins -------------------------------------------------------------------- */
+/* --- bins ----------------------------------------------------------------- */
 
 /* Items of a bin that are loaded without asking whether there are so many. */
 #define LOADED_AT_ONCE 4
@@ -27,8 +30,10 @@
 template<typename Row, bool Wide>
 struct counting_sort_memory
 {
-	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE]; /* a bin's loads may reach beyond the last item */
-	/* counts, then begin << 16 | end of each; the crowded sort has a row for each item here at last */
+	/* A bin's loads may reach beyond the last item. */
+	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE];
+	/* counts, then begin << 16 | end of each; the crowded sort has a row for
+	 * each item here at last */
 	uint32_t	bins[Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS : Row::SORT_TILE];
 	uint32_t	second[Wide ? Row::SORT_TILE : 4];
 	uint32_t	warp_sums[WARP_THREADS];
@@ -45,8 +50,8 @@ item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
 }
 
 /*
- * Turns the counts of the bins into begin << 16 | end of each; the whole block calls.  ReadTwice: where items leave the
- * counts no registers.
+ * Turns the counts of the bins into begin << 16 | end of each; the whole block
+ * calls.  ReadTwice: where items leave the counts no registers.
  */
 template<typename Row, bool ReadTwice>
 SORT_DEVICE void
@@ -58,7 +63,8 @@ begin_bins(uint32_t *bins, uint32_t *warp_sums)
 	uint32_t	sum = 0;
 	uint32_t	begin;
 
-	static_assert(Row::SORT_BINS % (4 * Row::SORT_THREADS) == 0, "bins divide among the threads, by fours");
+	static_assert(Row::SORT_BINS % (4 * Row::SORT_THREADS) == 0,
+				  "bins divide among the threads, by fours");
 	static_assert(Row::SORT_TILE <= 0xffff, "a bin's begin and end have two bytes each");
 #pragma unroll
 	for (int i = 0; i < QUADS; i++)
@@ -77,12 +83,14 @@ begin_bins(uint32_t *bins, uint32_t *warp_sums)
 		ends.y = ends.x + count_of.y;
 		ends.z = ends.y + count_of.z;
 		ends.w = ends.z + count_of.w;
-		mine[i] = make_uint4(begin << 16 | ends.x, ends.x << 16 | ends.y, ends.y << 16 | ends.z, ends.z << 16 | ends.w);
+		mine[i] = make_uint4(begin << 16 | ends.x, ends.x << 16 | ends.y, ends.y << 16 | ends.z,
+							 ends.z << 16 | ends.w);
 		begin = ends.w;
 	}
 }
 
-/* How many items of the bin [begin, end) come before x, which is one of them. */
+/* How many items of the bin [begin, end) come before x, which is one of
+ * them. */
 template<bool Wide>
 SORT_DEVICE uint32_t
 rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<Wide> x,
@@ -96,8 +104,9 @@ rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<
 }
 
 /*
- * The same, fast.  Words are compared as they are; only if another one shares the upper half
- * can two be tied, and only then is the rank taken again by the whole order.
+ * The same, fast.  Words are compared as they are; only if another one shares
+ * the upper half can two be tied, and only then is the rank taken again by the
+ * whole order.
  */
 template<bool Wide>
 SORT_DEVICE uint32_t
@@ -146,7 +155,9 @@ struct segment_view
 	item_order<Wide> order;
 
 	__device__ __forceinline__ segment_view(const sort_segment &wanted, item_arrays<Wide> level1,
-											item_arrays<Wide> level2, const item_order<Wide> &items): segment(wanted), order(items)
+											item_arrays<Wide> level2,
+											const item_order<Wide> &items): segment(wanted),
+											order(items)
 	{
 		source = (segment.flags & ITEMS_IN_LEVEL1 ? level1 : level2).from(segment.begin);
 		coordinate_mask = segment.flags & ITEMS_SHORTENED ? ~0ull << order.row_bits : ~0ull;
@@ -157,7 +168,8 @@ struct segment_view
 	/* What the bins go by. */
 	__device__ __forceinline__ uint32_t residue_of(item<Wide> x) const
 	{
-		return map_residue(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) - segment.lowest);
+		return map_residue(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) -
+						   segment.lowest);
 	}
 
 	__device__ __forceinline__ uint32_t bin_of(item<Wide> x) const
@@ -166,7 +178,7 @@ struct segment_view
 	}
 };
 
-/* --- merge sort ---------------------------------------------------------------- */
+/* --- merge sort ----------------------------------------------------------- */
 
 template<int Tile, bool Wide>
 struct merge_sort_memory
@@ -175,7 +187,8 @@ struct merge_sort_memory
 	uint32_t	second[Wide ? Tile : 4];
 };
 
-/* Odd-even transposition (Knuth, volume 3, 5.3.4) of a thread's own items; those from valid on are not there. */
+/* Odd-even transposition (Knuth, volume 3, 5.3.4) of a thread's own items;
+ * those from valid on are not there. */
 template<int Items, bool Wide, typename Order>
 SORT_DEVICE void
 sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
@@ -198,8 +211,9 @@ sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
 }
 
 /*
- * Sorts the count items of the tile, in shared memory.  The whole block calls, behind
- * a barrier after the tile was filled; on return each thread sees all of it.
+ * Sorts the count items of the tile, in shared memory.  The whole block calls,
+ * behind a barrier after the tile was filled; on return each thread sees all of
+ * it.
  */
 template<int Threads, int Items, bool Wide, typename Order>
 SORT_DEVICE void
@@ -246,8 +260,8 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 }
 
 /*
- * Input that one tile holds, n at most SORT_TILE: from the keys, and emitted at once.  Grid: one block of
- * SORT_THREADS; shared: merge_sort_memory.
+ * Input that one tile holds, n at most SORT_TILE: from the keys, and emitted at
+ * once.  Grid: one block of SORT_THREADS; shared: merge_sort_memory.
  */
 template<typename Row, typename Emit>
 static __global__ void

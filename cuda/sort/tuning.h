@@ -1,12 +1,12 @@
 /*
  * tuning.h
- *	  Sizes of the partition-and-merge sort, of the radix sort, of the merge sort and of the multiway merge,
- *	  one row for each kind of input and device.
+ *	  Sizes of the partition-and-merge sort, of the radix sort, of the merge
+ *	  sort and of the multiway merge, one row for each kind of input and device.
  *
- * A row is a type: the kernels are templates over it.  Which row runs is decided by
- * sort_tuning_row from the number of pairs and from what the device has.  Each row
- * says what shared memory it asserts to fit: TUNING_SMALL runs on chips whose
- * blocks have 64 KiB, TUNING_MEDIUM on those with 110 KiB, TUNING_LARGE needs 200 KiB.
+ * A row is a type: the kernels are templates over it.  Which row runs is
+ * decided by sort_tuning_row from the number of pairs and from what the device
+ * has.  Each row says what shared memory it asserts to fit: TUNING_MEDIUM runs
+ * on chips whose blocks have 110 KiB, TUNING_LARGE needs 200 KiB.
  */
 #ifndef GSORT_TUNING_H
 #define GSORT_TUNING_H
@@ -24,15 +24,15 @@
 #define QUANTILES_MAX		(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
 #define BUCKET_TABLE		8192	/* entries of the table that narrows the search for a bucket */
 
-/* A segment with a bin of more items than this is left to the crowded sort, which divides bins
- * until they have no more than FEW_ITEMS. */
+/* A segment with a bin of more items than this is left to the crowded sort,
+ * which divides bins until they have no more than FEW_ITEMS. */
 #define CROWDED_BIN			32
 #define FEW_ITEMS			16
 
 /*
- * Scatter: threads, items a thread, blocks a multiprocessor.  Cells and bins: of
- * level 2, in each bucket.  Sort: threads, items a thread (their product is the
- * most that one block sorts), bins, blocks a multiprocessor.
+ * Scatter: threads, items a thread, blocks a multiprocessor.  Cells and bins:
+ * of level 2, in each bucket.  Sort: threads, items a thread (their product is
+ * the most that one block sorts), bins, blocks a multiprocessor.
  */
 template<int ScatterThreads, int ScatterItems, int ScatterBlocks, int Cells, int Bins,
 		 int SortThreads, int SortItems, int SortBins, int SortBlocks, int SharedBytes>
@@ -40,7 +40,8 @@ struct tuning_row
 {
 	static constexpr int SCATTER_THREADS = ScatterThreads;
 	/* Wide items take a half more of registers and shared memory. */
-	template<bool Wide> static constexpr int SCATTER_ITEMS = Wide ? ScatterItems * 2 / 3 : ScatterItems;
+	template<bool Wide> static constexpr int SCATTER_ITEMS = Wide ? ScatterItems * 2 / 3 :
+		ScatterItems;
 	static constexpr int SCATTER_BLOCKS = ScatterBlocks;
 	static constexpr int SCATTER_TILE = ScatterThreads * ScatterItems;
 	static constexpr int CELLS = Cells;
@@ -54,8 +55,9 @@ struct tuning_row
 };
 
 /*
- * The same tile by more threads, of which one block has a multiprocessor: for kernels whose shared memory
- * leaves no room for a second block, or whose items do not fit the registers.
+ * The same tile by more threads, of which one block has a multiprocessor: for
+ * kernels whose shared memory leaves no room for a second block, or whose items
+ * do not fit the registers.
  */
 #define ITEMS_OF_MORE_THREADS	8
 
@@ -64,14 +66,18 @@ struct row_of_more_threads : Row
 {
 	static constexpr int SORT_THREADS = Row::SORT_TILE / ITEMS_OF_MORE_THREADS;
 	static constexpr int SORT_ITEMS = ITEMS_OF_MORE_THREADS;
-	static constexpr int SORT_BINS = Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS : Row::SORT_TILE;	/* no less, and divide */
+	/* No less, and divide. */
+	static constexpr int SORT_BINS = Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS :
+		Row::SORT_TILE;
 	static constexpr int SORT_BLOCKS = 1;
 };
 
 template<typename Row, bool Needed>
-using sort_row = std::conditional_t<Needed && (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS), row_of_more_threads<Row>, Row>;
+using sort_row = std::conditional_t<Needed && (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS),
+									row_of_more_threads<Row>, Row>;
 
-/* The radix sort: threads, items a thread (their product is a tile), blocks a multiprocessor. */
+/* The radix sort: threads, items a thread (their product is a tile), blocks a
+ * multiprocessor. */
 template<int Threads, int Items, int Blocks, int SharedBytes>
 struct radix_tuning_row
 {
@@ -86,8 +92,9 @@ struct radix_tuning_row
 #define RADIX_PASSES_MAX	8	/* of 64 bits */
 
 /*
- * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd items: a thread
- * writes neighbouring places, and an odd stride between threads spreads them over all banks.
+ * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd
+ * items: a thread writes neighbouring places, and an odd stride between threads
+ * spreads them over all banks.
  */
 template<int Threads, int Items, int Blocks, int SharedBytes>
 struct merge_tuning_row
@@ -100,11 +107,14 @@ struct merge_tuning_row
 };
 
 /*
- * The merge sort of few pairs: threads; items a thread for few items, for some, for the most of a tile, and for the most of a
- * bucket; the least gap between two samples of a tile; samples of a full tile, of which there are twice as many where buckets would
- * not fit, and half where there is no room for them; the most tiles; threads for the splitters.
+ * The merge sort of few pairs: threads; items a thread for few items, for some,
+ * for the most of a tile, and for the most of a bucket; the least gap between
+ * two samples of a tile; samples of a full tile, of which there are twice as
+ * many where buckets would not fit, and half where there is no room for them;
+ * the most tiles; threads for the splitters.
  */
-template<int Threads, int FewItems, int SomeItems, int TileItems, int BucketItems, int LeastGap, int Samples, int TilesMax, int SplitterThreads>
+template<int Threads, int FewItems, int SomeItems, int TileItems, int BucketItems, int LeastGap,
+		 int Samples, int TilesMax, int SplitterThreads>
 struct few_tuning_row
 {
 	static constexpr int THREADS = Threads;
@@ -123,9 +133,9 @@ struct few_tuning_row
 };
 
 #ifdef GSORT_TUNING_ROWS
-#include GSORT_TUNING_ROWS	/* other rows, to try; tests: so small that few items need every stage */
+/* Other rows, to try; tests: so small that few items need every stage. */
+#include GSORT_TUNING_ROWS
 #else
-typedef tuning_row<256, 8, 2, 1024, 256, 256, 8, 2048, 2, 64 << 10> TUNING_SMALL;
 typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_MEDIUM;
 typedef tuning_row<1024, 12, 1, 4096, 2048, 512, 12, 6144, 2, 200 << 10> TUNING_LARGE;
 
@@ -133,114 +143,17 @@ typedef radix_tuning_row<320, 24, 2, 64 << 10> RADIX_ROW;
 
 typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 
-typedef merge_tuning_row<512, 7, 1, 64 << 10> MERGE_SMALL;
-typedef merge_tuning_row<256, 15, 3, 99 << 10> MERGE_MEDIUM;
+typedef merge_tuning_row<256, 15, 3, 64 << 10> MERGE_ROW;
 
-/* Pairs up to which a row's fan-out is enough, with room for uneven buckets; the largest row has it up to 1.3 G pairs, and
- * beyond them merges what the largest of its buckets hold too much. */
-#define SMALL_PAIRS_MAX		60000000u
+/* Pairs up to which the medium row's fan-out is enough, with room for uneven
+ * buckets.  The large row's is enough up to 1.3 G pairs; beyond them it merges
+ * what the largest of its buckets hold too much. */
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
-
-/* Buckets that hold equal shares of the input: at least so many. */
-#ifndef QUANTILES_MIN
-#define QUANTILES_MIN		64
-#endif
-
-/* Rounds in which the crowded sort divides; each divides a bin at least in two, and most by far more. */
-#ifndef ROUNDS_MAX
-#define ROUNDS_MAX			8
-#endif
-
-/* From so many pairs on even keys go to buckets and bins that are not counted before; and up to so many, of which no place wraps
- * around though all of them went to one bucket. */
-#ifndef UNCOUNTED_PAIRS_MIN
-#define UNCOUNTED_PAIRS_MIN	16000000u
-#endif
-#define UNCOUNTED_PAIRS_MAX	1500000000u
-
-/* Of the bins that it leaves, the largest that a warp sorts; larger ones take the block. */
-#ifndef WARP_BIN_MAX
-#define WARP_BIN_MAX		512
-#endif
-
-/* The partition leaves the sort to the radix sort if one of so many neighbours in the sample is tied. */
-#define TIED_FOR_RADIX		16
-
-/* But not if one of so many is, and there are more pairs than these: equal keys are divided by row. */
-#ifndef MOSTLY_TIED
-#define MOSTLY_TIED			2
-#endif
-#ifndef MOSTLY_TIED_PAIRS
-#define MOSTLY_TIED_PAIRS	30000000u
-#endif
-
-/* Short keys, which the radix sort sorts in four passes, it leaves to it if one of so many neighbours in the sample is equal.
- * Their words lose nothing, so that none is tied; but where keys leave most values out, the rows of one key lie close together
- * in its tile, and from CROWDED_BIN of them on crowd a bin. */
-#define SHORT_KEY_BITS		32
-#define EQUAL_FOR_RADIX		1024
-
-/* It does so too if one of so many samples lies UNEVEN_BITS closer to one of its neighbours than to the other; among
- * even keys one of sixteen does.  Such keys lie in clusters of clusters, as text and all keys with gaps among
- * their varying bits, and no linear map tells them apart, however fine. */
-#define UNEVEN_FOR_RADIX	8
-#define UNEVEN_BITS			5
-
-/* Or if so many pairs of samples lie LONE_PAIR_BITS closer to each other than to their neighbours: there are more
- * clusters than samples then, but so few that tiles are full of them. */
-#define LONE_PAIRS_FOR_RADIX	8
-#define LONE_PAIR_BITS		12
-
-/*
- * The launch bounds of the kernels, which depend on the chip that is compiled for: shared memory of a
- * multiprocessor, of which CUDA takes BLOCK_SHARED_BYTES for each block.  A row's blocks are as many as it is to have
- * where there is room; where there is none for so many, none of their registers are to be given up for them.
- */
-#define BLOCK_SHARED_BYTES		1024
-
-#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
-#define CHIP_SHARED_BYTES		(228 << 10)
-#elif __CUDA_ARCH__ < 800
-#define CHIP_SHARED_BYTES		(64 << 10)
-#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
-#define CHIP_SHARED_BYTES		(164 << 10)
-#else
-#define CHIP_SHARED_BYTES		(100 << 10)
-#endif
-
-template<typename Memory>
-constexpr int
-blocks_that_fit(int wanted)
-{
-	int			fit = CHIP_SHARED_BYTES / (int) (sizeof(Memory) + BLOCK_SHARED_BYTES);
-
-	return fit < 1 ? 1 : fit < wanted ? fit : wanted;
-}
-
-/* Bounds were measured on chips of compute capability 9.0.  0 leaves the registers to the compiler, which on others would
- * rather spill some than have fewer threads at once: there they have room. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-#define BLOCKS_UNLESS_MEASURED(measured, blocks)	(blocks)
-#else
-#define BLOCKS_UNLESS_MEASURED(measured, blocks)	(measured)
-#endif
-
-/* Buckets that hold equal shares of the input: about as many as bins in each, so that both levels write stretches of one length. */
-static inline uint32_t
-quantiles_of(uint64_t n, uint32_t tile)
-{
-	uint32_t	quantiles = QUANTILES_MIN;
-
-	while (quantiles < QUANTILES_MAX && (uint64_t) quantiles * quantiles * tile * 4 / 3 < n)
-		quantiles++;
-	return quantiles;
-}
 
 typedef enum tuning_choice
 {
 	TUNING_CHOICE_NONE,			/* no row serves: another engine must */
-	TUNING_CHOICE_SMALL,
 	TUNING_CHOICE_MEDIUM,
 	TUNING_CHOICE_LARGE
 } tuning_choice;
@@ -249,13 +162,10 @@ static inline tuning_choice
 sort_tuning_row(uint64_t n, int shared_bytes_a_block)
 {
 	if (n > MEDIUM_PAIRS_MAX)
-		return shared_bytes_a_block >= TUNING_LARGE::SHARED_BYTES ?
-			TUNING_CHOICE_LARGE : TUNING_CHOICE_NONE;
-	if (shared_bytes_a_block >= TUNING_MEDIUM::SHARED_BYTES)
-		return TUNING_CHOICE_MEDIUM;
-	if (shared_bytes_a_block >= TUNING_SMALL::SHARED_BYTES && n <= SMALL_PAIRS_MAX)
-		return TUNING_CHOICE_SMALL;
-	return TUNING_CHOICE_NONE;
+		return shared_bytes_a_block >= TUNING_LARGE::SHARED_BYTES ? TUNING_CHOICE_LARGE :
+			TUNING_CHOICE_NONE;
+	return shared_bytes_a_block >= TUNING_MEDIUM::SHARED_BYTES ? TUNING_CHOICE_MEDIUM :
+		TUNING_CHOICE_NONE;
 }
 
 #endif							/* GSORT_TUNING_H */

@@ -4,15 +4,14 @@
  *
  * Usage: merge_test [-q] [-s] [distribution number]
  *
- * Merges 1 to 255 sorted runs, some of them empty, of all distributions, as pairs of both key
- * widths and as a merge order of raw key columns with NULLs, on emulated chips of both
- * tuning rows.  The stable order is unique, so everything is compared place by place.
+ * Merges 1 to 255 sorted runs, some of them empty, of all distributions, to a merge order
+ * of raw key columns with NULLs, by words of both widths.  The stable order is unique, so
+ * everything is compared place by place.
  * The scratch has guard gaps between its arrays, and every output an end, which must be as
  * they were afterwards.  -q: only what fails is shown; -s: small inputs only.  Exit
  * status 0 if all is well.
  */
 #include "sort/order_merge.cu"
-#include "pairs_merge.cu"
 
 #include <algorithm>
 #include <numeric>
@@ -39,7 +38,6 @@ typedef enum dealing
 } dealing;
 
 static const char *const dealing_names[] = {"evenly", "unevenly", "by_value"};
-static const int chip_bytes[] = {64 << 10, 99 << 10};
 static int	failures;
 static bool quiet;
 static bool small;
@@ -49,8 +47,7 @@ report(bool ok, const std::string &what, const char *name, dealing how, uint32_t
 {
 	if (!ok || !quiet)
 	{
-		printf("%-10s %-13s %-8s n=%-7u runs=%-3u chip %3d KiB  %s\n", what.c_str(), name, dealing_names[how], n, runs,
-			   emulator::the_chip.shared_bytes >> 10, ok ? "ok" : "BAD");
+		printf("%-10s %-13s %-8s n=%-7u runs=%-3u  %s\n", what.c_str(), name, dealing_names[how], n, runs, ok ? "ok" : "BAD");
 		fflush(stdout);
 	}
 	failures += !ok;
@@ -80,64 +77,14 @@ deal(distribution which, dealing how, uint32_t n, uint32_t runs)
 static bool
 scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 {
-	sort_device device;
-
-	describe_device(&device);
-
-	uint32_t	tile = merge_takes_medium_row(device) ? MERGE_MEDIUM::TILE : MERGE_SMALL::TILE;
-	merge_scratch s = merge_lay_out(n, runs, tile, d_scratch);
-	uint64_t	samples = n / (SAMPLE_TILES * tile) + runs;
+	merge_scratch s = merge_lay_out(n, runs, d_scratch);
+	uint64_t	samples = n / (SAMPLE_TILES * MERGE_ROW::TILE) + runs;
 	const std::pair<void *, size_t> ends[] = {
 		{s.runs, runs * sizeof(merge_run)}, {s.ranks, samples * 8}, {s.places, samples * runs * 4},
-		{s.splits, (merge_tiles(n, tile) + 1) * runs * 4}
+		{s.splits, (merge_tiles(n) + 1) * runs * 4}
 	};
 
 	return gaps_intact(ends, std::size(ends));
-}
-
-/* --- pairs ------------------------------------------------------------------------ */
-
-template<typename Key>
-static void
-merge_pairs_case(distribution which, dealing how, uint32_t n, uint32_t runs, bool with_keys)
-{
-	std::vector<uint32_t> run_of = deal(which, how, n, runs);
-	std::vector<std::vector<std::pair<Key, uint32_t>>> parts(runs);
-	std::vector<std::pair<Key, uint32_t>> expected;
-	std::vector<std::vector<Key>> keys(runs);
-	std::vector<std::vector<uint32_t>> rows(runs);
-	std::vector<merge_run> described(runs);
-	guarded_array<Key> keys_out(with_keys ? n : 0);
-	guarded_array<uint32_t> rows_out(n);
-	guarded_array<unsigned char> scratch(pairs_merge_scratch_bytes(n, runs));
-	auto		less = [](const std::pair<Key, uint32_t> &a, const std::pair<Key, uint32_t> &b) { return a.first < b.first; };
-	uint64_t	bad = 0;
-	gsort_status status;
-
-	for (uint32_t i = 0; i < n; i++)
-		parts[run_of[i]].push_back({(Key) distribution_key(which, i, n, 9, 8 * sizeof(Key)), i});
-	for (uint32_t r = 0; r < runs; r++)
-	{
-		std::stable_sort(parts[r].begin(), parts[r].end(), less);
-		for (const auto &pair : parts[r])
-		{
-			keys[r].push_back(pair.first);
-			rows[r].push_back(pair.second);
-		}
-		expected.insert(expected.end(), parts[r].begin(), parts[r].end());
-		described[r] = {keys[r].data(), NULL, rows[r].data(), (uint32_t) keys[r].size(), 0};
-	}
-	std::stable_sort(expected.begin(), expected.end(), less);
-	status = pairs_merge(described.data(), runs, 8 * sizeof(Key), with_keys ? keys_out.data() : NULL, rows_out.data(),
-						 scratch.data(), scratch.used, NULL);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		bad += rows_out.data()[i] != expected[i].second;
-		bad += with_keys && keys_out.data()[i] != expected[i].first;
-	}
-	report(status == GSORT_OK && bad == 0 && keys_out.intact() && rows_out.intact() && scratch.intact() &&
-		   (n == 0 || scratch_intact(n, runs, scratch.data())),
-		   sizeof(Key) == 8 ? "pairs u64" : "pairs u32", distribution_names[which], how, n, runs);
 }
 
 /* --- orders ----------------------------------------------------------------------- */
@@ -237,7 +184,7 @@ order_case(distribution which, dealing how, uint32_t n, uint32_t runs, int bits)
 			all.push_back(parts[r][i]);
 			numbers.push_back(r);
 		}
-		described[r] = {keys[r].data(), r < runs / 2 ? NULL : nulls[r].data(), NULL, count, 0};
+		described[r] = {keys[r].data(), r < runs / 2 ? NULL : nulls[r].data(), count, 0};
 	}
 	fold_rows(all, stats);
 	plan = key_plan_make(COLUMNS, 1, stats);
@@ -261,31 +208,25 @@ order_case(distribution which, dealing how, uint32_t n, uint32_t runs, int bits)
 static void
 run_distribution(distribution which)
 {
-	for (int bytes : chip_bytes)
+	for (uint32_t n : {0u, 1u, 95u, 2881u, 20011u, LARGEST_MERGE})
 	{
-		emulator::the_chip.shared_bytes = bytes;
-		for (uint32_t n : {0u, 1u, 95u, 2881u, 20011u, LARGEST_MERGE})
+		for (uint32_t runs : {1u, 2u, 3u, 16u, 33u, 255u})
 		{
-			for (uint32_t runs : {1u, 2u, 3u, 16u, 33u, 255u})
-			{
-				dealing		how = (dealing) ((n + runs + which) % DEALINGS);
+			dealing		how = (dealing) ((n + runs + which) % DEALINGS);
 
-				/* large inputs take long: one number of runs for each */
-				if (n == LARGEST_MERGE && runs != (which % 3 == 0 ? 255u : which % 3 == 1 ? 16u : 33u))
-					continue;
-				if (small && (n > SMALL_MERGE || (runs + which) % 2 != 0))
-					continue;
-				merge_pairs_case<uint64_t>(which, how, n, runs, runs % 2 == 0);
-				merge_pairs_case<uint32_t>(which, how, n, runs, runs % 2 == 1);
-				order_case(which, how, n, runs, 32);
-				order_case(which, how, n, runs, 64);
-			}
+			/* large inputs take long: one number of runs for each */
+			if (n == LARGEST_MERGE && runs != (which % 3 == 0 ? 255u : which % 3 == 1 ? 16u : 33u))
+				continue;
+			if (small && (n > SMALL_MERGE || (runs + which) % 2 != 0))
+				continue;
+			order_case(which, how, n, runs, 32);
+			order_case(which, how, n, runs, 64);
 		}
-		for (int how = 0; how < DEALINGS; how++)
-		{
-			merge_pairs_case<uint64_t>(which, (dealing) how, SMALL_MERGE, 21, true);
-			order_case(which, (dealing) how, SMALL_MERGE, 64, 64);
-		}
+	}
+	for (int how = 0; how < DEALINGS; how++)
+	{
+		order_case(which, (dealing) how, SMALL_MERGE, 21, 32);
+		order_case(which, (dealing) how, SMALL_MERGE, 64, 64);
 	}
 }
 
@@ -295,9 +236,7 @@ refusals()
 	merge_run	run = {};
 	guarded_array<unsigned char> scratch(1024);
 	key_plan	plan = {};
-	bool		ok = pairs_merge(&run, 0, 64, NULL, NULL, scratch.data(), 1024, NULL) == GSORT_BAD_ARG &&
-		pairs_merge(&run, 1, 16, NULL, NULL, scratch.data(), 1024, NULL) == GSORT_BAD_ARG &&
-		pairs_merge(&run, 1, 64, NULL, NULL, scratch.data(), 8, NULL) == GSORT_BAD_ARG &&
+	bool		ok = order_merge(&plan, &run, 0, scratch.data(), NULL, NULL) != cudaSuccess &&
 		order_merge(&plan, &run, 256, scratch.data(), NULL, NULL) != cudaSuccess;
 
 	report(ok, "refusals", "", EVENLY, 0, 0);
@@ -317,6 +256,7 @@ main(int argc, char **argv)
 		else
 			only = atoi(argv[i]);
 	}
+	emulator::the_chip.shared_bytes = 64 << 10;	/* the least that a chip has */
 	refusals();
 	for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
 	{

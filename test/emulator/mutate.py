@@ -30,9 +30,10 @@ TESTS = {'few_pairs.cuh': [FEW_TEST], 'few_splitters.cuh': [FEW_TEST], 'rank_sor
          'tile_crowded.cuh': [('sort_test.cpp', ['16', '19', '2', '5'])],
          'partition_sample.cuh': [('stage_splitters_test.cpp', ['0']), ('sort_test.cpp', ['2'])],
          'partition_split.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
+         'partition_edges.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), ('stage_splitters_test.cpp', ['0'])],
          'partition_cells.cuh': [('sort_test.cpp', ['14', '2', '5', '0', '6', '16']), STAGE_TEST],
          'partition_rooms.cuh': [STAGE_TEST], 'partition_bins.cuh': [SORT_TEST, STAGE_TEST],
-         'sort_common.cuh': [SORT_TEST, MERGE_TEST]}
+         'warps.cuh': [SORT_TEST, MERGE_TEST]}
 SECONDS = 120
 
 

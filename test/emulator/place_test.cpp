@@ -206,36 +206,6 @@ run_case(uint32_t n, row_lengths kind)
 	failures += !ok;
 }
 
-static void
-look_back_kernel(const uint64_t *states, uint32_t tile, uint64_t *sums)
-{
-	sums[lane_id()] = sum_of_tiles_before(states, tile);
-}
-
-/* The emulator runs one block after the other, so that each finds the one before it at its end: here many are under way. */
-static void
-run_look_back(uint32_t tile, uint32_t ended)
-{
-	std::vector<uint64_t> states(tile + 1, 0);
-	std::vector<uint64_t> sums(WARP_THREADS, 0);
-	uint64_t	sum = 0;
-	bool		ok = true;
-
-	for (uint32_t i = 0; i < tile; i++)
-	{
-		uint64_t	own = random_below(1ull << 40);
-
-		sum += own;
-		store_tile_state(&states[i], i <= ended ? TILE_STATE_ALL : TILE_STATE_PART, i <= ended ? sum : own);
-	}
-	failures += launch(look_back_kernel, 1, WARP_THREADS, 0, NULL, (const uint64_t *) states.data(), tile, sums.data()) != cudaSuccess;
-	for (uint64_t each : sums)
-		ok = ok && each == sum;
-	if (!ok)
-		printf("place: tile %u looks back to tile %u: BAD\n", tile, ended);
-	failures += !ok;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -248,11 +218,6 @@ main(int argc, char **argv)
 			for (int again = 0; again < (n < 10000 ? 6 : 1); again++)
 				run_case(n, (row_lengths) kind);
 		}
-	}
-	for (uint32_t tile : {1u, 2u, 31u, 32u, 33u, 64u, 65u, 100u, 1000u})
-	{
-		for (uint32_t ended : {0u, tile / 2, tile > 33 ? tile - 33 : 0, tile > 32 ? tile - 32 : 0, tile - 1})
-			run_look_back(tile, ended);
 	}
 	printf("failures: %d\n", failures);
 	return failures != 0;

@@ -48,7 +48,7 @@ static bool small;
 static bool radix_only;
 
 /* Of shared memory for a block, what the three tuning rows need. */
-static const int chip_bytes[] = {64 << 10, 110 << 10, 227 << 10};
+static const int chip_bytes[] = {110 << 10, 227 << 10};
 
 template<typename T>
 static T *
@@ -139,8 +139,6 @@ partition_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 {
 	switch (sort_tuning_row(pairs.n, emulator::the_chip.shared_bytes))
 	{
-		case TUNING_CHOICE_SMALL:
-			return partition_gaps_intact<TUNING_SMALL>(pairs, d_scratch);
 		case TUNING_CHOICE_MEDIUM:
 			return partition_gaps_intact<TUNING_MEDIUM>(pairs, d_scratch);
 		default:
@@ -519,9 +517,9 @@ main(int argc, char **argv)
 		if (only < 0 || d == only)
 			(small ? run_small_distribution : run_distribution) ((distribution) d);
 	}
-	if (only < 0 && TUNING_SMALL::SORT_TILE < 1000)
+	if (only < 0 && TUNING_MEDIUM::SORT_TILE < 1000)
 		run_all_bits();
-	if (only < 0 && !radix_only && TUNING_SMALL::SORT_TILE < 1000)
+	if (only < 0 && !radix_only && TUNING_MEDIUM::SORT_TILE < 1000)
 	{
 		run_every_stage();
 		run_salts();

@@ -333,7 +333,6 @@ int
 main(int argc, char **argv)
 {
 	begin_test("stage_partition_test", argc, argv);
-	test_row<TUNING_SMALL>(64 << 10);
 	test_row<TUNING_MEDIUM>(110 << 10);
 	test_row<TUNING_LARGE>(227 << 10);
 	expect(rooms_seen > 0 && rooms_overflowed_seen > 0, "partition: no items went to rooms of buckets, or none overflowed them");

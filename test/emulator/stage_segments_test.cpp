@@ -216,7 +216,6 @@ int
 main(int argc, char **argv)
 {
 	begin_test("stage_segments_test", argc, argv);
-	test_row<TUNING_SMALL>(64 << 10);
 	test_row<TUNING_MEDIUM>(110 << 10);
 	test_row<TUNING_LARGE>(227 << 10);
 	expect(crowded_seen > 0, "segments: none was crowded");

@@ -219,7 +219,6 @@ int
 main(int argc, char **argv)
 {
 	begin_test("stage_splitters_test", argc, argv);
-	test_row<TUNING_SMALL>(64 << 10);
 	test_row<TUNING_MEDIUM>(110 << 10);
 	test_row<TUNING_LARGE>(227 << 10);
 	expect(even_seen > 0, "splitters: no keys were even");

@@ -2,19 +2,17 @@
  * tiny_rows.h
  *	  Tuning rows for tests: tiles so small that few items go through every stage.
  *
- * Included by cuda/sort/tuning.h in their place.  The medium row has so few bins that
+ * Included by cuda/sort/tuning.h in their place.  The large row has so few bins that
  * buckets overflow them, so the long segments for cooperative merging are exercised.
  */
-typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 64 << 10> TUNING_SMALL;
-typedef tuning_row<96, 3, 1, 512, 3, 64, 4, 256, 1, 99 << 10> TUNING_MEDIUM;
-typedef tuning_row<32, 6, 1, 512, 40, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
+typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 99 << 10> TUNING_MEDIUM;
+typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
 
 typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
 typedef few_tuning_row<64, 1, 2, 3, 6, 1, 4, 64, 96> FEW_ROW;
 
-typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_SMALL;
-typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
+typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_ROW;
 
 #define ROUNDS_MAX			2	/* so few that bins are left to the network */
 #define WARP_BIN_MAX		128	/* and some of these to the whole block */
@@ -28,5 +26,9 @@ typedef merge_tuning_row<96, 5, 1, 99 << 10> MERGE_MEDIUM;
 #define ROOM_DEVIATIONS		2	/* and its room, by a small sample, fits the array */
 #define ROOM_KEYS_MORE		2
 
-#define SMALL_PAIRS_MAX		60000000u
+/* In the emulator the largest chip has the large row for all but the smallest inputs. */
+#ifdef GSORT_EMULATE
+#define MEDIUM_PAIRS_MAX	(emulator::the_chip.shared_bytes >= 200 << 10 ? 1000u : 200000u)
+#else
 #define MEDIUM_PAIRS_MAX	200000u
+#endif

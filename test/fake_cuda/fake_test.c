@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "fake_cuda.h"
-#include "rows/arena.cuh"
+#include "device/arena.cuh"
 
 #define CHUNKS			4
 #define CHUNK_ROWS		64

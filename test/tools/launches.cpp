@@ -44,7 +44,7 @@ cudaMemsetAsync(void *, int, size_t, cudaStream_t)
 #define PROCESSORS	132			/* of each chip: as many as the largest have */
 
 /* Around the numbers at which another tuning row is chosen. */
-static const uint64_t numbers_of_pairs[] = {1000, 10000, 100000, 300000, 1000000, SMALL_PAIRS_MAX, SMALL_PAIRS_MAX + 1,
+static const uint64_t numbers_of_pairs[] = {1000, 10000, 100000, 300000, 1000000,
 	MEDIUM_PAIRS_MAX, MEDIUM_PAIRS_MAX + 1, RADIX_PAIRS_MAX, RADIX_PAIRS_MAX + 1};
 
 static void
@@ -98,7 +98,7 @@ sort_all_pairs(void)
 static void
 merge_runs_of_keys(void)
 {
-	const merge_run runs[2] = {{NO_MEMORY, NULL, NULL, 100000, 0}, {NO_MEMORY, NULL, NULL, 100000, 0}};
+	const merge_run runs[2] = {{NO_MEMORY, NULL, 100000, 0}, {NO_MEMORY, NULL, 100000, 0}};
 	key_plan	plan = {};
 
 	for (plan.bits = 1; plan.bits <= 64; plan.bits++)

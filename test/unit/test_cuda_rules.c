@@ -1,7 +1,7 @@
 /*
  * test_cuda_rules.c
- *	  The decisions of the CUDA device, compiled for the CPU: inside its kernels append.cuh,
- *	  sort_rows.cuh, rows.cuh; on the host block_map.h, extent_walk.h.  No device and no CUDA is
+ *	  The decisions of the CUDA device, compiled for the CPU: inside its kernels append_rows.cuh,
+ *	  sort_rows.cuh, gather_rows.cuh; on the host block_map.h.  No device and no CUDA is
  *	  needed.
  */
 #include "rig.h"
@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "device/block_map.h"
-#include "rows/append.cuh"
-#include "rows/extent_walk.h"
-#include "rows/rows.cuh"
-#include "rows/sort_rows.cuh"
+#include "device/append_rows.cuh"
+#include "device/gather_rows.cuh"
+#include "device/sort_rows.cuh"
 
 #define SLICE_ROWS_MAX	8
 #define TIE_ROWS		200
@@ -399,7 +398,7 @@ test_block_map_owners(void)
 }
 
 static void
-test_extent_walk(void)
+test_arena_stretch(void)
 {
 	current_test = "stretches, extent by extent";
 	for (int round = 0; round < 2000; round++)
@@ -410,14 +409,14 @@ test_extent_walk(void)
 
 		while (units > 0)
 		{
-			extent_part part = extent_walk_first(unit, units);
+			uint64_t	now = arena_stretch(unit, units);
+			uint64_t	place = unit % GSORT_EXTENT_UNITS;
 
-			CHECK(part.units > 0 && part.units <= units);
-			CHECK(part.extent * GSORT_EXTENT_UNITS + part.place == unit);
-			CHECK(part.place + part.units <= GSORT_EXTENT_UNITS);
-			CHECK(part.units == units || part.place + part.units == GSORT_EXTENT_UNITS);
-			unit += part.units;
-			units -= part.units;
+			CHECK(now > 0 && now <= units);
+			CHECK(place + now <= GSORT_EXTENT_UNITS);
+			CHECK(now == units || place + now == GSORT_EXTENT_UNITS);
+			unit += now;
+			units -= now;
 		}
 		CHECK(unit == end);
 	}
@@ -428,7 +427,7 @@ test_cuda_rules(void)
 {
 	test_block_map_fit();
 	test_block_map_owners();
-	test_extent_walk();
+	test_arena_stretch();
 	test_append_words();
 	test_append_range();
 	test_checked_keys();

@@ -13,7 +13,7 @@
 
 #define PAIRS_MAX	200000
 #define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */
-#define UNCOUNTED_PAIRS	16100000	/* more than UNCOUNTED_PAIRS_MIN of cuda/sort/tuning.h */
+#define UNCOUNTED_PAIRS	16100000	/* more than UNCOUNTED_PAIRS_MIN of cuda/sort/partition_plan.cuh */
 
 typedef struct pair
 {

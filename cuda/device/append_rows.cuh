@@ -1,0 +1,130 @@
+/*
+ * append_rows.cuh
+ *	  The append kernel: checks a chunk's row offsets and files its rows.
+ *
+ * In:  a slice of one chunk's row_start, keys and nulls, copied to device
+ *	    memory (so that nobody can change them between the check and the use).
+ * Out: the slice's row words in the word extents, keys by column and NULL bits
+ *	    in the key extents, and the extremes of the rows' lengths in the run's
+ *	    header; or its bad_data flag.
+ *
+ * A chunk whose offsets are wrong costs its own job and nothing else: no row
+ * word is written that leads out of its chunk.  Keys are checked by the cut
+ * (sort_rows.cuh), when the statistics of all chunks are known.
+ */
+#ifndef GSORT_APPEND_ROWS_CUH
+#define GSORT_APPEND_ROWS_CUH
+
+#include "device/arena.cuh"
+
+typedef struct append_slice
+{
+	const uint32_t *row_start;	/* [rows], and one more unless ends_chunk */
+	const uint64_t *keys;		/* [rows][columns] */
+	const uint32_t *nulls;		/* [rows], unused where null_mask is 0 */
+	uint32_t	rows;
+	int			begins_chunk;	/* the slice's first row is the chunk's */
+	int			ends_chunk;		/* its last row is the chunk's */
+	uint64_t	data_units;		/* of the chunk */
+	uint64_t	end_units;		/* where its last row ends, counted from the chunk's begin */
+	uint64_t	first_unit;		/* where the chunk lies in the arena */
+	uint64_t	first_row;		/* the slice's first row number in the run */
+} append_slice;
+
+/* The word of row i of the slice; 0 (no row is empty) if its offsets are
+ * wrong. */
+static inline GSORT_HD uint64_t
+append_row_word(const append_slice *slice, uint32_t i)
+{
+	int			is_last = slice->ends_chunk && i + 1 == slice->rows;
+	uint64_t	start = slice->row_start[i];
+	uint64_t	end = is_last ? slice->end_units : slice->row_start[i + 1];
+
+	if (slice->begins_chunk && i == 0 && start != 0)
+		return 0;
+	return row_word_checked(slice->first_unit, slice->data_units, start, end, is_last);
+}
+
+/* Where a chunk is refused its rows still get a word that is safe to follow:
+ * one unit of the chunk itself. */
+static inline GSORT_HD uint64_t
+append_refused_word(const append_slice *slice)
+{
+	return row_word_make(slice->first_unit, 1);
+}
+
+#ifdef __CUDACC__
+
+/* The largest of the warp's numbers.  The whole warp calls. */
+static __device__ __forceinline__ uint32_t
+largest_of_warp(uint32_t x)
+{
+	for (int distance = 16; distance > 0; distance /= 2)
+	{
+		uint32_t	other = __shfl_xor_sync(0xffffffffu, x, distance);
+
+		x = other > x ? other : x;
+	}
+	return x;
+}
+
+/* The read saves nearly all atomics: it may be stale, never too large. */
+static __device__ __forceinline__ void
+raise_to(uint32_t *most, uint32_t x)
+{
+	if (x > *(volatile uint32_t *) most)
+		atomicMax(most, x);
+}
+
+/* units: 0 if the thread has no row.  The whole warp calls. */
+static __device__ __forceinline__ void
+note_lengths(uint32_t units, uint32_t long_units, run_header *header)
+{
+	uint32_t	longest = largest_of_warp(units);
+	uint32_t	longest_short = largest_of_warp(units <= long_units ? units : 0);
+	uint32_t	shortest_below = largest_of_warp(units == 0 ? 0 : ROW_UNITS_LIMIT - units);
+
+	if (threadIdx.x % 32 != 0)
+		return;
+	raise_to(&header->longest_units, longest);
+	raise_to(&header->longest_short_units, longest_short);
+	raise_to(&header->shortest_below_limit, shortest_below);
+}
+
+/* Files one row of the slice: its word, its keys and its NULL bits.  Returns
+ * the word. */
+static __device__ __forceinline__ uint64_t
+file_row(const append_slice *slice, uint32_t i, const word_table *words, const key_table *table,
+		 run_header *header)
+{
+	uint64_t	row = slice->first_row + i;
+	uint64_t	word = append_row_word(slice, i);
+
+	if (word == 0)
+	{
+		header->bad_data = GSORT_BAD_OFFSETS;
+		word = append_refused_word(slice);
+	}
+	*word_table_at(words, row) = word;
+	for (uint32_t c = 0; c < table->columns; c++)
+		*key_table_key(table, row, c) = slice->keys[(size_t) i * table->columns + c];
+	if (table->null_mask != 0)
+		*key_table_nulls(table, row) = slice->nulls[i] & table->null_mask;
+	return word;
+}
+
+/* long_units: of rows that share windows with others at most.  Grid: a thread
+ * for each row of the slice, in whole warps. */
+static __global__ void
+append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units,
+				   run_header *header)
+{
+	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	word = i < slice.rows ? file_row(&slice, i, &words, &table, header) : 0;
+
+	note_lengths((uint32_t) row_word_units(word), long_units, header);
+}
+
+#endif							/* __CUDACC__ */
+
+#endif							/* GSORT_APPEND_ROWS_CUH */

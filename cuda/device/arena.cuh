@@ -1,0 +1,105 @@
+/*
+ * arena.cuh
+ *	  How kernels find a row, its word and its keys: the three tables of extents
+ *	  of a job.
+ *
+ * In:  unit numbers of the arena (row words), row numbers.
+ * Out: addresses in device memory.
+ *
+ * The extents and the tables belong to the job (cuda/device).  While kernels
+ * run it only adds entries, behind those that they may read; it frees extents
+ * and begins a table anew when no kernel that reads it runs any more.
+ */
+#ifndef GSORT_ARENA_CUH
+#define GSORT_ARENA_CUH
+
+#include "rows/extents.h"
+#include "rows/key_stats.h"
+#include "rows/row_word.h"
+
+/* One extent holds the row words of GSORT_KEY_EXTENT_ROWS rows. */
+typedef struct word_table
+{
+	uint64_t *const *extents;
+} word_table;
+
+/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows, then
+ * (jobs with nullable columns) their NULL bits as uint32. */
+typedef struct key_table
+{
+	uint64_t *const *extents;
+	uint32_t	columns;
+	uint32_t	null_mask;
+} key_table;
+
+typedef struct row_table
+{
+	uint64_t *const *extents;
+} row_table;
+
+#define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
+
+/* What the kernels of one run tell each other and the host; zeroed with each
+ * run. */
+typedef struct run_header
+{
+	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
+	uint32_t	n_begins;		/* window begins found */
+	uint32_t	longest_short_units;	/* of rows that share windows with others */
+	uint32_t	longest_units;	/* of all rows */
+	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT less the units of the shortest */
+	uint32_t	tied;			/* rows that share their first sort word with others */
+	uint32_t	segments;		/* stretches of such rows */
+} run_header;
+
+/* Which row comes at place i of an order. */
+static inline GSORT_HD uint64_t
+sorted_row(const uint32_t *order, uint64_t i)
+{
+	return order == NULL ? i : order[i];
+}
+
+static inline GSORT_HD size_t
+word_extent_bytes(void)
+{
+	return GSORT_KEY_EXTENT_ROWS * sizeof(uint64_t);
+}
+
+static inline GSORT_HD size_t
+key_extent_bytes(uint32_t columns, uint32_t null_mask)
+{
+	return (size_t) GSORT_KEY_EXTENT_ROWS *
+		(sizeof(uint64_t) * columns + (null_mask != 0 ? sizeof(uint32_t) : 0));
+}
+
+static inline GSORT_HD uint64_t *
+word_table_at(const word_table *table, uint64_t row)
+{
+	return table->extents[row / GSORT_KEY_EXTENT_ROWS] + row % GSORT_KEY_EXTENT_ROWS;
+}
+
+static inline GSORT_HD uint64_t *
+key_table_key(const key_table *table, uint64_t row, uint32_t column)
+{
+	return table->extents[row / GSORT_KEY_EXTENT_ROWS] +
+		(size_t) column * GSORT_KEY_EXTENT_ROWS + row % GSORT_KEY_EXTENT_ROWS;
+}
+
+/* Only where null_mask is not 0. */
+static inline GSORT_HD uint32_t *
+key_table_nulls(const key_table *table, uint64_t row)
+{
+	return (uint32_t *) (table->extents[row / GSORT_KEY_EXTENT_ROWS] +
+						 (size_t) table->columns * GSORT_KEY_EXTENT_ROWS) +
+		row % GSORT_KEY_EXTENT_ROWS;
+}
+
+/* A row up to an extent's size lies in one extent: its units follow this
+ * one. */
+static inline GSORT_HD const uint64_t *
+row_table_unit(const row_table *table, uint64_t unit)
+{
+	return arena_unit(table->extents, unit);
+}
+
+#endif							/* GSORT_ARENA_CUH */

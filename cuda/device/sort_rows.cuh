@@ -1,0 +1,156 @@
+/*
+ * sort_rows.cuh
+ *	  The kernels around the pairs sort of a run: sort words before it; ties
+ *	  after it; the sorted keys when the run ends.  Where rows and windows begin
+ *	  is place_rows.cuh's.
+ *
+ * In:  a job's key extents, its key plan, and the order that the sort found.
+ * Out: bad_data, if a key is beyond the statistics that the plan was made from;
+ *	    a bit for each row that ties with the one before.
+ *
+ * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel
+ * here runs a thread for each element of its output, in one dimension.
+ */
+#ifndef GSORT_SORT_ROWS_CUH
+#define GSORT_SORT_ROWS_CUH
+
+#include "device/arena.cuh"
+#include "rows/tie_rule.h"
+
+/* Two uint64, so that no padding is copied to the host. */
+typedef struct window_begin
+{
+	uint64_t	row;
+	uint64_t	units;			/* its offset in the sorted stream */
+} window_begin;
+
+/*
+ * How many windows can begin in a run: a cut of short rows each stride, which
+ * is at least 0.73 windows wide, and two for each long row, which is more than
+ * a quarter of a window.
+ */
+static inline GSORT_HD uint64_t
+window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
+{
+	uint64_t	begins = 10 * units / (window_bytes / 8) + 2;
+
+	return begins < rows ? begins : rows;
+}
+
+static inline GSORT_HD uint32_t
+nulls_of_row(const key_table *table, uint64_t row)
+{
+	return table->null_mask != 0 ? *key_table_nulls(table, row) : 0;
+}
+
+static inline GSORT_HD row_keys
+keys_of_row(const key_table *table, uint64_t row)
+{
+	row_keys	keys = {
+		key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+		table->null_mask != 0 ? key_table_nulls(table, row) : NULL
+	};
+
+	return keys;
+}
+
+/* Sort word number word of one row. */
+static inline GSORT_HD uint64_t
+compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
+{
+	return key_plan_word(plan, word, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+						 nulls_of_row(table, row));
+}
+
+/* Sets bad_data if the row's keys do not keep to the statistics of the plan. */
+static inline GSORT_HD void
+check_row_keys(const key_plan *plan, const key_table *table, uint64_t row, run_header *header)
+{
+	if (!key_plan_holds(plan, key_table_key(table, row, 0), GSORT_KEY_EXTENT_ROWS,
+						nulls_of_row(table, row)))
+		header->bad_data = GSORT_BAD_KEYS;
+}
+
+#ifdef __CUDACC__
+
+/* out[i]: the sort word of row order[i], or of row i where order is NULL.  The
+ * keys are checked on the way where header is not NULL. */
+template<typename Word>
+static __global__ void
+compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_t *order,
+					uint64_t n, run_header *header, Word *out)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	row;
+
+	if (i >= n)
+		return;
+	row = sorted_row(order, i);
+	out[i] = (Word) compact_row(&plan, word, &table, row);
+	if (header != NULL)
+		check_row_keys(&plan, &table, row, header);
+}
+
+/* The check alone, for plans of no word. */
+static __global__ void
+check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		check_row_keys(&plan, &table, i, header);
+}
+
+/*
+ * Bit i % 32 of ties[i / 32]: row i of the order ties with the row before.
+ * words: the first sort words in this order, NULL where all keys are equal.
+ * Blocks are whole warps.
+ */
+template<typename Word>
+static __global__ void
+mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32_t *order,
+				 uint64_t n, uint32_t *ties)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	int			tie = 0;
+	uint32_t	bits;
+
+	if (i > 0 && i < n)
+	{
+		uint64_t	difference = words == NULL ? 0 : words[i] ^ words[i - 1];
+
+		if ((difference & rule.decisive_bits) == 0)
+		{
+			row_keys	row = keys_of_row(&table, sorted_row(order, i));
+			row_keys	before = keys_of_row(&table, sorted_row(order, i - 1));
+
+			tie = tie_rule_ties(&rule, difference, &row, &before);
+		}
+	}
+	bits = __ballot_sync(0xffffffffu, tie);
+	if (i % 32 == 0 && i < n)
+		ties[i / 32] = bits;
+}
+
+/*
+ * The raw keys of the run in sorted order, column by column; nulls, where not
+ * NULL, likewise, a bit for each column.
+ */
+static __global__ void
+keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t	row;
+
+	if (i >= n)
+		return;
+	row = sorted_row(order, i);
+	for (uint32_t c = 0; c < table.columns; c++)
+		keys[c * n + i] = *key_table_key(&table, row, c);
+	if (nulls != NULL)
+		nulls[i] = (uint8_t) *key_table_nulls(&table, row);
+}
+
+#endif							/* __CUDACC__ */
+
+#endif							/* GSORT_SORT_ROWS_CUH */

@@ -1,0 +1,109 @@
+/*
+ * tied_rows.cuh
+ *	  The kernels of sorting by the first word alone: which rows it leaves tied,
+ *	  and their way through the sorts by the other words.
+ *
+ * In:  the first sort words in order, and the order of the rows by them.
+ * Out: the rows that share their first word with a neighbour, in that order;
+ *	    for each of these the number of its segment, the stretch of rows that
+ *	    share it; and, when they have been sorted, their places in the order.
+ *
+ * All arrays are the caller's (cuda_order.cu), in device memory.  Every kernel
+ * here runs a thread for each element, in one dimension.
+ */
+#ifndef GSORT_TIED_ROWS_CUH
+#define GSORT_TIED_ROWS_CUH
+
+#include "device/arena.cuh"
+
+/* A first word of several is a full one. */
+typedef uint64_t first_word;
+
+/* Does row i of the order begin a segment of more than one row? */
+static inline GSORT_HD bool
+begins_segment(const first_word *words, uint64_t n, uint64_t i)
+{
+	return i + 1 < n && words[i] == words[i + 1] && (i == 0 || words[i - 1] != words[i]);
+}
+
+/* Does it share its first word with a neighbour?  A predicate for a
+ * selection. */
+struct is_in_segment
+{
+	const first_word *words;
+	uint64_t	n;
+
+	GSORT_HD bool
+	operator()(uint32_t i) const
+	{
+		return (i + 1ull < n && words[i] == words[i + 1ull]) || (i > 0 && words[i - 1] == words[i]);
+	}
+};
+
+#if defined(__CUDACC__) || defined(GSORT_EMULATE)
+
+/* Adds the segments to the header's count. */
+static __global__ void
+count_segments_kernel(const first_word *words, uint64_t n, run_header *header)
+{
+	__shared__ uint32_t begins;
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (threadIdx.x == 0)
+		begins = 0;
+	__syncthreads();
+	if (i < n && begins_segment(words, n, i))
+		atomicAdd(&begins, 1u);
+	__syncthreads();
+	if (threadIdx.x == 0 && begins > 0)
+		atomicAdd(&header->segments, begins);
+}
+
+/* places: those of the tied rows in the order, rising.  Their rows; begins: 1
+ * for the first of a segment. */
+static __global__ void
+list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order,
+					  const uint32_t *places, uint64_t tied, uint32_t *rows, uint32_t *begins)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i >= tied)
+		return;
+	rows[i] = order[places[i]];
+	begins[i] = begins_segment(words, n, places[i]);
+}
+
+/* begins_so_far: up to each tied row and with it. */
+static __global__ void
+number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint64_t tied,
+					   uint32_t *segment_of_row)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < tied)
+		segment_of_row[rows[i]] = begins_so_far[i] - 1;
+}
+
+/* The word by which rows go back to their segments. */
+template<typename Word>
+static __global__ void
+segment_words_kernel(const uint32_t *segment_of_row, const uint32_t *rows, uint64_t tied, Word *out)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < tied)
+		out[i] = segment_of_row[rows[i]];
+}
+
+static __global__ void
+put_tied_rows_kernel(const uint32_t *places, const uint32_t *rows, uint64_t tied, uint32_t *order)
+{
+	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < tied)
+		order[places[i]] = rows[i];
+}
+
+#endif
+
+#endif							/* GSORT_TIED_ROWS_CUH */

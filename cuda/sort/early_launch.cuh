@@ -1,0 +1,131 @@
+/*
+ * early_launch.cuh
+ *	  Kernels that start before the one ahead of them has ended.
+ *
+ * The time from one kernel's end to the next one's start is hidden that way.
+ * The host asks once whether the device can, and enqueues the kernels on an
+ * early_stream.  Each of these kernels waits for the one ahead before it
+ * touches memory.
+ */
+#ifndef GSORT_EARLY_LAUNCH_CUH
+#define GSORT_EARLY_LAUNCH_CUH
+
+#include "sort/launch.cuh"
+
+#ifndef GSORT_EMULATE
+#include <atomic>
+#endif
+
+/* A stream whose kernels may start early, if early: all that are enqueued so
+ * call await_kernel_ahead, or await_end_of_kernel_ahead, before they touch
+ * memory. */
+struct early_stream
+{
+	cudaStream_t stream;
+	bool		early;
+};
+
+#ifdef GSORT_EMULATE
+static inline void
+await_end_of_kernel_ahead(void)
+{
+	emulator::waits++;
+}
+
+static inline void
+await_kernel_ahead(void)
+{
+	await_end_of_kernel_ahead();
+}
+
+static inline cudaError_t
+find_early_launches(const void *, bool *early)
+{
+	*early = false;
+	return cudaSuccess;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	cudaError_t error;
+
+	emulator::early = true;
+	error = launch(kernel, blocks, threads, shared_bytes, stream.stream, arguments...);
+	emulator::early = false;
+	return error;
+}
+#else
+#define EARLY_LAUNCH_ARCH	900		/* architectures from this on can */
+
+/* A kernel may be on its multiprocessors before the one ahead of it has ended:
+ * waits until that is done, and all that it wrote is seen. */
+static __device__ __forceinline__ void
+await_end_of_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+/*
+ * What each kernel of an early_stream calls before anything else: waits, and
+ * lets the next kernel come in its turn, which hides most of the time from one
+ * kernel's end to the next one's start.
+ */
+static __device__ __forceinline__ void
+await_kernel_ahead(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= EARLY_LAUNCH_ARCH
+	asm volatile("griddepcontrol.launch_dependents;");
+#endif
+	await_end_of_kernel_ahead();
+}
+
+#define DEVICES_KEPT_IN_MIND	32
+
+/*
+ * Whether kernels may start early.  That is safe only if the code that is
+ * loaded was compiled for 9.0 or later and so contains griddepcontrol.wait.
+ * Code made from older PTX does not, even on a 9.0 chip.  All kernels are
+ * compiled alike, so each device is asked once: the question takes as long as a
+ * tile's load.
+ */
+static inline cudaError_t
+find_early_launches(const void *kernel, bool *early)
+{
+	enum answer {UNKNOWN, EARLY, IN_TURN};
+	static std::atomic<answer> answers[DEVICES_KEPT_IN_MIND];
+	cudaFuncAttributes attributes = {};
+	int			ordinal = 0;
+	cudaError_t error = cudaGetDevice(&ordinal);
+	bool		kept = error == cudaSuccess && ordinal < DEVICES_KEPT_IN_MIND;
+	answer		known = kept ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
+
+	*early = known == EARLY;
+	if (error != cudaSuccess || known != UNKNOWN)
+		return error;
+	error = cudaFuncGetAttributes(&attributes, kernel);
+	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
+	if (error == cudaSuccess && kept)
+		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
+	return error;
+}
+
+template<typename... Parameters, typename... Arguments>
+static cudaError_t
+launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t shared_bytes,
+	   const early_stream &stream, Arguments... arguments)
+{
+	cudaLaunchAttribute attribute = {};
+
+	attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+	attribute.val.programmaticStreamSerializationAllowed = 1;
+	return launch_with(stream.early ? &attribute : NULL, kernel, blocks, threads, shared_bytes,
+					   stream.stream, arguments...);
+}
+#endif
+
+#endif							/* GSORT_EARLY_LAUNCH_CUH */

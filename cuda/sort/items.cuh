@@ -1,0 +1,108 @@
+/*
+ * items.cuh
+ *	  Items: pairs on their way through the partition or the merge sort, and
+ *	  their order.
+ *
+ * A narrow item is one word of 64 bits: bits of the key on top, the row in the
+ * low row_bits.  A key that does not fit loses low bits; the item is then
+ * shortened, and ties are settled by reading the keys.  A wide item is the
+ * whole key and the row.
+ *
+ * No two items are equal.  So every stage may move them in any order, and the
+ * sorted order is still the one stable order of the keys.
+ */
+#ifndef GSORT_ITEMS_CUH
+#define GSORT_ITEMS_CUH
+
+#include "sort/keys.cuh"
+
+template<bool Wide>
+struct item
+{
+	uint64_t	first;			/* narrow: the word; wide: the key */
+	uint32_t	second;			/* wide: the row */
+};
+
+/* Arrays of items, in device or shared memory; second is unused when narrow. */
+template<bool Wide>
+struct item_arrays
+{
+	uint64_t   *first;
+	uint32_t   *second;
+
+	__device__ __forceinline__ item<Wide> get(uint32_t i) const
+	{
+		item<Wide>	x;
+
+		x.first = first[i];
+		x.second = Wide ? second[i] : 0;
+		return x;
+	}
+
+	__device__ __forceinline__ void put(uint32_t i, item<Wide> x) const
+	{
+		first[i] = x.first;
+		if (Wide)
+			second[i] = x.second;
+	}
+
+	__device__ __forceinline__ item_arrays from(uint32_t i) const
+	{
+		item_arrays rest;
+
+		rest.first = first + i;
+		rest.second = Wide ? second + i : second;
+		return rest;
+	}
+};
+
+/* The order of items that came from one bucket. */
+template<bool Wide>
+struct item_order
+{
+	key_view	keys;
+	uint32_t	row_bits;
+	bool		shortened;		/* narrow: keys have lost bits */
+
+	__device__ __forceinline__ uint32_t row(item<Wide> x) const
+	{
+		return Wide ? x.second : (uint32_t) x.first & (uint32_t) ((1ull << row_bits) - 1);
+	}
+
+	__device__ __forceinline__ bool tied(item<Wide> a, item<Wide> b) const
+	{
+		return !Wide && ((a.first ^ b.first) >> row_bits) == 0;
+	}
+
+	__device__ __forceinline__ bool less(item<Wide> a, item<Wide> b) const
+	{
+		if (Wide)
+			return a.first < b.first || (a.first == b.first && a.second < b.second);
+		if (shortened && tied(a, b))
+		{
+			uint64_t	key_a = keys[row(a)];
+			uint64_t	key_b = keys[row(b)];
+
+			if (key_a != key_b)
+				return key_a < key_b;
+		}
+		return a.first < b.first;
+	}
+};
+
+/* The same arrays and order for the kind of items that it turned out to be. */
+template<bool Wide>
+static inline GSORT_HD item_arrays<Wide>
+items_as(const item_arrays<true> &items)
+{
+	return {items.first, items.second};
+}
+
+template<bool Wide>
+static inline GSORT_HD item_order<Wide>
+order_as(const item_order<true> &order)
+{
+	return {order.keys, order.row_bits, order.shortened};
+}
+
+#endif							/* GSORT_ITEMS_CUH */

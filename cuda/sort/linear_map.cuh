@@ -1,0 +1,83 @@
+/*
+ * linear_map.cuh
+ *	  Linear maps: they cut a range of numbers into parts of one size.
+ *
+ * Host and device code; nothing but arithmetic.
+ */
+#ifndef GSORT_LINEAR_MAP_CUH
+#define GSORT_LINEAR_MAP_CUH
+
+#include "rows/host_device.h"
+
+/* Monotone: takes [0, range] to [0, parts), evenly. */
+struct linear_map
+{
+	uint32_t	factor;
+	uint32_t	shift;
+};
+
+static inline GSORT_HD linear_map
+make_linear_map(uint64_t range, uint32_t parts)
+{
+	linear_map	map;
+	uint32_t	bits = significant_bits(range);
+	uint64_t	top;
+	uint64_t	factor;
+
+	map.shift = bits > 32 ? bits - 32 : 0;
+	top = (range >> map.shift) + 1;
+	factor = ((uint64_t) parts << 32) / top;
+	map.factor = factor > 0xffffffffu ? 0xffffffffu : (uint32_t) factor;
+	return map;
+}
+
+/* What the map goes by: the 32 highest bits that x can have.  Monotone. */
+static inline GSORT_HD uint32_t
+map_residue(linear_map map, uint64_t x)
+{
+#if defined(__CUDA_ARCH__)
+	return __funnelshift_rc((uint32_t) x, (uint32_t) (x >> 32), map.shift);
+#else
+	return (uint32_t) (x >> map.shift);
+#endif
+}
+
+static inline GSORT_HD uint32_t
+part_of_residue(linear_map map, uint32_t residue)
+{
+#if defined(__CUDA_ARCH__)
+	return __umulhi(residue, map.factor);
+#else
+	return (uint32_t) (((uint64_t) residue * map.factor) >> 32);
+#endif
+}
+
+static inline GSORT_HD uint32_t
+linear_part(linear_map map, uint64_t x)
+{
+	return part_of_residue(map, map_residue(map, x));
+}
+
+/* The same for any x: beyond the range counts as its end.  The map of a range
+ * of 32 bits shifts nothing. */
+template<typename Number>
+static inline GSORT_HD uint32_t
+clamped_part(linear_map map, Number lowest, Number range, Number x)
+{
+	Number		distance = x > lowest ? x - lowest : 0;
+
+	distance = distance < range ? distance : range;
+	if constexpr (sizeof(Number) == sizeof(uint32_t))
+		return part_of_residue(map, distance);
+	else
+		return linear_part(map, distance);
+}
+
+/* The least x that the map takes to a part. */
+static inline GSORT_HD uint64_t
+lowest_of_part(linear_map map, uint32_t part)
+{
+	return (((uint64_t) part << 32) + map.factor - 1) / map.factor << map.shift;
+}
+
+#endif							/* GSORT_LINEAR_MAP_CUH */

@@ -1,0 +1,110 @@
+/*
+ * warps.cuh
+ *	  Sums and counts of a warp and of a block.
+ *
+ * Device code.
+ */
+#ifndef GSORT_WARPS_CUH
+#define GSORT_WARPS_CUH
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sort/launch.cuh"
+
+#define SORT_DEVICE		static __device__ __forceinline__
+#define WARP_THREADS	32
+#define WHOLE_WARP		0xffffffffu
+
+SORT_DEVICE uint32_t
+lane_id()
+{
+	return threadIdx.x % WARP_THREADS;
+}
+
+SORT_DEVICE uint32_t
+warp_id()
+{
+	return threadIdx.x / WARP_THREADS;
+}
+
+/* In log2 steps of doubling distance (Hillis, Steele, "Data parallel
+ * algorithms", 1986).  The whole warp calls. */
+template<typename Number>
+SORT_DEVICE Number
+warp_inclusive_sum(Number x)
+{
+#pragma unroll
+	for (int step = 1; step < WARP_THREADS; step *= 2)
+	{
+		Number		y = __shfl_up_sync(WHOLE_WARP, x, step);
+
+		if (lane_id() >= (uint32_t) step)
+			x += y;
+	}
+	return x;
+}
+
+/*
+ * Exclusive prefix sum over the block.  sums: a word for each warp, in shared
+ * memory, not touched by anyone between the barrier before and the barrier
+ * after this call.
+ */
+template<int Threads>
+SORT_DEVICE uint32_t
+block_exclusive_sum(uint32_t x, uint32_t *sums, uint32_t *total)
+{
+	constexpr uint32_t WARPS = Threads / WARP_THREADS;
+	uint32_t	inclusive = warp_inclusive_sum(x);
+	uint32_t	of_warp;
+	uint32_t	up_to_warp;
+
+	if (lane_id() == WARP_THREADS - 1)
+		sums[warp_id()] = inclusive;
+	__syncthreads();
+	of_warp = lane_id() < WARPS ? sums[lane_id()] : 0;
+	up_to_warp = warp_inclusive_sum(of_warp);
+	if (total != NULL)
+		*total = __shfl_sync(WHOLE_WARP, up_to_warp, WARPS - 1);
+	return __shfl_sync(WHOLE_WARP, up_to_warp - of_warp, warp_id()) + inclusive - x;
+}
+
+/*
+ * Counts x into counters[bin] and returns how many were there before.  A warp
+ * whose threads all have one bin (sorted or constant input) adds once: 32 adds
+ * to one word would wait for each other.  The whole warp calls.
+ */
+SORT_DEVICE uint32_t
+count_into(uint32_t *counters, uint32_t bin, bool valid)
+{
+	uint32_t	bin_of_first = __shfl_sync(WHOLE_WARP, bin, 0);
+
+	if (__all_sync(WHOLE_WARP, valid && bin == bin_of_first))
+	{
+		uint32_t	before = 0;
+
+		if (lane_id() == 0)
+			before = atomicAdd(&counters[bin], (uint32_t) WARP_THREADS);
+		return __shfl_sync(WHOLE_WARP, before, 0) + lane_id();
+	}
+	return valid ? atomicAdd(&counters[bin], 1u) : 0;
+}
+
+/*
+ * The same where few bins are expected in a warp: those of one bin add once
+ * together, as each of many adds to one word of shared memory waits for the one
+ * before.  The whole warp calls.
+ */
+SORT_DEVICE uint32_t
+count_together(uint32_t *counters, uint32_t bin, bool valid)
+{
+	uint32_t	peers = __match_any_sync(WHOLE_WARP, valid ? bin : 0xffffffffu);
+	int			first = __ffs((int) peers) - 1;
+	uint32_t	before = 0;
+
+	if (valid && (int) lane_id() == first)
+		before = atomicAdd(&counters[bin], (uint32_t) __popc(peers));
+	return __shfl_sync(WHOLE_WARP, before, first) + __popc(peers & ((1u << lane_id()) - 1));
+}
+
+#endif							/* GSORT_WARPS_CUH */
