@@ -81,7 +81,7 @@ UNIT_CPPFLAGS = $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/peers/*.o bench/gsort_bench bench/gsort_bench_tiny \
+EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/peers/*.o bench/gsort_bench bench/gsort_bench_tiny bench/host_pairs \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -153,6 +153,10 @@ $(UNIT_PROGRAM): $(UNIT_OBJS) cuda/libgsort.a
 	$(CC) $(COPT) -o $@ $^ $(GSORT_LIBS) -lm
 
 unit: $(UNIT_PROGRAM)
+
+# bench/host_pairs, which needs neither PostgreSQL nor a GPU; its source tells its arguments.
+bench/host_pairs: bench/host_pairs.c cuda/libgsort.a
+	$(CC) $(GSORT_CFLAGS) $(GSORT_CPPFLAGS) -o $@ $^ $(GSORT_LIBS) -lm
 
 # bench/gsort_bench, which needs a GPU but no PostgreSQL; its source tells its options.  gsort_bench_tiny has tiles
 # so small that few pairs go through every stage: for the sanitizers.  MGPU=DIR adds moderngpu's sort, DIR being

@@ -1,12 +1,14 @@
 /*
  * host_pairs.c
- *	  How long the host device sorts pairs of a key and a row number, by kinds of keys.
+ *	  How long the host device sorts pairs of a key and a row number, by kinds of
+ *	  keys.
  *
  *	  bench/host_pairs PAIRS THREADS REPEATS [KIND]
  *
- * In:  nothing; keys are made from a hash of their place, so that each run has the same.
- * Out: CSV: kind, key bits, pairs, threads, median, least and most milliseconds, whether the
- *		order of the first run was right.
+ * In:  nothing; keys are made from a hash of their place, so that each run has
+ *		the same.
+ * Out: CSV: kind, key bits, pairs, threads, median, least and most milliseconds,
+ *		whether the order of the first run was right.
  *
  * Needs no PostgreSQL and no GPU.  Built by `make bench/host_pairs`.
  */
@@ -87,7 +89,9 @@ bits_of_double(double value)
 static uint64_t
 wide_key(const char *kind, uint64_t i, uint64_t n)
 {
-	static const uint64_t prefixes[] = {0x4141414141ull << 24, 0x4242424242ull << 24, 0x5a5a5a5a5aull << 24};
+	static const uint64_t prefixes[] = {
+		0x4141414141ull << 24, 0x4242424242ull << 24, 0x5a5a5a5a5aull << 24
+	};
 	uint64_t	random = mixed(2 * i + 77);
 
 	if (strcmp(kind, "random") == 0)
@@ -193,7 +197,9 @@ static void
 run_case(const bench *b, const char *kind, uint32_t key_bits)
 {
 	size_t		key_bytes = b->n * key_bits / 8;
-	arrays		a = {allocate(key_bytes), allocate(key_bytes), allocate(key_bytes), allocate(4 * b->n), NULL, 0};
+	arrays		a = {
+		allocate(key_bytes), allocate(key_bytes), allocate(key_bytes), allocate(4 * b->n), NULL, 0
+	};
 	uint64_t	any = 1;
 	double	   *times = allocate((size_t) b->repeats * sizeof(double));
 	gsort_pairs pairs = {
@@ -224,8 +230,8 @@ run_case(const bench *b, const char *kind, uint32_t key_bits)
 			right = is_right(b, &a, key_bits);
 	}
 	qsort(times, (size_t) b->repeats, sizeof(double), compare_doubles);
-	printf("%s,%u,%llu,%d,%.2f,%.2f,%.2f,%s\n", kind, key_bits, (unsigned long long) b->n, b->threads,
-		   times[b->repeats / 2], times[0], times[b->repeats - 1], right ? "yes" : "no");
+	printf("%s,%u,%llu,%d,%.2f,%.2f,%.2f,%s\n", kind, key_bits, (unsigned long long) b->n,
+		   b->threads, times[b->repeats / 2], times[0], times[b->repeats - 1], right ? "yes" : "no");
 	fflush(stdout);
 	free(a.keys);
 	free(a.work);

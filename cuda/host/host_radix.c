@@ -5,15 +5,15 @@
  * In:  the caller's pairs; they are read once.
  * Out: pairs in order on side 0, or the input if it was in order.
  *
- * A split divides a range by the highest bits in which its keys differ: it counts
- * the digits, turns the counts into places, and scatters the pairs to the other
- * side.  All threads share the split of a large range.  A prefix sum over (digit,
- * part) tells each part where its pairs go, which keeps the order of equal digits.
- * The result is a list of buckets, each of which one idle thread sorts
- * (radix_bucket.h).
+ * A split divides a range by the highest bits in which its keys differ: it
+ * counts the digits, turns the counts into places, and scatters the pairs to
+ * the other side. All threads share the split of a large range. A prefix sum
+ * over (digit, part) tells each part where its pairs go, which keeps the order
+ * of equal digits. The result is a list of buckets, each of which one idle
+ * thread sorts (radix_bucket.h).
  *
- * The caller brings the memory of both sides.  Counts and the list of buckets are
- * malloc'd; a thread's buffers are on its stack.
+ * The caller brings the memory of both sides. Counts and the list of buckets
+ * are malloc'd; a thread's buffers are on its stack.
  */
 #include "host/host_radix.h"
 
@@ -21,6 +21,7 @@
 
 #include "gsort.h"
 #include "host/radix_bucket.h"
+#include "rows/key_plan.h"
 
 #define PARTS_MAX		256
 /* Larger parts and buckets would make light tasks wait for long. */
@@ -90,7 +91,7 @@ sort_bucket_part(void *arg, uint32_t part)
 		radix_bucket_sort(sort->sides, sort->window, &work, b->side, b->begin, b->end);
 }
 
-/* --- a range that the threads share --------------------------------------------- */
+/* --- a range that the threads share --------------------------------------- */
 
 static uint64_t
 part_begin(const split *s, uint32_t part)
@@ -154,8 +155,8 @@ scatter_part(void *arg, uint32_t part)
 	split	   *s = arg;
 	line_buffers lines;
 
-	radix_scatter(&lines, &s->from, &s->to, part_begin(s, part), part_begin(s, part + 1), s->n, s->digit,
-			s->digits, s->places[part], s->sort->window.wide);
+	radix_scatter(&lines, &s->from, &s->to, part_begin(s, part), part_begin(s, part + 1), s->n,
+				  s->digit, s->digits, s->places[part], s->sort->window.wide);
 }
 
 static void
@@ -200,7 +201,8 @@ add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
 
 	while (side != 0 && begin < end && status == GSORT_OK)
 	{
-		uint64_t	next = end - begin > sort->bucket_rows_max ? begin + sort->bucket_rows_max : end;
+		uint64_t	next = end - begin > sort->bucket_rows_max ?
+			begin + sort->bucket_rows_max : end;
 
 		status = add_bucket(sort, (bucket) {begin, next, side, 1});
 		begin = next;
@@ -244,11 +246,12 @@ split_range(sorter *sort, split *s, uint64_t varying, int side)
 }
 
 /*
- * Sorts a range as far as its buckets can be listed.  side: where it is, 1 for the
- * input.  *in_order: nothing was done, as it is in order.  NOMEM.
+ * Sorts a range as far as its buckets can be listed. side: where it is, 1 for
+ * the input. *in_order: nothing was done, as it is in order. NOMEM.
  */
 static gsort_status
-divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uint64_t n, int *in_order)
+divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uint64_t n,
+			 int *in_order)
 {
 	split		s = {
 		.sort = sort, .from = *from, .to = sort->sides[!side], .begin = begin, .n = n,
@@ -272,7 +275,8 @@ divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uin
 	return status;
 }
 
-/* A range of a side: as one bucket, or divided if it is too large for one thread; NOMEM. */
+/* A range of a side: as one bucket, or divided if it is too large for one
+ * thread; NOMEM. */
 static gsort_status
 add_range(sorter *sort, int side, uint64_t begin, uint64_t end)
 {
@@ -294,7 +298,7 @@ host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 	uint64_t	share = run->n / (2 * (uint64_t) host_pool_threads(pool));
 	sorter		sort = {
 		.pool = pool, .sides = {run->sides[0], run->sides[1]}, .cancel = run->cancel,
-		.window = {run->key_bits == 64, run->begin_bit, bits >= 64 ? UINT64_MAX : (1ull << bits) - 1}
+		.window = {run->key_bits == 64, run->begin_bit, key_low_bits(bits)}
 	};
 	gsort_status status;
 	int			in_order;

@@ -523,7 +523,8 @@ work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
 	return (any_wide ? 16 : 12) * padded_rows(rows);
 }
 
-/* Divides the two blocks among sort words and row numbers; each begins at a cache line. */
+/* Divides the two blocks among sort words and row numbers; each begins at a
+ * cache line. */
 static void
 lay_out(sorter *sort, char *kept, char *work, int any_wide)
 {

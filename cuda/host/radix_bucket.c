@@ -3,11 +3,11 @@
  *	  Sorts a bucket of pairs in one thread (see radix_bucket.h).
  *
  * A bucket larger than a cache is split by the highest bits in which its keys
- * differ.  A smaller one is sorted least significant digit first, to and fro
- * between its place and the thread's buffer, by as many of the highest bits as it
- * takes to tell most pairs apart.  Pairs that tie in those are then sorted among
- * themselves.  Bits that all keys of a bucket share thus cost nothing, and low bits
- * are looked at only where they decide.
+ * differ. A smaller one is sorted least significant digit first, to and fro
+ * between its place and the thread's buffer, by as many of the highest bits as
+ * it takes to tell most pairs apart. Pairs that tie in those are then sorted
+ * among themselves. Bits that all keys of a bucket share thus cost nothing, and
+ * low bits are looked at only where they decide.
  */
 #include "host/radix_bucket.h"
 
@@ -23,7 +23,8 @@ typedef struct bucket_sorter
 	radix_workspace *work;
 } bucket_sorter;
 
-/* Sorts the pairs [begin, end) of a side into side 0; itself, for its recursion. */
+/* Sorts the pairs [begin, end) of a side into side 0; itself, for its
+ * recursion. */
 typedef void (*bucket_sort) (const bucket_sorter *sort, int side, uint64_t begin, uint64_t end);
 
 /* Keeps the order of equal keys; from and to may be the same. */
@@ -64,7 +65,8 @@ divide_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 
 	count_digits(from->keys, begin, end, digit_at, places, wide);
 	counts_to_places(places, digits, (uint32_t) begin);
-	radix_scatter(&sort->work->lines, from, to, begin, end, end - begin, digit_at, digits, places, wide);
+	radix_scatter(&sort->work->lines, from, to, begin, end, end - begin, digit_at, digits, places,
+				  wide);
 	if (low_bits == 0)
 	{
 		if (side == 0)

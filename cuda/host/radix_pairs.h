@@ -72,7 +72,8 @@ value_at(key_window window, const void *keys, uint64_t i, int wide)
 	return key_at(keys, i, wide) >> window.begin_bit & window.mask;
 }
 
-/* The digit of so many bits above the lowest low_bits of those that are sorted by. */
+/* The digit of so many bits above the lowest low_bits of those that are sorted
+ * by. */
 static inline key_digit
 digit_above(key_window window, uint32_t low_bits, uint32_t bits)
 {
@@ -112,7 +113,8 @@ bit_length(uint64_t value)
 	return value == 0 ? 0 : 64 - (uint32_t) __builtin_clzll(value);
 }
 
-/* How many bits lie below the highest ones that vary, of which there are no more than so many. */
+/* How many bits lie below the highest ones that vary, of which there are no
+ * more than so many. */
 static inline uint32_t
 bits_below(uint64_t varying, uint32_t bits)
 {
@@ -121,7 +123,8 @@ bits_below(uint64_t varying, uint32_t bits)
 	return length > bits ? length - bits : 0;
 }
 
-/* By how many bits a range of n pairs is split: its parts fit a cache, or get it no further. */
+/* By how many bits a range of n pairs is split: its parts fit a cache, or get
+ * it no further. */
 static inline uint32_t
 split_bits(uint64_t n, uint64_t varying)
 {

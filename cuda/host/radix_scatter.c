@@ -2,9 +2,9 @@
  * radix_scatter.c
  *	  Scatters of pairs, past the caches where these are too small.
  *
- * A scatter of many pairs gathers those of each digit in a buffer of a few cache
- * lines and writes it past the caches when it is full (Satish et al., "Fast Sort
- * on CPUs and GPUs", SIGMOD 2010).
+ * A scatter of many pairs gathers those of each digit in a buffer of a few
+ * cache lines and writes it past the caches when it is full (Satish et al.,
+ * "Fast Sort on CPUs and GPUs", SIGMOD 2010).
  */
 #include "host/radix_scatter.h"
 
@@ -24,7 +24,8 @@ stream_lines(void *to, const void *from, size_t bytes)
 #endif
 }
 
-/* A digit's pairs that are to stand at places [begin, end), which one buffer holds. */
+/* A digit's pairs that are to stand at places [begin, end), which one buffer
+ * holds. */
 INLINED void
 write_some(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t begin,
 		   uint32_t end, int wide)
@@ -111,8 +112,9 @@ scatter_as(line_buffers *lines, const host_pairs *from, const host_pairs *to, ui
 }
 
 void
-radix_scatter(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_t end,
-		uint64_t n, key_digit digit, uint32_t digits, uint32_t *places, int wide)
+radix_scatter(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
+			  uint64_t end, uint64_t n, key_digit digit, uint32_t digits, uint32_t *places,
+			  int wide)
 {
 	if (wide && from->rows != NULL)
 		scatter_as(lines, from, to, begin, end, n, digit, digits, places, 1, 1);

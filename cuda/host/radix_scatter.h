@@ -37,8 +37,8 @@ scatter_plainly(const host_pairs *from, const host_pairs *to, uint64_t begin, ui
 }
 
 /*
- * The pairs [begin, end) of a range of n, all of which are scattered; from->rows
- * NULL: row i is i.  Moves the places on.
+ * The pairs [begin, end) of a range of n, all of which are scattered;
+ * from->rows NULL: row i is i. Moves the places on.
  */
 void		radix_scatter(line_buffers *lines, const host_pairs *from, const host_pairs *to,
 						  uint64_t begin, uint64_t end, uint64_t n, key_digit digit,
