@@ -110,6 +110,17 @@ has_gpusort(PlanState *node, void *context)
 	return planstate_tree_walker(node, has_gpusort, context);
 }
 
+/* Do the workers of a Gather below sort, and hold memory of the device until this process has read their rows? */
+static bool
+has_sorting_workers(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if ((IsA(node, GatherState) || IsA(node, GatherMergeState)) && has_gpusort(outerPlanState(node), NULL))
+		return true;
+	return planstate_tree_walker(node, has_sorting_workers, context);
+}
+
 static void
 make_spec(GpuSortState *state, bool random_access)
 {
@@ -127,7 +138,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
-	spec->feeders_sort = spec->workers >= 0 && has_gpusort(child, NULL);
+	spec->workers_sort = has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child gives a row or two: those stay in the backend */

@@ -68,7 +68,9 @@ gpusort_service_stop_serving(const char *message)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (service->pid == MyProcPid)
 	{
-		if (service->state == GPUSORT_SERVICE_SERVING)
+		/* it may have been open without serving, until the last sort ended; the host device stands in for one
+		 * that is missing already */
+		if (gpusort_service_device != NULL && service->missing_since_us == 0)
 			service->missing_since_us = gpusort_clock_us();
 		service->state = GPUSORT_SERVICE_STARTING;
 		service->proc = -1;
@@ -317,15 +319,20 @@ stays_lost(void)
 	return true;
 }
 
+/* As gpusort_service_open.  A device is lost, or missing, if the first choice is. */
+static gsort_device *
+open_choice(int choice, const char **reason)
+{
+	if (choice > 0 || !stays_lost())
+		return gpusort_service_open(&opened_for.device, choice, reason);
+	*reason = "gpusort.debug_fail_opens";
+	return NULL;
+}
+
 /* The first device that can be opened.  False: there is none. */
 static bool
 open_a_choice(void)
 {
-	if (stays_lost())
-	{
-		note_failure("gpusort.debug_fail_opens");
-		return false;
-	}
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
 		const char *reason;
@@ -333,7 +340,7 @@ open_a_choice(void)
 		host_is_spare = opened_choice > 0 && another_has_gpu();
 		if (host_is_spare)
 			break;
-		gpusort_service_device = gpusort_service_open(&opened_for.device, opened_choice, &reason);
+		gpusort_service_device = open_choice(opened_choice, &reason);
 		if (gpusort_service_device != NULL)
 		{
 			note_that_no_gpu_serves();
@@ -493,7 +500,7 @@ better_choice_is_there(void)
 	for (int i = 0; i < opened_choice; i++)
 	{
 		const char *reason;
-		gsort_device *device = gpusort_service_open(&opened_for.device, i, &reason);
+		gsort_device *device = open_choice(i, &reason);
 
 		if (device != NULL)
 		{

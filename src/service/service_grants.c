@@ -49,6 +49,20 @@ generous_grant(uint64 granted, uint64 needed, uint64 small)
 	return Max(needed, granted < small ? Min(2 * granted, small) : granted + Max(granted / 4, small));
 }
 
+/* Does a job wait that came before this one?  Any one that waits, if this one does not. */
+static bool
+another_came_first(const GpuSortServiceJob *mine)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		uint64		since_us = gpusort_service_jobs[i].waits_since_us;
+
+		if (since_us != 0 && (mine->waits_since_us == 0 || since_us < mine->waits_since_us))
+			return true;
+	}
+	return false;
+}
+
 /* Would so much more memory leave the part that large sorts do not get? */
 static bool
 leaves_reserve(uint64 bytes)
@@ -72,8 +86,9 @@ raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_by
 	uint64		memory = gsort_job_grant_bytes(device_job, rows, bytes);
 
 	/* What it has kept since its last run nobody can refuse.  The first rows of a run may be one row of many
-	 * megabytes. */
-	if (memory > 0 && !small && has->rows > 0 && !leaves_reserve(memory))
+	 * megabytes.  A job may wait although the budget has room for it: for memory that the device itself lacks. */
+	if (memory > 0 && !small && has->rows > 0 &&
+		(another_came_first(&gpusort_service_jobs[job]) || !leaves_reserve(memory)))
 		return GSORT_NOMEM;
 	return gsort_job_grant(device_job, rows, bytes);
 }
@@ -132,20 +147,6 @@ open_job(int job)
 	gpusort_service_open_jobs++;
 	largest_reservation = Max(largest_reservation, reserved_bytes(mine));
 	return GSORT_OK;
-}
-
-/* Does a job wait that came before this one? */
-static bool
-another_came_first(const GpuSortServiceJob *mine)
-{
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		uint64		since_us = gpusort_service_jobs[i].waits_since_us;
-
-		if (since_us != 0 && (mine->waits_since_us == 0 || since_us < mine->waits_since_us))
-			return true;
-	}
-	return false;
 }
 
 /* NOMEM: not now. */

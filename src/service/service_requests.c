@@ -297,15 +297,19 @@ gpusort_service_handle_events(void)
 void
 gpusort_service_ask_again(void)
 {
-	static int	first = 0;		/* each job comes first in its turn */
+	static int	begin = 0;		/* behind the job that came first the last time: each of them does in its turn */
+	int			end = begin + GPUSORT_JOB_SLOTS;
+	bool		is_first = true;
 
-	first = (first + 1) % GPUSORT_JOB_SLOTS;
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	for (int i = begin; i < end; i++)
 	{
-		int			job = (first + i) % GPUSORT_JOB_SLOTS;
+		int			job = i % GPUSORT_JOB_SLOTS;
 
 		if (gpusort_service_jobs[job].refused_since_us == 0)
 			continue;
+		if (is_first)
+			begin = (job + 1) % GPUSORT_JOB_SLOTS;
+		is_first = false;
 		gpusort_service_feed_chunks(job);
 		gpusort_service_fetch_windows(job);
 	}

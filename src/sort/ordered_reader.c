@@ -138,7 +138,8 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 
 /*
  * Goes on behind the rows listed, the last of which is a copy, as long as rows tie and are in
- * order.  True: all are; n_rows is how many.  False: one is not.
+ * order.  True: all are; n_rows is how many.  False: one is not.  Of each window the last row alone is copied,
+ * to be compared with the first one of the next.
  */
 static bool
 walk_rest_of_group(GpuSortOrderedReader *ordered)
@@ -148,21 +149,25 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 													   ALLOCSET_SMALL_SIZES);
 	GpuSortComparand last = ordered->listed[ordered->n_rows - 1].comparand;
 
-	while (gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows))
+	for (;;)
 	{
-		const char *bytes = read_row(ordered, ordered->first_row + ordered->n_rows);
+		uint64		row = ordered->first_row + ordered->n_rows;
 		GpuSortComparand next;
 
 		CHECK_FOR_INTERRUPTS();
-		gpusort_comparer_take(ties, bytes, &next);
+		if (!gpusort_ordered_reader_ties(ordered, row))
+			return true;
+		if (!gpusort_reader_window_has_row(ordered->reader, row))
+		{
+			MemoryContextReset(last_context);
+			(void) copy_comparand(ordered, &last, last_context);
+		}
+		gpusort_comparer_take(ties, read_row(ordered, row), &next);
 		if (gpusort_comparer_compare(ties, &last, &next) > 0)
 			return false;
 		last = next;
-		MemoryContextReset(last_context);
-		(void) copy_comparand(ordered, &last, last_context);
 		ordered->n_rows++;
 	}
-	return true;
 }
 
 /* Puts the whole group, from its first row on, into a tuplesort. */

@@ -35,7 +35,7 @@ typedef struct GpuSortSpec
 
 	int			workers;		/* planned to feed; -1: the plan is serial */
 
-	bool		feeders_sort;	/* on the device too, and hold its memory meanwhile */
+	bool		workers_sort;	/* on the device too, and hold its memory until their rows are read */
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */

@@ -172,7 +172,7 @@ begin_device(GpuSortTuplesort *sort)
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
 		/* workers wait for this process, with full queues */
-		.wait_ms = spec->feeders_sort ? 0 : native_milliseconds(sort),
+		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
 	};
 
 	options.expected_bytes = rows * spec->packed_bytes;

@@ -60,7 +60,14 @@ select pg_temp.how_icu('select id, md from inputs order by id % 100 desc, md col
 select pg_temp.how_icu('select id, md from inputs order by md collate "en-x-icu"', 'device, 2 words');
 select pg_temp.how_icu('select padded, id from inputs order by padded collate "en-x-icu"', 'native (words of its keys cost more than comparisons)');
 set gpusort.debug_force = on;
-select pg_temp.how_icu('select padded, id from inputs order by padded collate "en-x-icu"', 'device, 2 words');
+select pg_temp.how_icu('select padded, id from inputs order by padded collate "en-x-icu"', 'device, 1 words');
 reset gpusort.debug_force;
+-- the other way round too; but rows to come are not expected in order where ANALYZE has not seen that they are
+create table backward with (autovacuum_enabled = off) as select padded, id from inputs order by id desc;
+create table unseen with (autovacuum_enabled = off) as select padded, id from inputs order by id;
+analyze backward;
+select pg_temp.how_icu('select padded, id from backward order by padded collate "en-x-icu" desc', 'native (words of its keys cost more than comparisons)');
+select pg_temp.how_icu('select padded, id from unseen order by padded collate "en-x-icu"', 'device, 1 words');
+drop table backward, unseen;
 select native_cost > 0 or not exists (select from pg_collation where collname = 'en-x-icu') from gpusort_stats;
 drop table inputs;

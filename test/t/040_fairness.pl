@@ -235,6 +235,20 @@ $native = counter('native_device_memory');
 is($holder->query("select sum(sorts_in_worker(i, $holder->{pid})) from calls"), '24', '24 sorts in parallel workers');
 is($node->safe_psql('postgres', 'select waited, jobs from gpusort_stats'), $before, 'none waited for memory that its leader holds');
 is(counter('native_device_memory') - $native, 24, 'all were native at once');
+
+# --- nor does a leader wait for long for what its own workers may hold until it has read their rows, also where they do not
+# feed its sort
+$node->safe_psql('postgres', q{
+	create function restricted(i int4) returns int4 stable parallel restricted language plpgsql as 'begin return i; end';
+	alter table twenty set (parallel_workers = 2)});
+my $leader = GpuSortTest::Session->new($node, 300);
+$leader->query("$patient; set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0;
+	set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off; set parallel_leader_participation = off; set gpusort.wait_timeout = '2min'");
+my $start = time;
+my $plan = $leader->query('explain (analyze, timing off, costs off) select a.id, restricted(a.k) as k from twenty a join twenty b on a.id = b.id order by 2, 1');
+like($plan, qr/GpuSort\) [^\n]*\n[^G]*Sort Method: native \(gpusort.device_memory is in use\)(?:(?!Feed).)*Gather(?:(?!Feed).)*Merge Join.*GpuSort\)/s, 'a sort of rows of workers that sort');
+cmp_ok(time - $start, '<', 60, 'its leader does not wait for as long as it may for memory that the workers may hold');
+$leader->close;
 $holder->close;
 nothing_left_over($node, 'workers');
 is(counter('failed'), '0', 'no job failed');

@@ -111,6 +111,14 @@ lose_gpu(1);
 devices_are('both lost at once', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 sorts_are_done_by('both lost at once', qr/host \(\d+ threads\), service 0/);
 
+# --- a reload finds no GPU that is not to be opened yet
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1000');
+bring_back(0);
+devices_are('not to be opened yet', 'host serving no GPU: gpusort.debug_fail_opens', 'unavailable gpusort.debug_fail_opens');
+$node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
+lose_gpu(0);
+devices_are('gone again', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
+
 # --- and back: the host device serves until a reload
 unlink map { $node->data_dir . "/gpu_${_}_is_gone" } 0, 1;
 my $pids = $node->safe_psql('postgres', 'select array_agg(service_pid order by service) from gpusort_devices');

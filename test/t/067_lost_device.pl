@@ -79,6 +79,20 @@ $node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';
 
+# --- while it serves no new sorts, as the settings have changed and a sort is open: it is looked for again as one that served
+$session->query('begin; declare c cursor for select k, id from big order by k, id; fetch 10 from c');
+is($session->error, '', 'a cursor is open');
+$node->safe_psql('postgres', 'alter system set gpusort.host_threads = 1');
+$node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+ok($node->poll_query_until('postgres', "select (state, detail) = ('starting', 'waiting for open sorts to end') from gpusort_devices"), 'the new settings wait for it');
+kill 'TERM', service_pid($node);
+ok($node->poll_query_until('postgres', "select (state, detail) = ('unavailable', 'gpusort.debug_fail_opens') from gpusort_devices"), 'the device is lost meanwhile, and known to be missing');
+$session->query('rollback');
+ok($node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices"), 'it is found again without a reload');
+$node->safe_psql('postgres', 'alter system reset all');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+
 $session->close;
 nothing_left_over($node, 'lost devices');
 $node->stop;

@@ -1,0 +1,98 @@
+# Sorts that wait for buffers: they give up when their service takes no more jobs; and one whose process is halted, so that it
+# cannot give up when its time is over, does not keep the others waiting.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# no sort waits for longer than twice what the native sort is estimated to take: with these settings, for minutes
+my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", 'autovacuum = off', 'synchronize_seqscans = off', "work_mem = '64kB'", 'seq_page_cost = 1000000',
+	"gpusort.wait_timeout = '5min'", "gpusort.max_wait_timeout = '5min'");
+wait_for_state($node, 'serving');
+make_tables($node);
+# gate(i, at, name): true; at row at it waits until the file name is in the data directory
+$node->safe_psql('postgres', q{
+	create function gate(i int4, at int4, name text) returns bool volatile language plpgsql as $$
+		begin
+			if i = at then
+				while pg_stat_file(name, true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return true;
+		end $$});
+
+my $sort = 'explain (analyze, timing off, costs off) select * from small order by k, id';
+my @sorts;
+
+# Sorts that stop before their last rows, with all buffers.
+sub hold_buffers
+{
+	my ($gate) = @_;
+
+	@sorts = map { GpuSortTest::Session->new($node, 600) } 1 .. 4;
+	for (@sorts)
+	{
+		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') order by k, id offset 0) s");
+		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
+	}
+	is($node->safe_psql('postgres', 'select free_buffer_bytes from gpusort_devices'), '0', "$gate: four sorts have all buffers");
+	return;
+}
+
+# A session with a sort that waits for buffers.
+sub begin_to_wait
+{
+	my ($what, $timeout) = @_;
+	my $session = GpuSortTest::Session->new($node, 600);
+	my $waited = $node->safe_psql('postgres', 'select waited from gpusort_stats');
+
+	$session->query("set gpusort.wait_timeout = '$timeout'");
+	$session->send($sort);
+	ok($node->poll_query_until('postgres', "select waited > $waited from gpusort_stats"), "$what: it waits");
+	return $session;
+}
+
+sub let_go
+{
+	my ($gate) = @_;
+
+	append_to_file($node->data_dir . "/$gate", '');
+	is($_->finish, '300000', "$gate: the others go on") for @sorts;
+	$_->close for @sorts;
+	return;
+}
+
+# --- the service takes no more jobs, as new settings wait for open sorts to end
+hold_buffers('settings');
+my $waiter = begin_to_wait('new settings', '5min');
+$node->safe_psql('postgres', 'alter system set gpusort.host_threads = 1');
+$node->safe_psql('postgres', 'select pg_reload_conf()');
+like($waiter->finish, qr/Sort Method: native \(no device serves\)/, 'new settings: it gives up');
+$waiter->close;
+let_go('settings');
+wait_for_state($node, 'serving');
+nothing_left_over($node, 'new settings');
+
+# --- a process that is halted before its time is over
+hold_buffers('halted');
+my $halted = begin_to_wait('halted', '5s');
+stop_service($node, $halted->{pid});
+let_go('halted');
+# it came first, and may have its buffers for as long as it may wait and a second more
+like($node->safe_psql('postgres', $sort), qr/Sort Method: (?:host|gpu)/, 'the next sort gets buffers');
+ok(service_stands_still($halted->{pid}), 'while that process is halted');
+continue_service($halted->{pid});
+like($halted->finish, qr/Sort Method: /, 'which goes on');
+$halted->close;
+nothing_left_over($node, 'halted');
+
+is($node->safe_psql('postgres', 'select failed from gpusort_stats'), '0', 'no job failed');
+$node->stop;
+
+done_testing();
