@@ -23,10 +23,6 @@
 #include "host/radix_bucket.h"
 #include "rows/key_plan.h"
 
-#define PARTS_MAX		256
-/* Larger parts and buckets would make light tasks wait for long. */
-#define PART_ROWS_MAX	(1u << 20)
-
 /* Pairs for one thread; side 0 or 1 has them. */
 typedef struct bucket
 {
@@ -63,18 +59,6 @@ typedef struct split
 	uint32_t	(*places)[SPLIT_DIGITS];	/* of each part: counts, then where to write next */
 	key_summary *summaries;		/* of each part */
 } split;
-
-uint32_t
-host_parts(const host_pool *pool, uint64_t n)
-{
-	uint64_t	parts = (uint64_t) host_pool_threads(pool);
-
-	if (n < HOST_SMALL_ROWS)
-		return 1;
-	if (n / PART_ROWS_MAX > parts)
-		parts = n / PART_ROWS_MAX;
-	return parts < PARTS_MAX ? (uint32_t) parts : PARTS_MAX;
-}
 
 static void
 sort_bucket_part(void *arg, uint32_t part)

@@ -16,21 +16,7 @@
 #include <stdint.h>
 
 #include "host/host_pool.h"
-
-/*
- * Below this, waking other threads costs more than they save.  Builds that look
- * for races have it small: then short inputs, all that their slow programs can
- * take, are shared too.
- */
-#ifndef HOST_SMALL_ROWS
-#define HOST_SMALL_ROWS	(1u << 14)
-#endif
-
-typedef struct host_pairs
-{
-	void	   *keys;
-	uint32_t   *rows;			/* NULL: 0, 1, ... (input only) */
-} host_pairs;
+#include "host/radix_pairs.h"
 
 typedef struct host_radix_sort
 {
@@ -42,18 +28,6 @@ typedef struct host_radix_sort
 	host_pairs	sides[2];		/* fastest where they begin at cache lines */
 	const atomic_int *cancel;	/* not 0: stop soon, the result is not wanted; may be NULL */
 } host_radix_sort;
-
-/* Where a pass over n rows is cut so that the threads share it. */
-uint32_t	host_parts(const host_pool *pool, uint64_t n);
-
-static inline uint64_t
-host_part_begin(uint64_t n, uint32_t parts, uint32_t part)
-{
-	/* multiples of 64: parts of a bit map never share a word */
-	uint64_t	each = ((n + parts - 1) / parts + 63) / 64 * 64;
-
-	return each * part < n ? each * part : n;
-}
 
 /* Sorts; *sorted tells where the result is: in, if that was in order, or sides[0].
  * 0: out of memory. */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/host_begins.h"
 #include "host/host_radix.h"
 #include "host/host_segments.h"
 #include "rows/tie_bits.h"
@@ -28,17 +29,6 @@
 /* Rows asked for ahead when row words or keys are read in sorted order. */
 #define ROWS_AHEAD		24
 #define BEGINS_ROOM		64
-
-/* The begins that one part found, and what the parts before it must know. */
-typedef struct part_result
-{
-	uint64_t	units;			/* of the part's rows */
-	uint64_t	longest_short_units;
-	uint64_t	before_units;	/* of all rows before the part */
-	host_begins begins;
-	uint64_t	room;
-	int			failed;
-} part_result;
 
 typedef struct sorter
 {
@@ -54,8 +44,6 @@ typedef struct sorter
 	uint64_t   *row_words;
 	uint32_t   *ties;
 	tie_rule	ties_of;
-	window_cut	cut;
-	part_result *results;
 	atomic_int	bad_keys;		/* a row's keys do not keep to the statistics */
 } sorter;
 
@@ -347,172 +335,6 @@ mark_ties_part(void *arg, uint32_t part)
 	}
 }
 
-/* --- row words and windows ------------------------------------------------ */
-
-/* Puts the part's row words into order, and sums up their lengths. */
-static void
-order_row_words_part(void *arg, uint32_t part)
-{
-	const sorter *sort = arg;
-	const uint32_t *rows = sort->order.rows;
-	part_result *result = &sort->results[part];
-	uint64_t	long_units = window_cut_long_units(sort->run->window_bytes);
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
-	uint64_t	total = 0;
-	uint64_t	longest = 0;
-
-	for (uint64_t i = host_part_begin(sort->rows, sort->parts, part); i < end; i++)
-	{
-		uint64_t	word;
-		uint64_t	units;
-
-		if (rows != NULL && i + ROWS_AHEAD < end)
-		{
-			uint64_t	ahead = rows[i + ROWS_AHEAD];
-
-			__builtin_prefetch((const uint64_t *) host_run_key_extent(sort->run, ahead) +
-							   ahead % GSORT_KEY_EXTENT_ROWS);
-		}
-		word = host_run_row_word(sort->run, rows != NULL ? rows[i] : i);
-		units = row_word_units(word);
-		sort->row_words[i] = word;
-		total += units;
-		if (units <= long_units && units > longest)
-			longest = units;
-	}
-	result->units = total;
-	result->longest_short_units = longest;
-}
-
-/* Notes that a window begins at a row.  0: out of memory. */
-static int
-add_begin(part_result *result, uint64_t row, uint64_t unit)
-{
-	host_begins *begins = &result->begins;
-
-	if (begins->n == result->room)
-	{
-		uint64_t	room = result->room == 0 ? BEGINS_ROOM : 2 * result->room;
-		uint32_t   *rows = realloc(begins->rows, room * sizeof(*rows));
-		uint64_t   *units;
-
-		if (rows == NULL)
-			return 0;
-		begins->rows = rows;
-		units = realloc(begins->units, room * sizeof(*units));
-		if (units == NULL)
-			return 0;
-		begins->units = units;
-		result->room = room;
-	}
-	begins->rows[begins->n] = (uint32_t) row;
-	begins->units[begins->n++] = unit;
-	return 1;
-}
-
-/* Finds the windows that begin in the part. */
-static void
-find_begins_part(void *arg, uint32_t part)
-{
-	const sorter *sort = arg;
-	const window_cut *cut = &sort->cut;
-	part_result *result = &sort->results[part];
-	uint64_t	i = host_part_begin(sort->rows, sort->parts, part);
-	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
-	uint64_t	offset = result->before_units;
-	uint64_t	previous = i > 0 ? row_word_units(sort->row_words[i - 1]) : 0;
-	uint64_t	next_cut = 0;	/* before this, short rows begin no window: spares divisions */
-
-	for (; i < end; i++)
-	{
-		uint64_t	units = row_word_units(sort->row_words[i]);
-
-		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
-		{
-			if (window_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
-			{
-				result->failed = 1;
-				return;
-			}
-			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
-		}
-		offset += units;
-		previous = units;
-	}
-}
-
-/* When the parts' lengths are known: their offsets, and how windows are cut. */
-static uint64_t
-place_parts(sorter *sort)
-{
-	uint64_t	longest = 0;
-	uint64_t	before = 0;
-
-	for (uint32_t part = 0; part < sort->parts; part++)
-	{
-		part_result *result = &sort->results[part];
-
-		result->before_units = before;
-		before += result->units;
-		if (result->longest_short_units > longest)
-			longest = result->longest_short_units;
-	}
-	sort->cut = window_cut_make(sort->run->window_bytes, sort->run->with_ties, longest);
-	return before;
-}
-
-/* Joins what the parts found; 0: out of memory. */
-static int
-join_begins(const sorter *sort, host_begins *begins)
-{
-	uint64_t	n = 0;
-
-	for (uint32_t part = 0; part < sort->parts; part++)
-	{
-		if (sort->results[part].failed)
-			return 0;
-		n += sort->results[part].begins.n;
-	}
-	begins->rows = malloc((n + 1) * sizeof(*begins->rows));
-	begins->units = malloc((n + 1) * sizeof(*begins->units));
-	if (begins->rows == NULL || begins->units == NULL)
-		return 0;
-	begins->n = 0;
-	for (uint32_t part = 0; part < sort->parts; part++)
-	{
-		const host_begins *found = &sort->results[part].begins;
-
-		if (found->n == 0)
-			continue;
-		memcpy(begins->rows + begins->n, found->rows, found->n * sizeof(*found->rows));
-		memcpy(begins->units + begins->n, found->units, found->n * sizeof(*found->units));
-		begins->n += found->n;
-	}
-	return 1;
-}
-
-/* Puts row words into order and finds the windows.  0: out of memory. */
-static int
-order_rows(sorter *sort, host_pool *pool, host_begins *begins)
-{
-	int			joined;
-
-	sort->results = calloc(sort->parts, sizeof(*sort->results));
-	if (sort->results == NULL)
-		return 0;
-	host_pool_for(pool, sort->parts, order_row_words_part, sort);
-	begins->total_units = place_parts(sort);
-	host_pool_for(pool, sort->parts, find_begins_part, sort);
-	joined = join_begins(sort, begins);
-	for (uint32_t part = 0; part < sort->parts; part++)
-	{
-		free(sort->results[part].begins.rows);
-		free(sort->results[part].begins.units);
-	}
-	free(sort->results);
-	return joined;
-}
-
 /* --- the sort ------------------------------------------------------------- */
 
 static uint64_t
@@ -550,7 +372,8 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
 		host_pool_for(pool, sort->parts, mark_ties_part, sort);
-	return order_rows(sort, pool, begins) ? GSORT_OK : GSORT_NOMEM;
+	return host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins) ?
+		GSORT_OK : GSORT_NOMEM;
 }
 
 /* Leaves nothing of the work block, or the order of the rows if that is

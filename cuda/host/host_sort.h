@@ -10,19 +10,10 @@
 
 #include <stdatomic.h>
 
+#include "host/host_begins.h"
 #include "host/host_pool.h"
 #include "host/host_run.h"
 #include "rows/tie_rule.h"
-
-/* Where a sorted run's windows begin; the arrays are malloc'd, the
- * receiver's. */
-typedef struct host_begins
-{
-	uint32_t   *rows;
-	uint64_t   *units;
-	uint64_t	n;
-	uint64_t	total_units;
-} host_begins;
 
 /* Memory that the sort of so many rows takes beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);

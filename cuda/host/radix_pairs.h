@@ -8,9 +8,11 @@
 #ifndef GSORT_RADIX_PAIRS_H
 #define GSORT_RADIX_PAIRS_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "host/host_radix.h"
+#include "host/host_parts.h"
 
 #define INLINED static inline __attribute__((always_inline))
 
@@ -20,6 +22,12 @@
 #define CACHED_ROWS		(2 * HOST_SMALL_ROWS)
 /* From so many pairs on, what a scatter writes does not stay in a cache. */
 #define STREAMED_ROWS	(16 * HOST_SMALL_ROWS)
+
+typedef struct host_pairs
+{
+	void	   *keys;
+	uint32_t   *rows;			/* NULL: 0, 1, ... (input only) */
+} host_pairs;
 
 /* The bits of a key that are sorted by. */
 typedef struct key_window

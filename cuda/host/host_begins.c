@@ -1,0 +1,209 @@
+/*
+ * host_begins.c
+ *	  Row words in sorted order, and where the windows of a run begin (see
+ *	  host_begins.h).
+ *
+ * Each thread orders the words of its parts and adds their lengths up; then the
+ * parts know where they stand, and each finds the windows that begin in it.
+ */
+#include "host/host_begins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/host_parts.h"
+#include "rows/window_cut.h"
+
+/* Rows asked for ahead when row words are read in sorted order. */
+#define ROWS_AHEAD		24
+#define BEGINS_ROOM		64
+
+/* The begins that one part found, and what the parts before it must know. */
+typedef struct part_result
+{
+	uint64_t	units;			/* of the part's rows */
+	uint64_t	longest_short_units;
+	uint64_t	before_units;	/* of all rows before the part */
+	host_begins begins;
+	uint64_t	room;
+	int			failed;
+} part_result;
+
+typedef struct begin_search
+{
+	const host_run *run;
+	const uint32_t *order;		/* NULL: as fed */
+	uint64_t	rows;
+	uint32_t	parts;
+	uint64_t   *row_words;
+	window_cut	cut;
+	part_result *results;
+} begin_search;
+
+/* Puts the part's row words into order, and sums up their lengths. */
+static void
+order_row_words_part(void *arg, uint32_t part)
+{
+	const begin_search *search = arg;
+	const uint32_t *rows = search->order;
+	part_result *result = &search->results[part];
+	uint64_t	long_units = window_cut_long_units(search->run->window_bytes);
+	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
+	uint64_t	total = 0;
+	uint64_t	longest = 0;
+
+	for (uint64_t i = host_part_begin(search->rows, search->parts, part); i < end; i++)
+	{
+		uint64_t	word;
+		uint64_t	units;
+
+		if (rows != NULL && i + ROWS_AHEAD < end)
+		{
+			uint64_t	ahead = rows[i + ROWS_AHEAD];
+
+			__builtin_prefetch((const uint64_t *) host_run_key_extent(search->run, ahead) +
+							   ahead % GSORT_KEY_EXTENT_ROWS);
+		}
+		word = host_run_row_word(search->run, rows != NULL ? rows[i] : i);
+		units = row_word_units(word);
+		search->row_words[i] = word;
+		total += units;
+		if (units <= long_units && units > longest)
+			longest = units;
+	}
+	result->units = total;
+	result->longest_short_units = longest;
+}
+
+/* Notes that a window begins at a row.  0: out of memory. */
+static int
+add_begin(part_result *result, uint64_t row, uint64_t unit)
+{
+	host_begins *begins = &result->begins;
+
+	if (begins->n == result->room)
+	{
+		uint64_t	room = result->room == 0 ? BEGINS_ROOM : 2 * result->room;
+		uint32_t   *rows = realloc(begins->rows, room * sizeof(*rows));
+		uint64_t   *units;
+
+		if (rows == NULL)
+			return 0;
+		begins->rows = rows;
+		units = realloc(begins->units, room * sizeof(*units));
+		if (units == NULL)
+			return 0;
+		begins->units = units;
+		result->room = room;
+	}
+	begins->rows[begins->n] = (uint32_t) row;
+	begins->units[begins->n++] = unit;
+	return 1;
+}
+
+/* Finds the windows that begin in the part. */
+static void
+find_begins_part(void *arg, uint32_t part)
+{
+	const begin_search *search = arg;
+	const window_cut *cut = &search->cut;
+	part_result *result = &search->results[part];
+	uint64_t	i = host_part_begin(search->rows, search->parts, part);
+	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
+	uint64_t	offset = result->before_units;
+	uint64_t	previous = i > 0 ? row_word_units(search->row_words[i - 1]) : 0;
+	uint64_t	next_cut = 0;	/* before this, short rows begin no window: spares divisions */
+
+	for (; i < end; i++)
+	{
+		uint64_t	units = row_word_units(search->row_words[i]);
+
+		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
+		{
+			if (window_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
+			{
+				result->failed = 1;
+				return;
+			}
+			next_cut = (offset / cut->stride_units + 1) * cut->stride_units;
+		}
+		offset += units;
+		previous = units;
+	}
+}
+
+/* When the parts' lengths are known: their offsets, and how windows are cut. */
+static uint64_t
+place_parts(begin_search *search)
+{
+	uint64_t	longest = 0;
+	uint64_t	before = 0;
+
+	for (uint32_t part = 0; part < search->parts; part++)
+	{
+		part_result *result = &search->results[part];
+
+		result->before_units = before;
+		before += result->units;
+		if (result->longest_short_units > longest)
+			longest = result->longest_short_units;
+	}
+	search->cut = window_cut_make(search->run->window_bytes, search->run->with_ties, longest);
+	return before;
+}
+
+/* Joins what the parts found; 0: out of memory. */
+static int
+join_begins(const begin_search *search, host_begins *begins)
+{
+	uint64_t	n = 0;
+
+	for (uint32_t part = 0; part < search->parts; part++)
+	{
+		if (search->results[part].failed)
+			return 0;
+		n += search->results[part].begins.n;
+	}
+	begins->rows = malloc((n + 1) * sizeof(*begins->rows));
+	begins->units = malloc((n + 1) * sizeof(*begins->units));
+	if (begins->rows == NULL || begins->units == NULL)
+		return 0;
+	begins->n = 0;
+	for (uint32_t part = 0; part < search->parts; part++)
+	{
+		const host_begins *found = &search->results[part].begins;
+
+		if (found->n == 0)
+			continue;
+		memcpy(begins->rows + begins->n, found->rows, found->n * sizeof(*found->rows));
+		memcpy(begins->units + begins->n, found->units, found->n * sizeof(*found->units));
+		begins->n += found->n;
+	}
+	return 1;
+}
+
+int
+host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order, uint64_t rows,
+				 uint64_t *row_words, host_begins *begins)
+{
+	begin_search search = {
+		.run = run, .order = order, .rows = rows, .parts = host_parts(pool, rows),
+		.row_words = row_words
+	};
+	int			joined;
+
+	search.results = calloc(search.parts, sizeof(*search.results));
+	if (search.results == NULL)
+		return 0;
+	host_pool_for(pool, search.parts, order_row_words_part, &search);
+	begins->total_units = place_parts(&search);
+	host_pool_for(pool, search.parts, find_begins_part, &search);
+	joined = join_begins(&search, begins);
+	for (uint32_t part = 0; part < search.parts; part++)
+	{
+		free(search.results[part].begins.rows);
+		free(search.results[part].begins.units);
+	}
+	free(search.results);
+	return joined;
+}
