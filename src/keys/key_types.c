@@ -69,13 +69,22 @@ static const EncodedType any_other = {
 	.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_abbreviated
 };
 
+/* NULL: the type is not listed. */
 static const EncodedType *
-find_encoded_type(Oid type)
+find_listed_type(Oid type)
 {
 	for (int i = 0; i < lengthof(encoded_types); i++)
 		if (encoded_types[i].type == type)
 			return &encoded_types[i];
-	return type_is_enum(type) ? &any_enum : &any_other;
+	return NULL;
+}
+
+static const EncodedType *
+find_encoded_type(Oid type)
+{
+	const EncodedType *listed = find_listed_type(type);
+
+	return listed != NULL ? listed : type_is_enum(type) ? &any_enum : &any_other;
 }
 
 Oid
@@ -85,7 +94,10 @@ gpusort_base_type(Oid type, int32 *typmod)
 	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
 }
 
-/* Describes a key's type.  False: the operator is not of its default order. */
+/*
+ * Describes a key's type.  Values that are sorted as those of a listed type, as regclass is as oid, have its words.
+ * False: the operator is not of the type's default order.
+ */
 static bool
 describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuSortKeyType *type)
 {
@@ -96,6 +108,8 @@ describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuS
 	type->sort_operator = sort_operator;
 	type->collation = collation;
 	cache = lookup_type_cache(type->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	if (find_listed_type(type->type) == NULL && find_listed_type(cache->btree_opintype) != NULL)
+		type->type = cache->btree_opintype;
 	type->descending = sort_operator == cache->gt_opr;
 	return OidIsValid(sort_operator) && (type->descending || sort_operator == cache->lt_opr);
 }

@@ -102,6 +102,11 @@ select day, id from odd order by day desc, id;
 select e + 1 as k, id from odd where id < 20000 order by 1 desc, 2;
 select id, oid from (select 'pg_class'::regclass as oid, id from one_row) q order by oid, id;
 select id, (id % 3)::regtype::oid as o from events where id <= 100 order by (id % 3)::oid, id;
+-- sorted by the operators of oid
+-- @device
+select id, (id * 7919::int8 % 3001 + 4294960000)::oid::regclass as c from events where id <= 3000 order by c desc, id;
+-- @device
+select id, nullif(id * 7919::int8 % 3001, 5)::oid::regtype as t from events where id <= 3000 order by t nulls first, id;
 set timezone = 'America/New_York';
 select tz, id from events where id <= 200 order by tz, id;
 select tz::timestamp as local, id from events where id <= 200 order by 1, 2;
