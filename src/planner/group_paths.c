@@ -80,6 +80,9 @@ hashes(const RelOptInfo *input_rel, const RelOptInfo *rel)
 {
 	for (const Path *path = linitial(rel->pathlist); path != NULL && path->parent != input_rel; path = gpusort_path_below(path))
 	{
+		/* of groups partition by partition it is not known */
+		if (IsA(path, AppendPath))
+			return true;
 		if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
 			return true;
 	}

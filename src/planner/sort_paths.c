@@ -85,13 +85,18 @@ sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **me
 	return NULL;
 }
 
-/* The finished plan's Sort is judged by its columns' types, which an operator may take for another: a regclass for an oid. */
-static GpuSortKeyTypes
-types_of_pathkeys(const List *pathkeys, const PathTarget *target)
+/*
+ * The finished plan's Sort is judged by its columns' types, which an operator may take for another: a regclass for an oid.
+ * False: rows with these columns cannot be sorted so, as those of a subquery whose order goes on by a column that it does
+ * not give.
+ */
+static bool
+types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyTypes *types)
 {
-	GpuSortKeyTypes types = {0, palloc(list_length(pathkeys) * sizeof(GpuSortKeyType))};
 	ListCell   *lc;
 
+	types->n = 0;
+	types->of = palloc(list_length(pathkeys) * sizeof(GpuSortKeyType));
 	foreach(lc, pathkeys)
 	{
 		PathKey    *pathkey = lfirst(lc);
@@ -99,25 +104,26 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target)
 		Expr	   *column = sorted_column(pathkey, target, &member);
 
 		if (member == NULL)
-			member = linitial(pathkey->pk_eclass->ec_members);
-		gpusort_set_key_type(&types.of[types.n++], (Node *) (column != NULL ? column : member->em_expr),
+			return false;
+		gpusort_set_key_type(&types->of[types->n++], (Node *) (column != NULL ? column : member->em_expr),
 							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype, member->em_datatype,
 												 compat_pathkey_strategy(pathkey)),
 							 pathkey->pk_eclass->ec_collation);
 	}
-	return types;
+	return true;
 }
 
 /* Sets how rows of child are sorted, and what that costs.  False: they are not. */
 static bool
 describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
 {
-	GpuSortKeyTypes types = types_of_pathkeys(input->pathkeys, child->pathtarget);
+	GpuSortKeyTypes types;
 
 	info->rows = input->rows;
 	info->groups = input->groups;
 	info->grouping = input->groups > 0;
-	if (!gpusort_takes_feeders(feeders) || !gpusort_set_keys(&types, info))
+	if (!gpusort_takes_feeders(feeders) || !types_of_pathkeys(input->pathkeys, child->pathtarget, &types) ||
+		!gpusort_set_keys(&types, info))
 		return false;
 	gpusort_estimate(child->pathtarget, &types, info);
 	input->native_factor = Max(input->native_factor, info->key_costs.native_factor);
@@ -157,7 +163,7 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
  * no columns of the partial path's, as those of an aggregate's own ORDER BY.  NULL: they cannot.
  */
 static Path *
-with_key_columns(PlannerInfo *root, RelOptInfo *rel, Path *partial, const List *pathkeys)
+with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
 {
 	PathTarget *target = copy_pathtarget(partial->pathtarget);
 	ListCell   *lc;
@@ -174,7 +180,7 @@ with_key_columns(PlannerInfo *root, RelOptInfo *rel, Path *partial, const List *
 	}
 	if (list_length(target->exprs) == list_length(partial->pathtarget->exprs))
 		return partial;
-	return (Path *) create_projection_path(root, rel, partial, set_pathtarget_cost_width(root, target));
+	return (Path *) create_projection_path(root, partial->parent, partial, set_pathtarget_cost_width(root, target));
 }
 
 /* Workers pack their rows, and hardly any row goes through the Gather's queues of tuples, so it costs its start only. */
@@ -187,7 +193,7 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 	Path	   *sort;
 
 	if (partial != NULL)
-		partial = with_key_columns(root, rel, partial, input->pathkeys);
+		partial = with_key_columns(root, partial, input->pathkeys);
 	if (partial == NULL || !describe_sort(input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers), &info))
 		return NULL;
 	gather = (Path *) create_gather_path(root, rel, partial, partial->pathtarget, NULL, &info.rows);

@@ -31,16 +31,24 @@ without_projection(Path *path)
 	return IsA(path, ProjectionPath) ? ((ProjectionPath *) path)->subpath : path;
 }
 
-/* The rows of the tables that these paths are of, in no order. */
+/*
+ * The rows that a Merge Append gives, in no order.  Tables that are no partitions have columns, of which a projection above
+ * them makes the rel's.
+ */
 static Path *
-append_cheapest(PlannerInfo *root, RelOptInfo *rel, const List *paths)
+append_cheapest(PlannerInfo *root, RelOptInfo *rel, const MergeAppendPath *ordered)
 {
 	List	   *subpaths = NIL;
 	ListCell   *lc;
+	Path	   *append;
 
-	foreach(lc, paths)
+	foreach(lc, ordered->subpaths)
 		subpaths = lappend(subpaths, ((Path *) lfirst(lc))->parent->cheapest_total_path);
-	return compat_append_path(root, rel, subpaths);
+	append = compat_append_path(root, rel, subpaths);
+	append->pathtarget = ordered->path.pathtarget;
+	if (equal(append->pathtarget->exprs, rel->reltarget->exprs))
+		return append;
+	return (Path *) create_projection_path(root, rel, append, rel->reltarget);
 }
 
 /*
@@ -69,7 +77,7 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 	if (IsA(ordered, IndexPath))
 		scan = create_seqscan_path(root, input_rel, NULL, 0);
 	else if (IsA(ordered, MergeAppendPath))
-		scan = append_cheapest(root, input_rel, ((MergeAppendPath *) ordered)->subpaths);
+		scan = append_cheapest(root, input_rel, (const MergeAppendPath *) ordered);
 	else
 		return NULL;
 	return scan->total_cost < cheapest->total_cost ? scan : NULL;
@@ -198,7 +206,8 @@ make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_r
 		path = gpusort_path_below(path);
 	}
 	input = gpusort_input(input_rel, child, child->rows, path->pathkeys);
-	if (stack == NIL || !gpusort_worth_sorting(&input))
+	/* what another extension has made for windows stays */
+	if (stack == NIL || (path->parent == window_rel && !is_sort(path)) || !gpusort_worth_sorting(&input))
 		return NIL;
 	paths = gpusort_make_sort_paths(root, window_rel, &input);
 	input.groups = groups_of_stack(root, stack, path, input.rows);

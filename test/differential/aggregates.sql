@@ -96,3 +96,6 @@ select count(distinct c_external), count(distinct c_compressed), md5(string_agg(
 reset work_mem;
 select array_agg(id order by 1 / (id - 7)) from events;
 select few, count(distinct 1 / (id - 7)) from events group by few;
+
+-- what the aggregate is ordered by is made by workers, and another argument by the leader alone
+select string_agg(t, ',' order by lower(t), id), count(random()) from events where id <= 2000;

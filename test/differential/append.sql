@@ -155,3 +155,25 @@ select count(*), sum(id) from (select id, k8, filler from events union all selec
 reset work_mem;
 select k, id from no_rows union all select k, id from one_row order by k, id;
 select id, 1 / (value % 1000) as v from measures order by 2, id;
+
+-- tables that are no partitions give their columns, and the expressions are made above the Append
+create table heirs(s text, x int4, id int4);
+create table heirs_1() inherits (heirs);
+create table heirs_2() inherits (heirs);
+insert into heirs_1 select 'A' || i, i, i from generate_series(1, 5000) i;
+insert into heirs_2 select 'B' || i, i, i from generate_series(1, 5000) i;
+create index on heirs_1 (x);
+create index on heirs_2 (x);
+vacuum analyze heirs_1, heirs_2;
+-- @device
+select lower(s), x from heirs order by x, lower(s);
+-- @device
+select lower(s), x, id from heirs order by x, id, 1;
+-- @device
+select x + 1, x from heirs order by x;
+-- @device
+select x, x + 1, lower(s) || id from heirs order by x, 3;
+-- @device
+select lower(s), x from (select s, x from heirs_1 union all select s, x from heirs_2) q order by x, 1;
+-- @device
+select lower(s), x from heirs_1 order by x;

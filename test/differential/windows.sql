@@ -218,3 +218,8 @@ reset work_mem;
 select id, row_number() over (order by 1 / (k8 % 1000)) from events;
 select id, 1 / (id - 7) as e, row_number() over (order by k8) from events;
 select id, sum(1 / (few - 3)) over (order by k8) from events;
+
+-- a subquery whose order goes on by a column that it does not give
+create table joined_by_key(id int4 primary key);
+select s.m, rank() over (order by s.m) from (select d as m, few as a, count(*) from events group by 1, 2) s left join joined_by_key u on u.id = s.a order by 1, 2;
+select s.n, sum(s.n) over () from (select few as a, count(*) as n from events group by 1) s left join joined_by_key u on u.id = s.a order by 1;
