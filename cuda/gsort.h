@@ -464,7 +464,8 @@ size_t		gsort_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs
 
 /*
  * Only enqueues (CUDA; stream is a cudaStream_t, NULL the default stream);
- * sorts before it returns on the host device.  BAD_ARG: shapes, or
+ * sorts before it returns on the host device, with some 600 kB of the caller's
+ * stack.  BAD_ARG: shapes, or
  * scratch_bytes below gsort_pairs_scratch_bytes; nothing was enqueued.  NOMEM:
  * the device refused a launch; the others may still run, and what they write is
  * void.  DEVICE_LOST.

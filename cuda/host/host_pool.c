@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest, a part of a merge, has 160 kB there; some C libraries give a
- * thread 128 kB. */
+/* The deepest, a bucket of the radix sort, has 550 kB there; some C libraries
+ * give a thread 128 kB. */
 #define STACK_BYTES		(1u << 20)
 
 typedef struct task_queue

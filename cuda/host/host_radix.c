@@ -23,6 +23,9 @@
 #include "host/radix_bucket.h"
 #include "rows/key_plan.h"
 
+/* A bucket is gone over several times: light tasks wait no longer than for a part. */
+#define BUCKET_ROWS_MAX	(PART_ROWS_MAX / 4)
+
 /* Pairs for one thread; side 0 or 1 has them. */
 typedef struct bucket
 {
@@ -218,7 +221,7 @@ add_split(sorter *sort, const split *s, int side)
 static gsort_status
 split_range(sorter *sort, split *s, uint64_t varying, int side)
 {
-	uint32_t	bits = split_bits(s->n, varying);
+	uint32_t	bits = split_bits(s->n, varying, radix_scatter_has_lines(&s->to, s->n));
 
 	s->low_bits = bits_below(varying, bits);
 	s->digit = digit_above(sort->window, s->low_bits, bits);
@@ -279,7 +282,7 @@ int
 host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 {
 	uint32_t	bits = run->end_bit - run->begin_bit;
-	uint64_t	share = run->n / (2 * (uint64_t) host_pool_threads(pool));
+	uint64_t	share = run->n / (uint64_t) host_pool_threads(pool);
 	sorter		sort = {
 		.pool = pool, .sides = {run->sides[0], run->sides[1]}, .cancel = run->cancel,
 		.window = {run->key_bits == 64, run->begin_bit, key_low_bits(bits)}
@@ -288,10 +291,10 @@ host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 	int			in_order;
 
 	*sorted = run->in;
-	if (run->n < 2 || bits == 0)
+	if (run->n < 2 || bits == 0 || (run->cancel != NULL && atomic_load(run->cancel)))
 		return 1;
 	sort.bucket_rows_max = share < HOST_SMALL_ROWS ? HOST_SMALL_ROWS :
-		share > PART_ROWS_MAX ? PART_ROWS_MAX : share;
+		share > BUCKET_ROWS_MAX ? BUCKET_ROWS_MAX : share;
 	status = divide_range(&sort, &run->in, 1, 0, run->n, &in_order);
 	if (status == GSORT_OK && !in_order)
 	{

@@ -176,6 +176,9 @@ sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs side
 	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK;
 		 words_left--)
 	{
+		/* the order is not wanted any more */
+		if (atomic_load(cancel))
+			return GSORT_NOMEM;
 		make_words(sort, pool, words_left - 1);
 		status = sort_made_words(sort, pool, sides, cancel);
 	}

@@ -13,6 +13,8 @@
 
 #define DIGIT_BITS		8		/* of a pass within the cache */
 #define DIGITS			(1u << DIGIT_BITS)
+/* Few of so many pairs tie in one digit. */
+#define ONE_PASS_ROWS	(HOST_SMALL_ROWS / 32)
 /* So few are sorted by insertion. */
 #define INSERTED_ROWS	24
 
@@ -56,7 +58,8 @@ divide_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 {
 	const host_pairs *from = &sort->sides[side];
 	const host_pairs *to = &sort->sides[!side];
-	uint32_t	bits = split_bits(end - begin, varying);
+	uint64_t	n = end - begin;
+	uint32_t	bits = split_bits(n, varying, radix_scatter_has_lines(to, n));
 	uint32_t	digits = 1u << bits;
 	uint32_t	low_bits = bits_below(varying, bits);
 	key_digit	digit_at = digit_above(sort->window, low_bits, bits);
@@ -65,8 +68,7 @@ divide_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 
 	count_digits(from->keys, begin, end, digit_at, places, wide);
 	counts_to_places(places, digits, (uint32_t) begin);
-	radix_scatter(&sort->work->lines, from, to, begin, end, end - begin, digit_at, digits, places,
-				  wide);
+	radix_scatter(&sort->work->lines, from, to, begin, end, n, digit_at, digits, places, wide);
 	if (low_bits == 0)
 	{
 		if (side == 0)
@@ -118,7 +120,7 @@ sort_cached_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t
 				   uint64_t varying, int wide, bucket_sort again)
 {
 	uint32_t	n = (uint32_t) (end - begin);
-	int			two_passes = n > 2 * DIGITS && bit_length(varying) > DIGIT_BITS;
+	int			two_passes = n > ONE_PASS_ROWS && bit_length(varying) > DIGIT_BITS;
 	uint32_t	low_bits = bits_below(varying, two_passes ? 2 * DIGIT_BITS : DIGIT_BITS);
 	key_digit	low = digit_above(sort->window, low_bits, DIGIT_BITS);
 	key_digit	high = digit_above(sort->window, low_bits + DIGIT_BITS, DIGIT_BITS);

@@ -18,6 +18,7 @@
 
 #define SPLIT_BITS_MAX	10
 #define SPLIT_DIGITS	(1u << SPLIT_BITS_MAX)
+#define PLAIN_BITS_MAX	8
 /* A bucket of so many pairs stays in the cache of one core. */
 #define CACHED_ROWS		(2 * HOST_SMALL_ROWS)
 /* From so many pairs on, what a scatter writes does not stay in a cache. */
@@ -131,16 +132,18 @@ bits_below(uint64_t varying, uint32_t bits)
 	return length > bits ? length - bits : 0;
 }
 
-/* By how many bits a range of n pairs is split: its parts fit a cache, or get
- * it no further. */
+/*
+ * By how many bits a range of n pairs is split: its parts fit a cache, or get it
+ * no further.  lines: radix_scatter writes whole cache lines.  Else more digits
+ * than a few cost a miss for each pair.
+ */
 static inline uint32_t
-split_bits(uint64_t n, uint64_t varying)
+split_bits(uint64_t n, uint64_t varying, int lines)
 {
+	uint32_t	most = lines ? SPLIT_BITS_MAX : PLAIN_BITS_MAX;
 	uint32_t	bits = bit_length(n / (CACHED_ROWS / 2));
 
-	if (n >= STREAMED_ROWS || bits > SPLIT_BITS_MAX || bit_length(varying) <= SPLIT_BITS_MAX)
-		bits = SPLIT_BITS_MAX;
-	return bits;
+	return lines || bits > most || bit_length(varying) <= most ? most : bits;
 }
 
 /* Of one key at least. */

@@ -94,10 +94,11 @@ scatter_lines(line_buffers *lines, const host_pairs *from, const host_pairs *to,
 	write_rests(lines, to, places, digits, wide);
 }
 
-static int
-is_aligned(const host_pairs *pairs)
+int
+radix_scatter_has_lines(const host_pairs *to, uint64_t n)
 {
-	return ((uintptr_t) pairs->keys | (uintptr_t) pairs->rows) % LINE_BYTES == 0;
+	return n >= STREAMED_ROWS &&
+		((uintptr_t) to->keys | (uintptr_t) to->rows) % LINE_BYTES == 0;
 }
 
 INLINED void
@@ -105,7 +106,7 @@ scatter_as(line_buffers *lines, const host_pairs *from, const host_pairs *to, ui
 		   uint64_t end, uint64_t n, key_digit digit, uint32_t digits, uint32_t *places, int wide,
 		   int with_rows)
 {
-	if (n >= STREAMED_ROWS && is_aligned(to))
+	if (radix_scatter_has_lines(to, n))
 		scatter_lines(lines, from, to, begin, end, digit, digits, places, wide, with_rows);
 	else
 		scatter_plainly(from, to, begin, end, digit, places, wide, with_rows);

@@ -36,6 +36,9 @@ scatter_plainly(const host_pairs *from, const host_pairs *to, uint64_t begin, ui
 	}
 }
 
+/* Does a scatter of a range of n pairs write whole cache lines, past the caches? */
+int			radix_scatter_has_lines(const host_pairs *to, uint64_t n);
+
 /*
  * The pairs [begin, end) of a range of n, all of which are scattered;
  * from->rows NULL: row i is i. Moves the places on.

@@ -68,9 +68,9 @@ gpusort_service_stop_serving(const char *message)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (service->pid == MyProcPid)
 	{
-		/* it may have been open without serving, until the last sort ended; the host device stands in for one
-		 * that is missing already */
-		if (gpusort_service_device != NULL && service->missing_since_us == 0)
+		/* it may have been open without serving, until the last sort ended; the host device, which stands in for
+		 * what is missing already, or for no GPU, is none to be missed */
+		if (gpusort_service_device != NULL && opened_choice == 0 && service->missing_since_us == 0)
 			service->missing_since_us = gpusort_clock_us();
 		service->state = GPUSORT_SERVICE_STARTING;
 		service->proc = -1;

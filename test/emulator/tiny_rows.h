@@ -12,7 +12,7 @@ typedef radix_tuning_row<96, 3, 1, 64 << 10> RADIX_ROW;
 
 typedef few_tuning_row<64, 1, 2, 3, 6, 1, 4, 64, 96> FEW_ROW;
 
-typedef merge_tuning_row<32, 3, 1, 64 << 10> MERGE_ROW;
+typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
 
 #define ROUNDS_MAX			2	/* so few that bins are left to the network */
 #define WARP_BIN_MAX		128	/* and some of these to the whole block */

@@ -384,7 +384,7 @@ test_long_segment(void)
 
 /* What musl gives a thread; the merge of runs needs more. */
 #define SMALL_STACK_BYTES	(128u << 10)
-#define STACK_BYTES_WANTED	(512u << 10)
+#define STACK_BYTES_WANTED	(768u << 10)
 
 static size_t stack_bytes;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "device_memory.h"
+#include "host/host_parts.h"
 #include "sort/pairs_choice.h"
 
 #define PAIRS_MAX	200000
@@ -51,6 +52,12 @@ typedef enum keys_kind
 	KEYS_TIED,					/* of three values in the sorted bits, and any below them */
 	KEYS_SKEWED,				/* of any length */
 	KEYS_OF_PREFIXES,			/* one of two beginnings, and any end */
+	KEYS_BY_PLACE,				/* from here on they follow from their places */
+	KEYS_FROM_BELOW = KEYS_BY_PLACE,
+	KEYS_FROM_ABOVE,
+	KEYS_ONE_DESCENT,			/* in order, but for one that stands where a part of the threads begins */
+	KEYS_DEEP,					/* 0 and 1 in turn, and a key of each higher bit: buckets within buckets */
+	KEYS_ALL_ONE,
 	KEYS_KINDS
 } keys_kind;
 
@@ -68,6 +75,20 @@ random_key(keys_kind kind, uint32_t begin_bit)
 	if (kind == KEYS_OF_PREFIXES)
 		return (random_below(2) * 0x4141414200000000u + 0x2323000023230000u) ^ (random64() & 0xffff0000ffffu);
 	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
+}
+
+static uint64_t
+key_by_place(keys_kind kind, uint64_t i, uint64_t n, uint32_t begin_bit)
+{
+	uint64_t	key = kind == KEYS_FROM_ABOVE ? n - i : i + 1;
+
+	if (kind == KEYS_ALL_ONE)
+		key = 1;
+	else if (kind == KEYS_ONE_DESCENT && i == host_part_begin(n, 2 + (uint32_t) (n % 3), 1))
+		key = 0;
+	else if (kind == KEYS_DEEP)
+		key = i % (n / 64 + 1) == 0 ? 1ull << i / (n / 64 + 1) % 64 : i % 2;
+	return key << begin_bit;
 }
 
 /* The input on the host, and the reference. */
@@ -94,7 +115,8 @@ make_case(pairs_case *c, const gsort_pairs *pairs, keys_kind kind, int with_rows
 	c->sorted = malloc(c->n * sizeof(pair) + 1);
 	for (uint64_t i = 0; i < c->n; i++)
 	{
-		uint64_t	key = random_key(kind, pairs->begin_bit);
+		uint64_t	key = kind < KEYS_BY_PLACE ? random_key(kind, pairs->begin_bit) :
+			key_by_place(kind, i, pairs->n, pairs->begin_bit);
 
 		if (c->key_bits == 64)
 			((uint64_t *) c->keys)[i] = key;
@@ -312,11 +334,15 @@ test_even_many(rig *rig)
 static void
 test_host_many(rig *rig)
 {
-	for (int round = 0; round < 4 * KEYS_KINDS && rig->kind == GSORT_KIND_HOST; round++)
-	{
-		gsort_pairs pairs = describe_round(round, limited_rows(MANY_PAIRS));
+	/* where a bucket gets another way, and around it */
+	static const uint32_t borders[] = {24, 512, 16384, 32768, 262144, MANY_PAIRS};
 
-		sort_case(rig, &pairs, (keys_kind) (round / 4), round >> 1 & 1, round & 1);
+	for (int round = 0; round < 4 * KEYS_KINDS * 6 && rig->kind == GSORT_KIND_HOST; round++)
+	{
+		uint32_t	n = borders[round / (4 * KEYS_KINDS)] + (uint32_t) random_below(3) - 1;
+		gsort_pairs pairs = describe_round(3 * round + (round >> 2 & 1), limited_rows(n));
+
+		sort_case(rig, &pairs, (keys_kind) (round / 4 % KEYS_KINDS), round >> 1 & 1, round & 1);
 	}
 }
 
