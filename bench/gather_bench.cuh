@@ -3,12 +3,12 @@
  *	  gsort_bench's gather: rows of one length to windows, in sorted order, on
  *	  the device alone.
  *
- * In:  an input, whose right order is the order to gather in.
- * Out: a line for each size of a window, and one for a copy of as many bytes.
+ * In:  an input; its reference order is the order of the gather.
+ * Out: a line for each window size, and one for a copy of as many bytes.
  *
- * As in jobs, the rows lie in extents, a window is one launch, and the windows
- * take turns on GATHER_LANES streams, each with a buffer of its own; only the
- * copies to the host are left out.
+ * As in jobs, the rows lie in extents, and a window is one launch.  The windows
+ * take turns on GATHER_LANES streams, each with its own buffer.  Only the
+ * copies to the host are omitted.
  */
 #ifndef GSORT_GATHER_BENCH_CUH
 #define GSORT_GATHER_BENCH_CUH
@@ -18,7 +18,7 @@
 #define GATHER_LANES		4
 #define GATHER_THREADS		256
 
-/* Rows lie in no two extents. */
+/* No row crosses the end of an extent. */
 static __host__ __device__ uint64_t
 unit_of_row(uint64_t row)
 {
@@ -124,7 +124,7 @@ struct stored_rows
 		cudaEventDestroy(begun);
 	}
 
-	/* One behind the other in memory. */
+	/* Publishes extents that are contiguous in memory. */
 	static void tell_extents(device_array<uint64_t *> &table, uint64_t *first, uint64_t units,
 							 uint64_t n)
 	{
@@ -141,8 +141,8 @@ struct stored_rows
 		return {extents.data};
 	}
 
-	/* Every window once; behind each what then(first row, rows, lane)
-	 * enqueues. */
+	/* Gathers every window once; then(first row, rows, lane) enqueues work
+	 * behind each. */
 	template<typename Then>
 	void gather_all(uint32_t window_bytes, Then then)
 	{
@@ -209,7 +209,7 @@ struct stored_rows
 	}
 };
 
-/* Runs what is listed of the gather and the copy. */
+/* Runs the selected gather and copy. */
 template<typename Key>
 static void
 bench_gather(input<Key> &in)

@@ -5,46 +5,46 @@
  *	  PostgreSQL.
  *
  * Usage: gsort_bench [--rows N,N,...] [--bits 32|64|32_of_64|both]
- * [--distributions all|hard|tables|NAME,...]
+ *			[--distributions all|hard|tables|NAME,...]
  *			[--algorithms NAME,...] [--repeat N] [--csv FILE]
  *
- * In:  inputs of distributions.h: all are the usual ones, hard those made to
- *	    defeat the sort, tables what tables have,
- * text among it.
- * Out: a line for each measurement, and the same as CSV.  Keys are made on the
- *	    device; each
- * sort runs once to warm up, then the given number of times between two events.
- * Every result is compared bit for bit, on the device, with the one stable
- * permutation (from CUB's stable radix sort over all bits).
+ * In:  inputs of distributions.h.  all: the usual ones; hard: inputs designed
+ *	    to defeat the sort; tables: inputs like real tables, with text.
+ * Out: a line for each measurement, and the same as CSV.
  *
- * auto, partition, radix and merge are the library's engines as jobs call them,
- * through gsort.h: the keys are a copy that may be used up, the rows are
- * numbered by the sort, and only sorted rows are asked for. partition_keys and
- * radix_keys give the sorted keys too, as the cub_ and moderngpu sorts always
- * do, which are given row numbers.  auto is told which bits vary, as jobs know
- * it.  merge is the radix sort where there are more pairs than the merge sort
- * takes; merge_keys gives the sorted keys too.  With 32_of_64 the keys have 64
- * bits of which 32 vary, as jobs have them of short columns, all engines are
- * told so, and inputs are named _32_bits.
+ * Keys are made on the device.  Each sort runs once to warm up, then the given
+ * number of times between two events.  Every result is compared bit by bit, on
+ * the device, with the one stable permutation (from CUB's stable radix sort
+ * over all bits).
  *
- * The merges start from MERGED_RUNS sorted runs of equal length.  order_merge
- * (64-bit keys) gives a run number for each row, as jobs ask for it.
- * cub_two_way_merge gives keys and rows, in rounds, the merges of a round side
- * by side on streams of their own.
+ * auto, partition, radix and merge are the library's engines as jobs use them,
+ * through gsort.h.  The keys are a copy that the sort may overwrite, the sort
+ * numbers the rows, and the output is the sorted rows only. partition_keys,
+ * radix_keys and merge_keys output the sorted keys too, as the cub_ and
+ * moderngpu sorts always do; the latter receive row numbers as input. auto
+ * knows the varying bits, as jobs do. merge falls back to the radix sort for
+ * more pairs than the merge sort supports.  With 32_of_64, the keys have 64
+ * bits of which 32 vary, as in jobs with short columns.  All engines know the
+ * varying bits, and inputs are named _32_bits.
  *
- * The peers are algorithms of the literature that the product does not use;
- * --algorithms peers asks for all of them, and by default none runs
- * (peers/README.md).  bitonic_merge_sort and cooperative_merge_sort give keys
- * and rows, rank_merge and segmented_rank_merge merge the same runs in the same
- * rounds, and pivot_merge (64-bit keys) gives what order_merge gives.
+ * The merges start from MERGED_RUNS sorted runs of equal length. order_merge
+ * (64-bit keys) outputs a run number for each row, as in jobs.
+ * cub_two_way_merge outputs keys and rows, in rounds; the merges of a round run
+ * concurrently on their own streams.
  *
- * job_cut runs whole jobs of uniform keys through gsort.h, with rows of several
- * lengths, job_cut_keys those of two keys, and job_cut_long those of rows most
- * of which have a window to themselves, which take 1 MiB of the host's memory
- * each (job_bench.cuh); by default none runs.
+ * The peers are algorithms of the literature that the product does not use.
+ * --algorithms peers selects all of them; by default none runs
+ * (peers/README.md). bitonic_merge_sort and cooperative_merge_sort output keys
+ * and rows. rank_merge and segmented_rank_merge merge the same runs in the same
+ * rounds. pivot_merge (64-bit keys) has the output of order_merge.
+ *
+ * By default no job runs (job_bench.cuh). job_cut runs whole jobs of uniform
+ * keys through gsort.h, with rows of several lengths. job_cut_keys runs jobs
+ * with two keys. job_cut_long runs jobs whose rows mostly fill a window each,
+ * and take 1 MiB of host memory each.
  *
  * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys
- * into windows, as jobs do but without copies to the host; row_copy copies as
+ * into windows, as jobs do but without copies to the host. row_copy copies as
  * many bytes on the device.
  */
 #include <cuda_runtime.h>
@@ -188,7 +188,7 @@ count_differences_kernel(const T *a, const T *b, uint64_t n, unsigned long long 
 		atomicAdd(differences, mine);
 }
 
-/* Folds the bits that any key has, and those that any key lacks. */
+/* Folds the bits set in any key, and the bits clear in any key. */
 template<typename Key>
 static __global__ void
 fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned long long *missing)
@@ -208,7 +208,7 @@ fold_bits_kernel(const Key *keys, uint64_t n, unsigned long long *any, unsigned 
 
 /* --- timing --------------------------------------------------------------- */
 
-/* In ascending order; the first call, which warms up, is not among them. */
+/* Sorted times; the first call, the warm-up, is excluded. */
 template<typename Prepare, typename Work>
 static std::vector<float>
 time_repeats(Prepare prepare, Work work)
@@ -239,7 +239,7 @@ time_repeats(Prepare prepare, Work work)
 	return times;
 }
 
-/* Writes a measurement's line, and its line of the CSV. */
+/* Writes a measurement's line, and its CSV line. */
 static void
 report(const char *algorithm, size_t key_bits, uint64_t n, const char *input_name,
 	   const std::vector<float> &times, bool ok)
@@ -276,8 +276,8 @@ struct input
 {
 	uint64_t	n;
 	std::string name;
-	bool		short_keys;			/* the type has room for more bits than the keys were made of */
-	int			significant_bits;	/* from the lowest up to the highest bit that varies */
+	bool		short_keys;			/* the type is wider than the generated keys */
+	int			significant_bits;	/* from bit 0 up to the highest varying bit */
 	int			lowest_bit;
 	device_array<Key> keys;
 	device_array<Key> keys_out;
@@ -316,7 +316,7 @@ struct input
 		significant_bits = varying ? 64 - __builtin_clzll(varying) - lowest_bit : 1;
 	}
 
-	/* The permutation that all results must equal. */
+	/* Computes the permutation that all results must equal. */
 	void sort_right()
 	{
 		size_t		bytes = 0;
@@ -352,7 +352,7 @@ struct input
 		return differences == 0;
 	}
 
-	/* Times sort, which reads what prepare left, and reports it. */
+	/* Times sort on the output of prepare, and reports it. */
 	template<typename Prepare, typename Sort>
 	void measure(const char *algorithm, bool with_keys, Prepare prepare, Sort sort)
 	{
@@ -433,7 +433,8 @@ struct input
 	}
 
 #ifdef WITH_MODERNGPU
-	/* Its scratch is allocated inside the timed call: it knows no other way. */
+	/* The timed call allocates its scratch, because the interface offers no
+	 * other way. */
 	void run_moderngpu()
 	{
 		static mgpu::standard_context_t context(false);
@@ -481,7 +482,7 @@ struct input
 #include "gather_bench.cuh"
 #include "job_bench.cuh"
 
-/* Runs all that is listed, for keys of this type, on all inputs. */
+/* Runs all selected algorithms, for keys of this type, on all inputs. */
 template<typename Key>
 static void
 run_key_width(int bits)
@@ -525,7 +526,7 @@ parse_rows(const char *list)
 	return rows;
 }
 
-/* Reads the command line.  Ends the program if it is wrong. */
+/* Parses the command line.  Ends the program on an error. */
 static void
 parse_options(int argc, char **argv)
 {

@@ -1,16 +1,15 @@
 /*
  * host_pairs.c
- *	  How long the host device sorts pairs of a key and a row number, by kinds of
- *	  keys.
+ *	  Times the host device's sort of (key, row number) pairs, by kinds of keys.
  *
  *	  bench/host_pairs PAIRS THREADS REPEATS [KIND]
  *
- * In:  nothing; keys are made from a hash of their place, so that each run has
- *		the same.
- * Out: CSV: kind, key bits, pairs, threads, median, least and most milliseconds,
- *		whether the order of the first run was right.
+ * In:  none; keys are made from a hash of their place, so that each run has the
+ *		same.
+ * Out: CSV: kind, key bits, pairs, threads, median, minimum and maximum
+ *		milliseconds, whether the order of the first run was correct.
  *
- * Needs no PostgreSQL and no GPU.  Built by `make bench/host_pairs`.
+ * Needs neither PostgreSQL nor a GPU.  Built by `make bench/host_pairs`.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +29,8 @@ typedef struct bench
 
 typedef struct arrays
 {
-	void	   *keys;			/* as made */
-	void	   *work;			/* what is sorted */
+	void	   *keys;			/* the original keys */
+	void	   *work;			/* the copy that is sorted */
 	void	   *keys_out;
 	uint32_t   *rows_out;
 	void	   *scratch;
@@ -50,7 +49,8 @@ die(const char *why)
 	exit(1);
 }
 
-/* MurmurHash3's last step: any bit of x changes half of the result's. */
+/* The finalizer of MurmurHash3: any bit of x changes half of the result's
+ * bits. */
 static uint64_t
 mixed(uint64_t x)
 {
@@ -59,7 +59,7 @@ mixed(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* From 1 to n, each power of two as likely as the others. */
+/* A number from 1 to n; each power of two is equally likely. */
 static uint64_t
 zipf(uint64_t random, uint64_t n)
 {
@@ -143,7 +143,7 @@ allocate(size_t bytes)
 
 	if (memory == NULL)
 		die("out of memory");
-	memset(memory, 1, bytes);	/* no page fault is timed */
+	memset(memory, 1, bytes);	/* keeps page faults out of the timing */
 	return memory;
 }
 
@@ -165,7 +165,7 @@ compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Stable, and of the keys that there were. */
+/* True if the order is stable and consists of the original keys. */
 static int
 is_right(const bench *b, const arrays *a, uint32_t key_bits)
 {
@@ -218,7 +218,7 @@ run_case(const bench *b, const char *kind, uint32_t key_bits)
 		else
 			((uint32_t *) a.keys)[i] = (uint32_t) key;
 	}
-	/* as a sort's plan has them: no bits above the highest one */
+	/* like a sort's plan: no bits above the highest set one */
 	while (pairs.end_bit < key_bits && any >> pairs.end_bit != 0)
 		pairs.end_bit++;
 	a.scratch_bytes = gsort_pairs_scratch_bytes(b->device, &pairs);

@@ -3,16 +3,15 @@
  *	  gsort_bench's jobs: rows fed, cut and fetched through gsort.h, as the
  *	  service does it, without PostgreSQL.
  *
- * In:  an input, whose keys the rows have; the shapes of rows.
- * Out: for each shape a line for the cut's time on the device, and one each for
- *	    what the caller waits for: feeding, the cut, fetching; the most device
- *	    memory that a row took.  The first job of each shape is not timed: all
- *	    bytes that it gives back are compared with the rows in their right
- *	    order.
+ * In:  an input, whose keys become the rows' keys; the shapes of rows.
+ * Out: for each shape, a line for the cut's time on the device, and one for
+ *	    each time that the caller observes: feeding, the cut, fetching; the
+ *	    peak of device memory per row.  The first job of each shape is not
+ *	    timed: all its output is compared with the rows in reference order.
  *
- * The chunks lie ready in pinned memory, which the bench owns.  Rows of a job
- * have one length or any between two, by their numbers; with two keys the first
- * is one that several rows share, and the input's the second.
+ * The chunks lie ready in pinned memory, which the bench owns.  The rows of a
+ * job have one length, or any between two, by their numbers.  With two keys,
+ * several rows share the first key, and the input provides the second.
  */
 #ifndef GSORT_JOB_BENCH_CUH
 #define GSORT_JOB_BENCH_CUH
@@ -26,12 +25,12 @@
 
 struct job_shape
 {
-	const char *algorithm;		/* that asks for it */
+	const char *algorithm;		/* selects this shape */
 	const char *name;
-	uint32_t	least_units;	/* of a row */
+	uint32_t	least_units;	/* minimum length of a row */
 	uint32_t	most_units;
 	uint32_t	keys;			/* 1 or 2 */
-	uint64_t	sharing;		/* rows for each first key of two, on average */
+	uint64_t	sharing;		/* average number of rows for each first key of two */
 };
 
 static const job_shape job_shapes[] = {
@@ -67,7 +66,7 @@ now_ms()
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* Memory of the host in whole pages, which a device can pin. */
+/* Host memory in whole pages, which a device can pin. */
 template<typename T>
 struct host_pages
 {
@@ -108,16 +107,18 @@ struct job_bench
 	uint64_t	n;
 	uint64_t	chunk_rows;
 	uint64_t	n_chunks;
-	std::vector<uint32_t> order;	/* the right one */
+	std::vector<uint32_t> order;	/* the reference order */
 	host_pages<uint64_t> data;	/* [n_chunks][JOB_CHUNK_UNITS] */
 	host_pages<uint32_t> row_start;	/* [n] */
 	host_pages<uint64_t> keys;	/* [n][shape.keys] */
 	host_pages<uint64_t> windows; /* [JOB_WINDOWS_AHEAD][JOB_CHUNK_UNITS] */
 	std::vector<uint64_t> chunk_units;
-	gsort_device *device = NULL;	/* of its own, as what is pinned stays so until it is shut */
+	/* a device of its own, because pinned memory stays pinned until the
+	 * shutdown */
+	gsort_device *device = NULL;
 	gsort_job  *job = NULL;
 	uint64_t	events[GSORT_EVENT_CLOSED + 1] = {};
-	uint64_t	rows_right = 0; /* of the rows fetched so far, from the first on */
+	uint64_t	rows_right = 0; /* correct rows fetched so far, from the first on */
 	job_times	times;
 
 	job_bench(const job_shape &wanted, input<uint64_t> &in):
@@ -137,7 +138,7 @@ struct job_bench
 			fill_chunk(chunk);
 	}
 
-	/* Before the memory that it has pinned goes. */
+	/* Shuts the device before its pinned memory is freed. */
 	~job_bench()
 	{
 		gsort_shut(device);
@@ -160,7 +161,7 @@ struct job_bench
 		check_job(gsort_pin(device, pages.data, pages.bytes));
 	}
 
-	/* By the input's keys, and of two by the first, stably. */
+	/* Orders stably by the input's keys, and with two keys by the first one. */
 	void find_order(input<uint64_t> &in)
 	{
 		device_array<uint64_t> shared(shape.keys > 1 ? n : 0);
@@ -207,7 +208,7 @@ struct job_bench
 		return std::min(chunk_rows, n - chunk * chunk_rows);
 	}
 
-	/* Each unit has the number of its row and its own. */
+	/* Each unit holds the number of its row and its own number. */
 	static uint64_t content(uint64_t row, uint64_t unit)
 	{
 		return unit << 32 | row;
@@ -305,8 +306,8 @@ struct job_bench
 		}
 	}
 
-	/* Windows come in any order of those that are under way, so a window is
-	 * checked only where none other is. */
+	/* Pending windows complete in any order, so a checked fetch has only one in
+	 * progress. */
 	void fetch(bool checked)
 	{
 		const gsort_window *listed;

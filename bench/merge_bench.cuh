@@ -1,11 +1,12 @@
 /*
  * merge_bench.cuh
  *	  gsort_bench's merges of MERGED_RUNS sorted runs: to an order at once, or
- *	  two by two.
+ *	  pairwise.
  *
  * In:  an input, whose rows are cut into runs of equal length and sorted there.
  * Out: a line for each algorithm.  A stable merge of stably sorted neighbours
- *	    is the stable sort of them all, so the input knows the right result.
+ *	    equals the stable sort of the whole, so the input provides the
+ *	    reference.
  */
 #ifndef GSORT_MERGE_BENCH_CUH
 #define GSORT_MERGE_BENCH_CUH
@@ -19,8 +20,8 @@
 
 #define MERGED_RUNS		16			/* a power of two */
 
-/* Streams that the merges of one round run on, all behind the default stream
- * and before it again. */
+/* Streams for the merges of one round, ordered behind the default stream and
+ * before its later work. */
 struct side_streams
 {
 	cudaStream_t streams[MERGED_RUNS / 2];
@@ -70,7 +71,7 @@ struct sorted_runs
 	input<Key> &in;
 	device_array<Key> keys;		/* run after run */
 	device_array<uint32_t> rows;
-	device_array<Key> other_keys;	/* of every second round */
+	device_array<Key> other_keys;	/* output of every second round */
 	device_array<uint32_t> other_rows;
 	side_streams sides;
 
@@ -111,8 +112,8 @@ struct sorted_runs
 
 	/*
 	 * Rounds of merges of two neighbours: merge(a, b, to_keys, to_rows, number,
-	 * stream).  Of the even number of rounds the last one writes the input's
-	 * output arrays.
+	 * stream).  The number of rounds is even, so the last one writes the
+	 * input's output arrays.
 	 */
 	template<typename Merge>
 	void merge_in_rounds(Merge merge)
@@ -175,7 +176,7 @@ struct sorted_runs
 	}
 #endif
 
-	/* The run of each row in the right order. */
+	/* The run of each row in the reference order. */
 	std::vector<uint8_t> right_order()
 	{
 		std::vector<uint32_t> right(in.n);
@@ -194,7 +195,7 @@ struct sorted_runs
 		return order;
 	}
 
-	/* The plan that a job makes of the keys' statistics. */
+	/* A job's plan for the statistics of the keys. */
 	key_plan plan_of_keys()
 	{
 		gsort_column_stats stats;
@@ -215,9 +216,8 @@ struct sorted_runs
 	}
 
 	/*
-	 * Times a merge to an order: merge(plan, runs, d_order).  Only the bytes of
-	 * the rows are looked at: behind the last row each algorithm does as it
-	 * likes.
+	 * Times a merge to an order: merge(plan, runs, d_order).  Checks the bytes
+	 * of the rows only, because the algorithms differ in the padding.
 	 */
 	template<typename Merge>
 	void measure_order(const char *name, Merge merge)
@@ -251,7 +251,7 @@ struct sorted_runs
 	}
 };
 
-/* Runs the merges that are listed. */
+/* Runs the selected merges. */
 template<typename Key>
 static void
 bench_merges(input<Key> &in)

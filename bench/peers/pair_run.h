@@ -1,8 +1,8 @@
 /*
  * pair_run.h
- *	  A sorted run of (key, row) pairs, as the merges of two runs see it.
+ *	  A sorted run of (key, row) pairs, as input of the merges of two runs.
  *
- * Plain data.  The arrays are the caller's.
+ * Plain data.  The caller owns the arrays.
  */
 #ifndef GSORT_PAIR_RUN_H
 #define GSORT_PAIR_RUN_H

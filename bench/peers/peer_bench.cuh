@@ -4,10 +4,9 @@
  *	  not use.
  *
  * In:  an input; for the merges its sorted runs (merge_bench.cuh).
- * Out: a line for each algorithm that is listed by its name or as one of the
- *	    peers.
+ * Out: a line for each algorithm selected by its name or by "peers".
  *
- * Scratch is allocated before the timed calls, as for all others.
+ * Scratch is allocated before the timed calls, as for all other algorithms.
  */
 #ifndef GSORT_PEER_BENCH_CUH
 #define GSORT_PEER_BENCH_CUH
@@ -58,8 +57,8 @@ run_rank_merge(sorted_runs<Key> &runs)
 	});
 }
 
-/* Merges of one round run side by side: each has scratch of its own, enough for
- * the last round. */
+/* Merges of one round run concurrently: each has its own scratch, sized for the
+ * last round. */
 template<typename Key>
 static void
 run_segmented_rank_merge(sorted_runs<Key> &runs)
@@ -89,7 +88,7 @@ run_pivot_merge(sorted_runs<Key> &runs)
 	});
 }
 
-/* Runs the peers that are listed. */
+/* Runs the selected peers. */
 template<typename Key>
 static void
 bench_peers(input<Key> &in)

@@ -2,16 +2,16 @@
  * peer_tuning.h
  *	  Sizes of the algorithms that gsort_bench has for comparison only.
  *
- * Types and numbers that their kernels are templates over; tests take tiny
- * ones, as cuda/sort/tuning.h does.
+ * The types and numbers are parameters of kernel templates; tests use tiny
+ * ones, as with cuda/sort/tuning.h.
  */
 #ifndef GSORT_PEER_TUNING_H
 #define GSORT_PEER_TUNING_H
 
 /*
- * The merge sorts: threads, items a thread; their product is a tile.  Odd
- * items: a thread reads and writes neighbouring places, and an odd stride
- * between threads spreads them over all banks.
+ * The merge sorts: threads, items per thread; their product is a tile.  The
+ * number of items is odd: a thread accesses neighbouring places, and an odd
+ * stride between threads avoids bank conflicts.
  */
 template<int Threads, int Items>
 struct merge_sort_row
@@ -21,8 +21,8 @@ struct merge_sort_row
 	static constexpr int SORT_TILE = Threads * Items;
 };
 
-/* The segmented rank merge: threads, and how far apart samples of a run are.  A
- * segment has less than two strides. */
+/* The segmented rank merge: threads, and the distance between samples of a run.
+ * A segment is shorter than two strides. */
 template<int Threads, int Stride>
 struct rank_merge_row
 {

@@ -4,13 +4,14 @@
  *
  * Usage: peers_test [-q] [-s] [seed]
  *
- * Each case sorts, or merges runs, of random lengths and keys: around the edges
- * of tiles, samples and segments, of few and many values, with runs that are
- * empty, much longer than others, or do not overlap.  Both key widths.  The
- * stable order is unique, so everything is compared place by place.  The
- * scratch has guard gaps between its arrays, and every output an end, which
- * must be as they were afterwards. -q: only what fails is shown; -s: few cases.
- * The seed, which is printed, repeats the cases.  Exit status 0 if all is well.
+ * Each case sorts, or merges runs, of random lengths and keys.  Lengths lie
+ * around the edges of tiles, samples and segments, and keys have few or many
+ * values.  Runs may be empty, much longer than others, or disjoint.  Both key
+ * widths are tested.  The stable order is unique, so everything is compared
+ * place by place.  The scratch has guard gaps between its arrays, and every
+ * output has a guard behind it; all must stay intact.  -q: prints failures
+ * only; -s: few cases.  The seed, which is printed, repeats the cases.  Exit
+ * status 0: no failure.
  */
 #include "peers/pivot_merge.cu"
 #include "peers/rank_merge.cu"
@@ -37,7 +38,7 @@ random_below(uint64_t end)
 	return random_bits() % end;
 }
 
-/* A multiple of unit, or one less or one more. */
+/* A multiple of unit, or one less or more. */
 static uint32_t
 near_multiple(uint32_t unit, uint32_t most)
 {
@@ -65,8 +66,8 @@ random_length()
 	}
 }
 
-/* Few values or many, by the case; the largest key is among them, as places
- * that are not there may count as it. */
+/* Few values or many, depending on the case.  The largest key is included,
+ * because absent places may count as it. */
 template<typename Key>
 struct key_maker
 {
@@ -97,7 +98,7 @@ stable_sort(pair_list<Key> &pairs)
 					 [](const auto &a, const auto &b) { return a.first < b.first; });
 }
 
-/* One call's outputs, and whether they are right. */
+/* The outputs of one call, and their check. */
 template<typename Key>
 struct outputs
 {
@@ -180,7 +181,7 @@ sort_case(const char *name, pair_sorter sort, int number)
 
 /* --- merges --------------------------------------------------------------- */
 
-/* Sorted runs of random lengths, and their stable merge.  Rows are in no
+/* Sorted runs of random lengths, and their stable merge.  Rows are in random
  * order. */
 template<typename Key>
 struct random_runs
@@ -200,7 +201,7 @@ struct random_runs
 			pair_list<Key> pairs = make_run(maker, random_below(5) == 0 ? 0 :
 											random_length() / (n_runs > 4 ? 4 : 1));
 
-			/* runs that do not overlap, the last one's keys the least */
+			/* disjoint runs, with the least keys in the last one */
 			for (auto &pair : pairs)
 				pair.first = apart ? (Key) (pair.first / n_runs + (Key) ~(Key) 0 / n_runs *
 											(n_runs - 1 - r)) : pair.first;
@@ -264,7 +265,7 @@ pivot_gaps_intact(uint64_t n, uint32_t n_runs, void *d_scratch)
 	return gaps_intact(stretches, std::size(stretches));
 }
 
-/* Of one column, the plan of keys that have key_bits. */
+/* The plan of one column whose keys have key_bits. */
 static key_plan
 plan_of_bits(int key_bits)
 {
@@ -274,7 +275,7 @@ plan_of_bits(int key_bits)
 	return key_plan_make(1, 0, &stats);
 }
 
-/* Keys of 32 bits lie in columns of 64, as all do. */
+/* Keys of 32 bits lie in columns of 64 bits, like all keys. */
 template<typename Key>
 static void
 pivot_merge_case(int number)
@@ -313,7 +314,7 @@ template<typename Key>
 static void
 run_case(int number)
 {
-	emulator::the_chip.shared_bytes = 64 << 10;	/* the least that a chip has */
+	emulator::the_chip.shared_bytes = 64 << 10;	/* the minimum of all chips */
 	sort_case<Key>("bitonic_merge_sort", bitonic_merge_sort, number);
 	sort_case<Key>("cooperative_merge_sort", cooperative_merge_sort, number);
 	rank_merge_case<Key>(number);

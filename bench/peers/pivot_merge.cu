@@ -6,12 +6,11 @@
  * Out: the run of each row.
  *
  *	  runs --sample--> sampled keys, ranked in every run
- *	       --choose--> pivots: where parts begin in runs and output
+ *	       --choose--> pivots: begins of parts in runs and output
  *	       --merge---> order
  *
  * The product's kernel samples, and its functions load and merge a tile
- * (cuda/sort/multiway_merge.cuh).  Enqueues a handful of kernels; nothing is
- * read back.
+ * (cuda/sort/multiway_merge.cuh).  Enqueues a few kernels; reads nothing back.
  */
 #include "peers/pivot_merge.h"
 
@@ -22,13 +21,13 @@
 /* --- how many ------------------------------------------------------------- */
 
 /*
- * Between two pivots are as many samples as there are runs.  Of a run with s
- * samples there, less than s + 1 strides of items are: in all, less than twice
- * as many strides as runs.  That must fit the tile.
+ * Two neighbouring pivots enclose as many samples as there are runs.  A run
+ * with s samples there has less than s + 1 strides of items.  In total this is
+ * less than twice as many strides as runs, which must fit the tile.
  */
 typedef struct pivot_counts
 {
-	uint32_t	stride;			/* from one sample of a run to the next */
+	uint32_t	stride;			/* distance between samples of a run */
 	uint32_t	samples;
 	uint32_t	parts;
 } pivot_counts;
@@ -39,7 +38,7 @@ parts_for(uint32_t samples, uint32_t n_runs)
 	return (samples + n_runs - 1) / n_runs;
 }
 
-/* Before the runs are known: the most that there can be. */
+/* The upper limits before the runs are known. */
 static pivot_counts
 most_pivots(uint64_t total, uint32_t n_runs)
 {
@@ -55,8 +54,8 @@ most_pivots(uint64_t total, uint32_t n_runs)
 /* --- kernels -------------------------------------------------------------- */
 
 /*
- * Every n_runs-th of the sorted samples is a pivot, the first one too.  Writes,
- * for each part and the end of all, how many places of each run come before it,
+ * Every n_runs-th of the sorted samples is a pivot, from the first on.  For
+ * each part and the end, writes the number of preceding places of each run,
  * splits[part][run], and their sum.  Grid: a thread for each.
  */
 static __global__ void
@@ -111,7 +110,7 @@ typedef struct pivot_scratch
 	size_t		bytes;
 } pivot_scratch;
 
-/* From NULL it only counts. */
+/* With NULL, only counts. */
 static pivot_scratch
 pivot_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 {

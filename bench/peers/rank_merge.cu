@@ -8,7 +8,7 @@
  *	  direct:    runs --rank--> keys, rows
  *	  segmented: runs --rank samples--> cuts --merge segments--> keys, rows
  *
- * Enqueues one kernel, or two; nothing is read back.
+ * Enqueues one or two kernels; reads nothing back.
  */
 #include "peers/rank_merge.h"
 
@@ -20,7 +20,7 @@
 #define RANK_THREADS	256
 #define PLACES_END		(1ull << 31)	/* the sum of two places fits a word */
 
-/* The two runs, of which keys come in the type that they have. */
+/* The two runs, with keys of their own type. */
 template<typename Key>
 struct run_pair
 {
@@ -39,7 +39,7 @@ struct pair_output
 	uint32_t   *rows;
 };
 
-/* How many of the count keys come before an item with this key of the other
+/* Number of the count keys that precede an item with this key of the other
  * run. */
 template<typename Key>
 SORT_DEVICE uint32_t
@@ -74,7 +74,7 @@ rank_merge_kernel(run_pair<Key> runs, pair_output<Key> output)
 
 /* --- segments ------------------------------------------------------------- */
 
-/* How many items of each run come before a segment. */
+/* Number of items of each run before a segment. */
 typedef struct segment_cut
 {
 	uint32_t	first;
@@ -88,11 +88,11 @@ samples_before(uint32_t places, uint32_t stride)
 }
 
 /*
- * Every stride-th item of each run is a sample.  Its number among all samples
- * is known without sorting them: of the other run, as many samples come before
- * it as lie at places before its rank.  Two neighbouring samples have at most
- * stride items of either run between them, that one included with which they
- * begin, and not stride of both: a segment has less than two strides.
+ * Every stride-th item of each run is a sample.  No sort is needed for its
+ * number among all samples: the preceding samples of the other run are those at
+ * places before its rank.  Two neighbouring samples enclose at most stride
+ * items of either run, the starting one included, and not stride of both.  A
+ * segment is thus shorter than two strides.
  *
  * Grid: a thread for each sample, those of the first run first, and one for the
  * end of the runs.
@@ -129,7 +129,7 @@ rank_samples_kernel(run_pair<Key> runs, uint32_t stride, segment_cut *cuts)
 template<typename Row, typename Key>
 struct segment_memory
 {
-	Key			keys[Row::TILE];	/* the first run's, then the second's; then merged */
+	Key			keys[Row::TILE];	/* the first run's, then the second's; later merged */
 	uint32_t	rows[Row::TILE];
 };
 
@@ -200,8 +200,8 @@ typedef struct rank_merge_scratch
 	size_t		bytes;
 } rank_merge_scratch;
 
-/* From NULL it only counts.  Each run's last sample may be followed by less
- * than a stride. */
+/* With NULL, only counts.  Each run's last sample may be followed by less than
+ * a stride. */
 static rank_merge_scratch
 rank_merge_lay_out(uint64_t pairs, void *d_scratch)
 {

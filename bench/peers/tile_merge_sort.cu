@@ -1,16 +1,16 @@
 /*
  * tile_merge_sort.cu
- *	  Sorts tiles of pairs, then merges them two by two.
+ *	  Sorts tiles of pairs, then merges them pairwise.
  *
  * In:  unsorted pairs, scratch of the caller.
  * Out: the sorted keys and rows.
  *
  *	  pairs --sort tiles--> items --merge--> ... --merge--> keys, rows
  *
- * An item of a 64-bit key is wide.  One of a 32-bit key is the word key << 32 |
- * row, which is narrow and has lost nothing; so the order of (key, row) is the
- * order of items in both.  Enqueues one kernel for the tiles and one for each
- * round; nothing is read back.
+ * An item of a 64-bit key is wide.  An item of a 32-bit key is the word key <<
+ * 32 | row, which is narrow and has lost no bits.  The order of (key, row) is
+ * thus the order of items in both cases.  Enqueues one kernel for the tiles and
+ * one for each round; reads nothing back.
  */
 #include "peers/tile_merge_sort.h"
 
@@ -21,7 +21,7 @@
 
 #define PLACES_END (1ull << 31)	/* the sum of two places fits a word */
 
-/* Pairs in two arrays; as items where they are read and written. */
+/* Pairs in two arrays, converted to items on access. */
 template<typename Key>
 struct pair_arrays
 {
@@ -45,7 +45,7 @@ struct pair_arrays
 	}
 };
 
-/* The order of such items: no key is ever fetched for it. */
+/* The order of such items, which never reads a key. */
 template<bool Wide>
 SORT_DEVICE item_order<Wide>
 order_of_pairs()
@@ -100,7 +100,7 @@ sort_tiles_kernel(pair_arrays<Key> source, Target target, uint32_t n)
 }
 
 /*
- * Merges neighbouring runs of width items, a multiple of the tile, by twos.
+ * Merges neighbouring runs of width items, a multiple of the tile, pairwise.
  * Grid: a block of SORT_THREADS for each output tile; shared:
  * merge_level_memory.
  */
@@ -125,7 +125,7 @@ merge_tiles_kernel(item_arrays<Wide> source, Target target, uint32_t n, uint64_t
 		target.put(at + i, tile.get(i));
 }
 
-/* What the rounds read and write in turn. */
+/* The alternating inputs and outputs of the rounds. */
 template<bool Wide>
 struct tile_merge_scratch
 {
@@ -133,7 +133,7 @@ struct tile_merge_scratch
 	size_t		bytes;
 };
 
-/* From NULL it only counts. */
+/* With NULL, only counts. */
 template<bool Wide>
 static tile_merge_scratch<Wide>
 tile_merge_lay_out(uint64_t n, void *d_scratch)
@@ -173,8 +173,8 @@ merge_tiles(const item_arrays<Wide> &source, const Target &target, uint64_t n, u
 				  source, target, (uint32_t) n, width);
 }
 
-/* The last kernel, of the rounds or of the tiles if there is but one, writes
- * the output. */
+/* The last kernel writes the output: that of the last round, or of the tiles if
+ * there is only one. */
 template<typename Row, typename Sorter, typename Key>
 static cudaError_t
 sort_by_merging(const unsorted_pairs *pairs, const pair_arrays<Key> &output, void *d_scratch,

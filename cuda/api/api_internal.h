@@ -1,7 +1,7 @@
 /*
  * api_internal.h
- *	  What the files of cuda/api share.  Implementations include gsort_device.h
- *	  instead.
+ *	  Declarations shared by the files of cuda/api.  Implementations include
+ *	  gsort_device.h instead.
  *
  * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its grants
@@ -9,8 +9,8 @@
  * windows.c  cuts, directories, fetches
  * runs.c     several runs and their merge
  *
- * Of these, runs.c calls job.c and windows.c, job.c calls windows.c, and all
- * call device.c.
+ * runs.c calls job.c and windows.c, job.c calls windows.c, and all files call
+ * device.c.
  */
 #ifndef GSORT_API_INTERNAL_H
 #define GSORT_API_INTERNAL_H
@@ -19,32 +19,32 @@
 
 /* --- device.c ------------------------------------------------------------- */
 
-/* Records that a call broke gsort.h's contract; returns BAD_ARG. */
+/* Records a violation of gsort.h's contract; returns BAD_ARG. */
 gsort_status gsort_bad_argument(gsort_device *device, const char *what);
 
-/* Is the device lost?  Each call that may lose it asks once: a test may want it
- * lost now. */
+/* True if the device is lost.  Each call that may lose it asks once, because a
+ * test may inject the loss here. */
 int			gsort_is_lost(gsort_device *device);
 
 /* --- job.c ---------------------------------------------------------------- */
 
-/* Counts what the job now stands for: by its run's grants, and by what it keeps
- * beside. */
+/* Accounts for the memory of the job: its run's grants, and retained keys or
+ * orders. */
 void		gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
-/* The run's rows are gone: of what it was granted, with what is kept beside,
- * run_bytes stay. */
+/* Drops the run's rows from the account.  The job retains run_bytes of its
+ * grants beside its kept_bytes. */
 void		gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
-/* What a job needs to go on: room for any one chunk. */
+/* Memory that lets a job continue: room for any one chunk. */
 uint64_t	gsort_least_bytes(const gsort_job *job);
 
-/* The budget less what other jobs have been granted. */
+/* The budget minus the grants of other jobs. */
 uint64_t	gsort_room_for_job(const gsort_job *job);
 
 /* --- windows.c ------------------------------------------------------------ */
 
-/* The merge order's directory, of a byte for each row of all ended runs;
+/* Makes the directory of the merge order: one byte per row of all ended runs.
  * NOMEM. */
 gsort_status gsort_make_order_directory(gsort_job *job);
 

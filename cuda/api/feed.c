@@ -1,12 +1,10 @@
 /*
  * feed.c
- *	  Chunks on their way in: which are refused, and where each goes in the
- *	  arena.
+ *	  Incoming chunks: validates each one and assigns its place in the arena.
  *
  * In:  chunks of a job's feeders, in the order that makes the sort stable.
- * Out: chunks that the implementation can trust, but for each row's offset and
- *	    key: to look at these would cost a pass over all rows here, so the
- *	    device does it.
+ * Out: validated chunks, except for the offset and key of each row.  A check of
+ *	    these here would cost a pass over all rows, so the device does it.
  */
 #include "api/api_internal.h"
 
@@ -23,8 +21,7 @@ stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
 {
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 	{
-		/* where no column may be NULL there is no array of NULL bits to look
-		 * into */
+		/* nulls is NULL if no column is nullable */
 		uint64_t	most_nulls = job->options.null_mask >> c & 1 ? chunk->rows : 0;
 
 		if (!key_stats_are_possible(&chunk->stats[c], most_nulls))
@@ -33,8 +30,8 @@ stats_are_possible(const gsort_job *job, const gsort_chunk *chunk)
 	return 1;
 }
 
-/* What a chunk must be for its pointers to be read at all, and its statistics
- * to be used. */
+/* Checks the parts of a chunk that make its pointers and statistics safe to
+ * use. */
 static gsort_status
 check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -83,8 +80,8 @@ count_bytes(gsort_job *job, const gsort_chunk *chunk)
 		 (job->options.null_mask != 0 ? sizeof(uint32_t) : 0));
 }
 
-/* Appends a chunk that goes on with its feeder's incomplete row, behind what is
- * there of it. */
+/* Appends a chunk that continues its feeder's incomplete row, behind the row's
+ * earlier bytes. */
 static gsort_status
 append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 {
@@ -102,8 +99,8 @@ append_rest_of_row(gsort_job *job, const gsort_chunk *chunk)
 	return GSORT_OK;
 }
 
-/* Appends a chunk of whole rows, of which the last may be incomplete, at the
- * next place of the arena. */
+/* Appends a chunk of whole rows at the next place of the arena.  The last row
+ * may be incomplete. */
 static gsort_status
 append_rows(gsort_job *job, const gsort_chunk *chunk)
 {

@@ -1,17 +1,17 @@
 /*
  * gsort_device.h
- *	  What stands between the front of gsort.h, cuda/api, and the two
+ *	  The interface between the front end of gsort.h, cuda/api, and the two
  *	  implementations of a device, cuda/device and cuda/host.
  *
- * The front checks every argument, keeps each job's bookkeeping (grants, the
- * feeders' byte streams, statistics, the directory) and decides where a chunk
- * goes.  The implementation behind the table of operations allocates, copies,
- * sorts and gathers.  Everything in here belongs to the one thread that calls
- * gsort.h; an implementation's own threads must not touch it.
+ * The front end checks every argument and keeps each job's books: grants, the
+ * feeders' byte streams, statistics, the directory.  The front end also assigns
+ * each chunk its place.  The implementation behind the table of operations
+ * allocates, copies, sorts and gathers.  All data here belongs to the one
+ * thread that calls gsort.h.  An implementation's own threads must not touch
+ * this data.
  *
  * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's
- * rows lie in one extent; only a row longer than its chunk may run over
- * several.
+ * rows lie in one extent; only a row longer than its chunk may span several.
  */
 #ifndef GSORT_DEVICE_H
 #define GSORT_DEVICE_H
@@ -29,7 +29,7 @@ extern "C"
 
 typedef struct gsort_device_ops gsort_device_ops;
 
-/* For tests: what gsort_set_fail_at was told.  Any thread counts. */
+/* For tests: the settings of gsort_set_fail_at.  Any thread may count. */
 typedef struct gsort_faults
 {
 	uint64_t	fail_at;		/* 0: nothing is counted */
@@ -37,7 +37,7 @@ typedef struct gsort_faults
 	uint32_t	kinds;			/* set before fail_at */
 } gsort_faults;
 
-/* Counts one more of a kind; true if it is to fail. */
+/* Counts one operation of a kind; true if it must fail. */
 static inline int
 gsort_fails_now(gsort_faults *faults, gsort_fail_kind kind)
 {
@@ -50,14 +50,14 @@ gsort_fails_now(gsort_faults *faults, gsort_fail_kind kind)
 	return count == fail_at || (count > fail_at && (faults->kinds & GSORT_FAIL_LATER_TOO) != 0);
 }
 
-/* First member of an implementation's own device. */
+/* The first member of an implementation's device struct. */
 struct gsort_device
 {
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
-	uint64_t	granted_bytes;	/* of all open jobs */
-	uint64_t	kept_bytes;		/* of these */
-	int			lost;			/* every later call answers DEVICE_LOST */
+	uint64_t	granted_bytes;	/* total of all open jobs */
+	uint64_t	kept_bytes;		/* retained part of granted_bytes */
+	int			lost;			/* every later call returns DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];
 };
@@ -65,21 +65,21 @@ struct gsort_device
 typedef enum gsort_run_state
 {
 	GSORT_RUN_FEEDING,
-	GSORT_RUN_CUTTING,			/* cut enqueued */
-	GSORT_RUN_CUT,				/* the directory stands */
-	GSORT_RUN_ENDING,			/* next_run enqueued */
-	GSORT_RUN_MERGING,			/* merge enqueued */
-	GSORT_RUN_MERGED,			/* the merge order's directory stands */
-	GSORT_RUN_FAILED			/* BAD_DATA or DEVICE_LOST: nothing but close */
+	GSORT_RUN_CUTTING,			/* a cut is enqueued */
+	GSORT_RUN_CUT,				/* the directory is complete */
+	GSORT_RUN_ENDING,			/* a next_run is enqueued */
+	GSORT_RUN_MERGING,			/* a merge is enqueued */
+	GSORT_RUN_MERGED,			/* the directory of the merge order is complete */
+	GSORT_RUN_FAILED			/* BAD_DATA or DEVICE_LOST: only a close is legal */
 } gsort_run_state;
 
-/* What becomes of a run's sorted keys when it ends. */
+/* The fate of a run's sorted keys when the run ends. */
 typedef enum gsort_keep
 {
-	GSORT_KEEP_NOTHING,			/* and what earlier runs kept goes too */
+	GSORT_KEEP_NOTHING,			/* also drops the keys of earlier runs */
 	GSORT_KEEP_KEYS,
-	/* A column of the job has had a NULL.  Runs that kept keys alone have
-	 * none. */
+	/* A column of the job has had a NULL.  Runs that retained keys alone have
+	 * no NULLs. */
 	GSORT_KEEP_KEYS_AND_NULLS
 } gsort_keep;
 
@@ -90,7 +90,7 @@ typedef struct gsort_feeder
 	uint64_t	missing_units;
 } gsort_feeder;
 
-/* First member of an implementation's own job. */
+/* The first member of an implementation's job struct. */
 struct gsort_job
 {
 	gsort_device *device;
@@ -100,35 +100,40 @@ struct gsort_job
 	int			closing;
 
 	uint64_t	rows;
-	uint64_t	fed_units;		/* of rows, long rows counted when they begin */
-	/* End of the used part of the arena, skipped tails of extents included. */
+	uint64_t	fed_units;		/* units of all rows; a long row counts in full when it begins */
+	/* End of the used part of the arena, with wasted tails of extents
+	 * included. */
 	uint64_t	arena_units;
 	uint64_t	granted_rows;
 	uint64_t	granted_units;
-	uint64_t	granted_bytes;	/* device memory that the job has for its runs, scratch included */
-	uint64_t	kept_bytes;		/* kept keys, then also the merge order, in the end it alone */
+	uint64_t	granted_bytes;	/* device memory granted to the job's runs, scratch included */
+	/* retained keys, later also the merge order, finally the order alone */
+	uint64_t	kept_bytes;
 
 	gsort_feeder feeders[GSORT_FEEDERS_MAX];
 	int			incomplete_rows;
-	uint32_t	fetches;		/* under way */
+	uint32_t	fetches;		/* in progress */
 	gsort_column_stats column_stats[GSORT_MAX_KEY_COLUMNS];
 
-	uint64_t	ended_rows;		/* of the ended runs */
+	uint64_t	ended_rows;		/* total of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
-	gsort_keep	keep;			/* ENDING: asked of the implementation */
+	gsort_keep	keep;			/* ENDING: the request to the implementation */
 
-	gsort_window *windows;		/* malloc'd; the implementation sets it for SORTED, before
-								 * it hands out the CUT event */
+	/* malloc'd.  For SORTED, the implementation sets it before it returns the
+	 * CUT event. */
+	gsort_window *windows;
 	uint64_t	n_windows;
 
-	gsort_job_stats stats;		/* rows, bytes in and out, granted, runs, keys_kept: the front;
-		peak,
-								 * sort_ms, merge_ms, key bits and words: the implementation */
+	/* The front end sets rows, bytes in and out, granted, runs and keys_kept.
+	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
+	 * words. */
+	gsort_job_stats stats;
 };
 
 /*
- * An implementation's operations.  Arguments have been checked; each answers
- * like the gsort.h function of its name.
+ * The operations of an implementation.  The front end has checked the
+ * arguments.  Each returns the statuses of the gsort.h function of the same
+ * name.
  */
 struct gsort_device_ops
 {
@@ -136,48 +141,48 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* When a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that is not being
-	 * closed is handed out, the implementation first calls gsort_cut_done,
-	 * gsort_run_begun, gsort_merge_done or gsort_fetch_done. */
+	/* Before it returns a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that
+	 * is not closing, the implementation calls gsort_cut_done, gsort_run_begun,
+	 * gsort_merge_done or gsort_fetch_done. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
 	void		(*shut) (gsort_device *device);
 
-	/* Device memory for a run of so many rows and arena units, at its peak,
-	 * job_next_run's work included; for (0, 0) what a job keeps that had a
-	 * grant. */
+	/* Peak device memory of a run with that many rows and arena units, the work
+	 * of job_next_run included.  For (0, 0), the memory that a job with a grant
+	 * retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
-	/* Device memory that the kept keys of a run of so many rows take. */
+	/* Device memory for the retained keys of a run with that many rows. */
 	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
-	/* Device memory that job_merge takes beside the kept keys, and that the
-	 * merge order takes once it stands. */
+	/* Device memory of job_merge beside the retained keys, and of the completed
+	 * merge order. */
 	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
 	uint64_t	(*order_bytes) (const gsort_job *job, uint64_t rows);
 	/* Allocates the implementation's job and sets its common part to *blank. */
 	gsort_status (*job_open) (gsort_device *device, const gsort_job *blank, gsort_job **job);
-	/* Makes extents for so many rows and arena units in all; NOMEM changes
-	 * nothing (extents made may stay for the next try). */
+	/* Makes extents for that many rows and arena units in total.  NOMEM changes
+	 * nothing, but new extents may stay for the next attempt. */
 	gsort_status (*job_reserve) (gsort_job *job, uint64_t rows, uint64_t units);
-	/* chunk's rows start at row number job->rows; its data goes to
+	/* The chunk's rows are numbered from job->rows on; its data goes to
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-	gsort_status (*job_cut) (gsort_job *job);	/* as cut_how says */
-	/* A window of the run. */
+	gsort_status (*job_cut) (gsort_job *job);	/* by cut_how */
+	/* Copies a window of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
-	/* Frees the run's rows, then gathers its sorted keys as job->keep says and
-	 * frees the rest of it. */
+	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
+	 * everything else. */
 	gsort_status (*job_next_run) (gsort_job *job);
-	/* Frees the extents of the run that was not fed; makes the merge order by
-	 * the plan's only word, or by run where it has none. */
+	/* Frees the extents of the unfed run.  Makes the merge order by the plan's
+	 * only word, or by run if the plan has no word. */
 	gsort_status (*job_merge) (gsort_job *job, const key_plan *plan);
-	/* Copies a stretch of the merge order; behind its rows there are zeros. */
+	/* Copies a stretch of the merge order and pads it with zeros. */
 	gsort_status (*job_fetch_order) (gsort_job *job, uint64_t first_row, uint32_t bytes,
 									 void *dst, uint64_t tag);
 	void		(*job_close) (gsort_job *job);
 
 	size_t		(*pairs_scratch_bytes) (gsort_device *device, const gsort_pairs *pairs);
-	/* n is not 0; scratch_bytes is for the implementation to check. */
+	/* n is not 0; the implementation checks scratch_bytes. */
 	gsort_status (*pairs_sort) (gsort_device *device, const gsort_pairs *pairs,
 								void *d_scratch, size_t scratch_bytes, void *stream);
 };
@@ -186,45 +191,45 @@ extern const gsort_device_ops gsort_host_ops;
 #ifdef GSORT_WITH_CUDA
 extern const gsort_device_ops gsort_cuda_ops;
 
-/* CUDA's part of gsort_prepare. */
+/* The CUDA part of gsort_prepare. */
 void		gsort_cuda_prepare(uint32_t salt);
 #endif
 
-/* --- the front's services to the implementations ------------------------- */
+/* --- services of the front end for the implementations ------------------- */
 
-/* Records what went wrong, printf-like, and returns status. */
+/* Records a failure, printf-like, and returns status. */
 gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *format,...)
 #ifdef __GNUC__
 			__attribute__((format(printf, 3, 4)))
 #endif
 ;
 
-/* Records what was wrong with a chunk, a gsort_bad_data; returns BAD_DATA. */
+/* Records a fault of a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
-/* The state after a cut ended with status. */
+/* Updates the state when a cut has ended with status. */
 void		gsort_cut_done(gsort_job *job, gsort_status status);
 
-/* The state after the end of a run, status OK or DEVICE_LOST.  kept: its keys
- * and those of the runs before it are kept; may be 0 where keeping them was
- * asked for and failed. */
+/* Updates the state when a run has ended; status is OK or DEVICE_LOST.  kept:
+ * the keys of this run and all earlier ones are retained. kept may be 0 even if
+ * retention was requested, because retention can fail. */
 void		gsort_run_begun(gsort_job *job, gsort_status status, int kept);
 
-/* The state after a merge ended with status: with OK the kept keys have been
- * freed, with NOMEM they are as they were. */
+/* Updates the state when a merge has ended with status.  OK: the retained keys
+ * have been freed.  NOMEM: they are unchanged. */
 void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 
-/* Frees what the front allocated for the job and gives its grant back; the
- * implementation frees its own struct after this, when it hands out CLOSED. */
+/* Frees the front end's part of the job and returns its grant.  The
+ * implementation frees its own struct afterwards, when it returns CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 
 /*
- * Makes the directory of a sorted run from where its windows begin: rows
- * begin_rows[i] (the first is 0) and their offsets in the sorted stream,
- * begin_units[i], n of each; end: total_rows and total_units.  Splits long
- * rows.  malloc'd into job->windows; NOMEM.
+ * Makes the directory of a sorted run from its n window begins: rows
+ * begin_rows[i] (the first is 0) at offsets begin_units[i] of the sorted
+ * stream.  The stream ends at total_rows and total_units.  Splits long rows.
+ * The result is malloc'd into job->windows.  NOMEM.
  */
 gsort_status gsort_make_directory(gsort_job *job, const uint32_t *begin_rows,
 								  const uint64_t *begin_units, uint64_t n,

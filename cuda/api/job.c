@@ -1,14 +1,14 @@
 /*
  * job.c
- *	  A job's beginning and end, and the memory that it has been granted.
+ *	  A job's beginning and end, and the memory granted to it.
  *
- * In:  a job's options; requests for room; what the end of a run or of a merge
- *	    leaves.
- * Out: each job's share of the budget, counted here and nowhere else.
+ * In:  a job's options; requests for room; the memory left by the end of a run
+ *	    or of a merge.
+ * Out: each job's share of the budget, which no other file counts.
  *
- * A grant stands for device memory at the job's peak, its sort included, so
- * that an append within it never fails for memory.  The device's sums are those
- * of its open jobs.
+ * A grant covers device memory at the job's peak, its sort included.  Therefore
+ * an append within a grant never fails for memory.  The device's totals are the
+ * sums over its open jobs.
  */
 #include "api/api_internal.h"
 
@@ -97,17 +97,17 @@ gsort_least_bytes(const gsort_job *job)
 													   job->options.window_bytes));
 }
 
-/* All that a run is granted. */
+/* The total grants of a run. */
 typedef struct run_grant
 {
 	uint64_t	rows;
 	uint64_t	units;
 	uint64_t	arena_units;
-	uint64_t	more_bytes;		/* of device memory, than the run has */
+	uint64_t	more_bytes;		/* additional device memory */
 } run_grant;
 
-/* What the run's grants are with this one, and how many bytes more the job
- * needs then. */
+/* The run's grants after this request, and the additional bytes that the job
+ * then needs. */
 static run_grant
 grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {

@@ -1,13 +1,13 @@
 /*
  * runs.c
- *	  Jobs of several runs: what is kept of each, and their merge.
+ *	  Jobs of several runs: the keys retained from each, and their merge.
  *
  * In:  runs that were cut SORTED_RUN, one after another.
- * Out: whether the sorted keys of all of them are kept, and in the end the
- *	    merge order.
+ * Out: whether the sorted keys of all runs are retained; finally the merge
+ *	    order.
  *
- * Kept keys and the merge order are counted by what the implementation says
- * they take, beside the run's grants.
+ * The implementation states the memory of retained keys and of the merge order,
+ * which is counted beside the run's grants.
  */
 #include "api/api_internal.h"
 
@@ -34,10 +34,11 @@ any_null_so_far(const gsort_job *job)
 }
 
 /*
- * What to keep of the run that ends; ended_stats and ended_rows hold it
- * already.  Of a job with open values nothing: by words a merge could not order
- * these.  Kept keys leave half of the budget to runs, whosesoever they are:
- * jobs that hold nothing but keys would wait for each other.
+ * Decides the fate of the keys of the ending run. ended_stats and ended_rows
+ * already include this run.  A job with open values retains nothing, because
+ * words cannot order such values in a merge.  The retained keys of all jobs
+ * leave half of the budget to runs.  Otherwise jobs that hold nothing but keys
+ * would wait for each other.
  */
 static gsort_keep
 what_to_keep(const gsort_job *job)
@@ -61,14 +62,14 @@ what_to_keep(const gsort_job *job)
 	return keep;
 }
 
-/* What the job has when the run has ended, if its keys are kept. */
+/* Memory of the retained keys after the end of the run. */
 static uint64_t
 kept_bytes_after(const gsort_job *job)
 {
 	return job->kept_bytes + job->device->ops->kept_bytes(job, job->rows, job->keep);
 }
 
-/* The keys that are kept leave room for the next run to begin. */
+/* Raises the grant so that the next run can begin beside the retained keys. */
 static void
 make_room_for_next_run(gsort_job *job)
 {
@@ -168,7 +169,7 @@ gsort_job_merge(gsort_job *job)
 						  (unsigned long long) bytes,
 						  (unsigned long long) job->device->budget_bytes,
 						  (unsigned long long) gsort_room_for_job(job));
-	/* before the merge, which may use the keys up */
+	/* before the merge, which may consume the keys */
 	status = gsort_make_order_directory(job);
 	if (status != GSORT_OK)
 		return status;

@@ -1,10 +1,9 @@
 /*
  * windows.c
- *	  The end of a run, its directory of windows, and their way out.
+ *	  The end of a run, its directory of windows, and their fetches.
  *
- * In:  where the windows of a sorted run begin, or the number of rows of a
- *	    merge order.
- * Out: job->windows, which is malloc'd; fetches of them.
+ * In:  the window begins of a sorted run, or the row count of a merge order.
+ * Out: job->windows, which is malloc'd; fetches of the windows.
  */
 #include "api/api_internal.h"
 #include "rows/tie_bits.h"
@@ -52,7 +51,8 @@ windows_of_row(const window_cut *cut, uint64_t units)
 	return (units + cut->piece_units - 1) / cut->piece_units;
 }
 
-/* The windows of one stretch of the sorted stream that begins a window. */
+/* Makes the windows of one stretch of the sorted stream; the stretch begins a
+ * window. */
 static gsort_window *
 write_windows(const gsort_job *job, const window_cut *cut, gsort_window *window,
 			  uint64_t first_row, uint64_t rows, uint64_t units)

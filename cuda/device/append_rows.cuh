@@ -2,15 +2,15 @@
  * append_rows.cuh
  *	  The append kernel: checks a chunk's row offsets and files its rows.
  *
- * In:  a slice of one chunk's row_start, keys and nulls, copied to device
- *	    memory (so that nobody can change them between the check and the use).
+ * In:  a slice of one chunk's row_start, keys and nulls, in device memory, so
+ *	    that no process can change them between the check and the use.
  * Out: the slice's row words in the word extents, keys by column and NULL bits
  *	    in the key extents, and the extremes of the rows' lengths in the run's
  *	    header; or its bad_data flag.
  *
- * A chunk whose offsets are wrong costs its own job and nothing else: no row
- * word is written that leads out of its chunk.  Keys are checked by the cut
- * (sort_rows.cuh), when the statistics of all chunks are known.
+ * A chunk with wrong offsets fails its own job only, because no row word points
+ * outside its chunk.  The cut checks the keys (sort_rows.cuh), when the
+ * statistics of all chunks are known.
  */
 #ifndef GSORT_APPEND_ROWS_CUH
 #define GSORT_APPEND_ROWS_CUH
@@ -21,17 +21,17 @@ typedef struct append_slice
 {
 	const uint32_t *row_start;	/* [rows], and one more unless ends_chunk */
 	const uint64_t *keys;		/* [rows][columns] */
-	const uint32_t *nulls;		/* [rows], unused where null_mask is 0 */
+	const uint32_t *nulls;		/* [rows], unused if null_mask is 0 */
 	uint32_t	rows;
-	int			begins_chunk;	/* the slice's first row is the chunk's */
-	int			ends_chunk;		/* its last row is the chunk's */
-	uint64_t	data_units;		/* of the chunk */
-	uint64_t	end_units;		/* where its last row ends, counted from the chunk's begin */
-	uint64_t	first_unit;		/* where the chunk lies in the arena */
-	uint64_t	first_row;		/* the slice's first row number in the run */
+	int			begins_chunk;	/* the slice begins with the chunk's first row */
+	int			ends_chunk;		/* the slice ends with the chunk's last row */
+	uint64_t	data_units;		/* length of the chunk */
+	uint64_t	end_units;		/* end of its last row, from the chunk's begin */
+	uint64_t	first_unit;		/* place of the chunk in the arena */
+	uint64_t	first_row;		/* number of the slice's first row in the run */
 } append_slice;
 
-/* The word of row i of the slice; 0 (no row is empty) if its offsets are
+/* The word of row i of the slice; 0, which no row has, if its offsets are
  * wrong. */
 static inline GSORT_HD uint64_t
 append_row_word(const append_slice *slice, uint32_t i)
@@ -45,8 +45,7 @@ append_row_word(const append_slice *slice, uint32_t i)
 	return row_word_checked(slice->first_unit, slice->data_units, start, end, is_last);
 }
 
-/* Where a chunk is refused its rows still get a word that is safe to follow:
- * one unit of the chunk itself. */
+/* A safe word for rows of a refused chunk: one unit of the chunk itself. */
 static inline GSORT_HD uint64_t
 append_refused_word(const append_slice *slice)
 {
@@ -55,7 +54,7 @@ append_refused_word(const append_slice *slice)
 
 #ifdef __CUDACC__
 
-/* The largest of the warp's numbers.  The whole warp calls. */
+/* The maximum over the warp.  The whole warp calls. */
 static __device__ __forceinline__ uint32_t
 largest_of_warp(uint32_t x)
 {
@@ -68,7 +67,8 @@ largest_of_warp(uint32_t x)
 	return x;
 }
 
-/* The read saves nearly all atomics: it may be stale, never too large. */
+/* Raises *most to x.  The preceding read saves nearly all atomics: it may be
+ * stale, but never too large. */
 static __device__ __forceinline__ void
 raise_to(uint32_t *most, uint32_t x)
 {
@@ -113,8 +113,8 @@ file_row(const append_slice *slice, uint32_t i, const word_table *words, const k
 	return word;
 }
 
-/* long_units: of rows that share windows with others at most.  Grid: a thread
- * for each row of the slice, in whole warps. */
+/* long_units: the longest row that may share a window.  Grid: a thread for each
+ * row of the slice, in whole warps. */
 static __global__ void
 append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units,
 				   run_header *header)

@@ -1,14 +1,14 @@
 /*
  * arena.cuh
- *	  How kernels find a row, its word and its keys: the three tables of extents
- *	  of a job.
+ *	  The path of kernels to a row, its word and its keys: a job's three tables
+ *	  of extents.
  *
  * In:  unit numbers of the arena (row words), row numbers.
  * Out: addresses in device memory.
  *
- * The extents and the tables belong to the job (cuda/device).  While kernels
- * run it only adds entries, behind those that they may read; it frees extents
- * and begins a table anew when no kernel that reads it runs any more.
+ * The job (cuda/device) owns the extents and the tables.  While kernels run,
+ * the job only adds entries behind those that they may read.  The job frees
+ * extents and restarts a table only when no kernel reads it any more.
  */
 #ifndef GSORT_ARENA_CUH
 #define GSORT_ARENA_CUH
@@ -23,8 +23,8 @@ typedef struct word_table
 	uint64_t *const *extents;
 } word_table;
 
-/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows, then
- * (jobs with nullable columns) their NULL bits as uint32. */
+/* One extent holds each key column's values of GSORT_KEY_EXTENT_ROWS rows.  In
+ * jobs with nullable columns, their NULL bits follow as uint32. */
 typedef struct key_table
 {
 	uint64_t *const *extents;
@@ -37,22 +37,22 @@ typedef struct row_table
 	uint64_t *const *extents;
 } row_table;
 
-#define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* each row has fewer */
+#define ROW_UNITS_LIMIT		(1u << GSORT_ROW_UNITS_BITS)	/* every row is shorter */
 
-/* What the kernels of one run tell each other and the host; zeroed with each
- * run. */
+/* Data that the kernels of one run share with each other and the host; zeroed
+ * for each run. */
 typedef struct run_header
 {
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
-	uint32_t	n_begins;		/* window begins found */
-	uint32_t	longest_short_units;	/* of rows that share windows with others */
-	uint32_t	longest_units;	/* of all rows */
-	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT less the units of the shortest */
-	uint32_t	tied;			/* rows that share their first sort word with others */
-	uint32_t	segments;		/* stretches of such rows */
+	uint32_t	n_begins;		/* number of window begins found */
+	uint32_t	longest_short_units;	/* longest row that shares windows with others */
+	uint32_t	longest_units;	/* longest row */
+	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT minus the units of the shortest row */
+	uint32_t	tied;			/* number of rows that share their first sort word with others */
+	uint32_t	segments;		/* number of stretches of such rows */
 } run_header;
 
-/* Which row comes at place i of an order. */
+/* The row at place i of an order. */
 static inline GSORT_HD uint64_t
 sorted_row(const uint32_t *order, uint64_t i)
 {
@@ -85,7 +85,7 @@ key_table_key(const key_table *table, uint64_t row, uint32_t column)
 		(size_t) column * GSORT_KEY_EXTENT_ROWS + row % GSORT_KEY_EXTENT_ROWS;
 }
 
-/* Only where null_mask is not 0. */
+/* Requires a null_mask other than 0. */
 static inline GSORT_HD uint32_t *
 key_table_nulls(const key_table *table, uint64_t row)
 {
@@ -94,8 +94,7 @@ key_table_nulls(const key_table *table, uint64_t row)
 		row % GSORT_KEY_EXTENT_ROWS;
 }
 
-/* A row up to an extent's size lies in one extent: its units follow this
- * one. */
+/* Address of a row up to the size of an extent, which lies in one extent. */
 static inline GSORT_HD const uint64_t *
 row_table_unit(const row_table *table, uint64_t unit)
 {

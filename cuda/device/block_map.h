@@ -1,12 +1,12 @@
 /*
  * block_map.h
- *	  Which blocks of a stretch of memory are taken.
+ *	  An allocation map: which blocks of a stretch of memory are taken.
  *
- * In:  a number of neighbouring blocks that somebody wants.
+ * In:  a number of neighbouring blocks to allocate.
  * Out: the first of them.
  *
- * Plain data of whoever owns the memory; one thread.  No CUDA, so that it is
- * tested anywhere.
+ * The owner of the memory owns this plain data, and one thread uses it.  No
+ * CUDA, so that it can be tested anywhere.
  */
 #ifndef GSORT_BLOCK_MAP_H
 #define GSORT_BLOCK_MAP_H
@@ -22,9 +22,9 @@ typedef struct block_map
 	uint8_t		taken[BLOCK_MAP_MAX];
 } block_map;
 
-/* The first of n free neighbours, which are now taken; map->blocks: there are
- * none.  The shortest stretch that serves is used, so that few blocks do not
- * break up what many will need. */
+/* Takes n free neighbours and returns the first of them; map->blocks if there
+ * are none.  Best fit: the shortest sufficient stretch is used, which limits
+ * fragmentation. */
 static inline uint32_t
 block_map_take(block_map *map, uint32_t n)
 {

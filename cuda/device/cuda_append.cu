@@ -2,13 +2,13 @@
  * cuda_append.cu
  *	  Appends: a chunk of rows from the host into a job's extents.
  *
- * In:  a chunk, and where it goes, which gsort.c has decided within the job's
+ * In:  a chunk and its place, which cuda/api has assigned within the job's
  *	    grants.
- * Out: its rows in the job's row extents; row words in its word extents, keys
+ * Out: its rows in the job's row extents; row words in its word extents; keys
  *	    and NULL bits in its key extents.
  *
- * Keys travel through the lane's staging on the device, a slice at a time,
- * where the append kernel checks and files them; nobody can change them there.
+ * Keys pass through the lane's device staging, one slice at a time.  The append
+ * kernel checks and files them there, where no other process can change them.
  */
 #include "device/cuda_device.cuh"
 
@@ -18,16 +18,16 @@
 
 #include <string.h>
 
-/* Staging that a chunk takes from one operation's slot, from its begin on. */
+/* A chunk's share of one operation's staging slot, from its begin on. */
 typedef struct chunk_source
 {
 	cuda_device *device;
-	char	   *slot;			/* NULL: all of the chunk is pinned */
+	char	   *slot;			/* NULL: the whole chunk is pinned */
 	size_t		slot_used;
 } chunk_source;
 
-/* Where the device can copy from: the memory itself if it is pinned, else a
- * copy. */
+/* An address that the device can copy from: the memory itself if it is pinned,
+ * otherwise a copy in the slot. */
 static const char *
 copyable(chunk_source *source, const void *memory, size_t bytes)
 {
@@ -41,7 +41,7 @@ copyable(chunk_source *source, const void *memory, size_t bytes)
 	return copy;
 }
 
-/* Slot bytes for the arrays of a chunk, 0 if all of them are pinned. */
+/* Slot bytes for the arrays of a chunk; 0 if all are pinned. */
 static size_t
 chunk_slot_bytes(const cuda_device *device, const gsort_job *job, const gsort_chunk *chunk)
 {
@@ -59,7 +59,7 @@ chunk_slot_bytes(const cuda_device *device, const gsort_job *job, const gsort_ch
 		aligned_bytes(start_bytes) + aligned_bytes(nulls_bytes);
 }
 
-/* One slice of a chunk: to the lane's staging, then filed. */
+/* Copies one slice of a chunk to the lane's staging and files it. */
 static gsort_status
 file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char *row_start,
 		   const char *keys, const char *nulls)
@@ -83,8 +83,8 @@ file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char
 	return GSORT_OK;
 }
 
-/* Files a chunk's rows, slice by slice: the staging holds one slice of the keys
- * at a time. */
+/* Files a chunk's rows slice by slice, because the staging holds one slice of
+ * the keys. */
 static gsort_status
 file_rows(cuda_job *job, cuda_lane *lane, const gsort_chunk *chunk, chunk_source *source,
 		  uint64_t first_unit)
@@ -133,8 +133,8 @@ enqueue_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const g
 	return cuda_operation_finish(device, lane, operation);
 }
 
-/* Whatever of it was enqueued has ended when this answers something else than
- * OK.  A second time it does all of the first time again. */
+/* Enqueues an append.  On failure, every enqueued part has ended.  A second
+ * call repeats the first one as a whole. */
 static gsort_status
 try_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const gsort_chunk *chunk,
 		  uint64_t first_unit)

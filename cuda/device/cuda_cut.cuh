@@ -1,12 +1,12 @@
 /*
  * cuda_cut.cuh
- *	  What the files of the cut share: one cut while it is enqueued.
+ *	  The interface between the files of the cut: one cut while it is enqueued.
  *
- * cuda_sort.cu	   the cut: its memory, its phases, windows, what comes back
+ * cuda_sort.cu	   the cut: its memory, its phases, windows, the read-back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
- * A call of cuda_sort.cu makes the struct, on its stack; the arrays are the
- * job's.
+ * A function of cuda_sort.cu makes the struct on its stack; the job owns the
+ * arrays.
  */
 #ifndef GSORT_CUDA_CUT_CUH
 #define GSORT_CUDA_CUT_CUH
@@ -23,7 +23,7 @@ typedef struct sort_run
 	uint64_t	n;
 	key_plan	plan;
 	key_table	table;
-	uint32_t   *order;			/* as it stands; NULL: as fed */
+	uint32_t   *order;			/* the current order; NULL: the order as fed */
 } sort_run;
 
 template<typename T>
@@ -39,22 +39,22 @@ run_header_of(const sort_run *run)
 	return (run_header *) run->job->header.pointer;
 }
 
-/* Scratch of the selection and the scan below. */
+/* Scratch bytes of the selection and the scan of tied rows. */
 size_t		cuda_order_scratch_bytes(uint64_t rows);
 
-/* Can such a job's words need sorting by segments?  It has SORT_TIED_ROWS and
- * SORT_SEGMENTS then. */
+/* True if the job's words may need a sort by segments.  A job for which this
+ * holds has SORT_TIED_ROWS and SORT_SEGMENTS. */
 int			cuda_order_may_have_segments(const gsort_job *job);
 
-/* Sorts by all words; or by the first alone, if the job has segments for what
- * that leaves tied, and counts these in the header: 1. */
+/* Sorts by all words.  If the job has segments, sorts by the first word alone
+ * and counts its ties in the header; *by_first_word is then 1. */
 gsort_status cuda_order_begin(sort_run *run, int *by_first_word);
 
-/* After a sort by the first word alone, by the header's counts: sorts what it
- * left tied by the other words. */
+/* Follows a sort by the first word alone, with the header's counts: sorts the
+ * tied rows by the other words. */
 gsort_status cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments);
 
-/* The tie bits, where the job has them, when the order stands in run->order. */
+/* Sets the job's tie bits, if it has any, from the order in run->order. */
 gsort_status cuda_order_mark_ties(sort_run *run);
 
 #endif							/* GSORT_CUDA_CUT_CUH */

@@ -1,18 +1,18 @@
 /*
  * cuda_errors.cu
- *	  What an error of CUDA means: for one operation, or for the device.
+ *	  Classifies CUDA errors: one operation fails, or the device is lost.
  *
  * In:  the error of a call or a launch.
- * Out: NOMEM, and the device goes on; or DEVICE_LOST, and nothing of it runs
+ * Out: NOMEM, and the device goes on; or DEVICE_LOST, and none of its work runs
  *	    any more.
  *
- * After most errors the context is dead, and every later call repeats them.
- * Some only say that this one call was refused, mostly because other programs
- * have the memory of the GPU.  These are listed, and the device is asked
- * whether it still answers.
+ * After most errors the context is dead, and every later call repeats the
+ * error.  Some errors only mean that one call was refused, mostly because other
+ * programs occupy the GPU's memory.  A list names these errors, and a query
+ * then verifies that the device still answers.
  *
- * CUDA keeps the last error of a thread until somebody takes it, and CUB looks
- * at it after its launches: so each error is taken where it is met.
+ * CUDA keeps the last error of a thread until it is taken, and CUB checks it
+ * after its launches.  Therefore each error is taken where it occurs.
  */
 #include "device/cuda_device.cuh"
 
@@ -20,9 +20,9 @@
 
 #include <string.h>
 
-/* --- errors that tests want ----------------------------------------------- */
+/* --- injected errors ----------------------------------------------------- */
 
-/* The error that a test wants here, or cudaSuccess. */
+/* The error that a test injects here, or cudaSuccess. */
 static cudaError_t
 wanted_error(cuda_device *device, bool is_launch)
 {
@@ -65,7 +65,7 @@ cuda_checked_query(cuda_device *device, cudaError_t error)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* Errors of a call that did nothing. */
+/* True for errors of a call that had no effect. */
 static bool
 is_refusal(cudaError_t error)
 {
@@ -86,14 +86,14 @@ is_refusal(cudaError_t error)
 	}
 }
 
-/* A dead context answers every call with its error, whichever call met it
- * first. */
+/* True if the context is alive.  In a dead context every call returns the error
+ * of the call that failed first. */
 static bool
 device_answers(cuda_device *device)
 {
 	cudaError_t error;
 
-	if (device->memory_stream == NULL)	/* it is being opened */
+	if (device->memory_stream == NULL)	/* the device is still being opened */
 		return true;
 	error = cudaStreamQuery(device->memory_stream);
 	(void) cudaGetLastError();
@@ -130,7 +130,7 @@ cuda_lose(cuda_device *device, cudaError_t error, const char *expression, const 
 	if (!device->common.lost)
 		note_error(device, GSORT_DEVICE_LOST, "CUDA", error, expression, file, line);
 	cuda_drain(device);
-	/* the caller may be waiting for what will never end */
+	/* the caller may wait for an event that would never come */
 	cuda_wake(device);
 	return GSORT_DEVICE_LOST;
 }

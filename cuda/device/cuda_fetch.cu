@@ -4,10 +4,10 @@
  *
  * In:  a window of the job's directory.
  * Out: its bytes in the caller's buffer, or in a slot until polling copies them
- *	    there.
+ *	    to the buffer.
  *
- * Rows of a sorted run are gathered into the lane's window on the device first;
- * all else lies as it is wanted.
+ * Rows of a sorted run are gathered into the lane's window on the device first.
+ * Split rows and the merge order are contiguous and need no gather.
  */
 #include "device/cuda_device.cuh"
 
@@ -27,7 +27,7 @@ sorted_run_of(const cuda_job *job)
 	return run;
 }
 
-/* Units of a split row that the windows before this one hold. */
+/* Units of a split row in the windows before this one. */
 static uint64_t
 units_before(const gsort_window *window)
 {
@@ -41,8 +41,8 @@ units_before(const gsort_window *window)
 	return units;
 }
 
-/* Enqueues the gather of a window: its rows, or the piece of its row, and its
- * tie bits. */
+/* Enqueues the gather of a window: its rows or its piece of a row, and its tie
+ * bits. */
 static gsort_status
 gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 {
@@ -78,11 +78,11 @@ gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
 	return GSORT_OK;
 }
 
-/* What a fetch asks for: a window, or a stretch of the merge order. */
+/* The source of a fetch: a window, or a stretch of the merge order. */
 typedef struct fetch_source
 {
-	const gsort_window *window; /* NULL: of the merge order */
-	uint64_t	first_row;		/* of the merge order */
+	const gsort_window *window; /* NULL: the merge order */
+	uint64_t	first_row;		/* in the merge order */
 	uint32_t	bytes;
 } fetch_source;
 
@@ -98,8 +98,7 @@ enqueue_source(cuda_job *job, cuda_lane *lane, const fetch_source *source, char 
 	return cuda_copy(device, lane, to, lane->window.pointer, source->bytes, cudaMemcpyDeviceToHost);
 }
 
-/* Whatever of it was enqueued has ended when this answers something else than
- * OK. */
+/* Enqueues a fetch.  On failure, every enqueued part has ended. */
 static gsort_status
 try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_operation *operation,
 		  void *dst)
@@ -116,7 +115,7 @@ try_fetch(cuda_job *job, cuda_lane *lane, const fetch_source *source, cuda_opera
 	return status;
 }
 
-/* Enqueues a fetch, and does it once more if the device refuses memory. */
+/* Enqueues a fetch, and retries once if the device refuses memory. */
 static gsort_status
 fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 {
@@ -134,7 +133,7 @@ fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 		operation->unpinned_bytes = source->bytes;
 	}
 	status = try_fetch(job, lane, source, operation, dst);
-	/* there is no other way to these rows */
+	/* these rows exist nowhere else */
 	if (status == GSORT_NOMEM)
 		status = try_fetch(job, lane, source, operation, dst);
 	if (status != GSORT_OK)

@@ -6,8 +6,8 @@
  * Out: extents for rows, their words and keys, with tables of their addresses
  *	    on the device.
  *
- * A job owns its extents, tables and header, and what its cuts and merges
- * allocate.  All of it is freed when the last of its work and of its operations
+ * A job owns its extents, tables and header, and the memory of its cuts and
+ * merges.  All of it is freed when the last of its work and of its operations
  * has ended.
  */
 #include "device/cuda_device.cuh"
@@ -22,7 +22,7 @@ key_extent_bytes_of(const gsort_job *job)
 	return key_extent_bytes(job->options.key_columns, job->options.null_mask);
 }
 
-/* Extents of a job's tables: more than the device's memory holds cannot be. */
+/* Number of extents in a job's tables, limited by the device's memory. */
 static uint64_t
 row_table_entries(const cuda_device *device)
 {
@@ -64,7 +64,8 @@ make_table(cuda_job *job, extent_list *list)
 						 list->room * sizeof(void *));
 }
 
-/* Device memory comes with the first grant, which pays for it. */
+/* Allocates the job's device memory with the first grant, which accounts for
+ * it. */
 static gsort_status
 make_tables(cuda_job *job)
 {
@@ -132,7 +133,7 @@ cuda_job_open(gsort_device *base, const gsort_job *blank, gsort_job **opened)
 	return GSORT_OK;
 }
 
-/* Adds extents to a list until it has wanted. */
+/* Adds extents to a list up to wanted. */
 static gsort_status
 add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 {
@@ -150,7 +151,7 @@ add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 	return GSORT_OK;
 }
 
-/* The addresses of new extents to the list's table on the device. */
+/* Publishes the addresses of new extents in the list's table on the device. */
 static gsort_status
 tell_extents(cuda_device *device, extent_list *list)
 {
@@ -169,7 +170,7 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
 
-	/* what a grant that fails has made stays for the next one */
+	/* memory made by a failed grant stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
 	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units),
 								 GSORT_EXTENT_BYTES));
@@ -255,7 +256,7 @@ cuda_job_free(cuda_job *job)
 void
 cuda_job_close(gsort_job *job)
 {
-	/* polling sees job->closing, and when the rest has ended */
+	/* polling reads job->closing, and waits until all work has ended */
 	cuda_wake(job->device);
 }
 

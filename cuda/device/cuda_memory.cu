@@ -3,16 +3,16 @@
  *	  The CUDA device's memory: a pool of its own.
  *
  * In:  requests of the jobs, and of the lanes at opening.
- * Out: arrays in device memory, counted; the budget that there is memory for.
+ * Out: arrays in device memory, accounted; the budget that the memory allows.
  *
  * cudaMalloc and cudaFree synchronize the device, so all device memory comes
- * from a stream-ordered pool.  The pool keeps what jobs free while any is open,
- * and gives nearly all of it back after the last one has closed: the GPU may be
- * shared.  That takes milliseconds for each gibibyte, so each poll gives a part
- * of it back, and only once the memory stream has passed what was freed.
+ * from a stream-ordered pool.  The pool keeps freed memory while any job is
+ * open.  After the last job has closed, it returns nearly all of it, because
+ * the GPU may be shared.  This takes milliseconds per gibibyte, so each poll
+ * returns a part, once the memory stream has passed the frees.
  *
- * Built with GSORT_GUARD_BUILD every array is a cudaMalloc of its own: inside a
- * pool compute-sanitizer would not see an overrun.
+ * With GSORT_GUARD_BUILD every array is a separate cudaMalloc, because
+ * compute-sanitizer misses overruns inside a pool.
  */
 #include "device/cuda_device.cuh"
 
@@ -129,7 +129,7 @@ void
 cuda_memory_idle(cuda_device *device)
 {
 	device->trim_wanted = 1;
-	/* what was freed a moment ago counts only once its stream has passed it */
+	/* recent frees count only once their stream has passed them */
 	if (cudaEventRecord(device->idle, device->memory_stream) != cudaSuccess ||
 		cudaLaunchHostFunc(device->memory_stream, cuda_wake, device) != cudaSuccess)
 	{
@@ -149,7 +149,7 @@ reserved_bytes(cuda_device *device)
 	return bytes;
 }
 
-/* True if there is more to give back. */
+/* True if there is more to return. */
 static bool
 trim_once(cuda_device *device)
 {

@@ -1,14 +1,14 @@
 /*
  * cuda_open.cu
- *	  Opening the CUDA device, and shutting it.
+ *	  Opens and shuts the CUDA device.
  *
  * In:  an ordinal; then an open device.
- * Out: a device with all that its jobs share, every kernel loaded, and seen to
- *	    sort; or a sentence why there is none.  Nothing is left of it in the end
- *	    but the process's context.
+ * Out: a device with all resources that its jobs share, every kernel loaded,
+ *	    and a passed self-test; or a sentence that states why there is none.
+ *	    After the shutdown only the process's context remains.
  *
- * Both block.  Of a device that fails to open, everything is taken down as of
- * one that is shut.
+ * Both functions block.  A device that fails to open is taken down like one
+ * that is shut.
  */
 #include "device/cuda_device.cuh"
 
@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #define OLDEST_CAPABILITY	75
-#define OPERATIONS			1024	/* that may be under way, with those that gsort_pin adds */
+/* operations that may be in progress, beside those that gsort_pin adds */
+#define OPERATIONS			1024
 
 /* --- finding a device ----------------------------------------------------- */
 
@@ -34,7 +35,7 @@ oldest_driver(int runtime_version)
 	return runtime_version >= 13000 ? 580 : 525;
 }
 
-/* Why there is no device, in the words of a log line. */
+/* Writes why there is no device, in the style of a log line. */
 static void
 explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 {
@@ -55,9 +56,9 @@ explain_no_device(cudaError_t error, char *reason, size_t reason_bytes)
 }
 
 /*
- * CUDA loads a kernel when it is launched first, which takes milliseconds and
- * waits for the device; a query must not meet that.  Told so before it starts,
- * it loads all kernels of this library, CUB's too, with the context.
+ * Makes CUDA load all kernels of this library, CUB's too, with the context.  By
+ * default CUDA loads a kernel at its first launch, which takes milliseconds and
+ * waits for the device.  A query must not pay for that.
  */
 extern "C" void
 gsort_cuda_prepare(uint32_t salt)
@@ -66,8 +67,8 @@ gsort_cuda_prepare(uint32_t salt)
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
-/* Which device is wanted, and is it there?  UNSUPPORTED, with a reason, if
- * not. */
+/* Finds the wanted device.  UNSUPPORTED, with a reason, if it does not
+ * exist. */
 static gsort_status
 find_device(const gsort_device_options *options, int *ordinal, int *devices, char *reason,
 			size_t reason_bytes)
@@ -97,7 +98,7 @@ cuda_enter(cuda_device *device)
 	return GSORT_OK;
 }
 
-/* Starts CUDA on the device: from here on its context exists. */
+/* Starts CUDA on the device, which creates its context. */
 static gsort_status
 start_context(cuda_device *device)
 {
@@ -147,7 +148,7 @@ make_append_lane(cuda_device *device, cuda_lane *lane, int priority)
 {
 	GSORT_TRY_STATUS(make_lane(device, lane, device->append_notices, priority));
 	GSORT_TRY_STATUS(cuda_allocate(device, NULL, &lane->keys, SLICE_KEYS_BYTES));
-	/* and the begin of the row behind the slice */
+	/* one more for the begin of the row behind the slice */
 	GSORT_TRY_STATUS(cuda_allocate(device, NULL, &lane->row_start,
 								   (SLICE_ROWS + 1) * sizeof(uint32_t)));
 	return cuda_allocate(device, NULL, &lane->nulls, SLICE_ROWS * sizeof(uint32_t));
@@ -161,7 +162,7 @@ make_fetch_lane(cuda_device *device, cuda_lane *lane, int priority)
 }
 
 /* Makes the streams and lanes.  Sorts have the lowest priority, so that appends
- * and fetches pass them. */
+ * and fetches overtake them. */
 static gsort_status
 make_streams(cuda_device *device)
 {
@@ -197,7 +198,7 @@ start_device(cuda_device *device)
 	return cuda_run_self_jobs(&device->common);
 }
 
-/* Makes the device and starts it.  On failure everything is given back. */
+/* Makes the device and starts it.  A failure releases everything. */
 static gsort_status
 open_device(const gsort_device_options *options, gsort_device **opened, char *reason,
 			size_t reason_bytes)
@@ -227,7 +228,8 @@ open_device(const gsort_device_options *options, gsort_device **opened, char *re
 	return GSORT_OK;
 }
 
-/* CUDA starts threads: with the context, and with the first host function. */
+/* Opens the device.  CUDA starts threads with the context and with the first
+ * host function. */
 gsort_status
 cuda_open(const gsort_device_options *options, gsort_device **device, char *reason,
 		  size_t reason_bytes)
@@ -245,7 +247,7 @@ cuda_open(const gsort_device_options *options, gsort_device **device, char *reas
 
 /* --- shutting ------------------------------------------------------------- */
 
-/* Gives back a lane's operations and memory; nothing of it runs any more. */
+/* Releases a lane's operations and memory, after all of its work has ended. */
 static void
 close_lane(cuda_device *device, cuda_lane *lane)
 {
@@ -281,20 +283,21 @@ close_streams(cuda_device *device)
 			cudaStreamDestroy(device->sort_streams[i]);
 }
 
-/* Waits for all that was started, every cuda_wake included.  False: the device
- * is lost, and nobody tells whether one still runs. */
+/* Waits for all work, every cuda_wake included.  False: the device is lost, and
+ * it is unknown whether a cuda_wake still runs. */
 static bool
 wait_for_end(cuda_device *device)
 {
 	bool		entered = cuda_enter(device) == GSORT_OK;
 
-	/* without a stream nothing was ever started */
+	/* without a stream there was no work */
 	if (device->memory_stream == NULL)
 		return true;
 	return entered && cudaDeviceSynchronize() == cudaSuccess;
 }
 
-/* The context stays: it is the process's, and others may use it. */
+/* Shuts the device.  The context stays, because other parts of the process may
+ * use it. */
 void
 cuda_shut(gsort_device *base)
 {
@@ -315,8 +318,8 @@ cuda_shut(gsort_device *base)
 	cuda_staging_close(device);
 	cuda_memory_close(device);
 	(void) cudaGetLastError();
-	/* a cuda_wake that may still run keeps the structure and the descriptor,
-	 * for good */
+	/* a cuda_wake that may still run keeps the structure and the descriptor for
+	 * good */
 	if (!ended)
 		return;
 	if (device->event_fd >= 0)

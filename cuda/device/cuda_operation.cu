@@ -1,15 +1,15 @@
 /*
  * cuda_operation.cu
- *	  What appends and fetches have in common: an operation on a lane, from its
+ *	  The common part of appends and fetches: an operation on a lane, from its
  *	  begin to its end.
  *
  * In:  a job, a kind and a tag; copies between the host and the job's rows.
- * Out: an operation that its lane knows, with a CUDA event behind its last
- *	    work, which cuda_poll.cu makes an event of.
+ * Out: an operation in its lane's queue, with a CUDA event behind its last
+ *	    work, which cuda_poll.cu turns into an event.
  *
- * Operations are made when the device is opened and memory is pinned, and used
- * again.  Host memory that gsort_pin covers is copied from and to directly;
- * other memory goes through a pinned slot, which the operation holds until it
+ * Operations are made when the device is opened and when memory is pinned, and
+ * are reused.  Host memory inside the gsort_pin range is copied directly.
+ * Other memory passes through a pinned slot, which the operation holds until it
  * ends, so that the caller never waits for the device.
  */
 #include "device/cuda_device.cuh"
@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-/* --- the operations that there are ---------------------------------------- */
+/* --- the pool of operations ---------------------------------------------- */
 
 static void
 make_free(cuda_device *device, cuda_operation *operation)
@@ -33,7 +33,7 @@ make_event(cuda_device *device, cudaEvent_t *event)
 	return GSORT_OK;
 }
 
-/* Makes one more operation, with its event, and puts it with the free ones. */
+/* Makes one more operation with its event and adds it to the free ones. */
 static gsort_status
 add_operation(cuda_device *device)
 {
@@ -76,7 +76,7 @@ cuda_operations_free(cuda_device *device)
 	}
 }
 
-/* --- one of them ---------------------------------------------------------- */
+/* --- one operation ------------------------------------------------------- */
 
 gsort_status
 cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag, size_t slot_bytes,
@@ -85,7 +85,7 @@ cuda_operation_begin(cuda_job *job, gsort_event_kind kind, uint64_t tag, size_t 
 	cuda_device *device = (cuda_device *) job->common.device;
 	cuda_operation *operation;
 
-	/* neither waits for the device, but the host may be out of memory */
+	/* neither waits for the device, but host memory may be exhausted */
 	if (device->free_operations == NULL)
 		GSORT_TRY_STATUS(add_operation(device));
 	operation = device->free_operations;
@@ -129,7 +129,7 @@ cuda_lane_quiet(cuda_device *device, cuda_lane *lane)
 {
 	cudaError_t error;
 
-	if (device->common.lost)	/* then it is */
+	if (device->common.lost)	/* now it is */
 		return GSORT_DEVICE_LOST;
 	error = cudaStreamSynchronize(lane->stream);
 	return error == cudaSuccess ? GSORT_OK :

@@ -1,20 +1,20 @@
 /*
  * cuda_order.cu
- *	  From keys to the order of the rows: the sorts of a cut, by one word after
- *	  another.
+ *	  From keys to the order of the rows: the sorts of a cut, word by word.
  *
  * In:  a job's key extents and the plan of its sort words.
- * Out: SORT_ORDER, or no order where all keys are equal; in SORT_SORTED_WORDS
- *	    the sorted first words, where ties or segments are looked for; tie bits.
+ * Out: SORT_ORDER, or no order if all keys are equal; SORT_SORTED_WORDS, the
+ *	    sorted first words, if the search for ties or segments needs them; tie
+ *	    bits.
  *
- * Keys of one word take one sort.  Those of several are sorted by the first
- * word, which is a full one and mostly tells rows apart.  Rows that it leaves
- * tied are listed, sorted by the other words from the last to the first, each
- * gathered in the order found so far, then by their segments, and put back to
- * the places that they had among all.  So distinct first words take one sort
- * however many words follow, and the worst input one sort more than all words.
- * Few rows are sorted by all words from the last to the first at once: they do
- * not pay for the look between.
+ * Keys of one word take one sort.  Keys of several words are sorted by the
+ * first word, which has 64 bits and separates most rows.  The rows that it
+ * leaves tied are listed and sorted by the other words, last to first, then by
+ * their segments.  Each sort gathers its words in the current order.  The
+ * result is written back to the tied places.  Distinct first words thus take
+ * one sort for any number of words, and the worst input takes one sort more
+ * than all words.  Few rows are sorted directly by all words, last to first,
+ * because the intermediate read-back would not pay.
  *
  *	  keys --first word--> order --list--> tied rows
  *	       --other words, segment--> sorted --places--> order
@@ -35,14 +35,15 @@
 
 /* --- one sort ------------------------------------------------------------- */
 
-/* Only the radix sort is made for words of 32 bits. */
+/* True if the words are sorted as 32 bits, which the radix sort alone
+ * supports. */
 static int
 is_narrow(const sort_run *run, uint32_t bits)
 {
 	return bits <= NARROW_WORD_BITS && run->n <= RADIX_PAIRS_MAX;
 }
 
-/* The other of the two arrays that take turns. */
+/* The other one of the two alternating buffers. */
 static uint32_t *
 turn_of(const sort_run *run, sort_array one, sort_array other)
 {
@@ -50,8 +51,8 @@ turn_of(const sort_run *run, sort_array one, sort_array other)
 		array_of<uint32_t>(run, one);
 }
 
-/* Sorts run->order by the words in SORT_WORDS, which are used up; words_out may
- * be NULL. */
+/* Sorts run->order by the words in SORT_WORDS, and consumes these; words_out
+ * may be NULL. */
 template<typename Word>
 static gsort_status
 sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, gsort_engine *engine)
@@ -70,7 +71,8 @@ sort_pairs(sort_run *run, uint32_t bits, Word *words_out, uint32_t *order_out, g
 	return GSORT_OK;
 }
 
-/* The keys are checked on the way where header is not NULL. */
+/* Makes and sorts the words of one number.  Also checks the keys if header is
+ * not NULL. */
 template<typename Word>
 static gsort_status
 sort_by_word_as(sort_run *run, uint32_t word, run_header *header, int words_wanted,
@@ -114,8 +116,8 @@ check_keys(sort_run *run)
 	return GSORT_OK;
 }
 
-/* From the last to the first, each pass over all rows.  The first of the passes
- * looks at the keys of all columns. */
+/* Sorts all rows by each word, last to first.  The first pass checks the keys
+ * of all columns. */
 static gsort_status
 sort_by_all_words(sort_run *run)
 {
@@ -127,7 +129,7 @@ sort_by_all_words(sort_run *run)
 	return GSORT_OK;
 }
 
-/* --- what the first word leaves tied -------------------------------------- */
+/* --- ties of the first word ---------------------------------------------- */
 
 static cudaError_t
 select_tied(void *scratch, size_t *scratch_bytes, const first_word *words, uint64_t n,
@@ -153,7 +155,7 @@ cuda_order_scratch_bytes(uint64_t rows)
 	size_t		select_bytes = 0;
 	size_t		sum_bytes = 0;
 
-	/* an error leaves 0, and the launch that follows meets and reports it */
+	/* an error leaves 0; the following launch fails too and reports it */
 	(void) select_tied(NULL, &select_bytes, NULL, rows, NULL, NULL, NULL);
 	(void) sum_begins(NULL, &sum_bytes, NULL, rows, NULL);
 	(void) cudaGetLastError();
@@ -172,7 +174,7 @@ sorted_first_words(const sort_run *run)
 	return array_of<first_word>(run, SORT_SORTED_WORDS);
 }
 
-/* The places of the tied rows in the order; they take the first half of
+/* Lists the places of the tied rows in the order, in the first half of
  * SORT_WORDS. */
 static gsort_status
 find_tied_places(sort_run *run)
@@ -209,8 +211,8 @@ cuda_order_begin(sort_run *run, int *by_first_word)
 	return *by_first_word ? sort_by_first_word(run) : sort_by_all_words(run);
 }
 
-/* The tied rows to SORT_LOW_OFFSETS, as they stand in the order; their
- * segments' numbers to SORT_SEGMENTS. */
+/* Copies the tied rows, in order, to SORT_LOW_OFFSETS and the numbers of their
+ * segments to SORT_SEGMENTS. */
 static gsort_status
 list_tied_rows(sort_run *run, uint64_t tied)
 {
@@ -247,7 +249,7 @@ sort_by_segment_as(sort_run *run, uint32_t bits)
 							&engine);
 }
 
-/* Rows that stand in the order of the words behind the first go back to their
+/* Sorts rows, which are in order by the later words, back into their
  * segments. */
 static gsort_status
 sort_by_segment(sort_run *run, uint64_t segments)
@@ -285,7 +287,7 @@ cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segments)
 
 /* --- tie bits ------------------------------------------------------------- */
 
-/* words: the first sort words in order, or NULL. */
+/* Sets the tie bits.  words: the sorted first words, or NULL. */
 template<typename Word>
 static gsort_status
 mark_ties_by(sort_run *run, const Word *words)

@@ -1,33 +1,33 @@
 /*
  * cuda_pairs.cu
- *	  The pairs sort as cuda/api calls it: chooses the engine, and makes
- *	  statuses of errors.
+ *	  The pairs sort for cuda/api: chooses the engine, and turns errors into
+ *	  statuses.
  *
- * In:  a gsort_pairs whose shape cuda/api has checked, scratch of the caller.
- * Out: as gsort.h says.
+ * In:  a gsort_pairs whose shape cuda/api has checked; scratch of the caller.
+ * Out: the result that gsort.h defines.
  *
- * Only enqueues.
+ * The functions only enqueue.
  */
 #include "device/cuda_device.cuh"
 
 size_t
 cuda_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 {
-	/* tiles are of the size that suits the device */
+	/* the tile size depends on the device */
 	if (cuda_enter((cuda_device *) device) != GSORT_OK)
 		return 0;
 	return cuda_engine_scratch_bytes(cuda_pairs_engine(pairs), pairs);
 }
 
-/* The arguments are checked before anything is enqueued, so an error behind
- * that is a launch's. */
+/* The arguments are checked before anything is enqueued, so a later error is a
+ * launch's. */
 gsort_status
 cuda_sort_by_engine(cuda_device *device, gsort_engine engine, const gsort_pairs *pairs,
 					void *d_scratch, size_t scratch_bytes, cudaStream_t stream)
 {
 	size_t		wanted_bytes = cuda_engine_scratch_bytes(engine, pairs);
 
-	/* if the device did not answer, the first launch meets that too */
+	/* if the device does not answer, the first launch fails too */
 	(void) cudaGetLastError();
 	if (scratch_bytes < wanted_bytes || (uintptr_t) d_scratch % SCRATCH_ALIGNMENT != 0)
 		return gsort_fail(&device->common, GSORT_BAD_ARG, "scratch too small or not aligned");

@@ -1,15 +1,15 @@
 /*
  * cuda_poll.cu
- *	  What has ended on the CUDA device, as events.
+ *	  Completed work of the CUDA device, as events.
  *
  * In:  the operations of the lanes, and each job's work, with a CUDA event
  *	    behind each.
- * Out: events; buffers and memory that they give back.
+ * Out: events; released buffers and memory.
  *
  * A host function on a stream beside each lane makes the eventfd readable, so
- * no copy ever waits for a thread of the host; polling asks the events, the
- * oldest of each lane first, and waits for none.  On a lost device whatever is
- * under way is handed out as DEVICE_LOST, once nothing of it runs.
+ * that no copy waits for a thread of the host.  Polling queries the CUDA
+ * events, oldest first in each lane, and never waits.  On a lost device, all
+ * pending work ends as DEVICE_LOST once none of it runs.
  */
 #include "device/cuda_device.cuh"
 
@@ -24,7 +24,7 @@ cuda_wake(void *device)
 	uint64_t	one = 1;
 	ssize_t		written = write(((cuda_device *) device)->event_fd, &one, sizeof(one));
 
-	/* it fails only when it is readable already */
+	/* the write fails only if the descriptor is readable already */
 	(void) written;
 }
 
@@ -37,7 +37,7 @@ clear_wakes(cuda_device *device)
 	(void) got;
 }
 
-/* --- what has ended ------------------------------------------------------- */
+/* --- completed work ------------------------------------------------------ */
 
 static gsort_event
 make_event(const cuda_job *job, gsort_event_kind kind, gsort_status status, uint64_t tag)
@@ -94,7 +94,7 @@ poll_lane(cuda_device *device, cuda_lane *lane, gsort_event *out, int max)
 	return n;
 }
 
-/* What the end of a job's work means for it; returns the status of its
+/* Applies the end of a job's work to the job; returns the status of its
  * event. */
 static gsort_status
 end_work(cuda_job *job)
@@ -102,7 +102,7 @@ end_work(cuda_job *job)
 	gsort_job  *common = &job->common;
 
 	job->work_pending = 0;
-	/* giving memory back may lose the device behind work that ended well */
+	/* a release of memory may lose the device after work that succeeded */
 	if (common->device->lost)
 		job->work_status = GSORT_DEVICE_LOST;
 	if (job->work_kind == GSORT_EVENT_CUT)
@@ -114,7 +114,7 @@ end_work(cuda_job *job)
 	return job->work_status;
 }
 
-/* The end of a job's work, then its CLOSED.  May free the job. */
+/* Ends a job's work, then returns its CLOSED.  May free the job. */
 static int
 poll_job(cuda_device *device, cuda_job *job, gsort_event *out, int max)
 {

@@ -1,15 +1,15 @@
 /*
  * cuda_runs.cu
- *	  Several runs of one job: what is kept of each, and their merge.
+ *	  Several runs of one job: the keys retained from each, and their merge.
  *
  * In:  a run that was cut SORTED_RUN: its order, and its key extents.
- * Out: its raw keys in sorted order; in the end, from those of all runs, the
+ * Out: its raw keys in sorted order; finally, from the keys of all runs, the
  *	    run that each row of the whole order comes from.
  *
- * The run's rows are freed before the memory for its keys is asked for.  If
- * there is none all the same, what is kept of all runs goes, and the job goes
- * on without a merge.  The keys stay raw, because only the statistics of all
- * runs tell which bits of them matter.
+ * The run's rows are freed before memory for its keys is requested.  If that
+ * memory is refused all the same, the retained keys of all runs are dropped,
+ * and the job goes on without a merge.  The keys stay raw, because only the
+ * statistics of all runs determine their significant bits.
  */
 #include "device/cuda_device.cuh"
 
@@ -59,7 +59,7 @@ cuda_runs_free(cuda_job *job)
 	cuda_release(device, job, &job->merge_scratch);
 }
 
-/* Memory asked for since is there for what follows on the work stream. */
+/* Orders recent allocations before later work on the work stream. */
 static gsort_status
 wait_for_memory(cuda_job *job)
 {
@@ -72,7 +72,7 @@ wait_for_memory(cuda_job *job)
 
 /* --- the end of a run ----------------------------------------------------- */
 
-/* Enqueues the gathering of the run's keys in sorted order. */
+/* Enqueues the gather of the run's keys in sorted order. */
 static gsort_status
 enqueue_keys(cuda_job *job, const kept_run *kept)
 {
@@ -89,7 +89,8 @@ enqueue_keys(cuda_job *job, const kept_run *kept)
 	return cuda_finish_work(job);
 }
 
-/* NOMEM: nothing of the run is kept, and nothing runs. */
+/* Retains the run's keys.  NOMEM: no keys of the run are retained, and no work
+ * runs. */
 static gsort_status
 keep_keys(cuda_job *job)
 {
@@ -108,8 +109,8 @@ keep_keys(cuda_job *job)
 	return cuda_work_enqueued(job, enqueue_keys(job, kept));
 }
 
-/* OK and NOMEM leave the job as it was before its first append; NOMEM: without
- * kept keys. */
+/* Handles the end of a run.  OK and NOMEM leave the job as it was before its
+ * first append; NOMEM without retained keys. */
 void
 cuda_run_ended(cuda_job *job, gsort_status status)
 {
@@ -134,7 +135,7 @@ cuda_job_next_run(gsort_job *base)
 		status = keep_keys(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	/* no keys to gather */
+	/* there are no keys to gather */
 	if (!job->work_on_device)
 		cuda_run_ended(job, status);
 	cuda_work_begun(job, GSORT_EVENT_RUN_BEGUN, GSORT_OK);
@@ -154,7 +155,7 @@ allocate_order(cuda_job *job)
 						 order_merge_scratch_bytes(rows, job->n_kept));
 }
 
-/* The kept runs as the merge takes them. */
+/* Describes the retained runs for the merge. */
 static void
 describe_runs(const cuda_job *job, merge_run *runs)
 {
@@ -220,7 +221,7 @@ cuda_job_merge(gsort_job *base, const key_plan *plan)
 		status = cuda_work_enqueued(job, enqueue_merge(job, plan));
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	/* no memory, no rows, or refused and quiet again */
+	/* no memory, no rows, or refused and drained */
 	if (!job->work_on_device)
 		cuda_merge_ended(job, status);
 	cuda_work_begun(job, GSORT_EVENT_MERGED, status);

@@ -1,15 +1,15 @@
 /*
  * cuda_self_job.cu
- *	  Small jobs of the device's own, before it is offered to anybody: they
- *	  start CUDA's threads, and show that the device sorts.
+ *	  Small self-test jobs while the device opens.  They start CUDA's threads
+ *	  and prove that the device sorts.
  *
  * In:  an open device.
- * Out: OK, or why it is not fit for use.
+ * Out: OK, or the reason why the device is unfit for use.
  *
- * Written against gsort.h alone.  Kernels are loaded before (cuda_open.cu).
- * Engines have kernels for few keys and others for many, and for both key
- * widths, so a job runs for each of these, and two that merge runs, by words of
- * both widths.
+ * The file uses gsort.h alone; cuda_open.cu has loaded the kernels.  Engines
+ * have different kernels for few and many keys and for both key widths.  One
+ * job therefore runs for each combination, and two more jobs merge runs, one
+ * for each width.
  */
 #include "device/cuda_device.cuh"
 
@@ -20,7 +20,7 @@
 
 #define SELF_WINDOW_BYTES	4096
 #define SELF_CHUNK_ROWS		512
-#define SELF_LONG_BYTES		16384	/* one row longer than a window */
+#define SELF_LONG_BYTES		16384	/* one row, longer than a window */
 #define SELF_FEW_ROWS		64
 #define SELF_MANY_ROWS		32768
 #define SELF_RUNS			3
@@ -30,7 +30,7 @@ typedef struct self_job
 {
 	gsort_device *device;
 	gsort_job  *job;
-	uint32_t	columns;		/* of a wide key, two make several words */
+	uint32_t	columns;		/* two wide columns make several words */
 	int			wide;			/* nullable columns of more than 32 significant bits */
 	gsort_engine engine;
 	uint32_t	rows;
@@ -41,8 +41,8 @@ typedef struct self_job
 	uint64_t	data[SELF_WINDOW_BYTES / 8];
 } self_job;
 
-/* Waits for an event of this kind, at most SELF_WAIT_SECONDS.  An event that
- * failed ends the wait. */
+/* Waits up to SELF_WAIT_SECONDS for an event of this kind.  A failed event ends
+ * the wait. */
 static gsort_status
 wait_for(self_job *self, gsort_event_kind kind)
 {
@@ -65,8 +65,8 @@ wait_for(self_job *self, gsort_event_kind kind)
 	return gsort_fail(self->device, GSORT_DEVICE_LOST, "the device's self test does not end");
 }
 
-/* Rows come in descending order of their first column; a unit of data tells
- * it. */
+/* Fills rows in descending order of their first column, which is also stored in
+ * the row. */
 static void
 fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 {
@@ -77,8 +77,8 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->nulls[i] = 0;
 	for (uint32_t c = 0; c < self->columns; c++)
 	{
-		/* a wide column has all its bits vary: the complement swaps only the
-		 * low ones */
+		/* all bits of a wide column vary: the complement swaps only the low
+		 * ones */
 		uint64_t	key = self->wide ? value << 40 ^ (value & 1 ? UINT64_MAX >> 24 : 0) : value;
 		gsort_column_stats row = {key, key, key, key, 0};
 
@@ -88,7 +88,7 @@ fill_row(self_job *self, uint32_t i, gsort_column_stats *stats)
 	self->fed++;
 }
 
-/* Appends one chunk of made-up rows and waits for its end. */
+/* Appends one chunk of synthetic rows and waits for its end. */
 static gsort_status
 feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_bytes)
 {
@@ -113,7 +113,7 @@ feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_byt
 	return wait_for(self, GSORT_EVENT_APPENDED);
 }
 
-/* One long row, then short ones. */
+/* Appends one long row, then short ones. */
 static gsort_status
 feed_rows(self_job *self)
 {
@@ -130,7 +130,8 @@ feed_rows(self_job *self)
 	return GSORT_OK;
 }
 
-/* The short rows must come back as 1, 2, 3 ...; the long one is the last. */
+/* Checks that the short rows come back as 1, 2, 3 ..., and the long one
+ * last. */
 static gsort_status
 check_windows(self_job *self)
 {
@@ -167,8 +168,8 @@ feed_and_check(self_job *self)
 	return check_windows(self);
 }
 
-/* The rows come in descending order, so the last run is the first of the
- * order. */
+/* Checks the merge order.  Rows come in descending order, so it begins with the
+ * last run. */
 static gsort_status
 check_order(self_job *self)
 {
@@ -188,8 +189,8 @@ check_order(self_job *self)
 	return GSORT_OK;
 }
 
-/* Several runs: each is fed, cut and ended, then all are merged and their order
- * is checked. */
+/* Feeds, cuts and ends several runs, then merges them and checks the merge
+ * order. */
 static gsort_status
 merge_and_check(self_job *self)
 {
@@ -208,8 +209,8 @@ merge_and_check(self_job *self)
 	return check_order(self);
 }
 
-/* Opens a job, does its work and closes it.  The work's failure counts before
- * the close's. */
+/* Opens a job, does its work and closes it.  A failure of the work takes
+ * precedence over one of the close. */
 static gsort_status
 run_self_job(self_job *self, gsort_status (*work) (self_job *))
 {
@@ -231,7 +232,7 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 	return status != GSORT_OK ? status : closed;
 }
 
-/* One job on an empty struct. */
+/* Runs one job on an empty struct. */
 static gsort_status
 begin_self_job(self_job *self, gsort_device *device, gsort_engine engine, uint32_t rows, int wide,
 			   uint32_t columns, gsort_status (*work) (self_job *))

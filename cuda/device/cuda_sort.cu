@@ -3,18 +3,17 @@
  *	  The cut: from a fed run to its directory of windows.
  *
  * In:  a job's key and word extents, the statistics of its columns, and the
- *	    lengths' extremes in its header.
- * Out: SORTED: the order, low offsets and tie bits, which fetches read, and the
- *	    list of window begins, from which the directory is made
- *	    (place_rows.cuh).  SORTED_RUN: also the keys, which cuda_runs.cu gathers
- *	    by the order.
+ *	    extremes of the lengths in its header.
+ * Out: SORTED: the order, low offsets and tie bits for the fetches, and the
+ *	    list of window begins, which becomes the directory (place_rows.cuh).
+ *	    SORTED_RUN: also the keys, which cuda_runs.cu gathers by the order.
  *
- * It is enqueued behind the last append, at once where keys fit one word; the
- * host learns the outcome from one copy at its end.  Keys of several words are
- * sorted by the first (cuda_order.cu), and the host reads how many rows that
- * left tied before it enqueues the rest.  All memory is allocated before the
- * first launch and the keys stay until the directory stands, so a cut that
- * finds no memory leaves the run as it was.
+ * The cut is enqueued behind the last append, as a whole if the keys fit one
+ * word; the host reads the outcome from one copy at its end.  Keys of several
+ * words are sorted by the first (cuda_order.cu).  Then the host reads the
+ * number of ties and enqueues the rest.  All memory is allocated before the
+ * first launch, and the keys stay until the directory is complete.  Therefore a
+ * cut without memory leaves the run unchanged.
  */
 #include "device/cuda_cut.cuh"
 
@@ -25,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PACK_BLOCKS			2048	/* each thread packs as many words as it takes */
+#define PACK_BLOCKS			2048	/* each thread packs as many words as necessary */
 #define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
 
 /* --- memory --------------------------------------------------------------- */
@@ -36,14 +35,15 @@ larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* What the pairs sort and all that follows need at most, one after another. */
+/* Peak scratch of the pairs sort and of all later steps, which run one after
+ * another. */
 static size_t
 scratch_bytes_for(gsort_engine engine, uint64_t rows)
 {
 	size_t		pairs_bytes = cuda_pairs_scratch_at_most(engine, rows);
 	size_t		order_bytes = cuda_order_scratch_bytes(rows);
 
-	/* an error leaves 0, and the launch that follows meets and reports it */
+	/* an error leaves 0; the following launch fails too and reports it */
 	(void) cudaGetLastError();
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
@@ -126,7 +126,7 @@ cuda_cut_free_all_but_order(cuda_job *job)
 			free_array(job, (sort_array) i);
 }
 
-/* What fetches read stays, and the keys that the next run's begin gathers. */
+/* Frees all arrays but the input of fetches and of the next gather of keys. */
 static void
 free_all_but_results(cuda_job *job)
 {
@@ -151,7 +151,7 @@ begins_room(const cuda_job *job)
 	return job->sort[SORT_BEGINS].bytes / sizeof(window_begin);
 }
 
-/* From the order to offsets and window begins. */
+/* Computes offsets and window begins from the order. */
 static gsort_status
 place_rows(sort_run *run)
 {
@@ -175,7 +175,7 @@ place_rows(sort_run *run)
 	return GSORT_OK;
 }
 
-/* --- what comes back ------------------------------------------------------ */
+/* --- the read-back ------------------------------------------------------- */
 
 static gsort_status
 copy_header_out(cuda_job *job)
@@ -188,7 +188,7 @@ copy_header_out(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* The next window begins into the slot, behind the header. */
+/* Copies the next window begins into the slot, behind the header. */
 static gsort_status
 copy_begins_out(cuda_job *job, uint64_t n)
 {
@@ -204,8 +204,8 @@ copy_begins_out(cuda_job *job, uint64_t n)
 	return cuda_finish_work(job);
 }
 
-/* How many there are is not known yet: as many as the slot takes go along with
- * the count, and mostly that is all. */
+/* Copies as many begins as the slot takes along with their count, which is not
+ * known yet.  Mostly these are all. */
 static gsort_status
 copy_first_begins_out(cuda_job *job)
 {
@@ -217,7 +217,7 @@ copy_first_begins_out(cuda_job *job)
 
 /* --- cutting -------------------------------------------------------------- */
 
-/* Lets the cut's stream wait for all that was appended. */
+/* Makes the cut's stream wait for all appends. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -234,7 +234,7 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* The struct that the files of the cut share, for a cut that begins. */
+/* Fills the struct that the files of the cut share. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -252,7 +252,7 @@ sort_run_of(cuda_job *job)
 	return run;
 }
 
-/* When the order stands. */
+/* Enqueues the search for windows, once the order is complete. */
 static gsort_status
 enqueue_windows(sort_run *run)
 {
@@ -262,8 +262,9 @@ enqueue_windows(sort_run *run)
 	return copy_first_begins_out(run->job);
 }
 
-/* Enqueues the cut.  Sorted by its first word alone, it ends with the header:
- * the host looks there how many rows are tied, and enqueues the rest. */
+/* Enqueues the cut.  If it sorts by the first word alone, it ends with the
+ * header.  The host then reads the number of tied rows there and enqueues the
+ * rest. */
 static gsort_status
 enqueue_sort(cuda_job *job)
 {
@@ -278,7 +279,7 @@ enqueue_sort(cuda_job *job)
 
 	GSORT_TRY_STATUS(wait_for_appends(job));
 	GSORT_TRY(run.device, cudaEventRecord(job->work_began, run.stream));
-	/* the slot takes more of them than will be written */
+	/* the slot receives more begins than are written */
 	GSORT_TRY(run.device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
 	GSORT_TRY_STATUS(cuda_order_begin(&run, &by_first_word));
 	if (!by_first_word)
@@ -288,8 +289,8 @@ enqueue_sort(cuda_job *job)
 	return cuda_finish_work(job);
 }
 
-/* What is left to do when the header tells how many rows are tied by their
- * first word. */
+/* Enqueues the rest of the cut when the header holds the number of rows tied by
+ * the first word. */
 static gsort_status
 enqueue_rest(cuda_job *job, const run_header *header)
 {
@@ -323,7 +324,7 @@ cuda_job_cut(gsort_job *base)
 		status = cut_sorted(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
-	/* no memory, no rows, or refused and quiet again */
+	/* no memory, no rows, or refused and drained */
 	if (!job->work_on_device)
 		cuda_cut_free(job);
 	cuda_work_begun(job, GSORT_EVENT_CUT, status);
@@ -332,7 +333,7 @@ cuda_job_cut(gsort_job *base)
 
 /* --- the cut's end -------------------------------------------------------- */
 
-/* Takes what the slot holds; false if the host has no memory. */
+/* Takes the begins in the slot; false if host memory is exhausted. */
 static int
 take_begins(cuda_job *job, uint64_t n)
 {
@@ -370,8 +371,8 @@ end_sort(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* What the slot says; OK with work_on_device set again if there is more to
- * come. */
+/* Evaluates the slot.  Returns OK with work_on_device set again if more begins
+ * follow. */
 static gsort_status
 read_outcome(cuda_job *job)
 {

@@ -1,14 +1,14 @@
 /*
  * cuda_staging.cu
- *	  Pinned memory of the host: what gsort_pin covers, and staging of our own.
+ *	  Pinned memory of the host: the ranges of gsort_pin, and our own staging.
  *
- * In:  gsort_pin; cuts, whose outcome comes back in a slot; appends and fetches
- *	    of memory that is not pinned.
+ * In:  gsort_pin; cuts, whose outcome is read back through a slot; appends and
+ *	    fetches of unpinned memory.
  * Out: slots; whether memory is pinned.
  *
- * Making pinned memory waits for the device, so the staging is made when the
- * device is opened, and more of it when pinning fails; then it is handed out in
- * blocks and never grows.  Who finds no room is refused.
+ * Making pinned memory waits for the device.  Therefore the staging is made
+ * when the device is opened, and more of it when pinning fails.  The staging is
+ * handed out in blocks and never grows; a request without room is refused.
  */
 #include "device/cuda_device.cuh"
 
@@ -18,7 +18,7 @@
 #define STAGING_BYTES		((size_t) 48 << 20)
 #define STAGING_BYTES_MAX	(BLOCK_MAP_MAX * STAGING_BLOCK_BYTES)
 
-/* The largest chunk, rows of one unit with all keys, is one operation's. */
+/* The largest chunk, one-unit rows with all keys, fits one operation's slot. */
 static_assert(STAGING_BYTES >= (size_t) GSORT_WINDOW_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 *
 			  256, "room for a chunk");
 
@@ -101,7 +101,7 @@ cuda_slot_give(cuda_device *device, pinned_slot *slot)
 
 /* --- the caller's memory -------------------------------------------------- */
 
-/* For what could not be pinned. */
+/* Makes staging in place of memory that could not be pinned. */
 static void
 make_more_staging(cuda_device *device, size_t bytes)
 {
@@ -137,7 +137,7 @@ cuda_region_pin(gsort_device *base_device, void *base, size_t bytes)
 		free(region);
 		return status;
 	}
-	/* each operation has a buffer of the caller's, mostly of a mebibyte */
+	/* each operation has a buffer of the caller's, mostly of one mebibyte */
 	(void) cuda_operations_reserve(device, bytes >> 20);
 	if (region == NULL)
 		return gsort_fail(&device->common, GSORT_UNSUPPORTED, "out of memory");

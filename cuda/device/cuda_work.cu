@@ -1,14 +1,14 @@
 /*
  * cuda_work.cu
- *	  What cuts, ends of runs and merges have in common: a job's work on a sort
+ *	  The common part of cuts, ends of runs and merges: a job's work on a sort
  *	  stream, one at a time, from its begin to its event.
  *
  * In:  work that was enqueued, wholly or in part.
- * Out: its end, told to who enqueued it; then the event of the job.
+ * Out: its end, reported to the file that enqueued it; then the job's event.
  *
- * Where the device refuses a launch in the midst of it, the part before still
- * runs on memory of the job.  So the work ends as any other, behind that part,
- * and only then fails and frees.
+ * If the device refuses a launch midway, the earlier part still runs on memory
+ * of the job.  Therefore the work ends normally behind that part, and only then
+ * fails and frees.
  */
 #include "device/cuda_device.cuh"
 
@@ -46,8 +46,7 @@ cuda_work_enqueued(cuda_job *job, gsort_status status)
 		job->work_failed = status;
 		return finished;
 	}
-	/* not even its end can be marked: nothing else tells when its memory is
-	 * free */
+	/* without an end marker, nothing else shows when its memory is free */
 	error = cudaStreamSynchronize(job->work_stream);
 	return error == cudaSuccess ? status :
 		cuda_lose(device, error, "cudaStreamSynchronize", __FILE__, __LINE__);
@@ -63,7 +62,7 @@ cuda_work_begun(cuda_job *job, gsort_event_kind kind, gsort_status status)
 		cuda_wake(job->common.device);
 }
 
-/* False while it goes on. */
+/* Queries the device; false while the work is in progress. */
 static int
 work_has_ended(cuda_job *job)
 {

@@ -1,16 +1,16 @@
 /*
  * gather_rows.cuh
- *	  The gather: rows of one window, from where they were fed to a contiguous
+ *	  The gather: copies the rows of one window from the arena to a contiguous
  *	  buffer.
  *
  * In:  a sorted run's order, low offsets and tie bits; the rows' words; the
  *	    arena.
  * Out: the window's bytes in a staging buffer of device memory.
  *
- * A row that shares its window with others is at most a quarter of a window
- * long, and lies in one extent.  Only longer rows may run over an extent's end,
- * and these have windows of their own: so rows are copied by address, and
- * pieces of long rows unit by unit.
+ * A row that shares its window is at most a quarter of a window long, and lies
+ * in one extent.  Only longer rows may cross the end of an extent, and they
+ * have windows of their own.  Therefore rows are copied by address, and pieces
+ * of long rows unit by unit.
  */
 #ifndef GSORT_GATHER_ROWS_CUH
 #define GSORT_GATHER_ROWS_CUH
@@ -18,12 +18,14 @@
 #include "device/arena.cuh"
 #include "rows/tie_bits.h"
 
-#define GATHER_OWN_ROUNDS		8	/* a row's own lanes copy so many rounds, the warp the rest */
+/* rounds that a row's own lanes copy; the warp copies the rest */
+#define GATHER_OWN_ROUNDS		8
 
 typedef struct sorted_run
 {
-	word_table	words;			/* by row number; what follows is in sorted order */
-	const uint32_t *order;		/* [rows]; NULL: as fed */
+	/* indexed by row number; the following arrays are in sorted order */
+	word_table	words;
+	const uint32_t *order;		/* [rows]; NULL: the order as fed */
 	const uint32_t *low_offsets;	/* [rows] */
 	const uint32_t *ties;		/* [rows / 32, rounded up] or NULL */
 	uint64_t	rows;
@@ -50,9 +52,9 @@ sorted_run_word(const sorted_run *run, uint64_t i)
 #ifdef __CUDACC__
 
 /*
- * Rows first_row to first_row + rows of the sorted run, packed into out.
- * Grid: 1 << lanes_log2 threads for each row.
- * A row much longer than the others is finished by its whole warp.
+ * Packs rows first_row to first_row + rows of the sorted run into out.  Grid: 1
+ * << lanes_log2 threads per row.  The whole warp completes a row that is much
+ * longer than the others.
  */
 static __global__ void
 gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t rows,
@@ -97,8 +99,8 @@ gather_rows_kernel(sorted_run run, row_table table, uint64_t first_row, uint32_t
 	}
 }
 
-/* Units skip_units to skip_units + units of one row, which may lie in several
- * extents.  Grid: a thread for each unit. */
+/* Copies units skip_units to skip_units + units of one row, which may span
+ * several extents.  Grid: one thread per unit. */
 static __global__ void
 gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip_units,
 					uint32_t units, uint64_t *out)
@@ -110,7 +112,7 @@ gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip
 								 u);
 }
 
-/* The window's tie words.  Grid: a thread for each word. */
+/* Writes the window's tie words.  Grid: one thread per word. */
 static __global__ void
 gather_ties_kernel(sorted_run run, uint64_t first_row, uint32_t rows, uint64_t *out)
 {

@@ -2,7 +2,7 @@
  * gsort_cuda.cu
  *	  The CUDA device behind gsort.h: its table of operations, and its figures.
  *
- * In:  calls of gsort.c, from one thread.
+ * In:  calls of cuda/api, from one thread.
  * Out: the functions that answer them.
  */
 #include "device/cuda_device.cuh"
@@ -15,7 +15,7 @@ event_descriptor(gsort_device *device)
 	return ((cuda_device *) device)->event_fd;
 }
 
-/* The device's figures. */
+/* Fills in the device's figures. */
 static void
 get_info(gsort_device *base, gsort_device_info *info)
 {

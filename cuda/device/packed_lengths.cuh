@@ -1,16 +1,15 @@
 /*
  * packed_lengths.cuh
- *	  The lengths of a run's rows by row number, in as few bits each as their
+ *	  The lengths of a run's rows by row number, in the fewest bits that their
  *	  range needs.
  *
- * In:  the rows' words; the header, which knows the shortest and the longest
- *	    row.
- * Out: an array of 32-bit words with as many lengths in each as it has room
- *	    for.  Rows of one length need none.
+ * In:  the rows' words; the header with the shortest and the longest row.
+ * Out: an array of 32-bit words, each full of packed lengths.  If all rows have
+ *	    one length, the array is empty.
  *
- * Who asks for the lengths in sorted order reads at random places, which costs
- * the less the more of what is read stays in the L2 cache: rows of 20 to 200
- * bytes have lengths of 5 bits, where their words have 64.
+ * Reading the lengths in sorted order means random access, which is cheaper the
+ * more of the array fits the L2 cache.  Rows of 20 to 200 bytes have lengths of
+ * 5 bits, while their words have 64.
  */
 #ifndef GSORT_PACKED_LENGTHS_CUH
 #define GSORT_PACKED_LENGTHS_CUH
@@ -24,15 +23,15 @@
 typedef struct packed_lengths
 {
 	uint32_t   *words;			/* [packed_lengths_words] */
-	uint32_t	shortest;		/* in units; what is packed is how much longer a row is */
-	/* Of a packed length; 0: all rows have one length, and words are not
+	uint32_t	shortest;		/* in units; a packed length is the excess over the shortest row */
+	/* Width of a packed length; 0: all rows have one length, and words is not
 	 * read. */
 	uint32_t	bits;
-	uint32_t	a_word;			/* packed lengths in a word, at least 1 */
+	uint32_t	a_word;			/* packed lengths per word, at least 1 */
 } packed_lengths;
 
-/* How lengths that the header knows are packed.  words: room for rows *
- * sizeof(uint32_t), which is the most. */
+/* Layout of the packed lengths for the extremes in the header.  words: room for
+ * rows * sizeof(uint32_t), the maximum. */
 static inline GSORT_HD packed_lengths
 packed_lengths_make(const run_header *header, uint32_t *words)
 {
@@ -50,7 +49,7 @@ packed_lengths_words(const packed_lengths *lengths, uint64_t rows)
 	return lengths->bits == 0 ? 0 : (uint32_t) ((rows + lengths->a_word - 1) / lengths->a_word);
 }
 
-/* In units. */
+/* Length of a row in units. */
 static inline GSORT_HD uint32_t
 packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
 {
@@ -63,16 +62,16 @@ packed_lengths_of_row(const packed_lengths *lengths, uint32_t row)
 								lengths->bits & ((1u << lengths->bits) - 1));
 }
 
-/* Where a block keeps the i-th length of a stretch: so that threads that are
- * a_word lengths apart meet in few banks. */
+/* Place of the i-th length of a stretch in shared memory.  Threads that are
+ * a_word lengths apart rarely meet in one bank. */
 SORT_DEVICE uint32_t
 stretch_place(uint32_t i)
 {
 	return i + i / WARP_THREADS;
 }
 
-/* Blocks of PACK_THREADS, of any number.  A block packs stretches of a word for
- * each thread. */
+/* Grid: any number of blocks of PACK_THREADS.  A block packs stretches of one
+ * word per thread. */
 static __global__ void
 pack_lengths_kernel(word_table table, uint64_t rows, const run_header *header, uint32_t *words)
 {

@@ -1,21 +1,21 @@
 /*
  * place_rows.cuh
- *	  From the order of a run to its sorted stream: where each row goes, and
- *	  where windows begin.
+ *	  From the order of a run to its sorted stream: the offset of each row, and
+ *	  the begins of windows.
  *
- * In:  the order; the packed lengths of the rows; the header, which knows the
- *	    lengths' extremes.
+ * In:  the order; the packed lengths of the rows; the header with the extremes
+ *	    of the lengths.
  * Out: for each row in sorted order the low 32 bits of its offset in the sorted
  *	    stream; the list of rows that begin a window, with their offsets, and
- *	    their number; bad_data, if the rows do not add up to what was fed.
+ *	    their number; bad_data, if the lengths do not add up to the fed total.
  *
- * One reading of the order does all of it where no row is long; else the
- * lengths are read again to find the windows.  Blocks take tiles in turn and
- * learn from those before where their first row goes (look_back.cuh).
+ * If no row is long, one pass over the order suffices; otherwise a second read
+ * of the lengths finds the windows.  Blocks take tiles in turn and obtain the
+ * offset of their first row by look-back (look_back.cuh).
  *
- * The lengths are gathered, at random places, which takes most of the time.
- * Where all rows have one length, the order is not even read.  Where a row
- * comes from only the gather asks for (gather_rows.cuh), window by window.
+ * The random gather of the lengths takes most of the time.  If all rows have
+ * one length, even the order is not read.  The gather (gather_rows.cuh) alone
+ * needs a row's source, window by window.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
@@ -28,18 +28,19 @@
 #define PLACE_THREADS		256
 #define PLACE_ITEMS			8
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define PLACE_BLOCKS		4		/* a multiprocessor: it has 1024 threads */
+#define PLACE_BLOCKS		4		/* blocks per multiprocessor, which has 1024 threads */
 #else
-#define PLACE_BLOCKS		5		/* six leave a thread too few registers */
+/* blocks per multiprocessor; six leave a thread too few registers */
+#define PLACE_BLOCKS		5
 #endif
 #define PLACE_TILE			(PLACE_THREADS * PLACE_ITEMS)
 #define PLACE_WARPS			(PLACE_THREADS / WARP_THREADS)
-/* Neighbouring rows that one warp places. */
+/* Number of neighbouring rows that one warp places. */
 #define WARP_STRETCH		(WARP_THREADS * PLACE_ITEMS)
 
 typedef struct place_states
 {
-	uint32_t   *next_tile;		/* zero */
+	uint32_t   *next_tile;		/* must be zero */
 	uint64_t   *units;			/* [tiles] */
 	uint64_t   *begins;			/* [tiles] */
 } place_states;
@@ -47,8 +48,8 @@ typedef struct place_states
 typedef struct place_input
 {
 	uint32_t   *lengths;		/* the words of packed_lengths */
-	const uint32_t *order;		/* NULL: as fed */
-	uint32_t	n;				/* at least 1, below 2^31 */
+	const uint32_t *order;		/* NULL: the order as fed */
+	uint32_t	n;				/* 1 to 2^31 - 1 */
 	uint64_t	total_units;
 	uint32_t	window_bytes;
 	int			with_ties;
@@ -57,7 +58,7 @@ typedef struct place_input
 typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
-	/* [begins_room]; what the header counts beyond that is not written */
+	/* [begins_room]; further begins are counted in the header only */
 	window_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
@@ -75,7 +76,7 @@ place_scratch_bytes(uint64_t n)
 	return (1 + 2 * place_tiles(n)) * sizeof(uint64_t);
 }
 
-/* In scratch of place_scratch_bytes. */
+/* Lays out the states in scratch of place_scratch_bytes. */
 static inline GSORT_HD place_states
 place_states_in(void *scratch, uint64_t n)
 {
@@ -94,7 +95,7 @@ struct place_memory
 	uint32_t	tile;
 };
 
-/* What streams through leaves the L2 cache first, so that the lengths stay. */
+/* A streaming load: it leaves the L2 cache first, so that the lengths stay. */
 SORT_DEVICE uint32_t
 load_once(const uint32_t *x)
 {
@@ -115,7 +116,7 @@ store_once(uint32_t *to, uint32_t x)
 #endif
 }
 
-/* What the kernel goes by. */
+/* The inputs of the kernel. */
 struct placed_rows
 {
 	const place_input &input;
@@ -128,7 +129,7 @@ struct placed_rows
 		return lengths.bits == 0;
 	}
 
-	/* Of row i of the order. */
+	/* Length of row i of the order. */
 	__device__ __forceinline__ uint32_t units(uint32_t i) const
 	{
 		if (have_one_length())
@@ -137,15 +138,15 @@ struct placed_rows
 									 load_once(&input.order[i]));
 	}
 
-	/* 0 behind the last row. */
+	/* The same; 0 behind the last row. */
 	__device__ __forceinline__ uint32_t units_or_none(uint32_t i) const
 	{
 		return i < input.n ? units(i) : 0;
 	}
 };
 
-/* In place: what the warps before a warp add up to; all of them, returned.
- * Thread 0's warp calls, between barriers. */
+/* Turns the warps' values into exclusive prefix sums in place; returns the
+ * total.  The warp of thread 0 calls, between barriers. */
 template<typename Number>
 SORT_DEVICE uint64_t
 sum_up_warps(Number *of_warps)
@@ -159,16 +160,17 @@ sum_up_warps(Number *of_warps)
 }
 
 /*
- * A warp's rows, and what they tell each other.  Offsets are from the first
- * row's, and of them the low 32 bits: all of an offset where no row is long.
+ * A warp's rows, and the values its lanes share.  Offsets count from the first
+ * row's offset, and keep their low 32 bits only, which is exact if no row is
+ * long.
  */
 struct warp_rows
 {
-	uint32_t	first;			/* of the order */
-	/* Of row first + k * WARP_THREADS + lane; 0 behind the last row. */
+	uint32_t	first;			/* place in the order */
+	/* Length of row first + k * WARP_THREADS + lane; 0 behind the last row. */
 	uint32_t	units[PLACE_ITEMS];
 	uint32_t	low_offsets[PLACE_ITEMS];
-	uint64_t	sum;			/* of all their units */
+	uint64_t	sum;			/* total units */
 
 	__device__ __forceinline__ uint32_t row(int k) const
 	{
@@ -176,8 +178,8 @@ struct warp_rows
 	}
 };
 
-/* The rows' offsets from the warp's first row, and the sum of all units, where
- * lengths differ. */
+/* Computes the rows' offsets from the warp's first row and the total, for rows
+ * of different lengths. */
 SORT_DEVICE void
 sum_up_rows(warp_rows &rows)
 {
@@ -196,7 +198,7 @@ sum_up_rows(warp_rows &rows)
 	rows.sum = __shfl_sync(WHOLE_WARP, warp_inclusive_sum(of_lane), WARP_THREADS - 1);
 }
 
-/* Reads the lengths of the warp's rows and finds their offsets. */
+/* Reads the lengths of the warp's rows and computes their offsets. */
 SORT_DEVICE void
 find_rows(const placed_rows &placed, warp_rows &rows)
 {
@@ -218,9 +220,10 @@ find_rows(const placed_rows &placed, warp_rows &rows)
 }
 
 /*
- * Where no row is long, a row begins a window if its offset passes a multiple
- * of the stride, and of these there is one window each: the list's places are
- * known.  Who has a row tells whether the next one begins a window.
+ * Writes window begins if no row is long.  A row then begins a window if its
+ * offset passes a multiple of the stride, and each multiple has exactly one
+ * window, which gives its place in the list.  The thread of a row decides
+ * whether the next row begins a window.
  */
 SORT_DEVICE void
 list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
@@ -251,24 +254,24 @@ list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t f
 }
 
 /*
- * Where some rows are long, what a thread keeps of its rows does not tell
- * enough, and registers are too dear to keep more: the lengths are read again,
- * row by row.  This is one row, its neighbours' in the lanes beside it.
+ * One row of the second read, its neighbours in the adjacent lanes.  If some
+ * rows are long, the thread's own data does not suffice, and registers for more
+ * are too expensive.  Therefore the lengths are read again, row by row.
  */
 struct window_row
 {
 	uint32_t	row;
 	uint64_t	offset;
-	bool		begins;			/* a window */
+	bool		begins;			/* the row begins a window */
 };
 
-/* Goes from row to row, 32 apart: the whole warp calls. */
+/* Steps through the rows, 32 at a time: the whole warp calls. */
 struct window_walk
 {
-	uint32_t	row;			/* the thread's next one */
-	/* Units of the row before the warp's next ones, 0 if there is none. */
+	uint32_t	row;			/* the thread's next row */
+	/* Length of the row before the warp's next rows; 0 if there is none. */
 	uint32_t	before;
-	uint64_t	offset;			/* of the warp's next ones */
+	uint64_t	offset;			/* offset of the warp's next rows */
 
 	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first,
 										   uint64_t first_offset)
@@ -295,7 +298,7 @@ struct window_walk
 	}
 };
 
-/* How many of the warp's rows begin windows. */
+/* Number of the warp's rows that begin windows. */
 SORT_DEVICE uint32_t
 windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 {
@@ -308,8 +311,7 @@ windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 	return begun;
 }
 
-/* The warp's rows that begin windows to their places in the list, from place
- * on. */
+/* Writes the warp's window begins to the list, from place on. */
 SORT_DEVICE void
 list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
 			const place_output &out)
@@ -329,8 +331,8 @@ list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, ui
 	}
 }
 
-/* To where the tile's rows begin in the stream: told by the tiles before it, or
- * known where rows have one length. */
+/* Computes the begin of the tile's rows in the stream: by look-back, or
+ * directly if all rows have one length. */
 SORT_DEVICE void
 find_first_offset(place_memory &shared, const placed_rows &placed, const place_states &states,
 				  run_header *header)
@@ -347,7 +349,7 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
-/* To which place of the list the tile's first begin goes. */
+/* Computes the place of the tile's first window begin in the list. */
 SORT_DEVICE void
 find_first_begin(place_memory &shared, uint32_t n, const place_states &states, run_header *header)
 {
@@ -358,8 +360,7 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Where some rows are long: each tile's begins are counted and told to the next
- * ones. */
+/* Counts and publishes each tile's window begins, if some rows are long. */
 SORT_DEVICE void
 list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, uint64_t first_offset,
 			 const place_states &states, const place_output &out)
@@ -377,8 +378,8 @@ list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, ui
 					out);
 }
 
-/* Warps add up their rows, one warp adds up the warps and looks at the tiles
- * before. */
+/* Warps sum their rows; then one warp sums the warps and looks back at earlier
+ * tiles. */
 SORT_DEVICE void
 place_tile(place_memory &shared, const placed_rows &placed, const place_states &states,
 		   const place_output &out)

@@ -1,15 +1,15 @@
 /*
  * sort_rows.cuh
  *	  The kernels around the pairs sort of a run: sort words before it; ties
- *	  after it; the sorted keys when the run ends.  Where rows and windows begin
- *	  is place_rows.cuh's.
+ *	  after it; the sorted keys at the end of the run.  place_rows.cuh finds
+ *	  the begins of rows and windows.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
- * Out: bad_data, if a key is beyond the statistics that the plan was made from;
- *	    a bit for each row that ties with the one before.
+ * Out: bad_data, if a key contradicts the statistics of the plan; a bit for
+ *	    each row that ties with its predecessor.
  *
- * All arrays are the caller's (cuda_sort.cu), in device memory.  Every kernel
- * here runs a thread for each element of its output, in one dimension.
+ * The caller (cuda_sort.cu) owns all arrays, in device memory.  Every kernel
+ * here runs one thread per element of its output, in one dimension.
  */
 #ifndef GSORT_SORT_ROWS_CUH
 #define GSORT_SORT_ROWS_CUH
@@ -21,13 +21,13 @@
 typedef struct window_begin
 {
 	uint64_t	row;
-	uint64_t	units;			/* its offset in the sorted stream */
+	uint64_t	units;			/* offset in the sorted stream */
 } window_begin;
 
 /*
- * How many windows can begin in a run: a cut of short rows each stride, which
- * is at least 0.73 windows wide, and two for each long row, which is more than
- * a quarter of a window.
+ * Upper limit of the windows in a run.  Short rows have one cut per stride,
+ * which is at least 0.73 windows wide.  Each long row, which exceeds a quarter
+ * of a window, adds two.
  */
 static inline GSORT_HD uint64_t
 window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
@@ -54,7 +54,7 @@ keys_of_row(const key_table *table, uint64_t row)
 	return keys;
 }
 
-/* Sort word number word of one row. */
+/* A sort word of one row. */
 static inline GSORT_HD uint64_t
 compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_t row)
 {
@@ -62,7 +62,7 @@ compact_row(const key_plan *plan, uint32_t word, const key_table *table, uint64_
 						 nulls_of_row(table, row));
 }
 
-/* Sets bad_data if the row's keys do not keep to the statistics of the plan. */
+/* Sets bad_data if the row's keys contradict the statistics of the plan. */
 static inline GSORT_HD void
 check_row_keys(const key_plan *plan, const key_table *table, uint64_t row, run_header *header)
 {
@@ -73,8 +73,8 @@ check_row_keys(const key_plan *plan, const key_table *table, uint64_t row, run_h
 
 #ifdef __CUDACC__
 
-/* out[i]: the sort word of row order[i], or of row i where order is NULL.  The
- * keys are checked on the way where header is not NULL. */
+/* out[i]: the sort word of row order[i], or of row i if order is NULL.  Also
+ * checks the keys if header is not NULL. */
 template<typename Word>
 static __global__ void
 compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_t *order,
@@ -91,7 +91,7 @@ compact_keys_kernel(key_plan plan, uint32_t word, key_table table, const uint32_
 		check_row_keys(&plan, &table, row, header);
 }
 
-/* The check alone, for plans of no word. */
+/* Checks the keys only, for plans without words. */
 static __global__ void
 check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header)
 {
@@ -102,8 +102,8 @@ check_keys_kernel(key_plan plan, key_table table, uint64_t n, run_header *header
 }
 
 /*
- * Bit i % 32 of ties[i / 32]: row i of the order ties with the row before.
- * words: the first sort words in this order, NULL where all keys are equal.
+ * Sets bit i % 32 of ties[i / 32] if row i of the order ties with its
+ * predecessor.  words: the sorted first words; NULL if all keys are equal.
  * Blocks are whole warps.
  */
 template<typename Word>
@@ -133,8 +133,8 @@ mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32
 }
 
 /*
- * The raw keys of the run in sorted order, column by column; nulls, where not
- * NULL, likewise, a bit for each column.
+ * Gathers the raw keys of the run in sorted order, column by column.  Also
+ * gathers nulls if not NULL, with one bit per column.
  */
 static __global__ void
 keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)

@@ -1,32 +1,32 @@
 /*
  * tied_rows.cuh
- *	  The kernels of sorting by the first word alone: which rows it leaves tied,
- *	  and their way through the sorts by the other words.
+ *	  The kernels of a sort by the first word alone: they find the rows that it
+ *	  leaves tied, and move them through the sorts by the other words.
  *
- * In:  the first sort words in order, and the order of the rows by them.
+ * In:  the sorted first words, and the order of the rows by them.
  * Out: the rows that share their first word with a neighbour, in that order;
- *	    for each of these the number of its segment, the stretch of rows that
- *	    share it; and, when they have been sorted, their places in the order.
+ *	    the number of each one's segment, the stretch of rows that share the
+ *	    word; and, once these rows are sorted, their places in the order.
  *
- * All arrays are the caller's (cuda_order.cu), in device memory.  Every kernel
- * here runs a thread for each element, in one dimension.
+ * The caller (cuda_order.cu) owns all arrays, in device memory.  Every kernel
+ * here runs one thread per element, in one dimension.
  */
 #ifndef GSORT_TIED_ROWS_CUH
 #define GSORT_TIED_ROWS_CUH
 
 #include "device/arena.cuh"
 
-/* A first word of several is a full one. */
+/* The first of several words has 64 bits. */
 typedef uint64_t first_word;
 
-/* Does row i of the order begin a segment of more than one row? */
+/* True if row i of the order begins a segment of more than one row. */
 static inline GSORT_HD bool
 begins_segment(const first_word *words, uint64_t n, uint64_t i)
 {
 	return i + 1 < n && words[i] == words[i + 1] && (i == 0 || words[i - 1] != words[i]);
 }
 
-/* Does it share its first word with a neighbour?  A predicate for a
+/* True if the row shares its first word with a neighbour.  A predicate for a
  * selection. */
 struct is_in_segment
 {
@@ -59,8 +59,8 @@ count_segments_kernel(const first_word *words, uint64_t n, run_header *header)
 		atomicAdd(&header->segments, begins);
 }
 
-/* places: those of the tied rows in the order, rising.  Their rows; begins: 1
- * for the first of a segment. */
+/* places: the tied rows' places in the order, rising.  Writes their rows, and
+ * begins: 1 for the first of a segment. */
 static __global__ void
 list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order,
 					  const uint32_t *places, uint64_t tied, uint32_t *rows, uint32_t *begins)
@@ -73,7 +73,7 @@ list_tied_rows_kernel(const first_word *words, uint64_t n, const uint32_t *order
 	begins[i] = begins_segment(words, n, places[i]);
 }
 
-/* begins_so_far: up to each tied row and with it. */
+/* begins_so_far: inclusive prefix sum of begins over the tied rows. */
 static __global__ void
 number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint64_t tied,
 					   uint32_t *segment_of_row)
@@ -84,7 +84,7 @@ number_segments_kernel(const uint32_t *rows, const uint32_t *begins_so_far, uint
 		segment_of_row[rows[i]] = begins_so_far[i] - 1;
 }
 
-/* The word by which rows go back to their segments. */
+/* Makes the words that sort rows back into their segments. */
 template<typename Word>
 static __global__ void
 segment_words_kernel(const uint32_t *segment_of_row, const uint32_t *rows, uint64_t tied, Word *out)

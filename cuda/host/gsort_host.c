@@ -7,14 +7,14 @@
  * Out: a device with its threads, memory and eventfd.
  *
  * host_job.c      jobs: calls, and the work done for them
- * host_events.c   what the end of that work means
- * host_ops.c      how work gets to the threads and back
+ * host_events.c   completed work becomes events
+ * host_ops.c      queues between the caller and the threads
  * host_pairs.c    sorts of pairs
  * host_sort.c, host_merge.c, host_fetch.c, host_run.c
  *                 runs of rows, from the top down
  * host_radix.c, host_pool.c, host_memory.c
- *                 what they are made with
- * host_limits.c   what of the machine they may take
+ *                 their building blocks
+ * host_limits.c   limits of processors and memory
  */
 #include "api/gsort_device.h"
 
@@ -27,11 +27,11 @@
 
 #include "host/host_job.h"
 
-/* One thread stays free for light work while another sorts. */
+/* One thread stays free for light tasks while another sorts. */
 #define THREADS_MIN		2
 
-/* Opens the device: its event descriptor, then its threads.  On failure
- * everything is given back. */
+/* Opens the device: its event descriptor, then its threads.  A failure releases
+ * everything. */
 static gsort_status
 host_open(const gsort_device_options *options, gsort_device **device,
 		  char *reason, size_t reason_bytes)
@@ -103,8 +103,8 @@ host_get_info(gsort_device *device, gsort_device_info *info)
 	info->pinned = host->pinned;
 }
 
-/* Shuts the device.  Threads are joined before anything is freed; operations
- * that never ran are freed then. */
+/* Shuts the device.  Joins the threads first, then frees the operations that
+ * never ran and everything else. */
 static void
 host_shut(gsort_device *device)
 {

@@ -1,10 +1,11 @@
 /*
  * host_begins.c
- *	  Row words in sorted order, and where the windows of a run begin (see
+ *	  Row words in sorted order, and the window begins of a run (see
  *	  host_begins.h).
  *
- * Each thread orders the words of its parts and adds their lengths up; then the
- * parts know where they stand, and each finds the windows that begin in it.
+ * Each thread orders the row words of its parts and sums their lengths.  The
+ * sums give each part its offset in the sorted stream.  Each part then finds
+ * the windows that begin in it.
  */
 #include "host/host_begins.h"
 
@@ -14,16 +15,16 @@
 #include "host/host_parts.h"
 #include "rows/window_cut.h"
 
-/* Rows asked for ahead when row words are read in sorted order. */
+/* Distance of prefetches when row words are read in sorted order. */
 #define ROWS_AHEAD		24
 #define BEGINS_ROOM		64
 
-/* The begins that one part found, and what the parts before it must know. */
+/* The window begins of one part, and the sums that later parts need. */
 typedef struct part_result
 {
-	uint64_t	units;			/* of the part's rows */
+	uint64_t	units;			/* length of the part's rows */
 	uint64_t	longest_short_units;
-	uint64_t	before_units;	/* of all rows before the part */
+	uint64_t	before_units;	/* length of all rows before the part */
 	host_begins begins;
 	uint64_t	room;
 	int			failed;
@@ -32,7 +33,7 @@ typedef struct part_result
 typedef struct begin_search
 {
 	const host_run *run;
-	const uint32_t *order;		/* NULL: as fed */
+	const uint32_t *order;		/* NULL: the order as fed */
 	uint64_t	rows;
 	uint32_t	parts;
 	uint64_t   *row_words;
@@ -40,7 +41,7 @@ typedef struct begin_search
 	part_result *results;
 } begin_search;
 
-/* Puts the part's row words into order, and sums up their lengths. */
+/* Orders the part's row words and sums their lengths. */
 static void
 order_row_words_part(void *arg, uint32_t part)
 {
@@ -75,7 +76,7 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
-/* Notes that a window begins at a row.  0: out of memory. */
+/* Records that a window begins at a row.  0: out of memory. */
 static int
 add_begin(part_result *result, uint64_t row, uint64_t unit)
 {
@@ -112,7 +113,8 @@ find_begins_part(void *arg, uint32_t part)
 	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
 	uint64_t	offset = result->before_units;
 	uint64_t	previous = i > 0 ? row_word_units(search->row_words[i - 1]) : 0;
-	uint64_t	next_cut = 0;	/* before this, short rows begin no window: spares divisions */
+	/* short rows below this offset begin no window, which saves divisions */
+	uint64_t	next_cut = 0;
 
 	for (; i < end; i++)
 	{
@@ -132,7 +134,8 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* When the parts' lengths are known: their offsets, and how windows are cut. */
+/* Computes the parts' offsets from their lengths, and the window cut.  Returns
+ * the total. */
 static uint64_t
 place_parts(begin_search *search)
 {
@@ -152,7 +155,7 @@ place_parts(begin_search *search)
 	return before;
 }
 
-/* Joins what the parts found; 0: out of memory. */
+/* Joins the window begins of all parts.  0: out of memory. */
 static int
 join_begins(const begin_search *search, host_begins *begins)
 {

@@ -1,9 +1,9 @@
 /*
  * host_begins.h
- *	  Row words in sorted order, and where the windows of a run begin.
+ *	  Row words in sorted order, and the window begins of a run.
  *
  * In:  a run and the order of its rows.
- * Out: its row words in that order, the windows that they are fetched by.
+ * Out: its row words in that order, and the begins of its windows.
  */
 #ifndef GSORT_HOST_BEGINS_H
 #define GSORT_HOST_BEGINS_H
@@ -13,8 +13,8 @@
 #include "host/host_pool.h"
 #include "host/host_run.h"
 
-/* Where a sorted run's windows begin; the arrays are malloc'd, the
- * receiver's. */
+/* The window begins of a sorted run.  The arrays are malloc'd; the receiver
+ * owns them. */
 typedef struct host_begins
 {
 	uint32_t   *rows;
@@ -23,7 +23,8 @@ typedef struct host_begins
 	uint64_t	total_units;
 } host_begins;
 
-/* order NULL: as fed.  row_words: room for all rows.  0: out of memory. */
+/* order NULL: the order as fed. row_words has room for all rows.  0: out of
+ * memory. */
 int			host_begins_find(const host_run *run, host_pool *pool, const uint32_t *order,
 							 uint64_t rows, uint64_t *row_words, host_begins *begins);
 

@@ -1,18 +1,19 @@
 /*
  * host_events.c
- *	  The way back: operations that are done become events.
+ *	  Completed operations become events.
  *
- * In:  the device's list of done operations.
- * Out: gsort_event, and the jobs' states, directories and statistics.  Runs on
- *	    the thread that calls gsort.h.
+ * In:  the device's list of completed operations.
+ * Out: gsort_event, and the jobs' states, directories and statistics.
+ *
+ * Everything here runs on the thread that calls gsort.h.
  */
 #include "host/host_job.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-/* What the end of a cut means for its job: its directory and statistics; and
- * what of the run is given back. */
+/* Completes a cut: takes its directory and statistics, and releases the parts
+ * of the run that are no longer needed. */
 static gsort_status
 cut_ended(host_op *op, gsort_status status)
 {
@@ -42,8 +43,7 @@ cut_ended(host_op *op, gsort_status status)
 	return status;
 }
 
-/* How an operation has ended: its work is done, but a lost device's results are
- * lost. */
+/* The status of a completed operation; a lost device voids every result. */
 static gsort_status
 final_status(host_op *op)
 {
@@ -67,8 +67,8 @@ merge_ended(host_op *op, gsort_status status)
 	gsort_merge_done(&job->common, status);
 }
 
-/* What the end of an operation means for its job, which is not being closed.
- * Returns the status of its event. */
+/* Applies a completed operation to its job, which is not closing.  Returns the
+ * status of its event. */
 static gsort_status
 operation_ended(host_op *op, gsort_status status)
 {
@@ -95,8 +95,8 @@ operation_ended(host_op *op, gsort_status status)
 	return status;
 }
 
-/* Makes the event of an operation that is done, and frees the operation, or the
- * job that it closed. */
+/* Makes the event of a completed operation.  Frees the operation, or the job
+ * that it closed. */
 static void
 hand_out(host_op *op, gsort_event *event)
 {
@@ -104,7 +104,7 @@ hand_out(host_op *op, gsort_event *event)
 	event->job_tag = op->job->common.options.tag;
 	event->tag = op->tag;
 	event->status = final_status(op);
-	/* a job being closed has its memory freed by a thread at this moment */
+	/* a thread is freeing the memory of a closing job at this moment */
 	if (!op->job->common.closing)
 		event->status = operation_ended(op, event->status);
 	if (op->kind == GSORT_EVENT_CLOSED)

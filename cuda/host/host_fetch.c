@@ -2,7 +2,7 @@
  * host_fetch.c
  *	  Writes the bytes of windows (see host_fetch.h).
  *
- * Rows are read in random order, so their cache lines are asked for some rows
+ * Rows are read in random order, so their cache lines are prefetched some rows
  * ahead.
  */
 #include "host/host_fetch.h"
@@ -12,7 +12,7 @@
 #include "rows/extents.h"
 #include "rows/tie_bits.h"
 
-/* Rows asked for ahead of the one being copied, and the bytes of each. */
+/* Distance of prefetches in rows, and the bytes prefetched of each row. */
 #define ROWS_AHEAD			16
 #define ROW_BYTES_AHEAD		256
 #define CACHE_LINE_UNITS	8
@@ -32,7 +32,7 @@ copy_from_arena(const host_run *run, uint64_t *to, uint64_t unit, uint64_t units
 	}
 }
 
-/* Asks the memory for the beginning of a row that will be copied soon. */
+/* Prefetches the beginning of a row that will be copied soon. */
 static void
 ask_for_row(const host_run *run, uint64_t word)
 {
@@ -44,13 +44,13 @@ ask_for_row(const host_run *run, uint64_t word)
 	__builtin_prefetch(row);
 	for (uint64_t unit = CACHE_LINE_UNITS; unit < units; unit += CACHE_LINE_UNITS)
 		__builtin_prefetch(row + unit);
-	/* rows begin anywhere in a line, so the last byte may lie in one line
-	 * more */
+	/* a row may begin anywhere in a line, so its last byte may lie one line
+	 * further */
 	__builtin_prefetch(row + units - 1);
 }
 
-/* Copies of fixed sizes are inlined: calling memcpy costs more than a short
- * row. */
+/* Copies short rows by inlined fixed sizes, since a call of memcpy costs more
+ * than the row. */
 static inline void
 copy_short_row(const uint64_t *from, uint64_t *to, uint64_t units)
 {
@@ -79,8 +79,8 @@ copy_row(const host_run *run, uint64_t word, uint64_t *to)
 	return to + units;
 }
 
-/* Copies a window's rows, asking for rows ahead, as they lie anywhere.  Returns
- * the end. */
+/* Copies a window's rows with prefetches, since the rows are scattered.
+ * Returns the end of the output. */
 static uint64_t *
 write_rows(const host_run *run, const host_window *window, uint64_t *to)
 {

@@ -1,10 +1,9 @@
 /*
  * host_job.c
- *	  A job on the host device: its calls, and the work that they ask for.
+ *	  A job on the host device: its calls, and the work that they request.
  *
  * In:  calls of the table of operations, on the thread that calls gsort.h.
- * Out: operations, each with the function that a thread of the pool runs for
- *	    it.
+ * Out: operations, each with the function that a thread of the pool runs.
  */
 #include "host/host_job.h"
 
@@ -15,17 +14,16 @@
 #include "host/first_not_before.h"
 #include "rows/extents.h"
 
-/* Sorts above this may take so long that light operations must not wait for
- * them. */
+/* A sort of more rows is heavy: light operations must not wait for it. */
 #define HEAVY_ROWS		(1u << 16)
 
-/* The machine is not asked more often how much of its memory is left. */
+/* The minimum interval between two checks of the machine's free memory. */
 #define LIMITS_RECHECK_MS	100
 
 /* --- memory --------------------------------------------------------------- */
 
-/* The peak is the sort's, or that of gathering the keys that are kept, when the
- * rows are gone. */
+/* The peak is the larger of the sort and the gather of the retained keys, which
+ * runs after the rows are freed. */
 uint64_t
 host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -54,7 +52,7 @@ host_job_order_bytes(const gsort_job *job, uint64_t rows)
 	return host_order_bytes(rows);
 }
 
-/* The sort words take the keys' place. */
+/* The merge replaces the keys by sort words in place. */
 uint64_t
 host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
 {
@@ -83,7 +81,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* A thread's part of a cut: the sort, and its time. */
+/* The work of a cut on a thread: the sort and its timing. */
 static void
 run_cut(host_task *task)
 {
@@ -102,8 +100,8 @@ run_cut(host_task *task)
 	host_op_done(op);
 }
 
-/* A thread's part of the end of a run: keeps its sorted keys, if wanted and if
- * there is room, and clears it. */
+/* The work of the end of a run on a thread: retains the sorted keys if
+ * requested and if memory allows, then clears the run. */
 static void
 run_next_run(host_task *task)
 {
@@ -111,7 +109,7 @@ run_next_run(host_task *task)
 	host_job   *job = op->job;
 	host_next_run *next = &op->u.next_run;
 
-	/* rows first: with them gone there is room for the keys */
+	/* the freed rows make room for the keys */
 	host_run_drop_rows(&job->run);
 	if (next->keep != GSORT_KEEP_NOTHING && !atomic_load(&job->closing))
 		next->kept = host_kept_add(&job->kept, &job->run, host_device_of(job)->pool,
@@ -199,8 +197,8 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 	return GSORT_OK;
 }
 
-/* Has the machine memory for a run of so many rows and units, beside all else
- * that is granted? */
+/* True if the machine has memory for a run of that many rows and units beside
+ * all other grants. */
 static int
 machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -219,8 +217,8 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 								  job->device->granted_bytes - job->granted_bytes + run_bytes);
 }
 
-/* Feeding, only this thread touches the run's account; appends leave it
- * alone. */
+/* Makes extents.  While the job is fed, only this thread touches the run's
+ * account; appends do not. */
 gsort_status
 host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -241,8 +239,8 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 	return GSORT_OK;
 }
 
-/* An append or a fetch: a test may have it refused, as a GPU refuses it when
- * staging has no room. */
+/* Starts an append or a fetch.  A test may have it refused, as a GPU refuses it
+ * when staging is full. */
 static host_op *
 new_transfer(gsort_job *job, gsort_event_kind kind, uint64_t tag, void (*run) (host_task *task))
 {
@@ -308,8 +306,8 @@ begins_before_row(const void *context, uint64_t window)
 	return search->windows[window].first_row < search->row;
 }
 
-/* The window in which the row begins that this window continues: the one before
- * the first window whose first_row is the row after. */
+/* Finds the first window of the row that this window continues: the one before
+ * the first window whose first_row is the following row. */
 static uint64_t
 first_piece_of(const gsort_job *job, uint64_t window)
 {
@@ -318,8 +316,7 @@ first_piece_of(const gsort_job *job, uint64_t window)
 	return first_not_before(0, window, begins_before_row, &search) - 1;
 }
 
-/* What a window's bytes are: rows, or a piece of a row that has several
- * windows. */
+/* Describes a window's contents: whole rows, or a piece of a split row. */
 static host_window
 window_to_fetch(const gsort_job *job, uint64_t number)
 {
@@ -334,7 +331,7 @@ window_to_fetch(const gsort_job *job, uint64_t number)
 	{
 		uint64_t	first = first_piece_of(job, number);
 
-		/* all pieces of a row but the last have the first one's length */
+		/* every piece of a row but the last is as long as the first one */
 		fetch.is_stretch = 1;
 		fetch.first_row = job->windows[first].first_row;
 		fetch.first_unit = (number - first) * (job->windows[first].row_bytes / 8);

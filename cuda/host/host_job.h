@@ -25,7 +25,7 @@ gsort_status host_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t b
 								  uint64_t tag);
 void		host_job_close(gsort_job *job);
 
-/* Frees a job that no thread will touch any more. */
+/* Frees a job that no thread touches any more. */
 void		host_job_free(host_job *job);
 
 /* --- events, pairs (host_events.c, host_pairs.c) -------------------------- */

@@ -1,26 +1,25 @@
 /*
  * host_limits.c
- *	  What of the machine this process may use: processors and memory.
+ *	  The processors and the memory that this process may use.
  *
  * In:  the machine's figures, the process's affinity, and the limits of its
- *	    control groups, as a container, or systemd's CPUQuota and MemoryMax,
- *	    sets them.
- * Out: the least of them.
+ *	    control groups, as set by a container or by systemd's CPUQuota and
+ *	    MemoryMax.
+ * Out: the smallest of them.
  *
- * A process that runs more threads than its quota allows is halted for the rest
- * of each period, and with it all of the server; one that takes more memory
- * than its group has is killed.
+ * The kernel halts a process that exceeds its processor quota for the rest of
+ * each period, which stalls the whole server.  The kernel kills a process that
+ * exceeds the memory limit of its group.
  *
- * Memory that holds copies of files' pages is not lost to anybody: the kernel
- * gives it back when it is asked for more.  MemAvailable counts it as free, and
- * so does this file in a group.
+ * The page cache counts as free, because the kernel reclaims it on demand.
+ * MemAvailable counts it in the same way.
  *
- * A group's limit holds for the groups below it, so all on the way up count.
- * In a container the file system may show the container's own group as the top,
- * while /proc still tells the whole way to it: folders that are not there are
- * passed over.
+ * A group's limit also applies to the groups below it, so every group up to the
+ * root counts.  In a container, the file system may show the container's group
+ * as the root while /proc still lists the full path.  Folders that do not exist
+ * are skipped.
  */
-#define _GNU_SOURCE				/* the set of processors this process may run on */
+#define _GNU_SOURCE				/* for cpu_set_t */
 
 #include "host/host_limits.h"
 
@@ -32,12 +31,12 @@
 
 #define PATH_BYTES	4096
 
-/* What must be left. */
+/* The share and the minimum of memory that must stay free. */
 #define LEFT_SHARE		20
 #define LEFT_BYTES_MIN	(64ull << 20)
 
-/* Reads up to two words of a file; returns how many there are.  The second may
- * be NULL. */
+/* Reads up to two words of a file and returns their number.  The second may be
+ * NULL. */
 static int
 read_words(const char *folder, const char *file, char first[32], char second[32])
 {
@@ -55,7 +54,8 @@ read_words(const char *folder, const char *file, char first[32], char second[32]
 	return words > 0 ? words : 0;
 }
 
-/* The number behind a name at the beginning of a line; 0, if there is none. */
+/* The number after a name at the beginning of a line; 0 if the name is
+ * absent. */
 static uint64_t
 read_number(const char *folder, const char *file, const char *name)
 {
@@ -76,8 +76,8 @@ read_number(const char *folder, const char *file, const char *name)
 	return number;
 }
 
-/* No limit is "max" or, in version 1, a negative quota: neither gives
- * processors. */
+/* Lowers the processors to a quota.  No limit reads "max" or, in version 1, as
+ * a negative quota; either leaves the processors unchanged. */
 static void
 limit_processors(const char *quota, const char *period, host_limits *limits)
 {
@@ -91,7 +91,8 @@ limit_processors(const char *quota, const char *period, host_limits *limits)
 		limits->processors = (int) ((quota_us - 1) / period_us + 1);
 }
 
-/* The names of a version's files, and of two numbers in the last one. */
+/* The file names of a version, and the names of two numbers in the last
+ * file. */
 typedef struct memory_files
 {
 	const char *limit;
@@ -105,8 +106,8 @@ static const memory_files memory_versions[] = {
 	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
-/* Lowers the limits to those of one control group.  Its cache counts as free,
- * as the kernel gives it up. */
+/* Lowers the limits to those of one control group.  Its page cache counts as
+ * free, because the kernel reclaims it. */
 static void
 limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 {
@@ -130,7 +131,7 @@ limit_memory(const char *folder, const memory_files *files, host_limits *limits)
 		limits->left_bytes = left;
 }
 
-/* One group's own limits, whichever version's files its folder has. */
+/* Applies the limits of one group, with the files of either version. */
 static void
 limit_to_folder(const char *folder, host_limits *limits)
 {
@@ -146,8 +147,9 @@ limit_to_folder(const char *folder, host_limits *limits)
 		limit_memory(folder, &memory_versions[i], limits);
 }
 
-/* group: the way to it from the controller's mount, beginning with a slash.  Is
- * cut on the way up. */
+/* Applies the limits of a group and of all groups above it.  group: its path
+ * below the controller's mount, with a leading slash; it is shortened on the
+ * way up. */
 static void
 limit_to_group(const char *mounts, const char *controller, char *group, host_limits *limits)
 {
@@ -165,7 +167,7 @@ limit_to_group(const char *mounts, const char *controller, char *group, host_lim
 	} while (last != NULL);
 }
 
-/* Is name one of names, which commas separate? */
+/* True if name is in the comma-separated list names. */
 static int
 is_among(const char *names, const char *name)
 {
@@ -180,8 +182,8 @@ is_among(const char *names, const char *name)
 	return 0;
 }
 
-/* A line is "0::/group" in version 2 of control groups, "4:cpu,cpuacct:/group"
- * in version 1. */
+/* Reads the process's groups.  A line reads "0::/group" in version 2 of control
+ * groups and "4:cpu,cpuacct:/group" in version 1. */
 void
 host_limits_of_groups(const char *groups, const char *mounts, host_limits *limits)
 {
@@ -210,7 +212,8 @@ host_limits_of_groups(const char *groups, const char *mounts, host_limits *limit
 	fclose(stream);
 }
 
-/* A machine with more processors than the set has room for gives no set. */
+/* Counts the processors of the affinity.  The call fails if the machine has
+ * more processors than the set. */
 static int
 allowed_processors(void)
 {

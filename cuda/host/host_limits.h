@@ -1,6 +1,6 @@
 /*
  * host_limits.h
- *	  What of the machine this process may use: processors and memory.
+ *	  The processors and the memory that this process may use.
  */
 #ifndef GSORT_HOST_LIMITS_H
 #define GSORT_HOST_LIMITS_H
@@ -9,29 +9,29 @@
 
 typedef struct host_limits
 {
-	int			processors;		/* 1 or more; a part of one counts as one */
+	int			processors;		/* at least 1; a fraction counts as one */
 	uint64_t	memory_bytes;
-	uint64_t	left_bytes;		/* of these, that can be had without taking memory from others;
-		UINT64_MAX:
-								 * not known */
-	uint64_t	own_bytes;		/* that this process has taken */
+	/* memory that is available without taking it from other processes;
+	 * UINT64_MAX: unknown */
+	uint64_t	left_bytes;
+	uint64_t	own_bytes;		/* memory of this process */
 } host_limits;
 
 /*
- * Lowers *limits to what control groups allow.  groups: the file that tells
- * which ones the process is in, as /proc/self/cgroup does; mounts: the folder
- * where they are mounted.  What cannot be read limits nothing.
+ * Lowers *limits to those of the control groups.  groups: a file that lists the
+ * process's groups, like /proc/self/cgroup.  mounts: the folder where the
+ * groups are mounted.  An unreadable file imposes no limit.
  */
 void		host_limits_of_groups(const char *groups, const char *mounts, host_limits *limits);
 
-/* Of this process, now: what the machine has, lowered to its affinity and its
- * control groups. */
+/* The current limits of this process: the machine, lowered by its affinity and
+ * its control groups. */
 host_limits host_limits_now(void);
 
 /*
- * May the process come to have own_bytes in all?  Not if less than a twentieth
- * of the memory, or than 64 MiB, would be left then: where none is left, the
- * kernel kills a process, which ends all sessions of the server.
+ * True if the process may grow to own_bytes.  At least a twentieth of the
+ * memory and 64 MiB must stay free.  Without free memory the kernel kills a
+ * process, which ends all sessions of the server.
  */
 int			host_limits_leave_room(const host_limits *limits, uint64_t own_bytes);
 

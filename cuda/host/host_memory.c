@@ -1,11 +1,11 @@
 /*
  * host_memory.c
- *	  mmap with a list of idle extents in front: the page faults of fresh
- *	  memory cost more than copying rows into it.
+ *	  mmap behind a list of idle extents.  Page faults of fresh memory cost more
+ *	  than copying rows into it, so extents are reused.
  *
- * Mappings of 2 MiB and more are aligned to that and ask for huge pages: rows
- * are gathered in random order, which small pages would slow by a TLB miss
- * each.
+ * Mappings of 2 MiB and more are aligned to huge pages and request them.  Rows
+ * are gathered in random order, and with small pages each row would cost a TLB
+ * miss.
  */
 #include "host/host_memory.h"
 
@@ -65,8 +65,8 @@ map_pages(size_t bytes)
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* Maps pages at a multiple of a huge page, if they fill one, and asks for huge
- * pages. */
+/* Maps pages; a mapping of a huge page or more is aligned to it and requests
+ * huge pages. */
 static void *
 map_aligned(size_t bytes)
 {
@@ -83,7 +83,7 @@ map_aligned(size_t bytes)
 	pages += before;
 	if (before < HUGE_PAGE_BYTES)
 		munmap(pages + bytes, HUGE_PAGE_BYTES - before);
-	/* only a wish: without huge pages all works, slower */
+	/* a hint only: small pages work too, but slower */
 	madvise(pages, bytes, MADV_HUGEPAGE);
 	return pages;
 }
@@ -116,7 +116,7 @@ trim_idle(host_memory *memory, uint64_t idle_bytes)
 	}
 }
 
-/* Maps pages, after idle extents went where the limit would be passed. */
+/* Maps pages.  First unmaps idle extents if the limit would be exceeded. */
 static void *
 map_within(host_memory *memory, size_t bytes, uint64_t limit_bytes)
 {

@@ -1,16 +1,16 @@
 /*
  * host_merge.c
- *	  Keeps the sorted keys of ended runs, and merges them.
+ *	  Retains the sorted keys of ended runs, and merges them.
  *
- * Keeping a run gathers its key columns in the order of its rows.  They are
- * kept as they came, not as sort words: later runs may widen the plan.
+ * Retaining a run gathers its key columns in sorted order.  The keys stay raw,
+ * because the statistics of later runs may widen the plan.
  *
- * The merge first turns each row's keys into the plan's one word, in the place
- * of its first column, so that it needs no memory but the order it makes.  Then
- * the order is cut into parts, each of which finds by itself where it begins
- * and ends in every run, and merges what lies between, block by block: blocks
- * of a few thousand rows are merged two by two in the cache.  (With 16 runs
- * that took two thirds of the time that a tree of losers took.)
+ * The merge first replaces each row's first key column by the plan's only word,
+ * so that the merge needs no memory beyond its output.  The order is then
+ * divided into parts.  Each part finds its begin and its end in every run by a
+ * multiway selection.  Each part merges its rows in blocks of a few thousand
+ * rows, pairwise, in the cache. (With 16 runs, pairwise merging took two thirds
+ * of the time of a tournament tree.)
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -21,10 +21,10 @@
 #include "host/first_not_before.h"
 #include "host/host_radix.h"
 
-/* Rows asked for ahead when keys are read in sorted order. */
+/* Distance of prefetches when keys are read in sorted order. */
 #define ROWS_AHEAD		24
-/* Rows merged at a time: both sides of them fit a core's cache and a thread's
- * stack. */
+/* Rows merged at a time.  Both sides of a block fit a core's cache and a
+ * thread's stack. */
 #define BLOCK_ROWS		8192
 
 /* --- memory --------------------------------------------------------------- */
@@ -146,7 +146,7 @@ typedef struct merger
 {
 	const host_kept *kept;
 	const key_plan *plan;
-	const host_kept_run *run;	/* whose words are being made */
+	const host_kept_run *run;	/* the run whose words are made */
 	uint8_t    *order;
 	uint64_t	rows;
 	uint32_t	parts;
@@ -186,10 +186,10 @@ make_words(merger *merge, host_pool *pool)
 
 /* --- splits --------------------------------------------------------------- */
 
-/* A word, and what is searched for with it. */
+/* A search for a word in one run. */
 typedef struct word_search
 {
-	const uint64_t *keys;		/* of a run */
+	const uint64_t *keys;		/* the keys of one run */
 	uint32_t	columns;
 	uint64_t	word;
 	int			pass_equal;
@@ -204,8 +204,8 @@ is_passed(const void *context, uint64_t row)
 	return found < search->word || (search->pass_equal && found == search->word);
 }
 
-/* Of the run's rows from low to high, which are sorted: the first that is above
- * word, or also at it if words like it are not to be passed. */
+/* The first row in [low, high) of a sorted run that is above word; without
+ * pass_equal, the first that is not below it. */
 static uint64_t
 first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t high,
 			 uint64_t word, int pass_equal)
@@ -216,10 +216,10 @@ first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t 
 }
 
 /*
- * Where each run is split so that rank rows in all, the first of the order, lie
- * before the splits.  Finds the word of row number rank bit by bit; begins and
- * ends are where the words not yet ruled out begin and end in each run.  Rows
- * of that word itself go before the split by run until the rank is reached.
+ * Computes the splitters: rank rows in all, the first of the order, lie before
+ * them.  The search fixes the word of row number rank bit by bit. begins and
+ * ends bound the remaining candidates in each run.  Rows equal to that word go
+ * before the splitter in the order of the runs until rank is reached.
  */
 static void
 find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS_MAX])
@@ -268,29 +268,30 @@ find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS
 
 /* --- merging -------------------------------------------------------------- */
 
-/* Rows with the runs that they come from; a block is merged from one side to
- * the other. */
+/* Rows with the numbers of their runs.  A block is merged from one side to the
+ * other. */
 typedef struct block_side
 {
 	uint64_t	words[BLOCK_ROWS];
 	uint8_t		runs[BLOCK_ROWS];
 } block_side;
 
-/* One part on its way: what is left of each run, and the block under work. */
+/* The state of one part: the rest of each run, and the current block. */
 typedef struct part_merge
 {
 	const host_kept *kept;
 	uint64_t	next[GSORT_MERGE_RUNS_MAX];
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
-	uint32_t	stretches;		/* sorted ones, in order of runs */
-	uint32_t	begins[GSORT_MERGE_RUNS_MAX + 1];	/* of them in the block, and its end */
+	uint32_t	stretches;		/* sorted stretches, in the order of the runs */
+	/* begins of the stretches in the block, and its end */
+	uint32_t	begins[GSORT_MERGE_RUNS_MAX + 1];
 	block_side	sides[2];
 } part_merge;
 
 /*
- * How far the next block reaches.  The limit is the least, over all runs, of
- * the key step rows ahead.  So no run gives more than step rows, and one gives
- * exactly step.  *limit_run: n_runs if the block takes all that is left.
+ * The limit of the next block: the least, over all runs, of the key step rows
+ * ahead.  Therefore no run gives more than step rows, and one gives exactly
+ * step.  *limit_run: n_runs if the block takes all remaining rows.
  */
 static uint64_t
 find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
@@ -315,8 +316,8 @@ find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
 	return limit;
 }
 
-/* Rows of a run that lie before the limit: those of its own run that equal it
- * are later than it, those of earlier runs are not. */
+/* Rows of a run before the limit.  Equal rows of earlier runs precede it, equal
+ * rows of its own run follow it. */
 static uint64_t
 end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint32_t limit_run)
 {
@@ -332,8 +333,8 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 						r < limit_run);
 }
 
-/* Takes the next block of words from all runs, up to a limit that leaves out
- * nothing smaller. */
+/* Takes the next block of words: all rows below a common limit, so that no
+ * remaining word is smaller. */
 static void
 fill_block(part_merge *m)
 {
@@ -374,9 +375,9 @@ copy_rows(const block_side *from, uint32_t row, uint32_t rows, block_side *to, u
 }
 
 /*
- * Merges the stretches [a, b) and [b, end) to the same place on the other side;
- * of equal rows those of the first go first.  Works from both ends at once, so
- * that one comparison need not wait for what the last one chose.
+ * Merges the stretches [a, b) and [b, end) to the same place on the other side,
+ * stably.  The merge proceeds from both ends at once, so that consecutive
+ * comparisons do not depend on each other.
  */
 static void
 merge_two(const block_side *from, block_side *to, uint32_t a, uint32_t b, uint32_t end)
@@ -414,7 +415,8 @@ merge_two(const block_side *from, block_side *to, uint32_t a, uint32_t b, uint32
 	copy_rows(from, b, b_end - b, to, low + (a_end - a));
 }
 
-/* Merges neighbouring stretches until there is one; returns its rows' runs. */
+/* Merges neighbouring stretches until one remains; returns the runs of its
+ * rows. */
 static const uint8_t *
 merge_block(part_merge *m)
 {
@@ -463,7 +465,7 @@ merge_part(void *arg, uint32_t part)
 	}
 }
 
-/* All keys are equal: one run after the other. */
+/* Fills the order by run, for equal keys. */
 static void
 order_by_run(const merger *merge)
 {

@@ -2,7 +2,7 @@
  * host_ops.c
  *	  The queues of operations (see host_ops.h).
  *
- * One mutex of the device guards all of them; no work is done while it is held.
+ * One mutex of the device guards all queues.  No work runs while it is held.
  */
 #include "host/host_ops.h"
 
@@ -39,7 +39,7 @@ host_op_free(host_op *op)
 		free(op->u.cut.begins.rows);
 		free(op->u.cut.begins.units);
 	}
-	/* the close op is part of its job */
+	/* a close operation is part of its job */
 	if (op->kind != GSORT_EVENT_CLOSED)
 		free(op);
 }
@@ -109,8 +109,8 @@ host_wake_caller(host_device *device)
 {
 	uint64_t	one = 1;
 
-	/* fails only with the counter full, when the descriptor is readable
-	 * anyway */
+	/* the write fails only if the counter is full, and then the descriptor is
+	 * readable anyway */
 	while (write(device->event_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
@@ -141,8 +141,8 @@ host_op_done(host_op *op)
 	pthread_mutex_unlock(&device->lock);
 }
 
-/* With the lock held.  Nothing of the job's may begin behind its close, which
- * frees its memory. */
+/* Drops the job's waiting operations; the lock is held.  No operation of the
+ * job may start behind its close, which frees the job's memory. */
 static void
 drop_waiting(host_job *job)
 {

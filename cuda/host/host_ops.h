@@ -1,23 +1,22 @@
 /*
  * host_ops.h
- *	  The host device's operations: how the work that gsort.h's calls ask for
- *	  gets to the threads, and how its end comes back.
+ *	  The host device's operations: the way of requested work to the threads,
+ *	  and of its completion back to the caller.
  *
- * In:  operations, made by the calling thread with copies of all they need.
- * Out: the operations that are done, on the device's list, and its eventfd made
- *	    readable.
+ * In:  operations, made by the calling thread with copies of all their inputs.
+ * Out: completed operations on the device's list, and a readable eventfd.
  *
  * A job's appends run side by side, and so do its fetches.  Any other operation
- * of a job runs alone: it waits for those before it, and those behind it wait.
- * Jobs know nothing of each other.  An operation belongs to the calling thread
- * until it is enqueued, then to the threads, and from the list of done ones on
- * to the caller again.
+ * of a job runs alone: it waits for earlier ones, and later ones wait for it.
+ * Jobs are independent of each other.  The calling thread owns an operation
+ * until it is enqueued, then the threads do, and the calling thread again once
+ * it is on the list of completed ones.
  *
- * Who may touch what: the common part of a device or job belongs to the calling
- * thread.  A job's run and its kept keys belong to its operations; but the
- * calling thread makes extents in the run while it feeds, and gives memory back
- * when a cut's event is handed out.  The fields below a comment that names the
- * lock are guarded by it.
+ * Access: the common part of a device or a job belongs to the calling thread.
+ * A job's run and its retained keys belong to its operations.  As an exception,
+ * the calling thread makes extents in the run while the job is fed, and
+ * releases memory when it returns a cut's event.  A comment that names a lock
+ * precedes the fields that the lock guards.
  */
 #ifndef GSORT_HOST_OPS_H
 #define GSORT_HOST_OPS_H
@@ -61,7 +60,7 @@ typedef struct host_merge
 	double		ms;
 } host_merge;
 
-/* Of the merge order. */
+/* A stretch of the merge order. */
 typedef struct host_order_fetch
 {
 	uint64_t	first_row;
@@ -75,10 +74,10 @@ typedef struct host_fetch
 	uint64_t   *to;
 } host_fetch;
 
-/* One operation: the pool's task, then the event to be. */
+/* One operation: a task of the pool, then a pending event. */
 typedef struct host_op
 {
-	host_task	task;			/* must be first; its next also links the lists of ops */
+	host_task	task;			/* must be first; its next also links the lists of operations */
 	host_job   *job;
 	gsort_event_kind kind;
 	gsort_status status;
@@ -105,12 +104,12 @@ typedef struct host_device
 	gsort_device common;		/* must be first */
 	host_pool  *pool;
 	host_memory memory;
-	host_limits limits;			/* when it was opened */
-	host_limits limits_now;		/* when it looked last */
+	host_limits limits;			/* at gsort_open */
+	host_limits limits_now;		/* at the latest check */
 	double		looked_ms;
 	int			event_fd;
 	int			pinned;
-	host_job   *jobs;			/* the calling thread's */
+	host_job   *jobs;			/* owned by the calling thread */
 	atomic_int	open_jobs;
 
 	pthread_mutex_t lock;
@@ -128,8 +127,8 @@ struct host_job
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */
-	host_op_list waiting;		/* for an operation that goes alone, or to go alone */
-	int			alone;			/* such a one is with the pool */
+	host_op_list waiting;		/* operations that must run alone, or behind one that must */
+	int			alone;			/* such an operation is running */
 	uint32_t	in_pool;
 };
 
@@ -143,29 +142,29 @@ host_device_of(const host_job *job)
 
 void		host_op_list_add(host_op_list *list, host_op *op);
 
-/* The first one, or NULL. */
+/* Removes the first one; NULL if the list is empty. */
 host_op    *host_op_list_take(host_op_list *list);
 
 void		host_op_list_free(host_op_list *list);
 
-/* --- the way of an operation ---------------------------------------------- */
+/* --- an operation from start to end --------------------------------------- */
 
 /* NULL: out of memory. */
 host_op    *host_op_new(host_job *job, gsort_event_kind kind, uint64_t tag,
 						void (*run) (host_task *task));
 
-/* To the threads, behind the job's operations that it must wait for. */
+/* Submits the operation behind those of the job that it must wait for. */
 void		host_op_enqueue(host_op *op);
 
-/* The end of its work, on a thread. */
+/* Completes the operation, on a thread. */
 void		host_op_done(host_op *op);
 
-/* The job ends: what waits is dropped, and its close follows what is under
- * way. */
+/* Ends the job: drops its waiting operations; its close follows the running
+ * ones. */
 void		host_op_close_job(host_job *job);
 
-/* The same when the device is shut, which frees the job itself; a close that
- * still comes is no harm. */
+/* The same for a shutdown, which frees the job itself; a close that still
+ * arrives is harmless. */
 void		host_op_drop_waiting(host_job *job);
 
 void		host_op_free(host_op *op);

@@ -1,7 +1,7 @@
 /*
  * host_pairs.c
- *	  Pairs that belong to no job: lays the caller's arrays and scratch out for
- *	  the radix sort, and sorts before it returns.
+ *	  Sorts of pairs that belong to no job.  Lays out the caller's arrays and
+ *	  scratch for the radix sort, and sorts before it returns.
  */
 #include "host/host_job.h"
 
@@ -31,7 +31,7 @@ host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 	return bytes;
 }
 
-/* The two sides of the sort, of the caller's arrays as far as they may be
+/* Builds the two sides of the sort, from the caller's arrays where these may be
  * written. */
 static void
 lay_out_sides(const gsort_pairs *pairs, char *scratch, host_pairs sides[2])

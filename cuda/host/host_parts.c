@@ -1,6 +1,6 @@
 /*
  * host_parts.c
- *	  How many parts a pass over rows has (see host_parts.h).
+ *	  The number of parts of a pass over rows (see host_parts.h).
  */
 #include "host/host_parts.h"
 

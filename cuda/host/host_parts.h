@@ -1,6 +1,6 @@
 /*
  * host_parts.h
- *	  How a pass over rows is cut into parts that the threads share.
+ *	  The division of a pass over rows into parts that the threads share.
  */
 #ifndef GSORT_HOST_PARTS_H
 #define GSORT_HOST_PARTS_H
@@ -10,24 +10,24 @@
 #include "host/host_pool.h"
 
 /*
- * Below this, waking other threads costs more than they save.  Builds that look
- * for races have it small: then short inputs, all that their slow programs can
- * take, are shared too.
+ * Below this size, waking other threads costs more than it saves.  Builds with
+ * race detection set it low, so that the threads share short inputs too.  Their
+ * slow programs cannot take longer ones.
  */
 #ifndef HOST_SMALL_ROWS
 #define HOST_SMALL_ROWS	(1u << 14)
 #endif
 
-/* Larger parts would make light tasks wait for long. */
+/* Light tasks wait for at most one part, which bounds its size. */
 #define PART_ROWS_MAX	(1u << 20)
 
-/* Where a pass over n rows is cut so that the threads share it. */
+/* The number of parts for a pass over n rows. */
 uint32_t	host_parts(const host_pool *pool, uint64_t n);
 
 static inline uint64_t
 host_part_begin(uint64_t n, uint32_t parts, uint32_t part)
 {
-	/* multiples of 64: parts of a bit map never share a word */
+	/* multiples of 64: two parts never share a word of a bit map */
 	uint64_t	each = ((n + parts - 1) / parts + 63) / 64 * 64;
 
 	return each * part < n ? each * part : n;

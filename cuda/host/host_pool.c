@@ -1,10 +1,10 @@
 /*
  * host_pool.c
- *	  Threads, a queue of light tasks, one of heavy tasks, and a list of loops
- *	  with parts to take.
+ *	  Threads, a queue of light tasks, a queue of heavy tasks, and a list of
+ *	  loops with unclaimed parts.
  *
- * One mutex guards everything: a task moves a buffer or sorts a run and a part
- * passes over tens of thousands of rows, so it is taken rarely.
+ * One mutex guards everything.  Contention is low: a task moves a buffer or
+ * sorts a run, and a part covers tens of thousands of rows.
  */
 #include "host/host_pool.h"
 
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The deepest, a bucket of the radix sort, has 550 kB there; some C libraries
- * give a thread 128 kB. */
+/* The deepest user, a bucket of the radix sort, needs 550 kB; some C libraries
+ * give a thread only 128 kB. */
 #define STACK_BYTES		(1u << 20)
 
 typedef struct task_queue
@@ -23,7 +23,7 @@ typedef struct task_queue
 	host_task **end;
 } task_queue;
 
-/* Lives on the stack of host_pool_for; listed while parts are left to take. */
+/* Lives on the stack of host_pool_for; listed while it has unclaimed parts. */
 typedef struct loop
 {
 	struct loop *next;
@@ -37,7 +37,7 @@ typedef struct loop
 struct host_pool
 {
 	pthread_mutex_t lock;
-	pthread_cond_t work;		/* something to take, or stop */
+	pthread_cond_t work;		/* signals new work, or stop */
 	pthread_cond_t part_ended;
 	task_queue	light;
 	task_queue	heavy;
@@ -108,15 +108,14 @@ run_task(host_pool *pool, host_task *task)
 	pool->heavy_running -= heavy;
 }
 
-/* A thread: light tasks first, then heavy ones unless it is the last free
- * thread, then parts of loops. */
+/* The body of a thread: light tasks first, then heavy ones unless it is the
+ * last free thread, then parts of loops. */
 static void *
 thread_main(void *arg)
 {
 	host_pool  *pool = arg;
 
-	/* on Linux each thread has a nice value of its own; one that cannot be
-	 * raised is no harm */
+	/* on Linux each thread has its own nice value; a failure is harmless */
 	(void) !nice(pool->nice);
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->stop)
@@ -134,8 +133,8 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* Starts as many threads as wanted; pool->threads is set before the first
- * looks. */
+/* Starts the threads; pool->threads is set before the first of them reads
+ * it. */
 static int
 start_threads(host_pool *pool, int threads)
 {

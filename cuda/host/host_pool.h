@@ -3,12 +3,12 @@
  *	  The host device's threads.
  *
  * In:  tasks, which run once each, and loops, whose parts any idle thread may
- *	    take.
- * Out: nothing; a task tells of its end itself.
+ *	    claim.
+ * Out: none; each task reports its own completion.
  *
- * The submitter owns a task's memory until it runs; from then on the task does.
- * Light tasks go first.  Heavy ones never take the last thread, so light work
- * waits for one part of a loop at most, not for a whole sort.
+ * The submitter owns a task's memory until the task runs; then the task owns
+ * it.  Light tasks go first.  Heavy tasks never take the last thread, so that a
+ * light task waits for one part of a loop at most, not for a whole sort.
  */
 #ifndef GSORT_HOST_POOL_H
 #define GSORT_HOST_POOL_H
@@ -24,11 +24,11 @@ typedef struct host_task
 	int			heavy;
 } host_task;
 
-/* Starts the threads, all signals blocked in them, at the caller's nice value
- * and so much more; NULL if that fails. */
+/* Starts the threads with all signals blocked; nice is added to the caller's
+ * nice value.  NULL on failure. */
 host_pool  *host_pool_start(int threads, int nice);
 
-/* Waits for the tasks under way, joins the threads and frees the pool; returns
+/* Waits for the running tasks, joins the threads and frees the pool.  Returns
  * the tasks that never ran. */
 host_task  *host_pool_stop(host_pool *pool);
 
@@ -38,8 +38,8 @@ void		host_pool_submit(host_pool *pool, host_task *task);
 
 /*
  * Runs part(arg, 0) to part(arg, parts - 1) and returns when all have ended.
- * The caller, a task or any other thread, takes parts as the idle threads do,
- * so the loop ends even if no other thread is ever free.
+ * The calling thread claims parts like the idle threads, so the loop ends even
+ * if no other thread is ever free.
  */
 void		host_pool_for(host_pool *pool, uint32_t parts,
 						  void (*part) (void *arg, uint32_t part), void *arg);

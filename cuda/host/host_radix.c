@@ -2,18 +2,18 @@
  * host_radix.c
  *	  Radix sort of pairs, most significant digit first, on all threads.
  *
- * In:  the caller's pairs; they are read once.
- * Out: pairs in order on side 0, or the input if it was in order.
+ * In:  the caller's pairs, which are read once.
+ * Out: sorted pairs on side 0, or the input if it was sorted already.
  *
- * A split divides a range by the highest bits in which its keys differ: it
- * counts the digits, turns the counts into places, and scatters the pairs to
- * the other side. All threads share the split of a large range. A prefix sum
- * over (digit, part) tells each part where its pairs go, which keeps the order
- * of equal digits. The result is a list of buckets, each of which one idle
- * thread sorts (radix_bucket.h).
+ * A split divides a range by the highest bits in which its keys differ.  The
+ * split counts the digits, turns the counts into places, and scatters the pairs
+ * to the other side.  All threads share the split of a large range.  A prefix
+ * sum over (digit, part) gives each part its places, which keeps the sort
+ * stable.  The result is a list of buckets, and each is sorted by one idle
+ * thread (radix_bucket.h).
  *
- * The caller brings the memory of both sides. Counts and the list of buckets
- * are malloc'd; a thread's buffers are on its stack.
+ * The caller owns the memory of both sides.  Counts and the list of buckets are
+ * malloc'd; a thread's buffers are on its stack.
  */
 #include "host/host_radix.h"
 
@@ -23,10 +23,11 @@
 #include "host/radix_bucket.h"
 #include "rows/key_plan.h"
 
-/* A bucket is gone over several times: light tasks wait no longer than for a part. */
+/* A bucket takes several passes; the limit bounds the wait of light tasks to
+ * that of one part. */
 #define BUCKET_ROWS_MAX	(PART_ROWS_MAX / 4)
 
-/* Pairs for one thread; side 0 or 1 has them. */
+/* The pairs of one thread's task, on side 0 or 1. */
 typedef struct bucket
 {
 	uint64_t	begin;
@@ -47,7 +48,7 @@ typedef struct sorter
 	uint32_t	room;
 } sorter;
 
-/* A range whose split the threads share. */
+/* A range that all threads split together. */
 typedef struct split
 {
 	const sorter *sort;
@@ -56,11 +57,12 @@ typedef struct split
 	uint64_t	begin;
 	uint64_t	n;
 	uint32_t	parts;
-	uint32_t	low_bits;		/* below the digit */
+	uint32_t	low_bits;		/* number of key bits below the digit */
 	key_digit	digit;
 	uint32_t	digits;
-	uint32_t	(*places)[SPLIT_DIGITS];	/* of each part: counts, then where to write next */
-	key_summary *summaries;		/* of each part */
+	/* per part: the counts, then the next places to write */
+	uint32_t	(*places)[SPLIT_DIGITS];
+	key_summary *summaries;		/* per part */
 } split;
 
 static void
@@ -97,7 +99,7 @@ summarize_part(void *arg, uint32_t part)
 	s->summaries[part] = (key_summary) {0, UINT64_MAX, 1};
 	if (begin == end)
 		return;
-	/* the order of the pair before and the part's first one */
+	/* compares the part's first pair with its predecessor */
 	if (part > 0)
 		begin--;
 	if (window.wide)
@@ -180,7 +182,7 @@ add_bucket(sorter *sort, bucket added)
 	return GSORT_OK;
 }
 
-/* Pairs that are in order, if they are not on side 0 yet; NOMEM. */
+/* Copies sorted pairs to side 0 unless they are there already; NOMEM. */
 static gsort_status
 add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
 {
@@ -199,7 +201,7 @@ add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
 
 static gsort_status add_range(sorter *sort, int side, uint64_t begin, uint64_t end);
 
-/* What a split has made, on this side; NOMEM. */
+/* Lists the results of a split on this side; NOMEM. */
 static gsort_status
 add_split(sorter *sort, const split *s, int side)
 {
@@ -233,8 +235,9 @@ split_range(sorter *sort, split *s, uint64_t varying, int side)
 }
 
 /*
- * Sorts a range as far as its buckets can be listed. side: where it is, 1 for
- * the input. *in_order: nothing was done, as it is in order. NOMEM.
+ * Sorts a range as far as its buckets can be listed.  side: the location of the
+ * range, 1 for the input.  *in_order: the range is sorted already, and nothing
+ * was done.  NOMEM.
  */
 static gsort_status
 divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uint64_t n,
@@ -262,8 +265,8 @@ divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uin
 	return status;
 }
 
-/* A range of a side: as one bucket, or divided if it is too large for one
- * thread; NOMEM. */
+/* Lists a range of a side as one bucket, or splits it if it is too large for
+ * one thread; NOMEM. */
 static gsort_status
 add_range(sorter *sort, int side, uint64_t begin, uint64_t end)
 {

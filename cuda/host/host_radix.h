@@ -6,7 +6,7 @@
  *	    ... n - 1.
  * Out: both in ascending order of bits [begin_bit, end_bit) of the keys.
  *
- * The caller brings all memory but the counts of digits.  It may be on any
+ * The caller owns all memory but the counts of digits.  The caller may be any
  * thread, and does its share of the sort.
  */
 #ifndef GSORT_HOST_RADIX_H
@@ -24,13 +24,13 @@ typedef struct host_radix_sort
 	uint32_t	key_bits;		/* 32 or 64 */
 	uint32_t	begin_bit;
 	uint32_t	end_bit;
-	host_pairs	in;				/* only read, unless it is sides[1] too */
-	host_pairs	sides[2];		/* fastest where they begin at cache lines */
-	const atomic_int *cancel;	/* not 0: stop soon, the result is not wanted; may be NULL */
+	host_pairs	in;				/* read-only, unless it equals sides[1] */
+	host_pairs	sides[2];		/* fastest if aligned to cache lines */
+	const atomic_int *cancel;	/* not 0: the sort ends early with any result; may be NULL */
 } host_radix_sort;
 
-/* Sorts; *sorted tells where the result is: in, if that was in order, or sides[0].
- * 0: out of memory. */
+/* Sorts. *sorted is the result: in if that was sorted already, otherwise
+ * sides[0].  0: out of memory. */
 int			host_radix_run(host_pool *pool, const host_radix_sort *sort, host_pairs *sorted);
 
 #endif							/* GSORT_HOST_RADIX_H */

@@ -1,6 +1,6 @@
 /*
  * host_run.c
- *	  The memory of a run and the chunks that come into it (see host_run.h).
+ *	  The memory of a run, and its incoming chunks (see host_run.h).
  */
 #include "host/host_run.h"
 
@@ -114,7 +114,7 @@ host_run_free(host_run *run)
 	run->key_extents = NULL;
 }
 
-/* --- taking chunks in ----------------------------------------------------- */
+/* --- incoming chunks ------------------------------------------------------ */
 
 static void
 copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units)
@@ -131,9 +131,9 @@ copy_to_arena(host_run *run, uint64_t unit, const uint64_t *from, uint64_t units
 }
 
 /*
- * Row words from the chunk's offsets; 0 if these are not 0, then rising, and in
- * range.  The chunk lies in memory that others may write to, so every offset is
- * read once.
+ * Makes row words from the chunk's offsets.  0 if the offsets do not begin at
+ * 0, do not rise, or are out of range.  Other processes may write to the
+ * chunk's memory, so each offset is read only once.
  */
 static int
 make_row_words(host_run *run, const host_chunk *chunk)

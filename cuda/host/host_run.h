@@ -5,14 +5,15 @@
  * In:  chunks, placed by cuda/api.
  * Out: rows in extents of the arena; row words and keys in key extents.
  *
- * host_sort.c turns that into row words in sorted order, after which the keys
- * are no longer needed; if they are to be kept sorted (host_merge.c), it leaves
- * the order of the rows too. host_fetch.c writes windows.
+ * host_sort.c turns these into row words in sorted order, and then the keys are
+ * no longer needed.  To retain sorted keys (host_merge.c), the sort also keeps
+ * the order of the rows. host_fetch.c writes windows.
  *
- * The caller of gsort.h makes the extents and gives the keys back, the threads
- * do everything else.  host_ops.c sees to it that one run is taken in, sorted
- * and read in turns.  Several threads at once take chunks in, and read: each
- * chunk has rows and a stretch of the arena of its own.
+ * The caller of gsort.h makes the extents and releases the keys; the threads do
+ * everything else. host_ops.c serializes feeding, sorting and reading of one
+ * run.  Several threads may append chunks at once, because each chunk has its
+ * own rows and its own stretch of the arena.  Several threads may also read at
+ * once.
  */
 #ifndef GSORT_HOST_RUN_H
 #define GSORT_HOST_RUN_H
@@ -31,25 +32,27 @@ typedef struct host_run
 	uint32_t	window_bytes;
 	int			with_ties;
 
-	uint64_t  **extents;		/* room for all that a run can have, so that it never moves */
+	uint64_t  **extents;		/* sized for the largest run, so that it never moves */
 	char	  **key_extents;	/* likewise */
 	uint64_t	n_extents;
 	uint64_t	n_key_extents;
 	atomic_uint bad_data;		/* gsort_bad_data: a chunk contradicted itself */
 
-	uint64_t	rows;			/* of the sorted run */
-	uint64_t   *row_words;		/* [rows] in sorted order; NULL unless sorted */
-	uint32_t   *ties;			/* tie bits; with_ties only */
-	uint32_t   *order;			/* [rows] row numbers in sorted order, if asked for; NULL: as fed */
+	uint64_t	rows;			/* number of rows of the sorted run */
+	uint64_t   *row_words;		/* [rows] in sorted order; NULL until sorted */
+	uint32_t   *ties;			/* tie bits; only if with_ties */
+	/* [rows] row numbers in sorted order, if requested; NULL: the order as
+	 * fed */
+	uint32_t   *order;
 } host_run;
 
-/* What the append of a chunk needs, copied from it. */
+/* The inputs of an append, copied from the caller's chunk. */
 typedef struct host_chunk
 {
 	uint32_t	rows;
 	uint64_t	data_units;
 	uint64_t	more_units;
-	uint64_t	first_unit;		/* in the arena */
+	uint64_t	first_unit;		/* place in the arena */
 	uint64_t	first_row;
 	const uint64_t *data;
 	const uint32_t *row_start;
@@ -60,29 +63,29 @@ typedef struct host_chunk
 /* 0: out of memory. */
 int			host_run_init(host_run *run, host_memory *memory, const gsort_job_options *options);
 
-/* Makes extents for so many rows and units in all; 0: out of memory, what was
- * made stays. */
+/* Makes extents for that many rows and units in total.  0: out of memory;
+ * extents already made stay. */
 int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t limit_bytes);
 
-/* Gives the key extents back. */
+/* Releases the key extents. */
 void		host_run_drop_keys(host_run *run);
 
-/* Gives back what windows are found by: row words and ties. */
+/* Releases the lookup data of windows: row words and ties. */
 void		host_run_drop_windows(host_run *run);
 
-/* Gives what a sort made back: the run is as it was fed. */
+/* Releases the output of a sort: the run is as it was fed. */
 void		host_run_drop_order(host_run *run);
 
-/* Gives back all that windows are written from; keys and order stay. */
+/* Releases everything that windows are written from; keys and order stay. */
 void		host_run_drop_rows(host_run *run);
 
-/* Gives everything back: the run is empty, as after its init. */
+/* Releases everything: the run is empty, as after its init. */
 void		host_run_clear(host_run *run);
 
-/* A second call does nothing. */
+/* Frees the run.  A second call has no effect. */
 void		host_run_free(host_run *run);
 
-/* Takes a chunk in, or sets bad_data.  On threads of the pool. */
+/* Appends a chunk, or sets bad_data.  Runs on threads of the pool. */
 void		host_run_append(host_run *run, const host_chunk *chunk);
 
 /* --- a key extent: row words, each row's keys side by side, NULL bits ----- */
@@ -106,7 +109,7 @@ host_run_keys(const host_run *run, uint64_t row)
 		row % GSORT_KEY_EXTENT_ROWS * run->columns;
 }
 
-/* Only where null_mask is not 0. */
+/* Requires a null_mask other than 0. */
 static inline const uint32_t *
 host_run_null_bits(const host_run *run, uint64_t row)
 {

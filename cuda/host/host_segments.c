@@ -2,8 +2,8 @@
  * host_segments.c
  *	  Sorts rows that share their first word (see host_segments.h).
  *
- * Each part of the order has the segments that begin in it, also where these
- * end behind it.
+ * A segment belongs to the part of the order in which it begins, even if it
+ * ends in a later part.
  */
 #include "host/host_segments.h"
 
@@ -13,12 +13,13 @@
 #include "host/first_not_before.h"
 #include "host/host_radix.h"
 
-/* More would keep one thread busy while the others wait.  Builds that look for
- * races have it small: then short inputs have long segments too. */
+/* A longer segment would keep one thread busy while the others wait.  Builds
+ * with race detection set it low, so that short inputs have long segments
+ * too. */
 #ifndef HOST_SEGMENT_ROWS_MAX
 #define HOST_SEGMENT_ROWS_MAX	(1u << 16)
 #endif
-/* So few are sorted by insertion. */
+/* Insertion sort is used up to this size. */
 #define INSERTED_ROWS		6
 #define ROWS_AHEAD			24
 #define SAMPLE_WORDS		512
@@ -51,8 +52,8 @@ is_long(uint64_t rows)
 	return rows > HOST_SEGMENT_ROWS_MAX;
 }
 
-/* The end of the segment that begins at i, at most n; i + 1 if row i is
- * alone. */
+/* The end of the segment that begins at i, at most n; i + 1 for a single
+ * row. */
 static uint64_t
 segment_end(const host_segments *segments, uint64_t i)
 {
@@ -64,7 +65,7 @@ segment_end(const host_segments *segments, uint64_t i)
 	return is_long(end - i) ? first_not_before(end, segments->n, is_up_to_word, &search) : end;
 }
 
-/* The first segment that begins at i or behind it. */
+/* The first segment that begins at i or later. */
 static uint64_t
 segment_begin(const host_segments *segments, uint64_t i)
 {
@@ -76,7 +77,7 @@ segment_begin(const host_segments *segments, uint64_t i)
 int
 host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t *end)
 {
-	/* a long one holds a multiple of so many rows */
+	/* a long segment contains a multiple of HOST_SEGMENT_ROWS_MAX */
 	uint64_t	i = (*end + HOST_SEGMENT_ROWS_MAX - 1) / HOST_SEGMENT_ROWS_MAX *
 		HOST_SEGMENT_ROWS_MAX;
 
@@ -92,7 +93,7 @@ host_segments_next_long(const host_segments *segments, uint64_t *begin, uint64_t
 	return 0;
 }
 
-/* Is row a before row b by the words behind the first? */
+/* True if row a precedes row b by the words behind the first. */
 static int
 is_before(const host_segments *segments, uint32_t a, uint32_t b)
 {
@@ -141,7 +142,7 @@ host_segments_likely_long(const uint64_t *words, uint64_t n)
 
 /* --- weighing ------------------------------------------------------------- */
 
-/* Adds up what the part's segments will take. */
+/* Adds up the comparisons that the part's segments need. */
 static void
 weigh_part(void *arg, uint32_t part)
 {
@@ -187,7 +188,7 @@ insert_rows(const host_segments *segments, uint32_t *rows, uint64_t n)
 	}
 }
 
-/* Both halves are sorted; spare has room for the first. */
+/* Merges two sorted halves; spare has room for the first. */
 static void
 merge_rows(const host_segments *segments, uint32_t *rows, uint64_t middle, uint64_t n,
 		   uint32_t *spare)
@@ -222,8 +223,8 @@ sort_rows(const host_segments *segments, uint32_t *rows, uint64_t n, uint32_t *s
 	merge_rows(segments, rows, middle, n, spare);
 }
 
-/* Asks for the keys of the tied rows that will be compared soon: those from
- * begin to end, further on. */
+/* Prefetches the keys of tied rows that are compared soon, from begin to
+ * end. */
 static void
 ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
 {
@@ -236,8 +237,7 @@ ask_ahead(const host_segments *segments, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Sorts the part's segments but the long ones.  A segment belongs to the part
- * in which it begins. */
+/* Sorts the part's segments, except long ones. */
 static void
 sort_part(void *arg, uint32_t part)
 {

@@ -1,18 +1,18 @@
 /*
  * host_sort.c
  *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order
- *	  to row words and the begins of windows.
+ *	  to row words and window begins.
  *
- * Memory: one block of 8 bytes a row holds sort words first and, once they have
- * done their duty, the row words in sorted order; that one stays.  A second one
- * for the other sort words and the row numbers (16 bytes a row, 12 where all
- * words have 32 bits) ends with the sort, but for the row numbers where these
- * are wanted.  The keys stay in their extents until the caller has the
- * directory, so that a failure on the way loses nothing.
+ * Memory: one block of 8 bytes per row holds the sort words first, later the
+ * row words in sorted order, and stays.  A second block holds the other sort
+ * words and the row numbers: 16 bytes per row, 12 if all words have 32 bits.
+ * The second block ends with the sort, except for the row numbers if the order
+ * is requested.  The keys stay in their extents until the caller has the
+ * directory, so a failure in between loses nothing.
  *
- * Keys of several words are sorted by the first, and rows that it leaves tied
- * by the others (host_segments.h); where that would be more work, all rows by
- * all words, from the last to the first.
+ * Keys of several words are sorted by the first word; then the other words sort
+ * the rows that it leaves tied (host_segments.h).  If this would cost more, all
+ * rows are sorted by all words, last to first.
  *
  * Every step is a loop over parts of the rows, shared by the idle threads.
  */
@@ -26,7 +26,7 @@
 #include "host/host_segments.h"
 #include "rows/tie_bits.h"
 
-/* Rows asked for ahead when row words or keys are read in sorted order. */
+/* Distance of prefetches when row words or keys are read in sorted order. */
 #define ROWS_AHEAD		24
 #define BEGINS_ROOM		64
 
@@ -36,20 +36,20 @@ typedef struct sorter
 	const key_plan *plan;
 	uint64_t	rows;
 	uint32_t	parts;
-	uint32_t	word;			/* number of the sort word being made */
-	int			wide;			/* it has 64 bits, not 32 */
-	int			keys_checked;	/* by an earlier pass */
-	host_pairs	order;			/* rows NULL: as fed */
+	uint32_t	word;			/* number of the sort word that is made */
+	int			wide;			/* the word has 64 bits, not 32 */
+	int			keys_checked;	/* an earlier pass has checked the keys */
+	host_pairs	order;			/* rows NULL: the order as fed */
 	host_pairs	spare;
 	uint64_t   *row_words;
 	uint32_t   *ties;
 	tie_rule	ties_of;
-	atomic_int	bad_keys;		/* a row's keys do not keep to the statistics */
+	atomic_int	bad_keys;		/* a key contradicts the statistics */
 } sorter;
 
 /* --- memory --------------------------------------------------------------- */
 
-/* Arrays of so many row numbers or words end where a cache line does. */
+/* Rounds the length of an array up to whole cache lines. */
 static uint64_t
 padded_rows(uint64_t rows)
 {
@@ -84,15 +84,17 @@ keys_hold(const sorter *sort, uint64_t row)
 						  host_run_nulls(sort->run, row));
 }
 
-/* Makes a sort word of each row of the part; the first pass checks the keys. */
+/* Makes a sort word for each row of the part; the first pass checks the
+ * keys. */
 static void
 make_words_part(void *arg, uint32_t part)
 {
 	sorter	   *sort = arg;
 	const uint32_t *rows = sort->order.rows;
-	/* a copy: so the compiler sees that no store of a word changes it */
+	/* the local copy shows the compiler that no store of a word changes the
+	 * plan */
 	const key_plan plan = *sort->plan;
-	/* the first words that are made see to the keys of all columns */
+	/* the first pass checks the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
 	int			bad_keys = 0;
 	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
@@ -117,7 +119,7 @@ make_words_part(void *arg, uint32_t part)
 		atomic_store(&sort->bad_keys, 1);
 }
 
-/* The check alone, for plans of no word. */
+/* Checks the keys only, for plans without words. */
 static void
 check_keys_part(void *arg, uint32_t part)
 {
@@ -131,7 +133,7 @@ check_keys_part(void *arg, uint32_t part)
 	}
 }
 
-/* The words of one number, in the order found so far. */
+/* Makes the words of one number, in the current order. */
 static void
 make_words(sorter *sort, host_pool *pool, uint32_t word)
 {
@@ -141,7 +143,7 @@ make_words(sorter *sort, host_pool *pool, uint32_t word)
 	sort->keys_checked = 1;
 }
 
-/* Sorts by the words made last, and uses up one of the sides. */
+/* Sorts by the current words and consumes one of the sides. */
 static gsort_status
 sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
@@ -166,7 +168,8 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 	return GSORT_OK;
 }
 
-/* By each word in turn, from the last down to this one; NOMEM, BAD_DATA. */
+/* Sorts by each word in turn, from the last down to this one; NOMEM,
+ * BAD_DATA. */
 static gsort_status
 sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs sides[2],
 				   const atomic_int *cancel)
@@ -176,7 +179,7 @@ sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs side
 	for (uint32_t words_left = sort->plan->words; words_left > word && status == GSORT_OK;
 		 words_left--)
 	{
-		/* the order is not wanted any more */
+		/* the result is no longer wanted */
 		if (atomic_load(cancel))
 			return GSORT_NOMEM;
 		make_words(sort, pool, words_left - 1);
@@ -188,13 +191,13 @@ sort_by_words_from(sorter *sort, uint32_t word, host_pool *pool, host_pairs side
 static gsort_status
 sort_by_all_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic_int *cancel)
 {
-	/* an earlier sort's order is not needed: these words are made as fed */
+	/* drops the order of an earlier sort: these words are made as fed */
 	sort->order = (host_pairs) {sides[1].keys, NULL};
 	return sort_by_words_from(sort, 0, pool, sides, cancel);
 }
 
-/* Rows from begin to end share their first word, so that there is room for
- * their other words meanwhile. */
+/* Sorts rows from begin to end, which share their first word.  The space of
+ * that word holds their other words meanwhile. */
 static gsort_status
 sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool,
 				  const host_pairs *spare, const atomic_int *cancel)
@@ -218,7 +221,7 @@ sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *p
 	return status;
 }
 
-/* What the first word leaves tied, by the others; NOMEM. */
+/* Sorts the ties of the first word by the other words; NOMEM. */
 static gsort_status
 sort_segments(const sorter *sort, host_pool *pool, host_segments *segments, const host_pairs *spare)
 {
@@ -242,7 +245,7 @@ number_rows_part(void *arg, uint32_t part)
 		sort->order.rows[i] = (uint32_t) i;
 }
 
-/* The order as fed, in numbers. */
+/* Fills in the order as fed. */
 static void
 number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 {
@@ -251,9 +254,9 @@ number_rows(sorter *sort, host_pool *pool, uint32_t *rows)
 }
 
 /*
- * By the first word, which is a full one where there are others; then what that
- * leaves tied, if it is little, by the others, else all by all words.  NOMEM,
- * BAD_DATA.
+ * Sorts by the first word, which has 64 bits if more words follow.  If its ties
+ * are few, the other words sort them; otherwise all words sort all rows.
+ * NOMEM, BAD_DATA.
  */
 static gsort_status
 sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
@@ -292,7 +295,7 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 
 /* --- ties ----------------------------------------------------------------- */
 
-/* What the first sort words of rows i - 1 and i of the order differ in. */
+/* XOR of the first sort words of rows i - 1 and i of the order. */
 static inline uint64_t
 difference_at(const sorter *sort, uint64_t i)
 {
@@ -315,7 +318,8 @@ keys_at(const sorter *sort, uint64_t i)
 	};
 }
 
-/* Sets the tie bits of the part's rows.  Parts share no word of them. */
+/* Sets the tie bits of the part's rows.  Two parts never share a word of
+ * bits. */
 static void
 mark_ties_part(void *arg, uint32_t part)
 {
@@ -348,7 +352,7 @@ work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
 	return (any_wide ? 16 : 12) * padded_rows(rows);
 }
 
-/* Divides the two blocks among sort words and row numbers; each begins at a
+/* Divides the two blocks into sort words and row numbers; each begins at a
  * cache line. */
 static void
 lay_out(sorter *sort, char *kept, char *work, int any_wide)
@@ -379,8 +383,7 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		GSORT_OK : GSORT_NOMEM;
 }
 
-/* Leaves nothing of the work block, or the order of the rows if that is
- * wanted. */
+/* Frees the work block, except for the order if it is requested. */
 static void
 end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int keep_order)
 {

@@ -2,8 +2,8 @@
  * host_sort.h
  *	  The sort of a run on the host device.
  *
- * In:  a run that has been taken in, the plan of its keys.
- * Out: its row words in sorted order, its ties, and where its windows begin.
+ * In:  a complete run, and the plan of its keys.
+ * Out: its row words in sorted order, its ties, and its window begins.
  */
 #ifndef GSORT_HOST_SORT_H
 #define GSORT_HOST_SORT_H
@@ -15,17 +15,17 @@
 #include "host/host_run.h"
 #include "rows/tie_rule.h"
 
-/* Memory that the sort of so many rows takes beside the extents. */
+/* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 
-/* What of it stays for the gathering of keys, if the order is kept. */
+/* The part of it that stays for the gather of keys, if the order is kept. */
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
 /*
- * ties_of: not read unless the run has ties.  keep_order: run->order is wanted.
- * NOMEM leaves the run as it was.  BAD_DATA: keys beyond the statistics that
- * the plan was made from; run->bad_data is set.  *cancel not 0: ends soon, any
- * answer.
+ * Sorts a run. ties_of is read only if the run has ties.  keep_order:
+ * run->order is requested.  NOMEM leaves the run unchanged.  BAD_DATA: keys
+ * contradict the statistics of the plan; run->bad_data is set. *cancel not 0:
+ * ends early with any status.
  */
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
 						   const tie_rule *ties_of, uint64_t rows, int keep_order,

@@ -3,19 +3,19 @@
  *	  Sorts a bucket of pairs in one thread (see radix_bucket.h).
  *
  * A bucket larger than a cache is split by the highest bits in which its keys
- * differ. A smaller one is sorted least significant digit first, to and fro
- * between its place and the thread's buffer, by as many of the highest bits as
- * it takes to tell most pairs apart. Pairs that tie in those are then sorted
- * among themselves. Bits that all keys of a bucket share thus cost nothing, and
- * low bits are looked at only where they decide.
+ * differ.  A smaller one is sorted least significant digit first, between its
+ * place and the thread's buffer.  The passes cover only as many of the highest
+ * bits as separate most pairs.  Pairs that tie in these bits are then sorted
+ * among themselves.  Bits shared by a whole bucket thus cost nothing, and low
+ * bits are read only where they decide.
  */
 #include "host/radix_bucket.h"
 
-#define DIGIT_BITS		8		/* of a pass within the cache */
+#define DIGIT_BITS		8		/* digit width of a pass within the cache */
 #define DIGITS			(1u << DIGIT_BITS)
-/* Few of so many pairs tie in one digit. */
+/* Up to this size, few pairs tie in one digit. */
 #define ONE_PASS_ROWS	(HOST_SMALL_ROWS / 32)
-/* So few are sorted by insertion. */
+/* Insertion sort is used up to this size. */
 #define INSERTED_ROWS	24
 
 typedef struct bucket_sorter
@@ -25,11 +25,11 @@ typedef struct bucket_sorter
 	radix_workspace *work;
 } bucket_sorter;
 
-/* Sorts the pairs [begin, end) of a side into side 0; itself, for its
- * recursion. */
+/* A sort of the pairs [begin, end) of a side into side 0; the function that
+ * recursive sorts call. */
 typedef void (*bucket_sort) (const bucket_sorter *sort, int side, uint64_t begin, uint64_t end);
 
-/* Keeps the order of equal keys; from and to may be the same. */
+/* Insertion sort.  Stable; from and to may be equal. */
 INLINED void
 insert_pairs(key_window window, const host_pairs *from, const host_pairs *to, uint64_t begin,
 			 uint64_t end, int wide)
@@ -51,7 +51,7 @@ insert_pairs(key_window window, const host_pairs *from, const host_pairs *to, ui
 	}
 }
 
-/* A bucket larger than a cache: divided, and each part sorted. */
+/* Splits a bucket larger than a cache, and sorts each part. */
 INLINED void
 divide_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 			  uint64_t varying, int wide, bucket_sort again)
@@ -82,7 +82,7 @@ divide_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 	}
 }
 
-/* Sorts the pairs of side 0 by their low bits where they tie in all others. */
+/* Sorts pairs of side 0 that tie in all higher bits by their low bits. */
 INLINED void
 sort_ties(const bucket_sorter *sort, uint64_t begin, uint64_t end, uint32_t low_bits,
 		  int wide, bucket_sort again)
@@ -114,7 +114,7 @@ sort_ties(const bucket_sorter *sort, uint64_t begin, uint64_t end, uint32_t low_
 	}
 }
 
-/* Least significant digit first, over the thread's buffer. */
+/* Sorts least significant digit first, through the thread's buffer. */
 INLINED void
 sort_cached_bucket(const bucket_sorter *sort, int side, uint64_t begin, uint64_t end,
 				   uint64_t varying, int wide, bucket_sort again)

@@ -7,8 +7,8 @@
 
 #include "host/radix_scatter.h"
 
-/* A thread's memory, 400 kB. A scatter is through with it before a bucket needs
- * it. */
+/* A thread's memory, 400 kB.  A scatter ends before a bucket needs it, so both
+ * share it. */
 typedef union radix_workspace
 {
 	line_buffers lines;
@@ -19,8 +19,8 @@ typedef union radix_workspace
 	}			pairs;
 } radix_workspace;
 
-/* Sorts the pairs [begin, end), at least one, of a side into side 0; side 1 is
- * overwritten there. */
+/* Sorts the pairs [begin, end) of a side, at least one, into side 0; overwrites
+ * side 1 there. */
 void		radix_bucket_sort(const host_pairs sides[2], key_window window, radix_workspace *work,
 							  int side, uint64_t begin, uint64_t end);
 

@@ -1,9 +1,8 @@
 /*
  * radix_pairs.h
- *	  Pairs, their keys and digits, as the steps of the radix sort see them.
+ *	  Pairs, keys and digits, as used by the steps of the radix sort.
  *
- * Whether keys have 64 bits is an argument that is constant where a loop is
- * compiled.
+ * The key width is an argument that is constant wherever a loop is compiled.
  */
 #ifndef GSORT_RADIX_PAIRS_H
 #define GSORT_RADIX_PAIRS_H
@@ -19,9 +18,9 @@
 #define SPLIT_BITS_MAX	10
 #define SPLIT_DIGITS	(1u << SPLIT_BITS_MAX)
 #define PLAIN_BITS_MAX	8
-/* A bucket of so many pairs stays in the cache of one core. */
+/* Largest bucket that stays in one core's cache. */
 #define CACHED_ROWS		(2 * HOST_SMALL_ROWS)
-/* From so many pairs on, what a scatter writes does not stay in a cache. */
+/* From this size on, the output of a scatter exceeds the caches. */
 #define STREAMED_ROWS	(16 * HOST_SMALL_ROWS)
 
 typedef struct host_pairs
@@ -30,26 +29,26 @@ typedef struct host_pairs
 	uint32_t   *rows;			/* NULL: 0, 1, ... (input only) */
 } host_pairs;
 
-/* The bits of a key that are sorted by. */
+/* The bits of a key that the sort uses. */
 typedef struct key_window
 {
 	int			wide;			/* keys have 64 bits, not 32 */
 	uint32_t	begin_bit;
-	uint64_t	mask;			/* after a shift by begin_bit */
+	uint64_t	mask;			/* applied after a shift by begin_bit */
 } key_window;
 
-/* Some bits of a key. */
+/* A digit: some bits of a key. */
 typedef struct key_digit
 {
 	uint32_t	shift;
 	uint32_t	mask;
 } key_digit;
 
-/* What a look at a range of keys tells. */
+/* The summary of a range of keys. */
 typedef struct key_summary
 {
-	uint64_t	any;			/* bits that are 1 in some key */
-	uint64_t	all;			/* bits that are 1 in every key */
+	uint64_t	any;			/* OR: bits set in some key */
+	uint64_t	all;			/* AND: bits set in every key */
 	int			in_order;
 } key_summary;
 
@@ -74,21 +73,20 @@ key_bytes(int wide)
 	return wide ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-/* The part of a key that is sorted by. */
+/* The sorted bits of a key. */
 INLINED uint64_t
 value_at(key_window window, const void *keys, uint64_t i, int wide)
 {
 	return key_at(keys, i, wide) >> window.begin_bit & window.mask;
 }
 
-/* The digit of so many bits above the lowest low_bits of those that are sorted
- * by. */
+/* The digit of that many bits above the lowest low_bits of the sorted bits. */
 static inline key_digit
 digit_above(key_window window, uint32_t low_bits, uint32_t bits)
 {
 	uint64_t	above = low_bits >= 64 ? 0 : window.mask >> low_bits;
 
-	/* no shift by all bits of a key, which C leaves undefined */
+	/* C leaves a shift by the full width undefined */
 	return (key_digit) {
 		above == 0 ? 0 : window.begin_bit + low_bits, (uint32_t) (above & ((1u << bits) - 1))
 	};
@@ -122,8 +120,8 @@ bit_length(uint64_t value)
 	return value == 0 ? 0 : 64 - (uint32_t) __builtin_clzll(value);
 }
 
-/* How many bits lie below the highest ones that vary, of which there are no
- * more than so many. */
+/* Number of bits below a digit that has bits bits, from the highest varying one
+ * down. */
 static inline uint32_t
 bits_below(uint64_t varying, uint32_t bits)
 {
@@ -133,9 +131,9 @@ bits_below(uint64_t varying, uint32_t bits)
 }
 
 /*
- * By how many bits a range of n pairs is split: its parts fit a cache, or get it
- * no further.  lines: radix_scatter writes whole cache lines.  Else more digits
- * than a few cost a miss for each pair.
+ * Digit width for the split of a range of n pairs.  The parts fit a cache, or
+ * come as close as possible.  lines: radix_scatter writes whole cache lines;
+ * without it, more than a few digits cost a cache miss per pair.
  */
 static inline uint32_t
 split_bits(uint64_t n, uint64_t varying, int lines)
@@ -146,7 +144,7 @@ split_bits(uint64_t n, uint64_t varying, int lines)
 	return lines || bits > most || bit_length(varying) <= most ? most : bits;
 }
 
-/* Of one key at least. */
+/* Summarizes a range of at least one key. */
 INLINED key_summary
 summarize(key_window window, const void *keys, uint64_t begin, uint64_t end, int wide)
 {
@@ -173,7 +171,7 @@ count_digits(const void *keys, uint64_t begin, uint64_t end, key_digit digit, ui
 		counts[digit_of(digit, key_at(keys, i, wide))]++;
 }
 
-/* The first pair of all goes to this place. */
+/* Turns counts into places; the first pair goes to place. */
 static inline void
 counts_to_places(uint32_t *counts, uint32_t digits, uint32_t place)
 {

@@ -1,10 +1,10 @@
 /*
  * radix_scatter.c
- *	  Scatters of pairs, past the caches where these are too small.
+ *	  Scatters of pairs, with streaming stores if the output exceeds the caches.
  *
- * A scatter of many pairs gathers those of each digit in a buffer of a few
- * cache lines and writes it past the caches when it is full (Satish et al.,
- * "Fast Sort on CPUs and GPUs", SIGMOD 2010).
+ * A scatter of many pairs collects each digit's pairs in a buffer of a few
+ * cache lines.  A full buffer is written past the caches (Satish et al., "Fast
+ * Sort on CPUs and GPUs", SIGMOD 2010).
  */
 #include "host/radix_scatter.h"
 
@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Whole cache lines, past the caches. */
+/* Writes whole cache lines past the caches. */
 INLINED void
 stream_lines(void *to, const void *from, size_t bytes)
 {
@@ -24,8 +24,7 @@ stream_lines(void *to, const void *from, size_t bytes)
 #endif
 }
 
-/* A digit's pairs that are to stand at places [begin, end), which one buffer
- * holds. */
+/* Writes a digit's pairs for places [begin, end), which one buffer holds. */
 INLINED void
 write_some(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t begin,
 		   uint32_t end, int wide)
@@ -38,7 +37,7 @@ write_some(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint
 	memcpy(target.rows, lines->rows[digit] + at, (end - begin) * sizeof(uint32_t));
 }
 
-/* The digit's buffer, whose last pair stands at last. */
+/* Writes the digit's buffer, whose last pair belongs at last. */
 INLINED void
 write_full(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t last, int wide)
 {
@@ -72,7 +71,8 @@ write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *pla
 #endif
 }
 
-/* to is aligned to cache lines. */
+/* Scatters by whole cache lines.  Requires that to is aligned to cache
+ * lines. */
 INLINED void
 scatter_lines(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
 			  uint64_t end, key_digit of, uint32_t digits, uint32_t *places, int wide,

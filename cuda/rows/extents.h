@@ -1,13 +1,11 @@
 /*
  * extents.h
- *	  How the arena of a job's rows and the tables of its keys are cut into
- *	  extents.
+ *	  The extents of a job's row arena and of its key tables.
  *
- * A unit of the arena is 8 bytes.  Unit number unit lies in extent unit /
- * GSORT_EXTENT_UNITS; rows and chunks may run over an extent's end, so who
- * copies them walks stretch by stretch.  What there is of row number row beside
- * it, its word and its keys, lies in extent row / GSORT_KEY_EXTENT_ROWS of its
- * kind.
+ * A unit of the arena is 8 bytes.  Unit u lies in extent u /
+ * GSORT_EXTENT_UNITS.  Rows and chunks may cross the end of an extent, so
+ * copies proceed stretch by stretch.  The word and the keys of row r lie in
+ * extent r / GSORT_KEY_EXTENT_ROWS of their kind.
  */
 #ifndef GSORT_EXTENTS_H
 #define GSORT_EXTENTS_H
@@ -24,14 +22,14 @@
 #define GSORT_RUN_EXTENTS_MAX	(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
 #define GSORT_RUN_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
 
-/* How many of the units from this one on lie in its extent. */
+/* Number of units from this unit to the end of its extent. */
 static inline GSORT_HD uint64_t
 arena_stretch(uint64_t unit, uint64_t units)
 {
 	return gsort_min_u64(units, GSORT_EXTENT_UNITS - unit % GSORT_EXTENT_UNITS);
 }
 
-/* Where a unit lies, by the table of a job's extents. */
+/* Address of a unit, from a job's table of extents. */
 static inline GSORT_HD uint64_t *
 arena_unit(uint64_t *const *extents, uint64_t unit)
 {
@@ -39,9 +37,9 @@ arena_unit(uint64_t *const *extents, uint64_t unit)
 }
 
 /*
- * Where units of rows go in an arena of which this much is used: not over an
- * extent's end if a window could hold them.  Longer rows do run over it, so
- * that no extent loses more than a window's size.
+ * First unit for new rows of units in an arena with used units in use.  Rows
+ * that fit a window do not cross the end of an extent.  Longer rows do, so that
+ * no extent wastes more than the size of a window.
  */
 static inline uint64_t
 arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
@@ -53,8 +51,8 @@ arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
 	return used;
 }
 
-/* Units of the arena that hold so many units of rows, placed so: the tails of
- * extents are lost. */
+/* Arena units that hold units of rows placed in this way, with the wasted tails
+ * of extents included. */
 static inline uint64_t
 arena_units_for(uint64_t units, uint32_t window_bytes)
 {
@@ -63,8 +61,7 @@ arena_units_for(uint64_t units, uint32_t window_bytes)
 	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
 }
 
-/* Extents for so many units of the arena; more than a run can have are never
- * needed. */
+/* Extents for that many arena units, up to the largest run. */
 static inline GSORT_HD uint64_t
 arena_extents_for(uint64_t units)
 {
@@ -72,7 +69,7 @@ arena_extents_for(uint64_t units)
 						 GSORT_RUN_EXTENTS_MAX);
 }
 
-/* Key extents for so many rows. */
+/* Key extents for that many rows. */
 static inline GSORT_HD uint64_t
 key_extents_of_rows(uint64_t rows)
 {

@@ -1,7 +1,7 @@
 /*
  * host_device.h
- *	  Lets one inline function serve the kernels, the host device and the unit
- *	  tests; and the arithmetic that all of them need.
+ *	  Inline functions shared by the kernels, the host device and the unit
+ *	  tests, and the arithmetic that all of them use.
  */
 #ifndef GSORT_HOST_DEVICE_H
 #define GSORT_HOST_DEVICE_H
@@ -24,7 +24,7 @@ gsort_min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The bits that x needs: the number of the highest one set, from 1 on; 0 for
+/* Width of x in bits: the number of its highest set bit, counted from 1; 0 for
  * 0. */
 static inline GSORT_HD uint32_t
 significant_bits(uint64_t x)

@@ -1,22 +1,23 @@
 /*
  * key_plan.h
- *	  How the key columns of a run become as few and as short sort words as
+ *	  Packs the key columns of a run into as few and as short sort words as
  *	  their statistics allow.
  *
  * In:  each column's min, max, OR, AND and NULL count, folded over all chunks.
- * Out: a plan that turns a row's columns into words whose unsigned order, from
- *	    the first word to the last, is the order of the columns, as long as
- *	    their keys keep to these statistics (key_stats.h).
+ * Out: a plan that turns a row's columns into words.  The unsigned order of the
+ *	    words, first to last, is the order of the columns, provided that the
+ *	    keys match the statistics (key_stats.h).
  *
- * A column's value becomes the shorter of (value - min) and the bits that vary
- * among its values, moved together: of text, whose bytes have few values, five
- * to seven bits a byte are left.  NULL takes the code below or above all of
- * them; where the values fill all 64 bits, a flag bit in front says NULL.  The
- * codes of all columns make one row of bits, the first column's in front, which
- * is cut into words: every word but the last has 64 bits, so there are as few
- * as can be, and the first tells apart as many rows as can be.
+ * A value's code is the shorter of two forms: value - min, or the varying bits
+ * of the values, moved together.  Text bytes have few distinct values, so that
+ * five to seven bits per byte remain.  NULL takes the code below or above all
+ * others.  If the values fill all 64 bits, a flag bit in front marks NULL.
  *
- * The plan is a value: it goes to kernels as an argument.
+ * The codes of all columns form one string of bits, first column first, cut
+ * into words.  Every word but the last has 64 bits.  The number of words is
+ * thus minimal, and the first word distinguishes as many rows as possible.
+ *
+ * The plan is a value and travels to kernels as an argument.
  */
 #ifndef GSORT_KEY_PLAN_H
 #define GSORT_KEY_PLAN_H
@@ -27,29 +28,29 @@
 
 #include "rows/key_stats.h"
 
-/* Values that fill words, and a NULL flag for each. */
+/* The maximum: each column fills a word and adds a NULL flag. */
 #define KEY_PLAN_MAX_WORDS		(GSORT_MAX_KEY_COLUMNS + 1)
 #define KEY_PLAN_MOVES			6
 
-/* Where some bits lie in the words: the lower ones in this word, the upper
- * ones, if any, in the lowest bits of the word before. */
+/* Position of some bits in the words.  The lower bits lie in this word; any
+ * upper bits are the lowest bits of the preceding word. */
 typedef struct key_place
 {
-	uint8_t		bits;			/* 0: nowhere */
+	uint8_t		bits;			/* 0: absent */
 	uint8_t		word;			/* 0 is the most significant */
-	uint8_t		low_bits;		/* of the bits, those in this word */
-	uint8_t		shift;			/* of these */
+	uint8_t		low_bits;		/* number of bits in this word */
+	uint8_t		shift;			/* shift of the bits in this word */
 } key_place;
 
 typedef struct key_field
 {
-	uint64_t	base;			/* subtracted from the value; 0 if it is squeezed */
-	uint64_t	squeezed;		/* the bits that are moved together; 0: value - base */
+	uint64_t	base;			/* subtracted from the value; 0 for a squeezed value */
+	uint64_t	squeezed;		/* mask of the bits that move together; 0: value - base */
 	uint64_t	moves[KEY_PLAN_MOVES];	/* step i moves these down by 1 << i */
-	uint64_t	add;			/* 1 where the code 0 is NULL's */
+	uint64_t	add;			/* 1 if code 0 is NULL */
 	uint64_t	null_code;
 	key_place	code;
-	key_place	flag;			/* in front of the code: tells NULL */
+	key_place	flag;			/* in front of the code: marks NULL */
 	uint8_t		n_moves;
 	uint8_t		flag_of_null;
 } key_field;
@@ -58,11 +59,11 @@ typedef struct key_plan
 {
 	uint32_t	columns;
 	uint32_t	words;			/* 0: all keys are equal */
-	uint32_t	bits;			/* over all words */
-	/* Significant bits of each word: 64, but of the last. */
+	uint32_t	bits;			/* sum over all words */
+	/* Significant bits of each word: 64, except in the last. */
 	uint8_t		word_bits[KEY_PLAN_MAX_WORDS];
 	key_field	fields[GSORT_MAX_KEY_COLUMNS];
-	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* that it was made from */
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* source of the plan */
 } key_plan;
 
 static inline GSORT_HD uint64_t
@@ -71,7 +72,7 @@ key_low_bits(uint32_t bits)
 	return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* The code of a value; NULL not yet thought of. */
+/* The code of a non-NULL value. */
 static inline GSORT_HD uint64_t
 key_field_value(const key_field *field, uint64_t value)
 {
@@ -88,15 +89,15 @@ key_field_value(const key_field *field, uint64_t value)
 }
 
 /*
- * The field's moves, which close the gaps below the bits of squeezed (Warren,
- * "Hacker's Delight", 7-4).  A bit with g gaps below it moves by g: in step i
- * by 1 << i, if g has that bit.
+ * Computes the moves that close the gaps between the squeezed bits (Warren,
+ * "Hacker's Delight", 7-4).  A bit above g gaps moves down by g: by 1 << i in
+ * step i if g has that bit.
  */
 static inline void
 key_field_squeeze(key_field *field, uint64_t squeezed)
 {
-	uint64_t	left = squeezed;	/* where the bits lie after the steps so far */
-	/* Bit b: there is one below b that no step so far counted. */
+	uint64_t	left = squeezed;	/* positions of the bits after the steps so far */
+	/* Bit b: a gap below b is not counted yet. */
 	uint64_t	gaps = ~squeezed << 1;
 
 	field->squeezed = squeezed;
@@ -115,7 +116,7 @@ key_field_squeeze(key_field *field, uint64_t squeezed)
 	}
 }
 
-/* Chooses the field's code; places come later. */
+/* Chooses the field's code; the positions follow later. */
 static inline void
 key_field_make(key_field *field, const gsort_column_stats *stats, int null_first)
 {
@@ -152,8 +153,8 @@ key_field_make(key_field *field, const gsort_column_stats *stats, int null_first
 	field->code.bits = (uint8_t) significant_bits(top);
 }
 
-/* Places bits that end end_bit bits from the front of all; the plan's words are
- * known. */
+/* Places bits that end end_bit bits behind the front of the string.  Requires
+ * plan->words. */
 static inline void
 key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 {
@@ -168,8 +169,8 @@ key_plan_place(const key_plan *plan, key_place *place, uint32_t end_bit)
 	place->shift = (uint8_t) (64 * word + plan->word_bits[word] - end_bit);
 }
 
-/* Makes the plan: each column's code first, then the places of all codes, the
- * first column's in front. */
+/* Makes the plan: all codes first, then their positions from the first column
+ * on. */
 static inline key_plan
 key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_stats *stats)
 {
@@ -195,7 +196,7 @@ key_plan_make(uint32_t columns, uint32_t null_first_mask, const gsort_column_sta
 	return plan;
 }
 
-/* Are some of the bits in a word? */
+/* True if some of the bits lie in the word. */
 static inline GSORT_HD int
 key_place_is_in(const key_place *place, uint32_t word)
 {
@@ -203,7 +204,8 @@ key_place_is_in(const key_place *place, uint32_t word)
 		(place->word == word || (place->word == word + 1 && place->low_bits < place->bits));
 }
 
-/* Bits as they lie in a word; above it there may be some of another. */
+/* Shifts bits to their position in a word; the result may have bits above those
+ * of the word. */
 static inline GSORT_HD uint64_t
 key_place_put(const key_place *place, uint32_t word, uint64_t bits)
 {
@@ -212,8 +214,8 @@ key_place_put(const key_place *place, uint32_t word, uint64_t bits)
 	return place->word == word ? bits << place->shift : bits >> place->low_bits;
 }
 
-/* What one column of a row adds to sort word number word, and maybe bits above
- * it. */
+/* Contribution of one column to a sort word.  Bits above the word may be set
+ * too. */
 static inline GSORT_HD uint64_t
 key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_null)
 {
@@ -224,9 +226,9 @@ key_field_bits(const key_field *field, uint32_t word, uint64_t value, int is_nul
 }
 
 /*
- * Sort word number word of a row.  The key of column c is keys[c * stride];
- * nulls: bit c, column c is NULL.  Also of a row whose keys do not keep to the
- * statistics it has the word's bits and no more: sorts may rely on that.
+ * A sort word of a row. keys[c * stride] is the key of column c; bit c of nulls
+ * marks NULL.  Sorts rely on the result having the word's bits only, even if
+ * the row's keys contradict the statistics.
  */
 static inline GSORT_HD uint64_t
 key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t stride,
@@ -238,14 +240,14 @@ key_plan_word(const key_plan *plan, uint32_t word, const uint64_t *keys, size_t 
 	{
 		const key_field *field = &plan->fields[c];
 
-		/* a key that is not in this word is not read */
+		/* skips reading a key without bits in this word */
 		if (key_place_is_in(&field->code, word) || key_place_is_in(&field->flag, word))
 			bits |= key_field_bits(field, word, keys[c * stride], nulls >> c & 1);
 	}
 	return bits & key_low_bits(plan->word_bits[word]);
 }
 
-/* The bits that a column has in a word. */
+/* The bits of a word that belong to a column. */
 static inline uint64_t
 key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 {
@@ -256,7 +258,8 @@ key_plan_bits_of_column(const key_plan *plan, uint32_t word, uint32_t column)
 						  key_low_bits(field->flag.bits))) & key_low_bits(plan->word_bits[word]);
 }
 
-/* Do rows agree in a column if they agree in its bits of this word? */
+/* True if the column's bits in this word decide whether two rows agree in
+ * it. */
 static inline int
 key_plan_column_is_in(const key_plan *plan, uint32_t word, uint32_t column)
 {
@@ -267,7 +270,8 @@ key_plan_column_is_in(const key_plan *plan, uint32_t word, uint32_t column)
 		(flag->bits == 0 || flag->word == word);
 }
 
-/* Do the row's keys keep to the statistics?  Else its words say nothing. */
+/* True if the row's keys match the statistics.  Otherwise its words are
+ * meaningless. */
 static inline GSORT_HD int
 key_plan_holds(const key_plan *plan, const uint64_t *keys, size_t stride, uint32_t nulls)
 {

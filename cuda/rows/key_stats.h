@@ -1,18 +1,15 @@
 /*
  * key_stats.h
- *	  Statistics of a key column: how they are folded, and whether keys keep to
- *	  them.
+ *	  Statistics of a key column: folding them, and checking keys against them.
  *
- * In:  each chunk's gsort_column_stats, which its feeder wrote and which may
- *	    lie.
- * Out: those of a run and of a job; a verdict on them and on each key.
+ * In:  each chunk's gsort_column_stats, written by its feeder and untrusted.
+ * Out: statistics of a run and of a job; a verdict on them and on each key.
  *
- * A plan of sort words (key_plan.h) is made from statistics alone.  It keeps
- * the order of all keys that keep to them, and of no others: a key beyond them
- * makes the sort's result, and a merge that relies on it, meaningless.  So no
- * run is cut sorted before each of its keys was compared with the run's
- * statistics.  Folding widens only: what keeps to a run's statistics keeps to
- * those of all runs, so that merges need not look again.
+ * A plan of sort words (key_plan.h) depends on statistics alone.  The plan
+ * keeps the order of exactly the keys that match the statistics.  A key outside
+ * makes the sort and any later merge meaningless.  Therefore every cut compares
+ * each key with the run's statistics.  Folding only widens statistics, so keys
+ * that match a run's also match the job's, and merges need no second check.
  */
 #ifndef GSORT_KEY_STATS_H
 #define GSORT_KEY_STATS_H
@@ -22,15 +19,14 @@
 #include "gsort.h"
 #include "rows/host_device.h"
 
-/* What turns out to be wrong with a chunk when its rows are looked at.  0:
- * nothing. */
+/* Faults of a chunk that show only when its rows are read.  0: none. */
 typedef enum gsort_bad_data
 {
 	GSORT_BAD_OFFSETS = 1,
-	GSORT_BAD_KEYS				/* they do not keep to the statistics */
+	GSORT_BAD_KEYS				/* some keys contradict the statistics */
 } gsort_bad_data;
 
-/* Of no value at all. */
+/* Statistics of an empty set of values. */
 static inline void
 key_stats_init(gsort_column_stats *stats)
 {
@@ -41,7 +37,7 @@ key_stats_init(gsort_column_stats *stats)
 	stats->nulls = 0;
 }
 
-/* Adds those of a chunk, or of a run, to those of more. */
+/* Folds the statistics of a chunk or a run into others. */
 static inline void
 key_stats_fold(gsort_column_stats *stats, const gsort_column_stats *more)
 {
@@ -54,7 +50,7 @@ key_stats_fold(gsort_column_stats *stats, const gsort_column_stats *more)
 	stats->nulls += more->nulls;
 }
 
-/* Does a value keep to them? */
+/* True if the value matches the statistics. */
 static inline GSORT_HD int
 key_stats_hold_value(const gsort_column_stats *stats, uint64_t value)
 {
@@ -63,10 +59,10 @@ key_stats_hold_value(const gsort_column_stats *stats, uint64_t value)
 }
 
 /*
- * Can a chunk's column have them that has at most so many NULLs?  The least and
- * the greatest value must be values that keep to them, for plans rely on that
- * too; where there is no value they are those of key_stats_init.  More NULLs
- * than rows could make their sum come round to 0.
+ * True if a column with at most most_nulls NULLs can have these statistics.
+ * Plans rely on min and max being matching values; without any value, both are
+ * those of key_stats_init.  More NULLs than rows could overflow the sum of the
+ * counts to 0.
  */
 static inline int
 key_stats_are_possible(const gsort_column_stats *stats, uint64_t most_nulls)

@@ -1,11 +1,11 @@
 /*
  * row_word.h
- *	  Where a row lies in its job's arena, in one uint64: 36 bits of offset and
- *	  28 bits of length, both in 8-byte units.
+ *	  The location of a row in its job's arena as one uint64: 36 bits of offset
+ *	  and 28 bits of length, both in 8-byte units.
  *
- * That addresses 512 GiB of rows a run and rows of 2 GiB, more than the largest
- * device holds and twice PostgreSQL's longest row, so no length ever has to be
- * looked up elsewhere.
+ * The word addresses 512 GiB of rows per run and rows of up to 2 GiB.  The
+ * largest device holds less, and PostgreSQL's longest row is half as long.
+ * Therefore every length fits the word.
  */
 #ifndef GSORT_ROW_WORD_H
 #define GSORT_ROW_WORD_H
@@ -35,11 +35,11 @@ row_word_units(uint64_t word)
 }
 
 /*
- * The word of a row that goes from start to end, in units from its chunk's
- * begin, the chunk lying at first_unit and having data_units.  is_last: it is
- * the chunk's last row; its end is the chunk's, or what the chunk announced for
- * a row that goes on in others. 0, which is no row's word, if the offsets are
- * not rising or not in the chunk.
+ * The word of a row from start to end, in units from the beginning of its
+ * chunk.  The chunk lies at first_unit and has data_units.  The last row of a
+ * chunk ends with the chunk, or at the announced end if the row continues in
+ * other chunks.  Returns 0, which no row has, if the offsets do not rise or
+ * leave the chunk.
  */
 static inline GSORT_HD uint64_t
 row_word_checked(uint64_t first_unit, uint64_t data_units, uint64_t start, uint64_t end,

@@ -1,10 +1,10 @@
 /*
  * tie_bits.h
- *	  The tie bits of a run, a bit for each row in sorted order: the row ties
- *	  with the row before it (see tie_rule.h).
+ *	  The tie bits of a run: one bit per row in sorted order, set if the row
+ *	  ties with its predecessor (tie_rule.h).
  *
  * In:  bit r % 32 of word r / 32.
- * Out: 64 bits at a time, from any row on, as windows carry them.
+ * Out: 64 bits at a time from any row on, as windows carry them.
  */
 #ifndef GSORT_TIE_BITS_H
 #define GSORT_TIE_BITS_H
@@ -15,7 +15,7 @@
 #include "gsort.h"
 #include "rows/host_device.h"
 
-/* Do the windows of a sorted run carry them? */
+/* True if the windows of a sorted run carry tie bits. */
 static inline int
 tie_bits_wanted(const gsort_job_options *options)
 {
@@ -28,7 +28,7 @@ tie_bits_bytes(uint64_t rows)
 	return (size_t) (rows + 31) / 32 * sizeof(uint32_t);
 }
 
-/* 64 tie bits of the run from row first on, those past count rows 0. */
+/* 64 tie bits from row first on; bits at count and above are 0. */
 static inline GSORT_HD uint64_t
 tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_t count)
 {
@@ -44,15 +44,15 @@ tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_
 	return count >= 64 ? bits : bits & ((1ull << count) - 1);
 }
 
-/* 64-bit words of them that a window carries: one bit for each row and one for
- * the row after. */
+/* Number of 64-bit tie words in a window: one bit per row and one for the next
+ * row. */
 static inline GSORT_HD uint32_t
 tie_words_of_window(uint32_t window_rows)
 {
 	return window_rows > 0 ? window_rows / 64 + 1 : 0;
 }
 
-/* Word number word of a window of rows first_row and on. */
+/* A tie word of a window that begins at first_row. */
 static inline GSORT_HD uint64_t
 tie_word_of_window(const uint32_t *ties, uint64_t total_rows, uint64_t first_row,
 				   uint32_t window_rows, uint32_t word)

@@ -1,18 +1,17 @@
 /*
  * tie_rule.h
- *	  Which rows of the sorted order words leave undecided: the rule of the tie
- *	  bits.
+ *	  The rule of the tie bits: neighbours that the sort words do not order.
  *
- * In:  two neighbours of the sorted order, by their raw keys and NULLs, and the
- *	    first sort word of both.
+ * In:  two neighbours in sorted order: their raw keys and NULLs, and the first
+ *	    sort word of both.
  * Out: whether the second ties with the first (see gsort_window).
  *
- * Most neighbours differ in the first sort word, which lies sorted already, so
- * that no key of them is read.  Columns that this word holds whole are compared
- * in it; of these a key is read only to see whether it is open.  Columns behind
- * the last that may matter are not read.
+ * Most neighbours differ in the first sort word, which is sorted already, and
+ * need no key.  Columns that lie in this word as a whole are compared there;
+ * their keys are read only to test for an open value.  Columns behind the last
+ * relevant one are never read.
  *
- * The rule is a value: it goes to kernels as an argument.
+ * The rule is a value and travels to kernels as an argument.
  */
 #ifndef GSORT_TIE_RULE_H
 #define GSORT_TIE_RULE_H
@@ -21,28 +20,27 @@
 
 typedef struct tie_rule
 {
-	uint32_t	columns;		/* that may matter, from the first on */
+	uint32_t	columns;		/* relevant columns, from the first on */
 	uint32_t	nullable_mask;
 	uint32_t	open_mask;
-	/* Bit c: rows agree in column c if they do in its bits of the first
-	 * word. */
+	/* Bit c: the first word decides whether rows agree in column c. */
 	uint32_t	in_first_word;
 	int			equal_rows_tie; /* GSORT_TIES */
-	uint64_t	decisive_bits;	/* of the first word: rows that differ in these do not tie */
-	uint64_t	first_word_bits[GSORT_MAX_KEY_COLUMNS];	/* those that column c has in it */
+	uint64_t	decisive_bits;	/* bits of the first word: rows that differ in them do not tie */
+	uint64_t	first_word_bits[GSORT_MAX_KEY_COLUMNS];	/* bits of column c in the first word */
 	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
 	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
 } tie_rule;
 
-/* Where the keys of a row lie. */
+/* Location of the keys of a row. */
 typedef struct row_keys
 {
-	const uint64_t *keys;		/* that of column c is keys[c * stride] */
+	const uint64_t *keys;		/* keys[c * stride] is the key of column c */
 	size_t		stride;
-	const uint32_t *nulls;		/* bit c: column c is NULL; not read unless the column may be */
+	const uint32_t *nulls;		/* bit c: column c is NULL; read only for nullable columns */
 } row_keys;
 
-/* Makes the rule for a job's options and its plan. */
+/* Makes the rule from a job's options and its plan. */
 static inline tie_rule
 tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 {
@@ -62,8 +60,8 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 		rule.first_word_bits[c] = key_plan_bits_of_column(plan, 0, c);
 		if (key_plan_column_is_in(plan, 0, c))
 			rule.in_first_word |= 1u << c;
-		/* what stands behind the first key that is read may differ in rows that
-		 * tie */
+		/* tied rows may differ in everything behind the first key that is
+		 * read */
 		if (!is_read)
 			rule.decisive_bits |= rule.first_word_bits[c];
 		is_read |= (options->open_mask >> c & 1) || !(rule.in_first_word >> c & 1);
@@ -77,7 +75,7 @@ tie_rule_is_null(const tie_rule *rule, const row_keys *row, uint32_t column)
 	return (rule->nullable_mask >> column & 1) && (*row->nulls >> column & 1);
 }
 
-/* Do the rows agree in a column? */
+/* True if the rows agree in a column. */
 static inline GSORT_HD int
 tie_rule_agree(const tie_rule *rule, const row_keys *row, const row_keys *before, uint32_t column)
 {
@@ -95,8 +93,8 @@ tie_rule_is_open(const tie_rule *rule, const row_keys *row, uint32_t column)
 		(row->keys[column * row->stride] & rule->open_bits[column]) == rule->open_code[column];
 }
 
-/* difference: of the two rows' first sort words, by XOR.  0 also where the plan
- * has no word. */
+/* difference: XOR of the two rows' first sort words; 0 if the plan has no
+ * word. */
 static inline GSORT_HD int
 tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
 			  const row_keys *before)

@@ -1,11 +1,11 @@
 /*
  * early_launch.cuh
- *	  Kernels that start before the one ahead of them has ended.
+ *	  Programmatic early launch: a kernel starts before its predecessor ends.
  *
- * The time from one kernel's end to the next one's start is hidden that way.
- * The host asks once whether the device can, and enqueues the kernels on an
- * early_stream.  Each of these kernels waits for the one ahead before it
- * touches memory.
+ * Early launch hides the latency between the end of one kernel and the start of
+ * the next.  The host asks once whether the device supports it, and enqueues
+ * the kernels on an early_stream.  Each of these kernels waits for its
+ * predecessor before it accesses memory.
  */
 #ifndef GSORT_EARLY_LAUNCH_CUH
 #define GSORT_EARLY_LAUNCH_CUH
@@ -16,9 +16,8 @@
 #include <atomic>
 #endif
 
-/* A stream whose kernels may start early, if early: all that are enqueued so
- * call await_kernel_ahead, or await_end_of_kernel_ahead, before they touch
- * memory. */
+/* A stream whose kernels start early, if early.  Every kernel on it calls
+ * await_kernel_ahead or await_end_of_kernel_ahead before it accesses memory. */
 struct early_stream
 {
 	cudaStream_t stream;
@@ -58,10 +57,11 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 	return error;
 }
 #else
-#define EARLY_LAUNCH_ARCH	900		/* architectures from this on can */
+#define EARLY_LAUNCH_ARCH	900		/* minimum architecture */
 
-/* A kernel may be on its multiprocessors before the one ahead of it has ended:
- * waits until that is done, and all that it wrote is seen. */
+/* Waits for the end of the predecessor and makes all of its writes visible.
+ * Required, because a kernel may occupy multiprocessors before its predecessor
+ * ends. */
 static __device__ __forceinline__ void
 await_end_of_kernel_ahead(void)
 {
@@ -71,9 +71,9 @@ await_end_of_kernel_ahead(void)
 }
 
 /*
- * What each kernel of an early_stream calls before anything else: waits, and
- * lets the next kernel come in its turn, which hides most of the time from one
- * kernel's end to the next one's start.
+ * Waits for the predecessor, and lets the next kernel launch early.  Each
+ * kernel of an early_stream calls it first, unless it calls
+ * await_end_of_kernel_ahead.  Early launch hides most of the launch latency.
  */
 static __device__ __forceinline__ void
 await_kernel_ahead(void)
@@ -87,11 +87,11 @@ await_kernel_ahead(void)
 #define DEVICES_KEPT_IN_MIND	32
 
 /*
- * Whether kernels may start early.  That is safe only if the code that is
- * loaded was compiled for 9.0 or later and so contains griddepcontrol.wait.
- * Code made from older PTX does not, even on a 9.0 chip.  All kernels are
- * compiled alike, so each device is asked once: the question takes as long as a
- * tile's load.
+ * Determines whether kernels may launch early.  Early launch is safe only if
+ * the loaded code was compiled for 9.0 or later and so contains
+ * griddepcontrol.wait.  Code made from older PTX does not, even on a 9.0 chip.
+ * All kernels are compiled alike, so one query per device suffices; it takes as
+ * long as a tile's load.
  */
 static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)

@@ -4,20 +4,19 @@
  *	  three launches.
  *
  * In:  the caller's keys.
- * Out: the sorted rows and, if wanted, keys.
+ * Out: the sorted rows and, if requested, keys.
  *
- *	  keys --tiles------> sorted tiles, of each one item in gap as a sample
+ *	  keys --tiles------> sorted tiles, one item in gap of each as a sample
  *	       --splitters--> samples that divide items evenly (few_splitters.cuh)
  *	       --buckets----> the items between two splitters, of all tiles, sorted
  *
- * A bucket has the items between 1 << sample_bits samples of all tiles, and
- * less than gap items of each tile beside them: no more than tile + tiles *
- * (gap - 1), whatever the keys (few_shape's bucket_max).  So nothing overflows,
- * and nothing is asked of the input.
+ * A bucket holds the items between 1 << sample_bits samples of all tiles, and
+ * fewer than gap further items of each tile.  Its size is thus at most tile +
+ * tiles * (gap - 1) for any keys (bucket_max of few_shape).  No bucket
+ * overflows, and the input needs no property.
  *
- * The sort of a block keeps the order of equal items, and a bucket's parts are
- * loaded tile by tile: items compare by their keys alone, and the result is the
- * stable one.
+ * The block sort is stable, and a bucket's parts are loaded tile by tile.
+ * Items thus compare by their keys alone, and the result is the stable order.
  */
 #ifndef GSORT_FEW_PAIRS_CUH
 #define GSORT_FEW_PAIRS_CUH
@@ -56,8 +55,8 @@ template<typename Key>
 struct few_output
 {
 	const Key  *keys;
-	const uint32_t *rows;		/* NULL: a row is its own number */
-	Key		   *keys_out;		/* NULL: not wanted */
+	const uint32_t *rows;		/* NULL: the identity */
+	Key		   *keys_out;		/* NULL: not requested */
 	uint32_t   *rows_out;
 
 	__device__ __forceinline__ void put(uint32_t at, uint32_t place) const
@@ -82,10 +81,10 @@ load_and_sort(item_arrays<Wide> tile, uint32_t count, const Load &load)
 
 /*
  * Sorts count items, at most THREADS * MostItems, into the tile in shared
- * memory, by no more items a thread than it takes, as each is looked for in
- * every round.  load(x, at, count): x[i] is item at + i * THREADS, if there are
- * so many; all are under way at once.  The whole block calls; on return each
- * thread sees all of it.
+ * memory.  The sort uses no more items per thread than necessary, because every
+ * round searches for each item. load(x, at, count) sets x[i] to item at + i *
+ * THREADS if it exists, with all loads in flight together.  The whole block
+ * calls; on return each thread sees the result.
  */
 template<typename Row, int MostItems, bool Wide, typename Load>
 SORT_DEVICE void
@@ -130,7 +129,7 @@ struct few_tile_memory
 };
 
 /*
- * Sorts each tile of the keys, and samples it.  Grid: a block of THREADS for
+ * Sorts each tile of the keys and samples it.  Grid: a block of THREADS for
  * each tile; shared: few_tile_memory.
  */
 template<typename Row, typename Key, bool Wide>
@@ -156,13 +155,13 @@ few_tiles_kernel(few_shape shape, few_source<Key, Wide> source, item_arrays<Wide
 
 /* --- buckets -------------------------------------------------------------- */
 
-/* Behind it the bucket's items. */
+/* The bucket's items follow it. */
 template<typename Row>
 struct few_bucket_memory
 {
-	uint32_t	cuts[2][Row::TILES_MAX];	/* of the tiles, before the bucket and behind it */
-	uint32_t	begins[Row::TILES_MAX];		/* of the tiles' parts in the bucket */
-	/* A part's place among the sorted tiles, less its begin in the bucket. */
+	uint32_t	cuts[2][Row::TILES_MAX];	/* the cuts of the tiles before and behind the bucket */
+	uint32_t	begins[Row::TILES_MAX];		/* begins of the tiles' parts in the bucket */
+	/* Place of a part in the sorted tiles, minus its begin in the bucket. */
 	uint32_t	skipped[Row::TILES_MAX];
 	uint32_t	warp_sums[2][WARP_THREADS];
 };
@@ -175,15 +174,15 @@ few_bucket_bytes(const few_shape &shape)
 		(sizeof(uint64_t) + (Wide ? sizeof(uint32_t) : 0));
 }
 
-/* A stretch of the output. */
+/* A range of the output. */
 struct few_bucket
 {
 	uint32_t	begin;
 	uint32_t	count;
 };
 
-/* From the cuts to the bucket's parts.  The whole block calls; wants a
- * barrier. */
+/* Computes the bucket's parts from the cuts.  The whole block calls; requires a
+ * barrier afterwards. */
 template<typename Row>
 SORT_DEVICE few_bucket
 begin_parts(few_bucket_memory<Row> &shared, const few_shape &shape)
@@ -209,7 +208,7 @@ begin_parts(few_bucket_memory<Row> &shared, const few_shape &shape)
 	return bucket;
 }
 
-/* A bucket's items, part by part. */
+/* Loads a bucket's items, part by part. */
 template<typename Row, bool Wide>
 struct few_parts_load
 {
@@ -217,8 +216,8 @@ struct few_parts_load
 	const item_arrays<Wide> &sorted;
 	uint32_t	tiles;
 
-	/* The part of an item is the last that begins at or before it.  All are
-	 * searched step by step together. */
+	/* Finds the part of each item: the last part that begins at or before it.
+	 * All searches advance step by step together. */
 	template<int Items>
 	__device__ __forceinline__ void operator()(item<Wide> (&x)[Items], uint32_t at,
 											   uint32_t count) const
@@ -245,8 +244,8 @@ struct few_parts_load
 };
 
 /*
- * Sorts the items between two splitters to where they end.  Grid: a block of
- * THREADS for each bucket; shared: few_bucket_bytes.
+ * Sorts the items between two splitters to their final places.  Grid: a block
+ * of THREADS for each bucket; shared: few_bucket_bytes.
  */
 template<typename Row, typename Key, bool Wide>
 static __global__ void

@@ -1,24 +1,24 @@
 /*
  * few_splitters.cuh
- *	  Where the buckets of the merge sort begin in each of its sorted tiles.
+ *	  The splitters of the merge sort of few pairs: the begin of each bucket in
+ *	  every sorted tile.
  *
- * In:  sorted tiles, the middle one of every gap items of each as a sample.
- *      (Were it the first one, the smallest samples of all tiles would be the
- *      smallest of all, and the first buckets nearly empty, the others the
- *      fuller.)
- * Out: for each bucket's splitter, how many samples of each tile come before
- *	    it; and from these how many items.
+ * In:  sorted tiles; the middle one of every gap items is a sample.  (With the
+ *      first one, the smallest samples of all tiles would be their smallest
+ *      items: the first buckets would be nearly empty, the others fuller.)
+ * Out: for each bucket's splitter, the number of preceding samples of each
+ *	    tile; from these, the number of preceding items.
  *
- * Splitter b is the sample of rank b * samples of a tile among all (Shi,
- * Schaeffer, "Parallel sorting by regular sampling", 1992).  A block for each
- * tile ranks that tile's samples among those of every other tile; which of them
- * are splitters it finds out then.  So the time is the same whatever the keys,
- * and each sample's place in all tiles is known at once.  Each tile has less
- * than gap items that may lie on either side of a splitter: these are counted
- * by who wants the bucket.
+ * Splitter b is the sample of global rank b * samples per tile (Shi, Schaeffer,
+ * "Parallel sorting by regular sampling", 1992).  One block per tile ranks that
+ * tile's samples among those of every other tile, and then identifies the
+ * splitters among them.  The time thus does not depend on the keys, and each
+ * sample's place in all tiles is known at once.  In each tile, less than gap
+ * items may lie on either side of a splitter.  The kernel that sorts the bucket
+ * counts these.
  *
- * The order of (key, tile, place) has no equals, so equal keys are like any
- * others.
+ * The order of (key, tile, place) has no equals, so equal keys need no special
+ * case.
  */
 #ifndef GSORT_FEW_SPLITTERS_CUH
 #define GSORT_FEW_SPLITTERS_CUH
@@ -28,12 +28,12 @@
 #include "sort/warps.cuh"
 #include "sort/tuning.h"
 
-#define COUNTED_OF_GAP		12	/* loads of a thread that are under way together */
+#define COUNTED_OF_GAP		12	/* loads of a thread that are in flight together */
 #define RANKED_A_LANE		2
 #define RANKED_TOGETHER		(RANKED_A_LANE * WARP_THREADS)
 
-/* How the pairs are cut.  All tiles but the last have tile items and 1 <<
- * sample_bits samples. */
+/* The division of the pairs into tiles.  All tiles but the last have tile items
+ * and 1 << sample_bits samples. */
 struct few_shape
 {
 	uint32_t	n;
@@ -41,9 +41,9 @@ struct few_shape
 	uint32_t	sample_bits;
 	uint32_t	tile;			/* gap << sample_bits */
 	uint32_t	tiles;
-	uint32_t	samples;		/* of all tiles */
-	uint32_t	buckets;		/* as many as tiles, or one less */
-	uint32_t	bucket_max;		/* items of a bucket, at most */
+	uint32_t	samples;		/* in all tiles */
+	uint32_t	buckets;		/* the number of tiles, or one less */
+	uint32_t	bucket_max;		/* maximum size of a bucket */
 
 	GSORT_HD uint32_t items_of(uint32_t t) const
 	{
@@ -61,26 +61,26 @@ struct few_shape
 	}
 };
 
-/* Where buckets begin; those of number 0 and of as many as there are buckets
- * are no samples. */
+/* The begins of buckets.  Numbers 0 and buckets (the end) have no sample. */
 struct few_splitters
 {
 	uint64_t   *keys;			/* [buckets] */
-	uint32_t   *tiles;			/* [buckets] of which they are samples */
-	/* [buckets][tiles] samples of each tile that come before the splitter */
+	uint32_t   *tiles;			/* [buckets] the tile of each splitter */
+	/* [buckets][tiles] samples of each tile that precede the splitter */
 	uint8_t    *before;
 };
 
-/* Behind it all samples, each tile's as a tree. */
+/* All samples follow it, each tile's as a tree. */
 template<typename Row>
 struct few_splitters_memory
 {
-	/* a warp ranks so many at once, some of which may not be there */
+	/* a warp ranks RANKED_TOGETHER samples at once, some of which may be
+	 * absent */
 	static constexpr int RANKED = (Row::SAMPLES_MAX + RANKED_TOGETHER - 1) / RANKED_TOGETHER *
 		RANKED_TOGETHER;
 
-	uint32_t	ranks[RANKED];		/* of the tile's samples, among all */
-	uint8_t		before[Row::TILES_MAX][RANKED];	/* samples of each tile that come before each */
+	uint32_t	ranks[RANKED];		/* global ranks of the tile's samples */
+	uint8_t		before[Row::TILES_MAX][RANKED];	/* samples of each tile that precede each one */
 };
 
 template<typename Row>
@@ -92,10 +92,10 @@ few_splitters_bytes(const few_shape &shape)
 }
 
 /*
- * Where a tile's sample is in its tree: the middle one at 1, those in the
- * middle of each half at 2 and 3, and so on, so that the lanes of a warp, each
- * at its own node of one level, read neighbouring words.  Behind the last of a
- * perfect tree is one more, at 0.
+ * Place of a tile's sample in its search tree: the middle one at 1, the middles
+ * of each half at 2 and 3, and so on.  The lanes of a warp, each at its own
+ * node of one level, then read neighbouring words.  One more sample behind the
+ * perfect tree is at 0.
  */
 SORT_DEVICE uint32_t
 node_of_sample(uint32_t place, uint32_t sample_bits)
@@ -106,9 +106,9 @@ node_of_sample(uint32_t place, uint32_t sample_bits)
 	return height < sample_bits ? (number >> (height + 1)) + (1u << (sample_bits - 1 - height)) : 0;
 }
 
-/* For each key, how many of a tree's samples come before it, also those equal
- * to it if Equal.  The searches go level by level together: they wait for
- * shared memory, not for each other. */
+/* For each key, the number of samples of a tree that precede it; with Equal,
+ * equal ones count too.  The searches advance level by level together, so that
+ * their latencies in shared memory overlap. */
 template<bool Equal>
 SORT_DEVICE void
 rank_in_tile(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[RANKED_A_LANE],
@@ -131,14 +131,14 @@ rank_in_tile(const uint64_t *tree, uint32_t sample_bits, const uint64_t (&keys)[
 		for (int j = 0; j < RANKED_A_LANE; j++)
 			nodes[j] = 2 * nodes[j] + (Equal ? seen[j] <= keys[j] : seen[j] < keys[j]);
 	}
-	/* the last one of all is above the others */
+	/* the sample behind the tree is the greatest */
 #pragma unroll
 	for (int j = 0; j < RANKED_A_LANE; j++)
 		counts[j] = nodes[j] - (1u << sample_bits) + (Equal ? last <= keys[j] : last < keys[j]);
 }
 
-/* As many loads are under way at once as a thread has in all.  What the last
- * tile lacks is above all.  Wants a barrier. */
+/* Issues all of a thread's loads together.  Absent samples of the last tile are
+ * greater than all others.  Requires a barrier afterwards. */
 template<typename Row>
 SORT_DEVICE void
 load_trees(uint64_t *trees, const uint64_t *samples, const few_shape &shape)
@@ -170,7 +170,7 @@ load_trees(uint64_t *trees, const uint64_t *samples, const few_shape &shape)
 }
 
 /* Ranks keys, which are the tile's samples first and first + 32, among those of
- * the tiles from begin to end that the warp looks after. */
+ * the warp's tiles, from begin to end. */
 template<typename Row, bool Equal>
 SORT_DEVICE void
 rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees,
@@ -193,8 +193,7 @@ rank_among_tiles(few_splitters_memory<Row> &shared, const uint64_t *trees,
 	}
 }
 
-/* Ranks the tile's samples first and first + 32.  Of equal samples those of
- * earlier tiles come first. */
+/* Ranks the tile's samples first and first + 32.  Ties go to earlier tiles. */
 template<typename Row>
 SORT_DEVICE void
 rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t first,
@@ -225,8 +224,8 @@ rank_samples(few_splitters_memory<Row> &shared, const uint64_t *trees, uint32_t 
 		atomicAdd(&shared.ranks[first + j * WARP_THREADS], ranks[j]);
 }
 
-/* A warp for each of the tile's samples: those that are splitters leave what
- * was found. */
+/* One warp per sample of the tile: if the sample is a splitter, it stores the
+ * result. */
 template<typename Row>
 SORT_DEVICE void
 put_splitters(const few_splitters_memory<Row> &shared, const uint64_t *own_samples,
@@ -251,7 +250,7 @@ put_splitters(const few_splitters_memory<Row> &shared, const uint64_t *own_sampl
 }
 
 /*
- * Finds those splitters that are samples of one tile.  Grid: a block of
+ * Finds the splitters among the samples of one tile.  Grid: a block of
  * SPLITTER_THREADS for each tile; shared: few_splitters_bytes.
  */
 template<typename Row>
@@ -275,8 +274,8 @@ few_splitters_kernel(few_shape shape, const uint64_t *samples, few_splitters spl
 	put_splitters<Row>(shared, samples + (blockIdx.x << shape.sample_bits), shape, splitters);
 }
 
-/* How many items of tile t come before the splitter, before which so many of
- * its samples come. */
+/* Number of items of tile t that precede the splitter, given the number of its
+ * samples that do. */
 SORT_DEVICE uint32_t
 items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_t samples_before,
 			 uint64_t key, bool equal_comes_before)
@@ -291,8 +290,8 @@ items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_
 	{
 		uint64_t	keys[COUNTED_OF_GAP];
 
-		/* apart from the comparisons, so that all loads are under way at
-		 * once */
+		/* separate from the comparisons, so that all loads are in flight
+		 * together */
 #pragma unroll
 		for (int i = 0; i < COUNTED_OF_GAP; i++)
 			keys[i] = items[first + i < end ? first + i : end - 1];
@@ -303,8 +302,8 @@ items_before(const uint64_t *sorted, const few_shape &shape, uint32_t t, uint32_
 	return before;
 }
 
-/* How many items of tile t lie before a bucket.  The first bucket begins with
- * all tiles; behind the last one nothing comes. */
+/* Number of items of tile t before a bucket.  All tiles begin in the first
+ * bucket and end with the last one. */
 template<typename Row>
 SORT_DEVICE uint32_t
 cut_tile(const few_splitters &splitters, const uint64_t *sorted, const few_shape &shape,

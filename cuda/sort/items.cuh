@@ -1,15 +1,13 @@
 /*
  * items.cuh
- *	  Items: pairs on their way through the partition or the merge sort, and
- *	  their order.
+ *	  Items: pairs inside the partition or the merge sort, and their order.
  *
- * A narrow item is one word of 64 bits: bits of the key on top, the row in the
- * low row_bits.  A key that does not fit loses low bits; the item is then
- * shortened, and ties are settled by reading the keys.  A wide item is the
- * whole key and the row.
+ * A narrow item is one 64-bit word: key bits on top, the row in the low
+ * row_bits.  A key that does not fit loses low bits; the item is then
+ * shortened, and ties read the keys.  A wide item is the whole key and the row.
  *
- * No two items are equal.  So every stage may move them in any order, and the
- * sorted order is still the one stable order of the keys.
+ * No two items are equal.  Every stage may therefore reorder items freely, and
+ * the sorted order is still the one stable order of the keys.
  */
 #ifndef GSORT_ITEMS_CUH
 #define GSORT_ITEMS_CUH
@@ -56,7 +54,7 @@ struct item_arrays
 	}
 };
 
-/* The order of items that came from one bucket. */
+/* The order of items within one bucket. */
 template<bool Wide>
 struct item_order
 {
@@ -90,7 +88,7 @@ struct item_order
 	}
 };
 
-/* The same arrays and order for the kind of items that it turned out to be. */
+/* Views an array as one of the items' kind. */
 template<bool Wide>
 static inline GSORT_HD item_arrays<Wide>
 items_as(const item_arrays<true> &items)

@@ -1,8 +1,8 @@
 /*
  * keys.cuh
- *	  The caller's keys, as kernels see them: by their significant bits only.
+ *	  Access to the caller's keys by their significant bits.
  *
- * Touches nothing but the keys that are asked for.
+ * Reads only the requested keys.
  */
 #ifndef GSORT_KEYS_CUH
 #define GSORT_KEYS_CUH
@@ -10,8 +10,8 @@
 #include "rows/host_device.h"
 #include "sort/warps.cuh"
 
-/* The caller's keys, uint32_t or uint64_t, seen by their significant bits
- * only. */
+/* The caller's keys, uint32_t or uint64_t, reduced to their significant
+ * bits. */
 template<typename Key>
 struct typed_keys
 {
@@ -30,8 +30,8 @@ struct typed_keys
 	}
 };
 
-/* The same, of either type: the type is chosen by kernels that read few keys,
- * and by the host, for the others. */
+/* The same for either type, chosen at run time.  For kernels that read few
+ * keys, and for the host. */
 struct key_view
 {
 	const void *keys;
@@ -53,7 +53,7 @@ struct key_view
 	}
 };
 
-/* Calls work with the keys as what they are. */
+/* Calls work with the keys in their own type. */
 template<typename Work>
 SORT_DEVICE void
 for_type_of_keys(const key_view &keys, const Work &work)

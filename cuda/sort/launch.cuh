@@ -1,10 +1,10 @@
 /*
  * launch.cuh
- *	  Starting a kernel, on a device or in the emulator.
+ *	  Kernel launches, on a device or in the emulator.
  *
- * The kernels of the sort include this instead of the CUDA headers: built with
+ * The sort's kernels include this file instead of the CUDA headers.  With
  * GSORT_EMULATE, the same source runs on the CPU (test/emulator/emulator.h).
- * Host thread; nothing is owned here.
+ * The code runs on a host thread and owns nothing.
  */
 #ifndef GSORT_LAUNCH_CUH
 #define GSORT_LAUNCH_CUH
@@ -18,11 +18,11 @@
 #define SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
 
 #define SHARED_BYTES_WITHOUT_ASKING (48 << 10)
-/* Of a kernel, on every device; each argument may be padded to 8. */
+/* Limit of a kernel's arguments on every device; each may be padded to 8. */
 #define ARGUMENT_BYTES_MAX	4096
 
-/* For tests: asked before each launch that this thread makes; an error that it
- * answers is returned in the launch's place. */
+/* For tests: called before each launch of this thread.  An error that it
+ * returns replaces the launch. */
 struct launch_hook
 {
 	cudaError_t (*refusal) (void *device);	/* NULL: none */
@@ -31,7 +31,7 @@ struct launch_hook
 
 inline thread_local launch_hook watching_launches = {NULL, NULL};
 
-/* Asks the tests' refusal, and for so much shared memory. */
+/* Calls the test's hook, and raises the kernel's limit of shared memory. */
 template<typename... Parameters>
 static cudaError_t
 prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
@@ -47,7 +47,7 @@ prepare_launch(void (*kernel) (Parameters...), size_t shared_bytes)
 	return error;
 }
 
-/* Enqueues the kernel; an error is the launch's own, and nothing was
+/* Enqueues the kernel.  On an error, which is the launch's own, nothing was
  * enqueued. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
@@ -62,7 +62,7 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads, size_t
 	return cudaGetLastError();
 }
 
-/* The same, with an attribute, or none. */
+/* The same, with an optional attribute. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsigned blocks,
@@ -83,7 +83,7 @@ launch_with(cudaLaunchAttribute *attribute, void (*kernel) (Parameters...), unsi
 }
 #endif
 
-/* Enqueues the zeroing of device memory. */
+/* Enqueues zeroing of device memory. */
 static inline cudaError_t
 clear(void *memory, size_t bytes, cudaStream_t stream)
 {

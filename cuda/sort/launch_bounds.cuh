@@ -1,16 +1,14 @@
 /*
  * launch_bounds.cuh
- *	  The launch bounds of the kernels, which depend on the chip that is
- *	  compiled for.
+ *	  The launch bounds of the kernels, which depend on the target chip.
  */
 #ifndef GSORT_LAUNCH_BOUNDS_CUH
 #define GSORT_LAUNCH_BOUNDS_CUH
 
 /*
- * Shared memory of a multiprocessor, of which CUDA takes BLOCK_SHARED_BYTES for
- * each block.  A tuning row's blocks are as many as it is to have where there
- * is room.  Where there is none for so many, none of their registers are to be
- * given up for them.
+ * Shared memory per multiprocessor; CUDA reserves BLOCK_SHARED_BYTES for each
+ * block.  The bounds request a tuning row's number of blocks if they fit.  If
+ * they do not fit, the kernels must not sacrifice registers for them.
  */
 #define BLOCK_SHARED_BYTES		1024
 
@@ -33,9 +31,9 @@ blocks_that_fit(int wanted)
 	return fit < 1 ? 1 : fit < wanted ? fit : wanted;
 }
 
-/* Bounds were measured on chips of compute capability 9.0.  0 leaves the
- * registers to the compiler, which on others would rather spill some than have
- * fewer threads at once: there they have room. */
+/* The bounds were measured on compute capability 9.0.  On other chips, 0 leaves
+ * the registers to the compiler.  With bounds, the compiler would spill
+ * registers there rather than run fewer threads. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #define BLOCKS_UNLESS_MEASURED(measured, blocks)	(blocks)
 #else

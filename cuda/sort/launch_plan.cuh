@@ -1,9 +1,9 @@
 /*
  * launch_plan.cuh
- *	  What the host needs for enqueuing a sort or a merge: the device it is for,
- *	  how many tiles there are, and stretches of the caller's scratch.
+ *	  Parameters of the host for a sort or a merge: the target device, the
+ *	  number of tiles, and pieces of the caller's scratch.
  *
- * Host code; nothing is allocated, nothing waited for.
+ * Host code; it neither allocates nor waits.
  */
 #ifndef GSORT_LAUNCH_PLAN_CUH
 #define GSORT_LAUNCH_PLAN_CUH
@@ -16,10 +16,10 @@
 #define SCRATCH_ALIGNMENT	256
 
 #ifndef GSORT_GUARD_BYTES
-#define GSORT_GUARD_BYTES 0		/* tests leave gaps between the stretches, to see overruns */
+#define GSORT_GUARD_BYTES 0		/* tests add gaps between the pieces to detect overruns */
 #endif
 
-/* Hands an error of CUDA to the caller. */
+/* Returns a CUDA error to the caller. */
 #define CUDA_TRY(call) \
 	do { \
 		cudaError_t cuda_try_error = (call); \
@@ -30,7 +30,7 @@
 typedef struct sort_device
 {
 	int			processors;
-	int			shared_bytes;	/* that a block can have */
+	int			shared_bytes;	/* maximum per block */
 } sort_device;
 
 static inline cudaError_t
@@ -48,12 +48,12 @@ describe_device(sort_device *device)
 	return error;
 }
 
-/* Where the kernels of a stage go. */
+/* The destination of a stage's launches. */
 typedef struct launch_target
 {
 	sort_device device;
 	early_stream stream;
-	/* Of the places where samples are taken; results do not depend on it. */
+	/* Randomizes the sample's places; no result depends on it. */
 	uint32_t	salt;
 } launch_target;
 
@@ -65,7 +65,7 @@ tiles_for(uint64_t n, uint64_t tile)
 
 #define GRID_BLOCKS_A_PROCESSOR	4
 
-/* For kernels whose blocks take tiles in turn. */
+/* Grid size of kernels whose blocks take tiles in turn. */
 static inline uint32_t
 tiles_up_to(uint64_t n, uint64_t tile, uint32_t most)
 {
@@ -74,7 +74,7 @@ tiles_up_to(uint64_t n, uint64_t tile, uint32_t most)
 	return tiles < most ? tiles : most;
 }
 
-/* Hands out stretches of the scratch; from NULL it only counts. */
+/* Allocates pieces of the scratch; with NULL it only counts. */
 typedef struct scratch_cursor
 {
 	uintptr_t	at;

@@ -1,6 +1,6 @@
 /*
  * launch_together.cuh
- *	  Kernels whose blocks all run at once and wait for each other.
+ *	  Cooperative kernels, whose blocks all run at once and share a barrier.
  */
 #ifndef GSORT_LAUNCH_TOGETHER_CUH
 #define GSORT_LAUNCH_TOGETHER_CUH
@@ -36,9 +36,9 @@ launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned thread
 }
 #else
 /*
- * The blocks of a kernel that launch_together started wait for each other, for
- * the turn-th time, from 1 on; what each wrote before, all see behind it.
- * arrived: 0 when the kernel starts.  The whole block calls.
+ * A grid barrier for kernels of launch_together; turn counts the barriers from
+ * 1.  Writes before the barrier are visible to all blocks behind it. arrived is
+ * 0 when the kernel starts.  The whole block calls.
  */
 static __device__ __forceinline__ void
 await_all_blocks(uint32_t *arrived, uint32_t turn)
@@ -55,8 +55,8 @@ await_all_blocks(uint32_t *arrived, uint32_t turn)
 	__syncthreads();
 }
 
-/* All blocks run at once, so that they may wait for each other; an error if the
- * device has no room for so many. */
+/* Launches a kernel whose blocks all run at once, as a grid barrier requires.
+ * Returns an error if the device has no room for all of them. */
 template<typename... Parameters, typename... Arguments>
 static cudaError_t
 launch_together(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,

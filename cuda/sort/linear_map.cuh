@@ -1,15 +1,15 @@
 /*
  * linear_map.cuh
- *	  Linear maps: they cut a range of numbers into parts of one size.
+ *	  Linear maps: they divide a range of numbers into parts of equal size.
  *
- * Host and device code; nothing but arithmetic.
+ * Pure arithmetic, for host and device.
  */
 #ifndef GSORT_LINEAR_MAP_CUH
 #define GSORT_LINEAR_MAP_CUH
 
 #include "rows/host_device.h"
 
-/* Monotone: takes [0, range] to [0, parts), evenly. */
+/* Monotone: maps [0, range] evenly to [0, parts). */
 struct linear_map
 {
 	uint32_t	factor;
@@ -31,7 +31,7 @@ make_linear_map(uint64_t range, uint32_t parts)
 	return map;
 }
 
-/* What the map goes by: the 32 highest bits that x can have.  Monotone. */
+/* The map's input: the 32 highest bits of x's range.  Monotone. */
 static inline GSORT_HD uint32_t
 map_residue(linear_map map, uint64_t x)
 {
@@ -58,8 +58,8 @@ linear_part(linear_map map, uint64_t x)
 	return part_of_residue(map, map_residue(map, x));
 }
 
-/* The same for any x: beyond the range counts as its end.  The map of a range
- * of 32 bits shifts nothing. */
+/* The part of any x: a value beyond the range counts as its end.  The map of a
+ * 32-bit range does not shift. */
 template<typename Number>
 static inline GSORT_HD uint32_t
 clamped_part(linear_map map, Number lowest, Number range, Number x)
@@ -73,7 +73,7 @@ clamped_part(linear_map map, Number lowest, Number range, Number x)
 		return linear_part(map, distance);
 }
 
-/* The least x that the map takes to a part. */
+/* The least x that maps to a part. */
 static inline GSORT_HD uint64_t
 lowest_of_part(linear_map map, uint32_t part)
 {

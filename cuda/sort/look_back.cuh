@@ -1,24 +1,24 @@
 /*
  * look_back.cuh
- *	  How tiles that run side by side learn what the tiles before them add up
- *	  to.
+ *	  Decoupled look-back: prefix sums over tiles that run concurrently.
  *
  * In:  each tile's own counts.
- * Out: the sum of the counts of all tiles before it.
+ * Out: the sum of the counts of all earlier tiles.
  *
- * A tile publishes its own counts first, and the sum up to its end later.  It
- * adds up what the tiles before it have published, back to one whose sum is
- * known (Merrill, Garland, "Single-pass parallel prefix scan with decoupled
- * look-back", 2016).  It waits for what those tiles have not published yet, so
- * they must be running: blocks take the numbers of their tiles in turn.
+ * A tile first publishes its own counts and later the inclusive sum up to its
+ * end.  The tile adds up the published counts of earlier tiles, back to one
+ * whose inclusive sum is published (Merrill, Garland, "Single-pass parallel
+ * prefix scan with decoupled look-back", 2016).  The tile waits for tiles that
+ * have not published yet, so these must be running.  Therefore blocks take tile
+ * numbers in turn.
  *
- * A state is one word: a number, and its kind.  Others look at nothing but this
- * word, so no fence is needed.  A word of 0 is not published.
+ * A state is one word that holds a number and its kind.  Other tiles read only
+ * this word, so no fence is needed.  The word 0 means not published.
  *
- * There are two kinds of states.  A pass of the radix sort has a state of 32
- * bits for each digit of each tile; a thread looks back for four neighbouring
- * digits.  The places of rows need one sum a tile, of more bits; a warp looks
- * back for it, at the states of 32 tiles at once.
+ * States come in two kinds.  A radix pass has a 32-bit state for each digit of
+ * each tile; a thread looks back for four neighbouring digits.  Row placement
+ * needs one wider sum per tile; a warp looks back for it, at the states of 32
+ * tiles at once.
  */
 #ifndef GSORT_LOOK_BACK_CUH
 #define GSORT_LOOK_BACK_CUH
@@ -30,13 +30,13 @@
 
 /*
  * The array is zeroed once, before the first pass.  ALL alternates between 2
- * and 3 by pass, so what the pass before has left reads as not published.  Each
- * tile's last write is ALL, and later passes never have more tiles.  Tile 0
- * publishes ALL at once, so every search ends there at the latest.  Nobody
- * looks at the sums of the last tile, which count places behind the input too.
+ * and 3 by pass, so leftovers of the preceding pass read as not published.
+ * Each tile's last write is ALL, and later passes never have more tiles.  Tile
+ * 0 publishes ALL at once, so every look-back ends there at the latest.  No
+ * tile reads the sums of the last tile, which include places behind the input.
  */
-#define STATE_OF_TILE		1u	/* a count of the tile alone */
-#define STATE_ALL(pass)		(2u + ((pass) & 1u))	/* the sum up to the tile's end */
+#define STATE_OF_TILE		1u	/* count of this tile alone */
+#define STATE_ALL(pass)		(2u + ((pass) & 1u))	/* inclusive sum up to this tile */
 #define STATE_KIND_BITS		2
 #define STATE_KIND_MASK		((1u << STATE_KIND_BITS) - 1)
 
@@ -44,14 +44,14 @@
 #define STATES_A_THREAD		4
 #define STATE_THREADS		(RADIX_BINS / STATES_A_THREAD)
 
-/* Tiles whose states are asked for at once. */
+/* Tiles whose states are loaded together. */
 #define LOOK_BACK_TILES		4
 
 SORT_DEVICE uint4
 load_states(const uint32_t *states)
 {
 #ifdef GSORT_EMULATE
-	const volatile uint32_t *now = states;	/* a test publishes while others look */
+	const volatile uint32_t *now = states;	/* a test publishes while others look back */
 
 	return make_uint4(now[0], now[1], now[2], now[3]);
 #else
@@ -79,8 +79,8 @@ store_states(uint32_t *states, const uint32_t counts[STATES_A_THREAD], uint32_t 
 #endif
 }
 
-/* The kind of all four, or 0 while they are not of one kind: only single words
- * are sure to be seen whole. */
+/* The common kind of all four words, or 0 if the kinds differ: only single
+ * words are read atomically. */
 SORT_DEVICE uint32_t
 kind_of_states(uint4 x)
 {
@@ -90,8 +90,8 @@ kind_of_states(uint4 x)
 }
 
 /*
- * Adds up what the tiles before this one, which is not tile 0, have published
- * for four digits.  states: of tile 0, its first of the four.
+ * Sums the published counts of four digits over all tiles before this one,
+ * which is not tile 0.  states: tile 0's first of the four.
  */
 SORT_DEVICE void
 look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[STATES_A_THREAD])
@@ -129,7 +129,7 @@ look_back(const uint32_t *states, uint32_t tile, uint32_t pass, uint32_t places[
 
 /* --- states of sums ------------------------------------------------------- */
 
-#define SUM_STATE_BITS		62	/* of the sum; the kind lies above, STATE_ALL of pass 0 */
+#define SUM_STATE_BITS		62	/* width of the sum; the kind lies above, as STATE_ALL of pass 0 */
 
 SORT_DEVICE uint64_t
 load_sum_state(const uint64_t *state)
@@ -144,7 +144,8 @@ load_sum_state(const uint64_t *state)
 #endif
 }
 
-/* The word is all that others look at. */
+/* Stores state and value as one word, because other tiles read only this
+ * word. */
 SORT_DEVICE void
 store_sum_state(uint64_t *state, uint64_t kind, uint64_t value)
 {
@@ -156,8 +157,8 @@ store_sum_state(uint64_t *state, uint64_t kind, uint64_t value)
 #endif
 }
 
-/* What the tiles before this one, which is not tile 0, add up to.  The whole
- * warp calls, and each lane gets it. */
+/* The sum over all tiles before this one, which is not tile 0.  The whole warp
+ * calls, and each lane receives the sum. */
 SORT_DEVICE uint64_t
 sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 {
@@ -170,7 +171,7 @@ sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 		uint64_t	kind = state >> SUM_STATE_BITS;
 		uint32_t	published = __ballot_sync(WHOLE_WARP, kind != 0);
 		uint32_t	all = __ballot_sync(WHOLE_WARP, kind == STATE_ALL(0));
-		/* lanes: of the tiles next before */
+		/* number of preceding tiles whose values are added */
 		uint32_t	counted = all != 0 ? __ffs((int) all) : WARP_THREADS;
 		uint64_t	value = lane_id() < counted ? state & ((1ull << SUM_STATE_BITS) - 1) : 0;
 
@@ -184,8 +185,8 @@ sum_of_tiles_before(const uint64_t *states, uint32_t tile)
 }
 
 /*
- * Publishes the tile's own sum, and writes to *first what the tiles before it
- * add up to.  One warp calls; the barrier behind this is the caller's.
+ * Publishes the tile's own sum, and writes the sum of all earlier tiles to
+ * *first.  One warp calls; the caller provides the barrier afterwards.
  */
 SORT_DEVICE void
 publish_and_look_back(uint64_t *states, uint32_t tile, uint64_t own, uint64_t *first)

@@ -1,22 +1,20 @@
 /*
  * merge.cuh
- *	  Cooperative merging: segments of any length, sorted by all blocks
- *	  together.
+ *	  Cooperative merging: sorts segments of any length with all blocks.
  *
- * In:  long segments: items that the partition could not divide into tiles (its
- *	    sample missed how they lie).
+ * In:  long segments: items that the partition could not divide into tiles,
+ *	    because its sample missed their distribution.
  * Out: their rows, emitted at their places.
  *
  * Each segment's tiles are sorted, then its runs are merged pairwise, level by
- * level over all segments: a prefix sum over the segments' tile counts gives
- * each block its output tile, merge path cuts the tile out of its two runs, so
- * no segment's length can unbalance the work.  Levels alternate between the two
- * item arrays, so that the last one reads the level 2 array and emits.
+ * level over all segments.  A prefix sum over the segments' tile counts gives
+ * each block its output tile, and merge path cuts the tile out of its two runs.
+ * Therefore no segment's length unbalances the work.  Levels alternate between
+ * the two item arrays, so that the last one reads the level 2 array and emits.
  *
- * The cuts are those of merge_path.cuh (Green, McColl, Bader, 2012).
+ * merge_path.cuh makes the cuts (Green, McColl, Bader, 2012).
  *
- * A segment of r tiles takes ceil(log2 r) levels: n log n at worst, whatever
- * the keys.
+ * A segment of r tiles takes ceil(log2 r) levels: n log n for any keys.
  */
 #ifndef GSORT_MERGE_CUH
 #define GSORT_MERGE_CUH
@@ -27,7 +25,7 @@
 
 #define MERGE_PLAN_THREADS 1024
 
-/* Merge levels that a segment needs; it has more than one tile. */
+/* Merge levels of a segment, which has more than one tile. */
 static inline GSORT_HD uint32_t
 merge_levels(uint32_t count, uint32_t tile)
 {
@@ -62,7 +60,7 @@ merge_plan_kernel(partition_plan *plan, long_segment *segments)
 		plan->listed.long_tiles = tiles_before;
 }
 
-/* The segment of a tile. */
+/* The segment that contains a tile. */
 SORT_DEVICE long_segment
 segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile)
 {
@@ -71,8 +69,8 @@ segment_of_tile(const long_segment *segments, uint32_t n_segments, uint32_t tile
 		})];
 }
 
-/* Sorts the tiles of all long segments, and leaves each in the array from which
- * the first level of merges reads. */
+/* Sorts the tiles of all long segments into the array that the first merge
+ * level reads. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -99,17 +97,17 @@ sort_tiles_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 			items.put(i, source.get(i));
 		__syncthreads();
 		merge_sort_tile<Row::SORT_THREADS, Row::SORT_ITEMS, Wide>(items, count, order);
-		/* Each thread reads the places that it fills in the next turn: no
-		 * barrier between. */
+		/* A thread reads only the places that it fills in the next iteration,
+		 * so no barrier is needed. */
 		for (uint32_t i = threadIdx.x; i < count; i += Row::SORT_THREADS)
 			target.put(i, items.get(i));
 	}
 }
 
 /*
- * Sorts each tile of each long segment, from level 2 to where merging begins.
- * Grid: any, each block takes tiles in turn; blocks of SORT_THREADS; shared:
- * merge_sort_memory.
+ * Sorts each tile of each long segment, from level 2 to the first merge level's
+ * input.  Grid: any, each block takes tiles in turn; blocks of SORT_THREADS;
+ * shared: merge_sort_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -131,12 +129,12 @@ struct merge_level_memory
 {
 	uint64_t	first[Tile];
 	uint32_t	second[Wide ? Tile : 4];
-	uint32_t	taken_from_a[2];	/* before the tile, and up to its end */
+	uint32_t	taken_from_a[2];	/* items of a before the tile, and up to its end */
 };
 
 /*
  * Merges the places [at, at + count) of the merge of a and b into the tile in
- * shared memory.  The whole block calls; on return each thread sees all of it.
+ * shared memory.  The whole block calls; on return each thread sees the result.
  */
 template<typename Row, bool Wide, typename Order>
 SORT_DEVICE void
@@ -172,8 +170,8 @@ merge_one_tile(merge_level_memory<Row::SORT_TILE, Wide> &shared, item_arrays<Wid
 	__syncthreads();
 }
 
-/* One level of merges over all long segments: each output tile is cut out of
- * its two runs.  A segment's last level emits. */
+/* One merge level over all long segments: each output tile is cut out of its
+ * two runs.  A segment's last level emits. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -216,16 +214,16 @@ merge_runs_of_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays
 			else
 				target.put(at + i, items.get(i));
 		}
-		/* The next turn fills the tile behind merge_one_tile's first
+		/* The next iteration fills the tile only behind merge_one_tile's first
 		 * barrier. */
 	}
 }
 
 /*
- * Merges runs of SORT_TILE << level items by twos, for each of the levels; a
+ * Merges runs of SORT_TILE << level items pairwise, for each of the levels; a
  * segment's last level emits.  Grid: any, each block takes output tiles in
- * turn, and with more than one level all blocks run at once; blocks of
- * SORT_THREADS; shared: merge_level_memory.
+ * turn; with several levels, all blocks run at once.  Blocks of SORT_THREADS;
+ * shared: merge_level_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void
@@ -234,7 +232,7 @@ merge_levels_kernel(item_arrays<true> level1, item_arrays<true> level2, partitio
 					const long_segment *segments, uint32_t levels, item_order<true> order,
 					Emit emit)
 {
-	/* it is not launched early itself, but lets the next kernel be */
+	/* this kernel itself is not launched early, but the next one may be */
 	await_kernel_ahead();
 	SHARED_MEMORY(raw);
 	if (plan->listed.long_tiles == 0)

@@ -2,12 +2,11 @@
  * merge_launch.cuh
  *	  The launches of a multiway merge.
  *
- * In:  the runs and the plan of their keys; scratch of the caller,
- *	    merge_scratch_bytes of it.
+ * In:  the runs and the plan of their keys; the caller's scratch of
+ *	    merge_scratch_bytes.
  * Out: the run of each row.
  *
- * Host code: enqueues a handful of kernels, reads nothing back, allocates
- * nothing.
+ * Host code: enqueues a few kernels; neither reads back nor allocates.
  */
 #ifndef GSORT_MERGE_LAUNCH_CUH
 #define GSORT_MERGE_LAUNCH_CUH
@@ -15,7 +14,7 @@
 #include "sort/launch_plan.cuh"
 #include "sort/multiway_merge.cuh"
 
-#define SAMPLE_TILES	4			/* output tiles to a sample of a run */
+#define SAMPLE_TILES	4			/* output tiles per sample of a run */
 
 typedef struct merge_scratch
 {
@@ -32,7 +31,7 @@ merge_tiles(uint64_t total)
 	return (total + MERGE_ROW::TILE - 1) / MERGE_ROW::TILE;
 }
 
-/* From NULL it only counts. */
+/* Lays out the scratch; with NULL, only counts. */
 static inline merge_scratch
 merge_lay_out(uint64_t total, uint32_t n_runs, void *d_scratch)
 {
@@ -54,7 +53,7 @@ merge_scratch_bytes(uint64_t total, uint32_t n_runs)
 	return merge_lay_out(total, n_runs, NULL).bytes;
 }
 
-/* Numbers the runs' samples, and tells the device of the runs. */
+/* Numbers the runs' samples, and copies the run descriptions to the device. */
 static inline cudaError_t
 note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
 		  uint32_t *n_samples, cudaStream_t stream)
@@ -89,7 +88,7 @@ rows_of_runs(const merge_run *runs, uint32_t n_runs)
 	return total;
 }
 
-/* Of 1 to MERGE_RUNS_MAX runs; equal keys come out by run. */
+/* Merges 1 to MERGE_RUNS_MAX runs; equal keys come out by run. */
 template<typename Key>
 static cudaError_t
 merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs, void *d_scratch,

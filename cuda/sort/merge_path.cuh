@@ -1,7 +1,8 @@
 /*
  * merge_path.cuh
- *	  Where a merge of two sorted sequences stands after so many items, and the
- *	  serial merge from there (Green, McColl, Bader: "GPU merge path", 2012).
+ *	  Merge path: the split of a merge of two sorted sequences at a given place,
+ *	  and the serial merge from there (Green, McColl, Bader: "GPU merge path",
+ *	  2012).
  *
  * Thread code: shared or device memory in, registers out; no barrier inside.
  */
@@ -11,8 +12,8 @@
 #include "sort/partition_point.cuh"
 #include "sort/items.cuh"
 
-/* Of the first taken items of the merge of a and b, how many come from a.  Of
- * equal ones a's come first.  Items: anything with get(). */
+/* Number of items from a among the first taken items of the merge of a and b.
+ * Ties go to a.  Items: any type with get(). */
 template<typename Items, typename Order>
 SORT_DEVICE uint32_t
 merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, uint32_t taken,
@@ -24,8 +25,7 @@ merge_path(const Items &a, uint32_t a_count, const Items &b, uint32_t b_count, u
 	});
 }
 
-/* The items of the merge from place taken on, as many as there are, at most
- * Items. */
+/* Takes the items of the merge from place taken on, up to Items or the end. */
 template<int Items, bool Wide, typename Order>
 SORT_DEVICE void
 merge_from(item<Wide> (&x)[Items], const item_arrays<Wide> &a, uint32_t a_count,

@@ -1,21 +1,20 @@
 /*
  * multiway_merge.cuh
- *	  Merging up to 255 sorted runs at once: each key is read once, each output
+ *	  Merges up to 255 sorted runs at once: each key is read once, each output
  *	  written once.
  *
  * In:  the runs' descriptions and keys.
- * Out: the run that each row of the whole order comes from, one byte a row.
- *	    The order is by key, of equal keys by run, and within a run as its rows
- *	    lie.
+ * Out: the run of each row of the whole order, one byte per row.  The order is
+ *	    by key, then by run, then by place in the run.
  *
  *	  runs --sample--> sampled keys with their exact places in the output
- *	       --split---> for each output tile, where it begins in every run
+ *	       --split---> for each output tile, its begin in every run
  *	       --merge---> output
  *
- * The output is cut into tiles of one size, so no distribution of the keys can
- * make one block's work longer than another's.  Sampling and splitting are in
- * multiway_select.cuh.  A tile's stretches are loaded to shared memory and
- * merged there pairwise, log2(runs) rounds of merge path.
+ * The output is cut into tiles of equal size, so that the work of the blocks is
+ * balanced for any distribution of the keys. multiway_select.cuh samples and
+ * splits.  A block loads its tile's stretches to shared memory and merges them
+ * pairwise there, in log2(runs) rounds of merge path.
  */
 #ifndef GSORT_MULTIWAY_MERGE_CUH
 #define GSORT_MULTIWAY_MERGE_CUH
@@ -30,17 +29,17 @@
 template<typename Key, typename Row>
 struct multiway_memory
 {
-	Key keys[Row::TILE + 1];	/* one is read behind the last */
-	alignas(8) uint8_t runs[Row::TILE];	/* that the keys come from */
-	/* Of the runs' stretches in the tile; empty ones at its end. */
+	Key keys[Row::TILE + 1];	/* one word is read behind the last */
+	alignas(8) uint8_t runs[Row::TILE];	/* the runs of the keys */
+	/* Begins of the runs' stretches in the tile; empty ones lie at its end. */
 	uint32_t	begins[RUN_SLOTS + 1];
-	/* A stretch's first place in its run, less its begin in the tile. */
+	/* First place of a stretch in its run, minus its begin in the tile. */
 	uint32_t	skipped[RUN_SLOTS];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* From the splits to the tile's stretches.  The whole block calls; wants a
- * barrier behind it. */
+/* Computes the tile's stretches from the splits.  The whole block calls;
+ * requires a barrier afterwards. */
 template<typename Key, typename Row>
 SORT_DEVICE void
 begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint32_t n_runs)
@@ -72,7 +71,7 @@ begin_stretches(multiway_memory<Key, Row> &shared, const uint32_t *splits, uint3
 }
 
 /* The last of the stretches step * 0, step * 1, ... that begins at or before
- * at; one beyond the last run begins at the tile's end. */
+ * at.  Stretches beyond the last run begin at the tile's end. */
 SORT_DEVICE uint32_t
 stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t at)
 {
@@ -80,7 +79,7 @@ stretch_of(const uint32_t *begins, uint32_t stretches, uint32_t step, uint32_t a
 																				   step] <= at; });
 }
 
-/* Fills the tile, run after run; wants a barrier behind it. */
+/* Fills the tile, run after run; requires a barrier afterwards. */
 template<typename Key, typename Row>
 SORT_DEVICE void
 load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
@@ -89,7 +88,7 @@ load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
 	Key keys[Row::ITEMS];
 	uint8_t		from[Row::ITEMS];
 
-	/* apart from the stores, so that all loads are under way at once */
+	/* separate from the stores, so that all loads are in flight together */
 #pragma unroll
 	for (int i = 0; i < Row::ITEMS; i++)
 	{
@@ -117,7 +116,7 @@ load_stretches(multiway_memory<Key, Row> &shared, const key_source<Key> &source,
 	}
 }
 
-/* For merge_path. */
+/* Adapts keys to merge_path. */
 template<typename Key>
 struct key_array
 {
@@ -138,22 +137,22 @@ struct key_less
 	}
 };
 
-/* Two neighbouring sorted stretches, each of width runs, and how far a thread
- * has merged them. */
+/* A thread's position in the merge of two neighbouring sorted stretches of
+ * width runs each. */
 template<typename Key>
 struct stretch_pair
 {
 	const Key  *keys;
 	uint32_t	number;
-	uint32_t	a;				/* next place of the first, which ends at middle */
+	uint32_t	a;				/* next place of the first stretch, which ends at middle */
 	uint32_t	middle;
-	uint32_t	b;				/* and of the second */
+	uint32_t	b;				/* next place of the second */
 	uint32_t	end;
-	Key			next_a;			/* not meant where a or b has ended */
+	Key			next_a;			/* undefined if a or b has ended */
 	Key			next_b;
 
-	/* Stands at the beginning of pair number; empty ones are skipped, unless no
-	 * other follows. */
+	/* Starts at the beginning of pair number.  Skips empty pairs unless no
+	 * other one follows. */
 	__device__ __forceinline__ void begin(const uint32_t *begins, uint32_t width, uint32_t pair)
 	{
 		uint32_t	first = 2 * width * pair;
@@ -173,7 +172,7 @@ struct stretch_pair
 		next_b = keys[b];
 	}
 
-	/* The place of the next item, which then counts as taken. */
+	/* Takes the next item and returns its place. */
 	__device__ __forceinline__ uint32_t take(Key *key)
 	{
 		bool		from_b = a >= middle || (b < end && next_b < next_a);
@@ -196,10 +195,10 @@ struct stretch_pair
 };
 
 /*
- * One round: every two neighbouring stretches of width runs become one.  Each
+ * One round: merges every two neighbouring stretches of width runs.  Each
  * thread merges ITEMS neighbouring places, into registers first.  The whole
  * block calls, behind a barrier after the tile was filled; on return each
- * thread sees all of it.
+ * thread sees the result.
  */
 template<typename Key, typename Row>
 SORT_DEVICE void
@@ -251,8 +250,8 @@ merge_round(multiway_memory<Key, Row> &shared, uint32_t n_runs, uint32_t width, 
 	__syncthreads();
 }
 
-/* Writes the tile's runs by eights; zeros behind the last row up to a multiple
- * of eight.  The whole block calls. */
+/* Writes the tile's runs, eight per store, padded with zeros to a multiple of
+ * eight.  The whole block calls. */
 template<typename Key, typename Row>
 SORT_DEVICE void
 write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, uint64_t *order)
@@ -268,7 +267,7 @@ write_order(multiway_memory<Key, Row> &shared, uint64_t first, uint32_t count, u
 
 /*
  * Grid: a block of THREADS for each output tile; shared: multiway_memory.
- * Block t reads, of each run, the places from splits[t] to splits[t + 1], and
+ * Block t reads the places from splits[t] to splits[t + 1] of each run, and
  * writes the output places from t * TILE on.
  */
 template<typename Key, typename Row>

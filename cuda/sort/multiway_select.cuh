@@ -1,23 +1,23 @@
 /*
  * multiway_select.cuh
- *	  What a multiway merge reads, and where its output tiles begin in every
+ *	  The input of a multiway merge, and the begin of its output tiles in every
  *	  run.
  *
  * In:  the runs' descriptions and keys, the plan that makes words of them.
- * Out: for each output tile, how many places of each run come before it.
+ * Out: for each output tile, the number of preceding places of each run.
  *
  * Multisequence selection (Varman, Scheufler, Iyer, Ricard, "Merging multiple
- * lists on hierarchical-memory multiprocessors", 1991), in two steps: every
- * stride-th key of each run gets its exact place in the output by one binary
- * search in every run, so two neighbouring samples enclose a tile's begin.
- * Between them each step takes the middle key of one run, looks up where it
- * lies in the others, and drops what is on the wrong side.  The run is the one
- * that holds the middle of all that remains: mostly a step halves that, and
- * always it halves what remains of one run, so at most runs * log2(stride)
- * steps are taken.
+ * lists on hierarchical-memory multiprocessors", 1991), in two steps.  First,
+ * every stride-th key of each run gets its exact place in the output by one
+ * binary search in every run.  Two neighbouring samples then enclose a tile's
+ * begin.  Second, each step takes the middle key of one run as pivot, locates
+ * it in the other runs, and drops the places on the wrong side.  The pivot's
+ * run is the one that holds the middle of all remaining places.  A step mostly
+ * halves these, and always halves those of one run, so at most runs *
+ * log2(stride) steps are needed.
  *
- * The order of (key, run, place) has no equals, so equal keys are like any
- * others.
+ * The order of (key, run, place) has no equals, so equal keys need no special
+ * case.
  */
 #ifndef GSORT_MULTIWAY_SELECT_CUH
 #define GSORT_MULTIWAY_SELECT_CUH
@@ -30,15 +30,15 @@
 #include "sort/warps.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
-#define RUNS_NOTED_AT_ONCE	64		/* a kernel's arguments hold so many */
-/* A multiprocessor, so that none of their threads lacks registers. */
+#define RUNS_NOTED_AT_ONCE	64		/* limit of a kernel's arguments */
+/* Blocks per multiprocessor, low enough for each thread's registers. */
 #define SELECT_BLOCKS		4
-#define SELECT_WARPS		4		/* in a block that samples or splits */
+#define SELECT_WARPS		4		/* warps of a block that samples or splits */
 
-/* --- what is merged ------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------- */
 
-/* Runs of raw key columns, of which the plan makes one word, of 32 bits or of
- * 64. */
+/* Runs of raw key columns, which the plan packs into one word of 32 or 64
+ * bits. */
 template<typename Key>
 struct key_source
 {
@@ -53,14 +53,15 @@ struct key_source
 	}
 };
 
-/* --- noting the runs ------------------------------------------------------ */
+/* --- run descriptions ----------------------------------------------------- */
 
 typedef struct merge_run_list
 {
 	merge_run	runs[RUNS_NOTED_AT_ONCE];
 } merge_run_list;
 
-/* Grid: one block of RUNS_NOTED_AT_ONCE threads.  Thread i: runs[first + i]. */
+/* Grid: one block of RUNS_NOTED_AT_ONCE threads.  Thread i writes runs[first +
+ * i]. */
 static __global__ void
 multiway_note_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
 {
@@ -70,7 +71,7 @@ multiway_note_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge
 
 /* --- samples -------------------------------------------------------------- */
 
-/* The runs that one lane of a warp looks after. */
+/* The runs of one lane of a warp. */
 struct lane_runs
 {
 	uint32_t	first;
@@ -85,8 +86,8 @@ struct lane_runs
 	}
 };
 
-/* How many of the places [low, high) of run number come before place pivot of
- * run pivot_run, whose key is key; plus low. */
+/* The first place in [low, high) of run number that does not precede place
+ * pivot of run pivot_run, which has the given key. */
 template<typename Key>
 SORT_DEVICE uint32_t
 places_before(const key_source<Key> &source, const merge_run &run, uint32_t number, uint32_t low,
@@ -108,11 +109,12 @@ run_of_sample(const merge_run *runs, uint32_t n_runs, uint32_t sample)
 
 /*
  * Grid: a warp for each sample, SELECT_WARPS a block; RUN_SLOTS uint32 of
- * shared memory for each warp.  Sample s of all lies in the last run with
- * first_sample <= s, at stride * (s - first_sample).  Writes, at the sample's
- * place among the sorted samples, how many places of each run come before it,
- * and their sum: its rank in the output.  Its place is known without sorting:
- * of each run, as many samples come before it as lie at places before.
+ * shared memory for each warp.  Sample s lies in the last run with first_sample
+ * <= s, at stride * (s - first_sample).  The warp writes the number of
+ * preceding places of each run, and their sum, which is the sample's rank in
+ * the output.  The index of these results is the sample's place among the
+ * sorted samples.  No sort is needed for this place: the preceding samples of
+ * each run are those at preceding places.
  */
 template<typename Key>
 static __global__ void
@@ -160,8 +162,8 @@ sample_before(const uint64_t *ranks, uint32_t n_samples, uint64_t rank)
 																				 1] <= rank; });
 }
 
-/* What remains of each run while a warp selects; each lane touches its own runs
- * only. */
+/* The remaining places of each run while a warp selects; each lane accesses its
+ * own runs only. */
 struct selection_memory
 {
 	uint32_t	low[RUN_SLOTS];
@@ -169,7 +171,8 @@ struct selection_memory
 	uint32_t	before[RUN_SLOTS];
 };
 
-/* The run, from first on, in which item skipped of what remains lies. */
+/* The run, from first on, that contains item skipped of the remaining
+ * places. */
 SORT_DEVICE uint32_t
 run_of_remaining(const selection_memory &memory, uint32_t first, uint32_t skipped)
 {
@@ -182,9 +185,9 @@ run_of_remaining(const selection_memory &memory, uint32_t first, uint32_t skippe
 }
 
 /*
- * Moves low up so that it counts wanted more places in all; the warp calls.
- * Low and high enclose the result, so at most the places between two samples
- * remain: a sum of uint32.
+ * Raises low until it covers wanted more places in total; the warp calls. low
+ * and high enclose the result: at most the places between two samples remain,
+ * and their sum fits uint32.
  */
 template<typename Key>
 SORT_DEVICE void
@@ -239,8 +242,8 @@ select_places(const key_source<Key> &source, const merge_run *runs, const lane_r
 
 /*
  * Grid: a warp for each tile and one more, SELECT_WARPS a block; SELECT_WARPS
- * selection_memory of shared memory.  Warp t writes how many places of each run
- * come before output place t * tile: splits[t][runs].
+ * selection_memory of shared memory.  Warp t writes splits[t][runs]: the places
+ * of each run before output place t * tile.
  */
 template<typename Key>
 static __global__ void

@@ -1,11 +1,11 @@
 /*
  * order_merge.cu
- *	  The multiway merge of kept keys to run numbers.
+ *	  The multiway merge of retained keys to run numbers.
  *
  * In:  runs of raw key columns, a plan of one word.
- * Out: the merge order, one byte a row.
+ * Out: the merge order, one byte per row.
  *
- * Words of up to 32 bits are compared as uint32, which takes half of the shared
+ * Words of up to 32 bits are compared as uint32, which halves the shared
  * memory.
  */
 #include "sort/order_merge.h"

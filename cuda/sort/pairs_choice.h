@@ -1,20 +1,20 @@
 /*
  * pairs_choice.h
- *	  Which engine sorts pairs: decided from their number, the keys' significant
- *	  bits and the device.
+ *	  Chooses the engine that sorts pairs, by their number, the keys'
+ *	  significant bits and the device.
  *
- * In:  what is known before the sort; nothing of how the keys are distributed.
+ * In:  facts known before the sort; no distribution of the keys.
  * Out: an engine that the device can run.
  *
  * Host code, plain C.
  *
- * Measured on an H200 (bench/results/2026-11-23-nvidia-h200-sort-8.csv,
- * -sort-7.csv; the merge sort: 2026-11-23-nvidia-h200-few.csv), ms.  Partition:
- * evenly spread keys, and the slowest of the bench's 15 usual inputs, which it
- * hands over to the radix sort.  Radix: evenly spread keys, no input is slower
- * by more than a twentieth; "20 bits": told so many significant bits.  In
- * brackets CUB's radix sort.  Marked figures are older
- * (2026-11-21-nvidia-h200-sort-5.csv).
+ * The table gives ms on an H200
+ * (bench/results/2026-11-23-nvidia-h200-sort-8.csv, -sort-7.csv; the merge
+ * sort: 2026-11-23-nvidia-h200-few.csv).  Partition: evenly spread keys, and
+ * the slowest of the bench's 15 usual inputs, which it hands over to the radix
+ * sort.  Radix: evenly spread keys; no input is slower by more than a
+ * twentieth. "20 bits": end_bit - begin_bit = 20.  Brackets: CUB's radix sort.
+ * Marked figures are older (2026-11-21-nvidia-h200-sort-5.csv).
  *
  *	64-bit keys      radix           20 bits  merge    partition: even, slowest
  *	      100,000    0.086 (0.123)   0.045    0.028    0.142  0.183
@@ -32,19 +32,19 @@
  *	  100,000,000    2.430 (2.810)   1.723    -        2.503*  4.931*
  *	1,000,000,000    24.05 (27.87)   16.91*   -        27.21*  51.79*
  *
- * So the radix sort's time goes with the bits, and up to 24 of them, three
- * passes, nothing is faster but the merge sort of few pairs, whose time does
- * not; and for long keys of many rows the partition is the fastest.  The marked
- * figures of 32-bit keys are those of its first kernels for them; the present
- * ones (2026-11-23-nvidia-h200-sort-8.csv) take 0.29 for 10 M, 1.66 for 100 M,
- * 16.9 for 1 G.  But uneven keys are handed over, which at 100 M costs 0.08 to
- * 0.17, and weighs more the fewer pairs there are.  Sorted keys, and rows that
- * are given, the partition gathers at random: the radix sort moves them along.
+ * The radix sort's time grows with the bits.  Up to 24 bits, three passes, only
+ * the merge sort of few pairs is faster; its time does not depend on the bits.
+ * For many long keys the partition is the fastest.  The marked figures of
+ * 32-bit keys stem from the partition's first kernels.  The present ones
+ * (2026-11-23-nvidia-h200-sort-8.csv) take 0.29 for 10 M, 1.66 for 100 M, 16.9
+ * for 1 G.  A hand-over of uneven keys costs 0.08 to 0.17 at 100 M, and
+ * relatively more for fewer pairs.  The partition gathers sorted keys and given
+ * rows at random, while the radix sort moves them along.
  *
- * An H100, of the same compute capability, ranks them alike
- * (2026-11-24-nvidia-h100-sort.csv).  On other chips none of this was measured:
- * there CUB's radix sort, which its authors tune for each of them, serves
- * everything, until somebody measures.
+ * An H100 has the same compute capability and ranks the engines alike
+ * (2026-11-24-nvidia-h100-sort.csv).  Other chips have no measurements.  CUB's
+ * radix sort, which its authors tune for each chip, sorts everything on those
+ * chips.
  */
 #ifndef GSORT_PAIRS_CHOICE_H
 #define GSORT_PAIRS_CHOICE_H
@@ -56,21 +56,21 @@
 /* The radix sort counts in 30 bits. */
 #define RADIX_PAIRS_MAX		((1u << 30) - 1)
 
-/* Up to so many significant bits the radix sort needs no more than three
- * passes, and is the fastest. */
+/* Up to this many significant bits, the radix sort takes at most three passes
+ * and is the fastest. */
 #define RADIX_BITS_FEW			24
-#define RADIX_PAIRS_FEW			2000000	/* up to these, it is so with any number of bits */
+/* up to this many pairs, it is the fastest for any number of bits */
+#define RADIX_PAIRS_FEW			2000000
 
-/* With four it is so only below so many pairs, or if sorted keys are wanted, or
- * rows are given. */
+/* With four passes it is the fastest only below this many pairs, or if sorted
+ * keys are requested or rows are given. */
 #define RADIX_BITS_FOUR_PASSES	32
 #define PARTITION_PAIRS_FOUR_PASSES	80000000
 
 /*
- * The merge sort takes as long whatever the bits are, and longer with more
- * pairs.  A pass of the radix sort, of 8 bits, takes some 9 us: so up to so
- * many pairs the merge sort is the faster one, if the keys have no less than so
- * many bits.
+ * The merge sort's time depends on the number of pairs, not on the bits.  A
+ * radix pass of 8 bits takes some 9 us.  The merge sort is therefore faster up
+ * to pairs pairs, if the keys have at least bits bits.
  */
 typedef struct merge_threshold
 {
@@ -81,8 +81,7 @@ typedef struct merge_threshold
 static const merge_threshold merge_thresholds[] =
 	{{100000, 0}, {150000, 9}, {200000, 17}, {300000, 33}};
 
-/* The compute capability of the chips that the table was measured on: major *
- * 10 + minor. */
+/* The compute capability of the measured chips: major * 10 + minor. */
 #define MEASURED_CAPABILITY		90
 
 static inline int
@@ -116,10 +115,10 @@ automatic_engine(uint64_t n, uint32_t bits, int gathers, int capability)
 }
 
 /*
- * Never AUTO.  bits: significant ones of the keys; gathers: sorted keys are
- * wanted, or rows are given; partition_serves: the partition takes such pairs,
- * and the device has the shared memory for so many; merge_serves: there are no
- * more pairs than the device's merge sort takes; capability: the device's.
+ * Never AUTO.  bits: significant bits of the keys.  gathers: sorted keys are
+ * requested, or rows are given.  partition_serves: the partition supports such
+ * pairs, and the device has the shared memory for that many.  merge_serves: the
+ * device's merge sort supports that many pairs.  capability: the device's.
  */
 static inline gsort_engine
 choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int gathers, int partition_serves,
@@ -130,8 +129,9 @@ choose_engine(gsort_engine wanted, uint64_t n, uint32_t bits, int gathers, int p
 
 	if (engine == GSORT_ENGINE_MERGE && !merge_serves)
 		engine = GSORT_ENGINE_RADIX;
-	/* what the radix sort cannot count is faster partitioned than sorted by
-	 * CUB; that takes anything, the partition only keys that have bits */
+	/* Pairs beyond the radix sort's counters are faster partitioned than sorted
+	 * by CUB.  CUB supports everything, the partition only keys that have
+	 * bits. */
 	if (engine == GSORT_ENGINE_RADIX && n > RADIX_PAIRS_MAX)
 		engine = GSORT_ENGINE_PARTITION;
 	if (engine == GSORT_ENGINE_PARTITION && (bits == 0 || !partition_serves))

@@ -1,18 +1,18 @@
 /*
  * pairs_cub_radix.cu
- *	  The pairs sort by CUB's radix sort, which is tuned for every chip: for
- *	  those on which the others were not measured.
+ *	  The pairs sort by CUB's radix sort, which is tuned for every chip.  Serves
+ *	  chips without measurements of the other engines.
  *
  * In:  a gsort_pairs, scratch of the caller.
- * Out: the sorted rows and, if wanted, keys.
+ * Out: the sorted rows and, if requested, keys.
  *
  *	  keys, rows --> one of two buffers --SortPairs, to and fro-->
  *	      sorted, in one of them --> the output
  *
- * CUB is lent both buffers, as it would else take a copy more of everything.
- * In which of them the pairs end CUB tells; the last step, a copy, is needed
- * only where that is not the output, and the first for keys only if they have
- * to stay.
+ * CUB receives both buffers, because otherwise it would allocate one more copy
+ * of everything.  CUB reports the buffer that holds the result.  The final copy
+ * is needed only if this is not the output.  The initial copy of the keys is
+ * needed only if they must be preserved.
  */
 #include "sort/pairs_engine.h"
 
@@ -21,9 +21,9 @@
 #include "sort/launch_plan.cuh"
 
 #define NUMBER_THREADS	256
-#define CUB_DIGIT_BITS	8		/* if another CUB has others, there is a copy more */
+#define CUB_DIGIT_BITS	8		/* another digit width in CUB would cost one more copy */
 
-/* Each row's own number.  Grid: a thread for each row. */
+/* Writes the identity.  Grid: a thread for each row. */
 static __global__ void
 __launch_bounds__(NUMBER_THREADS)
 cub_radix_number_kernel(uint32_t *rows, uint32_t n)
@@ -34,7 +34,7 @@ cub_radix_number_kernel(uint32_t *rows, uint32_t n)
 		rows[i] = i;
 }
 
-/* Where everything is. */
+/* The locations of all arrays. */
 template<typename Key>
 struct cub_radix_buffers
 {
@@ -42,11 +42,11 @@ struct cub_radix_buffers
 	uint32_t   *rows[2];
 	void	   *cub_scratch;
 	size_t		cub_scratch_bytes;
-	size_t		bytes;			/* of the caller's scratch, in all */
+	size_t		bytes;			/* total bytes of the caller's scratch */
 };
 
-/* From the first buffers to those that are then the current ones.  With
- * cub_scratch NULL CUB only tells cub_scratch_bytes. */
+/* Sorts from the first buffers to the current ones.  With cub_scratch NULL, CUB
+ * only reports cub_scratch_bytes. */
 template<typename Key>
 static cudaError_t
 sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
@@ -54,8 +54,8 @@ sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
 {
 	*keys = cub::DoubleBuffer<Key>(buffers->keys[0], buffers->keys[1]);
 	*rows = cub::DoubleBuffer<uint32_t>(buffers->rows[0], buffers->rows[1]);
-	/* without any bits the pairs stay as they are; begin_bit may then be behind
-	 * the key's last */
+	/* without any bits the pairs stay unchanged; begin_bit may then exceed the
+	 * key width */
 	if (pairs->end_bit == pairs->begin_bit)
 		return cudaSuccess;
 	return cub::DeviceRadixSort::SortPairs(buffers->cub_scratch, buffers->cub_scratch_bytes, *keys,
@@ -63,8 +63,8 @@ sort_buffers(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs,
 										   (int) pairs->end_bit, stream);
 }
 
-/* Which two buffers the keys go to and fro between; the caller's arrays where
- * they may be used. */
+/* Chooses the two alternating buffers of the keys; the caller's arrays where
+ * these may be used. */
 template<typename Key>
 static void
 lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
@@ -86,8 +86,8 @@ lay_out_keys(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_
 		take(cursor, &buffers->keys[1], pairs->n);
 }
 
-/* Rows begin where they are likely to end: each digit takes them to the other
- * buffer. */
+/* Chooses the start of the rows so that they probably end in the output: each
+ * digit moves them to the other buffer. */
 template<typename Key>
 static void
 lay_out_rows(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_cursor *cursor)
@@ -98,7 +98,7 @@ lay_out_rows(cub_radix_buffers<Key> *buffers, const gsort_pairs *pairs, scratch_
 	take(cursor, &buffers->rows[1 - digits % 2], pairs->n);
 }
 
-/* From NULL it only counts. */
+/* With NULL, only counts. */
 template<typename Key>
 static cub_radix_buffers<Key>
 lay_out_cub_radix(const gsort_pairs *pairs, void *d_scratch)
@@ -109,7 +109,7 @@ lay_out_cub_radix(const gsort_pairs *pairs, void *d_scratch)
 	cub::DoubleBuffer<uint32_t> rows;
 	char	   *cub_scratch;
 
-	/* an error leaves 0 bytes, and the sort meets and reports it */
+	/* an error leaves 0 bytes; the sort fails too and reports it */
 	(void) sort_buffers(&buffers, pairs, &keys, &rows, NULL);
 	lay_out_keys(&buffers, pairs, &cursor);
 	lay_out_rows(&buffers, pairs, &cursor);
@@ -134,7 +134,7 @@ copy_array(T *to, const T *from, uint64_t n, cudaStream_t stream)
 													  cudaMemcpyDeviceToDevice, stream);
 }
 
-/* Keys and rows into the first buffers. */
+/* Copies keys and rows to the first buffers. */
 template<typename Key>
 static cudaError_t
 fill_buffers(const cub_radix_buffers<Key> &buffers, const gsort_pairs *pairs, cudaStream_t stream)

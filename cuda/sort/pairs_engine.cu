@@ -1,9 +1,9 @@
 /*
  * pairs_engine.cu
- *	  Which engine sorts pairs on the current CUDA device, and what scratch it
- *	  takes.
+ *	  Chooses the engine that sorts pairs on the current CUDA device, and sizes
+ *	  its scratch.
  *
- * In:  a gsort_pairs whose shape gsort.c has checked; nothing of its keys.
+ * In:  a gsort_pairs whose shape cuda/api has checked; the keys are not read.
  * Out: the engine, bytes.
  */
 #include "sort/pairs_engine.h"
@@ -12,7 +12,7 @@
 
 #include "sort/tuning.h"
 
-/* 0 of a device that does not answer, as the sort's first call tells. */
+/* 0 if the device does not answer; the sort's first call fails too. */
 static int
 compute_capability(void)
 {
@@ -31,7 +31,7 @@ cuda_pairs_engine(const gsort_pairs *pairs)
 {
 	sort_device device = {};
 
-	/* of a device that does not answer the sort's first call tells */
+	/* if the device does not answer, the sort's first call fails too */
 	(void) describe_device(&device);
 	return choose_engine(pairs->engine, pairs->n, pairs->end_bit - pairs->begin_bit,
 						 pairs->d_keys_out != NULL || pairs->d_rows != NULL,
@@ -73,8 +73,8 @@ cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 	}
 }
 
-/* Of all numbers of pairs up to n the one for which the engine takes most: some
- * end at so many. */
+/* The engine's maximum scratch over all numbers of pairs up to n.  Some engines
+ * support only smaller numbers. */
 static size_t
 engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 {
@@ -93,12 +93,12 @@ engine_scratch_at_most(gsort_engine engine, gsort_pairs pairs)
 	return most;
 }
 
-/* For some pairs up to n. */
+/* True if the engine may be chosen for some number of pairs up to n. */
 static bool
 may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 {
-	/* CUB's radix sort takes what no other does, else where it is chosen
-	 * nothing else is */
+	/* CUB's radix sort supports everything; where AUTO chooses it, no other
+	 * engine is chosen */
 	if (engine == GSORT_ENGINE_CUB_RADIX || (wanted == GSORT_ENGINE_AUTO &&
 											 compute_capability() != MEASURED_CAPABILITY))
 		return choose_engine(wanted, n, 0, 0, 0, 0, compute_capability()) == engine;
@@ -107,7 +107,7 @@ may_be_chosen(gsort_engine engine, gsort_engine wanted, uint64_t n)
 	return engine == wanted || engine == GSORT_ENGINE_RADIX || n > RADIX_PAIRS_MAX;
 }
 
-/* The most that any engine that may be chosen takes. */
+/* The maximum scratch of all engines that may be chosen. */
 static size_t
 pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 {
@@ -128,7 +128,7 @@ pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 size_t
 cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 {
-	uint64_t	there = 0;		/* only whether a pointer is there counts */
+	uint64_t	there = 0;		/* only whether a pointer is NULL matters */
 	size_t		most = 0;
 
 	for (uint32_t key_bits = 32; key_bits <= 64; key_bits += 32)

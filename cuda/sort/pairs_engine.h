@@ -1,16 +1,15 @@
 /*
  * pairs_engine.h
- *	  The engines that sort (key, row) pairs on CUDA, and which of them sorts
- *	  these.
+ *	  The engines that sort (key, row) pairs on CUDA, and the choice among them.
  *
- * In:  a gsort_pairs (gsort.h says what its fields mean) whose shape cuda/api
+ * In:  a gsort_pairs (its fields are defined in gsort.h) whose shape cuda/api
  *	    has checked, scratch of the caller.
- * Out: the sorted rows and, if wanted, keys.
+ * Out: the sorted rows and, if requested, keys.
  *
- * All of it works on the current CUDA device, by one host thread.  Nothing is
- * allocated, waited for or read back.  Nothing in this folder knows of a
- * gsort_device or of jobs: the sorts return errors of CUDA, of which
- * cuda/device makes statuses.
+ * The functions run on one host thread and use the current CUDA device, and do
+ * not allocate, wait or read back.  This folder is independent of gsort_device
+ * and of jobs: the sorts return CUDA errors, which cuda/device turns into
+ * statuses.
  */
 #ifndef GSORT_PAIRS_ENGINE_H
 #define GSORT_PAIRS_ENGINE_H
@@ -20,34 +19,35 @@
 
 /* --- any engine (pairs_engine.cu) ----------------------------------------- */
 
-/* Pairs of all the keys below bit bits; the keys may be used up; any engine. */
+/* Describes pairs with all keys below bit bits, for any engine.  The sort may
+ * overwrite the keys. */
 gsort_pairs cuda_describe_pairs(uint64_t n, uint32_t key_bits, uint32_t bits, void *d_keys,
 								void *d_keys_out, const uint32_t *d_rows, uint32_t *d_rows_out);
 
 /* The choice of pairs_choice.h for these pairs and this device. */
 gsort_engine cuda_pairs_engine(const gsort_pairs *pairs);
 
-/* By the engine that was chosen: scratch, and the sort, which only enqueues. */
+/* Scratch and sort of the chosen engine; the sort only enqueues. */
 size_t		cuda_engine_scratch_bytes(gsort_engine engine, const gsort_pairs *pairs);
 cudaError_t cuda_engine_sort(gsort_engine engine, const gsort_pairs *pairs, void *d_scratch,
 							 size_t scratch_bytes, cudaStream_t stream);
 
-/* Scratch for any sort of up to n pairs with cuda_describe_pairs; rises with
+/* Scratch for any sort of up to n pairs of cuda_describe_pairs; monotone in
  * n. */
 size_t		cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n);
 
 /* --- each engine ---------------------------------------------------------- */
 
 /*
- * Each engine says how much scratch these pairs take; 0 where it does not take
+ * Each engine states its scratch for these pairs; 0 if it does not support
  * them.  Its sort is stable, and only enqueues.  cudaErrorInvalidValue:
- * scratch_bytes too small, d_scratch not 256-byte aligned, or pairs that the
- * engine does not take; any other error: a launch failed.
+ * scratch_bytes is too small, d_scratch is not 256-byte aligned, or the engine
+ * does not support the pairs.  Any other error: a launch failed.
  */
 
-/* The partition (pairs_partition.cu) takes keys that have significant bits.  It
- * does not give sorted keys of 32 bits: it would fetch each from anywhere,
- * where the radix sort moves them along. */
+/* The partition (pairs_partition.cu) supports keys that have significant bits.
+ * The partition does not return sorted 32-bit keys: it would gather each at
+ * random, where the radix sort moves them along. */
 size_t		pairs_partition_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_partition_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								 cudaStream_t stream);
@@ -58,31 +58,30 @@ partition_takes(const gsort_pairs *pairs)
 	return pairs->key_bits == 64 || pairs->d_keys_out == NULL;
 }
 
-/* The salt of all sorts (sample_position), set before the first of them. */
+/* The salt of all sorts (sample_position), set before the first one. */
 inline uint32_t pairs_partition_salt = 0;
 
-/* The radix sort (pairs_radix.cu) takes RADIX_PAIRS_MAX pairs. */
+/* The radix sort (pairs_radix.cu) supports RADIX_PAIRS_MAX pairs. */
 size_t		pairs_radix_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 							 cudaStream_t stream);
 
-/* The same, done only if *wanted, in device memory, is not 0 when the kernels
- * run.  It does not take keys of no more significant bits than one pass sorts
- * by. */
+/* The same, conditional on *wanted, in device memory, not being 0 when the
+ * kernels run.  Keys that fit one pass are not supported. */
 cudaError_t pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_scratch,
 								size_t scratch_bytes, cudaStream_t stream);
 
-/* The merge sort of few pairs (pairs_few.cu): three launches, whatever the keys
- * are.  Its scratch rises with the number of pairs up to FEW_ROW::PAIRS_MAX,
- * the most that any device sorts. */
+/* The merge sort of few pairs (pairs_few.cu): three launches for any keys.  Its
+ * scratch grows with the number of pairs up to FEW_ROW::PAIRS_MAX, the maximum
+ * of any device. */
 size_t		pairs_few_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_few_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 						   cudaStream_t stream);
 
-/* Whether the device sorts so many. */
+/* True if the device supports that many. */
 bool		pairs_few_serves(uint64_t n, const sort_device *device);
 
-/* CUB's radix sort (pairs_cub_radix.cu) takes all pairs. */
+/* CUB's radix sort (pairs_cub_radix.cu) supports all pairs. */
 size_t		pairs_cub_radix_scratch_bytes(const gsort_pairs *pairs);
 cudaError_t pairs_cub_radix_sort(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 								 cudaStream_t stream);

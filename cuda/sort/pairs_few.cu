@@ -3,21 +3,20 @@
  *	  The launches of the merge sort of few pairs.
  *
  * In:  a gsort_pairs, scratch of the caller.
- * Out: the sorted rows and, if wanted, keys.
+ * Out: the sorted rows and, if requested, keys.
  *
- * At so few pairs everything is latency: so there are three launches, which
- * wait on the multiprocessors for the one ahead, and nothing to clear.  (A
- * grid's barriers in one launch would cost as much, their counter a launch more
- * to clear it, and would be served only where all blocks run at once.)
+ * With so few pairs, latency dominates.  The sort therefore has three early
+ * launches and no memory to zero. (One launch with grid barriers would cost as
+ * much, need one more launch to zero the barriers' counter, and run only if all
+ * blocks fit at once.)
  */
 #include "sort/pairs_engine.h"
 
 #include "sort/few_pairs.cuh"
 
-/* --- how the pairs are cut ------------------------------------------------ */
+/* --- the division of the pairs -------------------------------------------- */
 
-/* How n pairs are cut into tiles and buckets if each tile has this many
- * samples. */
+/* Divides n pairs into tiles and buckets, for this many samples per tile. */
 static few_shape
 shape_with_samples(uint64_t n, uint32_t tiles, uint32_t samples)
 {
@@ -38,7 +37,8 @@ shape_with_samples(uint64_t n, uint32_t tiles, uint32_t samples)
 	return shape;
 }
 
-/* Wide items take most. */
+/* True if tiles and buckets of the shape fit.  Wide items take the most
+ * memory. */
 static bool
 fits(const few_shape &shape, const sort_device *device)
 {
@@ -48,8 +48,8 @@ fits(const few_shape &shape, const sort_device *device)
 		few_bucket_bytes<FEW_ROW, true>(shape) <= (size_t) device->shared_bytes;
 }
 
-/* A tile and a bucket for each multiprocessor.  False: the device does not sort
- * so many. */
+/* Plans one tile and one bucket per multiprocessor.  False: the device does not
+ * support that many pairs. */
 static bool
 cut_pairs(uint64_t n, const sort_device *device, few_shape *shape)
 {
@@ -79,14 +79,14 @@ pairs_few_serves(uint64_t n, const sort_device *device)
 
 typedef struct few_scratch
 {
-	uint64_t   *first;			/* [n] the sorted tiles' items */
+	uint64_t   *first;			/* [n] the items of the sorted tiles */
 	uint32_t   *second;			/* [n] */
-	uint64_t   *samples;		/* [of all tiles] */
+	uint64_t   *samples;		/* [total samples] */
 	few_splitters splitters;
 	size_t		bytes;
 } few_scratch;
 
-/* From NULL it only counts. */
+/* With NULL, only counts. */
 static few_scratch
 lay_out_few(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -125,7 +125,7 @@ launch_few(const gsort_pairs *pairs, const few_shape &shape, const few_scratch &
 	few_output<Key> output = {(const Key *) pairs->d_keys, pairs->d_rows, (Key *) pairs->d_keys_out,
 		pairs->d_rows_out};
 
-	/* there may be no bits, at a begin_bit behind the key's last */
+	/* there may be no bits, with begin_bit beyond the key width */
 	if (bits > 0)
 	{
 		source.mask = (Key) (~(Key) 0 >> (8 * sizeof(Key) - bits));

@@ -1,36 +1,36 @@
 /*
  * pairs_partition.cu
- *	  The partition-and-merge sort: its stages in a row.
+ *	  The partition-and-merge sort: the sequence of its stages.
  *
  * In:  a gsort_pairs, scratch of the caller.
- * Out: the sorted rows and keys at the places that were named.
+ * Out: the sorted rows and keys in the caller's arrays.
  *
  *	  keys --choose_splitters--> splitters	stage_splitters.cuh
  *	       --pass_presorted----> emitted, if in order	presorted.cuh
  *	       --partition_keys----> segments	stage_partition.cuh
  *	       --sort_segments-----> emitted		stage_segments.cuh
  *
- * What the stages tell each other is in the plan (partition_plan.cuh, which
- * also says what the words mean), at the scratch's beginning.  Every kernel
- * reads from it what there is to do, so the host enqueues the same launches
- * whatever the keys are, and stages with nothing to do end at once.
+ * The stages share the plan (partition_plan.cuh, which also defines the terms),
+ * at the beginning of the scratch.  Every kernel reads its work from the plan.
+ * The host therefore enqueues the same launches for any keys, and stages
+ * without work end at once.
  *
- * pass_presorted runs between stages 1 and 2.  It reads the keys only if the
- * sample was in order, and its verdict must stand before level 1.
+ * pass_presorted runs between stages 1 and 2.  The pass reads the keys only if
+ * the sample was in order; its verdict must stand before level 1.
  *
- * Where the sample shows too many keys that words cannot tell apart, or that
- * lie so unevenly that linear maps would not, all stages leave the sort to
- * pairs_radix.cu, whose kernels look at the plan too.
+ * The sample may show too many keys that words do not separate, or keys too
+ * uneven for linear maps.  In that case all stages leave the sort to
+ * pairs_radix.cu, whose kernels also read the plan.
  *
  * Input of one tile takes one kernel.
  *
- * Keys have 32 bits or 64.  Kernels that read many keys are built for each
- * type: they estimate or count the buckets and scatter to them, pass presorted
- * keys through, or look at keys whose words tie.  The others read items, whose
- * words hold short keys whole.
+ * Kernels that read many keys are instantiated for 32-bit and 64-bit keys: they
+ * estimate or count the buckets, scatter to them, pass presorted keys through,
+ * or read keys whose words tie.  The other kernels read items, whose words hold
+ * short keys as a whole.
  *
  * Keys of at most 64 - (bits of n - 1) significant bits always fit narrow
- * items, which the host knows; for longer ones the sample decides on the
+ * items, which the host knows.  For longer keys, the sample decides on the
  * device.
  */
 #include "sort/pairs_engine.h"
@@ -41,16 +41,17 @@
 #include "sort/stage_segments.cuh"
 #include "sort/stage_splitters.cuh"
 
-/* Where everything lies in the scratch. */
+/* The locations of all arrays in the scratch. */
 typedef struct sort_scratch
 {
 	partition_plan *plan;
 	sample_arrays sample;
-	segmented_items items;		/* wide ones of level 1 have their rows in the caller's output */
+	segmented_items items;		/* wide items of level 1 have their rows in the caller's output */
 	uint32_t   *crowded;
 	level2_arrays level2;
-	void	   *radix;			/* of the radix sort, in place of all behind the plan */
-	size_t		radix_bytes;	/* 0: nothing is handed over */
+	/* the radix sort's scratch, overlapping everything behind the plan */
+	void	   *radix;
+	size_t		radix_bytes;	/* 0: no hand-over */
 	size_t		bytes;
 } sort_scratch;
 
@@ -68,16 +69,17 @@ may_be_wide(const gsort_pairs *pairs)
 	return pairs->end_bit - pairs->begin_bit + row_bits_of(pairs->n) > 64;
 }
 
-/* What takes the radix sort one pass is not: it is chosen before, unless the
- * caller wants it otherwise. */
+/* True if a hand-over is possible.  Input that takes one radix pass never is:
+ * the host chooses the radix sort for it, unless the caller requests
+ * otherwise. */
 static bool
 may_be_handed_over(const gsort_pairs *pairs)
 {
 	return pairs->end_bit - pairs->begin_bit > RADIX_DIGIT_BITS;
 }
 
-/* Where everything lies in the scratch; from NULL it only counts.  The radix
- * sort's scratch overlaps the partition's: only one of them sorts. */
+/* Lays out the scratch; with NULL it only counts.  The radix sort's scratch
+ * overlaps the partition's, because only one of them sorts. */
 template<typename Row>
 static sort_scratch
 lay_out(const gsort_pairs *pairs, void *d_scratch)
@@ -135,8 +137,8 @@ sort_in_stages(const key_view &keys, uint32_t n, const sort_scratch &scratch,
 	return sort_segments<Row, MayBeWide>(sorted, scratch.plan, scratch.crowded, emit, target);
 }
 
-/* Enqueues the sort with this tuning row: one kernel, or all stages and what
- * may be handed over. */
+/* Enqueues the sort with this tuning row: one kernel, or all stages and the
+ * radix sort's kernels for a hand-over. */
 template<typename Row>
 static cudaError_t
 sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
@@ -158,7 +160,7 @@ sort_with(const gsort_pairs *pairs, void *d_scratch, size_t scratch_bytes,
 		return sort_one_tile<Row>(keys, n, emit, target);
 	CUDA_TRY((may_be_wide(pairs) ? sort_in_stages<Row, true>(keys, n, scratch, emit, target) :
 			  sort_in_stages<Row, false>(keys, n, scratch, emit, target)));
-	/* behind all else, as its scratch lies where the partition's does */
+	/* last, because its scratch overlaps the partition's */
 	return scratch.radix_bytes == 0 ? cudaSuccess :
 		pairs_radix_sort_if(&scratch.plan->verdict.handed_over, pairs, scratch.radix,
 							scratch.radix_bytes, stream);

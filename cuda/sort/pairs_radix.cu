@@ -3,14 +3,14 @@
  *	  The launches of the radix sort.
  *
  * In:  a gsort_pairs, scratch of the caller.
- * Out: the sorted rows and keys at the places that were named.
+ * Out: the sorted rows and keys in the caller's arrays.
  *
  *	  keys --count--> digits of all passes
  *	  keys --pass--> items --pass--> ... --pass--> rows
  *
- * A pass for each 8 significant bits.  How the items travel is decided by what
- * is left to sort by: whole 64-bit keys and rows apart while there are more
- * than 32 bits, then one word for both.
+ * Each pass sorts by 8 significant bits.  The remaining key bits determine the
+ * form of the items: whole 64-bit keys and separate rows above 32 bits, one
+ * word for both below.
  */
 #include "sort/pairs_engine.h"
 
@@ -19,35 +19,35 @@
 #include "sort/radix_pass.cuh"
 
 #define COUNT_BLOCKS_A_PROCESSOR	2
-#define WORD_KEY_BITS	32		/* of a key, beside a row */
+#define WORD_KEY_BITS	32		/* key bits beside a row */
 
-/* Where everything lies in the scratch. */
+/* The locations of all arrays in the scratch. */
 typedef struct radix_scratch
 {
-	uint32_t   *next_tile;		/* [RADIX_PASSES_MAX]; this and the next two are zeroed together */
+	uint32_t   *next_tile;		/* [RADIX_PASSES_MAX]; zeroed together with the next two */
 	uint32_t   *counts;			/* [passes][RADIX_BINS] */
 	uint32_t   *states;			/* [tiles][RADIX_BINS] */
 	size_t		zeroed_bytes;
-	/* Words, or keys of longer items; a pass reads one and writes the other. */
+	/* Words, or keys of longer items.  A pass reads one array and writes the
+	 * other. */
 	uint64_t   *first[2];
 	uint32_t   *second[2];		/* rows of longer items */
 	size_t		bytes;
 } radix_scratch;
 
-/* The digits, the lowest first. */
+/* The digits, lowest first. */
 typedef struct radix_shape
 {
 	uint32_t	passes;
 	uint32_t	begin_bit;
 	uint32_t	bits;
-	uint32_t	digit_bits;		/* of all but the last, which may have fewer */
+	uint32_t	digit_bits;		/* width of every digit but the last, which may be narrower */
 	bool		keys_wanted;
-	bool		long_keys;		/* more than a word has room for, or wanted whole */
-	uint32_t	words_begin;	/* the lowest bit of a key that words have */
+	bool		long_keys;		/* does not fit a word, or is requested whole */
+	uint32_t	words_begin;	/* the lowest key bit that words hold */
 } radix_shape;
 
-/* Whether the items that a pass reads, if there is such a pass, are longer than
- * a word. */
+/* True if the pass exists and reads items longer than a word. */
 static bool
 reads_long(const radix_shape &shape, uint32_t pass)
 {
@@ -65,22 +65,22 @@ first_pass_of_words(const radix_shape &shape)
 	return pass;
 }
 
-/* How many passes there are, and what items they read. */
+/* Computes the number of passes and the form of their input. */
 static radix_shape
 shape_of(const gsort_pairs *pairs)
 {
 	radix_shape shape;
 
 	shape.bits = pairs->end_bit - pairs->begin_bit;
-	/* Which may be behind the key's last. */
+	/* begin_bit may exceed the key width. */
 	shape.begin_bit = shape.bits > 0 ? pairs->begin_bit : 0;
-	/* without any bits one pass leaves the order as it is */
+	/* without any bits one pass keeps the order */
 	shape.passes = shape.bits > 0 ? (shape.bits + RADIX_DIGIT_BITS - 1) / RADIX_DIGIT_BITS : 1;
 	shape.digit_bits = (shape.bits + shape.passes - 1) / shape.passes;
 	shape.keys_wanted = pairs->d_keys_out != NULL;
 	shape.long_keys = pairs->key_bits == 64 && (shape.bits > WORD_KEY_BITS || shape.keys_wanted);
-	/* keys of 32 bits stay whole, as they may be wanted; of 64 the upper half
-	 * has room for all that is above */
+	/* Keys of 32 bits stay whole, because they may be requested.  The upper
+	 * half of a 64-bit key holds everything above. */
 	shape.words_begin = pairs->key_bits == 32 ? 0 :
 		shape.begin_bit + first_pass_of_words(shape) * shape.digit_bits;
 	if (shape.words_begin > 64 - WORD_KEY_BITS)
@@ -88,7 +88,7 @@ shape_of(const gsort_pairs *pairs)
 	return shape;
 }
 
-/* In what is left of a key from rest_begin on. */
+/* The pass's digit within the rest of a key, which begins at rest_begin. */
 static radix_digit
 digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 {
@@ -99,7 +99,7 @@ digit_of_pass(const radix_shape &shape, uint32_t pass, uint32_t rest_begin)
 	return {shape.begin_bit + begin - rest_begin, (1u << bits) - 1};
 }
 
-/* Where everything lies in the scratch; from NULL it only counts. */
+/* Lays out the scratch; with NULL it only counts. */
 static radix_scratch
 lay_out_radix(const gsort_pairs *pairs, void *d_scratch)
 {
@@ -133,7 +133,7 @@ pairs_radix_scratch_bytes(const gsort_pairs *pairs)
 	return pairs->n <= RADIX_PAIRS_MAX ? lay_out_radix(pairs, NULL).bytes : 0;
 }
 
-/* Everything that the launches of one sort share. */
+/* The common parameters of a sort's launches. */
 template<bool TilesInTurn>
 struct radix_job
 {
@@ -145,7 +145,7 @@ struct radix_job
 	early_stream stream;
 };
 
-/* Passes: no less than the sort has. */
+/* Passes: at least the sort's number of passes. */
 template<typename Key, int Passes, bool TilesInTurn>
 static cudaError_t
 launch_count(const radix_job<TilesInTurn> &job)
@@ -169,7 +169,7 @@ launch_count(const radix_job<TilesInTurn> &job)
 				  n, digits, job.scratch.counts, job.wanted);
 }
 
-/* rest_begin: the lowest bit of a key that the items have. */
+/* rest_begin: the lowest key bit in the items. */
 template<bool TilesInTurn, typename Input, typename Output>
 static cudaError_t
 launch_pass(const radix_job<TilesInTurn> &job, uint32_t p, uint32_t rest_begin, Input input,
@@ -194,7 +194,7 @@ launch_pass(const radix_job<TilesInTurn> &job, uint32_t p, uint32_t rest_begin, 
 				  output, pass);
 }
 
-/* Of items that are words, or become words: to words, or to the output. */
+/* From items that are or become words: to words, or to the output. */
 template<bool TilesInTurn, typename Input>
 static cudaError_t
 launch_pass_of_words(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
@@ -207,7 +207,7 @@ launch_pass_of_words(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
 	return launch_pass(job, p, job.shape.words_begin, input, radix_words{job.scratch.first[p % 2]});
 }
 
-/* Of longer items: to such again, to words, or to the output. */
+/* From longer items: to longer items, to words, or to the output. */
 template<bool TilesInTurn, typename Input>
 static cudaError_t
 launch_pass_of_long(const radix_job<TilesInTurn> &job, uint32_t p, Input input)
@@ -235,7 +235,7 @@ launch_first_pass(const radix_job<TilesInTurn> &job)
 		if (job.shape.long_keys)
 			return launch_pass_of_long(job, 0, radix_keys<uint64_t, uint64_t>{keys, rows, 0});
 	}
-	if constexpr (TilesInTurn)	/* only sorts of long keys do */
+	if constexpr (TilesInTurn)	/* only sorts of long keys have longer items */
 		return cudaErrorInvalidValue;
 	else
 		return launch_pass_of_words(job, 0, radix_keys<Key, uint32_t>{keys, rows,
@@ -315,8 +315,8 @@ pairs_radix_sort_if(const uint32_t *wanted, const gsort_pairs *pairs, void *d_sc
 {
 	if (shape_of(pairs).passes == 1)
 		return cudaErrorInvalidValue;
-	/* blocks that end at once take 13 us a pass of 100 M pairs, tiles in turn a
-	 * twelfth of a pass more */
+	/* Blocks that end at once cost 13 us per pass of 100 M pairs.  Tiles in
+	 * turn cost one twelfth of a pass more. */
 	if (pairs->key_bits == 32)
 		return sort_by_radix<uint32_t, false>(pairs, d_scratch, scratch_bytes, wanted, stream);
 	return shape_of(pairs).long_keys ? sort_by_radix<uint64_t, true>(pairs, d_scratch,

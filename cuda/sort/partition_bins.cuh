@@ -1,24 +1,23 @@
 /*
  * partition_bins.cuh
- *	  The second half of level 2 of the partition: cells are joined to bins, and
- *	  items go to them.
+ *	  The second half of level 2 of the partition: joins cells to bins, and
+ *	  scatters items to the bins.
  *
- * In:  the level 1 array; the items in each cell.
- * Out: the level 2 array, bin after bin, with gaps where bins have room for
- *	    more; a segment for each bin, a long one for each that no tile holds.
+ * In:  the level 1 array; the item counts of the cells.
+ * Out: the level 2 array, bin after bin, with gaps behind bins that have spare
+ *	    room; a segment for each bin, a long one for each that exceeds a tile.
  *
  *	  cells' counts --plan--> bins --scatter--> items
  *
- * Cells are finer than what a tile can hold, so that joining neighbours fills
- * tiles well.
+ * Cells are finer than a tile, so that joined neighbours fill tiles well.
  *
- * Where the keys lie evenly, bins need no counts: each has the room of a tile,
- * and is filled to less as a rule.  Items go there before anything is counted,
+ * With even keys, bins need no counts: each has the room of a tile and is
+ * normally filled to less.  Items are scattered before they are counted,
  *
  *	  items --scatter--> bins' counts --plan--> segments
  *
- * and a bucket of which a bin turns out to have more is counted and scattered
- * again: its items still stand in level 1.
+ * and a bucket with an overflowing bin is counted and scattered again, because
+ * its items are still in level 1.
  */
 #ifndef GSORT_PARTITION_BINS_CUH
 #define GSORT_PARTITION_BINS_CUH
@@ -31,14 +30,13 @@ template<typename Row>
 struct plan_bins_memory
 {
 	uint32_t	before[Row::CELLS + 1]; /* items before each cell */
-	uint16_t	following[Row::CELLS];	/* where a bin that begins at the cell ends */
+	uint16_t	following[Row::CELLS];	/* the end of a bin that begins at the cell */
 	uint16_t	first_cell[Row::BINS + 1];
 	uint32_t	bins;
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* The cell behind the last that still fits a tile together with those from cell
- * on. */
+/* The end of the longest range of cells from cell on that fits a tile. */
 template<typename Row>
 SORT_DEVICE uint32_t
 end_of_bin(const uint32_t *before, uint32_t cell)
@@ -48,8 +46,8 @@ end_of_bin(const uint32_t *before, uint32_t cell)
 	});
 }
 
-/* The least coordinate of a cell (the row, where the keys before and behind it
- * are equal). */
+/* The least coordinate of a cell, or the row if the keys on both sides are
+ * equal. */
 template<typename Row>
 SORT_DEVICE uint64_t
 cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell)
@@ -61,7 +59,8 @@ cell_lowest(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, 
 	return bucket->lowest + lowest_of_part(bucket->map, cell);
 }
 
-/* The segment of cells [cell, end): bounds as narrow as the cells allow. */
+/* The segment of cells [cell, end), with bounds as narrow as the cells
+ * allow. */
 template<typename Row, bool Wide>
 SORT_DEVICE sort_segment
 describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b, uint32_t cell,
@@ -87,7 +86,8 @@ describe_segment(const bucket_plan *bucket, const level2_arrays &level2, uint32_
 	return segment;
 }
 
-/* How many items stand before each cell of the bucket; wants a barrier. */
+/* Counts the items before each cell of the bucket; requires a barrier
+ * afterwards. */
 template<typename Row>
 SORT_DEVICE void
 count_before_cells(plan_bins_memory<Row> &shared, const bucket_plan *bucket, const uint32_t *counts)
@@ -109,8 +109,8 @@ count_before_cells(plan_bins_memory<Row> &shared, const bucket_plan *bucket, con
 		shared.before[Row::CELLS] = bucket->count;
 }
 
-/* Bins of equally many cells; false: a tile does not hold each of them.  Wants
- * a barrier before and behind. */
+/* Makes bins of equally many cells; false: one of them exceeds a tile.
+ * Requires a barrier before and after. */
 template<typename Row>
 SORT_DEVICE bool
 join_cells_evenly(plan_bins_memory<Row> &shared, const bucket_plan *bucket)
@@ -136,7 +136,8 @@ join_cells_evenly(plan_bins_memory<Row> &shared, const bucket_plan *bucket)
 	return !__syncthreads_or(full);
 }
 
-/* Bins of as many cells as a tile holds.  Wants a barrier before and behind. */
+/* Makes bins of as many cells as a tile holds.  Requires a barrier before and
+ * after. */
 template<typename Row>
 SORT_DEVICE void
 join_cells_up_to_tile(plan_bins_memory<Row> &shared)
@@ -193,8 +194,8 @@ list_segments(const plan_bins_memory<Row> &shared, const bucket_plan *bucket, ui
 	}
 }
 
-/* How many items went to each bin that has a tile's room, as counts of its
- * first cell; wants a barrier. */
+/* Takes the item counts of bins that have a tile's room as counts of their
+ * first cells; requires a barrier afterwards. */
 template<typename Row>
 SORT_DEVICE void
 count_filled_rooms(const bucket_plan *bucket, const level2_arrays &level2, uint32_t b)
@@ -205,13 +206,12 @@ count_filled_rooms(const bucket_plan *bucket, const level2_arrays &level2, uint3
 }
 
 /*
- * Joins neighbouring cells to bins that a tile holds, places the bins and lists
- * them as segments.  A cell that no tile holds becomes a long segment, for
- * cooperative merging.  Where bins of equally many cells serve, a
- * multiplication takes a cell to its bin, else a table does.  Bins that have
- * been filled already, each in a tile's room, are listed as they are.  Grid:
- * BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared:
- * plan_bins_memory.
+ * Joins neighbouring cells to bins that fit a tile, places the bins and lists
+ * them as segments.  A cell that exceeds a tile becomes a long segment, for
+ * cooperative merging.  If bins of equally many cells suffice, a multiplication
+ * maps a cell to its bin, otherwise a table does.  Bins that are already
+ * filled, each in a tile's room, are listed as they are.  Grid: BUCKETS_MAX, a
+ * block of CUT_THREADS for each bucket; shared: plan_bins_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -259,10 +259,10 @@ struct scatter_bins_memory
 	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, Row::BINS, Wide> tile;
 	uint16_t	bin_of_cell[Row::CELLS];
 	uint32_t	found;
-	uint32_t	level2_begin;	/* of the bucket, if each of its bins has a tile's room */
+	uint32_t	level2_begin;	/* the bucket's room, if each of its bins has a tile's room */
 };
 
-/* Items of level 1 with their cells, which lead to bins. */
+/* Items of level 1 with their cells, which map to bins. */
 template<typename Row, bool Wide>
 struct items_to_scatter
 {
@@ -291,8 +291,8 @@ struct items_to_scatter
 			shared.bin_of_cell[cell];
 	}
 
-	/* What finds no room in its bin goes anywhere in the bucket's, as all of it
-	 * is scattered again. */
+	/* Items that overflow a bin may go anywhere in the bucket: the counted path
+	 * rewrites the whole bucket. */
 	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bin,
 													uint32_t count) const
 	{
@@ -319,8 +319,8 @@ struct items_to_scatter
 };
 
 /*
- * Items of a bucket to its bins: of the buckets that are counted, or of all
- * others.  Grid: a block of SCATTER_THREADS for each batch there can be;
+ * Scatters the items of a bucket to its bins, for the counted buckets or for
+ * all others.  Grid: a block of SCATTER_THREADS for each possible batch;
  * shared: scatter_bins_memory.
  */
 template<typename Row, bool Wide>
@@ -348,8 +348,8 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, le
 	bucket = bucket_of_batch<THREADS>(plan, blockIdx.x, &shared.found);
 	begin = (blockIdx.x - bucket->first_batch) * batch;
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
-	/* before anything waits, so that what is read of the plan comes from memory
-	 * together */
+	/* loaded before any dependent use, so that all reads of the plan are in
+	 * flight together */
 	const items_to_scatter<Row, Wide> source =
 		{shared, level1.from(bucket->level1_begin + begin),
 		level2.cell_of_item + bucket->begin + begin,
@@ -357,7 +357,7 @@ partition_scatter_bins_kernel(item_arrays<Wide> level1, partition_plan *plan, le
 		counted};
 	uint32_t	level2_begin = bucket->level2_begin;
 
-	/* by what does not change while others scatter */
+	/* depends only on data that stays constant during the scatter */
 	if (Wide || counted ? !is_counted(bucket) : !bucket->tile_a_bin)
 		return;
 	if (!Wide && threadIdx.x == 0)

@@ -3,16 +3,16 @@
  *	  Level 1 of the partition: keys to items, bucket after bucket.
  *
  * In:  the caller's keys; the buckets' lower ends, from partition_split.cuh.
- * Out: items in the level 1 array; a segment for each bucket that a tile holds,
- *	    a plan of level 2 for each that none does.
+ * Out: items in the level 1 array; a segment for each bucket that fits a tile,
+ *	    a plan of level 2 for each that does not.
  *
  *	  keys --count--> buckets' counts --plan--> their places --scatter--> items
  *
- * The bucket of each key is kept, a byte a row, as its search costs more than
- * to write and read it.
+ * The bucket of each key is stored, one byte per row, because its search costs
+ * more than writing and reading the byte.
  *
- * Where the buckets have rooms (partition_rooms.cuh), which keys lie in by a
- * linear map, nothing is counted before:
+ * If the buckets have rooms (partition_rooms.cuh), a linear map finds them and
+ * nothing is counted first:
  *
  *	  keys --scatter--> items, in rooms --plan--> buckets' places
  */
@@ -50,9 +50,9 @@ load_bucket_search(bucket_search_memory<Key> &shared, const bucket_splitters &sp
 }
 
 /*
- * Finds each key's bucket and counts the buckets' items.  Grid: any, each block
- * takes tiles in turn; blocks of HISTOGRAM_THREADS; shared:
- * bucket_search_memory.  Key i to bucket_of_row[i].
+ * Finds each key's bucket and counts the buckets' items; writes the bucket of
+ * key i to bucket_of_row[i].  Grid: any, each block takes tiles in turn; blocks
+ * of HISTOGRAM_THREADS; shared: bucket_search_memory.
  */
 template<typename Key>
 static __global__ void
@@ -72,7 +72,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 	uint32_t	step = gridDim.x * TILE;
 	Key			raw_keys[HISTOGRAM_ITEMS];
 
-	/* others sort, or the items are in their buckets' rooms */
+	/* another engine sorts, or the items are in their buckets' rooms */
 	if (!is_partitioned(plan) || !buckets_are_counted(plan))
 		return;
 	load_bucket_search(shared, plan->splitters);
@@ -95,7 +95,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 			uint32_t	entry;
 			uint32_t	bucket;
 
-			/* the next tile's is on its way while this tile's are looked up */
+			/* prefetches the next tile while this tile's keys are looked up */
 			if (row + step < n)
 				raw_keys[i] = keys.keys[row + step];
 			if (row >= n)
@@ -115,7 +115,7 @@ partition_count_buckets_kernel(key_view view, uint32_t n, partition_plan *plan,
 	}
 }
 
-/* Where the coordinates of a bucket's items lie. */
+/* Computes the coordinate range of a bucket's items. */
 template<bool Wide>
 SORT_DEVICE void
 describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t b,
@@ -152,8 +152,8 @@ describe_bucket(bucket_plan *bucket, const bucket_splitters &splitters, uint32_t
 	}
 }
 
-/* Nothing is to be divided or sorted here; and what is in order is nobody's to
- * sort. */
+/* Leaves no work for level 2 and the tile sort.  The input is presorted, or
+ * another engine sorts it. */
 SORT_DEVICE void
 leave_to_others(partition_plan *plan)
 {
@@ -164,8 +164,8 @@ leave_to_others(partition_plan *plan)
 		plan->verdict.handed_over = 0;
 }
 
-/* How the items of a bucket lie, and how they are to be divided; but not where
- * they are. */
+/* Plans a bucket: the distribution of its items and their division, but not
+ * their place. */
 template<typename Row>
 SORT_DEVICE bucket_plan
 plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key_max, uint32_t n)
@@ -194,7 +194,7 @@ plan_bucket(const partition_plan *plan, uint32_t b, uint32_t count, uint64_t key
 	return bucket;
 }
 
-/* A bucket that a tile holds. */
+/* The segment of a bucket that fits a tile. */
 template<typename Row>
 SORT_DEVICE sort_segment
 segment_of_bucket(const bucket_plan &bucket)
@@ -211,7 +211,7 @@ segment_of_bucket(const bucket_plan &bucket)
 }
 
 /*
- * Places the buckets, plans how to divide those that no tile holds, and makes
+ * Places the buckets, plans the division of those that exceed a tile, and makes
  * segments of the others.  Grid: one block of BUCKETS_MAX threads, a thread for
  * each bucket.
  */
@@ -269,11 +269,11 @@ template<typename Row, bool Wide>
 struct scatter_buckets_memory
 {
 	tile_memory<Row::SCATTER_THREADS, Row::template SCATTER_ITEMS<Wide>, BUCKETS_MAX, Wide> tile;
-	uint16_t	shift_and_base[BUCKETS_MAX];	/* shift | base << 8, of narrow words */
+	uint16_t	shift_and_base[BUCKETS_MAX];	/* shift | base << 8, for narrow words */
 };
 
-/* Keys to be made items: with their buckets, if those are counted, else with
- * what tells them. */
+/* Keys that become items: with stored buckets if those are counted, otherwise
+ * with the data that determines them. */
 template<typename Row, bool Wide, typename Key, bool Counted>
 struct keys_to_scatter
 {
@@ -286,7 +286,7 @@ struct keys_to_scatter
 	even_bucket_finder<Key> buckets;
 	partition_plan *plan;
 
-	/* The key as it is, so that nothing waits for it before it is needed. */
+	/* Loads the raw key, so that no use waits for it too early. */
 	__device__ __forceinline__ void load(uint32_t row, Key &key, uint32_t &bucket) const
 	{
 		key = keys.keys[row];
@@ -299,7 +299,7 @@ struct keys_to_scatter
 		return Counted ? bucket : buckets.find(keys.significant(key));
 	}
 
-	/* Overflow: the place no longer matters (0).  rooms_overflowed makes the
+	/* Overflow: the place no longer matters (0); rooms_overflowed makes the
 	 * counted path rewrite everything. */
 	__device__ __forceinline__ uint32_t take_places(uint32_t *next, uint32_t bucket,
 													uint32_t count) const
@@ -329,9 +329,10 @@ struct keys_to_scatter
 };
 
 /*
- * Keys to items, bucket after bucket, from where plan->next says: Counted, if
- * the buckets are, else to their rooms.  Grid: any, each block takes tiles in
- * turn; blocks of SCATTER_THREADS; shared: scatter_buckets_memory.
+ * Writes keys as items, bucket after bucket, from plan->next on.  Counted: the
+ * buckets are counted; otherwise items go to the buckets' rooms.  Grid: any,
+ * each block takes tiles in turn; blocks of SCATTER_THREADS; shared:
+ * scatter_buckets_memory.
  */
 template<typename Row, bool Wide, typename Key, bool Counted>
 static __global__ void
@@ -351,7 +352,7 @@ partition_scatter_buckets_kernel(key_view keys, uint32_t n, partition_plan *plan
 		{shared, keys.of_type<Key>(), bucket_of_row, plan->splitters.row_bits,
 			make_even_bucket_finder<Key>(plan->splitters), plan};
 
-	/* by what does not change while others scatter */
+	/* depends only on data that stays constant during the scatter */
 	if (!is_partitioned(plan) || plan->splitters.wide != (Wide ? 1u : 0u) ||
 		(Counted ? !buckets_are_counted(plan) : !plan->rooms_given))
 		return;

@@ -1,16 +1,16 @@
 /*
  * partition_cells.cuh
- *	  The first half of level 2 of the partition: each bucket is cut into cells,
- *	  whose items are counted.
+ *	  The first half of level 2 of the partition: divides each bucket into cells
+ *	  and counts their items.
  *
  * In:  the level 1 array; the buckets' plans.
- * Out: for each divided bucket the map, or the sorted splitters with a table
- *	    that narrows the search in them, that tell an item's cell; the items in
- *	    each cell, unless the bucket's bins have a tile's room each.
+ * Out: for each divided bucket, the lookup of an item's cell: a linear map, or
+ *	    sorted splitters with a table that narrows their search; the item
+ *	    count of each cell, unless the bucket's bins have a tile's room each.
  *
- * Items that lie evenly are told apart by a linear map.  Where a sample shows
- * that they do not, splitters from that sample, sorted, cut the bucket:
- * (coordinate, row), so that equal keys are divided too.
+ * A linear map separates even items.  If a sample shows uneven items, sorted
+ * splitters from that sample divide the bucket.  Splitters are (coordinate,
+ * row), so that equal keys are divided too.
  */
 #ifndef GSORT_PARTITION_CELLS_CUH
 #define GSORT_PARTITION_CELLS_CUH
@@ -20,33 +20,34 @@
 #include "sort/search_table.cuh"
 #include "sort/tile_sort.cuh"
 
-#define CUT_THREADS			512		/* of a block that looks after one bucket */
+#define CUT_THREADS			512		/* block size, one block per bucket */
 #define SAMPLES_A_CELL		2
 
-/* A cell whose sample holds more than this is not even. */
+/* A cell with more samples is uneven. */
 #define EVEN_SAMPLES_MAX	14
 
-/* A bucket is even if the chi-square of its sample in so many parts of its
- * range is at most this: by chance one of 80,000 is above. */
+/* A bucket is even if the chi-square of its sample, over this many parts of its
+ * range, stays below the limit.  By chance, one of 80,000 even buckets exceeds
+ * it. */
 #define EVEN_PARTS			16
 #define EVEN_CHI_SQUARE		50
-/* Bits that the map to parts has more, as maps to few parts do not cut them
- * equal. */
+/* Additional resolution of the map to parts, because maps to few parts make
+ * them unequal. */
 #define PART_FINENESS		12
 
 /* --- cutting -------------------------------------------------------------- */
 
-/* What level 2 keeps for each bucket; arrays of BUCKETS_MAX times the row's
- * CELLS or BINS, but the last. */
+/* Arrays of level 2 per bucket, of BUCKETS_MAX times the row's CELLS or BINS,
+ * except for the last. */
 struct level2_arrays
 {
-	uint32_t   *counts;			/* [cells] items */
+	uint32_t   *counts;			/* [cells] item counts */
 	uint16_t   *bin_of_cell;	/* [cells] */
-	uint32_t   *next;			/* [bins] where the next item of the bin goes */
-	uint64_t   *splitters;		/* [cells], sorted; the last divides nothing */
+	uint32_t   *next;			/* [bins] place of the next item of the bin */
+	uint64_t   *splitters;		/* [cells], sorted; the last one is unused */
 	uint32_t   *splitter_rows;	/* [cells], wide only */
-	uint32_t   *table;			/* [cells] first and last cell << 16 */
-	uint16_t   *cell_of_item;	/* [items] of buckets with splitters */
+	uint32_t   *table;			/* [cells] first cell, and last cell << 16 */
+	uint16_t   *cell_of_item;	/* [items] for buckets with splitters */
 };
 
 template<typename Row, bool Wide>
@@ -61,7 +62,8 @@ struct cut_memory
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* Samples are ordered as level 2 sees items: coordinate, then row. */
+/* Order of the samples, the same as that of items in level 2: coordinate, then
+ * row. */
 struct sample_order
 {
 	template<bool Wide>
@@ -71,7 +73,7 @@ struct sample_order
 	}
 };
 
-/* Cuts the bucket's cells at quantiles of its sorted sample, with a table that
+/* Divides the bucket at quantiles of its sorted sample, and makes a table that
  * narrows the search. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
@@ -115,7 +117,7 @@ cut_by_splitters(cut_memory<Row, Wide> &shared, bucket_plan *bucket, level2_arra
 	}
 }
 
-/* Takes a cell of even bins to its bin. */
+/* The map from a cell of even bins to its bin. */
 template<typename Row>
 static inline GSORT_HD linear_map
 map_to_even_bins(uint32_t bins)
@@ -134,7 +136,7 @@ place_uncounted_bins(bucket_plan *bucket, level2_arrays level2, uint32_t b)
 		bucket->cell_to_bin = map_to_even_bins<Row>(bucket->even_bins);
 }
 
-/* Whether the samples lie as evenly in the parts of the bucket as chance
+/* True if the samples are as even over the parts of the bucket as chance
  * allows. */
 template<typename Row, bool Wide>
 SORT_DEVICE bool
@@ -152,9 +154,9 @@ is_sample_even(const cut_memory<Row, Wide> &shared)
 	return squares <= EVEN_CHI_SQUARE * expected;
 }
 
-/* Samples the bucket's items and decides how it is cut: by its linear map, by
- * splitters where the map crowds, or into bins that need not be counted where
- * the sample is even. */
+/* Samples the bucket's items and chooses its division: by its linear map, by
+ * splitters where the map crowds, or into uncounted bins if the sample is
+ * even. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partition_plan *plan,
@@ -169,7 +171,7 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partitio
 	linear_map	parts;
 	bool		crowded = false;
 
-	/* nothing else is in the plan of a bucket without items */
+	/* the plan of an empty bucket has no other valid field */
 	if (count <= Row::SORT_TILE)
 		return;
 	may_be_uncounted = bucket->tile_a_bin != 0;
@@ -216,9 +218,9 @@ cut_bucket(unsigned char *raw, item_arrays<Wide> level1, uint32_t salt, partitio
 }
 
 /*
- * Samples a bucket: do its items lie evenly in the cells of a linear map?  If
- * not, splitters from the sorted sample cut it.  Grid: BUCKETS_MAX, a block of
- * CUT_THREADS for each bucket; shared: cut_memory.
+ * Samples a bucket to determine whether its items are even in the cells of a
+ * linear map.  If not, splitters from the sorted sample divide it.  Grid:
+ * BUCKETS_MAX, a block of CUT_THREADS for each bucket; shared: cut_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void
@@ -243,7 +245,7 @@ struct cell_memory
 	uint32_t	table[Row::CELLS];
 };
 
-/* The bucket of a batch; the whole block calls.  found is in shared memory. */
+/* The bucket of a batch; the whole block calls. found is in shared memory. */
 template<int Threads>
 SORT_DEVICE const bucket_plan *
 bucket_of_batch(const partition_plan *plan, uint32_t batch, uint32_t *found)
@@ -270,7 +272,7 @@ load_cells(cell_memory<Row, Wide> &shared, const level2_arrays &level2, uint32_t
 	}
 }
 
-/* What each thread keeps of a bucket to find cells. */
+/* A thread's data of a bucket for the lookup of cells. */
 template<bool Wide>
 struct cell_finder
 {
@@ -321,7 +323,7 @@ struct count_cells_memory
 	uint32_t	found;
 };
 
-/* Counts how many items of a batch lie in each cell of their bucket. */
+/* Counts a batch's items in each cell of their bucket. */
 template<typename Row, bool Wide>
 SORT_DEVICE void
 count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *plan,
@@ -344,8 +346,7 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 	count = bucket->count - begin < batch ? bucket->count - begin : batch;
 	level1 = level1.from(bucket->level1_begin + begin);
 	cell_of_item = level2.cell_of_item + bucket->begin + begin;
-	/* behind what else is read of the plan, so that it comes from memory
-	 * together */
+	/* behind the other reads of the plan, so that all are in flight together */
 	if (!is_counted(bucket))
 		return;
 	if (finder.by_splitters)
@@ -370,7 +371,7 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 			item<Wide>	mine = x[i];
 			uint32_t	cell;
 
-			/* the next tile's is on its way while this tile's are counted */
+			/* prefetches the next tile while this tile's items are counted */
 			if (at + TILE < count)
 				x[i] = level1.get(at + TILE);
 			if (at >= count)
@@ -394,10 +395,10 @@ count_batch(unsigned char *raw, item_arrays<Wide> level1, const partition_plan *
 }
 
 /*
- * Items of each cell of the buckets that are counted; where splitters divide,
- * also the cell of each item, as the search costs more than to write and read
- * it.  Grid: a block of HISTOGRAM_THREADS for each batch there can be; shared:
- * count_cells_memory.
+ * Counts the items in each cell of the counted buckets.  With splitters, also
+ * stores the cell of each item, because its search costs more than writing and
+ * reading it.  Grid: a block of HISTOGRAM_THREADS for each possible batch;
+ * shared: count_cells_memory.
  */
 template<typename Row, bool MayBeWide>
 static __global__ void

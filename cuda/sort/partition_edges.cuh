@@ -1,11 +1,10 @@
 /*
  * partition_edges.cuh
- *	  The lower ends that buckets of level 1 can have: at quantiles of the
- *	  sample, beyond its ends, at equal distances, and at the gaps between its
- *	  keys.
+ *	  Candidate lower ends of level 1 buckets: at quantiles of the sample,
+ *	  beyond its ends, at equal distances, and at the gaps between its keys.
  *
  * In:  the sorted sample; the buckets so far.
- * Out: more buckets, in the shared memory of the kernel that splits.
+ * Out: more buckets, in the shared memory of the splitting kernel.
  */
 #ifndef GSORT_PARTITION_EDGES_CUH
 #define GSORT_PARTITION_EDGES_CUH
@@ -15,7 +14,7 @@
 /* A gap is cut out of a bucket if the keys on either side of it span less than
  * this share of the bucket. */
 #define GAP_SHARE			32
-/* Of narrower gaps nothing is left beside the margins of what they part. */
+/* Narrower gaps vanish behind the margins of the clusters beside them. */
 #define GAP_BITS_MIN		12
 
 struct split_memory
@@ -30,16 +29,16 @@ struct split_memory
 	uint32_t	equal;
 	uint32_t	uneven;
 	uint32_t	lone_pairs;
-	uint32_t	rises;			/* of neighbours in the sorted sample, whose rows rise */
-	uint32_t	displaced;		/* far from where they were if all lay evenly */
-	uint32_t	first_even;		/* these as the plan has them */
+	uint32_t	rises;			/* neighbours in the sorted sample with rising rows */
+	uint32_t	displaced;		/* samples far from their places in an even sample */
+	uint32_t	first_even;		/* these fields are the plan's */
 	uint64_t	even_least;
 	uint64_t	even_range;
 	linear_map	even_map;
 	key_extremes extremes[WARP_THREADS];
 };
 
-/* A wanted lower end of a bucket; not there if !wanted. */
+/* A candidate lower end of a bucket, ignored if !wanted. */
 struct bucket_edge
 {
 	bool		wanted;
@@ -48,9 +47,10 @@ struct bucket_edge
 };
 
 /*
- * Edge at quantile q: where its value begins; of a value that spans several
- * quantiles, a row in the middle of it, and at its last quantile its end, so
- * that the buckets between hold that value only.
+ * The edge at quantile q is the begin of its value.  If the value spans several
+ * quantiles, the edge is a row in the middle of it.  At the value's last
+ * quantile the edge is its end, so that the buckets between hold that value
+ * only.
  */
 SORT_DEVICE bucket_edge
 quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint32_t quantiles,
@@ -82,8 +82,8 @@ quantile_edge(const uint64_t *keys, const uint32_t *rows, uint32_t samples, uint
 	return edge;
 }
 
-/* Edges that grow away from the sample by 2^6 each, so that keys far outside of
- * it cost no bucket its resolution. */
+/* An edge beyond the sample.  The distances grow by 2^6 each, so that keys far
+ * outside do not widen the other buckets. */
 SORT_DEVICE bucket_edge
 tail_edge(const uint64_t *keys, uint32_t samples, uint32_t quantiles, uint32_t i, bool upper,
 		  uint64_t key_max)
@@ -103,7 +103,7 @@ tail_edge(const uint64_t *keys, uint32_t samples, uint32_t quantiles, uint32_t i
 	return edge;
 }
 
-/* Edge at part b of a range, of as many parts as map has, above lowest. */
+/* The edge at part b of a range above lowest; the map has that many parts. */
 SORT_DEVICE bucket_edge
 even_edge(uint64_t lowest, linear_map map, uint32_t parts, uint32_t b)
 {
@@ -114,8 +114,8 @@ even_edge(uint64_t lowest, linear_map map, uint32_t parts, uint32_t b)
 	return edge;
 }
 
-/* Adds the edges that are wanted as buckets, in the order of the threads.
- * Returns how many buckets there are then. */
+/* Adds the wanted edges as buckets, in thread order.  Returns the new number of
+ * buckets. */
 SORT_DEVICE uint32_t
 place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
 {
@@ -132,9 +132,9 @@ place_edges(split_memory &shared, bucket_edge edge, uint32_t buckets)
 	return buckets + added;
 }
 
-/* A gap, its significant bits and GAP_DIGITS of those below the highest, and
- * the number of the sample before it: a word that rises with the gap, which is
- * what the device has a maximum of in shared memory. */
+/* Packs a gap into a word: its significant bits, the GAP_DIGITS bits below the
+ * highest, and the number of the preceding sample.  The word is monotone in the
+ * gap, and the device supports its atomic maximum in shared memory. */
 #define GAP_DIGITS			13
 #define SAMPLE_NUMBER_BITS	12
 
@@ -157,8 +157,8 @@ bits_of_gap(uint32_t gap_and_sample_of_bucket)
 	return gap_and_sample_of_bucket >> (GAP_DIGITS + SAMPLE_NUMBER_BITS);
 }
 
-/* The widest gap behind a sample of each bucket; wants a barrier before and
- * behind. */
+/* Finds the widest gap behind a sample of each bucket; requires a barrier
+ * before and after. */
 SORT_DEVICE void
 find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples,
 		  uint32_t buckets)
@@ -172,8 +172,8 @@ find_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint
 	}
 }
 
-/* Keys to leave to a cluster beyond its last sample: as many as its next full
- * bucket spans, or some times the spread of the samples, but not much of the
+/* The margin that a cluster keeps beyond its last sample: the span of the next
+ * full bucket or a multiple of the samples' spread, limited to a share of the
  * gap. */
 SORT_DEVICE uint64_t
 cluster_margin(uint64_t spread, uint64_t neighbour, uint64_t gap)
@@ -184,9 +184,9 @@ cluster_margin(uint64_t spread, uint64_t neighbour, uint64_t gap)
 }
 
 /*
- * The edges that cut the widest gap out of bucket b, at most two; 0 where the
- * samples on its sides do not lie close together, or words have room for the
- * whole bucket.
+ * Computes up to two edges that cut the widest gap out of bucket b.  Returns 0
+ * if the samples on its sides are not close together, or if words have room for
+ * the whole bucket.
  */
 SORT_DEVICE uint32_t
 gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t buckets,
@@ -215,9 +215,9 @@ gap_edges(const split_memory &shared, const uint64_t *keys, uint32_t b, uint32_t
 }
 
 /*
- * A bucket that holds the end of one cluster of keys and the beginning of the
- * next spans what is between them, and its words lose the bits that tell its
- * keys apart: the gap becomes a bucket of its own.
+ * Makes wide gaps buckets of their own.  A bucket that contains the end of one
+ * cluster and the beginning of the next also spans the gap between them.  Its
+ * words then lose the bits that separate its keys.
  */
 SORT_DEVICE uint32_t
 cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, uint32_t samples,
@@ -243,9 +243,10 @@ cut_out_gaps(split_memory &shared, const uint64_t *keys, const uint32_t *rows, u
 		wanted = gap_edges(shared, keys, b, buckets, row_bits, key_max, edges);
 	}
 	before = block_exclusive_sum<SPLIT_THREADS>(wanted, shared.warp_sums, &added);
-	if (buckets + added > BUCKETS_MAX)	/* too many gaps to matter singly */
+	if (buckets + added > BUCKETS_MAX)	/* too many gaps for a single one to matter */
 		return buckets;
-	/* behind the sum's barrier all have read what is overwritten now */
+	/* behind the sum's barrier all threads have read the data overwritten
+	 * here */
 	if (b < buckets)
 	{
 		shared.lowest_key[b + before] = key;

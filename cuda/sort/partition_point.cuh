@@ -2,7 +2,7 @@
  * partition_point.cuh
  *	  The binary search of all stages.
  *
- * Host and device code; touches nothing but what the predicate reads.
+ * Host and device code; reads only the predicate's data.
  */
 #ifndef GSORT_PARTITION_POINT_CUH
 #define GSORT_PARTITION_POINT_CUH
@@ -12,16 +12,16 @@
 #include "rows/host_device.h"
 
 /*
- * The first of the places [first, end) for which holds is false, end if there
- * is none; holds is true for all before that one, and false for all behind it.
- * Places are at most 2^31, so that the sum of two fits.
+ * The first of the places [first, end) for which holds is false; end if there
+ * is none. holds must be monotone: true, then false.  Places are at most 2^31,
+ * so that a sum of two fits.
  *
- * The last of the places [first, last] whose value is not above x, first being
- * known to be one: partition_point(first, last, [&](uint32_t i) { return
+ * The last of the places [first, last] whose value is at most x, provided that
+ * first qualifies: partition_point(first, last, [&](uint32_t i) { return
  * values[i + 1] <= x; }).
  */
 #ifdef __CUDACC__
-#pragma nv_exec_check_disable	/* holds may be code for the device only */
+#pragma nv_exec_check_disable	/* holds may be device code only */
 #endif
 template<typename Predicate>
 static inline GSORT_HD uint32_t

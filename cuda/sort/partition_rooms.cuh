@@ -1,18 +1,18 @@
 /*
  * partition_rooms.cuh
- *	  Level 1 of the partition where the keys lie evenly: room for each bucket,
+ *	  Level 1 of the partition with even keys: reserves a room for each bucket
  *	  before its items are counted.
  *
  * In:  the caller's keys; buckets of equal ranges, from partition_split.cuh.
- * Out: in the plan, where each bucket's room in the level 1 array begins; or
- *	    that there are none, and items are counted.
+ * Out: in the plan, the begin of each bucket's room in the level 1 array; or no
+ *	    rooms, and items are counted.
  *
  *	  keys --estimate--> sampled keys of each bucket --plan--> rooms
  *
- * A million keys tell each bucket's share to a hundredth, and a room has some
- * hundredths more: the scatter to the buckets then needs no count of all keys
- * before.  A bucket that has more nevertheless makes it be done again, with
- * counts.
+ * A sample of a million keys estimates each bucket's share to a hundredth, and
+ * a room has a few hundredths more.  The scatter to the buckets thus needs no
+ * preceding count of all keys.  If a bucket overflows, the scatter is repeated
+ * with counts.
  */
 #ifndef GSORT_PARTITION_ROOMS_CUH
 #define GSORT_PARTITION_ROOMS_CUH
@@ -23,10 +23,10 @@
 
 #define ESTIMATE_THREADS	512
 #define ESTIMATED_KEYS_MAX	(1u << 20)
-#define ESTIMATED_AT_ONCE	4	/* neighbours, which come from memory together */
+#define ESTIMATED_AT_ONCE	4	/* neighbours that are loaded together */
 
-/* A bucket gets room for so many standard deviations of its estimate more, as
- * neighbours may be alike; and for so many sampled keys. */
+/* A room adds this many standard deviations to its bucket's estimate, because
+ * neighbours may be alike, and this many sampled keys. */
 #ifndef ROOM_DEVIATIONS
 #define ROOM_DEVIATIONS		8
 #define ROOM_KEYS_MORE		16
@@ -38,7 +38,7 @@ estimate_groups(uint32_t n)
 	return (n / 2 < ESTIMATED_KEYS_MAX ? n / 2 : ESTIMATED_KEYS_MAX) / ESTIMATED_AT_ONCE;
 }
 
-/* Whether items may go to rooms, as far as the splitters tell. */
+/* True if the splitters permit rooms. */
 SORT_DEVICE bool
 wants_rooms(const partition_plan *plan)
 {
@@ -46,9 +46,8 @@ wants_rooms(const partition_plan *plan)
 }
 
 /*
- * Counts the buckets' keys in a sample that is spread over the input.  Grid:
- * any, each block takes groups of neighbours in turn; blocks of
- * ESTIMATE_THREADS.
+ * Counts the buckets' keys in a sample spread over the input.  Grid: any, each
+ * block takes groups of neighbours in turn; blocks of ESTIMATE_THREADS.
  */
 template<typename Key>
 static __global__ void
@@ -113,7 +112,7 @@ partition_plan_rooms_kernel(partition_plan *plan, uint32_t n)
 	}
 	begin = block_exclusive_sum<BUCKETS_MAX>(room, warp_sums, &total);
 	plan->room_begin[b] = plan->next[b] = begin;
-	/* a count of all keys begins anew */
+	/* a count of all keys starts at 0 */
 	plan->counts[b] = 0;
 	if (b == 0)
 	{

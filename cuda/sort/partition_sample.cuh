@@ -1,10 +1,10 @@
 /*
  * partition_sample.cuh
- *	  A sample of the keys, sorted; and of more keys the least and the greatest.
+ *	  A sorted sample of the keys, and the least and the greatest of more keys.
  *
  * In:  the caller's keys.
- * Out: SAMPLE_KEYS of them, or fewer, spread over the input, with their rows;
- *	    for each block the extremes that it saw.
+ * Out: up to SAMPLE_KEYS of them, spread over the input, with their rows; for
+ *	    each block the extremes that it found.
  */
 #ifndef GSORT_PARTITION_SAMPLE_CUH
 #define GSORT_PARTITION_SAMPLE_CUH
@@ -13,12 +13,12 @@
 
 #define SPLIT_THREADS		1024
 
-/* Keys for the extremes: so many that of even ones, up to some hundred
- * millions, no more are beyond than a tile holds. */
+/* Keys per thread for the extremes.  With up to some hundred million even keys,
+ * no more keys lie beyond the extremes than a tile holds. */
 #define EXTREMES_A_THREAD	2
 
-/* How many of [begin, end) come before the sample at mine: equal ones if they
- * stand before it. */
+/* Number of samples in [begin, end) that precede the sample at mine; ties go by
+ * place. */
 SORT_DEVICE uint32_t
 rank_in_sample(const uint64_t *sample, uint32_t begin, uint32_t end, uint32_t mine)
 {
@@ -48,7 +48,7 @@ join_extremes(key_extremes a, key_extremes b)
 		b.greatest};
 }
 
-/* Of all threads' keys, for thread 0.  warps: [WARP_THREADS], in shared
+/* Reduces all threads' keys for thread 0.  warps: [WARP_THREADS], in shared
  * memory. */
 SORT_DEVICE key_extremes
 block_extremes(key_extremes mine, key_extremes *warps)
@@ -72,8 +72,8 @@ block_extremes(key_extremes mine, key_extremes *warps)
 
 /*
  * Sorts the sample by counting: each block loads all of it and ranks its share,
- * several threads a key; and with_extremes each thread looks at some other keys
- * for the least and the greatest of all.  Grid: SAMPLE_BLOCKS blocks of
+ * several threads per key.  with_extremes: each thread also reads some other
+ * keys for the least and the greatest of all.  Grid: SAMPLE_BLOCKS blocks of
  * SPLIT_THREADS; shared: SAMPLE_KEYS keys and the ranks of a block's share.
  * samples: a multiple of SAMPLE_BLOCKS, at most SAMPLE_KEYS.
  */
@@ -96,7 +96,7 @@ partition_sample_kernel(key_view keys, uint64_t n, uint32_t samples, uint32_t sa
 	key_extremes seen = {~0ull, 0};
 
 	for_type_of_keys(keys, [&](auto typed) {
-		/* all loads at once, each of which is far from the others */
+		/* issues all loads together, because each is far from the others */
 #pragma unroll
 		for (uint32_t i = threadIdx.x; i < SAMPLE_KEYS; i += SPLIT_THREADS)
 		{

@@ -1,15 +1,14 @@
 /*
  * partition_split.cuh
- *	  Choosing the buckets of level 1, from a sample of the keys.
+ *	  Chooses the buckets of level 1, from a sample of the keys.
  *
- * In:  the sorted sample, and the least and the greatest key that were seen,
- *	    from partition_sample.cuh.
- * Out: the plan's lower ends of buckets, with a table that narrows the search
- *	    in them; whether items are wide, and whether the radix sort is to do it
- *	    all.
+ * In:  the sorted sample, and the least and the greatest key found, from
+ *	    partition_sample.cuh.
+ * Out: in the plan, the lower ends of buckets, with a table that narrows their
+ *	    search; whether items are wide; whether the radix sort takes over.
  *
- * Splitters are (key, row), not key alone: a value that fills many buckets is
- * divided by row, so the sample balances any input, duplicates included (a
+ * Splitters are (key, row), not key alone.  A value that fills many buckets is
+ * divided by row.  The sample thus balances any input, duplicates included (a
  * sample sort: Frazer, McKellar, "Samplesort: a sampling approach to minimal
  * storage tree sorting", 1970).
  */
@@ -19,19 +18,19 @@
 #include "sort/partition_edges.cuh"
 #include "sort/search_table.cuh"
 
-/* Of so many neighbours in the sample, one may be tied by its shortened word,
- * or items are wide. */
+/* Items are wide if more than one of this many neighbours in the sample ties by
+ * its shortened word. */
 #define TIED_SAMPLES_SHARE	256
 
-/* Of so many neighbours in the sample, more than one may be equal only where a
- * key has so many rows that bins are uneven by them. */
+/* If more than one of this many neighbours in the sample is equal, keys have so
+ * many rows that bins become uneven. */
 #define EQUAL_UNLESS_EVEN	1024
 
-/* Farther beyond the sample no even key is likely to be. */
+/* Even keys are unlikely beyond this many gaps outside the sample. */
 #define GAPS_BEYOND_SAMPLE	16
 
-/* Do narrow words lose what tells neighbours of the sample apart?  Equal keys
- * count too: a tie costs the same whether or not the keys differ. */
+/* Counts neighbours of the sample that narrow words do not separate.  Equal
+ * keys count too: a tie costs the same whether or not the keys differ. */
 SORT_DEVICE void
 count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *rows,
 				   uint32_t samples, uint32_t buckets)
@@ -50,8 +49,8 @@ count_tied_samples(split_memory &shared, const uint64_t *keys, const uint32_t *r
 	}
 }
 
-/* Which keys of the sample show that linear maps fail at every scale, or that
- * rows share keys? */
+/* Counts samples that show uneven keys at every scale, or rows that share
+ * keys. */
 SORT_DEVICE void
 count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
 {
@@ -67,9 +66,9 @@ count_uneven_samples(split_memory &shared, const uint64_t *keys, uint32_t sample
 }
 
 /*
- * Which keys of the sample are farther from the straight line between the least
- * and the greatest than chance takes even ones, of which one sample in a
- * thousand has any (the test of Kolmogorov and Smirnov)?
+ * Counts samples farther from the straight line between the least and the
+ * greatest than chance permits for even keys.  One even sample in a thousand
+ * has any (Kolmogorov-Smirnov test).
  */
 SORT_DEVICE void
 count_displaced_samples(split_memory &shared, const uint64_t *keys, uint32_t samples)
@@ -88,8 +87,8 @@ count_displaced_samples(split_memory &shared, const uint64_t *keys, uint32_t sam
 	}
 }
 
-/* Samples of equal keys stand by their rows.  Wants a barrier before and
- * behind. */
+/* Counts samples with rising rows; samples of equal keys are in row order.
+ * Requires a barrier before and after. */
 SORT_DEVICE void
 count_rises(split_memory &shared, const uint32_t *rows, uint32_t samples)
 {
@@ -107,13 +106,13 @@ order_of_sample(uint32_t rises, uint32_t samples)
 	return rises == samples - 1 ? SEEN_RISING : rises == 0 ? SEEN_FALLING : SEEN_UNORDERED;
 }
 
-/* When the radix sort is faster, by what is counted in the sample. */
+/* Thresholds of the sample's counts above which the radix sort is faster. */
 struct radix_signs
 {
-	uint32_t	first_tied;		/* tied neighbours, from here on */
-	uint32_t	end_tied;		/* and below */
-	uint32_t	equal;			/* so many neighbours, or more */
-	uint32_t	uneven;			/* so many, or more */
+	uint32_t	first_tied;		/* at least this many tied neighbours */
+	uint32_t	end_tied;		/* and fewer than this many */
+	uint32_t	equal;			/* at least this many */
+	uint32_t	uneven;			/* at least this many */
 	uint32_t	lone_pairs;
 };
 
@@ -124,14 +123,15 @@ keys_are_for_radix(const split_memory &shared, const radix_signs &signs)
 		shared.lone_pairs >= signs.lone_pairs;
 }
 
-/* By what words lose, which is not known before there are buckets. */
+/* True if the words lose so many bits that the radix sort is faster.  This is
+ * known once there are buckets. */
 SORT_DEVICE bool
 words_are_for_radix(const split_memory &shared, const radix_signs &signs)
 {
 	return shared.tied >= signs.first_tied && shared.tied < signs.end_tied;
 }
 
-/* The sorted sample, and what the host knows. */
+/* The sorted sample, and the host's parameters. */
 struct split_input
 {
 	const uint64_t *keys;
@@ -139,12 +139,12 @@ struct split_input
 	uint32_t	samples;
 	uint32_t	row_bits;
 	uint64_t	key_max;
-	bool		may_be_even;	/* so many keys that buckets of equal ranges pay */
+	bool		may_be_even;	/* enough keys for buckets of equal ranges to pay */
 	const key_extremes *extremes;	/* [SAMPLE_BLOCKS], if so */
 };
 
-/* What is seen in the sample, whatever the buckets.  The whole block calls; on
- * return each thread sees it. */
+/* Counts the properties of the sample that do not depend on the buckets.  The
+ * whole block calls; on return each thread sees the counts. */
 SORT_DEVICE void
 look_at_sample(split_memory &shared, const split_input &in)
 {
@@ -174,7 +174,7 @@ look_at_sample(split_memory &shared, const split_input &in)
 	__syncthreads();
 }
 
-/* Buckets of equally many samples, or nearly so. */
+/* Makes buckets with nearly equal numbers of samples. */
 SORT_DEVICE uint32_t
 place_quantiles(split_memory &shared, const split_input &in, uint32_t quantiles, uint32_t buckets)
 {
@@ -189,8 +189,8 @@ place_quantiles(split_memory &shared, const split_input &in, uint32_t quantiles,
 	return cut_out_gaps(shared, in.keys, in.rows, in.samples, buckets, in.row_bits, in.key_max);
 }
 
-/* The range of even keys: from the least that was seen to the greatest, unless
- * these are farther from the sample than its gaps let expect. */
+/* The range of even keys: from the least to the greatest key found, unless
+ * these are farther outside the sample than its gaps suggest. */
 SORT_DEVICE key_extremes
 range_of_even(const split_input &in, key_extremes seen)
 {
@@ -204,8 +204,8 @@ range_of_even(const split_input &in, key_extremes seen)
 	return range;
 }
 
-/* Buckets of equal ranges between the least even key and the greatest, and one
- * on either side, where there can be keys. */
+/* Makes buckets of equal ranges between the least and the greatest even key,
+ * and one on either side if keys are possible there. */
 SORT_DEVICE uint32_t
 place_equal_ranges(split_memory &shared, const split_input &in, uint32_t parts, uint32_t buckets)
 {
@@ -228,9 +228,9 @@ place_equal_ranges(split_memory &shared, const split_input &in, uint32_t parts, 
 }
 
 /*
- * The buckets' lower ends and shifts, and how many neighbours of the sample
- * their words cannot tell apart, into shared memory.  The whole block calls; on
- * return each thread sees all of it.
+ * Writes the buckets' lower ends and shifts to shared memory, and counts
+ * neighbours of the sample that their words do not separate.  The whole block
+ * calls; on return each thread sees the result.
  */
 SORT_DEVICE uint32_t
 choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, bool even)
@@ -256,8 +256,8 @@ choose_buckets(split_memory &shared, const split_input &in, uint32_t quantiles, 
 	return buckets;
 }
 
-/* What the later kernels look a key's bucket up in.  Has barriers: what each
- * thread did before, all see behind it. */
+/* Writes the lookup data of buckets for the later kernels.  Contains barriers,
+ * so each thread's earlier writes are visible behind it. */
 SORT_DEVICE void
 plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets,
 				   partition_plan *plan)
@@ -275,7 +275,8 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 													shared.lowest_key[t])], 1u);
 	if (t < BUCKETS_MAX)
 	{
-		/* all of it is loaded, what lies behind the last bucket too */
+		/* the whole array is loaded later, entries behind the last bucket
+		 * included */
 		plan->splitters.lowest_key[t] = t < buckets ? shared.lowest_key[t] : in.key_max;
 		plan->splitters.lowest_row[t] = t < buckets ? shared.lowest_row[t] : 0;
 		plan->splitters.shift[t] = t < buckets ? shared.shift[t] : 0;
@@ -293,8 +294,8 @@ plan_bucket_search(split_memory &shared, const split_input &in, uint32_t buckets
 												   plan->splitters.table);
 }
 
-/* The splitters: of as many buckets as quantiles say, or of the most there can
- * be, if the words in so few cannot tell keys apart. */
+/* Chooses the splitters: the number of buckets by quantiles, or the maximum
+ * number if the words of fewer buckets do not separate keys. */
 SORT_DEVICE void
 plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles,
 			   partition_plan *plan)
@@ -322,8 +323,8 @@ plan_splitters(split_memory &shared, const split_input &in, uint32_t quantiles,
 	}
 }
 
-/* No splitters, but what kernels read before they see that there is nothing to
- * do. */
+/* Writes no splitters, but the fields that kernels read before they find that
+ * they have no work. */
 SORT_DEVICE void
 plan_no_splitters(partition_plan *plan)
 {
@@ -335,8 +336,9 @@ plan_no_splitters(partition_plan *plan)
 }
 
 /*
- * The plan of level 1 from the sorted sample, or nothing but the verdict that
- * it is for others.  Grid: one block of SPLIT_THREADS; shared: split_memory.
+ * Makes the plan of level 1 from the sorted sample, or only the verdict that
+ * another engine sorts.  Grid: one block of SPLIT_THREADS; shared:
+ * split_memory.
  */
 static __global__ void
 __launch_bounds__(SPLIT_THREADS)

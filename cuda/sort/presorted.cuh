@@ -1,22 +1,21 @@
 /*
  * presorted.cuh
- *	  Keys that are in order already, or in falling order: seen on the device,
- *	  and passed through.
+ *	  Detects on the device keys that are already in rising or falling order,
+ *	  and passes them through.
  *
- * In:  the caller's keys, and what the sorted sample shows of their order
+ * In:  the caller's keys, and the order seen in the sorted sample
  *	    (partition_split.cuh).
- * Out: the rows emitted as they stand, or the other way round; or the plan says
- *	    that a neighbour contradicts the sample, and the sort emits again, all
- *	    of them.
+ * Out: the rows emitted in place or reversed; or the plan states that a
+ *	    neighbour contradicts the sample, and the sort emits all rows again.
  *
- * Where the sample has no order, which is nearly always, this ends at once.
- * Else it reads each key once and emits on the way what is right if no
- * neighbour contradicts: a fifth of what the partition moves.  The first
- * contradiction that any block meets ends all of them.
+ * If the sample is unordered, which is nearly always so, the kernel ends at
+ * once.  Otherwise it reads each key once and emits on the way; the output is
+ * valid if no neighbour contradicts.  This takes a fifth of the partition's
+ * traffic.  The first contradiction that any block finds ends all of them.
  *
- * The functor has the keys here, in a member of that name, which tells those
- * that are compared: the compiler then sees that they are those it emits, and
- * generates other code if they are an argument of their own.
+ * The functor contains the compared keys as its member keys.  The compiler thus
+ * sees that these are the emitted keys.  With a separate argument, the compiler
+ * would generate other code.
  */
 #ifndef GSORT_PRESORTED_CUH
 #define GSORT_PRESORTED_CUH
@@ -28,8 +27,8 @@
 #define PRESORTED_ITEMS		8
 #define PRESORTED_TILE		(PRESORTED_THREADS * PRESORTED_ITEMS)
 
-/* Whether two neighbours contradict the order of the sample.  Equal keys keep
- * their order, so falling keys differ. */
+/* True if two neighbours contradict the order of the sample.  The sort is
+ * stable, so falling keys must differ. */
 static inline GSORT_HD bool
 contradicts(uint32_t seen_order, uint64_t key, uint64_t next)
 {
@@ -86,8 +85,8 @@ presorted_kernel(uint32_t n, partition_plan *plan, Emit emit)
 	}
 }
 
-/* Behind choose_splitters, and before partition_keys, which has nothing to do
- * then. */
+/* Runs behind choose_splitters and before partition_keys, which has no work if
+ * this succeeds. */
 template<typename Emit>
 static cudaError_t
 pass_presorted(uint32_t n, partition_plan *plan, const Emit &emit, const launch_target &target)

@@ -1,14 +1,13 @@
 /*
  * radix_count.cuh
- *	  How often each digit of the keys occurs, for all passes of the radix sort
- *	  at once.
+ *	  Counts the digits of the keys, for all passes of the radix sort at once.
  *
  * In:  the caller's keys.
  * Out: counts in the scratch, [passes][RADIX_BINS].
  *
- * The order of the keys does not matter to the counts, so that one reading
- * serves all passes (as in Adinets, Merrill, "Onesweep", 2022).  Device code;
- * blocks do not wait for each other.
+ * The counts do not depend on the order of the keys, so one pass over them
+ * serves all passes of the sort (as in Adinets, Merrill, "Onesweep", 2022).
+ * Device code; blocks do not wait for each other.
  */
 #ifndef GSORT_RADIX_COUNT_CUH
 #define GSORT_RADIX_COUNT_CUH
@@ -21,14 +20,14 @@
 #define RADIX_COUNT_ITEMS		8
 #define RADIX_COUNT_TILE		(RADIX_COUNT_THREADS * RADIX_COUNT_ITEMS)
 
-/* Of the whole keys. */
+/* The digits of whole keys. */
 template<int Passes>
 struct radix_digits
 {
 	radix_digit digit[Passes];
 };
 
-/* As many copies as there is room for, but no more than lanes. */
+/* Copies of the counters: as many as fit, but at most one per lane. */
 template<int Passes>
 constexpr uint32_t COUNTER_COPIES = Passes > 4 ? 8 : Passes > 2 ? 16 : WARP_THREADS;
 
@@ -36,8 +35,8 @@ template<int Passes>
 constexpr uint32_t COUNTERS = Passes * RADIX_BINS * COUNTER_COPIES<Passes>;
 
 /*
- * Counters of a block, several for each digit, chosen by lane: equal digits of
- * a warp wait for each other less.
+ * A block's counters, several per digit, selected by lane: equal digits of a
+ * warp conflict less.
  */
 template<int Passes>
 struct digit_counters
@@ -59,16 +58,16 @@ struct digit_counters
 	{
 		uint32_t	total = 0;
 
-		/* from a copy of its own on, as neighbours' copies of one number share
-		 * a bank */
+		/* starts at the thread's own copy, because the copies of one number
+		 * share a bank */
 		for (uint32_t c = 0; c < COPIES; c++)
 			total += counters[bin * COPIES + (c + threadIdx.x) % COPIES];
 		return total;
 	}
 };
 
-/* Zeroes the scratch of a sort that may be called off, words of 16 bytes,
- * unless it is.  Grid: any. */
+/* Zeroes the scratch of a conditional sort, in words of 16 bytes, if the sort
+ * runs.  Grid: any. */
 static __global__ void
 __launch_bounds__(RADIX_COUNT_THREADS)
 radix_clear_kernel(uint4 *zeroed, uint64_t words, const uint32_t *wanted)
@@ -82,10 +81,10 @@ radix_clear_kernel(uint4 *zeroed, uint64_t words, const uint32_t *wanted)
 }
 
 /*
- * Adds to counts[p][d], zeroed before, how many of the n keys have digit d in
- * pass p.  wanted: NULL, or whether the sort is to do anything.  Grid: any,
- * each block takes tiles of RADIX_COUNT_TILE keys in turn; blocks of
- * RADIX_COUNT_THREADS; shared: COUNTERS<Passes> of uint32.
+ * Adds the number of keys with digit d in pass p to counts[p][d], which starts
+ * at 0.  wanted: NULL, or the condition of the sort.  Grid: any, each block
+ * takes tiles of RADIX_COUNT_TILE keys in turn; blocks of RADIX_COUNT_THREADS;
+ * shared: COUNTERS<Passes> of uint32.
  */
 template<typename Key, int Passes>
 static __global__ void

@@ -1,21 +1,21 @@
 /*
  * radix_items.cuh
- *	  What a pass of the radix sort reads and writes.
+ *	  The input and the output of a pass of the radix sort.
  *
- * In:  the caller's keys and rows, or what the pass before has written.
+ * In:  the caller's keys and rows, or the output of the preceding pass.
  * Out: arrays in the scratch, or the caller's sorted rows and keys.
  *
- * A pass stores no more than later ones need: the first makes row numbers
- * itself, the last writes no keys that nobody wants, and a key with at most 32
- * bits to go shares a word with its row.  Device code; the arrays are the
- * caller's.
+ * A pass stores only the data that later passes need.  The first pass makes row
+ * numbers itself, and the last one writes keys only on request.  A key with at
+ * most 32 remaining bits shares a word with its row.  Device code; the caller
+ * owns the arrays.
  */
 #ifndef GSORT_RADIX_ITEMS_CUH
 #define GSORT_RADIX_ITEMS_CUH
 
 #include "sort/warps.cuh"
 
-/* What is left of a key, and its row. */
+/* The rest of a key, and its row. */
 template<typename Rest>
 struct radix_item
 {
@@ -23,7 +23,7 @@ struct radix_item
 	uint32_t	row;
 };
 
-/* Both in one word. */
+/* Packs both into one word. */
 SORT_DEVICE uint64_t
 word_of_item(radix_item<uint32_t> x)
 {
@@ -37,10 +37,9 @@ item_of_word(uint64_t word)
 }
 
 /*
- * What is left of a key without its low shift bits, at most 32 of them where
- * the rest is shorter than the key.  Such keys are read as two halves that are
- * shifted at once: for a shift of a whole key by any number the compiler keeps
- * registers.
+ * The rest of a key without its low shift bits; at most 32 of these if the rest
+ * is shorter than the key.  Long keys are read as two halves and shifted at
+ * once.  A general shift of the whole key would cost registers.
  */
 template<typename Rest, typename Key>
 SORT_DEVICE Rest
@@ -64,8 +63,8 @@ struct radix_keys
 	typedef Rest rest_type;
 
 	const Key  *keys;
-	const uint32_t *rows;		/* NULL: a row is its place */
-	uint32_t	shift;			/* bits that the rest does without; at most 32 */
+	const uint32_t *rows;		/* NULL: the identity */
+	uint32_t	shift;			/* bits below the rest; at most 32 */
 
 	__device__ __forceinline__ radix_item<Rest> get(uint32_t i) const
 	{
@@ -73,7 +72,7 @@ struct radix_keys
 	}
 };
 
-/* Keys of at most 32 bits with their rows, one word each. */
+/* Keys of at most 32 bits and their rows, one word each. */
 struct radix_words
 {
 	typedef uint32_t rest_type;
@@ -111,7 +110,7 @@ struct radix_pairs
 	}
 };
 
-/* Words of longer keys whose low bits have done their part. */
+/* Words of longer keys whose low bits are sorted already. */
 struct radix_shortened
 {
 	uint64_t   *words;
@@ -128,7 +127,7 @@ template<typename Key>
 struct radix_output
 {
 	uint32_t   *rows;
-	Key		   *keys;			/* NULL: not wanted; else the rest is the whole key */
+	Key		   *keys;			/* NULL: not requested; otherwise the rest is the whole key */
 
 	__device__ __forceinline__ void put(uint32_t i, radix_item<Key> x) const
 	{
@@ -138,7 +137,7 @@ struct radix_output
 	}
 };
 
-/* As many bits of what is left of a key as the mask has, from shift on. */
+/* The bits of a key's rest that the mask covers, from shift on. */
 struct radix_digit
 {
 	uint32_t	shift;

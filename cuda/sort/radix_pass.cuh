@@ -1,17 +1,17 @@
 /*
  * radix_pass.cuh
- *	  One pass of the radix sort: items to their places by one digit, stable.
+ *	  One pass of the radix sort: a stable scatter of items by one digit.
  *
- * In:  the caller's keys, or what the pass before has written; how often each
- *	    digit occurs.
+ * In:  the caller's keys, or the output of the preceding pass; the digits'
+ *	    counts.
  * Out: the items in the order of the digits so far.
  *
  * Each item is read and written once (Adinets, Merrill, "Onesweep: a faster
- * least significant digit radix sort for GPUs", 2022): a tile ranks its items
- * by the digit, learns from the tiles before it where its digits' places begin
- * (look_back.cuh), and writes the items digit by digit.  A block waits only for
- * tiles that were taken before its own, and takes its next one when it has
- * finished, so the first unfinished tile never waits.
+ * least significant digit radix sort for GPUs", 2022).  A tile ranks its items
+ * by the digit, obtains the places of its digits by look-back (look_back.cuh),
+ * and writes the items digit by digit.  A block waits only for earlier tiles,
+ * and takes its next tile when it has finished one.  The first unfinished tile
+ * thus never waits.
  */
 #ifndef GSORT_RADIX_PASS_CUH
 #define GSORT_RADIX_PASS_CUH
@@ -23,9 +23,9 @@
 #include "sort/tuning.h"
 
 /*
- * The thread's number.  Read anew for each tile, and handed down from there:
- * else the compiler computes all addresses that depend on it once for all tiles
- * of the block, and has no registers left for items.
+ * The thread's number, read anew for each tile and passed down.  Otherwise the
+ * compiler hoists all dependent addresses out of the tile loop and has no
+ * registers left for items.
  */
 SORT_DEVICE uint32_t
 this_thread()
@@ -75,7 +75,7 @@ struct radix_tile<uint32_t, Items>
 	}
 };
 
-/* Longer keys take a half more of registers and shared memory. */
+/* Longer keys take one half more registers and shared memory. */
 template<typename Row, typename Rest>
 constexpr int RADIX_ITEMS = sizeof(Rest) == sizeof(uint64_t) ? Row::ITEMS * 2 / 3 : Row::ITEMS;
 
@@ -92,19 +92,19 @@ struct radix_memory
 
 	union
 	{
-		/* how many items of each digit a warp has; then where they begin among
-		 * the tile's of the digit */
+		/* a warp's items of each digit; later their begin among the tile's
+		 * items of the digit */
 		uint16_t	counts[WARPS][RADIX_BINS];
 		radix_tile<Rest, RADIX_TILE<Row, Rest>> items;
 	};
-	/* Where a digit begins in the tile; then from there to its place in the
-	 * output. */
+	/* Begin of a digit in the tile; later its place in the output, minus this
+	 * begin. */
 	uint32_t	place[RADIX_BINS];
 	uint32_t	warp_sums[WARP_THREADS];
 	uint32_t	tile;
 };
 
-/* Places in a tile, two in a register. */
+/* Places in a tile, two per register. */
 template<int Items>
 struct tile_places
 {
@@ -126,21 +126,21 @@ struct tile_places
 	}
 };
 
-/* What a block needs to know of the pass. */
+/* A block's parameters of the pass. */
 struct radix_pass
 {
 	uint32_t	n;
 	uint32_t	number;
 	radix_digit digit;
 	const uint32_t *counts;		/* [RADIX_BINS] of all items, in this pass */
-	uint32_t   *next_tile;		/* zeroed */
+	uint32_t   *next_tile;		/* starts at 0 */
 	uint32_t   *states;			/* [tiles][RADIX_BINS] */
-	const uint32_t *wanted;		/* whether the sort is to do anything, if it may be called off */
+	const uint32_t *wanted;		/* condition of the sort; NULL: unconditional */
 };
 
 /* --- ranks ---------------------------------------------------------------- */
 
-/* The lanes whose bit of the digit is as this one's. */
+/* The lanes with the same bit of the digit. */
 SORT_DEVICE uint32_t
 lanes_of_bit(uint32_t digit, int bit)
 {
@@ -152,8 +152,8 @@ lanes_of_bit(uint32_t digit, int bit)
 #else
 	uint32_t	lanes;
 
-	/* a test, a vote, a complement: the compiler takes seven instructions for
-	 * the above, which doubles the time of ranks */
+	/* A test, a vote and a complement.  The compiler needs seven instructions
+	 * for the code above, which doubles the time of the ranks. */
 	asm("{\n\t"
 		".reg .pred set;\n\t"
 		".reg .b32 tested;\n\t"
@@ -167,9 +167,9 @@ lanes_of_bit(uint32_t digit, int bit)
 }
 
 /*
- * Ranks of a warp's items among its own of the same digit, in their order.
- * counts: the warp's, zeroed.  Lanes find those of their digit by a vote for
- * each of its bits (Ashkiani, Davidson, Meyer, Owens, "GPU multisplit", 2016).
+ * Ranks a warp's items among those with the same digit, stably.  counts: the
+ * warp's, starts at 0.  Lanes find equal digits by one vote per bit (Ashkiani,
+ * Davidson, Meyer, Owens, "GPU multisplit", 2016).
  */
 template<typename Rest, int Items>
 SORT_DEVICE void
@@ -200,13 +200,13 @@ rank_digits(uint32_t thread, uint16_t *counts, radix_digit digit,
 
 /* --- places --------------------------------------------------------------- */
 
-/* counts of the warps to where each one's items begin; totals: of the thread's
+/* Turns the warps' counts into begins.  totals: those of the thread's
  * digits. */
 template<int Warps>
 SORT_DEVICE void
 add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[STATES_A_THREAD])
 {
-	uint64_t	packed = 0;		/* four sums of 16 bits: a tile has less than 65536 items */
+	uint64_t	packed = 0;		/* four sums of 16 bits: a tile has fewer than 65536 items */
 
 #pragma unroll 4
 	for (int w = 0; w < Warps; w++)
@@ -221,8 +221,8 @@ add_up_warps(uint32_t thread, uint16_t (*counts)[RADIX_BINS], uint32_t totals[ST
 		totals[i] = (uint32_t) (packed >> 16 * i) & 0xffff;
 }
 
-/* Exclusive sums over all digits of what each of the first STATE_THREADS
- * threads holds of its own. */
+/* Exclusive sums over all digits; each of the first STATE_THREADS threads holds
+ * its own digits. */
 template<int Threads>
 SORT_DEVICE void
 sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t *warp_sums,
@@ -237,8 +237,8 @@ sum_up_digits(uint32_t thread, const uint32_t counts[STATES_A_THREAD], uint32_t 
 }
 
 /*
- * Where the tile's digits begin in the output.  totals: the tile's items of the
- * thread's digits.  The whole block calls.
+ * Computes the begins of the tile's digits in the output.  totals: the tile's
+ * items of the thread's digits.  The whole block calls.
  */
 template<int Threads>
 SORT_DEVICE void
@@ -272,9 +272,9 @@ find_places(uint32_t thread, const radix_pass &pass, uint32_t tile,
 /* --- one tile ------------------------------------------------------------- */
 
 /*
- * The thread's items, in the order warp, item, lane.  Those beyond the end of
- * the input have the greatest digit and so end behind all others.  In a full
- * tile, as nearly all are, no item is asked for its place.
+ * Loads the thread's items, in the order warp, item, lane.  Items beyond the
+ * end of the input get the greatest digit, which moves them behind all others.
+ * A full tile, the common case, needs no bounds checks.
  */
 template<typename Row, typename Input, int Items>
 SORT_DEVICE void
@@ -300,7 +300,7 @@ load_items(uint32_t thread, const Input &input, uint32_t begin, uint32_t count,
 	}
 }
 
-/* Writes the tile's items, which lie digit by digit in shared memory, to their
+/* Writes the tile's items from shared memory, digit by digit, to their
  * places. */
 template<typename Row, typename Rest, typename Output>
 SORT_DEVICE void
@@ -327,8 +327,8 @@ write_items(uint32_t thread, const radix_memory<Row, Rest> &shared, radix_digit 
 	}
 }
 
-/* Ranks the items and leaves them in shared memory, digit by digit, with what
- * takes them to their places. */
+/* Ranks the items and stores them in shared memory, digit by digit, with the
+ * offsets to their places. */
 template<typename Row, typename Rest, int Items>
 SORT_DEVICE void
 order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &pass, uint32_t tile,
@@ -378,11 +378,11 @@ order_tile(uint32_t thread, radix_memory<Row, Rest> &shared, const radix_pass &p
 }
 
 /*
- * Item i of the input to the place of the output that its digit and the items
- * before it give.  Grid: a block of THREADS for each tile of RADIX_TILE;
- * shared: radix_memory.  TilesInTurn: so few blocks that they all run at once,
- * and end at once if the sort is called off; each takes tiles in turn, which is
- * slower.
+ * Moves item i of the input to its place in the output, stably by digit.  Grid:
+ * a block of THREADS for each tile of RADIX_TILE; shared: radix_memory.
+ * TilesInTurn: as many blocks as run at once; each takes tiles in turn, which
+ * is slower.  A grid of this kind ends at once if a conditional sort does not
+ * run.
  */
 template<typename Row, bool TilesInTurn, typename Input, typename Output>
 static __global__ void
@@ -390,7 +390,7 @@ __launch_bounds__(Row::THREADS, (blocks_that_fit<radix_memory<Row,
 	typename Input::rest_type>>(Row::BLOCKS)))
 radix_pass_kernel(Input input, Output output, radix_pass pass)
 {
-	/* the next pass is not let come early: passes took 2 % longer then */
+	/* without early launch of the next pass: it made passes 2 % slower */
 	await_end_of_kernel_ahead();
 	typedef typename Input::rest_type Rest;
 	typedef radix_memory<Row, Rest> memory;

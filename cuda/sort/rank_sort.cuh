@@ -2,19 +2,19 @@
  * rank_sort.cuh
  *	  Sorts the items of a block, in shared memory.
  *
- * In:  items in registers, a warp's 32 beside each other.
- * Out: a tile of shared memory, in order of first words; items of equal ones
- *      come in the order in which they came, which must be that of their second
+ * In:  items in registers, the 32 items of a warp adjacent.
+ * Out: a tile of shared memory, sorted by first words.  The sort is stable, so
+ *      items with equal first words must arrive in the order of their second
  *      words.
  *
  * Each warp sorts 32 items at a time in registers, by a bitonic network
- * (Batcher, "Sorting networks and their applications", 1968).  From there on
- * runs are merged two by two, and each item finds its place by its rank in the
- * other run (Shiloach, Vishkin, "Finding the maximum, merging, and sorting in a
- * parallel computation model", 1981; in blocks: Satish, Harris, Garland,
- * "Designing efficient sorting algorithms for manycore GPUs", 2009).  The
- * searches of a thread's items go step by step together and take as many steps
- * whatever the items: they wait for shared memory, not for each other.
+ * (Batcher, "Sorting networks and their applications", 1968).  Runs are then
+ * merged pairwise: each item finds its place by its rank in the other run
+ * (Shiloach, Vishkin, "Finding the maximum, merging, and sorting in a parallel
+ * computation model", 1981; in blocks: Satish, Harris, Garland, "Designing
+ * efficient sorting algorithms for manycore GPUs", 2009).  The searches of a
+ * thread's items advance step by step together, and take equally many steps for
+ * any items.  Their latencies in shared memory thus overlap.
  */
 #ifndef GSORT_RANK_SORT_CUH
 #define GSORT_RANK_SORT_CUH
@@ -22,16 +22,16 @@
 #include "sort/items.cuh"
 
 /*
- * An item's search for its rank in the other run: how many items there come
- * before it.  Without branches: of a run that has ended its last item is read
- * again, and the rank is no more than the run's length in the end.
+ * The search for an item's rank in the other run: the number of items there
+ * that precede it.  Branch-free: past the end of a run it reads the last item
+ * again, and the final rank is limited to the run's length.
  */
 struct rank_search
 {
-	uint32_t	begin;			/* of the run; where it is empty, any place but the first */
+	uint32_t	begin;			/* begin of the run; for an empty run, any place but the first */
 	uint32_t	end;
-	uint32_t	passed;			/* what lies before comes before the item */
-	uint64_t	last;			/* what is not above it comes before the item */
+	uint32_t	passed;			/* number of items known to precede the item */
+	uint64_t	last;			/* items up to this value precede the item */
 
 	__device__ __forceinline__ uint64_t look(uint32_t step, const uint64_t *tile) const
 	{
@@ -44,8 +44,8 @@ struct rank_search
 	}
 };
 
-/* Steps are powers of two that fall to 1, of which the first is at least the
- * runs' length.  All look before any waits for what it sees. */
+/* Steps are powers of two, from at least the runs' length down to 1.  All
+ * searches load before any of them uses its value. */
 template<int Items>
 SORT_DEVICE void
 take_step(rank_search (&search)[Items], uint32_t step, const uint64_t *tile)
@@ -60,7 +60,7 @@ take_step(rank_search (&search)[Items], uint32_t step, const uint64_t *tile)
 		search[i].passed += seen[i] <= search[i].last ? step : 0;
 }
 
-/* What is above all items, or the same as the last of them. */
+/* A value above all items, or equal to the last of them. */
 template<bool Wide>
 SORT_DEVICE item<Wide>
 item_above_all()
@@ -75,8 +75,9 @@ comes_before(item<Wide> a, item<Wide> b)
 	return a.first < b.first || (Wide && a.first == b.first && a.second < b.second);
 }
 
-/* Sorts x[i] of the warp's lanes, for each i.  The whole warp calls.  Its loops
- * stay loops: code that is run once waits for itself to be fetched. */
+/* Sorts x[i] of the warp's lanes, for each i.  The whole warp calls.  The loops
+ * are not unrolled, because code that runs once stalls on instruction
+ * fetches. */
 template<int Items, bool Wide>
 SORT_DEVICE void
 sort_in_warp(item<Wide> *x)
@@ -102,8 +103,8 @@ sort_in_warp(item<Wide> *x)
 	}
 }
 
-/* For the item at a place, whose run of width items is merged with the one
- * beside it.  Of equal items those of the first run come first. */
+/* Starts the search for the item at a place, whose run of width items is merged
+ * with its neighbour.  Ties go to the first run. */
 SORT_DEVICE rank_search
 begin_rank_search(uint32_t at, uint32_t width, uint32_t count, uint64_t key)
 {
@@ -117,8 +118,8 @@ begin_rank_search(uint32_t at, uint32_t width, uint32_t count, uint64_t key)
 	return {other, other + length, other, in_second ? key : key - 1};
 }
 
-/* Looks for the items of a warp among runs of width items: each one's place in
- * its merged run. */
+/* Finds the places of a warp's items in the merged runs; the input runs have
+ * width items. */
 template<int Threads, int Items, bool Wide>
 SORT_DEVICE void
 rank_in_run(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t count, uint32_t width)
@@ -138,16 +139,15 @@ rank_in_run(item<Wide> *x, uint32_t *places, item_arrays<Wide> tile, uint32_t co
 #pragma unroll
 	for (int i = 0; i < Items; i++)
 	{
-		/* without the bit that tells the second run from the first */
+		/* clears the bit that distinguishes the second run from the first */
 		places[i] = ((threadIdx.x + i * Threads) & ~width) + search[i].rank();
 	}
 }
 
 /*
- * Sorts count items, at most Threads * Items, into the tile: x[i] is the item
- * threadIdx.x + i * Threads, if there are so many.  The whole block calls; on
- * return each thread sees all of the tile.  A warp whose last items are not
- * there does not look for them.
+ * Sorts count items, at most Threads * Items, into the tile: x[i] is item
+ * threadIdx.x + i * Threads, if it exists.  The whole block calls; on return
+ * each thread sees the whole tile.  A warp skips the searches of absent items.
  */
 template<int Threads, int Items, bool Wide>
 SORT_DEVICE void

@@ -1,22 +1,23 @@
 /*
  * scatter_tile.cuh
- *	  Moving items to their bins, tile by tile: of the whole input to buckets,
- *	  of a bucket to its bins.
+ *	  Scatters items to their bins, tile by tile: the whole input to buckets, or
+ *	  a bucket to its bins.
  *
- * In:  a source of items, which tells each one's bin; next, where the next item
- *	    of each bin goes.
+ * In:  a source of items, which maps each one to its bin; next, the place of
+ *	    the next item of each bin.
  * Out: the items, bin after bin.
  *
- * After Kozawa, Amagasa, Kitagawa ("GPU-accelerated scalable sample sort"):
- * count first, then every bin's place is exact (or give it room enough), and a
- * tile's items are reordered in shared memory so that each bin's are written
- * side by side.  Unlike there, a tile takes its places by an atomic add on the
- * bin, so the order inside a bin is the blocks' order of arrival; it does not
- * matter, as no two items are equal and each bin is sorted by (key, row)
- * afterwards.  That spares a count for each tile and bin, and all blocks write
- * at one place in a bin, where the cache joins their writes.
+ * After Kozawa, Amagasa, Kitagawa ("GPU-accelerated scalable sample sort"): a
+ * count first gives each bin its exact place, or the bin gets sufficient room.
+ * A tile's items are reordered in shared memory, so that the items of each bin
+ * are written contiguously.  Unlike in the paper, a tile takes its places by an
+ * atomic add on the bin.  The order inside a bin is thus the blocks' order of
+ * arrival.  Any order is correct, because no two items are equal and each bin
+ * is sorted by (key, row) afterwards.  The atomic add saves a count per tile
+ * and bin.  All blocks write at one place in a bin, where the cache joins their
+ * writes.
  *
- * Block code.  No block ever waits for another.
+ * Block code; blocks never wait for each other.
  */
 #ifndef GSORT_SCATTER_TILE_CUH
 #define GSORT_SCATTER_TILE_CUH
@@ -25,8 +26,8 @@
 
 #define NO_BIN 0xffffffffu
 
-/* Of 32 neighbouring places of a tile: at which ones bins begin, and how many
- * bins that have items begin before. */
+/* For 32 neighbouring places of a tile: the places where bins begin, and the
+ * number of nonempty bins that begin before them. */
 struct bins_of_places
 {
 	uint32_t	begins;
@@ -38,17 +39,18 @@ struct tile_memory
 {
 	uint64_t	first[Threads * Items];
 	uint32_t	second[Wide ? Threads * Items : 4];
-	/* Counts, then where each bin begins in the tile, and its note << 16. */
+	/* Counts; later the begin of each bin in the tile, and its tag (note) <<
+	 * 16. */
 	uint32_t	begin[Bins];
-	/* Of each bin that has items, in order: from there to its place in the
-	 * output. */
+	/* For the nonempty bins in order: place in the output minus begin in the
+	 * tile. */
 	uint32_t	move[Bins];
 	bins_of_places bins[Threads * Items / WARP_THREADS];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* Tells the places of the tile that the bin there begins at begin, and that it
- * is the one at index of those with items. */
+/* Marks the bin that begins at begin in the tile as the nonempty bin number
+ * index. */
 template<int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 mark_bin(tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t begin, uint32_t count,
@@ -61,8 +63,8 @@ mark_bin(tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t begin, uint32
 }
 
 /*
- * Places of the tile's bins, in it and in the output.  The whole block calls,
- * all counts behind a barrier; the results want a barrier after it.
+ * Places the tile's bins in the tile and in the output.  The whole block calls,
+ * with all counts behind a barrier; requires a barrier afterwards.
  */
 template<int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
@@ -71,7 +73,7 @@ place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source
 	constexpr int PER_THREAD = (Bins + Threads - 1) / Threads;
 	uint32_t	counts[PER_THREAD];
 	uint32_t	places[PER_THREAD];
-	uint32_t	sum = 0;		/* of items, and of bins that have any << 16 */
+	uint32_t	sum = 0;		/* sum of the items, and of nonempty bins << 16 */
 
 	static_assert(Threads * Items <= 0xffff, "a place in the tile has two bytes");
 #pragma unroll
@@ -109,7 +111,7 @@ clear_counts(tile_memory<Threads, Items, Bins, Wide> &shared)
 		shared.begin[bin] = 0;
 }
 
-/* Not before all have written the tile before. */
+/* Clears the bins' places, once all threads have written the preceding tile. */
 template<int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
@@ -119,9 +121,9 @@ clear_places(tile_memory<Threads, Items, Bins, Wide> &shared)
 }
 
 /*
- * Ranks each item in its bin.  places: in: the items' notes; out: bin << 16 |
- * rank, NO_BIN if the item is absent.  Full, here and below: the tile is
- * complete, so no item is asked whether it is there.
+ * Ranks each item in its bin.  places: in: the items' tags; out: bin << 16 |
+ * rank, NO_BIN if absent.  Full, here and below: the tile is complete, no
+ * bounds checks.
  */
 template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
@@ -139,8 +141,8 @@ rank_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source,
 	}
 }
 
-/* Items to their bins in the tile, as they are to be written.  In each item's
- * place comes that of the next tile, with its note, if there is one. */
+/* Moves items to their bins in the tile, in their output form.  Loads the next
+ * tile's items and their tags, if there is a next tile, in their place. */
 template<bool Full, int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
 reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source, uint32_t tile,
@@ -169,8 +171,7 @@ reorder_tile(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sour
 	}
 }
 
-/* Writes the tile's items, which lie bin by bin in shared memory, to their
- * places. */
+/* Writes the tile's items from shared memory, bin by bin, to their places. */
 template<bool Full, int Threads, int Items, int Bins, bool Wide>
 SORT_DEVICE void
 write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count,
@@ -195,8 +196,8 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 	}
 }
 
-/* Reads the items of a tile, and what each was found to belong to; none where
- * the tile is behind the end. */
+/* Loads the items of a tile and their tags; none if the tile lies behind the
+ * end. */
 template<int Threads, int Items, typename Source>
 SORT_DEVICE void
 load_first_tile(const Source &source, uint32_t tile, uint32_t end,
@@ -213,19 +214,19 @@ load_first_tile(const Source &source, uint32_t tile, uint32_t end,
 }
 
 /*
- * Scatters the items at [begin, end), of every step places the first tile, a
- * tile being Threads * Items.  The whole block calls; the source's tables in
- * shared memory want no barrier before.  A source has
- *	  loaded				what it reads for an item, a type;
- *	  load(at, x, note)		reads one, and its note: what it was found to
- *							belong to; the two are handed back to
- *	  bin_of(x, note)		which tells the bin, below Bins;
- *	  take_places(next, bin, count)	moves next on by count, and tells where the
- *							items go in the output: to where it was, as a rule;
- *	  note_of_bin(bin)		of 16 bits, is handed to
- *	  finish(x, at, note)	which makes of x the item to be written.
+ * Scatters the items at [begin, end): the first tile of every step places, with
+ * tiles of Threads * Items.  The whole block calls; the source's tables in
+ * shared memory need no barrier before.  A source has
+ *	  loaded				the type of a loaded item;
+ *	  load(at, x, note)		loads an item and its tag, which later calls
+ *							receive;
+ *	  bin_of(x, note)		returns the bin, below Bins;
+ *	  take_places(next, bin, count)	advances next by count, and returns the
+ *							items' place in the output: normally the old next;
+ *	  note_of_bin(bin)		returns a bin's tag of 16 bits, the argument of
+ *	  finish(x, at, note)	which turns x into the item to be written.
  *
- * The next tile is on its way from memory while this one is written.
+ * The next tile's loads are in flight while this one is written.
  */
 template<int Threads, int Items, int Bins, bool Wide, typename Source>
 SORT_DEVICE void
@@ -234,7 +235,7 @@ scatter_tiles(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &sou
 {
 	constexpr uint32_t TILE = Threads * Items;
 	typename Source::loaded x[Items];
-	uint32_t	places[Items];	/* notes at first */
+	uint32_t	places[Items];	/* tags at first */
 
 	load_first_tile<Threads>(source, begin, end, x, places);
 	for (uint32_t tile = begin; tile < end; tile += step)

@@ -1,11 +1,11 @@
 /*
  * search_table.cuh
- *	  A table that narrows a search among splitters: those of the buckets, and
- *	  those of a bucket's cells.
+ *	  A table that narrows a search among splitters, of the buckets or of a
+ *	  bucket's cells.
  *
- * In:  how many splitters a linear map takes to each place.
- * Out: for each place, between which splitters what the map takes there can
- *	    lie.
+ * In:  the number of splitters that a linear map takes to each entry.
+ * Out: for each entry, the range of splitters around the values that the map
+ *	    takes to it.
  */
 #ifndef GSORT_SEARCH_TABLE_CUH
 #define GSORT_SEARCH_TABLE_CUH
@@ -13,10 +13,10 @@
 #include "sort/warps.cuh"
 
 /*
- * splitters_in: how many the map takes to each of Entries places.  table[p]:
- * how many splitters lie before place p, and in its upper half how many up to
- * its end: the first and the last of what they divide that p can belong to.
- * The whole block calls.
+ * splitters_in: the number of splitters that the map takes to each of Entries
+ * places. table[p] holds the number of splitters before place p, and in its
+ * upper half the number up to its end.  These are the first and the last part
+ * that a value at p can belong to.  The whole block calls.
  */
 template<int Threads, int Entries, typename Entry>
 SORT_DEVICE void

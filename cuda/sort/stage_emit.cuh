@@ -1,40 +1,40 @@
 /*
  * stage_emit.cuh
- *	  The last stage of the sort: what becomes of a row whose place is known.
+ *	  The last stage of the sort: a functor receives each row with its place.
  *
- * In:  places of the sorted order, each with the row that comes there.
- * Out: what the functor makes of them; emit_pairs: the rows and keys of a
+ * In:  places of the sorted order, each with its row.
+ * Out: the functor's output; emit_pairs writes the rows and keys of a
  *	    gsort_pairs.
  *
  *	  tile sort, crowded sort, last merge, presorted --(place, row)--> functor
  *
- * This stage has no kernel of its own: whatever finds a row's place calls the
- * functor there and then, so no permutation is written to be read again.  The
+ * This stage has no kernel of its own.  The code that finds a row's place calls
+ * the functor at once, so no permutation is written and read again.  The
  * kernels are templates over the functor and take it by value:
  *
  *	  __device__ void operator()(uint32_t place, uint32_t row) const
  *
- * Threads of all blocks call it, in any order, for each place below n; the row
- * is the place in the input, below n too.  It may be called for a place more
- * than once: what presorted.cuh emits before a neighbour contradicts it is
- * void, and the last call stands.  So it writes what depends on the place and
- * the row alone: not what depends on the row before in the order, as tie bits
- * do, which another block may have emitted, or not yet.  The key is not handed
- * over: few kernels have all of it at hand then, and who does not need it shall
- * not pay.
+ * Threads of all blocks call it, in any order, for each place below n; the row,
+ * also below n, is its place in the input.  A place may receive several calls:
+ * output of presorted.cuh is void once a neighbour contradicts, and the last
+ * call is valid.  The output may therefore depend on the place and the row
+ * alone.  The output must not depend on the preceding row of the order, as tie
+ * bits do, because another block may or may not have emitted that row.  The key
+ * is not passed: few kernels have the whole key at hand, and functors that do
+ * not need it should not pay for it.
  */
 #ifndef GSORT_STAGE_EMIT_CUH
 #define GSORT_STAGE_EMIT_CUH
 
 #include "sort/keys.cuh"
 
-/* To the caller's output arrays. */
+/* Writes to the caller's output arrays. */
 struct emit_pairs
 {
 	key_view	keys;
-	const uint32_t *rows_in;	/* NULL: a row is its own number */
+	const uint32_t *rows_in;	/* NULL: the identity */
 	uint32_t   *rows_out;
-	uint64_t   *keys_out;		/* of keys of 64 bits; NULL: not wanted */
+	uint64_t   *keys_out;		/* keys of 64 bits; NULL: not requested */
 
 	__device__ __forceinline__ void operator()(uint32_t place, uint32_t row) const
 	{

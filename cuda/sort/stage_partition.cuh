@@ -1,29 +1,29 @@
 /*
  * stage_partition.cuh
- *	  The second stage of the sort: keys to items, and these to segments that a
- *	  tile holds, by given splitters.
+ *	  The second stage of the sort: turns keys into items, and divides these by
+ *	  given splitters into segments that fit a tile.
  *
- * In:  the caller's keys; a plan with splitters, whoever chose them, the
- *	    verdict on the input, and 0 in all that is counted.
- * Out: the items in two arrays; the segments of them that are still to be
- *	    sorted, each behind all items of those before it; in the plan, how many
- *	    there are.  If the verdict is that others sort: no segment.
+ * In:  the caller's keys; a plan with splitters from any source, the verdict on
+ *	    the input, and all counters at 0.
+ * Out: the items in two arrays; the unsorted segments of items, in sorted order
+ *	    among each other; in the plan, their number.  If the verdict is that
+ *	    another engine sorts: no segment.
  *
  *	  keys --count, plan, scatter--> level 1: buckets
  *	       --cells, count, plan, scatter--> level 2: bins
  *
- * and of even keys, which two passes less read,
+ * and for even keys, with two passes less over the data,
  *
  *	  keys --rooms, scatter, plan--> level 1: buckets
  *	       --cells, scatter, plan--> level 2: bins
  *
- * Items of a bucket that a tile holds stay in level 1.  Kernels:
+ * Items of a bucket that fits a tile stay in level 1.  Kernels:
  * partition_rooms.cuh, partition_buckets.cuh, partition_cells.cuh,
- * partition_bins.cuh.  The splitters tell on the device whether items are wide,
- * so if they may be, the kernels of both kinds are enqueued, and one kind's end
- * at once.
+ * partition_bins.cuh.  The splitters decide on the device whether items are
+ * wide.  If they may be, the kernels of both kinds are enqueued, and one kind
+ * ends at once.
  *
- * Host code: allocates nothing, reads nothing back.
+ * Host code: neither allocates nor reads back.
  */
 #ifndef GSORT_STAGE_PARTITION_CUH
 #define GSORT_STAGE_PARTITION_CUH
@@ -31,16 +31,16 @@
 #include "sort/launch_plan.cuh"
 #include "sort/partition_bins.cuh"
 
-#define BATCHES_A_BLOCK		8	/* wanted batches of level 2 for each block that runs at once */
+#define BATCHES_A_BLOCK		8	/* desired batches of level 2 per concurrent block */
 #define BATCH_TILES_MAX		16
 
 struct partition_input
 {
 	key_view	keys;			/* [n], in device memory */
-	uint32_t	n;				/* 1 at least */
+	uint32_t	n;				/* at least 1 */
 };
 
-/* Of n pairs; may_be_wide as for partition_keys. */
+/* For n pairs; may_be_wide as for partition_keys. */
 template<typename Row>
 static level2_arrays
 take_level2(scratch_cursor *cursor, uint64_t n, bool may_be_wide)
@@ -57,8 +57,8 @@ take_level2(scratch_cursor *cursor, uint64_t n, bool may_be_wide)
 	return level2;
 }
 
-/* Batches short enough to keep all blocks busy, long enough to pay for the
- * tables they load. */
+/* Batch size: short enough to keep all blocks busy, long enough to amortize the
+ * tables that a batch loads. */
 template<typename Row>
 static uint32_t
 batch_items(uint64_t n, const sort_device &device)
@@ -89,14 +89,14 @@ struct partition_launches
 	const level2_arrays &level2;
 	const segmented_items &out;
 	const launch_target &target;
-	uint32_t	batch;			/* items of a batch of level 2 */
+	uint32_t	batch;			/* items per batch of level 2 */
 
 	uint32_t batches_max() const
 	{
 		return in.n / batch + BUCKETS_MAX;
 	}
 
-	/* One byte a row, until level 2 needs its array. */
+	/* One byte per row, until level 2 needs its array. */
 	uint8_t *bucket_of_row() const
 	{
 		return (uint8_t *) out.level2.first;
@@ -135,7 +135,7 @@ struct partition_launches
 					  out.segments, in.keys.mask, in.n, batch);
 	}
 
-	/* Items of keys of 32 bits are never wide. */
+	/* Items of 32-bit keys are never wide. */
 	template<bool Wide, bool Counted>
 	cudaError_t scatter_buckets() const
 	{
@@ -185,7 +185,7 @@ struct partition_launches
 	}
 };
 
-/* MayBeWide: false if the host knows that the splitters' items are narrow. */
+/* MayBeWide: false if the host knows that the items are narrow. */
 template<typename Row, bool MayBeWide>
 static cudaError_t
 partition_keys(const partition_input &in, partition_plan *plan, const level2_arrays &level2,

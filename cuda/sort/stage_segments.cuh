@@ -1,25 +1,24 @@
 /*
  * stage_segments.cuh
- *	  The third stage of the sort: given segments are sorted, each by itself,
- *	  and their rows emitted.
+ *	  The third stage of the sort: sorts each given segment by itself, and emits
+ *	  the rows.
  *
- * In:  items; lists of the segments among them, whoever made them; a plan that
- *	    knows how many there are and of which kind the items are; the keys,
- *	    which tell items apart that have lost bits.
- * Out: what the emit functor makes of each item's row, at the place where the
- *	    segment's sorted item would stand.  The items are used up.
+ * In:  items; lists of segments from any source; a plan with their number and
+ *	    the kind of the items; the keys, which order shortened items that tie.
+ * Out: the emit functor's output for each item's row, at the place of the
+ *	    segment's sorted item.  The items are overwritten.
  *
  *	  segments -----------counting sort--> emit
  *	  crowded ones -------dividing sort--> emit
  *	  long ones --merge sort of tiles, merges by all blocks--> emit
  *
- * Segments do not overlap, and an item that is in none is not emitted.  The
- * item of a place has been read before a row is emitted there, so the functor
- * may write where wide items of level 1 have their rows.  Kernels:
+ * Segments do not overlap, and items outside all segments are not emitted.  The
+ * item of a place is read before a row is emitted there.  The functor may
+ * therefore write where wide items of level 1 have their rows.  Kernels:
  * tile_counting.cuh, tile_crowded.cuh, merge.cuh.
  *
- * Host code: enqueues the same kernels whatever the segments are, allocates
- * nothing, reads nothing back.
+ * Host code: enqueues the same kernels for any segments; neither allocates nor
+ * reads back.
  */
 #ifndef GSORT_STAGE_SEGMENTS_CUH
 #define GSORT_STAGE_SEGMENTS_CUH
@@ -29,14 +28,14 @@
 #include "sort/tile_counting.cuh"
 #include "sort/tile_crowded.cuh"
 
-/* Of the plan: splitters.wide; listed.segments and listed.long_segments, the
- * other counts are 0. */
+/* Fields of the plan: splitters.wide, listed.segments and listed.long_segments;
+ * the other counts are 0. */
 struct segments_input
 {
 	segmented_items items;
-	key_view	keys;			/* of the items' rows */
-	uint32_t	row_bits;		/* of the row in narrow words */
-	uint32_t	n;				/* no long segment has more items */
+	key_view	keys;			/* the keys of the items' rows */
+	uint32_t	row_bits;		/* width of the row in narrow words */
+	uint32_t	n;				/* upper limit of a long segment */
 };
 
 template<typename Row>
@@ -134,8 +133,8 @@ sort_segments(const segments_input &in, partition_plan *plan, uint32_t *crowded,
 	return launches.merge_long();
 }
 
-/* All n keys, one tile at most, are one segment, whose items the kernel makes
- * itself: no stage needs to come before. */
+/* Sorts all n keys, at most one tile, as one segment.  The kernel makes the
+ * items itself, without an earlier stage. */
 template<typename Row, typename Emit>
 static cudaError_t
 sort_one_tile(const key_view &keys, uint32_t n, const Emit &emit, const launch_target &target)

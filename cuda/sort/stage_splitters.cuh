@@ -3,13 +3,13 @@
  *	  The first stage of the sort: splitters from a sample of the keys.
  *
  * In:  the caller's keys; an array for the sample.
- * Out: in the plan, the splitters and the sample's verdict; and 0 in all that
- *	    the later stages count, if they have anything to do.
+ * Out: in the plan, the splitters and the sample's verdict; if the later stages
+ *	    have work, also their counters at 0.
  *
  *	  keys --sample--> sorted sample --split--> splitters, verdict
  *
  * Host code: enqueues the kernels of partition_sample.cuh and
- * partition_split.cuh, allocates nothing, reads nothing back.
+ * partition_split.cuh; neither allocates nor reads back.
  */
 #ifndef GSORT_STAGE_SPLITTERS_CUH
 #define GSORT_STAGE_SPLITTERS_CUH
@@ -18,13 +18,12 @@
 #include "sort/partition_split.cuh"
 
 /*
- * The partition hands the sort over to the radix sort by what the sample shows.
- * Each number is a share of the sample's neighbours: one of TIED_FOR_RADIX, and
- * so on.
+ * The thresholds of the sample above which the radix sort takes over.  Each
+ * number x is a share of the sample's neighbours: one in x.
  *
- * Too many neighbours are tied.  But if one of MOSTLY_TIED is, and there are
- * more than MOSTLY_TIED_PAIRS pairs, the partition sorts them: it divides equal
- * keys by row.
+ * Too many neighbours are tied.  Above MOSTLY_TIED_PAIRS pairs, the partition
+ * nevertheless keeps samples with one tie in MOSTLY_TIED or more: it divides
+ * equal keys by row.
  */
 #define TIED_FOR_RADIX		16
 #ifndef MOSTLY_TIED
@@ -35,31 +34,33 @@
 #endif
 
 /*
- * Too many neighbours are equal, of short keys, which take the radix sort four
- * passes.  Words of short keys lose nothing, so none is tied.  But where keys
- * leave most values out, the rows of one key lie close together in their tile,
- * and CROWDED_BIN of them crowd a bin.
+ * Too many neighbours are equal among short keys, which take the radix sort
+ * four passes.  Words of short keys lose nothing, so none ties.  If the keys
+ * leave most values out, however, the rows of one key are close together in
+ * their tile.  CROWDED_BIN such rows crowd a bin.
  */
 #define SHORT_KEY_BITS		32
 #define EQUAL_FOR_RADIX		1024
 
 /*
- * Too many samples lie unevenly (lies_unevenly); of even keys one of sixteen
- * does.  Such keys lie in clusters of clusters, as text does and all keys with
- * gaps among their varying bits.  No linear map tells them apart, however fine.
+ * Too many samples are uneven (lies_unevenly); among even keys, one in sixteen
+ * is.  Uneven keys form clusters of clusters, as text does, and as keys with
+ * gaps among their varying bits do.  No linear map, however fine, separates
+ * these keys.
  */
 #define UNEVEN_FOR_RADIX	8
 
-/* There are this many lone pairs (is_lone_pair): more clusters than samples,
- * but so few that tiles are full of them. */
+/* This many lone pairs (is_lone_pair) show more clusters than samples, but so
+ * few clusters that they fill tiles. */
 #define LONE_PAIRS_FOR_RADIX	8
 
 #ifndef QUANTILES_MIN
 #define QUANTILES_MIN		64
 #endif
 
-/* The number of buckets that hold equal shares of the input.  It is about the
- * number of bins in each, so that both levels write stretches of one length. */
+/* The number of buckets of equal shares of the input.  This number is close to
+ * the number of bins in each bucket, so that both levels write stretches of the
+ * same length. */
 static inline uint32_t
 quantiles_of(uint64_t n, uint32_t tile)
 {
@@ -70,24 +71,26 @@ quantiles_of(uint64_t n, uint32_t tile)
 	return quantiles;
 }
 
-#define SMALL_SAMPLE_PAIRS	1000000u	/* a quarter of the sample serves up to these */
+/* up to this many pairs, a quarter of the sample suffices */
+#define SMALL_SAMPLE_PAIRS	1000000u
 
 struct splitters_input
 {
 	key_view	keys;			/* [n], in device memory */
-	/* 1 at least; of fewer than the sample has, it has some twice, and sees no
-	 * order */
+	/* at least 1; fewer than the sample yield repeated samples without a
+	 * visible order */
 	uint32_t	n;
-	uint32_t	row_bits;		/* that a row below n fits in */
-	bool		may_hand_over;	/* the radix sort stands by */
+	uint32_t	row_bits;		/* width of a row below n */
+	bool		may_hand_over;	/* the radix sort is available for a hand-over */
 };
 
-/* Device memory of the caller; the sorted sample, when all is done. */
+/* Device memory of the caller; finally holds the sorted sample. */
 struct sample_arrays
 {
 	uint64_t   *keys;			/* [SAMPLE_KEYS] */
 	uint32_t   *rows;			/* [SAMPLE_KEYS] */
-	key_extremes *extremes;		/* [SAMPLE_BLOCKS], what each block saw besides the sample */
+	/* [SAMPLE_BLOCKS] extremes of the other keys that each block read */
+	key_extremes *extremes;
 };
 
 static inline sample_arrays

@@ -1,21 +1,20 @@
 /*
  * tile_counting.cuh
- *	  The tile sort of even input: items are counted into bins, and each finds
- *	  its rank in its bin.
+ *	  The tile sort of even input: counts items into bins, and ranks each item
+ *	  in its bin.
  *
- * In:  segments, as tile_sort.cuh describes them.
+ * In:  segments, as defined in tile_sort.cuh.
  * Out: their rows, emitted at their places; or the segment is listed as
  *	    crowded, for tile_crowded.cuh.
  *
- * There are as many bins as items, so a bin has one or two: two passes over
- * shared memory.  Of a narrow item the tile keeps the row, and of the word what
- * the bins go by, the 32 highest bits that differ in the segment.  Half the
- * bytes of the word are compared so, in one instruction; where two items are
- * equal in them, which few are, their keys are fetched.  A wide item is kept
- * whole.
+ * The number of bins equals that of items, so a bin has one or two items: two
+ * passes over shared memory.  The tile keeps the row of a narrow item, and the
+ * residue that selects the bin: the 32 highest bits that differ in the segment.
+ * One instruction thus compares half of the word's bytes.  If two residues are
+ * equal, which is rare, the keys are fetched.  A wide item is kept as a whole.
  *
- * A thread's next items are loaded before it ranks those at hand: their way
- * from memory takes as long as that.
+ * A thread loads its next items before it ranks the current ones, because the
+ * ranking hides the latency of the loads.
  */
 #ifndef GSORT_TILE_COUNTING_CUH
 #define GSORT_TILE_COUNTING_CUH
@@ -28,11 +27,12 @@ struct counting_residues_memory
 {
 	uint32_t	residues[Row::SORT_TILE + LOADED_AT_ONCE];
 	uint32_t	rows[Row::SORT_TILE];
-	uint32_t	bins[Row::SORT_BINS];	/* counts, then begin << 16 | end of each */
+	uint32_t	bins[Row::SORT_BINS];	/* counts, later begin << 16 | end of each */
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* A segment's items in the registers of its block, and in shared memory. */
+/* The items of a segment, in the registers of its block and in shared
+ * memory. */
 template<typename Row, bool Wide>
 struct counted_items;
 
@@ -44,7 +44,7 @@ struct counted_items<Row, false>
 
 	uint32_t	residues[ITEMS];
 	uint32_t	rows[ITEMS];
-	uint32_t	ranks[(ITEMS + 3) / 4];	/* in the bin, by arrival; a byte each */
+	uint32_t	ranks[(ITEMS + 3) / 4];	/* rank in the bin by arrival; one byte each */
 
 	__device__ __forceinline__ void take(const segment_view<Row, false> &view,
 										 const item<false> (&x)[ITEMS])
@@ -63,7 +63,7 @@ struct counted_items<Row, false>
 		return part_of_residue(view.segment.map, residues[i]);
 	}
 
-	/* One that is too large for its byte makes the segment crowded, and is not
+	/* A rank that overflows its byte makes the segment crowded, and is not
 	 * used. */
 	__device__ __forceinline__ void note_rank(int i, uint32_t, uint32_t rank)
 	{
@@ -79,15 +79,15 @@ struct counted_items<Row, false>
 		shared.rows[at] = rows[i];
 	}
 
-	/* Behind the last item, for ranks that read beyond the last bin. */
+	/* Pads behind the last item, for reads of ranks beyond the last bin. */
 	__device__ __forceinline__ static void put_end(memory &shared, uint32_t count)
 	{
 		if (threadIdx.x < LOADED_AT_ONCE)
 			shared.residues[count + threadIdx.x] = 0xffffffff;
 	}
 
-	/* How many items of the bin [begin, end) come before that at a place of it,
-	 * by the keys. */
+	/* Number of items in the bin [begin, end) that precede the one at place at,
+	 * by their keys. */
 	__device__ static uint32_t rank_by_keys(const memory &shared, uint32_t begin, uint32_t end,
 											uint32_t at, const key_view &keys)
 	{
@@ -121,7 +121,7 @@ struct counted_items<Row, false>
 		uint32_t	below = 0;
 		uint32_t	up_to = 0;
 
-		/* what is behind the bin is larger, as bins rise with residues */
+		/* items behind the bin are larger, because bins rise with residues */
 #pragma unroll
 		for (uint32_t i = 0; i < LOADED_AT_ONCE; i++)
 		{
@@ -146,7 +146,7 @@ struct counted_items<Row, true>
 	typedef counting_sort_memory<Row, true> memory;
 
 	item<true>	x[ITEMS];
-	uint32_t	places[ITEMS];	/* bin << 16 | rank in it, by arrival */
+	uint32_t	places[ITEMS];	/* bin << 16 | rank in it by arrival */
 
 	__device__ __forceinline__ void take(const segment_view<Row, true> &,
 										 const item<true> (&loaded)[ITEMS])
@@ -201,7 +201,7 @@ struct item_stretch
 	uint32_t	count;
 };
 
-/* Those of segment g, of n; none if there is no such segment. */
+/* The items of segment g, of n; none if there is no such segment. */
 template<bool Wide>
 SORT_DEVICE item_stretch<Wide>
 stretch_of_segment(const sort_segment *segments, uint32_t g, uint32_t n,
@@ -242,15 +242,16 @@ struct counting_sort
 			load(stretch, i, x);
 	}
 
-	/* Wants a barrier. */
+	/* Clears the bins; requires a barrier afterwards. */
 	__device__ __forceinline__ void clear_bins() const
 	{
 		for (uint32_t i = threadIdx.x; i < Row::SORT_BINS / 4; i += THREADS)
 			((uint4 *) shared.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* True if a bin of this thread's is crowded; the rest is not counted then,
-	 * as all items of a crowded bin wait for one word. */
+	/* Counts the items.  Returns true if one of this thread's bins is crowded.
+	 * The rest is then not counted, because all items of a crowded bin contend
+	 * for one word. */
 	__device__ __forceinline__ bool count(const segment_view<Row, Wide> &view,
 										  items_of_segment &items) const
 	{
@@ -274,7 +275,7 @@ struct counting_sort
 	}
 
 	/* Moves the items to their bins, behind a barrier after begin_bins, and
-	 * loads the next ones; wants a barrier. */
+	 * loads the next ones; requires a barrier afterwards. */
 	__device__ __forceinline__ void move(const segment_view<Row, Wide> &view,
 										 const items_of_segment &items,
 										 const item_stretch<Wide> &next,
@@ -311,7 +312,8 @@ struct counting_sort
 	}
 };
 
-/* So many items a thread leave no registers for a second block. */
+/* Blocks per multiprocessor.  With this many items per thread, the registers do
+ * not suffice for a second block. */
 template<typename Row>
 constexpr int COUNTING_SORT_BLOCKS = Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS ?
 	BLOCKS_UNLESS_MEASURED(Row::SORT_BLOCKS, 1) : Row::SORT_BLOCKS;
@@ -321,8 +323,8 @@ using counting_memory = typename counted_items<Row, Wide>::memory;
 
 /*
  * Sorts the items [begin, begin + count) of each segment and emits them at its
- * place.  Segments too crowded for it are listed for tile_crowded_sort_kernel.
- * Grid: any, each block takes segments in turn; blocks of SORT_THREADS; shared:
+ * place.  Lists crowded segments for tile_crowded_sort_kernel.  Grid: any, each
+ * block takes segments in turn; blocks of SORT_THREADS; shared:
  * counting_memory.
  */
 template<typename Row, bool Wide, typename Key, typename Emit>
@@ -340,8 +342,8 @@ tile_counting_sort_kernel(item_arrays<Wide> level1, item_arrays<Wide> level2, pa
 	uint32_t	n_segments = plan->splitters.wide == (Wide ? 1u : 0u) ? plan->listed.segments : 0;
 	item<Wide>	loaded[Row::SORT_ITEMS];
 
-	/* known to the compiler then; asked for at each tie, it costs a twelfth of
-	 * the kernel's time */
+	/* a constant for the compiler; a runtime value costs one twelfth of the
+	 * kernel's time */
 	order.keys.key_bits = 8 * sizeof(Key);
 	sort_type::load(stretch_of_segment(segments, blockIdx.x, n_segments, level1, level2), loaded);
 	for (uint32_t g = blockIdx.x; g < n_segments; g += gridDim.x)

@@ -1,20 +1,20 @@
 /*
  * tile_crowded.cuh
- *	  Sorting the segments whose items crowd few bins: equal keys, or keys that
- *	  lie close together.
+ *	  Sorts segments whose items crowd few bins: equal keys, or keys that are
+ *	  close together.
  *
- * In:  segments that the counting sort has listed as too crowded for it.
+ * In:  segments that the counting sort has listed as crowded.
  * Out: their rows, emitted at their places.
  *
  * The crowded bins of a tile are divided again, in rounds.  Each round takes 32
- * bits from the highest bit that differs in the bin down, and scales them to as
- * many new bins as there are items.  If all keys of the bin are equal, it takes
- * bits of the row.  So a value that fills a bin costs one round, and a few
- * values in one bin cost two.  Every round divides each bin at least in two.
+ * bits from the highest differing bit down, and scales them to the number of
+ * items in the bin.  If all keys of the bin are equal, it takes bits of the
+ * row.  One value that fills a bin thus costs one round, and a few values in
+ * one bin cost two.  Every round divides each bin at least in two.
  *
- * A bin may still be large after ROUNDS_MAX, or not to be divided (shortened
- * words that are tied).  A bitonic network sorts it (Batcher, "Sorting networks
- * and their applications", 1968), of a warp or of the block.
+ * A bin may still be large after ROUNDS_MAX, or be indivisible (shortened words
+ * that tie).  In that case a bitonic network of a warp or of the block sorts
+ * the bin (Batcher, "Sorting networks and their applications", 1968).
  */
 #ifndef GSORT_TILE_CROWDED_CUH
 #define GSORT_TILE_CROWDED_CUH
@@ -22,13 +22,13 @@
 #include "sort/launch_bounds.cuh"
 #include "sort/tile_sort.cuh"
 
-/* Rounds of dividing.  Each divides a bin at least in two, and most by far
+/* Limit of the rounds.  Each divides a bin at least in two, and most into far
  * more. */
 #ifndef ROUNDS_MAX
 #define ROUNDS_MAX			8
 #endif
 
-/* The largest of the bins left that a warp sorts; the whole block sorts larger
+/* The largest remaining bin that a warp sorts; the whole block sorts larger
  * ones. */
 #ifndef WARP_BIN_MAX
 #define WARP_BIN_MAX		512
@@ -37,10 +37,10 @@
 /* --- bitonic network ------------------------------------------------------ */
 
 /*
- * Sorts count items, count of any size: places behind the last count as larger
- * than everything, and the first step of each round mirrors, so all steps sort
- * upwards and what is not there stays behind.  threads threads call, the
- * block's or a warp's.
+ * Sorts count items, for any count.  Places behind the last one count as larger
+ * than everything, and the first step of each round mirrors.  All steps thus
+ * sort upwards, and absent items stay behind. threads threads call: the block's
+ * or a warp's.
  */
 template<bool OneWarp, bool Wide, typename Order>
 SORT_DEVICE void
@@ -83,15 +83,15 @@ bitonic_sort(item_arrays<Wide> items, uint32_t count, uint32_t thread, uint32_t 
 template<typename Row, bool Wide>
 struct crowded_sort_memory
 {
-	/* of large bins, those of more than FEW_ITEMS: no two have one entry, which
-	 * is begin / FEW_ITEMS */
+	/* Entries of large bins, those of more than FEW_ITEMS.  An entry is begin /
+	 * FEW_ITEMS, so no two bins share one. */
 	static constexpr int ENTRIES = Row::SORT_TILE / FEW_ITEMS + 1;
 
-	/* Its bins: counts, then begins of a round's bins; the sorted rows at
-	 * last. */
+	/* The tile's bins: counts, then begins of a round's bins; finally the
+	 * sorted rows. */
 	counting_sort_memory<Row, Wide> tile;
-	/* in which bits do the items of the bin differ; halves, as the device has
-	 * no 64-bit OR in shared memory */
+	/* the bits in which the items of the bin differ, in halves, because the
+	 * device has no 64-bit OR in shared memory */
 	uint32_t	high_bits[ENTRIES];
 	uint32_t	low_bits[ENTRIES];
 	uint32_t	row_bits[Wide ? ENTRIES : 4];
@@ -105,7 +105,10 @@ struct placed_item
 {
 	item<Wide>	x;
 	uint32_t	bin;			/* begin << 16 | end, in the tile */
-	/* Its place there; in a round, its new bin, then that << 16 | rank. */
+	/*
+	 * Its place in the tile; during a round, its new bin, then that << 16 |
+	 * rank.
+	 */
 	uint32_t	at;
 
 	__device__ __forceinline__ uint32_t begin() const
@@ -158,7 +161,8 @@ struct crowded_segment
 		}
 	}
 
-	/* To the bin and rank that at tells, behind a barrier after begin_bins. */
+	/* Moves an item to the bin and rank in at, behind a barrier after
+	 * begin_bins. */
 	__device__ __forceinline__ void move(placed_item<Wide> &item)
 	{
 		item.bin = shared.tile.bins[item.at >> 16];
@@ -166,8 +170,8 @@ struct crowded_segment
 		tile.put(item.at, item.x);
 	}
 
-	/* From the segment's array to the bins of its map, as the counting sort
-	 * does it. */
+	/* Moves items from the segment's array to the bins of its map, like the
+	 * counting sort. */
 	__device__ __forceinline__ void spread_by_map()
 	{
 		uint32_t   *bins = shared.tile.bins;
@@ -207,14 +211,16 @@ struct crowded_segment
 			((uint4 *) shared.tile.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* Mostly all bits are noted already, and nothing is written. */
+	/* Adds bits to noted.  The preceding read saves nearly all atomics, because
+	 * mostly all bits are set already. */
 	__device__ __forceinline__ static void note_bits(uint32_t *noted, uint32_t bits)
 	{
 		if (bits & ~*(volatile uint32_t *) noted)
 			atomicOr(noted, bits);
 	}
 
-	/* In which bits do the items of each large bin differ from its first? */
+	/* Finds the bits in which the items of each large bin differ from its first
+	 * one. */
 	__device__ __forceinline__ void find_bits()
 	{
 #pragma unroll
@@ -234,16 +240,16 @@ struct crowded_segment
 		}
 	}
 
-	/* The new bin of an item of a large bin; false: the bin cannot be
-	 * divided. */
+	/* Computes the new bin of an item of a large bin; false: the bin is
+	 * indivisible. */
 	__device__ __forceinline__ bool find_bin(const placed_item<Wide> &item, uint32_t *bin) const
 	{
 		uint32_t	entry = item.entry();
 		uint32_t	top = significant_bits((uint64_t) shared.high_bits[entry] << 32 |
 										   shared.low_bits[entry]);
 		uint64_t	coordinate = item.x.first & view.coordinate_mask;
-		/* Of the item, from the highest that its bin differs in, at the top of
-		 * a word. */
+		/* The item's bits, from the highest differing one in its bin on, at the
+		 * top of a word. */
 		uint32_t	bits;
 
 		if (top > 32)
@@ -258,12 +264,12 @@ struct crowded_segment
 		return true;
 	}
 
-	/* One round, behind a barrier; false: nothing was left to divide.  Wants a
-	 * barrier. */
+	/* One round, behind a barrier; false: no bin was left to divide.  Requires
+	 * a barrier afterwards. */
 	__device__ __forceinline__ bool divide()
 	{
 		uint32_t   *bins = shared.tile.bins;
-		uint32_t	divided = 0;	/* a bit for each item */
+		uint32_t	divided = 0;	/* one bit per item */
 		bool		any;
 
 		find_bits();
@@ -299,7 +305,7 @@ struct crowded_segment
 		return true;
 	}
 
-	/* Sorts in the tile the bins that are still large. */
+	/* Sorts the bins of the tile that are still large. */
 	__device__ __forceinline__ void sort_left_bins()
 	{
 #pragma unroll
@@ -327,13 +333,13 @@ struct crowded_segment
 				bitonic_sort<false, Wide>(tile.from(begin), count, threadIdx.x, THREADS,
 										  view.order);
 		}
-		/* the ranks of a small bin read, but do not use, what lies behind it,
+		/* the ranks of a small bin read, but do not use, the places behind it,
 		 * where a warp may still sort */
 		if (shared.n_left > 0)
 			__syncthreads();
 	}
 
-	/* The sorted rows into the bins, and from there out. */
+	/* Writes the sorted rows into the bins, and emits them from there. */
 	template<typename Emit>
 	__device__ __forceinline__ void emit_items(const Emit &emit)
 	{
@@ -364,8 +370,8 @@ struct crowded_segment
 	}
 };
 
-/* Sorts the crowded segments, one after the other: rounds of dividing, then the
- * bins that are left. */
+/* Sorts the crowded segments one after another: rounds of dividing, then the
+ * remaining bins. */
 template<typename Row, bool Wide, typename Emit>
 SORT_DEVICE void
 sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<Wide> level2,
@@ -393,9 +399,9 @@ sort_crowded_segments(unsigned char *raw, item_arrays<Wide> level1, item_arrays<
 }
 
 /*
- * Sorts the items of each segment that is listed in crowded and emits them at
- * the same places.  Grid: any, each block takes listed segments in turn; blocks
- * of SORT_THREADS; shared: crowded_sort_memory.
+ * Sorts the items of each segment listed in crowded and emits them at the same
+ * places.  Grid: any, each block takes listed segments in turn; blocks of
+ * SORT_THREADS; shared: crowded_sort_memory.
  */
 template<typename Row, bool MayBeWide, typename Emit>
 static __global__ void

@@ -1,19 +1,18 @@
 /*
  * tile_sort.cuh
- *	  Sorting one tile: as many items as one block holds in shared memory.
+ *	  Sorts one tile: the items that one block holds in shared memory.
  *
- * In:  segments, stretches of items that no other segment's items mix with in
- *	    the final order.
+ * In:  segments: ranges of items that are contiguous in the sorted order.
  * Out: their rows, emitted at their places (stage_emit.cuh).
  *
- * Here is what the sorts of a tile share: the counting sort (tile_counting.cuh)
- * spreads a segment over bins by a linear map, then each item finds its rank
- * inside its bin; segments with crowded bins are left to tile_crowded.cuh.
- * Where nothing is known of the items' values, the merge sort below serves:
- * each thread sorts its few items by an odd-even network in registers, then the
- * block merges them pairwise by merge path.
+ * This file holds the common parts of the tile sorts.  The counting sort
+ * (tile_counting.cuh) distributes a segment over bins by a linear map, then
+ * ranks each item inside its bin.  It leaves segments with crowded bins to
+ * tile_crowded.cuh.  If the distribution is unknown, the merge sort below
+ * serves.  Each thread sorts its few items by an odd-even network in registers,
+ * then the block merges them pairwise by merge path.
  *
- * Which segment is sorted where never changes the result, as no two items are
+ * The choice of the sort never changes the result, because no two items are
  * equal.
  */
 #ifndef GSORT_TILE_SORT_CUH
@@ -24,7 +23,7 @@
 
 /* --- bins ----------------------------------------------------------------- */
 
-/* Items of a bin that are loaded without asking whether there are so many. */
+/* Items of a bin that are loaded without a bounds check. */
 #define LOADED_AT_ONCE 4
 
 template<typename Row, bool Wide>
@@ -32,14 +31,16 @@ struct counting_sort_memory
 {
 	/* A bin's loads may reach beyond the last item. */
 	uint64_t	first[Row::SORT_TILE + LOADED_AT_ONCE];
-	/* counts, then begin << 16 | end of each; the crowded sort has a row for
-	 * each item here at last */
+	/*
+	 * counts, then begin << 16 | end of each; finally rows of the crowded sort
+	 */
 	uint32_t	bins[Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS : Row::SORT_TILE];
 	uint32_t	second[Wide ? Row::SORT_TILE : 4];
 	uint32_t	warp_sums[WARP_THREADS];
 };
 
-/* What the items of a segment are spread by. */
+/* The coordinate of an item: the value that distributes a segment's items over
+ * bins. */
 template<bool Wide>
 SORT_DEVICE uint64_t
 item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
@@ -51,7 +52,8 @@ item_coordinate(item<Wide> x, uint64_t coordinate_mask, bool by_row)
 
 /*
  * Turns the counts of the bins into begin << 16 | end of each; the whole block
- * calls.  ReadTwice: where items leave the counts no registers.
+ * calls.  ReadTwice: reads the counts again where the items leave no registers
+ * for them.
  */
 template<typename Row, bool ReadTwice>
 SORT_DEVICE void
@@ -89,7 +91,7 @@ begin_bins(uint32_t *bins, uint32_t *warp_sums)
 	}
 }
 
-/* How many items of the bin [begin, end) come before x, which is one of
+/* Number of items in the bin [begin, end) that precede x, which is one of
  * them. */
 template<bool Wide>
 SORT_DEVICE uint32_t
@@ -104,9 +106,8 @@ rank_by_order(const item_arrays<Wide> &tile, uint32_t begin, uint32_t end, item<
 }
 
 /*
- * The same, fast.  Words are compared as they are; only if another one shares
- * the upper half can two be tied, and only then is the rank taken again by the
- * whole order.
+ * The same, but faster.  Compares words; two items can tie only if they share
+ * the upper half, and only then the full order ranks again.
  */
 template<bool Wide>
 SORT_DEVICE uint32_t
@@ -165,7 +166,7 @@ struct segment_view
 		order.shortened = (segment.flags & ITEMS_SHORTENED) != 0;
 	}
 
-	/* What the bins go by. */
+	/* The part of an item that selects its bin. */
 	__device__ __forceinline__ uint32_t residue_of(item<Wide> x) const
 	{
 		return map_residue(segment.map, item_coordinate<Wide>(x, coordinate_mask, by_row) -
@@ -188,7 +189,7 @@ struct merge_sort_memory
 };
 
 /* Odd-even transposition (Knuth, volume 3, 5.3.4) of a thread's own items;
- * those from valid on are not there. */
+ * items from valid on are absent. */
 template<int Items, bool Wide, typename Order>
 SORT_DEVICE void
 sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
@@ -212,8 +213,8 @@ sort_in_registers(item<Wide> (&x)[Items], uint32_t valid, const Order &order)
 
 /*
  * Sorts the count items of the tile, in shared memory.  The whole block calls,
- * behind a barrier after the tile was filled; on return each thread sees all of
- * it.
+ * behind a barrier after the tile was filled; on return each thread sees the
+ * result.
  */
 template<int Threads, int Items, bool Wide, typename Order>
 SORT_DEVICE void
@@ -260,7 +261,7 @@ merge_sort_tile(item_arrays<Wide> tile, uint32_t count, const Order &order)
 }
 
 /*
- * Input that one tile holds, n at most SORT_TILE: from the keys, and emitted at
+ * Sorts input of one tile, n at most SORT_TILE, from the keys, and emits it at
  * once.  Grid: one block of SORT_THREADS; shared: merge_sort_memory.
  */
 template<typename Row, typename Emit>

@@ -3,10 +3,10 @@
  *	  Sizes of the partition-and-merge sort, of the radix sort, of the merge
  *	  sort and of the multiway merge, one row for each kind of input and device.
  *
- * A row is a type: the kernels are templates over it.  Which row runs is
- * decided by sort_tuning_row from the number of pairs and from what the device
- * has.  Each row says what shared memory it asserts to fit: TUNING_MEDIUM runs
- * on chips whose blocks have 110 KiB, TUNING_LARGE needs 200 KiB.
+ * A row is a type, and the kernels are templates over it. sort_tuning_row
+ * chooses the row from the number of pairs and the device's properties.  Each
+ * row asserts that its shared memory fits: TUNING_MEDIUM runs on chips whose
+ * blocks have 110 KiB, TUNING_LARGE needs 200 KiB.
  */
 #ifndef GSORT_TUNING_H
 #define GSORT_TUNING_H
@@ -20,26 +20,26 @@
 #define SAMPLE_BLOCKS		128
 #define BUCKETS_MAX			256
 #define TAIL_BUCKETS		10		/* beyond the smallest and beyond the largest sampled key */
-#define GAP_EDGES			12	/* at least; what the tails leave is used too */
+#define GAP_EDGES			12	/* minimum; unused tail buckets are used too */
 #define QUANTILES_MAX		(BUCKETS_MAX - 2 * TAIL_BUCKETS - GAP_EDGES - 2)
 #define BUCKET_TABLE		8192	/* entries of the table that narrows the search for a bucket */
 
-/* A segment with a bin of more items than this is left to the crowded sort,
- * which divides bins until they have no more than FEW_ITEMS. */
+/* A segment with a larger bin goes to the crowded sort, which divides bins
+ * until they have at most FEW_ITEMS. */
 #define CROWDED_BIN			32
 #define FEW_ITEMS			16
 
 /*
- * Scatter: threads, items a thread, blocks a multiprocessor.  Cells and bins:
- * of level 2, in each bucket.  Sort: threads, items a thread (their product is
- * the most that one block sorts), bins, blocks a multiprocessor.
+ * Scatter: threads, items per thread, blocks per multiprocessor.  Cells and
+ * bins: per bucket, for level 2.  Sort: threads, items per thread (their
+ * product is the maximum of one block), bins, blocks per multiprocessor.
  */
 template<int ScatterThreads, int ScatterItems, int ScatterBlocks, int Cells, int Bins,
 		 int SortThreads, int SortItems, int SortBins, int SortBlocks, int SharedBytes>
 struct tuning_row
 {
 	static constexpr int SCATTER_THREADS = ScatterThreads;
-	/* Wide items take a half more of registers and shared memory. */
+	/* Wide items take one half more registers and shared memory. */
 	template<bool Wide> static constexpr int SCATTER_ITEMS = Wide ? ScatterItems * 2 / 3 :
 		ScatterItems;
 	static constexpr int SCATTER_BLOCKS = ScatterBlocks;
@@ -55,9 +55,9 @@ struct tuning_row
 };
 
 /*
- * The same tile by more threads, of which one block has a multiprocessor: for
+ * The same tile with more threads, and one block per multiprocessor.  For
  * kernels whose shared memory leaves no room for a second block, or whose items
- * do not fit the registers.
+ * exceed the registers.
  */
 #define ITEMS_OF_MORE_THREADS	8
 
@@ -66,7 +66,7 @@ struct row_of_more_threads : Row
 {
 	static constexpr int SORT_THREADS = Row::SORT_TILE / ITEMS_OF_MORE_THREADS;
 	static constexpr int SORT_ITEMS = ITEMS_OF_MORE_THREADS;
-	/* No less, and divide. */
+	/* at least SORT_TILE, and a multiple of 4 * SORT_THREADS */
 	static constexpr int SORT_BINS = Row::SORT_BINS > Row::SORT_TILE ? Row::SORT_BINS :
 		Row::SORT_TILE;
 	static constexpr int SORT_BLOCKS = 1;
@@ -76,8 +76,8 @@ template<typename Row, bool Needed>
 using sort_row = std::conditional_t<Needed && (Row::SORT_ITEMS > ITEMS_OF_MORE_THREADS),
 									row_of_more_threads<Row>, Row>;
 
-/* The radix sort: threads, items a thread (their product is a tile), blocks a
- * multiprocessor. */
+/* The radix sort: threads, items per thread (their product is a tile), blocks
+ * per multiprocessor. */
 template<int Threads, int Items, int Blocks, int SharedBytes>
 struct radix_tuning_row
 {
@@ -89,12 +89,12 @@ struct radix_tuning_row
 
 #define RADIX_DIGIT_BITS	8
 #define RADIX_BINS			(1 << RADIX_DIGIT_BITS)
-#define RADIX_PASSES_MAX	8	/* of 64 bits */
+#define RADIX_PASSES_MAX	8	/* for 64 bits */
 
 /*
- * The multiway merge: threads, items a thread, blocks a multiprocessor.  Odd
- * items: a thread writes neighbouring places, and an odd stride between threads
- * spreads them over all banks.
+ * The multiway merge: threads, items per thread, blocks per multiprocessor.
+ * The number of items is odd: a thread writes neighbouring places, and an odd
+ * stride between threads avoids bank conflicts.
  */
 template<int Threads, int Items, int Blocks, int SharedBytes>
 struct merge_tuning_row
@@ -107,11 +107,11 @@ struct merge_tuning_row
 };
 
 /*
- * The merge sort of few pairs: threads; items a thread for few items, for some,
- * for the most of a tile, and for the most of a bucket; the least gap between
- * two samples of a tile; samples of a full tile, of which there are twice as
- * many where buckets would not fit, and half where there is no room for them;
- * the most tiles; threads for the splitters.
+ * The merge sort of few pairs.  Threads; items per thread for few items, for
+ * some, for a full tile, and for a full bucket; the least gap between two
+ * samples of a tile.  Samples of a full tile: twice as many if buckets would
+ * not fit, half as many if there is no room for them.  The maximum of tiles;
+ * threads for the splitters.
  */
 template<int Threads, int FewItems, int SomeItems, int TileItems, int BucketItems, int LeastGap,
 		 int Samples, int TilesMax, int SplitterThreads>
@@ -133,7 +133,8 @@ struct few_tuning_row
 };
 
 #ifdef GSORT_TUNING_ROWS
-/* Other rows, to try; tests: so small that few items need every stage. */
+/* Other rows for experiments; tests use rows so small that few items need every
+ * stage. */
 #include GSORT_TUNING_ROWS
 #else
 typedef tuning_row<512, 12, 2, 1024, 512, 512, 12, 6144, 2, 110 << 10> TUNING_MEDIUM;
@@ -145,15 +146,15 @@ typedef few_tuning_row<512, 2, 3, 5, 9, 4, 64, 160, 1024> FEW_ROW;
 
 typedef merge_tuning_row<256, 15, 3, 64 << 10> MERGE_ROW;
 
-/* Pairs up to which the medium row's fan-out is enough, with room for uneven
- * buckets.  The large row's is enough up to 1.3 G pairs; beyond them it merges
- * what the largest of its buckets hold too much. */
+/* Pairs up to which the medium row's fan-out suffices, with room for uneven
+ * buckets.  The large row's suffices up to 1.3 G pairs; beyond, it merges the
+ * excess of the largest buckets. */
 #define MEDIUM_PAIRS_MAX	150000000u
 #endif
 
 typedef enum tuning_choice
 {
-	TUNING_CHOICE_NONE,			/* no row serves: another engine must */
+	TUNING_CHOICE_NONE,			/* no row fits: another engine sorts */
 	TUNING_CHOICE_MEDIUM,
 	TUNING_CHOICE_LARGE
 } tuning_choice;

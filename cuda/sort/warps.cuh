@@ -1,6 +1,6 @@
 /*
  * warps.cuh
- *	  Sums and counts of a warp and of a block.
+ *	  Sums and counts over a warp and over a block.
  *
  * Device code.
  */
@@ -28,8 +28,8 @@ warp_id()
 	return threadIdx.x / WARP_THREADS;
 }
 
-/* In log2 steps of doubling distance (Hillis, Steele, "Data parallel
- * algorithms", 1986).  The whole warp calls. */
+/* Inclusive scan in log2 steps of doubling distance (Hillis, Steele, "Data
+ * parallel algorithms", 1986).  The whole warp calls. */
 template<typename Number>
 SORT_DEVICE Number
 warp_inclusive_sum(Number x)
@@ -46,9 +46,9 @@ warp_inclusive_sum(Number x)
 }
 
 /*
- * Exclusive prefix sum over the block.  sums: a word for each warp, in shared
- * memory, not touched by anyone between the barrier before and the barrier
- * after this call.
+ * Exclusive prefix sum over the block.  sums: one word per warp, in shared
+ * memory, which no other code accesses between the barriers before and after
+ * this call.
  */
 template<int Threads>
 SORT_DEVICE uint32_t
@@ -70,9 +70,9 @@ block_exclusive_sum(uint32_t x, uint32_t *sums, uint32_t *total)
 }
 
 /*
- * Counts x into counters[bin] and returns how many were there before.  A warp
- * whose threads all have one bin (sorted or constant input) adds once: 32 adds
- * to one word would wait for each other.  The whole warp calls.
+ * Counts x into counters[bin] and returns the previous count.  If all threads
+ * of a warp have one bin (sorted or constant input), the warp adds once,
+ * because 32 adds to one word would be serialized.  The whole warp calls.
  */
 SORT_DEVICE uint32_t
 count_into(uint32_t *counters, uint32_t bin, bool valid)
@@ -91,9 +91,9 @@ count_into(uint32_t *counters, uint32_t bin, bool valid)
 }
 
 /*
- * The same where few bins are expected in a warp: those of one bin add once
- * together, as each of many adds to one word of shared memory waits for the one
- * before.  The whole warp calls.
+ * The same for few distinct bins per warp: equal bins are added once together,
+ * because adds to one word of shared memory are serialized.  The whole warp
+ * calls.
  */
 SORT_DEVICE uint32_t
 count_together(uint32_t *counters, uint32_t bin, bool valid)

@@ -1,9 +1,10 @@
 /*
  * distributions.h
- *	  The inputs that the sort is tested and timed on, made from a row's number alone.
+ *	  The inputs of the sort's tests and benchmarks; a key depends on its row's
+ *	  number alone.
  *
- * Host and device code, so that the bench fills device memory with what the
- * emulator's tests sort.
+ * Host and device code, so that the bench fills device memory with the inputs
+ * of the emulator's tests.
  */
 #ifndef GSORT_DISTRIBUTIONS_H
 #define GSORT_DISTRIBUTIONS_H
@@ -19,12 +20,15 @@ typedef enum distribution
 {
 	UNIFORM, ZIPF, ZIPF_HASHED, SIXTEEN, SIXTEEN_HASHED, THOUSAND_HASHED, SORTED, REVERSED,
 	RANGE_2_20, NORMAL, DOUBLES, LOGNORMAL, ALL_EQUAL, OUTLIER, CLUSTERS,
-	DISTRIBUTIONS,				/* the above; those below were made to defeat the sort */
+	/* end of the usual ones; the following ones were designed to defeat the
+	 * sort */
+	DISTRIBUTIONS,
 	MANY_CLUSTERS = DISTRIBUTIONS, EXPONENTIAL, HALF_EQUAL, RARE_CLUSTERS, FEW_TIED, ONE_SWAPPED,
-	HARD_DISTRIBUTIONS,			/* the above; those below are as tables have them */
+	HARD_DISTRIBUTIONS,			/* end of these; the following ones resemble real tables */
 	HOLES = HARD_DISTRIBUTIONS, DAYS, MANY_DAYS, ZIPF_FEW_HASHED, SNOWFLAKE, BIT_REVERSED, MORTON, NEAR_SORTED, SAWTOOTH,
 	ALTERNATING_ENDS,
-	URLS, WHOLE_URLS, NAMES, PATHS, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK, DEVANAGARI,	/* text_keys.h */
+	/* Texts of text_keys.h. */
+	URLS, WHOLE_URLS, NAMES, PATHS, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK, DEVANAGARI,
 	ALL_DISTRIBUTIONS
 } distribution;
 
@@ -45,7 +49,7 @@ mix_bits(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* In [0, 1). */
+/* A number in [0, 1). */
 static inline GSORT_HD double
 unit_of(uint64_t random)
 {
@@ -72,7 +76,7 @@ double_key(double x, int bits)
 	}
 }
 
-/* Sums of uniform numbers: bell-shaped. */
+/* Sums of uniform numbers, with a bell-shaped distribution. */
 static inline GSORT_HD uint64_t
 normal_key(uint64_t random, int bits)
 {
@@ -109,7 +113,7 @@ reversed_bits(uint64_t x)
 	return reversed;
 }
 
-/* Two coordinates, bit by bit, as of places on a map that lie around one. */
+/* Two interleaved coordinates, like places on a map around one centre. */
 static inline GSORT_HD uint64_t
 morton_key(uint64_t random)
 {
@@ -122,7 +126,7 @@ morton_key(uint64_t random)
 	return key;
 }
 
-/* The 64-bit key of a row as tables have it. */
+/* The 64-bit key of a row, as in real tables. */
 static inline GSORT_HD uint64_t
 table_key(distribution which, uint64_t i, uint64_t n, uint64_t random)
 {
@@ -132,7 +136,7 @@ table_key(distribution which, uint64_t i, uint64_t n, uint64_t random)
 			return random & 0x5555555555555555ull;
 		case DAYS:				/* in microseconds */
 			return random % 9000 * 86400000000ull + mix_bits(random) % 100;
-		case MANY_DAYS:			/* more than a sample has keys, but less than tiles have */
+		case MANY_DAYS:			/* more distinct values than sampled keys, but fewer than tiles */
 			return random % (n < 1000000 ? 30000 : 200000) * 86400000000ull + mix_bits(random) % 100;
 		case ZIPF_FEW_HASHED:
 			return mix_bits((uint64_t) (1 / (1 - unit_of(random))));
@@ -219,11 +223,14 @@ distribution_key(distribution which, uint64_t i, uint64_t n, uint64_t seed, int 
 			return (1ull << (random % (uint64_t) (bits - 1))) + (random >> 40 & 15);
 		case HALF_EQUAL:
 			return i & 1 ? half + 7 : random >> (64 - bits);
-		case RARE_CLUSTERS:		/* a hundredth of the rows close together, the rest wide apart */
+		/* one row in a hundred in a narrow cluster, the rest widely spread */
+		case RARE_CLUSTERS:
 			return random % 100 == 0 ? half / 3 + (random >> 8 & 0xfffff) : mix_bits(random) >> (64 - bits);
-		case FEW_TIED:			/* so few of them that no sample tells that their words will be tied */
+		case FEW_TIED:			/* too few for any sample to show that their words tie */
 			return random % 900 == 0 ? half / 3 + (random >> 8 & 0x3f) : mix_bits(random) >> (64 - bits);
-		case ONE_SWAPPED:		/* sorted, but for two neighbours near the end, which hardly any sample meets */
+		/* sorted, except for two neighbours near the end, which hardly any
+		 * sample contains */
+		case ONE_SWAPPED:
 			i += i == n - n / 9 ? 1 : i == n - n / 9 + 1 ? (uint64_t) -1 : 0;
 			return (uint64_t) ((double) i / (double) n * (double) half) * 2;
 		default:

@@ -2,20 +2,21 @@
  * emulator.h
  *	  Runs the sort's unchanged kernels on the CPU, without a GPU.
  *
- * In:  a kernel, its grid and its arguments, through launch() (cuda/sort/launch.cuh).
- * Out: what the kernel would have written.
+ * In:  a kernel, its grid and its arguments, through launch()
+ *	    (cuda/sort/launch.cuh).
+ * Out: the kernel's output.
  *
- * Each CUDA thread is a fiber with a stack of its own; the threads of a block meet at
- * barriers, those of a warp at votes and shuffles.  Blocks run one after another,
- * in a random order.  Inside a block the schedule is random: either all threads
- * take turns, or one warp after another runs as far ahead as it can, so a missing
- * barrier shows as a wrong result.  Shared memory is poisoned before each block,
- * and a launch that asks for more of it than the emulated chip has is refused; a
- * write behind its end, a barrier that not all threads reach, or no progress at all ends
- * the program with a message.
+ * Each CUDA thread is a fiber with its own stack.  The threads of a block meet
+ * at barriers, those of a warp at votes and shuffles.  Blocks run one after
+ * another, in random order.  Inside a block the schedule is random: either all
+ * threads take turns, or each warp in turn runs as far ahead as it can.  A
+ * missing barrier thus shows as a wrong result.  Shared memory is poisoned
+ * before each block.  A launch that requests more of it than the emulated chip
+ * has is refused.  A write behind its end, a barrier that some threads never
+ * reach, or a lack of progress ends the program with a message.
  *
- * It does not see weak memory order, nor races between blocks that run at once.
- * x86-64 and g++ only; one host thread.  Whole-warp masks only.
+ * The emulator does not detect weak memory order, or races between concurrent
+ * blocks. x86-64 and g++ only; one host thread; whole-warp masks only.
  */
 #ifndef GSORT_EMULATOR_H
 #define GSORT_EMULATOR_H
@@ -65,11 +66,11 @@ struct dim3
 namespace emulator
 {
 static constexpr size_t STACK_BYTES = 128 << 10;
-static constexpr size_t GUARD_BYTES = 256;	/* behind the shared memory */
+static constexpr size_t GUARD_BYTES = 256;	/* size of the guard behind the shared memory */
 static constexpr unsigned char POISON = 0xcd;
 static constexpr int WARP = 32;
 
-/* The emulated chip; a test sets it. */
+/* The emulated chip, set by a test. */
 struct chip
 {
 	int			processors = 4;
@@ -86,7 +87,7 @@ struct fiber
 struct warp
 {
 	uint64_t	given[WARP];
-	uint64_t	taken[WARP];	/* what all gave at the last meeting */
+	uint64_t	taken[WARP];	/* values that the warp's threads gave at the last meeting */
 	int			arrived;
 	unsigned	meetings;
 };
@@ -111,9 +112,10 @@ static struct dim3 grid_size;
 static uint64_t random_state = 88172645463325252ull;
 static uint64_t launches;
 static bool together;		/* all blocks of the next launch run at once */
-static bool early;			/* on a device it may start before the one ahead of it has ended */
-static uint64_t waits;		/* of threads, for the kernel ahead */
-static std::function<void(const void *kernel)> before_launch;	/* a test looks at memory before it is gone */
+static bool early;			/* on a device the kernel may start before its predecessor ends */
+static uint64_t waits;		/* number of threads that wait for the preceding kernel */
+/* Lets a test inspect memory before a launch changes it. */
+static std::function<void(const void *kernel)> before_launch;
 
 extern "C" void emulator_switch(void **from, void *to);
 asm(R"(
@@ -195,7 +197,7 @@ meet_block(int predicate)
 	return vote_result;
 }
 
-/* Gives a value to the warp and returns all that its threads gave. */
+/* Gives a value to the warp and returns the values of all its threads. */
 static inline const uint64_t *
 meet_warp(uint64_t value)
 {
@@ -226,7 +228,7 @@ resume(int thread)
 		emulator_switch(&scheduler_stack, fibers[thread].stack_pointer);
 }
 
-/* stack: of its first thread. */
+/* stack: that of the first thread. */
 static void
 start_block(unsigned block_threads, unsigned stack = 0)
 {
@@ -252,7 +254,7 @@ start_block(unsigned block_threads, unsigned stack = 0)
 	live = (int) block_threads;
 }
 
-/* All threads once, from a random one on in random steps. */
+/* Runs every thread once, from a random one on in random steps. */
 static void
 run_round(int first, int count)
 {
@@ -265,7 +267,7 @@ run_round(int first, int count)
 		resume(first + (int) (((int64_t) at + (int64_t) i * step) % count));
 }
 
-/* Lets all threads of the block go on; false: none could. */
+/* Lets all threads of the block continue; false: none could. */
 static bool
 run_on(unsigned block_threads, bool in_turn)
 {
@@ -323,7 +325,7 @@ check_shared_memory(size_t shared_bytes)
 	}
 }
 
-/* What is a block's own, while another one runs. */
+/* The state of a block while another one runs. */
 struct waiting_block
 {
 	std::vector<fiber> fibers;
@@ -350,7 +352,8 @@ struct waiting_block
 	}
 };
 
-/* All blocks at once: each in turn, in a random order, goes on until its threads wait. */
+/* Runs all blocks at once: each in turn, in random order, continues until its
+ * threads wait. */
 static void
 run_together(const std::vector<unsigned> &order, unsigned block_threads, size_t shared_bytes)
 {

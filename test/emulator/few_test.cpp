@@ -4,11 +4,13 @@
  *
  * Usage: few_test [-q] [-s] [distribution number]
  *
- * All distributions, both key widths, items narrow and wide, on emulated chips of few and many multiprocessors; numbers of pairs
- * around the edges of tiles, and the most that a chip sorts.  One more is refused.  Keys made for it fill a bucket up to its
- * bound, less one tile's gap.  Everything is compared row by row.  The scratch has guard gaps between its arrays, and every
- * output an end, which must be as they were afterwards.  -q: only what fails is shown; -s: few cases.  Exit status 0 if all is
- * well.
+ * Covers all distributions, both key widths, narrow and wide items, and
+ * emulated chips of few and many multiprocessors.  The numbers of pairs include
+ * the edges of tiles, and a chip's maximum; one more is refused.  Special keys
+ * fill a bucket up to its bound, less one tile's gap.  Everything is compared
+ * row by row.  The scratch has guard gaps between its arrays, and every output
+ * has a guard behind it; all must stay intact.  -q: prints failures only; -s:
+ * few cases.  Exit status 0: no failure.
  */
 #include "sort/pairs_few.cu"
 
@@ -105,7 +107,7 @@ run_case(distribution which, const test_case &test)
 	}, test);
 }
 
-/* The most that the emulated chip sorts. */
+/* The maximum number of pairs for the emulated chip. */
 static uint32_t
 pairs_max()
 {
@@ -130,7 +132,7 @@ run_distribution(distribution which, const std::vector<uint32_t> &numbers)
 	}
 }
 
-/* Begin and end of the bits, none of them too. */
+/* Begin and end of the sorted bits, empty ranges included. */
 static void
 run_all_bits()
 {
@@ -146,8 +148,9 @@ run_all_bits()
 }
 
 /*
- * The fullest bucket: with one more tile than a tile has samples, that tile's items lie between two splitters, and of every
- * other tile all items behind the first sample and before the second.
+ * The fullest bucket, with one tile more than a tile has samples.  All items of
+ * the additional tile lie between two splitters.  In every other tile, all
+ * items between the first and the second sample do, too.
  */
 static void
 run_fullest_bucket()
@@ -166,7 +169,8 @@ run_fullest_bucket()
 	}, {(samples + 1) * samples * gap, 0, 64, false, true});
 }
 
-/* One more than the most is refused, as is scratch that is too small or not aligned; none at all is sorted. */
+/* Refuses one more than the maximum, and scratch that is too small or not
+ * aligned; sorts an empty input. */
 static void
 run_refused()
 {
@@ -187,7 +191,8 @@ run_refused()
 	report(ok, "refused", 32, {});
 }
 
-/* Around a tile of the least gap, two of them, and a larger number; and the most. */
+/* Sizes around one and two tiles of the least gap, a larger size, and the
+ * maximum. */
 static std::vector<uint32_t>
 numbers_of_pairs(bool few)
 {

@@ -1,8 +1,9 @@
 /*
  * guarded_array.h
- *	  Arrays of the emulator's tests that tell when something was written behind them.
+ *	  Arrays of the emulator's tests that detect writes behind their end.
  *
- * Each owns its memory, aligned as scratch must be and filled with a pattern.
+ * Each array owns its memory, which is aligned like scratch and filled with a
+ * pattern.
  */
 #ifndef GSORT_GUARDED_ARRAY_H
 #define GSORT_GUARDED_ARRAY_H
@@ -15,7 +16,7 @@
 #include <vector>
 
 #define PATTERN		0xa5
-#define END_BYTES	64			/* behind each array */
+#define END_BYTES	64			/* size of the guard behind each array */
 
 static inline bool
 holds_pattern(const void *memory, size_t bytes)
@@ -44,7 +45,8 @@ struct guarded_array
 	}
 };
 
-/* Every gap that GSORT_GUARD_BYTES leaves behind a stretch of the scratch, (begin, bytes), still holds the pattern. */
+/* True if every gap, (begin, bytes), that GSORT_GUARD_BYTES leaves in the
+ * scratch still holds the pattern. */
 static inline bool
 gaps_intact(const std::pair<void *, size_t> *stretches, size_t n)
 {

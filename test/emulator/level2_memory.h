@@ -1,6 +1,6 @@
 /*
  * level2_memory.h
- *	  Scratch of the partition's second level, for the tests that partition.
+ *	  Scratch of the partition's second level, for the tests of its stages.
  */
 #ifndef GSORT_LEVEL2_MEMORY_H
 #define GSORT_LEVEL2_MEMORY_H
@@ -9,7 +9,7 @@
 
 #include "guarded_array.h"
 
-/* For n items, narrow or wide. */
+/* Scratch for n items, narrow or wide. */
 template<typename Row>
 struct level2_memory
 {

@@ -1,14 +1,16 @@
 /*
  * look_back_test.cpp
- *	  The look-back of the radix sort, which the emulator's kernels do not show: there a tile
- *	  always finds the one before it finished.
+ *	  The look-back of the radix sort.  The emulator's kernels do not exercise
+ *	  it, because there a tile always finds its predecessor finished.
  *
- * In:  rows of states made up here: some of tiles that have told their counts only, some with all,
- *	    behind the tile and in what nobody has told yet those of the pass before.
- * Out: a line with the number of wrong results, and the exit status.  The seed is fixed.
+ * In:  synthetic rows of states.  Some tiles have published their counts only,
+ *	    some their sums.  Unpublished states and states behind the tile hold
+ *	    leftovers of the preceding pass.
+ * Out: a line with the number of wrong results, and the exit status.  The seed
+ *	    is fixed.
  *
- * First on states that do not change, then while another thread tells them, word by word, in
- * random order.
+ * The first test uses constant states.  In the second, another thread publishes
+ * them concurrently, word by word, in random order.
  */
 #include "sort/look_back.cuh"
 
@@ -88,7 +90,8 @@ test_fixed_states()
 	return wrong;
 }
 
-/* A word at a time, with pauses, as no more than a word is sure to be seen whole. */
+/* Publishes one word at a time, with pauses, because only single words are read
+ * atomically. */
 static void
 publish_slowly(uint32_t tile, const uint32_t counts[STATES_A_THREAD], uint32_t kind, std::minstd_rand &pauses)
 {

@@ -4,12 +4,12 @@
  *
  * Usage: merge_test [-q] [-s] [distribution number]
  *
- * Merges 1 to 255 sorted runs, some of them empty, of all distributions, to a merge order
- * of raw key columns with NULLs, by words of both widths.  The stable order is unique, so
- * everything is compared place by place.
- * The scratch has guard gaps between its arrays, and every output an end, which must be as
- * they were afterwards.  -q: only what fails is shown; -s: small inputs only.  Exit
- * status 0 if all is well.
+ * Merges 1 to 255 sorted runs, some of them empty, of all distributions.  The
+ * output is a merge order of raw key columns with NULLs, by words of both
+ * widths.  The stable order is unique, so everything is compared place by
+ * place.  The scratch has guard gaps between its arrays, and every output has a
+ * guard behind it; all must stay intact.  -q: prints failures only; -s: small
+ * inputs only.  Exit status 0: no failure.
  */
 #include "sort/order_merge.cu"
 
@@ -28,12 +28,14 @@
 #define LARGEST_MERGE 120001u
 #endif
 
-/* How rows are dealt to the runs. */
+/* The assignment of rows to runs. */
 typedef enum dealing
 {
 	EVENLY,						/* row i to run i % runs */
-	UNEVENLY,					/* most of them to a few runs, none to many */
-	BY_VALUE,					/* neighbouring keys to one run: runs that hardly overlap, the last ones first */
+	UNEVENLY,					/* most rows to a few runs, none to many */
+	/* Neighbouring keys to one run, so that runs hardly overlap; the last runs
+	 * come first in the order. */
+	BY_VALUE,
 	DEALINGS
 } dealing;
 
@@ -53,7 +55,7 @@ report(bool ok, const std::string &what, const char *name, dealing how, uint32_t
 	failures += !ok;
 }
 
-/* The run that each row goes to. */
+/* The run of each row. */
 static std::vector<uint32_t>
 deal(distribution which, dealing how, uint32_t n, uint32_t runs)
 {
@@ -73,7 +75,7 @@ deal(distribution which, dealing how, uint32_t n, uint32_t runs)
 	return run_of;
 }
 
-/* Every gap behind a scratch array still holds the pattern. */
+/* True if every gap behind a scratch array still holds the pattern. */
 static bool
 scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 {
@@ -87,7 +89,7 @@ scratch_intact(uint64_t n, uint32_t runs, void *d_scratch)
 	return gaps_intact(ends, std::size(ends));
 }
 
-/* --- orders ----------------------------------------------------------------------- */
+/* --- orders --------------------------------------------------------------- */
 
 struct raw_row
 {
@@ -95,7 +97,7 @@ struct raw_row
 	uint32_t	nulls;
 };
 
-/* Statistics of rows, as feeders make them: NULLs' keys count nowhere. */
+/* Statistics of rows, as feeders make them; the keys of NULLs do not count. */
 static void
 fold_rows(const std::vector<raw_row> &rows, gsort_column_stats *stats)
 {
@@ -117,7 +119,8 @@ fold_rows(const std::vector<raw_row> &rows, gsort_column_stats *stats)
 	}
 }
 
-/* By value, not through a plan; column 0 has NULLs first, column 1 last. */
+/* Compares by value, without a plan; column 0 has NULLs first, column 1
+ * last. */
 static bool
 raw_less(const raw_row &a, const raw_row &b)
 {
@@ -134,7 +137,8 @@ raw_less(const raw_row &a, const raw_row &b)
 	return false;
 }
 
-/* The keys of NULLs are garbage; early runs have no NULL, and keep no NULL bits. */
+/* The keys of NULLs are garbage.  Early runs have no NULL, and retain no NULL
+ * bits. */
 static void
 order_case(distribution which, dealing how, uint32_t n, uint32_t runs, int bits)
 {
@@ -203,7 +207,7 @@ order_case(distribution which, dealing how, uint32_t n, uint32_t runs, int bits)
 		   "order u" + std::to_string(plan.bits), distribution_names[which], how, n, runs);
 }
 
-/* --- all ----------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------ */
 
 static void
 run_distribution(distribution which)
@@ -214,7 +218,7 @@ run_distribution(distribution which)
 		{
 			dealing		how = (dealing) ((n + runs + which) % DEALINGS);
 
-			/* large inputs take long: one number of runs for each */
+			/* large inputs are slow: one number of runs for each */
 			if (n == LARGEST_MERGE && runs != (which % 3 == 0 ? 255u : which % 3 == 1 ? 16u : 33u))
 				continue;
 			if (small && (n > SMALL_MERGE || (runs + which) % 2 != 0))
@@ -256,7 +260,7 @@ main(int argc, char **argv)
 		else
 			only = atoi(argv[i]);
 	}
-	emulator::the_chip.shared_bytes = 64 << 10;	/* the least that a chip has */
+	emulator::the_chip.shared_bytes = 64 << 10;	/* the minimum of all chips */
 	refusals();
 	for (int d = 0; d < ALL_DISTRIBUTIONS; d++)
 	{

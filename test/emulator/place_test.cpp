@@ -1,12 +1,16 @@
 /*
  * place_test.cpp
- *	  The kernels that pack the lengths of a run's rows and place the rows in sorted order, in the emulator.
+ *	  The kernels that pack a run's row lengths and place the rows in sorted
+ *	  order, in the emulator.
  *
- * In:  runs of rows of one length, of any, of long ones among short ones, and of the longest that there are; windows of several
- *	    sizes; orders at random; lists of windows with room for all, or too little.
- * Out: the seed, a line for what fails, the number of failures, and the exit status.
+ * In:  runs whose rows have one length, any length, or the maximum length, or
+ *	    mix long and short rows; windows of several sizes; random orders; lists
+ *	    of windows with enough room, or too little.
+ * Out: the seed, a line for each failure, the number of failures, and the exit
+ *	    status.
  *
- * Lengths, offsets and window begins must be those of a walk over the rows in their order.
+ * Lengths, offsets and window begins must equal those of a serial walk over the
+ * rows.
  */
 #include "device/place_rows.cuh"
 
@@ -18,7 +22,7 @@
 #include "distributions.h"
 
 #define PACK_BLOCKS		3
-#define BEGINS_BEHIND	4		/* the list's room, which stay as they are */
+#define BEGINS_BEHIND	4		/* entries behind the list's room, which must stay unchanged */
 
 typedef enum row_lengths
 {
@@ -37,7 +41,7 @@ random_below(uint64_t limit)
 	return mix_bits(random_state++) % limit;
 }
 
-/* A run as appends would have filed it. */
+/* A run in the form that appends produce. */
 struct filed_run
 {
 	uint32_t	window_bytes;
@@ -76,7 +80,8 @@ length_of_row(row_lengths kind, uint64_t one_length, uint64_t window_units)
 	}
 }
 
-/* EVEN_STRIDE: without tie bits a row of this length leaves strides of 512 of the others, so that warps end where strides do. */
+/* EVEN_STRIDE: without tie bits, one row of this length makes strides hold 512
+ * of the other rows.  Warps thus end where strides do. */
 static uint64_t
 length_of_last_row(uint64_t window_units)
 {

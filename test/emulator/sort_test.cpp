@@ -1,14 +1,15 @@
 /*
  * sort_test.cpp
- *	  The partition-and-merge sort and the radix sort in the emulator, against std::stable_sort.
+ *	  The partition-and-merge sort and the radix sort in the emulator, against
+ *	  std::stable_sort.
  *
  * Usage: sort_test [-q] [-s] [-r] [distribution number]
  *
- * Sorts small inputs of all distributions, on emulated chips of
- * all three tuning rows (each enforcing its own shared memory), and compares row
- * by row.  The scratch has guard gaps between its arrays, which must be as they
- * were afterwards.  -q: only what fails is shown; -s: small inputs, and few others; -r: the radix sort
- * only.  Exit status 0 if all is well.
+ * Sorts small inputs of all distributions, on emulated chips of all three
+ * tuning rows (each enforces its own shared memory), and compares row by row.
+ * The scratch has guard gaps between its arrays, which must stay intact.  -q:
+ * prints failures only; -s: small inputs, and few others; -r: the radix sort
+ * only.  Exit status 0: no failure.
  */
 #include "sort/pairs_partition.cu"
 #include "sort/pairs_radix.cu"
@@ -19,7 +20,7 @@
 #include "stable_order.h"
 
 #define PATTERN 0xa5
-#define CROWDED_SHARE 16		/* at most one of so many segments is crowded where keys lie evenly */
+#define CROWDED_SHARE 16		/* with even keys, at most one in this many segments is crowded */
 
 #ifndef LARGEST_TEST
 #define LARGEST_TEST 300007u
@@ -35,9 +36,9 @@ struct test_case
 	bool		with_rows;
 	bool		with_keys_out;
 	bool		keep_keys;
-	int			handed_over = -1;	/* to the radix sort: 1 it must be, 0 it must not */
+	int			handed_over = -1;	/* to the radix sort: 1 required, 0 forbidden */
 	bool		lies_evenly = false;	/* few segments are crowded */
-	int			presorted = -1;		/* 1 they must be seen to be, 0 they must not */
+	int			presorted = -1;		/* 1: must be detected, 0: must not be detected */
 };
 
 static int	failures;
@@ -47,7 +48,7 @@ static bool quiet;
 static bool small;
 static bool radix_only;
 
-/* Of shared memory for a block, what the three tuning rows need. */
+/* Shared memory of a block on the chips of the three tuning rows. */
 static const int chip_bytes[] = {110 << 10, 227 << 10};
 
 template<typename T>
@@ -63,7 +64,7 @@ aligned_array(size_t length)
 
 typedef std::vector<std::pair<const void *, size_t>> scratch_arrays;
 
-/* Every gap behind an array holds what it should. */
+/* True if every gap behind an array holds the expected bytes. */
 static bool
 gaps_intact(const scratch_arrays &arrays, unsigned char content)
 {
@@ -80,7 +81,7 @@ gaps_intact(const scratch_arrays &arrays, unsigned char content)
 	return true;
 }
 
-/* Those of the radix sort's scratch that it does not zero. */
+/* The arrays of the radix sort's scratch that it does not zero. */
 static scratch_arrays
 radix_item_arrays(const gsort_pairs &pairs, void *d_scratch)
 {
@@ -100,7 +101,8 @@ radix_item_arrays(const gsort_pairs &pairs, void *d_scratch)
 	return items;
 }
 
-/* What is zeroed is zeroed with its gaps, as one stretch. */
+/* True if all gaps are intact.  Arrays that are zeroed are zeroed with their
+ * gaps, as one piece. */
 static bool
 radix_gaps_intact(const gsort_pairs &pairs, void *d_scratch)
 {
@@ -156,8 +158,8 @@ count_rooms(const partition_plan *plan)
 		uncounted_bins_seen += plan->bucket_plans[b].count > 0 && !is_counted(&plan->bucket_plans[b]);
 }
 
-/* The partition's gaps are looked at before the radix sort zeroes its scratch, which lies over them, and whose gaps hold what
- * the partition has left there. */
+/* Checks the partition's gaps before the radix sort zeroes its scratch, which
+ * overlaps them.  Its own gaps hold the partition's leftovers. */
 struct gap_check
 {
 	const gsort_pairs &pairs;
@@ -192,7 +194,7 @@ struct gap_check
 		return intact && (!plan->verdict.handed_over || radix_gaps_intact(pairs, radix_scratch_of_partition()));
 	}
 
-	/* Behind the plan. */
+	/* The radix sort's scratch, behind the plan. */
 	void *radix_scratch_of_partition() const
 	{
 		scratch_cursor cursor = {(uintptr_t) d_scratch};
@@ -225,7 +227,8 @@ run_case(test_case test)
 	uint64_t	bad = 0;
 	cudaError_t status;
 
-	test.with_keys_out &= test.engine == GSORT_ENGINE_RADIX || sizeof(Key) == 8;	/* else the partition takes none */
+	/* the partition supports no other case */
+	test.with_keys_out &= test.engine == GSORT_ENGINE_RADIX || sizeof(Key) == 8;
 	for (uint32_t i = 0; i < test.n; i++)
 	{
 		keys_in[i] = keys[i] = (Key) distribution_key(test.which, i, test.n, 12345 + test.n, 8 * sizeof(Key));
@@ -328,13 +331,14 @@ run_distribution(distribution which)
 	}
 }
 
-/* With tiny tiles, enough pairs for level 2, crowded segments, long ones, and what is handed over. */
+/* Tiny tiles with enough pairs for level 2, crowded segments, long segments,
+ * and hand-overs. */
 static void
 run_every_stage()
 {
 	const gsort_engine partition = GSORT_ENGINE_PARTITION;
 
-	/* with the bits of one pass they are not handed over, however they lie */
+	/* sorts of one pass are never handed over, whatever the distribution */
 	for (distribution which : {HOLES, MANY_CLUSTERS, NAMES, DECIMAL_DIGITS})
 	{
 		emulator::the_chip.shared_bytes = chip_bytes[which % 2];
@@ -353,7 +357,8 @@ run_every_stage()
 	run_case<uint64_t>({partition, ZIPF_HASHED, 100003, 0, 64, true, true, true, 1});
 }
 
-/* Even keys of many bins, and nearly even ones: with rooms from the sample to the emitted rows. */
+/* Even keys with many bins, and nearly even ones: with rooms from the sample to
+ * the emitted rows. */
 static void
 run_rooms()
 {
@@ -376,8 +381,9 @@ run_rooms()
 }
 
 /*
- * Who sorts what: the partition what lies evenly wherever one looks, and what is mostly tied; the radix sort clusters of
- * clusters, as text is, and clusters too many for the sample.
+ * Tests the choice between the two sorts.  The partition sorts keys that are
+ * even at every scale, and mostly tied ones.  The radix sort takes clusters of
+ * clusters, like text, and clusters too numerous for the sample.
  */
 static void
 run_choices()
@@ -390,9 +396,10 @@ run_choices()
 		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0, false, 1});
 		run_case<uint64_t>({partition, which, 100003, 3, 64, true, true, true, 0, false, 1});
 	}
-	/* falling, with ties that the sample does not show: their rows must not fall */
+	/* falling, with ties that the sample does not show: their rows must stay in
+	 * order */
 	run_case<uint64_t>({partition, REVERSED, 100003, 48, 64, false, true, false, 0, false, 0});
-	/* the sample alone says that these are in order */
+	/* only the sample suggests that these are in order */
 	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, true, true, true, 0, false, 0});
 	run_case<uint64_t>({partition, ONE_SWAPPED, 100003, 0, 64, false, false, false, 0, true, 0});
 	for (distribution which : {UNIFORM, ZIPF, NORMAL, DOUBLES, LOGNORMAL, RARE_CLUSTERS,
@@ -403,11 +410,12 @@ run_choices()
 		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 0});
 	for (distribution which : {HOLES, DAYS, MANY_CLUSTERS, URLS, NAMES, HEX_DIGITS, DECIMAL_DIGITS, CYRILLIC, GREEK, CJK})
 		run_case<uint64_t>({partition, which, 100003, 0, 64, false, false, false, 1});
-	/* more clusters than any sample shows whole */
+	/* more clusters than any sample covers */
 	run_case<uint64_t>({partition, MANY_DAYS, 100003, 0, 64, false, false, false, 1});
 }
 
-/* Short keys go to the radix sort for unevenness too, and where rows share them; their words lose nothing, so they are never tied. */
+/* Short keys also go to the radix sort if they are uneven, or if rows share
+ * them.  Their words lose nothing, so they never tie. */
 static void
 run_choices_of_short_keys()
 {
@@ -435,7 +443,7 @@ run_choices_of_short_keys()
 	}
 }
 
-/* Of the radix sort, every kind of items and number of passes. */
+/* The radix sort with every kind of items and every number of passes. */
 static void
 run_all_bits()
 {
@@ -475,7 +483,7 @@ run_salts()
 	pairs_partition_salt = 0;
 }
 
-/* The largest chip's own row is for inputs that are not small. */
+/* The largest chip's own row is for large inputs. */
 static void
 run_small_distribution(distribution which)
 {

@@ -1,14 +1,17 @@
 /*
  * stage_emit_test.cpp
- *	  The last stage of the partition sort, in the emulator: what becomes of rows whose places are known.
+ *	  The last stage of the partition sort, in the emulator: functors receive
+ *	  rows with known places.
  *
  * Usage: stage_emit_test [seed]
  *
- * In:  places and rows; random keys of several kinds, and a functor of the test's, which takes a word of each row to its place.
- * Out: a line for what fails, the number of failures, and the exit status.
+ * In:  places and rows; random keys of several kinds; a functor of the test,
+ *	    which writes a word of each row to its place.
+ * Out: a line for each failure, the number of failures, and the exit status.
  *
- * The library's functor must write rows and keys as a gsort_pairs wants them.  The stages in a row, presorted keys among them, must
- * give the test's the order of std::stable_sort.  Nothing may be written behind an array.
+ * The library's functor must write rows and keys as a gsort_pairs requests.
+ * The sequence of stages, presorted keys included, must give the test's functor
+ * the order of std::stable_sort.  No array's guard may change.
  */
 #include "sort/presorted.cuh"
 #include "sort/stage_emit.cuh"
@@ -32,10 +35,10 @@ test_emit_pairs()
 	expect(rows == numbers({1, 90, 0}) && keys_out == words({0, 0x20d, 0}), "emit: the rows' own numbers, no keys");
 }
 
-/* A row's word to its place. */
+/* Writes a row's word to its place. */
 struct emit_words
 {
-	key_view	keys;			/* for presorted ones */
+	key_view	keys;			/* for presorted keys */
 	const uint64_t *words_in;
 	uint64_t   *words_out;
 
@@ -114,7 +117,7 @@ main(int argc, char **argv)
 {
 	begin_test("stage_emit_test", argc, argv);
 	test_emit_pairs();
-	/* whose few bins leave segments of each kind */
+	/* few bins, which leave segments of each kind */
 	test_row<TUNING_MEDIUM>(110 << 10);
 	return end_test();
 }

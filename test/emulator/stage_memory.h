@@ -1,8 +1,10 @@
 /*
  * stage_memory.h
- *	  What the tests of single stages share: keys of several kinds, memory for what stages tell each other, and a tally of failures.
+ *	  The common base of the tests of single stages: keys of several kinds,
+ *	  memory for the data that stages share, and a count of failures.
  *
- * Everything random goes by the seed, which is printed; each test takes it as its argument.
+ * All random numbers derive from the seed, which is printed; each test takes it
+ * as its argument.
  */
 #ifndef GSORT_STAGE_MEMORY_H
 #define GSORT_STAGE_MEMORY_H
@@ -58,12 +60,12 @@ row_bits_for(uint32_t n)
 	return n > 1 ? significant_bits(n - 1) : 1;
 }
 
-/* --- keys ------------------------------------------------------------------------ */
+/* --- keys ----------------------------------------------------------------- */
 
 typedef enum key_kind
 {
 	KEYS_EVEN,
-	KEYS_OF_BYTES,				/* few of them */
+	KEYS_OF_BYTES,				/* few bytes values */
 	KEYS_FEW,
 	KEYS_IN_CLUSTERS,
 	KEYS_EQUAL,
@@ -121,7 +123,7 @@ stable_order(const words &keys)
 	return order;
 }
 
-/* What a stage gets of the caller's keys, of either type. */
+/* A stage's view of the caller's keys, for either type. */
 template<typename Key>
 static key_view
 view_of(const std::vector<Key> &keys, uint64_t key_max)
@@ -129,7 +131,7 @@ view_of(const std::vector<Key> &keys, uint64_t key_max)
 	return {keys.data(), key_max, 0, 8 * sizeof(Key)};
 }
 
-/* Of a (key, row), as the splitters say. */
+/* The bucket of a (key, row), by the splitters. */
 [[maybe_unused]] static uint32_t
 bucket_of(const bucket_splitters &splitters, uint64_t key, uint32_t row)
 {
@@ -140,9 +142,10 @@ bucket_of(const bucket_splitters &splitters, uint64_t key, uint32_t row)
 	return b;
 }
 
-/* --- device memory ------------------------------------------------------------------ */
+/* --- device memory -------------------------------------------------------- */
 
-/* What the stages of one sort tell each other, and the list of the crowded. */
+/* The data shared by the stages of one sort, and the list of crowded
+ * segments. */
 template<typename Row>
 struct stage_memory
 {
@@ -170,7 +173,7 @@ struct stage_memory
 	}
 };
 
-/* --- running -------------------------------------------------------------------- */
+/* --- running -------------------------------------------------------------- */
 
 static void
 begin_test(const char *name, int argc, char **argv)
@@ -182,7 +185,7 @@ begin_test(const char *name, int argc, char **argv)
 	emulator::random_state ^= seed;
 }
 
-/* The exit status. */
+/* Returns the exit status. */
 static int
 end_test()
 {

@@ -1,27 +1,33 @@
 /*
  * stage_partition_test.cpp
- *	  The second stage of the partition sort alone, in the emulator: keys to segments by splitters that are made here.
+ *	  The second stage of the partition sort alone, in the emulator: divides
+ *	  keys into segments by the test's splitters.
  *
  * Usage: stage_partition_test [seed]
  *
- * In:  random keys of several kinds; random splitters, few and many, of keys that are there and that are not, and by row.
- * Out: a line for what fails, the number of failures, and the exit status.
+ * In:  random keys of several kinds; random splitters, few and many, of present
+ *	    and absent keys, and by row.
+ * Out: a line for each failure, the number of failures, and the exit status.
  *
- * The segments must cover everything, fit their tiles, and hold, as the items they should be, what std::stable_sort puts at their
- * places.  Nothing may be written behind an array.  Splitters of equal ranges say of any keys that they lie evenly.
+ * The segments must cover everything and fit their tiles.  The segments must
+ * hold, as correct items, the rows that std::stable_sort puts at their places.
+ * No array's guard may change.  Splitters of equal ranges claim that any keys
+ * are even.
  */
 #include "sort/stage_partition.cuh"
 
 #include "level2_memory.h"
 #include "stage_memory.h"
 
-/* Whose items went to buckets, or to a bucket's bins, uncounted, and those that had to be counted after all. */
+/* Inputs whose items went uncounted to buckets or to a bucket's bins, and those
+ * that had to be counted after all. */
 static uint32_t rooms_seen;
 static uint32_t rooms_overflowed_seen;
 static uint32_t uncounted_bins_seen;
 static uint32_t overflowed_bins_seen;
 
-/* Lower ends of buckets, besides the first: of keys that are there, of others, and several of one key. */
+/* Lower ends of buckets, except the first: of present keys, of absent ones, and
+ * several of one key. */
 static std::vector<key_and_row>
 make_edges(const words &keys, uint64_t key_max, uint32_t wanted)
 {
@@ -43,7 +49,8 @@ make_edges(const words &keys, uint64_t key_max, uint32_t wanted)
 	return edges;
 }
 
-/* As choose_splitters leaves them, by edges and what is thought to be the keys' least and their range. */
+/* Fills the splitters like choose_splitters, from edges and the assumed minimum
+ * and range of the keys. */
 static void
 give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint64_t sample_min, uint64_t sample_range, uint64_t key_max,
 			   uint32_t row_bits, bool wide)
@@ -77,7 +84,7 @@ give_splitters(partition_plan *plan, const std::vector<key_and_row> &edges, uint
 	}
 }
 
-/* Of random edges, with a map of the table that need not fit the keys. */
+/* Fills them from random edges, with a table map that need not fit the keys. */
 static void
 give_random_splitters(partition_plan *plan, const words &keys, uint32_t edges, uint64_t key_max, bool wide)
 {
@@ -88,7 +95,8 @@ give_random_splitters(partition_plan *plan, const words &keys, uint32_t edges, u
 	give_splitters(plan, made, sample_min, sample_range, key_max, row_bits_for((uint32_t) keys.size()), wide);
 }
 
-/* As choose_splitters leaves them where keys lie evenly: parts of equal ranges, and what is on either side. */
+/* Fills them like choose_splitters for even keys: parts of equal ranges, and
+ * the keys on either side. */
 static void
 give_even_splitters(partition_plan *plan, uint64_t lowest, uint64_t range, uint32_t parts, uint64_t key_max, uint32_t row_bits,
 					bool wide)
@@ -120,7 +128,7 @@ count_seen(const partition_plan *plan)
 	}
 }
 
-/* A stretch of items, segment or long. */
+/* A range of items: a segment or a long one. */
 struct listed_stretch
 {
 	uint32_t	begin;
@@ -159,7 +167,7 @@ is_item_of(item<Wide> x, const bucket_splitters &splitters, uint64_t key, uint32
 	return x.first == (word_of_key(key, shift, base, splitters.row_bits) | row) && shortened == (shift > 0);
 }
 
-/* The segment's map takes the item to a bin. */
+/* True if the segment's map takes the item to an existing bin. */
 template<typename Row, bool Wide>
 static bool
 has_bin(const sort_segment &segment, item<Wide> x, uint32_t row_bits)
@@ -170,7 +178,8 @@ has_bin(const sort_segment &segment, item<Wide> x, uint32_t row_bits)
 	return coordinate >= segment.lowest && linear_part(segment.map, coordinate - segment.lowest) < Row::SORT_BINS;
 }
 
-/* The stretch holds the items that the order has at its places, and no others. */
+/* True if the range holds exactly the items that the order has at its
+ * places. */
 template<typename Row, bool Wide>
 static bool
 holds_its_items(const listed_stretch &stretch, const segmented_items &items, const bucket_splitters &splitters,
@@ -195,7 +204,7 @@ holds_its_items(const listed_stretch &stretch, const segmented_items &items, con
 	return rows == expected;
 }
 
-/* The stretches cover everything, and no tile holds a long one. */
+/* True if the ranges cover everything, and no long one fits a tile. */
 template<typename Row>
 static bool
 covers_all(const std::vector<listed_stretch> &stretches, uint32_t n)
@@ -211,7 +220,7 @@ covers_all(const std::vector<listed_stretch> &stretches, uint32_t n)
 	return at == n;
 }
 
-/* Keys that lie evenly where the sample for the rooms is taken, and nowhere else. */
+/* Keys that are even at the places of the rooms' sample, and nowhere else. */
 static words
 make_misleading_keys(uint32_t n, uint64_t key_max)
 {
@@ -226,7 +235,8 @@ make_misleading_keys(uint32_t n, uint64_t key_max)
 	return keys;
 }
 
-/* edges: of random buckets; with even_parts there are so many of equal ranges instead. */
+/* edges: number of random buckets; with even_parts, the number of buckets of
+ * equal ranges instead. */
 template<typename Row, bool MayBeWide, bool Wide, typename Key>
 static void
 test_partition_of(const words &keys, const std::string &kind, uint32_t n, uint32_t bits, uint32_t edges,
@@ -248,7 +258,8 @@ test_partition_of(const words &keys, const std::string &kind, uint32_t n, uint32
 		give_random_splitters(plan, keys, edges, key_max, Wide);
 	else
 	{
-		/* not all keys are between the ends, as those of a sample are not the least and the greatest */
+		/* some keys lie outside the ends, because a sample's extremes are not
+		 * the minimum and the maximum */
 		uint64_t	lowest = *std::min_element(keys.begin(), keys.end()) + below(2) * (key_max >> 10);
 		uint64_t	highest = *std::max_element(keys.begin(), keys.end()) - below(2) * (key_max >> 10);
 
@@ -275,7 +286,7 @@ test_partition(key_kind kind, uint32_t n, uint32_t bits, uint32_t edges, const l
 	test_partition_of<Row, MayBeWide, Wide, Key>(make_keys(kind, n, low_bits(bits)), std::to_string(kind), n, bits, edges, target, even_parts);
 }
 
-/* What others sort gives no segment. */
+/* Input of another engine yields no segment. */
 template<typename Row>
 static void
 test_partition_of_others(const launch_target &target)
@@ -311,7 +322,8 @@ test_row(int shared_bytes)
 		test_partition<Row, true, false, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
 		test_partition<Row, true, true, uint64_t>((key_kind) kind, n, 64, (uint32_t) below(30), target);
 	}
-	/* rooms for rising keys are filled as expected, of the others some are not */
+	/* the rooms of rising keys are filled as expected; some rooms of other keys
+	 * are not */
 	for (key_kind kind : {KEYS_EVEN, KEYS_RISING, KEYS_FALLING, KEYS_IN_CLUSTERS})
 	{
 		test_partition<Row, false, false, uint64_t>(kind, Row::SORT_TILE * 40, 40, 0, target, 2);

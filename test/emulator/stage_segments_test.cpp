@@ -1,22 +1,25 @@
 /*
  * stage_segments_test.cpp
- *	  The third stage of the partition sort alone, in the emulator: segments that are made here are sorted.
+ *	  The third stage of the partition sort alone, in the emulator: sorts the
+ *	  test's segments.
  *
  * Usage: stage_segments_test [seed]
  *
- * In:  segments of one item up to some tiles, even, crowded, tied and with shortened words, narrow and wide, in both arrays.
- * Out: a line for what fails, the number of failures, and the exit status.
+ * In:  segments of one item up to some tiles: even, crowded, tied and with
+ *	    shortened words, narrow and wide, in both arrays.
+ * Out: a line for each failure, the number of failures, and the exit status.
  *
- * Each segment's rows must come out at its own places, in order and once each, and those of a segment in no list not at all.
- * Nothing may be written behind an array.
+ * Each segment's rows must be emitted at its own places, in order and exactly
+ * once.  Rows of a segment in no list must not be emitted.  No array's guard
+ * may change.
  */
 #include "sort/stage_segments.cuh"
 
 #include "stage_memory.h"
 
-static uint32_t crowded_seen;	/* segments */
+static uint32_t crowded_seen;	/* crowded segments */
 
-/* Notes who came where, and how often. */
+/* Records the row of each place, and the number of calls. */
 struct emit_notes
 {
 	uint32_t   *rows;
@@ -32,9 +35,11 @@ struct emit_notes
 typedef enum segment_kind
 {
 	SEGMENT_EVEN,
-	SEGMENT_CROWDED,			/* two values that are far apart, and some between */
-	SEGMENT_TIED,				/* all keys equal: by row, or what the words have lost is equal, where items can be so */
-	SEGMENT_SHORTENED,			/* words have lost bits; as SEGMENT_EVEN where items are wide */
+	SEGMENT_CROWDED,			/* two values far apart, and some between */
+	/* all keys equal: by row, or, where items can be shortened, equal in the
+	 * lost bits */
+	SEGMENT_TIED,
+	SEGMENT_SHORTENED,			/* words have lost bits; wide items: like SEGMENT_EVEN */
 	SEGMENT_KINDS
 } segment_kind;
 
@@ -46,7 +51,7 @@ struct given_segment
 	bool		left_out;		/* in no list */
 };
 
-#define LOST_BITS	9			/* of keys in shortened words */
+#define LOST_BITS	9			/* bits that shortened words lose */
 
 static uint64_t
 key_in_segment(segment_kind kind, uint64_t lowest, uint64_t range)
@@ -62,7 +67,8 @@ key_in_segment(segment_kind kind, uint64_t lowest, uint64_t range)
 	}
 }
 
-/* Segments of the wanted sizes, one behind the other, and all their items and keys. */
+/* Segments of the wanted sizes, one behind the other, with all their items and
+ * keys. */
 template<typename Row, bool Wide>
 struct given_items
 {
@@ -71,7 +77,7 @@ struct given_items
 	words		keys;			/* by row */
 	numbers		rows;			/* by place, before the sort */
 	std::vector<given_segment> segments;
-	uint32_t	level2_behind;	/* so many items stand segments in level 2 behind their places */
+	uint32_t	level2_behind;	/* segments in level 2 lie this many items behind their places */
 	stage_memory<Row> memory;
 
 	explicit given_items(const std::vector<given_segment> &wanted): n(wanted.back().begin + wanted.back().count),
@@ -142,7 +148,8 @@ struct given_items
 			by_row * (uint32_t) ITEMS_BY_ROW, make_linear_map(highest - lowest, Row::SORT_BINS), lowest};
 	}
 
-	/* Its rows came to its places, in order, once each; or none, if it is in no list. */
+	/* True if its rows were emitted at its places, in order and exactly once;
+	 * or never, if it is in no list. */
 	bool is_sorted(const given_segment &segment, const uint32_t *emitted, const uint32_t *times) const
 	{
 		numbers		expected(rows.begin() + segment.begin, rows.begin() + segment.begin + segment.count);

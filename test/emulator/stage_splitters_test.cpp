@@ -1,20 +1,22 @@
 /*
  * stage_splitters_test.cpp
- *	  The first stage of the partition sort alone, in the emulator: splitters from a sample.
+ *	  The first stage of the partition sort alone, in the emulator: splitters
+ *	  from a sample.
  *
  * Usage: stage_splitters_test [seed]
  *
  * In:  random keys of several kinds.
- * Out: a line for what fails, the number of failures, and the exit status.
+ * Out: a line for each failure, the number of failures, and the exit status.
  *
- * Splitters must be in order, leave words room, and lead each key to its bucket, those of even keys by the map too; of keys that lie
- * evenly no bucket may have far more than its share.  Nothing may be counted yet, and nothing written behind an array.
+ * Splitters must be in order, leave room in words, and map each key to its
+ * bucket; the map of even keys must agree.  With even keys, no bucket may far
+ * exceed its share.  All counters must be 0.  No array's guard may change.
  */
 #include "sort/stage_splitters.cuh"
 
 #include "stage_memory.h"
 
-static uint32_t even_seen;		/* inputs */
+static uint32_t even_seen;		/* inputs found even */
 
 static bool
 table_leads_to_bucket(const bucket_splitters &splitters, uint64_t key, uint32_t row)
@@ -32,7 +34,8 @@ map_leads_to_bucket(const bucket_splitters &splitters, Key key)
 	return !splitters.even || make_even_bucket_finder<Key>(splitters).find(key) == bucket_of(splitters, key, 0);
 }
 
-/* So few keys have all been seen. */
+/* True if the blocks' extremes are those of all keys, as with so few keys all
+ * have been read. */
 static bool
 are_extremes(const key_extremes *extremes, const words &keys)
 {
@@ -43,7 +46,8 @@ are_extremes(const key_extremes *extremes, const words &keys)
 	return joined.least == *std::min_element(keys.begin(), keys.end()) && joined.greatest == *std::max_element(keys.begin(), keys.end());
 }
 
-/* The buckets of even keys hold all but those that are far from the sample. */
+/* True if the range of even keys holds all keys except those far from the
+ * sample. */
 static bool
 is_range_of_even(const bucket_splitters &splitters, uint64_t sample_least, uint64_t sample_greatest, const words &keys)
 {
@@ -92,7 +96,8 @@ nothing_is_counted(const partition_plan *plan)
 		plan->listed.segments + plan->listed.long_segments + plan->listed.crowded + plan->listed.arrived == 0;
 }
 
-/* The sample of fewer keys has some twice, which do not rise. */
+/* True if the order may be seen.  A sample of fewer keys contains some twice,
+ * and does not rise. */
 static bool
 may_be_seen(key_kind kind, uint32_t n, uint32_t seen_order)
 {
@@ -103,7 +108,8 @@ may_be_seen(key_kind kind, uint32_t n, uint32_t seen_order)
 	return kind == KEYS_FALLING ? seen_order == SEEN_FALLING : kind == KEYS_RISING_BUT_ONE || seen_order == SEEN_UNORDERED;
 }
 
-/* Each of the sample is where its key stands in the input. */
+/* True if the sample is sorted, and each key is the one at its place in the
+ * input. */
 static bool
 is_sorted_sample(const uint64_t *sample_keys, const uint32_t *sample_rows, uint32_t samples, const words &keys)
 {
@@ -147,7 +153,7 @@ test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &ta
 		counts[bucket_of(splitters, keys[row], row)]++;
 	}
 	expect(led, name + ", table");
-	/* clusters have gaps that are no bucket's to fill */
+	/* clusters leave gaps, so their buckets are unbalanced */
 	expect(*std::max_element(counts.begin(), counts.end()) <= 4 * n / QUANTILES_MIN || n < 64 * QUANTILES_MIN ||
 		   kind == KEYS_IN_CLUSTERS, name + ", balance");
 	expect(!may_have_rooms(n) || are_extremes(extremes.data(), keys), name + ", extremes");
@@ -158,7 +164,7 @@ test_splitters(key_kind kind, uint32_t n, uint32_t bits, const launch_target &ta
 		   name + ", verdict");
 }
 
-/* Items in the largest bucket. */
+/* Number of items in the largest bucket. */
 template<typename Row>
 static uint32_t
 largest_bucket(const words &keys, const launch_target &target)
@@ -178,7 +184,7 @@ largest_bucket(const words &keys, const launch_target &target)
 	return *std::max_element(counts.begin(), counts.end());
 }
 
-/* Keys that are equal where the sample is taken with salt 0, and nowhere else. */
+/* Keys that are equal at the sampled places for salt 0, and nowhere else. */
 template<typename Row>
 static void
 test_salt(launch_target target)

@@ -1,12 +1,12 @@
 /*
  * text_keys.h
- *	  Texts made up from a random number, as the first 8 bytes of a text column are: big-endian words.
+ *	  Synthetic texts, as the first 8 bytes of a text column: big-endian words.
  *
- * In:  64 random bits a row.
- * Out: a word whose first byte is the text's first.
+ * In:  64 random bits per row.
+ * Out: a word with the text's first byte on top.
  *
- * Letters, syllables and folders are unevenly frequent, as those of real text are.  Host and device
- * code; distributions.h includes it.
+ * Letters, syllables and folders have uneven frequencies, like real text.  Host
+ * and device code; distributions.h includes it.
  */
 #ifndef GSORT_TEXT_KEYS_H
 #define GSORT_TEXT_KEYS_H
@@ -15,12 +15,12 @@
 
 #include "rows/host_device.h"
 
-/* The bytes of a text, as far as a word has room. */
+/* The bytes of a text, as far as they fit a word. */
 typedef struct text_prefix
 {
 	uint64_t	word;
 	int			bytes;
-	uint64_t	random;			/* what is left of it, to be taken from the low bits */
+	uint64_t	random;			/* unused random bits, taken from the low end */
 } text_prefix;
 
 static inline GSORT_HD void
@@ -38,7 +38,8 @@ text_put_string(text_prefix *text, const char *string)
 		text_put(text, (unsigned char) *string);
 }
 
-/* A number below limit, at most 4096: even, or the lower the more frequent. */
+/* A number below limit, at most 4096: uniform, or with lower numbers more
+ * frequent. */
 static inline GSORT_HD uint32_t
 text_even(text_prefix *text, uint32_t limit)
 {
@@ -57,7 +58,8 @@ text_uneven(text_prefix *text, uint32_t limit)
 	return (uint32_t) ((uint64_t) half * half >> 16) * limit >> 16;
 }
 
-/* One of the strings of a list, each of width letters, of which blanks are left out. */
+/* Appends one of a list's strings, each padded with blanks to width letters;
+ * the blanks are skipped. */
 static inline GSORT_HD void
 text_put_one_of(text_prefix *text, const char *list, uint32_t width, uint32_t which)
 {
@@ -96,7 +98,7 @@ text_begin(uint64_t random)
 	return text;
 }
 
-/* What follows https://www. */
+/* The text behind https://www. */
 static inline GSORT_HD uint64_t
 url_key(uint64_t random)
 {
@@ -130,7 +132,7 @@ name_key(uint64_t random)
 	text_put_string(&text, ", ");
 	text_put(&text, 'A' + text_uneven(&text, 26));
 	text_put_syllable(&text);
-	text.word &= ~(1ull << 61);	/* the first letter is a capital */
+	text.word &= ~(1ull << 61);	/* makes the first letter a capital */
 	return text.word;
 }
 
@@ -160,7 +162,7 @@ digits_key(uint64_t random, uint32_t base)
 	return text.word;
 }
 
-/* Letters from first on, of a script with so many. */
+/* Letters from first on, of a script with letters letters. */
 static inline GSORT_HD uint64_t
 script_key(uint64_t random, uint32_t first, uint32_t letters)
 {

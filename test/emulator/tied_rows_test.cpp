@@ -1,12 +1,14 @@
 /*
  * tied_rows_test.cpp
- *	  The kernels that sort only what the first word leaves tied, in the emulator.
+ *	  The kernels that sort only the ties of the first word, in the emulator.
  *
- * In:  rows of two words, the first of which is distinct, or shared by few, half, or all rows.
- * Out: a line for what fails, the number of failures, and the exit status.
+ * In:  rows of two words; the first is distinct, or shared by few, half, or all
+ *	    rows.
+ * Out: a line for each failure, the number of failures, and the exit status.
  *
- * The steps are those of cuda_order.cu, with the library's selection and scan done here, and the pairs
- * sorts by the radix sort's kernels.  The order must be that of std::stable_sort by both words.
+ * The steps are those of cuda_order.cu.  The test replaces the library's
+ * selection and scan, and sorts pairs by the radix sort's kernels.  The order
+ * must be that of std::stable_sort by both words.
  */
 #include "sort/pairs_radix.cu"
 #include "device/tied_rows.cuh"
@@ -30,7 +32,8 @@ blocks_of(uint64_t n)
 	return (unsigned) ((n + THREADS - 1) / THREADS);
 }
 
-/* Sorts the row numbers in order by their words, which are used up. */
+/* Sorts the row numbers, which are in order, by their words, and consumes
+ * these. */
 template<typename Word>
 static numbers
 sorted_by(std::vector<Word> keys, const numbers &order, uint32_t bits, std::vector<Word> *sorted)
@@ -70,7 +73,7 @@ tied_places(const words &first)
 	return places;
 }
 
-/* What cuda_order_tied_rows does with one more word. */
+/* Does the work of cuda_order_tied_rows for one more word. */
 static void
 sort_tied_rows(const words &first, const words &second, uint32_t segments, numbers &order)
 {

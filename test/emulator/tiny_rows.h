@@ -1,9 +1,10 @@
 /*
  * tiny_rows.h
- *	  Tuning rows for tests: tiles so small that few items go through every stage.
+ *	  Tuning rows for tests: tiles so small that few items need every stage.
  *
- * Included by cuda/sort/tuning.h in their place.  The large row has so few bins that
- * buckets overflow them, so the long segments for cooperative merging are exercised.
+ * cuda/sort/tuning.h includes them in place of its own.  The large row has so
+ * few bins that buckets overflow them.  The tests thus cover long segments and
+ * cooperative merging.
  */
 typedef tuning_row<64, 6, 1, 512, 64, 64, 4, 512, 1, 99 << 10> TUNING_MEDIUM;
 typedef tuning_row<96, 3, 1, 512, 3, 32, 16, 512, 1, 200 << 10> TUNING_LARGE;
@@ -14,19 +15,21 @@ typedef few_tuning_row<64, 1, 2, 3, 6, 1, 4, 64, 96> FEW_ROW;
 
 typedef merge_tuning_row<96, 5, 1, 64 << 10> MERGE_ROW;
 
-#define ROUNDS_MAX			2	/* so few that bins are left to the network */
-#define WARP_BIN_MAX		128	/* and some of these to the whole block */
+#define ROUNDS_MAX			2	/* few, so that some bins are left to the network */
+#define WARP_BIN_MAX		128	/* small, so that some of these are left to the whole block */
 
-#define MOSTLY_TIED			3	/* so few that an input is mostly tied */
+#define MOSTLY_TIED			3	/* small, so that an input becomes mostly tied */
 #define MOSTLY_TIED_PAIRS	0
 
 #define UNCOUNTED_PAIRS_MIN	3000u
 
-#define QUANTILES_MIN		16	/* so few that a bucket has many bins */
-#define ROOM_DEVIATIONS		2	/* and its room, by a small sample, fits the array */
+#define QUANTILES_MIN		16	/* few, so that a bucket has many bins */
+/* small, so that a room estimated from a small sample fits the array */
+#define ROOM_DEVIATIONS		2
 #define ROOM_KEYS_MORE		2
 
-/* In the emulator the largest chip has the large row for all but the smallest inputs. */
+/* In the emulator, the largest chip uses the large row for all but the smallest
+ * inputs. */
 #ifdef GSORT_EMULATE
 #define MEDIUM_PAIRS_MAX	(emulator::the_chip.shared_bytes >= 200 << 10 ? 1000u : 200000u)
 #else

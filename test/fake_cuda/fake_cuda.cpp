@@ -23,17 +23,17 @@ fake_cuda	fake;
 
 enum op_kind
 {
-	OP_WORK,					/* touches memory */
+	OP_WORK,					/* accesses memory */
 	OP_MARK						/* an event, a wait, a host function */
 };
 
 struct op
 {
 	op_kind		kind;
-	uint64_t	number;			/* of all operations */
+	uint64_t	number;			/* among all operations */
 	std::function<bool()> ready;
 	std::function<void()> run;
-	const char *host;			/* memory of the host that it touches */
+	const char *host;			/* host memory that it accesses */
 	size_t		host_bytes;
 };
 
@@ -49,7 +49,7 @@ struct CUevent_st
 {
 	int			device = 0;
 	CUstream_st *stream = NULL;
-	uint64_t	number = 0;		/* of the operation of its stream that records it */
+	uint64_t	number = 0;		/* number of the operation that records it in its stream */
 
 	bool passed() const
 	{
@@ -65,18 +65,19 @@ struct range
 
 static std::vector<CUstream_st *> streams;
 static std::vector<range> pinned;
-static std::map<const void *, uint64_t> made_before;	/* of each array: the first operation that may work on it */
+/* for each array, the first operation that may use it */
+static std::map<const void *, uint64_t> made_before;
 static uint64_t operations;
 static cudaError_t last_error = cudaSuccess;
 static bool started = false;
 static thread_local int current_device = 0;
-static int	pools[FAKE_DEVICES];	/* their addresses are the pools */
+static int	pools[FAKE_DEVICES];	/* their addresses identify the pools */
 static dim3 launch_grid;
 static dim3 launch_block;
 static size_t launch_shared;
 static cudaStream_t launch_stream;
 
-/* --- time ------------------------------------------------------------------------ */
+/* --- time ----------------------------------------------------------------- */
 
 static uint64_t
 random_number()
@@ -139,7 +140,7 @@ enqueue(cudaStream_t stream, op_kind kind, std::function<void()> run, std::funct
 	stream->enqueued++;
 }
 
-/* --- errors ------------------------------------------------------------------------ */
+/* --- errors --------------------------------------------------------------- */
 
 static cudaError_t
 answer(cudaError_t error)
@@ -149,7 +150,8 @@ answer(cudaError_t error)
 	return error;
 }
 
-/* Asked by each call that enqueues or makes something. */
+/* Counts a call that enqueues or makes something; true if it must be
+ * refused. */
 static bool
 is_refused()
 {
@@ -163,7 +165,7 @@ is_refused()
 			return answer(cudaErrorMemoryAllocation); \
 	} while (0)
 
-/* What belongs to different devices does not go together. */
+/* Rejects combinations of objects of different devices. */
 static cudaError_t
 mixed_devices()
 {
@@ -203,7 +205,7 @@ fake_is_in_use(const void *memory, size_t bytes)
 	return 0;
 }
 
-/* Who waits for the descriptor waits in the device's time. */
+/* A wait for the descriptor lets the device proceed. */
 extern "C" int
 poll(struct pollfd *descriptors, nfds_t n, int)
 {
@@ -213,14 +215,15 @@ poll(struct pollfd *descriptors, nfds_t n, int)
 	while (syscall(SYS_ppoll, descriptors, n, &at_once, NULL, 0) == 0)
 		if (!step_all())
 		{
-			/* nothing is left to wake the caller: really it would wait for its time-out, or for ever */
+			/* nothing is left to wake the caller, who would wait for the
+			 * time-out or for ever */
 			fake.silent_waits++;
 			return 0;
 		}
 	return 1;
 }
 
-/* --- the runtime --------------------------------------------------------------------- */
+/* --- the runtime ---------------------------------------------------------- */
 
 extern "C"
 {
@@ -345,8 +348,9 @@ cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool, cudaStr
 	return cudaSuccess;
 }
 
-/* Nobody tells what kernels work on, but not on arrays that were made later.  A test has one job at a time, which has seen
- * all work on an array end when it frees it. */
+/* The memory of a kernel is unknown, but excludes arrays that were made later.
+ * A test has one job at a time, and the job frees an array only after all work
+ * on it has ended. */
 static bool
 may_be_in_use(const void *memory, const CUstream_st *freeing)
 {
@@ -432,7 +436,7 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, c
 	REFUSE_IF_WANTED();
 	if (!is_pinned(host, bytes))
 	{
-		/* CUDA takes a copy of what goes to the device, at once if it is little */
+		/* CUDA copies small transfers to the device at once */
 		std::vector<char> copy((const char *) from, (const char *) from + bytes);
 
 		fake.blocking_calls += kind != cudaMemcpyHostToDevice || bytes > 64 << 10;

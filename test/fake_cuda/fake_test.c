@@ -1,12 +1,13 @@
 /*
  * fake_test.c
- *	  What the CUDA device does around the work of a GPU, on the fake runtime: whatever call is
- *	  refused, nothing is freed or given back while work on it is under way, the device goes on, and
- *	  nothing waits that must not.
+ *	  The host side of the CUDA device, on the fake runtime.  Whichever call is
+ *	  refused, no memory is freed or returned while work on it is in progress,
+ *	  the device goes on, and forbidden waits do not occur.
  *
  *	  fake_test [SEED]
  *
- * Kernels do nothing, so a sorted run has no windows; fed windows have their bytes.
+ * Kernels have no effect, so a sorted run has no windows of its own; simulated
+ * windows have their bytes.
  */
 #include "rig.h"
 
@@ -25,13 +26,14 @@
 #define CHUNKS			4
 #define CHUNK_ROWS		64
 #define CHUNK_BYTES		4096
-#define WORDS_CHUNK_ROWS	1024	/* of keys of several words: so many that the device sorts by the first */
+/* keys of several words: enough rows for a sort by the first word */
+#define WORDS_CHUNK_ROWS	1024
 #define WORDS_CHUNK_BYTES	8192
 #define RUNS			2
 #define POLLS_MAX		10000
 #define REFUSED_FOR_GOOD	1000000
 
-/* The jobs at opening check what kernels do. */
+/* Replaces the self-test jobs at opening, which check the kernels' effect. */
 gsort_status cuda_run_self_jobs(gsort_device *device) __asm__("_Z18cuda_run_self_jobsP12gsort_device");
 
 gsort_status
@@ -41,7 +43,7 @@ cuda_run_self_jobs(gsort_device *device)
 	return GSORT_OK;
 }
 
-/* --- one job, whatever is refused ---------------------------------------------------- */
+/* --- one job, whatever is refused ----------------------------------------- */
 
 typedef struct life
 {
@@ -55,7 +57,8 @@ typedef struct life
 	uint32_t	chunk_bytes;
 } life;
 
-/* After each call: it has taken the error that CUDA gave it. */
+/* True if the call has taken the error that CUDA gave it.  Checked after each
+ * call. */
 static int
 accepted(life *l, gsort_status status)
 {
@@ -90,7 +93,8 @@ static gsort_status
 append_chunk(life *l, int i)
 {
 	rig_buffer *buffer = &l->rig.buffers[i];
-	/* of several columns they claim any value, so that the words are several */
+	/* with several columns the statistics claim any value, which makes several
+	 * words */
 	gsort_column_stats any = {0, UINT64_MAX, UINT64_MAX, 0, 0};
 	gsort_column_stats stats[2] = {{0, l->chunk_rows - 1, l->chunk_rows - 1, 0, 0}, any};
 	gsort_chunk chunk = {
@@ -127,7 +131,7 @@ feed(life *l)
 			sent++;
 		else
 		{
-			/* the buffers are the caller's again */
+			/* the caller owns the buffers again */
 			CHECK(!fake_is_in_use(l->rig.buffers[i].data, l->chunk_bytes));
 			CHECK(!fake_is_in_use(l->rig.buffers[i].keys, l->chunk_rows * l->columns * sizeof(uint64_t)));
 		}
@@ -147,10 +151,10 @@ cut(life *l, gsort_cut_how how)
 	return l->last[GSORT_EVENT_CUT] == GSORT_OK;
 }
 
-/* What the device tells of a sorted run: all of it is one window. */
+/* The simulated header of a sorted run: one window holds all of it. */
 static run_header one_window = {.n_begins = 1};
 
-/* Sorted, and fetched by another buffer. */
+/* Sorted, and fetched through another buffer. */
 static void
 cut_and_fetch(life *l)
 {
@@ -204,7 +208,7 @@ live_in_runs(life *l)
 	{
 		gsort_status status = gsort_job_merge(l->job);
 
-		if (status == GSORT_UNSUPPORTED || !accepted(l, status))	/* the keys are not kept */
+		if (status == GSORT_UNSUPPORTED || !accepted(l, status))	/* the keys are not retained */
 			return;
 		poll_until(l, GSORT_EVENT_MERGED, try);
 		if (l->last[GSORT_EVENT_MERGED] == GSORT_OK)
@@ -218,7 +222,7 @@ live_in_runs(life *l)
 	}
 }
 
-/* Closed while all of it is under way. */
+/* Closed while everything is in progress. */
 static void
 live_shortly(life *l)
 {
@@ -230,7 +234,7 @@ live_shortly(life *l)
 
 static run_header tied_header = {.n_begins = 1, .tied = 100, .segments = 30};
 
-/* Keys of two words; the device tells that some rows are tied by the first. */
+/* Keys of two words; the simulated header reports rows tied by the first. */
 static void
 live_with_words(life *l)
 {
@@ -270,9 +274,9 @@ used_bytes(life *l)
 	return info.used_bytes;
 }
 
-/* --- what is refused ------------------------------------------------------------------ */
+/* --- what is refused ------------------------------------------------------ */
 
-/* Each call in turn is refused, once or from there on. */
+/* Refuses each call in turn, once or from there on. */
 static void
 test_refused(void (*live) (life *l), uint64_t refused_for, int must_refuse)
 {
@@ -296,7 +300,7 @@ test_refused(void (*live) (life *l), uint64_t refused_for, int must_refuse)
 		CHECK(used_bytes(&l) == idle_bytes);
 		CHECK(fake.allocated == idle_arrays);
 		CHECK(fake.freed_in_use == 0);
-		/* as if nothing had been */
+		/* as without a refusal */
 		run_job(&l, live_alone);
 	} while (fake.calls >= n && n < 1000 && checks_failed == 0);
 	CHECK(l.refused > 0 || !must_refuse);
@@ -305,7 +309,8 @@ test_refused(void (*live) (life *l), uint64_t refused_for, int must_refuse)
 	rig_close(&l.rig);
 }
 
-/* The same by gsort_set_fail_at.  A job that does not fail has its memory back. */
+/* The same by gsort_set_fail_at.  A job that does not fail returns its
+ * memory. */
 static void
 test_fail_at(void (*live) (life *l), uint32_t kinds, const char *what)
 {
@@ -333,7 +338,7 @@ test_fail_at(void (*live) (life *l), uint32_t kinds, const char *what)
 	rig_close(&l.rig);
 }
 
-/* --- what waits -------------------------------------------------------------------------- */
+/* --- what waits ----------------------------------------------------------- */
 
 static void
 test_nothing_waits(void)
@@ -376,7 +381,7 @@ test_environment(void)
 	CHECK(strcmp(getenv("CUDA_MODULE_LOADING"), "LAZY") == 0);
 }
 
-/* Nobody waits for CUDA's threads once the device is lost. */
+/* Nothing waits for CUDA's threads once the device is lost. */
 static void
 test_shut_when_lost(void)
 {
@@ -403,7 +408,7 @@ test_shut_when_lost(void)
 	fake.lost = 0;
 }
 
-/* The pool's memory goes back by parts, while nothing is under way. */
+/* The pool returns its memory step by step, while no work is in progress. */
 static void
 test_trim(void)
 {
@@ -431,7 +436,7 @@ test_trim(void)
 	rig_close(&l.rig);
 }
 
-/* --- memory that is not pinned ------------------------------------------------------------ */
+/* --- memory that is not pinned -------------------------------------------- */
 
 static void
 open_unpinned(life *l, gsort_job_options *options)
@@ -443,7 +448,7 @@ open_unpinned(life *l, gsort_job_options *options)
 	CHECK(gsort_job_grant(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
 }
 
-/* What finds no room in the staging is refused, and there is room again later. */
+/* A request without room in the staging is refused, and succeeds later. */
 static void
 test_staging(void)
 {
@@ -466,7 +471,8 @@ test_staging(void)
 	before = fake.blocking_calls;
 	while (sent < 200 && accepted(&l, gsort_job_append(l.job, &chunk)))
 		sent++;
-	/* 32 MiB, and what was to be pinned; each has a row's begin and its key beside */
+	/* 32 MiB, and the size of the failed pin; each row's begin and key come
+	 * along */
 	CHECK(sent >= (32 >> 2) - 2 && sent < 200);
 	CHECK(l.refused == 1);
 	CHECK(fake.blocking_calls == before);
@@ -513,7 +519,7 @@ test_second_pin(void)
 	munmap(pages, 1 << 20);
 }
 
-/* --- pairs ------------------------------------------------------------------------------------ */
+/* --- pairs ---------------------------------------------------------------- */
 
 static void
 test_pairs_arguments(void)
@@ -551,7 +557,7 @@ test_pairs_arguments(void)
 	rig_close(&rig);
 }
 
-/* --- two devices, a thread for each ------------------------------------------------------------ */
+/* --- two devices, a thread for each --------------------------------------- */
 
 static life other;
 
@@ -590,7 +596,8 @@ launches_counted(gsort_device *device)
 	return info.fail_count;
 }
 
-/* Each counts its own launches, also where another one launches in the midst of a sort. */
+/* Each device counts its own launches, even if another one launches in the
+ * middle of a sort. */
 static void
 test_two_devices(void)
 {
@@ -615,7 +622,7 @@ test_two_devices(void)
 	rig_close(&rig);
 }
 
-/* --- the budget -------------------------------------------------------------------------------- */
+/* --- the budget ----------------------------------------------------------- */
 
 static uint64_t
 budget_now(rig *rig)
@@ -627,8 +634,8 @@ budget_now(rig *rig)
 	return info.budget_bytes;
 }
 
-/* The default budget is a share of what nobody else has now; what the device itself holds counts as
- * free. */
+/* The default budget is a share of the memory that other programs leave; the
+ * device's own memory counts as free. */
 static void
 test_default_budget(void)
 {
@@ -658,7 +665,7 @@ main(int argc, char **argv)
 	fake.random_state = seed * 2 + 1;
 	random_state = seed;
 	gsort_prepare(0);
-	/* one that is not any thread's current device by itself */
+	/* a device that is no thread's current device by default */
 	rig_ordinal = FAKE_DEVICES - 1;
 	test_nothing_waits();
 	test_environment();

@@ -1,6 +1,6 @@
 /*
  * device_memory.c
- *	  Memory for pairs without CUDA: all of it plain.
+ *	  Memory for pairs without CUDA: plain memory only.
  */
 #include "device_memory.h"
 

@@ -1,7 +1,7 @@
 /*
  * device_memory.h
- *	  Memory in which a device sorts pairs: plain for the host device, CUDA's for
- *	  CUDA.  One of device_memory.c and device_memory.cu is linked.
+ *	  Memory in which a device sorts pairs: plain memory for the host device,
+ *	  CUDA's for CUDA.  Programs link device_memory.c or device_memory.cu.
  */
 #ifndef DEVICE_MEMORY_H
 #define DEVICE_MEMORY_H
@@ -13,15 +13,16 @@ extern "C"
 {
 #endif
 
-/* 256-byte aligned; the program ends if there is none.  on_gpu: CUDA memory. */
+/* 256-byte aligned; a failure ends the program.  on_gpu: CUDA memory. */
 void	   *device_alloc(int on_gpu, size_t bytes);
 void		device_free(int on_gpu, void *memory);
 void		device_write(int on_gpu, void *device, const void *host, size_t bytes);
 
-/* Waits for what was enqueued before. */
+/* Waits for all work enqueued before. */
 void		device_read(int on_gpu, void *host, const void *device, size_t bytes);
 
-/* Whether the device does anything within some seconds, whatever a gsort_device waits for: others may keep it busy. */
+/* True if the device answers within some seconds, whatever a gsort_device waits
+ * for.  Other programs may keep it busy. */
 int			device_answers(int on_gpu);
 
 /* Loses the CUDA device for this process: a kernel traps. */

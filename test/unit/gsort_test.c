@@ -2,28 +2,32 @@
  * gsort_test.c
  *	  Tests of gsort.h without PostgreSQL.
  *
- *	  gsort_test host|cuda [SEED [ROWS]]	runs all tests against that device, on
- *											inputs of ROWS rows at most
- *	  gsort_test host|cuda --keys [SEED]	tests keys of several words and tie bits alone, on small inputs
- *	  gsort_test host|cuda --merge ROWS		times the merge of 16 runs of so many rows
- *	  gsort_test host|cuda --calls ROWS		times each call of several jobs at once, the largest of
- *											so many rows: none may wait
+ *	  gsort_test host|cuda [SEED [ROWS]]
+ *	      runs all tests against that device, with inputs of at most ROWS rows
+ *	  gsort_test host|cuda --keys [SEED]
+ *	      tests keys of several words and tie bits alone, on small inputs
+ *	  gsort_test host|cuda --merge ROWS
+ *	      times the merge of 16 runs with that many rows
+ *	  gsort_test host|cuda --calls ROWS
+ *	      times each call of several concurrent jobs, the largest with that
+ *	      many rows: no call may wait
  *	  gsort_test host|cuda --failures [SECONDS [SEED]]
- *											tests what fails and is refused, alone, on small inputs, each
- *											sweep for so long at most, 0 (default): at every point
- *	  gsort_test cuda --lose				tests a device that is lost
+ *	      tests failures and refusals alone, on small inputs.  Each sweep takes
+ *	      at most SECONDS; 0 (default): every point
+ *	  gsort_test cuda --lose
+ *	      tests a lost device
  *
- * On a GPU the other tests try points of failure for SWEEP_LIMIT_MS in each sweep, by the seed; on the host
- * all of them.
+ * On a GPU the other tests try points of failure for SWEEP_LIMIT_MS in each
+ * sweep, selected by the seed.  On the host they try all points.
  *
  * cuda:N is the GPU with that number, and cuda is cuda:0.
  *
  * Prints the seed, one line for each group of tests, one for each failed check,
- * and "N passed, N failed" at last.  Exit status 0: all passed; 1: some failed;
+ * and finally "N passed, N failed".  Exit status 0: all passed; 1: some failed;
  * 2: bad usage, or no such device.
  *
- * Link the C files of cuda/api and cuda/host with device_memory.c, or
- * with GSORT_TEST_WITH_CUDA the CUDA library and device_memory.cu.
+ * Link the C files of cuda/api and cuda/host with device_memory.c, or with
+ * GSORT_TEST_WITH_CUDA the CUDA library and device_memory.cu.
  */
 #include "rig.h"
 
@@ -31,8 +35,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FAILURES_ROWS	20000	/* of --failures */
-#define KEYS_ROWS		6000	/* of --keys: enough for the device to sort by the first word */
+#define FAILURES_ROWS	20000	/* maximum rows for --failures */
+#define KEYS_ROWS		6000	/* rows for --keys: enough for a sort by the first word */
 #define SWEEP_LIMIT_MS	4000
 
 static int
@@ -133,7 +137,7 @@ main(int argc, char **argv)
 	else
 		return usage();
 	random_state = (uint64_t) time(NULL) * 1000003;
-	/* always the same salt: runs with one seed are alike */
+	/* the salt is constant, so that runs with one seed are alike */
 	gsort_prepare(1);
 	if (argc == 4 && strcmp(argv[2], "--merge") == 0)
 		return time_merge(kind, strtoull(argv[3], NULL, 10));

@@ -2,7 +2,7 @@
  * rig.c
  *	  The device under test, random numbers and inputs (see rig.h).
  */
-#define _GNU_SOURCE				/* qsort_r */
+#define _GNU_SOURCE				/* for qsort_r */
 
 #include "rig.h"
 
@@ -55,7 +55,7 @@ random_below(uint64_t limit)
 	return random64() % limit;
 }
 
-/* --- device ----------------------------------------------------------------- */
+/* --- device --------------------------------------------------------------- */
 
 static void
 make_buffers(rig *rig)
@@ -90,7 +90,8 @@ device_options(const rig *rig)
 		.ordinals = &rig_ordinal,
 		.n_ordinals = rig->kind == GSORT_KIND_CUDA ? 1 : 0,
 		.budget_bytes = rig->budget_bytes,
-		/* a tool has more to find where threads meet, even on a machine with one core */
+		/* more threads give race detectors more interleavings, even on one
+		 * core */
 		.threads = rows_limit != 0 ? 4 : 0,
 	};
 
@@ -122,7 +123,8 @@ pin_buffers(void *arg)
 	return NULL;
 }
 
-/* Calls that block may be made by other threads than those that follow, and the service makes them so. */
+/* Makes blocking calls in threads other than the one of the later calls, as the
+ * service does. */
 static void
 in_another_thread(void *(*call) (void *), rig *arg)
 {
@@ -154,7 +156,7 @@ rig_close(rig *rig)
 	munmap(rig->arena, rig->arena_bytes);
 }
 
-/* --- points at which something fails --------------------------------------------- */
+/* --- points at which something fails -------------------------------------- */
 
 #define POINTS_AT_LEAST		4
 
@@ -178,7 +180,7 @@ sweep_begin(sweep *s, uint64_t points)
 {
 	s->points = points;
 	s->tried = 0;
-	/* in order, or by the golden section from anywhere */
+	/* in order, or by the golden section from a random start */
 	s->step = sweep_limit_ms == 0 ? 1 : points * 618 / 1000 + 1;
 	while (s->step > 1 && common_divisor(points, s->step) != 1)
 		s->step--;
@@ -205,7 +207,7 @@ sweep_end(const sweep *s)
 	fflush(stdout);
 }
 
-/* --- inputs ------------------------------------------------------------------ */
+/* --- inputs --------------------------------------------------------------- */
 
 static uint64_t
 make_key(key_shape shape, uint32_t i, uint32_t n)
@@ -289,7 +291,7 @@ input_make(uint32_t n, uint32_t columns, uint32_t null_mask, key_shape shape,
 	in->order = calloc(n + 1, sizeof(uint32_t));
 	for (uint32_t i = 0; i < n; i++)
 	{
-		/* columns after the first break ties: few values in front make that matter */
+		/* later columns break ties, so the first one has few values */
 		for (uint32_t c = 0; c < columns; c++)
 			in->keys[(uint64_t) i * columns + c] =
 				make_key((shape + c * 3) % KEY_SHAPES, i, n);

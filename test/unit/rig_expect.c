@@ -1,7 +1,7 @@
 /*
  * rig_expect.c
- *	  What a device must answer to a run (see rig.h): directories and windows' bytes,
- *	  made again from the reference order and the lengths alone.
+ *	  The expected answers of a device to a run (see rig.h): directories and the
+ *	  windows' bytes, computed from the reference order and the lengths alone.
  */
 #include "rig_run.h"
 
@@ -36,7 +36,7 @@ expected_windows_of_row(expected_window *windows, const input *in, uint64_t i, u
 	return n;
 }
 
-/* A bit for each row, and one for the row after. */
+/* One bit per row, and one for the row after. */
 static uint64_t
 tie_words(const gsort_window *window)
 {
@@ -49,7 +49,7 @@ run_has_ties(const run *r)
 	return r->options.ties || r->options.open_mask != 0;
 }
 
-/* The directory by the rule of window_cut.h, one row after the other. */
+/* Computes the directory by the rule of window_cut.h, row by row. */
 void
 run_expect_sorted(run *r)
 {
@@ -119,7 +119,7 @@ run_check_directory(run *r)
 	CHECK(equal);
 }
 
-/* The merge order's: plain bytes, as many in each window as it takes. */
+/* Computes the directory of the merge order: plain bytes, in full windows. */
 void
 run_expect_order(run *r)
 {
@@ -159,7 +159,7 @@ check_row_bytes(const run *r, const expected_window *expected, const uint64_t *d
 	return 1;
 }
 
-/* Do two rows agree in column c? */
+/* True if two rows agree in column c. */
 static int
 agree(const input *in, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -170,7 +170,8 @@ agree(const input *in, uint32_t a, uint32_t b, uint32_t c)
 		in->keys[(uint64_t) a * in->columns + c] == in->keys[(uint64_t) b * in->columns + c];
 }
 
-/* As gsort_window says it: some open value ends a stretch of columns in which they agree, or all agree. */
+/* Applies the rule of gsort_window: the rows agree up to and including an open
+ * value, or in all columns. */
 static int
 rows_tie(const run *r, uint32_t a, uint32_t b)
 {

@@ -1,15 +1,15 @@
 /*
  * rig_run.c
- *	  Drives jobs from opening to closing and checks everything they answer.
+ *	  Drives jobs from opening to closing and checks all of their answers.
  *
- * A run is a small state machine that never blocks, so that any number of them
- * can be interleaved.  Buffers come from the rig and go back with events; a
- * buffer given back by APPENDED is overwritten at once, which shows a device
+ * A run is a small state machine that never blocks, so that any number of runs
+ * can be interleaved.  Buffers come from the rig and return with events.  A
+ * buffer returned by APPENDED is overwritten at once, which exposes a device
  * that still reads it.
  *
- * With options.run_rows the input is fed as several of the device's runs: each is a
- * slice of it, read and checked as if it were alone, and the merge order in
- * the end must be that of the whole input.
+ * With options.run_rows the input is fed as several runs of the device.  Each
+ * run is a slice of the input, read and checked like a single run.  The final
+ * merge order must be that of the whole input.
  */
 #include "rig_run.h"
 
@@ -21,7 +21,7 @@
 
 #define SILENCE_MS_MAX		30000
 
-/* --- buffers ------------------------------------------------------------------- */
+/* --- buffers -------------------------------------------------------------- */
 
 static rig_buffer *
 buffer_take(run *r)
@@ -59,7 +59,7 @@ buffers_give_all(run *r)
 	}
 }
 
-/* --- feeding -------------------------------------------------------------------- */
+/* --- feeding -------------------------------------------------------------- */
 
 static void
 fill_units(const run *r, uint64_t *to, uint32_t row, uint64_t from_unit, uint64_t units)
@@ -92,7 +92,7 @@ fill_keys(const run *r, rig_buffer *buffer, uint32_t rows, gsort_column_stats *s
 	}
 }
 
-/* How many of the next rows go into one chunk, and the units they take. */
+/* Chooses the number of rows in the next chunk, and their units. */
 static uint32_t
 rows_that_fit(const run *r, uint64_t *units)
 {
@@ -140,7 +140,7 @@ corrupt_starts(run *r, gsort_chunk *chunk, uint32_t *row_start)
 	r->corrupted = 1;
 }
 
-/* Puts what r->options.lie says in place of the truth. */
+/* Falsifies a chunk's statistics according to r->options.lie. */
 static void
 tell_lie(run *r, const rig_buffer *buffer, const gsort_chunk *chunk, gsort_column_stats *stats)
 {
@@ -158,7 +158,7 @@ tell_lie(run *r, const rig_buffer *buffer, const gsort_chunk *chunk, gsort_colum
 			*claim = (gsort_column_stats) {0, UINT64_MAX, UINT64_MAX, 0, claim->nulls};
 			break;
 		case LIE_MIN:
-			/* whatever bits it has, they may occur */
+			/* any bits it has may occur */
 			claim->min = claim->max > 0 ? claim->max - random_below(claim->max / 2 + 1) : 0;
 			claim->any |= claim->min;
 			claim->all &= claim->min;
@@ -209,7 +209,7 @@ tell_lie(run *r, const rig_buffer *buffer, const gsort_chunk *chunk, gsort_colum
 	r->impossible = r->options.lie > LIES_THAT_CAN_BE;
 }
 
-/* Whether a key is beyond what the chunks of the run have claimed. */
+/* True if a key lies outside the claims of the run's chunks. */
 static int
 claims_are_false(const run *r)
 {
@@ -251,7 +251,7 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	}
 	else if (chunk->rows == 1 && units > 1 && random_below(2) == 0)
 	{
-		/* allowed, though the row would fit */
+		/* a row that would fit may still be split */
 		uint64_t	begin = 1 + random_below(units - 1);
 
 		chunk->more_bytes = (units - begin) * 8;
@@ -322,7 +322,7 @@ stats_now(run *r)
 	return stats;
 }
 
-/* Asks for the room that the next chunk may need, sometimes for far more. */
+/* Requests the room that the next chunk may need, sometimes far more. */
 static gsort_status
 grant_more(run *r)
 {
@@ -433,7 +433,7 @@ feed_step(run *r)
 	return 1;
 }
 
-/* --- fetching --------------------------------------------------------------------- */
+/* --- fetching ------------------------------------------------------------- */
 
 static void
 plan_fetches(run *r)
@@ -473,7 +473,7 @@ check_merge_stats(run *r)
 
 	CHECK(stats.rows == r->whole->n);
 	CHECK(stats.peak_bytes <= r->most_granted_bytes);
-	/* a device may have used nothing yet of what a job without rows has */
+	/* the device may have used none of the grant of a job without rows */
 	CHECK(stats.rows == 0 || stats.granted_bytes < r->whole->n + 8192 + stats.peak_bytes);
 	CHECK(stats.bytes_out >= r->whole->total_units * 8 + r->whole->n);
 	CHECK(stats.runs == (uint32_t) r->options.run_count);
@@ -502,7 +502,7 @@ take_slice(run *r)
 	memset(r->feeders, 0, sizeof(r->feeders));
 }
 
-/* Can these runs be merged at all, by their keys and number? */
+/* True if these runs can be merged, by their keys and their number. */
 static int
 can_merge(const run *r)
 {
@@ -517,7 +517,7 @@ begin_merge(run *r)
 	int			kept = stats_now(r).keys_kept != 0;
 	gsort_status status;
 
-	/* room for a run that never comes */
+	/* grants room for a run that is never fed */
 	if (random_below(2) == 0)
 		CHECK(gsort_job_grant(r->job, 1000, 8000) == GSORT_OK || may_drop);
 	stats_now(r);
@@ -536,7 +536,7 @@ begin_merge(run *r)
 	begin_close(r);
 }
 
-/* All windows have come and been checked. */
+/* Continues after all windows have arrived and been checked. */
 static void
 windows_read(run *r)
 {
@@ -583,7 +583,7 @@ fetch_step(run *r)
 	return 1;
 }
 
-/* --- events ------------------------------------------------------------------------ */
+/* --- events --------------------------------------------------------------- */
 
 static void
 cut_succeeded(run *r)
@@ -619,7 +619,7 @@ cut_event(run *r, gsort_status status)
 	CHECK(status == (r->corrupted ? GSORT_BAD_DATA : GSORT_NOMEM));
 	if (status == GSORT_BAD_DATA)
 	{
-		/* nothing of it may be kept, merged or read */
+		/* none of its rows may be retained, merged or read */
 		CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 		CHECK(gsort_job_merge(r->job) == GSORT_BAD_ARG);
 		CHECK(gsort_job_cut(r->job, r->how) == GSORT_BAD_ARG);
@@ -726,7 +726,7 @@ take_events(rig *rig)
 	return total;
 }
 
-/* Waits for the device; the program ends if it stays silent. */
+/* Waits for the device; ends the program if the device stays silent. */
 static void
 wait_for_events(rig *rig)
 {
@@ -743,7 +743,7 @@ wait_for_events(rig *rig)
 	exit(1);
 }
 
-/* --- runs --------------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------- */
 
 run *
 run_start(rig *rig, const input *in, const run_options *options)

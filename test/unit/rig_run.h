@@ -1,7 +1,7 @@
 /*
  * rig_run.h
- *	  What rig_run.c, which drives runs, and rig_expect.c, which knows what must come
- *	  back, share.
+ *	  The interface between rig_run.c, which drives runs, and rig_expect.c,
+ *	  which computes the expected output.
  */
 #ifndef RIG_RUN_H
 #define RIG_RUN_H
@@ -15,7 +15,7 @@
 typedef struct expected_window
 {
 	gsort_window window;
-	uint32_t	row;			/* where its first byte comes from */
+	uint32_t	row;			/* source of its first byte */
 	uint64_t	from_unit;
 } expected_window;
 
@@ -29,12 +29,12 @@ typedef struct run_feeder
 struct run
 {
 	rig		   *rig;
-	const input *in;			/* what is fed now: the whole input, or the slice */
+	const input *in;			/* the rows being fed: the whole input, or the slice */
 	const input *whole;
-	input	   *slice;			/* with options.run_rows */
-	int			run_number;		/* of the slice */
-	uint32_t	rows_before;	/* of the slices before it */
-	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* of all slices so far */
+	input	   *slice;			/* used with options.run_rows */
+	int			run_number;		/* number of the slice */
+	uint32_t	rows_before;	/* rows of earlier slices */
+	gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];	/* statistics of all slices so far */
 	run_options options;
 	gsort_job  *job;
 	run_phase	phase;
@@ -48,12 +48,13 @@ struct run
 	uint64_t	fed_units;
 	uint64_t	most_granted_bytes;
 	int			corrupted;		/* the next cut must end as BAD_DATA */
-	int			impossible;		/* an append must end so */
-	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];	/* the chunks' of this run */
+	int			impossible;		/* an append must end as BAD_DATA */
+	/* statistics claimed by the chunks of this run */
+	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];
 	int			nomem;
 	gsort_cut_how how;
 
-	expected_window *windows;	/* as expected of the run, however cut */
+	expected_window *windows;	/* expected windows of the run, independent of its cuts */
 	uint64_t	n_windows;
 	uint64_t   *fetch_sequence;
 	uint64_t	next_fetch;
@@ -64,14 +65,15 @@ struct run
 	int			n_held;
 };
 
-/* What the windows of a sorted run, or of the merge order, must be: makes r->windows. */
+/* Computes the windows of a sorted run, or of the merge order, in
+ * r->windows. */
 void		run_expect_sorted(run *r);
 void		run_expect_order(run *r);
 
-/* The directory as r->windows say. */
+/* Compares the directory with r->windows. */
 void		run_check_directory(run *r);
 
-/* The bytes of a window, by the phase that the run is in. */
+/* Checks the bytes of a window, by the phase of the run. */
 void		run_check_window(run *r, uint64_t number, const uint64_t *data);
 
 #endif							/* RIG_RUN_H */

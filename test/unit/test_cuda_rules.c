@@ -1,8 +1,8 @@
 /*
  * test_cuda_rules.c
- *	  The decisions of the CUDA device, compiled for the CPU: inside its kernels append_rows.cuh,
- *	  sort_rows.cuh, gather_rows.cuh; on the host block_map.h.  No device and no CUDA is
- *	  needed.
+ *	  The decisions of the CUDA device, compiled for the CPU: append_rows.cuh,
+ *	  sort_rows.cuh and gather_rows.cuh of its kernels; block_map.h of the host.
+ *	  Needs neither a device nor CUDA.
  */
 #include "rig.h"
 
@@ -20,7 +20,7 @@
 #define MAP_BLOCKS		100
 #define MAP_OWNERS		20
 
-/* --- append ---------------------------------------------------------------------- */
+/* --- append --------------------------------------------------------------- */
 
 static append_slice
 slice_of(const uint32_t *row_start, uint32_t rows, uint64_t data_units, uint64_t more_units)
@@ -55,12 +55,13 @@ test_append_words(void)
 	CHECK(is_word(append_row_word(&slice, 1), 1003, 1));
 	CHECK(is_word(append_row_word(&slice, 3), 1009, 1));
 
-	/* the slice ends inside its chunk: the next row's begin ends its last row */
+	/* the slice ends inside its chunk: the next row's begin ends its last
+	 * row */
 	slice.rows = 3;
 	slice.ends_chunk = 0;
 	CHECK(is_word(append_row_word(&slice, 2), 1004, 5));
 
-	/* a slice further on need not begin at 0 */
+	/* a later slice need not begin at 0 */
 	slice = slice_of(starts + 1, 3, 10, 0);
 	CHECK(append_row_word(&slice, 0) == 0);
 	slice.begins_chunk = 0;
@@ -72,7 +73,7 @@ test_append_words(void)
 	CHECK(is_word(append_refused_word(&slice), 1000, 1));
 }
 
-/* Whatever the offsets, a word is refused or lies inside its chunk. */
+/* For any offsets, a word is refused or lies inside its chunk. */
 static void
 test_append_range(void)
 {
@@ -101,9 +102,9 @@ test_append_range(void)
 	}
 }
 
-/* --- before the sort ---------------------------------------------------------------- */
+/* --- before the sort ------------------------------------------------------ */
 
-/* A column's statistics as a chunk may have them that tells the truth of the keys or not. */
+/* Makes statistics of a column, some of which do not hold for its keys. */
 static gsort_column_stats
 random_claim(const uint64_t *keys, uint32_t rows, uint32_t nullable)
 {
@@ -131,8 +132,8 @@ is_true_of(const gsort_column_stats *claim, uint64_t key, int is_null)
 }
 
 /*
- * A row is refused if and only if a key of it is beyond the statistics; and whatever its keys
- * are, a sort word has the plan's bits.
+ * A row is refused if and only if one of its keys contradicts the statistics.
+ * For any keys, a sort word has the plan's bits only.
  */
 static void
 test_checked_keys(void)
@@ -180,7 +181,7 @@ test_checked_keys(void)
 	CHECK(refused > 0 && refused < 2000 * CHECKED_ROWS);
 }
 
-/* --- after the sort ---------------------------------------------------------------- */
+/* --- after the sort ------------------------------------------------------- */
 
 /* The rule of gsort_window for rows 0 and 1 of a table. */
 static int
@@ -202,8 +203,8 @@ naive_tie(const gsort_job_options *options, const key_table *table)
 }
 
 /*
- * By the first sort word and as few keys as it takes, rows tie as by all keys; and keys that
- * the rule leaves out are not looked at.
+ * The first sort word and few keys give the same ties as all keys.  The rule
+ * never reads the keys that it leaves out.
  */
 static void
 test_tie_rule(void)
@@ -261,7 +262,7 @@ test_tie_rule(void)
 		CHECK(tie == naive_tie(&options, &table));
 		CHECK(!tie || (difference & rule.decisive_bits) == 0);
 		ties += tie;
-		/* columns that do not matter */
+		/* irrelevant columns */
 		for (uint32_t c = rule.columns; c < options.key_columns; c++)
 			*key_table_key(&table, 0, c) = random64();
 		CHECK(tie_rule_ties(&rule, difference, &row, &before) == tie);
@@ -301,7 +302,7 @@ test_begins_bound(void)
 	}
 }
 
-/* --- fetches ------------------------------------------------------------------------ */
+/* --- fetches -------------------------------------------------------------- */
 
 static void
 test_tie_bits(void)
@@ -334,7 +335,7 @@ test_gather_lanes(void)
 	CHECK(gather_lanes_log2(1 << 20, 2) == 5);
 }
 
-/* --- on the host --------------------------------------------------------------------- */
+/* --- on the host ---------------------------------------------------------- */
 
 static void
 test_block_map_fit(void)
@@ -346,7 +347,7 @@ test_block_map_fit(void)
 	CHECK(block_map_take(&map, 11) == 10);
 	CHECK(block_map_take(&map, 10) == 0);
 	CHECK(block_map_take(&map, 1) == 10);
-	/* 3 are free at 1, 2 at 6: the shorter stretch is used */
+	/* 3 are free at 1, 2 at 6: best fit selects the shorter stretch */
 	block_map_give(&map, 1, 3);
 	block_map_give(&map, 6, 2);
 	CHECK(block_map_take(&map, 1) == 6);
@@ -357,7 +358,7 @@ test_block_map_fit(void)
 	CHECK(block_map_take(&map, 1) == 10);
 }
 
-/* No block has two owners, and when all have given theirs back all are free. */
+/* No block has two owners, and after all returns every block is free. */
 static void
 test_block_map_owners(void)
 {

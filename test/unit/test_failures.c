@@ -1,7 +1,7 @@
 /*
  * test_failures.c
- *	  Allocations that fail, launches that are refused, shutting with jobs open, and memory that
- *	  must come back; each test opens devices of its own.
+ *	  Failed allocations, refused launches, shutting with open jobs, and memory
+ *	  that must be released; each test opens its own devices.
  */
 #include "rig.h"
 
@@ -9,7 +9,7 @@
 /* More than the idle memory that a device may keep between jobs. */
 #define IDLE_BYTES_MAX	(64ull << 20)
 #define BUDGET_BYTES	(512ull << 20)
-#define NEXT_PART		8		/* of a sweep's input, which the job after one that failed has */
+#define NEXT_PART		8		/* share of a sweep's input for the job after a failed one */
 
 static uint64_t
 used_bytes(rig *rig)
@@ -20,7 +20,8 @@ used_bytes(rig *rig)
 	return info.used_bytes;
 }
 
-/* Runs the job with its fail_at-th allocation or launch failing; returns how many there were. */
+/* Runs the job with its fail_at-th allocation or launch failing; returns the
+ * number of these. */
 static uint64_t
 run_failing(rig *rig, const input *in, const run_options *options, uint64_t fail_at, uint32_t kinds,
 			int *refused)
@@ -37,14 +38,15 @@ run_failing(rig *rig, const input *in, const run_options *options, uint64_t fail
 	return info.fail_count;
 }
 
-/* Whatever allocation or launch fails, a job ends rightly, with NOMEM, or without a merge, and the next
- * works. */
+/* Whichever allocation or launch fails, a job ends correctly, with NOMEM, or
+ * without a merge.  The next job works. */
 static void
 test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_nomem, int several_runs)
 {
 	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
-		/* each chunk and each window has the same launches: a few show them all */
+		/* all chunks and all windows have the same launches, so a few
+		 * suffice */
 		.window_bytes = kinds == GSORT_FAIL_LAUNCHES ? GSORT_WINDOW_BYTES_MAX : 65536,
 		.ties = 1,
 		.in_flight = 3,
@@ -71,18 +73,18 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_n
 		CHECK(run_one(&rig, next, &next_options) == 0);
 	}
 	sweep_end(&sweep);
-	/* as before all of this */
+	/* as without any failure */
 	options.again_after_nomem = 0;
 	options.nomem_is_fine = 0;
 	CHECK(run_one(&rig, in, &options) == 0);
-	/* the host device launches nothing */
+	/* the host device has no launches */
 	CHECK(refused > 0 || sweep.tried < sweep.points ||
 		  (kinds == GSORT_FAIL_LAUNCHES && kind == GSORT_KIND_HOST && sweep.points == 0));
 	rig_close(&rig);
 	input_free(next);
 }
 
-/* The same job again and again takes no more memory. */
+/* Repetitions of one job take no additional memory. */
 static void
 test_no_leak(gsort_kind kind, const input *in)
 {
@@ -103,7 +105,7 @@ test_no_leak(gsort_kind kind, const input *in)
 	rig_close(&rig);
 }
 
-/* Jobs left in every phase when the device is shut. */
+/* Leaves jobs in every phase when the device is shut. */
 static void
 test_shut_with_jobs(gsort_kind kind)
 {
@@ -144,7 +146,8 @@ test_shut_with_jobs(gsort_kind kind)
 	}
 }
 
-/* Each first word twice: the device looks what is tied by it, and goes on. */
+/* Each first word occurs twice, so the device reads the number of ties and
+ * continues. */
 static input *
 input_of_words(uint32_t n)
 {

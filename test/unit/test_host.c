@@ -1,9 +1,10 @@
 /*
  * test_host.c
- *	  What the host device takes of its machine: processors and memory within control groups' limits
- *	  (host_limits.h), threads as many and as nice as it is told; and that it shuts while these work.
+ *	  The host device's use of its machine: processors and memory within the
+ *	  limits of control groups (host_limits.h), the number of its threads and
+ *	  their nice value, and its shutdown while they work.
  */
-#define _GNU_SOURCE				/* the default stack of threads */
+#define _GNU_SOURCE				/* for the default stack size of threads */
 #include "rig.h"
 
 #include <dirent.h>
@@ -27,11 +28,12 @@
 #define NOTHING_LEFT		UINT64_MAX
 #define NICE_MAX			19
 
-/* --- control groups ------------------------------------------------------------ */
+/* --- control groups ------------------------------------------------------- */
 
 typedef struct file_text
 {
-	const char *path;			/* below the mounts, or "cgroup": what /proc would tell */
+	/* below the mounts, or "cgroup": the content of the file in /proc */
+	const char *path;
 	const char *text;
 } file_text;
 
@@ -105,7 +107,7 @@ write_file(const char *folder, const file_text *file)
 	}
 }
 
-/* The files, then the folders, from the longest path up. */
+/* Removes the files, then the folders, from the longest path up. */
 static void
 remove_files(const char *folder, const limits_case *one)
 {
@@ -151,29 +153,29 @@ check_limits(const limits_case *one)
 	CHECK(rmdir(folder) == 0);
 }
 
-/* --- memory that must be left --------------------------------------------------------- */
+/* --- memory that must be left --------------------------------------------- */
 
 #define MIB		(1ull << 20)
 
 typedef struct room_case
 {
 	host_limits limits;
-	uint64_t	own_bytes;		/* to be had in all */
+	uint64_t	own_bytes;		/* obtainable in total */
 	int			leaves_room;
 } room_case;
 
 static const room_case room_cases[] = {
-	/* a small machine: 64 MiB stay */
+	/* a small machine keeps 64 MiB free */
 	{{1, 1000 * MIB, 500 * MIB, 100 * MIB}, 536 * MIB, 1},
 	{{1, 1000 * MIB, 500 * MIB, 100 * MIB}, 536 * MIB + 1, 0},
-	/* a large one: a twentieth */
+	/* a large one keeps a twentieth free */
 	{{1, 20000 * MIB, 5000 * MIB, 0}, 4000 * MIB, 1},
 	{{1, 20000 * MIB, 5000 * MIB, 0}, 4000 * MIB + 1, 0},
-	/* what the process has is no more */
+	/* no growth: the process's own memory is the limit */
 	{{1, 1000 * MIB, 0, 100 * MIB}, 100 * MIB, 1},
 	{{1, 1000 * MIB, 0, 100 * MIB}, 100 * MIB + 1, 0},
 	{{1, 1000 * MIB, 63 * MIB, 0}, 1, 0},
-	/* not known */
+	/* unknown */
 	{{1, 1000 * MIB, UINT64_MAX, 0}, 1ull << 60, 1},
 };
 
@@ -185,7 +187,8 @@ test_room(void)
 		CHECK(host_limits_leave_room(&room_cases[i].limits, room_cases[i].own_bytes) == room_cases[i].leaves_room);
 }
 
-/* A machine that has little left grants what is granted already, and nothing more. */
+/* Without free memory, a machine grants only the memory that is already
+ * granted. */
 static void
 test_grants_leave_room(void)
 {
@@ -214,9 +217,9 @@ test_grants_leave_room(void)
 	gsort_shut(device);
 }
 
-/* --- threads --------------------------------------------------------------------- */
+/* --- threads -------------------------------------------------------------- */
 
-/* How many threads of this process have that nice value. */
+/* Number of threads of this process with that nice value. */
 static int
 threads_at(int nice_value)
 {
@@ -233,7 +236,8 @@ threads_at(int nice_value)
 	return found;
 }
 
-/* A thread sets its nice value when it first runs. */
+/* Waits for the threads to get the nice value.  A thread sets its nice value
+ * when it starts running. */
 static int
 threads_come_to(int nice_value, int wanted)
 {
@@ -272,12 +276,12 @@ check_threads(int threads, int more_nice, int threads_wanted)
 		CHECK(threads_come_to(before + more_nice, 0));
 }
 
-/* --- which operations run side by side ------------------------------------------------ */
+/* --- which operations run side by side ------------------------------------ */
 
 #define MEETING_APPENDS		2
 #define MEETING_WAIT_S		20
 
-/* Appends that end when all of them have begun. */
+/* Appends that end only when all of them have begun. */
 static atomic_int appends_begun;
 static atomic_int appends_met;
 static atomic_int appends_under_way;
@@ -351,13 +355,13 @@ test_appends_side_by_side(void)
 	gsort_shut(device);
 }
 
-/* --- long segments ----------------------------------------------------------------------- */
+/* --- long segments -------------------------------------------------------- */
 
 #define SEGMENT_INPUT_ROWS	200000
 #define LONG_BEGIN			70000
 #define LONG_ROWS			70000
 
-/* One that is long takes a sort of its own rows, not of all. */
+/* A long segment takes a sort of its own rows, not of all rows. */
 static void
 test_long_segment(void)
 {
@@ -380,9 +384,9 @@ test_long_segment(void)
 	free(words);
 }
 
-/* --- stacks ------------------------------------------------------------------------------ */
+/* --- stacks --------------------------------------------------------------- */
 
-/* What musl gives a thread; the merge of runs needs more. */
+/* The stack of a thread under musl; the merge of runs needs more. */
 #define SMALL_STACK_BYTES	(128u << 10)
 #define STACK_BYTES_WANTED	(768u << 10)
 
@@ -436,12 +440,12 @@ test_stacks(void)
 	pthread_attr_destroy(&before);
 }
 
-/* --- shutting while operations wait ---------------------------------------------------- */
+/* --- shutting while operations wait --------------------------------------- */
 
 #define WAITING_APPENDS		16
 
-/* More appends than threads: some may end when the device is being shut, and none of those that wait
- * behind them must begin then. */
+/* Enqueues more appends than threads.  Some may end during the shutdown, and no
+ * waiting append may begin then. */
 static void
 check_shut_while_appends_wait(char *data, useconds_t delay_us)
 {

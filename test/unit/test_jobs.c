@@ -1,7 +1,7 @@
 /*
  * test_jobs.c
  *	  Jobs on a working device: sizes, key distributions, columns, windows,
- *	  feeders, orders of fetching, several jobs at once, and refused calls.
+ *	  feeders, orders of fetching, several concurrent jobs, and refused calls.
  */
 #include "rig.h"
 
@@ -62,7 +62,8 @@ test_keys(rig *rig)
 	}
 }
 
-/* Chunks, windows and extents filled to the last unit, and one unit around it. */
+/* Fills chunks, windows and extents exactly to the last unit, and to one unit
+ * less and more. */
 static void
 test_sizes(rig *rig)
 {
@@ -146,7 +147,8 @@ test_jobs_at_once(rig *rig)
 				.chunk_rows = random_below(2) ? 100 : 0,
 				.order = (fetch_order) random_below(3),
 				.in_flight = 1 + (int) random_below(4),
-				/* bad chunks and early ends of some leave the others unharmed */
+				/* bad chunks and early ends of some jobs do not affect the
+				 * others */
 				.corrupt = i == 1 ? CORRUPT_FIRST_START + round % (CORRUPTIONS - 1) : 0,
 				.close_after = i == 2 ? 1 + (int) random_below(100) : 0,
 			};
@@ -191,7 +193,7 @@ test_early_close(rig *rig)
 	input_free(in);
 }
 
-/* --- refused calls -------------------------------------------------------------- */
+/* --- refused calls -------------------------------------------------------- */
 
 static gsort_job *
 open_job(rig *rig)
@@ -217,7 +219,7 @@ wait_for(rig *rig, gsort_event_kind kind)
 	}
 }
 
-/* A chunk of one row of 64 bytes. */
+/* A chunk with one row of 64 bytes. */
 static gsort_chunk
 small_chunk(rig *rig, gsort_column_stats *stats)
 {

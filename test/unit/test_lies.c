@@ -1,10 +1,10 @@
 /*
  * test_lies.c
- *	  Chunks whose statistics are not true of their keys.
+ *	  Chunks whose statistics do not hold for their keys.
  *
- * A job either sorts right, because its statistics leave room for all keys, or ends as
- * BAD_DATA, and jobs beside it never notice.  rig_run.c tells the lies, and tells from keys
- * and claims alone which of the two must happen.
+ * A job either sorts correctly, because its statistics cover all keys, or ends
+ * as BAD_DATA.  Concurrent jobs are never affected. rig_run.c falsifies the
+ * statistics, and derives the expected outcome from keys and claims alone.
  */
 #include "rig.h"
 
@@ -13,7 +13,8 @@
 #define JOBS_AT_ONCE	4
 #define KEY_KINDS		5
 
-/* Keys that make sort words of all sorts: none, a short one, a long one, some, and segments. */
+/* Makes keys for every kind of sort words: none, a short one, a long one,
+ * several, and segments. */
 static input *
 input_of_kind(int kind, uint32_t n, uint32_t columns, uint32_t null_mask)
 {
@@ -37,9 +38,10 @@ some_options(void)
 	return options;
 }
 
-/* --- one run ---------------------------------------------------------------------------- */
+/* --- one run -------------------------------------------------------------- */
 
-/* One chunk of uniform keys, so that each lie but the harmless ones is one. */
+/* One chunk of uniform keys, so that every lie except the harmless ones is
+ * false. */
 static void
 test_each_lie(rig *rig)
 {
@@ -61,7 +63,8 @@ test_each_lie(rig *rig)
 					.run_rows = how == 2 ? rows : NULL, .run_count = 1
 				};
 
-				/* that column's keys are uniform, whatever the first column's shape makes it */
+				/* that column's keys are uniform, independent of the first
+				 * column's shape */
 				for (uint32_t i = 0; i < in->n; i++)
 					in->keys[i * in->columns + column] = random64();
 				in = input_reordered(in);
@@ -98,9 +101,10 @@ test_lies_in_some_chunks(rig *rig)
 	CHECK(found > 0);
 }
 
-/* --- several runs ------------------------------------------------------------------------- */
+/* --- several runs --------------------------------------------------------- */
 
-/* The lying run comes after, between or before honest ones; beside it other jobs go on. */
+/* The falsified run comes after, between or before honest ones; other jobs run
+ * beside it. */
 static void
 test_lies_in_runs(rig *rig)
 {
@@ -141,7 +145,8 @@ test_lies_in_runs(rig *rig)
 	CHECK(found > 0);
 }
 
-/* NULLs whose number comes round to 0 in the sum of two chunks, and of two runs. */
+/* The number of NULLs overflows to 0 in the sum of two chunks, and of two
+ * runs. */
 static void
 test_nulls_come_round(rig *rig)
 {

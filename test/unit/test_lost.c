@@ -1,11 +1,11 @@
 /*
  * test_lost.c
- *	  A device that is lost under work: every operation still ends with an event,
- *	  every later call answers DEVICE_LOST, and shutting returns.
+ *	  A device that is lost during work: every operation still ends with an
+ *	  event, every later call returns DEVICE_LOST, and the shutdown returns.
  *
- * test_lost breaks CUDA's device, in a process of its own: the context is dead after it.
- * test_lost_at has gsort_set_fail_at lose any device at each call in turn; that leaves the
- * process whole.
+ * test_lost breaks the CUDA device in a separate process, because the context
+ * is dead afterwards. test_lost_at uses gsort_set_fail_at to lose any device at
+ * each call in turn, which leaves the process intact.
  */
 #include "rig.h"
 
@@ -65,7 +65,7 @@ open_fed_job(rig *rig, int first_buffer)
 	return job;
 }
 
-/* As a caller does who knows that the descriptor may stay silent. */
+/* Polls like a caller who knows that the descriptor may stay silent. */
 static void
 take_events(rig *rig, counts *c, gsort_event_kind kind, int wanted)
 {
@@ -113,7 +113,7 @@ test_lost(gsort_kind kind)
 	cutting = open_fed_job(&rig, 0);
 	feeding = open_fed_job(&rig, CHUNKS);
 	device_break();
-	/* whichever call meets the error first */
+	/* any of the calls may meet the error first */
 	CHECK(gsort_job_cut(cutting, GSORT_SORTED) == GSORT_DEVICE_LOST);
 	take_events(&rig, &c, GSORT_EVENT_APPENDED, 2 * CHUNKS);
 	check_refusals(&rig, feeding);
@@ -127,18 +127,18 @@ test_lost(gsort_kind kind)
 	return checks_failed > 0;
 }
 
-/* --- a loss at each call in turn ------------------------------------------------ */
+/* --- a loss at each call in turn ------------------------------------------ */
 
-/* A job that goes on as long as its device does. */
+/* A job that continues as long as its device does. */
 typedef struct lost_run
 {
 	rig			rig;
 	gsort_job  *job;
-	int			under_way;		/* operations whose events have not come */
-	int			lost;			/* a call or an event has said so */
+	int			under_way;		/* operations with outstanding events */
+	int			lost;			/* a call or an event has reported the loss */
 } lost_run;
 
-/* Was the call accepted?  A lost device accepts no more. */
+/* True if the call was accepted.  A lost device accepts none. */
 static int
 accepted(lost_run *run, gsort_status status)
 {
@@ -148,7 +148,7 @@ accepted(lost_run *run, gsort_status status)
 	return status == GSORT_OK;
 }
 
-/* Every operation ends with an event, whatever became of the device. */
+/* Every operation ends with an event, whatever happens to the device. */
 static void
 take_all_events(lost_run *run)
 {
@@ -233,7 +233,7 @@ run_job(lost_run *run, void (*live) (lost_run *run))
 	take_all_events(run);
 }
 
-/* Returns how many calls there were, the device being lost at the n-th. */
+/* Loses the device at the n-th call.  Returns the number of calls. */
 static uint64_t
 lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 {
@@ -247,11 +247,11 @@ lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 	gsort_device_get_info(run.rig.device, &info);
 	CHECK(info.fail_at == n);
 	CHECK(info.lost == (info.fail_count >= n));
-	/* what fails when the last event is out is met by the next call */
+	/* a failure after the last event shows in the next call */
 	CHECK(info.lost >= run.lost);
 	if (!info.lost)
 	{
-		/* armed again, with the same device */
+		/* arms the failure again, with the same device */
 		gsort_set_fail_at(run.rig.device, 1, GSORT_FAIL_CALLS);
 		run_job(&run, live);
 		CHECK(run.lost);
@@ -260,7 +260,7 @@ lose_at(gsort_kind kind, uint64_t n, void (*live) (lost_run *run))
 	return info.fail_count;
 }
 
-/* A device for each call; calls: at least so many there are. */
+/* Opens one device per call; calls: the minimum number of calls. */
 static void
 lose_at_each(gsort_kind kind, uint64_t calls, void (*live) (lost_run *run))
 {
@@ -278,7 +278,8 @@ void
 test_lost_at(gsort_kind kind)
 {
 	current_test = "a device lost at each call";
-	/* the job itself makes as many: open, grant, appends, cut, windows, their ends, close */
+	/* the calls of the job itself: open, grant, appends, cut, windows, their
+	 * ends, close */
 	lose_at_each(kind, 1 + 1 + 2 * (2 * CHUNKS + 1) + 1, live_alone);
 	current_test = "a device lost at each call of several runs";
 	lose_at_each(kind, 1 + RUNS * (1 + 2 * (2 * CHUNKS + 2)) + 2 * 2 + 1, live_in_runs);

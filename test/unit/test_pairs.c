@@ -1,7 +1,8 @@
 /*
  * test_pairs.c
- *	  gsort_pairs_sort against a stable reference: every engine, both widths, bit ranges,
- *	  with and without rows, keys out and keys kept; and which engine is chosen.
+ *	  gsort_pairs_sort against a stable reference: every engine, both widths,
+ *	  bit ranges, with and without rows, output keys and preserved keys; and the
+ *	  choice of the engine.
  */
 #include "rig.h"
 
@@ -14,11 +15,11 @@
 
 #define PAIRS_MAX	200000
 #define MANY_PAIRS	1500000		/* the partition's buckets exceed a tile */
-#define UNCOUNTED_PAIRS	16100000	/* more than UNCOUNTED_PAIRS_MIN of cuda/sort/partition_plan.cuh */
+#define UNCOUNTED_PAIRS	16100000	/* above UNCOUNTED_PAIRS_MIN of cuda/sort/partition_plan.cuh */
 
 typedef struct pair
 {
-	uint64_t	digits;			/* the bits that count */
+	uint64_t	digits;			/* the significant bits */
 	uint64_t	key;
 	uint32_t	place;
 	uint32_t	row;
@@ -43,20 +44,23 @@ key_at(const void *keys, uint32_t key_bits, uint64_t i)
 
 #define FEW_VALUES	1000
 
-/* What the keys are like. */
+/* Distributions of the keys. */
 typedef enum keys_kind
 {
-	KEYS_EVEN,					/* any */
-	KEYS_MIXED,					/* any, and a third of them of five values */
-	KEYS_FEW_VALUES,			/* of few values, spread over all keys: words cannot tell them from their neighbours */
-	KEYS_TIED,					/* of three values in the sorted bits, and any below them */
-	KEYS_SKEWED,				/* of any length */
-	KEYS_OF_PREFIXES,			/* one of two beginnings, and any end */
-	KEYS_BY_PLACE,				/* from here on they follow from their places */
+	KEYS_EVEN,					/* any value */
+	KEYS_MIXED,					/* two thirds random, one third of five values */
+	/* few values, spread over all keys: words cannot separate neighbours */
+	KEYS_FEW_VALUES,
+	KEYS_TIED,					/* three values in the sorted bits, any bits below */
+	KEYS_SKEWED,				/* any length in bits */
+	KEYS_OF_PREFIXES,			/* one of two prefixes, and any suffix */
+	KEYS_BY_PLACE,				/* from here on keys depend on their places */
 	KEYS_FROM_BELOW = KEYS_BY_PLACE,
 	KEYS_FROM_ABOVE,
-	KEYS_ONE_DESCENT,			/* in order, but for one that stands where a part of the threads begins */
-	KEYS_DEEP,					/* 0 and 1 in turn, and a key of each higher bit: buckets within buckets */
+	/* in order, except for one key where a part of the threads begins */
+	KEYS_ONE_DESCENT,
+	/* 0 and 1 alternating, and a key for each higher bit: nested buckets */
+	KEYS_DEEP,
 	KEYS_ALL_ONE,
 	KEYS_KINDS
 } keys_kind;
@@ -96,7 +100,7 @@ typedef struct pairs_case
 {
 	uint32_t	key_bits;
 	uint64_t	n;
-	size_t		key_bytes;		/* of all keys */
+	size_t		key_bytes;		/* bytes of all keys */
 	void	   *keys;
 	uint32_t   *rows;
 	pair	   *sorted;
@@ -214,7 +218,8 @@ test_refused_pairs(rig *rig)
 	CHECK(gsort_pairs_scratch_bytes(rig->device, &pairs) == 0);
 }
 
-/* Never AUTO, never an engine that the device does not have, and what the table of measurements says. */
+/* The choice is never AUTO, never an engine that the device lacks, and follows
+ * the table of measurements. */
 static void
 test_choice(void)
 {
@@ -273,7 +278,8 @@ describe_round(int round, uint64_t n)
 	return pairs;
 }
 
-/* Bit 0: long keys; 1: bits below the sorted ones; 2: rows; 3: sorted keys wanted; 4: the keys stay. */
+/* Bit 0: long keys; 1: bits below the sorted ones; 2: rows; 3: sorted keys; 4:
+ * preserved keys. */
 #define TIED_SHAPES 32
 
 static void
@@ -291,8 +297,8 @@ sort_tied(rig *rig, gsort_engine engine, uint32_t n, int shape, int no_bits)
 	sort_case(rig, &pairs, KEYS_TIED, shape >> 2 & 1, shape >> 3 & 1);
 }
 
-/* Ties come out in the order of the input, from every engine, also at the borders of its tiles (of the merge sort
- * they hold a multiple of 256 pairs). */
+/* Every engine keeps ties in the order of the input, also at the borders of its
+ * tiles.  Tiles of the merge sort hold a multiple of 256 pairs. */
 static void
 test_ties(rig *rig)
 {
@@ -312,7 +318,8 @@ test_ties(rig *rig)
 	}
 }
 
-/* Those that the partition keeps, of both types, with all of their bits and with some; and so many that they are not counted before. */
+/* Cases that the partition keeps: both key types, with all and with some of
+ * their bits, and enough pairs to skip the counts. */
 static void
 test_even_many(rig *rig)
 {
@@ -330,11 +337,12 @@ test_even_many(rig *rig)
 	}
 }
 
-/* So many that the host device writes past the caches, and shares buckets among its threads. */
+/* Enough pairs that the host device writes past the caches and shares buckets
+ * among its threads. */
 static void
 test_host_many(rig *rig)
 {
-	/* where a bucket gets another way, and around it */
+	/* sizes at which the method of a bucket changes, and their neighbours */
 	static const uint32_t borders[] = {24, 512, 16384, 32768, 262144, MANY_PAIRS};
 
 	for (int round = 0; round < 4 * KEYS_KINDS * 6 && rig->kind == GSORT_KIND_HOST; round++)
@@ -354,7 +362,8 @@ test_pairs(rig *rig)
 	current_test = "pairs";
 	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
 	{
-		/* the host device has one engine: a second round is enough to see that it takes their names */
+		/* the host device has one engine, so a second round suffices to check
+		 * the names */
 		for (int round = 0; round < (engine <= GSORT_ENGINE_RADIX || rig->kind == GSORT_KIND_CUDA ? 96 : 16); round++)
 		{
 			uint32_t	n = counts[(round / 16) % (sizeof(counts) / sizeof(counts[0]))];
@@ -369,7 +378,7 @@ test_pairs(rig *rig)
 
 			pairs.engine = (gsort_engine) engine;
 			sort_case(rig, &pairs, KEYS_MIXED, round >> 1, round & 1);
-			/* the partition leaves these to the radix sort */
+			/* the partition hands these to the radix sort */
 			sort_case(rig, &pairs, KEYS_FEW_VALUES, round & 1, round >> 1);
 		}
 	}

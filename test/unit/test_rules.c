@@ -1,13 +1,13 @@
 /*
  * test_rules.c
- *	  The rules that all devices share, without a device: key_plan.h,
+ *	  The rules shared by all devices, without a device: key_plan.h,
  *	  window_cut.h, row_word.h.
  */
 #include "rig.h"
 
 #define PLAN_ROWS	60
 
-/* --- key plans ------------------------------------------------------------------ */
+/* --- key plans ------------------------------------------------------------ */
 
 static void
 stats_of(const input *in, gsort_column_stats *stats)
@@ -48,7 +48,7 @@ compare_words(const key_plan *plan, const input *in, uint32_t a, uint32_t b)
 	return 0;
 }
 
-/* Words order rows as their columns do, and stay within their bits. */
+/* Words order rows as their columns do, and use only their own bits. */
 static void
 check_plan(const input *in)
 {
@@ -71,7 +71,7 @@ check_plan(const input *in)
 	CHECK(plan.words <= KEY_PLAN_MAX_WORDS);
 }
 
-/* Random bits under a random mask: from constants to bits that all stand alone. */
+/* Random bits under a random mask, from constants to isolated bits. */
 static void
 scatter_bits(input *in, uint32_t column)
 {
@@ -92,8 +92,8 @@ all_null(input *in, uint32_t column)
 	in->null_mask |= 1u << column;
 }
 
-/* Columns whose values have any bits of the mask: so many bits and words, and codes that are those bits moved
- * together. */
+/* For values with any bits of the mask, checks the numbers of bits and words,
+ * and that codes are those bits moved together. */
 static void
 check_squeezed(uint32_t columns, uint64_t mask, uint32_t words)
 {
@@ -164,7 +164,7 @@ test_key_plan(void)
 	test_squeezed_plans();
 }
 
-/* Known plans: what must become short does. */
+/* Known plans: codes become as short as expected. */
 static void
 check_plan_bits(uint64_t a, uint64_t b, int nulls, uint32_t bits, uint32_t words)
 {
@@ -175,7 +175,7 @@ check_plan_bits(uint64_t a, uint64_t b, int nulls, uint32_t bits, uint32_t words
 	CHECK(plan.words == words);
 }
 
-/* --- windows ----------------------------------------------------------------------- */
+/* --- windows -------------------------------------------------------------- */
 
 static void
 check_cut(uint32_t window_bytes, int ties, uint64_t longest, uint64_t rows)

@@ -1,7 +1,7 @@
 /*
  * test_runs.c
- *	  Jobs of several runs: each run as if it were alone, the merge order of all,
- *	  the merges that are refused, and what becomes of memory.
+ *	  Jobs of several runs: each run like a single one, the merge order of all,
+ *	  refused merges, and the fate of memory.
  */
 #include "rig.h"
 
@@ -13,7 +13,7 @@
 #define CHUNK_ROWS		64
 #define CHUNK_BYTES		4096
 
-/* --- inputs ------------------------------------------------------------------------ */
+/* --- inputs --------------------------------------------------------------- */
 
 static uint32_t
 sum_of(const uint32_t *run_rows, int runs)
@@ -61,7 +61,7 @@ some_options(void)
 	return options;
 }
 
-/* --- merges ------------------------------------------------------------------------- */
+/* --- merges --------------------------------------------------------------- */
 
 static void
 test_run_sizes(rig *rig)
@@ -93,7 +93,7 @@ test_run_sizes(rig *rig)
 	}
 }
 
-/* Every shape of keys, also those that cannot be merged. */
+/* Every shape of keys, including those that cannot be merged. */
 static void
 test_run_keys(rig *rig)
 {
@@ -116,7 +116,7 @@ test_run_keys(rig *rig)
 	}
 }
 
-/* Runs that were kept before the first NULL came. */
+/* Runs that were retained before the first NULL. */
 static void
 test_late_nulls(rig *rig)
 {
@@ -162,7 +162,7 @@ test_many_runs(rig *rig)
 	}
 }
 
-/* The last of several runs is read as the job's only one would be. */
+/* The last of several runs is read like the only run of a job. */
 static void
 test_last_alone(rig *rig)
 {
@@ -226,7 +226,7 @@ test_early_close_of_runs(rig *rig)
 	input_free(in);
 }
 
-/* --- one call after another ----------------------------------------------------------- */
+/* --- one call after another ----------------------------------------------- */
 
 static void
 wait_for(rig *rig, gsort_event_kind kind, gsort_status status)
@@ -335,7 +335,8 @@ test_refused_run_calls(rig *rig)
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	close_job(rig, job);
 
-	/* more bits than a word has: the second run widens the first one's by a NULL's code */
+	/* more bits than a word has: the second run's NULL code widens the first
+	 * one's plan */
 	job = open_job(rig);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	stats = next_run(rig, job);
@@ -354,7 +355,7 @@ test_refused_run_calls(rig *rig)
 	close_job(rig, job);
 }
 
-/* Does a job with one chunk keep its keys within that budget? */
+/* True if a job with one chunk retains its keys within that budget. */
 static int
 keeps_within(rig *rig, uint64_t budget)
 {
@@ -388,7 +389,8 @@ least_budget_that_keeps(rig *rig)
 	return enough;
 }
 
-/* Keys are kept in half of the budget, and in what other jobs leave of it. */
+/* Keys are retained in half of the budget, and in the part that other jobs
+ * leave. */
 static void
 test_kept_grants(rig *rig)
 {
@@ -405,7 +407,7 @@ test_kept_grants(rig *rig)
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
 
-	/* a job keeps what it had, and room for a chunk beside its keys */
+	/* a job keeps its memory, and room for a chunk beside its keys */
 	CHECK(gsort_job_grant(job, 1, 8) == GSORT_OK);
 	CHECK(gsort_job_cut(job, GSORT_SORTED_RUN) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_CUT, GSORT_OK);
@@ -418,7 +420,8 @@ test_kept_grants(rig *rig)
 	CHECK(kept.granted_bytes >= had.granted_bytes);
 	CHECK(kept.granted_bytes >= empty.granted_bytes + CHUNK_ROWS * sizeof(uint64_t));
 
-	/* others leave just what there is now: it is enough for the next run */
+	/* other jobs leave exactly the present amount, which suffices for the next
+	 * run */
 	gsort_set_budget(rig->device, granted_bytes(rig));
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_set_budget(rig->device, 2 * granted_bytes(rig));
@@ -429,7 +432,7 @@ test_kept_grants(rig *rig)
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	close_job(rig, job);
 
-	/* they leave nothing */
+	/* other jobs leave nothing */
 	job = open_job(rig);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
@@ -442,7 +445,7 @@ test_kept_grants(rig *rig)
 	CHECK(kept.keys_kept == 0 && kept.granted_bytes == had.granted_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 
-	/* what is gone stays gone */
+	/* dropped keys stay dropped */
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
@@ -450,14 +453,15 @@ test_kept_grants(rig *rig)
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 	close_job(rig, job);
 
-	/* half of a budget of its own grant's size at most, and of less */
+	/* the budget is twice its own grant, later less */
 	gsort_set_budget(rig->device, 2 * CHUNK_ROWS * sizeof(uint64_t));
 	kept = next_run(rig, other);
 	CHECK(kept.keys_kept == 0);
 	close_job(rig, other);
 	CHECK(granted_bytes(rig) == 0);
 
-	/* which is the half for all jobs: what would be kept alone is not beside another's */
+	/* the half counts for all jobs: keys fit alone, but not beside another
+	 * job's */
 	other = open_job(rig);
 	budget = least_budget_that_keeps(rig);
 	CHECK(keeps_within(rig, budget));
@@ -469,7 +473,7 @@ test_kept_grants(rig *rig)
 	gsort_set_budget(rig->device, info.budget_bytes);
 }
 
-/* A merge finds no room in the budget now: later it does. */
+/* A merge without room in the budget succeeds later. */
 static void
 test_merge_later(rig *rig)
 {

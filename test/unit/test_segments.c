@@ -1,22 +1,26 @@
 /*
  * test_segments.c
- *	  Keys of several sort words, whose first word leaves no row tied, a few, half, or all.
+ *	  Keys of several sort words, whose first word leaves no row tied, a few,
+ *	  half, or all.
  *
- * The devices sort by the first word, then what that left tied by the others, or all by all
- * words: the order and the tie bits must be those of the columns either way.
+ * The devices sort by the first word and its ties by the other words, or all
+ * rows by all words.  The order and the tie bits must match the columns in both
+ * cases.
  */
 #include "rig.h"
 
 typedef enum first_columns
 {
 	DISTINCT,					/* 64 random bits in the first column */
-	FEW_TIED,					/* a hundredth of the rows share one of some values */
+	FEW_TIED,					/* one in a hundred rows has one of a few values */
 	PAIRS,						/* each value twice */
 	HALF_TIED,					/* half of the rows have one value */
-	LONG_SEGMENT,				/* seven of forty have: if many, the host device sorts them alone */
-	SEGMENTS,					/* as many values as rows in each */
+	/* seven in forty rows have one value; with many rows the host device sorts
+	 * them alone */
+	LONG_SEGMENT,
+	SEGMENTS,					/* as many values as rows per value */
 	ALL_TIED,					/* two values far apart */
-	NULLS,						/* a third of the rows have none */
+	NULLS,						/* one in three rows has no value */
 	FIRST_COLUMNS
 } first_columns;
 
@@ -42,7 +46,8 @@ first_key(first_columns how, uint32_t i, uint32_t n, uint32_t root)
 	}
 }
 
-/* Of the other columns: any bits, or few values, so that rows tie in all. */
+/* Value of the other columns: any bits, or few values, so that rows tie in all
+ * columns. */
 static uint64_t
 other_key(int kind)
 {

@@ -1,14 +1,17 @@
 /*
  * test_ties.c
- *	  Tie bits: rows that agree in all columns, and rows that open values leave undecided.
+ *	  Tie bits: rows that agree in all columns, and rows that open values leave
+ *	  undecided.
  *
- * rig_expect.c makes each bit again as gsort.h defines it, from the raw keys.
+ * rig_expect.c computes each bit from the raw keys, by the definition in
+ * gsort.h.
  */
 #include "rig.h"
 
 #define ROUNDS		300
 
-/* Text of 8 bytes a word whose last has seven, and in its lowest byte the length or 0xff. */
+/* Text of 8 bytes per word.  The last word has seven, and the length or 0xff in
+ * its lowest byte. */
 static uint64_t
 text_word(int is_last)
 {
@@ -57,7 +60,7 @@ make_keys_tie(input *in, int with_distinct)
 	}
 }
 
-/* Every value, text that goes on, none, or any bits. */
+/* Chooses open values: every value, text that continues, none, or any bits. */
 static void
 open_column(run_options *options, const input *in, uint32_t c)
 {
@@ -130,7 +133,7 @@ test_open_ties(rig *rig)
 	}
 }
 
-/* Runs that are cut anywhere; with an open_mask none of them keeps its keys. */
+/* Runs with random cuts; with an open_mask none of them retains its keys. */
 static void
 test_open_ties_of_runs(rig *rig)
 {

@@ -1,12 +1,14 @@
 /*
  * time_calls.c
- *	  How long does each call of gsort.h take while several jobs are under way?  Only opening, pinning
- *	  and shutting may wait; what any other call takes, all sessions wait for.
+ *	  Times each call of gsort.h while several jobs are in progress.  Only
+ *	  opening, pinning and shutting may wait, because all sessions wait for the
+ *	  time of any other call.
  *
- * Rows of 56 bytes with one random 64-bit key, in chunks that lie ready in pinned memory.  Jobs of
- * different sizes and engines begin after each other, so that one is fed while another is cut, fetched,
- * merged or closed.  Each call is timed; told are the longest of each kind, the count, and how many took
- * longer than a millisecond.
+ * Rows of 56 bytes have one random 64-bit key, in chunks that lie ready in
+ * pinned memory.  Jobs of different sizes and engines start one after another.
+ * One job is thus fed while another is cut, fetched, merged or closed.  The
+ * report lists the longest call of each kind, the count, and the number of
+ * calls above one millisecond.
  */
 #include "rig.h"
 
@@ -18,7 +20,7 @@
 #define ROW_UNITS		7
 #define WINDOW_BYTES	(1u << 20)
 #define CHUNK_ROWS		(WINDOW_BYTES / 8 / ROW_UNITS)
-#define CHUNKS			64		/* of different rows; a job is fed them again and again */
+#define CHUNKS			64		/* number of distinct chunks; a job is fed them repeatedly */
 #define JOBS			6
 #define ROUNDS			3		/* lives of each job */
 #define WINDOWS_AHEAD	4
@@ -44,7 +46,7 @@ static const char *const call_names[CALLS] = {
 typedef struct call_time
 {
 	uint64_t	count;
-	uint64_t	slow;			/* of more than a millisecond */
+	uint64_t	slow;			/* calls above one millisecond */
 	double		longest_ms;
 	double		sum_ms;
 } call_time;
@@ -54,7 +56,7 @@ typedef struct timed_chunk
 	uint64_t	data[CHUNK_ROWS * ROW_UNITS];
 	uint64_t	keys[CHUNK_ROWS];
 	uint32_t	row_start[CHUNK_ROWS];
-	uint32_t	unused[CHUNK_ROWS % 2];	/* the next one is 8-byte aligned */
+	uint32_t	unused[CHUNK_ROWS % 2];	/* aligns the next member to 8 bytes */
 } timed_chunk;
 
 typedef enum job_phase
@@ -74,7 +76,7 @@ typedef struct timed_job
 	gsort_engine engine;
 	int			runs;			/* 1: cut SORTED; more: SORTED_RUN, then merged */
 	int			lives;
-	int			run;			/* now */
+	int			run;			/* the current run */
 	uint64_t	fed;
 	uint64_t	next_window;
 	uint64_t	windows_out;
@@ -153,7 +155,7 @@ begin_job(timing *t, int number)
 	mine->fed = 0;
 }
 
-/* One chunk; behind the last the cut. */
+/* Appends one chunk, or cuts behind the last one. */
 static void
 feed_job(timing *t, timed_job *mine)
 {
@@ -265,7 +267,7 @@ poll_all(timing *t)
 		take_event(t, &events[i]);
 }
 
-/* False when all of them have ended. */
+/* Advances all jobs by a step; false if all of them have ended. */
 static int
 step_jobs(timing *t)
 {
@@ -332,7 +334,7 @@ tell(const timing *t)
 	}
 }
 
-/* After the last job: what the pool holds goes back bit by bit. */
+/* After the last job: the pool returns its memory step by step. */
 static void
 poll_for_a_while(timing *t)
 {

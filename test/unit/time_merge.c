@@ -1,6 +1,6 @@
 /*
  * time_merge.c
- *	  Times one merge: runs of rows of one unit with one random 64-bit key, fed,
+ *	  Times one merge: runs of one-unit rows with one random 64-bit key, fed,
  *	  cut and left unread.
  */
 #include "rig.h"
