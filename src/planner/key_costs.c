@@ -49,8 +49,8 @@ static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte =
  * key. */
 #define SHARE_THAT_TIES	0.5
 
-/* Of a grouping: a value's share of the word, and the comparison of a row with
- * another one of its group. */
+/* Costs of a grouping: of a value's share of the word, and of the comparison of
+ * a row with another one of its group. */
 #define COST_HASH			4.0
 #define COST_HASH_BYTE		0.1
 #define COST_HASH_NUMERIC	10.0

@@ -60,17 +60,21 @@
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
 	REFUSAL(COLLATION, collation, "its first key's collation has no sort keys to rely on", \
 			"another COLLATE, or gpusort.libc_collations = verify where it is off") \
-	REFUSAL(LATER_KEY, later_key, "a key without words is behind others, in which many rows may tie", \
+	REFUSAL(LATER_KEY, later_key, \
+			"a key without words is behind others, in which many rows may tie", \
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
 	REFUSAL(LIMIT, limit, "LIMIT lets it keep the top rows only, which is cheaper", \
 			"nothing: few rows of many are found without sorting all") \
 	REFUSAL(COST, cost, "the device takes longer for its keys", \
 			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
-	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, or above one in a query that is planned while another is", \
+	REFUSAL(CUSTOM_SCAN, custom_scan, \
+			"it is below another extension's custom scan, or above one in a query that is planned while another is", \
 			"nothing here") \
-	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
+	REFUSAL(INCREMENTAL, incremental, \
+			"it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
 			"SET enable_incremental_sort = off") \
-	REFUSAL(GROUPING_SETS, grouping_sets, "it is a further sort of grouping sets, which an Aggregate does itself", \
+	REFUSAL(GROUPING_SETS, grouping_sets, \
+			"it is a further sort of grouping sets, which an Aggregate does itself", \
 			"a UNION ALL of queries with one GROUP BY each")
 
 /*
