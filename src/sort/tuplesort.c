@@ -34,14 +34,10 @@
 #include "keys/key_types.h"
 #include "settings.h"
 #include "shared/clock.h"
-#include "shared/progress.h"
 #include "shared/server_state.h"
 #include "shared/stats.h"
-#include "sort/ordering.h"
-#include "sort/row_array.h"
 #include "sort/row_layouts.h"
-#include "sort/spill.h"
-#include "sort/tuplesort.h"
+#include "sort/tuplesort_internal.h"
 
 /* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
 #define PARALLEL_ARRAY_ROWS		2000
@@ -54,55 +50,6 @@
 
 /* By the native sort, where the plan's estimates are known to be wrong. */
 #define USUAL_NATIVE_ROWS_PER_MS	1000
-
-typedef enum SortStage
-{
-	ARRAY,
-	DEVICE,
-	MERGE,
-	NATIVE,
-	OUTPUT
-} SortStage;
-
-struct GpuSortTuplesort
-{
-	const GpuSortSpec *spec;
-	GpuSortSlots slots;
-	MemoryContext context;
-	SortStage	stage;
-
-	/* ARRAY, and the OUTPUT of one; NULL: its rows have gone elsewhere */
-	GpuSortRowArray *array;
-	uint64		array_rows_left;	/* that it may get */
-	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
-
-	/* what packs rows, from DEVICE on: made by begin_packing */
-	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];
-	int			n_layouts;		/* of the first keys; 0: of a grouping */
-	GpuSortKeys keys;
-	GpuSortOrdering ordering;
-	double		expected_rows;
-
-	/* DEVICE, MERGE, and the OUTPUT of these */
-	GpuSortJob *job;			/* NULL: closed */
-	GpuSortFeed *feed;			/* of the rows that are put */
-	GpuSortSpill *spill;		/* NULL: no run has been spilled */
-	uint64		rows_fed;		/* by all feeders, when they have ended */
-	uint64		own_rows;		/* of these, by this process's own feed */
-	GpuSortProgress progress;	/* from when it asks for a job */
-
-	/* NATIVE, and the OUTPUT of it */
-	Tuplesortstate *native;
-	GpuSortNativeReason native_reason;
-
-	GpuSortOutput *output;		/* OUTPUT */
-
-	/* for EXPLAIN and the counters */
-	GpuSortDeviceFigures figures;
-	instr_time	begun;
-	double		feed_ms;
-	double		sort_ms;
-};
 
 static bool
 is_parallel(const GpuSortTuplesort *sort)
@@ -129,7 +76,7 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
+/* --- DEVICE: into a job, and its runs into files (tuplesort_runs.c) ---------------------- */
 
 /* Makes what rows are packed by, from those of the array on; or returns why they are to be sorted natively. */
 static GpuSortNativeReason
@@ -192,49 +139,6 @@ begin_device(GpuSortTuplesort *sort)
 	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeders - 1);
 }
 
-/* Spills the run that the job has been cut to. */
-static void
-spill_run(GpuSortTuplesort *sort)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
-	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, &sort->progress);
-	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	gpusort_spill_add_run(sort->spill, sort->job);
-	sort->figures.bytes_received = sort->spill->bytes;
-	MemoryContextSwitchTo(old_context);
-}
-
-/* The job is full: what it has becomes a run, and the next one begins. */
-static void
-spill_full_job(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	gpusort_job_cut_full_run(sort->job);
-	spill_run(sort);
-	gpusort_job_next_run(sort->job);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
-}
-
-/* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
- * so long, but others were. */
-static bool
-spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	char	   *row = gpusort_feed_take_long_row(sort->feed, slot);
-
-	if (row != NULL)
-	{
-		gpusort_spill_add_row(sort->spill, row);
-		pfree(row);
-	}
-	MemoryContextSwitchTo(old_context);
-	return row != NULL;
-}
-
 /* Packs a row; or writes it, if it is too long. */
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
@@ -243,8 +147,8 @@ feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	{
 		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
 
-		spill_full_job(sort);
-		if (sort->spill->rows == rows && spill_long_row(sort, slot))
+		gpusort_tuplesort_spill_full_job(sort);
+		if (sort->spill->rows == rows && gpusort_tuplesort_spill_long_row(sort, slot))
 			break;
 	}
 }
@@ -255,78 +159,8 @@ static void
 feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	if (gpusort_job_is_full(sort->job))
-		spill_full_job(sort);
+		gpusort_tuplesort_spill_full_job(sort);
 	feed_row(sort, slot);
-}
-
-/* Cuts the run that all rows are in, or the last of several. */
-static void
-cut_last_run(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	while (!gpusort_job_cut(sort->job, sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
-	{
-		spill_full_job(sort);
-		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	}
-}
-
-/* The rows that the device has given account for all that it was fed. */
-static void
-check_rows(const GpuSortTuplesort *sort)
-{
-	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
-
-	if (got != sort->rows_fed)
-		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
-			 sort->rows_fed, got);
-}
-
-/* The last row has been fed, by this process and all others: to the output, or, with the last run spilled, to
- * the merge. */
-static void
-perform_on_device(GpuSortTuplesort *sort)
-{
-	bool		to_verify;
-
-	gpusort_feed_finish(sort->feed);
-	sort->own_rows = sort->feed->rows;
-	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
-	if (!to_verify)
-		gpusort_ordering_trust_words(&sort->ordering);
-	cut_last_run(sort);
-	if (sort->spill != NULL)
-	{
-		spill_run(sort);
-		check_rows(sort);
-		sort->stage = MERGE;
-		return;
-	}
-	check_rows(sort);
-	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
-											   sort->spec->random_access, &sort->figures,
-											   &sort->progress);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
-	sort->stage = OUTPUT;
-}
-
-/* --- MERGE: of the runs ------------------------------------------------------------------ */
-
-static void
-perform_merge(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
-	/* the device tells the order in which to read the runs, if it can */
-	if (sort->ordering.ties != NULL || sort->spill->by_keys || !gpusort_job_merge(sort->job))
-	{
-		gpusort_job_close(sort->job);
-		sort->job = NULL;
-	}
-	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, sort->job,
-												sort->spec->random_access, &sort->figures,
-												&sort->progress);
-	sort->stage = OUTPUT;
 }
 
 static void
@@ -521,10 +355,10 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 					leave_array(sort);
 				break;
 			case DEVICE:
-				perform_on_device(sort);
+				gpusort_tuplesort_perform_on_device(sort);
 				break;
 			case MERGE:
-				perform_merge(sort);
+				gpusort_tuplesort_perform_merge(sort);
 				break;
 			case NATIVE:
 				perform_native(sort);
