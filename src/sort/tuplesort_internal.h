@@ -31,10 +31,11 @@ struct GpuSortTuplesort
 
 	/* ARRAY, and the OUTPUT of one; NULL: its rows have gone elsewhere */
 	GpuSortRowArray *array;
-	uint64		array_rows_left;	/* that it may get */
-	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
+	uint64		array_rows_left;	/* rows that it may get */
+	/* sorts that have ended in the array, not yet counted in shared memory */
+	uint64		in_backend;
 
-	/* what packs rows, from DEVICE on: made by begin_packing */
+	/* the means to pack rows, from DEVICE on; made by begin_packing */
 	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];
 	int			n_layouts;		/* of the first keys; 0: of a grouping */
 	GpuSortKeys keys;
@@ -43,11 +44,11 @@ struct GpuSortTuplesort
 
 	/* DEVICE, MERGE, and the OUTPUT of these */
 	GpuSortJob *job;			/* NULL: closed */
-	GpuSortFeed *feed;			/* of the rows that are put */
+	GpuSortFeed *feed;			/* feed of the rows that are put */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
 	uint64		rows_fed;		/* by all feeders, when they have ended */
-	uint64		own_rows;		/* of these, by this process's own feed */
-	GpuSortProgress progress;	/* from when it asks for a job */
+	uint64		own_rows;		/* of these, those of this process's own feed */
+	GpuSortProgress progress;	/* from the request for a job on */
 
 	/* NATIVE, and the OUTPUT of it */
 	Tuplesortstate *native;

@@ -35,7 +35,7 @@ spill_run(GpuSortTuplesort *sort)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The job is full: what it has becomes a run, and the next one begins. */
+/* The job is full: its rows become a run, and the next run begins. */
 void
 gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 {
@@ -46,8 +46,8 @@ gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
 }
 
-/* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
- * so long, but others were. */
+/* A long row that an empty job has no room for is a run of its own.  False: the
+ * row is not so long, but others were. */
 bool
 gpusort_tuplesort_spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
@@ -63,9 +63,9 @@ gpusort_tuplesort_spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return row != NULL;
 }
 
-/* --- after the last row ---------------------------------------------------- */
+/* --- after the last row --------------------------------------------------- */
 
-/* Cuts the run that all rows are in, or the last of several. */
+/* Cuts the run that has all rows, or the last of several. */
 static void
 cut_last_run(GpuSortTuplesort *sort)
 {
@@ -77,7 +77,7 @@ cut_last_run(GpuSortTuplesort *sort)
 	}
 }
 
-/* The rows that the device has given account for all that it was fed. */
+/* Checks that the device has returned as many rows as it was fed. */
 static void
 check_rows(const GpuSortTuplesort *sort)
 {
@@ -88,8 +88,8 @@ check_rows(const GpuSortTuplesort *sort)
 			 sort->rows_fed, got);
 }
 
-/* The last row has been fed, by this process and all others: to the output, or, with the last run spilled, to
- * the merge. */
+/* Sorts after the last row has been fed, by this process and all others.  The
+ * output follows, or, with the last run spilled, the merge. */
 void
 gpusort_tuplesort_perform_on_device(GpuSortTuplesort *sort)
 {
@@ -117,6 +117,7 @@ gpusort_tuplesort_perform_on_device(GpuSortTuplesort *sort)
 	sort->stage = OUTPUT;
 }
 
+/* The job stays open only for the device's order. */
 void
 gpusort_tuplesort_perform_merge(GpuSortTuplesort *sort)
 {
