@@ -5,7 +5,7 @@
  * A feeder writes a chunk.  The service reads a copy of its header, which
  * chunk.c checks, and hands pointers into the buffer to the device.
  *
- *  header | row_start[rows_max] | nulls[rows_max] | keys[rows_max][columns] | data
+ *  header, row_start[rows_max], nulls[rows_max], keys[rows_max][columns], data
  *
  * rows_max is set when the chunk is begun, from the width of the rows so far.
  * The chunk is full when either the rows or the data reach their end.
