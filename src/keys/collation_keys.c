@@ -178,9 +178,9 @@ has_no_rules(pg_locale_t locale)
 }
 
 /*
- * Returns the bytes of a sort key's first level.  strcoll and glibc's strxfrm
- * contradict each other only about the levels behind it: the places of blanks
- * and punctuation, which the first level leaves out.
+ * Returns the bytes of a sort key's first level.  It leaves out blanks and
+ * punctuation.  Only the levels behind it tell their places, and only about
+ * these do strcoll and glibc's strxfrm contradict each other.
  */
 static Size
 first_level(const char *key, Size length)

@@ -29,9 +29,9 @@
  * The form of numeric on disk is private to PostgreSQL's numeric.c, but
  * pg_upgrade keeps it.  It begins with a header of 16 bits, whose highest two
  * tell its form, and another 16 bits if it is a long one.  Then come digits to
- * the base 10000, the first and the last of which are not 0; there are none for
- * 0.  test/t/042_key_words.pl tests that this is still so, with values of each
- * form of header.
+ * the base 10000, the first and the last of which are not 0.  The number 0 has
+ * none.  test/t/042_key_words.pl tests that this is still so, with values of
+ * each form of header.
  */
 #define FORM_MASK			0xC000
 #define FORM_LONG_NEGATIVE	0x4000

@@ -56,8 +56,9 @@ extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *in
  * An Incremental Sort is a Sort too, since it begins with one.
  *
  * Returns the node that is to replace the Sort: a GpuSort in the Sort's memory
- * context; or the Sort itself, which is counted as refused.  bound: the rows
- * that a LIMIT above lets be read, or a value of costs.h.
+ * context, or the Sort itself, which is counted as refused.
+ *
+ * bound: the rows that a LIMIT above lets be read, or a value of costs.h.
  */
 extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk);
 

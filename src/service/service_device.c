@@ -78,9 +78,9 @@ gpusort_service_stop_serving(const char *message)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (service->pid == MyProcPid)
 	{
-		/* it may have been open without serving, until the last sort ended; the
-		 * host device, if it stands in for a missing device or for no GPU, is
-		 * not missed itself */
+		/* The device may have been open without serving, until the last sort
+		 * ended.  The host device is not missed if it stands in for a missing
+		 * device, or for no GPU. */
 		if (gpusort_service_device != NULL && opened_choice == 0 && service->missing_since_us == 0)
 			service->missing_since_us = gpusort_clock_us();
 		service->state = GPUSORT_SERVICE_STARTING;

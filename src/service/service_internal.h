@@ -291,9 +291,9 @@ extern void gpusort_service_handle_open(const GpuSortRequest *request);
  * waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 
-/* Makes sure that the job, which is open, has grants for this many rows and row
- * bytes beyond those that it has been fed, and for a little more if possible.
- * NOMEM: not now. */
+/* Makes sure that an open job has grants for this many rows and row bytes
+ * beyond those that it has been fed.  Grants a little more if possible.  NOMEM:
+ * not now. */
 extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
 
 /* Shows the device memory of each job in its slot. */

@@ -89,9 +89,10 @@ extern bool gpusort_job_failed(const GpuSortJob *job);
 
 /*
  * Returns a buffer to fill with a chunk.  It waits for one, and also while the
- * leader is spilling.  rest_of_row: the buffer is for the rest of a row whose
- * first chunk the device has accepted, and which it needs before the run can
- * end.
+ * leader is spilling.
+ *
+ * rest_of_row: the buffer is for the rest of a row whose first chunk the device
+ * has accepted.  The run cannot end before the device has the whole row.
  */
 extern int	gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row);
 

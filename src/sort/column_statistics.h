@@ -19,8 +19,8 @@ extern void gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSo
 								   GpuSortKeySamples *samples);
 
 /* Returns the correlation between the rows' order and that of a key's column: 1
- * or -1 if they agree; 0 if they do not, if nothing is known, or if the user
- * may not see it. */
+ * or -1 if they agree.  Returns 0 if they do not, if nothing is known, or if
+ * the user may not see it. */
 extern double gpusort_correlation(const GpuSortKeyFigures *figures);
 
 #endif							/* GPUSORT_COLUMN_STATISTICS_H */

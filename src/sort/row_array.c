@@ -32,8 +32,8 @@
 /* Bytes of each row beside the row itself.  Radix needs its entry twice. */
 #define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
 
-/* Decides how the first key may get words when there are some rows: by an
- * encoder, if that needs no sort key of a collation's, else by an abbreviation,
+/* Decides how the first key may get words when there are some rows.  An encoder
+ * makes them if that needs no sort key of a collation's, else an abbreviation,
  * which does not exist under the C library. */
 static void
 choose_words(GpuSortRowArray *array)

@@ -309,8 +309,8 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 }
 
 /* Returns the share of all rows that is expected to come in order, if the first
- * rows have: all rows, if ANALYZE has seen the column in order, else those that
- * have come. */
+ * rows have.  These are all rows if ANALYZE has seen the column in order, else
+ * only those that have come. */
 static double
 share_in_order(const GpuSortFirstRows *from)
 {

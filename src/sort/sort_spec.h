@@ -27,9 +27,9 @@ typedef struct GpuSortSpec
 	const GpuSortKeyFigures *key_figures;	/* of their values */
 	const GpuSortRowFormat *format;
 
-	/* result holds every row that goes out, and is of the format's kind:
-	 * minimal tuples, or virtual for narrow rows; native holds minimal tuples,
-	 * and may be result, or go out too */
+	/* result holds every row that goes out.  It is of the format's kind:
+	 * minimal tuples, or virtual for narrow rows.  native holds minimal
+	 * tuples.  It may be result, or go out too. */
 	TupleTableSlot *result;
 	TupleTableSlot *native;
 	bool		native_goes_out;
