@@ -1,7 +1,7 @@
 /*
  * compat.h
- *	  Version differences of PostgreSQL, one shim for each upstream change; the
- *	  only place that looks at PG_VERSION_NUM.  Code targets the newest form.
+ *	  Version differences of PostgreSQL, one shim for each upstream change.
+ *	  Only this file looks at PG_VERSION_NUM.  Code targets the newest form.
  */
 #ifndef GPUSORT_COMPAT_H
 #define GPUSORT_COMPAT_H
@@ -33,8 +33,8 @@
 #endif
 #include "commands/explain.h"
 
-/* 18 lets extensions have options of EXPLAIN (4fd02bf7cf9, c65bc2e1d14); 19 checks them in
- * settings too. */
+/* 18 lets extensions add options to EXPLAIN (4fd02bf7cf9, c65bc2e1d14).  19
+ * checks them in settings too. */
 #if PG_VERSION_NUM >= 180000
 #define COMPAT_EXPLAIN_OPTIONS
 #endif
@@ -45,18 +45,20 @@
 #define compat_register_explain_option(name, handler) RegisterExtensionExplainOption(name, handler)
 #endif
 
-/* 18 has it, before a declaration; before, pg_attribute_noreturn stood behind. */
+/* 18 has it, before a declaration.  Earlier, pg_attribute_noreturn stood behind
+ * it. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* 19 has a name for each usual handler of a signal, of the type that pqsignal takes; before,
- * the C library's did. */
+/* 19 has a name for each usual handler of a signal, of the type that pqsignal
+ * takes.  Earlier, the C library's names served. */
 #if PG_VERSION_NUM < 190000
 #define PG_SIG_IGN SIG_IGN
 #endif
 
-/* 17 lets extensions name wait events (c9af054653); before, all show as Extension. */
+/* 17 lets extensions name wait events (c9af054653).  Earlier, all are shown as
+ * Extension. */
 static inline uint32
 compat_wait_event(const char *name)
 {
@@ -68,7 +70,8 @@ compat_wait_event(const char *name)
 #endif
 }
 
-/* 18 gives a pathkey a comparison type instead of a btree strategy (8123e91f5aeb). */
+/* 18 gives a pathkey a comparison type instead of a btree strategy
+ * (8123e91f5aeb). */
 #if PG_VERSION_NUM >= 180000
 #define compat_pathkey_strategy(pathkey) \
 	((pathkey)->pk_cmptype == COMPARE_GT ? BTGreaterStrategyNumber : BTLessStrategyNumber)
@@ -76,8 +79,9 @@ compat_wait_event(const char *name)
 #define compat_pathkey_strategy(pathkey) ((pathkey)->pk_strategy)
 #endif
 
-/* 18 counts the disabled nodes of a path beside its costs (e22253467942); before, a disabled
- * node cost so much more: compat_disable_node after the path's costs are set. */
+/* 18 counts the disabled nodes of a path beside its costs (e22253467942).
+ * Earlier, a disabled node had a huge cost: call compat_disable_node after the
+ * path's costs are set. */
 #if PG_VERSION_NUM >= 180000
 #define compat_copy_disabled_nodes(path, child) ((path)->disabled_nodes = (child)->disabled_nodes)
 #define compat_forget_disabled_nodes(path) ((path)->disabled_nodes = 0)
@@ -93,16 +97,18 @@ compat_wait_event(const char *name)
 #define compat_add_disabled_nodes(path, n) ((void) 0)
 #endif
 
-/* 19 hands the subpaths of an Append over in a struct. */
+/* 19 passes the subpaths of an Append in a struct. */
 #if PG_VERSION_NUM >= 190000
 #define compat_append_path(root, rel, of) \
-	((Path *) create_append_path(root, rel, (AppendPathInput) {.subpaths = (of)}, NIL, NULL, 0, false, -1))
+	((Path *) create_append_path(root, rel, (AppendPathInput) {.subpaths = (of)}, NIL, NULL, 0, \
+								 false, -1))
 #else
 #define compat_append_path(root, rel, of) \
 	((Path *) create_append_path(root, rel, of, NIL, NIL, NULL, 0, false, -1))
 #endif
 
-/* 16 sorts for aggregates with an ORDER BY too, if they go with one sort (1349d2790bf). */
+/* 16 sorts for aggregates with an ORDER BY too, if one sort serves them
+ * (1349d2790bf). */
 #if PG_VERSION_NUM >= 160000
 #define compat_sorts_for_groups_only(root) \
 	(list_length((root)->group_pathkeys) == (root)->num_groupby_pathkeys)
@@ -110,7 +116,7 @@ compat_wait_event(const char *name)
 #define compat_sorts_for_groups_only(root) true
 #endif
 
-/* 16 leaves out of GROUP BY and DISTINCT what others imply (8d83a5d0a2). */
+/* 16 drops columns of GROUP BY and DISTINCT that others imply (8d83a5d0a2). */
 #if PG_VERSION_NUM >= 160000
 #define compat_group_clause(root) ((root)->processed_groupClause)
 #define compat_distinct_clause(root) ((root)->processed_distinctClause)
@@ -133,7 +139,8 @@ compat_wait_event(const char *name)
 #define compat_rtable_size(es) list_length((es)->rtable)
 #endif
 
-/* What a Sort of these rows costs beside its input, whether or not enable_sort is off. */
+/* Returns the cost of sorting these rows beside their input, whether or not
+ * enable_sort is off. */
 static inline Cost
 compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, int sort_mem)
 {
@@ -148,7 +155,7 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #endif
 }
 
-/* 19 hands the planner hook the ExplainState. */
+/* 19 passes the ExplainState to the planner hook. */
 #if PG_VERSION_NUM >= 190000
 #define COMPAT_PLANNER_PARAMS \
 	Query *parse, const char *query_string, int cursor_options, \
@@ -160,8 +167,9 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 #define COMPAT_PLANNER_ARGS parse, query_string, cursor_options, bound_params
 #endif
 
-/* 16 lets a custom scan name the kind of its slot before that is made (css->slotOps); before, it was
- * virtual, and one of another kind is made beside it. */
+/* 16 lets a custom scan name the kind of its slot before that is made
+ * (css->slotOps).  Earlier, it was virtual, and a slot of another kind is made
+ * beside it. */
 #if PG_VERSION_NUM >= 160000
 #define compat_set_slot_ops(css, ops) ((css)->slotOps = (ops))
 #define compat_scan_slot(css, ops) ((css)->ss.ss_ScanTupleSlot)
@@ -171,37 +179,45 @@ compat_cost_of_sort(PlannerInfo *root, List *pathkeys, double rows, int width, i
 	ExecInitExtraTupleSlot((css)->ss.ps.state, (css)->ss.ps.ps_ResultTupleDesc, ops)
 #endif
 
-/* 17 replaced procs' numbers and backend ids by one ProcNumber (024c52111757). */
+/* 17 replaced procs' numbers and backend ids by one ProcNumber
+ * (024c52111757). */
 #if PG_VERSION_NUM >= 170000
 #define compat_proc_number(proc) GetNumberFromPGProc(proc)
 #else
 #define compat_proc_number(proc) ((proc)->pgprocno)
 #endif
 
-/* Has RegisterBackgroundWorker, which returns nothing, just now added a worker of this library's to the postmaster's
- * list, in which the last one is the first?  18 links it both ways. */
+/* Has RegisterBackgroundWorker, which returns nothing, just now added a worker
+ * of this library's to the postmaster's list?  The last worker is the first in
+ * the list.  18 links it both ways. */
 static inline bool
 compat_worker_was_registered(const char *library)
 {
 #if PG_VERSION_NUM >= 180000
 	if (dlist_is_empty(&BackgroundWorkerList))
 		return false;
-	return strcmp(dlist_head_element(RegisteredBgWorker, rw_lnode, &BackgroundWorkerList)->rw_worker.bgw_library_name, library) == 0;
+	return strcmp(dlist_head_element(RegisteredBgWorker, rw_lnode,
+									 &BackgroundWorkerList)->rw_worker.bgw_library_name,
+				  library) == 0;
 #else
 	if (slist_is_empty(&BackgroundWorkerList))
 		return false;
-	return strcmp(slist_head_element(RegisteredBgWorker, rw_lnode, &BackgroundWorkerList)->rw_worker.bgw_library_name, library) == 0;
+	return strcmp(slist_head_element(RegisteredBgWorker, rw_lnode,
+									 &BackgroundWorkerList)->rw_worker.bgw_library_name,
+				  library) == 0;
 #endif
 }
 
-/* 17 gives a WaitEventSet to a resource owner (50c67c2019); before, to a context. */
+/* 17 lets a resource owner have a WaitEventSet (50c67c2019).  Earlier, a memory
+ * context had it. */
 #if PG_VERSION_NUM >= 170000
 #define compat_create_wait_event_set(n) CreateWaitEventSet(NULL, (n))
 #else
 #define compat_create_wait_event_set(n) CreateWaitEventSet(TopMemoryContext, (n))
 #endif
 
-/* 16 keeps what a check hook leaves in a memory context of its own; before, it was malloc'd. */
+/* 16 keeps the extra data of a check hook in a memory context of its own.
+ * Earlier, it was malloc'd. */
 #if PG_VERSION_NUM >= 160000
 #define compat_guc_malloc(size) guc_malloc(LOG, (size))
 #else
@@ -222,20 +238,21 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 		compat_tuples_returned(rel) += rows;
 }
 
-/* 16 gives parts of sort keys for all providers that can: pg_strxfrm_prefix. */
+/* 16 makes parts of sort keys for all providers that can: pg_strxfrm_prefix. */
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_HAS_STRXFRM_PREFIX 1
 #else
 #define COMPAT_HAS_STRXFRM_PREFIX 0
 #endif
 
-/* 18 gives the C library's sort keys though it does not trust them; in 16 and 17 pg_strxfrm raises
- * an error then.  Needs utils/pg_locale.h. */
+/* 18 makes the C library's sort keys though it does not trust them.  In 16 and
+ * 17 pg_strxfrm raises an error then.  Needs utils/pg_locale.h. */
 #if PG_VERSION_NUM >= 180000
 #define compat_strxfrm_libc(key, string, room, locale) pg_strxfrm(key, string, room, locale)
 #else
 #define compat_strxfrm_libc(key, string, room, locale) \
-	((locale) == NULL ? strxfrm(key, string, room) : strxfrm_l(key, string, room, (locale)->info.lt))
+	((locale) == NULL ? strxfrm(key, string, room) : \
+	 strxfrm_l(key, string, room, (locale)->info.lt))
 #endif
 
 /* 18 keeps it with the locale. */

@@ -2,9 +2,9 @@
  * gpusort.c
  *	  The module's start: settings, hooks, shared memory, the worker.
  *
- * Runs in the postmaster while it loads shared_preload_libraries; every other
- * process inherits what is set up here.  No call to the device is made from here:
- * a driver does not survive a fork.
+ * Runs in the postmaster while it loads shared_preload_libraries.  Every other
+ * process inherits the result.  This file never calls the device, because a
+ * driver does not survive a fork.
  */
 #include "postgres.h"
 
@@ -25,12 +25,14 @@ PG_MODULE_MAGIC;
 
 PGDLLEXPORT void _PG_init(void);
 
+/* Registers everything once.  A session that loads the module later gets an
+ * error. */
 void
 _PG_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 	{
-		/* pg_upgrade loads each library to see whether it can be */
+		/* pg_upgrade loads each library, to see whether that works */
 		if (IsBinaryUpgrade)
 			return;
 		ereport(ERROR,

@@ -5,17 +5,20 @@
  * The words that all files use:
  *	  row		a tuple as it is packed for the device
  *	  word		64 bits that a key, or a part of it, is sorted by
- *	  layout	how many words a key gets, and which bytes of its values they skip
+ *	  layout	the number of words of a key, and the bytes that they skip
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
- *	  window	a stretch of sorted rows that the device has written into a buffer
- *	  run		a sorted part of the input, as much as the device's memory holds at once
+ *	  window	sorted rows that the device has written into a buffer
+ *	  run		a sorted part of the input, as much as the device's memory holds
  *	  job		one sort on the device
  *	  leader	the process that opened a job: it cuts its runs and reads them
- *	  feeder	a process that packs rows for a job: its leader or a parallel worker
+ *	  feeder	a process that packs rows for a job: its leader, or a parallel
+ *				worker
  *	  grant		device memory promised to a job
- *	  provisional sort	an array of a sort's first rows, until there are enough for a job
- *	  service	a background worker that owns a device; the first one starts the others
+ *	  service	a background worker that owns a device; the first one starts the
+ *				others
+ *	  provisional sort
+ *				an array of a sort's first rows, until a job is worth it
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H
@@ -25,7 +28,7 @@
 /* Words of a row's keys: the key columns of a job. */
 #define GPUSORT_WORDS_MAX GSORT_MAX_KEY_COLUMNS
 
-/* Most services, each with a device of its own. */
+/* The most services, each with a device of its own. */
 #define GPUSORT_SERVICES_MAX	16
 
 #endif							/* GPUSORT_H */

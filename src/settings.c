@@ -1,12 +1,12 @@
 /*
  * settings.c
- *	  What a user can set: every setting, its checks and its bounds.
+ *	  The settings: their definitions, checks and bounds.
  *
  * In:  postgresql.conf, ALTER SYSTEM, SET.
- * Out: the variables of settings.h, in each process its own copy.
+ * Out: the variables of settings.h, of which each process has its own copy.
  *
- * Defined in the postmaster while it loads the module; every other process
- * inherits the definitions.
+ * Settings are defined in the postmaster while it loads the module.  Every
+ * other process inherits the definitions.
  */
 #include "postgres.h"
 
@@ -17,13 +17,15 @@
 #include "compat.h"
 #include "settings.h"
 
-/* Fewest bytes that gpusort.device_memory may name. */
+/* The fewest bytes that gpusort.device_memory may name. */
 #define DEVICE_MEMORY_MIN_MB	32
 
 /*
- * gpusort.min_rows, unless it says otherwise: where the device took less than the session itself.  On an H200 10,000 rows took 0.4
- * of what they took in the session.  On the host device, with 2 to 16 threads, as many took 0.8 to 1.5 times as long as there,
- * and 20,000 between 0.8 times and as long (bench/NOTES.md).
+ * Default of gpusort.min_rows: the number of rows from which on the device took
+ * less time than the session itself.  On an H200, 10,000 rows took 0.4 times as
+ * long as in the session.  On the host device, with 2 to 16 threads, 10,000
+ * rows took 0.8 to 1.5 times as long, and 20,000 rows 0.8 to 1.0 times
+ * (bench/NOTES.md).
  */
 #define MIN_ROWS_AUTO		(-1)
 #define MIN_ROWS_OF_GPU		10000
@@ -64,10 +66,10 @@ static const struct config_enum_entry algorithm_options[] = {
 	{NULL, 0, false}
 };
 
-/* By GpuSortProvider. */
+/* Indexed by GpuSortProvider. */
 static const char *const provider_names[] = {"order", "group", "window", "convert"};
 
-/* By GpuSortDeviceChoice. */
+/* Indexed by GpuSortDeviceChoice. */
 static const char *const device_names[] = {"auto", "cuda", "host", "off"};
 
 static const struct config_enum_entry libc_collations_options[] = {
@@ -77,9 +79,10 @@ static const struct config_enum_entry libc_collations_options[] = {
 	{NULL, 0, false}
 };
 
-/* --- gpusort.device ------------------------------------------------------------- */
+/* --- gpusort.device ------------------------------------------------------- */
 
-/* "cuda:2", or the "2" behind one in "cuda:0,2".  False: no device has that name, in lower case. */
+/* Parses "cuda:2", or the "2" behind it in "cuda:0,2".  False: no device has
+ * that name, in lower case. */
 static bool
 parse_device_name(const char *text, const GpuSortDeviceName *before, GpuSortDeviceName *name)
 {
@@ -87,7 +90,8 @@ parse_device_name(const char *text, const GpuSortDeviceName *before, GpuSortDevi
 		before != NULL && before->ordinal >= 0 ? text : NULL;
 
 	name->ordinal = -1;
-	if (number != NULL && number[0] != '\0' && strlen(number) <= 3 && strspn(number, "0123456789") == strlen(number))
+	if (number != NULL && number[0] != '\0' && strlen(number) <= 3 &&
+		strspn(number, "0123456789") == strlen(number))
 	{
 		name->choice = GPUSORT_DEVICE_CUDA;
 		name->ordinal = atoi(number);
@@ -111,7 +115,8 @@ is_named_before(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *na
 	return false;
 }
 
-/* GPUs by their numbers, each once; or several host devices, for tests. */
+/* Several GPUs may be listed by their numbers, each once; or, for tests,
+ * several host devices. */
 static bool
 may_follow(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
 {
@@ -125,7 +130,7 @@ may_follow(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
 		(first->ordinal >= 0 && name->ordinal >= 0 && !is_named_before(setting, name));
 }
 
-/* False: the detail says what is wrong. */
+/* Adds a name to the list.  False: the detail tells what is wrong. */
 static bool
 add_device_name(const char *text, GpuSortDeviceSetting *setting)
 {
@@ -166,6 +171,7 @@ parse_device_names(const List *names, GpuSortDeviceSetting *setting)
 	return setting->n > 0;
 }
 
+/* Passes the parsed value to the assign hook. */
 static bool
 check_device(char **newval, void **extra, GucSource source)
 {
@@ -201,9 +207,10 @@ GpuSortServiceDevice
 gpusort_device_of_service(int i)
 {
 	const GpuSortDeviceName *name = &gpusort_device.names[gpusort_device.n > 1 ? i : 0];
-	GpuSortServiceDevice device = {.n = 1,.choices = {name->choice},.ordinal = name->ordinal >= 0 ? name->ordinal : i};
+	GpuSortServiceDevice device =
+		{.n = 1,.choices = {name->choice},.ordinal = name->ordinal >= 0 ? name->ordinal : i};
 
-	/* in place of all GPUs, not of each */
+	/* stands in for all GPUs, not for each of them */
 	if (gpusort_device.or_host && i == 0)
 		device.choices[device.n++] = GPUSORT_DEVICE_HOST;
 	return device;
@@ -213,12 +220,13 @@ int
 gpusort_services_wanted(int gpus)
 {
 	const GpuSortDeviceName *name = &gpusort_device.names[0];
-	bool		all = (name->choice == GPUSORT_DEVICE_AUTO || name->choice == GPUSORT_DEVICE_CUDA) && name->ordinal < 0;
+	bool		all = (name->choice == GPUSORT_DEVICE_AUTO ||
+					   name->choice == GPUSORT_DEVICE_CUDA) && name->ordinal < 0;
 
 	return all ? Min(Max(1, gpus), GPUSORT_SERVICES_MAX) : gpusort_device.n;
 }
 
-/* --- gpusort.min_rows ------------------------------------------------------------- */
+/* --- gpusort.min_rows ----------------------------------------------------- */
 
 bool
 gpusort_min_rows_depend_on_device(void)
@@ -240,9 +248,9 @@ gpusort_min_rows_of_plans(void)
 	return gpusort_min_rows_of(GSORT_KIND_CUDA);
 }
 
-/* --- gpusort.device_memory -------------------------------------------------------- */
+/* --- gpusort.device_memory ------------------------------------------------ */
 
-/* "80%" */
+/* Parses "80%". */
 static bool
 parse_percent(const char *value, int *percent)
 {
@@ -259,6 +267,7 @@ parse_percent(const char *value, int *percent)
 	return true;
 }
 
+/* An amount must have a unit. */
 static bool
 check_device_memory(char **newval, void **extra, GucSource source)
 {
@@ -291,9 +300,9 @@ assign_device_memory(const char *newval, void *extra)
 	gpusort_device_memory = *(GpuSortMemorySetting *) extra;
 }
 
-/* --- gpusort.debug_providers_off ---------------------------------------------------- */
+/* --- gpusort.debug_providers_off ------------------------------------------ */
 
-/* False: no provider has that name, in lower case. */
+/* Adds a name to the list.  False: no provider has that name, in lower case. */
 static bool
 add_provider(const char *name, bool *off)
 {
@@ -309,6 +318,7 @@ add_provider(const char *name, bool *off)
 	return false;
 }
 
+/* Sets off for each provider in the list. */
 static bool
 parse_providers(const char *value, bool *off)
 {
@@ -328,6 +338,7 @@ parse_providers(const char *value, bool *off)
 	return right;
 }
 
+/* Passes the parsed value to the assign hook. */
 static bool
 check_debug_providers_off(char **newval, void **extra, GucSource source)
 {
@@ -351,8 +362,9 @@ assign_debug_providers_off(const char *newval, void *extra)
 	memcpy(gpusort_debug_providers_off, extra, sizeof(gpusort_debug_providers_off));
 }
 
-/* --- all of them -------------------------------------------------------------------- */
+/* --- all of them ---------------------------------------------------------- */
 
+/* The settings are in alphabetical order. */
 void
 gpusort_settings_define(void)
 {
@@ -370,7 +382,8 @@ gpusort_settings_define(void)
 							"For tests: the time that opening and shutting the device, and pinning, take longer.",
 							NULL,
 							&gpusort_debug_call_delay_ms, 0, 0, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
+							PGC_SIGHUP, GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
+							NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.debug_collation_fault",
 							"For tests: strings of so many bytes get wrong sort keys from the C library.",
 							"They get those of the strings without their first byte. 0: none do.",

@@ -18,39 +18,43 @@ typedef enum GpuSortDeviceChoice
 	GPUSORT_DEVICE_OFF
 } GpuSortDeviceChoice;
 
-/* A device that gpusort.device names. */
+/* A device in the list of gpusort.device. */
 typedef struct GpuSortDeviceName
 {
 	GpuSortDeviceChoice choice;
-	int			ordinal;		/* CUDA's number; -1: all of them */
+	int			ordinal;		/* CUDA's number; -1: all GPUs */
 } GpuSortDeviceName;
 
-/* gpusort.device, parsed: each device has a service.  AUTO and OFF stand alone. */
+/* gpusort.device, parsed.  Each device has a service.  AUTO and OFF stand
+ * alone. */
 typedef struct GpuSortDeviceSetting
 {
 	int			n;				/* 1 or more */
 	GpuSortDeviceName names[GPUSORT_SERVICES_MAX];
-	bool		or_host;		/* the host device in the place of a GPU that is not there */
+	bool		or_host;		/* the host device replaces a GPU that is not there */
 } GpuSortDeviceSetting;
 
 #define GPUSORT_DEVICE_CHOICES_MAX	2
 
-/* What one service is to open: the first of these that can be. */
+/* The devices that one service may open.  It opens the first one that can be
+ * opened. */
 typedef struct GpuSortServiceDevice
 {
 	int			n;
 	GpuSortDeviceChoice choices[GPUSORT_DEVICE_CHOICES_MAX];
-	int			ordinal;		/* of a GPU */
+	int			ordinal;		/* for a GPU */
 } GpuSortServiceDevice;
 
 typedef enum GpuSortLibcCollationsSetting
 {
-	GPUSORT_LIBC_COLLATIONS_VERIFY, /* by strxfrm, and each row compared with the one before */
-	GPUSORT_LIBC_COLLATIONS_TRUST,	/* by strxfrm */
+	/* by strxfrm, with a comparison of each row with the one before */
+	GPUSORT_LIBC_COLLATIONS_VERIFY,
+	GPUSORT_LIBC_COLLATIONS_TRUST,	/* by strxfrm alone */
 	GPUSORT_LIBC_COLLATIONS_OFF
 } GpuSortLibcCollationsSetting;
 
-/* Paths at the planner's choices; Sort nodes of finished plans become GpuSort nodes in any case. */
+/* The planner's choices at which paths are offered.  Sort nodes of finished
+ * plans become GpuSort nodes in any case. */
 typedef enum GpuSortProvider
 {
 	GPUSORT_PROVIDER_ORDER,		/* of ORDER BY */
@@ -59,7 +63,8 @@ typedef enum GpuSortProvider
 	GPUSORT_PROVIDERS
 } GpuSortProvider;
 
-/* gpusort.device_memory, parsed: at most one of the two is not 0; neither is 'auto' */
+/* gpusort.device_memory, parsed.  At most one of the two is not 0; none is for
+ * 'auto'. */
 typedef struct GpuSortMemorySetting
 {
 	int			percent;		/* of the device's memory */
@@ -70,12 +75,12 @@ extern int	gpusort_algorithm;	/* gsort_engine */
 extern bool gpusort_enabled;
 extern GpuSortDeviceSetting gpusort_device;
 extern int	gpusort_host_nice;	/* only the service's copy counts */
-extern int	gpusort_host_threads;	/* the same; 0: as many as processors */
+extern int	gpusort_host_threads;	/* the same; 0: one for each processor */
 extern int	gpusort_buffer_memory_mb;
 extern int	gpusort_debug_call_delay_ms;	/* only the service's copy counts */
 extern int	gpusort_debug_collation_fault;
 extern int	gpusort_debug_fail_at;	/* only the service's copy counts */
-extern int	gpusort_debug_refuse_from;	/* and of this one too */
+extern int	gpusort_debug_refuse_from;	/* the same */
 extern int	gpusort_debug_fail_opens;	/* only the service's copy counts */
 extern bool gpusort_debug_force;
 extern bool gpusort_debug_grouping;
@@ -93,20 +98,22 @@ gpusort_device_is_off(void)
 	return gpusort_device.names[0].choice == GPUSORT_DEVICE_OFF;
 }
 
-/* What gpusort.device has service number i open. */
+/* Returns the devices of service number i, by gpusort.device. */
 extern GpuSortServiceDevice gpusort_device_of_service(int i);
 
-/* How many services gpusort.device asks for, where this machine has so many GPUs. */
+/* Returns the number of services that gpusort.device asks for, on a machine
+ * with this many GPUs. */
 extern int	gpusort_services_wanted(int gpus);
 
-/* The fewest rows of a sort that go to a device of the kind, and whether the kind matters. */
+/* Return the fewest rows of a sort that go to a device of the kind, and whether
+ * the kind matters. */
 extern int	gpusort_min_rows_of(gsort_kind kind);
 extern bool gpusort_min_rows_depend_on_device(void);
 
-/* To any device: what plans are made by. */
+/* Returns the fewest rows for any device, by which plans are made. */
 extern int	gpusort_min_rows_of_plans(void);
 
-/* Makes them known to PostgreSQL; in the postmaster, once. */
+/* Defines the settings, once, in the postmaster. */
 extern void gpusort_settings_define(void);
 
 #endif							/* GPUSORT_SETTINGS_H */

@@ -1,14 +1,16 @@
 /*
  * sql_version.c
- *	  The version of the SQL objects against that of the module.
+ *	  Compares the version of the SQL objects with that of the module.
  *
- * In:  pg_extension of this database; GPUSORT_VERSION, which the Makefile takes from the control file.
- * Out: nothing, or an error that says what to do.
+ * In:  pg_extension of this database; GPUSORT_VERSION, which the Makefile takes
+ *	    from the control file.
+ * Out: nothing, or an error with a hint.
  *
- * The two differ after an installation, until ALTER EXTENSION has run in each database, and until
- * the server is started again.  Sorts need none of the SQL objects.
+ * After an installation the two differ, until ALTER EXTENSION has run in each
+ * database, and until the server has been restarted.  Sorts need none of the
+ * SQL objects.
  *
- * Any backend.
+ * Runs in any backend.
  */
 #include "postgres.h"
 
@@ -23,7 +25,8 @@
 #include "shared/shmem.h"
 #include "sql_version.h"
 
-/* The extension's version; NULL: this database has none, and who calls has made the functions alone. */
+/* Returns the extension's version.  NULL: this database has none, and the
+ * caller has created the functions alone. */
 static char *
 version_of_sql(void)
 {
@@ -41,7 +44,8 @@ version_of_sql(void)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		value = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(extensions), &is_null);
+		value = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(extensions),
+							 &is_null);
 		if (!is_null)
 			version = TextDatumGetCString(value);
 	}
@@ -50,7 +54,7 @@ version_of_sql(void)
 	return version;
 }
 
-/* Is a version of three numbers older than another one? */
+/* Is one version of three numbers older than the other? */
 static bool
 is_older(const char *version, const char *other)
 {
@@ -65,6 +69,7 @@ is_older(const char *version, const char *other)
 	return false;
 }
 
+/* The hint depends on which of the two is older. */
 void
 gpusort_check_module(void)
 {
@@ -84,5 +89,6 @@ gpusort_check_module(void)
 					version, GPUSORT_VERSION),
 			 is_older(version, GPUSORT_VERSION) ?
 			 errhint("Run ALTER EXTENSION gpusort UPDATE in this database.") :
-			 errhint("Restart the server, which has loaded an older module; if that changes nothing, install version %s.", version)));
+			 errhint("Restart the server, which has loaded an older module; if that changes nothing, install version %s.",
+					 version)));
 }

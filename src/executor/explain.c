@@ -1,8 +1,9 @@
 /*
  * explain.c
- *	  What EXPLAIN shows of a GpuSort.
+ *	  EXPLAIN's output for a GpuSort.
  *
- * In:  the node's plan and, under ANALYZE, its last sort, which tells its own figures.
+ * In:  the node's plan and, under ANALYZE, its last sort, which reports its own
+ *	    figures.
  * Out: properties, in every EXPLAIN format.
  */
 #include "postgres.h"
@@ -11,7 +12,8 @@
 #include "executor/gpusort_node.h"
 #include "keys/key_text.h"
 
-/* What is sorted by; of a grouping, which has no order, what is equal in its groups. */
+/* Shows the sort keys; for a grouping, which has no order, the keys that are
+ * equal in its groups. */
 static void
 show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 {
@@ -22,15 +24,17 @@ show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
 }
 
 /*
- * Whose sort the lines below tell of, where each of several processes has sorted a part.  The figures of workers end
- * with them: only a parallel-aware custom scan is given room to hand its own over.  Their rows, times and buffers
- * are PostgreSQL's to show.
+ * Tells whose sort the lines below describe, if several processes have each
+ * sorted a part.  The figures of workers end with them, because only a
+ * parallel-aware custom scan gets room to hand over its own.  PostgreSQL itself
+ * shows the workers' rows, times and buffers.
  */
 static void
 show_whose(const GpuSortState *state, ExplainState *es)
 {
 	if (state->css.ss.ps.worker_instrument != NULL)
-		ExplainPropertyText("Shown Of", state->output != NULL ? "leader, without workers" : "none, as workers alone have sorted", es);
+		ExplainPropertyText("Shown Of", state->output != NULL ? "leader, without workers" :
+							"none, as workers alone have sorted", es);
 }
 
 void

@@ -1,20 +1,24 @@
 /*
  * feed_node.c
- *	  The GpuSortFeed node: packs its child's rows into the job of the GpuSort above.
+ *	  The GpuSortFeed node: packs its child's rows into the job of the GpuSort
+ *	  above.
  *
- * In:  the slots of a partial plan, in every participant of a Gather; the job's id and the layouts of its keys, which the
- *	    leader publishes in the DSM.
- * Out: chunks in the job's buffers.  The node returns rows only as long as no job is published, and those that a full job
- *	    does not take: these go up through the Gather.  GpuSort chooses the layouts by the first ones, and feeds
- *	    all of them itself.
+ * In:  the slots of a partial plan, in every participant of a Gather; the job's
+ *	    id and the layouts of its keys, which the leader publishes in the DSM
+ *	    segment.
+ * Out: chunks in the job's buffers.  The node returns rows through the Gather
+ *	    only while no job is published, and when a full job does not take them.
+ *	    GpuSort chooses the layouts by the first of these rows, and feeds all of
+ *	    them itself.
  *
- * Runs in parallel workers, and in the leader when it takes part or when there are no
- * workers; then without a DSM too (parallel mode may be off at run time), since the
- * leader has the id anyway.  The leader's own node returns a row now and then: meanwhile the Gather reads the queues of workers that
- * have not begun to feed yet, and would wait for that.
+ * Runs in parallel workers, and in the leader when it takes part or when there
+ * are no workers.  The leader knows the id without a DSM segment too, which is
+ * missing if parallel mode is off at run time.  The leader's own node returns a
+ * row now and then.  This lets the Gather read the queues of workers that have
+ * not begun to feed yet, and that would wait for it.
  *
- * Buffers belong to the job, which outlives the DSM; Shutdown collects figures and nothing else, because a portal may
- * be shut down after each fetch.
+ * Buffers belong to the job, which outlives the DSM segment.  Shutdown collects
+ * figures and nothing else, because a portal may be shut down after each fetch.
  */
 #include "postgres.h"
 
@@ -33,10 +37,11 @@
 #include "sort/layout_copy.h"
 #include "sort/page_drain.h"
 
-/* The leader's own node returns one row in so many. */
+/* The leader's own node returns one row after this many. */
 #define LEADER_ROWS_AT_ONCE		1000
 
-/* What one participant has done; written by it alone, read by the leader after its end. */
+/* The figures of one participant.  It alone writes them, and the leader reads
+ * them after its end. */
 typedef struct FeederFigures
 {
 	uint64		rows;
@@ -44,18 +49,18 @@ typedef struct FeederFigures
 	double		milliseconds;
 } FeederFigures;
 
-/* In the DSM; behind the figures lie the layouts (layout_copy.h). */
+/* In the DSM segment.  The layouts (layout_copy.h) lie behind the figures. */
 typedef struct FeedCoordination
 {
-	pg_atomic_uint32 published; /* id and layouts are there */
-	int			n_workers;		/* that figures have room for */
+	pg_atomic_uint32 published; /* the id and the layouts are there */
+	int			n_workers;		/* workers that figures has room for */
 	GpuSortJobId id;
-	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* of each worker */
+	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* one for each worker */
 } FeedCoordination;
 
 typedef enum FeedPhase
 {
-	FEED_NOT_BEGUN,				/* returns rows */
+	FEED_NOT_BEGUN,				/* the node returns rows */
 	FEED_BEGUN,
 	FEED_DONE
 } FeedPhase;
@@ -73,15 +78,15 @@ struct GpuSortFeedState
 	GpuSortPageDrain drain;
 	GpuSortFeed *feed;
 
-	/* the leader's, when it has published them */
-	GpuSortJobId id;			/* its slot is -1: it has not */
+	/* the leader's layouts, once it has published them */
+	GpuSortJobId id;			/* slot -1: it has not published them */
 	const GpuSortKeyLayout *layouts;
 	int			n_layouts;
-	uint64		rows_at_once;	/* that it may have fed before it returns one */
+	uint64		rows_at_once;	/* rows that it may feed before it returns one */
 
-	FeedCoordination *shared;	/* NULL without a DSM */
-	int			n_workers;		/* that figures have room for */
-	FeederFigures own;			/* this process's */
+	FeedCoordination *shared;	/* NULL without a DSM segment */
+	int			n_workers;		/* workers that figures has room for */
+	FeederFigures own;			/* this process's figures */
 	FeederFigures *workers;		/* the leader's copy, made at shutdown */
 };
 
@@ -118,7 +123,7 @@ static const CustomExecMethods gpusort_feed_exec_methods = {
 	.ExplainCustomScan = GpuSortFeedExplain,
 };
 
-/* --- begin, rescan, end ------------------------------------------------------- */
+/* --- begin, rescan, end --------------------------------------------------- */
 
 static Node *
 GpuSortFeedCreateState(CustomScan *scan)
@@ -139,7 +144,7 @@ GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
 	PlanState  *child = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags);
 
 	outerPlanState(node) = child;
-	/* rows that are returned are the child's slots, of whatever kind */
+	/* returned rows are the child's slots, of any kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 	gpusort_row_format_choose(&state->format, ExecGetResultType(child));
@@ -174,7 +179,7 @@ GpuSortFeedEnd(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
-/* --- the job to feed -------------------------------------------------------------- */
+/* --- the job to feed ------------------------------------------------------ */
 
 static char *
 shared_layouts(const GpuSortFeedState *state)
@@ -185,7 +190,8 @@ shared_layouts(const GpuSortFeedState *state)
 static Size
 layout_bytes(GpuSortFeedState *state)
 {
-	return gpusort_layouts_bytes_max(&state->info.order, state->info.n_keys, ExecGetResultType(&state->css.ss.ps));
+	return gpusort_layouts_bytes_max(&state->info.order, state->info.n_keys,
+									 ExecGetResultType(&state->css.ss.ps));
 }
 
 void
@@ -194,9 +200,10 @@ gpusort_feed_node_forget_job(GpuSortFeedState *state)
 	state->id.slot = -1;
 }
 
+/* The barrier makes the layouts visible before the flag that announces them. */
 void
-gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job, const GpuSortKeyLayout *layouts,
-						  int n_keys)
+gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job,
+						  const GpuSortKeyLayout *layouts, int n_keys)
 {
 	StringInfoData bytes;
 
@@ -216,14 +223,16 @@ gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job, cons
 	pg_atomic_write_u32(&state->shared->published, 1);
 }
 
-/* Is there a job that this process is to feed from now on? */
+/* Is there a job for this process to feed? */
 static bool
 may_feed(const GpuSortFeedState *state)
 {
-	return IsParallelWorker() ? pg_atomic_read_u32(&state->shared->published) != 0 : state->id.slot >= 0;
+	return IsParallelWorker() ?
+		pg_atomic_read_u32(&state->shared->published) != 0 : state->id.slot >= 0;
 }
 
-/* Makes the keys as the leader has them, of the types that it sees: the child's may have other modifiers. */
+/* Makes the keys as the leader has them.  Their types are those that the leader
+ * sees, since the child's may have other modifiers. */
 static void
 make_keys(GpuSortFeedState *state)
 {
@@ -242,7 +251,7 @@ make_keys(GpuSortFeedState *state)
 	gpusort_keys_make(&state->info.order, n_layouts, layouts, desc, &state->keys);
 }
 
-/* --- feeding -------------------------------------------------------------------- */
+/* --- feeding -------------------------------------------------------------- */
 
 /* The leader is feeder 0, worker n feeder n + 1. */
 static void
@@ -261,7 +270,8 @@ begin_feeding(GpuSortFeedState *state)
 									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
 	state->phase = FEED_BEGUN;
-	state->rows_at_once = IsParallelWorker() || state->shared == NULL ? PG_UINT64_MAX : LEADER_ROWS_AT_ONCE;
+	state->rows_at_once = IsParallelWorker() || state->shared == NULL ?
+		PG_UINT64_MAX : LEADER_ROWS_AT_ONCE;
 }
 
 static void
@@ -271,7 +281,7 @@ publish_figures(GpuSortFeedState *state)
 		state->shared->figures[ParallelWorkerNumber] = state->own;
 }
 
-/* The last row that this process feeds has been fed. */
+/* Ends feeding, after this process's last row. */
 static void
 end_feeding(GpuSortFeedState *state)
 {
@@ -279,22 +289,24 @@ end_feeding(GpuSortFeedState *state)
 	state->phase = FEED_DONE;
 	state->own.rows = state->feed->rows;
 	state->own.bytes = state->feed->data_bytes;
-	/* they have gone through this node, for whoever counts */
+	/* these rows have passed this node, for instrumentation */
 	if (state->css.ss.ps.instrument != NULL)
 		state->css.ss.ps.instrument->tuplecount += state->feed->rows;
 }
 
 /*
- * Feeds rows until the child ends; or until it has fed as many as it may at once, or the job is too full for one: returns
- * it then.  The job goes on when the leader, told by such rows, spills a run.  One
- * row may not be enough to wake it: a tuple queue shows what it holds when that is a
- * quarter of its size.
+ * Feeds rows until the child ends.  It returns a row if it has fed as many as
+ * it may at once, or if the job is too full for the row.  Such rows tell the
+ * leader to spill a run, after which the job goes on.  One row may not wake the
+ * leader, because a tuple queue shows its contents only when they fill a
+ * quarter of it.
  */
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	uint64		rows_end = state->rows_at_once == PG_UINT64_MAX ? PG_UINT64_MAX : state->feed->rows + state->rows_at_once;
+	uint64		rows_end = state->rows_at_once == PG_UINT64_MAX ?
+		PG_UINT64_MAX : state->feed->rows + state->rows_at_once;
 	TupleTableSlot *slot;
 	instr_time	start;
 
@@ -307,7 +319,8 @@ feed_rows(GpuSortFeedState *state)
 			end_feeding(state);
 			break;
 		}
-		if (unlikely(state->feed->rows >= rows_end || gpusort_feed_row(state->feed, slot) != GPUSORT_FEED_TAKEN))
+		if (unlikely(state->feed->rows >= rows_end ||
+					 gpusort_feed_row(state->feed, slot) != GPUSORT_FEED_TAKEN))
 			break;
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
@@ -317,7 +330,7 @@ feed_rows(GpuSortFeedState *state)
 	return slot;
 }
 
-/* While there is no job. */
+/* Returns a row while there is no job. */
 static TupleTableSlot *
 return_row(GpuSortFeedState *state)
 {
@@ -328,6 +341,7 @@ return_row(GpuSortFeedState *state)
 	return slot;
 }
 
+/* Returns a row, feeds rows, or, after the end, returns nothing. */
 static TupleTableSlot *
 GpuSortFeedExec(CustomScanState *node)
 {
@@ -346,7 +360,7 @@ GpuSortFeedExec(CustomScanState *node)
 	}
 }
 
-/* --- parallel workers -------------------------------------------------------- */
+/* --- parallel workers ----------------------------------------------------- */
 
 static Size
 GpuSortFeedEstimateDSM(CustomScanState *node, ParallelContext *pcxt)
@@ -383,6 +397,7 @@ GpuSortFeedInitializeWorker(CustomScanState *node, shm_toc *toc, void *coordinat
 	state->n_workers = state->shared->n_workers;
 }
 
+/* Copies the workers' figures before their memory goes. */
 static void
 GpuSortFeedShutdown(CustomScanState *node)
 {
@@ -391,16 +406,17 @@ GpuSortFeedShutdown(CustomScanState *node)
 
 	if (IsParallelWorker() || state->shared == NULL)
 		return;
-	/* without a DSM segment there were fewer than planned: the next execution may have more */
+	/* without a DSM segment there were fewer workers than planned; the next
+	 * execution may have more */
 	if (state->workers != NULL)
 		pfree(state->workers);
 	state->workers = MemoryContextAlloc(node->ss.ps.state->es_query_cxt, Max(bytes, 1));
 	memcpy(state->workers, state->shared->figures, bytes);
-	/* the DSM may be gone after this */
+	/* the DSM segment may be gone after this */
 	state->shared = NULL;
 }
 
-/* --- EXPLAIN ------------------------------------------------------------------ */
+/* --- EXPLAIN -------------------------------------------------------------- */
 
 static char *
 describe_feeder(const char *who, const FeederFigures *figures, ExplainState *es)
@@ -411,6 +427,7 @@ describe_feeder(const char *who, const FeederFigures *figures, ExplainState *es)
 					figures->milliseconds);
 }
 
+/* Shows a line for each process that has fed rows. */
 static void
 GpuSortFeedExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 {

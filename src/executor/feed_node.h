@@ -14,12 +14,14 @@
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
-/* Called by the GpuSort above, in the leader, before it reads the Gather between them: there is no job yet. */
+/* The GpuSort above calls this in the leader, before it reads the Gather
+ * between them: there is no job yet. */
 extern void gpusort_feed_node_forget_job(GpuSortFeedState *state);
 
-/* Tells the feed nodes of all processes, while the Gather runs, of a job to feed, and how the first n_keys keys are laid
- * out for it.  layouts: as long as the sort. */
-extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job, const GpuSortKeyLayout *layouts,
-									  int n_keys);
+/* Announces a job to the feed nodes of all processes, while the Gather runs,
+ * with the layouts of its first n_keys keys.  layouts must live as long as the
+ * sort. */
+extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job,
+									  const GpuSortKeyLayout *layouts, int n_keys);
 
 #endif							/* GPUSORT_FEED_NODE_H */

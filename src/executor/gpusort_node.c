@@ -1,13 +1,14 @@
 /*
  * gpusort_node.c
- *	  The GpuSort node: to the sort what nodeSort.c is to tuplesort.c.
+ *	  The GpuSort node: it drives a sort as nodeSort.c drives tuplesort.c.
  *
- * In:  the child's slots; in a parallel plan only those that the feed nodes (feed_node.c)
- *	    below the child Gather return, since they pack the rows themselves.
+ * In:  the child's slots.  In a parallel plan these are only the slots that the
+ *	    feed nodes (feed_node.c) below the child Gather return, since they pack
+ *	    the rows themselves.
  * Out: the rows in key order, in slots that are valid until the next call.
  *
- * Runs in one backend.  The node owns the slots; the sort owns everything else, in a child
- * of the query's context.
+ * Runs in one backend.  The node owns the slots; the sort owns everything else,
+ * in a child of the query's context.
  */
 #include "postgres.h"
 
@@ -48,9 +49,10 @@ static const CustomExecMethods gpusort_exec_methods = {
 	.ExplainCustomScan = gpusort_node_explain,
 };
 
-/* --- begin and end ---------------------------------------------------------- */
+/* --- begin and end -------------------------------------------------------- */
 
-/* The kind of slot for rows of these columns, which have the format that row_format.h tells. */
+/* Returns the kind of slot for rows of these columns, whose format row_format.h
+ * describes. */
 static const TupleTableSlotOps *
 slot_ops_of(const List *columns)
 {
@@ -77,7 +79,7 @@ GpuSortCreateState(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* Makes the slots and declares what the node returns. */
+/* Makes the slots, and declares the kind that the node returns. */
 static void
 make_slots(GpuSortState *state, EState *estate)
 {
@@ -91,7 +93,8 @@ make_slots(GpuSortState *state, EState *estate)
 	spec->native = spec->result;
 	if (ops != &TTSOpsMinimalTuple)
 		spec->native = ExecInitExtraTupleSlot(estate, ps->ps_ResultTupleDesc, &TTSOpsMinimalTuple);
-	/* values by themselves are sorted as such, and whoever reads them may know what they come in */
+	/* single values are sorted as such, and readers may know the kind of their
+	 * slots */
 	spec->native_goes_out = spec->native == spec->result || state->format.natts > 1;
 	ps->ps_ResultTupleSlot = spec->result;
 	ps->resultops = ops;
@@ -99,7 +102,7 @@ make_slots(GpuSortState *state, EState *estate)
 	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
 }
 
-/* Is a node a GpuSort, or one below it? */
+/* Is this node, or one below it, a GpuSort? */
 static bool
 has_gpusort(PlanState *node, void *context)
 {
@@ -110,17 +113,20 @@ has_gpusort(PlanState *node, void *context)
 	return planstate_tree_walker(node, has_gpusort, context);
 }
 
-/* Do the workers of a Gather below sort, and hold memory of the device until this process has read their rows? */
+/* Do workers of a Gather below sort too?  They hold device memory until this
+ * process has read their rows. */
 static bool
 has_sorting_workers(PlanState *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if ((IsA(node, GatherState) || IsA(node, GatherMergeState)) && has_gpusort(outerPlanState(node), NULL))
+	if ((IsA(node, GatherState) || IsA(node, GatherMergeState)) &&
+		has_gpusort(outerPlanState(node), NULL))
 		return true;
 	return planstate_tree_walker(node, has_sorting_workers, context);
 }
 
+/* Describes the sort, as far as the plan and the executor's state tell it. */
 static void
 make_spec(GpuSortState *state, bool random_access)
 {
@@ -141,28 +147,30 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->workers_sort = has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
-	/* inside EvalPlanQual the child gives a row or two: those stay in the backend */
+	/* inside EvalPlanQual the child returns a row or two, which stay in the
+	 * backend */
 	spec->may_use_device = child->state->es_epq_active == NULL;
 }
 
+/* In a parallel plan the feed node is the Gather's child. */
 static void
 GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	int			special = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
 
-	/* the sorted rows are kept here: the child need not go back */
+	/* this node keeps the sorted rows, so the child need not go back */
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
 	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
-	/* without nodeCustom.c in between, which every row would pass */
+	/* bypasses nodeCustom.c, which would cost time for every row */
 	node->ss.ps.ExecProcNode = next_row;
 	if (state->info.parallel)
 		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
 }
 
-/* Drops the sorted rows, whatever holds them. */
+/* Drops the sorted rows, wherever they are. */
 static void
 drop_sort(GpuSortState *state)
 {
@@ -179,9 +187,9 @@ GpuSortEnd(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
-/* --- sorting ---------------------------------------------------------------- */
+/* --- sorting -------------------------------------------------------------- */
 
-/* Are there words from sort keys that are not to be used, or no longer? */
+/* Does a key have words from sort keys that must not be used, or no longer? */
 static bool
 collation_is_out(const GpuSortState *state)
 {
@@ -197,7 +205,8 @@ collation_is_out(const GpuSortState *state)
 	return false;
 }
 
-/* Why the device cannot serve this execution; the plan may be old. */
+/* Returns the reason why the device cannot serve this execution.  The plan may
+ * be old. */
 static GpuSortNativeReason
 reason_to_be_native(const GpuSortState *state)
 {
@@ -224,7 +233,7 @@ drain_page(GpuSortState *state, GpuSortPageDrain *drain)
 		gpusort_page_drain(drain, feed);
 }
 
-/* A serial plan: puts every row of the child. */
+/* For a serial plan: puts every row of the child. */
 static void
 put_child_rows(GpuSortState *state)
 {
@@ -241,7 +250,7 @@ put_child_rows(GpuSortState *state)
 	}
 }
 
-/* Tells the feed nodes of the sort's job.  NULL: there is none. */
+/* Announces the sort's job to the feed nodes.  NULL: there is none. */
 static const GpuSortKeyLayout *
 publish_job(GpuSortState *state)
 {
@@ -255,8 +264,9 @@ publish_job(GpuSortState *state)
 }
 
 /*
- * A parallel plan: the feed nodes below the Gather pack the rows when there is a job, and give it only those before, and
- * those that the job does not take.
+ * For a parallel plan.  Once there is a job, the feed nodes below the Gather
+ * pack the rows.  They return only earlier rows, and rows that the job does not
+ * take.
  */
 static void
 put_returned_rows(GpuSortState *state)
@@ -274,7 +284,8 @@ put_returned_rows(GpuSortState *state)
 	}
 }
 
-/* The rows that the feed nodes packed have gone through the Gather, for whoever counts. */
+/* Counts the rows that the feed nodes have packed as rows of the Gather, for
+ * instrumentation. */
 static void
 count_rows_of_gather(GpuSortState *state)
 {
@@ -284,7 +295,8 @@ count_rows_of_gather(GpuSortState *state)
 		gather->instrument->tuplecount += gpusort_tuplesort_rows_fed(state->sort);
 }
 
-/* Reads all of the child's rows and sorts them: natively, if there is a reason to. */
+/* Reads all of the child's rows and sorts them, natively if there is a reason
+ * to. */
 static void
 sort_rows(GpuSortState *state)
 {
@@ -296,7 +308,8 @@ sort_rows(GpuSortState *state)
 		drop_sort(state);
 	if (state->sort == NULL)
 		state->sort = gpusort_tuplesort_begin(&state->spec, estate->es_query_cxt, reason);
-	/* the child must give its rows forward, whichever way we are read */
+	/* the child must return its rows forward, whatever direction this node is
+	 * read in */
 	estate->es_direction = ForwardScanDirection;
 	if (state->feed_node != NULL)
 		put_returned_rows(state);
@@ -346,13 +359,16 @@ GpuSortRestrPos(CustomScanState *node)
 		state->output->methods->restore(state->output);
 }
 
+/* As in nodeSort.c, sorted rows serve again unless the child's parameters have
+ * changed. */
 static void
 GpuSortReScan(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	PlanState  *child = outerPlanState(state);
 
-	/* not sorted yet: a child with changed parameters rescans itself when it is first read */
+	/* not sorted yet: a child with changed parameters rescans itself when it is
+	 * first read */
 	if (state->output == NULL)
 		return;
 	ExecClearTuple(state->spec.result);

@@ -22,7 +22,7 @@ typedef struct GpuSortState
 	GpuSortFeedState *feed_node;	/* below the Gather of a parallel plan, else NULL */
 
 	GpuSortTuplesort *sort;		/* NULL: not begun, or dropped */
-	GpuSortOutput *output;		/* its rows; NULL: not sorted yet, or no longer */
+	GpuSortOutput *output;		/* the sort's rows; NULL: not sorted yet, or dropped */
 } GpuSortState;
 
 /* EXPLAIN's callback (explain.c). */

@@ -1,11 +1,14 @@
 /*
  * byte_words.c
- *	  Byte strings as words: what is done once for a key, or for toasted values only.
+ *	  Byte strings as words: the parts that run once for a key, or for toasted
+ *	  values only.
  *
  * In:  the bytes that a plan skips; toasted values.
- * Out: how strings are cut; the bytes of such a value, no more of them than its words need.
+ * Out: how strings are cut; the bytes of such a value, at most those that its
+ *	    words need.
  *
- * Runs in the processes that pack rows.  A detoasted value lives until it is closed.
+ * Runs in the processes that pack rows.  A detoasted value lives until it is
+ * closed.
  */
 #include "postgres.h"
 

@@ -2,17 +2,19 @@
  * byte_words.h
  *	  Byte strings as words: text, bytea, sort keys of collations, bits.
  *
- * Two ways.  Coded, for strings whose order is memcmp's, then the length's: n words are 8n-1 bytes,
- * padded with 0, and in the lowest byte a code: 2 * (length + 1), or GPUSORT_BYTES_GO_ON, so that a
- * string that ends within its words has them to itself, sorts behind its own prefixes, and open
- * values are those with an odd code.  Uncoded, for strings that stand for values only roughly: n
- * words are 8n bytes, and every value is open.
+ * There are two forms.  Coded words are for strings whose order is memcmp's,
+ * then the length's.  n words are 8n-1 bytes, padded with 0, and a code in the
+ * lowest byte: 2 * (length + 1), or GPUSORT_BYTES_GO_ON.  So a string that ends
+ * within its words has them to itself and sorts behind its own prefixes.
+ * Values with an odd code are open.  Uncoded words are for strings that stand
+ * for values only roughly.  n words are 8n bytes, and every value is open.
  *
- * What nearly all values begin with may be skipped: words then hold what comes after it, behind one
- * byte, the sign, GPUSORT_BYTES_BEGIN_SO.  A value that begins otherwise is open, and its sign says
- * at which byte it leaves what is skipped: the earlier, the farther it is from those that begin so.
- * Words hold it from that byte on.  So a prefix that was seen in too few values costs the others a
- * byte, and not their words.
+ * A prefix of nearly all values may be skipped.  Words then hold the bytes
+ * behind it, after one byte, the sign GPUSORT_BYTES_BEGIN_SO.  A value without
+ * the prefix is open, and its sign tells at which byte it leaves the prefix:
+ * the earlier, the farther it sorts from values that have it.  Words hold the
+ * value from that byte on.  So a prefix that too few values have costs the
+ * others one byte, and not their words.
  */
 #ifndef GPUSORT_BYTE_WORDS_H
 #define GPUSORT_BYTE_WORDS_H
@@ -23,20 +25,21 @@
 
 #include "compat.h"
 
-/* The code of what is longer, or does not begin with the skipped bytes.  Even ones: the string ends
- * within its words. */
+/* The code of a string that is longer, or lacks the prefix.  Even codes: the
+ * string ends within its words. */
 #define GPUSORT_BYTES_GO_ON		0xff
 
-/* The sign of values that begin with what is skipped.  Others leave it at byte number n, of these
- * nothing is told apart from the last place on: n if they are lower, 0xff - n if they are higher. */
+/* The sign of values that have the prefix.  Other values leave it at byte
+ * number n: their sign is n if they are lower, 0xff - n if they are higher.
+ * Values that leave it at the last place or later all have the same sign. */
 #define GPUSORT_BYTES_BEGIN_SO	0x80
 #define GPUSORT_BYTES_PLACE_MAX	126
 
-/* The signs of open values, for GpuSortKey, of coded words. */
+/* The signs of open values of coded words, for GpuSortKey. */
 #define GPUSORT_BYTES_OPEN_BITS	UINT64CONST(1)
 #define GPUSORT_BYTES_OPEN_CODE	UINT64CONST(1)
 
-/* How strings are cut. */
+/* How to cut strings. */
 typedef struct GpuSortByteCut
 {
 	int			n_words;
@@ -44,19 +47,20 @@ typedef struct GpuSortByteCut
 	const char *skipped;		/* n_skipped bytes */
 } GpuSortByteCut;
 
-/* skipped: as in GpuSortKeyLayout; it is copied into the current context. */
+/* skipped: as in GpuSortKeyLayout.  It is copied into the current context. */
 extern void gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *skipped);
 
-/* Bytes from a string's begin on that its words depend on, all further ones do not matter. */
+/* Returns the number of a string's first bytes that its words depend on.
+ * Further bytes do not matter. */
 static inline Size
 gpusort_byte_cut_needs(const GpuSortByteCut *cut)
 {
 	return cut->n_skipped + cut->n_words * sizeof(uint64);
 }
 
-/* --- values that may be toasted ------------------------------------------------- */
+/* --- values that may be toasted ------------------------------------------- */
 
-/* A varlena's bytes, as many as are needed. */
+/* The bytes of a varlena, as many as are needed. */
 typedef struct GpuSortVarlenaBytes
 {
 	const char *bytes;
@@ -66,8 +70,8 @@ typedef struct GpuSortVarlenaBytes
 
 extern void gpusort_varlena_bytes_detoast(Datum value, Size needed, GpuSortVarlenaBytes *bytes);
 
-/* Finds a varlena's bytes, its first `needed` ones at least, or all.  Nothing is copied unless it
- * is toasted. */
+/* Finds a varlena's bytes: at least its first `needed` ones, or all.  Only a
+ * toasted value is copied. */
 static inline void
 gpusort_varlena_bytes_open(Datum value, Size needed, GpuSortVarlenaBytes *bytes)
 {
@@ -90,7 +94,8 @@ gpusort_varlena_bytes_close(GpuSortVarlenaBytes *bytes)
 		pfree(bytes->copy);
 }
 
-/* Of n bytes, those that two strings begin with. */
+/* Returns how many of the first n bytes two strings have in common at their
+ * beginning. */
 static inline Size
 gpusort_common_bytes(const char *a, const char *b, Size n)
 {
@@ -101,23 +106,24 @@ gpusort_common_bytes(const char *a, const char *b, Size n)
 	return common;
 }
 
-/* --- cutting ---------------------------------------------------------------------- */
+/* --- cutting -------------------------------------------------------------- */
 
-/* Of a value that does not begin with what is skipped, and is higher or lower: the sign, and the
- * bytes that words hold. */
+/* For a value that lacks the prefix, and is higher or lower: sets the sign, and
+ * the bytes that words hold. */
 static inline void
-gpusort_byte_cut_outside(const GpuSortByteCut *cut, bool is_higher, const char **bytes, Size *length,
-						 uint8 *sign)
+gpusort_byte_cut_outside(const GpuSortByteCut *cut, bool is_higher, const char **bytes,
+						 Size *length, uint8 *sign)
 {
 	Size		place = gpusort_common_bytes(*bytes, cut->skipped,
-											 Min(Min(*length, cut->n_skipped), GPUSORT_BYTES_PLACE_MAX));
+											 Min(Min(*length, cut->n_skipped),
+												 GPUSORT_BYTES_PLACE_MAX));
 
 	*sign = is_higher ? 0xff - place : place;
 	*bytes += place;
 	*length -= place;
 }
 
-/* Steps over what is skipped, and sets the sign.  False: the string does not begin so. */
+/* Steps over the prefix, and sets the sign.  False: the string lacks it. */
 static inline bool
 gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *length, uint8 *sign)
 {
@@ -125,7 +131,7 @@ gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *lengt
 
 	if (unlikely(order != 0 || *length < cut->n_skipped))
 	{
-		/* one that is a beginning of what is skipped sorts before it */
+		/* a string that is a beginning of the prefix sorts before it */
 		gpusort_byte_cut_outside(cut, order > 0, bytes, length, sign);
 		return false;
 	}
@@ -135,7 +141,8 @@ gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *lengt
 	return true;
 }
 
-/* The bytes of n words, padded with 0, a sign before them if the key has signs. */
+/* Loads the bytes of n words, padded with 0, with a sign before them if the key
+ * has signs. */
 static inline void
 gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 sign, const char *bytes, Size length,
 					  uint64 *words)
@@ -159,22 +166,22 @@ gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 sign, const char *bytes, 
 		words[w] = pg_ntoh64(words[w]);
 }
 
-/* How many bytes coded words hold. */
+/* Returns how many bytes coded words hold. */
 static inline Size
 gpusort_byte_cut_held(const GpuSortByteCut *cut)
 {
 	return cut->n_words * sizeof(uint64) - (cut->n_skipped > 0 ? 2 : 1);
 }
 
-/* The code of a value that its words do not hold all of. */
+/* Sets the code of a value that its words do not hold completely. */
 static inline void
 gpusort_byte_cut_leave_open(const GpuSortByteCut *cut, uint64 *words)
 {
 	words[cut->n_words - 1] |= GPUSORT_BYTES_GO_ON;
 }
 
-/* Puts a code into the last word: of a string that has so many units (bytes, or bits), of which
- * words hold so many. */
+/* Puts a code into the last word of a string: units is its length (in bytes, or
+ * bits), held the part in its words. */
 static inline void
 gpusort_byte_cut_code(const GpuSortByteCut *cut, Size units, Size held, uint64 *words)
 {
@@ -185,7 +192,8 @@ gpusort_byte_cut_code(const GpuSortByteCut *cut, Size units, Size held, uint64 *
 	*last = (*last & ~UINT64CONST(0xff)) | code;
 }
 
-/* The coded words of a string, or of its first bytes, as many as are needed. */
+/* Makes the coded words of a string, or of its first bytes, as many as are
+ * needed. */
 static inline void
 gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {
@@ -201,7 +209,7 @@ gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length
 	gpusort_byte_cut_code(cut, length, gpusort_byte_cut_held(cut), words);
 }
 
-/* The uncoded ones. */
+/* Makes the uncoded words. */
 static inline void
 gpusort_byte_cut_uncoded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {

@@ -1,19 +1,21 @@
 /*
  * collation_keys.c
- *	  Sort keys: bytes whose order, by memcmp, is that of strings under a collation.
+ *	  Sort keys: bytes whose order, by memcmp, is that of strings under a
+ *	  collation.
  *
  * In:  strings in the database's encoding, a collation.
- * Out: their sort keys by ICU or by the C library, in a buffer that is kept.
+ * Out: their sort keys by ICU or the C library, in a buffer that stays.
  *
- * Runs in every process that packs rows, and in the one that plans.  Nothing stays allocated
- * for a string but what its buffers lacked.
+ * Runs in every process that packs rows, and in the one that plans.  A string
+ * leaves no allocation behind, except for larger buffers.
  */
 #include "postgres.h"
 
 #include "catalog/pg_collation.h"
 #include "mb/pg_wchar.h"
 
-/* PostgreSQL's header asks for ICU's, which need not be installed where an extension is built. */
+/* PostgreSQL's header includes ICU's, which may be missing where an extension
+ * is built. */
 #if defined(USE_ICU) && !__has_include(<unicode/ucol.h>)
 #undef USE_ICU
 #endif
@@ -23,9 +25,9 @@
 #include "keys/collation_keys.h"
 #include "settings.h"
 
-/* --- buffers ------------------------------------------------------------------ */
+/* --- buffers -------------------------------------------------------------- */
 
-/* Gives a buffer so much room; its bytes are lost. */
+/* Gives a buffer this much room.  Its contents are lost. */
 static void
 grow_buffer(const GpuSortCollationKeys *keys, char **buffer, Size *room, Size wanted)
 {
@@ -38,7 +40,7 @@ grow_buffer(const GpuSortCollationKeys *keys, char **buffer, Size *room, Size wa
 	*room = wanted;
 }
 
-/* A copy of a string with a NUL behind it. */
+/* Copies a string, with a NUL behind it. */
 static void
 terminate(GpuSortCollationKeys *keys, const char *string, Size length)
 {
@@ -48,7 +50,7 @@ terminate(GpuSortCollationKeys *keys, const char *string, Size length)
 	keys->terminated[length] = '\0';
 }
 
-/* --- providers ---------------------------------------------------------------- */
+/* --- providers ------------------------------------------------------------ */
 
 #if COMPAT_HAS_STRXFRM_PREFIX
 
@@ -65,8 +67,9 @@ is_icu(pg_locale_t locale)
 }
 
 /*
- * By the function that PostgreSQL's own sort calls.  pg_strnxfrm_prefix, which takes a length and
- * which nothing there calls, has been seen to read on behind the string, in 17.11.
+ * Uses the function that PostgreSQL's own sort calls.  pg_strnxfrm_prefix takes
+ * a length, but nothing in PostgreSQL calls it, and in 17.11 it was seen to
+ * read beyond the string.
  */
 static Size
 write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
@@ -75,7 +78,7 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	return pg_strxfrm_prefix(keys->key, keys->terminated, keys->needed, keys->locale);
 }
 
-#else							/* before, each provider is asked by itself */
+#else							/* before 16, each provider is asked by itself */
 
 static bool
 is_icu(pg_locale_t locale)
@@ -86,8 +89,9 @@ is_icu(pg_locale_t locale)
 #ifdef USE_ICU
 
 /*
- * The server brings ICU along, and its functions' names have ICU's version in them.  Where it is
- * another than that of the headers, these are NULL, and the module loads all the same.
+ * The server brings ICU along, and its functions' names contain ICU's version.
+ * If it differs from that of the headers, these are NULL, and the module loads
+ * all the same.
  */
 extern __typeof__(ucol_nextSortKeyPart) ucol_nextSortKeyPart __attribute__((weak));
 extern __typeof__(uiter_setUTF8) uiter_setUTF8 __attribute__((weak));
@@ -104,7 +108,7 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
 	UCharIterator iterator;
 	UChar	   *units = NULL;
-	uint32_t	state[2] = {0, 0};	/* from the key's begin on */
+	uint32_t	state[2] = {0, 0};	/* from the key's beginning on */
 	UErrorCode	status = U_ZERO_ERROR;
 	int32_t		written;
 
@@ -155,8 +159,9 @@ write_libc_key(const GpuSortCollationKeys *keys)
 }
 
 /*
- * A locale of glibc that has no rules of collation compares strings byte by byte, and gives them as their own sort keys:
- * C.UTF-8 since 2.35, which is in the order of code points.
+ * A locale of glibc without rules of collation compares strings byte by byte,
+ * and returns them as their own sort keys.  C.UTF-8 is such a locale since
+ * 2.35, in the order of code points.
  */
 static bool
 has_no_rules(pg_locale_t locale)
@@ -165,15 +170,17 @@ has_no_rules(pg_locale_t locale)
 	static const char string[] = "a B-b";
 	char		key[64];
 
-	return compat_strxfrm_libc(key, string, sizeof(key), locale) == strlen(string) && strcmp(key, string) == 0;
+	return compat_strxfrm_libc(key, string, sizeof(key), locale) == strlen(string) &&
+		strcmp(key, string) == 0;
 #else
 	return false;
 #endif
 }
 
 /*
- * The bytes of a sort key's first level.  What strcoll and glibc's strxfrm contradict each other about lies
- * behind it: where blanks and punctuation stand, which the first level leaves out.
+ * Returns the bytes of a sort key's first level.  It leaves out blanks and
+ * punctuation.  Only the levels behind it tell their places, and only about
+ * these do strcoll and glibc's strxfrm contradict each other.
  */
 static Size
 first_level(const char *key, Size length)
@@ -198,11 +205,13 @@ gpusort_collation_kind(Oid collation)
 	return is_icu_usable(locale) ? GPUSORT_COLLATION_ICU : GPUSORT_COLLATION_NONE;
 }
 
-/* --- keys ----------------------------------------------------------------------- */
+/* --- keys ----------------------------------------------------------------- */
 
 /*
- * The sort key of a string's first bytes, of at most so many, is the beginning of the string's own, but for what its last characters
- * give it: what follows may contract with them.  A contraction has less than UNSETTLED_BYTES.
+ * A sort key of a string's first bytes, of at most this many, is a beginning of
+ * the string's own key, except for the part of its last characters.  These may
+ * contract with characters that follow.  A contraction has less than
+ * UNSETTLED_BYTES.
  */
 #define UNSETTLED_BYTES		(GPUSORT_LIBC_BYTES_BEYOND / 2)
 
@@ -212,22 +221,24 @@ make_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	Size		key_length;
 
 	terminate(keys, string, length);
-	/* what does not fit leaves nothing to rely on: it is made anew */
+	/* a key that does not fit is unreliable, and is made anew */
 	while (key_length = write_libc_key(keys), unlikely(key_length >= keys->key_room))
 		grow_buffer(keys, &keys->key, &keys->key_room, key_length + 1);
 	return first_level(keys->key, key_length);
 }
 
 /*
- * strxfrm takes time for each byte of a string, so it gets no more of a long one than is needed.  Characters that
- * the first level ignores may make that too little.
+ * strxfrm takes time for each byte of a string, so it gets no more of a long
+ * one than is needed.  Characters that the first level ignores may make that
+ * too little.
  */
 static Size
 make_needed_libc_key(GpuSortCollationKeys *keys, const char *string, Size length)
 {
 	for (Size part = keys->needed + GPUSORT_LIBC_BYTES_BEYOND; part < length; part *= 2)
 	{
-		Size		key_length = make_libc_key(keys, string, pg_mbcliplen(string, (int) length, (int) part));
+		Size		key_length = make_libc_key(keys, string,
+											   pg_mbcliplen(string, (int) length, (int) part));
 
 		if (key_length >= keys->needed + UNSETTLED_BYTES)
 			return key_length - UNSETTLED_BYTES;
@@ -250,6 +261,7 @@ gpusort_collation_keys_make(Oid collation, Size needed)
 	return keys;
 }
 
+/* For tests, gpusort.debug_collation_fault makes keys of some strings wrong. */
 const char *
 gpusort_collation_key(GpuSortCollationKeys *keys, const char *string, Size string_length,
 					  Size *length)

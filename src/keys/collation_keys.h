@@ -1,6 +1,7 @@
 /*
  * collation_keys.h
- *	  Sort keys: bytes whose order, by memcmp, is that of strings under a collation.
+ *	  Sort keys: bytes whose order, by memcmp, is that of strings under a
+ *	  collation.
  */
 #ifndef GPUSORT_COLLATION_KEYS_H
 #define GPUSORT_COLLATION_KEYS_H
@@ -15,22 +16,23 @@ typedef enum GpuSortCollationKind
 	GPUSORT_COLLATION_LIBC		/* by the C library's strxfrm, which strcoll may contradict */
 } GpuSortCollationKind;
 
-/* The byte that ends each level of a sort key, of ICU's and of glibc's. */
+/* The byte that ends each level of a sort key of ICU's and of glibc's. */
 #define GPUSORT_LEVEL_SEPARATOR	1
 
-/* Bytes of a string that the C library gets beyond those that are needed of its sort key. */
+/* Bytes of a string that the C library gets beyond those that the sort key
+ * needs. */
 #define GPUSORT_LIBC_BYTES_BEYOND	32
 
-/* Where sort keys of strings under a collation come from; the database's default is what it
- * stands for. */
+/* Returns where sort keys of strings under a collation come from.  The
+ * database's default counts as the collation that it stands for. */
 extern GpuSortCollationKind gpusort_collation_kind(Oid collation);
 
-/* What makes sort keys, with its buffers. */
+/* The means to make sort keys, with their buffers. */
 typedef struct GpuSortCollationKeys
 {
 	GpuSortCollationKind kind;
 	struct pg_locale_struct *locale;	/* NULL: the process's own */
-	Size		needed;			/* bytes of a sort key that anybody looks at */
+	Size		needed;			/* bytes of a sort key that anybody reads */
 	char	   *terminated;		/* a string and a NUL */
 	Size		terminated_room;
 	char	   *key;
@@ -38,12 +40,13 @@ typedef struct GpuSortCollationKeys
 	MemoryContext context;
 } GpuSortCollationKeys;
 
-/* For a collation whose kind is ICU or LIBC.  Memory: the current context. */
+/* The collation's kind is ICU or LIBC.  Memory: the current context. */
 extern GpuSortCollationKeys *gpusort_collation_keys_make(Oid collation, Size needed);
 
 /*
- * The first `needed` bytes, at least, of a string's sort key, or all; of the C library's the first
- * level only, since strcoll contradicts the others.  They are valid until the next call.  *length: how many are there.
+ * Returns at least the first `needed` bytes of a string's sort key, or all.
+ * The C library's keys have the first level only, since strcoll contradicts the
+ * others.  The bytes are valid until the next call.  *length: their number.
  */
 extern const char *gpusort_collation_key(GpuSortCollationKeys *keys, const char *string,
 										 Size string_length, Size *length);

@@ -2,12 +2,13 @@
  * comparer.c
  *	  The order of rows by the operators themselves.
  *
- * In:  rows, or slots, that their words have not told apart.
- * Out: their order by the sort's keys, as tuplesort has it: by the same comparators of the
- *	    same operators.  Abbreviation is not asked for, since words are one.
+ * In:  rows, or slots, whose words are equal or undecided.
+ * Out: their order by the sort's keys, as in tuplesort: by the same comparators
+ *	    of the same operators.  Abbreviation is not requested, since words are
+ *	    one.
  *
- * Runs in the backend that leads the sort.  The first key's values are taken once for a row;
- * those of further keys for each comparison that comes so far.
+ * Runs in the backend that leads the sort.  The first key's value is taken once
+ * for a row, and values of further keys in each comparison that gets so far.
  */
 #include "postgres.h"
 
@@ -48,7 +49,7 @@ gpusort_comparer_take(GpuSortComparer *comparer, const char *row, GpuSortCompara
 									&comparand->is_null);
 }
 
-/* By the keys from number *key on, which becomes the one that tells. */
+/* Compares by the keys from number *key on, and sets it to the deciding key. */
 static int
 compare_from(GpuSortComparer *comparer, int *key, TupleTableSlot *a, TupleTableSlot *b)
 {

@@ -1,8 +1,10 @@
 /*
  * comparer.h
- *	  The order of rows by the operators themselves: for what words leave undecided.
+ *	  The order of rows by the operators themselves, for rows that words leave
+ *	  undecided.
  *
- * One comparer serves the sort in the backend, the groups of tied rows, and the merge of runs.
+ * One comparer serves the sort in the backend, the groups of tied rows, and the
+ * merge of runs.
  */
 #ifndef GPUSORT_COMPARER_H
 #define GPUSORT_COMPARER_H
@@ -15,18 +17,19 @@
 #include "keys/row_format.h"
 #include "keys/sort_order.h"
 
-/* A row, with what comparisons look at first. */
+/* A row, with the value that comparisons need first. */
 typedef struct GpuSortComparand
 {
 	const char *row;
-	Datum		value;			/* of the comparer's first key; points into the row if by reference */
+	/* of the comparer's first key; points into the row if by reference */
+	Datum		value;
 	bool		is_null;
 } GpuSortComparand;
 
 typedef struct GpuSortComparer
 {
 	int			n_keys;
-	int			first_key;		/* rows that are compared agree in the keys before it */
+	int			first_key;		/* compared rows agree in the keys before it */
 	SortSupportData *keys;
 	const GpuSortRowFormat *format;
 	TupleTableSlot *a;			/* rows of the format, while keys are taken from them */
@@ -34,26 +37,28 @@ typedef struct GpuSortComparer
 } GpuSortComparer;
 
 /*
- * For rows of this format that agree in the keys before first_key.  The slots are of the format's
- * kind, and the comparer's alone.  Memory: the current context, which outlives it.
+ * Makes a comparer for rows of this format that agree in the keys before
+ * first_key.  The slots are of the format's kind, and are the comparer's alone.
+ * Memory: the current context, which must outlive it.
  */
 extern GpuSortComparer *gpusort_comparer_make(const GpuSortOrder *order, int first_key,
 											  const GpuSortRowFormat *format,
 											  TupleTableSlot *a, TupleTableSlot *b);
 
-/* Sets *comparand to a row, which must stay as long. */
+/* Sets *comparand to a row, which must live as long. */
 extern void gpusort_comparer_take(GpuSortComparer *comparer, const char *row,
 								  GpuSortComparand *comparand);
 
-/* Negative, 0 or positive. */
+/* Returns a negative number, 0 or a positive one. */
 extern int	gpusort_comparer_compare(GpuSortComparer *comparer, const GpuSortComparand *a,
 									 const GpuSortComparand *b);
 
-/* The key, by its number, that tells two rows apart; n_keys: none does. */
+/* Returns the number of the key that tells two rows apart; n_keys: none
+ * does. */
 extern int	gpusort_comparer_deciding_key(GpuSortComparer *comparer, const GpuSortComparand *a,
 										  const GpuSortComparand *b);
 
-/* The same as compare, of two slots of any kind. */
+/* Does the same as compare, with two slots of any kind. */
 extern int	gpusort_comparer_compare_slots(GpuSortComparer *comparer, TupleTableSlot *a,
 										   TupleTableSlot *b);
 

@@ -1,16 +1,19 @@
 /*
  * dictionary.c
- *	  The values of a key that has few, by their ranks.
+ *	  Dictionaries: the values of a key that has few, by their ranks.
  *
- * In:  a key's values in some rows, counted one by one: a sort's first ones, or those of a group of tied
- *	    rows; then the values of all rows.
- * Out: codes, of a value of the dictionary by a look at its bytes, of another one by a search.
+ * In:  a key's values in some rows, counted one by one: in a sort's first rows,
+ *	    or in a group of tied rows.  Then the values of all rows.
+ * Out: codes: of a value in the dictionary by a lookup of its bytes, of another
+ *	    value by a search.
  *
- * Sort keys tell nearly all steps of a search, and the operator's comparator the others.  The ranks
- * themselves are its: where it contradicts sort keys there is no dictionary.
+ * Sort keys decide nearly all steps of a search, and the operator's comparator
+ * the others.  The ranks are the comparator's: if it contradicts sort keys,
+ * there is no dictionary.
  *
- * Runs in the processes that pack a sort's rows: its leader counts, others read what it has written.  All memory is in the context that was current when
- * the dictionary was begun.
+ * Runs in the processes that pack a sort's rows.  The leader counts, and the
+ * others read the dictionary that it has written.  All memory is in the context
+ * that was current when the dictionary was begun.
  */
 #include "postgres.h"
 
@@ -23,13 +26,13 @@
 #include "keys/byte_words.h"
 #include "keys/dictionary.h"
 
-/* A dictionary has 64 kB for all of its values. */
+/* The longest value, in bytes.  All values together have 64 kB. */
 #define VALUE_BYTES_MAX		1024
 
-/* Of fewer values too little can be said. */
+/* The least number of counted values that allows a conclusion. */
 #define COUNTED_AT_LEAST	300
 
-/* Of the values to come, those that may not be in a dictionary. */
+/* The largest share of later values that may be missing in a dictionary. */
 #define UNKNOWN_SHARE_MAX	0.1
 
 typedef struct ValueBytes
@@ -44,7 +47,7 @@ typedef struct KnownValue
 	uint32		hash;
 	char		status;			/* the hash table's own */
 	uint32		count;
-	int			rank;			/* values that are equal, but for their bytes, have the same */
+	int			rank;			/* equal values have the same rank, whatever their bytes */
 } KnownValue;
 
 #define SH_PREFIX known_values
@@ -52,7 +55,8 @@ typedef struct KnownValue
 #define SH_KEY_TYPE ValueBytes
 #define SH_KEY key
 #define SH_HASH_KEY(table, key) hash_bytes((const unsigned char *) (key).bytes, (int) (key).length)
-#define SH_EQUAL(table, a, b) ((a).length == (b).length && memcmp((a).bytes, (b).bytes, (a).length) == 0)
+#define SH_EQUAL(table, a, b) \
+	((a).length == (b).length && memcmp((a).bytes, (b).bytes, (a).length) == 0)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, element) ((element)->hash)
 #define SH_SCOPE static inline
@@ -83,7 +87,7 @@ struct GpuSortDictionary
 	SortSupportData support;	/* ascending */
 	known_values_hash *known;
 	uint64		counted;
-	int			once;			/* values counted once only */
+	int			once;			/* values counted only once */
 	Size		bytes;			/* of all values */
 	RankedValue *ranked;		/* [known->members] */
 	int			ranks;
@@ -96,8 +100,9 @@ gpusort_dictionary_may_be_of(Oid type, Oid collation)
 	return gpusort_type_has_text_bytes(type) && type != BYTEAOID && OidIsValid(collation);
 }
 
-/* --- counting ---------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------- */
 
+/* The comparator is that of ascending order, whatever the operator's. */
 GpuSortDictionary *
 gpusort_dictionary_begin(Oid type, Oid collation, Oid sort_operator)
 {
@@ -114,7 +119,7 @@ gpusort_dictionary_begin(Oid type, Oid collation, Oid sort_operator)
 	return dictionary;
 }
 
-/* Copies what a new value's bytes are, as its type has them. */
+/* Copies the bytes of a new value, in the form of its type. */
 static const char *
 copy_bytes(const GpuSortDictionary *dictionary, const GpuSortVarlenaBytes *bytes)
 {
@@ -135,6 +140,7 @@ datum_of_copy(const GpuSortDictionary *dictionary, const char *copy)
 	return PointerGetDatum(dictionary->source.form == GPUSORT_TEXT_NAME ? copy : copy - VARHDRSZ);
 }
 
+/* A value is found by its bytes, so equal values may be counted apart. */
 bool
 gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 {
@@ -164,12 +170,13 @@ gpusort_dictionary_count(GpuSortDictionary *dictionary, Datum value)
 		dictionary->bytes <= GPUSORT_DICTIONARY_BYTES_MAX;
 }
 
-/* Of the values to come those that have not been counted have the share that values counted once
- * have of these (Good and Turing). */
+/* Among later values, the share of those not counted yet equals the share of
+ * values counted once (Good and Turing). */
 bool
 gpusort_dictionary_is_worth_it(const GpuSortDictionary *dictionary)
 {
-	return dictionary->counted >= COUNTED_AT_LEAST && dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX &&
+	return dictionary->counted >= COUNTED_AT_LEAST &&
+		dictionary->known->members <= GPUSORT_DICTIONARY_VALUES_MAX &&
 		dictionary->once <= UNKNOWN_SHARE_MAX * dictionary->counted;
 }
 
@@ -179,9 +186,9 @@ gpusort_dictionary_values(const GpuSortDictionary *dictionary)
 	return (int) dictionary->known->members;
 }
 
-/* --- ranks ------------------------------------------------------------------------- */
+/* --- ranks ---------------------------------------------------------------- */
 
-/* By sort keys, of which only the first bytes may be there. */
+/* Compares sort keys, of which only the first bytes may be there. */
 static int
 compare_sort_keys(const char *a, Size a_length, const char *b, Size b_length)
 {
@@ -206,6 +213,7 @@ compare_ranked(const void *left, const void *right, void *arg)
 	return ApplySortComparator(a->value, false, b->value, false, &dictionary->support);
 }
 
+/* Copies the first bytes of a value's sort key. */
 static void
 take_sort_key(GpuSortDictionary *dictionary, RankedValue *ranked)
 {
@@ -222,6 +230,7 @@ take_sort_key(GpuSortDictionary *dictionary, RankedValue *ranked)
 	ranked->sort_key_length = length;
 }
 
+/* Equal neighbours have the same rank. */
 bool
 gpusort_dictionary_rank(GpuSortDictionary *dictionary)
 {
@@ -256,8 +265,9 @@ gpusort_dictionary_rank(GpuSortDictionary *dictionary)
 	return true;
 }
 
-/* --- in other processes -------------------------------------------------------------- */
+/* --- in other processes --------------------------------------------------- */
 
+/* Writes the number of values, and each value's length and bytes. */
 void
 gpusort_dictionary_write(const GpuSortDictionary *dictionary, StringInfo to)
 {
@@ -274,6 +284,7 @@ gpusort_dictionary_write(const GpuSortDictionary *dictionary, StringInfo to)
 	}
 }
 
+/* Counts and ranks the values anew, which gives the same ranks. */
 GpuSortDictionary *
 gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char **from)
 {
@@ -290,7 +301,8 @@ gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char *
 		memcpy(&length, *from, sizeof(length));
 		bytes.bytes = *from + sizeof(length);
 		bytes.length = length;
-		(void) gpusort_dictionary_count(dictionary, datum_of_copy(dictionary, copy_bytes(dictionary, &bytes)));
+		(void) gpusort_dictionary_count(dictionary,
+										datum_of_copy(dictionary, copy_bytes(dictionary, &bytes)));
 		*from += sizeof(length) + length;
 	}
 	if (!gpusort_dictionary_rank(dictionary))
@@ -298,7 +310,7 @@ gpusort_dictionary_read(Oid type, Oid collation, Oid sort_operator, const char *
 	return dictionary;
 }
 
-/* --- codes ------------------------------------------------------------------------- */
+/* --- codes ---------------------------------------------------------------- */
 
 static inline uint64
 code_of_known(const KnownValue *known)
@@ -318,8 +330,9 @@ gpusort_dictionary_find(const GpuSortDictionary *dictionary, const char *bytes, 
 	return likely(known != NULL) ? code_of_known(known) : GPUSORT_DICTIONARY_UNKNOWN;
 }
 
-/* What the sort keys of two neighbours begin with, and so all between them; before the first value
- * and behind the last there may be anything. */
+/* Returns the bytes that the sort keys of two neighbours have in common at
+ * their beginning, and so all keys between them.  Before the first value and
+ * behind the last one there may be any key. */
 static Size
 common_bytes(const GpuSortDictionary *dictionary, int low)
 {
@@ -334,6 +347,7 @@ common_bytes(const GpuSortDictionary *dictionary, int low)
 								Min(before->sort_key_length, behind->sort_key_length));
 }
 
+/* A binary search by sort keys.  The comparator decides where they tie. */
 uint64
 gpusort_dictionary_place(GpuSortDictionary *dictionary, Datum value, const char *sort_key,
 						 Size length, Size *n_common)

@@ -1,13 +1,14 @@
 /*
  * encode_abbreviated.c
- *	  A word of any type whose btree sort support abbreviates, types of extensions too.
+ *	  A word for any type whose btree sort support abbreviates, also for types
+ *	  of extensions.
  *
  * In:  values; the operator class's converter.
  * Out: the abbreviated key as a word.  Every value is open.
  *
- * Abbreviated keys can be words where their comparator is one of the three that PostgreSQL
- * exports for this.  A converter may keep things in ssup_cxt, which is the key's context; what
- * it leaves elsewhere goes with each call.
+ * Abbreviated keys can be words if their comparator is one of the three that
+ * PostgreSQL exports for this.  A converter may keep things in ssup_cxt, which
+ * is the key's context.  Other memory is freed after each call.
  */
 #include "postgres.h"
 
@@ -23,7 +24,7 @@ typedef struct Abbreviation
 	MemoryContext scratch;
 } Abbreviation;
 
-/* Sets up the type's sort support; false: it does not abbreviate so. */
+/* Sets up the type's sort support.  False: it does not abbreviate so. */
 static bool
 prepare_support(const GpuSortKeyType *type, SortSupport support)
 {
@@ -68,6 +69,7 @@ encode_int32(const GpuSortKey *key, Datum value, uint64 *words)
 	words[0] = gpusort_word_of_signed(DatumGetInt32(abbreviate(key, value)));
 }
 
+/* The sort support is set up only for the answer. */
 static bool
 can_encode(const GpuSortKeyType *type, int *least, int *most)
 {
@@ -76,7 +78,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 	SortSupportData support;
 	bool		abbreviates;
 
-	/* what a collation says is for an encoder that knows it */
+	/* a type with a collation needs an encoder that knows the collation */
 	if (OidIsValid(type->collation))
 		return false;
 	context = AllocSetContextCreate(CurrentMemoryContext, "gpusort sort support",
@@ -89,6 +91,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 	return abbreviates;
 }
 
+/* The comparator tells how an abbreviation becomes an unsigned word. */
 static void
 make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
 {

@@ -2,8 +2,10 @@
  * encode_bytes.c
  *	  Words of bytea, bit and varbit.
  *
- * In:  values as tuples hold them; of toasted ones no more is read than words need.
- * Out: coded words (byte_words.h).  The code of a bit string counts its bits, as its order does.
+ * In:  values as tuples hold them.  No more of a toasted value is read than
+ *	    words need.
+ * Out: coded words (byte_words.h).  The code of a bit string counts its bits,
+ *	    as its order does.
  */
 #include "postgres.h"
 
@@ -25,7 +27,8 @@ encode_bytea(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&bytes);
 }
 
-/* Of a string of so many bits, whose bytes end with zeros if these are fewer than they hold. */
+/* Makes the words of a string of this many bits.  The last byte ends with zeros
+ * if it holds more. */
 static void
 encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits, uint64 *words)
 {
@@ -36,7 +39,8 @@ encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits
 	bool		begins_so = cut->n_skipped == 0 ||
 		gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
 
-	/* shorter than what is skipped, of whose last byte it has the first bits and no others are set */
+	/* the value is shorter than the prefix, has the first bits of its last
+	 * byte, and no others are set */
 	if (begins_so && bits < skipped_bits)
 	{
 		begins_so = false;

@@ -1,16 +1,17 @@
 /*
  * encode_dictionary.c
- *	  Texts of which a dictionary knows nearly all, as words.
+ *	  Words of texts that a dictionary knows nearly all of.
  *
  * In:  values, as a tuple has them.
- * Out: words.  The first is the value's code (dictionary.h).  In the second, if there is one, a
- *	    value of the dictionary has 0, and another one 63 bits of its sort key, or of its own bytes
- *	    under C, and in the last bit 1: the sign that it is open.  Without it values of an even code
- *	    are open.
+ * Out: words.  The first is the value's code (dictionary.h).  The second, if
+ *	    there is one, is 0 for a value of the dictionary.  Another value has 63
+ *	    bits of its sort key there, or of its own bytes under C, and 1 in the
+ *	    last bit: the sign that it is open.  Without a second word, values with
+ *	    an even code are open.
  *
- * A dictionary that does not fit what comes leaves no more to be compared than one word of the sort
- * key does, or little more.  Words of the C library's sort keys are to be verified only once there
- * are some.
+ * A dictionary that does not fit later values leaves about as much to be
+ * compared as one word of the sort key does.  Words of the C library's sort
+ * keys must be verified only once there are some.
  *
  * Runs in each process that packs rows.
  */
@@ -23,17 +24,20 @@
 
 #define DICTIONARY_WORDS_MAX	2
 
-/* How the second one is cut from a sort key, behind what it has in common with its neighbours'. */
+/* How the second word is cut from a sort key, behind the bytes that its
+ * neighbours have in common. */
 static const GpuSortByteCut one_word = {.n_words = 1};
 
 typedef struct DictionaryEncoder
 {
 	GpuSortDictionary *dictionary;
 	GpuSortTextBytes source;
-	GpuSortKeyMemo *memo;		/* of values that the dictionary does not know */
-	bool		by_sort_keys;	/* some have been placed by their sort keys */
+	GpuSortKeyMemo *memo;		/* for values that the dictionary does not know */
+	bool		by_sort_keys;	/* some values have been placed by their sort keys */
 } DictionaryEncoder;
 
+/* The second word begins behind the bytes that all values between two
+ * neighbours share. */
 static void
 encode_by_sort_key(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
 				   const GpuSortVarlenaBytes *text, uint64 *words)
@@ -56,6 +60,7 @@ encode_by_sort_key(const GpuSortKey *key, DictionaryEncoder *encoder, Datum valu
 	words[1] |= 1;
 }
 
+/* The memo knows values that have come lately. */
 static void
 encode_unknown(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
 			   const GpuSortVarlenaBytes *text, uint64 *words)
@@ -73,6 +78,7 @@ encode_unknown(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
 		memcpy(kept, words, key->n_words * sizeof(uint64));
 }
 
+/* Nearly all values are found by their bytes. */
 static void
 encode_by_dictionary(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -93,6 +99,7 @@ encode_by_dictionary(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&text);
 }
 
+/* Sort keys are cut long enough for the search and for the second word. */
 void
 gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
 							 const GpuSortKeyLayout *layout)

@@ -2,15 +2,17 @@
  * encode_enum.c
  *	  Words of enums.
  *
- * In:  labels' OIDs; the catalog, for odd ones only.
- * Out: one word.  Labels with even OIDs sort by these, as enum_cmp relies on too: such a label has
- *	    its OID to itself.  One with an odd OID, which was added between others later, stands
- *	    behind the last even one before it, and is open.
+ * In:  labels' OIDs; for odd ones only, the catalog.
+ * Out: one word.  Labels with even OIDs sort by these, as enum_cmp assumes too,
+ *	    and such a label has its OID to itself.  A label with an odd OID was
+ *	    added between others later.  It stands behind the last even one before
+ *	    it, and is open.
  *
- * Labels' sort order in the catalog would tell more, but processes of one plan may read it at
- * different times, and ALTER TYPE may number all labels anew in between.  A label's
- * word does not change, but for one case: when OIDs have wrapped around, a label with an even OID may be
- * added before all others, and odd ones that stood before all even ones then stand behind it.
+ * The labels' sort order in the catalog would tell more.  But processes of one
+ * plan may read it at different times, and ALTER TYPE may number all labels
+ * anew in between.  A label's word changes in one case only.  After OIDs have
+ * wrapped around, a label with an even OID may be added before all others.  Odd
+ * ones that stood before all even ones then stand behind it.
  *
  * The map of odd labels belongs to the key's context.
  */
@@ -48,7 +50,7 @@ word_of_even(Oid oid)
 	return (uint64) oid << 32;
 }
 
-/* open, behind the word of the even label */
+/* Returns the open word behind that of the even label. */
 static inline uint64
 word_behind(Oid even_oid)
 {
@@ -116,6 +118,7 @@ find_odd_label(const EnumLabels *labels, Oid oid)
 	return bsearch(&sought, labels->odd, labels->n_odd, sizeof(OddLabel), compare_labels);
 }
 
+/* Reads the labels again for one that is not known yet. */
 static uint64
 word_of_odd(EnumLabels *labels, Oid oid)
 {
@@ -123,7 +126,7 @@ word_of_odd(EnumLabels *labels, Oid oid)
 
 	if (label == NULL)
 	{
-		/* the first odd one, or it has been added since the others were read */
+		/* the first odd one, or one added since the others were read */
 		read_labels(labels);
 		label = find_odd_label(labels, oid);
 	}

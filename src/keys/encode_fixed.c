@@ -1,7 +1,7 @@
 /*
  * encode_fixed.c
- *	  Words of types of a fixed width that are passed by reference: uuid, interval, timetz,
- *	  macaddr, macaddr8.
+ *	  Words of fixed-width types that are passed by reference: uuid, interval,
+ *	  timetz, macaddr, macaddr8.
  *
  * In:  values as tuples hold them, never toasted.
  * Out: one or two words, always exact.
@@ -17,7 +17,7 @@
 
 #include "keys/encoders.h"
 
-/* --- uuid, macaddr, macaddr8: bytes, the first the most significant ------------------ */
+/* --- uuid, macaddr, macaddr8: bytes, the first the most significant ------- */
 
 static inline uint64
 load_word(const void *bytes)
@@ -53,11 +53,12 @@ encode_macaddr8(const GpuSortKey *key, Datum value, uint64 *words)
 	words[0] = load_word(DatumGetMacaddr8P(value));
 }
 
-/* --- interval and timetz -------------------------------------------------------------- */
+/* --- interval and timetz -------------------------------------------------- */
 
 /*
- * An interval's order is that of its span, with 30 days a month and 24 hours a day: whole days, then
- * microseconds.  The infinite ones of 17 are those with the extreme fields.
+ * An interval's order is that of its span, with 30 days a month and 24 hours a
+ * day: whole days, then microseconds.  The infinite intervals of 17 have the
+ * extreme fields.
  */
 static void
 encode_interval(const GpuSortKey *key, Datum value, uint64 *words)
@@ -76,7 +77,8 @@ encode_interval(const GpuSortKey *key, Datum value, uint64 *words)
 	words[1] = rest;
 }
 
-/* The instant, then the zone: times of day with zones are equal if both are. */
+/* The instant comes first, then the zone.  Times of day with zones are equal if
+ * both are. */
 static void
 encode_timetz(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -86,7 +88,7 @@ encode_timetz(const GpuSortKey *key, Datum value, uint64 *words)
 	words[1] = gpusort_word_of_signed(time->zone);
 }
 
-/* --- encoders ----------------------------------------------------------------------------- */
+/* --- encoders ------------------------------------------------------------- */
 
 static bool
 can_encode_in_one(const GpuSortKeyType *type, int *least, int *most)

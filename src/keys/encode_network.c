@@ -3,14 +3,16 @@
  *	  Words of inet and cidr.
  *
  * In:  values as tuples hold them.
- * Out: the first bits of a bit string that sorts as addresses do: the family (0 for IPv4), the
- *	    network's bits, the length of the mask, the host's bits.  The lowest bit of the last
- *	    word is set, and the value open, if there are further bits that are not all 0.
+ * Out: the first bits of a bit string that sorts as addresses do: the family (0
+ *	    for IPv4), the network's bits, the length of the mask, the host's bits.
+ *	    If further bits are not all 0, the lowest bit of the last word is set,
+ *	    and the value is open.
  *
- * Why it sorts so: network_cmp compares the bits that both masks have, then the masks, then the
- * rest.  Networks padded with 0 are in the same order as that: of two that agree as far as both
- * masks reach, the one with the shorter mask is padded, and never above the other; where they
- * are then still the same, the mask's length comes next.
+ * The bit string sorts so because network_cmp compares the bits that both masks
+ * have, then the masks, then the rest.  Networks padded with 0 are in the same
+ * order.  If two networks agree as far as both masks reach, the one with the
+ * shorter mask is padded, and never above the other.  If they are still the
+ * same, the mask's length comes next.
  */
 #include "postgres.h"
 
@@ -23,7 +25,7 @@
 #include "keys/encoders.h"
 
 #define WORDS_MAX			3
-#define STRING_WORDS		5	/* of the longest bit string: 1 + 128 + 8 + 128 bits */
+#define STRING_WORDS		5	/* words of the longest bit string: 1 + 128 + 8 + 128 bits */
 
 /* 128 bits */
 typedef struct Bits128
@@ -38,6 +40,7 @@ shift_left(uint64 bits, int by)
 	return by < 64 ? bits << by : 0;
 }
 
+/* A shift by 64 bits or more leaves the low half empty. */
 static inline Bits128
 shift_left_128(Bits128 bits, int by)
 {
@@ -93,6 +96,7 @@ write_ipv6(const unsigned char *address, int mask, uint64 *string)
 	string[4] = host.low << 55;
 }
 
+/* Writes the whole bit string first, and then cuts it. */
 static void
 encode_network(const GpuSortKey *key, Datum value, uint64 *words)
 {

@@ -5,14 +5,16 @@
  * In:  values as tuples hold them; the digits are read in place.
  * Out: one or two words, as a signed number of 64 or 128 bits.
  *
- * All ways have this in common: a magnitude, cut off at some digit, is doubled, and 1 is added if
- * digits were cut off; then it gets the value's sign.  So the lowest bit says that the value is
- * open.  Of a negative one too: -(2m + 1) is 2 * (-m - 1) + 1, the next lower number and a little
- * more, so that it sorts below -m.
+ * Both forms double a magnitude that is cut off at some digit, and add 1 if
+ * digits were cut off.  Then it gets the value's sign.  So the lowest bit tells
+ * that the value is open.  This holds for negative values too: -(2m + 1) is 2 *
+ * (-m - 1) + 1, the next lower number and a little more, so that it sorts below
+ * -m.
  *
- * A column of at most 18 digits, fixed(): the magnitude is the value times 10^scale.  A value
- * need not keep what its type promises: functions that return records do not check it.
- * Any other, floating(): the place of the first base-10000 digit, then 4 digits, or 8.
+ * For a column of at most 18 digits, encode_fixed, the magnitude is the value
+ * times 10^scale.  A value may violate its type, since functions that return
+ * records do not check it.  For any other column, encode_floating, the
+ * magnitude is the place of the first base-10000 digit, then 4 digits, or 8.
  */
 #include "postgres.h"
 
@@ -21,13 +23,15 @@
 #include "keys/byte_words.h"
 #include "keys/encoders.h"
 
-/* --- the bytes of a numeric ------------------------------------------------------------ */
+/* --- the bytes of a numeric ----------------------------------------------- */
 
 /*
- * The form of numeric on disk is private to PostgreSQL's numeric.c, but is kept by pg_upgrade: a
- * header of 16 bits, whose highest two tell which one it is, another 16 bits if it is a long one,
- * then digits to the base 10000, the first and the last of which are not 0; none for 0.  That it is
- * still so is tested by test/t/042_key_words.pl, which has values of each form of header.
+ * The form of numeric on disk is private to PostgreSQL's numeric.c, but
+ * pg_upgrade keeps it.  It begins with a header of 16 bits, whose highest two
+ * tell its form, and another 16 bits if it is a long one.  Then come digits to
+ * the base 10000, the first and the last of which are not 0.  The number 0 has
+ * none.  test/t/042_key_words.pl tests that this is still so, with values of
+ * each form of header.
  */
 #define FORM_MASK			0xC000
 #define FORM_LONG_NEGATIVE	0x4000
@@ -40,7 +44,7 @@
 #define SHORT_WEIGHT_SIGN	0x0040
 #define SHORT_WEIGHT_MASK	0x003F
 
-/* As much of a value as is looked at: header, weight and 9 digits. */
+/* The part of a value that is read: header, weight and 9 digits. */
 #define NEEDED_BYTES		24
 
 typedef int16 NumericDigit;
@@ -51,7 +55,7 @@ typedef struct Number
 	bool		negative;
 	uint16		header;
 	int			weight;			/* the first digit counts 10000^weight */
-	int			n_digits;		/* no less than it has, or more than are looked at */
+	int			n_digits;		/* at least as many as it has, or more than are read */
 	const char *digits;			/* may not be aligned */
 } Number;
 
@@ -71,6 +75,7 @@ digit(const Number *number, int i)
 		(NumericDigit) load_uint16(number->digits + i * sizeof(NumericDigit)) : 0;
 }
 
+/* Reads the header, and finds the digits behind it. */
 static inline void
 read_number(const GpuSortVarlenaBytes *bytes, Number *number)
 {
@@ -95,9 +100,10 @@ read_number(const GpuSortVarlenaBytes *bytes, Number *number)
 	number->n_digits = (bytes->length - header_bytes) / sizeof(NumericDigit);
 }
 
-/* --- signed numbers as words ------------------------------------------------------------- */
+/* --- signed numbers as words ---------------------------------------------- */
 
-/* -Infinity, Infinity and NaN, beyond all magnitudes and even. */
+/* The words of -Infinity, Infinity and NaN are beyond all magnitudes, and
+ * even. */
 #define BEYOND				(INT64CONST(1) << 62)
 
 static inline int64
@@ -108,26 +114,26 @@ special_word(const Number *number)
 	return (number->header & SPECIAL_MASK) == SPECIAL_INFINITY ? BEYOND : -BEYOND;
 }
 
-/* --- fixed ---------------------------------------------------------------------------- */
+/* --- fixed ---------------------------------------------------------------- */
 
 #define FIXED_DIGITS_MAX	18
-/* of which 4 more digits make too many */
+/* 4 more digits would make a number from here on too large */
 #define FIXED_FULL			INT64CONST(100000000000000)
-/* for what does not fit: open, above all that does */
+/* for values that do not fit: open, above all that do */
 #define FIXED_CLAMPED		(BEYOND - 1)
 
 static const int powers_of_ten[] = {1, 10, 100, 1000, 10000};
 
-/* A column's scale, with how it divides into digits to the base 10000. */
+/* A column's scale, divided into digits to the base 10000. */
 typedef struct FixedScale
 {
-	int			whole_digits;	/* behind the point */
-	int			multiplier;		/* for those of the next digit that count, */
+	int			whole_digits;	/* whole digits behind the point */
+	int			multiplier;		/* for the decimals of the next digit that count */
 	int			divisor;		/* and for the others */
-	int64		full;			/* what the multiplier makes too many digits of */
+	int64		full;			/* the multiplier would make a number from here on too large */
 } FixedScale;
 
-/* The magnitude, doubled, with its lowest bit. */
+/* Returns the magnitude, doubled, with its lowest bit. */
 static inline int64
 fixed_magnitude(const FixedScale *scale, const Number *number)
 {
@@ -155,6 +161,7 @@ fixed_magnitude(const FixedScale *scale, const Number *number)
 	return magnitude * 2 + (part != 0 || number->n_digits > n_whole + 1);
 }
 
+/* Encodes a value of a column with a fixed scale. */
 static void
 encode_fixed(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -176,9 +183,10 @@ encode_fixed(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&bytes);
 }
 
-/* --- floating ----------------------------------------------------------------------------- */
+/* --- floating ------------------------------------------------------------- */
 
-/* Of the first word: 7 bits of weight, 54 of digits, the lowest; more digits go into the second. */
+/* Parts of the first word: 7 bits of weight, 54 of digits, and the lowest bit.
+ * More digits go into the second word. */
 #define WEIGHT_BITS			7
 #define WEIGHT_SHIFT		55
 #define WEIGHT_BIAS			(1 << (WEIGHT_BITS - 1))
@@ -192,7 +200,8 @@ four_digits(const Number *number, int first)
 			digit(number, first + 2)) * 10000 + digit(number, first + 3);
 }
 
-/* The magnitude, doubled, with its lowest bit, of a number that is not 0. */
+/* Sets the magnitude, doubled, with its lowest bit, of a number that is not
+ * 0. */
 static inline void
 floating_magnitude(const Number *number, int n_words, uint64 *magnitude)
 {
@@ -225,6 +234,7 @@ negate(int n_words, uint64 *magnitude)
 	magnitude[0] = ~magnitude[0] + (magnitude[1] == 0);
 }
 
+/* Encodes a value of any other column. */
 static void
 encode_floating(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -246,10 +256,10 @@ encode_floating(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&bytes);
 }
 
-/* --- the encoder -------------------------------------------------------------------------- */
+/* --- the encoder ---------------------------------------------------------- */
 
-/* Does the type say that its values have at most 18 digits?  A modifier is as numerictypmodin has
- * it: 16 bits of precision, and 11 of scale, with a sign. */
+/* Does the type promise at most 18 digits?  The modifier has the form of
+ * numerictypmodin: 16 bits of precision, and 11 bits of scale, with a sign. */
 static bool
 is_fixed(int32 typmod, int *scale)
 {
@@ -272,6 +282,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 	return true;
 }
 
+/* The fixed form needs one word and a type with a scale. */
 static void
 make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
 {

@@ -3,14 +3,17 @@
  *	  Texts as words: text, varchar, bpchar and name, under any collation.
  *
  * In:  values, as a tuple has them.
- * Out: under C and its like, words of the text's bytes: those of a text that ends within them
- *	    are its own.  Under ICU and the C library words of its sort key, the first bytes of it:
- *	    every value is open, since two texts may have one sort key, and differ.
+ * Out: under C and similar collations, words of the text's bytes.  A text that
+ *	    ends within them has them to itself.  Under ICU and the C library, words
+ *	    of the first bytes of its sort key.  Every value is open then, since two
+ *	    different texts may have one sort key.
  *
- * Where a dictionary knows a key's values, words are made by it (encode_dictionary.c).
+ * If a dictionary knows a key's values, it makes the words
+ * (encode_dictionary.c).
  *
- * PostgreSQL trusts ICU's sort keys, and not the C library's: the order of rows by these is checked,
- * unless gpusort.libc_collations says that they can be trusted.
+ * PostgreSQL trusts ICU's sort keys, but not the C library's.  The order of
+ * rows by the latter is checked, unless gpusort.libc_collations tells that they
+ * can be trusted.
  *
  * Runs in every process that packs rows.
  */
@@ -21,7 +24,7 @@
 #include "keys/text_bytes.h"
 #include "settings.h"
 
-/* More words would be moved for every row to keep a few from being compared. */
+/* More words would be moved for every row, to save a few rows a comparison. */
 #define TEXT_WORDS_MAX	4
 
 typedef struct TextEncoder
@@ -43,7 +46,8 @@ can_encode_text(const GpuSortKeyType *type, int *least, int *most)
 	return kind != GPUSORT_COLLATION_NONE;
 }
 
-/* Under C, of text and varchar: what most keys are, with no call that can be spared. */
+/* For text and varchar under C: the most frequent keys, with as few calls as
+ * possible. */
 static void
 encode_plain_text(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -66,6 +70,7 @@ encode_other_text(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&text);
 }
 
+/* The memo saves the sort keys of strings that have come lately. */
 static void
 encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -91,6 +96,7 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 	gpusort_varlena_bytes_close(&text);
 }
 
+/* Picks the encoder by the dictionary and the collation. */
 static void
 make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
 {

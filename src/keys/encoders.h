@@ -11,14 +11,16 @@
 
 typedef struct GpuSortEncoder
 {
-	/* Sets how many words a key of this type may have; false: none. */
+	/* Sets how many words a key of this type may have.  False: none. */
 	bool		(*can_encode) (const GpuSortKeyType *type, int *least, int *most);
 
 	/*
-	 * Sets what is the encoder's of a key: encode, state, the signs of open values, must_verify.
-	 * All else is set.  Memory: the current context, which outlives the key.
+	 * Sets the encoder's part of a key: encode, state, the signs of open
+	 * values, must_verify.  The rest is set.  Memory: the current context,
+	 * which must outlive the key.
 	 */
-	void		(*make) (GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout);
+	void		(*make) (GpuSortKey *key, const GpuSortKeyType *type,
+						 const GpuSortKeyLayout *layout);
 } GpuSortEncoder;
 
 /* by families, each in its file */
@@ -35,7 +37,7 @@ extern const GpuSortEncoder gpusort_encode_text;
 extern const GpuSortEncoder gpusort_encode_timetz;
 extern const GpuSortEncoder gpusort_encode_uuid;
 
-/* The same as gpusort_encode_text's make, of a layout that has a dictionary. */
+/* As gpusort_encode_text's make, for a layout that has a dictionary. */
 extern void gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
 										 const GpuSortKeyLayout *layout);
 

@@ -2,11 +2,12 @@
  * group_hash.c
  *	  The keys of a grouping: one hash of them all.
  *
- * In:  values as tuples hold them, of one key after the other.
- * Out: one word: the keys' hashes, combined.  NULLs are equal to each other and have a hash too.
+ * In:  values as tuples hold them, key by key.
+ * Out: one word: the keys' hashes, combined.  NULLs are equal to each other and
+ *	    have a hash too.
  *
- * A key's hash is that of its type's default hash operator class, if the equality of this is that
- * of the sort operator; it knows the collation.
+ * A key's hash is that of its type's default hash operator class, if its
+ * equality is the sort operator's.  The hash depends on the collation.
  */
 #include "postgres.h"
 
@@ -25,7 +26,7 @@ typedef struct GroupHash
 	FmgrInfo	function;
 	Oid			collation;
 	bool		is_first;
-	MemoryContext scratch;		/* what the function leaves */
+	MemoryContext scratch;		/* for memory that the function leaves */
 } GroupHash;
 
 Oid
@@ -34,7 +35,7 @@ gpusort_group_hash_function(const GpuSortKeyType *type)
 	TypeCacheEntry *cache = lookup_type_cache(type->type,
 											  TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
 
-	/* the cache names a function only if it goes with eq_opr */
+	/* the cache has a function only if it matches eq_opr */
 	if (get_equality_op_for_ordering_op(type->sort_operator, NULL) != cache->eq_opr)
 		return InvalidOid;
 	return cache->hash_extended_proc;
@@ -65,6 +66,8 @@ encode_null_hash(const GpuSortKey *key, uint64 *words)
 	add_hash(key->state, HASH_OF_NULL, words);
 }
 
+/* The hash function may leave memory behind, which goes into a context of its
+ * own. */
 void
 gpusort_group_hash_make(GpuSortKey *key, const GpuSortKeyType *type, bool is_first)
 {

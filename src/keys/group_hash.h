@@ -10,14 +10,14 @@
 #include "keys/sortkey.h"
 
 /*
- * The extended hash function that gives the same to values that are equal by the operator's own
- * equality; InvalidOid: there is none.
+ * Returns the extended hash function that is the same for values that the
+ * operator considers equal; InvalidOid: there is none.
  */
 extern Oid	gpusort_group_hash_function(const GpuSortKeyType *type);
 
 /*
- * Sets the key's encode and encode_null; the first key begins the word, others add to it.  Memory:
- * the current context, which outlives the key.
+ * Sets the key's encode and encode_null.  The first key begins the word, and
+ * others add to it.  Memory: the current context, which must outlive the key.
  */
 extern void gpusort_group_hash_make(GpuSortKey *key, const GpuSortKeyType *type, bool is_first);
 

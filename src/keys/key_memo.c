@@ -2,12 +2,13 @@
  * key_memo.c
  *	  Words of the strings seen lately.
  *
- * In:  strings whose words cost a sort key of ICU's or the C library's.
- * Out: words that an equal string has been given before.
+ * In:  strings whose words cost a sort key of ICU or the C library.
+ * Out: words that an equal string had before.
  *
- * The keys that groups and reports are sorted by have few values, each of which comes again in a
- * moment; and a look here takes a tenth of what a sort key does.  Each string has one place, by its
- * hash, and takes it from whoever has it.  Where strings hardly ever come again the memo ends.
+ * Groups and reports are sorted by keys of few values, each of which soon comes
+ * again.  A look here takes a tenth of the time of a sort key.  Each string has
+ * one place, by its hash, and replaces the string that is there.  If strings
+ * hardly ever come again, the memo ends.
  *
  * Runs in each process that packs rows.
  */
@@ -23,7 +24,7 @@
 #define PLACES					4096	/* a power of two */
 #define STRING_BYTES_MAX		47
 
-/* Of so many looks, fewer hits than this are not worth the others. */
+/* If there are fewer hits than this in so many looks, the looks do not pay. */
 #define LOOKS_TO_JUDGE_BY		4096
 #define HITS_WORTH_IT			(LOOKS_TO_JUDGE_BY / 8)
 
@@ -39,7 +40,7 @@ struct GpuSortKeyMemo
 {
 	int			n_words;
 	bool		ended;
-	uint32		strings;		/* before there were places */
+	uint32		strings;		/* seen before there were places */
 	uint32		looks;			/* since it was last judged */
 	uint32		hits;
 	MemoryContext context;
@@ -58,7 +59,7 @@ gpusort_key_memo_make(int n_words)
 	return memo;
 }
 
-/* Is it worth to go on?  From time to time. */
+/* Does the memo pay?  This is judged from time to time. */
 static bool
 is_worth_it(GpuSortKeyMemo *memo)
 {
@@ -82,6 +83,7 @@ is_worth_it(GpuSortKeyMemo *memo)
 	return !memo->ended;
 }
 
+/* The caller fills the place of a string that is not known. */
 uint64 *
 gpusort_key_memo_find(GpuSortKeyMemo *memo, const char *string, Size length, bool *known)
 {

@@ -11,12 +11,13 @@
 
 typedef struct GpuSortKeyMemo GpuSortKeyMemo;
 
-/* For keys of so many words.  Memory: the current context, when strings turn out to come again. */
+/* Makes a memo for keys of this many words.  Memory: the current context, once
+ * strings turn out to come again. */
 extern GpuSortKeyMemo *gpusort_key_memo_make(int n_words);
 
 /*
- * The place of a string's words.  *known: they are there; else the caller writes them.  NULL: the
- * string is not one to be kept.
+ * Finds the place of a string's words.  *known: they are there; otherwise the
+ * caller writes them.  NULL: the memo does not take the string.
  */
 extern uint64 *gpusort_key_memo_find(GpuSortKeyMemo *memo, const char *string, Size length,
 									 bool *known);

@@ -5,8 +5,8 @@
  * In:  values: of statistics, or of a sort's first rows.
  * Out: the byte strings that words would be cut from, sorted.
  *
- * Runs in the backend that leads a sort.  The strings are copies, in the context that is current when they
- * are added.
+ * Runs in the backend that leads a sort.  The strings are copies, in the
+ * context that is current when they are added.
  */
 #include "postgres.h"
 
@@ -24,6 +24,7 @@ compare_samples(const void *left, const void *right)
 	return (a->length > b->length) - (a->length < b->length);
 }
 
+/* The copy has no more bytes than samples may have. */
 void
 gpusort_key_samples_add(GpuSortKeySamples *samples, const GpuSortTextBytes *source, Datum value)
 {
@@ -70,7 +71,7 @@ gpusort_key_samples_common(const GpuSortKeySamples *samples)
 	return common_bytes(&samples->samples[0], &samples->samples[samples->n - 1]);
 }
 
-/* Of sorted strings neighbours have most in common. */
+/* Among sorted strings, neighbours have most in common. */
 Size
 gpusort_key_samples_most_common(const GpuSortKeySamples *samples)
 {

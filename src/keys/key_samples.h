@@ -1,6 +1,7 @@
 /*
  * key_samples.h
- *	  Some of a key's values, as byte strings: what is known of values that nobody has seen all of.
+ *	  Some of a key's values, as byte strings, which stand for all of its
+ *	  values.
  */
 #ifndef GPUSORT_KEY_SAMPLES_H
 #define GPUSORT_KEY_SAMPLES_H
@@ -9,7 +10,7 @@
 
 #include "keys/text_bytes.h"
 
-/* Of longer strings no more is looked at. */
+/* Bytes of longer strings beyond these are ignored. */
 #define GPUSORT_SAMPLE_BYTES_MAX	256
 
 typedef struct GpuSortKeySample
@@ -20,14 +21,15 @@ typedef struct GpuSortKeySample
 
 typedef struct GpuSortKeySamples
 {
-	int			n;				/* 0 if no value is known, or the key's type is no byte string */
+	int			n;				/* 0 if no value is known, or if the key's type is no byte string */
 	int			room;
-	GpuSortKeySample *samples;	/* when they are sorted: in ascending order, none twice */
+	GpuSortKeySample *samples;	/* once they are sorted: in ascending order, none twice */
 	double		distinct;		/* values that the sort's rows are expected to have; 0: not known */
-	int			width;			/* average bytes of a value, its header included; 0: not known */
+	int			width;			/* average bytes of a value, with its header; 0: not known */
 } GpuSortKeySamples;
 
-/* What the planner knows of a key's values, and the row of pg_statistic that tells more. */
+/* The planner's estimates of a key's values, and the row of pg_statistic that
+ * tells more. */
 typedef struct GpuSortKeyFigures
 {
 	double		distinct;		/* in the sort's rows; 0: not known */
@@ -36,20 +38,24 @@ typedef struct GpuSortKeyFigures
 	AttrNumber	column;
 } GpuSortKeyFigures;
 
-/* Adds a value that is not NULL, of a type that has text bytes.  Memory: the current context. */
+/* Adds a value that is not NULL, of a type that has text bytes.  Memory: the
+ * current context. */
 extern void gpusort_key_samples_add(GpuSortKeySamples *samples, const GpuSortTextBytes *source,
 									Datum value);
 
-/* Sorts them, and drops those that are there twice. */
+/* Sorts the samples, and drops those that are there twice. */
 extern void gpusort_key_samples_sort(GpuSortKeySamples *samples);
 
-/* Bytes that all of them begin with; they are sorted, and at least one. */
+/* Returns the bytes that all of them begin with.  They are sorted, and at least
+ * one. */
 extern Size gpusort_key_samples_common(const GpuSortKeySamples *samples);
 
-/* Bytes that neighbours of them begin with, on average; they are sorted. */
+/* Returns the bytes that neighbours among them have in common at their
+ * beginning, on average.  They are sorted. */
 extern double gpusort_key_samples_alike(const GpuSortKeySamples *samples);
 
-/* The most bytes that two of them begin with; they are sorted, and at least two. */
+/* Returns the most bytes that two of them have in common at their beginning.
+ * They are sorted, and at least two. */
 extern Size gpusort_key_samples_most_common(const GpuSortKeySamples *samples);
 
 #endif							/* GPUSORT_KEY_SAMPLES_H */

@@ -20,7 +20,8 @@
 #include "compat.h"
 #include "keys/key_text.h"
 
-/* Direction, collation and place of NULLs, where they are not the default. */
+/* Appends direction, collation and place of NULLs, if they are not the
+ * default. */
 static void
 append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 {
@@ -41,6 +42,7 @@ append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 		appendStringInfoString(key, " NULLS LAST");
 }
 
+/* Returns the text of key number i. */
 static char *
 key_text(const GpuSortOrder *order, int i, const Plan *plan, List *context, bool use_prefix,
 		 bool ordered, bool typed)

@@ -13,15 +13,18 @@
 #include "keys/sort_order.h"
 
 /*
- * The keys that the plan sorts its child's rows by, a string each: the expression; the direction,
- * collation and place of NULLs where they are not the default.  ancestors: the plans above it, its
- * parent first.  es: of the EXPLAIN that shows the plan.  ordered: false for a grouping, which has no
- * direction.
+ * Returns the keys that the plan sorts its child's rows by, a string each: the
+ * expression, and its direction, collation and place of NULLs if they are not
+ * the default.
+ *
+ * ancestors: the plans above it, its parent first.
+ * es: of the EXPLAIN that shows the plan.
+ * ordered: false for a grouping, which has no direction.
  */
 extern List *gpusort_key_texts(const GpuSortOrder *order, const Plan *plan, List *ancestors,
 							   const ExplainState *es, bool ordered);
 
-/* All of them in one string, with their types, separated by commas. */
+/* Returns all of them in one string, with their types, separated by commas. */
 extern char *gpusort_keys_text(const GpuSortOrder *order, const Plan *plan, List *ancestors,
 							   const ExplainState *es, bool ordered);
 

@@ -2,12 +2,12 @@
  * key_types.c
  *	  Which types have words, and the words of a sort's keys.
  *
- * In:  a column's type, its sort operator and collation, at plan time and again when rows are to be
- *	    packed; and how the sort has laid each key out.
+ * In:  a column's type, its sort operator and collation, at plan time and again
+ *	    before rows are packed; and each key's layout.
  * Out: GpuSortKeys, by which rows are packed.
  *
- * Only the default btree order of each type is known here; a key of another operator
- * family, or of a type that is not in the table, has no words.
+ * Only the default btree order of each type is known here.  A key of another
+ * operator family, or of a type that is not in the table, has no words.
  */
 #include "postgres.h"
 
@@ -20,9 +20,9 @@
 #include "keys/group_hash.h"
 #include "keys/key_types.h"
 
-/* --- types -------------------------------------------------------------------- */
+/* --- types ---------------------------------------------------------------- */
 
-/* How a type has words. */
+/* How a type gets its words. */
 typedef struct EncodedType
 {
 	Oid			type;
@@ -63,13 +63,13 @@ static const EncodedType encoded_types[] = {
 	{.type = UUIDOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_uuid},
 };
 
-/* Of types that are not listed. */
+/* For types that are not listed. */
 static const EncodedType any_enum = {.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_enum};
 static const EncodedType any_other = {
 	.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_abbreviated
 };
 
-/* NULL: the type is not listed. */
+/* Returns NULL if the type is not listed. */
 static const EncodedType *
 find_listed_type(Oid type)
 {
@@ -90,13 +90,15 @@ find_encoded_type(Oid type)
 Oid
 gpusort_base_type(Oid type, int32 *typmod)
 {
-	/* PostgreSQL's own types, those that it knows by number, have no domains among them */
+	/* PostgreSQL's own types, which it knows by number, have no domains among
+	 * them */
 	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
 }
 
 /*
- * Describes a key's type.  Values that are sorted as those of a listed type, as regclass is as oid, have its words.
- * False: the operator is not of the type's default order.
+ * Describes a key's type.  If its values are sorted as those of a listed type,
+ * as regclass is as oid, they have that type's words.  False: the operator is
+ * not of the type's default order.
  */
 static bool
 describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuSortKeyType *type)
@@ -129,7 +131,7 @@ gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid col
 		encoded->encoder->can_encode(&type, least, most);
 }
 
-/* --- keys ----------------------------------------------------------------------- */
+/* --- keys ----------------------------------------------------------------- */
 
 static void
 make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
@@ -141,7 +143,7 @@ make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *la
 		encoded->encoder->make(key, type, layout);
 }
 
-/* Enters what the key's last word tells of open values. */
+/* Enters how the key's last word marks open values. */
 static void
 add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
 {
@@ -152,7 +154,7 @@ add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
 	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
 }
 
-/* What each key has; those of a grouping, or of a sort.  False: no words. */
+/* Describes a key of a grouping or of a sort.  False: it has no words. */
 static bool
 describe_key_if_any(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc,
 					GpuSortKeyType *type)
@@ -168,14 +170,17 @@ describe_key_if_any(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc
 }
 
 static void
-describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKeyType *type)
+describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc,
+			 GpuSortKeyType *type)
 {
 	if (!describe_key_if_any(key, order, i, desc, type))
 		elog(ERROR, "gpusort has no words for column %d of its child", order->columns[i]);
 }
 
+/* Adds a key behind the others, with its words behind theirs. */
 static void
-add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout, TupleDesc desc)
+add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout,
+		TupleDesc desc)
 {
 	int			i = keys->n_keys++;
 	GpuSortKey *key = &keys->keys[i];
@@ -202,7 +207,7 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	keys->n_dictionaries += layout->dictionary != NULL;
 }
 
-/* The word of all keys. */
+/* Makes the word of all keys. */
 static void
 make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 {
@@ -210,7 +215,7 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	keys->n_keys = order->n_keys;
 	keys->n_words = 1;
 	keys->grouping = true;
-	keys->open_mask = 1;		/* of no bits: each value */
+	keys->open_mask = 1;		/* of no bits, so each value is open */
 	for (int i = 0; i < order->n_keys; i++)
 	{
 		GpuSortKeyType type;
@@ -221,6 +226,7 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	}
 }
 
+/* No keys with layouts means a grouping. */
 void
 gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
 				  TupleDesc desc, GpuSortKeys *keys)
@@ -253,7 +259,7 @@ gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc, Gpu
 	return key->kind != GPUSORT_KEY_ENCODED;
 }
 
-/* --- groupings -------------------------------------------------------------------- */
+/* --- groupings ------------------------------------------------------------ */
 
 bool
 gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator)

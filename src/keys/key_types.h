@@ -2,7 +2,8 @@
  * key_types.h
  *	  Which types have words, and the words of a sort's keys.
  *
- * What is exported is so for a module that tests words (test/modules/key_words).
+ * The exported functions serve a module that tests words
+ * (test/modules/key_words).
  */
 #ifndef GPUSORT_KEY_TYPES_H
 #define GPUSORT_KEY_TYPES_H
@@ -13,27 +14,30 @@
 
 #include "keys/sortkey.h"
 
-/* The type that a domain stands for, with its modifier; any other type is its own. */
+/* Returns the type that a domain stands for, with its modifier.  Any other type
+ * is its own. */
 extern Oid	gpusort_base_type(Oid type, int32 *typmod);
 
 /*
- * Can a column of a type have words, when it is sorted by this operator under this collation?
- * *least and *most: how many it may have; the more, the fewer of its values are open.
+ * Can a column of a type have words, if it is sorted by this operator under
+ * this collation?  *least and *most: how many it may have.  The more it has,
+ * the fewer of its values are open.
  */
 extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator,
 												  Oid collation, int *least, int *most);
 
 /*
- * Makes the words of the first n_keys keys of order, of rows of type desc, laid out so; of 0 keys the one word of a
- * grouping, of all keys.  The same in each process of a plan.  Memory: the current context.
+ * Makes the words of the first n_keys keys of order, of rows of type desc, with
+ * these layouts.  0 keys: the one word of a grouping, of all keys.  The result
+ * is the same in each process of a plan.  Memory: the current context.
  */
 extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
 										  const GpuSortKeyLayout *layouts, TupleDesc desc,
 										  GpuSortKeys *keys);
 
 /*
- * Makes the word of one key of order, number i, if its type has a fixed width and one word: exact, and
- * made at once.  False: it has not.
+ * Makes the word of key number i of order, if its type has a fixed width and
+ * one word, which is exact and made at once.  False: the type has not.
  */
 extern bool gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc,
 									   GpuSortKey *key);

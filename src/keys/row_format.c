@@ -1,17 +1,18 @@
 /*
  * row_format.c
- *	  Rows: the layout of narrow ones, and writing all.
+ *	  Rows: the layout of narrow ones, and the writing of all.
  *
  * In:  a child's tuple descriptor; its slots.
- * Out: rows (row_format.h), in whatever memory the caller names.
+ * Out: rows (row_format.h), in the caller's memory.
  *
- * A narrow row's columns lie where a heap tuple without NULLs has them, so that such a tuple's data
- * can be copied as it is.
+ * A narrow row's columns lie where a heap tuple without NULLs has them, so that
+ * such a tuple's data can be copied as it is.
  */
 #include "postgres.h"
 
 #include "keys/row_format.h"
 
+/* Rows are narrow if all columns are passed by value, and not too many. */
 void
 gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 {
@@ -36,6 +37,7 @@ gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc)
 	format->narrow_bytes = MAXALIGN(at + (desc->natts + 7) / 8);
 }
 
+/* Gaps and the bitmap are zero unless they are set. */
 void
 gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot, char *place)
 {
@@ -52,6 +54,7 @@ gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot, c
 	}
 }
 
+/* Slots that hold a tuple need no forming. */
 void
 gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slot, GpuSortRowSource *source)
 {
@@ -99,7 +102,7 @@ form_row(TupleTableSlot *slot, const GpuSortRowSource *source, char *place)
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	Size		header = source->length - source->values_size;
 
-	/* heap_fill_tuple skips over the gaps that alignment leaves */
+	/* heap_fill_tuple leaves the gaps of alignment as they are */
 	memset(place, 0, MAXALIGN(source->length));
 	tuple->t_len = source->length;
 	HeapTupleHeaderSetNatts(tuple, desc->natts);

@@ -1,11 +1,12 @@
 /*
  * row_format.h
- *	  What a row's bytes are on their way through the device.
+ *	  The bytes of a row on its way through the device.
  *
- * Either a minimal tuple, whose t_len tells its length; or, when every column is of a
- * fixed width and passed by value, a narrow row: the columns as a heap tuple holds
- * them, then a bitmap of NULLs, no header, and the same length for all rows.  A narrow row
- * needs no forming and no deforming, and is half as long.  Rows lie at multiples of 8.
+ * A row is either a minimal tuple, whose t_len tells its length, or a narrow
+ * row, if every column is of a fixed width and passed by value.  A narrow row
+ * has the columns as a heap tuple holds them, then a bitmap of NULLs, but no
+ * header.  All narrow rows have the same length.  A narrow row needs no forming
+ * and no deforming, and is half as long.  Rows lie at multiples of 8.
  */
 #ifndef GPUSORT_ROW_FORMAT_H
 #define GPUSORT_ROW_FORMAT_H
@@ -27,27 +28,31 @@ typedef struct GpuSortRowFormat
 	int16		length[GPUSORT_NARROW_COLUMNS_MAX];
 } GpuSortRowFormat;
 
-/* Where a row's bytes come from. */
+/* The source of a row's bytes. */
 typedef struct GpuSortRowSource
 {
-	const char *bytes;			/* of a minimal tuple; NULL: form it from the slot's values */
+	/* of a minimal tuple; NULL: it must be formed from the slot's values */
+	const char *bytes;
 	Size		length;			/* of the row, not aligned */
-	Size		values_size;	/* of a row that is to be formed */
+	Size		values_size;	/* of a row that must be formed */
 	bool		has_nulls;
 } GpuSortRowSource;
 
-/* The format for rows of type desc; the same in every process of a plan. */
+/* Chooses the format for rows of type desc.  It is the same in every process of
+ * a plan. */
 extern void gpusort_row_format_choose(GpuSortRowFormat *format, TupleDesc desc);
 
-/* Writes the slot's row, narrow, at place. */
+/* Writes the slot's row at place, as a narrow row. */
 extern void gpusort_row_format_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
 									 char *place);
 
-/* Finds the bytes of the slot's row, or the size of the row that is to be formed. */
+/* Finds the bytes of the slot's row, or the size of the row that must be
+ * formed. */
 extern void gpusort_row_find(const GpuSortRowFormat *format, TupleTableSlot *slot,
 							 GpuSortRowSource *source);
 
-/* Writes the slot's row, as it was found, at place, which has MAXALIGN(source->length) bytes. */
+/* Writes the slot's row, as it was found, to place, which has
+ * MAXALIGN(source->length) bytes. */
 extern void gpusort_row_write(const GpuSortRowFormat *format, TupleTableSlot *slot,
 							  const GpuSortRowSource *source, char *place);
 
@@ -59,8 +64,8 @@ gpusort_row_bytes(const GpuSortRowFormat *format, const char *row)
 }
 
 /*
- * A heap tuple is a minimal tuple behind the front of its header, which t_len takes the
- * place of: where its row begins, and how long it is.
+ * A heap tuple is a minimal tuple, except that the front of its header is in
+ * the place of t_len.  Returns where its row begins, and how long it is.
  */
 static inline const char *
 gpusort_row_of_heap_tuple(HeapTupleHeader tuple)
@@ -75,15 +80,16 @@ gpusort_row_length_of_heap_tuple(Size tuple_length)
 }
 
 /*
- * Writes a row of MAXALIGN(length) bytes at place, from length bytes of a minimal tuple or of
- * what the functions above have found.  A minimal tuple has padding where a heap tuple has its ctid, which
- * may hold a datum's version, as a foreign table's tuples do: PostgreSQL would look for the type of such
- * a datum where the row has its length.
+ * Writes a row of MAXALIGN(length) bytes to place, from length bytes of a
+ * minimal tuple or of a result of the functions above.  A minimal tuple has
+ * padding where a heap tuple has its ctid.  That may hold a datum's version, as
+ * in a foreign table's tuples, and PostgreSQL would look for the type of such a
+ * datum where the row has its length.
  */
 static inline void
 gpusort_row_copy_tuple(char *place, const char *bytes, Size length)
 {
-	/* never send what the buffer held before */
+	/* the buffer's old contents must never be sent */
 	*(uint64 *) (place + MAXALIGN(length) - sizeof(uint64)) = 0;
 	memcpy(place, bytes, length);
 	memset(((MinimalTuple) place)->mt_padding, 0, sizeof(((MinimalTuple) place)->mt_padding));
@@ -106,9 +112,9 @@ gpusort_row_format_read(const GpuSortRowFormat *format, const char *row, TupleTa
 }
 
 /*
- * Puts a row into a slot of the format's kind, virtual for narrow rows: a minimal tuple as
- * ExecStoreMinimalTuple does, but without a call for each row.  Valid as long as the
- * row's bytes.
+ * Puts a row into a slot of the format's kind, virtual for narrow rows.  A
+ * minimal tuple is stored as by ExecStoreMinimalTuple, but without a call for
+ * each row.  Valid as long as the row's bytes.
  */
 static inline TupleTableSlot *
 gpusort_row_store(const GpuSortRowFormat *format, const char *row, TupleTableSlot *slot)

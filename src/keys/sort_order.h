@@ -1,6 +1,6 @@
 /*
  * sort_order.h
- *	  What rows are sorted by, as tuplesort_begin_heap takes it.
+ *	  The order of a sort, in the form that tuplesort_begin_heap takes.
  */
 #ifndef GPUSORT_SORT_ORDER_H
 #define GPUSORT_SORT_ORDER_H
@@ -9,7 +9,7 @@
 
 #include "access/attnum.h"
 
-/* The arrays have n_keys elements each; whoever made them owns them. */
+/* The arrays have n_keys elements each.  Their maker owns them. */
 typedef struct GpuSortOrder
 {
 	int			n_keys;

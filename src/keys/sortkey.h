@@ -1,17 +1,21 @@
 /*
  * sortkey.h
- *	  Keys as words: how values become unsigned 64-bit words that sort as they do.
+ *	  Keys as words: how values become unsigned 64-bit words that sort as they
+ *	  do.
  *
- * The first keys of a sort have words, one or several each; the device sorts by these.  An
- * encoder is monotone: a < b implies words(a) <= words(b), by the words' unsigned order
- * from the first to the last.  A value whose words may stand for other values too is open;
- * its last word tells.  Rows that agree up to an open value, or in all words while the
- * sort has more keys, are undecided: comparer.h tells their order.
+ * The first keys of a sort have words, one or several each, and the device
+ * sorts by these.  An encoder is monotone: a < b implies words(a) <= words(b),
+ * by the words' unsigned order from the first to the last.  A value is open if
+ * its words may stand for other values too; its last word tells.  Rows are
+ * undecided if they agree up to an open value, or in all words while the sort
+ * has more keys.  comparer.h tells their order.
  *
- * DESC inverts words.  A NULL's words are 0, and its key's bits are set beside them.
+ * DESC inverts words.  A NULL's words are 0, and its key's bits are set beside
+ * them.
  *
- * Where equal rows need only come together, a hash of all keys is the one word, and rows with
- * the same hash are undecided: their order is that of their hashes, then of their keys.
+ * If equal rows need only come together, a hash of all keys is the only word.
+ * Rows with the same hash are undecided.  The order of rows is that of their
+ * hashes, then of their keys.
  */
 #ifndef GPUSORT_SORTKEY_H
 #define GPUSORT_SORTKEY_H
@@ -25,8 +29,9 @@
 #include "keys/sort_order.h"
 
 /*
- * Kinds of keys whose values are of a fixed width and one word, always exact: kind, the C
- * type in a tuple, how a Datum gives it, and how it becomes a word that sorts ascending.
+ * Kinds of keys whose values have a fixed width and one word, always exact.
+ * Their columns: the kind, the C type in a tuple, how a Datum gives it, and how
+ * it becomes a word that sorts ascending.
  */
 #define GPUSORT_FIXED_KEY_KINDS(EACH) \
 	EACH(GPUSORT_KEY_INT16, int16, DatumGetInt16, gpusort_word_of_signed) \
@@ -49,30 +54,32 @@ typedef enum GpuSortKeyKind
 typedef struct GpuSortKey GpuSortKey;
 
 /*
- * Writes the key->n_words words of a value that is not NULL, as for ASC.  value is as a tuple
- * holds it: it may be toasted.  Leaves nothing allocated.  Keys of a grouping have one word
- * together: the first one writes it, and each of the others adds its value.
+ * Writes the key->n_words words of a value that is not NULL, as for ASC.  value
+ * is as a tuple holds it, and may be toasted.  Nothing stays allocated.  The
+ * keys of a grouping have one word together: the first key writes it, and each
+ * other one adds its value.
  */
 typedef void (*GpuSortEncode) (const GpuSortKey *key, Datum value, uint64 *words);
 
-/* The same of a NULL, where these are not set apart by bits. */
+/* Does the same for a NULL, for keys whose NULLs are not set apart by bits. */
 typedef void (*GpuSortEncodeNull) (const GpuSortKey *key, uint64 *words);
 
 struct GpuSortKey
 {
 	AttrNumber	attno;			/* of the child's tuple */
-	bool		by_value;		/* its column's type, for whoever reads it from a tuple */
+	bool		by_value;		/* the column's type, for readers of a tuple */
 	int16		length;
 	GpuSortKeyKind kind;
 	bool		nulls_first;
 	uint64		flip;			/* XORed onto each word: all bits for DESC */
-	int			first_word;		/* among the row's */
+	int			first_word;		/* among the row's words */
 	int			n_words;
-	uint32		word_bits;		/* a bit for each of them */
+	uint32		word_bits;		/* a bit for each of the key's words */
 
-	/* of a kind that is ENCODED */
+	/* for the kind ENCODED */
 	GpuSortEncode encode;
-	void	   *state;			/* the encoder's own; it may change it, one process alone uses it */
+	/* the encoder's own, which it may change; only one process uses it */
+	void	   *state;
 
 	GpuSortEncodeNull encode_null;	/* NULL: a NULL's words are 0, and its bits are set */
 
@@ -81,38 +88,43 @@ struct GpuSortKey
 	uint64		open_bits;
 	uint64		open_code;
 
-	/* The words' order is not to be trusted: rows that they decide are compared too. */
+	/* The words' order is not to be trusted, so rows that they decide are
+	 * compared too. */
 	bool		must_verify;
-	const bool *verify_if;		/* once this is true of the words that have been made; NULL: always */
+	const bool *verify_if;		/* as soon as this is true of the words made so far; NULL: always */
 };
 
-/* How a key has words: chosen by a sort's first rows, and the same in each process that packs rows. */
+/* The form of a key's words, chosen by a sort's first rows, and the same in
+ * each process that packs rows. */
 typedef struct GpuSortKeyLayout
 {
 	int			n_words;
-	const bytea *skipped;		/* what nearly all values begin with, in the form that words are cut
-								 * from, and what words leave out; NULL: nothing */
-	struct GpuSortDictionary *dictionary;	/* by which words are made, of two at most; NULL: there is none */
+	/* prefix of nearly all values, in the form that words are cut from; words
+	 * leave it out; NULL: nothing */
+	const bytea *skipped;
+	struct GpuSortDictionary *dictionary;	/* makes the words, two at most; NULL: there is none */
 } GpuSortKeyLayout;
 
 /*
- * The words of a row.  Of a grouping, where all that is asked for is that equal rows come together,
- * one word is made of all keys, of which each value is open.
+ * The words of a row.  A grouping, whose equal rows need only come together,
+ * has one word of all keys, and each value is open.
  */
 typedef struct GpuSortKeys
 {
-	int			n_keys;			/* that have words: the first ones of the sort's; of a grouping all */
+	/* keys that have words: the first ones of the sort's; all, for a
+	 * grouping */
+	int			n_keys;
 	GpuSortKey *keys;
 	int			n_words;		/* the device's key columns */
-	uint32		null_first_mask;	/* these as in gsort_job_options: a bit for each word */
+	uint32		null_first_mask;	/* as in gsort_job_options: a bit for each word */
 	uint32		open_mask;
 	uint64		open_bits[GPUSORT_WORDS_MAX];
 	uint64		open_code[GPUSORT_WORDS_MAX];
 	bool		grouping;
 	bool		more_keys;		/* the sort has keys without words */
-	int			first_open_key; /* no pair of rows is undecided by a key before this one */
-	bool		must_verify;	/* one of the keys must */
-	int			n_dictionaries; /* keys that have one */
+	int			first_open_key; /* no pair of rows is undecided by an earlier key */
+	bool		must_verify;	/* one of the keys must be verified */
+	int			n_dictionaries; /* keys that have a dictionary */
 } GpuSortKeys;
 
 /* The types of a key's values, for encoders. */
@@ -125,14 +137,14 @@ typedef struct GpuSortKeyType
 	bool		descending;
 } GpuSortKeyType;
 
-/* Can rows be undecided by their words? */
+/* Can words leave rows undecided? */
 static inline bool
 gpusort_keys_leave_ties(const GpuSortKeys *keys)
 {
 	return keys->open_mask != 0 || keys->more_keys;
 }
 
-/* Is the order of the words made so far not to be trusted? */
+/* Must the order of the words made so far be verified? */
 static inline bool
 gpusort_keys_are_to_verify(const GpuSortKeys *keys)
 {
@@ -143,7 +155,7 @@ gpusort_keys_are_to_verify(const GpuSortKeys *keys)
 	return false;
 }
 
-/* --- fixed widths ------------------------------------------------------------- */
+/* --- fixed widths --------------------------------------------------------- */
 
 static inline uint64
 gpusort_word_of_signed(int64 value)
@@ -157,8 +169,8 @@ gpusort_word_of_unsigned(uint64 value)
 	return value;
 }
 
-/* PostgreSQL's order: all NaNs are equal and above all else, -0 equals 0.  A float4 widens to
- * a float8 of the same value. */
+/* PostgreSQL's order: all NaNs are equal and above everything else, and -0
+ * equals 0.  A float4 widens to a float8 of the same value. */
 static inline uint64
 gpusort_word_of_float(float8 value)
 {
@@ -174,9 +186,9 @@ gpusort_word_of_float(float8 value)
 	return word.bits >> 63 != 0 ? ~word.bits : word.bits | UINT64CONST(1) << 63;
 }
 
-/* --- words ---------------------------------------------------------------------- */
+/* --- words ---------------------------------------------------------------- */
 
-/* Writes the key's words of a value. */
+/* Writes the words of a value. */
 static inline void
 gpusort_sortkey_encode(const GpuSortKey *key, Datum value, uint64 *words)
 {
@@ -194,7 +206,7 @@ gpusort_sortkey_encode(const GpuSortKey *key, Datum value, uint64 *words)
 		words[w] ^= key->flip;
 }
 
-/* The same of a value where it lies in a tuple. */
+/* Does the same for a value where it lies in a tuple. */
 static inline void
 gpusort_sortkey_encode_at(const GpuSortKey *key, const char *at, uint64 *words)
 {
@@ -210,7 +222,7 @@ gpusort_sortkey_encode_at(const GpuSortKey *key, const char *at, uint64 *words)
 	gpusort_sortkey_encode(key, fetch_att(at, key->by_value, key->length), words);
 }
 
-/* The same of a NULL; returns the bits of the words that are NULL. */
+/* Does the same for a NULL.  Returns the bits of the words that are NULL. */
 static inline uint32
 gpusort_sortkey_encode_null(const GpuSortKey *key, uint64 *words)
 {
@@ -223,7 +235,8 @@ gpusort_sortkey_encode_null(const GpuSortKey *key, uint64 *words)
 	return key->word_bits;
 }
 
-/* Takes the words of a slot's row; returns the bits of those whose keys are NULL. */
+/* Takes the words of a slot's row.  Returns the bits of words whose keys are
+ * NULL. */
 static inline uint32
 gpusort_keys_take(const GpuSortKeys *keys, TupleTableSlot *slot, uint64 *words)
 {
@@ -244,8 +257,8 @@ gpusort_keys_take(const GpuSortKeys *keys, TupleTableSlot *slot, uint64 *words)
 }
 
 /*
- * The order of two rows by their words and NULL bits: negative, 0 or positive.  0: they are
- * equal, or undecided if words can leave that open.
+ * Compares two rows by their words and NULL bits.  Returns a negative number, 0
+ * or a positive one; 0 also means undecided, if words can leave rows so.
  */
 static inline int
 gpusort_keys_compare(const GpuSortKeys *keys, const uint64 *a, uint32 a_nulls,

@@ -1,9 +1,9 @@
 /*
  * text_bytes.c
- *	  The byte string that the words of a text, or of a bytea, are cut from.
+ *	  The byte strings that the words of texts and byteas are cut from.
  *
  * In:  values, as a tuple or statistics have them.
- * Out: what of their bytes counts, or their sort keys under a collation.
+ * Out: the bytes of them that count, or their sort keys under a collation.
  *
  * Runs in every process that packs rows, and in the one that plans.
  */
@@ -44,7 +44,8 @@ gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size 
 	source->keys = NULL;
 	if (type != BYTEAOID && gpusort_collation_kind(collation) != GPUSORT_COLLATION_BYTES)
 		source->keys = gpusort_collation_keys_make(collation, needed);
-	/* the end of a text may matter for the first byte of its sort key, and for where its blanks begin */
+	/* the end of a text may matter for the first byte of its sort key, and for
+	 * the place where its blanks begin */
 	source->text_needed = source->keys == NULL && source->form == GPUSORT_TEXT_VARLENA ?
 		needed : MaxAllocSize;
 }
@@ -64,6 +65,8 @@ gpusort_text_value_open(const GpuSortTextBytes *source, Datum value, GpuSortVarl
 		bytes->length = bpchartruelen((char *) bytes->bytes, (int) bytes->length);
 }
 
+/* A sort key has its own memory, so the copy of a toasted value goes at
+ * once. */
 void
 gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value, GpuSortVarlenaBytes *bytes)
 {

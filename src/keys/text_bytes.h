@@ -1,6 +1,6 @@
 /*
  * text_bytes.h
- *	  The byte string that the words of a text, or of a bytea, are cut from.
+ *	  The byte strings that the words of texts and byteas are cut from.
  */
 #ifndef GPUSORT_TEXT_BYTES_H
 #define GPUSORT_TEXT_BYTES_H
@@ -20,9 +20,9 @@ typedef enum GpuSortTextForm
 typedef struct GpuSortTextBytes
 {
 	GpuSortTextForm form;
-	Size		needed;			/* bytes that anybody looks at */
-	Size		text_needed;	/* of the value's own */
-	GpuSortCollationKeys *keys; /* NULL: the value's own bytes are what words are cut from */
+	Size		needed;			/* bytes that anybody reads */
+	Size		text_needed;	/* of the value itself */
+	GpuSortCollationKeys *keys; /* NULL: words are cut from the value's own bytes */
 } GpuSortTextBytes;
 
 /* Is a type's order that of byte strings, or of their sort keys? */
@@ -30,16 +30,18 @@ extern bool gpusort_type_has_text_bytes(Oid type);
 
 extern GpuSortTextForm gpusort_text_form(Oid type);
 
-/* Of such a type.  collation: 0 for bytea.  Memory: the current context. */
+/* Describes a type that has text bytes.  collation: 0 for bytea.  Memory: the
+ * current context. */
 extern void gpusort_text_bytes_make(GpuSortTextBytes *source, Oid type, Oid collation, Size needed);
 
-/* The bytes of a value that is not NULL, its own ones, whatever words are cut from; else as
+/* Finds the bytes of a value that is not NULL.  These are its own bytes,
+ * whatever words are cut from; otherwise it works as
  * gpusort_text_bytes_open. */
 extern void gpusort_text_value_open(const GpuSortTextBytes *source, Datum value,
 									GpuSortVarlenaBytes *bytes);
 
-/* The bytes of a value that is not NULL, which may be toasted: valid until closed by
- * gpusort_varlena_bytes_close, and until the next call. */
+/* Finds the bytes of a value that is not NULL, which may be toasted.  They are
+ * valid until gpusort_varlena_bytes_close, and until the next call. */
 extern void gpusort_text_bytes_open(const GpuSortTextBytes *source, Datum value,
 									GpuSortVarlenaBytes *bytes);
 

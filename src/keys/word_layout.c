@@ -1,17 +1,20 @@
 /*
  * word_layout.c
- *	  How many words each key of a sort gets, and what they skip.
+ *	  The number of words that each key of a sort gets, and the bytes that they
+ *	  skip.
  *
- * In:  what the keys' types can have, and samples of their values.
+ * In:  the limits of the keys' types, and samples of their values.
  * Out: for each key its number of words and the bytes that they leave out.
  *
- * Words are cheap: eight bytes of a row's way to the device, where a further word is sorted
- * only for rows that tie in those before it.  What words do not tell apart the backend compares,
- * row by row, so whatever is chosen here, the order is right; but 10 M URLs by one word too few
- * took 7 s instead of half a second.
+ * Words are cheap: a word adds eight bytes to a row on its way to the device,
+ * and a further word is sorted only for rows that tie in earlier ones.  The
+ * backend compares the rows that words do not tell apart, so any choice here
+ * leads to the right order.  But a sort of 10 M URLs by one word too few took 7
+ * s instead of half a second.
  *
- * Runs in the backend that leads a sort, for samples of its first rows and of statistics; and in the one that plans,
- * which has no samples and estimates the number of words only.
+ * Runs in the backend that leads a sort, with samples of its first rows and of
+ * statistics.  Also runs in the backend that plans, which has no samples and
+ * only estimates the number of words.
  */
 #include "postgres.h"
 
@@ -24,28 +27,31 @@
 #include "keys/dictionary.h"
 #include "keys/word_layout.h"
 
-/* Of a key of which nothing is known, if it may have more. */
+/* The words of a key that nothing is known of, if it may have more. */
 #define USUAL_WORDS			2
 
-/* Fewer samples may have something in common by chance, unless they are all values. */
+/* Fewer samples may have bytes in common by chance, unless they are all
+ * values. */
 #define SAMPLES_TO_SKIP_BY	8
 
-/* Fewer samples do not tell how much two of many rows may have in common. */
+/* Fewer samples do not tell how many bytes two of many rows may have in
+ * common. */
 #define SAMPLES_TO_SPARE_BY 50
 
-/* What words that skip bytes have before the others (byte_words.h). */
+/* Bytes before the others in words with a prefix (byte_words.h). */
 #define SIGN_BYTES	1
 
-/* Of all samples, those whose bytes all have room in the words. */
+/* The share of the samples whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
 
 /* Words of ICU's sort keys that may reach beyond the first level. */
 #define ICU_WORDS_AT_LEAST	2
 
-/* One for the values that a dictionary knows, and one for the others. */
+/* One word for values that a dictionary knows, and one for the others. */
 #define WORDS_BY_DICTIONARY	2
 
-/* Bytes of a numeric that one word holds all of: its headers and four digits of base 10000. */
+/* Bytes of a numeric that one word holds completely: its headers and four
+ * digits to the base 10000. */
 #define NUMERIC_BYTES_OF_ONE_WORD	11
 
 static int
@@ -54,6 +60,8 @@ words_of_bytes(double bytes)
 	return (int) Max(1, Min(GPUSORT_WORDS_MAX, ceil(bytes / sizeof(uint64))));
 }
 
+/* Returns the prefix of all samples.  NULL: to skip it would save nothing, or
+ * there are too few samples. */
 static const bytea *
 skip_common_bytes(const GpuSortKeySamples *samples, Size *n_skipped)
 {
@@ -74,7 +82,8 @@ skip_common_bytes(const GpuSortKeySamples *samples, Size *n_skipped)
 	return skipped;
 }
 
-/* Of n samples of so many bytes, each number counted: the one that so great a share of them does not exceed. */
+/* Returns the number of bytes that this share of n samples does not exceed.
+ * counts has the number of samples of each size. */
 static Size
 size_of_share(const int *counts, int n, double share)
 {
@@ -86,8 +95,8 @@ size_of_share(const int *counts, int n, double share)
 	return size;
 }
 
-/* Bytes behind those skipped that nearly all samples have; up to the first byte of this value, if
- * it is not negative. */
+/* Returns the bytes behind the prefix that nearly all samples have.  They end
+ * with the first byte of this value, if it is not negative. */
 static Size
 bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
 {
@@ -105,14 +114,16 @@ bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
 }
 
 /*
- * Words for all bytes that nearly all samples have.  How many would tell the values apart cannot
- * be seen in samples: what lies between two of them may have a hundred bytes in common.
- * Bytes themselves tell when they are all there, by one more byte for their number.
+ * Wants words for all bytes that nearly all samples have.  Samples cannot tell
+ * how many words would tell the values apart, because values between two of
+ * them may have a hundred bytes in common.  A string's own bytes are decisive
+ * if they are all there, with one more byte for their number.
  *
- * Sort keys of ICU and of the C library have levels, and what lies behind the first one tells hardly
- * anything, but takes the room of further keys' words: words end with it.  ICU makes a sort key as
- * far as it is asked to, and the second level costs as much again: there they end before it, but for
- * short keys.
+ * Sort keys of ICU and of the C library have levels.  The bytes behind the
+ * first level tell hardly anything, but take the room of further keys' words,
+ * so words end with it.  ICU makes a sort key as far as it is asked to, and the
+ * second level costs as much again.  So its words end before that level, except
+ * for short keys.
  */
 static void
 want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kind,
@@ -133,7 +144,7 @@ want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kin
 		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));
 }
 
-/* Samples are sorted: if the first and the last one begin so, all do. */
+/* Samples are sorted: if the first and the last one have the prefix, all do. */
 static bool
 all_begin_with(const GpuSortKeySamples *samples, const char *bytes, Size n)
 {
@@ -145,13 +156,16 @@ all_begin_with(const GpuSortKeySamples *samples, const char *bytes, Size n)
 }
 
 /*
- * Words that leave hardly any of so many rows tied.
+ * Returns the words that leave hardly any of this many rows tied.
  *
- * The longest beginning that two of n samples share is the longest of n * n / 2 pairs, so about one pair in so many
- * agrees that far.  Of R rows one in four may tie: R / 8 of R * R / 2 pairs, one in 4 R.  If each further byte parts the pairs
- * as those before it have done, that takes log(4 R) / log(n * n / 2) times as many bytes, and one to differ in.
- * Where it does not, some more rows are compared, as by PostgreSQL, which has one word only.  Bounds of a histogram lie
- * evenly apart, and share less than rows do that are drawn at random: of statistics' samples this is the least.
+ * The longest beginning that two of n samples share is the longest of n * n / 2
+ * pairs, so about one pair in so many agrees that far.  One in four of R rows
+ * may tie: R / 8 of R * R / 2 pairs, which is one in 4 R.  If each further byte
+ * parts the pairs as the earlier ones have done, that takes log(4 R) / log(n *
+ * n / 2) times as many bytes, and one to differ in.  If it does not, some more
+ * rows are compared, as by PostgreSQL, which has one word only.  Bounds of a
+ * histogram lie evenly apart, and share less than random rows do, so this is
+ * the least for samples of statistics.
  */
 static int
 words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *skipped, double rows)
@@ -168,7 +182,7 @@ words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *skipped, doub
 						  (n_skipped > 0 ? SIGN_BYTES : 0));
 }
 
-/* The most bytes that a value can have; 0: there is no bound. */
+/* Returns the most bytes that a value can have; 0: there is no bound. */
 static int
 most_bytes(Oid type, int32 typmod)
 {
@@ -192,6 +206,8 @@ want_words_by_width(Oid type, int32 typmod, int width, bool is_exact, GpuSortWan
 		words->wanted = Min(words->wanted, words_of_bytes(bytes + 1));
 }
 
+/* The number depends on samples for texts, and on the width or the type
+ * otherwise. */
 void
 gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 				   const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
@@ -209,7 +225,8 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 		GpuSortCollationKind kind = type == BYTEAOID ? GPUSORT_COLLATION_BYTES :
 			gpusort_collation_kind(collation);
 
-		/* a word of ICU's sort key takes as long to make as two strings to compare */
+		/* making a word of ICU's sort key takes as long as comparing two
+		 * strings */
 		are_dear = kind == GPUSORT_COLLATION_ICU;
 		if (samples->n > 0)
 			want_words_by_samples(samples, kind, words);
@@ -235,7 +252,8 @@ gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWanted
 										   words_to_tell_apart(samples, words->skipped, rows)));
 }
 
-/* A text's own bytes are exact where they are all there, and are taken in no time. */
+/* A text's own bytes are exact if they are all there, and take no time to
+ * make. */
 bool
 gpusort_dictionary_would_help(Oid collation, const GpuSortWantedWords *words)
 {
@@ -253,8 +271,9 @@ gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWor
 }
 
 /*
- * Each key has its least, then the first ones have what they want.  When the keys so far tell
- * nearly all rows apart, what words of the others tell is hardly ever asked.
+ * Each key gets its least, then the first keys get what they want.  If the keys
+ * so far tell nearly all rows apart, words of later keys are hardly ever
+ * needed.
  */
 int
 gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,

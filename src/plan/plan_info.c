@@ -1,10 +1,10 @@
 /*
  * plan_info.c
- *	  What a plan node carries, as lists that PostgreSQL can copy and print.
+ *	  The contents of a plan node, as lists that PostgreSQL can copy and print.
  *
- * In:  how to sort, as the planner knows it.
- * Out: the same, in the backend that executes the plan and in its parallel workers, which
- *	    get the plan as text.
+ * In:  how to sort, from the planner.
+ * Out: the same, in the backend that executes the plan and in its parallel
+ *	    workers, which receive the plan as text.
  */
 #include "postgres.h"
 
@@ -25,8 +25,9 @@ gpusort_plan_is_ours(const Plan *plan)
 }
 
 /*
- * The lists: the estimate of rows; integers.  These are first the following, then KEY_INTEGERS of each key of the
- * order, then FIGURES_INTEGERS of each key that has words.
+ * The lists are the estimate of rows, and integers.  The integers are first
+ * these, then KEY_INTEGERS of each key of the order, then FIGURES_INTEGERS of
+ * each key that has words.
  */
 enum
 {
@@ -56,7 +57,8 @@ enum
 	FIGURES_INTEGERS
 };
 
-/* To the last bit, and as text too, which a Float node is not: it may come back as an Integer. */
+/* Writes a number exactly, in text too.  A Float node does not: it may come
+ * back as an Integer. */
 static Const *
 write_double(double value)
 {
@@ -64,11 +66,13 @@ write_double(double value)
 					 FLOAT8PASSBYVAL);
 }
 
+/* The order of the integers is that of the enum above. */
 List *
 gpusort_plan_info_write(const GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *integers = list_make4_int(info->width, info->native_ms, info->parallel, info->grouping);
+	List	   *integers = list_make4_int(info->width, info->native_ms, info->parallel,
+										  info->grouping);
 
 	integers = lappend_int(integers, order->n_keys);
 	integers = lappend_int(integers, info->n_keys);
@@ -88,6 +92,7 @@ gpusort_plan_info_write(const GpuSortPlanInfo *info)
 	return list_make2(write_double(info->rows), integers);
 }
 
+/* The arrays are allocated in the current context. */
 static void
 read_order(const List *integers, GpuSortOrder *order)
 {

@@ -1,12 +1,15 @@
 /*
  * column_origins.c
- *	  Which columns of tables the columns of a finished plan are, and what statistics tell of them.
+ *	  Traces columns of a finished plan to columns of tables, and finds their
+ *	  statistics.
  *
  * In:  a plan node; the statement's tables.
- * Out: its columns as those of the tables; how many values a sort's key has, and which row of pg_statistic says so,
- *	    where the sort itself looks for values (column_statistics.c).
+ * Out: its columns as those of the tables; how many values a sort's key has,
+ *	    and the row of pg_statistic that says so.  The sort itself reads values
+ *	    from that row (column_statistics.c).
  *
- * Runs in the backend that plans.  No value goes into the plan, which the session's user can print.
+ * Runs in the backend that plans.  The plan carries no value, since the
+ * session's user can print it.
  */
 #include "postgres.h"
 
@@ -21,7 +24,8 @@
 #include "plan/plan_info.h"
 #include "planner/finished_plan.h"
 
-/* The plan below whose column a column of this one is, by varno; NULL: none is known. */
+/* Returns the plan whose column a Var of this plan names, by its varno.  NULL:
+ * none is known. */
 static const Plan *
 plan_of_var(const Plan *plan, int varno)
 {
@@ -36,7 +40,8 @@ plan_of_var(const Plan *plan, int varno)
 	return NULL;
 }
 
-/* A column of the first partition stands for those of all of them. */
+/* Returns a plan's column as an expression over tables, as far as it can be
+ * traced.  The first partition stands for all of them. */
 static Expr *
 column_over_tables(const Plan *plan, AttrNumber column)
 {
@@ -51,11 +56,14 @@ column_over_tables(const Plan *plan, AttrNumber column)
 	if (!IsA(var, Var) || var->varattno <= 0)
 		return expr;
 	if (IsA(plan, IndexOnlyScan) && var->varno == INDEX_VAR)
-		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist, var->varattno - 1)->expr;
+		return list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist,
+							 var->varattno - 1)->expr;
 	below = plan_of_var(plan, var->varno);
 	return below != NULL ? column_over_tables(below, var->varattno) : expr;
 }
 
+/* The list keeps the types of the plan's columns: a relabeling restores those
+ * that differ in the tables. */
 List *
 gpusort_columns_over_tables(const Plan *plan)
 {
@@ -76,8 +84,10 @@ gpusort_columns_over_tables(const Plan *plan)
 	return columns;
 }
 
+/* Nothing is known of keys other than plain columns of tables. */
 void
-gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSortKeyFigures *figures)
+gpusort_find_statistics(const List *rtable, const Node *expr, double rows,
+						GpuSortKeyFigures *figures)
 {
 	const Var  *var;
 	HeapTuple	row;
@@ -86,7 +96,8 @@ gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSo
 	while (IsA(expr, RelabelType))
 		expr = (const Node *) ((const RelabelType *) expr)->arg;
 	var = (const Var *) expr;
-	if (!IsA(var, Var) || IS_SPECIAL_VARNO(var->varno) || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+	if (!IsA(var, Var) || IS_SPECIAL_VARNO(var->varno) ||
+		rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
 		return;
 	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rt_fetch(var->varno, rtable)->relid),
 						  Int16GetDatum(var->varattno), BoolGetDatum(false));
@@ -94,8 +105,9 @@ gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSo
 	{
 		Form_pg_statistic statistics = (Form_pg_statistic) GETSTRUCT(row);
 
-		/* below 0 it is a share of the table's rows */
-		figures->distinct = statistics->stadistinct < 0 ? -statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
+		/* a negative number is a share of the table's rows */
+		figures->distinct = statistics->stadistinct < 0 ?
+			-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
 		figures->relation = statistics->starelid;
 		figures->column = statistics->staattnum;
 		ReleaseSysCache(row);

@@ -1,19 +1,21 @@
 /*
  * convert_gather.c
- *	  A GpuSort of a finished plan is fed by parallel workers.
+ *	  Lets parallel workers feed a GpuSort of a finished plan.
  *
- * In:  a Gather Merge over a GpuSort, which each worker executes for its own rows; or a GpuSort over a
- *	    Gather, whose rows all go through the leader.
+ * In:  a Gather Merge over a GpuSort, which each worker executes for its own
+ *	    rows; or a GpuSort over a Gather, whose rows all go through the leader.
  * Out: GpuSort over Gather over GpuSortFeed over the same partial plan.
  *
- * No costs are compared.  The device sorts the same rows either way; the workers pack them in any case, or could; and
- * no row goes through a queue of tuples to the leader, nor through the merge there.
+ * No costs are compared.  The device sorts the same rows either way, and the
+ * workers pack them in any case, or could.  No row goes through a queue of
+ * tuples to the leader, nor through the merge there.
  *
- * Keys are laid out by statistics too, of the tables that the partial plan scans, so the keys' columns are followed down
- * to these.
+ * Statistics of the scanned tables help to lay out keys, so the keys' columns
+ * are traced down to these tables.
  *
- * The Gather takes over from the Gather Merge what lets it start workers again and pass parameters to them; the
- * feed is parallel-aware, so it counts as dependent on the parameter by which a rescan is told.
+ * The Gather inherits from the Gather Merge all it needs to restart workers and
+ * to pass parameters to them.  The feed is parallel-aware, so it depends on the
+ * parameter that announces a rescan.
  *
  * Runs in the backend that plans.
  */
@@ -32,10 +34,11 @@
 #include "planner/finished_plan.h"
 #include "shared/job.h"
 
-/* --- may workers feed it? ----------------------------------------------------------------- */
+/* --- may workers feed it? ------------------------------------------------- */
 
-/* Does each entry of a Gather, or Gather Merge, give the partial plan's column of its number?  setrefs.c leaves a constant as it is, and
- * finds a column that is there twice in the first one. */
+/* Does each entry of a Gather, or Gather Merge, return the partial plan's
+ * column of the same number?  setrefs.c leaves constants as they are, and
+ * resolves a duplicate column to its first occurrence. */
 static bool
 passes_columns_on(const Plan *plan, const Plan *partial)
 {
@@ -64,13 +67,15 @@ passes_columns_on(const Plan *plan, const Plan *partial)
 	return true;
 }
 
-/* Can the workers of a Gather, or Gather Merge, feed the sort the partial plan's rows, and how? */
+/* Can the workers of a Gather, or Gather Merge, feed the partial plan's rows to
+ * the sort?  If so, sets *info. */
 static bool
-can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int workers, const GpuSortWalk *walk,
-		   GpuSortPlanInfo *info)
+can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int workers,
+		   const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
 	if (!IsA(sort, CustomScan) || ((const CustomScan *) sort)->methods != &gpusort_scan_methods ||
-		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL || !passes_columns_on(gather, partial) ||
+		gpusort_plan_is_ours(partial) || walk->below_foreign || gather->qual != NIL ||
+		!passes_columns_on(gather, partial) ||
 		!gpusort_takes_feeders(GPUSORT_PARALLEL_FEEDERS(workers)))
 		return false;
 	gpusort_plan_info_read((const CustomScan *) sort, info);
@@ -78,13 +83,14 @@ can_be_fed(const Plan *sort, const Plan *gather, const Plan *partial, int worker
 	info->rows = gather->plan_rows;
 	/* a Gather hides which columns are copies of others */
 	for (int i = 0; i < info->order.n_keys; i++)
-		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true), info->order.columns[i]);
+		info->order.columns[i] = gpusort_plain_column(get_tlist_exprs(partial->targetlist, true),
+													  info->order.columns[i]);
 	return gpusort_describe_order(partial, walk->statement->rtable, info);
 }
 
-/* --- the nodes ---------------------------------------------------------------------------- */
+/* --- the nodes ------------------------------------------------------------ */
 
-/* Costs of a node that gives all of its rows at once. */
+/* Sets the costs of a node that returns all of its rows at once. */
 static void
 set_cost(Plan *plan, Cost cost, double rows)
 {
@@ -92,10 +98,12 @@ set_cost(Plan *plan, Cost cost, double rows)
 	plan->plan_rows = rows;
 }
 
-/* Nodes of a plan are numbered from 0 on, and workers know them by their numbers: a feed has its Gather's, and this. */
+/* A plan's nodes are numbered from 0 on, and workers identify them by number.
+ * A feed's number is its Gather's plus this. */
 #define FEED_NODE_IDS	(INT_MAX / 2)
 
-/* Its columns are the Gather's, which are the partial plan's with the types that the sort takes them for. */
+/* Makes the feed.  Its columns are the Gather's: the partial plan's columns,
+ * with the types that the sort takes them for. */
 static Plan *
 make_feed(Plan *partial, const Gather *gather, const GpuSortPlanInfo *info)
 {
@@ -136,15 +144,20 @@ make_gather(const GatherMerge *merge)
 	return gather;
 }
 
-/* Puts the Gather below the sort, which gives these columns, and a feed below that.  Rows go through the Gather only when
- * the job does not take them, so it costs its start only.  The sort costs what the nodes above it were planned with. */
+/*
+ * Puts the Gather below the sort, which returns these columns, and a feed below
+ * the Gather.  The Gather costs its start only, since rows pass through it only
+ * if the job does not take them.  The sort keeps the costs that the nodes above
+ * it were planned with.
+ */
 static void
-feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial, const GpuSortPlanInfo *info)
+feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partial,
+			 const GpuSortPlanInfo *info)
 {
 	Plan	   *plan = &sort->scan.plan;
 
 	gather->plan.lefttree = make_feed(partial, gather, info);
-	gather->plan.parallel_safe = false;	/* it was our path's mark */
+	gather->plan.parallel_safe = false;	/* our path has set it as a mark */
 	set_cost(&gather->plan, partial->total_cost + parallel_setup_cost, info->rows);
 	plan->lefttree = &gather->plan;
 	plan->targetlist = gpusort_tlist_of(columns, INDEX_VAR);
@@ -153,6 +166,8 @@ feed_through(CustomScan *sort, const List *columns, Gather *gather, Plan *partia
 	sort->custom_private = gpusort_plan_info_write(info);
 }
 
+/* The new sort takes over the Gather Merge's costs, parameters and init
+ * plans. */
 Plan *
 gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk *walk)
 {
@@ -160,12 +175,14 @@ gpusort_convert_gather_merge(GatherMerge *merge, double bound, const GpuSortWalk
 	GpuSortPlanInfo info = {0};
 	MemoryContext old_context;
 
-	/* what is no GpuSort may have no plan below it: an index scan */
+	/* a node that is no GpuSort may have no plan below it, such as an index
+	 * scan */
 	if (bound != GPUSORT_NO_BOUND || sort->scan.plan.initPlan != NIL || outerPlan(sort) == NULL ||
-		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers, walk, &info))
+		!can_be_fed(&sort->scan.plan, &merge->plan, outerPlan(sort), merge->num_workers,
+					walk, &info))
 		return &merge->plan;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(merge));
-	/* another hook may have kept the Gather Merge, which stays as it is */
+	/* another hook may hold the Gather Merge, so it stays as it is */
 	sort = memcpy(makeNode(CustomScan), sort, sizeof(CustomScan));
 	sort->scan.plan.startup_cost = merge->plan.startup_cost;
 	sort->scan.plan.total_cost = merge->plan.total_cost;
@@ -186,10 +203,11 @@ gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk)
 	MemoryContext old_context;
 
 	if (!IsA(gather, Gather) || gather->single_copy ||
-		!can_be_fed(&sort->scan.plan, &gather->plan, outerPlan(gather), gather->num_workers, walk, &info))
+		!can_be_fed(&sort->scan.plan, &gather->plan, outerPlan(gather), gather->num_workers,
+					walk, &info))
 		return;
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
-	/* another hook may have kept the Sort that this one was, and its Gather */
+	/* another hook may hold the former Sort and its Gather */
 	gather = memcpy(makeNode(Gather), gather, sizeof(Gather));
 	feed_through(sort, sort->scan.plan.targetlist, gather, outerPlan(gather), &info);
 	MemoryContextSwitchTo(old_context);

@@ -1,23 +1,28 @@
 /*
  * convert_sort.c
- *	  A Sort node of a finished plan becomes a GpuSort.
+ *	  Turns a Sort node of a finished plan into a GpuSort.
  *
  * In:  a Sort, wherever it stands in the plan.
- * Out: a GpuSort over the Sort's child with the Sort's columns, order, estimates and number; or
- *	    the Sort as it was.
+ * Out: a GpuSort over the Sort's child with the Sort's columns, order,
+ *	    estimates and number; or the Sort as it was.
  *
- * Whether there are rows enough for the device is seen when they come, not here: estimates of what
- * stands below joins and groups are often wrong by a thousand times, and a GpuSort of few rows
- * costs what a Sort does.  So all Sorts are converted but those whose keys the device cannot sort
- * by, those that it would take longer for even if many rows came, those of which a LIMIT keeps the
- * top rows for less, and those of so few rows that a hundred times as many would still be few.
+ * The executor, not this file, decides whether there are enough rows for the
+ * device.  Estimates above joins and groups are often wrong by a factor of a
+ * thousand, and a GpuSort of few rows costs what a Sort does.  So nearly every
+ * Sort is converted.  It stays if the device cannot sort by its keys, or would
+ * be slower even with many rows.  It also stays if a LIMIT lets it keep the top
+ * rows for less, or if even a hundred times the estimated rows would be few.
  *
- * Incremental Sorts stay: they give their first rows soon, and have been chosen beside paths of ours.
+ * Incremental Sorts stay: they return their first rows soon, and were chosen
+ * although our paths competed.
  *
- * A Sort below another extension's custom scan stays, if no ModifyTable is between them.  Such a node may look at its children when
- * it is executed: TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it can exclude, and gives
- * them the LIMIT's bound.  In a query that is planned while another one is, a Sort above such a scan stays too: Citus
- * plans its subqueries so, and its EXPLAIN ANALYZE takes each custom scan there for its own, and crashes.
+ * A Sort below another extension's custom scan stays, if no ModifyTable is
+ * between them.  Such a node may inspect its children when it is executed.
+ * TimescaleDB's ChunkAppend unwraps Sorts to find the scans of chunks that it
+ * can exclude, and passes the LIMIT's bound to them.  A Sort above such a scan
+ * stays too if its query is planned while another one is.  Citus plans its
+ * subqueries so, and its EXPLAIN ANALYZE crashes, since it takes each custom
+ * scan there for its own.
  *
  * Runs in the backend that plans.
  */
@@ -33,13 +38,13 @@
 #include "settings.h"
 #include "shared/server_state.h"
 
-/* Rows that a sort may turn out to have, whatever is expected. */
+/* A sort may turn out to have this many rows, whatever is expected. */
 #define MANY_ROWS	100000.0
 
-/* And it may turn out to have so many times the rows that are expected. */
+/* It may also have this many times the expected rows. */
 #define MOST_TIMES_EXPECTED	100.0
 
-/* --- how to sort ------------------------------------------------------------------------- */
+/* --- how to sort ---------------------------------------------------------- */
 
 static void
 read_sort_order(const Sort *sort, GpuSortOrder *order)
@@ -55,6 +60,7 @@ read_sort_order(const Sort *sort, GpuSortOrder *order)
 	order->nulls_first = sort->nullsFirst;
 }
 
+/* The keys' types come from the tables' columns, where these can be traced. */
 bool
 gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 {
@@ -64,11 +70,13 @@ gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *i
 	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
 
 	for (int i = 0; i < order->n_keys; i++)
-		gpusort_set_key_type(&types.of[i], list_nth(columns, order->columns[i] - 1), order->operators[i], order->collations[i]);
+		gpusort_set_key_type(&types.of[i], list_nth(columns, order->columns[i] - 1),
+							 order->operators[i], order->collations[i]);
 	if (!gpusort_set_keys(&types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
-		gpusort_find_statistics(rtable, list_nth(columns, order->columns[i] - 1), info->rows, &info->key_figures[i]);
+		gpusort_find_statistics(rtable, list_nth(columns, order->columns[i] - 1), info->rows,
+								&info->key_figures[i]);
 	gpusort_estimate(&target, &types, info);
 	return true;
 }
@@ -81,9 +89,9 @@ gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *inf
 	return gpusort_describe_order(outerPlan(sort), rtable, info);
 }
 
-/* --- is it worth it? ---------------------------------------------------------------------- */
+/* --- is it worth it? ------------------------------------------------------ */
 
-/* Would the device be worth it, if many rows came? */
+/* Would the device be worth it if many rows came? */
 static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
@@ -94,18 +102,21 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
 		suits = bound < 0 ? gpusort_refuse(GPUSORT_REFUSED_LIMIT, NULL) :
-			gpusort_refuse(GPUSORT_REFUSED_LIMIT, "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
-						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows, unless_expected,
-						   gpusort_cost_on_device(info));
+			gpusort_refuse(GPUSORT_REFUSED_LIMIT,
+						   "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
+						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
+						   unless_expected, gpusort_cost_on_device(info));
 	else
 		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows%s, natively %.2f", gpusort_cost_on_device(info),
-						   info->rows, unless_expected, gpusort_cost_natively(info, sort->plan.plan_width));
+			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows%s, natively %.2f",
+						   gpusort_cost_on_device(info), info->rows, unless_expected,
+						   gpusort_cost_natively(info, sort->plan.plan_width));
 	info->rows = rows;
 	return suits;
 }
 
-/* Has it been judged, as one that workers feed?  Our path has marked its Gather (make_parallel_path in sort_paths.c): no other is
+/* Was this Sort's path ours, with a Gather whose workers feed it?  Our path
+ * marks its Gather (make_parallel_path in sort_paths.c): no other Gather is
  * parallel-safe. */
 static bool
 is_of_our_path(const Sort *sort)
@@ -115,6 +126,8 @@ is_of_our_path(const Sort *sort)
 	return IsA(child, Gather) && child->parallel_safe;
 }
 
+/* Copies the Sort's estimates, parameters and number, so that the nodes around
+ * it need no change. */
 CustomScan *
 gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info)
 {
@@ -123,7 +136,7 @@ gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info)
 
 	scan->scan.plan = sort->plan;
 	scan->scan.plan.type = tag;
-	/* a Sort's own columns are the child's, by number */
+	/* the columns of a Sort are its child's, by number */
 	scan->custom_scan_tlist = sort->plan.targetlist;
 	scan->scan.plan.targetlist = gpusort_tlist_of(sort->plan.targetlist, INDEX_VAR);
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
@@ -142,6 +155,7 @@ gpusort_refuses_all(void)
 	return false;
 }
 
+/* The cheap checks come first, since every Sort of every plan passes here. */
 bool
 gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
@@ -153,12 +167,15 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
-	if (!gpusort_debug_force && outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s", outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
+	if (!gpusort_debug_force &&
+		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
+		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s",
+							  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
 							  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
-	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) || suits_device(sort, bound, info);
+	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||
+		suits_device(sort, bound, info);
 }
 
 Plan *
@@ -173,7 +190,8 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 		gpusort_refusal_count();
 		return &sort->plan;
 	}
-	/* another hook may have kept the plan, and what is added to it lives as long */
+	/* another hook may hold the plan; additions to it live as long as it
+	 * does */
 	old_context = MemoryContextSwitchTo(GetMemoryChunkContext(sort));
 	result = gpusort_make_node(sort, &info);
 	MemoryContextSwitchTo(old_context);

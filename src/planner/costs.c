@@ -2,13 +2,13 @@
  * costs.c
  *	  What a sort through the device costs and needs.
  *
- * In:  the number and width of the rows, the number of keys, the device that serves and its
- *	    budget.
- * Out: costs that add_path can compare with those of PostgreSQL's own sorts, and the
- *	    estimates that the plan carries.
+ * In:  the number and width of the rows, the number of keys, the device that
+ *	    serves and its budget.
+ * Out: costs that add_path can compare with those of PostgreSQL's own sorts,
+ *	    and the estimates that the plan carries.
  *
- * Runs in the backend that plans.  The device and its budget are read under the shared lock;
- * both may have changed when the plan is executed.
+ * Runs in the backend that plans.  The device and its budget are read under the
+ * shared lock.  Both may change before the plan is executed.
  */
 #include "postgres.h"
 
@@ -27,37 +27,41 @@
 #include "shared/server_state.h"
 
 /*
- * Costs, in units of cpu_operator_cost, which is what cost_sort charges twice for
- * a comparison: a native sort of n rows costs 2 n log2 n of them.  One unit is 5.7 ns
- * where 100 M rows took 34.2 s natively; see bench/NOTES.md for what each of these is
- * made of.
+ * Costs, in units of cpu_operator_cost.  cost_sort charges two units for a
+ * comparison, so a native sort of n rows costs 2 n log2 n.  One unit is 5.7 ns,
+ * since 100 M rows took 34.2 s natively.  bench/NOTES.md tells how each cost
+ * was measured.
  */
 #define UNIT_NS					5.7
-#define COST_PACK_ROW			3.0 /* copy the row, take its key: 24 ns a row, its bytes included */
+/* copying a row and taking its key: 24 ns, its bytes included */
+#define COST_PACK_ROW			3.0
 #define COST_KEY_COLUMN			1.0 /* each key after the first */
 #define COST_KEY_WORD			0.3 /* each further word of a key */
-#define COST_ROW_BYTE			0.03	/* a byte's way into the buffers, to the device and back */
+#define COST_ROW_BYTE			0.03	/* moving a byte into the buffers, to the device and back */
 #define COST_SORT_ROW_CUDA		0.1 /* less than 0.2 ns */
-#define COST_SORT_ROW_HOST		3.3 /* what more threads do not shorten: with 16 of them a row took 20 to
-									 * 30 ns in all */
-#define COST_SORT_ROW_THREADS	17.4	/* what they share: with two a row took 35 to 70 ns in all */
-#define SHARE_OF_FURTHER_WORD	0.1	/* only rows that tie in the words before are sorted by it: few */
+/* the part that more threads do not shorten: a row took 20 to 30 ns with 16
+ * threads */
+#define COST_SORT_ROW_HOST		3.3
+/* the part that threads share: a row took 35 to 70 ns with two threads */
+#define COST_SORT_ROW_THREADS	17.4
+#define SHARE_OF_FURTHER_WORD	0.1	/* few: only rows that tie in earlier words are sorted by it */
 #define COST_OUTPUT_ROW			2.0 /* 12.4 ns */
 #define COST_JOB				100000.0	/* the round trips of a job: 0.2 to 0.6 ms */
-#define COST_MERGE_ROW			2.0 /* a row from the run that the device names: 10 ns */
-#define COST_COMPARISON			2.0 /* cost_sort's */
-#define COMPARISONS_OF_LEVEL	2.0 /* of a heap: 2 M rows of which 100, 100 k, 200 k and 500 k were kept
-									 * took 0.44, 0.83, 1.05 and 1.5 s, and all of them 1.35 s */
+#define COST_MERGE_ROW			2.0 /* taking a row from the run that the device names: 10 ns */
+#define COST_COMPARISON			2.0 /* as in cost_sort */
+/* of a heap: with 2 M rows, keeping 100, 100 k, 200 k and 500 k took 0.44,
+ * 0.83, 1.05 and 1.5 s, and sorting all took 1.35 s */
+#define COMPARISONS_OF_LEVEL	2.0
 
 /*
- * Device memory of a row: its bytes, a word that tells where it is, its keys, and at the
- * sort's peak the sort's arrays: 125 bytes for a row of 56 bytes with one key.
+ * Device memory of a row: its bytes, a word for its place, its keys, and the
+ * sort's arrays at their peak.  A row of 56 bytes with one key takes 125 bytes.
  */
 #define DEVICE_ROW_WORD_BYTES	8
 #define DEVICE_KEY_BYTES		8
 #define DEVICE_SORT_BYTES		53
 
-/* What sorting one row costs the device, in units. */
+/* Returns the units that the device needs to sort one row. */
 static double
 cost_of_sorting_row(const GpuSortServerState *device)
 {
@@ -66,9 +70,9 @@ cost_of_sorting_row(const GpuSortServerState *device)
 	return COST_SORT_ROW_CUDA;
 }
 
-/* --- estimates ------------------------------------------------------------------ */
+/* --- estimates ------------------------------------------------------------ */
 
-/* A cheap question, asked before a row's type is made. */
+/* A cheap test, made before a row's type is built. */
 static bool
 all_by_value(const PathTarget *target)
 {
@@ -80,7 +84,7 @@ all_by_value(const PathTarget *target)
 	return true;
 }
 
-/* Bytes of a row in a chunk. */
+/* Returns the bytes of a row in a chunk. */
 static int
 packed_width(const PathTarget *target)
 {
@@ -92,7 +96,7 @@ packed_width(const PathTarget *target)
 		MAXALIGN(target->width + SizeofMinimalTupleHeader);
 }
 
-/* What such a cost is in time. */
+/* Converts such a cost into milliseconds. */
 static int
 milliseconds_of_cost(Cost cost)
 {
@@ -109,7 +113,8 @@ gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSort
 	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
 }
 
-/* The runs that the device's budget cuts the sort into: 1 if all of it fits; a row that does not is a run. */
+/* Returns the number of runs that the device's budget makes of the sort: 1 if
+ * all of it fits.  A row that does not fit is a run. */
 static double
 runs_within(double budget, const GpuSortPlanInfo *info)
 {
@@ -122,7 +127,7 @@ runs_within(double budget, const GpuSortPlanInfo *info)
 	return Max(1, ceil(Min(runs, info->rows)));
 }
 
-/* --- costs ------------------------------------------------------------------------ */
+/* --- costs ---------------------------------------------------------------- */
 
 Cost
 gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
@@ -133,8 +138,8 @@ gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows)
 		 COST_ROW_BYTE * info->width + info->key_costs.words);
 }
 
-/* Each page of the runs is written and read as often as there are rounds of merging; as cost_sort has it, three of four
- * in order. */
+/* Each round of merging writes and reads every page of the runs once.  As in
+ * cost_sort, three of four pages are accessed sequentially. */
 static Cost
 cost_of_spilling(const GpuSortPlanInfo *info, double runs)
 {
@@ -144,8 +149,8 @@ cost_of_spilling(const GpuSortPlanInfo *info, double runs)
 	return 2 * pages * rounds * (seq_page_cost * 0.75 + random_page_cost * 0.25);
 }
 
-/* The device tells the order of the runs' rows while their keys fit half of its budget; else
- * they are compared here. */
+/* The device computes the order of the runs' rows while their keys fit half of
+ * its budget.  Beyond that, this process compares keys. */
 static Cost
 cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 {
@@ -156,6 +161,8 @@ cost_of_merging(const GpuSortPlanInfo *info, double runs, double budget)
 	return cpu_operator_cost * info->rows * each;
 }
 
+/* The sort counts before the first row, and the output of rows after it.  Runs
+ * add their files and their merge. */
 void
 gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 {
@@ -166,7 +173,8 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	path->startup_cost = before +
 		cpu_operator_cost * (COST_JOB + info->rows * cost_of_sorting_row(device) *
 							 (1 + SHARE_OF_FURTHER_WORD * (info->n_words - 1)));
-	path->total_cost = cpu_operator_cost * info->rows * (COST_OUTPUT_ROW + info->key_costs.returned);
+	path->total_cost = cpu_operator_cost * info->rows *
+		(COST_OUTPUT_ROW + info->key_costs.returned);
 	if (runs > 1)
 	{
 		path->startup_cost += cost_of_spilling(info, runs);
@@ -175,7 +183,7 @@ gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before)
 	path->total_cost += path->startup_cost;
 }
 
-/* What the device takes for a sort from the packing of its rows on. */
+/* Returns the device's costs from the packing of the rows on. */
 static Path
 cost_of_device(const GpuSortPlanInfo *info)
 {
@@ -194,7 +202,8 @@ gpusort_cost_on_device(const GpuSortPlanInfo *info)
 Cost
 gpusort_cost_natively(const GpuSortPlanInfo *info, int width)
 {
-	return info->key_costs.native_factor * compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
+	return info->key_costs.native_factor *
+		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
 }
 
 bool
@@ -204,7 +213,7 @@ gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 		gpusort_cost_natively(info, width);
 }
 
-/* --- a few rows of many ------------------------------------------------------------- */
+/* --- a few rows of many --------------------------------------------------- */
 
 bool
 gpusort_keeps_top_rows(double rows, double bound, int width)
@@ -213,9 +222,10 @@ gpusort_keeps_top_rows(double rows, double bound, int width)
 }
 
 /*
- * Every row is compared with the last one that is kept.  The i-th row takes the place of a kept one
- * with a chance of bound / i, so bound * ln(rows / bound) rows do, each of which moves through
- * all levels of a heap, as each row does once more in the end.
+ * Every row is compared with the last one kept.  The i-th row replaces a kept
+ * one with probability bound / i, so bound * ln(rows / bound) rows do.  Each of
+ * them moves through all levels of a heap, and each kept row does so once more
+ * at the end.
  */
 Cost
 gpusort_cost_of_top_rows(double rows, double bound)
@@ -231,7 +241,7 @@ gpusort_cost_of_top_rows(double rows, double bound)
 	return cpu_operator_cost * COST_COMPARISON * comparisons;
 }
 
-/* What a path costs until it has given so many rows. */
+/* Returns what a path costs until it has returned this many rows. */
 static Cost
 cost_until(const Path *path, double bound)
 {
@@ -251,5 +261,6 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 	if (!gpusort_keeps_top_rows(info->rows, bound, width))
 		return false;
 	device = cost_of_device(info);
-	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <= cost_until(&device, bound);
+	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <=
+		cost_until(&device, bound);
 }

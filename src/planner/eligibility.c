@@ -1,10 +1,12 @@
 /*
  * eligibility.c
- *	  Which sorts may ride the device.
+ *	  Which sorts can use the device.
  *
- * In:  the types of a sort's keys, of a path or of a finished plan; how many processes would feed it.
- * Out: how many of the first keys have words; or no, and why (refusals.h).  The sort itself lays the words out, by
- *	    its first rows (row_layouts.c).
+ * In:  the types of the keys of a path or of a finished plan's Sort; the number
+ *	    of processes that would feed it.
+ * Out: the number of leading keys that have words, or a refusal (refusals.h).
+ *	    The sort itself lays out the words when it has its first rows
+ *	    (row_layouts.c).
  *
  * Runs in the backend that plans.
  */
@@ -23,7 +25,8 @@
 #include "shared/job.h"
 #include "shared/server_state.h"
 
-/* Words that a key of many values is expected to get, if its type can have so many. */
+/* The expected number of words of a key with many values, if its type can have
+ * that many. */
 #define USUAL_WORDS	2
 
 void
@@ -35,24 +38,29 @@ gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sort_operator, 
 	type->collation = collation;
 }
 
-/* Can the key have words, and how many?  Words of sort keys that are not to be trusted are none. */
+/* Can the key have words, and how many?  A key has none if its sort keys are
+ * not to be trusted. */
 static bool
 has_words(const GpuSortKeyType *type, int *least, int *most)
 {
-	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_LIBC && gpusort_collation_is_distrusted(type->collation))
+	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_LIBC &&
+		gpusort_collation_is_distrusted(type->collation))
 		return false;
-	return gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, type->collation, least, most);
+	return gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, type->collation,
+									 least, most);
 }
 
-/* Would a key have words under another collation? */
+/* Would the key have words under another collation? */
 static bool
 lacks_sort_keys_only(const GpuSortKeyType *type)
 {
 	int			least;
 	int			most;
 
-	return OidIsValid(type->collation) && gpusort_collation_kind(type->collation) != GPUSORT_COLLATION_BYTES &&
-		gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, C_COLLATION_OID, &least, &most);
+	return OidIsValid(type->collation) &&
+		gpusort_collation_kind(type->collation) != GPUSORT_COLLATION_BYTES &&
+		gpusort_sortkey_has_words(type->type, type->typmod, type->sort_operator, C_COLLATION_OID,
+								  &least, &most);
 }
 
 static const char *
@@ -70,13 +78,14 @@ static bool
 refuse_key(const GpuSortKeyType *type, int i)
 {
 	if (lacks_sort_keys_only(type))
-		return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_COLLATION : GPUSORT_REFUSED_LATER_KEY, "\"%s\": %s",
-							  get_collation_name(type->collation), fault_of_collation(type->collation));
-	return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_KEY_WORDS : GPUSORT_REFUSED_LATER_KEY, "key %d is of type %s",
-						  i + 1, format_type_be(type->type));
+		return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_COLLATION : GPUSORT_REFUSED_LATER_KEY,
+							  "\"%s\": %s", get_collation_name(type->collation),
+							  fault_of_collation(type->collation));
+	return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_KEY_WORDS : GPUSORT_REFUSED_LATER_KEY,
+						  "key %d is of type %s", i + 1, format_type_be(type->type));
 }
 
-/* Equal rows need only come together: by a hash of all keys. */
+/* Can a hash of all keys bring equal rows together? */
 static bool
 can_be_hashed(const GpuSortKeyTypes *types)
 {
@@ -89,10 +98,12 @@ can_be_hashed(const GpuSortKeyTypes *types)
 }
 
 /*
- * A later key that lacks room only is no reason: the keys before it leave few rows undecided then.  A key that
- * has no words may follow one of two values, and one process would sort all the rows that tie: 500,000 rows by a bool and
- * a text under a distrusted collation took as long as PostgreSQL's own serial sort does, and 1.5 times as long as that
- * of two workers.
+ * A later key that only lacks room is no reason to refuse, because the keys
+ * before it leave few rows undecided.  A key without words may follow a key of
+ * two values, however, and one process would sort all the rows that tie.
+ * 500,000 rows sorted by a bool and a text under a distrusted collation took as
+ * long as PostgreSQL's own serial sort, and 1.5 times as long as its sort by
+ * two workers.
  */
 bool
 gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)

@@ -1,6 +1,7 @@
 /*
  * finished_plan.h
- *	  What is done to a finished plan: a walk over it, Sorts that become GpuSorts, and columns.
+ *	  Changes of a finished plan: a walk over it, Sorts that become GpuSorts,
+ *	  and columns.
  */
 #ifndef GPUSORT_FINISHED_PLAN_H
 #define GPUSORT_FINISHED_PLAN_H
@@ -14,83 +15,95 @@
 /* --- plan_walk.c --- */
 
 /*
- * A walk and what it has come across.  visit gets each plan after its children, with the rows that a
- * LIMIT above lets be read of it (or what costs.h has in their place), and returns what is to stand
- * in its place, the plan itself for none.  The Sorts of an Agg's chain, for further grouping sets, have no child;
- * they are visited before the Agg, and what is returned for them does not count.
+ * A walk and its state.  visit gets each plan after its children, with the
+ * number of rows that a LIMIT lets be read of it, or a value of costs.h in its
+ * place.  It returns the plan that is to stand there, or the plan itself.  The
+ * Sorts of an Agg's chain, for further grouping sets, have no child.  They are
+ * visited before the Agg, and the result of their visit is ignored.
  */
 typedef struct GpuSortWalk
 {
 	PlannedStmt *statement;
-	bool		nested;			/* it was planned while another one was */
-	bool		foreign_below;	/* the plan that is visited is above a custom scan of another extension */
-	bool		below_foreign;	/* the plan that is visited is below one */
+	bool		nested;			/* the statement was planned while another one was */
+	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
+	bool		below_foreign;	/* the visited plan is below one */
 	bool		keep_ancestors;
-	List	   *ancestors;		/* if so, of the plan that is visited, its parent first; up to its
-								 * subplan's top */
+	/* if so, the ancestors of the visited plan, its parent first, up to its
+	 * subplan's top */
+	List	   *ancestors;
 	Plan	   *(*visit) (Plan *plan, double bound, struct GpuSortWalk *walk);
 	void	   *arg;			/* the visitor's own */
 } GpuSortWalk;
 
-/* Walks through the statement: its subplans first, and of each plan the leaves first. */
+/* Walks through the statement: its subplans first, and each plan from its
+ * leaves on. */
 extern void gpusort_walk_plans(GpuSortWalk *walk);
 
 /* --- convert_sort.c --- */
 
 /*
- * Sets how to sort as the Sort does, or info->rows rows of the child's by info->order, and the estimates.
- * info->grouping is set already.  False, a refusal: the device cannot.
+ * Set how to sort, and the estimates: as the Sort does, or info->rows rows of
+ * the child by info->order.  info->grouping is set already.  False, with a
+ * refusal: the device cannot sort so.
  */
 extern bool gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info);
 extern bool gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info);
 
-/* A GpuSort in place of a Sort in a finished plan. */
+/* Makes a GpuSort that replaces a Sort in a finished plan. */
 extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info);
 
 /*
- * Sorts are Incremental Sorts too, which begin with one.
+ * An Incremental Sort is a Sort too, since it begins with one.
  *
- * What is to stand in the Sort's place: a GpuSort, of the Sort's memory context; or the Sort itself,
- * if it cannot be one, which is counted.  bound: the rows that a LIMIT above lets be read, or as
- * costs.h has it.
+ * Returns the node that is to replace the Sort: a GpuSort in the Sort's memory
+ * context, or the Sort itself, which is counted as refused.
+ *
+ * bound: the rows that a LIMIT above lets be read, or a value of costs.h.
  */
 extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk);
 
-/* Can the Sort be a GpuSort, and how?  False: gpusort_last_refusal says why not. */
-extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info);
+/* Can the Sort be a GpuSort, and how?  False: gpusort_last_refusal tells
+ * why. */
+extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk,
+								 GpuSortPlanInfo *info);
 
-/* Is every sort to be native now?  gpusort_last_refusal says why. */
+/* Must every sort be native now?  If so, gpusort_last_refusal tells why. */
 extern bool gpusort_refuses_all(void);
 
 /* --- convert_gather.c --- */
 
-/* A Gather Merge over a GpuSort becomes a GpuSort that its workers feed, unless a LIMIT bounds its rows; then it
- * stays. */
-extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, double bound, const GpuSortWalk *walk);
+/* Turns a Gather Merge over a GpuSort into a GpuSort that its workers feed.  It
+ * stays if a LIMIT bounds its rows. */
+extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, double bound,
+										  const GpuSortWalk *walk);
 
-/* The workers of a Gather below the GpuSort feed it, if they can. */
+/* Lets the workers of a Gather below the GpuSort feed it, if they can. */
 extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);
 
 /* --- column_origins.c --- */
 
-/* The plan's columns, as expressions over the tables that it scans where they are columns of these; of others the
- * types alone are to be read. */
+/* Returns the plan's columns as expressions over the tables that it scans, if
+ * they are columns of these.  Only the types of other columns may be read. */
 extern List *gpusort_columns_over_tables(const Plan *plan);
 
-/* What statistics tell of a sort's key, in so many rows, if it is a column of a table: all is 0 if it is not. */
-extern void gpusort_find_statistics(const List *rtable, const Node *expr, double rows, GpuSortKeyFigures *figures);
+/* Sets the statistics of a sort's key, for this many rows.  All are 0 if the
+ * key is no column of a table. */
+extern void gpusort_find_statistics(const List *rtable, const Node *expr, double rows,
+									GpuSortKeyFigures *figures);
 
 /* --- plan_columns.c --- */
 
-/* The column of exprs that has the same values as this one, if that only gives them another
- * collation: such a column is a copy, which the parser makes for ORDER BY s COLLATE "C". */
+/* Returns the column of exprs that has the same values as this one, if this one
+ * only gives them another collation.  The parser makes such a copy for ORDER BY
+ * s COLLATE "C". */
 extern AttrNumber gpusort_plain_column(const List *exprs, AttrNumber column);
 
-/* A list with entries like those of tlist, of which the i-th is the i-th column of varno. */
+/* Returns a list with entries like those of tlist.  Its i-th entry is the i-th
+ * column of varno. */
 extern List *gpusort_tlist_of(const List *tlist, int varno);
 
-/* Drops the copies of other columns that a query's GpuSort does not sort by, if it is on top of the query's plan, so
- * that nothing reads what is not its result. */
+/* Drops the copies of columns that nothing reads, if a GpuSort is on top of a
+ * query's plan. */
 extern void gpusort_drop_copies(Plan *plan);
 
 #endif							/* GPUSORT_FINISHED_PLAN_H */

@@ -1,11 +1,14 @@
 /*
  * group_paths.c
- *	  Ways to DISTINCT and GROUP BY over rows that the device has sorted, or brought together.
+ *	  Paths for DISTINCT and GROUP BY over rows that the device has sorted, or
+ *	  grouped.
  *
- * In:  the upper rel of such a step, with PostgreSQL's own paths, and the rel that gives its rows.
+ * In:  the upper rel of such a step, with PostgreSQL's own paths, and the rel
+ *	    that gives its rows.
  * Out: PostgreSQL's nodes over GpuSort among them.
  *
- * Grouping sets have no paths here: their first sort becomes a GpuSort in the finished plan.
+ * Grouping sets have no paths here.  Their first sort becomes a GpuSort in the
+ * finished plan.
  *
  * Runs in the backend that plans.
  */
@@ -23,25 +26,28 @@
 #include "planner/paths.h"
 #include "settings.h"
 
-/* --- the nodes that group ---------------------------------------------------------------- */
+/* --- the nodes that group ------------------------------------------------- */
 
 /* The node that groups sorted rows. */
 typedef struct GroupNode
 {
-	const GroupPathExtraData *extra;	/* GROUP BY's; NULL: it is DISTINCT's */
+	const GroupPathExtraData *extra;	/* GROUP BY's; NULL: the node is DISTINCT's */
 	AggClauseCosts costs;
 	List	   *clause;			/* the columns, as SortGroupClauses */
-	double		groups;			/* the estimate, when it is known that a sort is worth it */
+	double		groups;			/* the estimate, once a sort is known to be worth it */
 } GroupNode;
 
-/* Unique finds its columns by the order of its rows; if they are in none, an Agg does it. */
+/* Unique finds its columns by the order of its rows.  An Agg groups rows that
+ * are in no order. */
 static Path *
 make_distinct_path(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, Path *sorted)
 {
 	if (sorted->pathkeys != NIL)
-		return (Path *) create_upper_unique_path(root, rel, sorted, list_length(root->distinct_pathkeys), node->groups);
-	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED, AGGSPLIT_SIMPLE, node->clause, NIL,
-									&node->costs, node->groups);
+		return (Path *) create_upper_unique_path(root, rel, sorted,
+												 list_length(root->distinct_pathkeys),
+												 node->groups);
+	return (Path *) create_agg_path(root, rel, sorted, sorted->pathtarget, AGG_SORTED,
+									AGGSPLIT_SIMPLE, node->clause, NIL, &node->costs, node->groups);
 }
 
 static Path *
@@ -53,15 +59,18 @@ make_group_path(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, Path 
 		return (Path *) create_group_path(root, rel, sorted, node->clause, having, node->groups);
 	return (Path *) create_agg_path(root, rel, sorted, rel->reltarget,
 									root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN,
-									AGGSPLIT_SIMPLE, node->clause, having, &node->costs, node->groups);
+									AGGSPLIT_SIMPLE, node->clause, having, &node->costs,
+									node->groups);
 }
 
-/* --- are there so many groups? -------------------------------------------------------- */
+/* --- are there so many groups? -------------------------------------------- */
 
-/* So large a part of the groups must be those of columns, of expressions with statistics and of fixed-width values. */
+/* This share of the groups must come from columns, from expressions with
+ * statistics and from fixed-width values. */
 #define KNOWN_SHARE		0.5
 
-/* Are there statistics of an index on such an expression, or CREATE STATISTICS'? */
+/* Does an index on the expression, or CREATE STATISTICS, have statistics of
+ * it? */
 static bool
 has_statistics(PlannerInfo *root, Node *expr)
 {
@@ -74,13 +83,14 @@ has_statistics(PlannerInfo *root, Node *expr)
 	return has;
 }
 
-/* Does PostgreSQL's cheapest way hash the rows, or parts of them? */
+/* Does PostgreSQL's cheapest path hash the rows, or parts of them? */
 static bool
 hashes(const RelOptInfo *input_rel, const RelOptInfo *rel)
 {
-	for (const Path *path = linitial(rel->pathlist); path != NULL && path->parent != input_rel; path = gpusort_path_below(path))
+	for (const Path *path = linitial(rel->pathlist); path != NULL && path->parent != input_rel;
+		 path = gpusort_path_below(path))
 	{
-		/* of groups partition by partition it is not known */
+		/* nothing is known of groups that are made partition by partition */
 		if (IsA(path, AppendPath))
 			return true;
 		if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED)
@@ -90,10 +100,11 @@ hashes(const RelOptInfo *input_rel, const RelOptInfo *rel)
 }
 
 /*
- * PostgreSQL expects as many groups by an expression without statistics, such as left(s, 1) or j->>'k', as its columns
- * have values.  Mostly there are far fewer, in a hash table that stays in the caches: a sort by such texts took 1.2 to
- * 1.5 times as long as that, so hashing is left alone there.  By fixed-width values, date_trunc('day', t) and i % 1000, it
- * took no longer.
+ * PostgreSQL expects an expression without statistics, such as left(s, 1) or
+ * j->>'k', to have as many values as its columns.  Usually it has far fewer,
+ * and their hash table stays in the caches.  A sort by such texts took 1.2 to
+ * 1.5 times as long, so hashing is left alone there.  A sort by fixed-width
+ * values, date_trunc('day', t) and i % 1000, took no longer.
  */
 static bool
 leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, double rows)
@@ -105,19 +116,23 @@ leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, 
 	{
 		Node	   *expr = lfirst(lc);
 
-		if (get_typlen(exprType(expr)) > 0 || IsA(strip_implicit_coercions(expr), Var) || has_statistics(root, expr))
+		if (get_typlen(exprType(expr)) > 0 || IsA(strip_implicit_coercions(expr), Var) ||
+			has_statistics(root, expr))
 			known = lappend(known, expr);
 	}
 	if (list_length(known) == list_length(exprs) || gpusort_debug_force)
 		return false;
-	return (known == NIL ? 1 : estimate_num_groups(root, known, rows, NULL, NULL)) < node->groups * KNOWN_SHARE;
+	return (known == NIL ? 1 : estimate_num_groups(root, known, rows, NULL, NULL)) <
+		node->groups * KNOWN_SHARE;
 }
 
-/* --- DISTINCT and GROUP BY --------------------------------------------------------------- */
+/* --- DISTINCT and GROUP BY ------------------------------------------------ */
 
-/* Offers groups of rows in the pathkeys' order, and in no order where that is enough. */
+/* Offers groups of rows in the pathkeys' order, and in no order if that is
+ * enough. */
 static void
-offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node, List *pathkeys, bool order_is_needless)
+offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node,
+			 List *pathkeys, bool order_is_needless)
 {
 	Path	   *child = input_rel->cheapest_total_path;
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
@@ -150,24 +165,29 @@ gpusort_add_distinct_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo 
 	GroupNode	node = {.clause = compat_distinct_clause(root)};
 	List	   *pathkeys = root->distinct_pathkeys;
 
-	/* DISTINCT ON takes the first row in ORDER BY's order, and others may as well be in it */
+	/* DISTINCT ON takes the first row by ORDER BY's order, and a plain DISTINCT
+	 * may use that order too */
 	if (list_length(pathkeys) < list_length(root->sort_pathkeys))
 		pathkeys = root->sort_pathkeys;
 	if (grouping_is_sortable(root->parse->distinctClause))
 		offer_groups(root, input_rel, distinct_rel, &node, pathkeys, !root->parse->hasDistinctOn);
 }
 
+/* Paths without an order are offered if nothing but the groups needs the
+ * sort. */
 void
 gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *grouped_rel,
 						const GroupPathExtraData *extra)
 {
 	GroupNode	node = {.extra = extra,.clause = compat_group_clause(root)};
 
-	/* a partition's groups, or parts of groups, are others' to make */
-	if (root->parse->groupingSets != NIL || IS_OTHER_REL(grouped_rel) || (extra->flags & GROUPING_CAN_USE_SORT) == 0)
+	/* others make a partition's groups, or parts of groups */
+	if (root->parse->groupingSets != NIL || IS_OTHER_REL(grouped_rel) ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &node.costs);
 	/* an aggregate's own order may be among the pathkeys */
-	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys, compat_sorts_for_groups_only(root));
+	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys,
+				 compat_sorts_for_groups_only(root));
 }

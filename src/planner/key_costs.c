@@ -1,14 +1,17 @@
 /*
  * key_costs.c
- *	  What the keys' types make dearer: their words, and PostgreSQL's own comparisons.
+ *	  The extra costs of the keys' types: of their words, and of PostgreSQL's
+ *	  own comparisons.
  *
  * In:  the types of the keys, and how many of them have words.
- * Out: what a row costs more through the device than one with an integer key does; and how many
- *	    times what cost_sort says PostgreSQL's own sort takes.
+ * Out: how much more a row costs on the device than one with an integer key;
+ *	    and the factor by which PostgreSQL's own sort exceeds cost_sort's
+ *	    estimate.
  *
- * cost_sort charges any comparison the same, two cpu_operator_cost.  Under the C library's
- * collations one takes several times as long, and the words cost too: a fair comparison of
- * the two sorts has both.  Neither looks at the values: how many are equal is known when rows come.
+ * cost_sort charges two cpu_operator_cost for any comparison.  A comparison
+ * under the C library's collations takes several times as long, and words cost
+ * time too.  A fair comparison of the two sorts counts both.  Neither depends
+ * on the values, since only the rows tell how many of them are equal.
  *
  * Runs in the backend that plans.
  */
@@ -22,13 +25,14 @@
 #include "planner/costs.h"
 #include "settings.h"
 
-/* In units of cpu_operator_cost, as in costs.c; bench/NOTES.md tells how they were measured. */
+/* In units of cpu_operator_cost, as in costs.c.  bench/NOTES.md tells how they
+ * were measured. */
 typedef struct TypeCosts
 {
 	double		comparison;		/* times what cost_sort charges */
-	double		words;			/* of a value, beside those for each of its bytes */
+	double		words;			/* of a value, beside the cost of each of its bytes */
 	double		words_byte;
-	double		check;			/* of a returned row against the one before */
+	double		check;			/* of a returned row against the row before it */
 } TypeCosts;
 
 static const TypeCosts costs_of_plain = {.comparison = 1};
@@ -37,18 +41,23 @@ static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2};
 static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 8,.words_byte = 0.7};
 static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12};
 
-/* Bytes of a text, if its type does not say; a char(50) may have 200, and has some letters and blanks. */
+/* Bytes of a text whose type does not tell.  A char(50) may have 200 bytes, and
+ * has some letters and blanks. */
 #define USUAL_WIDTH	32
 
-/* Of the rows whose order needs a key, those that need the next one too. */
+/* The share of the rows that need the next key too, among those that need a
+ * key. */
 #define SHARE_THAT_TIES	0.5
 
-/* Of a grouping: a value's share of the word; and to compare a row with another of its group. */
+/* Costs of a grouping: of a value's share of the word, and of the comparison of
+ * a row with another one of its group. */
 #define COST_HASH			4.0
 #define COST_HASH_BYTE		0.1
 #define COST_HASH_NUMERIC	10.0
 #define COST_GROUPED_ROW	8.0
 
+/* Returns the costs of a type's words, comparisons and checks, by its
+ * collation. */
 static TypeCosts
 costs_of_type(const GpuSortKeyType *type)
 {
@@ -75,7 +84,8 @@ width_of_type(const GpuSortKeyType *type)
 	return Min(USUAL_WIDTH, get_typavgwidth(type->type, type->typmod));
 }
 
-/* To hash a value, in the same units; under the collation that decides whether values are equal. */
+/* Returns the cost of hashing a value, in the same units.  The collation
+ * decides whether values are equal. */
 static double
 cost_of_hash(const GpuSortKeyType *type)
 {
@@ -88,7 +98,8 @@ cost_of_hash(const GpuSortKeyType *type)
 	return COST_HASH + COST_HASH_BYTE * width_of_type(type);
 }
 
-/* A word of all keys tells nothing but that rows differ: those of a group are all compared. */
+/* A word of all keys only tells that rows differ, so all rows of a group are
+ * compared. */
 static void
 cost_grouping(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 {
@@ -99,6 +110,7 @@ cost_grouping(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
 }
 
+/* Each further key counts for the rows that tie in the keys before it. */
 void
 gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 {

@@ -2,13 +2,15 @@
  * plan_columns.c
  *	  The columns of a finished plan's nodes.
  *
- * In:  target lists, whose Vars refer to the plans below by number; a query's plan, or a subquery's, with a GpuSort on
- *	    top, or below a LIMIT.
- * Out: target lists of such Vars; the same plan without the columns, at its end, that ORDER BY s COLLATE "C" has added.
+ * In:  target lists whose Vars refer to the plans below by number; a query's or
+ *	    subquery's plan with a GpuSort on top, or below a LIMIT.
+ * Out: target lists of such Vars; the same plan without the trailing columns
+ *	    that ORDER BY s COLLATE "C" has added.
  *
- * Such a column has the bytes of s, which is what the GpuSort sorts by.  If it stayed, each row
- * would be made anew with its longest column twice, no page could be taken at once (page_drain.c),
- * and the executor would take the column out again, row by row, in the leader.
+ * Such a column has the bytes of s, and the GpuSort sorts by s instead.  If it
+ * stayed, each row would be formed anew with its longest column twice, and no
+ * page could be taken at once (page_drain.c).  The leader would also have to
+ * remove the column again, row by row.
  *
  * Runs in the backend that plans.
  */
@@ -25,6 +27,7 @@
 #include "plan/plan_info.h"
 #include "planner/finished_plan.h"
 
+/* Entries keep all but their expressions. */
 List *
 gpusort_tlist_of(const List *tlist, int varno)
 {
@@ -37,7 +40,7 @@ gpusort_tlist_of(const List *tlist, int varno)
 		Node	   *expr = (Node *) entry->expr;
 		Var		   *var = (Var *) expr;
 
-		/* nearly all are: asked once, not by each function */
+		/* nearly all are: tested once here, not in each function */
 		if (IsA(expr, Var))
 			var = makeVar(varno, entry->resno, var->vartype, var->vartypmod, var->varcollid, 0);
 		else
@@ -49,8 +52,9 @@ gpusort_tlist_of(const List *tlist, int varno)
 	return result;
 }
 
-/* What the expression gives another collation to; NULL: it does anything else.  The planner makes
- * such a RelabelType of the parser's CollateExpr. */
+/* Returns the column that the expression gives another collation to.  NULL: the
+ * expression does anything else.  The planner makes such a RelabelType of the
+ * parser's CollateExpr. */
 static Var *
 recollated_column(Node *expr)
 {
@@ -80,10 +84,10 @@ gpusort_plain_column(const List *exprs, AttrNumber column)
 	return column;
 }
 
-/* --- copies ----------------------------------------------------------------------------- */
+/* --- copies --------------------------------------------------------------- */
 
-/* The plans from the top to the one that makes the columns, with nothing between that looks at
- * them; NIL if there is no GpuSort among them. */
+/* Returns the plans from the top to the one that makes the columns, if nothing
+ * between them looks at these.  NIL: there is no GpuSort among them. */
 static List *
 plans_that_pass_columns_on(Plan *plan)
 {
@@ -92,7 +96,7 @@ plans_that_pass_columns_on(Plan *plan)
 
 	while (plan != NULL && (IsA(plan, Limit) || IsA(plan, Gather) || gpusort_plan_is_ours(plan)))
 	{
-		/* ties are found by the columns of ORDER BY, a copy too */
+		/* the columns of ORDER BY tell which rows tie, and a copy may be one */
 		if (plan->qual != NIL ||
 			(IsA(plan, Limit) && ((Limit *) plan)->limitOption == LIMIT_OPTION_WITH_TIES))
 			return NIL;
@@ -105,7 +109,7 @@ plans_that_pass_columns_on(Plan *plan)
 	return lappend(plans, plan);
 }
 
-/* Does a sort have this column as its key? */
+/* Is this column a key of the sort? */
 static bool
 sorts_by(const Plan *plan, AttrNumber column)
 {
@@ -140,7 +144,8 @@ last_is_unread_copy(const List *plans)
 	return true;
 }
 
-/* Lists may be shared with other plans: new ones.  The planner takes a copy for as wide as its type mostly is. */
+/* Makes new lists, since other plans may share the old ones.  The planner
+ * assumes the usual width of its type for a copy. */
 static void
 drop_last(Plan *plan, int width)
 {
@@ -162,6 +167,7 @@ drop_last(Plan *plan, int width)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* Copies are dropped one by one, from the end of the target lists on. */
 void
 gpusort_drop_copies(Plan *plan)
 {
@@ -170,7 +176,8 @@ gpusort_drop_copies(Plan *plan)
 
 	while (plans != NIL && last_is_unread_copy(plans))
 	{
-		Node	   *copy = (Node *) llast_node(TargetEntry, ((Plan *) llast(plans))->targetlist)->expr;
+		Node	   *copy = (Node *) llast_node(TargetEntry,
+											   ((Plan *) llast(plans))->targetlist)->expr;
 		int			width = get_typavgwidth(exprType(copy), exprTypmod(copy));
 
 		foreach(lc, plans)

@@ -36,14 +36,15 @@ is_constant(const Node *node)
 	return node == NULL || IsA(node, Const);
 }
 
-/* A constant LIMIT or OFFSET; 0 for none or NULL. */
+/* Returns the value of a constant LIMIT or OFFSET; 0 for none or NULL. */
 static double
 constant_count(const Node *node)
 {
-	return node == NULL || ((const Const *) node)->constisnull ? 0 : DatumGetInt64(((const Const *) node)->constvalue);
+	return node == NULL || ((const Const *) node)->constisnull ?
+		0 : DatumGetInt64(((const Const *) node)->constvalue);
 }
 
-/* The rows that a LIMIT and OFFSET let be read. */
+/* Returns the number of rows that a LIMIT and OFFSET let be read. */
 static double
 bound_of_limit(const Limit *limit)
 {
@@ -57,8 +58,9 @@ bound_of_limit(const Limit *limit)
 	return constant_count(count) + constant_count(limit->limitOffset);
 }
 
-/* What holds for the plan's children, if of the plan's rows no more than bound are read.  As
- * ExecSetTupleBound has it, which tells a native Sort. */
+/* Returns the bound of the plan's children if no more than bound of the plan's
+ * rows are read.  The rules are those of ExecSetTupleBound, which tells a
+ * native Sort its bound. */
 static double
 bound_of_children(const Plan *plan, double bound)
 {
@@ -79,7 +81,8 @@ bound_of_children(const Plan *plan, double bound)
 	}
 }
 
-/* The Sorts of an Agg's chain are no plans of their own: the Agg sorts with what they say. */
+/* The Sorts of an Agg's chain are no plans of their own: the Agg reads their
+ * keys and sorts. */
 static void
 visit_chain(const Agg *agg, GpuSortWalk *walk)
 {
@@ -99,6 +102,8 @@ is_foreign(const Plan *plan)
 	return IsA(plan, CustomScan) && !gpusort_plan_is_ours(plan);
 }
 
+/* Each kind of node that has children beyond the left and the right one is
+ * listed here. */
 static Plan *
 walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
@@ -110,7 +115,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	if (plan == NULL)
 		return NULL;
 	child_bound = bound_of_children(plan, bound);
-	/* no node looks for what it knows below a ModifyTable, which takes its rows itself */
+	/* no custom scan looks for its own nodes below a ModifyTable, which reads
+	 * its rows itself */
 	walk->below_foreign = is_foreign(plan) || (walk->below_foreign && !IsA(plan, ModifyTable));
 	walk->foreign_below = is_foreign(plan);
 	if (walk->keep_ancestors)
@@ -136,7 +142,8 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);
 			break;
 		default:
-			/* others have no more children than the left and the right one, but bitmaps of indexes */
+			/* all others have only a left and a right child, except bitmaps of
+			 * indexes */
 			break;
 	}
 	if (walk->keep_ancestors)

@@ -1,23 +1,27 @@
 /*
  * planner.c
- *	  The planner's hooks: paths are offered while it runs, plans finished when it returns.
+ *	  The planner's hooks.  Paths are offered while it runs, and plans are
+ *	  finished when it returns.
  *
  * In:  a query.
- * Out: its plan, with GpuSort nodes where they made a plan the cheapest, and, where convert_sort.c makes them so, in
- *	    place of the Sorts that it has left.  GpuSort and GpuSortFeed nodes have the target lists of a sort, column i
- *	    being the child's column i.
+ * Out: its plan, with GpuSort nodes where they were the cheapest, and in place
+ *	    of the remaining Sorts that convert_sort.c converts.  GpuSort and
+ *	    GpuSortFeed nodes have the target lists of a sort: column i is the
+ *	    child's column i.
  *
  * Runs in the backend that plans.
  *
- * The nodes are looked for in the plan that is returned, not noted when they are made: other
- * extensions' hooks may plan a query several times, and return any of the plans, or one that
- * they have kept since an earlier query.  So a node may come here twice, which changes nothing
- * the second time, and what is added to a node lives as long as the node.
+ * The nodes are looked for in the returned plan, not noted when they are made.
+ * Other extensions' hooks may plan a query several times and return any of the
+ * plans, or one that they have kept since an earlier query.  So a node may come
+ * here twice, and the second visit changes nothing.  Additions to a node live
+ * as long as the node.
  *
- * set_plan_references matches a custom scan's target list with custom_scan_tlist by
- * equal expressions, which is wrong for a sort: two columns that are both random() are
- * equal and differ.  And the columns of a set operation are Vars of no relation, which
- * EXPLAIN can resolve through the child only.
+ * set_plan_references matches a custom scan's target list with
+ * custom_scan_tlist by equal expressions.  That is wrong for a sort: two
+ * columns that are both random() are equal and differ.  Also, the columns of a
+ * set operation are Vars of no relation, and EXPLAIN can resolve them only
+ * through the child.
  */
 #include "postgres.h"
 
@@ -36,13 +40,14 @@
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
 static planner_hook_type prev_planner_hook = NULL;
 
-/* Calls of gpusort_planner under way.  Who calls standard_planner outside of all of them is
- * offered no path, since nobody would finish the plan. */
+/* Calls of gpusort_planner in progress.  A caller of standard_planner outside
+ * of them is offered no path, since nobody would finish the plan. */
 static int	planner_depth = 0;
 
-/* --- paths ------------------------------------------------------------------------------ */
+/* --- paths ---------------------------------------------------------------- */
 
-/* Does a query read what another extension's custom scan gives?  convert_sort.c says why that matters. */
+/* Does a query read from another extension's custom scan?  convert_sort.c says
+ * why that matters. */
 static bool
 reads_foreign_scan(const PlannerInfo *root)
 {
@@ -50,12 +55,14 @@ reads_foreign_scan(const PlannerInfo *root)
 	{
 		const RelOptInfo *rel = root->simple_rel_array[i];
 
-		if (rel != NULL && rel->cheapest_total_path != NULL && IsA(rel->cheapest_total_path, CustomPath))
+		if (rel != NULL && rel->cheapest_total_path != NULL &&
+			IsA(rel->cheapest_total_path, CustomPath))
 			return true;
 	}
 	return false;
 }
 
+/* Adds our paths at the stages that sort, after other extensions' hooks. */
 static void
 gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 						   RelOptInfo *output_rel, void *extra)
@@ -66,7 +73,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		return;
 	if (planner_depth > 1 && reads_foreign_scan(root))
 		return;
-	/* at some other stages there is no input_rel */
+	/* some other stages have no input_rel */
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:
@@ -90,9 +97,10 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	}
 }
 
-/* --- the finished plan -------------------------------------------------------------------- */
+/* --- the finished plan ---------------------------------------------------- */
 
-/* A GpuSort of a path still has the planner's own target lists.  They may be those of other plans too, and are made anew. */
+/* A GpuSort of a path still has the planner's own target lists.  Other plans
+ * may share these, so new ones are made. */
 static void
 finish_grouping(CustomScan *scan, GpuSortWalk *walk)
 {
@@ -108,6 +116,8 @@ finish_grouping(CustomScan *scan, GpuSortWalk *walk)
 	gpusort_feed_through_gather(scan, walk);
 }
 
+/* The visitor of a finished plan: converts a node, and drops unread copies of
+ * columns below it. */
 static Plan *
 finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
@@ -135,8 +145,8 @@ finish_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	return plan;
 }
 
-/* Finishes the nodes of ours that the statement has, wherever they are; those that are finished already stay as
- * they are.  nested: it was planned while another statement was. */
+/* Finishes our nodes in the statement, wherever they are.  Finished nodes stay
+ * as they are.  nested: the statement was planned while another one was. */
 static void
 finish_statement(PlannedStmt *statement, bool nested)
 {
@@ -144,13 +154,15 @@ finish_statement(PlannedStmt *statement, bool nested)
 
 	gpusort_refusals_want_details(message_level_is_interesting(DEBUG1));
 	gpusort_walk_plans(&walk);
-	/* others than a SELECT read their plan's columns by number */
+	/* statements other than SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)
 		gpusort_drop_copies(statement->planTree);
 }
 
-/* --- hooks -------------------------------------------------------------------------------- */
+/* --- hooks ---------------------------------------------------------------- */
 
+/* The depth is restored after an error too, so that later queries are planned
+ * as usual. */
 static PlannedStmt *
 gpusort_planner(COMPAT_PLANNER_PARAMS)
 {

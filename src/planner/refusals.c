@@ -2,8 +2,9 @@
  * refusals.c
  *	  Why a Sort stays PostgreSQL's own.
  *
- * In:  a code from whoever refuses, with figures of the case.
- * Out: the last refusal, for whoever asks why; for Sorts that stay, a counter and a line at DEBUG1.
+ * In:  a code and figures from the caller that refuses.
+ * Out: the last refusal, for reports; for each Sort that stays, a counter and a
+ *	    line at DEBUG1.
  *
  * Runs in the backend that plans.
  */
@@ -29,6 +30,7 @@ gpusort_refusals_want_details(bool want)
 	details_are_read = want;
 }
 
+/* Formats the detail only if somebody reads it. */
 bool
 gpusort_refuse(GpuSortRefusalCode code, const char *detail,...)
 {
@@ -63,5 +65,6 @@ gpusort_refusal_count(void)
 	const GpuSortRefusal *why = gpusort_last_refusal();
 
 	gpusort_stats_count_refused(last_code);
-	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "", last_detail);
+	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "",
+		 last_detail);
 }

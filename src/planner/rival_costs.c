@@ -1,17 +1,22 @@
 /*
  * rival_costs.c
- *	  What PostgreSQL's own ways really cost, where its costs say too little beside a sort through the device.
+ *	  The real costs of PostgreSQL's own paths, where its estimates are too low
+ *	  beside a sort by the device.
  *
  * In:  an upper rel with PostgreSQL's own paths, and ours.
- * Out: ours among them; and if one of ours takes less than all of theirs do, theirs at what they take.
+ * Out: ours among them; if one of ours takes less time than all of theirs,
+ *	    theirs at their real costs.
  *
- * PostgreSQL charges one or two operators for a row that is hashed, however large the table.  In a table that has no
- * room in a processor's caches a row takes some hundred nanoseconds: 1 M distinct rows 830 ns each, where a row through
- * a sort of ours costs the backend 50 to 200.  And it charges any comparison of a Sort the same, which a comparison
- * under the C library's collations exceeds several times.
+ * PostgreSQL charges one or two operators for a row that is hashed, however
+ * large the table.  If the table exceeds a processor's caches, a row takes some
+ * hundred nanoseconds.  1 M distinct rows took 830 ns each, while our sort
+ * costs the backend 50 to 200 ns a row.  PostgreSQL also charges the same for
+ * any comparison of a Sort, although a comparison under the C library's
+ * collations takes several times as long.
  *
- * Theirs are raised, ours are never lowered: what is planned above takes a path by its costs.  Joins that seemed to
- * cost less than their inputs made TPC-H's q07 take 3.1 s for 0.6 s.
+ * Their costs are raised, ours are never lowered, because the steps above
+ * choose a path by its costs.  Joins that seemed to cost less than their inputs
+ * made TPC-H's q07 take 3.1 s instead of 0.6 s.
  *
  * Runs in the backend that plans.
  */
@@ -24,17 +29,19 @@
 #include "planner/paths.h"
 #include "settings.h"
 
-/* What an entry of a hash table has beside its columns, and what the caches have room for. */
+/* Bytes of a hash table's entry beside its columns, and the bytes that caches
+ * hold. */
 #define HASH_ENTRY_BYTES	64
 #define CACHE_BYTES			(16 * 1024 * 1024)
 
 /* In cpu_operator_cost, for a row: half of the least that was measured. */
 #define COST_BEYOND_CACHE	40.0
 
-/* Of a forced path's costs, what is left: paths that are all forced still compare as they
- * would, serial ones with parallel ones. */
+/* The share of a forced path's costs that remains.  Forced paths still compare
+ * with each other as usual, serial ones with parallel ones. */
 #define FORCED_SHARE		1e-9
 
+/* Each kind of path that an upper step makes is listed here. */
 Path *
 gpusort_path_below(const Path *path)
 {
@@ -64,8 +71,9 @@ gpusort_path_below(const Path *path)
 }
 
 /*
- * What the path takes beyond its costs, above the step's input; comparisons of its Sorts cost native_factor times what it says.
- * Sorts between windows are in our paths too.
+ * Returns what the path takes beyond its costs, above the step's input.
+ * Comparisons of its Sorts take native_factor times their cost.  Sorts between
+ * windows do not count, since our paths have them too.
  */
 static Cost
 uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_factor)
@@ -76,17 +84,21 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_fact
 	if (below == NULL || path->parent == input_rel)
 		return 0;
 	uncharged = uncharged_cost(input_rel, below, native_factor);
-	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) && !(IsA(below, WindowAggPath) && below->parent == path->parent))
+	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
+		!(IsA(below, WindowAggPath) && below->parent == path->parent))
 		uncharged += (native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
-		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) > CACHE_BYTES)
+		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) >
+		CACHE_BYTES)
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
 	return uncharged;
 }
 
-/* Does a path of ours take less than the rel's, and is it no more disabled than they are? */
+/* Does our path take less time than the rel's paths, without being more
+ * disabled than they are? */
 static bool
-beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path, double native_factor)
+beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path,
+			 double native_factor)
 {
 	ListCell   *lc;
 
@@ -101,8 +113,8 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 	return true;
 }
 
-/* Adds the rel's paths anew at what they take.  A sort or a hash table gives its first row when it has read all of its
- * input, so that row costs more too. */
+/* Adds the rel's paths anew at their real costs.  A sort or a hash table reads
+ * all of its input before its first row, so that row costs more too. */
 static void
 charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor)
 {
@@ -121,7 +133,7 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor
 	}
 }
 
-/* For tests: makes the path cheaper than all that does not go through the device. */
+/* For tests: makes the path cheaper than all that do not use the device. */
 static void
 force_path(Path *path)
 {
@@ -130,6 +142,8 @@ force_path(Path *path)
 	compat_forget_disabled_nodes(path);
 }
 
+/* Rivals are charged before our paths are added, since add_path drops dominated
+ * ones. */
 void
 gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor)
 {

@@ -1,14 +1,15 @@
 /*
  * sort_paths.c
- *	  Ways to sort the rows of a path through the device.
+ *	  Paths that sort the rows of another path on the device.
  *
- * In:  paths that give the rows, all of them or in parallel, and the order.
- * Out: PostgreSQL's own Sort at what the device takes for it, over the child, or over a Gather over the partial
- *	    path.  The Sort in the finished plan becomes a GpuSort, and the Gather's workers feed it (convert_sort.c,
+ * In:  paths that return the rows, all of them or in parallel, and the order.
+ * Out: PostgreSQL's own Sort at the device's cost, over the child, or over a
+ *	    Gather over the partial path.  In the finished plan the Sort becomes a
+ *	    GpuSort that the Gather's workers feed (convert_sort.c,
  *	    convert_gather.c).
  *
- * Equal rows may come together in no order, which no Sort says: there a CustomPath stands over the Sort, and its plan
- * in the Sort's place.
+ * A Sort cannot express that equal rows need only come together.  In that case
+ * a CustomPath stands over the Sort, and its plan replaces the Sort.
  *
  * Runs in the backend that plans.
  */
@@ -30,12 +31,13 @@
 #include "shared/job.h"
 #include "shared/server_state.h"
 
-/* --- groupings -------------------------------------------------------------- */
+/* --- groupings ------------------------------------------------------------ */
 
-/* The planner still looks for expressions in the columns: they refer to the child's by number when the plan is
- * finished. */
+/* The planner still looks for expressions in the columns.  They refer to the
+ * child's columns by number once the plan is finished. */
 static Plan *
-plan_grouping(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses, List *custom_plans)
+plan_grouping(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+			  List *custom_plans)
 {
 	const Sort *sort = linitial_node(Sort, custom_plans);
 	GpuSortPlanInfo info = {.grouping = true};
@@ -67,9 +69,10 @@ make_grouping_path(SortPath *sort)
 	return &grouping->path;
 }
 
-/* --- the order -------------------------------------------------------------- */
+/* --- the order ------------------------------------------------------------ */
 
-/* The column that rows with these columns will be sorted by for a pathkey; NULL: an expression that is no column yet. */
+/* Returns the column that rows with these columns will be sorted by for a
+ * pathkey.  NULL: an expression that is no column yet. */
 static Expr *
 sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **member)
 {
@@ -86,9 +89,10 @@ sorted_column(PathKey *pathkey, const PathTarget *target, EquivalenceMember **me
 }
 
 /*
- * The finished plan's Sort is judged by its columns' types, which an operator may take for another: a regclass for an oid.
- * False: rows with these columns cannot be sorted so, as those of a subquery whose order goes on by a column that it does
- * not give.
+ * Sets the types of the keys.  The finished plan's Sort is judged by the types
+ * of its columns, although an operator may treat one type as another, such as a
+ * regclass as an oid.  False: rows with these columns cannot be sorted so.  A
+ * subquery's order may include a column that the subquery does not return.
  */
 static bool
 types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyTypes *types)
@@ -105,15 +109,18 @@ types_of_pathkeys(const List *pathkeys, const PathTarget *target, GpuSortKeyType
 
 		if (member == NULL)
 			return false;
-		gpusort_set_key_type(&types->of[types->n++], (Node *) (column != NULL ? column : member->em_expr),
-							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype, member->em_datatype,
+		gpusort_set_key_type(&types->of[types->n++],
+							 (Node *) (column != NULL ? column : member->em_expr),
+							 get_opfamily_member(pathkey->pk_opfamily, member->em_datatype,
+												 member->em_datatype,
 												 compat_pathkey_strategy(pathkey)),
 							 pathkey->pk_eclass->ec_collation);
 	}
 	return true;
 }
 
-/* Sets how rows of child are sorted, and what that costs.  False: they are not. */
+/* Sets how rows of child are sorted, and the cost.  False: the device cannot
+ * sort them. */
 static bool
 describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanInfo *info)
 {
@@ -122,7 +129,8 @@ describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanIn
 	info->rows = input->rows;
 	info->groups = input->groups;
 	info->grouping = input->groups > 0;
-	if (!gpusort_takes_feeders(feeders) || !types_of_pathkeys(input->pathkeys, child->pathtarget, &types) ||
+	if (!gpusort_takes_feeders(feeders) ||
+		!types_of_pathkeys(input->pathkeys, child->pathtarget, &types) ||
 		!gpusort_set_keys(&types, info))
 		return false;
 	gpusort_estimate(child->pathtarget, &types, info);
@@ -130,13 +138,13 @@ describe_sort(GpuSortInput *input, const Path *child, int feeders, GpuSortPlanIn
 	return true;
 }
 
-/* --- the paths -------------------------------------------------------------- */
+/* --- the paths ------------------------------------------------------------ */
 
-/* A GpuSort over child, whose rows are all packed at cost before.  enable_sort counts as it does for
- * a Sort. */
+/* Makes a GpuSort over child, whose rows are all packed at cost before.
+ * enable_sort counts as it does for a Sort. */
 static Path *
-make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInput *input, const GpuSortPlanInfo *info,
-			   Cost before)
+make_sort_path(PlannerInfo *root, RelOptInfo *rel, Path *child, const GpuSortInput *input,
+			   const GpuSortPlanInfo *info, Cost before)
 {
 	SortPath   *sort = create_sort_path(root, rel, child, input->pathkeys, -1);
 
@@ -155,12 +163,14 @@ make_serial_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 
 	if (child == NULL || !describe_sort(input, child, 1, &info))
 		return NULL;
-	return make_sort_path(root, rel, child, input, &info, child->total_cost + gpusort_cost_of_packing(&info, child->rows));
+	return make_sort_path(root, rel, child, input, &info,
+						  child->total_cost + gpusort_cost_of_packing(&info, child->rows));
 }
 
 /*
- * A Gather computes what its rows are sorted by, and can then not be fed through: the workers compute the keys that are
- * no columns of the partial path's, as those of an aggregate's own ORDER BY.  NULL: they cannot.
+ * Adds missing keys to a partial path's columns.  A Gather that computes keys
+ * itself cannot be fed through, so the workers compute them, such as those of
+ * an aggregate's own ORDER BY.  NULL: they cannot.
  */
 static Path *
 with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
@@ -180,10 +190,12 @@ with_key_columns(PlannerInfo *root, Path *partial, const List *pathkeys)
 	}
 	if (list_length(target->exprs) == list_length(partial->pathtarget->exprs))
 		return partial;
-	return (Path *) create_projection_path(root, partial->parent, partial, set_pathtarget_cost_width(root, target));
+	return (Path *) create_projection_path(root, partial->parent, partial,
+										   set_pathtarget_cost_width(root, target));
 }
 
-/* Workers pack their rows, and hardly any row goes through the Gather's queues of tuples, so it costs its start only. */
+/* Workers pack their rows, and hardly any row goes through the Gather's queues
+ * of tuples, so the Gather costs its start only. */
 static Path *
 make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 {
@@ -194,13 +206,16 @@ make_parallel_path(PlannerInfo *root, RelOptInfo *rel, GpuSortInput *input)
 
 	if (partial != NULL)
 		partial = with_key_columns(root, partial, input->pathkeys);
-	if (partial == NULL || !describe_sort(input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers), &info))
+	if (partial == NULL ||
+		!describe_sort(input, partial, GPUSORT_PARALLEL_FEEDERS(partial->parallel_workers), &info))
 		return NULL;
 	gather = (Path *) create_gather_path(root, rel, partial, partial->pathtarget, NULL, &info.rows);
-	gather->total_cost = partial->total_cost + gpusort_cost_of_packing(&info, partial->rows) + parallel_setup_cost;
+	gather->total_cost = partial->total_cost + gpusort_cost_of_packing(&info, partial->rows) +
+		parallel_setup_cost;
 	gather->startup_cost = gather->total_cost;
 	sort = make_sort_path(root, rel, gather, input, &info, gather->total_cost);
-	/* the mark of our path (convert_sort.c), as no other Gather is; when the Sort has been made, which is not safe below it */
+	/* marks our path (convert_sort.c), since no other Gather is parallel-safe;
+	 * set after the Sort has been made, which is not safe below it */
 	gather->parallel_safe = true;
 	return sort;
 }

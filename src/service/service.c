@@ -5,20 +5,23 @@
  * In:  requests from the ring (shmem.c), events from the device (gsort.h).
  * Out: calls of the device API; answers in job slots and buffers; latches set.
  *
- * The only process that calls gsort_*, and its files (service_internal.h) are the only ones that do.
- * Everything the device API gives (gsort_device, gsort_job) is private to this process;
- * what backends see is in shared memory, guarded by the shared lock, which is never
- * held over a gsort_* call or an ereport.
+ * This is the only process that calls gsort_*, and its files
+ * (service_internal.h) are the only ones that do.  The objects of the device
+ * API (gsort_device, gsort_job) are private to this process.  Backends see its
+ * state in shared memory, under the shared lock, which is never held over a
+ * gsort_* call or an ereport.
  *
- * Every turn handles what requests and events there are and then waits on its
- * latch and the device's descriptor; no step waits for the device, so no job
- * holds up another.  A buffer that the device may touch is the service's until the
- * device has said that it is done with it.
+ * Every turn handles the requests and events that are there, and then waits on
+ * its latch and the device's descriptor.  No step waits for the device, so no
+ * job holds up another one.  A buffer that the device may touch is the
+ * service's until the device has reported that it is done with it.
  *
- * There is one for each device, each with jobs, a ring and a budget of its own (service_others.c).
+ * Each device has its own service, with its own jobs, ring and budget
+ * (service_others.c).
  *
- * The worker leaves with code 1: with 0, which is for one that is not wanted any more, it would not be
- * started again, and with any other code the postmaster would restart all sessions.
+ * The worker exits with code 1.  With 0, which means that it is not wanted any
+ * more, the postmaster would not start it again.  With any other code it would
+ * restart all sessions.
  */
 #include "postgres.h"
 
@@ -34,7 +37,8 @@
 #include "service/service.h"
 #include "service/service_internal.h"
 
-/* A lost device may not say so through its descriptor: ask while work is under way. */
+/* A lost device may not report so through its descriptor, so the service asks
+ * while work is in progress. */
 #define BUSY_POLL_MS			100
 
 static WaitEventSet *wait_set = NULL;
@@ -49,7 +53,8 @@ request_termination(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/* Buffers that the device still writes to stay the service's: its successor frees them. */
+/* Buffers that the device still writes to stay the service's.  Its successor
+ * frees them. */
 static void
 leave(int code, Datum arg)
 {
@@ -75,14 +80,17 @@ set_signal_handlers(void)
 {
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, request_termination);
-	/* a cancel is for a query: it must not end everybody's sorts */
+	/* a cancel is meant for a query; it must not end everybody's sorts */
 	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
 }
 
-/* Takes over from the worker before, and makes this process known.  Does not return if there is a process
- * already that is this service: after a crash of the server's processes a first service may have
- * registered the others a second time. */
+/*
+ * Takes over from the previous worker, and makes this process known.  Does not
+ * return if another process is this service already.  After a crash of the
+ * server's processes, a first service may have registered the others a second
+ * time.
+ */
 static void
 begin_service(int number)
 {
@@ -104,9 +112,9 @@ begin_service(int number)
 	LWLockRelease(gpusort_shared_lock());
 }
 
-/* --- how long turns take ------------------------------------------------------------ */
+/* --- how long turns take -------------------------------------------------- */
 
-/* Of this thread: a busy machine does not lengthen it. */
+/* The thread's clock, since a busy machine does not lengthen it. */
 static uint64
 cpu_clock_us(void)
 {
@@ -116,13 +124,15 @@ cpu_clock_us(void)
 	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Everybody's sorts stand still during a turn: remembers the longest. */
+/* Remembers the longest turn, because everybody's sorts stand still during a
+ * turn. */
 static void
 note_turn(uint64 passed_us, uint64 cpu_us)
 {
 	static uint64 longest_cpu_us = 0;
 	GpuSortService *service = gpusort_service_shared();
-	/* nobody else writes it, but for a reset: read without the lock, which all sessions want */
+	/* only a reset writes it too, so it is read without the lock, which all
+	 * sessions want */
 	bool		longest = passed_us > service->longest_turn_us;
 
 	if (longest)
@@ -137,10 +147,11 @@ note_turn(uint64 passed_us, uint64 cpu_us)
 	longest_cpu_us = Max(longest_cpu_us, cpu_us);
 }
 
-/* --- the loop --------------------------------------------------------------------------- */
+/* --- the loop ------------------------------------------------------------- */
 
-/* What requests, events and the passing of time ask for.  Returns the milliseconds after which
- * there is more to do: 0, at once; -1, when the latch or the device says so. */
+/* Handles requests, events and the passing of time.  Returns the milliseconds
+ * until there is more to do: 0, at once; -1, when the latch or the device
+ * tells. */
 static long
 do_turn(void)
 {
@@ -162,7 +173,7 @@ do_turn(void)
 	return gpusort_service_open_jobs > 0 ? gpusort_service_sooner(next_end, BUSY_POLL_MS) : -1;
 }
 
-/* Before the first call of the device, which begins a thread. */
+/* Called before the first device call, which begins a thread. */
 static void
 prepare_device(void)
 {
@@ -173,6 +184,7 @@ prepare_device(void)
 	gsort_prepare(salt);
 }
 
+/* The worker's main function, for each service. */
 void
 gpusort_service_main(Datum arg)
 {
@@ -199,7 +211,7 @@ gpusort_service_main(Datum arg)
 			reloaded = true;
 		}
 		sleep_ms = do_turn();
-		/* last, since the end of the last open job is what it may wait for */
+		/* last, since it may wait for the end of the last open job */
 		if (gpusort_service_follow_settings())
 			make_wait_set();
 		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_next_look());
@@ -213,17 +225,19 @@ gpusort_service_main(Datum arg)
 	proc_exit(1);
 }
 
+/* Without a worker the server starts all the same, and all sorts are native. */
 bool
 gpusort_service_register(void)
 {
 	BackgroundWorker worker = gpusort_service_worker(0);
 
 	RegisterBackgroundWorker(&worker);
-	/* in single-user mode there is no worker at all, and nobody to read about it */
+	/* single-user mode has no workers at all, and nobody to read about it */
 	if (!IsPostmasterEnvironment || compat_worker_was_registered(worker.bgw_library_name))
 		return true;
 	ereport(LOG,
 			(errmsg("gpusort: no background worker for service 0, all sorts are native"),
-			 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+			 errhint("Raise max_worker_processes, which is %d, and restart the server.",
+					 max_worker_processes)));
 	return false;
 }

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* Of the first one.  False: no worker is free. */
+/* Registers the first service.  False: no worker is free. */
 extern bool gpusort_service_register(void);
 extern PGDLLEXPORT void gpusort_service_main(Datum arg);
 

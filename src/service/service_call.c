@@ -1,23 +1,25 @@
 /*
  * service_call.c
- *	  Calls of the device that block: to open it, to pin the buffers, to shut it.
+ *	  Device calls that block: opening it, pinning the buffers, shutting it.
  *
  * In:  a function that blocks.
- * Out: it has run.  Meanwhile the service has absorbed what was emitted to all processes, and has answered those
- *	    who ask whether it runs.
+ * Out: the function has run.  Meanwhile the service has absorbed barriers, and
+ *	    has answered sessions that ask whether it runs.
  *
- * DROP DATABASE, DROP TABLESPACE and, from PostgreSQL 19 on, a promotion wait until each process that
- * is known to ProcSignal has absorbed a barrier, whatever that process is about.  So the call
- * runs in a thread, in which all signals are blocked, while the process waits for its latch.  The
- * thread touches nothing of PostgreSQL's.
+ * DROP DATABASE, DROP TABLESPACE and, from PostgreSQL 19 on, a promotion wait
+ * until each process that ProcSignal knows has absorbed a barrier, whatever
+ * that process is doing.  So the call runs in a thread, in which all signals
+ * are blocked, while the process waits for its latch.  The thread touches
+ * nothing of PostgreSQL's.
  *
- * A driver that hangs must not hold up a shutdown.  When the process is to end, a call that goes on is
- * abandoned after some seconds, and with it the device: no later call is made, and the process ends without
- * what libraries have registered for its exit, which may wait for the same lock.  So what the thread
- * writes to is static.
+ * A driver that hangs must not hold up a shutdown.  When the process is to end,
+ * a call that goes on is abandoned after some seconds, and with it the device.
+ * No later call is made, and the process ends without the exit handlers of
+ * libraries, which may wait for the same lock.  So the thread writes only to
+ * static memory.
  *
- * Runs in the service alone, also when it is about to exit, where interrupts are no longer
- * processed: a barrier is looked for by itself.
+ * Runs in the service alone, also when it is about to exit.  Interrupts are no
+ * longer processed then, so barriers are checked here.
  */
 #include "postgres.h"
 
@@ -32,7 +34,8 @@
 
 #include "service/service_internal.h"
 
-/* To free 100 GB of a GPU's memory, and to unpin the buffers, takes some seconds. */
+/* Freeing 100 GB of a GPU's memory, and unpinning the buffers, takes some
+ * seconds. */
 #define CALL_PATIENCE_MS		10000
 
 typedef struct BlockingCall
@@ -61,7 +64,7 @@ run_call(void *arg)
 	return NULL;
 }
 
-/* False: there can be no thread. */
+/* False: no thread can be started. */
 static bool
 start_thread(pthread_t *thread)
 {
@@ -81,7 +84,7 @@ start_thread(pthread_t *thread)
 	return started;
 }
 
-/* Milliseconds that the call may still take; -1: any. */
+/* Returns the milliseconds that the call may still take; -1: any. */
 static long
 patience_left(uint64 *give_up_ms)
 {
@@ -95,7 +98,8 @@ patience_left(uint64 *give_up_ms)
 	return now < *give_up_ms ? (long) (*give_up_ms - now) : 0;
 }
 
-/* False: the call goes on, and the process is to end.  Does not return if the postmaster has ended. */
+/* Absorbs barriers until the call ends.  False: the call goes on, and the
+ * process is to end.  Does not return if the postmaster has ended. */
 static bool
 absorb_barriers_until_end(uint32 wait_event)
 {
@@ -110,8 +114,8 @@ absorb_barriers_until_end(uint32 wait_event)
 			return false;
 		if ((events & WL_POSTMASTER_DEATH) != 0)
 			_exit(1);			/* nobody waits for an answer */
-		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE | WL_POSTMASTER_DEATH |
-								   (left > 0 ? WL_TIMEOUT : 0),
+		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_SOCKET_READABLE |
+								   WL_POSTMASTER_DEATH | (left > 0 ? WL_TIMEOUT : 0),
 								   running.ended_fd, left, wait_event);
 		ResetLatch(MyLatch);
 		gpusort_heartbeat_answer(gpusort_service_number);
@@ -142,6 +146,7 @@ abandon(void)
 	proc_exit(1);
 }
 
+/* If no thread can be started, the process makes the call itself. */
 void
 gpusort_service_call(GpuSortBlockingCall call, void *arg)
 {
@@ -165,7 +170,7 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 	}
 	PG_CATCH();
 	{
-		/* the worker ends with the error */
+		/* the error ends the worker */
 		abandoned = true;
 		on_proc_exit(end_at_once, 0);
 		PG_RE_THROW();
@@ -178,6 +183,6 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 	}
 	pthread_join(thread, NULL);
 	close(running.ended_fd);
-	/* what else the latch was set for is still to be done */
+	/* the latch may have been set for other work too */
 	SetLatch(MyLatch);
 }

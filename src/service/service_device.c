@@ -2,17 +2,21 @@
  * service_device.c
  *	  The device that the service owns: opened, shown to sessions, closed, lost.
  *
- * In:  gpusort.device, .device_memory, .host_threads, .host_nice and .debug_fail_at, by the last reload.
- * Out: the open device; the service's state and the device's figures in shared memory.
+ * In:  gpusort.device, .device_memory, .host_threads, .host_nice and
+ *	    .debug_fail_at, as of the last reload.
+ * Out: the open device; the service's state and the device's figures in shared
+ *	    memory.
  *
- * Of several devices that this service may have the first serves that can be opened.  Which one that
- * is, is found out when the service starts, also after a lost device, when these settings change,
- * and at a reload while one of the later ones, or none, serves.  A device that was lost and cannot be opened is looked for
- * again by itself, as a GPU that is being reset is there again some time later.
+ * If this service may have several devices, the first one that can be opened
+ * serves.  The service tries them when it starts, also after a lost device,
+ * when these settings change, and at a reload while a later device, or none,
+ * serves.  It looks by itself for a lost device that cannot be opened, because
+ * a GPU that is being reset comes back some time later.
  *
- * The host device behind GPUs (auto,host) is the first service's, and stands in for all of them, not for one that is lost.
- * Between it and the GPUs is decided when the server starts, when the last GPU is lost, and at a reload: from then on it
- * serves, and lost GPUs are not looked for.
+ * The host device behind GPUs (auto,host) is the first service's.  It stands in
+ * for all GPUs, not for a single lost one.  The choice between it and the GPUs
+ * is made when the server starts, when the last GPU is lost, and at a reload.
+ * While the host device serves, lost GPUs are not looked for.
  *
  * Runs in the service alone.
  */
@@ -27,31 +31,36 @@
 
 gsort_device *gpusort_service_device = NULL;
 
-/* A device that was lost is looked for so soon again; later, after a part of the time for which it has been missing. */
+/* The first look for a lost device comes after this time.  Each later one comes
+ * after a part of the time for which the device has been missing. */
 #define LOOK_AGAIN_MS		10000
 #define LOOK_AGAIN_PART		4
 
-/* After so many restarts for corrupt shared memory the service does not serve: each has failed everybody's sorts. */
+/* After this many restarts for corrupt shared memory the service does not
+ * serve, since each has failed everybody's sorts. */
 #define CORRUPTIONS_MAX		3
 
-/* What must be opened anew to change. */
+/* The settings that a device is opened with.  A change requires a new
+ * opening. */
 typedef struct OpenSettings
 {
-	GpuSortServiceDevice device;	/* n is 0: a device is to be opened, whatever the settings say */
+	GpuSortServiceDevice device;	/* n is 0: a device must be opened, whatever the settings are */
 	int			host_threads;
 	int			host_nice;
 } OpenSettings;
 
 static OpenSettings opened_for; /* when the device was opened */
-static int	opened_choice;		/* of these devices, the one that serves */
+static int	opened_choice;		/* number of the device that serves, among these */
 static bool host_is_spare = false;	/* and is not opened, since other GPUs serve */
-static bool to_look_anew = false;	/* for a device that was lost, when no sort is open: a reload asks for it */
-static uint64 next_look_us = 0; /* for a device that was lost; 0: there is none, or it serves */
-static char failures[sizeof(((GpuSortService *) NULL)->detail)];	/* why the devices before it do not */
+/* A reload asks for a look for a lost device, once no sort is open. */
+static bool to_look_anew = false;
+static uint64 next_look_us = 0; /* when to look for a lost device; 0: there is none, or it serves */
+/* why the devices before it do not serve */
+static char failures[sizeof(((GpuSortService *) NULL)->detail)];
 
-/* --- its end ------------------------------------------------------------------- */
+/* --- its end -------------------------------------------------------------- */
 
-/* What its last failure was. */
+/* Returns the last failure of the device. */
 static const char *
 device_error(void)
 {
@@ -60,6 +69,7 @@ device_error(void)
 	return gsort_error_text(gpusort_service_device);
 }
 
+/* A process that is not this service changes nothing. */
 void
 gpusort_service_stop_serving(const char *message)
 {
@@ -68,8 +78,9 @@ gpusort_service_stop_serving(const char *message)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (service->pid == MyProcPid)
 	{
-		/* it may have been open without serving, until the last sort ended; the host device, which stands in for
-		 * what is missing already, or for no GPU, is none to be missed */
+		/* The device may have been open without serving, until the last sort
+		 * ended.  The host device is not missed if it stands in for a missing
+		 * device, or for no GPU. */
 		if (gpusort_service_device != NULL && opened_choice == 0 && service->missing_since_us == 0)
 			service->missing_since_us = gpusort_clock_us();
 		service->state = GPUSORT_SERVICE_STARTING;
@@ -110,7 +121,7 @@ gpusort_service_note_status(int job, gsort_status status)
 		gpusort_service_fail_job(job, device_error(), status == GSORT_NOMEM);
 }
 
-/* --- what sessions see --------------------------------------------------------- */
+/* --- what sessions see ---------------------------------------------------- */
 
 void
 gpusort_service_publish_info(void)
@@ -120,10 +131,12 @@ gpusort_service_publish_info(void)
 	if (gpusort_service_device == NULL)
 		return;
 	gsort_device_get_info(gpusort_service_device, &info);
-	/* what fails while nobody waits for an answer must not wait for the next sort */
+	/* a failure that comes while nobody waits for an answer must not wait for
+	 * the next sort */
 	if (info.lost)
 		gpusort_service_lose_device();
-	/* nobody else writes it: most turns change nothing, and leave the lock to the sessions */
+	/* nobody else writes it, so most turns change nothing and leave the lock to
+	 * the sessions */
 	if (memcmp(&gpusort_service_shared()->info, &info, sizeof(info)) == 0)
 		return;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
@@ -135,6 +148,7 @@ gpusort_service_publish_info(void)
 	LWLockRelease(gpusort_shared_lock());
 }
 
+/* Sessions plan anew when the service begins to serve. */
 static void
 publish_state(GpuSortServiceState state, const char *detail)
 {
@@ -150,7 +164,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 		gpusort_discard_kept_plans();
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
-	/* while the host device serves in its place, its GPU is still missing */
+	/* while the host device serves in its place, the GPU is still missing */
 	if ((state == GPUSORT_SERVICE_SERVING && opened_choice == 0) || state == GPUSORT_SERVICE_OFF)
 	{
 		service->missing_since_us = 0;
@@ -159,14 +173,16 @@ publish_state(GpuSortServiceState state, const char *detail)
 	if (gpusort_service_device == NULL)
 		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
-	/* it may have to decide anew between the host device and the GPUs */
+	/* the first service may have to choose anew between the host device and the
+	 * GPUs */
 	if (changed && gpusort_service_number > 0)
 		gpusort_wake_service(0);
 }
 
-/* --- other services ------------------------------------------------------------- */
+/* --- other services ------------------------------------------------------- */
 
-/* Does a service have a GPU, or does it start again since it has lost one, which it may have at once? */
+/* Does a service have a GPU, or is it starting again after it lost one, which
+ * it may have back at once? */
 static bool
 has_gpu(const GpuSortService *service)
 {
@@ -202,12 +218,13 @@ host_serves_for_gpus(void)
 	return serves && gpusort_device_of_service(0).n > 1;
 }
 
-/* --- opening ------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------- */
 
 static OpenSettings
 settings_now(void)
 {
-	return (OpenSettings) {gpusort_device_of_service(gpusort_service_number), gpusort_host_threads, gpusort_host_nice};
+	return (OpenSettings) {gpusort_device_of_service(gpusort_service_number), gpusort_host_threads,
+						   gpusort_host_nice};
 }
 
 static void
@@ -220,8 +237,8 @@ arm_test_failure(void)
 						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS |
 						  GSORT_FAIL_LATER_TOO);
 	else
-		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at,
-						  GSORT_FAIL_ALLOCATIONS | GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
+		gsort_set_fail_at(gpusort_service_device, gpusort_debug_fail_at, GSORT_FAIL_ALLOCATIONS |
+						  GSORT_FAIL_CALLS | GSORT_FAIL_LAUNCHES | GSORT_FAIL_TRANSFERS);
 }
 
 static void
@@ -242,13 +259,14 @@ report_no_buffers(void)
 			 errhint("Restart the server.")));
 }
 
-/* A reload has it tried again. */
+/* A reload makes it try again. */
 static void
 report_corruption(int times)
 {
 	char		detail[128];
 
-	snprintf(detail, sizeof(detail), "shared memory was corrupt %d times: restart the server", times);
+	snprintf(detail, sizeof(detail),
+			 "shared memory was corrupt %d times: restart the server", times);
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
 	ereport(LOG,
 			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
@@ -256,6 +274,7 @@ report_corruption(int times)
 			 errhint("Restart the server. Some module that it loads may write where it must not.")));
 }
 
+/* A lost device will be looked for. */
 static void
 report_no_device(void)
 {
@@ -265,7 +284,8 @@ report_no_device(void)
 	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
-				 gpusort_server_state()->serves ? errdetail("Sorts go to the other devices that serve.") :
+				 gpusort_server_state()->serves ?
+				 errdetail("Sorts go to the other devices that serve.") :
 				 errdetail("No other device serves now: sorts are native.")));
 	else
 		ereport(LOG,
@@ -276,7 +296,7 @@ report_no_device(void)
 		next_look_us = now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART);
 }
 
-/* What is open now is to be served with. */
+/* Serves with the device that is open now. */
 static void
 begin_serving(void)
 {
@@ -295,7 +315,7 @@ note_failure(const char *reason)
 	snprintf(failures + used, sizeof(failures) - used, "%s%s", used > 0 ? "; " : "", reason);
 }
 
-/* Of several devices the first is a GPU: why another one serves. */
+/* The first of several devices is a GPU: tells why another one serves. */
 static void
 note_that_no_gpu_serves(void)
 {
@@ -307,7 +327,7 @@ note_that_no_gpu_serves(void)
 	snprintf(failures, sizeof(failures), "no GPU: %s", reasons);
 }
 
-/* For tests: may the lost device not be opened yet? */
+/* For tests: must the lost device stay closed for now? */
 static bool
 stays_lost(void)
 {
@@ -319,7 +339,8 @@ stays_lost(void)
 	return true;
 }
 
-/* As gpusort_service_open.  A device is lost, or missing, if the first choice is. */
+/* Calls gpusort_service_open.  A device counts as lost, or missing, if the
+ * first choice is. */
 static gsort_device *
 open_choice(int choice, const char **reason)
 {
@@ -329,7 +350,7 @@ open_choice(int choice, const char **reason)
 	return NULL;
 }
 
-/* The first device that can be opened.  False: there is none. */
+/* Opens the first device that can be opened.  False: there is none. */
 static bool
 open_a_choice(void)
 {
@@ -351,6 +372,7 @@ open_a_choice(void)
 	return false;
 }
 
+/* Each failure has a report of its own. */
 static void
 open_device(void)
 {
@@ -381,36 +403,41 @@ gpusort_service_close_device(void)
 	gpusort_service_forget_all_jobs();
 }
 
-/* --- what to do about it ------------------------------------------------------------ */
+/* --- what to do about it -------------------------------------------------- */
 
 typedef enum Decision
 {
-	KEEP,						/* what serves, or that nothing does */
-	OPEN,						/* what can be opened now */
-	LOOK,						/* for a device that was lost */
+	KEEP,						/* the device that serves, or none */
+	OPEN,						/* a device that can be opened now */
+	LOOK,						/* for a lost device */
 	LEAVE						/* for good */
 } Decision;
 
-/* Milliseconds until a device that was lost is looked for; -1: nobody looks for one. */
+/* Returns the milliseconds until the look for a lost device; -1: there will be
+ * none. */
 static long
 time_to_look(void)
 {
 	/* the service may not be wanted any more */
-	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 || host_serves_for_gpus())
+	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 ||
+		host_serves_for_gpus())
 		return -1;
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 }
 
-/* Is the last GPU lost, so that the host device is to be opened?  Or does it serve, and a reload has found a GPU? */
+/* Must the host device be opened because the last GPU is lost?  Or does it
+ * serve although a reload has found a GPU? */
 static bool
 host_has_to_change(void)
 {
 	bool		serves = gpusort_service_device != NULL && opened_choice > 0;
 
-	return (serves || host_is_spare) && gpusort_shared->n_services > 1 && another_has_gpu() == serves;
+	return (serves || host_is_spare) && gpusort_shared->n_services > 1 &&
+		another_has_gpu() == serves;
 }
 
-/* From the settings, what is open, and what the other services have.  Changes nothing. */
+/* Decides by the settings, the open device, and the devices of the other
+ * services.  Changes nothing. */
 static Decision
 decide(void)
 {
@@ -422,30 +449,35 @@ decide(void)
 		return LOOK;
 	if (memcmp(&now.device, &opened_for.device, sizeof(now.device)) != 0 || host_has_to_change())
 		return OPEN;
-	if (gpusort_service_device != NULL && opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
+	if (gpusort_service_device != NULL &&
+		opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
 		(now.host_threads != opened_for.host_threads || now.host_nice != opened_for.host_nice))
 		return OPEN;
 	return KEEP;
 }
 
-/* One forgotten cursor keeps all new sorts native: gpusort_progress tells whose it is. */
+/* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
+ * whose it is. */
 static void
 report_waiting(const char *what, const char *meanwhile)
 {
 	ereport(LOG,
-			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs, meanwhile),
+			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs,
+					meanwhile),
 			 errhint("The view gpusort_progress lists these sorts, of service %d, with their processes; a cursor keeps its sort open until it is closed.",
 					 gpusort_service_number)));
 }
 
-/* With the last open sort ended: does not return from LOOK, nor from LEAVE unless the service is wanted again. */
+/* Called after the last open sort has ended.  Does not return from LOOK, nor
+ * from LEAVE unless the service is wanted again. */
 static void
 carry_out(Decision decision)
 {
 	/* a job that opened now would wait until the device is open */
 	if (decision != LEAVE)
 		publish_state(GPUSORT_SERVICE_STARTING, "a device is being opened");
-	/* in a process that has found no GPU CUDA says so for good */
+	/* CUDA reports for good that there is no GPU, in a process that has found
+	 * none */
 	if (decision == LOOK)
 		gpusort_service_restart("the lost device is looked for", failures);
 	gpusort_service_close_device();
@@ -455,6 +487,8 @@ carry_out(Decision decision)
 		open_device();
 }
 
+/* The decision is made anew in each turn, and carried out when no sort is
+ * open. */
 bool
 gpusort_service_follow_settings(void)
 {
@@ -463,7 +497,7 @@ gpusort_service_follow_settings(void)
 
 	if (decision == KEEP)
 	{
-		/* the settings are again those that it was opened for */
+		/* the settings are again those that the device was opened with */
 		if (gpusort_service_device != NULL && !serves)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
 		return false;
@@ -476,8 +510,10 @@ gpusort_service_follow_settings(void)
 			report_waiting("the new settings wait", "new sorts are native");
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	}
-	/* who leaves also waits for jobs that have not come to it yet */
-	if (gpusort_service_open_jobs > 0 || (decision == LEAVE && gpusort_service_shared()->open_jobs > 0))
+	/* a service that leaves also waits for jobs whose requests have not arrived
+	 * yet */
+	if (gpusort_service_open_jobs > 0 ||
+		(decision == LEAVE && gpusort_service_shared()->open_jobs > 0))
 		return false;
 	carry_out(decision);
 	return true;
@@ -486,14 +522,14 @@ gpusort_service_follow_settings(void)
 long
 gpusort_service_next_look(void)
 {
-	/* nobody tells that another service has given up its GPU (has_gpu) */
+	/* nobody reports that another service has given up its GPU (has_gpu) */
 	return gpusort_service_sooner(host_is_spare ? LOOK_AGAIN_MS : -1, time_to_look());
 }
 
-/* --- a reload -------------------------------------------------------------------- */
+/* --- a reload ------------------------------------------------------------- */
 
-/* Can a device be opened by now that gpusort.device names before the one that serves?  That one stays
- * open meanwhile. */
+/* Can a device be opened now that gpusort.device names before the one that
+ * serves?  The latter stays open meanwhile. */
 static bool
 better_choice_is_there(void)
 {
@@ -511,6 +547,7 @@ better_choice_is_there(void)
 	return false;
 }
 
+/* A device is opened anew if there is none, or a better one. */
 void
 gpusort_service_reload_settings(void)
 {
@@ -528,7 +565,8 @@ gpusort_service_reload_settings(void)
 	{
 		to_look_anew = true;
 		if (gpusort_service_open_jobs > 0)
-			report_waiting("the look for the lost device waits", "the host device serves meanwhile");
+			report_waiting("the look for the lost device waits",
+						   "the host device serves meanwhile");
 	}
 	else if (gpusort_service_device == NULL)
 		opened_for.device.n = 0;

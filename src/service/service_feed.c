@@ -1,28 +1,32 @@
 /*
  * service_feed.c
- *	  A job's feed: chunks on their way to the device, and the cut of a run.
+ *	  The feed of a job: chunks on their way to the device, and the cut of a
+ *	  run.
  *
  * In:  APPEND and CUT requests.
  * Out: chunks appended, the run cut; or the job full.
  *
  * Runs in the service alone.
  *
- * The device takes a chunk when there is a grant for its rows.  Where there is none, the run is full:
- * the chunk stays in its buffer, and so do the chunks of the job that come after it; the leader
- * spills the run, which frees its memory, and the chunks are fed to the next run.  What a job keeps of
- * the budget has room for any chunk that begins a run, so only a long row may find none in a run that
- * is empty: the leader writes that row itself.
+ * The device takes a chunk when there is a grant for its rows.  If there is
+ * none, the run is full.  The chunk stays in its buffer, and so do later chunks
+ * of the job.  The leader spills the run, which frees its memory, and the
+ * chunks are fed to the next run.  A job's reservation has room for any chunk
+ * that begins a run, so only a long row may find no room in an empty run.  The
+ * leader writes that row itself.
  *
- * A device may refuse what it has granted, where other transfers have all of its staging or other
- * programs its memory.  It is asked again in each turn, for some seconds (service_requests.c).
+ * A device may refuse granted memory if other transfers have all of its
+ * staging, or other programs its memory.  It is asked again in each turn, for
+ * some seconds (service_requests.c).
  */
 #include "postgres.h"
 
 #include "service/service_internal.h"
 
-/* --- chunks and the cut -------------------------------------------------------- */
+/* --- chunks and the cut --------------------------------------------------- */
 
-/* Is the job open on the device?  If not, whoever feeds it has not written its slot, and it has failed. */
+/* Is the job open on the device?  If not, its feeder has skipped a step, and
+ * the job fails. */
 static bool
 is_open(int job)
 {
@@ -32,8 +36,8 @@ is_open(int job)
 	return false;
 }
 
-/* The device's view of the chunk in a buffer of an open job's.  False: the buffer is corrupt, and the job has
- * failed. */
+/* Makes the device's view of the chunk in a buffer of an open job.  False: the
+ * buffer is corrupt, and the job has failed. */
 static bool
 chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *chunk)
 {
@@ -50,7 +54,8 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 	return true;
 }
 
-/* NOMEM: no grant; with *granted, none but that the device cannot take the chunk just now. */
+/* NOMEM: there is no grant; with *granted, there is one, but the device cannot
+ * take the chunk just now. */
 static gsort_status
 append_chunk(int job, const gsort_chunk *chunk, bool *granted)
 {
@@ -94,15 +99,17 @@ do_cut(int job)
 		gpusort_service_note_status(job, status);
 }
 
-/* Rows in the queue belong to this run, unless it is full; a row begun must be complete. */
+/* Rows in the queue belong to this run, unless it is full.  A row that has
+ * begun must be complete. */
 static bool
 cut_can_come(const GpuSortServiceJob *mine)
 {
 	return mine->cut_wanted && !mine->cutting &&
-		(mine->full || mine->chunks.first == GPUSORT_NO_BUFFER) && gpusort_service_stats(mine).incomplete_rows == 0;
+		(mine->full || mine->chunks.first == GPUSORT_NO_BUFFER) &&
+		gpusort_service_stats(mine).incomplete_rows == 0;
 }
 
-/* The first chunk of a row that continues. */
+/* Is this the first chunk of a row that continues? */
 static bool
 begins_long_row(const GpuSortChunkHeader *header)
 {
@@ -110,8 +117,9 @@ begins_long_row(const GpuSortChunkHeader *header)
 }
 
 /*
- * The run takes no more.  Feeders that wait for the answer to a row's first chunk get it
- * back: they cannot go on before that, and the leader is told of the full job by a row.
+ * The run takes no more.  Feeders that wait for the answer to a row's first
+ * chunk get it back.  They cannot go on before that, and they tell the leader
+ * of the full job by a row.
  */
 static void
 fill_job(int job)
@@ -132,7 +140,7 @@ fill_job(int job)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_FULL);
 }
 
-/* The first of the chunks that wait, with this header, was not taken. */
+/* Handles the refusal of the first waiting chunk, which has this header. */
 static void
 handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
 {
@@ -146,13 +154,15 @@ handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
 		gpusort_service_note_status(job, GSORT_NOMEM);
 }
 
-/* What the device is to be given next: of a full job, what its incomplete rows lack. */
+/* Returns the chunks that the device gets next.  For a full job these are the
+ * missing parts of its incomplete rows. */
 static GpuSortBufferQueue *
 next_chunks(GpuSortServiceJob *mine)
 {
 	return mine->full || mine->rests.first != GPUSORT_NO_BUFFER ? &mine->rests : &mine->chunks;
 }
 
+/* Feeds until a chunk is refused, and then cuts the run if it is complete. */
 void
 gpusort_service_feed_chunks(int job)
 {
@@ -186,6 +196,7 @@ gpusort_service_feed_chunks(int job)
 		do_cut(job);
 }
 
+/* A chunk that cannot be for this run goes back to its feeder. */
 void
 gpusort_service_handle_append(const GpuSortRequest *request)
 {
@@ -202,14 +213,16 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else
 	{
-		/* the rest of a row that the device has begun to take: the device refuses any other as bad data */
+		/* the rest of a row that the device has begun to take; the device
+		 * refuses any other chunk as bad data */
 		gpusort_service_queue(chunk.rows == 0 ? &mine->rests : &mine->chunks, request->buffer);
-		/* else it has refused what came before */
+		/* otherwise the device has refused an earlier chunk */
 		if (next_chunks(mine)->first == request->buffer)
 			gpusort_service_feed_chunks(request->job);
 	}
 }
 
+/* The cut waits for the chunks that came before it. */
 void
 gpusort_service_handle_cut(const GpuSortRequest *request)
 {
@@ -217,7 +230,8 @@ gpusort_service_handle_cut(const GpuSortRequest *request)
 	const GpuSortJobSlot *slot = gpusort_service_slot(request->job);
 	bool		awaited;
 
-	/* A job that became full on the way to its cut is cut again, when its owner says so.  One request does for both. */
+	/* A job that became full on the way to its cut is cut again when its owner
+	 * asks.  One request serves both cuts. */
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	awaited = slot->state == GPUSORT_JOB_CUTTING && !mine->cut_wanted;
 	if (awaited)

@@ -7,9 +7,10 @@
  *
  * Runs in the service alone.
  *
- * A device may lack memory for a fetch, which needs staging where the buffers are not pinned.
- * A sorted run has no other way out.  So the buffer stays FETCHING, and the device is asked again
- * in each turn (service_requests.c), for the job's oldest window first, until other transfers have ended.
+ * A device may lack memory for a fetch, which needs staging if the buffers are
+ * not pinned.  A sorted run has no other way out.  So the buffer stays
+ * FETCHING, and the device is asked again in each turn (service_requests.c),
+ * for the job's oldest window first, until other transfers have ended.
  */
 #include "postgres.h"
 
@@ -26,6 +27,7 @@ gpusort_service_handle_fetched(int job, int buffer, gsort_status status)
 								 GPUSORT_BUFFER_WINDOW : GPUSORT_BUFFER_HELD);
 }
 
+/* Stops at the first window that the device cannot fetch now. */
 void
 gpusort_service_fetch_windows(int job)
 {
@@ -50,7 +52,7 @@ gpusort_service_fetch_windows(int job)
 	}
 }
 
-/* The first window that ends behind row. */
+/* Returns the first window that ends behind row. */
 static uint64
 window_of_row(const gsort_window *windows, uint64 n, uint64 row)
 {
@@ -90,6 +92,7 @@ find_window(const GpuSortRequest *request)
 	return GSORT_OK;
 }
 
+/* Windows are fetched in the order of their requests. */
 void
 gpusort_service_handle_fetch(const GpuSortRequest *request)
 {
@@ -108,7 +111,7 @@ gpusort_service_handle_fetch(const GpuSortRequest *request)
 		return;
 	}
 	gpusort_service_queue(&mine->fetches, request->buffer);
-	/* else the device has refused one that came before */
+	/* otherwise the device has refused an earlier one */
 	if (mine->fetches.first == request->buffer)
 		gpusort_service_fetch_windows(request->job);
 }

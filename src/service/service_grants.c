@@ -1,33 +1,40 @@
 /*
  * service_grants.c
- *	  Jobs that open, and device memory for them: who gets it, and who waits.
+ *	  Opens jobs and grants device memory: who gets it, and who waits.
  *
- * In:  OPEN requests; what a chunk needs on the device; the budget and what all jobs have been granted.
- * Out: jobs that take rows, wait or are refused; grants, or NOMEM; both in the jobs' slots, for
- *	    gpusort_progress.
+ * In:  OPEN requests; the needs of a chunk on the device; the budget and the
+ *	    grants of all jobs.
+ * Out: jobs that take rows, wait or are refused; grants, or NOMEM; both in the
+ *	    jobs' slots, for gpusort_progress.
  *
  * Runs in the service alone.
  *
- * A job opens with device memory for any one chunk, its reservation, which it keeps until it ends.  If others have
- * it all, the job waits until they have given some back; when its time is over it is refused, and its leader, which
- * has sent no row yet, sorts natively.  Only a job that opens waits: later it spills.
+ * A job opens with device memory for any one chunk, its reservation, which it
+ * keeps until it ends.  If others have all memory, the job waits until they
+ * give some back.  When its time is over it is refused, and its leader, which
+ * has sent no row yet, sorts natively.  Only a job that opens waits: later it
+ * spills.
  *
- * How much: a job's grants double while it is small, and grow by a quarter after that.  Where so much
- * cannot be had, the job gets what its chunk needs.
+ * Size of grants: they double while a job is small, and grow by a quarter after
+ * that.  If so much is not available, the job gets the memory that its chunk
+ * needs.
  *
- * Who first:
+ * Order of jobs:
  *  - Jobs that open get their reservations in the order in which they came.
  *  - A small sort gets what it needs if that is free.
- *  - A large sort leaves a part of the budget to others, a reservation at least.  Thus a sort that holds its
- *    memory for long, such as an open cursor, does not keep everybody else off the device; and while a
- *    job waits no large one grows: it is made to spill.
- * No wait is longer than the job's options say, so none of this can starve a sort.
+ *  - A large sort leaves a part of the budget to others, at least a
+ *    reservation.  Thus a sort that holds its memory for long, such as an open
+ *    cursor, does not keep all others off the device.  While a job waits no
+ *    large one grows: it must spill.
+ * No wait is longer than the job's options say, so none of this can starve a
+ * sort.
  */
 #include "postgres.h"
 
 #include "service/service_internal.h"
 
-/* A sort up to this size is small.  So many bytes fit into one extent of a device's memory. */
+/* A sort up to this size is small.  This many bytes fit into one extent of a
+ * device's memory. */
 #define SMALL_ROWS				((uint64) 128 * 1024)
 #define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
 
@@ -38,18 +45,21 @@
 /* Device memory of the largest reservation that any job has asked for. */
 static uint64 largest_reservation = 0;
 
-/* --- grants --------------------------------------------------------------------- */
+/* --- grants --------------------------------------------------------------- */
 
-/* What a job is to have in all, of rows or of bytes: more than it has, for the rows in hand. */
+/* Returns the grant in all, of rows or of bytes: more than the job has, for the
+ * rows in hand. */
 static uint64
 generous_grant(uint64 granted, uint64 needed, uint64 small)
 {
 	if (needed <= granted)
 		return granted;
-	return Max(needed, granted < small ? Min(2 * granted, small) : granted + Max(granted / 4, small));
+	return Max(needed,
+			   granted < small ? Min(2 * granted, small) : granted + Max(granted / 4, small));
 }
 
-/* Does a job wait that came before this one?  Any one that waits, if this one does not. */
+/* Does another job wait that came before this one?  If this one does not wait,
+ * any waiting job counts. */
 static bool
 another_came_first(const GpuSortServiceJob *mine)
 {
@@ -63,7 +73,7 @@ another_came_first(const GpuSortServiceJob *mine)
 	return false;
 }
 
-/* Would so much more memory leave the part that large sorts do not get? */
+/* Would this much more memory leave the part that large sorts do not get? */
 static bool
 leaves_reserve(uint64 bytes)
 {
@@ -71,11 +81,12 @@ leaves_reserve(uint64 bytes)
 	uint64		for_others;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	for_others = Max(largest_reservation, Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	for_others = Max(largest_reservation,
+					 Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
 	return info.granted_bytes + bytes + for_others <= info.budget_bytes;
 }
 
-/* Raises the run's grants to so many rows and bytes in all. */
+/* Raises the run's grants to this many rows and bytes in all. */
 static gsort_status
 raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_bytes)
 {
@@ -85,14 +96,19 @@ raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_by
 	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
 	uint64		memory = gsort_job_grant_bytes(device_job, rows, bytes);
 
-	/* What it has kept since its last run nobody can refuse.  The first rows of a run may be one row of many
-	 * megabytes.  A job may wait although the budget has room for it: for memory that the device itself lacks. */
+	/*
+	 * Nobody can refuse the memory that the job has kept since its last run.
+	 * The first rows of a run may be one row of many megabytes.  A job may also
+	 * wait for memory that the device itself lacks, although the budget has
+	 * room for it.
+	 */
 	if (memory > 0 && !small && has->rows > 0 &&
 		(another_came_first(&gpusort_service_jobs[job]) || !leaves_reserve(memory)))
 		return GSORT_NOMEM;
 	return gsort_job_grant(device_job, rows, bytes);
 }
 
+/* Asks for a generous grant first, and then for the needed one. */
 gsort_status
 gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 {
@@ -111,16 +127,18 @@ gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
 	return status;
 }
 
-/* --- the reservation ------------------------------------------------------------------ */
+/* --- the reservation ------------------------------------------------------ */
 
-/* The most rows that a chunk has: each takes its data, its offset and its words. */
+/* Returns the most rows of a chunk.  Each takes its data, its offset and its
+ * words. */
 static uint64
 reserved_rows(const GpuSortServiceJob *mine)
 {
-	return GPUSORT_BUFFER_BYTES / (8 + sizeof(uint32) + mine->options.device.key_columns * sizeof(uint64));
+	return GPUSORT_BUFFER_BYTES /
+		(8 + sizeof(uint32) + mine->options.device.key_columns * sizeof(uint64));
 }
 
-/* The device memory of the reservation. */
+/* Returns the device memory of the reservation. */
 static uint64
 reserved_bytes(const GpuSortServiceJob *mine)
 {
@@ -161,14 +179,15 @@ reserve(int job)
 	return gsort_job_grant(mine->job, reserved_rows(mine), GPUSORT_BUFFER_BYTES);
 }
 
-/* After NOMEM: the job begins to wait, or still waits.  False: it must not wait, or would do so in vain. */
+/* Called after NOMEM.  The job begins to wait, or still waits.  False: it must
+ * not wait, or would do so in vain. */
 static bool
 wait_for_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
 
-	/* alone, it would wait for nobody */
+	/* if it is alone, it would wait for nobody */
 	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
 	gsort_device_get_info(gpusort_service_device, &info);
@@ -181,9 +200,10 @@ wait_for_memory(int job)
 	return true;
 }
 
-/* --- jobs that open ------------------------------------------------------------------------ */
+/* --- jobs that open ------------------------------------------------------- */
 
-/* What is not gsort_job_open's to check, and the columns, by which chunks are checked. */
+/* Checks options that gsort_job_open does not check, and the number of columns,
+ * by which chunks are checked. */
 static bool
 options_are_sound(const GpuSortJobOptions *options)
 {
@@ -201,6 +221,7 @@ refuse_job(int job, GpuSortNativeReason reason)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
+/* Opens the job if it gets its reservation; else it waits, or is refused. */
 static void
 open_or_wait(int job)
 {
@@ -219,6 +240,7 @@ open_or_wait(int job)
 		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 }
 
+/* The options are copied before they are checked. */
 void
 gpusort_service_handle_open(const GpuSortRequest *request)
 {
@@ -246,7 +268,7 @@ compare_waits(const void *a, const void *b)
 	return since_a < since_b ? -1 : since_a > since_b;
 }
 
-/* The jobs that wait, those that came first first; returns their number. */
+/* Lists the waiting jobs, oldest first, and returns their number. */
 static int
 list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 {
@@ -260,6 +282,7 @@ list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
 	return n;
 }
 
+/* Each job is tried once more before its time counts as over. */
 long
 gpusort_service_serve_waiting_jobs(void)
 {
@@ -285,8 +308,9 @@ gpusort_service_serve_waiting_jobs(void)
 	return next_end;
 }
 
-/* --- what sessions may know ----------------------------------------------------------------- */
+/* --- what sessions may know ----------------------------------------------- */
 
+/* The lock is taken only for a grant that has changed. */
 void
 gpusort_service_publish_grants(void)
 {
@@ -294,9 +318,11 @@ gpusort_service_publish_grants(void)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
 		gsort_job_stats *shown = &gpusort_service_slot(i)->stats;
-		uint64		granted_bytes = mine->job != NULL ? gpusort_service_stats(mine).granted_bytes : 0;
+		uint64		granted_bytes = mine->job != NULL ?
+			gpusort_service_stats(mine).granted_bytes : 0;
 
-		/* nobody else writes them: most turns change nothing, and leave the lock to the sessions */
+		/* nobody else writes them, so most turns change nothing and leave the
+		 * lock to the sessions */
 		if (mine->job == NULL || granted_bytes == shown->granted_bytes)
 			continue;
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);

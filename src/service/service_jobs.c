@@ -1,13 +1,16 @@
 /*
  * service_jobs.c
- *	  The service's side of the job slots: answers to sessions, and the end of jobs.
+ *	  The service's side of the job slots: answers to sessions, and the end of
+ *	  jobs.
  *
- * In:  what became of a job's request, of a call of the device, or of the device itself.
- * Out: states of slots and buffers, told to those who wait; the slots and buffers of jobs
- *	    whose owner has left, free.
+ * In:  the outcome of a job's request, of a device call, or the state of the
+ *	    device itself.
+ * Out: states of slots and buffers, with a signal to waiters; the freed slots
+ *	    and buffers of jobs whose owner has left.
  *
- * Runs in the service alone.  The table of jobs is private to it; slots and buffers are
- * guarded by the shared lock, which is never held over a gsort_* call or an ereport.
+ * Runs in the service alone.  The table of jobs is private to it; slots and
+ * buffers are guarded by the shared lock, which is never held over a gsort_*
+ * call or an ereport.
  */
 #include "postgres.h"
 
@@ -16,14 +19,15 @@
 #include "service/service_internal.h"
 #include "shared/buffer_pool.h"
 
-/* How long the device is asked again for what it has refused.  A transfer takes less than a millisecond. */
+/* A device that has refused something is asked again for this long.  A transfer
+ * takes less than a millisecond. */
 #define PATIENCE_MS				3000
 
 int			gpusort_service_number = 0;
 GpuSortServiceJob gpusort_service_jobs[GPUSORT_JOB_SLOTS];
 int			gpusort_service_open_jobs = 0;
 
-/* --- buffers that wait for the device ------------------------------------------ */
+/* --- buffers that wait for the device ------------------------------------- */
 
 static int *next_buffer = NULL; /* [n_buffers] */
 
@@ -68,9 +72,11 @@ gpusort_service_asks_again(GpuSortServiceJob *mine)
 	return !gpusort_clock_exceeds(mine->refused_since_us, now_us, PATIENCE_MS);
 }
 
-/* --- answers -------------------------------------------------------------------
- *
- * An answer wakes whoever waits after the lock has been released, which each of them takes first of all.
+/* --- answers -------------------------------------------------------------- */
+
+/*
+ * Each answer wakes the waiters after the lock has been released, because each
+ * of them takes the lock first.
  */
 
 void
@@ -121,7 +127,7 @@ gpusort_service_job_state(int job)
 	return state;
 }
 
-/* --- the end ------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------- */
 
 void
 gpusort_service_forget_job(GpuSortServiceJob *mine)
@@ -167,7 +173,8 @@ gpusort_service_fail_all_jobs(const char *message)
 	}
 }
 
-/* No device touches the job's buffers any more; its owner, if there is one, can free it alone. */
+/* No device touches the job's buffers any more.  Its owner, if there is one,
+ * can free them alone. */
 static void
 take_over_job(GpuSortJobSlot *slot)
 {

@@ -1,17 +1,19 @@
 /*
  * service_open.c
- *	  Opens, pins and shuts a device: calls that may block for seconds.
+ *	  Opens, pins and shuts a device, with calls that may block for seconds.
  *
- * In:  which of the devices that a service may have; gpusort.host_threads and .host_nice.
+ * In:  a choice among the devices that a service may have; gpusort.host_threads
+ *	    and .host_nice.
  * Out: the open device.
  *
- * Runs in the service alone, the calls in a thread beside it (service_call.c).
+ * Runs in the service alone.  The calls run in a thread beside it
+ * (service_call.c).
  */
 #include "postgres.h"
 
 #include "service/service_internal.h"
 
-/* A GPU is not asked more often how much of its memory is free. */
+/* A GPU is not asked more often for its free memory. */
 #define MEMORY_RECHECK_MS	100
 
 /* A GpuSortBlockingCall. */
@@ -31,6 +33,7 @@ call_open(void *arg)
 	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
 }
 
+/* The call may block, so it runs in a thread. */
 gsort_device *
 gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char **reason)
 {
@@ -58,7 +61,8 @@ call_pin(void *arg)
 {
 	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
 
-	/* reading every page makes the kernel allocate it: pinning is ten times faster then */
+	/* reading every page makes the kernel allocate it, so that pinning is ten
+	 * times faster */
 	for (Size i = 0; i < length; i += 4096)
 		(void) *(volatile char *) (gpusort_buffer_pool + i);
 	(void) gsort_pin(arg, gpusort_buffer_pool, length);
@@ -82,6 +86,7 @@ gpusort_service_shut(gsort_device *device)
 	gpusort_service_call(call_shut, device);
 }
 
+/* The host device has no memory and driver of its own to report. */
 void
 gpusort_service_log_device(gsort_device *device, const char *why_it)
 {
@@ -103,11 +108,12 @@ gpusort_service_log_device(gsort_device *device, const char *why_it)
 				 why_it[0] != '\0' ? errdetail("%s", why_it) : 0));
 }
 
-/* --- the budget --------------------------------------------------------------- */
+/* --- the budget ----------------------------------------------------------- */
 
 /*
- * The most that the device can give.  The host device shares the machine with the server's shared
- * memory.  A server with nearly all memory in shared_buffers leaves the default, an eighth.
+ * Returns the most memory that the device can give.  The host device shares the
+ * machine with the server's shared memory.  A server with nearly all memory in
+ * shared_buffers leaves the default, an eighth.
  */
 static uint64
 most_memory(const gsort_device_info *info)
@@ -121,7 +127,8 @@ most_memory(const gsort_device_info *info)
 	return shared + least < info->memory_bytes ? info->memory_bytes - shared : least;
 }
 
-/* Never more than there is: plans would count on it, and the host device would take the server's last memory. */
+/* The budget never exceeds the memory that there is: plans would count on it,
+ * and the host device would take the server's last memory. */
 void
 gpusort_service_set_budget(gsort_device *device)
 {

@@ -1,15 +1,19 @@
 /*
  * service_others.c
- *	  The services beside the first one: started, and ended when they are no longer wanted.
+ *	  The services beside the first one: started, and ended when they are no
+ *	  longer wanted.
  *
  * In:  gpusort.device; how many GPUs the first service has found.
- * Out: a background worker for each further device; in shared memory how many services there are
- *	    to be, and for which of them no worker was to be had.
+ * Out: a background worker for each further device; in shared memory, the
+ *	    number of wanted services, and the services for which no worker was
+ *	    free.
  *
- * The postmaster starts the first service with the server, and starts anew whichever has ended with code
- * 1.  The others are registered by the first one, since only who has opened a GPU knows how many there are; they
- * end with code 0, after which they are not started again, when there are fewer to be.  Which of them
- * are registered is in shared memory, since the first service may be a new one.
+ * The postmaster starts the first service with the server, and restarts any
+ * service that has ended with code 1.  The first service registers the others,
+ * since the number of GPUs is known only after one has been opened.  If fewer
+ * services are wanted, the surplus ones end with code 0, after which they are
+ * not started again.  Shared memory tells which services are registered, since
+ * the first service may be a new process.
  *
  * Runs in the services.  The shared lock is held for each look.
  */
@@ -23,9 +27,11 @@
 
 #define RESTART_SECONDS			1
 
-/* Others' workers may have ended by then. */
+/* Other modules' workers may have ended by then. */
 #define RETRY_MS				5000
 
+/* All services have the same main function, and their number as its
+ * argument. */
 BackgroundWorker
 gpusort_service_worker(int i)
 {
@@ -38,14 +44,15 @@ gpusort_service_worker(int i)
 	worker.bgw_main_arg = Int32GetDatum(i);
 	strlcpy(worker.bgw_library_name, "gpusort", BGW_MAXLEN);
 	strlcpy(worker.bgw_function_name, "gpusort_service_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_name, i == 0 ? "gpusort service" : psprintf("gpusort service %d", i), BGW_MAXLEN);
+	strlcpy(worker.bgw_name, i == 0 ? "gpusort service" : psprintf("gpusort service %d", i),
+			BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "gpusort service", BGW_MAXLEN);
 	return worker;
 }
 
-/* --- in the first service ------------------------------------------------------------ */
+/* --- in the first service ------------------------------------------------- */
 
-/* Says so to those that are not wanted any more. */
+/* Sets the number of services, and wakes those that are not wanted any more. */
 static void
 set_number(int wanted)
 {
@@ -70,7 +77,8 @@ start_service(int i)
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
-	/* after a crash of the server's processes the postmaster may have started it already */
+	/* after a crash of the server's processes the postmaster may have started
+	 * it already */
 	runs = service->pid != 0;
 	if (!runs)
 	{
@@ -86,12 +94,13 @@ start_service(int i)
 	if (!runs)
 		gpusort_service_set_no_worker(service);
 	LWLockRelease(gpusort_shared_lock());
-	/* else the log says so already */
+	/* otherwise the log has this line already */
 	if (!runs && !was_missing)
 		ereport(LOG,
 				(errmsg("gpusort: no background worker for service %d", i),
 				 errdetail("It is tried again every %d seconds.", RETRY_MS / 1000),
-				 errhint("Raise max_worker_processes, which is %d, and restart the server.", max_worker_processes)));
+				 errhint("Raise max_worker_processes, which is %d, and restart the server.",
+						 max_worker_processes)));
 	return runs;
 }
 
@@ -107,6 +116,7 @@ start_missing(int wanted)
 	return all;
 }
 
+/* A change of their number, or a reload, makes it try at once. */
 long
 gpusort_service_start_others(bool retry)
 {
@@ -123,7 +133,7 @@ gpusort_service_start_others(bool retry)
 	return next_try_ms == 0 ? -1 : RETRY_MS;
 }
 
-/* --- in another one -------------------------------------------------------------------- */
+/* --- in another one ------------------------------------------------------- */
 
 bool
 gpusort_service_is_superfluous(void)
@@ -132,6 +142,7 @@ gpusort_service_is_superfluous(void)
 		gpusort_service_number >= gpusort_services_wanted(GPUSORT_SERVICES_MAX);
 }
 
+/* The lock guards the check whether the service is wanted again. */
 void
 gpusort_service_end_for_good(void)
 {

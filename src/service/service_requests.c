@@ -1,11 +1,12 @@
 /*
  * service_requests.c
- *	  Takes requests from the ring and events from the device, and does what they ask for.
+ *	  Takes requests from the ring and events from the device, and handles them.
  *
- * In:  requests (shmem.c), which are trusted in nothing; events (gsort.h).
+ * In:  requests (shmem.c), none of which is trusted; events (gsort.h).
  * Out: calls of the device API; answers (service_jobs.c).
  *
- * Runs in the service alone.  Chunks and cuts are handed to service_feed.c, fetches to service_fetch.c.
+ * Runs in the service alone.  Chunks and cuts are handed to service_feed.c,
+ * fetches to service_fetch.c.
  */
 #include "postgres.h"
 
@@ -16,7 +17,7 @@
 
 /* --- runs, the close -------------------------------------------------- */
 
-/* The leader has read the run. */
+/* Handles NEXT_RUN: the leader has read the run. */
 static void
 handle_next_run(const GpuSortRequest *request)
 {
@@ -40,6 +41,7 @@ handle_merge(const GpuSortRequest *request)
 		gpusort_service_operation_began(request->job);
 }
 
+/* A job that is not on the device is freed at once. */
 static void
 handle_close(const GpuSortRequest *request)
 {
@@ -58,9 +60,9 @@ handle_close(const GpuSortRequest *request)
 	gpusort_service_operation_began(request->job);
 }
 
-/* --- requests ------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------- */
 
-/* Could a session have made this request, of a job that is in this state now? */
+/* Could a session have made this request for a job in this state? */
 static bool
 request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
 {
@@ -83,14 +85,16 @@ request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
 	}
 }
 
-/* Is the buffer the job's, and the service's? */
+/* Does the buffer belong to the job, and is it the service's? */
 static bool
 request_fits_buffer(const GpuSortRequest *request)
 {
-	GpuSortBufferState state = request->kind == GPUSORT_REQUEST_APPEND ? GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING;
+	GpuSortBufferState state = request->kind == GPUSORT_REQUEST_APPEND ?
+		GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING;
 
 	return request->buffer >= 0 && request->buffer < gpusort_shared->n_buffers &&
-		gpusort_buffers[request->buffer].job == request->job && gpusort_buffers[request->buffer].state == state;
+		gpusort_buffers[request->buffer].job == request->job &&
+		gpusort_buffers[request->buffer].state == state;
 }
 
 static bool
@@ -99,16 +103,19 @@ request_is_sound(const GpuSortRequest *request)
 	bool		sound = request->job >= 0 && request->job < GPUSORT_JOB_SLOTS;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	if (sound && (request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_WINDOW ||
-				  request->kind == GPUSORT_REQUEST_FETCH_ROW))
+	if (sound &&
+		(request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_WINDOW ||
+		 request->kind == GPUSORT_REQUEST_FETCH_ROW))
 		sound = request_fits_buffer(request);
 	else if (sound)
-		sound = request->buffer < 0 && request_fits_state(request, gpusort_service_slot(request->job)->state);
+		sound = request->buffer < 0 &&
+			request_fits_state(request, gpusort_service_slot(request->job)->state);
 	LWLockRelease(gpusort_shared_lock());
 	return sound;
 }
 
-/* Somebody waits for its answer, and nobody can tell who: all are told, nobody hangs. */
+/* A session waits for the answer, and nobody can tell which one.  So all jobs
+ * fail, and nobody hangs. */
 static void
 leave_corrupt_memory(const GpuSortRequest *request)
 {
@@ -118,6 +125,7 @@ leave_corrupt_memory(const GpuSortRequest *request)
 									 request->kind, request->job, request->buffer));
 }
 
+/* A request that is not sound means that shared memory is corrupt. */
 static void
 handle_request(const GpuSortRequest *request)
 {
@@ -152,9 +160,9 @@ gpusort_service_handle_requests(void)
 	return n == REQUESTS_A_TURN;
 }
 
-/* --- events -------------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
-/* A directory stands: tells the owner of its rows and windows. */
+/* Reports the rows and windows of a complete directory to the owner. */
 static gsort_status
 publish_directory(int job, gsort_job_stats *stats)
 {
@@ -174,6 +182,7 @@ publish_directory(int job, gsort_job_stats *stats)
 	return GSORT_OK;
 }
 
+/* The counters are those of the view gpusort_stats. */
 static void
 handle_cut_event(int job, gsort_status status)
 {
@@ -198,7 +207,7 @@ handle_cut_event(int job, gsort_status status)
 	mine->refused_since_us = 0;
 	mine->cut_wanted = false;
 	mine->cutting = false;
-	/* of a spilled sort, the first run */
+	/* the first run of a spilled sort */
 	if (mine->runs == 0)
 	{
 		pg_atomic_fetch_add_u64(&counters->jobs, 1);
@@ -211,7 +220,7 @@ handle_cut_event(int job, gsort_status status)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
 }
 
-/* The run's rows are gone from the device: what waits goes on. */
+/* The run's rows are gone from the device, so waiting chunks go on. */
 static void
 handle_run_begun_event(int job)
 {
@@ -225,6 +234,8 @@ handle_run_begun_event(int job)
 	gpusort_service_feed_chunks(job);
 }
 
+/* A job that cannot be merged goes back to FEEDING, which tells its leader
+ * so. */
 static void
 handle_merged_event(int job, gsort_status status)
 {
@@ -243,6 +254,7 @@ handle_merged_event(int job, gsort_status status)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_READY);
 }
 
+/* Each event ends one operation. */
 static void
 handle_event(const gsort_event *event)
 {
@@ -292,12 +304,14 @@ gpusort_service_handle_events(void)
 	return n == EVENTS_A_POLL;
 }
 
-/* --- what the device has refused ------------------------------------------------------ */
+/* --- what the device has refused ------------------------------------------ */
 
 void
 gpusort_service_ask_again(void)
 {
-	static int	begin = 0;		/* behind the job that came first the last time: each of them does in its turn */
+	/* behind the job that came first the last time, so that each job has its
+	 * turn */
+	static int	begin = 0;
 	int			end = begin + GPUSORT_JOB_SLOTS;
 	bool		is_first = true;
 

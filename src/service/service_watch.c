@@ -3,11 +3,14 @@
  *	  Notices a device that has stopped answering.
  *
  * In:  operations that the device has taken; its events.
- * Out: nothing, or the service restarts: its jobs fail, and sorts are native until a device serves.
+ * Out: nothing; or a restart of the service: its jobs fail, and sorts are
+ *	    native until a device serves.
  *
- * Asking a hung GPU whether an operation has ended gives no error, only "not yet".  So time tells: the device is
- * hung when no event has come for gpusort.device_timeout while operations were under way.
- * A single operation may take seconds, as the sort of a run on the host device does.
+ * A hung GPU answers the question whether an operation has ended with "not
+ * yet", not with an error.  So only time tells.  The device counts as hung when
+ * no event has come for gpusort.device_timeout while operations were in
+ * progress.  A single operation may take seconds, such as the sort of a run on
+ * the host device.
  *
  * Runs in the service alone.
  */
@@ -15,11 +18,12 @@
 
 #include "service/service_internal.h"
 
-/* With work under way the service looks ten times a second.  A longer gap is a halt of its own. */
+/* With work in progress the service looks ten times a second.  A longer gap
+ * means that it was halted itself. */
 #define OWN_HALT_MS		10000
 
 static int	under_way = 0;		/* operations of all jobs */
-static uint64 last_event_ms = 0;	/* or when the first of these began */
+static uint64 last_event_ms = 0;	/* or the time when the first of these began */
 
 void
 gpusort_service_operation_began(int job)
@@ -44,6 +48,7 @@ gpusort_service_forget_operations(GpuSortServiceJob *mine)
 	mine->operations = 0;
 }
 
+/* The time starts anew after a halt of the service itself. */
 void
 gpusort_service_watch_device(void)
 {
@@ -54,7 +59,8 @@ gpusort_service_watch_device(void)
 	if (timeout_ms == 0 || under_way == 0)
 		return;
 	now_ms = gpusort_clock_ms();
-	/* in a halt of its own the device may have stood still too, as the host device does */
+	/* if the service itself was halted, the device may have stood still too, as
+	 * the host device does */
 	if (now_ms - last_look_ms > OWN_HALT_MS)
 		last_event_ms = now_ms;
 	last_look_ms = now_ms;

@@ -1,17 +1,18 @@
 /*
  * buffer_pool.c
- *	  Who gets the shared buffers.
+ *	  The allocation of shared buffers to jobs.
  *
  * In:  jobs that open, are read, and end.
  * Out: buffers linked to their job's slot, or free.
  *
- * Runs in sessions and in the service, under the shared lock.
- * The memory is made by shmem.c.
+ * Runs in sessions and in the service, under the shared lock.  shmem.c
+ * allocates the memory.
  *
- * A job that opens may take back what others hold beyond what they cannot do without, and do not use just
- * now.  And a cursor between two FETCHes would hold its buffers for as long as its session likes.  So
- * those of a reader that has not asked for a window for a while are taken back too, all but one; the
- * reader fetches again what it has lost.
+ * A job that opens may take back buffers that other jobs do not use just now
+ * and can do without.  A cursor between two FETCHes would hold its buffers for
+ * as long as its session likes.  So a reader that has not asked for a window
+ * for a while loses all of its buffers but one.  It fetches the lost windows
+ * again.
  */
 #include "postgres.h"
 
@@ -21,9 +22,10 @@
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
 
-/* A job whose time is over has this long to give up. */
+/* A job that has waited its time has this long to give up. */
 #define WAITER_MAY_BE_LATE_MS	1000
 
+/* Moves n free buffers to the slot.  They are there: the caller has checked. */
 static void
 allocate_buffers(GpuSortJobSlot *slot, int n)
 {
@@ -40,6 +42,7 @@ allocate_buffers(GpuSortJobSlot *slot, int n)
 	}
 }
 
+/* Wakes the jobs that wait for buffers. */
 void
 gpusort_buffer_free(int buffer)
 {
@@ -60,14 +63,15 @@ gpusort_buffer_free(int buffer)
 	ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
-/* What a job cannot do without just now. */
+/* The buffers that a job cannot do without just now. */
 typedef struct Needs
 {
 	int			buffers;
-	int			idle;			/* of these */
-	bool		windows;		/* that wait to be read */
+	int			idle;			/* idle ones among them */
+	bool		windows;		/* windows that wait to be read are needed */
 } Needs;
 
+/* A job in any other state needs all of its buffers. */
 static Needs
 needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 {
@@ -79,7 +83,7 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 		needs.idle = GPUSORT_SPILL_BUFFERS;
 		needs.buffers = gpusort_buffers_to_open(slot->options.feeders);
 	}
-	/* a run that is being spilled needs its buffers for the next one */
+	/* the next run needs the buffers of a run that is being spilled */
 	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
 	{
 		needs.windows = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
@@ -88,7 +92,8 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	return needs;
 }
 
-/* Frees what jobs can do without until enough are free; also what idle readers have, if they are to lose it. */
+/* Frees buffers that jobs can do without, until enough are free.  idle_readers:
+ * idle readers lose theirs too, all but one. */
 static void
 take_back(int enough, bool idle_readers)
 {
@@ -107,14 +112,15 @@ take_back(int enough, bool idle_readers)
 				return;
 			if (state == GPUSORT_BUFFER_HELD && needs.idle > 0)
 				needs.idle--;
-			else if (state == GPUSORT_BUFFER_HELD || (state == GPUSORT_BUFFER_WINDOW && !needs.windows))
+			else if (state == GPUSORT_BUFFER_HELD ||
+					 (state == GPUSORT_BUFFER_WINDOW && !needs.windows))
 				gpusort_buffer_free(slot->buffers[i]);
 		}
 	}
 }
 
-/* Does a job wait that came before this one?  One whose time is over, as its process was halted, does not count
- * any more. */
+/* Has a job been waiting for longer than this one?  A job whose time is over
+ * does not count any more: its process was halted. */
 static bool
 another_came_first(const GpuSortJobSlot *mine)
 {
@@ -126,7 +132,8 @@ another_came_first(const GpuSortJobSlot *mine)
 
 		if (other == mine || other->waits_since_us == 0)
 			continue;
-		if (gpusort_clock_exceeds(other->waits_since_us, now_us, other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
+		if (gpusort_clock_exceeds(other->waits_since_us, now_us,
+								  other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
 			gpusort_buffers_end_wait(other);
 		else if (mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us)
 			return true;
@@ -150,11 +157,12 @@ gpusort_buffers_end_wait(GpuSortJobSlot *slot)
 	if (slot->waits_since_us == 0)
 		return;
 	slot->waits_since_us = 0;
-	/* the next one looks again */
+	/* the next waiter looks again */
 	if (--gpusort_shared->n_buffer_waiters > 0)
 		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
+/* Takes back buffers of idle readers only if others cannot spare enough. */
 bool
 gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders)
 {
@@ -178,7 +186,7 @@ gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders)
 	return false;
 }
 
-/* Is so much of the pool free that those who come next will not miss a buffer? */
+/* Are so many buffers free that jobs that come next will not miss one? */
 static bool
 has_plenty(void)
 {

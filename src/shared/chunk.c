@@ -1,18 +1,21 @@
 /*
  * chunk.c
- *	  What the service believes of a chunk: nothing.
+ *	  The check of a chunk: the service trusts nothing in it.
  *
- * In:  a shared buffer, which some backend wrote and may still write to.
- * Out: a copy of its header, and pointers into the buffer that stay inside of it.
+ * In:  a shared buffer that some backend has written and may still write to.
+ * Out: a copy of its header, and pointers into the buffer that stay inside of
+ *	    it.
  *
- * Runs in the service, for buffers that are the service's.  What the arrays hold is checked
- * by the device (gsort.h).  No function of the server's is called here, so that the
- * fuzzer of test/fuzz can be linked without one.
+ * Runs in the service, for buffers that are the service's.  The device checks
+ * the contents of the arrays (gsort.h).  This file calls no function of the
+ * server, so that the fuzzer of test/fuzz can be linked without one.
  */
 #include "postgres.h"
 
 #include "shared/chunk.h"
 
+/* All offsets and sizes are checked in the copy of the header before one of
+ * them is used. */
 bool
 gpusort_chunk_check(const char *buffer, uint32 key_columns, uint32 null_mask,
 					GpuSortChunkHeader *header, gsort_chunk *chunk)
@@ -40,7 +43,8 @@ gpusort_chunk_check(const char *buffer, uint32 key_columns, uint32 null_mask,
 	chunk->more_bytes = header->more_bytes;
 	chunk->row_start = (const uint32 *) (buffer + header->row_start_offset);
 	chunk->keys = (const uint64 *) (buffer + header->keys_offset);
-	chunk->nulls = header->nulls_offset != 0 ? (const uint32 *) (buffer + header->nulls_offset) : NULL;
+	chunk->nulls = header->nulls_offset != 0 ?
+		(const uint32 *) (buffer + header->nulls_offset) : NULL;
 	chunk->stats = header->stats;
 	return true;
 }

@@ -1,9 +1,11 @@
 /*
  * clock.h
- *	  The clock of waits and deadlines; and how long something has taken, for EXPLAIN.
+ *	  The clock of waits and deadlines, and the measurement of times for
+ *	  EXPLAIN.
  *
- * Unlike the time of day, nobody sets it back or forward.  All processes read the same one, so times in
- * shared memory can be compared.  It is never 0.
+ * Nobody sets this clock back or forward, unlike the time of day.  All
+ * processes read the same clock, so times in shared memory can be compared.  It
+ * is never 0.
  */
 #ifndef GPUSORT_CLOCK_H
 #define GPUSORT_CLOCK_H
@@ -29,21 +31,22 @@ gpusort_clock_ms(void)
 	return gpusort_clock_us() / 1000;
 }
 
-/* Milliseconds from now until then, rounded up; 0: then is past. */
+/* Returns the milliseconds from now until then, rounded up; 0: then is past. */
 static inline long
 gpusort_clock_ms_left(uint64 now_us, uint64 then_us)
 {
 	return then_us > now_us ? (long) ((then_us - now_us + 999) / 1000) : 0;
 }
 
-/* Is now more than so many milliseconds after since? */
+/* Is now more than this many milliseconds after since? */
 static inline bool
 gpusort_clock_exceeds(uint64 since_us, uint64 now_us, uint64 ms)
 {
 	return now_us > since_us && now_us - since_us > ms * 1000;
 }
 
-/* Milliseconds from start until now, by PostgreSQL's clock of measurements. */
+/* Returns the milliseconds from start until now, by PostgreSQL's clock of
+ * measurements. */
 static inline double
 gpusort_milliseconds_since(instr_time start)
 {

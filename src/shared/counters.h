@@ -1,13 +1,14 @@
 /*
  * counters.h
- *	  Every counter and every reason for a native sort, each said once.
+ *	  Every counter and every reason for a native sort, each defined once.
  *
- * From the tables here come the counters in shared memory, their start and reset,
- * the row of the view gpusort_stats and what EXPLAIN ANALYZE says of a native sort.
- * The view's columns in sql/gpusort.sql and the table in doc/views.md are written by
- * hand; test/tools/counters compares them with these tables.
+ * The tables here define the counters in shared memory, their start and reset,
+ * the row of the view gpusort_stats, and the reasons that EXPLAIN ANALYZE
+ * shows.  The view's columns in sql/gpusort.sql and the table in doc/views.md
+ * are written by hand.  test/tools/counters compares them with these tables.
  *
- * The counters are atomics in shared memory: any process adds, without the lock.
+ * The counters are atomics in shared memory.  Any process adds to them, without
+ * the lock.
  */
 #ifndef GPUSORT_COUNTERS_H
 #define GPUSORT_COUNTERS_H
@@ -17,11 +18,12 @@
 #include "port/atomics.h"
 
 /*
- * Why a sort was native though it was planned for the device.
+ * The reasons why a sort was native though it was planned for the device.
  *
  *	 NATIVE(enumerator, name, text, description)
  *
- * The counter, and the column, is native_name.  EXPLAIN ANALYZE shows the text.
+ * The counter and the column are called native_name.  EXPLAIN ANALYZE shows the
+ * text.
  */
 #define GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
@@ -40,11 +42,12 @@
 		   "a serial sort's first rows showed so: texts that begin alike, or that have come in order")
 
 /*
- * Why a Sort stays native in a finished plan.
+ * The reasons why a Sort stays native in a finished plan.
  *
  *	 REFUSAL(enumerator, name, text, remedy)
  *
- * The counter, and the column, is refused_name.  remedy: what the user can do.
+ * The counter and the column are called refused_name.  remedy tells the user
+ * what to do.
  */
 #define GPUSORT_SORT_REFUSAL_TABLE(REFUSAL) \
 	REFUSAL(DISABLED, disabled, "gpusort.enabled is off", \
@@ -57,27 +60,32 @@
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
 	REFUSAL(COLLATION, collation, "its first key's collation has no sort keys to rely on", \
 			"another COLLATE, or gpusort.libc_collations = verify where it is off") \
-	REFUSAL(LATER_KEY, later_key, "a key without words is behind others, in which many rows may tie", \
+	REFUSAL(LATER_KEY, later_key, \
+			"a key without words is behind others, in which many rows may tie", \
 			"ORDER BY an expression of another type, or another COLLATE, in its place") \
 	REFUSAL(LIMIT, limit, "LIMIT lets it keep the top rows only, which is cheaper", \
 			"nothing: few rows of many are found without sorting all") \
 	REFUSAL(COST, cost, "the device takes longer for its keys", \
 			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
-	REFUSAL(CUSTOM_SCAN, custom_scan, "it is below another extension's custom scan, or above one in a query that is planned while another is", \
+	REFUSAL(CUSTOM_SCAN, custom_scan, \
+			"it is below another extension's custom scan, or above one in a query that is planned while another is", \
 			"nothing here") \
-	REFUSAL(INCREMENTAL, incremental, "it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
+	REFUSAL(INCREMENTAL, incremental, \
+			"it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
 			"SET enable_incremental_sort = off") \
-	REFUSAL(GROUPING_SETS, grouping_sets, "it is a further sort of grouping sets, which an Aggregate does itself", \
+	REFUSAL(GROUPING_SETS, grouping_sets, \
+			"it is a further sort of grouping sets, which an Aggregate does itself", \
 			"a UNION ALL of queries with one GROUP BY each")
 
 /*
  * The counters, in the order of the view's columns.
  *
  *	 COUNT(name, description)	a number
- *	 MS(name, description)		a time: counted in microseconds as name_us, shown in
- *								milliseconds as name_ms
+ *	 MS(name, description)		a time: counted in microseconds as name_us,
+ *								shown in milliseconds as name_ms
  *	 NATIVE						as above: sorts that were native for a reason
- *	 REFUSAL					as above: Sorts that were planned natively for a reason
+ *	 REFUSAL					as above: Sorts that were planned natively for
+ *								a reason
  */
 #define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL) \
 	COUNT(jobs, "sorts that a device did") \
@@ -110,7 +118,7 @@ typedef enum GpuSortRefusalCode
 	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
 #undef REFUSAL
 	GPUSORT_REFUSALS_COUNTED,
-	GPUSORT_REFUSED_KEPT_PLAN = GPUSORT_REFUSALS_COUNTED	/* of reports alone */
+	GPUSORT_REFUSED_KEPT_PLAN = GPUSORT_REFUSALS_COUNTED	/* in reports only */
 } GpuSortRefusalCode;
 
 typedef struct GpuSortCounters

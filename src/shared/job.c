@@ -2,22 +2,25 @@
  * job.c
  *	  A device job as sessions see it: opened, failed, closed.
  *
- * In:  what the job is to do (GpuSortJobOptions).
- * Out: a claimed slot with its buffers, linked to a GpuSortJob of the session's; in the end
- *	    both given back.
+ * In:  a description of the job (GpuSortJobOptions).
+ * Out: a claimed slot with its buffers, linked to the session's GpuSortJob; in
+ *	    the end both are given back.
  *
- * The protocol is in three files: this one; job_feed.c, which brings rows to the service;
- * job_leader.c, which has them sorted and reads them.  Each step is a request in the ring
- * (services.c), after which the service's latch is set.  The service answers in the
- * slot and in the buffers, and signals the slot's condition variable.
+ * The protocol is in three files: this one; job_feed.c, which sends rows to the
+ * service; job_leader.c, which lets them be sorted and reads them.  Each step
+ * is a request in the ring (services.c), which sets the service's latch.  The
+ * service answers in the slot and in the buffers, and signals the slot's
+ * condition variable.
  *
- * Runs in the backend that owns the job, its leader, and in the parallel workers that
- * feed it.  The shared lock is held for each look and each step, never while waiting.
+ * Runs in the backend that owns the job, its leader, and in the parallel
+ * workers that feed it.  The shared lock is held for each look and each step,
+ * but never while waiting.
  *
- * A job gets the buffers that it cannot do without when it opens, for which it waits while it holds
- * nothing but its slot, and more as it fills them (buffer_pool.c).  For device memory
- * the service lets a job wait (service_grants.c), but only one whose process holds no other
- * job: else two sessions could wait for what the other one holds.
+ * When a job opens, it gets the buffers that it cannot do without.  It waits
+ * for them while it holds nothing but its slot, and gets more as it fills them
+ * (buffer_pool.c).  The service lets a job wait for device memory
+ * (service_grants.c), but only if its process holds no other job.  Otherwise
+ * two sessions could wait for each other's memory.
  */
 #include "postgres.h"
 
@@ -32,15 +35,16 @@
 #include "shared/services.h"
 #include "shared/stats.h"
 
-/* Waits are ended by broadcasts; this bounds what the end of a service could cost, and is when its process
- * is first looked at. */
+/* Broadcasts end waits.  This bounds the cost of a service's end, and is the
+ * time after which a waiter first looks at the service's process. */
 #define WAIT_RECHECK_MS			1000
 
-/* Buffers that others could spare are told by nobody. */
+/* Nobody announces buffers that others could spare. */
 #define BUFFERS_RECHECK_MS		50
 
-/* No sort waits for longer than this many times its native time.  But any sort may wait for WAIT_MS_OF_ANY_SORT:
- * small sorts of many sessions take turns in some milliseconds each. */
+/* No sort waits for longer than this many times its native time.  Any sort may
+ * wait for WAIT_MS_OF_ANY_SORT, however: small sorts of many sessions take
+ * turns of some milliseconds each. */
 #define WAIT_TIMES_NATIVE		2
 #define WAIT_MS_OF_ANY_SORT		50
 
@@ -48,7 +52,7 @@ uint32		gpusort_wait_event_of_feed = 0;
 uint32		gpusort_wait_event_of_sort = 0;
 uint32		gpusort_wait_event_of_output = 0;
 
-/* Jobs that this process has open as their leader. */
+/* Jobs that this process has opened as their leader. */
 static int	jobs_open = 0;
 
 static void
@@ -61,9 +65,9 @@ init_wait_events(void)
 	gpusort_wait_event_of_output = compat_wait_event("GpusortOutput");
 }
 
-/* --- failure ---------------------------------------------------------------------- */
+/* --- failure -------------------------------------------------------------- */
 
-/* With the lock held, which it releases. */
+/* Requires the lock, and releases it. */
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
@@ -98,7 +102,7 @@ gpusort_job_failed(const GpuSortJob *job)
 	return failed;
 }
 
-/* --- for the three files -------------------------------------------------------- */
+/* --- for the three files -------------------------------------------------- */
 
 void
 gpusort_job_lock(const GpuSortJob *job, LWLockMode mode)
@@ -116,8 +120,9 @@ gpusort_job_unlock(void)
 }
 
 /*
- * The service, which would fail the job, does not run.  When it does again it finds the job failed or closed, as
- * after a cancel: buffers that the device may touch are its own until then.
+ * Fails the job if its service does not run, since the service cannot do so
+ * then.  When the service runs again, it finds the job failed or closed, as
+ * after a cancel.  Until then it owns the buffers that the device may touch.
  */
 static void
 fail_if_service_is_silent(GpuSortJobSlot *slot)
@@ -127,7 +132,8 @@ fail_if_service_is_silent(GpuSortJobSlot *slot)
 
 	if (silent_ms == 0)
 		return;
-	snprintf(message, sizeof(message), "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
+	snprintf(message, sizeof(message),
+			 "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
 			 (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_job_slot_fail(slot, message);
@@ -145,7 +151,7 @@ gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 	gpusort_job_lock(job, mode);
 }
 
-/* False: the ring has no room. */
+/* Requires the lock.  False: the ring has no room. */
 static bool
 push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
 {
@@ -174,7 +180,7 @@ gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state)
 	return -1;
 }
 
-/* --- opening and closing ------------------------------------------------------------ */
+/* --- opening and closing -------------------------------------------------- */
 
 static int
 count_taken_slots(void)
@@ -186,7 +192,7 @@ count_taken_slots(void)
 	return taken;
 }
 
-/* -1: none is free for this process. */
+/* Returns -1 if no slot is free for this process. */
 static int
 find_free_slot(void)
 {
@@ -199,14 +205,15 @@ find_free_slot(void)
 }
 
 /*
- * Milliseconds that the job may wait for buffers and device memory.  Who waits must hold nothing that
- * others may be waiting for: no other job of this process, nor of the leader that a
- * parallel worker works for.
+ * Returns the milliseconds that the job may wait for buffers and device memory.
+ * A process that waits must hold nothing that others may be waiting for:
+ * neither this process nor a parallel worker's leader may have another job.
  */
 static int
 longest_wait(const GpuSortJobOptions *options)
 {
-	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE, WAIT_MS_OF_ANY_SORT);
+	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE,
+								  WAIT_MS_OF_ANY_SORT);
 
 	if (jobs_open > 0 || IsParallelWorker())
 		return 0;
@@ -223,7 +230,8 @@ note_device(GpuSortJob *job, int service)
 		snprintf(job->device_name, sizeof(job->device_name), "%s, service %d", info->name, service);
 }
 
-/* A slot of a service that serves.  wait_ms: how long the job may wait for buffers and memory. */
+/* Claims a slot of a service that serves.  wait_ms: how long the job may wait
+ * for buffers and memory. */
 static GpuSortNativeReason
 claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 {
@@ -267,8 +275,9 @@ close_held(void *arg)
 }
 
 /*
- * Gets the buffers that the job cannot do without.  If other jobs have them, it waits for as long as it may in all, while
- * its service takes jobs; what is left of that it may wait for device memory.
+ * Gets the buffers that the job cannot do without.  If other jobs have them, it
+ * waits while its service takes jobs, for as long as it may wait in all.  The
+ * rest of that time is left for device memory.
  */
 static GpuSortNativeReason
 reserve_buffers(GpuSortJob *job, int feeders)
@@ -298,10 +307,12 @@ reserve_buffers(GpuSortJob *job, int feeders)
 	gpusort_buffers_end_wait(slot);
 	slot->options.wait_ms = (int) left_ms;
 	gpusort_job_unlock();
-	return !has_service ? GPUSORT_NATIVE_NO_DEVICE : reserved ? GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
+	return !has_service ? GPUSORT_NATIVE_NO_DEVICE : reserved ?
+		GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
 }
 
-/* Asks for device memory for the first rows, and waits while the service lets the job wait. */
+/* Asks for device memory for the first rows, and waits while the service lets
+ * the job wait. */
 static GpuSortNativeReason
 reserve_memory(GpuSortJob *job)
 {
@@ -311,7 +322,8 @@ reserve_memory(GpuSortJob *job)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
-	/* a service that opens a device answers nobody until it is open */
+	/* a service that is opening a device answers nobody until the device is
+	 * open */
 	while (slot->state == GPUSORT_JOB_OPENING &&
 		   gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING)
 		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
@@ -321,6 +333,7 @@ reserve_memory(GpuSortJob *job)
 	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
 }
 
+/* The job is closed again if it gets no buffers or no memory. */
 GpuSortJob *
 gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 {
@@ -333,9 +346,10 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason != GPUSORT_NATIVE_NONE)
 		return NULL;
-	/* from here on it is closed whatever happens */
+	/* from here on the job is closed, whatever happens */
 	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
-	/* no row has been sent: where the device is lost, or its service does not answer, the sort is native */
+	/* no row has been sent, so a lost device or a silent service makes the sort
+	 * native */
 	job->may_fail = true;
 	*reason = reserve_buffers(job, options->feeders);
 	if (*reason == GPUSORT_NATIVE_NONE)
@@ -347,6 +361,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	return NULL;
 }
 
+/* The generation tells whether the slot still belongs to the same job. */
 GpuSortJob *
 gpusort_job_attach(const GpuSortJobId *id)
 {
@@ -364,10 +379,11 @@ gpusort_job_attach(const GpuSortJobId *id)
 }
 
 /*
- * Frees what the session owns at once; what the device may still touch is freed
- * by the service when it has closed its side.  Never waits, never fails: it also
- * runs while a transaction is aborted.  Parallel workers have ended by then:
- * PostgreSQL waits for them before it releases the leader's resource owners and memory.
+ * Frees the session's resources at once.  The service frees those that the
+ * device may still touch, after it has closed its side.  This function never
+ * waits and never fails, since it also runs while a transaction is aborted.
+ * Parallel workers have ended by then: PostgreSQL waits for them before it
+ * releases the leader's resource owners and memory.
  */
 void
 gpusort_job_close(GpuSortJob *job)
@@ -394,5 +410,7 @@ gpusort_job_close(GpuSortJob *job)
 	told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	LWLockRelease(gpusort_shared_lock());
 	if (!told)
-		elog(WARNING, "gpusort: no room in the ring of requests: job %d is open until its service restarts", job->id.slot);
+		elog(WARNING,
+			 "gpusort: no room in the ring of requests: job %d is open until its service restarts",
+			 job->id.slot);
 }

@@ -3,10 +3,12 @@
  *	  Rows on their way from a process to the service.
  *
  * In:  chunks that a feeder has written into the job's buffers.
- * Out: requests to append them; buffers that are idle again; at the end the number of rows.
+ * Out: requests to append them; buffers that are idle again; at the end, the
+ *	    number of rows.
  *
- * Runs in each feeder: the leader, or parallel workers too.  A buffer is the feeder's from
- * gpusort_job_buffer_to_fill to gpusort_job_send, then the service's.
+ * Runs in each feeder: the leader, or parallel workers too.  A buffer is the
+ * feeder's from gpusort_job_buffer_to_fill to gpusort_job_send, then the
+ * service's.
  */
 #include "postgres.h"
 
@@ -26,7 +28,8 @@ count_buffers(const GpuSortJobSlot *slot, GpuSortBufferState state)
 
 #define WAIT_FOR_BUFFER	(-2)
 
-/* With the lock held: a buffer to fill now, or why there is none. */
+/* Requires the lock.  Returns a buffer to fill now, or the reason why there is
+ * none. */
 static int
 take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 {
@@ -61,7 +64,7 @@ gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	return buffer;
 }
 
-/* For gpusort_progress. */
+/* Counts for gpusort_progress. */
 static void
 count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
 {
@@ -90,10 +93,13 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	shared->state = GPUSORT_BUFFER_SENT;
 	shared->sent_order = order;
 	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
-	/* accepted, the buffer may become another chunk's, which has another order */
-	while (waits && shared->job == job->id.slot && shared->sent_order == order && shared->state == GPUSORT_BUFFER_SENT)
+	/* after it is accepted, the buffer may belong to another chunk, with
+	 * another order */
+	while (waits && shared->job == job->id.slot && shared->sent_order == order &&
+		   shared->state == GPUSORT_BUFFER_SENT)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
-	refused = waits && shared->job == job->id.slot && shared->sent_order == order && shared->state == GPUSORT_BUFFER_REFUSED;
+	refused = waits && shared->job == job->id.slot && shared->sent_order == order &&
+		shared->state == GPUSORT_BUFFER_REFUSED;
 	if (refused)
 		shared->state = GPUSORT_BUFFER_HELD;
 	gpusort_job_unlock();

@@ -1,6 +1,7 @@
 /*
  * job_internal.h
- *	  What the files of the sessions' protocol share: job.c, job_feed.c, job_leader.c.
+ *	  Declarations shared by the files of the sessions' protocol: job.c,
+ *	  job_feed.c, job_leader.c.
  */
 #ifndef GPUSORT_JOB_INTERNAL_H
 #define GPUSORT_JOB_INTERNAL_H
@@ -22,7 +23,7 @@ gpusort_job_slot(const GpuSortJob *job)
 	return &gpusort_shared->jobs[job->id.slot];
 }
 
-/* With the lock held. */
+/* Requires the lock. */
 static inline bool
 gpusort_job_slot_failed(const GpuSortJob *job)
 {
@@ -30,18 +31,19 @@ gpusort_job_slot_failed(const GpuSortJob *job)
 }
 
 /*
- * Takes the shared lock; raises a failure.  Whoever holds it may wait for a change of the job: the lock is released
- * while it waits, and it looks again afterwards.
+ * Takes the shared lock, and raises a failure of the job.  The holder may wait
+ * for a change of the job.  The lock is released during the wait, so the holder
+ * must look again afterwards.
  */
 extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
 extern void gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event);
 extern void gpusort_job_unlock(void);
 
-/* With the lock held exclusively, which an error releases. */
+/* Requires the lock, held exclusively.  An error releases it. */
 extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,
 									 uint64 number);
 
-/* With the lock held: one of the job's buffers in a state, or -1. */
+/* Requires the lock.  Returns one of the job's buffers in a state, or -1. */
 extern int	gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state);
 
 #endif							/* GPUSORT_JOB_INTERNAL_H */

@@ -1,13 +1,14 @@
 /*
  * job_leader.c
- *	  The leader's side of a job: cutting its runs, merging them, reading windows.
+ *	  The leader's side of a job: cutting its runs, merging them, reading
+ *	  windows.
  *
  * In:  a job that feeders have fed.
  * Out: windows of sorted rows in the job's buffers.
  *
- * Runs in the backend that owns the job.  A fetched window waits in its buffer until it is
- * read; meanwhile another job may take the buffer (buffer_pool.c), and the window must
- * be fetched again.
+ * Runs in the backend that owns the job.  A fetched window waits in its buffer
+ * until it is read; meanwhile another job may take the buffer (buffer_pool.c),
+ * and the window must be fetched again.
  */
 #include "postgres.h"
 
@@ -15,7 +16,7 @@
 #include "shared/clock.h"
 #include "shared/job_internal.h"
 
-/* --- after the feeders have ended ------------------------------------------------- */
+/* --- after the feeders have ended ----------------------------------------- */
 
 uint64
 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
@@ -29,7 +30,8 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 	return rows;
 }
 
-/* With the lock held: the job gets into a state that the service ends, which is waited for. */
+/* Requires the lock.  Puts the job into a state, and waits until the service
+ * ends it. */
 static void
 ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
 {
@@ -41,7 +43,7 @@ ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_sort);
 }
 
-/* full: the run that is cut ends because the job is full, not because the input does. */
+/* full: the run ends because the job is full, not because the input ends. */
 static bool
 cut(GpuSortJob *job, gsort_cut_how how, bool full)
 {
@@ -55,7 +57,7 @@ cut(GpuSortJob *job, gsort_cut_how how, bool full)
 		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT);
 	}
 	is_cut = slot->state != GPUSORT_JOB_FULL;
-	/* after a run that is spilled the next one needs the buffers */
+	/* the run after a spilled one needs the buffers */
 	if (is_cut && how != GSORT_SORTED_RUN)
 		gpusort_buffers_keep_to_read(slot);
 	gpusort_job_unlock();
@@ -88,7 +90,7 @@ gpusort_job_is_full(GpuSortJob *job)
 void
 gpusort_job_next_run(GpuSortJob *job)
 {
-	/* the reader's last window too: feeders need the buffers */
+	/* even the reader's last window goes, since feeders need the buffers */
 	gpusort_job_forget_windows(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
@@ -111,14 +113,15 @@ gpusort_job_merge(GpuSortJob *job)
 	ready = slot->state == GPUSORT_JOB_READY;
 	if (ready)
 	{
-		slot->cut_how = GSORT_SORTED;	/* an idle reader's buffers may be taken back again */
+		slot->cut_how = GSORT_SORTED;	/* an idle reader may lose its buffers again */
 		gpusort_buffers_keep_to_read(slot);
 	}
 	gpusort_job_unlock();
 	return ready;
 }
 
-/* The service writes these before the job is ready, and not while it is. */
+/* The service sets this before the job is ready, and does not change it while
+ * it is. */
 uint64
 gpusort_job_rows(const GpuSortJob *job)
 {
@@ -139,15 +142,17 @@ gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
 	gpusort_job_unlock();
 }
 
-/* --- reading --------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
+/* Windows that were asked for must come before their buffers can be idle. */
 void
 gpusort_job_forget_windows(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	while (!gpusort_job_slot_failed(job) && gpusort_job_find_buffer(job, GPUSORT_BUFFER_FETCHING) >= 0)
+	while (!gpusort_job_slot_failed(job) &&
+		   gpusort_job_find_buffer(job, GPUSORT_BUFFER_FETCHING) >= 0)
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
 	for (int i = 0; i < slot->n_buffers; i++)
 	{
@@ -159,6 +164,8 @@ gpusort_job_forget_windows(GpuSortJob *job)
 	gpusort_job_unlock();
 }
 
+/* Asks for a window into an idle buffer, and gets back buffers that others took
+ * meanwhile. */
 static int
 fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 {
@@ -198,10 +205,12 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window, uint6
 	bool		ready;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	while (shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING && !gpusort_job_slot_failed(job))
+	while (shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING &&
+		   !gpusort_job_slot_failed(job))
 		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
 	gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
-	/* if not, it was taken back, and perhaps given to us anew */
+	/* otherwise the buffer was taken back, and perhaps given to this job
+	 * anew */
 	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_WINDOW;
 	if (ready)
 	{

@@ -1,11 +1,11 @@
 /*
  * progress.c
- *	  A sort tells how far it is.
+ *	  Sorts report their progress.
  *
- * In:  a sort's steps, from the process that leads it.
+ * In:  the steps of a sort, from the process that leads it.
  * Out: its entry in shared memory; copies of entries, for progress_view.c.
  *
- * Runs in the backend that leads the sort, and in those that look on.
+ * Runs in the backend that leads the sort, and in backends that look on.
  */
 #include "postgres.h"
 
@@ -16,13 +16,14 @@
 
 #include "shared/progress.h"
 
-/* Processes begin to look at different places. */
+/* Processes begin their search at different entries. */
 static GpuSortProgressEntry *
 claim_entry(void)
 {
 	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
 	{
-		GpuSortProgressEntry *entry = &gpusort_shared->progress[(MyProcPid + i) % GPUSORT_PROGRESS_ENTRIES];
+		GpuSortProgressEntry *entry =
+			&gpusort_shared->progress[(MyProcPid + i) % GPUSORT_PROGRESS_ENTRIES];
 		uint32		free = 0;
 
 		if (pg_atomic_read_u32(&entry->claimed) == 0 &&
@@ -56,6 +57,7 @@ time_of(instr_time begun)
 	return GetCurrentTimestamp() - (TimestampTz) INSTR_TIME_GET_MICROSEC(passed);
 }
 
+/* The figures are reset before the entry is visible. */
 void
 gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context, uint64 rows_expected,
 					   instr_time begun)
@@ -137,6 +139,7 @@ gpusort_progress_end(GpuSortProgress *progress)
 	pg_atomic_write_u32(&entry->claimed, 0);
 }
 
+/* Reads again until the counts of changes before and after agree. */
 bool
 gpusort_progress_read(GpuSortProgressEntry *entry, GpuSortProgressState *state,
 					  uint64 figures[GPUSORT_PROGRESS_FIGURES])
@@ -146,7 +149,7 @@ gpusort_progress_read(GpuSortProgressEntry *entry, GpuSortProgressState *state,
 		int			before;
 		int			after;
 
-		/* a writer that is not scheduled just now can make this last */
+		/* this lasts as long as a writer in between is not scheduled */
 		CHECK_FOR_INTERRUPTS();
 		pgstat_begin_read_activity(entry, before);
 		*state = entry->state;

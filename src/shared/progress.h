@@ -1,10 +1,11 @@
 /*
  * progress.h
- *	  A sort tells how far it is, for the view gpusort_progress.
+ *	  Sorts report their progress, for the view gpusort_progress.
  *
- * Its leader alone writes the sort's entry, and anybody may read it, as PostgreSQL's own backend_progress.c
- * has it: what belongs together is written between two counts of changes, and numbers that grow are atomics,
- * to which feeders add too.  No lock is taken.
+ * Only the leader writes a sort's entry, and any process may read it, as in
+ * PostgreSQL's own backend_progress.c.  Data that belong together are written
+ * between two counts of changes.  Numbers that grow are atomics, and feeders
+ * add to them too.  No lock is taken.
  */
 #ifndef GPUSORT_PROGRESS_H
 #define GPUSORT_PROGRESS_H
@@ -16,7 +17,8 @@
 #include "shared/release.h"
 #include "shared/shmem.h"
 
-/* A sort's hold on its entry.  All zeroes: it has none, and what it tells goes nowhere. */
+/* A sort's hold on its entry.  All zeroes: it has no entry, and its reports go
+ * nowhere. */
 typedef struct GpuSortProgress
 {
 	GpuSortProgressEntry *entry;
@@ -24,25 +26,29 @@ typedef struct GpuSortProgress
 } GpuSortProgress;
 
 /*
- * The sort, which has begun then, asks for a job: it waits.  Where all entries are taken it is not listed.
- * The entry ends with the current resource owner or with context at the latest, which progress must be in.
+ * Enters a sort that has begun at this time and asks for a job: it waits.  If
+ * all entries are taken, the sort is not listed.  The entry ends with the
+ * current resource owner or with context at the latest.  progress must lie in
+ * context.
  */
 extern void gpusort_progress_begin(GpuSortProgress *progress, MemoryContext context,
 								   uint64 rows_expected, instr_time begun);
 
-/* It has got the job in slot job, and is fed. */
+/* The sort has got the job in slot job, and is fed. */
 extern void gpusort_progress_set_job(GpuSortProgress *progress, int job, uint64 generation);
 
-/* Enters a phase; while the sort has its job, if it has one. */
+/* Enters a phase, while the sort has its job, if it has one. */
 extern void gpusort_progress_set_phase(GpuSortProgress *progress, GpuSortPhase phase);
 
-/* The sort is not under way any more, or not on the device. */
+/* The sort has ended, or does not use the device any more. */
 extern void gpusort_progress_end(GpuSortProgress *progress);
 
-/* Runs that are complete, and bytes written of these and of the one that is not. */
+/* Sets the number of complete runs, and the bytes written, including those of
+ * the incomplete run. */
 extern void gpusort_progress_set_spilled(GpuSortProgress *progress, uint64 runs, uint64 bytes);
 
-/* Rows returned so far: the place where reading stands, if rows are read to and fro. */
+/* Sets the rows returned so far: the place of the reader, if it reads back and
+ * forth. */
 static inline void
 gpusort_progress_set_returned(GpuSortProgress *progress, uint64 rows)
 {
@@ -50,7 +56,7 @@ gpusort_progress_set_returned(GpuSortProgress *progress, uint64 rows)
 		pg_atomic_write_u64(&progress->entry->figures[GPUSORT_PROGRESS_ROWS_RETURNED], rows);
 }
 
-/* Reads an entry: all of it is one sort's.  False: no sort has it. */
+/* Reads an entry, all of it of one sort.  False: no sort has it. */
 extern bool gpusort_progress_read(GpuSortProgressEntry *entry, GpuSortProgressState *state,
 								  uint64 figures[GPUSORT_PROGRESS_FIGURES]);
 

@@ -1,12 +1,14 @@
 /*
  * release.c
- *	  What a session holds in shared memory goes back, however its use ends.
+ *	  Returns a session's holds in shared memory, however their use ends.
  *
- * In:  holds, as they begin and end; the ends of resource owners and memory contexts.
- * Out: calls of what gives back the holds that are left then.
+ * In:  holds, as they begin and end; the ends of resource owners and memory
+ *	    contexts.
+ * Out: calls of the functions that give back the remaining holds.
  *
- * Runs in backends.  No lock: the list is this process's own.  PostgreSQL has released all
- * lightweight locks before it releases the resource owners of what it aborts.
+ * Runs in backends, without a lock, since the list is this process's own.  On
+ * an abort PostgreSQL releases all lightweight locks before the resource
+ * owners.
  */
 #include "postgres.h"
 
@@ -16,9 +18,10 @@
 static dlist_head holds = DLIST_STATIC_INIT(holds);
 
 /*
- * PostgreSQL calls this for each owner that is released, children first, with CurrentResourceOwner
- * set to it.  After a commit the parent inherits what is still held, so that no hold names an owner
- * that is gone: another one may come to the same address.
+ * PostgreSQL calls this for each owner that is released, children first, with
+ * CurrentResourceOwner set to it.  After a commit the parent inherits the
+ * remaining holds, so that no hold names an owner that is gone.  Another owner
+ * may come to the same address.
  */
 static void
 release_holds(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
@@ -55,6 +58,8 @@ release_on_reset(void *arg)
 		hold->release(hold->arg);
 }
 
+/* The reset callback is registered once, and serves each time the hold begins
+ * again. */
 void
 gpusort_hold_begin(GpuSortHold *hold, MemoryContext context,
 				   void (*release) (void *arg), void *arg)

@@ -1,12 +1,13 @@
 /*
  * release.h
- *	  What a session holds in shared memory goes back, however its use ends.
+ *	  Returns a session's holds in shared memory, however their use ends.
  *
- * A query that succeeds gives back what it holds itself.  For all other ends there are two nets.
- * The resource owner under which the hold began gives it back when it is released by an abort: of
- * the transaction, of the subtransaction, or of a portal that failed.  A memory context may live
- * longer than that: that of a failed PL/pgSQL statement stays until the client's ROLLBACK.  Where
- * there is no such abort, the reset of the memory context gives it back.
+ * A query that succeeds gives back its holds itself.  There are two nets for
+ * all other ends.  The first is the resource owner under which the hold began,
+ * when an abort releases it: of the transaction, of the subtransaction, or of a
+ * failed portal.  A memory context may live longer: that of a failed PL/pgSQL
+ * statement stays until the client's ROLLBACK.  The second net, if there is no
+ * such abort, is the reset of the memory context.
  */
 #ifndef GPUSORT_RELEASE_H
 #define GPUSORT_RELEASE_H
@@ -16,7 +17,7 @@
 #include "lib/ilist.h"
 #include "utils/resowner.h"
 
-/* Embedded in what holds something.  All zeroes: no hold has begun yet. */
+/* Embedded in whatever holds something.  All zeroes: no hold has begun yet. */
 typedef struct GpuSortHold
 {
 	dlist_node	node;
@@ -27,17 +28,18 @@ typedef struct GpuSortHold
 	MemoryContextCallback on_reset;
 } GpuSortHold;
 
-/* At the module's start. */
+/* Called at the module's start. */
 extern void gpusort_release_install(void);
 
 /*
- * From now on release(arg) is called by whichever net comes first.  It must not fail, and calls
- * gpusort_hold_end.  The hold lives in context, always the same one if it begins again.
+ * From now on, whichever net comes first calls release(arg), which must not
+ * fail and must call gpusort_hold_end.  The hold lives in context, which stays
+ * the same if the hold begins again.
  */
 extern void gpusort_hold_begin(GpuSortHold *hold, MemoryContext context,
 							   void (*release) (void *arg), void *arg);
 
-/* What was held has been given back.  Harmless if no hold has begun. */
+/* The hold has been given back.  Harmless if no hold has begun. */
 extern void gpusort_hold_end(GpuSortHold *hold);
 
 #endif							/* GPUSORT_RELEASE_H */

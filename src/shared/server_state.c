@@ -1,17 +1,19 @@
 /*
  * server_state.c
- *	  What changes seldom in shared memory, as this backend knows it.
+ *	  A backend's copy of shared state that seldom changes.
  *
- * In:  the services' states and devices, in shared memory; the collations that are distrusted.
+ * In:  the services' states and devices, in shared memory; the distrusted
+ *	    collations.
  * Out: a copy of the former in this process.
  *
- * Each planning and each execution of a sort asks.  A generation number tells whether the copy is
- * current, so the shared lock is taken after a change only.  Memory that is granted and jobs that
- * are open change with every job, so they are not copied: whoever opens a job looks at these under
- * the lock.
+ * Each planning and each execution of a sort reads the copy.  A generation
+ * number tells whether it is current, so the shared lock is taken only after a
+ * change.  Granted memory and open jobs change with every job, so they are not
+ * copied.  A process that opens a job reads them under the lock.
  *
- * A collation is distrusted when two rows came out of order though their sort keys had been sorted.  The list
- * is empty at each start: another C library may be there then.
+ * A collation is distrusted after two rows came out of order though their sort
+ * keys had been sorted.  The list is empty at each start, since the C library
+ * may be another one then.
  */
 #include "postgres.h"
 
@@ -32,7 +34,8 @@ gpusort_server_state_changed(void)
 	pg_atomic_fetch_add_u64(&gpusort_shared->generation, 1);
 }
 
-/* The plan cache discards all its plans when a foreign-data wrapper changes, and little else looks at these. */
+/* The plan cache discards all its plans when a foreign-data wrapper changes.
+ * Little else reacts to that. */
 void
 gpusort_discard_kept_plans(void)
 {
@@ -45,7 +48,8 @@ gpusort_discard_kept_plans(void)
 	SendSharedInvalidMessages(&message, 1);
 }
 
-/* Of the service whose device has the most memory.  With the lock held. */
+/* Copies the device with the most memory among services that serve.  Requires
+ * the lock. */
 static void
 copy_device(void)
 {
@@ -53,7 +57,8 @@ copy_device(void)
 	{
 		const GpuSortService *service = &gpusort_shared->services[i];
 
-		if (!gpusort_service_takes_jobs(service) || (known.serves && service->info.budget_bytes <= known.budget_bytes))
+		if (!gpusort_service_takes_jobs(service) ||
+			(known.serves && service->info.budget_bytes <= known.budget_bytes))
 			continue;
 		known.serves = true;
 		known.kind = service->info.kind;
@@ -75,9 +80,10 @@ gpusort_server_state(void)
 	return &known;
 }
 
-/* --- collations ------------------------------------------------------------------ */
+/* --- collations ----------------------------------------------------------- */
 
-/* With the lock held: another backend may have just listed it. */
+/* Requires the lock, since another backend may just have listed the
+ * collation. */
 static bool
 is_listed(Oid collation)
 {
@@ -88,6 +94,8 @@ is_listed(Oid collation)
 	return gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
 }
 
+/* The log has one line for each collation, and one more when the list is
+ * full. */
 void
 gpusort_collation_distrust(Oid collation)
 {
@@ -112,7 +120,8 @@ gpusort_collation_distrust(Oid collation)
 				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
 	if (!listed_before && full)
 		ereport(LOG,
-				(errmsg("gpusort: %d collations of the C library contradict themselves", GPUSORT_DISTRUSTED_COLLATIONS_MAX),
+				(errmsg("gpusort: %d collations of the C library contradict themselves",
+						GPUSORT_DISTRUSTED_COLLATIONS_MAX),
 				 errdetail("From now on this server sorts by all collations of the C library natively.")));
 }
 
@@ -121,7 +130,7 @@ gpusort_collation_is_distrusted(Oid collation)
 {
 	bool		distrusted;
 
-	/* without the lock: most servers distrust none */
+	/* read without the lock: most servers distrust none */
 	if (gpusort_shared->n_distrusted == 0)
 		return false;
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);

@@ -1,22 +1,26 @@
 /*
  * services.c
- *	  The services as sessions find them: which one a job gets, the ring of requests to each, and whether
- *	  its process runs.
+ *	  The services as sessions find them: which one a job gets, the ring of
+ *	  requests to each, and whether its process runs.
  *
- * In:  requests of sessions and parallel workers; looks of sessions that have waited for a service for a second, or
- *	    that read gpusort_devices.
- * Out: the requests, popped by each service in the order they were pushed; a service that does not run is marked
- *	    as unresponsive until it runs again, with a line in the log for the beginning and the end of that.
+ * In:  requests of sessions and parallel workers; looks of sessions that have
+ *	    waited for a service for a second, or that read gpusort_devices.
+ * Out: the requests, which each service pops in the order in which they were
+ *	    pushed; the mark of a service that does not run, until it runs again.
+ *	    The log has a line for the beginning and the end of that.
  *
- * A process does not run where it was halted, or hangs in a call.  A look wakes the service and notes the
- * time.  The service clears the note in each turn, and also while a
- * call of the device blocks in a thread (service_call.c).  A note older than gpusort.service_timeout is
- * only doubted at first: after a halt of the whole machine the service runs again before the next look.
+ * A process does not run if it was halted, or hangs in a call.  A look wakes
+ * the service and notes the time.  The service clears the note in each turn,
+ * and also while a device call blocks in a thread (service_call.c).  A note
+ * older than gpusort.service_timeout first raises only a doubt: after a halt of
+ * the whole machine, the service runs again before the next look.
  *
- * A device that hangs below a service that runs is not seen here, but by service_watch.c.  A service that
- * is halted while it holds the shared lock is not seen at all: those who look wait for the lock.
+ * service_watch.c, not this file, notices a hung device below a running
+ * service.  Nobody notices a service that is halted while it holds the shared
+ * lock, since all lookers wait for the lock.
  *
- * Runs in sessions and in the services.  The memory is made by shmem.c; the shared lock guards it.
+ * Runs in sessions and in the services.  shmem.c allocates the memory, and the
+ * shared lock guards it.
  */
 #include "postgres.h"
 
@@ -31,9 +35,9 @@
 /* The service has this long to run between the two looks. */
 #define DOUBT_MS				500
 
-/* --- which one a job gets ------------------------------------------------------- */
+/* --- which one a job gets ------------------------------------------------- */
 
-/* Device memory that a service has not promised. */
+/* Returns the device memory that a service has not promised. */
 static uint64
 free_memory(const GpuSortService *service)
 {
@@ -42,7 +46,8 @@ free_memory(const GpuSortService *service)
 	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
 }
 
-/* Has the first one room where the second has none; else, the shorter queue; else, more room? */
+/* The better service has room if the other one has none; else, it has the
+ * shorter queue; else, more room. */
 static bool
 is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
 {
@@ -72,9 +77,9 @@ gpusort_service_for_new_job(uint64 bytes)
 	return best;
 }
 
-/* --- requests -------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------- */
 
-/* Harmless when another process has the service's PGPROC by now. */
+/* A signal is harmless if another process has the service's PGPROC by now. */
 void
 gpusort_wake_service(int service)
 {
@@ -115,7 +120,7 @@ gpusort_request_pop(int service, GpuSortRequest *request)
 	return true;
 }
 
-/* --- whether it runs --------------------------------------------------------------- */
+/* --- whether it runs ------------------------------------------------------ */
 
 static void
 log_silence(int number, int pid, uint64 silent_ms)
@@ -127,6 +132,8 @@ log_silence(int number, int pid, uint64 silent_ms)
 			 errhint("If the process was halted, \"kill -CONT %d\" lets it go on.", pid)));
 }
 
+/* The first look asks, a later one doubts, and another one after DOUBT_MS is
+ * sure. */
 uint64
 gpusort_heartbeat_silent_ms(int number)
 {
@@ -176,6 +183,7 @@ gpusort_heartbeat_begin(int number)
 	service->unresponsive = false;
 }
 
+/* Sessions plan anew for a service that answers again. */
 void
 gpusort_heartbeat_answer(int number)
 {
@@ -183,7 +191,8 @@ gpusort_heartbeat_answer(int number)
 	bool		was_unresponsive;
 	uint64		silent_ms;
 
-	/* without the lock, which all sessions want: a session that sets it wakes the service afterwards */
+	/* read without the lock, which all sessions want; a session that sets it
+	 * wakes the service afterwards */
 	if (service->asked_ms == 0)
 		return;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
@@ -199,5 +208,6 @@ gpusort_heartbeat_answer(int number)
 	if (was_unresponsive)
 		ereport(LOG,
 				(errmsg("gpusort: service %d answers again", number),
-				 errdetail("It had not answered for %llu s.", (unsigned long long) silent_ms / 1000)));
+				 errdetail("It had not answered for %llu s.",
+						   (unsigned long long) silent_ms / 1000)));
 }

@@ -5,8 +5,8 @@
  * In:  gpusort.buffer_memory and gpusort.device, at server start.
  * Out: gpusort_shared and friends, in every process forked after that.
  *
- * The postmaster creates it; nothing here touches the device.  The pages of the
- * buffers are first touched by the service, which pins them.
+ * The postmaster creates it, and nothing here touches the device.  The service
+ * is the first to touch the pages of the buffers, and pins them.
  */
 #include "postgres.h"
 
@@ -27,14 +27,15 @@ GpuSortRequest *gpusort_requests = NULL;
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 
-/* Had the postmaster a worker for the first service?  It starts that one itself, so nobody else could say so. */
+/* Did the postmaster have a worker for the first service?  It starts that one
+ * itself, so nobody else could tell. */
 static bool first_has_worker = true;
 
-/* Fixed when the server starts: it counts what memory has been asked for, also when the
- * postmaster makes the shared memory anew after a crash. */
+/* Fixed when the server starts.  It matches the requested memory even when the
+ * postmaster allocates shared memory anew after a crash. */
 static int	buffer_count = 0;
 
-/* No device, no buffers. */
+/* Without a device there are no buffers. */
 static int
 wanted_buffers(void)
 {
@@ -43,8 +44,8 @@ wanted_buffers(void)
 	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_BUFFER_BYTES);
 }
 
-/* Each buffer has at most one request under way, each job two cuts, a next
- * run or merge, and a close. */
+/* Each buffer has at most one request in progress.  Each job has at most two
+ * cuts, a next run or merge, and a close. */
 static uint32
 ring_room(void)
 {
@@ -82,6 +83,7 @@ gpusort_shmem_request(void)
 	RequestNamedLWLockTranche("gpusort", 1);
 }
 
+/* Links all buffers into the list of free ones. */
 static void
 init_buffers(void)
 {
@@ -104,7 +106,8 @@ gpusort_service_set_no_worker(GpuSortService *service)
 	service->registered = false;
 	service->state = GPUSORT_SERVICE_UNAVAILABLE;
 	snprintf(service->detail, sizeof(service->detail),
-			 "no background worker is free for it: raise max_worker_processes, which is %d", max_worker_processes);
+			 "no background worker is free for it: raise max_worker_processes, which is %d",
+			 max_worker_processes);
 }
 
 static void
@@ -133,6 +136,8 @@ init_progress_entry(GpuSortProgressEntry *entry)
 		pg_atomic_init_u64(&entry->figures[i], 0);
 }
 
+/* Runs in the postmaster, also after a crash.  A process that finds the memory
+ * initialized only attaches to it. */
 static void
 gpusort_shmem_startup(void)
 {
@@ -193,7 +198,8 @@ gpusort_shared_lock(void)
 bool
 gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 {
-	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED || slot->state == GPUSORT_JOB_FAILED)
+	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED ||
+		slot->state == GPUSORT_JOB_FAILED)
 		return false;
 	slot->state = GPUSORT_JOB_FAILED;
 	strlcpy(slot->message, message, sizeof(slot->message));

@@ -1,12 +1,13 @@
 /*
  * stats.c
- *	  Counting: what backends add to the counters in shared memory.
+ *	  The backends' part of the counters in shared memory.
  *
- * In:  events of a sort, when they have happened.
+ * In:  events of a sort, after they have happened.
  * Out: the counters that the view gpusort_stats shows.
  *
- * Backends only, the leader of a parallel sort for all its feeders.  The service adds
- * to the same counters itself.  Atomics: no lock.
+ * Runs in backends only.  The leader of a parallel sort counts for all its
+ * feeders.  The service adds to the same counters itself.  Counters are
+ * atomics, so there is no lock.
  */
 #include "postgres.h"
 
@@ -44,8 +45,8 @@ gpusort_native_reason_text(GpuSortNativeReason reason)
 }
 
 /*
- * Each planned Sort may count here, and many sessions plan: they share the counters' cache line
- * once a transaction.
+ * Each planned Sort may count here, and many sessions plan.  They share the
+ * counters' cache line, so each adds to it only once a transaction.
  */
 static uint32 refused[GPUSORT_REFUSALS_COUNTED];
 static bool counts_refused = false;
@@ -67,7 +68,8 @@ gpusort_stats_flush(void)
 static void
 flush_at_end(XactEvent event, void *arg)
 {
-	if (event != XACT_EVENT_PRE_COMMIT && event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
+	if (event != XACT_EVENT_PRE_COMMIT && event != XACT_EVENT_PARALLEL_PRE_COMMIT &&
+		event != XACT_EVENT_PRE_PREPARE)
 		gpusort_stats_flush();
 }
 
@@ -83,13 +85,14 @@ gpusort_stats_count_refused(GpuSortRefusalCode reason)
 	refused[reason]++;
 }
 
-/* Parallel workers have their leader's statement timestamp. */
+/* The statement timestamp of parallel workers is their leader's. */
 void
 gpusort_stats_count_failed(void)
 {
 	int			leader = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
 	uint64		statement = (uint64) GetCurrentStatementStartTimestamp() ^ (uint64) leader << 40;
-	pg_atomic_uint64 *last = &gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
+	pg_atomic_uint64 *last =
+		&gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
 
 	if (pg_atomic_exchange_u64(last, statement) != statement)
 		add(&gpusort_shared->counters.failed, 1);

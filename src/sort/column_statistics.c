@@ -1,15 +1,17 @@
 /*
  * column_statistics.c
- *	  What ANALYZE has left of a key's values, for a sort that lays out its keys.
+ *	  Statistics of a key's values from ANALYZE, for a sort that lays out its
+ *	  keys.
  *
  * In:  the row of pg_statistic that the plan names.
  * Out: some of the values, as byte strings.
  *
- * A sort's first rows may be alike where all rows are not, as those of a table in order are: bounds of the histogram lie
- * evenly among all values.
+ * A sort's first rows may be alike although all rows are not, such as those of
+ * an ordered table.  The bounds of the histogram lie evenly among all values.
  *
- * Runs in the backend that leads a sort, after its first rows have come.  No lock is held on the row: what ANALYZE or
- * DROP TABLE does meanwhile makes words worse, and the order stays right.
+ * Runs in the backend that leads a sort, after its first rows have come.  No
+ * lock is held on the row: a concurrent ANALYZE or DROP TABLE makes words
+ * worse, but the order stays right.
  */
 #include "postgres.h"
 
@@ -23,13 +25,15 @@
 
 #include "sort/column_statistics.h"
 
-/* Values that are looked at of each slot of the statistics, which may have 10,000: each may cost a sort key. */
+/* The most values to use of each slot of the statistics, which may have 10,000.
+ * Each may cost a sort key. */
 #define SAMPLES_OF_SLOT_MAX	100
 
-/* Adds values of one slot, if they are of the source's form: an index's column may be of another type than what is
- * sorted. */
+/* Adds values of one slot, if they are of the source's form.  An index's column
+ * may be of another type than the sorted values. */
 static void
-add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSortKeySamples *samples)
+add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source,
+		   GpuSortKeySamples *samples)
 {
 	AttStatsSlot slot;
 	int			n;
@@ -37,10 +41,12 @@ add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSo
 	if (!get_attstatsslot(&slot, statistics, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
 	n = gpusort_type_has_text_bytes(getBaseType(slot.valuetype)) &&
-		gpusort_text_form(getBaseType(slot.valuetype)) == source->form ? Min(slot.nvalues, SAMPLES_OF_SLOT_MAX) : 0;
+		gpusort_text_form(getBaseType(slot.valuetype)) == source->form ?
+		Min(slot.nvalues, SAMPLES_OF_SLOT_MAX) : 0;
 	for (int i = 0; i < n; i++)
 	{
-		/* the first and the last one, and what lies evenly between them */
+		/* the first and the last value, and values that lie evenly between
+		 * them */
 		int			value = n == 1 ? 0 : (int) ((int64) i * (slot.nvalues - 1) / (n - 1));
 
 		CHECK_FOR_INTERRUPTS();
@@ -49,31 +55,35 @@ add_values(HeapTuple statistics, int kind, const GpuSortTextBytes *source, GpuSo
 	free_attstatsslot(&slot);
 }
 
-/* How many words there are shows in EXPLAIN, and depends on the values of rows that the query may not return. */
+/* EXPLAIN shows the number of words, which depends on values of rows that the
+ * query may not return. */
 static bool
 may_see(const GpuSortKeyFigures *figures)
 {
 	Oid			relation = figures->relation;
 	Oid			user = GetUserId();
 
-	if (get_rel_relkind(relation) == '\0' || check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED)
+	if (get_rel_relkind(relation) == '\0' ||
+		check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED)
 		return false;
 	return pg_class_aclcheck(relation, user, ACL_SELECT) == ACLCHECK_OK ||
 		pg_attribute_aclcheck(relation, figures->column, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* The row of pg_statistic; NULL: there is none that the user may see. */
+/* Returns the row of pg_statistic.  NULL: there is none that the user may
+ * see. */
 static HeapTuple
 find_statistics(const GpuSortKeyFigures *figures)
 {
 	if (!OidIsValid(figures->relation) || !may_see(figures))
 		return NULL;
-	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation), Int16GetDatum(figures->column),
-						   BoolGetDatum(false));
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(figures->relation),
+						   Int16GetDatum(figures->column), BoolGetDatum(false));
 }
 
 void
-gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source, GpuSortKeySamples *samples)
+gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes *source,
+					   GpuSortKeySamples *samples)
 {
 	HeapTuple	statistics = find_statistics(figures);
 
@@ -84,6 +94,7 @@ gpusort_add_statistics(const GpuSortKeyFigures *figures, const GpuSortTextBytes 
 	ReleaseSysCache(statistics);
 }
 
+/* Returns 0 if nothing is known. */
 double
 gpusort_correlation(const GpuSortKeyFigures *figures)
 {
@@ -93,7 +104,8 @@ gpusort_correlation(const GpuSortKeyFigures *figures)
 
 	if (!HeapTupleIsValid(statistics))
 		return 0;
-	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
 	{
 		correlation = slot.nnumbers == 1 ? slot.numbers[0] : 0;
 		free_attstatsslot(&slot);

@@ -1,11 +1,12 @@
 /*
  * entry_sort.c
- *	  Sorts what stands for rows while these are sorted in the backend.
+ *	  Sorts entries, which stand for rows in a sort in the backend.
  *
  * In:  entries: a row's number, and a word that sorts as its first key does.
  * Out: the same in order, in the caller's memory.
  *
- * Words are sorted by radix, a few by comparing them.  NULLs are set apart before.
+ * Words are sorted by radix, or by comparisons if there are few.  NULLs are set
+ * apart before.
  */
 #include "postgres.h"
 
@@ -38,7 +39,8 @@ digit_of(uint64 word, int digit)
 	return word >> (8 * digit) & (DIGIT_VALUES - 1);
 }
 
-/* Moves entries to where their digit puts them, after counts[] of each digit's values. */
+/* Moves entries to the places of their digits.  counts[] has the number of each
+ * digit's values. */
 static void
 move_by_digit(const GpuSortEntry *from, GpuSortEntry *to, uint64 n, int digit, const uint32 *counts)
 {
@@ -54,8 +56,8 @@ move_by_digit(const GpuSortEntry *from, GpuSortEntry *to, uint64 n, int digit, c
 		to[place[digit_of(from[i].word, digit)]++] = from[i];
 }
 
-/* Sorts by radix, from the last digit to the first, those left out that all have in common.
- * Returns where the entries are then: in one array or the other. */
+/* Sorts by radix, from the last digit to the first, except for digits that all
+ * entries have in common.  Returns the array that the entries are in then. */
 static GpuSortEntry *
 sort_by_radix(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
 {
@@ -95,7 +97,8 @@ sort_groups(GpuSortEntry *entries, uint64 n, GpuSortTies sort_ties, void *arg)
 	}
 }
 
-/* Moves entries that have no word behind the others, or before them.  Returns how many have one. */
+/* Moves entries without a word behind the others, or before them.  Returns the
+ * number of entries that have one. */
 static uint64
 part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
 {
@@ -123,6 +126,7 @@ part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
 	return words;
 }
 
+/* NULLs are one group of ties. */
 GpuSortEntry *
 gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool nulls_first,
 					 GpuSortTies sort_ties, void *arg)
@@ -138,7 +142,7 @@ gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool 
 		sorted = sort_by_radix(sorted, other + first, words);
 	if (sorted != entries + first)
 	{
-		/* NULLs beside them */
+		/* the NULLs beside them */
 		memcpy(other + first_null, entries + first_null, (n - words) * sizeof(GpuSortEntry));
 		entries = other;
 	}

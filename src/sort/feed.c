@@ -3,11 +3,13 @@
  *	  Slots to chunks: packs each row once.
  *
  * In:  slots of the child plan.
- * Out: chunks (chunk.h) of rows (row_format.h), each at a multiple of 8 bytes, with
- *	    their key words and the keys' statistics, in buffers sent to the device job.
+ * Out: chunks (chunk.h) of rows (row_format.h), each at a multiple of 8 bytes,
+ *	    with their key words and the keys' statistics, in buffers sent to the
+ *	    device job.
  *
- * Runs in the process that scans.  A buffer is the feed's while it fills it and the
- * service's once sent.  The shared lock is taken for each buffer, never for a row.
+ * Runs in the process that scans.  A buffer is the feed's while it fills it and
+ * the service's once sent.  The shared lock is taken for each buffer, never for
+ * a row.
  */
 #include "postgres.h"
 
@@ -32,10 +34,11 @@ gpusort_feed_begin(const GpuSortRowFormat *format, const GpuSortKeys *keys, int 
 	return feed;
 }
 
-/* --- chunks ---------------------------------------------------------------- */
+/* --- chunks --------------------------------------------------------------- */
 
-/* Rows for which a new chunk makes room: as the rows so far were wide, and a little
- * more, since unused key places cost less than a chunk cut short. */
+/* Returns the number of rows that a new chunk makes room for.  It assumes the
+ * width of the rows so far, and a few more rows, because unused key places cost
+ * less than a chunk cut short. */
 static uint32
 expected_rows_per_chunk(const GpuSortFeed *feed, Size meta_bytes)
 {
@@ -47,6 +50,7 @@ expected_rows_per_chunk(const GpuSortFeed *feed, Size meta_bytes)
 	return (uint32) Max(1, (GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES) / width * 17 / 16);
 }
 
+/* Places the arrays of a chunk behind its header, and resets the statistics. */
 static void
 lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 {
@@ -96,8 +100,9 @@ take_buffer(GpuSortFeed *feed, bool rest_of_row)
 	return GPUSORT_FEED_TAKEN;
 }
 
-/* Begins a chunk with room for one row of row_bytes at least, or for as much of it as a
- * chunk of one row holds.  Other results than TAKEN: why there is no memory for it. */
+/* Begins a chunk with room for at least one row of row_bytes, or for as much of
+ * it as a chunk of one row holds.  Other results than TAKEN tell why there is
+ * no memory for it. */
 static GpuSortFeedResult
 begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 {
@@ -120,7 +125,8 @@ store_stats(GpuSortFeed *feed)
 	memcpy(feed->chunk->stats, feed->stats, feed->n_words * sizeof(gsort_column_stats));
 }
 
-/* The chunk is complete: its statistics go into its header, it goes to the service. */
+/* Completes the chunk: its statistics go into its header, and the chunk to the
+ * service. */
 static void
 end_chunk(GpuSortFeed *feed)
 {
@@ -129,7 +135,8 @@ end_chunk(GpuSortFeed *feed)
 	feed->chunk = NULL;
 }
 
-/* The same for the first chunk of a row that continues.  False: it was not accepted. */
+/* Does the same with the first chunk of a row that continues.  False: it was
+ * not accepted. */
 static bool
 end_head_chunk(GpuSortFeed *feed)
 {
@@ -138,8 +145,9 @@ end_head_chunk(GpuSortFeed *feed)
 	return gpusort_job_send(feed->job, feed->buffer);
 }
 
-/* --- rows ------------------------------------------------------------------ */
+/* --- rows ----------------------------------------------------------------- */
 
+/* Writes a row's words, and counts them in the chunk's statistics. */
 static void
 write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 {
@@ -156,7 +164,7 @@ write_keys(GpuSortFeed *feed, TupleTableSlot *slot, uint32 row)
 	feed->nulls[row] = nulls;
 }
 
-/* A row as it lies in chunks. */
+/* Writes a row as it lies in chunks. */
 static char *
 write_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
 {
@@ -179,7 +187,7 @@ is_long_row(const GpuSortFeed *feed, Size row_bytes)
 	return row_bytes > GPUSORT_CHUNK_DATA_MAX(feed->n_words);
 }
 
-/* A row too long for any chunk: over as many chunks as it needs. */
+/* Feeds a row that is too long for any chunk, in as many chunks as it needs. */
 static GpuSortFeedResult
 feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
 {
@@ -212,7 +220,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 		if (feed->chunk->more_bytes == 0)
 			end_chunk(feed);
 		else if (!end_head_chunk(feed))
-			continue;			/* the next look for a buffer tells why */
+			continue;			/* the next search for a buffer tells why */
 		done += part;
 	}
 	pfree(row);
@@ -221,6 +229,7 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 	return result;
 }
 
+/* The row is found first, since its size decides whether the chunk has room. */
 GpuSortFeedResult
 gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 {

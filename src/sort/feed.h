@@ -18,16 +18,16 @@ typedef struct GpuSortFeed
 {
 	const GpuSortRowFormat *format;
 	const GpuSortKeys *keys;
-	int			n_words;		/* of a row: the keys' */
+	int			n_words;		/* words of a row's keys */
 	GpuSortJob *job;
-	uint32		feeder;			/* number of the process among the job's feeders */
+	uint32		feeder;			/* number of this process among the job's feeders */
 
 	uint64		rows;			/* accepted in all */
 	uint64		data_bytes;
 
 	/* the chunk being filled; NULL: none */
 	GpuSortChunkHeader *chunk;
-	int			buffer;			/* that it lies in */
+	int			buffer;			/* the buffer that it lies in */
 	uint32	   *row_start;
 	uint32	   *nulls;
 	uint64	   *key_words;
@@ -38,8 +38,9 @@ typedef struct GpuSortFeed
 } GpuSortFeed;
 
 /*
- * Begins to pack rows for job, of which this process is feeder number feeder.  row_width: what the
- * planner expects of a row, in bytes.  Memory: the current context.
+ * Begins to pack rows for job.  This process is its feeder number feeder.
+ * row_width: bytes that the planner expects of a row.  Memory: the current
+ * context.
  */
 extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format,
 									   const GpuSortKeys *keys, int row_width,
@@ -48,20 +49,20 @@ extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format,
 typedef enum GpuSortFeedResult
 {
 	GPUSORT_FEED_TAKEN,
-	GPUSORT_FEED_FULL			/* not taken: again when the leader has spilled a run */
+	GPUSORT_FEED_FULL			/* not taken; put it again after the leader has spilled a run */
 } GpuSortFeedResult;
 
 /* Packs one row. */
 extern GpuSortFeedResult gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
-/* A row too long for a chunk, as it would lie in several, in memory that is the caller's: it counts as
- * taken.  NULL: it is not so long. */
+/* Returns a row that is too long for a chunk, as it would lie in several, in
+ * the caller's memory.  The row counts as taken.  NULL: it is not so long. */
 extern char *gpusort_feed_take_long_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
-/* The last row has been packed: sends the chunk being filled. */
+/* Called after the last row: sends the chunk being filled. */
 extern void gpusort_feed_finish(GpuSortFeed *feed);
 
-/* --- for page_drain.c ------------------------------------------------------ */
+/* --- for page_drain.c ----------------------------------------------------- */
 
 static inline void
 gpusort_feed_count_key(gsort_column_stats *stats, uint64 word)
@@ -73,9 +74,10 @@ gpusort_feed_count_key(gsort_column_stats *stats, uint64 word)
 }
 
 /*
- * Takes room for one row of row_bytes (a multiple of 8) that has no NULL among its keys.
- * The caller fills all of *place, writes its key words at *words, and counts them.
- * False: the chunk being filled has no room, nothing has been taken.
+ * Reserves room for one row of row_bytes (a multiple of 8) that has no NULL
+ * among its keys.  The caller fills all of *place, writes its key words at
+ * *words, and counts them.  False: the chunk being filled has no room, and
+ * nothing has been reserved.
  */
 static inline bool
 gpusort_feed_take_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **words)

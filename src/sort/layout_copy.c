@@ -3,10 +3,12 @@
  *	  Layouts of a sort's keys for other processes, as bytes.
  *
  * In:  layouts, chosen by the process that leads a sort.
- * Out: the same layouts in the processes that feed it: all make the same words.
+ * Out: the same layouts in the processes that feed it, so that all make the
+ *	    same words.
  *
- * The bytes are the number of keys; then of each its number of words, the bytes that words skip, or -1, and the
- * dictionary's values, behind a flag.
+ * The bytes are the number of keys.  For each key follow its number of words,
+ * the bytes that words skip, or -1, and a flag, with the dictionary's values
+ * behind it.
  */
 #include "postgres.h"
 
@@ -31,7 +33,8 @@ gpusort_layouts_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc)
 	{
 		bytes += 3 * sizeof(int) + GPUSORT_SAMPLE_BYTES_MAX;
 		if (gpusort_dictionary_may_be_of(base_type_of_key(order, i, desc), order->collations[i]))
-			bytes += GPUSORT_DICTIONARY_BYTES_MAX + (GPUSORT_DICTIONARY_VALUES_MAX + 1) * sizeof(int);
+			bytes += GPUSORT_DICTIONARY_BYTES_MAX +
+				(GPUSORT_DICTIONARY_VALUES_MAX + 1) * sizeof(int);
 	}
 	return bytes;
 }
@@ -89,6 +92,7 @@ gpusort_layouts_write(const GpuSortKeyLayout *layouts, int n_keys, StringInfo to
 	}
 }
 
+/* The skipped bytes stay where they are, and dictionaries are made anew. */
 int
 gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
 					 GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX])
@@ -101,8 +105,9 @@ gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc
 		layouts[i].skipped = read_skipped(&from);
 		layouts[i].dictionary = NULL;
 		if (read_int(&from) != 0)
-			layouts[i].dictionary =
-				gpusort_dictionary_read(base_type_of_key(order, i, desc), order->collations[i], order->operators[i], &from);
+			layouts[i].dictionary = gpusort_dictionary_read(base_type_of_key(order, i, desc),
+															order->collations[i],
+															order->operators[i], &from);
 	}
 	return n_keys;
 }

@@ -12,14 +12,16 @@
 
 #include "keys/sortkey.h"
 
-/* Bytes that the layouts of the first n_keys keys of this order take at most. */
+/* Returns the most bytes that the layouts of the first n_keys keys of this
+ * order take. */
 extern Size gpusort_layouts_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc);
 
 /* Appends the layouts of n_keys keys. */
 extern void gpusort_layouts_write(const GpuSortKeyLayout *layouts, int n_keys, StringInfo to);
 
-/* Reads them, of keys of this order over rows of type desc.  Returns the number of keys.  Memory: the current context;
- * from outlives the layouts. */
+/* Reads layouts of keys of this order, over rows of type desc.  Returns the
+ * number of keys.  Memory: the current context.  from must outlive the
+ * layouts. */
 extern int	gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
 								 GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX]);
 

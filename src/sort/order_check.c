@@ -1,17 +1,20 @@
 /*
  * order_check.c
- *	  Whether words that are not to be trusted have put a run's rows in the operators' order.
+ *	  Checks whether untrusted words have put a run's rows in the operators'
+ *	  order.
  *
- * In:  the rows of a run, one after the other, in the order of their words.
- * Out: the verdict: in order, or the collation by which two rows are not.
+ * In:  the rows of a run, one by one, in the order of their words.
+ * Out: the verdict: in order, or the collation by which two rows are out of
+ *	    order.
  *
- * The C library's strxfrm and strcoll ought to agree, and have not always: PostgreSQL trusts
- * strcoll.  Where words come from strxfrm, all rows of a run are compared before a row of it goes
- * anywhere: each with the greatest row that words put before it.  Rows that tie by their words are
- * sorted later; here none of them may be less than the greatest row before their group.
+ * The C library's strxfrm and strcoll should agree, and have not always done
+ * so.  PostgreSQL trusts strcoll.  If words come from strxfrm, all rows of a
+ * run are compared before a row of it goes anywhere, each with the greatest row
+ * that words put before it.  Rows that tie by their words are sorted later.
+ * Here none of them may be less than the greatest row before their group.
  *
- * Runs in the backend that leads the sort.  A row lies where it came from, and is copied when that
- * memory goes.
+ * Runs in the backend that leads the sort.  A row lies where it came from, and
+ * is copied before that memory goes.
  */
 #include "postgres.h"
 
@@ -44,6 +47,7 @@ gpusort_order_check_begin_run(GpuSortOrderCheck *check)
 	check->greatest.comparand.row = NULL;
 }
 
+/* Copies a row into the check's memory. */
 static void
 keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 {
@@ -89,9 +93,10 @@ follows(GpuSortOrderCheck *check, const GpuSortComparand *row, const GpuSortChec
 static void
 note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 {
-	int			key = gpusort_comparer_deciding_key(check->comparer, &check->before.comparand, next);
+	int			key = gpusort_comparer_deciding_key(check->comparer,
+													&check->before.comparand, next);
 
-	/* what else could be out of order has words that are never wrong */
+	/* only these words can be wrong */
 	if (key >= check->keys->n_keys || !check->keys->keys[key].must_verify)
 		for (key = 0; !check->keys->keys[key].must_verify;)
 			key++;
@@ -99,17 +104,19 @@ note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 	gpusort_collation_distrust(check->order->collations[key]);
 }
 
-/* The row that comes next is the first of its group. */
+/* The next row is the first of its group. */
 static void
 begin_group(GpuSortOrderCheck *check)
 {
 	GpuSortCheckedRow before = check->before;
 
 	check->before = check->greatest;
-	check->greatest = before;	/* for the room of its copy */
+	check->greatest = before;	/* keeps the room of its copy */
 	check->greatest.comparand.row = NULL;
 }
 
+/* Each row must follow the greatest row of the group before.  The greatest row
+ * of its own group is remembered for the next one. */
 bool
 gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 {

@@ -1,6 +1,7 @@
 /*
  * order_check.h
- *	  Whether words that are not to be trusted have put a run's rows in the operators' order.
+ *	  Checks whether untrusted words have put a run's rows in the operators'
+ *	  order.
  */
 #ifndef GPUSORT_ORDER_CHECK_H
 #define GPUSORT_ORDER_CHECK_H
@@ -15,7 +16,7 @@
 typedef struct GpuSortCheckedRow
 {
 	GpuSortComparand comparand; /* row NULL: there is none */
-	char	   *copy;			/* of it, once its window has gone; or what has room for one */
+	char	   *copy;			/* the row's copy, once its window has gone; or room for one */
 	Size		room;
 } GpuSortCheckedRow;
 
@@ -25,30 +26,33 @@ typedef struct GpuSortOrderCheck
 	const GpuSortOrder *order;
 	const GpuSortKeys *keys;
 	const GpuSortRowFormat *format;
-	GpuSortCheckedRow before;	/* the greatest row of the group before that of the row checked last */
-	GpuSortCheckedRow greatest; /* of that row's group, so far */
+	/* the greatest row of the group before that of the row checked last */
+	GpuSortCheckedRow before;
+	GpuSortCheckedRow greatest; /* the greatest row of that row's group so far */
 	int			n_violated;		/* runs that were out of order */
-	double		ms;				/* for EXPLAIN: of all runs, reading included */
+	double		ms;				/* for EXPLAIN: time of all runs, reading included */
 	MemoryContext context;
 	MemoryContext scratch;
 } GpuSortOrderCheck;
 
-/* Memory: the current context, and a child of it.  The slots are the comparer's. */
+/* Memory: the current context, and a child of it.  The slots are the
+ * comparer's. */
 extern GpuSortOrderCheck *gpusort_order_check_make(const GpuSortOrder *order,
 												   const GpuSortKeys *keys,
 												   const GpuSortRowFormat *format,
 												   TupleTableSlot *a, TupleTableSlot *b);
 
-/* Rows of another run come. */
+/* The rows of another run come next. */
 extern void gpusort_order_check_begin_run(GpuSortOrderCheck *check);
 
 /*
- * Checks a run's next row.  ties: its words are those of the row before.  False: it belongs before
- * another group; the collation whose sort keys were wrong is distrusted from now on.
+ * Checks a run's next row.  ties: its words are those of the row before.
+ * False: it belongs before another group.  The collation whose sort keys were
+ * wrong is distrusted from now on.
  */
 extern bool gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties);
 
-/* The memory of the rows that came so far is about to go. */
+/* Called before the memory of the rows so far goes. */
 extern void gpusort_order_check_keep_rows(GpuSortOrderCheck *check);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

@@ -1,21 +1,26 @@
 /*
  * ordered_reader.c
- *	  A sorted job's rows in their full order: what their words leave undecided is decided here.
+ *	  A sorted job's rows in their full order.  Comparisons here decide what
+ *	  words leave undecided.
  *
- * In:  a job's rows in the order of their words (reader.c), and the bits that say which of
- *	    them tie with the row before.
- * Out: the rows in the order of the sort's keys, by row number, in any order of asking.
+ * In:  a job's rows in the order of their words (reader.c), and the bits that
+ *	    tell which of them tie with the row before.
+ * Out: the rows in the order of the sort's keys, by row number, in any order of
+ *	    asking.
  *
- * Where words are not to be trusted, gpusort_ordered_reader_check reads all rows once before any of
- * them goes anywhere.  If they are out of order, all rows are one group, in a tuplesort.
+ * If words are not to be trusted, gpusort_ordered_reader_check reads all rows
+ * once before any of them goes anywhere.  If they are out of order, all rows
+ * become one group, in a tuplesort.
  *
- * A run of set bits is a group, and nothing outside of groups needs a look.  A group is
- * listed and compared as it is read; most are in order already.  One that is not is sorted
- * by pointers: into the window, if it lies in one, else into copies.  A group whose copies
- * exceed work_mem is walked to its end; if it is out of order, it goes through a tuplesort.
+ * A run of set bits is a group, and rows outside of groups need no comparison.
+ * A group is listed and compared as it is read, and most are in order already.
+ * If it is out of order, pointers are sorted: into the window, if the group
+ * lies in one, else into copies.  A group whose copies exceed work_mem is
+ * walked to its end.  If it is out of order, it goes through a tuplesort.
  *
- * Runs in the backend that owns the job.  A row of a group lies in the window that the reader
- * stands at, in the group's context, or in the tuplesort's slot.
+ * Runs in the backend that owns the job.  A row of a group lies in the window
+ * that the reader stands at, in the group's context, or in the tuplesort's
+ * slot.
  */
 #include "postgres.h"
 
@@ -35,6 +40,7 @@ make_list(GpuSortOrderedReader *ordered)
 	ordered->listed = MemoryContextAlloc(ordered->context, ordered->room * sizeof(GpuSortTiedRow));
 }
 
+/* Rows that words decide need no list and no contexts. */
 GpuSortOrderedReader *
 gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 {
@@ -55,7 +61,7 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 	return ordered;
 }
 
-/* A row in the order of the words. */
+/* Returns a row in the order of the words. */
 static const char *
 read_row(GpuSortOrderedReader *ordered, uint64 row)
 {
@@ -66,7 +72,7 @@ read_row(GpuSortOrderedReader *ordered, uint64 row)
 	return gpusort_reader_seek(ordered->reader, row);
 }
 
-/* --- groups that fit memory --------------------------------------------------- */
+/* --- groups that fit memory ----------------------------------------------- */
 
 static void
 leave_group(GpuSortOrderedReader *ordered)
@@ -83,7 +89,7 @@ leave_group(GpuSortOrderedReader *ordered)
 	MemoryContextReset(ordered->scratch);
 }
 
-/* Adds a row to those listed. */
+/* Adds a row to the list. */
 static void
 list_row(GpuSortOrderedReader *ordered, const char *bytes)
 {
@@ -93,24 +99,26 @@ list_row(GpuSortOrderedReader *ordered, const char *bytes)
 	if (ordered->n_rows == ordered->room)
 	{
 		ordered->room *= 2;
-		ordered->listed = repalloc_huge(ordered->listed, (Size) ordered->room * sizeof(GpuSortTiedRow));
+		ordered->listed = repalloc_huge(ordered->listed,
+										(Size) ordered->room * sizeof(GpuSortTiedRow));
 	}
 	listed = &ordered->listed[ordered->n_rows];
 	gpusort_comparer_take(ties, bytes, &listed->comparand);
 	listed->number = (uint32) ordered->n_rows++;
 }
 
-/* Is the last row listed where it belongs? */
+/* Does the last row listed belong there? */
 static bool
 last_row_is_in_order(GpuSortOrderedReader *ordered)
 {
 	const GpuSortTiedRow *last = &ordered->listed[ordered->n_rows - 1];
 
 	return last->number == 0 ||
-		gpusort_comparer_compare(ordered->ordering->ties, &last[-1].comparand, &last->comparand) <= 0;
+		gpusort_comparer_compare(ordered->ordering->ties, &last[-1].comparand,
+								 &last->comparand) <= 0;
 }
 
-/* Sets the comparand to a copy of its row.  Returns what the copy takes. */
+/* Sets the comparand to a copy of its row.  Returns the size of the copy. */
 static Size
 copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, MemoryContext context)
 {
@@ -122,24 +130,26 @@ copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, Memor
 	return GetMemoryChunkSpace(copy);
 }
 
-/* The window is about to go: copies the listed rows that lie in it.  False: they have become too
- * many for memory. */
+/* The window is about to go: copies the listed rows that lie in it.  False:
+ * they have become too many for memory. */
 static bool
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
-		ordered->copied_bytes += copy_comparand(ordered, &ordered->listed[ordered->n_copied].comparand,
+		ordered->copied_bytes += copy_comparand(ordered,
+												&ordered->listed[ordered->n_copied].comparand,
 												ordered->group_context);
 	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
 		(Size) ordered->ordering->work_mem * 1024;
 }
 
-/* --- groups that do not -------------------------------------------------------- */
+/* --- groups that do not --------------------------------------------------- */
 
 /*
- * Goes on behind the rows listed, the last of which is a copy, as long as rows tie and are in
- * order.  True: all are; n_rows is how many.  False: one is not.  Of each window the last row alone is copied,
- * to be compared with the first one of the next.
+ * Goes on behind the listed rows, the last of which is a copy, as long as rows
+ * tie and are in order.  True: all are in order, and n_rows is their number.
+ * False: one is out of order.  Only the last row of each window is copied, for
+ * the comparison with the first row of the next one.
  */
 static bool
 walk_rest_of_group(GpuSortOrderedReader *ordered)
@@ -197,12 +207,14 @@ sort_large_group(GpuSortOrderedReader *ordered)
 	tuplesort_performsort(ordered->large);
 }
 
+/* Drops the list of a group that is too large for it. */
 static void
 load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 {
 	bool		all_in_order = in_order && walk_rest_of_group(ordered);
 
-	/* nothing is listed from here on, and a tuplesort may take as much again */
+	/* nothing is listed from here on, and the tuplesort may take as much memory
+	 * again */
 	pfree(ordered->listed);
 	make_list(ordered);
 	ordered->n_copied = 0;
@@ -214,7 +226,7 @@ load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 		sort_large_group(ordered);
 }
 
-/* Row number i of the tuplesort. */
+/* Returns row number i of the tuplesort. */
 static const char *
 row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
 {
@@ -240,9 +252,9 @@ row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
 	return ordered->narrow_row;
 }
 
-/* --- all groups ------------------------------------------------------------------ */
+/* --- all groups ----------------------------------------------------------- */
 
-/* Lists the group that begins with a row, and sorts it if need be. */
+/* Lists the group that begins with a row, and sorts it if necessary. */
 static void
 load_group(GpuSortOrderedReader *ordered, const char *bytes)
 {
@@ -275,6 +287,7 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 							   ordered->copied_bytes);
 }
 
+/* Loads the group that begins with a row, and counts it. */
 static void
 enter_group(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
 {
@@ -307,8 +320,8 @@ row_of_group(GpuSortOrderedReader *ordered, uint64 row)
 	pg_unreachable();
 }
 
-/* The first row of the group that a row is in, the row itself if it ties with none before.
- * *bytes: the row, and then that first row. */
+/* Returns the first row of a row's group: the row itself if it ties with none
+ * before it.  *bytes: the row, and then that first row. */
 static uint64
 first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {
@@ -326,6 +339,7 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 	return first;
 }
 
+/* A row that ties with neither neighbour is no group. */
 const char *
 gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 {
@@ -351,9 +365,9 @@ gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 	return row_of_group(ordered, row);
 }
 
-/* --- the check ---------------------------------------------------------------- */
+/* --- the check ------------------------------------------------------------ */
 
-/* Checks rows until one is out of order; all rows are one group then. */
+/* Checks rows until one is out of order.  Then all rows are one group. */
 static void
 check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 {

@@ -27,7 +27,8 @@ typedef struct GpuSortOrderedReader
 	bool		by_words;		/* words decide all */
 	TupleTableSlot *slot;		/* of the format's kind: a row on its way into a tuplesort */
 
-	bool		all_tie;		/* all rows are one group: their words were found out of order */
+	/* all rows are one group, since their words were found out of order */
+	bool		all_tie;
 
 	/* the group being read; n_rows 0: none */
 	GpuSortGroupKind kind;
@@ -35,36 +36,38 @@ typedef struct GpuSortOrderedReader
 	uint64		n_rows;
 	GpuSortTiedRow *listed;		/* [room] */
 	uint32		room;
-	uint32		n_copied;		/* the first ones of those listed, whose windows have gone */
+	uint32		n_copied;		/* the first listed rows, whose windows have gone */
 	Size		copied_bytes;
 	Tuplesortstate *large;
 	uint64		large_next;		/* the row of it that comes next, forward */
-	char	   *narrow_row;		/* of a row that large gives, if rows are narrow */
+	char	   *narrow_row;		/* copy of a row from large, if rows are narrow */
 
 	MemoryContext context;		/* the reader's own */
-	MemoryContext group_context;	/* copies of a group's rows, its tuplesort */
-	MemoryContext scratch;		/* what comparisons leave */
+	MemoryContext group_context;	/* for copies of a group's rows, and its tuplesort */
+	MemoryContext scratch;		/* for memory that comparisons leave */
 } GpuSortOrderedReader;
 
-/* The job has been cut; the ordering outlives the reader.  Memory: the current context, and
- * children of it. */
+/* The job has been cut.  The ordering must outlive the reader.  Memory: the
+ * current context, and children of it. */
 extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
 														  GpuSortOrdering *ordering);
 
 /*
- * Reads all rows once, if their words are not to be trusted; where two are out of order, all rows
- * will go through a tuplesort.  To be called before any row is asked for.
+ * Reads all rows once if their words are not to be trusted.  If two are out of
+ * order, all rows will go through a tuplesort.  Must be called before any row
+ * is asked for.
  */
 extern void gpusort_ordered_reader_check(GpuSortOrderedReader *ordered);
 
-/* Row number row of the order, any of them; next to next is fast.  Valid until the next call. */
+/* Returns row number row of the order, any of them; going from one to the next
+ * is fast.  Valid until the next call. */
 extern const char *gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row);
 
-/* Ends a tuplesort; all else is in its contexts. */
+/* Ends a tuplesort.  Everything else is in the reader's contexts. */
 extern void gpusort_ordered_reader_end(GpuSortOrderedReader *ordered);
 
-/* Does row number row belong to the group of the one before it?  The answer is also true where it is
- * not known (gpusort_reader_row_ties). */
+/* Does row number row belong to the group of the row before it?  The answer is
+ * also true if it is not known (gpusort_reader_row_ties). */
 static inline bool
 gpusort_ordered_reader_ties(const GpuSortOrderedReader *ordered, uint64 row)
 {
@@ -73,7 +76,7 @@ gpusort_ordered_reader_ties(const GpuSortOrderedReader *ordered, uint64 row)
 	return gpusort_reader_row_ties(ordered->reader, row);
 }
 
-/* The fast path of a seek: false if row is not the next one, or ties. */
+/* The fast path of a seek.  False: row is not the next one, or ties. */
 static inline bool
 gpusort_ordered_reader_next(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {

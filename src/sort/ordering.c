@@ -1,10 +1,10 @@
 /*
  * ordering.c
- *	  What tells the order of a sort's rows.
+ *	  The order of a sort's rows.
  *
  * In:  the sort's keys and their words.
- * Out: the comparers that the sort in the backend, the reading of tied rows and the merge of
- *	    runs share; what EXPLAIN ANALYZE says of them.
+ * Out: the comparers that the sort in the backend, the reading of tied rows and
+ *	    the merge of runs share; their lines in EXPLAIN ANALYZE.
  *
  * Runs in the backend that leads the sort.
  */
@@ -37,6 +37,7 @@ gpusort_slots_drop(GpuSortSlots *slots)
 			ExecDropSingleTupleTableSlot(own[i]);
 }
 
+/* Comparers are made only if words leave ties, or are not to be trusted. */
 void
 gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
@@ -60,6 +61,7 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 	MemoryContextSwitchTo(old_context);
 }
 
+/* The device learns from the last words which values are open. */
 void
 gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options)
 {
@@ -67,7 +69,7 @@ gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *op
 	gsort_job_options *device = &options->device;
 
 	device->key_columns = keys->n_words;
-	/* a plan does not tell of a child's columns whether they can be NULL */
+	/* a plan does not tell whether a child's columns can be NULL */
 	device->null_mask = (1u << keys->n_words) - 1;
 	device->null_first_mask = keys->null_first_mask;
 	device->flags = keys->more_keys ? GSORT_TIES : 0;

@@ -1,14 +1,16 @@
 /*
  * output.c
- *	  The rows of a finished sort, if they are not in files.
+ *	  The rows of a finished sort that are not in files.
  *
- * In:  an array that has been sorted; a job that has been cut: windows, by way of the ordered
- *	    reader; or a tuplesort that has been performed.
- * Out: slots that point to rows of the array, or into the window being read, valid until the next
- *	    call; or a tuplesort's.  A tuplesort gives minimal tuples; where the node returns virtual
- *	    slots only, they are copied into one.
+ * In:  a sorted array; a job that has been cut, whose windows come through the
+ *	    ordered reader; or a tuplesort that has been performed.
+ * Out: slots that point to rows of the array, or into the window being read,
+ *	    valid until the next call; or a tuplesort's.  A tuplesort returns
+ *	    minimal tuples, which are copied into a virtual slot if the node returns
+ *	    only these.
  *
- * Runs in the backend that leads the sort, which also ends the array or the tuplesort.
+ * Runs in the backend that leads the sort, which also ends the array or the
+ * tuplesort.
  */
 #include "postgres.h"
 
@@ -16,7 +18,7 @@
 #include "sort/ordered_reader.h"
 #include "sort/output.h"
 
-/* --- what the device did --------------------------------------------------------------- */
+/* --- what the device did -------------------------------------------------- */
 
 void
 gpusort_device_figures_add_run(GpuSortDeviceFigures *figures, GpuSortJob *job)
@@ -45,7 +47,8 @@ gpusort_explain_kilobytes(const char *label, uint64 bytes, ExplainState *es)
 	ExplainPropertyUInteger(label, "kB", (bytes + 1023) / 1024, es);
 }
 
-/* As gpusort.algorithm names it; none if all keys were equal. */
+/* Shows the algorithm by its name in gpusort.algorithm; none if all keys were
+ * equal. */
 static void
 explain_algorithm(gsort_engine engine, ExplainState *es)
 {
@@ -70,19 +73,19 @@ gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState
 	explain_algorithm(figures->sum.engine, es);
 }
 
-/* --- rows that are numbered: an array's, a job's ------------------------------------ */
+/* --- rows that are numbered: an array's, a job's -------------------------- */
 
 typedef struct NumberedOutput
 {
 	GpuSortOutput output;		/* must be first */
 	uint64		rows;
-	uint64		current;		/* rows before the place */
+	uint64		current;		/* rows before the current place */
 	bool		eof_reached;
 	uint64		marked;			/* current when the place was marked */
 	bool		marked_eof;
 } NumberedOutput;
 
-/* The number of the next row in this direction; false: there is none. */
+/* Sets the number of the next row in this direction.  False: there is none. */
 static inline bool
 step(NumberedOutput *numbered, bool forward, uint64 *row)
 {
@@ -134,7 +137,7 @@ numbered_restore(GpuSortOutput *output)
 	numbered->eof_reached = numbered->marked_eof;
 }
 
-/* --- of an array ---------------------------------------------------------------------- */
+/* --- of an array ---------------------------------------------------------- */
 
 typedef struct ArrayOutput
 {
@@ -182,12 +185,12 @@ gpusort_output_array_begin(GpuSortSlots *slots, const GpuSortRowArray *array)
 	return &source->numbered.output;
 }
 
-/* --- of a job --------------------------------------------------------------------------- */
+/* --- of a job ------------------------------------------------------------- */
 
 typedef struct DeviceOutput
 {
 	NumberedOutput numbered;	/* must be first */
-	GpuSortOrderedReader *ordered;	/* NULL: all has been read and given back */
+	GpuSortOrderedReader *ordered;	/* NULL: all rows have been read and given back */
 	GpuSortOrdering *ordering;
 	GpuSortJob *job;
 	bool		keep_rows;
@@ -195,7 +198,8 @@ typedef struct DeviceOutput
 	GpuSortProgress *progress;
 } DeviceOutput;
 
-/* A row that is not the next one of its window: waits for another window, if need be. */
+/* Finds a row that is not the next one of its window.  Waits for another window
+ * if necessary. */
 static const char *
 seek_row(DeviceOutput *device, uint64 row)
 {
@@ -219,6 +223,8 @@ give_back(DeviceOutput *device)
 	device->ordered = NULL;
 }
 
+/* Reading forward to the end gives the job back, unless rows may be read
+ * again. */
 static TupleTableSlot *
 device_next(GpuSortOutput *output, bool forward)
 {
@@ -273,6 +279,7 @@ static const GpuSortOutputMethods device_methods = {
 	.end = device_end,
 };
 
+/* The order is checked before the first row goes out. */
 GpuSortOutput *
 gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuSortJob *job,
 							bool keep_rows, GpuSortDeviceFigures *figures,
@@ -294,7 +301,7 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 	return &device->numbered.output;
 }
 
-/* --- of a tuplesort ------------------------------------------------------------------------ */
+/* --- of a tuplesort ------------------------------------------------------- */
 
 typedef struct NativeOutput
 {
@@ -340,6 +347,8 @@ native_restore(GpuSortOutput *output)
 	tuplesort_restorepos(((NativeOutput *) output)->native);
 }
 
+/* Rows that the device was never to have are sorted in the backend, without a
+ * reason. */
 static void
 native_explain(const GpuSortOutput *output, ExplainState *es)
 {

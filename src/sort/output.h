@@ -1,10 +1,10 @@
 /*
  * output.h
- *	  Where the rows of a finished sort come from: one source for each way of sorting.
+ *	  The sources of a finished sort's rows, one for each way of sorting.
  *
- * A source gives the rows in key order, in either direction, by the rules of
- * tuplesort_gettupleslot: at the end, the first step back gives the last row.  It also tells
- * EXPLAIN how they were sorted.
+ * A source returns the rows in key order, in either direction, by the rules of
+ * tuplesort_gettupleslot: at the end, the first step back returns the last row.
+ * It also tells EXPLAIN how they were sorted.
  */
 #ifndef GPUSORT_OUTPUT_H
 #define GPUSORT_OUTPUT_H
@@ -22,48 +22,51 @@
 #include "sort/row_array.h"
 #include "sort/spill.h"
 
-/* --- what the device did, summed over the runs of a sort, for EXPLAIN -------------------- */
+/* --- what the device did, summed over the runs of a sort, for EXPLAIN ----- */
 
 typedef struct GpuSortDeviceFigures
 {
 	gsort_kind	kind;
-	const char *device;			/* which one of several; empty: there is one */
-	gsort_job_stats sum;		/* the largest of peak_bytes and key_bits; the last run's engine */
+	const char *device;			/* one of several; empty: there is one */
+	gsort_job_stats sum;		/* the largest peak_bytes and key_bits; the last run's engine */
 	uint64		bytes_received;
-	double		output_ms;		/* waiting for sorted rows */
+	double		output_ms;		/* time spent waiting for sorted rows */
 } GpuSortDeviceFigures;
 
-/* Adds the run that job has been cut to. */
+/* Adds the run that the job has been cut to. */
 extern void gpusort_device_figures_add_run(GpuSortDeviceFigures *figures, GpuSortJob *job);
 
-/* What EXPLAIN calls a sort by this device. */
+/* Returns EXPLAIN's name for a sort by this device. */
 extern const char *gpusort_device_figures_method(const GpuSortDeviceFigures *figures);
 
 extern void gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState *es);
 
-/* A property in kB, rounded up. */
+/* Shows a property in kB, rounded up. */
 extern void gpusort_explain_kilobytes(const char *label, uint64 bytes, ExplainState *es);
 
-/* --- sources ------------------------------------------------------------------------- */
+/* --- sources -------------------------------------------------------------- */
 
 typedef struct GpuSortOutput GpuSortOutput;
 
 typedef struct GpuSortOutputMethods
 {
-	/* The next row in this direction, in the result slot, which is empty at the end. */
+	/* Returns the next row in this direction, in the result slot, which is
+	 * empty at the end. */
 	TupleTableSlot *(*next) (GpuSortOutput *output, bool forward);
 
 	/* Goes back before the first row.  False: the rows have been given back. */
 	bool		(*rewind) (GpuSortOutput *output);
 
-	/* Remembers the place, and goes back to it: as tuplesort_markpos and _restorepos. */
+	/* Remember the place, and go back to it, as tuplesort_markpos and
+	 * _restorepos do. */
 	void		(*mark) (GpuSortOutput *output);
 	void		(*restore) (GpuSortOutput *output);
 
-	/* EXPLAIN ANALYZE's lines. */
+	/* Shows EXPLAIN ANALYZE's lines. */
 	void		(*explain) (const GpuSortOutput *output, ExplainState *es);
 
-	/* Releases what the sort's memory context does not; NULL: there is nothing. */
+	/* Releases resources that are not in the sort's memory context.  NULL:
+	 * there are none. */
 	void		(*end) (GpuSortOutput *output);
 } GpuSortOutputMethods;
 
@@ -74,16 +77,18 @@ struct GpuSortOutput			/* the first member of each source */
 };
 
 /*
- * What a source is made of, and the slots, figures and progress, outlive it.  Where rows are in a
- * job or in runs, keep_rows says that they may be read again or backward; else they are given back
- * when the last one has been read.  Memory: the current context.
+ * The arguments of a source, the slots, figures and progress must outlive it.
+ * If rows are in a job or in runs, keep_rows tells that they may be read again
+ * or backward; else they are given back after the last one has been read.
+ * Memory: the current context.
  */
 
-/* The rows of an array that has been sorted. */
+/* The rows of a sorted array. */
 extern GpuSortOutput *gpusort_output_array_begin(GpuSortSlots *slots, const GpuSortRowArray *array);
 
-/* The rows of a tuplesort that has been performed.  can_rewind: it was begun with random access.
- * reason: NONE if rows that the device is never to have are sorted so. */
+/* The rows of a tuplesort that has been performed.  can_rewind: it was begun
+ * with random access.  reason: NONE if these are rows that the device was never
+ * to have. */
 extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
 												  bool can_rewind, GpuSortNativeReason reason);
 
@@ -93,8 +98,8 @@ extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOr
 												  GpuSortDeviceFigures *figures,
 												  GpuSortProgress *progress);
 
-/* The rows of runs.  job: one that has been merged, whose order they are read in; NULL: there is
- * none, and their keys are compared. */
+/* The rows of runs.  job: a merged job, in whose order they are read.  NULL:
+ * there is none, and their keys are compared. */
 extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
 												   GpuSortJob *job, bool keep_rows,
 												   const GpuSortDeviceFigures *figures,

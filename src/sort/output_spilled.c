@@ -2,18 +2,21 @@
  * output_spilled.c
  *	  The rows of a sort whose runs have been spilled, in either direction.
  *
- * In:  the merge of the runs, which can be read forward, and again from its beginning.
+ * In:  the merge of the runs, which can be read forward, and again from its
+ *	    beginning.
  * Out: rows, from the merge; from a tuplestore, once somebody has stepped back.
  *
- * A merge cannot be read backward, and hardly anybody asks: a cursor may be scrolled, but most
- * never are.  So nothing is kept while rows go forward.  The first step back, or the first mark,
- * merges once more from the beginning, up to the row where reading stands, and puts these rows into
- * a tuplestore.  From then on this is what a Material node is: rows beyond those kept come from the
- * merge and are kept too.  The order of the merge is the same each time: equal keys are taken in
- * the order of the runs, by whomever it is computed.
+ * A merge cannot be read backward, and hardly anybody asks: a cursor may be
+ * scrolled, but most never are.  So nothing is stored while rows go forward.
+ * The first step back, or the first mark, merges once more from the beginning,
+ * up to the current row, and puts these rows into a tuplestore.  From then on
+ * this works as a Material node does: further rows come from the merge and are
+ * stored too.  The order of the merge is the same each time.  Equal keys are
+ * taken in the order of the runs, whether the device or this process computes
+ * it.
  *
- * Runs in the backend that leads the sort.  The tuplestore is within work_mem or in a
- * temporary file.
+ * Runs in the backend that leads the sort.  The tuplestore is within work_mem
+ * or in a temporary file.
  */
 #include "postgres.h"
 
@@ -29,21 +32,24 @@ typedef struct SpilledOutput
 	MemoryContext context;
 	GpuSortSpill *spill;
 	GpuSortRunMerge *merge;
-	uint64		merged;			/* rows that it has given since its beginning */
+	uint64		merged;			/* rows that it has returned since its beginning */
 	bool		eof_reached;	/* the last row has been asked for */
 	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
-	int			mark_pointer;	/* the tuplestore's for the marked place; -1: none */
+	int			mark_pointer;	/* the tuplestore's, for the marked place; -1: none */
 	bool		marked_eof;
-	GpuSortJob *job;			/* of the merge's order; NULL: there is none, or no longer */
+	/* job that has the merge's order; NULL: there is none, or no longer */
+	GpuSortJob *job;
 	bool		keep_rows;
 	const GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
 } SpilledOutput;
 
-/* Rows after which the progress is told: often enough to watch, too seldom to cost anything. */
+/* The progress is reported after this many rows: often enough to watch, too
+ * seldom to cost anything. */
 #define ROWS_A_STEP		4096
 
-/* The end was reached, and nobody can ask again: gives the device's order and the runs back early. */
+/* The end was reached, and nobody can ask again: gives the device's order and
+ * the runs back early. */
 static void
 give_back(SpilledOutput *spilled)
 {
@@ -56,7 +62,7 @@ give_back(SpilledOutput *spilled)
 	gpusort_spill_end(spilled->spill);
 }
 
-/* The merge's next row in the result slot; false: it has no more. */
+/* Puts the merge's next row into the result slot.  False: it has no more. */
 static bool
 merge_next(SpilledOutput *spilled)
 {
@@ -81,7 +87,7 @@ spilled_end_of_rows(SpilledOutput *spilled)
 	return spilled->output.slots->result;
 }
 
-/* Merges anew up to where reading stands, and keeps these rows. */
+/* Merges anew up to the current row, and stores these rows. */
 static void
 begin_to_keep(SpilledOutput *spilled)
 {
@@ -99,16 +105,17 @@ begin_to_keep(SpilledOutput *spilled)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!merge_next(spilled))
-			elog(ERROR, "gpusort merge gave " UINT64_FORMAT " rows once and " UINT64_FORMAT " the second time",
-				 rows, spilled->merged);
+			elog(ERROR, "gpusort merge gave " UINT64_FORMAT " rows once and "
+				 UINT64_FORMAT " the second time", rows, spilled->merged);
 		tuplestore_puttupleslot(spilled->kept, spilled->output.slots->result);
 	}
-	/* else the slot holds the row that it held before: who marks a place may still read it */
+	/* otherwise the slot holds the row that it held before, and a caller that
+	 * marks a place may still read it */
 	if (spilled->eof_reached)
 		ExecClearTuple(spilled->output.slots->result);
 }
 
-/* The next row when rows are kept: as ExecMaterial does it. */
+/* Returns the next row when rows are stored, as ExecMaterial does. */
 static TupleTableSlot *
 next_with_kept(SpilledOutput *spilled, bool forward)
 {
@@ -118,7 +125,8 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 
 	if (!forward && at_end)
 	{
-		/* the tuplestore would give the row that was returned last, unless that was the end */
+		/* the tuplestore would return the row that was returned last, unless
+		 * that was the end */
 		if (!spilled->eof_reached && !tuplestore_advance(spilled->kept, false))
 			return ExecClearTuple(slot);
 		spilled->eof_reached = false;
@@ -138,6 +146,7 @@ next_with_kept(SpilledOutput *spilled, bool forward)
 	return slot;
 }
 
+/* Rows are stored from the first step back on. */
 static TupleTableSlot *
 spilled_next(GpuSortOutput *output, bool forward)
 {
@@ -154,6 +163,7 @@ spilled_next(GpuSortOutput *output, bool forward)
 	return output->slots->result;
 }
 
+/* The merge is read again unless rows are stored already. */
 static bool
 spilled_rewind(GpuSortOutput *output)
 {
@@ -172,7 +182,7 @@ spilled_rewind(GpuSortOutput *output)
 	return true;
 }
 
-/* Whoever marks a place will come back to it. */
+/* A caller that marks a place will come back to it. */
 static void
 spilled_mark(GpuSortOutput *output)
 {
@@ -181,9 +191,10 @@ spilled_mark(GpuSortOutput *output)
 	if (spilled->kept == NULL)
 		begin_to_keep(spilled);
 	if (spilled->mark_pointer < 0)
-		spilled->mark_pointer = tuplestore_alloc_read_pointer(spilled->kept,
-															  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	/* a new pointer too: while the file is read, pointer 0 itself does not know where that is */
+		spilled->mark_pointer =
+			tuplestore_alloc_read_pointer(spilled->kept, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+	/* a new pointer too: while the file is read, pointer 0 itself does not know
+	 * its place */
 	tuplestore_copy_read_pointer(spilled->kept, 0, spilled->mark_pointer);
 	spilled->marked_eof = spilled->eof_reached;
 }
@@ -193,7 +204,7 @@ spilled_restore(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	/* as a tuplesort, whose marked place is at first its beginning */
+	/* as in a tuplesort, whose marked place is at first its beginning */
 	if (spilled->mark_pointer < 0)
 	{
 		(void) spilled_rewind(output);
@@ -203,6 +214,7 @@ spilled_restore(GpuSortOutput *output)
 	spilled->eof_reached = spilled->marked_eof;
 }
 
+/* The runs on disk are those before any were merged. */
 static void
 spilled_explain(const GpuSortOutput *output, ExplainState *es)
 {
@@ -210,7 +222,8 @@ spilled_explain(const GpuSortOutput *output, ExplainState *es)
 	const GpuSortSpill *spill = spilled->spill;
 
 	ExplainPropertyText("Sort Method",
-						psprintf("%s external merge", gpusort_device_figures_method(spilled->figures)), es);
+						psprintf("%s external merge",
+								 gpusort_device_figures_method(spilled->figures)), es);
 	ExplainPropertyInteger("Runs", NULL, spill->n_spilled, es);
 	ExplainPropertyText("Merge Order",
 						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
@@ -236,6 +249,7 @@ static const GpuSortOutputMethods spilled_methods = {
 	.end = spilled_end,
 };
 
+/* The merge begins at the first run. */
 GpuSortOutput *
 gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJob *job,
 							 bool keep_rows, const GpuSortDeviceFigures *figures,

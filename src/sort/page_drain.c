@@ -1,18 +1,19 @@
 /*
  * page_drain.c
- *	  Takes the rest of a heap page at once: the executor's way to each row costs more
- *	  than packing it.
+ *	  Takes the rest of a heap page at once, because the executor's path to a
+ *	  row costs more than packing it.
  *
- * In:  a sequential scan, right after it has returned a row: its page is pinned, and the
- *	    scan has listed the page's visible tuples.
- * Out: those tuples in the feed's chunk; the scan stands behind the last one taken, as if
- *	    it had returned them, its counts included.
+ * In:  a sequential scan that has just returned a row.  Its page is pinned, and
+ *	    the scan has listed the page's visible tuples.
+ * Out: these tuples in the feed's chunk.  The scan stands behind the last one
+ *	    taken, as if it had returned them, and its counts include them.
  *
- * Runs in the process that scans.  Only for a scan without a filter, of a heap, page at a
- * time, forward, outside EvalPlanQual; all of it is looked at anew for each page, but for
- * what cannot change.  A projection may pick columns, if they make narrow rows.  A row with
- * NULLs or too few columns is left to the scan, and so is the first row that does not fit
- * the chunk.  Interrupts are checked by the scan, once a page.
+ * Runs in the process that scans.  The scan must have no filter, and read a
+ * heap page at a time, forward, outside EvalPlanQual.  All conditions that can
+ * change are checked anew for each page.  A projection may pick columns, if
+ * they make narrow rows.  Rows with NULLs or too few columns are left to the
+ * scan, and so is the first row that does not fit the chunk.  The scan checks
+ * for interrupts, once a page.
  */
 #include "postgres.h"
 
@@ -28,7 +29,8 @@
 #include "compat.h"
 #include "sort/page_drain.h"
 
-/* The offset of a column in the data of a row without NULLs; false if it varies. */
+/* Finds the offset of a column in the data of a row without NULLs.  False: it
+ * varies. */
 static bool
 fixed_offset(TupleDesc desc, AttrNumber attno, uint32 *offset)
 {
@@ -48,7 +50,8 @@ fixed_offset(TupleDesc desc, AttrNumber attno, uint32 *offset)
 	return true;
 }
 
-/* The table's column that the scan returns as its column; 0: it is computed. */
+/* Returns the table's column that the scan returns as its column; 0: it is
+ * computed. */
 static AttrNumber
 table_column(SeqScanState *scan, AttrNumber column)
 {
@@ -62,8 +65,8 @@ table_column(SeqScanState *scan, AttrNumber column)
 	return Max(((Var *) entry->expr)->varattno, 0);
 }
 
-/* Finds one of the scan's columns in the table's tuples, and whether its offset there is fixed;
- * 0: it is computed. */
+/* Finds one of the scan's columns in the table's tuples, and whether its offset
+ * there is fixed.  0: it is computed. */
 static AttrNumber
 find_column(GpuSortPageDrain *drain, SeqScanState *scan, AttrNumber column,
 			bool *is_fixed, uint32 *offset)
@@ -82,6 +85,7 @@ gpusort_page_drain_may_begin(const PlanState *child)
 	return IsA(child, SeqScanState) && child->qual == NULL && child->state->es_epq_active == NULL;
 }
 
+/* All columns of keys and of narrow rows must be columns of the table. */
 void
 gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 						 const GpuSortRowFormat *format, const GpuSortKeys *keys)
@@ -116,7 +120,8 @@ gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 	drain->scan = scan;
 }
 
-/* The scan is where it can be drained: forward, on a page whose tuples are listed. */
+/* Returns the scan if it can be drained: forward, on a page whose tuples are
+ * listed. */
 static HeapScanDesc
 drainable_page(GpuSortPageDrain *drain)
 {
@@ -155,7 +160,7 @@ write_tuple(const GpuSortPageDrain *drain, HeapTupleHeader tuple, Size length,
 	}
 }
 
-/* The value of key number i, whose place varies. */
+/* Returns the value of key number i, whose place varies. */
 static pg_noinline Datum
 find_value(const GpuSortPageDrain *drain, int i, HeapTupleHeader header, Size length)
 {
@@ -166,7 +171,8 @@ find_value(const GpuSortPageDrain *drain, int i, HeapTupleHeader header, Size le
 						RelationGetDescr(drain->scan->ss.ss_currentRelation), &is_null);
 }
 
-/* Writes the words of a tuple without NULLs among its first natts_needed columns. */
+/* Writes the words of a tuple that has no NULLs among its first natts_needed
+ * columns. */
 static inline void
 write_words(const GpuSortPageDrain *drain, const GpuSortKeys *keys, HeapTupleHeader header,
 			Size length, uint64 *words)
@@ -186,7 +192,7 @@ write_words(const GpuSortPageDrain *drain, const GpuSortKeys *keys, HeapTupleHea
 	}
 }
 
-/* The scan has returned so many rows more, as far as anybody counts. */
+/* The scan has returned this many rows more, for instrumentation. */
 static void
 count_rows(SeqScanState *scan, uint64 rows)
 {
@@ -195,6 +201,7 @@ count_rows(SeqScanState *scan, uint64 rows)
 	compat_count_heap_rows(scan->ss.ss_currentRelation, rows);
 }
 
+/* Stops at the first tuple that must go the usual way. */
 void
 gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 {

@@ -13,27 +13,28 @@
 
 typedef struct GpuSortPageDrain
 {
-	SeqScanState *scan;			/* NULL: the child is nothing that could be drained */
+	SeqScanState *scan;			/* NULL: the child cannot be drained */
 	const GpuSortRowFormat *format;
-	int			natts_needed;	/* a tuple must have, none of its columns NULL */
+	int			natts_needed;	/* columns that a tuple must have, none of them NULL */
 	bool		whole_tuples;	/* no projection: a narrow row is the tuple's data as it is */
 	uint32		column_offset[GPUSORT_NARROW_COLUMNS_MAX];	/* in a tuple's data, if projected */
-	AttrNumber	key_column[GPUSORT_WORDS_MAX];	/* of each key, in the table */
+	AttrNumber	key_column[GPUSORT_WORDS_MAX];	/* column of each key, in the table */
 	bool		key_is_fixed[GPUSORT_WORDS_MAX];
-	uint32		key_offset[GPUSORT_WORDS_MAX];	/* in a tuple's data, of one that is fixed */
+	uint32		key_offset[GPUSORT_WORDS_MAX];	/* in a tuple's data, for keys at a fixed offset */
 } GpuSortPageDrain;
 
-/* Could rows of child be taken so?  A quick look, for whoever has no format and keys yet. */
+/* Could rows of child be taken so?  A quick check, for callers that have no
+ * format and keys yet. */
 extern bool gpusort_page_drain_may_begin(const PlanState *child);
 
-/* Looks whether child is a plain heap scan that hands out whole tuples, or columns of them
- * that make narrow rows. */
+/* Checks whether child is a plain heap scan that returns whole tuples, or
+ * columns of them that make narrow rows. */
 extern void gpusort_page_drain_begin(GpuSortPageDrain *drain, PlanState *child,
 									 const GpuSortRowFormat *format,
 									 const GpuSortKeys *keys);
 
-/* After the child has returned a slot and it was packed: packs what follows on its page, as far
- * as the chunk has room and the rows are plain. */
+/* Called after the child has returned a slot that was packed: packs the rest of
+ * its page, as far as the chunk has room and the rows are plain. */
 extern void gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed);
 
 #endif							/* GPUSORT_PAGE_DRAIN_H */

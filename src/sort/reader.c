@@ -3,15 +3,15 @@
  *	  A sorted job's rows, by row number.
  *
  * In:  windows that the service puts into the job's buffers.
- * Out: rows' bytes (row_format.h) in the window being read, or, for a row longer
- *	    than a window, into the reader's memory.
+ * Out: rows' bytes (row_format.h) in the window being read, or, for a row
+ *	    longer than a window, in the reader's memory.
  *
- * Runs in the backend that owns the job.  Reading forward keeps all other buffers
- * of the job asked for ahead.  Any other row is found by its number: inside the
- * window by an index of the window's rows, outside it by the service's
- * directory.  A window's buffer is kept until the next window is needed, since
- * the executor's slot points into it.  A long row, up to PostgreSQL's limit of 1 GB, is freed when
- * another row is read.
+ * Runs in the backend that owns the job.  Reading forward asks for further
+ * windows ahead, in all other buffers of the job.  Any other row is found by
+ * its number: inside the window by an index of the window's rows, outside it by
+ * the service's directory.  A window keeps its buffer until the next window is
+ * needed, since the executor's slot points into it.  A long row, up to
+ * PostgreSQL's limit of 1 GB, is freed when another row is read.
  */
 #include "postgres.h"
 
@@ -45,7 +45,8 @@ leave_window(GpuSortReader *reader)
 	reader->offsets = NULL;
 }
 
-/* Asks for the windows behind the last one asked for, as many as there are idle buffers. */
+/* Asks for the windows behind the last one asked for, as long as there are idle
+ * buffers. */
 static void
 read_ahead(GpuSortReader *reader)
 {
@@ -78,16 +79,18 @@ find_ties(GpuSortReader *reader)
 	reader->ties = &reader->long_row_ties;
 }
 
-/* Begins to put together the row that the window being read begins with. */
+/* Begins to assemble the row that the window being read begins with. */
 static void
 begin_long_row(GpuSortReader *reader)
 {
-	reader->long_row_bytes = gpusort_row_bytes(reader->format, gpusort_buffer_memory(reader->buffer));
+	reader->long_row_bytes = gpusort_row_bytes(reader->format,
+											   gpusort_buffer_memory(reader->buffer));
 	reader->long_row_filled = 0;
 	reader->long_row = MemoryContextAllocHuge(reader->context, reader->long_row_bytes);
 }
 
-/* Adds the window being read to the long row, which can be read when it is complete. */
+/* Adds the window being read to the long row, which can be read once it is
+ * complete. */
 static void
 add_to_long_row(GpuSortReader *reader)
 {
@@ -95,14 +98,16 @@ add_to_long_row(GpuSortReader *reader)
 
 	if (reader->long_row == NULL || length > reader->long_row_bytes - reader->long_row_filled)
 		elog(ERROR, "gpusort row continues where none was begun");
-	memcpy(reader->long_row + reader->long_row_filled, gpusort_buffer_memory(reader->buffer), length);
+	memcpy(reader->long_row + reader->long_row_filled,
+		   gpusort_buffer_memory(reader->buffer), length);
 	reader->long_row_filled += length;
 	reader->next = reader->end = reader->long_row;
 	if (reader->long_row_filled == reader->long_row_bytes)
 		reader->end += reader->long_row_bytes;
 }
 
-/* Goes to the first row of the window that reading has come to, or on with the long row. */
+/* Goes to the first row of the window that reading has come to, or goes on with
+ * the long row. */
 static void
 load_window(GpuSortReader *reader)
 {
@@ -125,7 +130,7 @@ load_window(GpuSortReader *reader)
 		add_to_long_row(reader);
 }
 
-/* As gpusort_reader_next_window, which adds the time that it takes. */
+/* As gpusort_reader_next_window, which also adds the time that it takes. */
 static bool
 next_window(GpuSortReader *reader)
 {
@@ -155,7 +160,8 @@ next_window(GpuSortReader *reader)
 			read_ahead(reader);
 			return true;
 		}
-		/* some were taken back while we were idle: ask for all of them anew */
+		/* some were taken back while this reader was idle, so ask for all of
+		 * them anew */
 		gpusort_job_forget_windows(reader->job);
 		reader->n_ahead = 0;
 	}
@@ -173,7 +179,7 @@ gpusort_reader_next_window(GpuSortReader *reader)
 	return got;
 }
 
-/* Lets go of the window being read and of those asked for. */
+/* Releases the window being read and those asked for. */
 static void
 forget_windows(GpuSortReader *reader)
 {
@@ -242,6 +248,7 @@ window_holds(const GpuSortReader *reader, uint64 row)
 		row < reader->window.first_row + reader->window.rows;
 }
 
+/* Only a row outside of the window makes the reader ask for another one. */
 const char *
 gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 {
@@ -256,9 +263,10 @@ gpusort_reader_seek(GpuSortReader *reader, uint64 row)
 		if (window_holds(reader, row) && row != reader->next_row)
 			go_to_row_of_window(reader, row);
 		else
-			read_ahead(reader);		/* at a window's first row: reading goes forward */
+			read_ahead(reader);		/* at a window's first row, reading goes forward */
 	}
-	/* at the end of a window the row is in those that follow, over several if it is long */
+	/* at the end of a window the row is in the following ones, in several of
+	 * them if it is long */
 	while (!gpusort_reader_next(reader, row, &bytes))
 	{
 		if (!gpusort_reader_next_window(reader))

@@ -18,7 +18,7 @@ typedef struct GpuSortReader
 	const GpuSortRowFormat *format;
 	uint64		rows;			/* in all */
 	uint64		bytes_read;		/* of windows */
-	double		wait_ms;		/* for windows */
+	double		wait_ms;		/* time of waiting for windows */
 	uint64		next_row;		/* the row at next */
 	const char *next;			/* whole rows up to end: of the window, or the long row alone */
 	const char *end;
@@ -30,39 +30,41 @@ typedef struct GpuSortReader
 	uint32	   *offsets;		/* of the window's rows, made by the first step back; else NULL */
 	MemoryContext context;
 
-	/* a row longer than a window, put together; NULL: none */
+	/* a row longer than a window, assembled; NULL: none */
 	char	   *long_row;
-	Size		long_row_bytes; /* when complete */
+	Size		long_row_bytes; /* of the complete row */
 	Size		long_row_filled;
 
-	/* tie bits of the rows that start in the window, and of the one after them; NULL: the job
-	 * has none.  A row that goes on in other windows keeps its own */
+	/* tie bits of the rows that start in the window, and of the row after them;
+	 * NULL: the job has none.  A row that goes on in other windows keeps its
+	 * own */
 	const uint64 *ties;
 	uint64		ties_first;		/* the first of these rows */
 	uint64		ties_rows;
 	uint64		long_row_ties;
 
-	/* windows asked for ahead, oldest first: window_number + 1 and on */
+	/* windows asked for ahead, oldest first: from window_number + 1 on */
 	int			n_ahead;
 	int			ahead[GPUSORT_READ_BUFFERS];
 } GpuSortReader;
 
-/* The job has been cut.  Memory, long rows' too, comes from the current context. */
+/* The job has been cut.  All memory, also for long rows, comes from the current
+ * context. */
 extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format);
 
-/* Goes to the window after the one being read, to the first one at first: its bytes are
- * those of reader->buffer, reader->window.row_bytes of them.  False: there is none, or the
- * job, which is merged, has failed. */
+/* Goes to the window after the one being read, or to the first one:
+ * reader->buffer holds it, reader->window.row_bytes long.  False: there is
+ * none, or the job, which is merged, has failed. */
 extern bool gpusort_reader_next_window(GpuSortReader *reader);
 
 /* Goes back before the first window. */
 extern void gpusort_reader_rewind(GpuSortReader *reader);
 
-/* Row number row, below reader->rows; any order, next to next is fast.  Valid until the
- * next call. */
+/* Returns row number row, below reader->rows, in any order; going from one to
+ * the next is fast.  Valid until the next call. */
 extern const char *gpusort_reader_seek(GpuSortReader *reader, uint64 row);
 
-/* The fast path of a seek: false if row is not the next one in memory. */
+/* The fast path of a seek.  False: row is not the next one in memory. */
 static inline bool
 gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 {
@@ -70,7 +72,8 @@ gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 
 	if (unlikely(row != reader->next_row || next == reader->end))
 		return false;
-	/* the length of each row leads to the next one: without this the walk waits for memory */
+	/* each row's length leads to the next row, so the walk would wait for
+	 * memory without this */
 	__builtin_prefetch(next + GPUSORT_PREFETCH_BYTES);
 	reader->next = next + gpusort_row_bytes(reader->format, next);
 	reader->next_row++;
@@ -78,9 +81,9 @@ gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 	return true;
 }
 
-/* Of a job with tie bits: does row number row tie with the one before it?  row: one of the window
- * that the row read last starts in, or the row after these; of other rows it is not known, and
- * the answer is true. */
+/* For a job with tie bits: does row number row tie with the one before it?
+ * This is known for the rows of the window in which the row read last starts,
+ * and for the row after them.  For other rows the answer is true. */
 static inline bool
 gpusort_reader_row_ties(const GpuSortReader *reader, uint64 row)
 {

@@ -1,15 +1,17 @@
 /*
  * row_array.c
- *	  The rows of a small input: as they have come, then sorted where they are (row_array_sort.c).
+ *	  The rows of a small input: first as they have come, then sorted in place
+ *	  (row_array_sort.c).
  *
  * In:  slots.
- * Out: the result slot, which points to rows of the array.  Of a single value there are no rows, it
- *	    stands for itself.
+ * Out: the result slot, which points to rows of the array.  If a row is a
+ *	    single value, the array has the value itself.
  *
  * A first key of a fixed width is a word (sortkey.h) from the start.
  *
- * Runs in the backend that leads the sort.  Memory is in the context in which the array was begun, and
- * stays for the next rows, but for blocks after the first one.
+ * Runs in the backend that leads the sort.  Memory is in the context in which
+ * the array was begun.  It stays for the next rows, except for blocks after the
+ * first one.
  */
 #include "postgres.h"
 
@@ -23,14 +25,16 @@
 #define FIRST_BLOCK_BYTES	2048
 #define BLOCK_BYTES_MAX		((Size) 64 * 1024)
 
-/* Fewer rows may be in order by chance, or as a table's first ones. */
+/* Fewer rows may be in order by chance, or because they are a table's first
+ * ones. */
 #define ROWS_TO_SEE_ORDER_IN	1000
 
-/* Of each, beside the row itself: radix needs its entry twice. */
+/* Bytes of each row beside the row itself.  Radix needs its entry twice. */
 #define BYTES_BESIDE_ROW	(2 * sizeof(GpuSortEntry) + sizeof(char *))
 
-/* How the first key may get words when there are some rows: by an encoder, if that needs no sort key of
- * a collation's, else by an abbreviation, which there is none of under the C library's. */
+/* Decides how the first key may get words when there are some rows.  An encoder
+ * makes them if that needs no sort key of a collation's, else an abbreviation,
+ * which does not exist under the C library. */
 static void
 choose_words(GpuSortRowArray *array)
 {
@@ -42,6 +46,7 @@ choose_words(GpuSortRowArray *array)
 	array->may_abbreviate = kind != GPUSORT_COLLATION_LIBC;
 }
 
+/* Words of a fixed-width first key are made as rows come. */
 GpuSortRowArray *
 gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSortRowFormat *format,
 						TupleTableSlot *result, Size limit_bytes)
@@ -54,7 +59,7 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	array->result = result;
 	array->context = CurrentMemoryContext;
 	array->limit_bytes = limit_bytes;
-	/* as nodeSort.c does it: a value by itself is moved faster than a row */
+	/* as in nodeSort.c: a single value is moved faster than a row */
 	array->by_value = desc->natts == 1 && order->n_keys == 1 && format->narrow_bytes != 0;
 	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
 	array->fixed = gpusort_sortkey_make_fixed(order, 0, desc, &array->key);
@@ -77,6 +82,7 @@ start_block(GpuSortRowArray *array, RowBlock *block)
 	array->end = (char *) block + block->bytes;
 }
 
+/* The first block stays, unless it is a large one. */
 void
 gpusort_row_array_reset(GpuSortRowArray *array)
 {
@@ -100,7 +106,7 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 		start_block(array, block);
 		return;
 	}
-	/* it was made for one long row */
+	/* the block was made for one long row */
 	array->bytes -= block->bytes;
 	pfree(block);
 	array->block = NULL;
@@ -134,16 +140,17 @@ gpusort_row_array_bytes(const GpuSortRowArray *array)
 bool
 gpusort_row_array_may_stay(GpuSortRowArray *array, double rows)
 {
-	double		bytes = array->bytes - array->room * BYTES_BESIDE_ROW;	/* of rows, and blocks' ends */
+	/* of rows, and of blocks' unused ends */
+	double		bytes = array->bytes - array->room * BYTES_BESIDE_ROW;
 
 	return array->n >= ROWS_TO_SEE_ORDER_IN &&
 		(bytes / array->n + BYTES_BESIDE_ROW) * Max(rows, array->n) <= array->limit_bytes / 2 &&
 		gpusort_row_array_is_in_order(array, array->n);
 }
 
-/* --- rows in ------------------------------------------------------------------- */
+/* --- rows in -------------------------------------------------------------- */
 
-/* May it take so much more?  Not for a first row only. */
+/* May the array take this much more?  A first row is never refused. */
 static bool
 may_take(const GpuSortRowArray *array, Size bytes)
 {
@@ -164,6 +171,7 @@ make_room_for_entries(GpuSortRowArray *array)
 	return true;
 }
 
+/* Blocks double in size up to a maximum. */
 static bool
 make_room_for_row(GpuSortRowArray *array, Size row_bytes)
 {
@@ -182,7 +190,7 @@ make_room_for_row(GpuSortRowArray *array, Size row_bytes)
 	return true;
 }
 
-/* A copy of the slot's row; NULL: there is no room. */
+/* Returns a copy of the slot's row.  NULL: there is no room. */
 static const char *
 copy_row(GpuSortRowArray *array, TupleTableSlot *slot)
 {
@@ -200,6 +208,7 @@ copy_row(GpuSortRowArray *array, TupleTableSlot *slot)
 	return row;
 }
 
+/* A value that is passed by reference is taken from the copy of its row. */
 bool
 gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
 {
@@ -221,7 +230,8 @@ gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
 
 		if (row == NULL)
 			return false;
-		value = slot_getattr(array->by_reference ? gpusort_row_array_store(array, row) : slot, column, &is_null);
+		value = slot_getattr(array->by_reference ? gpusort_row_array_store(array, row) : slot,
+							 column, &is_null);
 		array->rows[array->n] = row;
 	}
 	entry = &array->entries[array->n];
@@ -236,8 +246,9 @@ gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
 	return true;
 }
 
-/* --- rows out -------------------------------------------------------------------------- */
+/* --- rows out ------------------------------------------------------------- */
 
+/* A single value has no row to point to. */
 TupleTableSlot *
 gpusort_row_array_get(const GpuSortRowArray *array, uint64 number, TupleTableSlot *slot)
 {

@@ -1,6 +1,6 @@
 /*
  * row_array_internal.h
- *	  What row_array.c and row_array_sort.c share: the array itself.
+ *	  Declarations shared by row_array.c and row_array_sort.c: the array itself.
  */
 #ifndef GPUSORT_ROW_ARRAY_INTERNAL_H
 #define GPUSORT_ROW_ARRAY_INTERNAL_H
@@ -10,7 +10,7 @@
 #include "sort/entry_sort.h"
 #include "sort/row_array.h"
 
-/* What entries have of the first key. */
+/* The form of the first key in entries. */
 typedef enum EntryWords
 {
 	VALUES,						/* its Datum */
@@ -18,7 +18,7 @@ typedef enum EntryWords
 	EXACT_WORDS
 } EntryWords;
 
-/* What rows lie in. */
+/* A piece of memory for rows. */
 typedef struct RowBlock
 {
 	struct RowBlock *previous;
@@ -33,37 +33,39 @@ struct GpuSortRowArray
 	TupleTableSlot *result;
 	MemoryContext context;
 	Size		limit_bytes;
-	Size		bytes;			/* of all that follows */
+	Size		bytes;			/* of the whole block */
 
 	/* the rows */
 	uint64		n;
 	uint64		room;
 	GpuSortEntry *entries;		/* in the order in which they came, or sorted */
-	const char **rows;			/* as they came: of the format; or each one's value, a Datum */
-	bool		by_value;		/* the latter */
-	RowBlock   *block;			/* that is being filled, and the ones before it */
-	char	   *place;			/* in it */
+	const char **rows;			/* as they came: rows of the format; or each one's value, a Datum */
+	bool		by_value;		/* rows has values */
+	RowBlock   *block;			/* the block being filled, and the ones before it */
+	char	   *place;			/* of the next row, in the block */
 	char	   *end;
 
 	/* the order */
-	EntryWords	words;			/* that entries have now */
-	bool		fixed;			/* and that they get when rows are put: exact ones, else values */
-	GpuSortKey	key;			/* of a fixed one */
+	EntryWords	words;			/* the present form in entries */
+	/* the key is of a fixed width, and gets exact words when rows are put */
+	bool		fixed;
+	GpuSortKey	key;			/* the key of a fixed one */
 	bool		by_reference;	/* the first key's values lie in the rows */
 	bool		more_keys;
 	GpuSortComparer *comparer;	/* NULL: not needed yet */
-	SortSupport support;		/* of the key that entries are compared by */
-	bool		tied;			/* some were equal in it */
-	uint64		in_order;		/* so many first rows are, as they came */
+	SortSupport support;		/* comparer's, for the key that entries are compared by */
+	bool		tied;			/* some entries were equal in it */
+	uint64		in_order;		/* this many first rows are in order, as they came */
 
-	/* what makes words of values when there are some rows: an encoder, or the type's abbreviation */
+	/* makes words of values when there are some rows: an encoder, or the type's
+	 * abbreviation */
 	bool		has_cheap_words;
 	GpuSortKeys encoder;
 	bool		may_abbreviate;
 	SortSupportData abbreviated;
 };
 
-/* The result slot with a row. */
+/* Puts a row into the result slot. */
 static inline TupleTableSlot *
 gpusort_row_array_store(const GpuSortRowArray *array, const char *row)
 {

@@ -5,9 +5,10 @@
  * In:  an array of rows, each with an entry: a word or value of its first key.
  * Out: the entries in order.
  *
- * When there are some rows, values become words too: those whose words cost no sort key of a collation's, and those
- * whose type abbreviates to words.  All else is compared by the operators' comparators, which are looked for when two
- * rows need them.
+ * When there are some rows, values become words too, if these cost no sort key
+ * of a collation's, or if their type abbreviates to words.  The operators'
+ * comparators compare all other values.  They are looked up when two rows need
+ * them.
  *
  * Runs in the backend that leads the sort.  Memory is the array's.
  */
@@ -18,17 +19,20 @@
 #include "keys/key_types.h"
 #include "sort/row_array_internal.h"
 
-/* When so many values have the same word, the others are expected to have it too. */
+/* When this many values have the same word, the others are expected to have it
+ * too. */
 #define VALUES_TO_TRY		8
 
-/* Fewer rows are compared sooner than they get words, of an encoder's or abbreviations. */
+/* Comparisons are faster than words, by an encoder or by abbreviations, for
+ * fewer rows. */
 #define ROWS_TO_ENCODE		3
 #define ROWS_TO_ABBREVIATE	64
 
-/* Rows that the least and the greatest value are looked for in: two comparisons each. */
+/* Rows among which the least and the greatest value are looked for, at two
+ * comparisons each. */
 #define ROWS_FOR_EXTREMES	1000
 
-/* --- the order ------------------------------------------------------------------- */
+/* --- the order ------------------------------------------------------------ */
 
 static GpuSortComparer *
 comparer_of(GpuSortRowArray *array)
@@ -38,7 +42,7 @@ comparer_of(GpuSortRowArray *array)
 	if (likely(array->comparer != NULL))
 		return array->comparer;
 	old_context = MemoryContextSwitchTo(array->context);
-	/* its keys are all that is used */
+	/* only its keys are used */
 	array->comparer = gpusort_comparer_make(array->order, 0, array->format, array->result,
 											array->result);
 	MemoryContextSwitchTo(old_context);
@@ -65,7 +69,7 @@ compare_values(const GpuSortEntry *a, const GpuSortEntry *b, GpuSortRowArray *ar
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* The order of two entries, as they came, by the first key. */
+/* Compares two entries, as they came, by the first key. */
 static int
 compare_first_key(GpuSortRowArray *array, const GpuSortEntry *a, const GpuSortEntry *b)
 {
@@ -77,19 +81,23 @@ compare_first_key(GpuSortRowArray *array, const GpuSortEntry *a, const GpuSortEn
 	return a->word < b->word ? -1 : a->word > b->word;
 }
 
-/* The same by another key. */
+/* Compares two entries by another key. */
 static int
 compare_key(GpuSortRowArray *array, const GpuSortEntry *a, const GpuSortEntry *b, int key)
 {
 	AttrNumber	column = array->order->columns[key];
 	bool		a_is_null;
 	bool		b_is_null;
-	Datum		a_value = slot_getattr(gpusort_row_array_store(array, array->rows[a->row]), column, &a_is_null);
-	Datum		b_value = slot_getattr(gpusort_row_array_store(array, array->rows[b->row]), column, &b_is_null);
+	Datum		a_value = slot_getattr(gpusort_row_array_store(array, array->rows[a->row]), column,
+									   &a_is_null);
+	Datum		b_value = slot_getattr(gpusort_row_array_store(array, array->rows[b->row]), column,
+									   &b_is_null);
 
-	return ApplySortComparator(a_value, a_is_null, b_value, b_is_null, &comparer_of(array)->keys[key]);
+	return ApplySortComparator(a_value, a_is_null, b_value, b_is_null,
+							   &comparer_of(array)->keys[key]);
 }
 
+/* The comparison goes on where the last one has ended. */
 bool
 gpusort_row_array_is_in_order(GpuSortRowArray *array, uint64 rows)
 {
@@ -108,7 +116,7 @@ gpusort_row_array_is_in_order(GpuSortRowArray *array, uint64 rows)
 	return true;
 }
 
-/* Entries get the values of this key. */
+/* Gives the entries the values of this key. */
 static void
 take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 {
@@ -124,7 +132,8 @@ take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 
 static void sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key);
 
-/* Sorts the groups of entries that have the same value of a key, by the next one. */
+/* Sorts the groups of entries that have the same value of a key, by the next
+ * one. */
 static void
 sort_groups(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 {
@@ -170,8 +179,8 @@ is_closed(const GpuSortRowArray *array, uint64 word)
 		(keys->open_mask == 0 || (word & keys->open_bits[0]) != keys->open_code[0]);
 }
 
-/* Sorts entries that have the same word or none: by the first key, if the word may stand for several
- * values of it, else by the second. */
+/* Sorts entries that have the same word, or none.  It begins with the first key
+ * if the word may stand for several of its values, else with the second. */
 static void
 sort_ties(GpuSortEntry *entries, uint64 n, void *arg)
 {
@@ -184,9 +193,9 @@ sort_ties(GpuSortEntry *entries, uint64 n, void *arg)
 		sort_by_key(array, entries, n, key);
 }
 
-/* --- words for values ------------------------------------------------------------ */
+/* --- words for values ----------------------------------------------------- */
 
-/* What makes words of the first key.  False: nothing does. */
+/* Finds an encoder that makes words of the first key.  False: there is none. */
 static bool
 make_encoder(GpuSortRowArray *array)
 {
@@ -207,7 +216,7 @@ make_encoder(GpuSortRowArray *array)
 	return array->has_cheap_words;
 }
 
-/* Makes words of values, if they tell the first ones apart. */
+/* Makes words of values, if they tell the first values apart. */
 static void
 encode_values(GpuSortRowArray *array)
 {
@@ -257,7 +266,8 @@ is_to_abbreviate(GpuSortRowArray *array)
 	return array->may_abbreviate;
 }
 
-/* Abbreviates values, and stops where tuplesort would, if that does not pay. */
+/* Abbreviates values, and stops where tuplesort would, if abbreviation does not
+ * pay. */
 static void
 abbreviate_values(GpuSortRowArray *array)
 {
@@ -285,7 +295,7 @@ abbreviate_values(GpuSortRowArray *array)
 	array->words = WORDS;
 }
 
-/* --- sorting ------------------------------------------------------------------------- */
+/* --- sorting -------------------------------------------------------------- */
 
 static void
 sort_words(GpuSortRowArray *array)
@@ -302,6 +312,7 @@ sort_words(GpuSortRowArray *array)
 		pfree(array->entries == other ? entries : other);
 }
 
+/* Rows that came in order need no sort. */
 void
 gpusort_row_array_sort(GpuSortRowArray *array)
 {
@@ -325,6 +336,7 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 	MemoryContextSwitchTo(old_context);
 }
 
+/* Entries have the values themselves, since nothing has sorted them yet. */
 bool
 gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest)
 {
@@ -336,14 +348,15 @@ gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greate
 
 	for (uint64 i = 0; i < rows; i++)
 	{
-		/* the first and the last one, and what lies evenly between them */
+		/* the first and the last row, and rows that lie evenly between them */
 		const GpuSortEntry *entry = &entries[rows == 1 ? 0 : i * (array->n - 1) / (rows - 1)];
 
 		if (entry->nulls != 0)
 			continue;
 		if (low == NULL || support->comparator((Datum) entry->word, (Datum) low->word, support) < 0)
 			low = entry;
-		if (high == NULL || support->comparator((Datum) entry->word, (Datum) high->word, support) > 0)
+		if (high == NULL ||
+			support->comparator((Datum) entry->word, (Datum) high->word, support) > 0)
 			high = entry;
 	}
 	if (low == NULL)

@@ -1,14 +1,17 @@
 /*
  * row_layouts.c
- *	  How many words each key of a sort gets, and what they skip, by rows that have come.
+ *	  Chooses the number of words of each key of a sort, and the bytes that they
+ *	  skip, by rows that have come.
  *
- * In:  a sort's first rows, as they came; what ANALYZE has left of the keys' columns (column_statistics.c).
- * Out: layouts of its keys, by samples of both, and, of the first key, by its least and its greatest value: what all
- *	    samples begin with nearly all rows do; and dictionaries (dictionary.h) of texts that have few values, by all the
- *	    rows that have come.
+ * In:  a sort's first rows, as they came; statistics of the keys' columns
+ *	    (column_statistics.c).
+ * Out: layouts of its keys, by samples of both; and dictionaries (dictionary.h)
+ *	    of texts that have few values, by all rows that have come.  The samples
+ *	    of the first key include its least and its greatest value, so nearly all
+ *	    rows begin as all samples do.
  *
- * Rows to come may be others.  Words that fit them badly leave more to be compared, and the
- * order is right all the same.
+ * Later rows may differ.  Words that fit them badly leave more to be compared,
+ * but the order is right all the same.
  *
  * Runs in the backend that leads the sort.
  */
@@ -27,23 +30,24 @@
 #include "sort/row_layouts.h"
 #include "sort/sort_choice.h"
 
-/* Each may cost a sort key of ICU's or the C library's. */
+/* Each may cost a sort key of ICU or the C library. */
 #define SAMPLED_ROWS		100
 
 /* Rows whose values are counted, for dictionaries. */
 #define ROWS_COUNTED_MAX	20000
 
-/* Of keys whose words are dear, one row in so many that are expected, as what they spare grows with the rows. */
+/* For keys with expensive words, one of this many expected rows is sampled,
+ * because the saving grows with the rows. */
 #define ROWS_OF_DEAR_SAMPLE	200
 #define SAMPLED_ROWS_MAX	1000
 
-/* What samples of a column are taken of. */
+/* The column that samples are taken of. */
 typedef struct SampledColumn
 {
 	AttrNumber	column;
 	int			length;			/* of the type, as attlen */
 	bool		is_text;
-	GpuSortTextBytes source;	/* of a text */
+	GpuSortTextBytes source;	/* for a text */
 	int			values;
 	double		bytes;
 } SampledColumn;
@@ -63,7 +67,8 @@ sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samp
 		gpusort_key_samples_add(samples, &sampled->source, value);
 }
 
-/* A column of a base type, under a collation, of whose values so many bytes matter. */
+/* Describes a column of a base type, under a collation, if this many bytes of
+ * its values matter. */
 static SampledColumn
 begin_column(Form_pg_attribute attr, Oid type, Oid collation, Size bytes)
 {
@@ -78,7 +83,7 @@ begin_column(Form_pg_attribute attr, Oid type, Oid collation, Size bytes)
 	return sampled;
 }
 
-/* So many samples, not sorted yet. */
+/* Takes this many samples, not sorted yet. */
 static void
 sample_rows(const GpuSortFirstRows *from, SampledColumn *sampled, int n, GpuSortKeySamples *samples)
 {
@@ -86,23 +91,28 @@ sample_rows(const GpuSortFirstRows *from, SampledColumn *sampled, int n, GpuSort
 
 	n = (int) Min(rows, n);
 	memset(samples, 0, sizeof(*samples));
-	/* at places that a pattern of the input does not meet each time */
+	/* at places that a pattern in the input does not meet each time */
 	for (int i = 0; i < n; i++)
-		sample_row(sampled, gpusort_row_array_get(from->array, i * rows / n + hash_bytes_uint32(i) % (rows / n), from->slot), samples);
+		sample_row(sampled,
+				   gpusort_row_array_get(from->array,
+										 i * rows / n + hash_bytes_uint32(i) % (rows / n),
+										 from->slot),
+				   samples);
 }
 
 static void
 sort_samples(const SampledColumn *sampled, GpuSortKeySamples *samples)
 {
 	gpusort_key_samples_sort(samples);
-	/* of values that come again and again there may be no others */
+	/* if values are repeated, there may be no others */
 	if (samples->distinct == 0 && samples->n < sampled->values / 2)
 		samples->distinct = samples->n;
 }
 
-/* Samples to lay key number i out by. */
+/* Takes samples for the layout of key number i. */
 static void
-sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i, GpuSortKeySamples *samples)
+sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i,
+			  GpuSortKeySamples *samples)
 {
 	uint64		least;
 	uint64		greatest;
@@ -121,7 +131,7 @@ sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i, GpuSo
 	sort_samples(sampled, samples);
 }
 
-/* Of words that are dear, those that more samples show to be needed. */
+/* Drops expensive words that further samples show to be needless. */
 static void
 spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid collation,
 			GpuSortWantedWords *words)
@@ -130,8 +140,9 @@ spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid 
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	Size		n_skipped = words->skipped != NULL ? VARSIZE_ANY_EXHDR(words->skipped) : 0;
-	SampledColumn sampled = begin_column(attr, type, collation,
-										 Min(n_skipped + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
+	SampledColumn sampled =
+		begin_column(attr, type, collation,
+					 Min(n_skipped + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
 	double		n = from->expected_rows / ROWS_OF_DEAR_SAMPLE;
 	GpuSortKeySamples samples;
 
@@ -143,9 +154,11 @@ spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid 
 	MemoryContextDelete(context);
 }
 
-/* Counts a row's values.  Dictionaries of too many are dropped; false: none is left. */
+/* Counts a row's values.  Dictionaries with too many are dropped.  False: none
+ * is left. */
 static bool
-count_row(TupleTableSlot *slot, const GpuSortSpec *spec, int n_keys, GpuSortDictionary **dictionaries)
+count_row(TupleTableSlot *slot, const GpuSortSpec *spec, int n_keys,
+		  GpuSortDictionary **dictionaries)
 {
 	bool		any = false;
 
@@ -164,6 +177,7 @@ count_row(TupleTableSlot *slot, const GpuSortSpec *spec, int n_keys, GpuSortDict
 	return any;
 }
 
+/* Counts rows that lie evenly among all. */
 static void
 count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries)
 {
@@ -180,7 +194,8 @@ count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **diction
 	}
 }
 
-/* A dictionary to be filled for a key that may be better off with it, else NULL. */
+/* Returns a dictionary to be filled for a key that may gain from it, else
+ * NULL. */
 static GpuSortDictionary *
 begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words)
 {
@@ -196,7 +211,7 @@ begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words
 	return gpusort_dictionary_begin(type, collation, spec->order->operators[i]);
 }
 
-/* Dictionaries of keys that are NULL have not been begun. */
+/* Keys that are NULL here have no dictionary. */
 static void
 want_dictionaries(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **dictionaries,
 				  GpuSortWantedWords *words)
@@ -208,7 +223,7 @@ want_dictionaries(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **
 			gpusort_want_words_by_dictionary(dictionaries[i], &words[i]);
 }
 
-/* What a key has without a dictionary.  False: no words. */
+/* Finds the words of a key without a dictionary.  False: it has none. */
 static bool
 want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 {
@@ -233,9 +248,11 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	return true;
 }
 
+/* Keys are laid out one by one, then they share the words. */
 int
 gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays)
+					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX],
+					   bool *pays)
 {
 	const GpuSortFirstRows from = {
 		.array = array,
@@ -248,7 +265,7 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	int			n_keys;
 
 	*pays = true;
-	/* a key may have no words any more */
+	/* a setting may have taken a key's words */
 	for (n_keys = 0; n_keys < spec->n_keys && want_words(&from, n_keys, &words[n_keys]); n_keys++)
 		dictionaries[n_keys] = begin_dictionary(spec, n_keys, &words[n_keys]);
 	if (n_keys == 0)

@@ -1,6 +1,7 @@
 /*
  * row_layouts.h
- *	  How many words each key of a sort gets, and what they skip, by rows that have come.
+ *	  Chooses the number of words of each key of a sort, and the bytes that they
+ *	  skip, by rows that have come.
  */
 #ifndef GPUSORT_ROW_LAYOUTS_H
 #define GPUSORT_ROW_LAYOUTS_H
@@ -11,12 +12,15 @@
 #include "sort/sort_spec.h"
 
 /*
- * Lays the spec's keys out, by the rows of an array, which are not sorted, and by statistics.  slot: to look at the rows;
- * expected_rows: of the whole sort.  Returns the number of keys that have words, which may be fewer than planned, or none, if
- * a setting has changed since.  *pays: false if PostgreSQL's own sort is expected to take less time, which is asked of serial sorts
- * only.  Memory: the current context.
+ * Lays out the spec's keys, by the rows of an array, which are not sorted, and
+ * by statistics.  slot: to look at the rows; expected_rows: of the whole sort.
+ * Returns the number of keys that have words.  These may be fewer than planned,
+ * or none, if a setting has changed since.  *pays: false if PostgreSQL's own
+ * sort is expected to take less time; only serial sorts are asked that.
+ * Memory: the current context.
  */
-extern int	gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-								   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays);
+extern int	gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot,
+								   const GpuSortSpec *spec, double expected_rows,
+								   GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays);
 
 #endif							/* GPUSORT_ROW_LAYOUTS_H */

@@ -1,15 +1,18 @@
 /*
  * run.c
- *	  Sorted runs in temporary files: row by row through a buffer.
+ *	  Sorted runs in temporary files, read and written row by row through a
+ *	  buffer.
  *
  * In:  the row bytes of a run's windows, in order (row_format.h).
- * Out: the same rows, one after the other.
+ * Out: the same rows, one by one.
  *
- * Runs in the backend that leads the sort.  The buffer is in the run's memory context.  A file is PostgreSQL's own
- * temporary file: in temp_tablespaces, within temp_file_limit, logged by log_temp_files, and removed by
- * its resource owner whatever ends the query.  It is written and read in large blocks and
- * bypasses BufFile, whose 8 kB steps cost more than the rows' way through the device; so what
- * BufFile counts, for EXPLAIN's BUFFERS and pg_stat_statements, is counted here.
+ * Runs in the backend that leads the sort.  The buffer is in the run's memory
+ * context.  A file is a temporary file of PostgreSQL's: it lies in
+ * temp_tablespaces, obeys temp_file_limit, and is logged by log_temp_files.
+ * Its resource owner removes it, whatever ends the query.  It is written and
+ * read in large blocks and bypasses BufFile, whose 8 kB steps cost more than
+ * the rows' way through the device.  So this file maintains BufFile's counts,
+ * for EXPLAIN's BUFFERS and pg_stat_statements.
  */
 #include "postgres.h"
 
@@ -24,7 +27,7 @@
 #include "shared/chunk.h"
 #include "sort/run.h"
 
-/* --- what it costs ------------------------------------------------------------ */
+/* --- what it costs -------------------------------------------------------- */
 
 static void
 begin_timing(instr_time *start)
@@ -35,8 +38,8 @@ begin_timing(instr_time *start)
 		INSTR_TIME_SET_ZERO(*start);
 }
 
-/* Counts the bytes from begin to end, which have taken the time since start.  A block counts with
- * its first byte. */
+/* Counts the bytes from begin to end, and the time since start.  A block counts
+ * with its first byte. */
 static void
 count_io(uint64 begin, uint64 end, instr_time start, int64 *blocks, instr_time *time)
 {
@@ -49,7 +52,7 @@ count_io(uint64 begin, uint64 end, instr_time start, int64 *blocks, instr_time *
 	INSTR_TIME_ACCUM_DIFF(*time, now, start);
 }
 
-/* --- the file ------------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------- */
 
 GpuSortRun *
 gpusort_run_create(const GpuSortRowFormat *format)
@@ -62,6 +65,7 @@ gpusort_run_create(const GpuSortRowFormat *format)
 	return run;
 }
 
+/* The first write creates the file. */
 void
 gpusort_run_write(GpuSortRun *run, const char *bytes, Size length)
 {
@@ -91,6 +95,7 @@ write_buffer(GpuSortRun *run)
 	run->filled = 0;
 }
 
+/* Long rows bypass the buffer. */
 void
 gpusort_run_write_row(GpuSortRun *run, const char *row)
 {
@@ -124,6 +129,7 @@ gpusort_run_end_rows(GpuSortRun *run)
 	free_buffer(run);
 }
 
+/* Reads the file's next bytes, all of which must be there. */
 static void
 read_file(GpuSortRun *run, char *bytes, Size length)
 {
@@ -156,7 +162,7 @@ gpusort_run_close(GpuSortRun *run)
 	free_buffer(run);
 }
 
-/* --- its rows --------------------------------------------------------------------- */
+/* --- its rows ------------------------------------------------------------- */
 
 void
 gpusort_run_begin_reading(GpuSortRun *run, Size buffer_bytes)
@@ -174,7 +180,8 @@ gpusort_run_rewind(GpuSortRun *run)
 	run->next = run->end = run->buffer;
 }
 
-/* Makes room for a row longer than the buffer, of which the buffer holds the beginning. */
+/* Makes room for a row longer than the buffer, which holds the row's
+ * beginning. */
 static void
 enlarge_buffer(GpuSortRun *run, Size bytes)
 {
@@ -189,7 +196,7 @@ enlarge_buffer(GpuSortRun *run, Size bytes)
 	run->end = larger + held;
 }
 
-/* Moves what the buffer holds to its front and reads on behind it. */
+/* Moves the buffer's contents to its front and reads on behind them. */
 static void
 read_on(GpuSortRun *run)
 {
@@ -205,7 +212,7 @@ read_on(GpuSortRun *run)
 	run->end += wanted;
 }
 
-/* The next row is not wholly in the buffer. */
+/* Called if the next row is not wholly in the buffer. */
 const char *
 gpusort_run_refill(GpuSortRun *run)
 {

@@ -1,14 +1,18 @@
 /*
  * sort_choice.c
- *	  Whether a sort's rows are sorted sooner by words or by comparisons, by rows that have come.
+ *	  Decides whether words or comparisons sort a sort's rows faster, by rows
+ *	  that have come.
  *
- * In:  a sort's first rows, and how its keys would be laid out.
- * Out: how many keys are worth their words; whether the whole sort is worth the device.
+ * In:  a sort's first rows, and the possible layouts of its keys.
+ * Out: the number of keys that are worth their words; whether the whole sort is
+ *	    worth the device.
  *
- * Words cut from sort keys of ICU's or the C library's take as long as many comparisons.  They are not worth that where keys
- * before them decide, where rows tie by them all the same, or where rows have come in order.
+ * Words cut from sort keys of ICU or the C library take as long as many
+ * comparisons.  They are not worth that if the keys before them decide, if rows
+ * tie by them all the same, or if rows have come in order.
  *
- * Runs in the backend that leads the sort.  Memory: a context of its own, gone afterwards.
+ * Runs in the backend that leads the sort.  Memory: a context of its own, gone
+ * afterwards.
  */
 #include "postgres.h"
 
@@ -27,50 +31,59 @@
 #include "sort/column_statistics.h"
 #include "sort/sort_choice.h"
 
-/* Rows that are looked at, to see whether keys decide, and how many tie. */
+/* Rows that are examined, to see whether keys decide, and how many rows tie. */
 #define ROWS_TO_DECIDE_BY	2000
 #define ROWS_TO_COST_BY		500
 
 /* Keys decide if no more than this share of all rows ties in them. */
 #define SHARE_UNDECIDED_MAX	0.02
 
-/* Strings of a key with no more values than these are known when they come again (key_memo.h). */
+/* The memo knows strings of a key with no more values than these when they come
+ * again (key_memo.h). */
 #define VALUES_REMEMBERED	2000
 #define BYTES_REMEMBERED	47
 
-/* A column whose rows lie in its order has at least this correlation, or its opposite, by ANALYZE. */
+/* If a column's rows lie in its order, ANALYZE finds at least this correlation,
+ * or its opposite. */
 #define CORRELATION_IN_ORDER 0.99
 
-/* Estimates are no better than this: comparisons must cost less by so much. */
+/* The estimates are no better than this: comparisons must cost less by this
+ * factor. */
 #define MARGIN				1.1
 
-/* Nanoseconds; bench/NOTES.md tells how they were measured. */
-#define NATIVE_ROW			150.0	/* a row costs so much more in a tuplesort than through the device */
+/* In nanoseconds.  bench/NOTES.md tells how they were measured. */
+/* extra cost of a row in a tuplesort, compared with the device */
+#define NATIVE_ROW			150.0
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
 #define TIED_ROW			50.0	/* a row in a group of rows that tie */
-#define TIED_COMPARISON		30.0	/* beside what a comparison costs */
+#define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
 #define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
-#define EQUAL_COMPARISON	30.0	/* of two strings that are equal in their bytes */
+#define EQUAL_COMPARISON	30.0	/* of two strings with equal bytes */
 
-/* Costs of making a value's words, and of comparing two values, under each kind of collation. */
+/* Costs of making a value's words, and of comparing two values, under each kind
+ * of collation. */
 typedef struct CollationCosts
 {
 	double		words;
 	double		words_byte;
 	double		comparison;
-	double		comparison_byte;	/* that two strings begin with */
-	bool		abbreviates;	/* PostgreSQL's sort, to the first eight bytes of a sort key */
+	/* each byte that two strings have in common at their beginning */
+	double		comparison_byte;
+	bool		abbreviates;	/* by PostgreSQL's sort, to the first eight bytes of a sort key */
 } CollationCosts;
 
 static const CollationCosts costs_of_kinds[] = {
 	[GPUSORT_COLLATION_NONE] = {.words = 10,.comparison = 20},
-	[GPUSORT_COLLATION_BYTES] = {.words = 30,.comparison = 30,.comparison_byte = 0.1,.abbreviates = true},
-	[GPUSORT_COLLATION_ICU] = {.words = 200,.words_byte = 45,.comparison = 90,.comparison_byte = 1.5,.abbreviates = true},
-	[GPUSORT_COLLATION_LIBC] = {.words = 150,.words_byte = 30,.comparison = 100,.comparison_byte = 28},
+	[GPUSORT_COLLATION_BYTES] =
+		{.words = 30,.comparison = 30,.comparison_byte = 0.1,.abbreviates = true},
+	[GPUSORT_COLLATION_ICU] =
+		{.words = 200,.words_byte = 45,.comparison = 90,.comparison_byte = 1.5,.abbreviates = true},
+	[GPUSORT_COLLATION_LIBC] =
+		{.words = 150,.words_byte = 30,.comparison = 100,.comparison_byte = 28},
 };
 
-/* A row that is looked at: hashes of its words and of its keys' values. */
+/* An examined row: hashes of its words and of its keys' values. */
 typedef struct LookedAt
 {
 	uint64		words;
@@ -89,23 +102,25 @@ typedef struct Share
 typedef struct Ties
 {
 	Share		all;
-	Share		open;			/* in groups that words leave undecided, of several values */
-	Share		equal;			/* the same, of one value */
+	Share		open;			/* in groups of several values, which words leave undecided */
+	Share		equal;			/* in such groups of one value */
 } Ties;
 
-/* NONE for a key that is no text. */
+/* Returns NONE for a key that is no text. */
 static GpuSortCollationKind
 kind_of_key(const GpuSortFirstRows *from, int key)
 {
 	const GpuSortOrder *order = from->spec->order;
-	Oid			type = getBaseType(TupleDescAttr(from->spec->desc, order->columns[key] - 1)->atttypid);
+	Oid			type =
+		getBaseType(TupleDescAttr(from->spec->desc, order->columns[key] - 1)->atttypid);
 
 	if (!gpusort_type_has_text_bytes(type))
 		return GPUSORT_COLLATION_NONE;
-	return OidIsValid(order->collations[key]) ? gpusort_collation_kind(order->collations[key]) : GPUSORT_COLLATION_BYTES;
+	return OidIsValid(order->collations[key]) ?
+		gpusort_collation_kind(order->collations[key]) : GPUSORT_COLLATION_BYTES;
 }
 
-/* --- rows that tie ------------------------------------------------------------------ */
+/* --- rows that tie -------------------------------------------------------- */
 
 static int
 compare_looked_at(const void *a, const void *b)
@@ -120,11 +135,14 @@ static bool
 has_open_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
 {
 	for (int w = 0; w < keys->n_words; w++)
-		if ((keys->open_mask & ~nulls & 1u << w) != 0 && (words[w] & keys->open_bits[w]) == keys->open_code[w])
+		if ((keys->open_mask & ~nulls & 1u << w) != 0 &&
+			(words[w] & keys->open_bits[w]) == keys->open_code[w])
 			return true;
 	return false;
 }
 
+/* Hashes the bytes of the keys' values, which is good enough for an
+ * estimate. */
 static uint64
 hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
 {
@@ -137,15 +155,17 @@ hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
 		bool		is_null;
 		Datum		value = slot_getattr(slot, column, &is_null);
 
-		hash = hash_combine64(hash, is_null ? 0 : datum_image_hash(value, attr->attbyval, attr->attlen));
+		hash = hash_combine64(hash,
+							  is_null ? 0 : datum_image_hash(value, attr->attbyval, attr->attlen));
 	}
 	return hash;
 }
 
-/* Looks at a row in each of n equal parts of the first rows.  Its place in the part varies, since an input may repeat a
- * pattern. */
+/* Examines a row in each of n equal parts of the first rows.  Its place in the
+ * part varies, since an input may repeat a pattern. */
 static void
-look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts, int n, LookedAt *looked_at)
+look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts,
+			 int n, LookedAt *looked_at)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
 	GpuSortKeys keys;
@@ -163,11 +183,12 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSor
 		looked_at[i].is_open = has_open_word(&keys, words, nulls);
 		looked_at[i].values = hash_values(from, n_keys, slot);
 		words[hashed] = nulls & ((UINT64CONST(1) << hashed) - 1);
-		looked_at[i].words = hash_bytes_extended((const unsigned char *) words, (hashed + 1) * sizeof(uint64), 0);
+		looked_at[i].words = hash_bytes_extended((const unsigned char *) words,
+												 (hashed + 1) * sizeof(uint64), 0);
 	}
 }
 
-/* Adds a group of rows of so many in all. */
+/* Adds a group of rows, among this many in all. */
 static void
 add_group(const LookedAt *group, int n, int all, Ties *ties)
 {
@@ -185,11 +206,13 @@ add_group(const LookedAt *group, int n, int all, Ties *ties)
 	undecided->pairs += share.pairs;
 }
 
-/* How rows tie by the first n_words words of the first n_keys keys. */
+/* Finds how rows tie by the first n_words words of the first n_keys keys. */
 static Ties
-ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts, int most)
+ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
+			  const GpuSortKeyLayout *layouts, int most)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort choice", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort choice",
+												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	int			n = (int) Min(gpusort_row_array_rows(from->array), most);
 	LookedAt   *looked_at = palloc(Max(n, 1) * sizeof(LookedAt));
@@ -211,22 +234,25 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSo
 	return ties;
 }
 
-/* Sorting the groups of tied rows takes so many comparisons for each of all rows. */
+/* Returns the comparisons, for each of all rows, that sorting the groups of
+ * tied rows takes. */
 static double
 comparisons_in_groups(const Share *share, double rows)
 {
 	return share->rows <= 0 ? 0 : share->rows * log2(Max(2, share->pairs * rows / share->rows));
 }
 
-/* --- keys that decide ------------------------------------------------------------- */
+/* --- keys that decide ----------------------------------------------------- */
 
 /*
- * Do the first n_keys keys tell nearly all rows apart?  No two of the n rows that are looked at may tie, and then hardly
- * more than one pair in n * n does, of all rows.  Where that is too many, the planner's estimate of distinct values must
- * say that nearly no row ties.
+ * Do the first n_keys keys tell nearly all rows apart?  No two of the n
+ * examined rows may tie.  Then hardly more than one pair in n * n ties, among
+ * all rows.  If that is too many, the planner's estimate of distinct values
+ * must say that nearly no row ties.
  */
 static bool
-keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+			const GpuSortKeyLayout *layouts)
 {
 	double		rows = from->expected_rows;
 	double		n = Min(gpusort_row_array_rows(from->array), ROWS_TO_DECIDE_BY);
@@ -234,9 +260,11 @@ keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *
 
 	for (int i = 0; i < n_keys; i++)
 		distinct = Max(distinct, words[i].distinct);
-	if (n < 2 || (rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
+	if (n < 2 ||
+		(rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
 		return false;
-	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts, ROWS_TO_DECIDE_BY).all.pairs <= 0;
+	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts,
+						 ROWS_TO_DECIDE_BY).all.pairs <= 0;
 }
 
 int
@@ -250,17 +278,20 @@ gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSort
 	return n_keys;
 }
 
-/* --- words or comparisons ------------------------------------------------------------ */
+/* --- words or comparisons ------------------------------------------------- */
 
+/* Words of a value that a dictionary or the memo knows cost a look. */
 static double
-cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words, const GpuSortKeyLayout *layout)
+cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words,
+			  const GpuSortKeyLayout *layout)
 {
 	GpuSortCollationKind kind = kind_of_key(from, key);
 	const CollationCosts *costs = &costs_of_kinds[kind];
 	double		bytes = layout->n_words * sizeof(uint64);
 
 	if (layout->dictionary != NULL ||
-		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED && words->width <= BYTES_REMEMBERED))
+		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED &&
+		 words->width <= BYTES_REMEMBERED))
 		return costs_of_kinds[GPUSORT_COLLATION_BYTES].words;
 	if (layout->skipped != NULL)
 		bytes += VARSIZE_ANY_EXHDR(layout->skipped);
@@ -277,8 +308,9 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 	return costs->comparison + costs->comparison_byte * words[key].alike;
 }
 
-/* The share of all rows that is expected to come in order, if the first rows have: all, if ANALYZE has seen the column in
- * order, else those that have come. */
+/* Returns the share of all rows that is expected to come in order, if the first
+ * rows have.  These are all rows if ANALYZE has seen the column in order, else
+ * only those that have come. */
 static double
 share_in_order(const GpuSortFirstRows *from)
 {
@@ -291,10 +323,11 @@ share_in_order(const GpuSortFirstRows *from)
 	return Min(1, rows / from->expected_rows);
 }
 
-/* A row's comparisons by the first key cost this in PostgreSQL's sort. */
+/* Returns the cost of a row's comparisons by the first key in PostgreSQL's
+ * sort. */
 static double
-cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts,
-				  double comparisons)
+cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
+				  const GpuSortKeyLayout *layouts, double comparisons)
 {
 	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, 0)];
 	double		comparison = cost_of_comparison(from, 0, words);
@@ -307,8 +340,11 @@ cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
 		comparisons_in_groups(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
 }
 
+/* PostgreSQL compares further keys only for rows that tie in the keys
+ * before. */
 static double
-cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+				   const GpuSortKeyLayout *layouts)
 {
 	double		rows = from->expected_rows;
 	double		bytes = from->spec->packed_bytes;
@@ -316,7 +352,8 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	double		in_order = share_in_order(from);
 	double		cost = NATIVE_ROW + (runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0);
 
-	cost += cost_of_first_key(from, words, layouts, in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
+	cost += cost_of_first_key(from, words, layouts,
+							  in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
 	for (int i = 1; i < n_keys; i++)
 	{
 		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
@@ -327,12 +364,15 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	return cost;
 }
 
-/* A row costs its words, the check of an order that is not to be trusted, and what its words leave undecided. */
+/* A row costs its words, the check of an order that is not to be trusted, and
+ * the comparison of undecided rows. */
 static double
-cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+				   const GpuSortKeyLayout *layouts)
 {
 	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
-	double		cost = TIED_ROW * (ties.open.rows + ties.equal.rows) + (TIED_COMPARISON + EQUAL_COMPARISON) * ties.equal.rows;
+	double		cost = TIED_ROW * (ties.open.rows + ties.equal.rows) +
+		(TIED_COMPARISON + EQUAL_COMPARISON) * ties.equal.rows;
 	double		comparison = 0;
 
 	for (int i = 0; i < n_keys; i++)
@@ -341,16 +381,19 @@ cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 		if (kind_of_key(from, i) != GPUSORT_COLLATION_NONE)
 			comparison = Max(comparison, cost_of_comparison(from, i, words));
 	}
-	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC && gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
+	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
+		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 		cost += cost_of_comparison(from, 0, words);
-	return cost + (TIED_COMPARISON + comparison) * comparisons_in_groups(&ties.open, from->expected_rows);
+	return cost +
+		(TIED_COMPARISON + comparison) * comparisons_in_groups(&ties.open, from->expected_rows);
 }
 
 bool
-gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-							 const GpuSortKeyLayout *layouts)
+gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
+							 const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
 {
 	if (gpusort_row_array_rows(from->array) < ROWS_TO_COST_BY)
 		return false;
-	return MARGIN * cost_of_native_row(from, n_keys, words, layouts) < cost_of_device_row(from, n_keys, words, layouts);
+	return MARGIN * cost_of_native_row(from, n_keys, words, layouts) <
+		cost_of_device_row(from, n_keys, words, layouts);
 }

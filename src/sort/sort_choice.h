@@ -1,6 +1,7 @@
 /*
  * sort_choice.h
- *	  Whether a sort's rows are sorted sooner by words or by comparisons, by rows that have come.
+ *	  Decides whether words or comparisons sort a sort's rows faster, by rows
+ *	  that have come.
  */
 #ifndef GPUSORT_SORT_CHOICE_H
 #define GPUSORT_SORT_CHOICE_H
@@ -11,7 +12,7 @@
 #include "sort/row_array.h"
 #include "sort/sort_spec.h"
 
-/* The first rows of a sort, which its keys are laid out by. */
+/* The first rows of a sort, by which its keys are laid out. */
 typedef struct GpuSortFirstRows
 {
 	GpuSortRowArray *array;		/* not sorted */
@@ -20,15 +21,19 @@ typedef struct GpuSortFirstRows
 	double		expected_rows;	/* of the whole sort */
 } GpuSortFirstRows;
 
-/* How many of the first n_keys keys are worth their words, by what each of them wants; at least one. */
-extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+/* Returns how many of the first n_keys keys are worth their words, by the words
+ * that each of them wants; at least one. */
+extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys,
+									 const GpuSortWantedWords *words,
 									 const GpuSortKeyLayout *layouts);
 
 /*
- * Would PostgreSQL's own sort, in this process, take less time for all rows than words of the first n_keys keys and the device?
- * By estimates of both.
+ * Would PostgreSQL's own sort, in this process, take less time for all rows
+ * than words of the first n_keys keys and the device?  The answer is an
+ * estimate.
  */
-extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
+extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
+										 const GpuSortWantedWords *words,
 										 const GpuSortKeyLayout *layouts);
 
 #endif							/* GPUSORT_SORT_CHOICE_H */

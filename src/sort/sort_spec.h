@@ -1,6 +1,6 @@
 /*
  * sort_spec.h
- *	  What a sort is told by its plan.
+ *	  The description of a sort, from its plan.
  */
 #ifndef GPUSORT_SORT_SPEC_H
 #define GPUSORT_SORT_SPEC_H
@@ -14,28 +14,31 @@
 #include "keys/row_format.h"
 #include "keys/sortkey.h"
 
-/* What to sort and how; it outlives the sort. */
+/* The rows to sort and their order.  It outlives the sort. */
 typedef struct GpuSortSpec
 {
 	/* the rows and their order */
 	TupleDesc	desc;
 	const GpuSortOrder *order;
 
-	/* the same for the device */
-	bool		grouping;		/* equal rows are to come together, and no more */
-	int			n_keys;			/* that have words, by the plan */
+	/* for the device */
+	bool		grouping;		/* equal rows need only come together */
+	int			n_keys;			/* keys that have words, by the plan */
 	const GpuSortKeyFigures *key_figures;	/* of their values */
 	const GpuSortRowFormat *format;
 
-	/* every row goes out in result, of the format's kind: minimal tuples, or virtual for narrow
-	 * rows; native is of minimal tuples, and may be result, or go out too */
+	/* result holds every row that goes out.  It is of the format's kind:
+	 * minimal tuples, or virtual for narrow rows.  native holds minimal
+	 * tuples.  It may be result, or go out too. */
 	TupleTableSlot *result;
 	TupleTableSlot *native;
 	bool		native_goes_out;
 
-	int			workers;		/* planned to feed; -1: the plan is serial */
+	int			workers;		/* planned feeders; -1: the plan is serial */
 
-	bool		workers_sort;	/* on the device too, and hold its memory until their rows are read */
+	/* workers sort on the device too, and hold its memory until their rows are
+	 * read */
+	bool		workers_sort;
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */
@@ -45,7 +48,7 @@ typedef struct GpuSortSpec
 
 	bool		random_access;	/* the rows may be read again, or backward */
 	bool		may_use_device;
-	bool		timed;			/* somebody asks what each step takes */
+	bool		timed;			/* the time of each step is wanted */
 } GpuSortSpec;
 
 #endif							/* GPUSORT_SORT_SPEC_H */

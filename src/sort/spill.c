@@ -1,21 +1,26 @@
 /*
  * spill.c
- *	  Sorted runs leave the device for temporary files, and are merged from there.
+ *	  Writes the device's sorted runs to temporary files, and merges them from
+ *	  there.
  *
- * In:  a job cut to a sorted run: its windows.  In the end either the order of the merge as the
- *	    device has computed it, one byte a row: the number of the run to take it from; or nothing.
+ * In:  the windows of a job cut to a sorted run.  In the end also the order of
+ *	    the merge, if the device has computed it: one byte for each row, the
+ *	    number of its run.
  * Out: the rows of all runs in key order.
  *
- * Runs in the backend that leads the sort.  A run is written between two runs of the job: the
- * device puts the next windows into the job's buffers while this process writes one.  If words
- * decide the order, the rows are written straight from the shared buffers; else one by one.
+ * Runs in the backend that leads the sort.  A run is written between two runs
+ * of the job: the device puts the next windows into the job's buffers while
+ * this process writes one.  If words decide the order, the rows are written
+ * straight from the shared buffers, else one by one.
  *
- * With the device's order, a row of the merge costs the look at one byte.  That order is missing if
- * the device could not keep the keys, does not know all runs, or words leave rows undecided.  Then
- * the sources stand in a heap by their next row's words, and by what the operators say of those that
- * are undecided; of equal rows the earlier run's comes first.  That is the device's order too: when
- * the device is lost, the heap goes on where it ended.  Each run has a buffer; together they take
- * what work_mem allows, within bounds that keep reads large.
+ * With the device's order, the merge reads one byte for each row.  That order
+ * is missing if the device could not keep the keys, does not know all runs, or
+ * if words leave rows undecided.  Then a heap orders the sources by their next
+ * row's words, and undecided rows by the operators.  Among equal rows the
+ * earlier run's comes first.  The device's order is the same, so the heap goes
+ * on where a lost device has ended.  Each run has a buffer.  Together the
+ * buffers take the memory that work_mem allows, within bounds that keep reads
+ * large.
  */
 #include "postgres.h"
 
@@ -36,15 +41,15 @@ typedef struct MergeSource
 	GpuSortRun *run;
 	const char *row;
 	uint32		nulls;
-	uint64		words[GPUSORT_WORDS_MAX];	/* unless these are not to be trusted */
+	uint64		words[GPUSORT_WORDS_MAX];	/* unless words are not to be trusted */
 } MergeSource;
 
 struct GpuSortRunMerge
 {
 	MemoryContext context;
-	MemoryContext scratch;		/* what comparisons leave */
+	MemoryContext scratch;		/* for memory that comparisons leave */
 	GpuSortSpill *spill;
-	int			first;			/* of its runs; all that follow too */
+	int			first;			/* first of its runs; it has all that follow too */
 	bool		ended;			/* the last row has been given */
 
 	/* by the device's order */
@@ -53,13 +58,14 @@ struct GpuSortRunMerge
 	const uint8 *end;
 
 	/* by keys */
-	bool		by_words;		/* they come first */
-	GpuSortComparer *comparer;	/* then this; NULL: words decide all */
+	bool		by_words;		/* words come first */
+	GpuSortComparer *comparer;	/* then the comparer; NULL: words decide all */
 	MergeSource *sources;
-	binaryheap *heap;			/* of numbers of sources; NULL: no row given by keys yet */
+	/* of numbers of sources; NULL: no row has been returned by keys yet */
+	binaryheap *heap;
 };
 
-/* --- a merge by the device's order --------------------------------------------- */
+/* --- a merge by the device's order ---------------------------------------- */
 
 bool
 gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
@@ -67,7 +73,7 @@ gpusort_run_merge_follows_order(const GpuSortRunMerge *merge)
 	return merge->order != NULL;
 }
 
-/* False: at the end, or because the job has failed. */
+/* False: the end, or the job has failed. */
 static bool
 next_by_order(GpuSortRunMerge *merge, const char **row)
 {
@@ -90,9 +96,9 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 	return true;
 }
 
-/* --- a merge by keys ------------------------------------------------------------ */
+/* --- a merge by keys ------------------------------------------------------ */
 
-/* A source's next row in a slot. */
+/* Puts a source's next row into a slot. */
 static TupleTableSlot *
 row_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
 {
@@ -112,7 +118,8 @@ compare_rows(const GpuSortRunMerge *merge, const MergeSource *a, const MergeSour
 	return result;
 }
 
-/* binaryheap keeps the largest on top: negative if a's row comes after b's. */
+/* binaryheap keeps the largest on top, so the result is negative if a's row
+ * comes after b's. */
 static int
 compare_sources(Datum a, Datum b, void *arg)
 {
@@ -131,7 +138,7 @@ compare_sources(Datum a, Datum b, void *arg)
 	return DatumGetInt32(a) < DatumGetInt32(b) ? 1 : -1;
 }
 
-/* Goes to the source's next row; false: it has no more. */
+/* Goes to the source's next row.  False: it has no more. */
 static bool
 advance(GpuSortRunMerge *merge, MergeSource *source)
 {
@@ -146,7 +153,7 @@ advance(GpuSortRunMerge *merge, MergeSource *source)
 	return true;
 }
 
-/* Every source goes to its first row not given yet. */
+/* Moves every source to its first row that was not returned yet. */
 static void
 build_heap(GpuSortRunMerge *merge)
 {
@@ -165,7 +172,7 @@ build_heap(GpuSortRunMerge *merge)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The source of the row given last, which was in use until now, goes on. */
+/* Moves on the source of the row returned last, which was in use until now. */
 static void
 advance_first(GpuSortRunMerge *merge)
 {
@@ -191,7 +198,7 @@ next_by_keys(GpuSortRunMerge *merge, const char **row)
 	return true;
 }
 
-/* --- any merge -------------------------------------------------------------------- */
+/* --- any merge ------------------------------------------------------------ */
 
 static void
 begin_reading(GpuSortSpill *spill, int first)
@@ -203,6 +210,7 @@ begin_reading(GpuSortSpill *spill, int first)
 		gpusort_run_begin_reading(spill->runs[i], TYPEALIGN(8, bytes));
 }
 
+/* The device's order must have as many rows as the runs. */
 GpuSortRunMerge *
 gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job)
 {
@@ -225,6 +233,7 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job)
 	return merge;
 }
 
+/* The heap is built anew, since its sources have moved. */
 void
 gpusort_run_merge_rewind(GpuSortRunMerge *merge)
 {
@@ -242,6 +251,7 @@ gpusort_run_merge_rewind(GpuSortRunMerge *merge)
 	merge->ended = false;
 }
 
+/* A device that fails now only ends its order. */
 bool
 gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 {
@@ -253,7 +263,8 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 			return true;
 		if (gpusort_job_failed(merge->order->job))
 		{
-			/* a cursor may be read for long yet, and needs nothing of the job any more */
+			/* a cursor may be read for long, and needs nothing of the job any
+			 * more */
 			gpusort_job_close(merge->order->job);
 			merge->order = NULL;
 		}
@@ -264,7 +275,7 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 	return false;
 }
 
-/* --- writing runs ------------------------------------------------------------------- */
+/* --- writing runs --------------------------------------------------------- */
 
 GpuSortSpill *
 gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot, GpuSortProgress *progress)
@@ -278,7 +289,7 @@ gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot, GpuSortProg
 	return spill;
 }
 
-/* The runs from first on become one, in their place. */
+/* Replaces the runs from first on by one. */
 static void
 replace_runs(GpuSortSpill *spill, int first, GpuSortRun *merged)
 {
@@ -290,8 +301,8 @@ replace_runs(GpuSortSpill *spill, int first, GpuSortRun *merged)
 	spill->by_keys = true;
 }
 
-/* Makes one run of many.  A row is written as often as there are rounds: runs that were merged
- * already are merged again only when they are half of all. */
+/* Makes one run of many.  A row is written once a round.  Merged runs are
+ * merged again only when they are half of all. */
 static void
 merge_round(GpuSortSpill *spill)
 {
@@ -317,7 +328,8 @@ merge_round(GpuSortSpill *spill)
 	MemoryContextDelete(context);
 }
 
-/* The next run; where no more could be merged at once, some become one before. */
+/* Begins the next run.  If no more runs could be merged at once, some of them
+ * become one before. */
 static GpuSortRun *
 begin_run(GpuSortSpill *spill)
 {
@@ -326,7 +338,7 @@ begin_run(GpuSortSpill *spill)
 	return spill->runs[spill->n_runs++] = gpusort_run_create(spill->ordering->format);
 }
 
-/* So many bytes are written of a run that is not counted yet. */
+/* Reports this many bytes of a run that is not counted yet. */
 static void
 show_progress(GpuSortSpill *spill, uint64 bytes)
 {
@@ -381,6 +393,7 @@ count_run(GpuSortSpill *spill, const GpuSortRun *run, uint64 rows)
 	gpusort_stats_count_run(run->bytes);
 }
 
+/* An empty run is written only if the device counts it. */
 void
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
@@ -388,7 +401,8 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 	bool		by_windows = spill->ordering->ties == NULL && spill->ordering->check == NULL;
 	GpuSortRun *run;
 
-	/* an empty one has a number for the device alone, which merges no more than so many */
+	/* an empty run has a number only for the device, which merges no more than
+	 * this many */
 	if (gpusort_job_rows(job) == 0 && (spill->by_keys || spill->n_runs == GPUSORT_RUNS_MAX))
 	{
 		spill->by_keys = true;

@@ -1,6 +1,7 @@
 /*
  * spill.h
- *	  The runs of a sort that is larger than its device's budget, and their merge.
+ *	  The runs of a sort that is larger than its device's budget, and their
+ *	  merge.
  */
 #ifndef GPUSORT_SPILL_H
 #define GPUSORT_SPILL_H
@@ -18,22 +19,24 @@ typedef struct GpuSortSpill
 {
 	MemoryContext context;
 	GpuSortOrdering *ordering;
-	TupleTableSlot *slot;		/* of the format's kind: a run's row, while keys are taken from it */
+	/* of the format's kind: a run's row, while keys are taken from it */
+	TupleTableSlot *slot;
 	GpuSortProgress *progress;
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
-	int			n_merged;		/* of them, the first ones: each was several */
-	bool		by_keys;		/* the device does not know all runs as they are: it cannot order them */
-	int			n_spilled;		/* runs, before any were merged */
+	int			n_merged;		/* the first of these runs; each was several */
+	/* the device does not know all runs as they are, so it cannot order them */
+	bool		by_keys;
+	int			n_spilled;		/* runs before any were merged */
 	uint64		rows;
 	uint64		bytes;
 } GpuSortSpill;
 
-/* What is handed in outlives it.  Memory: the current context. */
+/* Its arguments must outlive it.  Memory: the current context. */
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot,
 										 GpuSortProgress *progress);
 
-/* Writes the run that job has been cut to, in its full order. */
+/* Writes the run that the job has been cut to, in its full order. */
 extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* Writes a row that is in no job, as a run of its own. */
@@ -42,24 +45,26 @@ extern void gpusort_spill_add_row(GpuSortSpill *spill, const char *row);
 /* Removes the files.  May be called twice. */
 extern void gpusort_spill_end(GpuSortSpill *spill);
 
-/* --- the rows of several runs in key order ---------------------------------------- */
+/* --- the rows of several runs in key order -------------------------------- */
 
 typedef struct GpuSortRunMerge GpuSortRunMerge;
 
 /*
- * Merges the runs from number first on.  job NULL: by comparing keys.  Else the job has been merged,
- * first is 0, and words decide all: by the order that the device has computed.  If the job fails it
- * is closed, and keys tell how to go on.  Memory: the current context.
+ * Merges the runs from number first on.  job NULL: by comparing keys.
+ * Otherwise the job has been merged, first is 0, and words decide all: by the
+ * order that the device has computed.  If the job fails it is closed, and the
+ * merge goes on by keys.  Memory: the current context.
  */
 extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job);
 
-/* True while the device's order is followed. */
+/* Does the merge follow the device's order? */
 extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
 
-/* Goes back before the first row; the order of the rows will be the same. */
+/* Goes back before the first row.  The order of the rows will be the same. */
 extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
 
-/* The next row's bytes, valid until the next call.  False: there is none. */
+/* Returns the next row's bytes, valid until the next call.  False: there is
+ * none. */
 extern bool gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row);
 
 #endif							/* GPUSORT_SPILL_H */

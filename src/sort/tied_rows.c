@@ -2,14 +2,16 @@
  * tied_rows.c
  *	  Sorts a group of rows that words have left undecided.
  *
- * In:  the group's rows in memory.  Words have ordered it by the keys behind the one that leaves it
- *	    undecided, which is often equal in all of the group.
+ * In:  the group's rows in memory.  Words have ordered them by the keys behind
+ *	    the one that leaves them undecided, and that key is often equal in the
+ *	    whole group.
  * Out: the same rows in the order of the sort's keys.
  *
- * If few rows are out of place, they are put in place.  If many are, and work_mem has room, several
- * keys are packed into one word: a key of a fixed width is its distance from the group's least
- * value, a text its rank among the group's values.  A group of many rows has few of both: what
- * keeps its keys' words from telling it apart is that sort keys of a collation are long.  To compare
+ * If few rows are out of place, they are put in place.  If many are, and
+ * work_mem has room, several keys are packed into one word.  A key of a fixed
+ * width becomes its distance from the group's least value, and a text its rank
+ * among the group's values.  A group of many rows has few different values:
+ * their words tie only because sort keys of a collation are long.  Comparing
  * its rows would take some microseconds each.  All other rows are compared.
  *
  * Runs in the backend that leads the sort.
@@ -27,7 +29,7 @@
 #include "sort/entry_sort.h"
 #include "sort/tied_rows.h"
 
-/* Fewer rows are compared sooner than looked at. */
+/* Comparisons are faster than a search for keys to pack, for fewer rows. */
 #define ROWS_TO_PACK_KEYS	256
 
 /* More keys hardly ever have room. */
@@ -35,36 +37,39 @@
 
 #define WORD_BITS	64
 
-/* Places that rows may be moved by, for each row of a group, before it is sorted as if it were in no
- * order at all; of many rows, whose keys may be packed, that is cheaper. */
+/* Each row of a group may be moved by this many places on average.  Beyond
+ * that, the group is sorted as if it were in no order at all.  That is cheaper
+ * for many rows, whose keys may be packed. */
 #define MOVES_FOR_A_ROW		16
 #define MOVES_FOR_ONE_OF_MANY	1
 
 typedef struct PackedKey
 {
 	GpuSortDictionary *dictionary;	/* of a text; else NULL */
-	GpuSortKey	key;			/* of one word, which is exact of these rows */
-	uint64	   *words;			/* [n] of the rows */
-	uint64		least;			/* of those words */
+	GpuSortKey	key;			/* makes one word, which is exact for these rows */
+	uint64	   *words;			/* [n] words of the rows */
+	uint64		least;			/* least of the words */
 	uint64		greatest;
 	bool		any_null;
 } PackedKey;
 
-/* Rows whose keys are packed, from the first one on that does not decide them yet. */
+/* Rows whose keys are packed.  first_key is the first key that does not decide
+ * them yet. */
 typedef struct Packing
 {
 	const GpuSortOrdering *ordering;
 	int			first_key;
 	GpuSortTiedRow *rows;
 	uint64		n;
-	int			n_keys;			/* from first_key on */
+	int			n_keys;			/* keys from first_key on */
 	PackedKey	keys[KEYS_MAX];
 	uint8	   *nulls;			/* [n] a bit for each of these keys */
 } Packing;
 
-/* --- by comparing ------------------------------------------------------------------------ */
+/* --- by comparing --------------------------------------------------------- */
 
-/* Equal rows stay as the words have them, so that the order is the same each time. */
+/* Equal rows stay as the words have them, so that the order is the same each
+ * time. */
 static inline int
 compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortComparer *ties)
 {
@@ -84,14 +89,15 @@ compare_tied_rows(const GpuSortTiedRow *a, const GpuSortTiedRow *b, GpuSortCompa
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Where a row belongs among the first n, which are in order, the last of them behind it: found from
- * the end on, in steps that double, since it is rarely far. */
+/* Returns the place of a row among the first n.  All but the last of them,
+ * which is the row itself, are in order.  The search begins at the end, in
+ * steps that double, since the row is rarely far from it. */
 static uint64
 place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, GpuSortComparer *ties)
 {
 	uint64		behind = n - 1; /* the row belongs before this one */
 	uint64		step = 1;
-	uint64		before = 0;		/* and not before this one, or at the beginning */
+	uint64		before = 0;		/* and not before this one, or it belongs at the beginning */
 
 	while (step <= behind)
 	{
@@ -116,8 +122,8 @@ place_of_row(const GpuSortTiedRow *rows, uint64 n, const GpuSortTiedRow *row, Gp
 }
 
 /*
- * Sorts rows of which few are out of place, and not by much.  False: they are in no such order, and have
- * been left in another one.
+ * Sorts rows of which few are out of place, and not by much.  False: they are
+ * in no such order, and have been left in another one.
  */
 static bool
 put_rows_in_place(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
@@ -143,7 +149,7 @@ put_rows_in_place(GpuSortTiedRow *rows, uint64 n, GpuSortComparer *ties)
 	return true;
 }
 
-/* --- by packed keys --------------------------------------------------------------------- */
+/* --- by packed keys ------------------------------------------------------- */
 
 static inline Datum
 value_of_key(const Packing *packing, TupleTableSlot *slot, int i, bool *is_null)
@@ -159,8 +165,8 @@ store_row(const Packing *packing, uint64 row)
 	return gpusort_row_store(ties->format, packing->rows[row].comparand.row, ties->a);
 }
 
-/* A key of a fixed width, or a dictionary that is to be filled.  False: the key has too many values, or
- * may have. */
+/* Begins a key of a fixed width, or a dictionary that is to be filled.  False:
+ * the key has too many values, or may have. */
 static bool
 begin_key(const Packing *packing, int i, PackedKey *packed)
 {
@@ -174,7 +180,7 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 	packed->dictionary = NULL;
 	if (gpusort_sortkey_make_fixed(order, k, packing->ordering->desc, &packed->key))
 		return true;
-	/* under some operators and collations texts have no words */
+	/* texts have no words under some operators and collations */
 	if (!gpusort_dictionary_may_be_of(type, order->collations[k]) ||
 		!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, order->operators[k],
 								   order->collations[k], &least, &most))
@@ -183,7 +189,8 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 	return true;
 }
 
-/* Counts the values of all texts.  Keys end before one that has too many. */
+/* Counts the values of all texts.  The packed keys end before one that has too
+ * many. */
 static void
 fill_dictionaries(Packing *packing)
 {
@@ -206,7 +213,7 @@ fill_dictionaries(Packing *packing)
 	}
 }
 
-/* A key by its dictionary.  False: it cannot be had. */
+/* Makes a key by its dictionary.  False: it cannot be made. */
 static bool
 finish_key(const Packing *packing, int i, PackedKey *packed)
 {
@@ -229,14 +236,15 @@ finish_key(const Packing *packing, int i, PackedKey *packed)
 	return true;
 }
 
-/* Finds the keys that may be packed, and what makes words of them. */
+/* Finds the keys that may be packed, and makes what turns them into words. */
 static void
 make_keys(Packing *packing)
 {
 	int			most = Min(packing->ordering->order->n_keys - packing->first_key, KEYS_MAX);
 	bool		any_dictionary = false;
 
-	while (packing->n_keys < most && begin_key(packing, packing->n_keys, &packing->keys[packing->n_keys]))
+	while (packing->n_keys < most &&
+		   begin_key(packing, packing->n_keys, &packing->keys[packing->n_keys]))
 		any_dictionary |= packing->keys[packing->n_keys++].dictionary != NULL;
 	if (any_dictionary)
 		fill_dictionaries(packing);
@@ -256,6 +264,8 @@ take_word(PackedKey *packed, uint64 row, Datum value)
 	packed->greatest = Max(packed->greatest, word);
 }
 
+/* Takes the words of all keys of all rows, and the range of each key's
+ * words. */
 static void
 take_words(Packing *packing)
 {
@@ -288,7 +298,8 @@ take_words(Packing *packing)
 	}
 }
 
-/* Steps between a key's least and greatest value, NULL being beside them. */
+/* Returns the steps between a key's least and greatest value.  NULL lies beside
+ * them. */
 static uint64
 steps_of_key(const PackedKey *packed)
 {
@@ -297,7 +308,8 @@ steps_of_key(const PackedKey *packed)
 	return packed->greatest - packed->least + packed->any_null;
 }
 
-/* What a word needs to hold a key; more than a word has, if it does not. */
+/* Returns the bits of a word that hold a key.  If it does not fit, these are
+ * more than a word has. */
 static int
 bits_of_key(const PackedKey *packed)
 {
@@ -326,7 +338,8 @@ append_key(const Packing *packing, int i, int bits, GpuSortEntry *entries)
 	}
 }
 
-/* Fills the entries' words with as many keys as have room; returns how many. */
+/* Fills the entries' words with as many keys as have room, and returns their
+ * number. */
 static int
 pack_keys(const Packing *packing, GpuSortEntry *entries)
 {
@@ -348,8 +361,8 @@ pack_keys(const Packing *packing, GpuSortEntry *entries)
 	return i;
 }
 
-/* Orders rows as sorted entries tell, by so many keys; those that have equal words are sorted by
- * comparing. */
+/* Orders the rows as the sorted entries do, by this many keys.  Comparisons
+ * sort rows with equal words. */
 static void
 move_rows(const Packing *packing, const GpuSortEntry *entries, int packed)
 {
@@ -373,7 +386,8 @@ move_rows(const Packing *packing, const GpuSortEntry *entries, int packed)
 	}
 }
 
-/* False: no key is fit for that, or has room in a word, and nothing is done. */
+/* False: no key can be packed, or none has room in a word, and nothing is
+ * done. */
 static bool
 sort_by_packed_keys(Packing *packing)
 {
@@ -394,9 +408,10 @@ sort_by_packed_keys(Packing *packing)
 	return true;
 }
 
-/* --- all groups ------------------------------------------------------------------------- */
+/* --- all groups ----------------------------------------------------------- */
 
-/* Are there so many rows that it pays, and has work_mem room for it beside them? */
+/* Are there enough rows to make packing pay, and has work_mem room for it
+ * beside them? */
 static bool
 may_pack_keys(const GpuSortOrdering *ordering, uint64 n, Size taken_bytes)
 {
@@ -408,6 +423,7 @@ may_pack_keys(const GpuSortOrdering *ordering, uint64 n, Size taken_bytes)
 		taken_bytes + n * of_row <= (Size) ordering->work_mem * 1024;
 }
 
+/* Tries the cheapest way first. */
 void
 gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
 					   Size taken_bytes)
@@ -423,7 +439,8 @@ gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, ui
 
 	if (put_rows_in_place(rows, n, ordering->ties))
 		return;
-	context = AllocSetContextCreate(CurrentMemoryContext, "gpusort tied rows", ALLOCSET_DEFAULT_SIZES);
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpusort tied rows",
+									ALLOCSET_DEFAULT_SIZES);
 	old_context = MemoryContextSwitchTo(context);
 	if (!may_pack_keys(ordering, n, taken_bytes) || !sort_by_packed_keys(&packing))
 		sort_rows_in_any_order(rows, n, ordering->ties);

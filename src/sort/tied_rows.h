@@ -12,12 +12,12 @@
 
 typedef struct GpuSortTiedRow
 {
-	GpuSortComparand comparand; /* by the ordering's ties */
-	uint32		number;			/* in the group, as the words have ordered it */
+	GpuSortComparand comparand; /* for the ordering's ties */
+	uint32		number;			/* place in the group, as the words have ordered it */
 } GpuSortTiedRow;
 
-/* Sorts n rows by the ordering's ties; equal ones by their numbers.  taken_bytes: of work_mem, by what
- * the rows lie in. */
+/* Sorts n rows by the ordering's ties, and equal ones by their numbers.
+ * taken_bytes: memory of work_mem that the rows take. */
 extern void gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
 								   Size taken_bytes);
 

@@ -1,30 +1,35 @@
 /*
  * tuplesort.c
- *	  A sort of rows that the device may do.
+ *	  A sort of rows, on the device or in this process.
  *
- * In:  rows, put one by one; or packed by the feed nodes of a parallel plan, and then only those put
- *	    that they return.
+ * In:  rows, put one by one.  In a parallel plan the feed nodes pack the rows,
+ *	    and only those that they return are put.
  * Out: a source of the sorted rows.
  *
  * A sort is in one stage at a time:
  *
- *	  ARRAY		the first rows, in an array (row_array.c): if there are no others it is sorted here
- *	  DEVICE	rows go to a job; when it is full, what it has becomes a run in a file (spill.c)
+ *	  ARRAY		the first rows, in an array (row_array.c): if there are no
+ *				others it is sorted here
+ *	  DEVICE	rows go to a job; when it is full, its rows become a run in a
+ *				file (tuplesort_runs.c)
  *	  MERGE		all rows are in runs
  *	  NATIVE	rows go into a native tuplesort
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
- * A sort begins as an array.  When that has so many rows as the device is worth, or work_mem, their keys are laid out by
- * them, and they go to the device, or, where that takes no sort now, to a native tuplesort.  Whether it does
- * is known before the first row is sent: a job opens when it has device memory for some rows, and
- * keeps that until it is closed.  Then the feed nodes of a parallel plan, which have returned their rows
- * so far, are told the job and the layouts, and pack what comes themselves.
+ * A sort begins as an array.  When this has enough rows for the device, or
+ * exceeds work_mem, its rows decide the layouts of the keys.  Then the rows go
+ * to the device, or, if the device takes no sort now, to a native tuplesort.
+ * This is decided before the first row is sent: a job opens when it has device
+ * memory for some rows, and keeps that memory until it is closed.  The feed
+ * nodes of a parallel plan have returned their rows so far.  They are told the
+ * job and the layouts now, and pack further rows themselves.
  *
- * A sort of few rows must not cost more than a Sort node takes for it: estimates may be wrong, and so
- * every Sort of a plan may be ours.
+ * A sort of few rows must not cost more than a Sort node does, because
+ * estimates may be wrong, and every Sort of a plan may be ours.
  *
- * Runs in the backend that leads the sort.  All memory is in the sort's context: its
- * reset, by gpusort_tuplesort_end or by the end of the query in any way, closes the job.
+ * Runs in the backend that leads the sort.  All memory is in the sort's
+ * context.  Its reset, by gpusort_tuplesort_end or by any end of the query,
+ * closes the job.
  */
 #include "postgres.h"
 
@@ -34,75 +39,23 @@
 #include "keys/key_types.h"
 #include "settings.h"
 #include "shared/clock.h"
-#include "shared/progress.h"
 #include "shared/server_state.h"
 #include "shared/stats.h"
-#include "sort/ordering.h"
-#include "sort/row_array.h"
 #include "sort/row_layouts.h"
-#include "sort/spill.h"
-#include "sort/tuplesort.h"
+#include "sort/tuplesort_internal.h"
 
-/* Rows of a parallel plan's array: feed nodes wait for what is chosen by them. */
+/* Rows of a parallel plan's array.  The feed nodes wait for the choices that
+ * these rows make. */
 #define PARALLEL_ARRAY_ROWS		2000
 
-/* The array is looked at again after so many more rows in order. */
+/* The array is checked again after this many more rows in order. */
 #define ROWS_BETWEEN_LOOKS		1000
 
 /* An estimate beyond this is no better than this. */
 #define EXPECTED_ROWS_MAX		1e12
 
-/* By the native sort, where the plan's estimates are known to be wrong. */
+/* Speed of the native sort, for plans whose estimates are known to be wrong. */
 #define USUAL_NATIVE_ROWS_PER_MS	1000
-
-typedef enum SortStage
-{
-	ARRAY,
-	DEVICE,
-	MERGE,
-	NATIVE,
-	OUTPUT
-} SortStage;
-
-struct GpuSortTuplesort
-{
-	const GpuSortSpec *spec;
-	GpuSortSlots slots;
-	MemoryContext context;
-	SortStage	stage;
-
-	/* ARRAY, and the OUTPUT of one; NULL: its rows have gone elsewhere */
-	GpuSortRowArray *array;
-	uint64		array_rows_left;	/* that it may get */
-	uint64		in_backend;		/* sorts that have ended so, not yet counted in shared memory */
-
-	/* what packs rows, from DEVICE on: made by begin_packing */
-	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];
-	int			n_layouts;		/* of the first keys; 0: of a grouping */
-	GpuSortKeys keys;
-	GpuSortOrdering ordering;
-	double		expected_rows;
-
-	/* DEVICE, MERGE, and the OUTPUT of these */
-	GpuSortJob *job;			/* NULL: closed */
-	GpuSortFeed *feed;			/* of the rows that are put */
-	GpuSortSpill *spill;		/* NULL: no run has been spilled */
-	uint64		rows_fed;		/* by all feeders, when they have ended */
-	uint64		own_rows;		/* of these, by this process's own feed */
-	GpuSortProgress progress;	/* from when it asks for a job */
-
-	/* NATIVE, and the OUTPUT of it */
-	Tuplesortstate *native;
-	GpuSortNativeReason native_reason;
-
-	GpuSortOutput *output;		/* OUTPUT */
-
-	/* for EXPLAIN and the counters */
-	GpuSortDeviceFigures figures;
-	instr_time	begun;
-	double		feed_ms;
-	double		sort_ms;
-};
 
 static bool
 is_parallel(const GpuSortTuplesort *sort)
@@ -110,9 +63,9 @@ is_parallel(const GpuSortTuplesort *sort)
 	return sort->spec->workers >= 0;
 }
 
-/* --- NATIVE: into PostgreSQL's own sort -------------------------------------------- */
+/* --- NATIVE: into PostgreSQL's own sort ----------------------------------- */
 
-/* Rows to come go into a native sort. */
+/* Lets further rows go into a native sort. */
 static void
 begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
@@ -125,13 +78,15 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 	sort->native_reason = reason;
 	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
 										order->collations, order->nulls_first, work_mem, NULL,
-										spec->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
+										spec->random_access ? TUPLESORT_RANDOMACCESS :
+										TUPLESORT_NONE);
 	MemoryContextSwitchTo(old_context);
 }
 
-/* --- DEVICE: into a job, and what that has no room for into runs ---------------------- */
+/* --- DEVICE: into a job, and its runs into files (tuplesort_runs.c) ------- */
 
-/* Makes what rows are packed by, from those of the array on; or returns why they are to be sorted natively. */
+/* Makes the keys that rows are packed by, from the rows of the array.  Or
+ * returns a reason to sort the rows natively. */
 static GpuSortNativeReason
 begin_packing(GpuSortTuplesort *sort)
 {
@@ -139,8 +94,9 @@ begin_packing(GpuSortTuplesort *sort)
 	bool		pays = true;
 
 	sort->n_layouts = spec->grouping ? 0 :
-		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows, sort->layouts, &pays);
-	/* the first key has no words any more */
+		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows,
+							   sort->layouts, &pays);
+	/* a setting has taken the first key's words */
 	if (sort->n_layouts == 0 && !spec->grouping)
 		return GPUSORT_NATIVE_COLLATION;
 	if (!pays)
@@ -151,7 +107,7 @@ begin_packing(GpuSortTuplesort *sort)
 	return GPUSORT_NATIVE_NONE;
 }
 
-/* What the native sort would take, of as many rows as are expected now. */
+/* Returns the time of the native sort, for as many rows as are expected now. */
 static int
 native_milliseconds(const GpuSortTuplesort *sort)
 {
@@ -160,7 +116,8 @@ native_milliseconds(const GpuSortTuplesort *sort)
 	return (int) Min(INT_MAX, Max(1, sort->expected_rows / USUAL_NATIVE_ROWS_PER_MS));
 }
 
-/* Opens a job; the rows go there, or, if the device takes none now, into a native sort. */
+/* Opens a job for the rows.  If the device takes none now, they go into a
+ * native sort. */
 static void
 begin_device(GpuSortTuplesort *sort)
 {
@@ -188,54 +145,12 @@ begin_device(GpuSortTuplesort *sort)
 	gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
 	sort->figures.kind = sort->job->device_kind;
 	sort->figures.device = pstrdup(sort->job->device_name);
-	/* the feed nodes are the first ones */
-	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job, feeders - 1);
+	/* the feed nodes are the first feeders */
+	sort->feed = gpusort_feed_begin(spec->format, &sort->keys, spec->row_width, sort->job,
+									feeders - 1);
 }
 
-/* Spills the run that the job has been cut to. */
-static void
-spill_run(GpuSortTuplesort *sort)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
-	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, &sort->progress);
-	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	gpusort_spill_add_run(sort->spill, sort->job);
-	sort->figures.bytes_received = sort->spill->bytes;
-	MemoryContextSwitchTo(old_context);
-}
-
-/* The job is full: what it has becomes a run, and the next one begins. */
-static void
-spill_full_job(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	gpusort_job_cut_full_run(sort->job);
-	spill_run(sort);
-	gpusort_job_next_run(sort->job);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
-}
-
-/* A long row for which the job has no room though it has no other is a run of its own.  False: it is not
- * so long, but others were. */
-static bool
-spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
-{
-	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	char	   *row = gpusort_feed_take_long_row(sort->feed, slot);
-
-	if (row != NULL)
-	{
-		gpusort_spill_add_row(sort->spill, row);
-		pfree(row);
-	}
-	MemoryContextSwitchTo(old_context);
-	return row != NULL;
-}
-
-/* Packs a row; or writes it, if it is too long. */
+/* Packs a row, or writes it if it is too long. */
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
@@ -243,90 +158,21 @@ feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	{
 		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
 
-		spill_full_job(sort);
-		if (sort->spill->rows == rows && spill_long_row(sort, slot))
+		gpusort_tuplesort_spill_full_job(sort);
+		if (sort->spill->rows == rows && gpusort_tuplesort_spill_long_row(sort, slot))
 			break;
 	}
 }
 
-/* Of a parallel plan, a row that a feed node has returned: it knows of no job yet, or the job is full and the others
- * wait; or was. */
+/* Takes a row that a feed node of a parallel plan has returned.  Either the
+ * node knew of no job yet, or the job is or was full, and the other nodes
+ * wait. */
 static void
 feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	if (gpusort_job_is_full(sort->job))
-		spill_full_job(sort);
+		gpusort_tuplesort_spill_full_job(sort);
 	feed_row(sort, slot);
-}
-
-/* Cuts the run that all rows are in, or the last of several. */
-static void
-cut_last_run(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	while (!gpusort_job_cut(sort->job, sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
-	{
-		spill_full_job(sort);
-		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	}
-}
-
-/* The rows that the device has given account for all that it was fed. */
-static void
-check_rows(const GpuSortTuplesort *sort)
-{
-	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
-
-	if (got != sort->rows_fed)
-		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
-			 sort->rows_fed, got);
-}
-
-/* The last row has been fed, by this process and all others: to the output, or, with the last run spilled, to
- * the merge. */
-static void
-perform_on_device(GpuSortTuplesort *sort)
-{
-	bool		to_verify;
-
-	gpusort_feed_finish(sort->feed);
-	sort->own_rows = sort->feed->rows;
-	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
-	if (!to_verify)
-		gpusort_ordering_trust_words(&sort->ordering);
-	cut_last_run(sort);
-	if (sort->spill != NULL)
-	{
-		spill_run(sort);
-		check_rows(sort);
-		sort->stage = MERGE;
-		return;
-	}
-	check_rows(sort);
-	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
-											   sort->spec->random_access, &sort->figures,
-											   &sort->progress);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
-	sort->stage = OUTPUT;
-}
-
-/* --- MERGE: of the runs ------------------------------------------------------------------ */
-
-static void
-perform_merge(GpuSortTuplesort *sort)
-{
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
-	/* the device tells the order in which to read the runs, if it can */
-	if (sort->ordering.ties != NULL || sort->spill->by_keys || !gpusort_job_merge(sort->job))
-	{
-		gpusort_job_close(sort->job);
-		sort->job = NULL;
-	}
-	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, sort->job,
-												sort->spec->random_access, &sort->figures,
-												&sort->progress);
-	sort->stage = OUTPUT;
 }
 
 static void
@@ -338,9 +184,10 @@ perform_native(GpuSortTuplesort *sort)
 	sort->stage = OUTPUT;
 }
 
-/* --- ARRAY: few rows ------------------------------------------------------------------------ */
+/* --- ARRAY: few rows ------------------------------------------------------ */
 
-/* Rows that the array may get, if the device is worth it from min_rows on. */
+/* Returns the rows that the array may get, if the device is worth it from
+ * min_rows on. */
 static uint64
 array_rows(const GpuSortTuplesort *sort, uint64 min_rows)
 {
@@ -353,7 +200,8 @@ begin_array(GpuSortTuplesort *sort)
 	const GpuSortSpec *spec = sort->spec;
 
 	sort->stage = ARRAY;
-	sort->array_rows_left = spec->may_use_device ? array_rows(sort, gpusort_min_rows_of_plans()) : PG_UINT64_MAX;
+	sort->array_rows_left = spec->may_use_device ?
+		array_rows(sort, gpusort_min_rows_of_plans()) : PG_UINT64_MAX;
 	if (sort->array != NULL)
 		gpusort_row_array_reset(sort->array);
 	else
@@ -361,8 +209,12 @@ begin_array(GpuSortTuplesort *sort)
 											  (Size) work_mem * 1024);
 }
 
-/* Are there fewer rows than the device is worth, or do they come in order, and rows more are expected at most?  Which device there is is asked only when so many have come as
- * any of them needs, as a sort of few rows is to take no lock. */
+/*
+ * Are there fewer rows than the device is worth?  Or do they come in order,
+ * with at most rows more expected?  The kind of device is looked up only when
+ * there are enough rows for any device, since a sort of few rows must take no
+ * lock.
+ */
 static bool
 array_stays(GpuSortTuplesort *sort, double rows)
 {
@@ -370,12 +222,14 @@ array_stays(GpuSortTuplesort *sort, double rows)
 		return true;
 	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
-	if (sort->array_rows_left == 0 && !is_parallel(sort) && gpusort_row_array_may_stay(sort->array, rows))
+	if (sort->array_rows_left == 0 && !is_parallel(sort) &&
+		gpusort_row_array_may_stay(sort->array, rows))
 		sort->array_rows_left = ROWS_BETWEEN_LOOKS;
 	return sort->array_rows_left > 0;
 }
 
-/* Too many rows have come: they go to the device, as they have come. */
+/* Too many rows have come: they go on to the device, in the order in which they
+ * came. */
 static void
 leave_array(GpuSortTuplesort *sort)
 {
@@ -384,7 +238,7 @@ leave_array(GpuSortTuplesort *sort)
 	TupleTableSlot *slot;
 	GpuSortNativeReason reason;
 
-	/* the estimate was too low, by nobody knows how much */
+	/* the estimate was too low, and nobody knows by how much */
 	if (rows > sort->expected_rows)
 		sort->expected_rows = 2.0 * rows;
 	gpusort_slots_make(&sort->slots, sort->spec->desc);
@@ -416,8 +270,9 @@ perform_array(GpuSortTuplesort *sort)
 	sort->stage = OUTPUT;
 }
 
-/* --- the life of a sort ------------------------------------------------------------------------ */
+/* --- the life of a sort --------------------------------------------------- */
 
+/* A sort with a reason to be native has no array. */
 GpuSortTuplesort *
 gpusort_tuplesort_begin(const GpuSortSpec *spec, MemoryContext parent, GpuSortNativeReason reason)
 {
@@ -471,13 +326,15 @@ gpusort_tuplesort_feed(GpuSortTuplesort *sort)
 	return sort->stage == DEVICE ? sort->feed : NULL;
 }
 
+/* A row that ends the array's stage is put again in the next stage. */
 void
 gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
 	switch (sort->stage)
 	{
 		case ARRAY:
-			if (array_stays(sort, sort->expected_rows) && likely(gpusort_row_array_put(sort->array, slot)))
+			if (array_stays(sort, sort->expected_rows) &&
+				likely(gpusort_row_array_put(sort->array, slot)))
 			{
 				sort->array_rows_left--;
 				return;
@@ -496,11 +353,12 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	}
 }
 
+/* Each step leads to another stage, until there is an output. */
 GpuSortOutput *
 gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
-	/* a clock costs as much as some rows */
+	/* reading a clock costs as much as some rows */
 	bool		timed = sort->spec->timed || sort->stage != ARRAY;
 	instr_time	start;
 
@@ -521,10 +379,10 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 					leave_array(sort);
 				break;
 			case DEVICE:
-				perform_on_device(sort);
+				gpusort_tuplesort_perform_on_device(sort);
 				break;
 			case MERGE:
-				perform_merge(sort);
+				gpusort_tuplesort_perform_merge(sort);
 				break;
 			case NATIVE:
 				perform_native(sort);
@@ -539,7 +397,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 	return sort->output;
 }
 
-/* --- after that ---------------------------------------------------------------- */
+/* --- after that ----------------------------------------------------------- */
 
 uint64
 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
@@ -570,6 +428,7 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 	gpusort_ordering_explain_times(&sort->ordering, es);
 }
 
+/* The output goes first, since it refers to all others. */
 void
 gpusort_tuplesort_end(GpuSortTuplesort *sort)
 {
@@ -578,7 +437,7 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 	gpusort_slots_drop(&sort->slots);
 	if (sort->in_backend > 0)
 		gpusort_stats_count_in_backend(sort->in_backend);
-	/* the device has had part in it */
+	/* the device has taken part */
 	if (sort->output != NULL && sort->figures.sum.rows > 0)
 		gpusort_stats_add_times(sort->feed_ms, sort->figures.output_ms);
 	if (sort->output != NULL && sort->output->methods->end != NULL)

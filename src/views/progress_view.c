@@ -2,12 +2,14 @@
  * progress_view.c
  *	  The function behind the view gpusort_progress.
  *
- * In:  the entries of sorts under way, and the slots of their jobs.
- * Out: a row for each, in a tuplestore of the executor's.
+ * In:  the entries of running sorts, and the slots of their jobs.
+ * Out: a row for each, in the executor's tuplestore.
  *
- * Any backend.  An entry is read without a lock, then its job under the shared lock; so a row's numbers may
- * be apart by an event.  As in PostgreSQL's views of progress, everybody sees that there is a sort, but only
- * the session's own role, and those that may read all statistics, see more of it.
+ * Runs in any backend.  An entry is read without a lock, and then its job under
+ * the shared lock, so a row's numbers may differ by an event.  As in
+ * PostgreSQL's views of progress, everybody sees that there is a sort.  Only
+ * the session's own role, and roles that may read all statistics, see more of
+ * it.
  */
 #include "postgres.h"
 
@@ -30,12 +32,14 @@ PG_FUNCTION_INFO_V1(gpusort_progress);
 static const char *
 phase_name(GpuSortPhase phase)
 {
-	static const char *const names[] = {"waiting", "feeding", "sorting", "spilling", "merging", "output"};
+	static const char *const names[] = {"waiting", "feeding", "sorting", "spilling", "merging",
+										"output"};
 
 	return (uint32) phase < lengthof(names) ? names[phase] : "unknown";
 }
 
-/* Copies the sort's job and its device.  All zeroes, and service -1: the sort has none now. */
+/* Copies the sort's job and its device.  All zeroes, and service -1: the sort
+ * has no job now. */
 static void
 read_job(const GpuSortProgressState *state, GpuSortJobSlot *job, gsort_device_info *device)
 {
@@ -57,14 +61,15 @@ read_job(const GpuSortProgressState *state, GpuSortJobSlot *job, gsort_device_in
 	LWLockRelease(gpusort_shared_lock());
 }
 
-/* As PostgreSQL's HAS_PGSTAT_PERMISSIONS. */
+/* The rule is that of PostgreSQL's HAS_PGSTAT_PERMISSIONS. */
 static bool
 may_see(Oid role)
 {
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) || has_privs_of_role(GetUserId(), role);
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), role);
 }
 
-/* The columns from leader_pid on. */
+/* Sets the columns from leader_pid on. */
 static void
 set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuSortJobSlot *job,
 			const gsort_device_info *device, Datum *values, bool *nulls)
@@ -90,7 +95,8 @@ set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuS
 	values[n++] = TimestampTzGetDatum(state->phase_start);
 }
 
-/* One sort's row.  A sort whose device has failed is over, unless its rows are in runs elsewhere. */
+/* Adds one sort's row.  A sort whose device has failed is over, unless its rows
+ * are in runs elsewhere. */
 static void
 put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const uint64 *figures)
 {
@@ -111,6 +117,7 @@ put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const uint64 *
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+/* The SQL function: returns a row for each entry that is in use. */
 Datum
 gpusort_progress(PG_FUNCTION_ARGS)
 {

@@ -2,11 +2,13 @@
  * views.c
  *	  The functions behind the views gpusort_stats and gpusort_devices.
  *
- * In:  the counters, and what the service says of its device, in shared memory.
+ * In:  the counters and the services' reports on their devices, in shared
+ *	    memory.
  * Out: one row of counters; a row for each service's device.
  *
- * Any backend.  The counters are read without a lock, so those of one moment may be
- * apart by an event; the device's state is read under the shared lock.
+ * Runs in any backend.  The counters are read without a lock, so counters of
+ * one moment may differ by an event.  The device's state is read under the
+ * shared lock.
  */
 #include "postgres.h"
 
@@ -46,7 +48,8 @@ static void
 check_column_type(Form_pg_attribute column, Oid type)
 {
 	if (column->atttypid != type)
-		elog(ERROR, "column \"%s\" of gpusort_stats is of type %u, not %u", NameStr(column->attname), column->atttypid, type);
+		elog(ERROR, "column \"%s\" of gpusort_stats is of type %u, not %u",
+			 NameStr(column->attname), column->atttypid, type);
 }
 
 /* The columns of gpusort_stats, and where their counters are. */
@@ -65,14 +68,16 @@ static const struct
 	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
 };
 
-/* One column of gpusort_stats, by its name.  false: there is no counter of that name. */
+/* Sets one column of gpusort_stats, by its name.  False: no counter has that
+ * name. */
 static bool
 stats_column(Form_pg_attribute column, Datum *value)
 {
 	if (strcmp(NameStr(column->attname), "stats_reset") == 0)
 	{
 		check_column_type(column, TIMESTAMPTZOID);
-		*value = TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&gpusort_shared->counters_reset_at));
+		*value = TimestampTzGetDatum(
+			(TimestampTz) pg_atomic_read_u64(&gpusort_shared->counters_reset_at));
 		return true;
 	}
 	for (int i = 0; i < lengthof(stats_columns); i++)
@@ -81,7 +86,8 @@ stats_column(Form_pg_attribute column, Datum *value)
 
 		if (strcmp(NameStr(column->attname), stats_columns[i].name) != 0)
 			continue;
-		n = pg_atomic_read_u64((pg_atomic_uint64 *) ((char *) &gpusort_shared->counters + stats_columns[i].offset));
+		n = pg_atomic_read_u64((pg_atomic_uint64 *) ((char *) &gpusort_shared->counters +
+													 stats_columns[i].offset));
 		check_column_type(column, stats_columns[i].is_time ? FLOAT8OID : INT8OID);
 		*value = stats_columns[i].is_time ? Float8GetDatum(n / 1000.0) : Int64GetDatum((int64) n);
 		return true;
@@ -89,6 +95,7 @@ stats_column(Form_pg_attribute column, Datum *value)
 	return false;
 }
 
+/* The SQL function: returns one row, with each column found by its name. */
 Datum
 gpusort_stats(PG_FUNCTION_ARGS)
 {
@@ -106,6 +113,8 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }
 
+/* Counts what this process has held back first, so that it does not appear
+ * after the reset. */
 Datum
 gpusort_stats_reset(PG_FUNCTION_ARGS)
 {
@@ -127,6 +136,8 @@ gpusort_stats_reset(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* An unresponsive service has the state that it had, and is shown as
+ * unresponsive. */
 static const char *
 state_name(const GpuSortService *service)
 {
@@ -146,7 +157,8 @@ state_name(const GpuSortService *service)
 	return "unknown";
 }
 
-/* Why it does not serve; or what gpusort.debug_fail_at has it do, for tests to wait for. */
+/* Sets the reason why the service does not serve; or, for tests to wait for,
+ * the effect of gpusort.debug_fail_at. */
 static void
 set_detail(const GpuSortService *service, Datum *value, bool *is_null)
 {
@@ -156,13 +168,14 @@ set_detail(const GpuSortService *service, Datum *value, bool *is_null)
 		detail = psprintf("the process was woken %llu s ago and has not run since",
 						  (unsigned long long) (gpusort_clock_ms() - service->asked_ms) / 1000);
 	else if (service->state == GPUSORT_SERVICE_SERVING && service->info.fail_at != 0)
-		detail = psprintf("device call or allocation " UINT64_FORMAT " fails, " UINT64_FORMAT " made so far (gpusort.debug_fail_at)",
+		detail = psprintf("device call or allocation " UINT64_FORMAT " fails, "
+						  UINT64_FORMAT " made so far (gpusort.debug_fail_at)",
 						  service->info.fail_at, service->info.fail_count);
 	*is_null = detail[0] == '\0';
 	*value = CStringGetTextDatum(detail);
 }
 
-/* CUDA's number as people write it: 13000 is 13.0.  NULL for the CPU. */
+/* Sets CUDA's version as people write it: 13000 is 13.0.  NULL for the CPU. */
 static void
 set_version(int version, Datum *value, bool *is_null)
 {
@@ -171,7 +184,7 @@ set_version(int version, Datum *value, bool *is_null)
 		*value = CStringGetTextDatum(psprintf("%d.%d", version / 1000, version % 1000 / 10));
 }
 
-/* The row of service i, of which this is a copy. */
+/* Sets the row of service i, of which this is a copy. */
 static void
 devices_row(int i, const GpuSortService *service, int free_buffers, Datum *values, bool *nulls)
 {
@@ -215,6 +228,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	values[n++] = Int32GetDatum(gpusort_min_rows_of(service->info.kind));
 }
 
+/* The SQL function: returns a row for each service's device. */
 Datum
 gpusort_devices(PG_FUNCTION_ARGS)
 {
@@ -225,7 +239,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 
 	gpusort_check_module();
 	InitMaterializedSRF(fcinfo, 0);
-	/* who watches the view learns of a service that is halted while nobody sorts */
+	/* a user of the view learns of a halted service while nobody sorts */
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
 		(void) gpusort_heartbeat_silent_ms(i);
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
@@ -238,7 +252,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 		Datum		values[DEVICE_COLUMNS];
 		bool		nulls[DEVICE_COLUMNS];
 
-		/* one that is to end is shown until it has */
+		/* a service that is to end is shown until it has ended */
 		if (i >= n_services && services[i].pid == 0)
 			continue;
 		devices_row(i, &services[i], free_buffers, values, nulls);

@@ -1,15 +1,19 @@
 /*
  * why.c
- *	  Why sorts run where they do: the SQL function gpusort_why, and EXPLAIN (GPUSORT).
+ *	  Why sorts run where they do: the SQL function gpusort_why, and EXPLAIN
+ *	  (GPUSORT).
  *
  * In:  a query's text; or the plan that EXPLAIN shows.
- * Out: a row for each sort of its plan; or, below the plan, a line or an object for each.
+ * Out: a row for each sort of its plan; or, below the plan, a line or an object
+ *	    for each.
  *
- * gpusort_why has EXPLAIN take its query and throws the text away.  So EXPLAIN checks the caller's
- * privileges, computes the parameters of an EXECUTE, and does not run the query.
+ * gpusort_why runs EXPLAIN on its query and drops the text.  So EXPLAIN checks
+ * the caller's privileges, computes the parameters of an EXECUTE, and does not
+ * run the query.
  *
- * Each Sort is examined anew, as when the plan was finished.  A plan does not show sorts inside
- * aggregates, nor those of a Gather Merge's workers that are no nodes.
+ * Each Sort is examined anew, as when the plan was finished.  A plan shows
+ * neither sorts inside aggregates, nor sorts of a Gather Merge's workers that
+ * are no nodes.
  *
  * Runs in any backend.  All memory is the call's.
  */
@@ -37,9 +41,9 @@
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
-#define ESTIMATE_MAX 1e18			/* larger estimates count as this */
+#define ESTIMATE_MAX 1e18			/* larger estimates are shown as this */
 
-/* The report on a sort is an array of texts, the columns of gpusort_why. */
+/* The report on a sort is an array of texts: the columns of gpusort_why. */
 enum
 {
 	NODE,						/* the plan node, as EXPLAIN names it */
@@ -49,19 +53,19 @@ enum
 	RUNS_ON,					/* device, backend or native */
 	CODE,						/* the reason's short name; NULL for device */
 	REASON,						/* in words, with figures */
-	REMEDY,						/* what would change it; NULL: nothing */
+	REMEDY,						/* a remedy; NULL: there is none */
 	N_COLUMNS
 };
 
 typedef struct Report
 {
-	const ExplainState *es;		/* has shown the plan */
-	List	   *sorts;			/* a report each, in the order of gpusort_walk_plans */
+	const ExplainState *es;		/* EXPLAIN's state, after it has shown the plan */
+	List	   *sorts;			/* a report for each sort, in the order of gpusort_walk_plans */
 } Report;
 
-/* --- where a sort runs --------------------------------------------------------------- */
+/* --- where a sort runs ---------------------------------------------------- */
 
-/* Adds a sort of the rows that the plan reads from its child. */
+/* Adds a report on a sort of the rows that the plan reads from its child. */
 static const char **
 add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ordered,
 		 const GpuSortWalk *walk)
@@ -78,7 +82,7 @@ add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ord
 	return sort;
 }
 
-/* The last refusal is the reason. */
+/* Sets the last refusal as the reason. */
 static void
 set_native(const char **sort)
 {
@@ -91,8 +95,8 @@ set_native(const char **sort)
 	sort[REMEDY] = why->remedy;
 }
 
-/* Reports a Sort or an Incremental Sort, which begins with one.  What an Agg's chain sorts are the rows that the Agg
- * reads. */
+/* Reports a Sort, or an Incremental Sort, which begins with one.  The Sorts of
+ * an Agg's chain sort the rows that the Agg reads. */
 static void
 report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 {
@@ -105,11 +109,14 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 	GpuSortPlanInfo info = {0};
 
 	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_refuse(walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN : GPUSORT_REFUSED_KEPT_PLAN, NULL);
-	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan, &order, true, walk));
+		gpusort_refuse(walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN :
+					   GPUSORT_REFUSED_KEPT_PLAN, NULL);
+	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan,
+						&order, true, walk));
 }
 
-/* Says how the rows come to the device, or why they do although they are few. */
+/* Tells how the rows come to the device, or why they do although they are
+ * few. */
 static const char *
 device_note(bool parallel, bool few, const List *ancestors)
 {
@@ -128,6 +135,7 @@ device_note(bool parallel, bool few, const List *ancestors)
 	return "";
 }
 
+/* A serial GpuSort of few rows that fit work_mem stays in the backend. */
 static void
 report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 {
@@ -149,7 +157,8 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
 								sort[ROWS], min_rows,
 								gpusort_min_rows_depend_on_device() ? " by default" : "");
-		sort[REMEDY] = "nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
+		sort[REMEDY] =
+			"nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
 	}
 	else
 	{
@@ -169,7 +178,7 @@ report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	return plan;
 }
 
-/* The sorts of the plan that es has shown. */
+/* Reports the sorts of the plan that es has shown. */
 static List *
 report_sorts(const ExplainState *es)
 {
@@ -186,18 +195,19 @@ report_sorts(const ExplainState *es)
 	return report.sorts;
 }
 
-/* --- gpusort_why --------------------------------------------------------------------- */
+/* --- gpusort_why ---------------------------------------------------------- */
 
 /*
- * The query that EXPLAIN takes has the rows of gpusort_why in its environment, as a named
- * tuplestore.  That tells it apart from queries that functions run or explain meanwhile.  No query
- * can refer to an empty name.
+ * The environment of the explained query has gpusort_why's rows, as a named
+ * tuplestore.  This distinguishes the query from others that functions run or
+ * explain meanwhile.  No query can refer to an empty name.
  */
 static char rows_name[] = "";
 
 static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 
-/* EXPLAIN has the executor start a plan, which checks privileges, and not run it. */
+/* EXPLAIN lets the executor start a plan, which checks privileges, and not run
+ * it. */
 static void
 start_plan(QueryDesc *query, int flags)
 {
@@ -222,7 +232,8 @@ start_plan(QueryDesc *query, int flags)
 	}
 }
 
-/* Errors point into the text, not into the query that calls gpusort_why. */
+/* Makes errors point into the text, not into the query that calls
+ * gpusort_why. */
 static void
 point_into_text(void *text)
 {
@@ -236,7 +247,7 @@ point_into_text(void *text)
 	}
 }
 
-/* Has EXPLAIN take the text's one statement. */
+/* Runs EXPLAIN on the text's one statement. */
 static void
 explain(const char *text, QueryEnvironment *environment)
 {
@@ -259,12 +270,14 @@ explain(const char *text, QueryEnvironment *environment)
 		!IsA(utility, ExecuteStmt))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("gpusort_why does not take %s", GetCommandTagName(CreateCommandTag(utility))),
+				 errmsg("gpusort_why does not take %s",
+						GetCommandTagName(CreateCommandTag(utility))),
 				 errhint("It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 }
 
+/* The SQL function: the hooks of EXPLAIN add the rows to the result. */
 Datum
 gpusort_why(PG_FUNCTION_ARGS)
 {
@@ -285,13 +298,14 @@ gpusort_why(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* --- EXPLAIN (GPUSORT) ------------------------------------------------------------- */
+/* --- EXPLAIN (GPUSORT) ---------------------------------------------------- */
 
 #ifdef COMPAT_EXPLAIN_OPTIONS
 
 static explain_per_plan_hook_type prev_explain_per_plan_hook = NULL;
 
-/* EXPLAIN's number for this module: what it keeps for it is not NULL if the option is on. */
+/* EXPLAIN's number for this module.  The value that EXPLAIN keeps under it is
+ * not NULL if the option is on. */
 static int	explain_id;
 
 static void
@@ -304,6 +318,7 @@ static const char *const explain_labels[N_COLUMNS] = {
 	"Node", "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
 };
 
+/* Shows one report, as a line or as an object. */
 static void
 show_sort(const char *const *sort, ExplainState *es)
 {
@@ -326,6 +341,7 @@ show_sort(const char *const *sort, ExplainState *es)
 	ExplainCloseGroup("Sort", NULL, true, es);
 }
 
+/* The hook that EXPLAIN calls below each plan. */
 static void
 show_sorts(PlannedStmt *statement, IntoClause *into, ExplainState *es, const char *text,
 		   ParamListInfo parameters, QueryEnvironment *environment)
