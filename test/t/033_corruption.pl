@@ -92,17 +92,7 @@ my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
 my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
 
-# gate(i, at, name): passes i on; at that one it waits until there is the file
-$node->safe_psql('postgres', q{
-	create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
-		begin
-			if i = at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return i;
-		end $$});
+make_gate($node);
 my $gates = 0;
 
 sub send_to_gate

@@ -18,17 +18,7 @@ $GpuSortTest::device = 'host';
 my $node = new_server('other_memory', "gpusort.device_memory = '512MB'", "work_mem = '64kB'", 'synchronize_seqscans = off', 'autovacuum = off');
 wait_for_state($node, 'serving');
 make_tables($node);
-# gate(i, at, name): true; at row at it waits until the file name is in the data directory
-$node->safe_psql('postgres', q{
-	create function gate(i int4, at int4, name text) returns bool volatile language plpgsql as $$
-		begin
-			if i = at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return true;
-		end $$});
+make_gate($node);
 my $sorted = 'select k, id, filler from big order by k, id';
 my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($sorted) q";
@@ -42,7 +32,7 @@ sub large_sort_spills
 	my $session = GpuSortTest::Session->new($node, 600);
 	my $spilled = counter('runs_spilled');
 
-	$session->send($hash =~ s/from big/from big where gate(id, 150000, '$gate')/r);
+	$session->send($hash =~ s/from big/from big where gate(id, 150000, '$gate') > 0/r);
 	ok($node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $session->{pid}"), "$what: a large sort stops");
 	$during->();
 	append_to_file($node->data_dir . "/$gate", '');

@@ -15,17 +15,7 @@ my $node = new_server('buffer_waiters', "gpusort.buffer_memory = '16MB'", 'autov
 	"gpusort.wait_timeout = '5min'", "gpusort.max_wait_timeout = '5min'");
 wait_for_state($node, 'serving');
 make_tables($node);
-# gate(i, at, name): true; at row at it waits until the file name is in the data directory
-$node->safe_psql('postgres', q{
-	create function gate(i int4, at int4, name text) returns bool volatile language plpgsql as $$
-		begin
-			if i = at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return true;
-		end $$});
+make_gate($node);
 
 my $sort = 'explain (analyze, timing off, costs off) select * from small order by k, id';
 my @sorts;
@@ -38,7 +28,7 @@ sub hold_buffers
 	@sorts = map { GpuSortTest::Session->new($node, 600) } 1 .. 4;
 	for (@sorts)
 	{
-		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') order by k, id offset 0) s");
+		$_->send("select count(*) from (select * from big where gate(id, 250000, '$gate') > 0 order by k, id offset 0) s");
 		$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $_->{pid}") or die 'a sort did not come to its gate';
 	}
 	is($node->safe_psql('postgres', 'select free_buffer_bytes from gpusort_devices'), '0', "$gate: four sorts have all buffers");

@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid stop_service continue_service service_stands_still
-  make_tables digest sorts_on_device nothing_left_over milliseconds
+  make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
 my @forced = (
@@ -48,6 +48,24 @@ sub new_server
 	$node->start;
 	$node->safe_psql('postgres', 'create extension gpusort');
 	return $node;
+}
+
+# Creates gate(i, at, name): it passes i on, and at row at it waits until the file name is in the data directory.
+sub make_gate
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		create function gate(i int4, at int4, name text) returns int4 volatile language plpgsql as $$
+			begin
+				if i = at then
+					while pg_stat_file(name, true) is null loop
+						perform pg_sleep(0.01);
+					end loop;
+				end if;
+				return i;
+			end $$});
+	return;
 }
 
 # A copy of the installation, for a test to change: where its bindir, sharedir and pkglibdir are.  PostgreSQL
