@@ -358,14 +358,13 @@ static void
 lay_out(sorter *sort, char *kept, char *work, int any_wide)
 {
 	uint64_t	rows = padded_rows(sort->rows);
-	char	   *numbers = work + (any_wide ? 8 : 4) * rows;
 
 	sort->order.keys = kept;
 	if (work == NULL)
 		return;
 	sort->spare.keys = work;
-	sort->order.rows = (uint32_t *) numbers;
-	sort->spare.rows = (uint32_t *) (numbers + 4 * rows);
+	sort->order.rows = (uint32_t *) (work + (any_wide ? 8 : 4) * rows);
+	sort->spare.rows = sort->order.rows + rows;
 }
 
 static gsort_status
