@@ -28,7 +28,6 @@
 
 /* Distance of prefetches when row words or keys are read in sorted order. */
 #define ROWS_AHEAD		24
-#define BEGINS_ROOM		64
 
 typedef struct sorter
 {
