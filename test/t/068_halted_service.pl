@@ -14,17 +14,8 @@ my $seconds = 2;
 my $node = new_server('halted_service', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 wait_for_state($node, 'serving');
 make_tables($node);
-$node->safe_psql('postgres', q{
-	alter table big set (parallel_workers = 2);
-	create function gate(i int4, at int4, name text) returns int4 stable language plpgsql as $$
-		begin
-			if i = at then
-				while pg_stat_file(name, true) is null loop
-					perform pg_sleep(0.01);
-				end loop;
-			end if;
-			return i;
-		end $$});
+make_gate($node);
+$node->safe_psql('postgres', 'alter table big set (parallel_workers = 2)');
 
 my $query = 'select k, id, filler from big order by k, id';
 my $right = digest($node, $query, 'set gpusort.enabled = off;');
