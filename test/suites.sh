@@ -4,7 +4,8 @@
 # In:  suite_folder: each suite's log is there, NAME.log; RESULTS and COMMIT as test/run has them;
 #      pg_config and say of test/cluster.sh.
 # Out: in suite_folder/counts a line "passed failed" for each suite, in suite_folder/skipped what
-#      could not be run and why.  Suites that run beside each other share both files.
+#      could not be run and why, in suite_folder/failures what failed.  Suites that run beside each
+#      other share these files.
 
 # run_suite NAME COUNTER COMMAND...: COUNTER reads the log and prints
 # "passed failed".  On failure the whole log is shown.
@@ -23,10 +24,27 @@ run_suite()
 		echo "the suite ended with status $status after $suite_passed tests" >>"$log"
 		suite_failed=1
 	fi
-	[ "$suite_failed" = 0 ] || cat "$log"
+	if [ "$suite_failed" != 0 ]; then
+		cat "$log"
+		note_failures "$name" "$log"
+	fi
 	say "$name: $suite_passed passed, $suite_failed failed ($((SECONDS - began)) s)"
 	echo "$suite_passed $suite_failed" >>"$suite_folder/counts"
 	note_result "$name" "$suite_passed" "$suite_failed"
+}
+
+# note_failures SUITE LOG: the lines that say what failed, with what follows them.  A log of several suites has
+# such a list in its end already.
+note_failures()
+{
+	local lines
+
+	lines=$(sed -n 's/^FAILED: //p' "$2")
+	[ -n "$lines" ] ||
+		lines=$(grep -E -A 12 '^not ok|FAILED|BAD|^/.*\.sql:[0-9]+: |^failures: [1-9]|^the suite ended|ERROR: .*Sanitizer|^WARNING: .*Sanitizer' "$2" |
+			grep -vE '^(ok |--$)' || true)
+	[ -n "$lines" ] || lines=$(tail -n 20 "$2")
+	head -n 60 <<<"$lines" | sed "s/^/$1: /" >>"$suite_folder/failures"
 }
 
 # note_skips SUITE...: tests that the log says were left out, "ok - NAME # SKIP why"
