@@ -244,19 +244,19 @@ arm_test_failure(void)
 static void
 report_off(void)
 {
-	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
 	ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
+	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
 }
 
 static void
 report_no_buffers(void)
 {
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE,
-				  "the server was started with gpusort.device = off and has no buffers: restart it");
 	ereport(LOG,
 			(errmsg("gpusort: no buffers, all sorts are native"),
 			 errdetail("The server was started with gpusort.device = off."),
 			 errhint("Restart the server.")));
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE,
+				  "the server was started with gpusort.device = off and has no buffers: restart it");
 }
 
 /* A reload makes it try again. */
@@ -267,11 +267,11 @@ report_corruption(int times)
 
 	snprintf(detail, sizeof(detail),
 			 "shared memory was corrupt %d times: restart the server", times);
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
 	ereport(LOG,
 			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
 			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
 			 errhint("Restart the server. Some module that it loads may write where it must not.")));
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
 }
 
 /* A lost device will be looked for. */
@@ -372,7 +372,8 @@ open_a_choice(void)
 	return false;
 }
 
-/* Each failure has a report of its own. */
+/* Each failure has a report of its own.  The log has it before the views do:
+ * whoever sees the state finds its reason there. */
 static void
 open_device(void)
 {

@@ -144,7 +144,7 @@ sub nothing_left_on
 	{
 		my $got = '';
 
-		for (1 .. 500)
+		for (1 .. 9000)
 		{
 			$got = $node->safe_psql('postgres', $left);
 			last if $got eq $clean;

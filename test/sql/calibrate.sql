@@ -40,7 +40,7 @@ show gpusort.enabled;
 show max_parallel_workers_per_gather;
 select count(*) from pg_prepared_statements;
 select count(*) from pg_namespace where nspname = 'gpusort_calibration';
-set statement_timeout = '30ms';
+set statement_timeout = '300ms';
 \set VERBOSITY sqlstate
 select * from gpusort_calibrate(1000000, 100, 0);
 reset statement_timeout;

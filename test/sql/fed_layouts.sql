@@ -25,7 +25,7 @@ from generate_series(1, 120000) i;
 alter table laid_out add padded char(20), add named name, add domained short;
 update laid_out set padded = few, named = few, domained = few;
 -- once with statistics, once without
-create table unknown as select * from laid_out;
+create table unknown with (autovacuum_enabled = off) as select * from laid_out;
 vacuum analyze laid_out;
 
 -- Compares with PostgreSQL's own sort; there are to be feeders, and so many keys with dictionaries; NULL: as the rows that

@@ -105,7 +105,7 @@ is($node->safe_psql('postgres', 'select pg_postmaster_start_time()'), $postmaste
 $feeding = GpuSortTest::Session->new($node);
 $feeding->send('select count(*) from (select * from (select k, filler, case when id % 100 = 0 then pg_sleep(0.0005) end from big offset 0) s order by k) t');
 $node->poll_query_until('postgres', 'select open_jobs > 0 from gpusort_devices');
-$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices');
+end_service($node);
 $rows = $feeding->finish;
 ok($rows eq '300000' || $feeding->error =~ $lost, 'the service ended during a feed: the rows, or a clean error');
 $feeding->close;
@@ -118,7 +118,7 @@ for my $round (1 .. 4)
 	my @sessions = map { GpuSortTest::Session->new($node) } 1 .. 4;
 	$_->send($hash) for @sessions;
 	sleep 0.05 * $round;
-	$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices where service_pid is not null');
+	end_service($node);
 	for my $session (@sessions)
 	{
 		my $got = $session->finish;

@@ -18,10 +18,11 @@ my $left = "select (select count(*) from pg_namespace where nspname = 'gpusort_c
 # --- cancelled, in whatever it does at that time
 for my $milliseconds (map { 13 * $_ } 1 .. 12)
 {
+	# a few milliseconds may be too short for a RESET too, on a machine that has other things to do
 	my ($code, $out, $err) = $node->psql('postgres', "set statement_timeout = $milliseconds;
 		\\set ON_ERROR_STOP off
 		select * from gpusort_calibrate(10000000, 3, 2);
-		reset statement_timeout;
+		@{[ 'reset statement_timeout;' x 5 ]}
 		$left;
 		show enable_sort;
 		show gpusort.debug_force;");

@@ -255,7 +255,7 @@ sub floats
 	my ($most) = @_;
 	my @floats = (qw(NaN Infinity -Infinity 0 -0 1 -1), $most, "-$most");
 
-	push @floats, map { my $one = $_; map { "${one}e$_" } -37, -10, 0, 10, 37 } map { sprintf '%.7g', rand() - 0.5 } 1 .. 40;
+	push @floats, map { my $one = $_; map { "${one}e$_" } -37, -10, 0, 10, 37 } map { sprintf '%.7f', rand() - 0.5 } 1 .. 40;
 	push @floats, map { pick('', '-') . (1 + $_ / 8388608) } 0 .. 100;
 	return @floats;
 }

@@ -110,7 +110,7 @@ for my $site (@sites)
 	{
 		$session->send($query);
 		sleep $whole * $i / 4;
-		$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices where service_pid is not null');
+		end_service($node);
 		my $got = $session->finish;
 		if ($session->error =~ $lost) { $errors++ }
 		elsif ($session->error eq '' && $got eq $right) { $rows++ }
@@ -145,7 +145,7 @@ for my $cursor (@cursors)
 	like($session->error, qr/^ERROR:  57014: canceling/, "rows from below $name are read: cancelled");
 	nothing_left_over($node, "a cancel while rows from below $name are read");
 	$session->query("begin; declare c cursor for $query; fetch 3 from c");
-	$node->safe_psql('postgres', 'select pg_terminate_backend(service_pid) from gpusort_devices');
+	end_service($node);
 	wait_for_state($node, 'serving');
 	$session->query('move forward all in c');
 	ok($session->error eq '' || $session->error =~ $lost, "a cursor below $name, the service ended: goes on, or a clean error");

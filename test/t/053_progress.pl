@@ -137,6 +137,8 @@ my $expected = $sort->query("explain $gated") =~ /GpuSort\).*? rows=(\d+)/ ? $1 
 $sort->query('begin');
 $sort->send("declare c no scroll cursor for $gated; fetch 1 from c");
 wait_at_gate($sort);
+ok($node->poll_query_until('postgres', "select p.granted_bytes = d.granted_bytes from gpusort_progress p, gpusort_devices d where pid = $sort->{pid}"),
+	'the memory granted is what gpusort_devices says');
 my $feeding = progress_of($sort);
 is($feeding->{phase}, 'feeding', 'at the gate: feeding');
 is("$feeding->{pid} $feeding->{datid} $feeding->{datname}", "$sort->{pid} $database postgres", 'and whose it is');
@@ -146,8 +148,7 @@ cmp_ok($feeding->{rows_fed}, '<', 150000, 'and no more than there were');
 cmp_ok($feeding->{bytes_fed}, '>=', 8 * $feeding->{rows_fed}, 'with their bytes');
 is($feeding->{rows_expected}, $expected, "as many are expected as the planner says ($expected)");
 is("$feeding->{rows_returned} $feeding->{runs_spilled} $feeding->{bytes_spilled}", '0 0 0', 'none has been returned, nothing is spilled');
-is($feeding->{granted_bytes}, $node->safe_psql('postgres', 'select granted_bytes from gpusort_devices'), "the memory granted is what gpusort_devices says ($feeding->{granted_bytes})");
-cmp_ok($feeding->{granted_bytes}, '>', $feeding->{bytes_fed}, 'which is more than the rows take');
+cmp_ok($feeding->{granted_bytes}, '>', $feeding->{bytes_fed}, 'the memory granted is more than the rows take');
 is("$feeding->{service} $feeding->{device}", "0 $device", "the device is its ($device)");
 is($observer->query("select p.sort_start >= a.query_start and p.sort_start <= p.phase_start and p.phase_start < clock_timestamp() from gpusort_progress p join pg_stat_activity a using (pid)"),
 	't', 'the sort began after its query, the phase after the sort');

@@ -129,6 +129,7 @@ kill 'STOP', $first;
 $node->safe_psql('postgres', 'select 1');
 kill 'CONT', $first;
 kill 'TERM', $first;
+ok(wait_for_end($node, $first), 'the first one is gone');
 is(digest($node, $sorted), $right, 'sorts go on meanwhile');
 ok(all_serve(2), 'both serve again');
 

@@ -62,6 +62,8 @@ sub go_on
 	set_timeout(0);
 	continue_service($service);
 	wait_for_state($node, 'serving');
+	# it writes that behind what the view shows
+	$node->wait_for_log(qr/gpusort: service \d answers again/, $mark);
 	is(count_in_log($mark, qr/gpusort: service \d answers again/), 1, "$what: the log says that it is over");
 	is(service_pid($node), $service, "$what: it is the same process");
 	nothing_left_over($node, $what);

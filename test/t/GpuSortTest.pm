@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid stop_service continue_service service_stands_still
+our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
   make_tables make_gate digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
@@ -128,6 +128,24 @@ sub service_pid
 	my ($node) = @_;
 
 	return $node->safe_psql('postgres', 'select service_pid from gpusort_devices');
+}
+
+# Waits until the service with this pid takes no more sorts: until it has noticed that it is to end it still serves.
+sub wait_for_end
+{
+	my ($node, $pid) = @_;
+
+	return $node->poll_query_until('postgres', "select count(*) = 0 from gpusort_devices where service_pid = $pid");
+}
+
+# Ends the service, if there is one now.
+sub end_service
+{
+	my ($node) = @_;
+	my $pid = $node->safe_psql('postgres', 'select service_pid from gpusort_devices where pg_terminate_backend(service_pid)');
+
+	wait_for_end($node, $pid) or die 'the service does not end' if $pid ne '';
+	return;
 }
 
 # Halts the service, of several the one with this pid, where it holds no lock: sorts then stand still in the
