@@ -130,7 +130,7 @@ sub what_failed
 {
 	my ($rig, $n, $service) = @_;
 
-	for (1 .. 2)
+	for (1 .. 10)
 	{
 		poll($rig, "service_pid is distinct from $service or open_jobs = 0");
 		my $made = calls_made($rig, $service);
