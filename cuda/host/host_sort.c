@@ -377,8 +377,9 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
 		host_pool_for(pool, sort->parts, mark_ties_part, sort);
-	return host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins) ?
-		GSORT_OK : GSORT_NOMEM;
+	if (!host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins))
+		return GSORT_NOMEM;
+	return GSORT_OK;
 }
 
 /* Frees the work block, except for the order if it is requested. */
