@@ -12,7 +12,10 @@ set work_mem = '4MB';
 create unlogged table large as
 	select i as id, below(1000000, i, 1)::int4 as k, case when i % 9 > 0 then below(300, i, 2)::int4 end as few, repeat(chr(65 + i % 26), 900) as filler
 	from generate_series(1, 45000) i;
+-- of all rows, not of some by chance
+set default_statistics_target = 150;
 vacuum analyze large;
+reset default_statistics_target;
 select count(*), sum(n * id), md5(string_agg(left(filler, 1), '')) from (select id, filler, row_number() over (order by k, id) as n from large) q;
 select count(*), sum(n * id), sum(length(filler)) from (select id, filler, rank() over (partition by few order by k desc, id) as n from large) q;
 select id, n, left(filler, 2) from (select id, filler, row_number() over (partition by few order by k, id) as n from large) q where n <= 3;

@@ -14,7 +14,7 @@ set enable_hashjoin = off;
 set enable_nestloop = off;
 
 create table planned with (autovacuum_enabled = off, parallel_workers = 2) as
-select i as id, (i::int8 * 7919) % 299993 as k8, (array['open', 'Paid', 'shipped', 'returned'])[1 + i % 4] as few, 'https://www.example.com/' || md5(i::text) as url,
+select i as id, (i::int8 * 7919) % 300007 as k8, (array['open', 'Paid', 'shipped', 'returned'])[1 + i % 4] as few, 'https://www.example.com/' || md5(i::text) as url,
 	date '2020-01-01' + i % 365 as d, timestamp '2020-01-01' + i * interval '1 minute' as ts, i % 1000 / 7.0 as f, (i % 5000)::numeric(10, 2) as n, md5(i::text)::uuid as u,
 	jsonb_build_object('a', 'v' || i % 20) as j
 from generate_series(1, 300000) i;

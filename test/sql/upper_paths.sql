@@ -119,7 +119,9 @@ select pg_temp.do_explain('select row_number() over (partition by few order by k
 create table indexed as select i as id, hashint4(i) as k, hashint4(i) / 10000000 as near, repeat('w', 50) as filler from generate_series(1, 100000) i;
 create index on indexed(k);
 create index on indexed(near);
+set default_statistics_target = 400;
 vacuum analyze indexed;
+set default_statistics_target = 300;
 set enable_incremental_sort = on;
 set work_mem = '4MB';
 select pg_temp.do_explain('select * from indexed order by near, k');
