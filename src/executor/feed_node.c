@@ -30,12 +30,12 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
+#include "executor/page_drain.h"
+#include "job/clock.h"
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
-#include "shared/clock.h"
 #include "sort/feed.h"
 #include "sort/layout_copy.h"
-#include "sort/page_drain.h"
 
 /* The leader's own node returns one row after this many. */
 #define LEADER_ROWS_AT_ONCE		1000

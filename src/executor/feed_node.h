@@ -9,8 +9,8 @@
 
 #include "nodes/extensible.h"
 
+#include "job/job.h"
 #include "keys/sortkey.h"
-#include "shared/job.h"
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 

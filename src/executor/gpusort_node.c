@@ -19,10 +19,10 @@
 #include "utils/lsyscache.h"
 
 #include "executor/gpusort_node.h"
+#include "job/server_state.h"
+#include "job/stats.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
-#include "shared/server_state.h"
-#include "shared/stats.h"
 
 static Node *GpuSortCreateState(CustomScan *scan);
 static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);

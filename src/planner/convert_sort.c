@@ -31,12 +31,12 @@
 #include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
+#include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/finished_plan.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/server_state.h"
 
 /* A sort may turn out to have this many rows, whatever is expected. */
 #define MANY_ROWS	100000.0

@@ -17,13 +17,13 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "job/job.h"
+#include "job/server_state.h"
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
 #include "planner/costs.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/job.h"
-#include "shared/server_state.h"
 
 /* The expected number of words of a key with many values, if its type can have
  * that many. */

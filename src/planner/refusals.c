@@ -10,8 +10,8 @@
  */
 #include "postgres.h"
 
+#include "job/stats.h"
 #include "planner/refusals.h"
-#include "shared/stats.h"
 
 const GpuSortRefusal gpusort_refusals[] = {
 #define REFUSAL(enumerator, name, text, remedy) {#name, text, remedy},

@@ -2,7 +2,7 @@
  * refusals.h
  *	  Why a Sort stays PostgreSQL's own: every reason, stated once.
  *
- * The table in shared/counters.h yields the columns refused_... of
+ * The table in job/counters.h yields the columns refused_... of
  * gpusort_stats, the reasons in gpusort_why and EXPLAIN (GPUSORT), and a line
  * at DEBUG1 for each Sort that stays in a finished plan.
  */
@@ -11,7 +11,7 @@
 
 #include "postgres.h"
 
-#include "shared/counters.h"
+#include "job/counters.h"
 
 typedef struct GpuSortRefusal
 {

@@ -27,9 +27,9 @@
 #include "postmaster/bgworker.h"
 
 #include "compat.h"
+#include "job/clock.h"
+#include "job/services.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/services.h"
 
 /* --- service_jobs.c ------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ typedef struct GpuSortBufferQueue
 
 #define GPUSORT_EMPTY_QUEUE		((GpuSortBufferQueue) {GPUSORT_NO_BUFFER, GPUSORT_NO_BUFFER})
 
-/* The service's side of a job slot.  Times are those of shared/clock.h. */
+/* The service's side of a job slot.  Times are those of job/clock.h. */
 typedef struct GpuSortServiceJob
 {
 	/* copied from the slot when the job opens, and checked; a session that

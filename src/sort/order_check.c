@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "shared/server_state.h"
+#include "job/server_state.h"
 #include "sort/order_check.h"
 
 GpuSortOrderCheck *

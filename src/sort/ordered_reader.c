@@ -28,7 +28,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "shared/clock.h"
+#include "job/clock.h"
 #include "sort/ordered_reader.h"
 
 #define LISTED_ROWS_AT_FIRST	64

@@ -12,9 +12,9 @@
 #include "executor/tuptable.h"
 
 #include "compat.h"
+#include "job/shmem.h"
 #include "keys/comparer.h"
 #include "keys/sortkey.h"
-#include "shared/shmem.h"
 #include "sort/order_check.h"
 
 /*

@@ -14,7 +14,7 @@
  */
 #include "postgres.h"
 
-#include "shared/stats.h"
+#include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/output.h"
 

@@ -17,7 +17,7 @@
 
 #include "utils/memutils.h"
 
-#include "shared/clock.h"
+#include "job/clock.h"
 #include "sort/reader.h"
 
 GpuSortReader *

@@ -7,8 +7,8 @@
 
 #include "postgres.h"
 
+#include "job/job.h"
 #include "keys/row_format.h"
-#include "shared/job.h"
 
 #define GPUSORT_PREFETCH_BYTES	1536
 

@@ -24,7 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "shared/chunk.h"
+#include "job/chunk.h"
 #include "sort/run.h"
 
 /* --- what it costs -------------------------------------------------------- */

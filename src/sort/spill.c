@@ -28,7 +28,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "shared/stats.h"
+#include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/spill.h"
 

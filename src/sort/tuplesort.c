@@ -36,11 +36,11 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "job/clock.h"
+#include "job/server_state.h"
+#include "job/stats.h"
 #include "keys/key_types.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/server_state.h"
-#include "shared/stats.h"
 #include "sort/row_layouts.h"
 #include "sort/tuplesort_internal.h"
 

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "shared/progress.h"
+#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
 #include "sort/spill.h"

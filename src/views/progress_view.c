@@ -22,7 +22,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "shared/progress.h"
+#include "job/progress.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_progress);

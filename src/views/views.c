@@ -20,12 +20,12 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "job/clock.h"
+#include "job/counters.h"
+#include "job/services.h"
+#include "job/shmem.h"
+#include "job/stats.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/counters.h"
-#include "shared/services.h"
-#include "shared/shmem.h"
-#include "shared/stats.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stats);

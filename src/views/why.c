@@ -31,12 +31,12 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "job/server_state.h"
 #include "keys/key_text.h"
 #include "planner/finished_plan.h"
 #include "planner/planner.h"
 #include "planner/refusals.h"
 #include "settings.h"
-#include "shared/server_state.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);

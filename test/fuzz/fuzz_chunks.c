@@ -13,7 +13,7 @@
  */
 #include "postgres.h"
 
-#include "shared/chunk.h"
+#include "job/chunk.h"
 
 #include "fuzz.h"
 

@@ -3,8 +3,8 @@
 # brings a process down.
 #
 # The test writes into the server's shared memory itself, which is of System V's kind
-# here, while the service stands still.  The forms are those of src/shared/chunk.h (header)
-# and src/shared/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
+# here, while the service stands still.  The forms are those of src/job/chunk.h (header)
+# and src/job/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
 use strict;
 use warnings;
 

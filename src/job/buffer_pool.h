@@ -12,7 +12,7 @@
 
 #include "postgres.h"
 
-#include "shared/shmem.h"
+#include "job/shmem.h"
 
 /* The most buffers of a job while the pool has plenty: for each process that
  * fills them, and at least. */

@@ -14,7 +14,7 @@
 #include "storage/proc.h"
 #include "utils/backend_status.h"
 
-#include "shared/progress.h"
+#include "job/progress.h"
 
 /* Processes begin their search at different entries. */
 static GpuSortProgressEntry *

@@ -27,7 +27,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
-#include "sort/page_drain.h"
+#include "executor/page_drain.h"
 
 /* Finds the offset of a column in the data of a row without NULLs.  False: it
  * varies. */

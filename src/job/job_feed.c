@@ -12,8 +12,8 @@
  */
 #include "postgres.h"
 
-#include "shared/buffer_pool.h"
-#include "shared/job_internal.h"
+#include "job/buffer_pool.h"
+#include "job/job_internal.h"
 
 static int
 count_buffers(const GpuSortJobSlot *slot, GpuSortBufferState state)

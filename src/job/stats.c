@@ -16,8 +16,8 @@
 #include "miscadmin.h"
 #include "storage/proc.h"
 
-#include "shared/shmem.h"
-#include "shared/stats.h"
+#include "job/shmem.h"
+#include "job/stats.h"
 
 static void
 add(pg_atomic_uint64 *counter, uint64 n)

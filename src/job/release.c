@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "shared/release.h"
+#include "job/release.h"
 
 /* All holds of this process. */
 static dlist_head holds = DLIST_STATIC_INIT(holds);

@@ -8,7 +8,7 @@
 
 #include "postgres.h"
 
-#include "shared/shmem.h"
+#include "job/shmem.h"
 
 /* Returns the service for a job that is opened now and expects this many bytes
  * of rows.  It prefers one with room for them, then one with few jobs, then one

@@ -14,8 +14,8 @@
 
 #include "portability/instr_time.h"
 
-#include "shared/release.h"
-#include "shared/shmem.h"
+#include "job/release.h"
+#include "job/shmem.h"
 
 /* A sort's hold on its entry.  All zeroes: it has no entry, and its reports go
  * nowhere. */

@@ -27,10 +27,10 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 
+#include "job/clock.h"
+#include "job/server_state.h"
+#include "job/services.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/server_state.h"
-#include "shared/services.h"
 
 /* The service has this long to run between the two looks. */
 #define DOUBT_MS				500

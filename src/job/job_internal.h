@@ -11,7 +11,7 @@
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 
-#include "shared/job.h"
+#include "job/job.h"
 
 extern uint32 gpusort_wait_event_of_feed;
 extern uint32 gpusort_wait_event_of_sort;

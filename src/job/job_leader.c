@@ -12,9 +12,9 @@
  */
 #include "postgres.h"
 
-#include "shared/buffer_pool.h"
-#include "shared/clock.h"
-#include "shared/job_internal.h"
+#include "job/buffer_pool.h"
+#include "job/clock.h"
+#include "job/job_internal.h"
 
 /* --- after the feeders have ended ----------------------------------------- */
 

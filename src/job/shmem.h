@@ -15,8 +15,8 @@
 
 #include "postgres.h"
 
-#include "shared/chunk.h"
-#include "shared/counters.h"
+#include "job/chunk.h"
+#include "job/counters.h"
 #include "gpusort.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"

@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "gsort.h"
-#include "shared/shmem.h"
+#include "job/shmem.h"
 
 typedef struct GpuSortServerState
 {

@@ -35,8 +35,8 @@
 
 #include "compat.h"
 #include "gpusort.h"
-#include "shared/buffer_pool.h"
-#include "shared/release.h"
+#include "job/buffer_pool.h"
+#include "job/release.h"
 
 /* The feeders of a parallel plan: the leader's feed node, the workers, and the
  * GpuSort node, which feeds the rows that told it of a full job. */

@@ -22,7 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "shared/server_state.h"
+#include "job/server_state.h"
 
 /* The generation of the copy; 0: there is none. */
 static uint64 known_generation = 0;

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "shared/counters.h"
+#include "job/counters.h"
 
 extern void gpusort_stats_count_native(GpuSortNativeReason reason);
 

@@ -12,7 +12,7 @@
  */
 #include "postgres.h"
 
-#include "shared/chunk.h"
+#include "job/chunk.h"
 
 /* All offsets and sizes are checked in the copy of the header before one of
  * them is used. */

@@ -16,8 +16,8 @@
  */
 #include "postgres.h"
 
-#include "shared/buffer_pool.h"
-#include "shared/clock.h"
+#include "job/buffer_pool.h"
+#include "job/clock.h"
 
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000

@@ -28,12 +28,12 @@
 #include "miscadmin.h"
 
 #include "compat.h"
+#include "job/buffer_pool.h"
+#include "job/clock.h"
+#include "job/job_internal.h"
+#include "job/services.h"
+#include "job/stats.h"
 #include "settings.h"
-#include "shared/buffer_pool.h"
-#include "shared/clock.h"
-#include "shared/job_internal.h"
-#include "shared/services.h"
-#include "shared/stats.h"
 
 /* Broadcasts end waits.  This bounds the cost of a service's end, and is the
  * time after which a waiter first looks at the service's process. */

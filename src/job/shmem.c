@@ -14,8 +14,8 @@
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 
+#include "job/shmem.h"
 #include "settings.h"
-#include "shared/shmem.h"
 
 #define BUFFER_ALIGNMENT 4096
 
