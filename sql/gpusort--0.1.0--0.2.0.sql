@@ -1,7 +1,7 @@
 -- complain if the script is sourced in psql rather than by ALTER EXTENSION
 \echo Use "ALTER EXTENSION gpusort UPDATE TO '0.2.0'" to load this file. \quit
 
--- refusals of the planner are counted; there is a row for each device
+-- Sorts that are planned natively are counted; there is a row for each device
 DROP VIEW gpusort_stats, gpusort_devices;
 DROP FUNCTION gpusort_stats();
 DROP FUNCTION gpusort_devices();
@@ -26,17 +26,17 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_collation bigint,
 	OUT native_cost bigint,
 	OUT failed bigint,
-	OUT refused_disabled bigint,
-	OUT refused_no_device bigint,
-	OUT refused_few_rows bigint,
-	OUT refused_key_words bigint,
-	OUT refused_collation bigint,
-	OUT refused_later_key bigint,
-	OUT refused_limit bigint,
-	OUT refused_cost bigint,
-	OUT refused_custom_scan bigint,
-	OUT refused_incremental bigint,
-	OUT refused_grouping_sets bigint,
+	OUT planned_native_disabled bigint,
+	OUT planned_native_no_device bigint,
+	OUT planned_native_few_rows bigint,
+	OUT planned_native_key_words bigint,
+	OUT planned_native_collation bigint,
+	OUT planned_native_later_key bigint,
+	OUT planned_native_limit bigint,
+	OUT planned_native_cost bigint,
+	OUT planned_native_custom_scan bigint,
+	OUT planned_native_incremental bigint,
+	OUT planned_native_grouping_sets bigint,
 	OUT stats_reset timestamptz)
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE

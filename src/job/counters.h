@@ -29,7 +29,8 @@
 	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
 		   "it was on when the query was planned, and off when it ran") \
 	NATIVE(NO_DEVICE, no_device, "no device serves", \
-		   "the device had gone since the query was planned, or failed before the sort had sent a row") \
+		   "the device had gone since the query was planned, " \
+		   "or failed before the sort had sent a row") \
 	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
 		   "256 sorts were open, or 128, and 32 of this session's or more") \
 	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
@@ -37,45 +38,32 @@
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
 	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm in this sort or has done so before: the rows were sorted natively") \
+		   "strcoll contradicted strxfrm in this sort or has done so before: " \
+		   "the rows were sorted natively") \
 	NATIVE(COST, cost, "words of its keys cost more than comparisons", \
-		   "a serial sort's first rows showed so: texts that begin alike, or that have come in order")
+		   "a serial sort's first rows showed so: " \
+		   "texts that begin alike, or that have come in order")
 
 /*
  * The reasons why a Sort stays native in a finished plan.
  *
- *	 REFUSAL(enumerator, name, text, remedy)
+ *	 PLANNED(enumerator, name)
  *
- * The counter and the column are called refused_name.  remedy tells the user
- * what to do.
+ * The counter and the column are called planned_native_name.  What users read
+ * of each reason is in planner/reasons.c.
  */
-#define GPUSORT_SORT_REFUSAL_TABLE(REFUSAL) \
-	REFUSAL(DISABLED, disabled, "gpusort.enabled is off", \
-			"SET gpusort.enabled = on") \
-	REFUSAL(NO_DEVICE, no_device, "no device serves", \
-			"the view gpusort_devices says why; gpusort.device chooses the device") \
-	REFUSAL(FEW_ROWS, few_rows, "fewer rows are expected than a hundredth of gpusort.min_rows", \
-			"a lower gpusort.min_rows, though so few rows gain nothing; ANALYZE, if there are more") \
-	REFUSAL(KEY_WORDS, key_words, "its first key has no words under its operator and collation", \
-			"ORDER BY an expression of another type, or another COLLATE, in its place") \
-	REFUSAL(COLLATION, collation, "its first key's collation has no sort keys to rely on", \
-			"another COLLATE, or gpusort.libc_collations = verify where it is off") \
-	REFUSAL(LATER_KEY, later_key, \
-			"a key without words is behind others, in which many rows may tie", \
-			"ORDER BY an expression of another type, or another COLLATE, in its place") \
-	REFUSAL(LIMIT, limit, "LIMIT lets it keep the top rows only, which is cheaper", \
-			"nothing: few rows of many are found without sorting all") \
-	REFUSAL(COST, cost, "the device takes longer for its keys", \
-			"as a superuser SET gpusort.debug_force = on, to see the other plan") \
-	REFUSAL(CUSTOM_SCAN, custom_scan, \
-			"it is below another extension's custom scan, or above one in a query that is planned while another is", \
-			"nothing here") \
-	REFUSAL(INCREMENTAL, incremental, \
-			"it is an Incremental Sort, which gives its first rows soon, as they come in order by its first keys", \
-			"SET enable_incremental_sort = off") \
-	REFUSAL(GROUPING_SETS, grouping_sets, \
-			"it is a further sort of grouping sets, which an Aggregate does itself", \
-			"a UNION ALL of queries with one GROUP BY each")
+#define GPUSORT_PLANNED_NATIVE_TABLE(PLANNED) \
+	PLANNED(DISABLED, disabled) \
+	PLANNED(NO_DEVICE, no_device) \
+	PLANNED(FEW_ROWS, few_rows) \
+	PLANNED(KEY_WORDS, key_words) \
+	PLANNED(COLLATION, collation) \
+	PLANNED(LATER_KEY, later_key) \
+	PLANNED(LIMIT, limit) \
+	PLANNED(COST, cost) \
+	PLANNED(CUSTOM_SCAN, custom_scan) \
+	PLANNED(INCREMENTAL, incremental) \
+	PLANNED(GROUPING_SETS, grouping_sets)
 
 /*
  * The counters, in the order of the view's columns.
@@ -84,10 +72,10 @@
  *	 MS(name, description)		a time: counted in microseconds as name_us,
  *								shown in milliseconds as name_ms
  *	 NATIVE						as above: sorts that were native for a reason
- *	 REFUSAL					as above: Sorts that were planned natively for
+ *	 PLANNED					as above: Sorts that were planned natively for
  *								a reason
  */
-#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL) \
+#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED) \
 	COUNT(jobs, "sorts that a device did") \
 	COUNT(rows, "rows that a device sorted") \
 	COUNT(bytes_to_device, "rows and keys sent to a device") \
@@ -101,7 +89,7 @@
 	COUNT(waited, "sorts that waited for buffers or device memory") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	COUNT(failed, "queries that got an error because the device failed") \
-	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
+	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
 
 typedef enum GpuSortNativeReason
 {
@@ -112,28 +100,28 @@ typedef enum GpuSortNativeReason
 	GPUSORT_NATIVE_REASONS
 } GpuSortNativeReason;
 
-typedef enum GpuSortRefusalCode
+typedef enum GpuSortPlannedNative
 {
-#define REFUSAL(enumerator, name, text, remedy) GPUSORT_REFUSED_##enumerator,
-	GPUSORT_SORT_REFUSAL_TABLE(REFUSAL)
-#undef REFUSAL
-	GPUSORT_REFUSALS_COUNTED,
-	GPUSORT_REFUSED_KEPT_PLAN = GPUSORT_REFUSALS_COUNTED	/* in reports only */
-} GpuSortRefusalCode;
+#define PLANNED(enumerator, name) GPUSORT_PLANNED_NATIVE_##enumerator,
+	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
+#undef PLANNED
+	GPUSORT_PLANNED_NATIVE_COUNTED,
+	GPUSORT_PLANNED_NATIVE_CACHED_PLAN = GPUSORT_PLANNED_NATIVE_COUNTED	/* in reports only */
+} GpuSortPlannedNative;
 
 typedef struct GpuSortCounters
 {
 #define COUNT(name, description) pg_atomic_uint64 name;
 #define MS(name, description) pg_atomic_uint64 name##_us;
 #define NATIVE(enumerator, name, text, description)
-#define REFUSAL(enumerator, name, text, remedy)
-	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
+#define PLANNED(enumerator, name)
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED)
 #undef COUNT
 #undef MS
 #undef NATIVE
-#undef REFUSAL
+#undef PLANNED
 	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
-	pg_atomic_uint64 refused[GPUSORT_REFUSALS_COUNTED];
+	pg_atomic_uint64 planned_native[GPUSORT_PLANNED_NATIVE_COUNTED];
 } GpuSortCounters;
 
 #endif							/* GPUSORT_COUNTERS_H */

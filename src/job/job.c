@@ -251,7 +251,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	gpusort_shared->services[service].open_jobs++;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
-	slot->refused_reason = GPUSORT_NATIVE_NONE;
+	slot->native_reason = GPUSORT_NATIVE_NONE;
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
@@ -328,7 +328,7 @@ reserve_memory(GpuSortJob *job)
 		   gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING)
 		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
 	taken = slot->state == GPUSORT_JOB_FEEDING;
-	reason = slot->refused_reason;
+	reason = slot->native_reason;
 	gpusort_job_unlock();
 	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
 }

@@ -74,7 +74,7 @@ typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
 	GPUSORT_JOB_OPENING,			/* the leader waits for the first device memory */
-	/* it gets none, for refused_reason, so the leader closes the job */
+	/* it gets none, for native_reason, so the leader closes the job */
 	GPUSORT_JOB_REFUSED,
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
@@ -103,7 +103,7 @@ typedef struct GpuSortJobSlot
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
 	/* the service's answers */
-	GpuSortNativeReason refused_reason; /* REFUSED: the reason */
+	GpuSortNativeReason native_reason; /* REFUSED: the reason */
 	char		message[256];	/* FAILED: the reason */
 	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
 	uint64		windows;

@@ -48,20 +48,20 @@ gpusort_native_reason_text(GpuSortNativeReason reason)
  * Each planned Sort may count here, and many sessions plan.  They share the
  * counters' cache line, so each adds to it only once a transaction.
  */
-static uint32 refused[GPUSORT_REFUSALS_COUNTED];
-static bool counts_refused = false;
+static uint32 planned_native[GPUSORT_PLANNED_NATIVE_COUNTED];
+static bool counts_planned_native = false;
 
 void
 gpusort_stats_flush(void)
 {
-	if (!counts_refused)
+	if (!counts_planned_native)
 		return;
-	counts_refused = false;
-	for (int i = 0; i < GPUSORT_REFUSALS_COUNTED; i++)
+	counts_planned_native = false;
+	for (int i = 0; i < GPUSORT_PLANNED_NATIVE_COUNTED; i++)
 	{
-		if (refused[i] != 0)
-			add(&gpusort_shared->counters.refused[i], refused[i]);
-		refused[i] = 0;
+		if (planned_native[i] != 0)
+			add(&gpusort_shared->counters.planned_native[i], planned_native[i]);
+		planned_native[i] = 0;
 	}
 }
 
@@ -74,15 +74,15 @@ flush_at_end(XactEvent event, void *arg)
 }
 
 void
-gpusort_stats_count_refused(GpuSortRefusalCode reason)
+gpusort_stats_count_planned_native(GpuSortPlannedNative reason)
 {
 	static bool registered = false;
 
 	if (!registered)
 		RegisterXactCallback(flush_at_end, NULL);
 	registered = true;
-	counts_refused = true;
-	refused[reason]++;
+	counts_planned_native = true;
+	planned_native[reason]++;
 }
 
 /* The statement timestamp of parallel workers is their leader's. */

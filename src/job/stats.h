@@ -18,7 +18,7 @@ extern void gpusort_stats_count_in_backend(uint64 sorts);
 
 /* Counts a Sort that stays native in a finished plan.  This process keeps the
  * count until the transaction ends, or until gpusort_stats_flush(). */
-extern void gpusort_stats_count_refused(GpuSortRefusalCode reason);
+extern void gpusort_stats_count_planned_native(GpuSortPlannedNative reason);
 extern void gpusort_stats_flush(void);
 
 /* Counts a query that gets an error of class 58.  Each of its processes may

@@ -216,7 +216,7 @@ refuse_job(int job, GpuSortNativeReason reason)
 {
 	gpusort_service_jobs[job].waits_since_us = 0;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_service_slot(job)->refused_reason = reason;
+	gpusort_service_slot(job)->native_reason = reason;
 	LWLockRelease(gpusort_shared_lock());
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }

@@ -63,9 +63,10 @@ static const struct
 #define MS(name, description) {#name "_ms", true, offsetof(GpuSortCounters, name##_us)},
 #define NATIVE(enumerator, name, text, description) \
 	{"native_" #name, false, offsetof(GpuSortCounters, native[GPUSORT_NATIVE_##enumerator])},
-#define REFUSAL(enumerator, name, text, remedy) \
-	{"refused_" #name, false, offsetof(GpuSortCounters, refused[GPUSORT_REFUSED_##enumerator])},
-	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
+#define PLANNED(enumerator, name) \
+	{"planned_native_" #name, false, \
+	 offsetof(GpuSortCounters, planned_native[GPUSORT_PLANNED_NATIVE_##enumerator])},
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED)
 };
 
 /* Sets one column of gpusort_stats, by its name.  False: no counter has that
