@@ -8,7 +8,7 @@
  *	  layout	the number of words of a key, and the bytes that they skip
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
- *	  window	sorted rows that the device has written into a buffer
+ *	  block	sorted rows that the device has written into a buffer
  *	  run		a sorted part of the input, as much as the device's memory holds
  *	  job		one sort on the device
  *	  leader	the process that opened a job: it cuts its runs and reads them

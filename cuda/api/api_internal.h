@@ -6,10 +6,10 @@
  * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its grants
  * feed.c     chunks: checks, and places in the arena
- * windows.c  cuts, directories, fetches
+ * blocks.c  cuts, directories, fetches
  * runs.c     several runs and their merge
  *
- * runs.c calls job.c and windows.c, job.c calls windows.c, and all files call
+ * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call
  * device.c.
  */
 #ifndef GSORT_API_INTERNAL_H
@@ -42,7 +42,7 @@ uint64_t	gsort_least_bytes(const gsort_job *job);
 /* The budget minus the grants of other jobs. */
 uint64_t	gsort_room_for_job(const gsort_job *job);
 
-/* --- windows.c ------------------------------------------------------------ */
+/* --- blocks.c ------------------------------------------------------------ */
 
 /* Makes the directory of the merge order: one byte per row of all ended runs.
  * NOMEM. */

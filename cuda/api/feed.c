@@ -40,7 +40,7 @@ check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 	if (chunk->feeder >= GSORT_FEEDERS_MAX)
 		return bad_chunk(job, "feeder number");
 	if (chunk->data_bytes % 8 != 0 || chunk->more_bytes % 8 != 0 || chunk->data_bytes == 0 ||
-		chunk->data_bytes > job->options.window_bytes)
+		chunk->data_bytes > job->options.block_bytes)
 		return bad_chunk(job, "its size");
 	if (chunk->rows > chunk->data_bytes / 8)
 		return bad_chunk(job, "more rows than it has room for");
@@ -108,7 +108,7 @@ append_rows(gsort_job *job, const gsort_chunk *chunk)
 	uint64_t	units = chunk->data_bytes / 8;
 	uint64_t	more_units = chunk->more_bytes / 8;
 	uint64_t	first_unit = arena_place(job->arena_units, units + more_units,
-										 job->options.window_bytes);
+										 job->options.block_bytes);
 	gsort_status status;
 
 	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||

@@ -20,7 +20,7 @@
 #include "rows/extents.h"
 #include "rows/key_plan.h"
 #include "rows/row_word.h"
-#include "rows/window_cut.h"
+#include "rows/block_cut.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -121,8 +121,8 @@ struct gsort_job
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
 	 * CUT event. */
-	gsort_window *windows;
-	uint64_t	n_windows;
+	gsort_block *blocks;
+	uint64_t	n_blocks;
 
 	/* The front end sets rows, bytes in and out, granted, runs and keys_kept.
 	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
@@ -168,8 +168,8 @@ struct gsort_device_ops
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 	gsort_status (*job_cut) (gsort_job *job);	/* by cut_how */
-	/* Copies a window of the run. */
-	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+	/* Copies a block of the run. */
+	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
 	 * everything else. */
 	gsort_status (*job_next_run) (gsort_job *job);
@@ -226,10 +226,10 @@ void		gsort_fetch_done(gsort_job *job);
 void		gsort_job_dispose(gsort_job *job);
 
 /*
- * Makes the directory of a sorted run from its n window begins: rows
+ * Makes the directory of a sorted run from its n block begins: rows
  * begin_rows[i] (the first is 0) at offsets begin_units[i] of the sorted
  * stream.  The stream ends at total_rows and total_units.  Splits long rows.
- * The result is malloc'd into job->windows.  NOMEM.
+ * The result is malloc'd into job->blocks.  NOMEM.
  */
 gsort_status gsort_make_directory(gsort_job *job, const uint32_t *begin_rows,
 								  const uint64_t *begin_units, uint64_t n,

@@ -26,8 +26,8 @@ job_options_valid(const gsort_job_options *options)
 		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
 		options->open_mask >> columns == 0 &&
-		options->window_bytes >= 4096 && options->window_bytes % 8 == 0 &&
-		options->window_bytes <= GSORT_WINDOW_BYTES_MAX &&
+		options->block_bytes >= 4096 && options->block_bytes % 8 == 0 &&
+		options->block_bytes <= GSORT_BLOCK_BYTES_MAX &&
 		options->engine < GSORT_ENGINES &&
 		(options->flags & ~(uint32_t) GSORT_TIES) == 0;
 }
@@ -92,9 +92,9 @@ gsort_least_bytes(const gsort_job *job)
 {
 	uint64_t	row_bytes = 8 + sizeof(uint32_t) + job->options.key_columns * sizeof(uint64_t);
 
-	return job->device->ops->job_bytes(job, job->options.window_bytes / row_bytes,
-									   arena_units_for(job->options.window_bytes / 8,
-													   job->options.window_bytes));
+	return job->device->ops->job_bytes(job, job->options.block_bytes / row_bytes,
+									   arena_units_for(job->options.block_bytes / 8,
+													   job->options.block_bytes));
 }
 
 /* The total grants of a run. */
@@ -120,7 +120,7 @@ grant_with_more(const gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	};
 	uint64_t	bytes;
 
-	all.arena_units = arena_units_for(all.units, job->options.window_bytes);
+	all.arena_units = arena_units_for(all.units, job->options.block_bytes);
 	bytes = job->device->ops->job_bytes(job, all.rows, all.arena_units);
 	all.more_bytes = bytes > job->granted_bytes ? bytes - job->granted_bytes : 0;
 	return all;

@@ -1,7 +1,7 @@
 /*
  * host_sort.c
  *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order
- *	  to row words and window begins.
+ *	  to row words and block begins.
  *
  * Memory: one block of 8 bytes per row holds the sort words first, later the
  * row words in sorted order, and stays.  A second block holds the other sort
@@ -377,8 +377,8 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 		return GSORT_NOMEM;
 	if (sort->ties != NULL)
 		host_pool_for(pool, sort->parts, mark_ties_part, sort);
-	return host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words, begins) ?
-		GSORT_OK : GSORT_NOMEM;
+	return host_begins_find(sort->run, pool, sort->order.rows, sort->rows, sort->row_words,
+							begins) ? GSORT_OK : GSORT_NOMEM;
 }
 
 /* Frees the work block, except for the order if it is requested. */

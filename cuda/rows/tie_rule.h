@@ -4,7 +4,7 @@
  *
  * In:  two neighbours in sorted order: their raw keys and NULLs, and the first
  *	    sort word of both.
- * Out: whether the second ties with the first (see gsort_window).
+ * Out: whether the second ties with the first (see gsort_block).
  *
  * Most neighbours differ in the first sort word, which is sorted already, and
  * need no key.  Columns that lie in this word as a whole are compared there;

@@ -10,9 +10,8 @@
  *
  * A job that opens may take back buffers that other jobs do not use just now
  * and can do without.  A cursor between two FETCHes would hold its buffers for
- * as long as its session likes.  So a reader that has not asked for a window
- * for a while loses all of its buffers but one.  It fetches the lost windows
- * again.
+ * as long as its session likes.  So a reader that has not asked for a block for
+ * a while loses all of its buffers but one.  It fetches the lost blocks again.
  */
 #include "postgres.h"
 
@@ -68,14 +67,14 @@ typedef struct Needs
 {
 	int			buffers;
 	int			idle;			/* idle ones among them */
-	bool		windows;		/* windows that wait to be read are needed */
+	bool		blocks;			/* blocks that wait to be read are needed */
 } Needs;
 
 /* A job in any other state needs all of its buffers. */
 static Needs
 needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 {
-	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.windows = true};
+	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.blocks = true};
 
 	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING)
 	{
@@ -86,8 +85,8 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	/* the next run needs the buffers of a run that is being spilled */
 	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
 	{
-		needs.windows = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
-		needs.buffers = needs.windows ? GPUSORT_READ_BUFFERS_SHORT : 1;
+		needs.blocks = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
+		needs.buffers = needs.blocks ? GPUSORT_READ_BUFFERS_SHORT : 1;
 	}
 	return needs;
 }
@@ -113,7 +112,7 @@ take_back(int enough, bool idle_readers)
 			if (state == GPUSORT_BUFFER_HELD && needs.idle > 0)
 				needs.idle--;
 			else if (state == GPUSORT_BUFFER_HELD ||
-					 (state == GPUSORT_BUFFER_WINDOW && !needs.windows))
+					 (state == GPUSORT_BUFFER_OUTPUT_BLOCK && !needs.blocks))
 				gpusort_buffer_free(slot->buffers[i]);
 		}
 	}
@@ -210,7 +209,7 @@ void
 gpusort_buffers_restore(GpuSortJobSlot *slot)
 {
 	int			wanted = has_plenty() ? GPUSORT_JOB_BUFFERS_MIN : GPUSORT_READ_BUFFERS_SHORT;
-	int			missing = (int) Min(wanted, slot->windows) - slot->n_buffers;
+	int			missing = (int) Min(wanted, slot->blocks) - slot->n_buffers;
 
 	if (missing > 0)
 		allocate_buffers(slot, Min(missing, gpusort_shared->n_free_buffers));
@@ -219,7 +218,7 @@ gpusort_buffers_restore(GpuSortJobSlot *slot)
 void
 gpusort_buffers_keep_to_read(GpuSortJobSlot *slot)
 {
-	int			at_most = Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->windows, GPUSORT_READ_BUFFERS));
+	int			at_most = Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->blocks, GPUSORT_READ_BUFFERS));
 
 	for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > at_most; i--)
 		if (gpusort_buffers[slot->buffers[i]].state == GPUSORT_BUFFER_HELD)

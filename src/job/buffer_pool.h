@@ -65,7 +65,7 @@ extern bool gpusort_buffers_grow(GpuSortJobSlot *slot);
  * others. */
 extern void gpusort_buffers_restore(GpuSortJobSlot *slot);
 
-/* Frees the idle buffers that a job does not need for reading.  Its windows are
+/* Frees the idle buffers that a job does not need for reading.  Its blocks are
  * set. */
 extern void gpusort_buffers_keep_to_read(GpuSortJobSlot *slot);
 

@@ -255,7 +255,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->message[0] = '\0';
 	slot->lacked_memory = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
-	slot->windows = 0;
+	slot->blocks = 0;
 	slot->cut_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;

@@ -8,7 +8,7 @@
  *  2. The feeders, which are the leader or also its parallel workers, fill
  *     buffers with chunks of rows and send them.
  *  3. The leader cuts the job: the rows sent so far are sorted.
- *  4. The leader fetches windows of sorted rows into buffers, and reads them.
+ *  4. The leader fetches blocks of sorted rows into buffers, and reads them.
  *  5. The leader closes it.
  * If the device's memory is full between 2 and 3, the leader cuts a run, reads
  * it into a file and goes on with the next run.  After the last run the device
@@ -21,7 +21,7 @@
  * service does not run.  All waits for the job then end.  Every function here
  * except gpusort_job_close raises the failure as an error of class 58, in all
  * processes that feed the job.  The failure of a merged job is no error, since
- * its rows are elsewhere: it returns no more windows, and gpusort_job_failed is
+ * its rows are elsewhere: it returns no more blocks, and gpusort_job_failed is
  * true.
  *
  * Memory: a GpuSortJob lives in the context in which it was opened.  Whatever
@@ -121,39 +121,39 @@ extern void gpusort_job_cut_full_run(GpuSortJob *job);
 /* Do rows wait until the leader has spilled a run? */
 extern bool gpusort_job_is_full(GpuSortJob *job);
 
-/* Drops the rows and windows of a run that was cut as a SORTED_RUN and has been
+/* Drops the rows and blocks of a run that was cut as a SORTED_RUN and has been
  * read.  Feeding goes on. */
 extern void gpusort_job_next_run(GpuSortJob *job);
 
-/* Called after the last run has been read: waits until the windows hold the
+/* Called after the last run has been read: waits until the blocks hold the
  * merge's order.  False: the device cannot compute it, or has failed.  From
  * here on a failure is not raised. */
 extern bool gpusort_job_merge(GpuSortJob *job);
 
 /* Returns the number of rows; valid after the cut. */
 extern uint64 gpusort_job_rows(const GpuSortJob *job);
-extern uint64 gpusort_job_windows(const GpuSortJob *job);
+extern uint64 gpusort_job_blocks(const GpuSortJob *job);
 extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Makes the buffers of all windows idle, whether these were asked for or have
+/* Makes the buffers of all blocks idle, whether these were asked for or have
  * come. */
-extern void gpusort_job_forget_windows(GpuSortJob *job);
+extern void gpusort_job_forget_blocks(GpuSortJob *job);
 
-/* Asks for a window by its number, or for the one where a row starts, into an
+/* Asks for a block by its number, or for the one where a row starts, into an
  * idle buffer.  Returns the buffer, or -1 if the job has no idle buffer or has
  * failed. */
-extern int	gpusort_job_fetch_window(GpuSortJob *job, uint64 window);
+extern int	gpusort_job_fetch_block(GpuSortJob *job, uint64 block);
 extern int	gpusort_job_fetch_row(GpuSortJob *job, uint64 row);
 
-/* Waits for a fetched window and makes it the one being read.  *window and
+/* Waits for a fetched block and makes it the one being read.  *block and
  * *number describe it.  False: the buffer was taken back meanwhile and the
- * window must be fetched again, or the job has failed. */
-extern bool gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window,
+ * block must be fetched again, or the job has failed. */
+extern bool gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block,
 								   uint64 *number);
 
-/* Makes the buffer idle, after its window or chunk has been read. */
+/* Makes the buffer idle, after its block or chunk has been read. */
 extern void gpusort_job_buffer_done(GpuSortJob *job, int buffer);
 
 #endif							/* GPUSORT_JOB_H */

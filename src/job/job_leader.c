@@ -1,14 +1,14 @@
 /*
  * job_leader.c
  *	  The leader's side of a job: cutting its runs, merging them, reading
- *	  windows.
+ *	  blocks.
  *
  * In:  a job that feeders have fed.
- * Out: windows of sorted rows in the job's buffers.
+ * Out: blocks of sorted rows in the job's buffers.
  *
- * Runs in the backend that owns the job.  A fetched window waits in its buffer
+ * Runs in the backend that owns the job.  A fetched block waits in its buffer
  * until it is read; meanwhile another job may take the buffer (buffer_pool.c),
- * and the window must be fetched again.
+ * and the block must be fetched again.
  */
 #include "postgres.h"
 
@@ -90,8 +90,8 @@ gpusort_job_is_full(GpuSortJob *job)
 void
 gpusort_job_next_run(GpuSortJob *job)
 {
-	/* even the reader's last window goes, since feeders need the buffers */
-	gpusort_job_forget_windows(job);
+	/* even the reader's last block goes, since feeders need the buffers */
+	gpusort_job_forget_blocks(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
 		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN);
@@ -129,9 +129,9 @@ gpusort_job_rows(const GpuSortJob *job)
 }
 
 uint64
-gpusort_job_windows(const GpuSortJob *job)
+gpusort_job_blocks(const GpuSortJob *job)
 {
-	return gpusort_job_slot(job)->windows;
+	return gpusort_job_slot(job)->blocks;
 }
 
 void
@@ -144,9 +144,9 @@ gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Windows that were asked for must come before their buffers can be idle. */
+/* Blocks that were asked for must come before their buffers can be idle. */
 void
-gpusort_job_forget_windows(GpuSortJob *job)
+gpusort_job_forget_blocks(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
@@ -158,13 +158,13 @@ gpusort_job_forget_windows(GpuSortJob *job)
 	{
 		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
 
-		if (buffer->state == GPUSORT_BUFFER_WINDOW || buffer->state == GPUSORT_BUFFER_READING)
+		if (buffer->state == GPUSORT_BUFFER_OUTPUT_BLOCK || buffer->state == GPUSORT_BUFFER_READING)
 			buffer->state = GPUSORT_BUFFER_HELD;
 	}
 	gpusort_job_unlock();
 }
 
-/* Asks for a window into an idle buffer, and gets back buffers that others took
+/* Asks for a block into an idle buffer, and gets back buffers that others took
  * meanwhile. */
 static int
 fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
@@ -187,9 +187,9 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 }
 
 int
-gpusort_job_fetch_window(GpuSortJob *job, uint64 window)
+gpusort_job_fetch_block(GpuSortJob *job, uint64 block)
 {
-	return fetch(job, GPUSORT_REQUEST_FETCH_WINDOW, window);
+	return fetch(job, GPUSORT_REQUEST_FETCH_BLOCK, block);
 }
 
 int
@@ -199,7 +199,7 @@ gpusort_job_fetch_row(GpuSortJob *job, uint64 row)
 }
 
 bool
-gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window, uint64 *number)
+gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block, uint64 *number)
 {
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
 	bool		ready;
@@ -211,12 +211,12 @@ gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_window *window, uint6
 	gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
 	/* otherwise the buffer was taken back, and perhaps given to this job
 	 * anew */
-	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_WINDOW;
+	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_OUTPUT_BLOCK;
 	if (ready)
 	{
 		shared->state = GPUSORT_BUFFER_READING;
-		*window = shared->window;
-		*number = shared->window_number;
+		*block = shared->block;
+		*number = shared->block_number;
 	}
 	gpusort_job_unlock();
 	return ready;

@@ -45,9 +45,10 @@ typedef enum GpuSortBufferState
 	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
 	/* its feeder: there is no room for the long row that the chunk begins */
 	GPUSORT_BUFFER_REFUSED,
-	GPUSORT_BUFFER_FETCHING,		/* service: the device writes a window */
-	GPUSORT_BUFFER_WINDOW,		/* leader: a window that waits to be read; may be taken back */
-	GPUSORT_BUFFER_READING		/* leader: its slot points into this window */
+	GPUSORT_BUFFER_FETCHING,	/* service: the device writes a block */
+	/* leader: a block that waits to be read; may be taken back */
+	GPUSORT_BUFFER_OUTPUT_BLOCK,
+	GPUSORT_BUFFER_READING		/* leader: its slot points into this block */
 } GpuSortBufferState;
 
 typedef struct GpuSortBuffer
@@ -56,8 +57,8 @@ typedef struct GpuSortBuffer
 	int			job;			/* slot index, -1 when free */
 	int			next_free;
 	uint64		sent_order;		/* the chunk's number among its job's chunks */
-	uint64		window_number;	/* the window's number in the directory */
-	gsort_window window;
+	uint64		block_number;	/* the block's number in the directory */
+	gsort_block	block;
 } GpuSortBuffer;
 
 /* The description of a job.  Its owner writes it into the slot, and the service
@@ -80,7 +81,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
 	GPUSORT_JOB_CUTTING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
-	GPUSORT_JOB_READY,			/* rows and windows are set, and windows may be fetched */
+	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
 	/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_FAILED,
 	GPUSORT_JOB_ABANDONED		/* the owner has left, and the service frees the slot */
@@ -106,14 +107,14 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason native_reason; /* REFUSED: the reason */
 	char		message[256];	/* FAILED: the reason */
 	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
-	uint64		windows;
+	uint64		blocks;
 	gsort_job_stats stats;		/* of the run cut last, but for its memory, which is current */
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
 	bool		to_verify;		/* one of them has made words that are not to be trusted */
 	gsort_cut_how cut_how;		/* how the owner wants the cut that it waits for */
-	uint64		last_read_us;	/* clock.h: when the reader last asked for a window */
+	uint64		last_read_us;	/* clock.h: when the reader last asked for a block */
 
 	/* the sort's entry, in which feeders count sent rows; -1: it has none */
 	int			progress;
@@ -124,8 +125,8 @@ typedef enum GpuSortRequestKind
 	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
 	GPUSORT_REQUEST_CUT,		/* as cut_how says */
-	GPUSORT_REQUEST_FETCH_WINDOW,	/* window of this number, into buffer */
-	GPUSORT_REQUEST_FETCH_ROW,	/* first window of this row, into buffer */
+	GPUSORT_REQUEST_FETCH_BLOCK,	/* block of this number, into buffer */
+	GPUSORT_REQUEST_FETCH_ROW,	/* first block of this row, into buffer */
 	GPUSORT_REQUEST_NEXT_RUN,
 	GPUSORT_REQUEST_MERGE,
 	GPUSORT_REQUEST_CLOSE

@@ -157,7 +157,7 @@ open_job(int job)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
 	options.struct_bytes = sizeof(options);
-	options.window_bytes = GPUSORT_BUFFER_BYTES;
+	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
 	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
 	if (status != GSORT_OK)

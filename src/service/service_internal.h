@@ -11,7 +11,7 @@
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the cut of a run
  * service_grants.c    jobs that open, and device memory for them
- * service_fetch.c     windows of sorted rows on their way to sessions
+ * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
  * A job is named by the number of its slot everywhere.  Nothing here may be
@@ -59,7 +59,7 @@ typedef struct GpuSortServiceJob
 
 	GpuSortBufferQueue rests;	/* chunks that complete rows which the device has begun to take */
 	GpuSortBufferQueue chunks;	/* all others */
-	GpuSortBufferQueue fetches; /* windows */
+	GpuSortBufferQueue fetches; /* blocks */
 	/* since when the device could not take the first of these, or the cut; 0:
 	 * it could */
 	uint64		refused_since_us;
@@ -265,8 +265,7 @@ extern void gpusort_service_watch_device(void);
 extern bool gpusort_service_handle_requests(void);
 extern bool gpusort_service_handle_events(void);
 
-/* Asks the device again for the chunks, cuts and windows that it has
- * refused. */
+/* Asks the device again for the chunks, cuts and blocks that it has refused. */
 extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c ------------------------------------------------------- */
@@ -303,10 +302,10 @@ extern void gpusort_service_publish_grants(void);
 
 extern void gpusort_service_handle_fetch(const GpuSortRequest *request);
 
-/* Asks the device for the waiting windows. */
-extern void gpusort_service_fetch_windows(int job);
+/* Asks the device for the waiting blocks. */
+extern void gpusort_service_fetch_blocks(int job);
 
-/* Handles a window that has come, or cannot come. */
+/* Handles a block that has come, or cannot come. */
 extern void gpusort_service_handle_fetched(int job, int buffer, gsort_status status);
 
 #endif							/* GPUSORT_SERVICE_INTERNAL_H */

@@ -16,7 +16,7 @@
 typedef struct GpuSortCheckedRow
 {
 	GpuSortComparand comparand; /* row NULL: there is none */
-	char	   *copy;			/* the row's copy, once its window has gone; or room for one */
+	char	   *copy;			/* the row's copy, once its block has gone; or room for one */
 	Size		room;
 } GpuSortCheckedRow;
 

@@ -14,11 +14,11 @@
  *
  * A run of set bits is a group, and rows outside of groups need no comparison.
  * A group is listed and compared as it is read, and most are in order already.
- * If it is out of order, pointers are sorted: into the window, if the group
- * lies in one, else into copies.  A group whose copies exceed work_mem is
- * walked to its end.  If it is out of order, it goes through a tuplesort.
+ * If it is out of order, pointers are sorted: into the block, if the group lies
+ * in one, else into copies.  A group whose copies exceed work_mem is walked to
+ * its end.  If it is out of order, it goes through a tuplesort.
  *
- * Runs in the backend that owns the job.  A row of a group lies in the window
+ * Runs in the backend that owns the job.  A row of a group lies in the block
  * that the reader stands at, in the group's context, or in the tuplesort's
  * slot.
  */
@@ -130,8 +130,8 @@ copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, Memor
 	return GetMemoryChunkSpace(copy);
 }
 
-/* The window is about to go: copies the listed rows that lie in it.  False:
- * they have become too many for memory. */
+/* The block is about to go: copies the listed rows that lie in it.  False: they
+ * have become too many for memory. */
 static bool
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
@@ -148,7 +148,7 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 /*
  * Goes on behind the listed rows, the last of which is a copy, as long as rows
  * tie and are in order.  True: all are in order, and n_rows is their number.
- * False: one is out of order.  Only the last row of each window is copied, for
+ * False: one is out of order.  Only the last row of each block is copied, for
  * the comparison with the first row of the next one.
  */
 static bool
@@ -167,7 +167,7 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 		CHECK_FOR_INTERRUPTS();
 		if (!gpusort_ordered_reader_ties(ordered, row))
 			return true;
-		if (!gpusort_reader_window_has_row(ordered->reader, row))
+		if (!gpusort_reader_block_has_row(ordered->reader, row))
 		{
 			MemoryContextReset(last_context);
 			(void) copy_comparand(ordered, &last, last_context);
@@ -275,7 +275,7 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		next = ordered->first_row + ordered->n_rows;
 		if (!gpusort_ordered_reader_ties(ordered, next))
 			break;
-		if (!gpusort_reader_window_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
+		if (!gpusort_reader_block_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
 		{
 			load_large_group(ordered, in_order);
 			return;
@@ -330,7 +330,7 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 	while (gpusort_ordered_reader_ties(ordered, first))
 	{
 		first--;
-		if (gpusort_reader_window_has_row(ordered->reader, first))
+		if (gpusort_reader_block_has_row(ordered->reader, first))
 			continue;
 		*bytes = read_row(ordered, first);
 	}

@@ -36,7 +36,7 @@ typedef struct GpuSortOrderedReader
 	uint64		n_rows;
 	GpuSortTiedRow *listed;		/* [room] */
 	uint32		room;
-	uint32		n_copied;		/* the first listed rows, whose windows have gone */
+	uint32		n_copied;		/* the first listed rows, whose blocks have gone */
 	Size		copied_bytes;
 	Tuplesortstate *large;
 	uint64		large_next;		/* the row of it that comes next, forward */

@@ -223,7 +223,7 @@ is(service_pid($node), $pid, 'it is still the same service');
 is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
 
-# numbers of windows: one that there is not fails its job, the number of another is noticed
+# numbers of blocks: one that there is not fails its job, the number of another is noticed
 my $ordered = 'select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id';
 my $all = $node->safe_psql('postgres', "set gpusort.enabled = off; $ordered");
 for my $number (12345, 1 << 63, 0)
@@ -237,17 +237,17 @@ for my $number (12345, 1 << 63, 0)
 	my @buffers = buffers();
 	my $changed = 0;
 	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 3 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
-	cmp_ok($changed, '>', 0, "window $number: requests for windows are in the ring");
+	cmp_ok($changed, '>', 0, "block $number: requests for blocks are in the ring");
 	$at->{sessions}[1]->send($hash);
 	continue_service($at->{service});
 	my $rows = $reader->finish;
-	like($reader->error, $lost, "window $number: its own job fails") if $number;
-	ok($rows eq $all, "window $number for another: its rows are right") if !$number;
-	is($at->{sessions}[1]->finish, $right, "window $number: the other session is right");
+	like($reader->error, $lost, "block $number: its own job fails") if $number;
+	ok($rows eq $all, "block $number for another: its rows are right") if !$number;
+	is($at->{sessions}[1]->finish, $right, "block $number: the other session is right");
 	leave($at);
 }
 is(service_pid($node), $pid, 'it is still the same service');
-nothing_left_over($node, 'corrupt numbers of windows');
+nothing_left_over($node, 'corrupt numbers of blocks');
 
 # --- a job's options, which lie before the list of its buffers in its slot
 my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,

@@ -107,7 +107,7 @@ for my $table ('early', 'late')
 		$right{"$table $by_default"}, "$table: a wrong sort key that is trusted gives a wrong order");
 }
 
-# --- in the first window: natively from the beginning, and later sorts too
+# --- in the first block: natively from the beginning, and later sorts too
 for my $workers (0, 2)
 {
 	my $settings = "$fault set max_parallel_workers_per_gather = $workers;";

@@ -1,5 +1,5 @@
 # Rows that their words leave undecided: groups of them are finished in the backend, whatever
-# their size and wherever windows and runs cut them, and read to and fro like all others.
+# their size and wherever blocks and runs cut them, and read to and fro like all others.
 #
 #   GPUSORT_SEED   of the walks
 #
@@ -74,14 +74,14 @@ sub in_groups
 my $small_memory = "set work_mem = '64kB'";
 my %queries = (
 	'groups of three' => 'select * from t order by third, a, id',
-	'groups over windows' => 'select * from t order by twenty desc, a desc, id',
+	'tie runs over blocks' => 'select * from t order by twenty desc, a desc, id',
 	'one group of all rows' => 'select few, id, pad from t order by id * 0, few nulls first, id',
 	'groups in order' => 'select * from in_order order by twenty, a, id',
 	'narrow rows' => 'select * from narrow order by c1, c2, c3, c4, c5, c6, c7, c8, c9, id',
 );
 my %groups = (
 	'groups of three' => int(($n + 1) / 3) . " groups, $n rows",
-	'groups over windows' => "20 groups, $n rows",
+	'tie runs over blocks' => "20 groups, $n rows",
 	'one group of all rows' => "1 groups, $n rows",
 	'groups in order' => "20 groups, $n rows",
 	'narrow rows' => "6 groups, $n rows",
@@ -107,7 +107,7 @@ same_rows('long rows beyond work_mem', $small_memory, 'select i % 3 as k, array[
 
 # --- feeders
 my $parallel = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0';
-like(same_rows('two workers', $parallel, $queries{'groups over windows'}), qr/GpuSortFeed/, 'two workers: they fed it');
+like(same_rows('two workers', $parallel, $queries{'tie runs over blocks'}), qr/GpuSortFeed/, 'two workers: they fed it');
 
 # --- groups of many rows with few values: several keys share a word, as many as have room
 $database = 'unicode';
@@ -166,7 +166,7 @@ for my $what (sort keys %queries)
 	like($plan, qr/Merge Order: backend/, "$what, spilled: the backend merges them");
 	same_rows("$what, spilled, beyond work_mem", $small_memory, $queries{$what}) if $what ne 'groups of three';
 }
-same_walk('a cursor, spilled', 'cursor', $queries{'groups over windows'}, 2, walk($n, 8));
+same_walk('a cursor, spilled', 'cursor', $queries{'tie runs over blocks'}, 2, walk($n, 8));
 same_steps('spilled', $queries{'groups of three'}, '\w+ external merge', 300);
 
 $node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');

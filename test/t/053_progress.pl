@@ -167,7 +167,7 @@ is($sorting->{sort_start}, $feeding->{sort_start}, 'the sort did not');
 continue_service($service);
 $sort->finish;
 my $output = progress_of($sort);
-is("$output->{phase} $output->{rows_fed} $output->{rows_returned}", 'output 300000 0', 'the first window is read: output');
+is("$output->{phase} $output->{rows_fed} $output->{rows_returned}", 'output 300000 0', 'the first block is read: output');
 my $last = 0;
 for my $rows (100000, 200000, 299999)
 {

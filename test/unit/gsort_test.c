@@ -61,7 +61,7 @@ run_tests(gsort_kind kind)
 	if (!rig_open(&rig, kind, 0))
 		return 2;
 	test_key_plan();
-	test_window_cut();
+	test_block_cut();
 	test_row_word();
 	test_cuda_rules();
 	group_ended("rules");

@@ -41,7 +41,7 @@ uint64_t	random_below(uint64_t limit);
 typedef struct rig_buffer
 {
 	struct rig_buffer *next_free;
-	uint64_t   *data;			/* GSORT_WINDOW_BYTES_MAX long */
+	uint64_t   *data;			/* GSORT_BLOCK_BYTES_MAX long */
 	uint64_t   *keys;			/* RIG_CHUNK_ROWS rows of all columns */
 	uint32_t   *row_start;
 	uint32_t   *nulls;
@@ -192,7 +192,7 @@ typedef enum fetch_order
 
 typedef struct run_options
 {
-	uint32_t	window_bytes;
+	uint32_t	block_bytes;
 	int			ties;			/* GSORT_TIES */
 	uint32_t	open_mask;		/* together with open_bits and open_code, as in gsort_job_options */
 	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
@@ -245,7 +245,7 @@ int			run_one(rig *rig, const input *in, const run_options *options);
 /* --- groups of tests ------------------------------------------------------ */
 
 void		test_key_plan(void);
-void		test_window_cut(void);
+void		test_block_cut(void);
 void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);

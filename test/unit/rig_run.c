@@ -96,7 +96,7 @@ fill_keys(const run *r, rig_buffer *buffer, uint32_t rows, gsort_column_stats *s
 static uint32_t
 rows_that_fit(const run *r, uint64_t *units)
 {
-	uint64_t	room = r->options.window_bytes / 8;
+	uint64_t	room = r->options.block_bytes / 8;
 	uint32_t	limit = r->options.chunk_rows;
 	uint32_t	rows = 0;
 
@@ -246,7 +246,7 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	if (chunk->rows == 0)
 	{
 		chunk->rows = 1;
-		units = r->options.window_bytes / 8;
+		units = r->options.block_bytes / 8;
 		chunk->more_bytes = (r->in->units[row] - units) * 8;
 	}
 	else if (chunk->rows == 1 && units > 1 && random_below(2) == 0)
@@ -292,7 +292,7 @@ static gsort_status
 append_rest_of_row(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 {
 	run_feeder *feeder = &r->feeders[chunk->feeder];
-	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	units = r->options.block_bytes / 8;
 	gsort_status status;
 
 	if (random_below(4) == 0)
@@ -327,7 +327,7 @@ static gsort_status
 grant_more(run *r)
 {
 	uint64_t	rows = RIG_CHUNK_ROWS;
-	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	units = r->options.block_bytes / 8;
 	gsort_status status;
 
 	if (r->next_row < r->in->n && r->in->units[r->next_row] > units)
@@ -441,10 +441,10 @@ plan_fetches(run *r)
 	free(r->fetch_sequence);
 	r->next_fetch = 0;
 	r->fetched = 0;
-	r->fetch_sequence = malloc((r->n_windows + 1) * sizeof(uint64_t));
-	for (uint64_t i = 0; i < r->n_windows; i++)
-		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_windows - 1 - i : i;
-	for (uint64_t i = r->n_windows; r->options.order == FETCH_RANDOM && i > 1; i--)
+	r->fetch_sequence = malloc((r->n_blocks + 1) * sizeof(uint64_t));
+	for (uint64_t i = 0; i < r->n_blocks; i++)
+		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_blocks - 1 - i : i;
+	for (uint64_t i = r->n_blocks; r->options.order == FETCH_RANDOM && i > 1; i--)
 	{
 		uint64_t	j = random_below(i);
 		uint64_t	swapped = r->fetch_sequence[j];
@@ -480,10 +480,10 @@ check_merge_stats(run *r)
 }
 
 static void
-forget_windows(run *r)
+forget_blocks(run *r)
 {
-	free(r->windows);
-	r->windows = NULL;
+	free(r->blocks);
+	r->blocks = NULL;
 }
 
 static void
@@ -536,9 +536,9 @@ begin_merge(run *r)
 	begin_close(r);
 }
 
-/* Continues after all windows have arrived and been checked. */
+/* Continues after all blocks have arrived and been checked. */
 static void
-windows_read(run *r)
+blocks_read(run *r)
 {
 	if (r->phase == RUN_FETCHING_ORDER)
 	{
@@ -562,22 +562,22 @@ fetch_step(run *r)
 {
 	int			in_flight = r->options.in_flight > 0 ? r->options.in_flight : 1;
 	rig_buffer *buffer;
-	uint64_t	window;
+	uint64_t	block;
 
-	if (r->fetched == r->n_windows)
+	if (r->fetched == r->n_blocks)
 	{
-		windows_read(r);
+		blocks_read(r);
 		return 1;
 	}
-	if (r->next_fetch == r->n_windows || r->n_held >= in_flight)
+	if (r->next_fetch == r->n_blocks || r->n_held >= in_flight)
 		return 0;
 	buffer = buffer_take(r);
 	if (buffer == NULL)
 		return 0;
-	window = r->fetch_sequence[r->next_fetch++];
-	memset(buffer->data, PATTERN, r->options.window_bytes);
-	r->fetching[buffer - r->rig->buffers] = window;
-	CHECK(gsort_job_fetch(r->job, window, buffer->data,
+	block = r->fetch_sequence[r->next_fetch++];
+	memset(buffer->data, PATTERN, r->options.block_bytes);
+	r->fetching[buffer - r->rig->buffers] = block;
+	CHECK(gsort_job_fetch(r->job, block, buffer->data,
 						  (uint64_t) (buffer - r->rig->buffers)) == GSORT_OK);
 	CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 	return 1;
@@ -598,7 +598,7 @@ cut_succeeded(run *r)
 static void
 cut_event(run *r, gsort_status status)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
 	if (r->phase == RUN_CLOSING)
@@ -608,7 +608,7 @@ cut_event(run *r, gsort_status status)
 		cut_succeeded(r);
 		return;
 	}
-	CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(r->job, &blocks, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(r->job, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
 	if (status == GSORT_NOMEM && r->options.again_after_nomem && !r->nomem)
 	{
@@ -641,7 +641,7 @@ run_begun_event(run *r, gsort_status status)
 		return;
 	CHECK(status == GSORT_OK);
 	stats_now(r);
-	forget_windows(r);
+	forget_blocks(r);
 	r->rows_before += r->in->n;
 	r->run_number++;
 	if (r->run_number == r->options.run_count)
@@ -679,7 +679,7 @@ run_event(run *r, const gsort_event *event)
 	{
 		case GSORT_EVENT_APPENDED:
 			CHECK(event->status == GSORT_OK);
-			memset(r->rig->buffers[event->tag].data, 0xee, r->options.window_bytes);
+			memset(r->rig->buffers[event->tag].data, 0xee, r->options.block_bytes);
 			memset(r->rig->buffers[event->tag].keys, 0xee, 4096);
 			buffer_give(r, event->tag);
 			break;
@@ -690,7 +690,7 @@ run_event(run *r, const gsort_event *event)
 			CHECK(event->status == GSORT_OK);
 			if (r->phase == RUN_FETCHING || r->phase == RUN_FETCHING_ORDER)
 			{
-				run_check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
+				run_check_block(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
 				r->fetched++;
 			}
 			buffer_give(r, event->tag);
@@ -754,7 +754,7 @@ run_start(rig *rig, const input *in, const run_options *options)
 		.key_columns = in->columns,
 		.null_mask = in->null_mask,
 		.null_first_mask = in->null_first_mask,
-		.window_bytes = options->window_bytes,
+		.block_bytes = options->block_bytes,
 		.flags = options->ties ? GSORT_TIES : 0,
 		.tag = (uint64_t) (uintptr_t) r,
 		.open_mask = options->open_mask,
@@ -806,7 +806,7 @@ run_step(run *r)
 static void
 run_free(run *r)
 {
-	forget_windows(r);
+	forget_blocks(r);
 	if (r->slice != NULL)
 		input_free(r->slice);
 	free(r->fetch_sequence);

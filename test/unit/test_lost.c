@@ -55,7 +55,7 @@ static gsort_job *
 open_fed_job(rig *rig, int first_buffer)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *job = NULL;
 
@@ -89,7 +89,7 @@ static void
 check_refusals(rig *rig, gsort_job *job)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *other;
 
@@ -181,10 +181,10 @@ feed_and_cut(lost_run *run, gsort_cut_how how)
 static void
 fetch_all(lost_run *run)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
-	if (!CHECK(gsort_job_windows(run->job, &windows, &n) == GSORT_OK))
+	if (!CHECK(gsort_job_blocks(run->job, &blocks, &n) == GSORT_OK))
 		return;
 	for (uint64_t i = 0; i < n; i++)
 	{
@@ -222,7 +222,7 @@ static void
 run_job(lost_run *run, void (*live) (lost_run *run))
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 
 	if (!accepted(run, gsort_job_open(run->rig.device, &options, &run->job)))
@@ -278,7 +278,7 @@ void
 test_lost_at(gsort_kind kind)
 {
 	current_test = "a device lost at each call";
-	/* the calls of the job itself: open, grant, appends, cut, windows, their
+	/* the calls of the job itself: open, grant, appends, cut, blocks, their
 	 * ends, close */
 	lose_at_each(kind, 1 + 1 + 2 * (2 * CHUNKS + 1) + 1, live_alone);
 	current_test = "a device lost at each call of several runs";

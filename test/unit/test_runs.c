@@ -50,7 +50,7 @@ static run_options
 some_options(void)
 {
 	run_options options = {
-		.window_bytes = 4096u << random_below(5),
+		.block_bytes = 4096u << random_below(5),
 		.ties = (int) random_below(2),
 		.feeders = 1 + (int) random_below(3),
 		.chunk_rows = random_below(2) ? 1 + (uint32_t) random_below(1000) : 0,
@@ -136,7 +136,7 @@ static void
 test_long_rows_in_runs(rig *rig)
 {
 	uint32_t	rows[] = {300, 200, 100, 250};
-	run_options options = {.window_bytes = 16384, .ties = 1, .feeders = 3, .in_flight = 4};
+	run_options options = {.block_bytes = 16384, .ties = 1, .feeders = 3, .in_flight = 4};
 
 	current_test = "long rows in runs";
 	merge_input(rig, input_make(sum_of(rows, 4), 1, 1, KEYS_FEW, 1, 300, 40, 400000), options,
@@ -153,7 +153,7 @@ test_many_runs(rig *rig)
 		rows[r] = (uint32_t) random_below(200);
 	for (int runs = GSORT_MERGE_RUNS_MAX; runs <= RUNS_MAX; runs++)
 	{
-		run_options options = {.window_bytes = 4096, .in_flight = 2};
+		run_options options = {.block_bytes = 4096, .in_flight = 2};
 
 		merge_input(rig, input_make(sum_of(rows, runs), 1, 1, KEYS_NARROW, 1, 3, 0, 0), options,
 					rows, runs);
@@ -217,7 +217,7 @@ test_early_close_of_runs(rig *rig)
 	for (int step = 1; step < 1000; step += 1 + step / 12)
 	{
 		run_options options = {
-			.window_bytes = 65536, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1,
+			.block_bytes = 65536, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1,
 			.run_rows = rows, .run_count = 3
 		};
 
@@ -245,7 +245,7 @@ static gsort_job *
 open_job(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 	gsort_job  *job;
 
@@ -289,7 +289,7 @@ feed_and_cut(rig *rig, gsort_job *job, uint64_t first_key, gsort_cut_how how)
 static gsort_job_stats
 next_run(rig *rig, gsort_job *job)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	gsort_job_stats stats;
 	uint64_t	n;
 
@@ -297,10 +297,10 @@ next_run(rig *rig, gsort_job *job)
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
-	CHECK(gsort_job_windows(job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(job, &blocks, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_RUN_BEGUN, GSORT_OK);
-	CHECK(gsort_job_windows(job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(job, &blocks, &n) == GSORT_BAD_ARG);
 	gsort_job_get_stats(job, &stats);
 	CHECK(stats.rows == 0);
 	return stats;

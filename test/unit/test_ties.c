@@ -91,7 +91,7 @@ static run_options
 random_options(const input *in)
 {
 	run_options options = {
-		.window_bytes = 4096u << random_below(4),
+		.block_bytes = 4096u << random_below(4),
 		.ties = (int) random_below(2),
 		.order = (fetch_order) random_below(3),
 		.in_flight = 1 + (int) random_below(4),
@@ -112,8 +112,9 @@ random_input(int round)
 {
 	uint32_t	columns = 1 + (uint32_t) round % GSORT_MAX_KEY_COLUMNS;
 	uint32_t	nulls = random_below(2) ? (uint32_t) random_below(1ull << columns) : 0;
-	input	   *in = input_make(limited_rows((uint32_t) random_below(random_below(8) == 0 ? 40000 : 3000)), columns,
-								nulls, KEYS_UNIFORM, 1, 6, random_below(4) == 0 ? 300 : 0, 3000);
+	input	   *in =
+		input_make(limited_rows((uint32_t) random_below(random_below(8) == 0 ? 40000 : 3000)),
+				   columns, nulls, KEYS_UNIFORM, 1, 6, random_below(4) == 0 ? 300 : 0, 3000);
 
 	make_keys_tie(in, round % 3 == 0);
 	return input_reordered(in);
@@ -162,7 +163,7 @@ static void
 test_bad_masks(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 3, .window_bytes = 4096, .open_mask = 8
+		.struct_bytes = sizeof(options), .key_columns = 3, .block_bytes = 4096, .open_mask = 8
 	};
 	gsort_job  *job;
 
