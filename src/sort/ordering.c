@@ -100,14 +100,14 @@ gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->check->n_violated, es);
 	if (ordering->ties == NULL)
 		return;
-	ExplainPropertyInteger("Tie Groups", NULL, ordering->figures.groups, es);
-	ExplainPropertyInteger("Rows in Tie Groups", NULL, ordering->figures.rows, es);
+	ExplainPropertyInteger("Tie Runs", NULL, ordering->figures.tie_runs, es);
+	ExplainPropertyInteger("Rows in Tie Runs", NULL, ordering->figures.rows, es);
 }
 
 void
 gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es)
 {
-	if (ordering->figures.groups > 0)
+	if (ordering->figures.tie_runs > 0)
 		ExplainPropertyFloat("Tie Time", "ms", ordering->figures.ms, 3, es);
 	if (ordering->check != NULL && ordering->check->ms > 0)
 		ExplainPropertyFloat("Order Check Time", "ms", ordering->check->ms, 3, es);

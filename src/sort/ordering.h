@@ -34,10 +34,10 @@ typedef struct GpuSortSlots
 	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
 } GpuSortSlots;
 
-/* The cost of groups of tied rows, in all runs of a sort. */
+/* The cost of tie runs, in all runs of a sort. */
 typedef struct GpuSortTieFigures
 {
-	uint64		groups;
+	uint64		tie_runs;
 	uint64		rows;			/* rows in them */
 	double		ms;
 } GpuSortTieFigures;

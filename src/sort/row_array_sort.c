@@ -132,10 +132,10 @@ take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 
 static void sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key);
 
-/* Sorts the groups of entries that have the same value of a key, by the next
+/* Sorts the tie runs of entries that have the same value of a key, by the next
  * one. */
 static void
-sort_groups(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+sort_tie_runs(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 {
 	uint64		begin = 0;
 
@@ -158,7 +158,7 @@ sort_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 	array->tied = false;
 	sort_by_comparing(entries, n, array);
 	if (array->tied && key + 1 < array->order->n_keys)
-		sort_groups(array, entries, n, key);
+		sort_tie_runs(array, entries, n, key);
 }
 
 /* Sorts entries that are equal in the keys before this one. */

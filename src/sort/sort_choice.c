@@ -56,7 +56,7 @@
 #define NATIVE_ROW			150.0
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
-#define TIED_ROW			50.0	/* a row in a group of rows that tie */
+#define TIED_ROW			50.0	/* a row in a tie run */
 #define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
 #define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
 #define EQUAL_COMPARISON	30.0	/* of two strings with equal bytes */
@@ -102,8 +102,8 @@ typedef struct Share
 typedef struct Ties
 {
 	Share		all;
-	Share		open;			/* in groups of several values, which words leave undecided */
-	Share		equal;			/* in such groups of one value */
+	Share		open;			/* in tie runs of several values, which words leave undecided */
+	Share		equal;			/* in such tie runs of one value */
 } Ties;
 
 /* Returns NONE for a key that is no text. */
@@ -188,19 +188,19 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSor
 	}
 }
 
-/* Adds a group of rows, among this many in all. */
+/* Adds a tie run of rows, among this many in all. */
 static void
-add_group(const LookedAt *group, int n, int all, Ties *ties)
+add_tie_run(const LookedAt *tie_run, int n, int all, Ties *ties)
 {
 	Share	   *undecided = &ties->equal;
 	Share		share = {(double) n / all, (double) n * (n - 1) / ((double) all * (all - 1))};
 
 	for (int i = 1; i < n; i++)
-		if (group[i].values != group[0].values)
+		if (tie_run[i].values != tie_run[0].values)
 			undecided = &ties->open;
 	ties->all.rows += share.rows;
 	ties->all.pairs += share.pairs;
-	if (!group[0].is_open)
+	if (!tie_run[0].is_open)
 		return;
 	undecided->rows += share.rows;
 	undecided->pairs += share.pairs;
@@ -226,7 +226,7 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 		if (i < n && looked_at[i].words == looked_at[begin].words)
 			continue;
 		if (i - begin > 1)
-			add_group(&looked_at[begin], i - begin, n, &ties);
+			add_tie_run(&looked_at[begin], i - begin, n, &ties);
 		begin = i;
 	}
 	MemoryContextSwitchTo(old_context);
@@ -234,10 +234,10 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 	return ties;
 }
 
-/* Returns the comparisons, for each of all rows, that sorting the groups of
- * tied rows takes. */
+/* Returns the comparisons, for each of all rows, that sorting the tie runs
+ * takes. */
 static double
-comparisons_in_groups(const Share *share, double rows)
+comparisons_in_tie_runs(const Share *share, double rows)
 {
 	return share->rows <= 0 ? 0 : share->rows * log2(Max(2, share->pairs * rows / share->rows));
 }
@@ -337,7 +337,7 @@ cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
 		return comparisons * comparison;
 	ties = ties_by_words(from, 1, 1, layouts, ROWS_TO_COST_BY);
 	return costs->words + costs->words_byte * sizeof(uint64) + comparisons * SHORT_COMPARISON +
-		comparisons_in_groups(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
+		comparisons_in_tie_runs(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
 }
 
 /* PostgreSQL compares further keys only for rows that tie in the keys
@@ -359,7 +359,7 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
 
 		cost += cost_of_comparison(from, i, words) *
-			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_groups(&ties.all, rows));
+			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_tie_runs(&ties.all, rows));
 	}
 	return cost;
 }
@@ -385,7 +385,7 @@ cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 		cost += cost_of_comparison(from, 0, words);
 	return cost +
-		(TIED_COMPARISON + comparison) * comparisons_in_groups(&ties.open, from->expected_rows);
+		(TIED_COMPARISON + comparison) * comparisons_in_tie_runs(&ties.open, from->expected_rows);
 }
 
 bool

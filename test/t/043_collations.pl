@@ -222,7 +222,7 @@ for my $order ($by_default, $in_german)
 	{
 		my $plan = plan_of("select t, id from ranked $order", $serial);
 
-		like($plan, qr/Sort Method: $device.*Dictionary Keys: 1.*Tie Groups: 0\b/s, "$order, $statistics statistics: by a dictionary");
+		like($plan, qr/Sort Method: $device.*Dictionary Keys: 1.*Tie Runs: 0\b/s, "$order, $statistics statistics: by a dictionary");
 		unlike($plan, qr/Order Check/, "$order, $statistics statistics: nothing is checked");
 		is(hash_of("select t, id from ranked $order", "$serial $fault"), $right_of{ranked}, "$order, $statistics statistics: right");
 		$node->safe_psql('texts', 'analyze ranked');
