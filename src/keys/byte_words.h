@@ -47,7 +47,7 @@ typedef struct GpuSortByteCut
 	const char *skipped;		/* n_skipped bytes */
 } GpuSortByteCut;
 
-/* skipped: as in GpuSortKeyLayout.  It is copied into the current context. */
+/* skipped: as in GpuSortKeyEncoding.  It is copied into the current context. */
 extern void gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *skipped);
 
 /* Returns the number of a string's first bytes that its words depend on.

@@ -93,7 +93,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 
 /* The comparator tells how an abbreviation becomes an unsigned word. */
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	Abbreviation *abbreviation = palloc(sizeof(Abbreviation));
 

@@ -78,11 +78,11 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make_coded(GpuSortKey *key, const GpuSortKeyLayout *layout, GpuSortEncode encode)
+make_coded(GpuSortKey *key, const GpuSortKeyEncoding *encoding, GpuSortEncode encode)
 {
 	GpuSortByteCut *cut = palloc(sizeof(GpuSortByteCut));
 
-	gpusort_byte_cut_make(cut, layout->n_words, layout->skipped);
+	gpusort_byte_cut_make(cut, encoding->n_words, encoding->skipped);
 	key->encode = encode;
 	key->state = cut;
 	key->may_be_open = true;
@@ -91,15 +91,15 @@ make_coded(GpuSortKey *key, const GpuSortKeyLayout *layout, GpuSortEncode encode
 }
 
 static void
-make_bytea(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_bytea(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
-	make_coded(key, layout, encode_bytea);
+	make_coded(key, encoding, encode_bytea);
 }
 
 static void
-make_bit(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_bit(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
-	make_coded(key, layout, encode_bit);
+	make_coded(key, encoding, encode_bit);
 }
 
 const GpuSortEncoder gpusort_encode_bytea = {.can_encode = can_encode,.make = make_bytea};

@@ -155,7 +155,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	EnumLabels *labels = palloc0(sizeof(EnumLabels));
 

@@ -129,7 +129,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	key->encode = encode_network;
 	key->may_be_open = true;

@@ -284,7 +284,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 
 /* The fixed form needs one word and a type with a scale. */
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	int			scale;
 
@@ -292,7 +292,7 @@ make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout
 	key->may_be_open = true;
 	key->open_bits = 1;
 	key->open_code = 1;
-	if (layout->n_words == 1 && is_fixed(type->typmod, &scale))
+	if (encoding->n_words == 1 && is_fixed(type->typmod, &scale))
 	{
 		FixedScale *fixed = palloc(sizeof(FixedScale));
 

@@ -98,22 +98,22 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 
 /* Picks the encoder by the dictionary and the collation. */
 static void
-make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	TextEncoder *encoder;
 	const GpuSortCollationKeys *sort_keys;
 
-	if (layout->dictionary != NULL)
+	if (encoding->dictionary != NULL)
 	{
-		gpusort_encode_by_dictionary(key, type, layout);
+		gpusort_encode_by_dictionary(key, type, encoding);
 		return;
 	}
 	encoder = palloc(sizeof(TextEncoder));
-	gpusort_byte_cut_make(&encoder->cut, layout->n_words, layout->skipped);
+	gpusort_byte_cut_make(&encoder->cut, encoding->n_words, encoding->skipped);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							gpusort_byte_cut_needs(&encoder->cut));
 	sort_keys = encoder->source.keys;
-	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(layout->n_words) : NULL;
+	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(encoding->n_words) : NULL;
 	key->state = encoder;
 	key->may_be_open = true;
 	if (sort_keys != NULL)

@@ -3,7 +3,7 @@
  *	  Which types have words, and the words of a sort's keys.
  *
  * In:  a column's type, its sort operator and collation, at plan time and again
- *	    before rows are packed; and each key's layout.
+ *	    before rows are packed; and each key's encoding.
  * Out: GpuSortKeys, by which rows are packed.
  *
  * Only the default btree order of each type is known here.  A key of another
@@ -134,13 +134,13 @@ gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid col
 /* --- keys ----------------------------------------------------------------- */
 
 static void
-make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	const EncodedType *encoded = find_encoded_type(type->type);
 
 	key->kind = encoded->kind;
 	if (key->kind == GPUSORT_KEY_ENCODED)
-		encoded->encoder->make(key, type, layout);
+		encoded->encoder->make(key, type, encoding);
 }
 
 /* Enters how the key's last word marks open values. */
@@ -179,7 +179,7 @@ describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc,
 
 /* Adds a key behind the others, with its words behind theirs. */
 static void
-add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout,
+add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyEncoding *encoding,
 		TupleDesc desc)
 {
 	int			i = keys->n_keys++;
@@ -187,14 +187,14 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	GpuSortKeyType type;
 
 	describe_key(key, order, i, desc, &type);
-	if (layout->n_words < 1 || keys->n_words + layout->n_words > GPUSORT_WORDS_MAX)
-		elog(ERROR, "gpusort has no %d words for column %d of its child", layout->n_words,
+	if (encoding->n_words < 1 || keys->n_words + encoding->n_words > GPUSORT_WORDS_MAX)
+		elog(ERROR, "gpusort has no %d words for column %d of its child", encoding->n_words,
 			 order->columns[i]);
 	key->flip = type.descending ? PG_UINT64_MAX : 0;
 	key->first_word = keys->n_words;
-	key->n_words = layout->n_words;
+	key->n_words = encoding->n_words;
 	key->word_bits = ((1u << key->n_words) - 1) << key->first_word;
-	make_key(key, &type, layout);
+	make_key(key, &type, encoding);
 
 	keys->n_words += key->n_words;
 	if (key->nulls_first)
@@ -204,7 +204,7 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	if (key->may_be_open && keys->first_open_key > i)
 		keys->first_open_key = i;
 	keys->must_verify |= key->must_verify;
-	keys->n_dictionaries += layout->dictionary != NULL;
+	keys->n_dictionaries += encoding->dictionary != NULL;
 }
 
 /* Makes the word of all keys. */
@@ -226,9 +226,9 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	}
 }
 
-/* No keys with layouts means a grouping. */
+/* No keys with encodings means a grouping. */
 void
-gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
+gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyEncoding *encodings,
 				  TupleDesc desc, GpuSortKeys *keys)
 {
 	memset(keys, 0, sizeof(*keys));
@@ -241,7 +241,7 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout 
 	keys->more_keys = n_keys < order->n_keys;
 	keys->first_open_key = n_keys;
 	for (int i = 0; i < n_keys; i++)
-		add_key(keys, order, &layouts[i], desc);
+		add_key(keys, order, &encodings[i], desc);
 }
 
 bool

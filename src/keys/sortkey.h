@@ -96,14 +96,14 @@ struct GpuSortKey
 
 /* The form of a key's words, chosen by a sort's first rows, and the same in
  * each process that packs rows. */
-typedef struct GpuSortKeyLayout
+typedef struct GpuSortKeyEncoding
 {
 	int			n_words;
 	/* prefix of nearly all values, in the form that words are cut from; words
 	 * leave it out; NULL: nothing */
 	const bytea *skipped;
 	struct GpuSortDictionary *dictionary;	/* makes the words, two at most; NULL: there is none */
-} GpuSortKeyLayout;
+} GpuSortKeyEncoding;
 
 /*
  * The words of a row.  A grouping, whose equal rows need only come together,

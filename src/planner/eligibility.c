@@ -6,7 +6,7 @@
  *	    of processes that would feed it.
  * Out: the number of leading keys that have words, or a reason (reasons.h).
  *	    The sort itself lays out the words when it has its first rows
- *	    (row_layouts.c).
+ *	    (row_encodings.c).
  *
  * Runs in the backend that plans.
  */

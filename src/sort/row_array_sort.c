@@ -201,7 +201,7 @@ make_encoder(GpuSortRowArray *array)
 {
 	const GpuSortOrder *order = array->order;
 	Form_pg_attribute attr = TupleDescAttr(array->desc, order->columns[0] - 1);
-	GpuSortKeyLayout layout = {0};
+	GpuSortKeyEncoding encoding = {0};
 	int			most;
 
 	if (array->encoder.n_keys == 0 && array->has_cheap_words)
@@ -209,9 +209,9 @@ make_encoder(GpuSortRowArray *array)
 		array->has_cheap_words = gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod,
 														   order->operators[0],
 														   order->collations[0],
-														   &layout.n_words, &most);
+														   &encoding.n_words, &most);
 		if (array->has_cheap_words)
-			gpusort_keys_make(order, 1, &layout, array->desc, &array->encoder);
+			gpusort_keys_make(order, 1, &encoding, array->desc, &array->encoder);
 	}
 	return array->has_cheap_words;
 }

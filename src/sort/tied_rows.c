@@ -220,7 +220,7 @@ finish_key(const Packing *packing, int i, PackedKey *packed)
 {
 	GpuSortOrder order = *packing->ordering->order;
 	int			k = packing->first_key + i;
-	GpuSortKeyLayout layout = {.n_words = 1,.dictionary = packed->dictionary};
+	GpuSortKeyEncoding encoding = {.n_words = 1,.dictionary = packed->dictionary};
 	GpuSortKeys keys;
 
 	if (packed->dictionary == NULL)
@@ -232,7 +232,7 @@ finish_key(const Packing *packing, int i, PackedKey *packed)
 	order.operators += k;
 	order.collations += k;
 	order.nulls_first += k;
-	gpusort_keys_make(&order, 1, &layout, packing->ordering->desc, &keys);
+	gpusort_keys_make(&order, 1, &encoding, packing->ordering->desc, &keys);
 	packed->key = keys.keys[0];
 	return true;
 }

@@ -112,7 +112,7 @@ set local max_parallel_workers_per_gather = 0;
 select pg_temp.words($$ select * from (select case when i <= 4000 then 'https://www.example.com/a/' else '' end || md as x from alike where i % 1 = 0 order by i offset 0) s order by x $$);
 select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md desc offset 0) s order by x, x || '' $$);
 rollback;
--- rows that a policy hides have no part in the layout
+-- rows that a policy hides have no part in the encoding
 create role text_reader;
 grant select on alike to text_reader;
 set role text_reader;

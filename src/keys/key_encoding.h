@@ -1,10 +1,10 @@
 /*
- * word_layout.h
+ * key_encoding.h
  *	  The number of words that each key of a sort gets, and the bytes that they
  *	  skip, by samples of its values.
  */
-#ifndef GPUSORT_WORD_LAYOUT_H
-#define GPUSORT_WORD_LAYOUT_H
+#ifndef GPUSORT_KEY_ENCODING_H
+#define GPUSORT_KEY_ENCODING_H
 
 #include "postgres.h"
 
@@ -55,6 +55,6 @@ extern void gpusort_want_words_by_dictionary(struct GpuSortDictionary *dictionar
 /* Lays out the first n_keys keys of a sort of this many rows.  Returns the
  * number of all words. */
 extern int	gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
-								GpuSortKeyLayout *layouts);
+								GpuSortKeyEncoding *encodings);
 
-#endif							/* GPUSORT_WORD_LAYOUT_H */
+#endif							/* GPUSORT_KEY_ENCODING_H */

@@ -1,9 +1,9 @@
 /*
- * layout_copy.c
- *	  Layouts of a sort's keys for other processes, as bytes.
+ * encoding_copy.c
+ *	  Encodings of a sort's keys for other processes, as bytes.
  *
- * In:  layouts, chosen by the process that leads a sort.
- * Out: the same layouts in the processes that feed it, so that all make the
+ * In:  encodings, chosen by the process that leads a sort.
+ * Out: the same encodings in the processes that feed it, so that all make the
  *	    same words.
  *
  * The bytes are the number of keys.  For each key follow its number of words,
@@ -16,7 +16,7 @@
 
 #include "keys/dictionary.h"
 #include "keys/key_samples.h"
-#include "sort/layout_copy.h"
+#include "sort/encoding_copy.h"
 
 static Oid
 base_type_of_key(const GpuSortOrder *order, int i, TupleDesc desc)
@@ -25,7 +25,7 @@ base_type_of_key(const GpuSortOrder *order, int i, TupleDesc desc)
 }
 
 Size
-gpusort_layouts_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc)
+gpusort_encodings_bytes_max(const GpuSortOrder *order, int n_keys, TupleDesc desc)
 {
 	Size		bytes = sizeof(int);
 
@@ -79,35 +79,35 @@ read_skipped(const char **from)
 }
 
 void
-gpusort_layouts_write(const GpuSortKeyLayout *layouts, int n_keys, StringInfo to)
+gpusort_encodings_write(const GpuSortKeyEncoding *encodings, int n_keys, StringInfo to)
 {
 	write_int(to, n_keys);
 	for (int i = 0; i < n_keys; i++)
 	{
-		write_int(to, layouts[i].n_words);
-		write_skipped(to, layouts[i].skipped);
-		write_int(to, layouts[i].dictionary != NULL);
-		if (layouts[i].dictionary != NULL)
-			gpusort_dictionary_write(layouts[i].dictionary, to);
+		write_int(to, encodings[i].n_words);
+		write_skipped(to, encodings[i].skipped);
+		write_int(to, encodings[i].dictionary != NULL);
+		if (encodings[i].dictionary != NULL)
+			gpusort_dictionary_write(encodings[i].dictionary, to);
 	}
 }
 
 /* The skipped bytes stay where they are, and dictionaries are made anew. */
 int
-gpusort_layouts_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
-					 GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX])
+gpusort_encodings_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
+					   GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX])
 {
 	int			n_keys = read_int(&from);
 
 	for (int i = 0; i < n_keys; i++)
 	{
-		layouts[i].n_words = read_int(&from);
-		layouts[i].skipped = read_skipped(&from);
-		layouts[i].dictionary = NULL;
+		encodings[i].n_words = read_int(&from);
+		encodings[i].skipped = read_skipped(&from);
+		encodings[i].dictionary = NULL;
 		if (read_int(&from) != 0)
-			layouts[i].dictionary = gpusort_dictionary_read(base_type_of_key(order, i, desc),
-															order->collations[i],
-															order->operators[i], &from);
+			encodings[i].dictionary = gpusort_dictionary_read(base_type_of_key(order, i, desc),
+															  order->collations[i],
+															  order->operators[i], &from);
 	}
 	return n_keys;
 }

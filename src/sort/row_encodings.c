@@ -1,14 +1,14 @@
 /*
- * row_layouts.c
+ * row_encodings.c
  *	  Chooses the number of words of each key of a sort, and the bytes that they
  *	  skip, by rows that have come.
  *
  * In:  a sort's first rows, as they came; statistics of the keys' columns
  *	    (column_statistics.c).
- * Out: layouts of its keys, by samples of both; and dictionaries (dictionary.h)
- *	    of texts that have few values, by all rows that have come.  The samples
- *	    of the first key include its least and its greatest value, so nearly all
- *	    rows begin as all samples do.
+ * Out: encodings of its keys, by samples of both; and dictionaries
+ *	    (dictionary.h) of texts that have few values, by all rows that have
+ *	    come.  The samples of the first key include its least and its greatest
+ *	    value, so nearly all rows begin as all samples do.
  *
  * Later rows may differ.  Words that fit them badly leave more to be compared,
  * but the order is right all the same.
@@ -23,11 +23,11 @@
 #include "utils/lsyscache.h"
 
 #include "keys/dictionary.h"
+#include "keys/key_encoding.h"
 #include "keys/key_types.h"
-#include "keys/word_layout.h"
 #include "settings.h"
 #include "sort/column_statistics.h"
-#include "sort/row_layouts.h"
+#include "sort/row_encodings.h"
 #include "sort/sort_choice.h"
 
 /* Each may cost a sort key of ICU or the C library. */
@@ -109,7 +109,7 @@ sort_samples(const SampledColumn *sampled, GpuSortKeySamples *samples)
 		samples->distinct = samples->n;
 }
 
-/* Takes samples for the layout of key number i. */
+/* Takes samples for the encoding of key number i. */
 static void
 sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i,
 			  GpuSortKeySamples *samples)
@@ -250,9 +250,9 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 
 /* Keys are laid out one by one, then they share the words. */
 int
-gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
-					   double expected_rows, GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX],
-					   bool *pays)
+gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
+						 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX],
+						 bool *pays)
 {
 	const GpuSortFirstRows from = {
 		.array = array,
@@ -271,9 +271,9 @@ gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSo
 	if (n_keys == 0)
 		return 0;
 	want_dictionaries(&from, n_keys, dictionaries, words);
-	(void) gpusort_share_words(words, n_keys, expected_rows, layouts);
-	n_keys = gpusort_keys_worth_words(&from, n_keys, words, layouts);
+	(void) gpusort_share_words(words, n_keys, expected_rows, encodings);
+	n_keys = gpusort_keys_worth_words(&from, n_keys, words, encodings);
 	if (spec->workers < 0 && !gpusort_debug_force)
-		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, layouts);
+		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, encodings);
 	return n_keys;
 }

@@ -1,10 +1,10 @@
 /*
- * row_layouts.h
+ * row_encodings.h
  *	  Chooses the number of words of each key of a sort, and the bytes that they
  *	  skip, by rows that have come.
  */
-#ifndef GPUSORT_ROW_LAYOUTS_H
-#define GPUSORT_ROW_LAYOUTS_H
+#ifndef GPUSORT_ROW_ENCODINGS_H
+#define GPUSORT_ROW_ENCODINGS_H
 
 #include "postgres.h"
 
@@ -19,8 +19,8 @@
  * sort is expected to take less time; only serial sorts are asked that.
  * Memory: the current context.
  */
-extern int	gpusort_choose_layouts(GpuSortRowArray *array, TupleTableSlot *slot,
-								   const GpuSortSpec *spec, double expected_rows,
-								   GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX], bool *pays);
+extern int	gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot,
+									 const GpuSortSpec *spec, double expected_rows,
+									 GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX], bool *pays);
 
-#endif							/* GPUSORT_ROW_LAYOUTS_H */
+#endif							/* GPUSORT_ROW_ENCODINGS_H */

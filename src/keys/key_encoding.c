@@ -1,5 +1,5 @@
 /*
- * word_layout.c
+ * key_encoding.c
  *	  The number of words that each key of a sort gets, and the bytes that they
  *	  skip.
  *
@@ -25,7 +25,7 @@
 #include "utils/lsyscache.h"
 
 #include "keys/dictionary.h"
-#include "keys/word_layout.h"
+#include "keys/key_encoding.h"
 
 /* The words of a key that nothing is known of, if it may have more. */
 #define USUAL_WORDS			2
@@ -277,7 +277,7 @@ gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWor
  */
 int
 gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
-					GpuSortKeyLayout *layouts)
+					GpuSortKeyEncoding *encodings)
 {
 	double		distinct = 1;
 	int			n_words = 0;
@@ -288,10 +288,10 @@ gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 	{
 		int			wanted = distinct > 2 * rows ? words[i].least : words[i].wanted;
 
-		layouts[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
-		layouts[i].skipped = words[i].skipped;
-		layouts[i].dictionary = words[i].dictionary;
-		n_words += layouts[i].n_words - words[i].least;
+		encodings[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
+		encodings[i].skipped = words[i].skipped;
+		encodings[i].dictionary = words[i].dictionary;
+		n_words += encodings[i].n_words - words[i].least;
 		/* a key that tells all rows apart does so alone */
 		distinct *= Max(1, words[i].distinct);
 		if (words[i].distinct >= 0.9 * rows)
