@@ -5,7 +5,7 @@
  * The words that all files use:
  *	  row		a tuple as it is packed for the device
  *	  word		64 bits that a key, or a part of it, is sorted by
- *	  encoding	the number of words of a key, and the bytes that they skip
+ *	  encoding	the number of words of a key, and the prefix that they leave out
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
  *	  block	sorted rows that the device has written into a buffer

@@ -32,25 +32,25 @@ encode_bytea(const GpuSortKey *key, Datum value, uint64 *words)
 static void
 encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits, uint64 *words)
 {
-	Size		skipped_bits = cut->n_skipped * BITS_PER_BYTE;
+	Size		prefix_bits = cut->prefix_bytes * BITS_PER_BYTE;
 	const char *all_bytes = bytes;
 	Size		all = length;
-	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
-	bool		begins_so = cut->n_skipped == 0 ||
-		gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
+	uint8		marker = GPUSORT_PREFIX_MARKER;
+	bool		begins_so = cut->prefix_bytes == 0 ||
+		gpusort_byte_cut_strip_prefix(cut, &bytes, &length, &marker);
 
 	/* the value is shorter than the prefix, has the first bits of its last
 	 * byte, and no others are set */
-	if (begins_so && bits < skipped_bits)
+	if (begins_so && bits < prefix_bits)
 	{
 		begins_so = false;
 		bytes = all_bytes;
 		length = all;
-		gpusort_byte_cut_outside(cut, false, &bytes, &length, &sign);
+		gpusort_byte_cut_outside(cut, false, &bytes, &length, &marker);
 	}
-	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	gpusort_byte_cut_load(cut, marker, bytes, length, words);
 	if (begins_so)
-		gpusort_byte_cut_code(cut, bits - skipped_bits,
+		gpusort_byte_cut_code(cut, bits - prefix_bits,
 							  gpusort_byte_cut_held(cut) * BITS_PER_BYTE, words);
 	else
 		gpusort_byte_cut_leave_open(cut, words);
@@ -82,7 +82,7 @@ make_coded(GpuSortKey *key, const GpuSortKeyEncoding *encoding, GpuSortEncode en
 {
 	GpuSortByteCut *cut = palloc(sizeof(GpuSortByteCut));
 
-	gpusort_byte_cut_make(cut, encoding->n_words, encoding->skipped);
+	gpusort_byte_cut_make(cut, encoding->n_words, encoding->prefix);
 	key->encode = encode;
 	key->state = cut;
 	key->may_be_open = true;

@@ -109,7 +109,7 @@ make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding 
 		return;
 	}
 	encoder = palloc(sizeof(TextEncoder));
-	gpusort_byte_cut_make(&encoder->cut, encoding->n_words, encoding->skipped);
+	gpusort_byte_cut_make(&encoder->cut, encoding->n_words, encoding->prefix);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							gpusort_byte_cut_needs(&encoder->cut));
 	sort_keys = encoder->source.keys;

@@ -15,7 +15,7 @@ typedef struct GpuSortEncoder
 	bool		(*can_encode) (const GpuSortKeyType *type, int *least, int *most);
 
 	/*
-	 * Sets the encoder's part of a key: encode, state, the signs of open
+	 * Sets the encoder's part of a key: encode, state, the marks of inexact
 	 * values, must_verify.  The rest is set.  Memory: the current context,
 	 * which must outlive the key.
 	 */

@@ -1,7 +1,7 @@
 /*
  * key_encoding.c
- *	  The number of words that each key of a sort gets, and the bytes that they
- *	  skip.
+ *	  The number of words that each key of a sort gets, and the prefix that they
+ *	  leave out.
  *
  * In:  the limits of the keys' types, and samples of their values.
  * Out: for each key its number of words and the bytes that they leave out.
@@ -32,14 +32,14 @@
 
 /* Fewer samples may have bytes in common by chance, unless they are all
  * values. */
-#define SAMPLES_TO_SKIP_BY	8
+#define SAMPLES_FOR_PREFIX	8
 
 /* Fewer samples do not tell how many bytes two of many rows may have in
  * common. */
 #define SAMPLES_TO_SPARE_BY 50
 
 /* Bytes before the others in words with a prefix (byte_words.h). */
-#define SIGN_BYTES	1
+#define MARKER_BYTES	1
 
 /* The share of the samples whose bytes all have room in the words. */
 #define SHARE_HELD	0.95
@@ -60,26 +60,26 @@ words_of_bytes(double bytes)
 	return (int) Max(1, Min(GPUSORT_WORDS_MAX, ceil(bytes / sizeof(uint64))));
 }
 
-/* Returns the prefix of all samples.  NULL: to skip it would save nothing, or
- * there are too few samples. */
+/* Returns the prefix of all samples.  NULL: to leave it out would save nothing,
+ * or there are too few samples. */
 static const bytea *
-skip_common_bytes(const GpuSortKeySamples *samples, Size *n_skipped)
+common_prefix(const GpuSortKeySamples *samples, Size *prefix_bytes)
 {
-	bytea	   *skipped;
+	bytea	   *prefix;
 
-	*n_skipped = 0;
-	if (samples->n < SAMPLES_TO_SKIP_BY && !(samples->n > 1 && samples->n >= samples->distinct))
+	*prefix_bytes = 0;
+	if (samples->n < SAMPLES_FOR_PREFIX && !(samples->n > 1 && samples->n >= samples->distinct))
 		return NULL;
-	*n_skipped = gpusort_key_samples_common(samples);
-	if (*n_skipped <= SIGN_BYTES)
+	*prefix_bytes = gpusort_key_samples_common(samples);
+	if (*prefix_bytes <= MARKER_BYTES)
 	{
-		*n_skipped = 0;
+		*prefix_bytes = 0;
 		return NULL;
 	}
-	skipped = palloc(VARHDRSZ + *n_skipped);
-	SET_VARSIZE(skipped, VARHDRSZ + *n_skipped);
-	memcpy(VARDATA(skipped), samples->samples[0].bytes, *n_skipped);
-	return skipped;
+	prefix = palloc(VARHDRSZ + *prefix_bytes);
+	SET_VARSIZE(prefix, VARHDRSZ + *prefix_bytes);
+	memcpy(VARDATA(prefix), samples->samples[0].bytes, *prefix_bytes);
+	return prefix;
 }
 
 /* Returns the number of bytes that this share of n samples does not exceed.
@@ -98,14 +98,14 @@ size_of_share(const int *counts, int n, double share)
 /* Returns the bytes behind the prefix that nearly all samples have.  They end
  * with the first byte of this value, if it is not negative. */
 static Size
-bytes_of_samples(const GpuSortKeySamples *samples, Size n_skipped, int end)
+bytes_of_samples(const GpuSortKeySamples *samples, Size prefix_bytes, int end)
 {
 	int			counts[GPUSORT_SAMPLE_BYTES_MAX + 1] = {0};
 
 	for (int i = 0; i < samples->n; i++)
 	{
-		const char *bytes = samples->samples[i].bytes + n_skipped;
-		Size		size = samples->samples[i].length - n_skipped;
+		const char *bytes = samples->samples[i].bytes + prefix_bytes;
+		Size		size = samples->samples[i].length - prefix_bytes;
 		const char *found = end < 0 ? NULL : memchr(bytes, end, size);
 
 		counts[found != NULL ? found - bytes : size]++;
@@ -129,16 +129,16 @@ static void
 want_words_by_samples(const GpuSortKeySamples *samples, GpuSortCollationKind kind,
 					  GpuSortWantedWords *words)
 {
-	Size		n_skipped;
+	Size		prefix_bytes;
 	Size		bytes;
 
-	words->skipped = skip_common_bytes(samples, &n_skipped);
-	bytes = bytes_of_samples(samples, n_skipped,
+	words->prefix = common_prefix(samples, &prefix_bytes);
+	bytes = bytes_of_samples(samples, prefix_bytes,
 							 kind == GPUSORT_COLLATION_BYTES ? -1 : GPUSORT_LEVEL_SEPARATOR);
 	if (kind == GPUSORT_COLLATION_BYTES)
 		bytes++;
-	if (n_skipped > 0)
-		bytes += SIGN_BYTES;
+	if (prefix_bytes > 0)
+		bytes += MARKER_BYTES;
 	words->wanted = words_of_bytes(bytes);
 	if (kind == GPUSORT_COLLATION_ICU && words->wanted > ICU_WORDS_AT_LEAST)
 		words->wanted = Max(ICU_WORDS_AT_LEAST, bytes / sizeof(uint64));
@@ -168,18 +168,18 @@ all_begin_with(const GpuSortKeySamples *samples, const char *bytes, Size n)
  * the least for samples of statistics.
  */
 static int
-words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *skipped, double rows)
+words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *prefix, double rows)
 {
-	Size		n_skipped = skipped != NULL ? VARSIZE_ANY_EXHDR(skipped) : 0;
+	Size		prefix_bytes = prefix != NULL ? VARSIZE_ANY_EXHDR(prefix) : 0;
 	double		pairs = (double) samples->n * samples->n / 2;
 	double		alike;
 
 	if (samples->n < SAMPLES_TO_SPARE_BY ||
-		(n_skipped > 0 && !all_begin_with(samples, VARDATA_ANY(skipped), n_skipped)))
+		(prefix_bytes > 0 && !all_begin_with(samples, VARDATA_ANY(prefix), prefix_bytes)))
 		return GPUSORT_WORDS_MAX;
-	alike = Max(1, gpusort_key_samples_most_common(samples) - n_skipped);
+	alike = Max(1, gpusort_key_samples_most_common(samples) - prefix_bytes);
 	return words_of_bytes(alike * Max(1, log(4 * rows) / log(pairs)) + 1 +
-						  (n_skipped > 0 ? SIGN_BYTES : 0));
+						  (prefix_bytes > 0 ? MARKER_BYTES : 0));
 }
 
 /* Returns the most bytes that a value can have; 0: there is no bound. */
@@ -215,7 +215,7 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	bool		are_dear = false;
 
 	words->least = least;
-	words->skipped = NULL;
+	words->prefix = NULL;
 	words->width = samples->width;
 	words->alike = gpusort_key_samples_alike(samples);
 	words->distinct = samples->distinct;
@@ -242,14 +242,14 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	words->needed = words->wanted;
 	if (are_dear && words->wanted > 1)
 		words->needed = Max(least, Min(words->wanted,
-									   words_to_tell_apart(samples, words->skipped, rows)));
+									   words_to_tell_apart(samples, words->prefix, rows)));
 }
 
 void
 gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
 {
 	words->wanted = Max(words->needed, Min(words->wanted,
-										   words_to_tell_apart(samples, words->skipped, rows)));
+										   words_to_tell_apart(samples, words->prefix, rows)));
 }
 
 /* A text's own bytes are exact if they are all there, and take no time to
@@ -289,7 +289,7 @@ gpusort_share_words(const GpuSortWantedWords *words, int n_keys, double rows,
 		int			wanted = distinct > 2 * rows ? words[i].least : words[i].wanted;
 
 		encodings[i].n_words = Min(wanted, words[i].least + GPUSORT_WORDS_MAX - n_words);
-		encodings[i].skipped = words[i].skipped;
+		encodings[i].prefix = words[i].prefix;
 		encodings[i].dictionary = words[i].dictionary;
 		n_words += encodings[i].n_words - words[i].least;
 		/* a key that tells all rows apart does so alone */

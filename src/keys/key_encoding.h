@@ -1,7 +1,7 @@
 /*
  * key_encoding.h
- *	  The number of words that each key of a sort gets, and the bytes that they
- *	  skip, by samples of its values.
+ *	  The number of words that each key of a sort gets, and the prefix that they
+ *	  leave out, by samples of its values.
  */
 #ifndef GPUSORT_KEY_ENCODING_H
 #define GPUSORT_KEY_ENCODING_H
@@ -19,7 +19,7 @@ typedef struct GpuSortWantedWords
 	/* at least this many of the wanted ones; fewer only if words are
 	 * expensive */
 	int			needed;
-	const bytea *skipped;
+	const bytea *prefix;
 	int			width;			/* average bytes of a value; 0: not known */
 	/* bytes of words that neighbours in order have in common at their
 	 * beginning */

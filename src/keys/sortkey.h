@@ -101,7 +101,7 @@ typedef struct GpuSortKeyEncoding
 	int			n_words;
 	/* prefix of nearly all values, in the form that words are cut from; words
 	 * leave it out; NULL: nothing */
-	const bytea *skipped;
+	const bytea *prefix;
 	struct GpuSortDictionary *dictionary;	/* makes the words, two at most; NULL: there is none */
 } GpuSortKeyEncoding;
 

@@ -7,8 +7,7 @@
  *	    same words.
  *
  * The bytes are the number of keys.  For each key follow its number of words,
- * the bytes that words skip, or -1, and a flag, with the dictionary's values
- * behind it.
+ * the prefix, or -1, and a flag, with the dictionary's values behind it.
  */
 #include "postgres.h"
 
@@ -56,26 +55,26 @@ read_int(const char **from)
 }
 
 static void
-write_skipped(StringInfo to, const bytea *skipped)
+write_prefix(StringInfo to, const bytea *prefix)
 {
-	write_int(to, skipped != NULL ? (int) VARSIZE_ANY_EXHDR(skipped) : -1);
-	if (skipped != NULL)
-		appendBinaryStringInfo(to, VARDATA_ANY(skipped), VARSIZE_ANY_EXHDR(skipped));
+	write_int(to, prefix != NULL ? (int) VARSIZE_ANY_EXHDR(prefix) : -1);
+	if (prefix != NULL)
+		appendBinaryStringInfo(to, VARDATA_ANY(prefix), VARSIZE_ANY_EXHDR(prefix));
 }
 
 static const bytea *
-read_skipped(const char **from)
+read_prefix(const char **from)
 {
 	int			length = read_int(from);
-	bytea	   *skipped;
+	bytea	   *prefix;
 
 	if (length < 0)
 		return NULL;
-	skipped = palloc(VARHDRSZ + length);
-	SET_VARSIZE(skipped, VARHDRSZ + length);
-	memcpy(VARDATA(skipped), *from, length);
+	prefix = palloc(VARHDRSZ + length);
+	SET_VARSIZE(prefix, VARHDRSZ + length);
+	memcpy(VARDATA(prefix), *from, length);
 	*from += length;
-	return skipped;
+	return prefix;
 }
 
 void
@@ -85,14 +84,14 @@ gpusort_encodings_write(const GpuSortKeyEncoding *encodings, int n_keys, StringI
 	for (int i = 0; i < n_keys; i++)
 	{
 		write_int(to, encodings[i].n_words);
-		write_skipped(to, encodings[i].skipped);
+		write_prefix(to, encodings[i].prefix);
 		write_int(to, encodings[i].dictionary != NULL);
 		if (encodings[i].dictionary != NULL)
 			gpusort_dictionary_write(encodings[i].dictionary, to);
 	}
 }
 
-/* The skipped bytes stay where they are, and dictionaries are made anew. */
+/* The prefixes stay where they are, and dictionaries are made anew. */
 int
 gpusort_encodings_read(const char *from, const GpuSortOrder *order, TupleDesc desc,
 					   GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX])
@@ -102,7 +101,7 @@ gpusort_encodings_read(const char *from, const GpuSortOrder *order, TupleDesc de
 	for (int i = 0; i < n_keys; i++)
 	{
 		encodings[i].n_words = read_int(&from);
-		encodings[i].skipped = read_skipped(&from);
+		encodings[i].prefix = read_prefix(&from);
 		encodings[i].dictionary = NULL;
 		if (read_int(&from) != 0)
 			encodings[i].dictionary = gpusort_dictionary_read(base_type_of_key(order, i, desc),

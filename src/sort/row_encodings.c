@@ -1,7 +1,7 @@
 /*
  * row_encodings.c
- *	  Chooses the number of words of each key of a sort, and the bytes that they
- *	  skip, by rows that have come.
+ *	  Chooses the number of words of each key of a sort, and the prefix that
+ *	  they leave out, by rows that have come.
  *
  * In:  a sort's first rows, as they came; statistics of the keys' columns
  *	    (column_statistics.c).
@@ -139,10 +139,10 @@ spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid 
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort samples",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	Size		n_skipped = words->skipped != NULL ? VARSIZE_ANY_EXHDR(words->skipped) : 0;
+	Size		prefix_bytes = words->prefix != NULL ? VARSIZE_ANY_EXHDR(words->prefix) : 0;
 	SampledColumn sampled =
 		begin_column(attr, type, collation,
-					 Min(n_skipped + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
+					 Min(prefix_bytes + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
 	double		n = from->expected_rows / ROWS_OF_DEAR_SAMPLE;
 	GpuSortKeySamples samples;
 

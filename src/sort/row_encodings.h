@@ -1,7 +1,7 @@
 /*
  * row_encodings.h
- *	  Chooses the number of words of each key of a sort, and the bytes that they
- *	  skip, by rows that have come.
+ *	  Chooses the number of words of each key of a sort, and the prefix that
+ *	  they leave out, by rows that have come.
  */
 #ifndef GPUSORT_ROW_ENCODINGS_H
 #define GPUSORT_ROW_ENCODINGS_H

@@ -293,8 +293,8 @@ cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *w
 		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED &&
 		 words->width <= BYTES_REMEMBERED))
 		return costs_of_kinds[GPUSORT_COLLATION_BYTES].words;
-	if (encoding->skipped != NULL)
-		bytes += VARSIZE_ANY_EXHDR(encoding->skipped);
+	if (encoding->prefix != NULL)
+		bytes += VARSIZE_ANY_EXHDR(encoding->prefix);
 	if (kind == GPUSORT_COLLATION_LIBC)
 		bytes += GPUSORT_LIBC_BYTES_BEYOND;
 	return costs->words + costs->words_byte * (words->width > 0 ? Min(bytes, words->width) : bytes);

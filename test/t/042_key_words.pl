@@ -24,7 +24,7 @@ my $module = "$ENV{TESTDIR}/modules/key_words/key_words";
 my $node = new_server('key_words', "work_mem = '64MB'");
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
-	create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea) returns int language c as '$module';
+	create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea) returns int language c as '$module';
 	create function most_key_words(value anyelement, typmod int) returns int language c as '$module';
 	create function time_key_words(elements anyarray, typmod int, words int, rounds int) returns float8 language c as '$module';
 
@@ -309,7 +309,7 @@ my @near_bytes = map { "\\x687474703a2f2f$_" } strings(40, '00', '61', 'ff');
 my $http = q{'\x687474703a2f2f'};
 my @moods = split /\n/, $node->safe_psql('postgres', 'select unnest(enum_range(null::mood))');
 
-# Name, type, values; and: typmod, most words, bytes to skip, open values: none of them, or any number
+# Name, type, values; and: typmod, most words, their prefix, open values: none of them, or any number
 my @subjects = (
 	[ 'numeric', 'numeric', [ numbers() ], most => 2 ],
 	(map { [ "numeric($_->[0],$_->[1])", 'numeric', [ fixed_numbers(@$_) ], typmod => typmod(@$_), most => 1 ] }
@@ -330,15 +330,15 @@ my @subjects = (
 	[ 'IPv6 hosts', 'inet', [ grep { m{:.*/128} } map { s{/\d+}{/128}r } addresses() ], least => 3, most => 3, open => 0 ],
 	[ 'cidr', 'cidr', [ addresses() ], from => 'inet', by => 'network(v)', most => 3 ],
 	[ 'varbit', 'varbit', [ strings(300, 0, 1) ], most => 4 ],
-	[ 'varbit, skipped', 'varbit', [ strings(40, 0, 1), map { "10100000$_" } strings(80, 0, 1) ], most => 4, skipped => q{'\xa0'} ],
-	[ 'varbit, much skipped', 'varbit', [ strings(40, 0, 1), values_around('10' x 560, '0', '1') ], most => 4, skipped => q{'\x} . 'aa' x 140 . q{'} ],
-	[ 'varbit, zeros skipped', 'varbit', [ map { "0$_" } strings(40, 0, 0, 0, 0, 0, 0, 1) ], most => 4, skipped => q{'\x0000'} ],
+	[ 'varbit, prefix', 'varbit', [ strings(40, 0, 1), map { "10100000$_" } strings(80, 0, 1) ], most => 4, prefix => q{'\xa0'} ],
+	[ 'varbit, long prefix', 'varbit', [ strings(40, 0, 1), values_around('10' x 560, '0', '1') ], most => 4, prefix => q{'\x} . 'aa' x 140 . q{'} ],
+	[ 'varbit, a prefix of zeros', 'varbit', [ map { "0$_" } strings(40, 0, 0, 0, 0, 0, 0, 1) ], most => 4, prefix => q{'\x0000'} ],
 	[ 'bit(90)', 'bit(90)', [ map { substr $_ . '0' x 90, 0, 90 } strings(90, 0, 1) ], most => 4 ],
 	[ 'bytea', 'bytea', \@bytes, most => 4 ],
-	[ 'bytea, skipped', 'bytea', [ @near_bytes, @bytes[ 0 .. 200 ] ], most => 4, skipped => $http ],
-	[ 'bytea, much skipped', 'bytea', [ map { "\\x$_" } values_around('6a' x 140, '00', '61', '6a', '6b', 'ff') ], most => 4, skipped => q{'\x} . '6a' x 140 . q{'} ],
-	[ 'bytea, zeros skipped', 'bytea', \@bytes, most => 4, skipped => q{'\x0000'} ],
-	[ 'bytea, the highest skipped', 'bytea', \@bytes, most => 4, skipped => q{'\xffff'} ],
+	[ 'bytea, prefix', 'bytea', [ @near_bytes, @bytes[ 0 .. 200 ] ], most => 4, prefix => $http ],
+	[ 'bytea, long prefix', 'bytea', [ map { "\\x$_" } values_around('6a' x 140, '00', '61', '6a', '6b', 'ff') ], most => 4, prefix => q{'\x} . '6a' x 140 . q{'} ],
+	[ 'bytea, a prefix of zeros', 'bytea', \@bytes, most => 4, prefix => q{'\x0000'} ],
+	[ 'bytea, the highest prefix', 'bytea', \@bytes, most => 4, prefix => q{'\xffff'} ],
 	[ 'abbreviated, unsigned', 'tail', \@bytes, most => 1 ],
 	[ 'abbreviated, signed', 'thousands', [ integers(-1e9, 1e9) ], most => 1 ],
 	[ 'abbreviated, int32', 'halves', [ integers(-1e9, 1e9), map { int((rand() - 0.5) * 2**(rand 63)) } 1 .. 200 ], most => 1 ],
@@ -376,15 +376,15 @@ for my $entry (@subjects)
 {
 	my ($name, $type, $values, %subject) = @$entry;
 	my $typmod = $subject{typmod} // -1;
-	my $skipped = $subject{skipped} // 'null';
+	my $prefix = $subject{prefix} // 'null';
 	my $array = array_of($type, $values, %subject);
 	my @calls;
 
 	for my $descending (qw(false true))
 	{
-		push @calls, map { "check_key_words(a, $typmod, $descending, $_, $skipped)" } ($subject{least} // 1) .. $subject{most}
+		push @calls, map { "check_key_words(a, $typmod, $descending, $_, $prefix)" } ($subject{least} // 1) .. $subject{most}
 			unless $type =~ /uuid|interval|timetz/;
-		push @calls, "check_key_words(a, $typmod, $descending, 2, $skipped)" if $type =~ /uuid|interval|timetz/;
+		push @calls, "check_key_words(a, $typmod, $descending, 2, $prefix)" if $type =~ /uuid|interval|timetz/;
 	}
 	my ($status, $out, $err) = $node->psql('postgres',
 		"select most_key_words(a[1], $typmod), concat_ws(' ', " . join(', ', @calls) . ") from (select $array as a) s");

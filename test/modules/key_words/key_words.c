@@ -3,7 +3,7 @@
  *	  Checks the words of values against the comparator of their type.
  *
  * In:  an array of values, as the type modifier and the collation have them;
- *	    DESC or not; how many words; what they skip.
+ *	    DESC or not; how many words; their prefix.
  * Out: an error that names the first two values whose words break a promise of
  *	    sortkey.h; else how many of the values are open.
  *
@@ -18,7 +18,7 @@
  * of them have their words from memory then (key_memo.c): sort keys of the C
  * library are wrong by then.
  *
- *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea)
+ *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea)
  *		  returns int language c as '.../key_words';
  *	  create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int)
  *		  returns int language c as '.../key_words';
@@ -259,7 +259,7 @@ check_key_words(PG_FUNCTION_ARGS)
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	GpuSortKeyEncoding encoding = {
 		.n_words = PG_GETARG_INT32(3),
-		.skipped = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4),
+		.prefix = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4),
 	};
 	Subject		subject;
 	Datum	   *datums;
