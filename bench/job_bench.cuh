@@ -262,7 +262,7 @@ struct job_bench
 		options.struct_bytes = sizeof(options);
 		options.key_columns = shape.keys;
 		options.block_bytes = JOB_BLOCK_BYTES;
-		options.open_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
+		options.inexact_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
 		check_job(gsort_job_open(device, &options, &job));
 		check_job(gsort_job_grant(job, n, units * 8));
 	}

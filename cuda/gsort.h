@@ -164,16 +164,17 @@ typedef struct gsort_job_options
 	uint64_t	tag;			/* returned with each event of the job */
 	gsort_engine engine;
 	/*
-	 * An open value may stand for several keys.  A non-NULL value v of column c
-	 * is open if bit c of open_mask is set and (v & open_bits[c]) ==
-	 * open_code[c].  If two rows agree up to and including an open value, later
-	 * columns do not order them.
+	 * An inexact value may stand for several keys.  A non-NULL value v of
+	 * column c is inexact if bit c of inexact_mask is set and (v &
+	 * inexact_bits[c]) == inexact_code[c].  If two rows agree up to and
+	 * including an inexact value, later columns do not order them.
 	 */
 	/* If not 0, output blocks carry tie bits and no keys are retained for a
 	 * merge. */
-	uint32_t	open_mask;
-	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];	/* 0, with open_code 0: every value is open */
-	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+	uint32_t	inexact_mask;
+	/* 0, with inexact_code 0: every value is inexact */
+	uint64_t	inexact_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 } gsort_job_options;
 
 /*
@@ -241,14 +242,14 @@ typedef enum gsort_block_flags
  * are full.  In a CONTINUED output block, first_row is the row after the split
  * one.  Therefore first_row + rows never decreases along the directory.
  *
- * Tie bits exist with GSORT_TIES or an open_mask: rows / 64 + 1 uint64 follow
- * the rows of an output block with rows > 0.  Bit r % 64 of word r / 64 is set
- * if row r of the output block ties with its predecessor, which may be in the
- * output block before.  Row 0 of the run has no predecessor, and its bit is 0.
- * Bit number rows describes the row after the output block; all higher bits are
- * 0.  The field bytes includes these words, row_bytes does not.  Two rows tie
- * if they agree in a column whose value is open and in all columns before it.
- * With GSORT_TIES, rows that agree in all columns also tie.
+ * Tie bits exist with GSORT_TIES or an inexact_mask: rows / 64 + 1 uint64
+ * follow the rows of an output block with rows > 0.  Bit r % 64 of word r / 64
+ * is set if row r of the output block ties with its predecessor, which may be
+ * in the output block before.  Row 0 of the run has no predecessor, and its bit
+ * is 0.  Bit number rows describes the row after the output block; all higher
+ * bits are 0.  The field bytes includes these words, row_bytes does not.  Two
+ * rows tie if they agree in a column whose value is inexact and in all columns
+ * before it.  With GSORT_TIES, rows that agree in all columns also tie.
  *
  * The cuts between output blocks depend only on the row lengths in sorted order
  * (block_cut.h), so that all devices make the same output blocks.
@@ -317,7 +318,7 @@ typedef struct gsort_job_stats
 	/* The whole job. */
 	uint32_t	runs;			/* runs ended by gsort_job_next_run */
 	/* 0: the keys of the ended runs are gone, and the device cannot merge them.
-	 * Always 0 with an open_mask. */
+	 * Always 0 with an inexact_mask. */
 	uint32_t	keys_kept;
 	double		merge_ms;
 	/* The last run that was cut. */
@@ -448,7 +449,7 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
  * - the keys of all runs and the merge's memory fit the budget left by other
  *   jobs;
  * - both, plus the keys retained by other jobs, stay within half of the budget;
- * - the job has no open_mask, since a merge order carries no ties.
+ * - the job has no inexact_mask, since a merge order carries no ties.
  *
  * Otherwise the keys of all runs are dropped for good (stats.keys_kept).
  * Retained keys never take more memory than the run had.

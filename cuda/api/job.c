@@ -25,7 +25,7 @@ job_options_valid(const gsort_job_options *options)
 	return options->struct_bytes == sizeof(*options) &&
 		columns >= 1 && columns <= GSORT_MAX_KEY_COLUMNS &&
 		options->null_mask >> columns == 0 && options->null_first_mask >> columns == 0 &&
-		options->open_mask >> columns == 0 &&
+		options->inexact_mask >> columns == 0 &&
 		options->block_bytes >= 4096 && options->block_bytes % 8 == 0 &&
 		options->block_bytes <= GSORT_BLOCK_BYTES_MAX &&
 		options->engine < GSORT_ENGINES &&
@@ -46,7 +46,7 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	blank.device = device;
 	blank.options = *options;
 	blank.stats.struct_bytes = sizeof(blank.stats);
-	blank.stats.keys_kept = options->open_mask == 0;
+	blank.stats.keys_kept = options->inexact_mask == 0;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 	{
 		key_stats_init(&blank.column_stats[c]);

@@ -35,7 +35,7 @@ any_null_so_far(const gsort_job *job)
 
 /*
  * Decides the fate of the keys of the ending run. ended_stats and ended_rows
- * already include this run.  A job with open values retains nothing, because
+ * already include this run.  A job with inexact values retains nothing, because
  * words cannot order such values in a merge.  The retained keys of all jobs
  * leave half of the budget to runs.  Otherwise jobs that hold nothing but keys
  * would wait for each other.

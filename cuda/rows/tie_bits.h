@@ -19,7 +19,7 @@
 static inline int
 tie_bits_wanted(const gsort_job_options *options)
 {
-	return (options->flags & GSORT_TIES) != 0 || options->open_mask != 0;
+	return (options->flags & GSORT_TIES) != 0 || options->inexact_mask != 0;
 }
 
 static inline GSORT_HD size_t

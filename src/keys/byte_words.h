@@ -6,15 +6,16 @@
  * then the length's.  n words are 8n-1 bytes, padded with 0, and a code in the
  * lowest byte: 2 * (length + 1), or GPUSORT_BYTES_GO_ON.  So a string that ends
  * within its words has them to itself and sorts behind its own prefixes.
- * Values with an odd code are open.  Uncoded words are for strings that stand
- * for values only roughly.  n words are 8n bytes, and every value is open.
+ * Values with an odd code are inexact.  Uncoded words are for strings that
+ * stand for values only roughly.  n words are 8n bytes, and every value is
+ * inexact.
  *
  * A prefix of nearly all values may be left out.  Words then hold the bytes
  * behind it, after one byte, the prefix marker GPUSORT_PREFIX_MARKER.  A value
- * without the prefix is open, and its marker tells at which byte it leaves the
- * prefix: the earlier, the farther it sorts from values that have it.  Words
- * hold the value from that byte on.  So a prefix that too few values have costs
- * the others one byte, and not their words.
+ * without the prefix is inexact, and its marker tells at which byte it leaves
+ * the prefix: the earlier, the farther it sorts from values that have it.
+ * Words hold the value from that byte on.  So a prefix that too few values have
+ * costs the others one byte, and not their words.
  */
 #ifndef GPUSORT_BYTE_WORDS_H
 #define GPUSORT_BYTE_WORDS_H
@@ -38,9 +39,9 @@
 #define GPUSORT_PREFIX_MARKER	0x80
 #define GPUSORT_BYTES_PLACE_MAX	126
 
-/* The marks of open values of coded words, for GpuSortKey. */
-#define GPUSORT_BYTES_OPEN_BITS	UINT64CONST(1)
-#define GPUSORT_BYTES_OPEN_CODE	UINT64CONST(1)
+/* The marks of inexact values of coded words, for GpuSortKey. */
+#define GPUSORT_BYTES_INEXACT_BITS	UINT64CONST(1)
+#define GPUSORT_BYTES_INEXACT_CODE	UINT64CONST(1)
 
 /* How to cut strings. */
 typedef struct GpuSortByteCut
@@ -179,7 +180,7 @@ gpusort_byte_cut_held(const GpuSortByteCut *cut)
 
 /* Sets the code of a value that its words do not hold completely. */
 static inline void
-gpusort_byte_cut_leave_open(const GpuSortByteCut *cut, uint64 *words)
+gpusort_byte_cut_mark_inexact(const GpuSortByteCut *cut, uint64 *words)
 {
 	words[cut->n_words - 1] |= GPUSORT_BYTES_GO_ON;
 }
@@ -207,7 +208,7 @@ gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length
 		unlikely(!gpusort_byte_cut_strip_prefix(cut, &bytes, &length, &marker)))
 	{
 		gpusort_byte_cut_load(cut, marker, bytes, length, words);
-		gpusort_byte_cut_leave_open(cut, words);
+		gpusort_byte_cut_mark_inexact(cut, words);
 		return;
 	}
 	gpusort_byte_cut_load(cut, marker, bytes, length, words);

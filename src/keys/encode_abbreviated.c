@@ -4,7 +4,7 @@
  *	  of extensions.
  *
  * In:  values; the operator class's converter.
- * Out: the abbreviated key as a word.  Every value is open.
+ * Out: the abbreviated key as a word.  Every value is inexact.
  *
  * Abbreviated keys can be words if their comparator is one of the three that
  * PostgreSQL exports for this.  A converter may keep things in ssup_cxt, which
@@ -108,7 +108,7 @@ make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *enco
 	else
 		key->encode = encode_int32;
 	key->state = abbreviation;
-	key->may_be_open = true;
+	key->may_be_inexact = true;
 }
 
 const GpuSortEncoder gpusort_encode_abbreviated = {.can_encode = can_encode,.make = make};

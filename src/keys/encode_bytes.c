@@ -53,7 +53,7 @@ encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits
 		gpusort_byte_cut_code(cut, bits - prefix_bits,
 							  gpusort_byte_cut_held(cut) * BITS_PER_BYTE, words);
 	else
-		gpusort_byte_cut_leave_open(cut, words);
+		gpusort_byte_cut_mark_inexact(cut, words);
 }
 
 static void
@@ -85,9 +85,9 @@ make_coded(GpuSortKey *key, const GpuSortKeyEncoding *encoding, GpuSortEncode en
 	gpusort_byte_cut_make(cut, encoding->n_words, encoding->prefix);
 	key->encode = encode;
 	key->state = cut;
-	key->may_be_open = true;
-	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
-	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+	key->may_be_inexact = true;
+	key->inexact_bits = GPUSORT_BYTES_INEXACT_BITS;
+	key->inexact_code = GPUSORT_BYTES_INEXACT_CODE;
 }
 
 static void

@@ -6,8 +6,8 @@
  * Out: words.  The first is the value's code (dictionary.h).  The second, if
  *	    there is one, is 0 for a value of the dictionary.  Another value has 63
  *	    bits of its sort key there, or of its own bytes under C, and 1 in the
- *	    last bit: the sign that it is open.  Without a second word, values with
- *	    an even code are open.
+ *	    last bit: the sign that it is inexact.  Without a second word, values
+ *	    with an even code are inexact.
  *
  * A dictionary that does not fit later values leaves about as much to be
  * compared as one word of the sort key does.  Words of the C library's sort
@@ -116,9 +116,9 @@ gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
 	encoder->memo = gpusort_key_memo_make(encoding->n_words);
 	key->state = encoder;
 	key->encode = encode_by_dictionary;
-	key->may_be_open = true;
-	key->open_bits = 1;
-	key->open_code = encoding->n_words > 1;
+	key->may_be_inexact = true;
+	key->inexact_bits = 1;
+	key->inexact_code = encoding->n_words > 1;
 	if (encoder->source.keys != NULL && encoder->source.keys->kind == GPUSORT_COLLATION_LIBC &&
 		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 	{

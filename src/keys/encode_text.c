@@ -5,8 +5,8 @@
  * In:  values, as a tuple has them.
  * Out: under C and similar collations, words of the text's bytes.  A text that
  *	    ends within them has them to itself.  Under ICU and the C library, words
- *	    of the first bytes of its sort key.  Every value is open then, since two
- *	    different texts may have one sort key.
+ *	    of the first bytes of its sort key.  Every value is inexact then, since
+ *	    two different texts may have one sort key.
  *
  * If a dictionary knows a key's values, it makes the words
  * (encode_dictionary.c).
@@ -115,7 +115,7 @@ make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding 
 	sort_keys = encoder->source.keys;
 	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(encoding->n_words) : NULL;
 	key->state = encoder;
-	key->may_be_open = true;
+	key->may_be_inexact = true;
 	if (sort_keys != NULL)
 	{
 		key->encode = encode_sort_key;
@@ -125,8 +125,8 @@ make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding 
 	}
 	key->encode = encoder->source.form == GPUSORT_TEXT_VARLENA ? encode_plain_text :
 		encode_other_text;
-	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
-	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+	key->inexact_bits = GPUSORT_BYTES_INEXACT_BITS;
+	key->inexact_code = GPUSORT_BYTES_INEXACT_CODE;
 }
 
 const GpuSortEncoder gpusort_encode_text = {

@@ -143,15 +143,15 @@ make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *
 		encoded->encoder->make(key, type, encoding);
 }
 
-/* Enters how the key's last word marks open values. */
+/* Enters how the key's last word marks inexact values. */
 static void
-add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
+add_inexact_word(GpuSortKeys *keys, const GpuSortKey *key)
 {
 	int			word = key->first_word + key->n_words - 1;
 
-	keys->open_mask |= 1u << word;
-	keys->open_bits[word] = key->open_bits;
-	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
+	keys->inexact_mask |= 1u << word;
+	keys->inexact_bits[word] = key->inexact_bits;
+	keys->inexact_code[word] = (key->inexact_code ^ key->flip) & key->inexact_bits;
 }
 
 /* Describes a key of a grouping or of a sort.  False: it has no words. */
@@ -199,10 +199,10 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyEncoding *
 	keys->n_words += key->n_words;
 	if (key->nulls_first)
 		keys->null_first_mask |= key->word_bits;
-	if (key->may_be_open)
-		add_open_word(keys, key);
-	if (key->may_be_open && keys->first_open_key > i)
-		keys->first_open_key = i;
+	if (key->may_be_inexact)
+		add_inexact_word(keys, key);
+	if (key->may_be_inexact && keys->first_inexact_key > i)
+		keys->first_inexact_key = i;
 	keys->must_verify |= key->must_verify;
 	keys->n_dictionaries += encoding->dictionary != NULL;
 }
@@ -215,7 +215,7 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	keys->n_keys = order->n_keys;
 	keys->n_words = 1;
 	keys->grouping = true;
-	keys->open_mask = 1;		/* of no bits, so each value is open */
+	keys->inexact_mask = 1;		/* of no bits, so each value is inexact */
 	for (int i = 0; i < order->n_keys; i++)
 	{
 		GpuSortKeyType type;
@@ -239,7 +239,7 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyEncodin
 	}
 	keys->keys = palloc0(n_keys * sizeof(GpuSortKey));
 	keys->more_keys = n_keys < order->n_keys;
-	keys->first_open_key = n_keys;
+	keys->first_inexact_key = n_keys;
 	for (int i = 0; i < n_keys; i++)
 		add_key(keys, order, &encodings[i], desc);
 }

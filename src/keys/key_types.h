@@ -21,7 +21,7 @@ extern Oid	gpusort_base_type(Oid type, int32 *typmod);
 /*
  * Can a column of a type have words, if it is sorted by this operator under
  * this collation?  *least and *most: how many it may have.  The more it has,
- * the fewer of its values are open.
+ * the fewer of its values are inexact.
  */
 extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator,
 												  Oid collation, int *least, int *most);

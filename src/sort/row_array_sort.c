@@ -176,7 +176,7 @@ is_closed(const GpuSortRowArray *array, uint64 word)
 	const GpuSortKeys *keys = &array->encoder;
 
 	return array->has_cheap_words && keys->n_words == 1 &&
-		(keys->open_mask == 0 || (word & keys->open_bits[0]) != keys->open_code[0]);
+		(keys->inexact_mask == 0 || (word & keys->inexact_bits[0]) != keys->inexact_code[0]);
 }
 
 /* Sorts entries that have the same word, or none.  It begins with the first key

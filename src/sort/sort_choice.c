@@ -88,7 +88,7 @@ typedef struct LookedAt
 {
 	uint64		words;
 	uint64		values;
-	bool		is_open;		/* other values may have the same words */
+	bool		is_inexact;		/* other values may have the same words */
 } LookedAt;
 
 /* Shares of all rows, and of all pairs of rows. */
@@ -102,7 +102,7 @@ typedef struct Share
 typedef struct Ties
 {
 	Share		all;
-	Share		open;			/* in tie runs of several values, which words leave undecided */
+	Share		undecided;		/* in tie runs of several values, which words leave undecided */
 	Share		equal;			/* in such tie runs of one value */
 } Ties;
 
@@ -132,11 +132,11 @@ compare_looked_at(const void *a, const void *b)
 }
 
 static bool
-has_open_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
+has_inexact_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
 {
 	for (int w = 0; w < keys->n_words; w++)
-		if ((keys->open_mask & ~nulls & 1u << w) != 0 &&
-			(words[w] & keys->open_bits[w]) == keys->open_code[w])
+		if ((keys->inexact_mask & ~nulls & 1u << w) != 0 &&
+			(words[w] & keys->inexact_bits[w]) == keys->inexact_code[w])
 			return true;
 	return false;
 }
@@ -180,7 +180,7 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words,
 		int			hashed = Min(n_words, keys.n_words);
 
 		CHECK_FOR_INTERRUPTS();
-		looked_at[i].is_open = has_open_word(&keys, words, nulls);
+		looked_at[i].is_inexact = has_inexact_word(&keys, words, nulls);
 		looked_at[i].values = hash_values(from, n_keys, slot);
 		words[hashed] = nulls & ((UINT64CONST(1) << hashed) - 1);
 		looked_at[i].words = hash_bytes_extended((const unsigned char *) words,
@@ -197,10 +197,10 @@ add_tie_run(const LookedAt *tie_run, int n, int all, Ties *ties)
 
 	for (int i = 1; i < n; i++)
 		if (tie_run[i].values != tie_run[0].values)
-			undecided = &ties->open;
+			undecided = &ties->undecided;
 	ties->all.rows += share.rows;
 	ties->all.pairs += share.pairs;
-	if (!tie_run[0].is_open)
+	if (!tie_run[0].is_inexact)
 		return;
 	undecided->rows += share.rows;
 	undecided->pairs += share.pairs;
@@ -371,7 +371,7 @@ cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 				   const GpuSortKeyEncoding *encodings)
 {
 	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings, ROWS_TO_COST_BY);
-	double		cost = TIED_ROW * (ties.open.rows + ties.equal.rows) +
+	double		cost = TIED_ROW * (ties.undecided.rows + ties.equal.rows) +
 		(TIED_COMPARISON + EQUAL_COMPARISON) * ties.equal.rows;
 	double		comparison = 0;
 
@@ -384,8 +384,8 @@ cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
 		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 		cost += cost_of_comparison(from, 0, words);
-	return cost +
-		(TIED_COMPARISON + comparison) * comparisons_in_tie_runs(&ties.open, from->expected_rows);
+	return cost + (TIED_COMPARISON + comparison) *
+		comparisons_in_tie_runs(&ties.undecided, from->expected_rows);
 }
 
 bool

@@ -481,8 +481,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
 	options.flags = ways & 4 ? GSORT_TIES : 0;
-	options.open_mask = ways & 16 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
-	options.open_bits[0] = options.open_code[0] = ways & 32 ? 0xff : 0;
+	options.inexact_mask = ways & 16 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
+	options.inexact_bits[0] = options.inexact_code[0] = ways & 32 ? 0xff : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);

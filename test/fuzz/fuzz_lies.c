@@ -344,7 +344,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
 	options.flags = ways & 1 ? GSORT_TIES : 0;
-	options.open_mask = ways & 2 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
+	options.inexact_mask = ways & 2 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	for (; runs > 0 && goes_on; runs--)
 		goes_on = feed_run(&source, &j);

@@ -250,7 +250,7 @@ is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of blocks');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,
+my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
 	wait_ms => 172, expected_bytes => 176);
 my $options_bytes = 184;
 
@@ -276,7 +276,7 @@ sub find_options
 
 # before the service has seen the job: it fails, alone, where they make no sense
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
-	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'open_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
+	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'inexact_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
 	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;

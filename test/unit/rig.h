@@ -194,9 +194,10 @@ typedef struct run_options
 {
 	uint32_t	block_bytes;
 	int			ties;			/* GSORT_TIES */
-	uint32_t	open_mask;		/* together with open_bits and open_code, as in gsort_job_options */
-	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
-	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+	/* together with inexact_bits and inexact_code, as in gsort_job_options */
+	uint32_t	inexact_mask;
+	uint64_t	inexact_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 	int			feeders;		/* 0: one */
 	uint32_t	chunk_rows;		/* maximum; 0: as many as fit */
 	fetch_order order;
@@ -249,7 +250,7 @@ void		test_block_cut(void);
 void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
-void		test_open_values(rig *rig);
+void		test_inexact_values(rig *rig);
 void		test_segments(rig *rig);
 void		test_host(void);
 void		test_runs(rig *rig);

@@ -46,7 +46,7 @@ tie_words(const gsort_block *block)
 static int
 run_has_ties(const run *r)
 {
-	return r->options.ties || r->options.open_mask != 0;
+	return r->options.ties || r->options.inexact_mask != 0;
 }
 
 /* Computes the directory by the rule of block_cut.h, row by row. */
@@ -170,8 +170,8 @@ agree(const input *in, uint32_t a, uint32_t b, uint32_t c)
 		in->keys[(uint64_t) a * in->columns + c] == in->keys[(uint64_t) b * in->columns + c];
 }
 
-/* Applies the rule of gsort_block: the rows agree up to and including an open
- * value, or in all columns. */
+/* Applies the rule of gsort_block: the rows agree up to and including an
+ * inexact value, or in all columns. */
 static int
 rows_tie(const run *r, uint32_t a, uint32_t b)
 {
@@ -185,8 +185,8 @@ rows_tie(const run *r, uint32_t a, uint32_t b)
 
 		for (uint32_t i = 0; i < end; i++)
 			all_agree &= agree(in, a, b, i);
-		if (all_agree && (r->options.open_mask >> c & 1) && !(in->nulls[a] >> c & 1) &&
-			(value & r->options.open_bits[c]) == r->options.open_code[c])
+		if (all_agree && (r->options.inexact_mask >> c & 1) && !(in->nulls[a] >> c & 1) &&
+			(value & r->options.inexact_bits[c]) == r->options.inexact_code[c])
 			return 1;
 		if (all_agree && end == in->columns && r->options.ties)
 			return 1;

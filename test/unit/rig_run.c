@@ -506,7 +506,7 @@ take_slice(run *r)
 static int
 can_merge(const run *r)
 {
-	return r->options.open_mask == 0 && r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
+	return r->options.inexact_mask == 0 && r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
 		key_plan_make(r->whole->columns, r->whole->null_first_mask, r->stats).words <= 1;
 }
 
@@ -757,11 +757,11 @@ run_start(rig *rig, const input *in, const run_options *options)
 		.block_bytes = options->block_bytes,
 		.flags = options->ties ? GSORT_TIES : 0,
 		.tag = (uint64_t) (uintptr_t) r,
-		.open_mask = options->open_mask,
+		.inexact_mask = options->inexact_mask,
 	};
 
-	memcpy(job_options.open_bits, options->open_bits, sizeof(job_options.open_bits));
-	memcpy(job_options.open_code, options->open_code, sizeof(job_options.open_code));
+	memcpy(job_options.inexact_bits, options->inexact_bits, sizeof(job_options.inexact_bits));
+	memcpy(job_options.inexact_code, options->inexact_code, sizeof(job_options.inexact_code));
 	r->rig = rig;
 	r->in = in;
 	r->whole = in;

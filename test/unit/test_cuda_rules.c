@@ -196,8 +196,8 @@ naive_tie(const gsort_job_options *options, const key_table *table)
 
 		if (is_null != before_is_null || (!is_null && value != *key_table_key(table, 1, c)))
 			return 0;
-		if (!is_null && (options->open_mask >> c & 1) &&
-			(value & options->open_bits[c]) == options->open_code[c])
+		if (!is_null && (options->inexact_mask >> c & 1) &&
+			(value & options->inexact_bits[c]) == options->inexact_code[c])
 			return 1;
 	}
 	return (options->flags & GSORT_TIES) != 0;
@@ -233,15 +233,15 @@ test_tie_rule(void)
 
 		options.null_mask = table.null_mask =
 			(uint32_t) (random64() & random_below(1ull << options.key_columns));
-		options.open_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
+		options.inexact_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
 		for (uint32_t r = 0; r < CHECKED_ROWS && options.null_mask != 0; r++)
 			*key_table_nulls(&table, r) = (uint32_t) (random64() & random64() & options.null_mask);
 		for (uint32_t c = 0; c < options.key_columns; c++)
 		{
 			uint64_t	mask = random_below(3) == 0 ? random64() : 1ull << random_below(64);
 
-			options.open_bits[c] = random_below(2) ? mask & 0xff : 0;
-			options.open_code[c] = random64() & options.open_bits[c];
+			options.inexact_bits[c] = random_below(2) ? mask & 0xff : 0;
+			options.inexact_code[c] = random64() & options.inexact_bits[c];
 			key_stats_init(&stats[c]);
 			for (uint32_t r = 0; r < CHECKED_ROWS; r++)
 			{

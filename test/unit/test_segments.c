@@ -79,7 +79,8 @@ static void
 run_segments(rig *rig, input *in, int ties)
 {
 	run_options options = {
-		.block_bytes = 65536, .ties = ties & 1, .open_mask = ties & 2, .in_flight = 3, .feeders = 2
+		.block_bytes = 65536, .ties = ties & 1, .inexact_mask = ties & 2, .in_flight = 3,
+			.feeders = 2
 	};
 	uint32_t	run_rows[2] = {in->n / 3, in->n - in->n / 3};
 

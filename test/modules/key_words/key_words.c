@@ -5,13 +5,13 @@
  * In:  an array of values, as the type modifier and the collation have them;
  *	    DESC or not; how many words; their prefix.
  * Out: an error that names the first two values whose words break a promise of
- *	    sortkey.h; else how many of the values are open.
+ *	    sortkey.h; else how many of the values are inexact.
  *
  * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are
- * the same, and the same words of values that are not open imply a = b.  Each
- * value is taken in all forms in which a tuple may hold it: with a short
+ * the same, and the same words of values that are not inexact imply a = b.
+ * Each value is taken in all forms in which a tuple may hold it: with a short
  * header, a long one, compressed; they have the same words.  The same of words
- * by a dictionary of some entries, of which none is open, and nothing that
+ * by a dictionary of some entries, of which none is inexact, and nothing that
  * equals one.
  *
  * remembered_words goes through strings in so many rounds, and tells how many
@@ -81,7 +81,7 @@ typedef struct Value
 {
 	Datum		datum;
 	uint64		words[GPUSORT_WORDS_MAX];
-	bool		open;
+	bool		inexact;
 } Value;
 
 static void
@@ -192,8 +192,8 @@ take_value(const Subject *subject, Datum datum, Value *value)
 	memset(value, 0, sizeof(*value));
 	value->datum = datum;
 	gpusort_sortkey_encode(keys->keys, datum, value->words);
-	value->open = (keys->open_mask >> last & 1) != 0 &&
-		(value->words[last] & keys->open_bits[last]) == keys->open_code[last];
+	value->inexact = (keys->inexact_mask >> last & 1) != 0 &&
+		(value->words[last] & keys->inexact_bits[last]) == keys->inexact_code[last];
 	check_forms(subject, value);
 }
 
@@ -216,8 +216,8 @@ check_pair(Subject *subject, const Value *a, const Value *b)
 		raise_mismatch(subject, "words are in another order", a, b, order);
 	if (order == 0 && by_words != 0)
 		raise_mismatch(subject, "equal values differ in words", a, b, order);
-	if (order != 0 && by_words == 0 && !a->open)
-		raise_mismatch(subject, "different values have the same words and are not open", a,
+	if (order != 0 && by_words == 0 && !a->inexact)
+		raise_mismatch(subject, "different values have the same words and are not inexact", a,
 					   b, order);
 }
 
@@ -236,21 +236,21 @@ list_values(ArrayType *array, Datum **datums, int *n)
 			elog(ERROR, "a value is NULL");
 }
 
-/* Takes them, checks all pairs, and returns how many are open. */
+/* Takes them, checks all pairs, and returns how many are inexact. */
 static int
 check_values(Subject *subject, const Datum *datums, int n, Value *values)
 {
-	int			n_open = 0;
+	int			n_inexact = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		take_value(subject, datums[i], &values[i]);
-		n_open += values[i].open;
+		n_inexact += values[i].inexact;
 		for (int j = 0; j < i; j++)
 			check_pair(subject, &values[i], &values[j]);
 		CHECK_FOR_INTERRUPTS();
 	}
-	return n_open;
+	return n_inexact;
 }
 
 Datum
@@ -278,14 +278,14 @@ check_entry(Subject *subject, Datum entry, const Value *values, int n)
 	Value		known;
 
 	take_value(subject, entry, &known);
-	if (known.open)
-		raise_mismatch(subject, "a value of the dictionary is open", &known, &known, 0);
+	if (known.inexact)
+		raise_mismatch(subject, "a value of the dictionary is inexact", &known, &known, 0);
 	for (int i = 0; i < n; i++)
 	{
 		check_pair(subject, &known, &values[i]);
-		if (values[i].open &&
+		if (values[i].inexact &&
 			ApplySortComparator(entry, false, values[i].datum, false, &subject->support) == 0)
-			raise_mismatch(subject, "a value that equals one of the dictionary is open", &known,
+			raise_mismatch(subject, "a value that equals one of the dictionary is inexact", &known,
 						   &values[i], 0);
 	}
 }
@@ -301,7 +301,7 @@ check_dictionary_words(PG_FUNCTION_ARGS)
 	Value	   *values;
 	int			n_entries;
 	int			n;
-	int			n_open;
+	int			n_inexact;
 
 	list_values(array, &datums, &n);
 	list_values(PG_GETARG_ARRAYTYPE_P(1), &entries, &n_entries);
@@ -315,10 +315,10 @@ check_dictionary_words(PG_FUNCTION_ARGS)
 		elog(ERROR, "the dictionary's sort keys are in another order than its values");
 	make_subject_keys(&subject, &encoding);
 	values = palloc(n * sizeof(Value));
-	n_open = check_values(&subject, datums, n, values);
+	n_inexact = check_values(&subject, datums, n, values);
 	for (int i = 0; i < n_entries; i++)
 		check_entry(&subject, entries[i], values, n);
-	PG_RETURN_INT32(n_open);
+	PG_RETURN_INT32(n_inexact);
 }
 
 /* The most words that a value's type can have; 0: it has none. */
