@@ -264,7 +264,7 @@ struct job_bench
 		options.block_bytes = JOB_BLOCK_BYTES;
 		options.inexact_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
 		check_job(gsort_job_open(device, &options, &job));
-		check_job(gsort_job_grant(job, n, units * 8));
+		check_job(gsort_job_reserve(job, n, units * 8));
 	}
 
 	void feed()

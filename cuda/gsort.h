@@ -96,9 +96,9 @@ typedef struct gsort_device_options
 	gsort_kind	kind;
 	int			n_ordinals;		/* 0: the first device; above 1: UNSUPPORTED */
 	const int  *ordinals;
-	/* Upper limit of all grants together.  0 selects the default.  GPU: 80 % of
-	 * its free memory.  Host device: one eighth of the memory that the process
-	 * may use. */
+	/* Upper limit of all reservations together.  0 selects the default.  GPU:
+	 * 80 % of its free memory.  Host device: one eighth of the memory that the
+	 * process may use. */
 	uint64_t	budget_bytes;
 	/* Worker threads of the host device, at least two.  0: one per processor
 	 * that the process may use. */
@@ -115,7 +115,7 @@ typedef struct gsort_device_info
 	char		name[128];		/* "NVIDIA H200", "host (2 threads)" */
 	uint64_t	memory_bytes;	/* total; for the host device, the memory the process may use */
 	uint64_t	budget_bytes;
-	uint64_t	granted_bytes;	/* to all open jobs */
+	uint64_t	reserved_bytes; /* to all open jobs */
 	uint64_t	used_bytes;		/* allocated at present */
 	int			driver_version; /* CUDA's form, 13000 = 13.0; 0 for the host device */
 	int			runtime_version;
@@ -300,13 +300,14 @@ typedef struct gsort_job_stats
 	uint64_t	rows;			/* after MERGED: the total of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
 	uint64_t	row_bytes;		/* includes a long row in full from its first chunk on */
-	uint64_t	granted_rows;	/* total */
-	uint64_t	granted_row_bytes;
+	uint64_t	reserved_rows;	/* total */
+	uint64_t	reserved_row_bytes;
 	uint32_t	incomplete_rows;	/* rows begun but not complete; above 0 the run cannot be cut */
 	/* The whole job. */
 	uint64_t	bytes_out;		/* fetched so far */
-	/* at present: the run's grants, and retained keys or the merge order */
-	uint64_t	granted_bytes;
+	/* at present: the run's reservations, and retained keys or the merge
+	 * order */
+	uint64_t	reserved_bytes;
 	uint64_t	peak_bytes;		/* peak of the device memory allocated */
 	/* The last run that was cut. */
 	double		sort_ms;		/* from the end of the last append to the directory */
@@ -373,7 +374,7 @@ int			gsort_poll(gsort_device *device, gsort_event *out, int max);
 
 void		gsort_device_get_info(gsort_device *device, gsort_device_info *info);
 
-/* Changes the budget for future grants.  0 selects the default, as in
+/* Changes the budget for future reservations.  0 selects the default, as in
  * gsort_device_options. */
 void		gsort_set_budget(gsort_device *device, uint64_t budget_bytes);
 
@@ -397,23 +398,23 @@ gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *optio
 
 /*
  * Adds room for rows more rows of row_bytes more bytes (the sum of all
- * data_bytes and more_bytes).  The grant includes the sort's scratch memory.
- * NOMEM changes nothing.
+ * data_bytes and more_bytes).  The reservation includes the sort's scratch
+ * memory.  NOMEM changes nothing.
  *
  * If keys may fill several words (several columns, or NULLs), CUDA reserves 8
  * more bytes per row for the row numbers of ties in the first word.
  */
-gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
+gsort_status gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
-/* Device memory that such a grant would add to the job. */
-uint64_t	gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
+/* Device memory that such a reservation would add to the job. */
+uint64_t	gsort_job_reservation_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
 /*
  * Enqueues one chunk; APPENDED follows.  The order of calls is the stable
- * order.  BAD_ARG: beyond the grants.  UNSUPPORTED: the run would exceed
+ * order.  BAD_ARG: beyond the reservations.  UNSUPPORTED: the run would exceed
  * GSORT_RUN_ROWS_MAX or GSORT_RUN_BYTES_MAX.  BAD_DATA at once: the chunk's
  * shape is wrong, and nothing was read.  NOMEM changes nothing; with pinned
- * memory and within the grants it means that the device refused twice.
+ * memory and within the reservations it means that the device refused twice.
  */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
@@ -437,16 +438,16 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
  * Ends a run after CUT of a SORTED_RUN with OK; RUN_BEGUN follows (OK or
  * DEVICE_LOST).  BAD_ARG in any other state or with a fetch in progress.
  * NOMEM: no host memory; nothing changed.  Drops the run's rows.  The job is
- * then empty and accepts grants and appends.
+ * then empty and accepts reservations and appends.
  *
- * The job retains its share of the budget for retained keys and for grants of
- * the next run.  The share covers at least one chunk whose data, keys and
- * offsets together fit block_bytes, if the job had that much.  A grant for
- * such a chunk is NOMEM only if the device itself lacks memory.
+ * The job retains its share of the budget for retained keys and for
+ * reservations of the next run.  The share covers at least one chunk whose
+ * data, keys and offsets together fit block_bytes, if the job had that much.  A
+ * reservation for such a chunk is NOMEM only if the device itself lacks memory.
  *
- * The device retains the run's sorted keys for gsort_job_merge if
- * - the keys fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs;
- * - the keys of all runs and the merge's memory fit the budget left by other
+ * The device retains the run's sorted keys for gsort_job_merge if - the keys
+ * fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs; - the keys
+ * of all runs and the merge's memory fit the budget left by other
  *   jobs;
  * - both, plus the keys retained by other jobs, stay within half of the budget;
  * - the job has no inexact_mask, since a merge order carries no ties.
@@ -461,7 +462,7 @@ gsort_status gsort_job_next_run(gsort_job *job);
  * before any append to the next one; otherwise BAD_ARG.  The merge order is by
  * key, then by run, then by the order within the run.  The job's output blocks
  * become those of the merge order (gsort_block), and the retained keys are
- * freed.  The grants of the unfed run are returned.
+ * freed.  The reservations of the unfed run are returned.
  *
  * UNSUPPORTED: no run has ended, or the keys are not retained; nothing changed.
  * NOMEM, at once or in the event: the keys are still retained, and the job may

@@ -50,7 +50,7 @@ CREATE FUNCTION gpusort_devices(
 	OUT detail text,
 	OUT memory_bytes bigint,
 	OUT budget_bytes bigint,
-	OUT granted_bytes bigint,
+	OUT reserved_bytes bigint,
 	OUT used_bytes bigint,
 	OUT driver text,
 	OUT runtime text,
@@ -99,7 +99,7 @@ CREATE FUNCTION gpusort_progress(
 	OUT bytes_fed bigint,
 	OUT runs_spilled bigint,
 	OUT bytes_spilled bigint,
-	OUT granted_bytes bigint,
+	OUT reserved_bytes bigint,
 	OUT service integer,
 	OUT device text,
 	OUT sort_start timestamptz,
@@ -110,7 +110,7 @@ AS 'MODULE_PATHNAME', 'gpusort_progress';
 
 CREATE VIEW gpusort_progress AS
 	SELECT p.pid, p.datid, d.datname, p.leader_pid, p.phase, p.rows_expected, p.rows_fed, p.rows_returned,
-		p.bytes_fed, p.runs_spilled, p.bytes_spilled, p.granted_bytes, p.service, p.device,
+		p.bytes_fed, p.runs_spilled, p.bytes_spilled, p.reserved_bytes, p.service, p.device,
 		p.sort_start, p.phase_start
 	FROM gpusort_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
 

@@ -14,7 +14,7 @@
  *	  leader	the process that opened a job: it cuts its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
- *	  grant		device memory promised to a job
+ *	  reservation		device memory promised to a job
  *	  service	a background worker that owns a device; the first one starts the
  *				others
  *	  provisional sort

@@ -114,9 +114,9 @@ append_rows(gsort_job *job, const gsort_chunk *chunk)
 	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||
 		first_unit + units + more_units > GSORT_RUN_BYTES_MAX / 8)
 		return gsort_fail(job->device, GSORT_UNSUPPORTED, "more rows than one run holds");
-	if (job->rows + chunk->rows > job->granted_rows ||
-		job->fed_units + units + more_units > job->granted_units)
-		return gsort_bad_argument(job->device, "an append beyond the grant");
+	if (job->rows + chunk->rows > job->reserved_rows ||
+		job->fed_units + units + more_units > job->reserved_units)
+		return gsort_bad_argument(job->device, "an append beyond the reservation");
 	status = job->device->ops->job_append(job, chunk, first_unit);
 	if (status != GSORT_OK)
 		return status;

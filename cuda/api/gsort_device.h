@@ -3,12 +3,12 @@
  *	  The interface between the front end of gsort.h, cuda/api, and the two
  *	  implementations of a device, cuda/device and cuda/host.
  *
- * The front end checks every argument and keeps each job's books: grants, the
- * feeders' byte streams, statistics, the directory.  The front end also assigns
- * each chunk its place.  The implementation behind the table of operations
- * allocates, copies, sorts and gathers.  All data here belongs to the one
- * thread that calls gsort.h.  An implementation's own threads must not touch
- * this data.
+ * The front end checks every argument and keeps each job's books: reservations,
+ * the feeders' byte streams, statistics, the directory.  The front end also
+ * assigns each chunk its place.  The implementation behind the table of
+ * operations allocates, copies, sorts and gathers.  All data here belongs to
+ * the one thread that calls gsort.h.  An implementation's own threads must not
+ * touch this data.
  *
  * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's
  * rows lie in one extent; only a row longer than its chunk may span several.
@@ -55,8 +55,8 @@ struct gsort_device
 {
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
-	uint64_t	granted_bytes;	/* total of all open jobs */
-	uint64_t	kept_bytes;		/* retained part of granted_bytes */
+	uint64_t	reserved_bytes; /* total of all open jobs */
+	uint64_t	kept_bytes;		/* retained part of reserved_bytes */
 	int			lost;			/* every later call returns DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];
@@ -104,9 +104,9 @@ struct gsort_job
 	/* End of the used part of the arena, with wasted tails of extents
 	 * included. */
 	uint64_t	arena_units;
-	uint64_t	granted_rows;
-	uint64_t	granted_units;
-	uint64_t	granted_bytes;	/* device memory granted to the job's runs, scratch included */
+	uint64_t	reserved_rows;
+	uint64_t	reserved_units;
+	uint64_t	reserved_bytes; /* device memory reserved to the job's runs, scratch included */
 	/* retained keys, later also the merge order, finally the order alone */
 	uint64_t	kept_bytes;
 
@@ -124,7 +124,7 @@ struct gsort_job
 	gsort_block *blocks;
 	uint64_t	n_blocks;
 
-	/* The front end sets rows, bytes in and out, granted, runs and keys_kept.
+	/* The front end sets rows, bytes in and out, reserved, runs and keys_kept.
 	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
 	 * words. */
 	gsort_job_stats stats;
@@ -150,8 +150,8 @@ struct gsort_device_ops
 	void		(*shut) (gsort_device *device);
 
 	/* Peak device memory of a run with that many rows and arena units, the work
-	 * of job_next_run included.  For (0, 0), the memory that a job with a grant
-	 * retains. */
+	 * of job_next_run included.  For (0, 0), the memory that a job with a
+	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory for the retained keys of a run with that many rows. */
 	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
@@ -221,7 +221,7 @@ void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 
-/* Frees the front end's part of the job and returns its grant.  The
+/* Frees the front end's part of the job and returns its reservation.  The
  * implementation frees its own struct afterwards, when it returns CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 

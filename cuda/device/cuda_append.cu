@@ -3,7 +3,7 @@
  *	  Appends: a chunk of rows from the host into a job's extents.
  *
  * In:  a chunk and its place, which cuda/api has assigned within the job's
- *	    grants.
+ *	    reservations.
  * Out: its rows in the job's row extents; row words in its word extents; keys
  *	    and NULL bits in its key extents.
  *

@@ -161,8 +161,8 @@ check_output_blocks(self_job *self)
 static gsort_status
 feed_and_check(self_job *self)
 {
-	GSORT_TRY_STATUS(gsort_job_grant(self->job, self->rows,
-									 self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
+	GSORT_TRY_STATUS(gsort_job_reserve(self->job, self->rows,
+									   self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
 	GSORT_TRY_STATUS(feed_rows(self));
 	GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED));
 	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
@@ -197,8 +197,8 @@ merge_and_check(self_job *self)
 {
 	for (int run = 0; run < SELF_RUNS; run++)
 	{
-		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS,
-										 SELF_FEW_ROWS * sizeof(uint64_t)));
+		GSORT_TRY_STATUS(gsort_job_reserve(self->job, SELF_FEW_ROWS,
+										   SELF_FEW_ROWS * sizeof(uint64_t)));
 		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
 		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));

@@ -198,7 +198,7 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 }
 
 /* True if the machine has memory for a run of that many rows and units beside
- * all other grants. */
+ * all other reservations. */
 static int
 machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -206,7 +206,7 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 	uint64_t	run_bytes = host_job_bytes(job, rows, units);
 	double		now = now_ms();
 
-	if (run_bytes <= job->granted_bytes)
+	if (run_bytes <= job->reserved_bytes)
 		return 1;
 	if (now - host->looked_ms > LIMITS_RECHECK_MS)
 	{
@@ -214,7 +214,7 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 		host->looked_ms = now;
 	}
 	return host_limits_leave_room(&host->limits_now,
-								  job->device->granted_bytes - job->granted_bytes + run_bytes);
+								  job->device->reserved_bytes - job->reserved_bytes + run_bytes);
 }
 
 /* Makes extents.  While the job is fed, only this thread touches the run's
@@ -228,7 +228,7 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 
 	if (!machine_has_room(job, rows, units))
 		return gsort_fail(job->device, GSORT_NOMEM,
-						  "a grant would leave too little of the machine's memory, "
+						  "a reservation would leave too little of the machine's memory, "
 						  "%llu bytes are left",
 						  (unsigned long long) host->limits_now.left_bytes);
 	made = host_run_reserve(run, rows, units, job->device->budget_bytes);

@@ -19,8 +19,8 @@
  * When a job opens, it gets the buffers that it cannot do without.  It waits
  * for them while it holds nothing but its slot, and gets more as it fills them
  * (buffer_pool.c).  The service lets a job wait for device memory
- * (service_grants.c), but only if its process holds no other job.  Otherwise
- * two sessions could wait for each other's memory.
+ * (service_reservations.c), but only if its process holds no other job.
+ * Otherwise two sessions could wait for each other's memory.
  */
 #include "postgres.h"
 

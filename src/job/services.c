@@ -43,7 +43,8 @@ free_memory(const GpuSortService *service)
 {
 	const gsort_device_info *info = &service->info;
 
-	return info->budget_bytes > info->granted_bytes ? info->budget_bytes - info->granted_bytes : 0;
+	return info->budget_bytes > info->reserved_bytes ?
+		info->budget_bytes - info->reserved_bytes : 0;
 }
 
 /* The better service has room if the other one has none; else, it has the

@@ -10,7 +10,7 @@
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the cut of a run
- * service_grants.c    jobs that open, and device memory for them
+ * service_reservations.c    jobs that open, and device memory for them
  * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
@@ -68,7 +68,7 @@ typedef struct GpuSortServiceJob
 	bool		cutting;		/* the device is cutting */
 	gsort_cut_how cut_how;
 
-	/* the wait for memory that others have; service_grants.c */
+	/* the wait for memory that others have; service_reservations.c */
 	uint64		waits_since_us; /* 0: it does not wait */
 } GpuSortServiceJob;
 
@@ -281,7 +281,7 @@ extern void gpusort_service_feed_chunks(int job);
  * the job fails. */
 extern void gpusort_service_cut_lacks_memory(int job);
 
-/* --- service_grants.c ----------------------------------------------------- */
+/* --- service_reservations.c ----------------------------------------------- */
 
 extern void gpusort_service_handle_open(const GpuSortRequest *request);
 
@@ -290,13 +290,13 @@ extern void gpusort_service_handle_open(const GpuSortRequest *request);
  * waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 
-/* Makes sure that an open job has grants for this many rows and row bytes
- * beyond those that it has been fed.  Grants a little more if possible.  NOMEM:
- * not now. */
-extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
+/* Makes sure that an open job has reservations for this many rows and row bytes
+ * beyond those that it has been fed.  Reserves a little more if possible.
+ * NOMEM: not now. */
+extern gsort_status gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes);
 
 /* Shows the device memory of each job in its slot. */
-extern void gpusort_service_publish_grants(void);
+extern void gpusort_service_publish_reservations(void);
 
 /* --- service_fetch.c ------------------------------------------------------ */
 

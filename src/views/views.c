@@ -203,7 +203,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	n++;
 	values[n++] = Int64GetDatum(service->info.memory_bytes);
 	values[n++] = Int64GetDatum(service->info.budget_bytes);
-	values[n++] = Int64GetDatum(service->info.granted_bytes);
+	values[n++] = Int64GetDatum(service->info.reserved_bytes);
 	values[n++] = Int64GetDatum(service->info.used_bytes);
 	set_version(service->info.driver_version, &values[n], &nulls[n]);
 	n++;

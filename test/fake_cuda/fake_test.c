@@ -117,17 +117,17 @@ append_chunk(life *l, int i)
 	return gsort_job_append(l->job, &chunk);
 }
 
-/* False: the grant or a chunk was refused for good. */
+/* False: the reservation or a chunk was refused for good. */
 static int
 feed(life *l)
 {
 	uint64_t	before = l->events[GSORT_EVENT_APPENDED];
 	uint64_t	sent = 0;
 
-	if (!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows,
-									 CHUNKS * (uint64_t) l->chunk_bytes)) &&
-		!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows,
-									 CHUNKS * (uint64_t) l->chunk_bytes)))
+	if (!accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									   CHUNKS * (uint64_t) l->chunk_bytes)) &&
+		!accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									   CHUNKS * (uint64_t) l->chunk_bytes)))
 		return 0;
 	for (int i = 0; i < CHUNKS; i++)
 	{
@@ -231,8 +231,8 @@ live_in_runs(life *l)
 static void
 live_shortly(life *l)
 {
-	if (accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows,
-									CHUNKS * (uint64_t) l->chunk_bytes)))
+	if (accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									  CHUNKS * (uint64_t) l->chunk_bytes)))
 		for (int i = 0; i < CHUNKS; i++)
 			accepted(l, append_chunk(l, i));
 	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
@@ -402,7 +402,7 @@ test_shut_when_lost(void)
 		return;
 	fd = gsort_fd(l.rig.device);
 	CHECK(gsort_job_open(l.rig.device, &options, &l.job) == GSORT_OK);
-	CHECK(gsort_job_grant(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
 	CHECK(append_chunk(&l, 0) == GSORT_OK);
 	fake.lost = 1;
 	rig_close(&l.rig);
@@ -452,7 +452,7 @@ open_unpinned(life *l, gsort_job_options *options)
 	CHECK(rig_open(&l->rig, GSORT_KIND_CUDA, 0));
 	fake.pin_fails = 0;
 	CHECK(gsort_job_open(l->rig.device, options, &l->job) == GSORT_OK);
-	CHECK(gsort_job_grant(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
+	CHECK(gsort_job_reserve(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
 }
 
 /* A request without room in the staging is refused, and succeeds later. */
@@ -625,7 +625,7 @@ test_two_devices(void)
 	CHECK(rig_open(&other.rig, GSORT_KIND_CUDA, 0));
 	rig_ordinal = ordinal;
 	CHECK(gsort_job_open(other.rig.device, &options, &other.job) == GSORT_OK);
-	CHECK(gsort_job_grant(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
 	alone = launches_counted(rig.device);
 	fake.meanwhile = append_in_thread;
 	CHECK(launches_counted(rig.device) == alone);

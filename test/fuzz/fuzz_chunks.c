@@ -314,7 +314,7 @@ static gsort_status
 append(fuzzed_job *j, const gsort_chunk *chunk)
 {
 	uint64		bytes = chunk->rows > 0 ? chunk->data_bytes + chunk->more_bytes : 0;
-	gsort_status status = gsort_job_grant(j->job, chunk->rows, bytes);
+	gsort_status status = gsort_job_reserve(j->job, chunk->rows, bytes);
 
 	if (status == GSORT_OK)
 		status = gsort_job_append(j->job, chunk);

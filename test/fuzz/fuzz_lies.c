@@ -205,7 +205,7 @@ feed_chunk(fuzz_source *source, lying_job *j)
 		tell_lie(source, &stats[take(source, 1) % j->columns]);
 	for (uint32_t c = 0; c < j->columns; c++)
 		possible &= are_possible(&stats[c], j->null_mask >> c & 1 ? rows : 0);
-	REQUIRE(gsort_job_grant(j->job, rows, rows * 8) == GSORT_OK);
+	REQUIRE(gsort_job_reserve(j->job, rows, rows * 8) == GSORT_OK);
 	status = gsort_job_append(j->job, &chunk);
 	REQUIRE(status == (possible ? GSORT_OK : GSORT_BAD_DATA));
 	if (!possible)

@@ -98,7 +98,7 @@ sub left_over
 	my $files = $rig->{watch}->query('select string_agg(name, \', \') from pg_ls_tmpdir()');
 
 	return "files $files" if $files ne '';
-	return '' if poll($rig, "state = 'serving' and detail is null and open_jobs = 0 and granted_bytes = 0 and used_bytes <= 64 << 20 and free_buffer_bytes = buffer_bytes");
+	return '' if poll($rig, "state = 'serving' and detail is null and open_jobs = 0 and reserved_bytes = 0 and used_bytes <= 64 << 20 and free_buffer_bytes = buffer_bytes");
 	return $rig->{watch}->query('select d from gpusort_devices d');
 }
 

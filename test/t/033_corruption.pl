@@ -115,7 +115,7 @@ sub enter
 	my %seen;
 
 	send_to_gate($_, 1000) for @sessions;
-	$node->poll_query_until('postgres', "select open_jobs = $n and granted_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
+	$node->poll_query_until('postgres', "select open_jobs = $n and reserved_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
 	my $at = { service => stop_service($node), sessions => \@sessions };
 	for my $session (@sessions)
 	{
@@ -302,7 +302,7 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns',
 	my $gated = GpuSortTest::Session->new($node);
 
 	send_to_gate($gated, 60000);
-	$node->poll_query_until('postgres', 'select granted_bytes > 0 from gpusort_devices') or fail('the job is not open');
+	$node->poll_query_until('postgres', 'select reserved_bytes > 0 from gpusort_devices') or fail('the job is not open');
 	$at = { service => stop_service($node), sessions => [ $gated, GpuSortTest::Session->new($node) ] };
 	my @buffers = buffers();
 	my ($own) = grep { $_->[0] != $free } @buffers;

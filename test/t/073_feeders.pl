@@ -116,7 +116,7 @@ sub is_clean
 {
 	my ($what) = @_;
 
-	ok(wait_for($what, 'open_jobs = 0 and free_buffer_bytes = buffer_bytes and granted_bytes = 0 from gpusort_devices'), "$what: nothing is left over");
+	ok(wait_for($what, 'open_jobs = 0 and free_buffer_bytes = buffer_bytes and reserved_bytes = 0 from gpusort_devices'), "$what: nothing is left over");
 	return;
 }
 

@@ -209,8 +209,8 @@ typedef struct run_options
 	int			lie_at_times;	/* affects some chunks only */
 	int		   *lies_found;		/* counts jobs that ended as BAD_DATA */
 	int			close_after;	/* number of steps before the job is closed early; 0: at the end */
-	int			grant_all;		/* requests all room at once, not step by step */
-	int			nomem_is_fine;	/* a refused grant or cut ends the run without a failure */
+	int			reserve_all;	/* requests all room at once, not step by step */
+	int			nomem_is_fine;	/* a refused reservation or cut ends the run without a failure */
 	int			again_after_nomem;	/* expects one NOMEM of the cut, then cuts again */
 	/* Several runs of the device: */
 	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one run, cut SORTED */

@@ -317,14 +317,14 @@ stats_now(run *r)
 	gsort_job_stats stats;
 
 	gsort_job_get_stats(r->job, &stats);
-	if (stats.granted_bytes > r->most_granted_bytes)
-		r->most_granted_bytes = stats.granted_bytes;
+	if (stats.reserved_bytes > r->most_reserved_bytes)
+		r->most_reserved_bytes = stats.reserved_bytes;
 	return stats;
 }
 
 /* Requests the room that the next chunk may need, sometimes far more. */
 static gsort_status
-grant_more(run *r)
+reserve_more(run *r)
 {
 	uint64_t	rows = RIG_CHUNK_ROWS;
 	uint64_t	units = r->options.block_bytes / 8;
@@ -332,18 +332,18 @@ grant_more(run *r)
 
 	if (r->next_row < r->in->n && r->in->units[r->next_row] > units)
 		units = r->in->units[r->next_row];
-	if (r->next_row + rows <= r->granted_rows && r->fed_units + units <= r->granted_units)
+	if (r->next_row + rows <= r->reserved_rows && r->fed_units + units <= r->reserved_units)
 		return GSORT_OK;
-	if (r->options.grant_all || random_below(2) == 0)
+	if (r->options.reserve_all || random_below(2) == 0)
 	{
 		rows += r->in->n;
 		units += r->in->total_units;
 	}
-	status = gsort_job_grant(r->job, rows, units * 8);
+	status = gsort_job_reserve(r->job, rows, units * 8);
 	if (status == GSORT_OK)
 	{
-		r->granted_rows += rows;
-		r->granted_units += units;
+		r->reserved_rows += rows;
+		r->reserved_units += units;
 		stats_now(r);
 	}
 	return status;
@@ -399,7 +399,7 @@ feed_step(run *r)
 	feeder = &r->feeders[chunk.feeder];
 	if (r->next_row == r->in->n && feeder->missing_units == 0)
 		return 1;
-	if (grant_more(r) != GSORT_OK)
+	if (reserve_more(r) != GSORT_OK)
 	{
 		CHECK(r->options.nomem_is_fine);
 		r->nomem = 1;
@@ -460,7 +460,7 @@ check_stats(run *r)
 	gsort_job_stats stats = stats_now(r);
 
 	CHECK(stats.rows == r->in->n);
-	CHECK(stats.peak_bytes <= r->most_granted_bytes);
+	CHECK(stats.peak_bytes <= r->most_reserved_bytes);
 	CHECK(stats.bytes_in >= r->in->total_units * 8);
 	CHECK(stats.bytes_out >= r->in->total_units * 8);
 	CHECK(stats.runs == (uint32_t) r->run_number);
@@ -472,9 +472,9 @@ check_merge_stats(run *r)
 	gsort_job_stats stats = stats_now(r);
 
 	CHECK(stats.rows == r->whole->n);
-	CHECK(stats.peak_bytes <= r->most_granted_bytes);
-	/* the device may have used none of the grant of a job without rows */
-	CHECK(stats.rows == 0 || stats.granted_bytes < r->whole->n + 8192 + stats.peak_bytes);
+	CHECK(stats.peak_bytes <= r->most_reserved_bytes);
+	/* the device may have used none of the reservation of a job without rows */
+	CHECK(stats.rows == 0 || stats.reserved_bytes < r->whole->n + 8192 + stats.peak_bytes);
 	CHECK(stats.bytes_out >= r->whole->total_units * 8 + r->whole->n);
 	CHECK(stats.runs == (uint32_t) r->options.run_count);
 }
@@ -497,8 +497,8 @@ take_slice(run *r)
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 		key_stats_init(&r->claims[c]);
 	r->fed_units = 0;
-	r->granted_rows = 0;
-	r->granted_units = 0;
+	r->reserved_rows = 0;
+	r->reserved_units = 0;
 	memset(r->feeders, 0, sizeof(r->feeders));
 }
 
@@ -517,9 +517,9 @@ begin_merge(run *r)
 	int			kept = stats_now(r).keys_kept != 0;
 	gsort_status status;
 
-	/* grants room for a run that is never fed */
+	/* reserves room for a run that is never fed */
 	if (random_below(2) == 0)
-		CHECK(gsort_job_grant(r->job, 1000, 8000) == GSORT_OK || may_drop);
+		CHECK(gsort_job_reserve(r->job, 1000, 8000) == GSORT_OK || may_drop);
 	stats_now(r);
 	status = gsort_job_merge(r->job);
 	CHECK(kept == can_merge(r) || (may_drop && !kept));
@@ -842,7 +842,7 @@ run_all(rig *rig, run **runs, int n)
 		run_free(runs[i]);
 	}
 	gsort_device_get_info(rig->device, &info);
-	CHECK(info.granted_bytes == 0);
+	CHECK(info.reserved_bytes == 0);
 	return nomem;
 }
 

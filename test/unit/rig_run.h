@@ -43,10 +43,10 @@ struct run
 	uint32_t	next_row;
 	run_feeder	feeders[FEEDERS];
 	int			open_rows;
-	uint64_t	granted_rows;
-	uint64_t	granted_units;
+	uint64_t	reserved_rows;
+	uint64_t	reserved_units;
 	uint64_t	fed_units;
-	uint64_t	most_granted_bytes;
+	uint64_t	most_reserved_bytes;
 	int			corrupted;		/* the next cut must end as BAD_DATA */
 	int			impossible;		/* an append must end as BAD_DATA */
 	/* statistics claimed by the chunks of this run */

@@ -88,7 +88,7 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_n
 static void
 test_no_leak(gsort_kind kind, const input *in)
 {
-	run_options options = {.block_bytes = 65536, .ties = 1, .in_flight = 3, .grant_all = 1};
+	run_options options = {.block_bytes = 65536, .ties = 1, .in_flight = 3, .reserve_all = 1};
 	uint64_t	first = 0;
 	rig			rig;
 
@@ -122,7 +122,7 @@ test_shut_with_jobs(gsort_kind kind)
 		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
 			return;
 		CHECK(gsort_job_open(rig.device, &options, &job) == GSORT_OK);
-		CHECK(gsort_job_grant(job, 64 * 12, 12 * 4096) == GSORT_OK);
+		CHECK(gsort_job_reserve(job, 64 * 12, 12 * 4096) == GSORT_OK);
 		for (int i = 0; i < appends; i++)
 		{
 			rig_buffer *buffer = &rig.buffers[i];

@@ -213,10 +213,10 @@ test_room(void)
 			  room_cases[i].leaves_room);
 }
 
-/* Without free memory, a machine grants only the memory that is already
- * granted. */
+/* Without free memory, a machine reserves only the memory that is already
+ * reserved. */
 static void
-test_grants_leave_room(void)
+test_reservations_leave_room(void)
 {
 	gsort_device_options device_options = {
 		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
@@ -227,20 +227,20 @@ test_grants_leave_room(void)
 	gsort_job  *job;
 	host_device *host;
 
-	current_test = "grants leave room";
+	current_test = "reservations leave room";
 	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
 		return;
 	host = (host_device *) device;
 	host->looked_ms = INFINITY;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	host->limits_now = (host_limits) {1, 1000 * MIB, 500 * MIB, 0};
-	CHECK(gsort_job_grant(job, 1000, 8 * MIB) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 8 * MIB) == GSORT_OK);
 	host->limits_now.left_bytes = 64 * MIB;
-	CHECK(gsort_job_grant(job, 0, 0) == GSORT_OK);
-	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_NOMEM);
+	CHECK(gsort_job_reserve(job, 0, 0) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 64 * MIB) == GSORT_NOMEM);
 	CHECK(strstr(gsort_error_text(device), "the machine's memory") != NULL);
 	host->limits_now.left_bytes = 500 * MIB;
-	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 64 * MIB) == GSORT_OK);
 	gsort_shut(device);
 }
 
@@ -500,8 +500,8 @@ check_shut_while_appends_wait(char *data, useconds_t delay_us)
 	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
-	CHECK(gsort_job_grant(job, WAITING_APPENDS,
-						  (uint64_t) WAITING_APPENDS * GSORT_BLOCK_BYTES_MAX) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, WAITING_APPENDS,
+							(uint64_t) WAITING_APPENDS * GSORT_BLOCK_BYTES_MAX) == GSORT_OK);
 	for (int i = 0; i < WAITING_APPENDS; i++)
 		CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 	usleep(delay_us);
@@ -532,7 +532,7 @@ test_host(void)
 	CHECK(limits.left_bytes > 0);
 	CHECK(limits.own_bytes > 0 || limits.left_bytes == UINT64_MAX);
 	test_room();
-	test_grants_leave_room();
+	test_reservations_leave_room();
 	current_test = "host threads";
 	check_threads(5, 0, 5);
 	check_threads(3, 7, 3);

@@ -238,7 +238,7 @@ small_chunk(rig *rig, gsort_column_stats *stats)
 }
 
 static void
-test_grants(rig *rig)
+test_reservations(rig *rig)
 {
 	gsort_device_info before;
 	gsort_device_info after;
@@ -246,15 +246,15 @@ test_grants(rig *rig)
 	gsort_chunk chunk = small_chunk(rig, &stats);
 	gsort_job  *job = open_job(rig);
 
-	current_test = "grants";
+	current_test = "reservations";
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 64) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1, 64) == GSORT_OK);
 	gsort_device_get_info(rig->device, &before);
-	CHECK(before.granted_bytes > 0 && before.granted_bytes <= before.budget_bytes);
-	CHECK(gsort_job_grant(job, 0, before.budget_bytes) == GSORT_NOMEM);
-	CHECK(gsort_job_grant(job, UINT64_MAX, UINT64_MAX) == GSORT_NOMEM);
+	CHECK(before.reserved_bytes > 0 && before.reserved_bytes <= before.budget_bytes);
+	CHECK(gsort_job_reserve(job, 0, before.budget_bytes) == GSORT_NOMEM);
+	CHECK(gsort_job_reserve(job, UINT64_MAX, UINT64_MAX) == GSORT_NOMEM);
 	gsort_device_get_info(rig->device, &after);
-	CHECK(after.granted_bytes == before.granted_bytes);
+	CHECK(after.reserved_bytes == before.reserved_bytes);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_APPENDED);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_ARG);
@@ -262,7 +262,7 @@ test_grants(rig *rig)
 	gsort_job_close(job);
 	wait_for(rig, GSORT_EVENT_CLOSED);
 	gsort_device_get_info(rig->device, &after);
-	CHECK(after.granted_bytes == 0);
+	CHECK(after.reserved_bytes == 0);
 }
 
 static void
@@ -275,7 +275,7 @@ test_bad_calls(rig *rig)
 	gsort_job_stats fed;
 
 	current_test = "bad calls";
-	CHECK(gsort_job_grant(job, 10, 8192) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 10, 8192) == GSORT_OK);
 #define CHECK_BAD(change, wanted) \
 	(bad = chunk, change, CHECK(gsort_job_append(job, &bad) == (wanted)))
 	CHECK_BAD(bad.struct_bytes = 8, GSORT_BAD_ARG);
@@ -291,7 +291,7 @@ test_bad_calls(rig *rig)
 	CHECK_BAD(bad.more_bytes = 8, GSORT_OK);
 	gsort_job_get_stats(job, &fed);
 	CHECK(fed.rows == 1 && fed.row_bytes == 72 && fed.incomplete_rows == 1);
-	CHECK(fed.granted_rows == 10 && fed.granted_row_bytes == 8192);
+	CHECK(fed.reserved_rows == 10 && fed.reserved_row_bytes == 8192);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	CHECK_BAD((bad.rows = 0, bad.data_bytes = 8), GSORT_OK);
@@ -307,7 +307,7 @@ test_bad_calls(rig *rig)
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 1, rig->arena, 0) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_BAD_ARG);
 	gsort_job_close(job);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_CLOSED);
@@ -324,6 +324,6 @@ test_jobs(rig *rig)
 	test_jobs_at_once(rig);
 	test_corrupt_chunks(rig);
 	test_early_close(rig);
-	test_grants(rig);
+	test_reservations(rig);
 	test_bad_calls(rig);
 }

@@ -168,7 +168,7 @@ test_nulls_come_round(rig *rig)
 	buffer->nulls[0] = 1;
 	buffer->row_start[0] = 0;
 	CHECK(gsort_job_open(rig->device, &options, &job) == GSORT_OK);
-	CHECK(gsort_job_grant(job, 2, 16) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 2, 16) == GSORT_OK);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	gsort_job_close(job);
 	while (gsort_poll(rig->device, &event, 1) == 0)

@@ -28,7 +28,7 @@
 typedef enum call_kind
 {
 	CALL_JOB_OPEN,
-	CALL_GRANT,
+	CALL_RESERVE,
 	CALL_APPEND,
 	CALL_CUT,
 	CALL_FETCH,
@@ -40,7 +40,7 @@ typedef enum call_kind
 } call_kind;
 
 static const char *const call_names[CALLS] = {
-	"job_open", "grant", "append", "cut", "fetch", "next_run", "merge", "close", "poll"
+	"job_open", "reservation", "append", "cut", "fetch", "next_run", "merge", "close", "poll"
 };
 
 typedef struct call_time
@@ -168,7 +168,7 @@ feed_job(timing *t, timed_job *mine)
 		.stats = &stats
 	};
 
-	TIMED(t, CALL_GRANT, gsort_job_grant(mine->job, rows, chunk.data_bytes));
+	TIMED(t, CALL_RESERVE, gsort_job_reserve(mine->job, rows, chunk.data_bytes));
 	TIMED(t, CALL_APPEND, gsort_job_append(mine->job, &chunk));
 	mine->fed += rows;
 	if (mine->fed < mine->rows)

@@ -53,7 +53,7 @@ append_rows(rig *rig, gsort_job *job, uint32_t rows)
 static int
 make_run(rig *rig, gsort_job *job, uint64_t rows)
 {
-	if (gsort_job_grant(job, rows, rows * 8) != GSORT_OK)
+	if (gsort_job_reserve(job, rows, rows * 8) != GSORT_OK)
 		return 0;
 	while (rows > 0)
 	{

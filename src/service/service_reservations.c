@@ -1,28 +1,29 @@
 /*
- * service_grants.c
- *	  Opens jobs and grants device memory: who gets it, and who waits.
+ * service_reservations.c
+ *	  Opens jobs and reserves device memory: who gets it, and who waits.
  *
  * In:  OPEN requests; the needs of a chunk on the device; the budget and the
- *	    grants of all jobs.
- * Out: jobs that take rows, wait or are refused; grants, or NOMEM; both in the
- *	    jobs' slots, for gpusort_progress.
+ *	    reservations of all jobs.
+ * Out: jobs that take rows, wait or are refused; reservations, or NOMEM; both
+ *	    in the jobs' slots, for gpusort_progress.
  *
  * Runs in the service alone.
  *
- * A job opens with device memory for any one chunk, its reservation, which it
- * keeps until it ends.  If others have all memory, the job waits until they
- * give some back.  When its time is over it is refused, and its leader, which
- * has sent no row yet, sorts natively.  Only a job that opens waits: later it
- * spills.
+ * A job opens with device memory for any one chunk, its first reservation,
+ * which it keeps until it ends.  If others have all memory, the job waits until
+ * they give some back.  When its time is over it is refused, and its leader,
+ * which has sent no row yet, sorts natively.  Only a job that opens waits:
+ * later it spills.
  *
- * Size of grants: they double while a job is small, and grow by a quarter after
- * that.  If so much is not available, the job gets the memory that its chunk
- * needs.
+ * Size of reservations: they double while a job is small, and grow by a quarter
+ * after that.  If so much is not available, the job gets the memory that its
+ * chunk needs.
  *
  * Order of jobs:
- *  - Jobs that open get their reservations in the order in which they came.
+ *  - Jobs that open get their first reservations in the order in which they
+ *    came.
  *  - A small sort gets what it needs if that is free.
- *  - A large sort leaves a part of the budget to others, at least a
+ *  - A large sort leaves a part of the budget to others, at least a first
  *    reservation.  Thus a sort that holds its memory for long, such as an open
  *    cursor, does not keep all others off the device.  While a job waits no
  *    large one grows: it must spill.
@@ -42,20 +43,20 @@
 #define RESERVE_SHARE			8
 #define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
 
-/* Device memory of the largest reservation that any job has asked for. */
-static uint64 largest_reservation = 0;
+/* Device memory of the largest first reservation that any job has asked for. */
+static uint64 largest_first_reservation = 0;
 
-/* --- grants --------------------------------------------------------------- */
+/* --- reservations --------------------------------------------------------- */
 
-/* Returns the grant in all, of rows or of bytes: more than the job has, for the
- * rows in hand. */
+/* Returns the reservation in all, of rows or of bytes: more than the job has,
+ * for the rows in hand. */
 static uint64
-generous_grant(uint64 granted, uint64 needed, uint64 small)
+generous_reservation(uint64 reserved, uint64 needed, uint64 small)
 {
-	if (needed <= granted)
-		return granted;
+	if (needed <= reserved)
+		return reserved;
 	return Max(needed,
-			   granted < small ? Min(2 * granted, small) : granted + Max(granted / 4, small));
+			   reserved < small ? Min(2 * reserved, small) : reserved + Max(reserved / 4, small));
 }
 
 /* Does another job wait that came before this one?  If this one does not wait,
@@ -75,26 +76,26 @@ another_came_first(const GpuSortServiceJob *mine)
 
 /* Would this much more memory leave the part that large sorts do not get? */
 static bool
-leaves_reserve(uint64 bytes)
+leaves_room(uint64 bytes)
 {
 	gsort_device_info info;
 	uint64		for_others;
 
 	gsort_device_get_info(gpusort_service_device, &info);
-	for_others = Max(largest_reservation,
+	for_others = Max(largest_first_reservation,
 					 Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
-	return info.granted_bytes + bytes + for_others <= info.budget_bytes;
+	return info.reserved_bytes + bytes + for_others <= info.budget_bytes;
 }
 
-/* Raises the run's grants to this many rows and bytes in all. */
+/* Raises the run's reservations to this many rows and bytes in all. */
 static gsort_status
-raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_bytes)
+raise_reservations(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_bytes)
 {
 	gsort_job  *device_job = gpusort_service_jobs[job].job;
-	uint64		rows = all_rows - has->granted_rows;
-	uint64		bytes = all_bytes - has->granted_row_bytes;
+	uint64		rows = all_rows - has->reserved_rows;
+	uint64		bytes = all_bytes - has->reserved_row_bytes;
 	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
-	uint64		memory = gsort_job_grant_bytes(device_job, rows, bytes);
+	uint64		memory = gsort_job_reservation_bytes(device_job, rows, bytes);
 
 	/*
 	 * Nobody can refuse the memory that the job has kept since its last run.
@@ -103,46 +104,49 @@ raise_grants(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_by
 	 * room for it.
 	 */
 	if (memory > 0 && !small && has->rows > 0 &&
-		(another_came_first(&gpusort_service_jobs[job]) || !leaves_reserve(memory)))
+		(another_came_first(&gpusort_service_jobs[job]) || !leaves_room(memory)))
 		return GSORT_NOMEM;
-	return gsort_job_grant(device_job, rows, bytes);
+	return gsort_job_reserve(device_job, rows, bytes);
 }
 
-/* Asks for a generous grant first, and then for the needed one. */
+/* Asks for a generous reservation first, and then for the needed one. */
 gsort_status
-gpusort_service_grant(int job, uint64 rows, uint64 row_bytes)
+gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes)
 {
 	gsort_job_stats has = gpusort_service_stats(&gpusort_service_jobs[job]);
-	uint64		needed_rows = Max(has.rows + rows, has.granted_rows);
-	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.granted_row_bytes);
+	uint64		needed_rows = Max(has.rows + rows, has.reserved_rows);
+	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.reserved_row_bytes);
 	gsort_status status;
 
-	if (needed_rows == has.granted_rows && needed_bytes == has.granted_row_bytes)
+	if (needed_rows == has.reserved_rows && needed_bytes == has.reserved_row_bytes)
 		return GSORT_OK;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	status = raise_grants(job, &has, generous_grant(has.granted_rows, needed_rows, SMALL_ROWS),
-						  generous_grant(has.granted_row_bytes, needed_bytes, SMALL_BYTES));
+	status =
+		raise_reservations(job, &has,
+						   generous_reservation(has.reserved_rows, needed_rows, SMALL_ROWS),
+						   generous_reservation(has.reserved_row_bytes, needed_bytes, SMALL_BYTES));
 	if (status == GSORT_NOMEM)
-		status = raise_grants(job, &has, needed_rows, needed_bytes);
+		status = raise_reservations(job, &has, needed_rows, needed_bytes);
 	return status;
 }
 
-/* --- the reservation ------------------------------------------------------ */
+/* --- the first reservation ------------------------------------------------ */
 
 /* Returns the most rows of a chunk.  Each takes its data, its offset and its
  * words. */
 static uint64
-reserved_rows(const GpuSortServiceJob *mine)
+first_reservation_rows(const GpuSortServiceJob *mine)
 {
 	return GPUSORT_BUFFER_BYTES /
 		(8 + sizeof(uint32) + mine->options.device.key_columns * sizeof(uint64));
 }
 
-/* Returns the device memory of the reservation. */
+/* Returns the device memory of the first reservation. */
 static uint64
-reserved_bytes(const GpuSortServiceJob *mine)
+first_reservation_bytes(const GpuSortServiceJob *mine)
 {
-	return gsort_job_grant_bytes(mine->job, reserved_rows(mine), GPUSORT_BUFFER_BYTES);
+	return gsort_job_reservation_bytes(mine->job, first_reservation_rows(mine),
+									   GPUSORT_BUFFER_BYTES);
 }
 
 /* Opens the job on the device, if it is not open yet. */
@@ -163,7 +167,7 @@ open_job(int job)
 	if (status != GSORT_OK)
 		return status;
 	gpusort_service_open_jobs++;
-	largest_reservation = Max(largest_reservation, reserved_bytes(mine));
+	largest_first_reservation = Max(largest_first_reservation, first_reservation_bytes(mine));
 	return GSORT_OK;
 }
 
@@ -176,7 +180,7 @@ reserve(int job)
 	if (another_came_first(mine))
 		return GSORT_NOMEM;
 	gpusort_service_follow_free_memory(gpusort_service_device);
-	return gsort_job_grant(mine->job, reserved_rows(mine), GPUSORT_BUFFER_BYTES);
+	return gsort_job_reserve(mine->job, first_reservation_rows(mine), GPUSORT_BUFFER_BYTES);
 }
 
 /* Called after NOMEM.  The job begins to wait, or still waits.  False: it must
@@ -191,7 +195,7 @@ wait_for_memory(int job)
 	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
 		return false;
 	gsort_device_get_info(gpusort_service_device, &info);
-	if (mine->options.wait_ms == 0 || reserved_bytes(mine) > info.budget_bytes)
+	if (mine->options.wait_ms == 0 || first_reservation_bytes(mine) > info.budget_bytes)
 		return false;
 	if (mine->waits_since_us != 0)
 		return true;
@@ -221,7 +225,8 @@ refuse_job(int job, GpuSortNativeReason reason)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
-/* Opens the job if it gets its reservation; else it waits, or is refused. */
+/* Opens the job if it gets its first reservation; else it waits, or is
+ * refused. */
 static void
 open_or_wait(int job)
 {
@@ -310,23 +315,23 @@ gpusort_service_serve_waiting_jobs(void)
 
 /* --- what sessions may know ----------------------------------------------- */
 
-/* The lock is taken only for a grant that has changed. */
+/* The lock is taken only for a reservation that has changed. */
 void
-gpusort_service_publish_grants(void)
+gpusort_service_publish_reservations(void)
 {
 	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
 	{
 		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
 		gsort_job_stats *shown = &gpusort_service_slot(i)->stats;
-		uint64		granted_bytes = mine->job != NULL ?
-			gpusort_service_stats(mine).granted_bytes : 0;
+		uint64		reserved_bytes = mine->job != NULL ?
+			gpusort_service_stats(mine).reserved_bytes : 0;
 
 		/* nobody else writes them, so most turns change nothing and leave the
 		 * lock to the sessions */
-		if (mine->job == NULL || granted_bytes == shown->granted_bytes)
+		if (mine->job == NULL || reserved_bytes == shown->reserved_bytes)
 			continue;
 		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		shown->granted_bytes = granted_bytes;
+		shown->reserved_bytes = reserved_bytes;
 		LWLockRelease(gpusort_shared_lock());
 	}
 }
