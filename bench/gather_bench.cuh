@@ -1,12 +1,12 @@
 /*
  * gather_bench.cuh
- *	  gsort_bench's gather: rows of one length to windows, in sorted order, on
+ *	  gsort_bench's gather: rows of one length to blocks, in sorted order, on
  *	  the device alone.
  *
  * In:  an input; its reference order is the order of the gather.
- * Out: a line for each window size, and one for a copy of as many bytes.
+ * Out: a line for each block size, and one for a copy of as many bytes.
  *
- * As in jobs, the rows lie in extents, and a window is one launch.  The windows
+ * As in jobs, the rows lie in extents, and a block is one launch.  The blocks
  * take turns on GATHER_LANES streams, each with its own buffer.  Only the
  * copies to the host are omitted.
  */
@@ -59,12 +59,12 @@ describe_rows_kernel(uint64_t n, uint64_t *words, uint32_t *low_offsets)
 
 static __global__ void
 count_wrong_units_kernel(const uint32_t *order, uint64_t first_row, uint32_t rows,
-						 const uint64_t *window, unsigned long long *wrong)
+						 const uint64_t *block, unsigned long long *wrong)
 {
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i < rows * GATHERED_ROW_UNITS &&
-		window[i] != content_of(order[first_row + i / GATHERED_ROW_UNITS], i % GATHERED_ROW_UNITS))
+		block[i] != content_of(order[first_row + i / GATHERED_ROW_UNITS], i % GATHERED_ROW_UNITS))
 		atomicAdd(wrong, 1ull);
 }
 
@@ -72,9 +72,9 @@ struct gather_lane
 {
 	cudaStream_t stream;
 	cudaEvent_t ended;
-	device_array<uint64_t> window;
+	device_array<uint64_t> block;
 
-	gather_lane(): window(GSORT_WINDOW_BYTES_MAX / 8)
+	gather_lane(): block(GSORT_BLOCK_BYTES_MAX / 8)
 	{
 		CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 		CHECK(cudaEventCreateWithFlags(&ended, cudaEventDisableTiming));
@@ -141,14 +141,14 @@ struct stored_rows
 		return {extents.data};
 	}
 
-	/* Gathers every window once; then(first row, rows, lane) enqueues work
+	/* Gathers every block once; then(first row, rows, lane) enqueues work
 	 * behind each. */
 	template<typename Then>
-	void gather_all(uint32_t window_bytes, Then then)
+	void gather_all(uint32_t block_bytes, Then then)
 	{
 		const sorted_run run = {{word_extents.data}, in.rows_right.data, low_offsets.data, NULL,
 			in.n};
-		uint32_t	each = window_bytes / GATHERED_ROW_BYTES;
+		uint32_t	each = block_bytes / GATHERED_ROW_BYTES;
 		int			turn = 0;
 
 		CHECK(cudaEventRecord(begun));
@@ -162,7 +162,7 @@ struct stored_rows
 
 			gather_rows_kernel<<<(((uint64_t) rows << lanes_log2) + GATHER_THREADS -
 								  1) / GATHER_THREADS, GATHER_THREADS, 0,
-				lane.stream>>>(run, table(), first, rows, lanes_log2, lane.window.data);
+				lane.stream>>>(run, table(), first, rows, lanes_log2, lane.block.data);
 			CHECK(cudaGetLastError());
 			then(first, rows, lane);
 		}
@@ -173,28 +173,28 @@ struct stored_rows
 		}
 	}
 
-	bool gathers_right(uint32_t window_bytes)
+	bool gathers_right(uint32_t block_bytes)
 	{
 		unsigned long long wrong;
 
 		CHECK(cudaMemset(in.counters.data, 0, sizeof(wrong)));
-		gather_all(window_bytes, [&](uint64_t first, uint32_t rows, gather_lane &lane) {
+		gather_all(block_bytes, [&](uint64_t first, uint32_t rows, gather_lane &lane) {
 			count_wrong_units_kernel<<<(rows * GATHERED_ROW_UNITS + GATHER_THREADS -
 										1) / GATHER_THREADS, GATHER_THREADS, 0,
-				lane.stream>>>(in.rows_right.data, first, rows, lane.window.data, in.counters.data);
+				lane.stream>>>(in.rows_right.data, first, rows, lane.block.data, in.counters.data);
 			CHECK(cudaGetLastError());
 		});
 		CHECK(cudaMemcpy(&wrong, in.counters.data, sizeof(wrong), cudaMemcpyDeviceToHost));
 		return wrong == 0;
 	}
 
-	void run_gather(uint32_t window_bytes, const char *name)
+	void run_gather(uint32_t block_bytes, const char *name)
 	{
 		std::vector<float> times = time_repeats([] {}, [&] {
-			gather_all(window_bytes, [](uint64_t, uint32_t, gather_lane &) {});
+			gather_all(block_bytes, [](uint64_t, uint32_t, gather_lane &) {});
 		});
 
-		report("row_gather", 8 * sizeof(Key), in.n, name, times, gathers_right(window_bytes));
+		report("row_gather", 8 * sizeof(Key), in.n, name, times, gathers_right(block_bytes));
 	}
 
 	void run_copy()
@@ -224,8 +224,8 @@ bench_gather(input<Key> &in)
 
 	if (gather)
 	{
-		rows.run_gather(1 << 20, "1_MiB_windows");
-		rows.run_gather(GSORT_WINDOW_BYTES_MAX, "4_MiB_windows");
+		rows.run_gather(1 << 20, "1_MiB_blocks");
+		rows.run_gather(GSORT_BLOCK_BYTES_MAX, "4_MiB_blocks");
 	}
 	if (copy)
 		rows.run_copy();

@@ -40,11 +40,11 @@
  *
  * By default no job runs (job_bench.cuh). job_cut runs whole jobs of uniform
  * keys through gsort.h, with rows of several lengths. job_cut_keys runs jobs
- * with two keys. job_cut_long runs jobs whose rows mostly fill a window each,
+ * with two keys. job_cut_long runs jobs whose rows mostly fill a block each,
  * and take 1 MiB of host memory each.
  *
  * row_gather gathers rows of GATHERED_ROW_BYTES in the order of uniform keys
- * into windows, as jobs do but without copies to the host. row_copy copies as
+ * into blocks, as jobs do but without copies to the host. row_copy copies as
  * many bytes on the device.
  */
 #include <cuda_runtime.h>

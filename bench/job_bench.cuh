@@ -19,9 +19,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define JOB_WINDOW_BYTES	(1u << 20)
-#define JOB_CHUNK_UNITS		(JOB_WINDOW_BYTES / 8)
-#define JOB_WINDOWS_AHEAD	8
+#define JOB_BLOCK_BYTES	(1u << 20)
+#define JOB_CHUNK_UNITS		(JOB_BLOCK_BYTES / 8)
+#define JOB_BLOCKS_AHEAD	8
 
 struct job_shape
 {
@@ -111,7 +111,7 @@ struct job_bench
 	host_pages<uint64_t> data;	/* [n_chunks][JOB_CHUNK_UNITS] */
 	host_pages<uint32_t> row_start;	/* [n] */
 	host_pages<uint64_t> keys;	/* [n][shape.keys] */
-	host_pages<uint64_t> windows; /* [JOB_WINDOWS_AHEAD][JOB_CHUNK_UNITS] */
+	host_pages<uint64_t> blocks; /* [JOB_BLOCKS_AHEAD][JOB_CHUNK_UNITS] */
 	std::vector<uint64_t> chunk_units;
 	/* a device of its own, because pinned memory stays pinned until the
 	 * shutdown */
@@ -125,13 +125,13 @@ struct job_bench
 		shape(wanted), n(in.n), chunk_rows(JOB_CHUNK_UNITS / wanted.most_units),
 			n_chunks((n + chunk_rows - 1) / chunk_rows),
 		order(n), data(n_chunks * JOB_CHUNK_UNITS), row_start(n), keys(n * wanted.keys),
-		windows(JOB_WINDOWS_AHEAD * JOB_CHUNK_UNITS), chunk_units(n_chunks)
+		blocks(JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS), chunk_units(n_chunks)
 	{
 		device = open_device();
 		pin(data);
 		pin(row_start);
 		pin(keys);
-		pin(windows);
+		pin(blocks);
 		find_order(in);
 		fill_keys(in);
 		for (uint64_t chunk = 0; chunk < n_chunks; chunk++)
@@ -261,10 +261,10 @@ struct job_bench
 		std::fill(std::begin(events), std::end(events), 0);
 		options.struct_bytes = sizeof(options);
 		options.key_columns = shape.keys;
-		options.window_bytes = JOB_WINDOW_BYTES;
-		options.open_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
+		options.block_bytes = JOB_BLOCK_BYTES;
+		options.inexact_mask = shape.keys > 1 ? 1u << (shape.keys - 1) : 0;
 		check_job(gsort_job_open(device, &options, &job));
-		check_job(gsort_job_grant(job, n, units * 8));
+		check_job(gsort_job_reserve(job, n, units * 8));
 	}
 
 	void feed()
@@ -289,9 +289,9 @@ struct job_bench
 		take_events(GSORT_EVENT_APPENDED, n_chunks);
 	}
 
-	void check_window(const gsort_window &window, const uint64_t *unit)
+	void check_block(const gsort_block &block, const uint64_t *unit)
 	{
-		const uint64_t *end = unit + window.row_bytes / 8;
+		const uint64_t *end = unit + block.row_bytes / 8;
 
 		while (unit < end && rows_right < n)
 		{
@@ -306,19 +306,19 @@ struct job_bench
 		}
 	}
 
-	/* Pending windows complete in any order, so a checked fetch has only one in
+	/* Pending blocks complete in any order, so a checked fetch has only one in
 	 * progress. */
 	void fetch(bool checked)
 	{
-		const gsort_window *listed;
-		uint64_t	n_windows = 0;
-		uint64_t	ahead = checked ? 1 : JOB_WINDOWS_AHEAD;
+		const gsort_block *listed;
+		uint64_t	n_blocks = 0;
+		uint64_t	ahead = checked ? 1 : JOB_BLOCKS_AHEAD;
 
-		check_job(gsort_job_windows(job, &listed, &n_windows));
+		check_job(gsort_job_blocks(job, &listed, &n_blocks));
 		rows_right = 0;
-		for (uint64_t i = 0; i < n_windows; i++)
+		for (uint64_t i = 0; i < n_blocks; i++)
 		{
-			uint64_t   *to = windows.data + i % JOB_WINDOWS_AHEAD * JOB_CHUNK_UNITS;
+			uint64_t   *to = blocks.data + i % JOB_BLOCKS_AHEAD * JOB_CHUNK_UNITS;
 
 			if (i >= ahead)
 				take_events(GSORT_EVENT_FETCHED, i - ahead + 1);
@@ -326,9 +326,9 @@ struct job_bench
 			if (!checked)
 				continue;
 			take_events(GSORT_EVENT_FETCHED, i + 1);
-			check_window(listed[i], to);
+			check_block(listed[i], to);
 		}
-		take_events(GSORT_EVENT_FETCHED, n_windows);
+		take_events(GSORT_EVENT_FETCHED, n_blocks);
 	}
 
 	gsort_job_stats run_once(bool checked)

@@ -3,16 +3,17 @@
  *	  The contract between the sort service and a device.
  *
  * In:  chunks of rows with their normalized keys, in pinned host memory.
- * Out: windows: the same rows in key order, gathered into pinned host memory.
+ * Out: output blocks: the same rows in key order, gathered into pinned host
+ *	    memory.
  *
  * Two devices implement the contract: CUDA (cuda/device) and the CPU
- * (cuda/host).  Both produce the same windows, byte for byte.
+ * (cuda/host).  Both produce the same output blocks, byte for byte.
  *
  * The device holds one run of a job's rows at a time.  Input beyond the budget
- * is sorted run by run.  The caller fetches each run's windows and stores them
- * elsewhere; the device retains the sorted keys only.  The final merge of these
- * keys yields the merge order: for each row of the whole output, the run that
- * it comes from.
+ * is sorted run by run.  The caller fetches each run's output blocks and stores
+ * them elsewhere; the device retains the sorted keys only.  The final merge of
+ * these keys yields the merge order: for each row of the whole output, the run
+ * that it comes from.
  *
  * Rules for every function, unless its comment states otherwise:
  * - One thread calls.  Only gsort_open, gsort_pin and gsort_shut may block.
@@ -95,9 +96,9 @@ typedef struct gsort_device_options
 	gsort_kind	kind;
 	int			n_ordinals;		/* 0: the first device; above 1: UNSUPPORTED */
 	const int  *ordinals;
-	/* Upper limit of all grants together.  0 selects the default.  GPU: 80 % of
-	 * its free memory.  Host device: one eighth of the memory that the process
-	 * may use. */
+	/* Upper limit of all reservations together.  0 selects the default.  GPU:
+	 * 80 % of its free memory.  Host device: one eighth of the memory that the
+	 * process may use. */
 	uint64_t	budget_bytes;
 	/* Worker threads of the host device, at least two.  0: one per processor
 	 * that the process may use. */
@@ -114,7 +115,7 @@ typedef struct gsort_device_info
 	char		name[128];		/* "NVIDIA H200", "host (2 threads)" */
 	uint64_t	memory_bytes;	/* total; for the host device, the memory the process may use */
 	uint64_t	budget_bytes;
-	uint64_t	granted_bytes;	/* to all open jobs */
+	uint64_t	reserved_bytes; /* to all open jobs */
 	uint64_t	used_bytes;		/* allocated at present */
 	int			driver_version; /* CUDA's form, 13000 = 13.0; 0 for the host device */
 	int			runtime_version;
@@ -146,7 +147,7 @@ typedef enum gsort_fail_kind
 
 typedef enum gsort_job_flags
 {
-	GSORT_TIES = 1				/* windows carry tie bits, also where all columns agree */
+	GSORT_TIES = 1				/* output blocks carry tie bits, also where all columns agree */
 } gsort_job_flags;
 
 typedef struct gsort_job_options
@@ -157,20 +158,23 @@ typedef struct gsort_job_options
 	uint32_t	key_columns;
 	uint32_t	null_mask;		/* bit c: column c may be NULL; chunks then carry nulls */
 	uint32_t	null_first_mask;	/* bit c: NULLs of column c sort before every value */
-	uint32_t	window_bytes;	/* size of a window's buffer: a multiple of 8, at least 4096 */
+	/* size of an output block's buffer: a multiple of 8, at least 4096 */
+	uint32_t	block_bytes;
 	uint32_t	flags;			/* gsort_job_flags */
 	uint64_t	tag;			/* returned with each event of the job */
 	gsort_engine engine;
 	/*
-	 * An open value may stand for several keys.  A non-NULL value v of column c
-	 * is open if bit c of open_mask is set and (v & open_bits[c]) ==
-	 * open_code[c].  If two rows agree up to and including an open value, later
-	 * columns do not order them.
+	 * An inexact value may stand for several keys.  A non-NULL value v of
+	 * column c is inexact if bit c of inexact_mask is set and (v &
+	 * inexact_bits[c]) == inexact_code[c].  If two rows agree up to and
+	 * including an inexact value, later columns do not order them.
 	 */
-	/* If not 0, windows carry tie bits and no keys are retained for a merge. */
-	uint32_t	open_mask;
-	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];	/* 0, with open_code 0: every value is open */
-	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+	/* If not 0, output blocks carry tie bits and no keys are retained for a
+	 * merge. */
+	uint32_t	inexact_mask;
+	/* 0, with inexact_code 0: every value is inexact */
+	uint64_t	inexact_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 } gsort_job_options;
 
 /*
@@ -202,7 +206,7 @@ typedef struct gsort_chunk
 	uint32_t	feeder;			/* below GSORT_FEEDERS_MAX */
 	uint32_t	rows;			/* rows that start in this chunk */
 	const void *data;			/* 8-byte aligned */
-	uint64_t	data_bytes;		/* a multiple of 8, at most the job's window_bytes */
+	uint64_t	data_bytes;		/* a multiple of 8, at most the job's block_bytes */
 	uint64_t	more_bytes;		/* a multiple of 8 */
 	/* [rows] offsets from data in 8-byte units: the first is 0, the others rise
 	 * strictly and lie in range.  The device checks them; a violation ends the
@@ -223,47 +227,48 @@ typedef enum gsort_cut_how
 	GSORT_SORTED_RUN = 2
 } gsort_cut_how;
 
-typedef enum gsort_window_flags
+typedef enum gsort_block_flags
 {
-	GSORT_WINDOW_CONTINUED = 1, /* holds the next bytes of the row begun in the window before */
-	GSORT_WINDOW_CONTINUES = 2	/* the row continues in the next window */
-} gsort_window_flags;
+	/* holds the next bytes of the row begun in the output block before */
+	GSORT_BLOCK_CONTINUED = 1,
+	GSORT_BLOCK_CONTINUES = 2	/* the row continues in the next output block */
+} gsort_block_flags;
 
 /*
- * A window holds whole rows back to back, each at a multiple of 8 bytes.  A row
- * is split only if it is longer than a window, over windows of its own.  The
- * first window of a split row has rows = 1 and CONTINUES; the following ones
- * have rows = 0 and CONTINUED; all but the last are full.  In a CONTINUED
- * window, first_row is the row after the split one.  Therefore first_row + rows
- * never decreases along the directory.
+ * An output block holds whole rows back to back, each at a multiple of 8 bytes.
+ * A row is split only if it is longer than an output block, over output blocks
+ * of its own.  The first output block of a split row has rows = 1 and
+ * CONTINUES; the following ones have rows = 0 and CONTINUED; all but the last
+ * are full.  In a CONTINUED output block, first_row is the row after the split
+ * one.  Therefore first_row + rows never decreases along the directory.
  *
- * Tie bits exist with GSORT_TIES or an open_mask: rows / 64 + 1 uint64 follow
- * the rows of a window with rows > 0.  Bit r % 64 of word r / 64 is set if row
- * r of the window ties with its predecessor, which may be in the window before.
- * Row 0 of the run has no predecessor, and its bit is 0.  Bit number rows
- * describes the row after the window; all higher bits are 0.  The field bytes
- * includes these words, row_bytes does not.  Two rows tie if they agree in a
- * column whose value is open and in all columns before it.  With GSORT_TIES,
- * rows that agree in all columns also tie.
+ * Tie bits exist with GSORT_TIES or an inexact_mask: rows / 64 + 1 uint64
+ * follow the rows of an output block with rows > 0.  Bit r % 64 of word r / 64
+ * is set if row r of the output block ties with its predecessor, which may be
+ * in the output block before.  Row 0 of the run has no predecessor, and its bit
+ * is 0.  Bit number rows describes the row after the output block; all higher
+ * bits are 0.  The field bytes includes these words, row_bytes does not.  Two
+ * rows tie if they agree in a column whose value is inexact and in all columns
+ * before it.  With GSORT_TIES, rows that agree in all columns also tie.
  *
- * The cuts between windows depend only on the row lengths in sorted order
- * (window_cut.h), so that all devices make the same windows.
+ * The cuts between output blocks depend only on the row lengths in sorted order
+ * (block_cut.h), so that all devices make the same output blocks.
  *
- * After MERGED the directory describes the merge order.  Window i holds one
- * byte per row, for the rows from i * window_bytes on: the number of the run
+ * After MERGED the directory describes the merge order.  Output block i holds
+ * one byte per row, for the rows from i * block_bytes on: the number of the run
  * that the row comes from, counted from 0.  The field rows counts these bytes;
  * row_bytes = bytes = rows rounded up to 8; the padding is zero; flags is 0.
  */
-typedef struct gsort_window
+typedef struct gsort_block
 {
 	uint64_t	first_row;
 	uint32_t	rows;
-	uint32_t	flags;			/* gsort_window_flags */
+	uint32_t	flags;			/* gsort_block_flags */
 	uint32_t	row_bytes;
-	/* Bytes that a fetch writes, at most window_bytes.  The rest of the buffer
+	/* Bytes that a fetch writes, at most block_bytes.  The rest of the buffer
 	 * stays unchanged. */
 	uint32_t	bytes;
-} gsort_window;
+} gsort_block;
 
 typedef enum gsort_event_kind
 {
@@ -275,7 +280,7 @@ typedef enum gsort_event_kind
 	/* OK: the directory of the merge order is complete.  Otherwise NOMEM or
 	 * DEVICE_LOST. */
 	GSORT_EVENT_MERGED,
-	GSORT_EVENT_FETCHED,		/* the buffer holds the window */
+	GSORT_EVENT_FETCHED,		/* the buffer holds the output block */
 	/* the device uses no buffer of the job; the job pointer is invalid */
 	GSORT_EVENT_CLOSED
 } gsort_event_kind;
@@ -295,13 +300,14 @@ typedef struct gsort_job_stats
 	uint64_t	rows;			/* after MERGED: the total of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
 	uint64_t	row_bytes;		/* includes a long row in full from its first chunk on */
-	uint64_t	granted_rows;	/* total */
-	uint64_t	granted_row_bytes;
+	uint64_t	reserved_rows;	/* total */
+	uint64_t	reserved_row_bytes;
 	uint32_t	incomplete_rows;	/* rows begun but not complete; above 0 the run cannot be cut */
 	/* The whole job. */
 	uint64_t	bytes_out;		/* fetched so far */
-	/* at present: the run's grants, and retained keys or the merge order */
-	uint64_t	granted_bytes;
+	/* at present: the run's reservations, and retained keys or the merge
+	 * order */
+	uint64_t	reserved_bytes;
 	uint64_t	peak_bytes;		/* peak of the device memory allocated */
 	/* The last run that was cut. */
 	double		sort_ms;		/* from the end of the last append to the directory */
@@ -313,7 +319,7 @@ typedef struct gsort_job_stats
 	/* The whole job. */
 	uint32_t	runs;			/* runs ended by gsort_job_next_run */
 	/* 0: the keys of the ended runs are gone, and the device cannot merge them.
-	 * Always 0 with an open_mask. */
+	 * Always 0 with an inexact_mask. */
 	uint32_t	keys_kept;
 	double		merge_ms;
 	/* The last run that was cut. */
@@ -368,7 +374,7 @@ int			gsort_poll(gsort_device *device, gsort_event *out, int max);
 
 void		gsort_device_get_info(gsort_device *device, gsort_device_info *info);
 
-/* Changes the budget for future grants.  0 selects the default, as in
+/* Changes the budget for future reservations.  0 selects the default, as in
  * gsort_device_options. */
 void		gsort_set_budget(gsort_device *device, uint64_t budget_bytes);
 
@@ -392,23 +398,23 @@ gsort_status gsort_job_open(gsort_device *device, const gsort_job_options *optio
 
 /*
  * Adds room for rows more rows of row_bytes more bytes (the sum of all
- * data_bytes and more_bytes).  The grant includes the sort's scratch memory.
- * NOMEM changes nothing.
+ * data_bytes and more_bytes).  The reservation includes the sort's scratch
+ * memory.  NOMEM changes nothing.
  *
  * If keys may fill several words (several columns, or NULLs), CUDA reserves 8
  * more bytes per row for the row numbers of ties in the first word.
  */
-gsort_status gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
+gsort_status gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
-/* Device memory that such a grant would add to the job. */
-uint64_t	gsort_job_grant_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
+/* Device memory that such a reservation would add to the job. */
+uint64_t	gsort_job_reservation_bytes(const gsort_job *job, uint64_t rows, uint64_t row_bytes);
 
 /*
  * Enqueues one chunk; APPENDED follows.  The order of calls is the stable
- * order.  BAD_ARG: beyond the grants.  UNSUPPORTED: the run would exceed
+ * order.  BAD_ARG: beyond the reservations.  UNSUPPORTED: the run would exceed
  * GSORT_RUN_ROWS_MAX or GSORT_RUN_BYTES_MAX.  BAD_DATA at once: the chunk's
  * shape is wrong, and nothing was read.  NOMEM changes nothing; with pinned
- * memory and within the grants it means that the device refused twice.
+ * memory and within the reservations it means that the device refused twice.
  */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
@@ -418,33 +424,33 @@ gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
 
 /* Returns the directory after CUT or MERGED with OK.  The job owns it until the
  * next run or the close. */
-gsort_status gsort_job_windows(gsort_job *job, const gsort_window **windows, uint64_t *n);
+gsort_status gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64_t *n);
 
 /*
- * Enqueues the gather of a window to dst (8-byte aligned, window_bytes long);
- * FETCHED follows.  Windows may be fetched in any order, repeatedly, and
- * several at once.  NOMEM: the device refused twice, or staging is full;
- * nothing writes to dst.
+ * Enqueues the gather of an output block to dst (8-byte aligned, block_bytes
+ * long); FETCHED follows.  Output blocks may be fetched in any order,
+ * repeatedly, and several at once.  NOMEM: the device refused twice, or staging
+ * is full; nothing writes to dst.
  */
-gsort_status gsort_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 
 /*
  * Ends a run after CUT of a SORTED_RUN with OK; RUN_BEGUN follows (OK or
  * DEVICE_LOST).  BAD_ARG in any other state or with a fetch in progress.
  * NOMEM: no host memory; nothing changed.  Drops the run's rows.  The job is
- * then empty and accepts grants and appends.
+ * then empty and accepts reservations and appends.
  *
- * The job retains its share of the budget for retained keys and for grants of
- * the next run.  The share covers at least one chunk whose data, keys and
- * offsets together fit window_bytes, if the job had that much.  A grant for
- * such a chunk is NOMEM only if the device itself lacks memory.
+ * The job retains its share of the budget for retained keys and for
+ * reservations of the next run.  The share covers at least one chunk whose
+ * data, keys and offsets together fit block_bytes, if the job had that much.  A
+ * reservation for such a chunk is NOMEM only if the device itself lacks memory.
  *
- * The device retains the run's sorted keys for gsort_job_merge if
- * - the keys fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs;
- * - the keys of all runs and the merge's memory fit the budget left by other
+ * The device retains the run's sorted keys for gsort_job_merge if - the keys
+ * fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs; - the keys
+ * of all runs and the merge's memory fit the budget left by other
  *   jobs;
  * - both, plus the keys retained by other jobs, stay within half of the budget;
- * - the job has no open_mask, since a merge order carries no ties.
+ * - the job has no inexact_mask, since a merge order carries no ties.
  *
  * Otherwise the keys of all runs are dropped for good (stats.keys_kept).
  * Retained keys never take more memory than the run had.
@@ -454,9 +460,9 @@ gsort_status gsort_job_next_run(gsort_job *job);
 /*
  * Merges the ended runs; MERGED follows.  Legal after next_run of the last run,
  * before any append to the next one; otherwise BAD_ARG.  The merge order is by
- * key, then by run, then by the order within the run.  The job's windows become
- * those of the merge order (gsort_window), and the retained keys are freed.
- * The grants of the unfed run are returned.
+ * key, then by run, then by the order within the run.  The job's output blocks
+ * become those of the merge order (gsort_block), and the retained keys are
+ * freed.  The reservations of the unfed run are returned.
  *
  * UNSUPPORTED: no run has ended, or the keys are not retained; nothing changed.
  * NOMEM, at once or in the event: the keys are still retained, and the job may

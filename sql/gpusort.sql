@@ -21,17 +21,17 @@ CREATE FUNCTION gpusort_stats(
 	OUT native_collation bigint,
 	OUT native_cost bigint,
 	OUT failed bigint,
-	OUT refused_disabled bigint,
-	OUT refused_no_device bigint,
-	OUT refused_few_rows bigint,
-	OUT refused_key_words bigint,
-	OUT refused_collation bigint,
-	OUT refused_later_key bigint,
-	OUT refused_limit bigint,
-	OUT refused_cost bigint,
-	OUT refused_custom_scan bigint,
-	OUT refused_incremental bigint,
-	OUT refused_grouping_sets bigint,
+	OUT planned_native_disabled bigint,
+	OUT planned_native_no_device bigint,
+	OUT planned_native_few_rows bigint,
+	OUT planned_native_key_words bigint,
+	OUT planned_native_collation bigint,
+	OUT planned_native_later_key bigint,
+	OUT planned_native_limit bigint,
+	OUT planned_native_cost bigint,
+	OUT planned_native_custom_scan bigint,
+	OUT planned_native_incremental bigint,
+	OUT planned_native_grouping_sets bigint,
 	OUT stats_reset timestamptz)
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE
@@ -52,7 +52,7 @@ CREATE FUNCTION gpusort_devices(
 	OUT detail text,
 	OUT memory_bytes bigint,
 	OUT budget_bytes bigint,
-	OUT granted_bytes bigint,
+	OUT reserved_bytes bigint,
 	OUT used_bytes bigint,
 	OUT driver text,
 	OUT runtime text,
@@ -101,7 +101,7 @@ CREATE FUNCTION gpusort_progress(
 	OUT bytes_fed bigint,
 	OUT runs_spilled bigint,
 	OUT bytes_spilled bigint,
-	OUT granted_bytes bigint,
+	OUT reserved_bytes bigint,
 	OUT service integer,
 	OUT device text,
 	OUT sort_start timestamptz,
@@ -112,7 +112,7 @@ AS 'MODULE_PATHNAME', 'gpusort_progress';
 
 CREATE VIEW gpusort_progress AS
 	SELECT p.pid, p.datid, d.datname, p.leader_pid, p.phase, p.rows_expected, p.rows_fed, p.rows_returned,
-		p.bytes_fed, p.runs_spilled, p.bytes_spilled, p.granted_bytes, p.service, p.device,
+		p.bytes_fed, p.runs_spilled, p.bytes_spilled, p.reserved_bytes, p.service, p.device,
 		p.sort_start, p.phase_start
 	FROM gpusort_progress() p LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
 

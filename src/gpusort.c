@@ -14,12 +14,12 @@
 
 #include "compat.h"
 #include "gpusort.h"
+#include "job/release.h"
+#include "job/shmem.h"
 #include "plan/plan_info.h"
 #include "planner/planner.h"
 #include "service/service.h"
 #include "settings.h"
-#include "shared/release.h"
-#include "shared/shmem.h"
 
 PG_MODULE_MAGIC;
 

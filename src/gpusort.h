@@ -5,16 +5,16 @@
  * The words that all files use:
  *	  row		a tuple as it is packed for the device
  *	  word		64 bits that a key, or a part of it, is sorted by
- *	  layout	the number of words of a key, and the bytes that they skip
+ *	  encoding	the number of words of a key, and the prefix that they leave out
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
- *	  window	sorted rows that the device has written into a buffer
+ *	  block	sorted rows that the device has written into a buffer
  *	  run		a sorted part of the input, as much as the device's memory holds
  *	  job		one sort on the device
  *	  leader	the process that opened a job: it cuts its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
- *	  grant		device memory promised to a job
+ *	  reservation		device memory promised to a job
  *	  service	a background worker that owns a device; the first one starts the
  *				others
  *	  provisional sort

@@ -22,7 +22,7 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-#include "shared/shmem.h"
+#include "job/shmem.h"
 #include "sql_version.h"
 
 /* Returns the extension's version.  NULL: this database has none, and the

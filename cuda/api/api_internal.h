@@ -4,12 +4,12 @@
  *	  gsort_device.h instead.
  *
  * device.c   the device: opening, events, failures, sorts of pairs
- * job.c      a job's beginning and end, and its grants
+ * job.c      a job's beginning and end, and its reservations
  * feed.c     chunks: checks, and places in the arena
- * windows.c  cuts, directories, fetches
+ * blocks.c  cuts, directories, fetches
  * runs.c     several runs and their merge
  *
- * runs.c calls job.c and windows.c, job.c calls windows.c, and all files call
+ * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call
  * device.c.
  */
 #ifndef GSORT_API_INTERNAL_H
@@ -28,21 +28,21 @@ int			gsort_is_lost(gsort_device *device);
 
 /* --- job.c ---------------------------------------------------------------- */
 
-/* Accounts for the memory of the job: its run's grants, and retained keys or
- * orders. */
-void		gsort_set_granted(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
+/* Accounts for the memory of the job: its run's reservations, and retained keys
+ * or orders. */
+void		gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
 /* Drops the run's rows from the account.  The job retains run_bytes of its
- * grants beside its kept_bytes. */
-void		gsort_end_grants(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
+ * reservations beside its kept_bytes. */
+void		gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
 
 /* Memory that lets a job continue: room for any one chunk. */
 uint64_t	gsort_least_bytes(const gsort_job *job);
 
-/* The budget minus the grants of other jobs. */
+/* The budget minus the reservations of other jobs. */
 uint64_t	gsort_room_for_job(const gsort_job *job);
 
-/* --- windows.c ------------------------------------------------------------ */
+/* --- blocks.c ------------------------------------------------------------ */
 
 /* Makes the directory of the merge order: one byte per row of all ended runs.
  * NOMEM. */

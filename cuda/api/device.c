@@ -146,7 +146,7 @@ gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 	info->struct_bytes = sizeof(*info);
 	device->ops->get_info(device, info);
 	info->budget_bytes = device->budget_bytes;
-	info->granted_bytes = device->granted_bytes;
+	info->reserved_bytes = device->reserved_bytes;
 	info->lost = device->lost;
 	info->fail_at = device->faults.fail_at;
 	info->fail_count = __atomic_load_n(&device->faults.count, __ATOMIC_RELAXED);

@@ -40,7 +40,7 @@ check_chunk_shape(gsort_job *job, const gsort_chunk *chunk)
 	if (chunk->feeder >= GSORT_FEEDERS_MAX)
 		return bad_chunk(job, "feeder number");
 	if (chunk->data_bytes % 8 != 0 || chunk->more_bytes % 8 != 0 || chunk->data_bytes == 0 ||
-		chunk->data_bytes > job->options.window_bytes)
+		chunk->data_bytes > job->options.block_bytes)
 		return bad_chunk(job, "its size");
 	if (chunk->rows > chunk->data_bytes / 8)
 		return bad_chunk(job, "more rows than it has room for");
@@ -108,15 +108,15 @@ append_rows(gsort_job *job, const gsort_chunk *chunk)
 	uint64_t	units = chunk->data_bytes / 8;
 	uint64_t	more_units = chunk->more_bytes / 8;
 	uint64_t	first_unit = arena_place(job->arena_units, units + more_units,
-										 job->options.window_bytes);
+										 job->options.block_bytes);
 	gsort_status status;
 
 	if (job->rows + chunk->rows > GSORT_RUN_ROWS_MAX ||
 		first_unit + units + more_units > GSORT_RUN_BYTES_MAX / 8)
 		return gsort_fail(job->device, GSORT_UNSUPPORTED, "more rows than one run holds");
-	if (job->rows + chunk->rows > job->granted_rows ||
-		job->fed_units + units + more_units > job->granted_units)
-		return gsort_bad_argument(job->device, "an append beyond the grant");
+	if (job->rows + chunk->rows > job->reserved_rows ||
+		job->fed_units + units + more_units > job->reserved_units)
+		return gsort_bad_argument(job->device, "an append beyond the reservation");
 	status = job->device->ops->job_append(job, chunk, first_unit);
 	if (status != GSORT_OK)
 		return status;

@@ -3,12 +3,12 @@
  *	  The interface between the front end of gsort.h, cuda/api, and the two
  *	  implementations of a device, cuda/device and cuda/host.
  *
- * The front end checks every argument and keeps each job's books: grants, the
- * feeders' byte streams, statistics, the directory.  The front end also assigns
- * each chunk its place.  The implementation behind the table of operations
- * allocates, copies, sorts and gathers.  All data here belongs to the one
- * thread that calls gsort.h.  An implementation's own threads must not touch
- * this data.
+ * The front end checks every argument and keeps each job's books: reservations,
+ * the feeders' byte streams, statistics, the directory.  The front end also
+ * assigns each chunk its place.  The implementation behind the table of
+ * operations allocates, copies, sorts and gathers.  All data here belongs to
+ * the one thread that calls gsort.h.  An implementation's own threads must not
+ * touch this data.
  *
  * The arena of a job's rows is a sequence of extents (extents.h).  A chunk's
  * rows lie in one extent; only a row longer than its chunk may span several.
@@ -20,7 +20,7 @@
 #include "rows/extents.h"
 #include "rows/key_plan.h"
 #include "rows/row_word.h"
-#include "rows/window_cut.h"
+#include "rows/block_cut.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -55,8 +55,8 @@ struct gsort_device
 {
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
-	uint64_t	granted_bytes;	/* total of all open jobs */
-	uint64_t	kept_bytes;		/* retained part of granted_bytes */
+	uint64_t	reserved_bytes; /* total of all open jobs */
+	uint64_t	kept_bytes;		/* retained part of reserved_bytes */
 	int			lost;			/* every later call returns DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];
@@ -104,9 +104,9 @@ struct gsort_job
 	/* End of the used part of the arena, with wasted tails of extents
 	 * included. */
 	uint64_t	arena_units;
-	uint64_t	granted_rows;
-	uint64_t	granted_units;
-	uint64_t	granted_bytes;	/* device memory granted to the job's runs, scratch included */
+	uint64_t	reserved_rows;
+	uint64_t	reserved_units;
+	uint64_t	reserved_bytes; /* device memory reserved to the job's runs, scratch included */
 	/* retained keys, later also the merge order, finally the order alone */
 	uint64_t	kept_bytes;
 
@@ -121,10 +121,10 @@ struct gsort_job
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
 	 * CUT event. */
-	gsort_window *windows;
-	uint64_t	n_windows;
+	gsort_block *blocks;
+	uint64_t	n_blocks;
 
-	/* The front end sets rows, bytes in and out, granted, runs and keys_kept.
+	/* The front end sets rows, bytes in and out, reserved, runs and keys_kept.
 	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
 	 * words. */
 	gsort_job_stats stats;
@@ -150,8 +150,8 @@ struct gsort_device_ops
 	void		(*shut) (gsort_device *device);
 
 	/* Peak device memory of a run with that many rows and arena units, the work
-	 * of job_next_run included.  For (0, 0), the memory that a job with a grant
-	 * retains. */
+	 * of job_next_run included.  For (0, 0), the memory that a job with a
+	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory for the retained keys of a run with that many rows. */
 	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
@@ -168,8 +168,8 @@ struct gsort_device_ops
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
 	gsort_status (*job_cut) (gsort_job *job);	/* by cut_how */
-	/* Copies a window of the run. */
-	gsort_status (*job_fetch) (gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+	/* Copies a block of the run. */
+	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
 	 * everything else. */
 	gsort_status (*job_next_run) (gsort_job *job);
@@ -221,15 +221,15 @@ void		gsort_merge_done(gsort_job *job, gsort_status status);
 
 void		gsort_fetch_done(gsort_job *job);
 
-/* Frees the front end's part of the job and returns its grant.  The
+/* Frees the front end's part of the job and returns its reservation.  The
  * implementation frees its own struct afterwards, when it returns CLOSED. */
 void		gsort_job_dispose(gsort_job *job);
 
 /*
- * Makes the directory of a sorted run from its n window begins: rows
+ * Makes the directory of a sorted run from its n block begins: rows
  * begin_rows[i] (the first is 0) at offsets begin_units[i] of the sorted
  * stream.  The stream ends at total_rows and total_units.  Splits long rows.
- * The result is malloc'd into job->windows.  NOMEM.
+ * The result is malloc'd into job->blocks.  NOMEM.
  */
 gsort_status gsort_make_directory(gsort_job *job, const uint32_t *begin_rows,
 								  const uint64_t *begin_units, uint64_t n,

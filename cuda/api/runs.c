@@ -7,7 +7,7 @@
  *	    order.
  *
  * The implementation states the memory of retained keys and of the merge order,
- * which is counted beside the run's grants.
+ * which is counted beside the run's reservations.
  */
 #include "api/api_internal.h"
 
@@ -35,7 +35,7 @@ any_null_so_far(const gsort_job *job)
 
 /*
  * Decides the fate of the keys of the ending run. ended_stats and ended_rows
- * already include this run.  A job with open values retains nothing, because
+ * already include this run.  A job with inexact values retains nothing, because
  * words cannot order such values in a merge.  The retained keys of all jobs
  * leave half of the budget to runs.  Otherwise jobs that hold nothing but keys
  * would wait for each other.
@@ -69,15 +69,16 @@ kept_bytes_after(const gsort_job *job)
 	return job->kept_bytes + job->device->ops->kept_bytes(job, job->rows, job->keep);
 }
 
-/* Raises the grant so that the next run can begin beside the retained keys. */
+/* Raises the reservation so that the next run can begin beside the retained
+ * keys. */
 static void
 make_room_for_next_run(gsort_job *job)
 {
-	uint64_t	had = job->granted_bytes + job->kept_bytes;
+	uint64_t	had = job->reserved_bytes + job->kept_bytes;
 	uint64_t	needed = kept_bytes_after(job) + gsort_least_bytes(job);
 
 	if (needed > had)
-		gsort_set_granted(job, job->granted_bytes + needed - had, job->kept_bytes);
+		gsort_set_reserved(job, job->reserved_bytes + needed - had, job->kept_bytes);
 }
 
 gsort_status
@@ -127,7 +128,7 @@ begin_run(gsort_job *job)
 void
 gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 {
-	uint64_t	bytes = job->granted_bytes + job->kept_bytes;
+	uint64_t	bytes = job->reserved_bytes + job->kept_bytes;
 	uint64_t	kept_bytes = kept ? kept_bytes_after(job) : 0;
 
 	if (status != GSORT_OK)
@@ -137,7 +138,7 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 	}
 	job->stats.runs++;
 	job->stats.keys_kept = kept;
-	gsort_end_grants(job, bytes > kept_bytes ? bytes - kept_bytes : 0, kept_bytes);
+	gsort_end_reservations(job, bytes > kept_bytes ? bytes - kept_bytes : 0, kept_bytes);
 	begin_run(job);
 }
 
@@ -160,7 +161,7 @@ gsort_job_merge(gsort_job *job)
 		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
 						  job->stats.runs);
 	plan = plan_of_ended_runs(job);
-	run_bytes = job->granted_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
+	run_bytes = job->reserved_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
 	bytes = job->kept_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
 	if (run_bytes + bytes > gsort_room_for_job(job))
 		return gsort_fail(job->device, GSORT_NOMEM,
@@ -176,7 +177,7 @@ gsort_job_merge(gsort_job *job)
 	job->state = GSORT_RUN_MERGING;
 	status = ops->job_merge(job, &plan);
 	if (status == GSORT_OK)
-		gsort_end_grants(job, run_bytes, bytes);
+		gsort_end_reservations(job, run_bytes, bytes);
 	else
 	{
 		gsort_free_directory(job);
@@ -194,11 +195,11 @@ gsort_merge_done(gsort_job *job, gsort_status status)
 	{
 		job->state = GSORT_RUN_MERGED;
 		job->stats.rows = job->ended_rows;
-		gsort_set_granted(job, job->granted_bytes, ops->order_bytes(job, job->ended_rows));
+		gsort_set_reserved(job, job->reserved_bytes, ops->order_bytes(job, job->ended_rows));
 		return;
 	}
 	gsort_free_directory(job);
-	gsort_set_granted(job, job->granted_bytes, job->kept_bytes -
+	gsort_set_reserved(job, job->reserved_bytes, job->kept_bytes -
 				ops->merge_bytes(job, job->ended_rows, job->stats.runs));
 	job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING : GSORT_RUN_FAILED;
 }

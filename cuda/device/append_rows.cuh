@@ -113,8 +113,8 @@ file_row(const append_slice *slice, uint32_t i, const word_table *words, const k
 	return word;
 }
 
-/* long_units: the longest row that may share a window.  Grid: a thread for each
- * row of the slice, in whole warps. */
+/* long_units: the longest row that may share an output block.  Grid: a thread
+ * for each row of the slice, in whole warps. */
 static __global__ void
 append_rows_kernel(append_slice slice, word_table words, key_table table, uint32_t long_units,
 				   run_header *header)

@@ -44,8 +44,8 @@ typedef struct row_table
 typedef struct run_header
 {
 	uint32_t	bad_data;		/* gsort_bad_data: a chunk contradicted itself */
-	uint32_t	n_begins;		/* number of window begins found */
-	uint32_t	longest_short_units;	/* longest row that shares windows with others */
+	uint32_t	n_begins;		/* number of output block begins found */
+	uint32_t	longest_short_units;	/* longest row that shares output blocks with others */
 	uint32_t	longest_units;	/* longest row */
 	uint32_t	shortest_below_limit;	/* ROW_UNITS_LIMIT minus the units of the shortest row */
 	uint32_t	tied;			/* number of rows that share their first sort word with others */

@@ -3,7 +3,7 @@
  *	  Appends: a chunk of rows from the host into a job's extents.
  *
  * In:  a chunk and its place, which cuda/api has assigned within the job's
- *	    grants.
+ *	    reservations.
  * Out: its rows in the job's row extents; row words in its word extents; keys
  *	    and NULL bits in its key extents.
  *
@@ -13,7 +13,7 @@
 #include "device/cuda_device.cuh"
 
 #include "device/append_rows.cuh"
-#include "rows/window_cut.h"
+#include "rows/block_cut.h"
 #include "sort/launch.cuh"
 
 #include <string.h>
@@ -67,7 +67,7 @@ file_slice(cuda_job *job, cuda_lane *lane, const append_slice *slice, const char
 	cuda_device *device = (cuda_device *) job->common.device;
 	key_table	table = cuda_job_key_table(job);
 	uint32_t	starts = slice->rows + (slice->ends_chunk ? 0 : 1);
-	uint32_t	long_units = (uint32_t) window_cut_long_units(job->common.options.window_bytes);
+	uint32_t	long_units = (uint32_t) block_cut_long_units(job->common.options.block_bytes);
 
 	GSORT_TRY_STATUS(cuda_copy(device, lane, lane->row_start.pointer, row_start,
 							   starts * sizeof(uint32_t), cudaMemcpyHostToDevice));

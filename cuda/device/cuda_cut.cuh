@@ -2,7 +2,7 @@
  * cuda_cut.cuh
  *	  The interface between the files of the cut: one cut while it is enqueued.
  *
- * cuda_sort.cu	   the cut: its memory, its phases, windows, the read-back
+ * cuda_sort.cu	   the cut: its memory, its phases, output blocks, the read-back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
  * A function of cuda_sort.cu makes the struct on its stack; the job owns the

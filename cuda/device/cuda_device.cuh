@@ -54,7 +54,7 @@
 #define BEGINS_SLOT_BYTES	((size_t) 256 << 10)	/* bytes of a directory read back at once */
 #define STAGINGS			2		/* one made at opening, one more if pinning fails */
 
-/* A chunk of at most window_bytes has at most one row per 8 bytes. */
+/* A chunk of at most block_bytes has at most one row per 8 bytes. */
 #define SLICE_KEYS_BYTES	(SLICE_ROWS * sizeof(uint64_t) * GSORT_MAX_KEY_COLUMNS)
 
 typedef struct cuda_job cuda_job;
@@ -112,7 +112,7 @@ typedef struct cuda_lane
 	cuda_array	keys;			/* append lanes: holds a slice of a chunk */
 	cuda_array	row_start;
 	cuda_array	nulls;
-	cuda_array	window;			/* fetch lanes: holds the gathered window */
+	cuda_array	block;			/* fetch lanes: holds the gathered output block */
 } cuda_lane;
 
 typedef struct cuda_device
@@ -170,8 +170,8 @@ typedef enum sort_array
 	/* [rows] uint32, likewise: per row, the number of its segment, which shares
 	 * the first word */
 	SORT_SEGMENTS,
-	SORT_TIES,					/* [rows / 32] uint32, if windows carry tie bits */
-	SORT_BEGINS,				/* [begins] window_begin */
+	SORT_TIES,					/* [rows / 32] uint32, if output blocks carry tie bits */
+	SORT_BEGINS,				/* [begins] output_block_begin */
 	/* Scratch, in turn, of the pairs sort, of the sort of tied rows, and of
 	 * placing the rows. */
 	SORT_SCRATCH,
@@ -222,12 +222,12 @@ struct cuda_job
 	cudaEvent_t work_began;
 	cudaEvent_t work_ended;
 
-	pinned_slot cut_slot;		/* run_header, then window_begins */
+	pinned_slot cut_slot;		/* run_header, then output_block_begins */
 	/* The host reads the number of rows tied by their first word, then enqueues
 	 * the rest. */
 	int			tied_awaited;
-	uint64_t	begins_asked;	/* window_begins copied to the slot, or being copied */
-	uint64_t	begins_taken;	/* window_begins taken from it */
+	uint64_t	begins_asked;	/* output_block_begins copied to the slot, or being copied */
+	uint64_t	begins_taken;	/* output_block_begins taken from it */
 	uint32_t   *begin_rows;		/* malloc'd, input of gsort_make_directory */
 	uint64_t   *begin_units;
 	cuda_array	sort[SORT_ARRAYS];
@@ -414,7 +414,7 @@ gsort_status cuda_copy_rows(cuda_job *job, cuda_lane *lane, uint64_t first_unit,
 /* --- appends, fetches (cuda_append.cu, cuda_fetch.cu) --------------------- */
 
 gsort_status cuda_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status cuda_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag);
+gsort_status cuda_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 gsort_status cuda_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t bytes, void *dst,
 								  uint64_t tag);
 

@@ -1,13 +1,13 @@
 /*
  * cuda_fetch.cu
- *	  Fetches: a window of a run, or of the merge order, to the host.
+ *	  Fetches: an output block of a run, or of the merge order, to the host.
  *
- * In:  a window of the job's directory.
+ * In:  an output block of the job's directory.
  * Out: its bytes in the caller's buffer, or in a slot until polling copies them
  *	    to the buffer.
  *
- * Rows of a sorted run are gathered into the lane's window on the device first.
- * Split rows and the merge order are contiguous and need no gather.
+ * Rows of a sorted run are gathered into the lane's output block on the device
+ * first.  Split rows and the merge order are contiguous and need no gather.
  */
 #include "device/cuda_device.cuh"
 
@@ -27,61 +27,62 @@ sorted_run_of(const cuda_job *job)
 	return run;
 }
 
-/* Units of a split row in the windows before this one. */
+/* Units of a split row in the output blocks before this one. */
 static uint64_t
-units_before(const gsort_window *window)
+units_before(const gsort_block *block)
 {
 	uint64_t	units = 0;
 
-	while (window->flags & GSORT_WINDOW_CONTINUED)
+	while (block->flags & GSORT_BLOCK_CONTINUED)
 	{
-		window--;
-		units += window->row_bytes / 8;
+		block--;
+		units += block->row_bytes / 8;
 	}
 	return units;
 }
 
-/* Enqueues the gather of a window: its rows or its piece of a row, and its tie
- * bits. */
+/* Enqueues the gather of an output block: its rows or its piece of a row, and
+ * its tie bits. */
 static gsort_status
-gather_window(cuda_job *job, cuda_lane *lane, const gsort_window *window)
+gather_output_block(cuda_job *job, cuda_lane *lane, const gsort_block *block)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	sorted_run	run = sorted_run_of(job);
 	row_table	table = {(uint64_t *const *) job->row_extents.table.pointer};
-	uint64_t   *out = (uint64_t *) lane->window.pointer;
-	uint32_t	units = window->row_bytes / 8;
+	uint64_t   *out = (uint64_t *) lane->block.pointer;
+	uint32_t	units = block->row_bytes / 8;
 
-	if (window->rows > 1)
+	if (block->rows > 1)
 	{
-		uint32_t	lanes_log2 = gather_lanes_log2(units, window->rows);
+		uint32_t	lanes_log2 = gather_lanes_log2(units, block->rows);
 
 		GSORT_TRY_LAUNCH(device, launch(gather_rows_kernel,
-										blocks_for((uint64_t) window->rows << lanes_log2),
+										blocks_for((uint64_t) block->rows << lanes_log2),
 										LAUNCH_THREADS, 0, lane->stream, run, table,
-										window->first_row, window->rows, lanes_log2, out));
+										block->first_row, block->rows, lanes_log2, out));
 	}
 	else
 	{
-		/* first_row of a continued window is the row after the split one */
-		uint64_t	row = window->first_row - (window->rows == 0 ? 1 : 0);
+		/* first_row of a continued output block is the row after the split
+		 * one */
+		uint64_t	row = block->first_row - (block->rows == 0 ? 1 : 0);
 
 		GSORT_TRY_LAUNCH(device, launch(gather_piece_kernel, blocks_for(units), LAUNCH_THREADS, 0,
-										lane->stream, run, table, row, units_before(window), units,
+										lane->stream, run, table, row, units_before(block), units,
 										out));
 	}
-	if (window->bytes > window->row_bytes)
+	if (block->bytes > block->row_bytes)
 		GSORT_TRY_LAUNCH(device, launch(gather_ties_kernel,
-										blocks_for(tie_words_of_window(window->rows)),
-										LAUNCH_THREADS, 0, lane->stream, run, window->first_row,
-										window->rows, out + units));
+										blocks_for(tie_words_of_block(block->rows)),
+										LAUNCH_THREADS, 0, lane->stream, run, block->first_row,
+										block->rows, out + units));
 	return GSORT_OK;
 }
 
-/* The source of a fetch: a window, or a stretch of the merge order. */
+/* The source of a fetch: an output block, or a stretch of the merge order. */
 typedef struct fetch_source
 {
-	const gsort_window *window; /* NULL: the merge order */
+	const gsort_block *block;	/* NULL: the merge order */
 	uint64_t	first_row;		/* in the merge order */
 	uint32_t	bytes;
 } fetch_source;
@@ -91,11 +92,11 @@ enqueue_source(cuda_job *job, cuda_lane *lane, const fetch_source *source, char 
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	if (source->window == NULL)
+	if (source->block == NULL)
 		return cuda_copy(device, lane, to, (const char *) job->order.pointer + source->first_row,
 						 source->bytes, cudaMemcpyDeviceToHost);
-	GSORT_TRY_STATUS(gather_window(job, lane, source->window));
-	return cuda_copy(device, lane, to, lane->window.pointer, source->bytes, cudaMemcpyDeviceToHost);
+	GSORT_TRY_STATUS(gather_output_block(job, lane, source->block));
+	return cuda_copy(device, lane, to, lane->block.pointer, source->bytes, cudaMemcpyDeviceToHost);
 }
 
 /* Enqueues a fetch.  On failure, every enqueued part has ended. */
@@ -144,8 +145,8 @@ fetch(cuda_job *job, const fetch_source *source, void *dst, uint64_t tag)
 gsort_status
 cuda_job_fetch(gsort_job *base, uint64_t number, void *dst, uint64_t tag)
 {
-	const gsort_window *window = &base->windows[number];
-	fetch_source source = {window, 0, window->bytes};
+	const gsort_block *block = &base->blocks[number];
+	fetch_source source = {block, 0, block->bytes};
 
 	return fetch((cuda_job *) base, &source, dst, tag);
 }

@@ -2,7 +2,7 @@
  * cuda_job.cu
  *	  Jobs on the CUDA device: opening, their room, and their end.
  *
- * In:  options; grants.
+ * In:  options; reservations.
  * Out: extents for rows, their words and keys, with tables of their addresses
  *	    on the device.
  *
@@ -64,8 +64,8 @@ make_table(cuda_job *job, extent_list *list)
 						 list->room * sizeof(void *));
 }
 
-/* Allocates the job's device memory with the first grant, which accounts for
- * it. */
+/* Allocates the job's device memory with the first reservation, which accounts
+ * for it. */
 static gsort_status
 make_tables(cuda_job *job)
 {
@@ -79,7 +79,7 @@ make_tables(cuda_job *job)
 		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->header, sizeof(run_header)));
 		job->header_used = 1;
 	}
-	/* each run begins with a grant */
+	/* each run begins with a reservation */
 	if (job->header_used)
 	{
 		GSORT_TRY(device, cudaMemsetAsync(job->header.pointer, 0, sizeof(run_header),
@@ -170,7 +170,7 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 	cuda_job   *job = (cuda_job *) base;
 	cuda_device *device = (cuda_device *) base->device;
 
-	/* memory made by a failed grant stays for the next one */
+	/* memory made by a failed reservation stays for the next one */
 	GSORT_TRY_STATUS(make_tables(job));
 	GSORT_TRY_STATUS(add_extents(job, &job->row_extents, arena_extents_for(units),
 								 GSORT_EXTENT_BYTES));

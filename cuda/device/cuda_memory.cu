@@ -139,7 +139,7 @@ cuda_memory_idle(cuda_device *device)
 }
 
 static uint64_t
-reserved_bytes(cuda_device *device)
+pool_reserved_bytes(cuda_device *device)
 {
 	uint64_t	bytes = 0;
 
@@ -153,7 +153,7 @@ reserved_bytes(cuda_device *device)
 static bool
 trim_once(cuda_device *device)
 {
-	uint64_t	before = reserved_bytes(device);
+	uint64_t	before = pool_reserved_bytes(device);
 	uint64_t	keep = before > TRIMMED_A_POLL_BYTES ? before - TRIMMED_A_POLL_BYTES : 0;
 	uint64_t	after;
 	cudaError_t error;
@@ -168,7 +168,7 @@ trim_once(cuda_device *device)
 		(void) cuda_fail(device, error, "cudaMemPoolTrimTo", __FILE__, __LINE__);
 		return false;
 	}
-	after = reserved_bytes(device);
+	after = pool_reserved_bytes(device);
 	return after < before && after > KEPT_WHEN_IDLE_BYTES;
 }
 
@@ -202,7 +202,7 @@ cuda_default_budget(gsort_device *base)
 		cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
 		(void) cudaGetLastError();
 #ifndef GSORT_GUARD_BUILD
-	held_bytes = reserved_bytes(device);
+	held_bytes = pool_reserved_bytes(device);
 #endif
 	return (free_bytes + held_bytes) / 5 * 4;
 }

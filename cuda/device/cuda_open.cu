@@ -158,7 +158,7 @@ static gsort_status
 make_fetch_lane(cuda_device *device, cuda_lane *lane, int priority)
 {
 	GSORT_TRY_STATUS(make_lane(device, lane, device->fetch_notices, priority));
-	return cuda_allocate(device, NULL, &lane->window, GSORT_WINDOW_BYTES_MAX);
+	return cuda_allocate(device, NULL, &lane->block, GSORT_BLOCK_BYTES_MAX);
 }
 
 /* Makes the streams and lanes.  Sorts have the lowest priority, so that appends
@@ -261,7 +261,7 @@ close_lane(cuda_device *device, cuda_lane *lane)
 	cuda_release(device, NULL, &lane->keys);
 	cuda_release(device, NULL, &lane->row_start);
 	cuda_release(device, NULL, &lane->nulls);
-	cuda_release(device, NULL, &lane->window);
+	cuda_release(device, NULL, &lane->block);
 	if (lane->tail != NULL)
 		cudaEventDestroy(lane->tail);
 	if (lane->stream != NULL)

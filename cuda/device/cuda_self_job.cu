@@ -18,9 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SELF_WINDOW_BYTES	4096
+#define SELF_OUTPUT_BLOCK_BYTES	4096
 #define SELF_CHUNK_ROWS		512
-#define SELF_LONG_BYTES		16384	/* one row, longer than a window */
+#define SELF_LONG_BYTES		16384	/* one row, longer than an output block */
 #define SELF_FEW_ROWS		64
 #define SELF_MANY_ROWS		32768
 #define SELF_RUNS			3
@@ -38,7 +38,7 @@ typedef struct self_job
 	uint64_t	keys[2 * SELF_CHUNK_ROWS];
 	uint32_t	nulls[SELF_CHUNK_ROWS];
 	uint32_t	row_start[SELF_CHUNK_ROWS];
-	uint64_t	data[SELF_WINDOW_BYTES / 8];
+	uint64_t	data[SELF_OUTPUT_BLOCK_BYTES / 8];
 } self_job;
 
 /* Waits up to SELF_WAIT_SECONDS for an event of this kind.  A failed event ends
@@ -117,9 +117,10 @@ feed_chunk(self_job *self, uint32_t rows, uint64_t data_bytes, uint64_t more_byt
 static gsort_status
 feed_rows(self_job *self)
 {
-	GSORT_TRY_STATUS(feed_chunk(self, 1, SELF_WINDOW_BYTES, SELF_LONG_BYTES - SELF_WINDOW_BYTES));
-	for (int piece = 1; piece < SELF_LONG_BYTES / SELF_WINDOW_BYTES; piece++)
-		GSORT_TRY_STATUS(feed_chunk(self, 0, SELF_WINDOW_BYTES, 0));
+	GSORT_TRY_STATUS(feed_chunk(self, 1, SELF_OUTPUT_BLOCK_BYTES,
+								SELF_LONG_BYTES - SELF_OUTPUT_BLOCK_BYTES));
+	for (int piece = 1; piece < SELF_LONG_BYTES / SELF_OUTPUT_BLOCK_BYTES; piece++)
+		GSORT_TRY_STATUS(feed_chunk(self, 0, SELF_OUTPUT_BLOCK_BYTES, 0));
 	while (self->fed < self->rows)
 	{
 		uint32_t	rest = self->rows - self->fed;
@@ -133,21 +134,21 @@ feed_rows(self_job *self)
 /* Checks that the short rows come back as 1, 2, 3 ..., and the long one
  * last. */
 static gsort_status
-check_windows(self_job *self)
+check_output_blocks(self_job *self)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 	uint64_t	expected = 1;
 
-	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
+	GSORT_TRY_STATUS(gsort_job_blocks(self->job, &blocks, &n));
 	for (uint64_t w = 0; w < n; w++)
 	{
-		int			is_long = (windows[w].flags &
-							   (GSORT_WINDOW_CONTINUED | GSORT_WINDOW_CONTINUES)) != 0;
+		int			is_long = (blocks[w].flags &
+							   (GSORT_BLOCK_CONTINUED | GSORT_BLOCK_CONTINUES)) != 0;
 
 		GSORT_TRY_STATUS(gsort_job_fetch(self->job, w, self->data, w));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
-		for (uint32_t r = 0; r < windows[w].rows && !is_long; r++, expected++)
+		for (uint32_t r = 0; r < blocks[w].rows && !is_long; r++, expected++)
 			if (self->data[r] != expected)
 				return gsort_fail(self->device, GSORT_UNSUPPORTED,
 								  "the device's self test gave a wrong order");
@@ -160,12 +161,12 @@ check_windows(self_job *self)
 static gsort_status
 feed_and_check(self_job *self)
 {
-	GSORT_TRY_STATUS(gsort_job_grant(self->job, self->rows,
-									 self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
+	GSORT_TRY_STATUS(gsort_job_reserve(self->job, self->rows,
+									   self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
 	GSORT_TRY_STATUS(feed_rows(self));
 	GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED));
 	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
-	return check_windows(self);
+	return check_output_blocks(self);
 }
 
 /* Checks the merge order.  Rows come in descending order, so it begins with the
@@ -174,11 +175,11 @@ static gsort_status
 check_order(self_job *self)
 {
 	const uint8_t *order = (const uint8_t *) self->data;
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
-	GSORT_TRY_STATUS(gsort_job_windows(self->job, &windows, &n));
-	if (n != 1 || windows[0].rows != self->rows)
+	GSORT_TRY_STATUS(gsort_job_blocks(self->job, &blocks, &n));
+	if (n != 1 || blocks[0].rows != self->rows)
 		return gsort_fail(self->device, GSORT_UNSUPPORTED, "the device's self test merged wrongly");
 	GSORT_TRY_STATUS(gsort_job_fetch(self->job, 0, self->data, 0));
 	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_FETCHED));
@@ -196,8 +197,8 @@ merge_and_check(self_job *self)
 {
 	for (int run = 0; run < SELF_RUNS; run++)
 	{
-		GSORT_TRY_STATUS(gsort_job_grant(self->job, SELF_FEW_ROWS,
-										 SELF_FEW_ROWS * sizeof(uint64_t)));
+		GSORT_TRY_STATUS(gsort_job_reserve(self->job, SELF_FEW_ROWS,
+										   SELF_FEW_ROWS * sizeof(uint64_t)));
 		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
 		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
@@ -222,7 +223,7 @@ run_self_job(self_job *self, gsort_status (*work) (self_job *))
 	options.struct_bytes = sizeof(options);
 	options.key_columns = self->columns;
 	options.null_mask = self->wide ? (1u << self->columns) - 1 : 0;
-	options.window_bytes = SELF_WINDOW_BYTES;
+	options.block_bytes = SELF_OUTPUT_BLOCK_BYTES;
 	options.flags = GSORT_TIES;
 	options.engine = self->engine;
 	GSORT_TRY_STATUS(gsort_job_open(self->device, &options, &self->job));

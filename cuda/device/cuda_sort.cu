@@ -1,12 +1,13 @@
 /*
  * cuda_sort.cu
- *	  The cut: from a fed run to its directory of windows.
+ *	  The cut: from a fed run to its directory of output blocks.
  *
  * In:  a job's key and word extents, the statistics of its columns, and the
  *	    extremes of the lengths in its header.
  * Out: SORTED: the order, low offsets and tie bits for the fetches, and the
- *	    list of window begins, which becomes the directory (place_rows.cuh).
- *	    SORTED_RUN: also the keys, which cuda_runs.cu gathers by the order.
+ *	    list of output block begins, which becomes the directory
+ *	    (place_rows.cuh).  SORTED_RUN: also the keys, which cuda_runs.cu gathers
+ *	    by the order.
  *
  * The cut is enqueued behind the last append, as a whole if the keys fit one
  * word; the host reads the outcome from one copy at its end.  Keys of several
@@ -25,7 +26,7 @@
 #include <string.h>
 
 #define PACK_BLOCKS			2048	/* each thread packs as many words as necessary */
-#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(window_begin))
+#define SLOT_BEGINS			((BEGINS_SLOT_BYTES - sizeof(run_header)) / sizeof(output_block_begin))
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -52,7 +53,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
-	uint64_t	begins = window_begins_at_most(rows, units, job->options.window_bytes);
+	uint64_t	begins = output_block_begins_at_most(rows, units, job->options.block_bytes);
 	int			with_ties = tie_bits_wanted(&job->options);
 	int			with_segments = cuda_order_may_have_segments(job);
 
@@ -63,7 +64,7 @@ size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SO
 	bytes[SORT_TIES] = with_ties ? tie_bits_bytes(rows) : 0;
 	bytes[SORT_TIED_ROWS] = with_segments ? rows * sizeof(uint32_t) : 0;
 	bytes[SORT_SEGMENTS] = with_segments ? rows * sizeof(uint32_t) : 0;
-	bytes[SORT_BEGINS] = begins * sizeof(window_begin);
+	bytes[SORT_BEGINS] = begins * sizeof(output_block_begin);
 	bytes[SORT_SCRATCH] = scratch_bytes_for(job->options.engine, rows);
 }
 
@@ -148,10 +149,10 @@ free_all_but_results(cuda_job *job)
 static uint64_t
 begins_room(const cuda_job *job)
 {
-	return job->sort[SORT_BEGINS].bytes / sizeof(window_begin);
+	return job->sort[SORT_BEGINS].bytes / sizeof(output_block_begin);
 }
 
-/* Computes offsets and window begins from the order. */
+/* Computes offsets and output block begins from the order. */
 static gsort_status
 place_rows(sort_run *run)
 {
@@ -159,10 +160,10 @@ place_rows(sort_run *run)
 	void	   *scratch = job->sort[SORT_SCRATCH].pointer;
 	uint32_t   *lengths = array_of<uint32_t>(run, SORT_WORDS);
 	place_input input = {lengths, run->order, (uint32_t) run->n, job->common.fed_units,
-		job->common.options.window_bytes,
+		job->common.options.block_bytes,
 	tie_bits_wanted(&job->common.options)};
 	place_output output = {array_of<uint32_t>(run, SORT_LOW_OFFSETS),
-		array_of<window_begin>(run, SORT_BEGINS), begins_room(job),
+		array_of<output_block_begin>(run, SORT_BEGINS), begins_room(job),
 	run_header_of(run)};
 
 	GSORT_TRY_LAUNCH(run->device, launch(pack_lengths_kernel, PACK_BLOCKS, PACK_THREADS, 0,
@@ -188,17 +189,17 @@ copy_header_out(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Copies the next window begins into the slot, behind the header. */
+/* Copies the next output block begins into the slot, behind the header. */
 static gsort_status
 copy_begins_out(cuda_job *job, uint64_t n)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	const window_begin *begins = (const window_begin *) job->sort[SORT_BEGINS].pointer;
+	const output_block_begin *begins = (const output_block_begin *) job->sort[SORT_BEGINS].pointer;
 
 	if (n > SLOT_BEGINS)
 		n = SLOT_BEGINS;
 	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot.memory + sizeof(run_header),
-									  begins + job->begins_asked, n * sizeof(window_begin),
+									  begins + job->begins_asked, n * sizeof(output_block_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
 	return cuda_finish_work(job);
@@ -252,9 +253,9 @@ sort_run_of(cuda_job *job)
 	return run;
 }
 
-/* Enqueues the search for windows, once the order is complete. */
+/* Enqueues the search for output blocks, once the order is complete. */
 static gsort_status
-enqueue_windows(sort_run *run)
+enqueue_output_blocks(sort_run *run)
 {
 	run->job->sorted_as_fed = run->order == NULL;
 	GSORT_TRY_STATUS(cuda_order_mark_ties(run));
@@ -283,7 +284,7 @@ enqueue_sort(cuda_job *job)
 	GSORT_TRY(run.device, cudaMemsetAsync(begins->pointer, 0, begins->bytes, run.stream));
 	GSORT_TRY_STATUS(cuda_order_begin(&run, &by_first_word));
 	if (!by_first_word)
-		return enqueue_windows(&run);
+		return enqueue_output_blocks(&run);
 	job->tied_awaited = 1;
 	GSORT_TRY_STATUS(copy_header_out(job));
 	return cuda_finish_work(job);
@@ -299,7 +300,7 @@ enqueue_rest(cuda_job *job, const run_header *header)
 	run.order = array_of<uint32_t>(&run, SORT_ORDER);
 	if (header->tied > 0)
 		GSORT_TRY_STATUS(cuda_order_tied_rows(&run, header->tied, header->segments));
-	return enqueue_windows(&run);
+	return enqueue_output_blocks(&run);
 }
 
 static gsort_status
@@ -337,8 +338,8 @@ cuda_job_cut(gsort_job *base)
 static int
 take_begins(cuda_job *job, uint64_t n)
 {
-	const window_begin *begins =
-		(const window_begin *) (job->cut_slot.memory + sizeof(run_header));
+	const output_block_begin *begins =
+		(const output_block_begin *) (job->cut_slot.memory + sizeof(run_header));
 
 	if (job->begin_rows == NULL)
 	{

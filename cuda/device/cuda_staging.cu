@@ -19,7 +19,7 @@
 #define STAGING_BYTES_MAX	(BLOCK_MAP_MAX * STAGING_BLOCK_BYTES)
 
 /* The largest chunk, one-unit rows with all keys, fits one operation's slot. */
-static_assert(STAGING_BYTES >= (size_t) GSORT_WINDOW_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 *
+static_assert(STAGING_BYTES >= (size_t) GSORT_BLOCK_BYTES_MAX * (2 + GSORT_MAX_KEY_COLUMNS) + 4 *
 			  256, "room for a chunk");
 
 /* --- staging -------------------------------------------------------------- */

@@ -1,16 +1,16 @@
 /*
  * gather_rows.cuh
- *	  The gather: copies the rows of one window from the arena to a contiguous
+ *	  The gather: copies the rows of one output block from the arena to a contiguous
  *	  buffer.
  *
  * In:  a sorted run's order, low offsets and tie bits; the rows' words; the
  *	    arena.
- * Out: the window's bytes in a staging buffer of device memory.
+ * Out: the output block's bytes in a staging buffer of device memory.
  *
- * A row that shares its window is at most a quarter of a window long, and lies
- * in one extent.  Only longer rows may cross the end of an extent, and they
- * have windows of their own.  Therefore rows are copied by address, and pieces
- * of long rows unit by unit.
+ * A row that shares its output block is at most a quarter of an output block
+ * long, and lies in one extent.  Only longer rows may cross the end of an
+ * extent, and they have output blocks of their own.  Therefore rows are copied
+ * by address, and pieces of long rows unit by unit.
  */
 #ifndef GSORT_GATHER_ROWS_CUH
 #define GSORT_GATHER_ROWS_CUH
@@ -112,14 +112,14 @@ gather_piece_kernel(sorted_run run, row_table table, uint64_t row, uint64_t skip
 								 u);
 }
 
-/* Writes the window's tie words.  Grid: one thread per word. */
+/* Writes the output block's tie words.  Grid: one thread per word. */
 static __global__ void
 gather_ties_kernel(sorted_run run, uint64_t first_row, uint32_t rows, uint64_t *out)
 {
 	uint32_t	word = blockIdx.x * blockDim.x + threadIdx.x;
 
-	if (word < tie_words_of_window(rows))
-		out[word] = tie_word_of_window(run.ties, run.rows, first_row, rows, word);
+	if (word < tie_words_of_block(rows))
+		out[word] = tie_word_of_block(run.ties, run.rows, first_row, rows, word);
 }
 
 #endif							/* __CUDACC__ */

@@ -1,28 +1,29 @@
 /*
  * place_rows.cuh
  *	  From the order of a run to its sorted stream: the offset of each row, and
- *	  the begins of windows.
+ *	  the begins of output blocks.
  *
  * In:  the order; the packed lengths of the rows; the header with the extremes
  *	    of the lengths.
  * Out: for each row in sorted order the low 32 bits of its offset in the sorted
- *	    stream; the list of rows that begin a window, with their offsets, and
- *	    their number; bad_data, if the lengths do not add up to the fed total.
+ *	    stream; the list of rows that begin an output block, with their offsets,
+ *	    and their number; bad_data, if the lengths do not add up to the fed
+ *	    total.
  *
  * If no row is long, one pass over the order suffices; otherwise a second read
- * of the lengths finds the windows.  Blocks take tiles in turn and obtain the
- * offset of their first row by look-back (look_back.cuh).
+ * of the lengths finds the output blocks.  Blocks take tiles in turn and obtain
+ * the offset of their first row by look-back (look_back.cuh).
  *
  * The random gather of the lengths takes most of the time.  If all rows have
  * one length, even the order is not read.  The gather (gather_rows.cuh) alone
- * needs a row's source, window by window.
+ * needs a row's source, output block by output block.
  */
 #ifndef GSORT_PLACE_ROWS_CUH
 #define GSORT_PLACE_ROWS_CUH
 
 #include "device/packed_lengths.cuh"
 #include "device/sort_rows.cuh"
-#include "rows/window_cut.h"
+#include "rows/block_cut.h"
 #include "sort/look_back.cuh"
 
 #define PLACE_THREADS		256
@@ -51,7 +52,7 @@ typedef struct place_input
 	const uint32_t *order;		/* NULL: the order as fed */
 	uint32_t	n;				/* 1 to 2^31 - 1 */
 	uint64_t	total_units;
-	uint32_t	window_bytes;
+	uint32_t	block_bytes;
 	int			with_ties;
 } place_input;
 
@@ -59,7 +60,7 @@ typedef struct place_output
 {
 	uint32_t   *low_offsets;	/* [n] */
 	/* [begins_room]; further begins are counted in the header only */
-	window_begin *begins;
+	output_block_begin *begins;
 	uint64_t	begins_room;
 	run_header *header;
 } place_output;
@@ -122,7 +123,7 @@ struct placed_rows
 	const place_input &input;
 	packed_lengths lengths;
 	uint32_t	longest_units;
-	window_cut	cut;
+	block_cut	cut;
 
 	__device__ __forceinline__ bool have_one_length() const
 	{
@@ -220,35 +221,36 @@ find_rows(const placed_rows &placed, warp_rows &rows)
 }
 
 /*
- * Writes window begins if no row is long.  A row then begins a window if its
- * offset passes a multiple of the stride, and each multiple has exactly one
- * window, which gives its place in the list.  The thread of a row decides
- * whether the next row begins a window.
+ * Writes output block begins if no row is long.  A row then begins an output
+ * block if its offset passes a multiple of the stride, and each multiple has
+ * exactly one output block, which gives its place in the list.  The thread of a
+ * row decides whether the next row begins an output block.
  */
 SORT_DEVICE void
-list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
-					const place_output &out)
+list_shared_output_blocks(const placed_rows &placed, const warp_rows &rows, uint64_t first_offset,
+						  const place_output &out)
 {
 	uint32_t	n = placed.input.n;
 	uint32_t	stride = (uint32_t) placed.cut.stride_units;
-	uint64_t	first_window = first_offset / stride;
-	uint32_t	into_window = (uint32_t) (first_offset - first_window * stride);
+	uint64_t	first_output_block = first_offset / stride;
+	uint32_t	into_output_block = (uint32_t) (first_offset - first_output_block * stride);
 
 	if (rows.row(0) == 0)
 		out.begins[0] = {0, 0};
-	if (into_window + rows.sum < stride && rows.first + WARP_STRETCH < n)
+	if (into_output_block + rows.sum < stride && rows.first + WARP_STRETCH < n)
 		return;
 #pragma unroll
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		uint32_t	begin = into_window + rows.low_offsets[k];
+		uint32_t	begin = into_output_block + rows.low_offsets[k];
 		uint32_t	end = begin + rows.units[k];
-		uint64_t	window = first_window + end / stride;
+		uint64_t	output_block = first_output_block + end / stride;
 
 		if (rows.row(k) + 1 == n)
-			out.header->n_begins = (uint32_t) (first_window + begin / stride) + 1;
-		else if (rows.row(k) < n && end / stride != begin / stride && window < out.begins_room)
-			out.begins[window] = {rows.row(k) + 1,
+			out.header->n_begins = (uint32_t) (first_output_block + begin / stride) + 1;
+		else if (rows.row(k) < n && end / stride != begin / stride &&
+				 output_block < out.begins_room)
+			out.begins[output_block] = {rows.row(k) + 1,
 				first_offset + rows.low_offsets[k] + rows.units[k]};
 	}
 }
@@ -258,39 +260,39 @@ list_shared_windows(const placed_rows &placed, const warp_rows &rows, uint64_t f
  * rows are long, the thread's own data does not suffice, and registers for more
  * are too expensive.  Therefore the lengths are read again, row by row.
  */
-struct window_row
+struct output_block_row
 {
 	uint32_t	row;
 	uint64_t	offset;
-	bool		begins;			/* the row begins a window */
+	bool		begins;			/* the row begins an output block */
 };
 
 /* Steps through the rows, 32 at a time: the whole warp calls. */
-struct window_walk
+struct output_block_walk
 {
 	uint32_t	row;			/* the thread's next row */
 	/* Length of the row before the warp's next rows; 0 if there is none. */
 	uint32_t	before;
 	uint64_t	offset;			/* offset of the warp's next rows */
 
-	__device__ __forceinline__ window_walk(const placed_rows &placed, uint32_t first,
-										   uint64_t first_offset)
+	__device__ __forceinline__ output_block_walk(const placed_rows &placed, uint32_t first,
+												 uint64_t first_offset)
 		: row(first + lane_id()), before(first == 0 ? 0 : placed.units_or_none(first - 1)),
 			offset(first_offset)
 	{
 	}
 
-	__device__ __forceinline__ window_row next(const placed_rows &placed)
+	__device__ __forceinline__ output_block_row next(const placed_rows &placed)
 	{
 		uint32_t	units = placed.units_or_none(row);
 		uint32_t	previous = __shfl_up_sync(WHOLE_WARP, units, 1);
 		uint64_t	inclusive = warp_inclusive_sum((uint64_t) units);
-		window_row	here = {row, offset + inclusive - units, false};
+		output_block_row	here = {row, offset + inclusive - units, false};
 
 		if (lane_id() == 0)
 			previous = before;
 		here.begins = row < placed.input.n &&
-			window_cut_begins(&placed.cut, here.offset, units, previous);
+			block_cut_begins(&placed.cut, here.offset, units, previous);
 		row += WARP_THREADS;
 		before = __shfl_sync(WHOLE_WARP, units, WARP_THREADS - 1);
 		offset += __shfl_sync(WHOLE_WARP, inclusive, WARP_THREADS - 1);
@@ -298,11 +300,11 @@ struct window_walk
 	}
 };
 
-/* Number of the warp's rows that begin windows. */
+/* Number of the warp's rows that begin output blocks. */
 SORT_DEVICE uint32_t
-windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
+output_blocks_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 {
-	window_walk walk(placed, first, first_offset);
+	output_block_walk walk(placed, first, first_offset);
 	uint32_t	begun = 0;
 
 #pragma unroll 1
@@ -311,17 +313,17 @@ windows_begun(const placed_rows &placed, uint32_t first, uint64_t first_offset)
 	return begun;
 }
 
-/* Writes the warp's window begins to the list, from place on. */
+/* Writes the warp's output block begins to the list, from place on. */
 SORT_DEVICE void
 list_begins(const placed_rows &placed, uint32_t first, uint64_t first_offset, uint64_t place,
 			const place_output &out)
 {
-	window_walk walk(placed, first, first_offset);
+	output_block_walk walk(placed, first, first_offset);
 
 #pragma unroll 1
 	for (int k = 0; k < PLACE_ITEMS; k++)
 	{
-		window_row	here = walk.next(placed);
+		output_block_row	here = walk.next(placed);
 		uint32_t	all = __ballot_sync(WHOLE_WARP, here.begins);
 		uint64_t	at = place + __popc(all & ((1u << lane_id()) - 1));
 
@@ -349,7 +351,7 @@ find_first_offset(place_memory &shared, const placed_rows &placed, const place_s
 		header->bad_data = GSORT_BAD_OFFSETS;
 }
 
-/* Computes the place of the tile's first window begin in the list. */
+/* Computes the place of the tile's first output block begin in the list. */
 SORT_DEVICE void
 find_first_begin(place_memory &shared, uint32_t n, const place_states &states, run_header *header)
 {
@@ -360,12 +362,13 @@ find_first_begin(place_memory &shared, uint32_t n, const place_states &states, r
 		header->n_begins = (uint32_t) (shared.first_begin + sum);
 }
 
-/* Counts and publishes each tile's window begins, if some rows are long. */
+/* Counts and publishes each tile's output block begins, if some rows are
+ * long. */
 SORT_DEVICE void
-list_windows(place_memory &shared, const placed_rows &placed, uint32_t first, uint64_t first_offset,
-			 const place_states &states, const place_output &out)
+list_output_blocks(place_memory &shared, const placed_rows &placed, uint32_t first,
+				   uint64_t first_offset, const place_states &states, const place_output &out)
 {
-	uint32_t	begun = windows_begun(placed, first, first_offset);
+	uint32_t	begun = output_blocks_begun(placed, first, first_offset);
 
 	if (lane_id() == 0)
 		shared.warp_begins[warp_id()] = begun;
@@ -404,9 +407,9 @@ place_tile(place_memory &shared, const placed_rows &placed, const place_states &
 					   (uint32_t) first_offset + rows.low_offsets[k]);
 	}
 	if (placed.longest_units <= placed.cut.long_units)
-		list_shared_windows(placed, rows, first_offset, out);
+		list_shared_output_blocks(placed, rows, first_offset, out);
 	else
-		list_windows(shared, placed, rows.first, first_offset, states, out);
+		list_output_blocks(shared, placed, rows.first, first_offset, states, out);
 }
 
 /* Grid: place_tiles(n) blocks of PLACE_THREADS. */
@@ -417,7 +420,7 @@ place_rows_kernel(place_input input, place_states states, place_output out)
 	__shared__ place_memory shared;
 	const run_header *header = out.header;
 	placed_rows placed = {input, packed_lengths_make(header, input.lengths), header->longest_units,
-	window_cut_make(input.window_bytes, input.with_ties, header->longest_short_units)};
+	block_cut_make(input.block_bytes, input.with_ties, header->longest_short_units)};
 
 	if (threadIdx.x == 0)
 		shared.tile = atomicAdd(states.next_tile, 1u);

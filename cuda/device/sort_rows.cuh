@@ -2,7 +2,7 @@
  * sort_rows.cuh
  *	  The kernels around the pairs sort of a run: sort words before it; ties
  *	  after it; the sorted keys at the end of the run.  place_rows.cuh finds
- *	  the begins of rows and windows.
+ *	  the begins of rows and output blocks.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
  * Out: bad_data, if a key contradicts the statistics of the plan; a bit for
@@ -18,21 +18,21 @@
 #include "rows/tie_rule.h"
 
 /* Two uint64, so that no padding is copied to the host. */
-typedef struct window_begin
+typedef struct output_block_begin
 {
 	uint64_t	row;
 	uint64_t	units;			/* offset in the sorted stream */
-} window_begin;
+} output_block_begin;
 
 /*
- * Upper limit of the windows in a run.  Short rows have one cut per stride,
- * which is at least 0.73 windows wide.  Each long row, which exceeds a quarter
- * of a window, adds two.
+ * Upper limit of the output blocks in a run.  Short rows have one cut per
+ * stride, which is at least 0.73 output blocks wide.  Each long row, which
+ * exceeds a quarter of an output block, adds two.
  */
 static inline GSORT_HD uint64_t
-window_begins_at_most(uint64_t rows, uint64_t units, uint32_t window_bytes)
+output_block_begins_at_most(uint64_t rows, uint64_t units, uint32_t block_bytes)
 {
-	uint64_t	begins = 10 * units / (window_bytes / 8) + 2;
+	uint64_t	begins = 10 * units / (block_bytes / 8) + 2;
 
 	return begins < rows ? begins : rows;
 }

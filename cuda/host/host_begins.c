@@ -1,11 +1,11 @@
 /*
  * host_begins.c
- *	  Row words in sorted order, and the window begins of a run (see
+ *	  Row words in sorted order, and the block begins of a run (see
  *	  host_begins.h).
  *
  * Each thread orders the row words of its parts and sums their lengths.  The
  * sums give each part its offset in the sorted stream.  Each part then finds
- * the windows that begin in it.
+ * the blocks that begin in it.
  */
 #include "host/host_begins.h"
 
@@ -13,13 +13,13 @@
 #include <string.h>
 
 #include "host/host_parts.h"
-#include "rows/window_cut.h"
+#include "rows/block_cut.h"
 
 /* Distance of prefetches when row words are read in sorted order. */
 #define ROWS_AHEAD		24
 #define BEGINS_ROOM		64
 
-/* The window begins of one part, and the sums that later parts need. */
+/* The block begins of one part, and the sums that later parts need. */
 typedef struct part_result
 {
 	uint64_t	units;			/* length of the part's rows */
@@ -37,7 +37,7 @@ typedef struct begin_search
 	uint64_t	rows;
 	uint32_t	parts;
 	uint64_t   *row_words;
-	window_cut	cut;
+	block_cut	cut;
 	part_result *results;
 } begin_search;
 
@@ -48,7 +48,7 @@ order_row_words_part(void *arg, uint32_t part)
 	const begin_search *search = arg;
 	const uint32_t *rows = search->order;
 	part_result *result = &search->results[part];
-	uint64_t	long_units = window_cut_long_units(search->run->window_bytes);
+	uint64_t	long_units = block_cut_long_units(search->run->block_bytes);
 	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
 	uint64_t	total = 0;
 	uint64_t	longest = 0;
@@ -76,7 +76,7 @@ order_row_words_part(void *arg, uint32_t part)
 	result->longest_short_units = longest;
 }
 
-/* Records that a window begins at a row.  0: out of memory. */
+/* Records that a block begins at a row.  0: out of memory. */
 static int
 add_begin(part_result *result, uint64_t row, uint64_t unit)
 {
@@ -102,18 +102,18 @@ add_begin(part_result *result, uint64_t row, uint64_t unit)
 	return 1;
 }
 
-/* Finds the windows that begin in the part. */
+/* Finds the blocks that begin in the part. */
 static void
 find_begins_part(void *arg, uint32_t part)
 {
 	const begin_search *search = arg;
-	const window_cut *cut = &search->cut;
+	const block_cut *cut = &search->cut;
 	part_result *result = &search->results[part];
 	uint64_t	i = host_part_begin(search->rows, search->parts, part);
 	uint64_t	end = host_part_begin(search->rows, search->parts, part + 1);
 	uint64_t	offset = result->before_units;
 	uint64_t	previous = i > 0 ? row_word_units(search->row_words[i - 1]) : 0;
-	/* short rows below this offset begin no window, which saves divisions */
+	/* short rows below this offset begin no block, which saves divisions */
 	uint64_t	next_cut = 0;
 
 	for (; i < end; i++)
@@ -122,7 +122,7 @@ find_begins_part(void *arg, uint32_t part)
 
 		if (offset >= next_cut || units > cut->long_units || previous > cut->long_units)
 		{
-			if (window_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
+			if (block_cut_begins(cut, offset, units, previous) && !add_begin(result, i, offset))
 			{
 				result->failed = 1;
 				return;
@@ -134,7 +134,7 @@ find_begins_part(void *arg, uint32_t part)
 	}
 }
 
-/* Computes the parts' offsets from their lengths, and the window cut.  Returns
+/* Computes the parts' offsets from their lengths, and the block cut.  Returns
  * the total. */
 static uint64_t
 place_parts(begin_search *search)
@@ -151,11 +151,11 @@ place_parts(begin_search *search)
 		if (result->longest_short_units > longest)
 			longest = result->longest_short_units;
 	}
-	search->cut = window_cut_make(search->run->window_bytes, search->run->with_ties, longest);
+	search->cut = block_cut_make(search->run->block_bytes, search->run->with_ties, longest);
 	return before;
 }
 
-/* Joins the window begins of all parts.  0: out of memory. */
+/* Joins the block begins of all parts.  0: out of memory. */
 static int
 join_begins(const begin_search *search, host_begins *begins)
 {

@@ -1,9 +1,9 @@
 /*
  * host_begins.h
- *	  Row words in sorted order, and the window begins of a run.
+ *	  Row words in sorted order, and the block begins of a run.
  *
  * In:  a run and the order of its rows.
- * Out: its row words in that order, and the begins of its windows.
+ * Out: its row words in that order, and the begins of its blocks.
  */
 #ifndef GSORT_HOST_BEGINS_H
 #define GSORT_HOST_BEGINS_H
@@ -13,8 +13,8 @@
 #include "host/host_pool.h"
 #include "host/host_run.h"
 
-/* The window begins of a sorted run.  The arrays are malloc'd; the receiver
- * owns them. */
+/* The block begins of a sorted run.  The arrays are malloc'd; the receiver owns
+ * them. */
 typedef struct host_begins
 {
 	uint32_t   *rows;

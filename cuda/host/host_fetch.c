@@ -1,6 +1,6 @@
 /*
  * host_fetch.c
- *	  Writes the bytes of windows (see host_fetch.h).
+ *	  Writes the bytes of blocks (see host_fetch.h).
  *
  * Rows are read in random order, so their cache lines are prefetched some rows
  * ahead.
@@ -79,18 +79,18 @@ copy_row(const host_run *run, uint64_t word, uint64_t *to)
 	return to + units;
 }
 
-/* Copies a window's rows with prefetches, since the rows are scattered.
- * Returns the end of the output. */
+/* Copies a block's rows with prefetches, since the rows are scattered.  Returns
+ * the end of the output. */
 static uint64_t *
-write_rows(const host_run *run, const host_window *window, uint64_t *to)
+write_rows(const host_run *run, const host_block *block, uint64_t *to)
 {
-	const uint64_t *words = run->row_words + window->first_row;
+	const uint64_t *words = run->row_words + block->first_row;
 
-	for (uint32_t i = 0; i < window->rows && i < ROWS_AHEAD; i++)
+	for (uint32_t i = 0; i < block->rows && i < ROWS_AHEAD; i++)
 		ask_for_row(run, words[i]);
-	for (uint32_t i = 0; i < window->rows; i++)
+	for (uint32_t i = 0; i < block->rows; i++)
 	{
-		if (i + ROWS_AHEAD < window->rows)
+		if (i + ROWS_AHEAD < block->rows)
 			ask_for_row(run, words[i + ROWS_AHEAD]);
 		to = copy_row(run, words[i], to);
 	}
@@ -98,28 +98,28 @@ write_rows(const host_run *run, const host_window *window, uint64_t *to)
 }
 
 static uint64_t *
-write_stretch(const host_run *run, const host_window *window, uint64_t *to)
+write_stretch(const host_run *run, const host_block *block, uint64_t *to)
 {
-	uint64_t	unit = window->first_unit + row_word_offset(run->row_words[window->first_row]);
+	uint64_t	unit = block->first_unit + row_word_offset(run->row_words[block->first_row]);
 
-	copy_from_arena(run, to, unit, window->units);
-	return to + window->units;
+	copy_from_arena(run, to, unit, block->units);
+	return to + block->units;
 }
 
 static void
-write_ties(const host_run *run, const host_window *window, uint64_t *to)
+write_ties(const host_run *run, const host_block *block, uint64_t *to)
 {
-	for (uint32_t word = 0; word < tie_words_of_window(window->rows); word++)
-		*to++ = tie_word_of_window(run->ties, run->rows, window->first_row, window->rows, word);
+	for (uint32_t word = 0; word < tie_words_of_block(block->rows); word++)
+		*to++ = tie_word_of_block(run->ties, run->rows, block->first_row, block->rows, word);
 }
 
 void
-host_run_fetch(const host_run *run, const host_window *window, uint64_t *to)
+host_run_fetch(const host_run *run, const host_block *block, uint64_t *to)
 {
-	if (window->is_stretch)
-		to = write_stretch(run, window, to);
+	if (block->is_stretch)
+		to = write_stretch(run, block, to);
 	else
-		to = write_rows(run, window, to);
+		to = write_rows(run, block, to);
 	if (run->ties != NULL)
-		write_ties(run, window, to);
+		write_ties(run, block, to);
 }

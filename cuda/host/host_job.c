@@ -153,7 +153,7 @@ run_fetch(host_task *task)
 	host_op    *op = (host_op *) task;
 
 	if (!atomic_load(&op->job->closing))
-		host_run_fetch(&op->job->run, &op->u.fetch.window, op->u.fetch.to);
+		host_run_fetch(&op->job->run, &op->u.fetch.block, op->u.fetch.to);
 	host_op_done(op);
 }
 
@@ -198,7 +198,7 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 }
 
 /* True if the machine has memory for a run of that many rows and units beside
- * all other grants. */
+ * all other reservations. */
 static int
 machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 {
@@ -206,7 +206,7 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 	uint64_t	run_bytes = host_job_bytes(job, rows, units);
 	double		now = now_ms();
 
-	if (run_bytes <= job->granted_bytes)
+	if (run_bytes <= job->reserved_bytes)
 		return 1;
 	if (now - host->looked_ms > LIMITS_RECHECK_MS)
 	{
@@ -214,7 +214,7 @@ machine_has_room(const gsort_job *job, uint64_t rows, uint64_t units)
 		host->looked_ms = now;
 	}
 	return host_limits_leave_room(&host->limits_now,
-								  job->device->granted_bytes - job->granted_bytes + run_bytes);
+								  job->device->reserved_bytes - job->reserved_bytes + run_bytes);
 }
 
 /* Makes extents.  While the job is fed, only this thread touches the run's
@@ -228,7 +228,7 @@ host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units)
 
 	if (!machine_has_room(job, rows, units))
 		return gsort_fail(job->device, GSORT_NOMEM,
-						  "a grant would leave too little of the machine's memory, "
+						  "a reservation would leave too little of the machine's memory, "
 						  "%llu bytes are left",
 						  (unsigned long long) host->limits_now.left_bytes);
 	made = host_run_reserve(run, rows, units, job->device->budget_bytes);
@@ -294,61 +294,61 @@ host_job_cut(gsort_job *job)
 
 typedef struct row_search
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	row;
 } row_search;
 
 static int
-begins_before_row(const void *context, uint64_t window)
+begins_before_row(const void *context, uint64_t block)
 {
 	const row_search *search = context;
 
-	return search->windows[window].first_row < search->row;
+	return search->blocks[block].first_row < search->row;
 }
 
-/* Finds the first window of the row that this window continues: the one before
- * the first window whose first_row is the following row. */
+/* Finds the first block of the row that this block continues: the one before
+ * the first block whose first_row is the following row. */
 static uint64_t
-first_piece_of(const gsort_job *job, uint64_t window)
+first_piece_of(const gsort_job *job, uint64_t block)
 {
-	row_search	search = {job->windows, job->windows[window].first_row};
+	row_search	search = {job->blocks, job->blocks[block].first_row};
 
-	return first_not_before(0, window, begins_before_row, &search) - 1;
+	return first_not_before(0, block, begins_before_row, &search) - 1;
 }
 
-/* Describes a window's contents: whole rows, or a piece of a split row. */
-static host_window
-window_to_fetch(const gsort_job *job, uint64_t number)
+/* Describes a block's contents: whole rows, or a piece of a split row. */
+static host_block
+block_to_fetch(const gsort_job *job, uint64_t number)
 {
-	const gsort_window *window = &job->windows[number];
-	host_window fetch = {
-		.first_row = window->first_row,
-		.rows = window->rows,
-		.units = window->row_bytes / 8,
+	const gsort_block *block = &job->blocks[number];
+	host_block fetch = {
+		.first_row = block->first_row,
+		.rows = block->rows,
+		.units = block->row_bytes / 8,
 	};
 
-	if (window->flags & GSORT_WINDOW_CONTINUED)
+	if (block->flags & GSORT_BLOCK_CONTINUED)
 	{
 		uint64_t	first = first_piece_of(job, number);
 
 		/* every piece of a row but the last is as long as the first one */
 		fetch.is_stretch = 1;
-		fetch.first_row = job->windows[first].first_row;
-		fetch.first_unit = (number - first) * (job->windows[first].row_bytes / 8);
+		fetch.first_row = job->blocks[first].first_row;
+		fetch.first_unit = (number - first) * (job->blocks[first].row_bytes / 8);
 	}
-	else if (window->flags & GSORT_WINDOW_CONTINUES)
+	else if (block->flags & GSORT_BLOCK_CONTINUES)
 		fetch.is_stretch = 1;
 	return fetch;
 }
 
 gsort_status
-host_job_fetch(gsort_job *job, uint64_t window, void *dst, uint64_t tag)
+host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag)
 {
 	host_op    *op = new_transfer(job, GSORT_EVENT_FETCHED, tag, run_fetch);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->u.fetch.window = window_to_fetch(job, window);
+	op->u.fetch.block = block_to_fetch(job, block);
 	op->u.fetch.to = dst;
 	host_op_enqueue(op);
 	return GSORT_OK;

@@ -70,7 +70,7 @@ typedef struct host_order_fetch
 
 typedef struct host_fetch
 {
-	host_window window;
+	host_block block;
 	uint64_t   *to;
 } host_fetch;
 

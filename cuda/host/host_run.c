@@ -19,7 +19,7 @@ host_run_init(host_run *run, host_memory *memory, const gsort_job_options *optio
 		.memory = memory,
 		.columns = options->key_columns,
 		.null_mask = options->null_mask,
-		.window_bytes = options->window_bytes,
+		.block_bytes = options->block_bytes,
 		.with_ties = tie_bits_wanted(options),
 	};
 	run->extents = calloc(GSORT_RUN_EXTENTS_MAX, sizeof(*run->extents));
@@ -70,7 +70,7 @@ host_run_drop_keys(host_run *run)
 }
 
 void
-host_run_drop_windows(host_run *run)
+host_run_drop_blocks(host_run *run)
 {
 	host_block_give(run->memory, &run->account, run->row_words, 8 * run->rows);
 	host_block_give(run->memory, &run->account, run->ties, tie_bits_bytes(run->rows));
@@ -81,7 +81,7 @@ host_run_drop_windows(host_run *run)
 void
 host_run_drop_order(host_run *run)
 {
-	host_run_drop_windows(run);
+	host_run_drop_blocks(run);
 	host_block_give(run->memory, &run->account, run->order, 4 * run->rows);
 	run->order = NULL;
 }
@@ -89,7 +89,7 @@ host_run_drop_order(host_run *run)
 void
 host_run_drop_rows(host_run *run)
 {
-	host_run_drop_windows(run);
+	host_run_drop_blocks(run);
 	while (run->n_extents > 0)
 		host_extent_give(run->memory, &run->account, HOST_EXTENT_ROWS,
 						 run->extents[--run->n_extents]);

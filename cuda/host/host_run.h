@@ -7,7 +7,7 @@
  *
  * host_sort.c turns these into row words in sorted order, and then the keys are
  * no longer needed.  To retain sorted keys (host_merge.c), the sort also keeps
- * the order of the rows. host_fetch.c writes windows.
+ * the order of the rows. host_fetch.c writes blocks.
  *
  * The caller of gsort.h makes the extents and releases the keys; the threads do
  * everything else. host_ops.c serializes feeding, sorting and reading of one
@@ -29,7 +29,7 @@ typedef struct host_run
 	host_account account;
 	uint32_t	columns;
 	uint32_t	null_mask;
-	uint32_t	window_bytes;
+	uint32_t	block_bytes;
 	int			with_ties;
 
 	uint64_t  **extents;		/* sized for the largest run, so that it never moves */
@@ -70,13 +70,13 @@ int			host_run_reserve(host_run *run, uint64_t rows, uint64_t units, uint64_t li
 /* Releases the key extents. */
 void		host_run_drop_keys(host_run *run);
 
-/* Releases the lookup data of windows: row words and ties. */
-void		host_run_drop_windows(host_run *run);
+/* Releases the lookup data of blocks: row words and ties. */
+void		host_run_drop_blocks(host_run *run);
 
 /* Releases the output of a sort: the run is as it was fed. */
 void		host_run_drop_order(host_run *run);
 
-/* Releases everything that windows are written from; keys and order stay. */
+/* Releases everything that blocks are written from; keys and order stay. */
 void		host_run_drop_rows(host_run *run);
 
 /* Releases everything: the run is empty, as after its init. */

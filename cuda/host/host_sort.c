@@ -1,7 +1,7 @@
 /*
  * host_sort.c
  *	  Sorts a run (see host_sort.h): keys to words, words to an order, the order
- *	  to row words and window begins.
+ *	  to row words and block begins.
  *
  * Memory: one block of 8 bytes per row holds the sort words first, later the
  * row words in sorted order, and stays.  A second block holds the other sort

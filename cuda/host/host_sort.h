@@ -3,7 +3,7 @@
  *	  The sort of a run on the host device.
  *
  * In:  a complete run, and the plan of its keys.
- * Out: its row words in sorted order, its ties, and its window begins.
+ * Out: its row words in sorted order, its ties, and its block begins.
  */
 #ifndef GSORT_HOST_SORT_H
 #define GSORT_HOST_SORT_H

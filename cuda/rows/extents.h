@@ -17,7 +17,7 @@
 
 #define GSORT_EXTENT_BYTES		(8u << 20)
 #define GSORT_EXTENT_UNITS		(GSORT_EXTENT_BYTES / 8)
-#define GSORT_WINDOW_BYTES_MAX	(GSORT_EXTENT_BYTES / 2)
+#define GSORT_BLOCK_BYTES_MAX	(GSORT_EXTENT_BYTES / 2)
 #define GSORT_KEY_EXTENT_ROWS	(1u << 17)
 #define GSORT_RUN_EXTENTS_MAX	(GSORT_RUN_BYTES_MAX / GSORT_EXTENT_BYTES)
 #define GSORT_RUN_KEY_EXTENTS_MAX	((GSORT_RUN_ROWS_MAX + 1ull) / GSORT_KEY_EXTENT_ROWS)
@@ -38,15 +38,15 @@ arena_unit(uint64_t *const *extents, uint64_t unit)
 
 /*
  * First unit for new rows of units in an arena with used units in use.  Rows
- * that fit a window do not cross the end of an extent.  Longer rows do, so that
- * no extent wastes more than the size of a window.
+ * that fit a block do not cross the end of an extent.  Longer rows do, so that
+ * no extent wastes more than the size of a block.
  */
 static inline uint64_t
-arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
+arena_place(uint64_t used, uint64_t units, uint32_t block_bytes)
 {
 	uint64_t	used_of_last = used % GSORT_EXTENT_UNITS;
 
-	if (units <= window_bytes / 8 && used_of_last + units > GSORT_EXTENT_UNITS)
+	if (units <= block_bytes / 8 && used_of_last + units > GSORT_EXTENT_UNITS)
 		return used + (GSORT_EXTENT_UNITS - used_of_last);
 	return used;
 }
@@ -54,9 +54,9 @@ arena_place(uint64_t used, uint64_t units, uint32_t window_bytes)
 /* Arena units that hold units of rows placed in this way, with the wasted tails
  * of extents included. */
 static inline uint64_t
-arena_units_for(uint64_t units, uint32_t window_bytes)
+arena_units_for(uint64_t units, uint32_t block_bytes)
 {
-	uint64_t	usable = GSORT_EXTENT_UNITS - window_bytes / 8;
+	uint64_t	usable = GSORT_EXTENT_UNITS - block_bytes / 8;
 
 	return (units + usable - 1) / usable * GSORT_EXTENT_UNITS;
 }

@@ -4,7 +4,7 @@
  *	  ties with its predecessor (tie_rule.h).
  *
  * In:  bit r % 32 of word r / 32.
- * Out: 64 bits at a time from any row on, as windows carry them.
+ * Out: 64 bits at a time from any row on, as blocks carry them.
  */
 #ifndef GSORT_TIE_BITS_H
 #define GSORT_TIE_BITS_H
@@ -15,11 +15,11 @@
 #include "gsort.h"
 #include "rows/host_device.h"
 
-/* True if the windows of a sorted run carry tie bits. */
+/* True if the blocks of a sorted run carry tie bits. */
 static inline int
 tie_bits_wanted(const gsort_job_options *options)
 {
-	return (options->flags & GSORT_TIES) != 0 || options->open_mask != 0;
+	return (options->flags & GSORT_TIES) != 0 || options->inexact_mask != 0;
 }
 
 static inline GSORT_HD size_t
@@ -44,21 +44,21 @@ tie_bits_from(const uint32_t *ties, uint64_t total_rows, uint64_t first, uint64_
 	return count >= 64 ? bits : bits & ((1ull << count) - 1);
 }
 
-/* Number of 64-bit tie words in a window: one bit per row and one for the next
+/* Number of 64-bit tie words in a block: one bit per row and one for the next
  * row. */
 static inline GSORT_HD uint32_t
-tie_words_of_window(uint32_t window_rows)
+tie_words_of_block(uint32_t block_rows)
 {
-	return window_rows > 0 ? window_rows / 64 + 1 : 0;
+	return block_rows > 0 ? block_rows / 64 + 1 : 0;
 }
 
-/* A tie word of a window that begins at first_row. */
+/* A tie word of a block that begins at first_row. */
 static inline GSORT_HD uint64_t
-tie_word_of_window(const uint32_t *ties, uint64_t total_rows, uint64_t first_row,
-				   uint32_t window_rows, uint32_t word)
+tie_word_of_block(const uint32_t *ties, uint64_t total_rows, uint64_t first_row,
+				  uint32_t block_rows, uint32_t word)
 {
 	uint64_t	first = first_row + (uint64_t) word * 64;
-	uint64_t	count = window_rows + 1 - word * 64;
+	uint64_t	count = block_rows + 1 - word * 64;
 
 	if (first >= total_rows)
 		return 0;

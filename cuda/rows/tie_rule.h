@@ -4,12 +4,12 @@
  *
  * In:  two neighbours in sorted order: their raw keys and NULLs, and the first
  *	    sort word of both.
- * Out: whether the second ties with the first (see gsort_window).
+ * Out: whether the second ties with the first (see gsort_block).
  *
  * Most neighbours differ in the first sort word, which is sorted already, and
  * need no key.  Columns that lie in this word as a whole are compared there;
- * their keys are read only to test for an open value.  Columns behind the last
- * relevant one are never read.
+ * their keys are read only to test for an inexact value.  Columns behind the
+ * last relevant one are never read.
  *
  * The rule is a value and travels to kernels as an argument.
  */
@@ -22,14 +22,14 @@ typedef struct tie_rule
 {
 	uint32_t	columns;		/* relevant columns, from the first on */
 	uint32_t	nullable_mask;
-	uint32_t	open_mask;
+	uint32_t	inexact_mask;
 	/* Bit c: the first word decides whether rows agree in column c. */
 	uint32_t	in_first_word;
 	int			equal_rows_tie; /* GSORT_TIES */
 	uint64_t	decisive_bits;	/* bits of the first word: rows that differ in them do not tie */
 	uint64_t	first_word_bits[GSORT_MAX_KEY_COLUMNS];	/* bits of column c in the first word */
-	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
-	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 } tie_rule;
 
 /* Location of the keys of a row. */
@@ -50,13 +50,13 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 	memset(&rule, 0, sizeof(rule));
 	rule.equal_rows_tie = (options->flags & GSORT_TIES) != 0;
 	rule.columns = rule.equal_rows_tie ? options->key_columns :
-		significant_bits(options->open_mask);
+		significant_bits(options->inexact_mask);
 	rule.nullable_mask = options->null_mask;
-	rule.open_mask = options->open_mask;
+	rule.inexact_mask = options->inexact_mask;
 	for (uint32_t c = 0; c < rule.columns; c++)
 	{
-		rule.open_bits[c] = options->open_bits[c];
-		rule.open_code[c] = options->open_code[c];
+		rule.inexact_bits[c] = options->inexact_bits[c];
+		rule.inexact_code[c] = options->inexact_code[c];
 		rule.first_word_bits[c] = key_plan_bits_of_column(plan, 0, c);
 		if (key_plan_column_is_in(plan, 0, c))
 			rule.in_first_word |= 1u << c;
@@ -64,7 +64,7 @@ tie_rule_make(const gsort_job_options *options, const key_plan *plan)
 		 * read */
 		if (!is_read)
 			rule.decisive_bits |= rule.first_word_bits[c];
-		is_read |= (options->open_mask >> c & 1) || !(rule.in_first_word >> c & 1);
+		is_read |= (options->inexact_mask >> c & 1) || !(rule.in_first_word >> c & 1);
 	}
 	return rule;
 }
@@ -87,10 +87,11 @@ tie_rule_agree(const tie_rule *rule, const row_keys *row, const row_keys *before
 }
 
 static inline GSORT_HD int
-tie_rule_is_open(const tie_rule *rule, const row_keys *row, uint32_t column)
+tie_rule_is_inexact(const tie_rule *rule, const row_keys *row, uint32_t column)
 {
-	return (rule->open_mask >> column & 1) && !tie_rule_is_null(rule, row, column) &&
-		(row->keys[column * row->stride] & rule->open_bits[column]) == rule->open_code[column];
+	return (rule->inexact_mask >> column & 1) && !tie_rule_is_null(rule, row, column) &&
+		(row->keys[column * row->stride] & rule->inexact_bits[column]) ==
+		rule->inexact_code[column];
 }
 
 /* difference: XOR of the two rows' first sort words; 0 if the plan has no
@@ -105,7 +106,7 @@ tie_rule_ties(const tie_rule *rule, uint64_t difference, const row_keys *row,
 			return 0;
 		if (!(rule->in_first_word >> c & 1) && !tie_rule_agree(rule, row, before, c))
 			return 0;
-		if (tie_rule_is_open(rule, row, c))
+		if (tie_rule_is_inexact(rule, row, c))
 			return 1;
 	}
 	return rule->equal_rows_tie;

@@ -4,12 +4,12 @@
  *	  above.
  *
  * In:  the slots of a partial plan, in every participant of a Gather; the job's
- *	    id and the layouts of its keys, which the leader publishes in the DSM
+ *	    id and the encodings of its keys, which the leader publishes in the DSM
  *	    segment.
  * Out: chunks in the job's buffers.  The node returns rows through the Gather
  *	    only while no job is published, and when a full job does not take them.
- *	    GpuSort chooses the layouts by the first of these rows, and feeds all of
- *	    them itself.
+ *	    GpuSort chooses the encodings by the first of these rows, and feeds all
+ *	    of them itself.
  *
  * Runs in parallel workers, and in the leader when it takes part or when there
  * are no workers.  The leader knows the id without a DSM segment too, which is
@@ -30,12 +30,12 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
+#include "executor/page_drain.h"
+#include "job/clock.h"
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
-#include "shared/clock.h"
+#include "sort/encoding_copy.h"
 #include "sort/feed.h"
-#include "sort/layout_copy.h"
-#include "sort/page_drain.h"
 
 /* The leader's own node returns one row after this many. */
 #define LEADER_ROWS_AT_ONCE		1000
@@ -49,10 +49,11 @@ typedef struct FeederFigures
 	double		milliseconds;
 } FeederFigures;
 
-/* In the DSM segment.  The layouts (layout_copy.h) lie behind the figures. */
+/* In the DSM segment.  The encodings (encoding_copy.h) lie behind the
+ * figures. */
 typedef struct FeedCoordination
 {
-	pg_atomic_uint32 published; /* the id and the layouts are there */
+	pg_atomic_uint32 published; /* the id and the encodings are there */
 	int			n_workers;		/* workers that figures has room for */
 	GpuSortJobId id;
 	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* one for each worker */
@@ -78,10 +79,10 @@ struct GpuSortFeedState
 	GpuSortPageDrain drain;
 	GpuSortFeed *feed;
 
-	/* the leader's layouts, once it has published them */
+	/* the leader's encodings, once it has published them */
 	GpuSortJobId id;			/* slot -1: it has not published them */
-	const GpuSortKeyLayout *layouts;
-	int			n_layouts;
+	const GpuSortKeyEncoding *encodings;
+	int			n_encodings;
 	uint64		rows_at_once;	/* rows that it may feed before it returns one */
 
 	FeedCoordination *shared;	/* NULL without a DSM segment */
@@ -182,16 +183,16 @@ GpuSortFeedEnd(CustomScanState *node)
 /* --- the job to feed ------------------------------------------------------ */
 
 static char *
-shared_layouts(const GpuSortFeedState *state)
+shared_encodings(const GpuSortFeedState *state)
 {
 	return (char *) &state->shared->figures[state->n_workers];
 }
 
 static Size
-layout_bytes(GpuSortFeedState *state)
+encoding_bytes(GpuSortFeedState *state)
 {
-	return gpusort_layouts_bytes_max(&state->info.order, state->info.n_keys,
-									 ExecGetResultType(&state->css.ss.ps));
+	return gpusort_encodings_bytes_max(&state->info.order, state->info.n_keys,
+									   ExecGetResultType(&state->css.ss.ps));
 }
 
 void
@@ -200,23 +201,24 @@ gpusort_feed_node_forget_job(GpuSortFeedState *state)
 	state->id.slot = -1;
 }
 
-/* The barrier makes the layouts visible before the flag that announces them. */
+/* The barrier makes the encodings visible before the flag that announces
+ * them. */
 void
 gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job,
-						  const GpuSortKeyLayout *layouts, int n_keys)
+						  const GpuSortKeyEncoding *encodings, int n_keys)
 {
 	StringInfoData bytes;
 
 	state->id = *job;
-	state->layouts = layouts;
-	state->n_layouts = n_keys;
+	state->encodings = encodings;
+	state->n_encodings = n_keys;
 	if (state->shared == NULL)
 		return;
 	initStringInfo(&bytes);
-	gpusort_layouts_write(layouts, n_keys, &bytes);
-	if ((Size) bytes.len > layout_bytes(state))
-		elog(ERROR, "gpusort has no room for %d bytes of layouts", bytes.len);
-	memcpy(shared_layouts(state), bytes.data, bytes.len);
+	gpusort_encodings_write(encodings, n_keys, &bytes);
+	if ((Size) bytes.len > encoding_bytes(state))
+		elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
+	memcpy(shared_encodings(state), bytes.data, bytes.len);
 	pfree(bytes.data);
 	state->shared->id = *job;
 	pg_write_barrier();
@@ -237,18 +239,19 @@ static void
 make_keys(GpuSortFeedState *state)
 {
 	TupleDesc	desc = ExecGetResultType(&state->css.ss.ps);
-	GpuSortKeyLayout read[GPUSORT_WORDS_MAX];
-	const GpuSortKeyLayout *layouts = state->layouts;
-	int			n_layouts = state->n_layouts;
+	GpuSortKeyEncoding read[GPUSORT_WORDS_MAX];
+	const GpuSortKeyEncoding *encodings = state->encodings;
+	int			n_encodings = state->n_encodings;
 
 	if (IsParallelWorker())
 	{
 		pg_read_barrier();
 		state->id = state->shared->id;
-		n_layouts = gpusort_layouts_read(shared_layouts(state), &state->info.order, desc, read);
-		layouts = read;
+		n_encodings = gpusort_encodings_read(shared_encodings(state), &state->info.order,
+											 desc, read);
+		encodings = read;
 	}
-	gpusort_keys_make(&state->info.order, n_layouts, layouts, desc, &state->keys);
+	gpusort_keys_make(&state->info.order, n_encodings, encodings, desc, &state->keys);
 }
 
 /* --- feeding -------------------------------------------------------------- */
@@ -367,7 +370,7 @@ GpuSortFeedEstimateDSM(CustomScanState *node, ParallelContext *pcxt)
 {
 	return add_size(add_size(offsetof(FeedCoordination, figures),
 							 mul_size(pcxt->nworkers, sizeof(FeederFigures))),
-					layout_bytes((GpuSortFeedState *) node));
+					encoding_bytes((GpuSortFeedState *) node));
 }
 
 static void
@@ -383,7 +386,7 @@ GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *c
 
 	state->shared = coordinate;
 	state->n_workers = pcxt->nworkers;
-	memset(state->shared, 0, shared_layouts(state) - (char *) coordinate);
+	memset(state->shared, 0, shared_encodings(state) - (char *) coordinate);
 	pg_atomic_init_u32(&state->shared->published, 0);
 	state->shared->n_workers = state->n_workers;
 }

@@ -9,8 +9,8 @@
 
 #include "nodes/extensible.h"
 
+#include "job/job.h"
 #include "keys/sortkey.h"
-#include "shared/job.h"
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
@@ -19,9 +19,9 @@ typedef struct GpuSortFeedState GpuSortFeedState;
 extern void gpusort_feed_node_forget_job(GpuSortFeedState *state);
 
 /* Announces a job to the feed nodes of all processes, while the Gather runs,
- * with the layouts of its first n_keys keys.  layouts must live as long as the
- * sort. */
+ * with the encodings of its first n_keys keys.  encodings must live as long as
+ * the sort. */
 extern void gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job,
-									  const GpuSortKeyLayout *layouts, int n_keys);
+									  const GpuSortKeyEncoding *encodings, int n_keys);
 
 #endif							/* GPUSORT_FEED_NODE_H */

@@ -19,10 +19,10 @@
 #include "utils/lsyscache.h"
 
 #include "executor/gpusort_node.h"
+#include "job/server_state.h"
+#include "job/stats.h"
 #include "keys/collation_keys.h"
 #include "settings.h"
-#include "shared/server_state.h"
-#include "shared/stats.h"
 
 static Node *GpuSortCreateState(CustomScan *scan);
 static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);
@@ -251,16 +251,17 @@ put_child_rows(GpuSortState *state)
 }
 
 /* Announces the sort's job to the feed nodes.  NULL: there is none. */
-static const GpuSortKeyLayout *
+static const GpuSortKeyEncoding *
 publish_job(GpuSortState *state)
 {
 	GpuSortJobId job;
-	int			n_layouts;
-	const GpuSortKeyLayout *layouts = gpusort_tuplesort_layouts(state->sort, &job, &n_layouts);
+	int			n_encodings;
+	const GpuSortKeyEncoding *encodings =
+		gpusort_tuplesort_encodings(state->sort, &job, &n_encodings);
 
-	if (layouts != NULL)
-		gpusort_feed_node_publish(state->feed_node, &job, layouts, n_layouts);
-	return layouts;
+	if (encodings != NULL)
+		gpusort_feed_node_publish(state->feed_node, &job, encodings, n_encodings);
+	return encodings;
 }
 
 /*
@@ -272,15 +273,15 @@ static void
 put_returned_rows(GpuSortState *state)
 {
 	PlanState  *gather = outerPlanState(state);
-	const GpuSortKeyLayout *layouts = NULL;
+	const GpuSortKeyEncoding *encodings = NULL;
 	TupleTableSlot *slot;
 
 	gpusort_feed_node_forget_job(state->feed_node);
 	while (slot = ExecProcNode(gather), !TupIsNull(slot))
 	{
 		gpusort_tuplesort_put(state->sort, slot);
-		if (layouts == NULL)
-			layouts = publish_job(state);
+		if (encodings == NULL)
+			encodings = publish_job(state);
 	}
 }
 

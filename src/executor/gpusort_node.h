@@ -9,8 +9,8 @@
 
 #include "compat.h"
 #include "executor/feed_node.h"
+#include "executor/page_drain.h"
 #include "plan/plan_info.h"
-#include "sort/page_drain.h"
 #include "sort/tuplesort.h"
 
 typedef struct GpuSortState

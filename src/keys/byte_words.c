@@ -3,7 +3,7 @@
  *	  Byte strings as words: the parts that run once for a key, or for toasted
  *	  values only.
  *
- * In:  the bytes that a plan skips; toasted values.
+ * In:  the prefix that words leave out; toasted values.
  * Out: how strings are cut; the bytes of such a value, at most those that its
  *	    words need.
  *
@@ -18,17 +18,17 @@
 #include "keys/byte_words.h"
 
 void
-gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *skipped)
+gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *prefix)
 {
 	cut->n_words = n_words;
-	cut->n_skipped = skipped != NULL ? VARSIZE_ANY_EXHDR(skipped) : 0;
-	cut->skipped = NULL;
-	if (cut->n_skipped > 0)
+	cut->prefix_bytes = prefix != NULL ? VARSIZE_ANY_EXHDR(prefix) : 0;
+	cut->prefix = NULL;
+	if (cut->prefix_bytes > 0)
 	{
-		char	   *copy = palloc(cut->n_skipped);
+		char	   *copy = palloc(cut->prefix_bytes);
 
-		memcpy(copy, VARDATA_ANY(skipped), cut->n_skipped);
-		cut->skipped = copy;
+		memcpy(copy, VARDATA_ANY(prefix), cut->prefix_bytes);
+		cut->prefix = copy;
 	}
 }
 

@@ -6,15 +6,16 @@
  * then the length's.  n words are 8n-1 bytes, padded with 0, and a code in the
  * lowest byte: 2 * (length + 1), or GPUSORT_BYTES_GO_ON.  So a string that ends
  * within its words has them to itself and sorts behind its own prefixes.
- * Values with an odd code are open.  Uncoded words are for strings that stand
- * for values only roughly.  n words are 8n bytes, and every value is open.
+ * Values with an odd code are inexact.  Uncoded words are for strings that
+ * stand for values only roughly.  n words are 8n bytes, and every value is
+ * inexact.
  *
- * A prefix of nearly all values may be skipped.  Words then hold the bytes
- * behind it, after one byte, the sign GPUSORT_BYTES_BEGIN_SO.  A value without
- * the prefix is open, and its sign tells at which byte it leaves the prefix:
- * the earlier, the farther it sorts from values that have it.  Words hold the
- * value from that byte on.  So a prefix that too few values have costs the
- * others one byte, and not their words.
+ * A prefix of nearly all values may be left out.  Words then hold the bytes
+ * behind it, after one byte, the prefix marker GPUSORT_PREFIX_MARKER.  A value
+ * without the prefix is inexact, and its marker tells at which byte it leaves
+ * the prefix: the earlier, the farther it sorts from values that have it.
+ * Words hold the value from that byte on.  So a prefix that too few values have
+ * costs the others one byte, and not their words.
  */
 #ifndef GPUSORT_BYTE_WORDS_H
 #define GPUSORT_BYTE_WORDS_H
@@ -29,33 +30,36 @@
  * string ends within its words. */
 #define GPUSORT_BYTES_GO_ON		0xff
 
-/* The sign of values that have the prefix.  Other values leave it at byte
- * number n: their sign is n if they are lower, 0xff - n if they are higher.
- * Values that leave it at the last place or later all have the same sign. */
-#define GPUSORT_BYTES_BEGIN_SO	0x80
+/*
+ * The prefix marker of values that have the prefix.  Other values leave it at
+ * byte number n: their marker is n if they are lower, 0xff - n if they are
+ * higher.  Values that leave it at the last place or later all have the same
+ * marker.
+ */
+#define GPUSORT_PREFIX_MARKER	0x80
 #define GPUSORT_BYTES_PLACE_MAX	126
 
-/* The signs of open values of coded words, for GpuSortKey. */
-#define GPUSORT_BYTES_OPEN_BITS	UINT64CONST(1)
-#define GPUSORT_BYTES_OPEN_CODE	UINT64CONST(1)
+/* The marks of inexact values of coded words, for GpuSortKey. */
+#define GPUSORT_BYTES_INEXACT_BITS	UINT64CONST(1)
+#define GPUSORT_BYTES_INEXACT_CODE	UINT64CONST(1)
 
 /* How to cut strings. */
 typedef struct GpuSortByteCut
 {
 	int			n_words;
-	Size		n_skipped;
-	const char *skipped;		/* n_skipped bytes */
+	Size		prefix_bytes;
+	const char *prefix;			/* prefix_bytes bytes */
 } GpuSortByteCut;
 
-/* skipped: as in GpuSortKeyLayout.  It is copied into the current context. */
-extern void gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *skipped);
+/* prefix: as in GpuSortKeyEncoding.  It is copied into the current context. */
+extern void gpusort_byte_cut_make(GpuSortByteCut *cut, int n_words, const bytea *prefix);
 
 /* Returns the number of a string's first bytes that its words depend on.
  * Further bytes do not matter. */
 static inline Size
 gpusort_byte_cut_needs(const GpuSortByteCut *cut)
 {
-	return cut->n_skipped + cut->n_words * sizeof(uint64);
+	return cut->prefix_bytes + cut->n_words * sizeof(uint64);
 }
 
 /* --- values that may be toasted ------------------------------------------- */
@@ -108,51 +112,52 @@ gpusort_common_bytes(const char *a, const char *b, Size n)
 
 /* --- cutting -------------------------------------------------------------- */
 
-/* For a value that lacks the prefix, and is higher or lower: sets the sign, and
- * the bytes that words hold. */
+/* For a value that lacks the prefix, and is higher or lower: sets the marker,
+ * and the bytes that words hold. */
 static inline void
 gpusort_byte_cut_outside(const GpuSortByteCut *cut, bool is_higher, const char **bytes,
-						 Size *length, uint8 *sign)
+						 Size *length, uint8 *marker)
 {
-	Size		place = gpusort_common_bytes(*bytes, cut->skipped,
-											 Min(Min(*length, cut->n_skipped),
+	Size		place = gpusort_common_bytes(*bytes, cut->prefix,
+											 Min(Min(*length, cut->prefix_bytes),
 												 GPUSORT_BYTES_PLACE_MAX));
 
-	*sign = is_higher ? 0xff - place : place;
+	*marker = is_higher ? 0xff - place : place;
 	*bytes += place;
 	*length -= place;
 }
 
-/* Steps over the prefix, and sets the sign.  False: the string lacks it. */
+/* Steps over the prefix, and sets the marker.  False: the string lacks it. */
 static inline bool
-gpusort_byte_cut_skip(const GpuSortByteCut *cut, const char **bytes, Size *length, uint8 *sign)
+gpusort_byte_cut_strip_prefix(const GpuSortByteCut *cut, const char **bytes, Size *length,
+							  uint8 *marker)
 {
-	int			order = memcmp(*bytes, cut->skipped, Min(*length, cut->n_skipped));
+	int			order = memcmp(*bytes, cut->prefix, Min(*length, cut->prefix_bytes));
 
-	if (unlikely(order != 0 || *length < cut->n_skipped))
+	if (unlikely(order != 0 || *length < cut->prefix_bytes))
 	{
 		/* a string that is a beginning of the prefix sorts before it */
-		gpusort_byte_cut_outside(cut, order > 0, bytes, length, sign);
+		gpusort_byte_cut_outside(cut, order > 0, bytes, length, marker);
 		return false;
 	}
-	*sign = GPUSORT_BYTES_BEGIN_SO;
-	*bytes += cut->n_skipped;
-	*length -= cut->n_skipped;
+	*marker = GPUSORT_PREFIX_MARKER;
+	*bytes += cut->prefix_bytes;
+	*length -= cut->prefix_bytes;
 	return true;
 }
 
-/* Loads the bytes of n words, padded with 0, with a sign before them if the key
- * has signs. */
+/* Loads the bytes of n words, padded with 0, with a marker before them if the
+ * key has markers. */
 static inline void
-gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 sign, const char *bytes, Size length,
+gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 marker, const char *bytes, Size length,
 					  uint64 *words)
 {
 	char	   *first = (char *) words;
 	Size		most = cut->n_words * sizeof(uint64);
 
-	if (cut->n_skipped > 0)
+	if (cut->prefix_bytes > 0)
 	{
-		*first++ = (char) sign;
+		*first++ = (char) marker;
 		most--;
 	}
 	if (likely(length >= most))
@@ -170,12 +175,12 @@ gpusort_byte_cut_load(const GpuSortByteCut *cut, uint8 sign, const char *bytes, 
 static inline Size
 gpusort_byte_cut_held(const GpuSortByteCut *cut)
 {
-	return cut->n_words * sizeof(uint64) - (cut->n_skipped > 0 ? 2 : 1);
+	return cut->n_words * sizeof(uint64) - (cut->prefix_bytes > 0 ? 2 : 1);
 }
 
 /* Sets the code of a value that its words do not hold completely. */
 static inline void
-gpusort_byte_cut_leave_open(const GpuSortByteCut *cut, uint64 *words)
+gpusort_byte_cut_mark_inexact(const GpuSortByteCut *cut, uint64 *words)
 {
 	words[cut->n_words - 1] |= GPUSORT_BYTES_GO_ON;
 }
@@ -197,15 +202,16 @@ gpusort_byte_cut_code(const GpuSortByteCut *cut, Size units, Size held, uint64 *
 static inline void
 gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {
-	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
+	uint8		marker = GPUSORT_PREFIX_MARKER;
 
-	if (cut->n_skipped > 0 && unlikely(!gpusort_byte_cut_skip(cut, &bytes, &length, &sign)))
+	if (cut->prefix_bytes > 0 &&
+		unlikely(!gpusort_byte_cut_strip_prefix(cut, &bytes, &length, &marker)))
 	{
-		gpusort_byte_cut_load(cut, sign, bytes, length, words);
-		gpusort_byte_cut_leave_open(cut, words);
+		gpusort_byte_cut_load(cut, marker, bytes, length, words);
+		gpusort_byte_cut_mark_inexact(cut, words);
 		return;
 	}
-	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	gpusort_byte_cut_load(cut, marker, bytes, length, words);
 	gpusort_byte_cut_code(cut, length, gpusort_byte_cut_held(cut), words);
 }
 
@@ -213,11 +219,11 @@ gpusort_byte_cut_coded(const GpuSortByteCut *cut, const char *bytes, Size length
 static inline void
 gpusort_byte_cut_uncoded(const GpuSortByteCut *cut, const char *bytes, Size length, uint64 *words)
 {
-	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
+	uint8		marker = GPUSORT_PREFIX_MARKER;
 
-	if (cut->n_skipped > 0)
-		(void) gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
-	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	if (cut->prefix_bytes > 0)
+		(void) gpusort_byte_cut_strip_prefix(cut, &bytes, &length, &marker);
+	gpusort_byte_cut_load(cut, marker, bytes, length, words);
 }
 
 #endif							/* GPUSORT_BYTE_WORDS_H */

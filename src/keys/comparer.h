@@ -3,8 +3,8 @@
  *	  The order of rows by the operators themselves, for rows that words leave
  *	  undecided.
  *
- * One comparer serves the sort in the backend, the groups of tied rows, and the
- * merge of runs.
+ * One comparer serves the sort in the backend, the tie runs, and the merge of
+ * runs.
  */
 #ifndef GPUSORT_COMPARER_H
 #define GPUSORT_COMPARER_H

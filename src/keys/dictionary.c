@@ -3,7 +3,7 @@
  *	  Dictionaries: the values of a key that has few, by their ranks.
  *
  * In:  a key's values in some rows, counted one by one: in a sort's first rows,
- *	    or in a group of tied rows.  Then the values of all rows.
+ *	    or in a tie run.  Then the values of all rows.
  * Out: codes: of a value in the dictionary by a lookup of its bytes, of another
  *	    value by a search.
  *

@@ -4,7 +4,7 @@
  *	  of extensions.
  *
  * In:  values; the operator class's converter.
- * Out: the abbreviated key as a word.  Every value is open.
+ * Out: the abbreviated key as a word.  Every value is inexact.
  *
  * Abbreviated keys can be words if their comparator is one of the three that
  * PostgreSQL exports for this.  A converter may keep things in ssup_cxt, which
@@ -93,7 +93,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 
 /* The comparator tells how an abbreviation becomes an unsigned word. */
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	Abbreviation *abbreviation = palloc(sizeof(Abbreviation));
 
@@ -108,7 +108,7 @@ make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout
 	else
 		key->encode = encode_int32;
 	key->state = abbreviation;
-	key->may_be_open = true;
+	key->may_be_inexact = true;
 }
 
 const GpuSortEncoder gpusort_encode_abbreviated = {.can_encode = can_encode,.make = make};

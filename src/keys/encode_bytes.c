@@ -32,28 +32,28 @@ encode_bytea(const GpuSortKey *key, Datum value, uint64 *words)
 static void
 encode_bits(const GpuSortByteCut *cut, const char *bytes, Size length, Size bits, uint64 *words)
 {
-	Size		skipped_bits = cut->n_skipped * BITS_PER_BYTE;
+	Size		prefix_bits = cut->prefix_bytes * BITS_PER_BYTE;
 	const char *all_bytes = bytes;
 	Size		all = length;
-	uint8		sign = GPUSORT_BYTES_BEGIN_SO;
-	bool		begins_so = cut->n_skipped == 0 ||
-		gpusort_byte_cut_skip(cut, &bytes, &length, &sign);
+	uint8		marker = GPUSORT_PREFIX_MARKER;
+	bool		begins_so = cut->prefix_bytes == 0 ||
+		gpusort_byte_cut_strip_prefix(cut, &bytes, &length, &marker);
 
 	/* the value is shorter than the prefix, has the first bits of its last
 	 * byte, and no others are set */
-	if (begins_so && bits < skipped_bits)
+	if (begins_so && bits < prefix_bits)
 	{
 		begins_so = false;
 		bytes = all_bytes;
 		length = all;
-		gpusort_byte_cut_outside(cut, false, &bytes, &length, &sign);
+		gpusort_byte_cut_outside(cut, false, &bytes, &length, &marker);
 	}
-	gpusort_byte_cut_load(cut, sign, bytes, length, words);
+	gpusort_byte_cut_load(cut, marker, bytes, length, words);
 	if (begins_so)
-		gpusort_byte_cut_code(cut, bits - skipped_bits,
+		gpusort_byte_cut_code(cut, bits - prefix_bits,
 							  gpusort_byte_cut_held(cut) * BITS_PER_BYTE, words);
 	else
-		gpusort_byte_cut_leave_open(cut, words);
+		gpusort_byte_cut_mark_inexact(cut, words);
 }
 
 static void
@@ -78,28 +78,28 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make_coded(GpuSortKey *key, const GpuSortKeyLayout *layout, GpuSortEncode encode)
+make_coded(GpuSortKey *key, const GpuSortKeyEncoding *encoding, GpuSortEncode encode)
 {
 	GpuSortByteCut *cut = palloc(sizeof(GpuSortByteCut));
 
-	gpusort_byte_cut_make(cut, layout->n_words, layout->skipped);
+	gpusort_byte_cut_make(cut, encoding->n_words, encoding->prefix);
 	key->encode = encode;
 	key->state = cut;
-	key->may_be_open = true;
-	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
-	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+	key->may_be_inexact = true;
+	key->inexact_bits = GPUSORT_BYTES_INEXACT_BITS;
+	key->inexact_code = GPUSORT_BYTES_INEXACT_CODE;
 }
 
 static void
-make_bytea(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_bytea(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
-	make_coded(key, layout, encode_bytea);
+	make_coded(key, encoding, encode_bytea);
 }
 
 static void
-make_bit(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_bit(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
-	make_coded(key, layout, encode_bit);
+	make_coded(key, encoding, encode_bit);
 }
 
 const GpuSortEncoder gpusort_encode_bytea = {.can_encode = can_encode,.make = make_bytea};

@@ -6,8 +6,8 @@
  * Out: words.  The first is the value's code (dictionary.h).  The second, if
  *	    there is one, is 0 for a value of the dictionary.  Another value has 63
  *	    bits of its sort key there, or of its own bytes under C, and 1 in the
- *	    last bit: the sign that it is open.  Without a second word, values with
- *	    an even code are open.
+ *	    last bit: the sign that it is inexact.  Without a second word, values
+ *	    with an even code are inexact.
  *
  * A dictionary that does not fit later values leaves about as much to be
  * compared as one word of the sort key does.  Words of the C library's sort
@@ -102,23 +102,23 @@ encode_by_dictionary(const GpuSortKey *key, Datum value, uint64 *words)
 /* Sort keys are cut long enough for the search and for the second word. */
 void
 gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
-							 const GpuSortKeyLayout *layout)
+							 const GpuSortKeyEncoding *encoding)
 {
 	DictionaryEncoder *encoder = palloc0(sizeof(DictionaryEncoder));
 
-	if (layout->n_words > DICTIONARY_WORDS_MAX)
-		elog(ERROR, "gpusort has no %d words for a key with a dictionary", layout->n_words);
+	if (encoding->n_words > DICTIONARY_WORDS_MAX)
+		elog(ERROR, "gpusort has no %d words for a key with a dictionary", encoding->n_words);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							GPUSORT_DICTIONARY_KEY_BYTES + gpusort_byte_cut_needs(&one_word));
 	/* a value is found by all its bytes */
 	encoder->source.text_needed = MaxAllocSize;
-	encoder->dictionary = layout->dictionary;
-	encoder->memo = gpusort_key_memo_make(layout->n_words);
+	encoder->dictionary = encoding->dictionary;
+	encoder->memo = gpusort_key_memo_make(encoding->n_words);
 	key->state = encoder;
 	key->encode = encode_by_dictionary;
-	key->may_be_open = true;
-	key->open_bits = 1;
-	key->open_code = layout->n_words > 1;
+	key->may_be_inexact = true;
+	key->inexact_bits = 1;
+	key->inexact_code = encoding->n_words > 1;
 	if (encoder->source.keys != NULL && encoder->source.keys->kind == GPUSORT_COLLATION_LIBC &&
 		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 	{

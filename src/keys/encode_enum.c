@@ -6,7 +6,7 @@
  * Out: one word.  Labels with even OIDs sort by these, as enum_cmp assumes too,
  *	    and such a label has its OID to itself.  A label with an odd OID was
  *	    added between others later.  It stands behind the last even one before
- *	    it, and is open.
+ *	    it, and is inexact.
  *
  * The labels' sort order in the catalog would tell more.  But processes of one
  * plan may read it at different times, and ALTER TYPE may number all labels
@@ -50,7 +50,7 @@ word_of_even(Oid oid)
 	return (uint64) oid << 32;
 }
 
-/* Returns the open word behind that of the even label. */
+/* Returns the inexact word behind that of the even label. */
 static inline uint64
 word_behind(Oid even_oid)
 {
@@ -155,7 +155,7 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	EnumLabels *labels = palloc0(sizeof(EnumLabels));
 
@@ -164,9 +164,9 @@ make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout
 	labels->odd = palloc(labels->odd_room * sizeof(OddLabel));
 	key->encode = encode_enum;
 	key->state = labels;
-	key->may_be_open = true;
-	key->open_bits = 1;
-	key->open_code = 1;
+	key->may_be_inexact = true;
+	key->inexact_bits = 1;
+	key->inexact_code = 1;
 }
 
 const GpuSortEncoder gpusort_encode_enum = {.can_encode = can_encode,.make = make};

@@ -106,7 +106,7 @@ can_encode_in_two(const GpuSortKeyType *type, int *least, int *most)
 
 #define EXACT_ENCODER(type_name, can) \
 static void \
-make_##type_name(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout) \
+make_##type_name(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding) \
 { \
 	key->encode = encode_##type_name; \
 } \

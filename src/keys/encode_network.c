@@ -6,7 +6,7 @@
  * Out: the first bits of a bit string that sorts as addresses do: the family (0
  *	    for IPv4), the network's bits, the length of the mask, the host's bits.
  *	    If further bits are not all 0, the lowest bit of the last word is set,
- *	    and the value is open.
+ *	    and the value is inexact.
  *
  * The bit string sorts so because network_cmp compares the bits that both masks
  * have, then the masks, then the rest.  Networks padded with 0 are in the same
@@ -129,12 +129,12 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 }
 
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	key->encode = encode_network;
-	key->may_be_open = true;
-	key->open_bits = 1;
-	key->open_code = 1;
+	key->may_be_inexact = true;
+	key->inexact_bits = 1;
+	key->inexact_code = 1;
 }
 
 const GpuSortEncoder gpusort_encode_network = {.can_encode = can_encode,.make = make};

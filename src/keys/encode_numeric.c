@@ -7,9 +7,9 @@
  *
  * Both forms double a magnitude that is cut off at some digit, and add 1 if
  * digits were cut off.  Then it gets the value's sign.  So the lowest bit tells
- * that the value is open.  This holds for negative values too: -(2m + 1) is 2 *
- * (-m - 1) + 1, the next lower number and a little more, so that it sorts below
- * -m.
+ * that the value is inexact.  This holds for negative values too: -(2m + 1) is
+ * 2 * (-m - 1) + 1, the next lower number and a little more, so that it sorts
+ * below -m.
  *
  * For a column of at most 18 digits, encode_fixed, the magnitude is the value
  * times 10^scale.  A value may violate its type, since functions that return
@@ -119,7 +119,7 @@ special_word(const Number *number)
 #define FIXED_DIGITS_MAX	18
 /* 4 more digits would make a number from here on too large */
 #define FIXED_FULL			INT64CONST(100000000000000)
-/* for values that do not fit: open, above all that do */
+/* for values that do not fit: inexact, above all that do */
 #define FIXED_CLAMPED		(BEYOND - 1)
 
 static const int powers_of_ten[] = {1, 10, 100, 1000, 10000};
@@ -284,15 +284,15 @@ can_encode(const GpuSortKeyType *type, int *least, int *most)
 
 /* The fixed form needs one word and a type with a scale. */
 static void
-make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	int			scale;
 
 	key->encode = encode_floating;
-	key->may_be_open = true;
-	key->open_bits = 1;
-	key->open_code = 1;
-	if (layout->n_words == 1 && is_fixed(type->typmod, &scale))
+	key->may_be_inexact = true;
+	key->inexact_bits = 1;
+	key->inexact_code = 1;
+	if (encoding->n_words == 1 && is_fixed(type->typmod, &scale))
 	{
 		FixedScale *fixed = palloc(sizeof(FixedScale));
 

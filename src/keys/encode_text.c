@@ -5,8 +5,8 @@
  * In:  values, as a tuple has them.
  * Out: under C and similar collations, words of the text's bytes.  A text that
  *	    ends within them has them to itself.  Under ICU and the C library, words
- *	    of the first bytes of its sort key.  Every value is open then, since two
- *	    different texts may have one sort key.
+ *	    of the first bytes of its sort key.  Every value is inexact then, since
+ *	    two different texts may have one sort key.
  *
  * If a dictionary knows a key's values, it makes the words
  * (encode_dictionary.c).
@@ -98,24 +98,24 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 
 /* Picks the encoder by the dictionary and the collation. */
 static void
-make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	TextEncoder *encoder;
 	const GpuSortCollationKeys *sort_keys;
 
-	if (layout->dictionary != NULL)
+	if (encoding->dictionary != NULL)
 	{
-		gpusort_encode_by_dictionary(key, type, layout);
+		gpusort_encode_by_dictionary(key, type, encoding);
 		return;
 	}
 	encoder = palloc(sizeof(TextEncoder));
-	gpusort_byte_cut_make(&encoder->cut, layout->n_words, layout->skipped);
+	gpusort_byte_cut_make(&encoder->cut, encoding->n_words, encoding->prefix);
 	gpusort_text_bytes_make(&encoder->source, type->type, type->collation,
 							gpusort_byte_cut_needs(&encoder->cut));
 	sort_keys = encoder->source.keys;
-	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(layout->n_words) : NULL;
+	encoder->memo = sort_keys != NULL ? gpusort_key_memo_make(encoding->n_words) : NULL;
 	key->state = encoder;
-	key->may_be_open = true;
+	key->may_be_inexact = true;
 	if (sort_keys != NULL)
 	{
 		key->encode = encode_sort_key;
@@ -125,8 +125,8 @@ make_text(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *l
 	}
 	key->encode = encoder->source.form == GPUSORT_TEXT_VARLENA ? encode_plain_text :
 		encode_other_text;
-	key->open_bits = GPUSORT_BYTES_OPEN_BITS;
-	key->open_code = GPUSORT_BYTES_OPEN_CODE;
+	key->inexact_bits = GPUSORT_BYTES_INEXACT_BITS;
+	key->inexact_code = GPUSORT_BYTES_INEXACT_CODE;
 }
 
 const GpuSortEncoder gpusort_encode_text = {

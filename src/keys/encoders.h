@@ -15,12 +15,12 @@ typedef struct GpuSortEncoder
 	bool		(*can_encode) (const GpuSortKeyType *type, int *least, int *most);
 
 	/*
-	 * Sets the encoder's part of a key: encode, state, the signs of open
+	 * Sets the encoder's part of a key: encode, state, the marks of inexact
 	 * values, must_verify.  The rest is set.  Memory: the current context,
 	 * which must outlive the key.
 	 */
 	void		(*make) (GpuSortKey *key, const GpuSortKeyType *type,
-						 const GpuSortKeyLayout *layout);
+						 const GpuSortKeyEncoding *encoding);
 } GpuSortEncoder;
 
 /* by families, each in its file */
@@ -37,8 +37,8 @@ extern const GpuSortEncoder gpusort_encode_text;
 extern const GpuSortEncoder gpusort_encode_timetz;
 extern const GpuSortEncoder gpusort_encode_uuid;
 
-/* As gpusort_encode_text's make, for a layout that has a dictionary. */
+/* As gpusort_encode_text's make, for an encoding that has a dictionary. */
 extern void gpusort_encode_by_dictionary(GpuSortKey *key, const GpuSortKeyType *type,
-										 const GpuSortKeyLayout *layout);
+										 const GpuSortKeyEncoding *encoding);
 
 #endif							/* GPUSORT_ENCODERS_H */

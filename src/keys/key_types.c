@@ -3,7 +3,7 @@
  *	  Which types have words, and the words of a sort's keys.
  *
  * In:  a column's type, its sort operator and collation, at plan time and again
- *	    before rows are packed; and each key's layout.
+ *	    before rows are packed; and each key's encoding.
  * Out: GpuSortKeys, by which rows are packed.
  *
  * Only the default btree order of each type is known here.  A key of another
@@ -134,24 +134,24 @@ gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator, Oid col
 /* --- keys ----------------------------------------------------------------- */
 
 static void
-make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyLayout *layout)
+make_key(GpuSortKey *key, const GpuSortKeyType *type, const GpuSortKeyEncoding *encoding)
 {
 	const EncodedType *encoded = find_encoded_type(type->type);
 
 	key->kind = encoded->kind;
 	if (key->kind == GPUSORT_KEY_ENCODED)
-		encoded->encoder->make(key, type, layout);
+		encoded->encoder->make(key, type, encoding);
 }
 
-/* Enters how the key's last word marks open values. */
+/* Enters how the key's last word marks inexact values. */
 static void
-add_open_word(GpuSortKeys *keys, const GpuSortKey *key)
+add_inexact_word(GpuSortKeys *keys, const GpuSortKey *key)
 {
 	int			word = key->first_word + key->n_words - 1;
 
-	keys->open_mask |= 1u << word;
-	keys->open_bits[word] = key->open_bits;
-	keys->open_code[word] = (key->open_code ^ key->flip) & key->open_bits;
+	keys->inexact_mask |= 1u << word;
+	keys->inexact_bits[word] = key->inexact_bits;
+	keys->inexact_code[word] = (key->inexact_code ^ key->flip) & key->inexact_bits;
 }
 
 /* Describes a key of a grouping or of a sort.  False: it has no words. */
@@ -179,7 +179,7 @@ describe_key(GpuSortKey *key, const GpuSortOrder *order, int i, TupleDesc desc,
 
 /* Adds a key behind the others, with its words behind theirs. */
 static void
-add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *layout,
+add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyEncoding *encoding,
 		TupleDesc desc)
 {
 	int			i = keys->n_keys++;
@@ -187,24 +187,24 @@ add_key(GpuSortKeys *keys, const GpuSortOrder *order, const GpuSortKeyLayout *la
 	GpuSortKeyType type;
 
 	describe_key(key, order, i, desc, &type);
-	if (layout->n_words < 1 || keys->n_words + layout->n_words > GPUSORT_WORDS_MAX)
-		elog(ERROR, "gpusort has no %d words for column %d of its child", layout->n_words,
+	if (encoding->n_words < 1 || keys->n_words + encoding->n_words > GPUSORT_WORDS_MAX)
+		elog(ERROR, "gpusort has no %d words for column %d of its child", encoding->n_words,
 			 order->columns[i]);
 	key->flip = type.descending ? PG_UINT64_MAX : 0;
 	key->first_word = keys->n_words;
-	key->n_words = layout->n_words;
+	key->n_words = encoding->n_words;
 	key->word_bits = ((1u << key->n_words) - 1) << key->first_word;
-	make_key(key, &type, layout);
+	make_key(key, &type, encoding);
 
 	keys->n_words += key->n_words;
 	if (key->nulls_first)
 		keys->null_first_mask |= key->word_bits;
-	if (key->may_be_open)
-		add_open_word(keys, key);
-	if (key->may_be_open && keys->first_open_key > i)
-		keys->first_open_key = i;
+	if (key->may_be_inexact)
+		add_inexact_word(keys, key);
+	if (key->may_be_inexact && keys->first_inexact_key > i)
+		keys->first_inexact_key = i;
 	keys->must_verify |= key->must_verify;
-	keys->n_dictionaries += layout->dictionary != NULL;
+	keys->n_dictionaries += encoding->dictionary != NULL;
 }
 
 /* Makes the word of all keys. */
@@ -215,7 +215,7 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	keys->n_keys = order->n_keys;
 	keys->n_words = 1;
 	keys->grouping = true;
-	keys->open_mask = 1;		/* of no bits, so each value is open */
+	keys->inexact_mask = 1;		/* of no bits, so each value is inexact */
 	for (int i = 0; i < order->n_keys; i++)
 	{
 		GpuSortKeyType type;
@@ -226,9 +226,9 @@ make_for_grouping(const GpuSortOrder *order, TupleDesc desc, GpuSortKeys *keys)
 	}
 }
 
-/* No keys with layouts means a grouping. */
+/* No keys with encodings means a grouping. */
 void
-gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout *layouts,
+gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyEncoding *encodings,
 				  TupleDesc desc, GpuSortKeys *keys)
 {
 	memset(keys, 0, sizeof(*keys));
@@ -239,9 +239,9 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyLayout 
 	}
 	keys->keys = palloc0(n_keys * sizeof(GpuSortKey));
 	keys->more_keys = n_keys < order->n_keys;
-	keys->first_open_key = n_keys;
+	keys->first_inexact_key = n_keys;
 	for (int i = 0; i < n_keys; i++)
-		add_key(keys, order, &layouts[i], desc);
+		add_key(keys, order, &encodings[i], desc);
 }
 
 bool

@@ -21,18 +21,18 @@ extern Oid	gpusort_base_type(Oid type, int32 *typmod);
 /*
  * Can a column of a type have words, if it is sorted by this operator under
  * this collation?  *least and *most: how many it may have.  The more it has,
- * the fewer of its values are open.
+ * the fewer of its values are inexact.
  */
 extern PGDLLEXPORT bool gpusort_sortkey_has_words(Oid type_oid, int32 typmod, Oid sort_operator,
 												  Oid collation, int *least, int *most);
 
 /*
  * Makes the words of the first n_keys keys of order, of rows of type desc, with
- * these layouts.  0 keys: the one word of a grouping, of all keys.  The result
- * is the same in each process of a plan.  Memory: the current context.
+ * these encodings.  0 keys: the one word of a grouping, of all keys.  The
+ * result is the same in each process of a plan.  Memory: the current context.
  */
 extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
-										  const GpuSortKeyLayout *layouts, TupleDesc desc,
+										  const GpuSortKeyEncoding *encodings, TupleDesc desc,
 										  GpuSortKeys *keys);
 
 /*

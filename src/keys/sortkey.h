@@ -5,10 +5,10 @@
  *
  * The first keys of a sort have words, one or several each, and the device
  * sorts by these.  An encoder is monotone: a < b implies words(a) <= words(b),
- * by the words' unsigned order from the first to the last.  A value is open if
- * its words may stand for other values too; its last word tells.  Rows are
- * undecided if they agree up to an open value, or in all words while the sort
- * has more keys.  comparer.h tells their order.
+ * by the words' unsigned order from the first to the last.  A value is inexact
+ * if its words may stand for other values too; its last word tells.  Rows are
+ * undecided if they agree up to an inexact value, or in all words while the
+ * sort has more keys.  comparer.h tells their order.
  *
  * DESC inverts words.  A NULL's words are 0, and its key's bits are set beside
  * them.
@@ -83,10 +83,11 @@ struct GpuSortKey
 
 	GpuSortEncodeNull encode_null;	/* NULL: a NULL's words are 0, and its bits are set */
 
-	/* Its value is open if (last word & open_bits) == open_code, as for ASC. */
-	bool		may_be_open;
-	uint64		open_bits;
-	uint64		open_code;
+	/* Its value is inexact if (last word & inexact_bits) == inexact_code, as
+	 * for ASC. */
+	bool		may_be_inexact;
+	uint64		inexact_bits;
+	uint64		inexact_code;
 
 	/* The words' order is not to be trusted, so rows that they decide are
 	 * compared too. */
@@ -96,18 +97,18 @@ struct GpuSortKey
 
 /* The form of a key's words, chosen by a sort's first rows, and the same in
  * each process that packs rows. */
-typedef struct GpuSortKeyLayout
+typedef struct GpuSortKeyEncoding
 {
 	int			n_words;
 	/* prefix of nearly all values, in the form that words are cut from; words
 	 * leave it out; NULL: nothing */
-	const bytea *skipped;
+	const bytea *prefix;
 	struct GpuSortDictionary *dictionary;	/* makes the words, two at most; NULL: there is none */
-} GpuSortKeyLayout;
+} GpuSortKeyEncoding;
 
 /*
  * The words of a row.  A grouping, whose equal rows need only come together,
- * has one word of all keys, and each value is open.
+ * has one word of all keys, and each value is inexact.
  */
 typedef struct GpuSortKeys
 {
@@ -117,12 +118,12 @@ typedef struct GpuSortKeys
 	GpuSortKey *keys;
 	int			n_words;		/* the device's key columns */
 	uint32		null_first_mask;	/* as in gsort_job_options: a bit for each word */
-	uint32		open_mask;
-	uint64		open_bits[GPUSORT_WORDS_MAX];
-	uint64		open_code[GPUSORT_WORDS_MAX];
+	uint32		inexact_mask;
+	uint64		inexact_bits[GPUSORT_WORDS_MAX];
+	uint64		inexact_code[GPUSORT_WORDS_MAX];
 	bool		grouping;
 	bool		more_keys;		/* the sort has keys without words */
-	int			first_open_key; /* no pair of rows is undecided by an earlier key */
+	int			first_inexact_key; /* no pair of rows is undecided by an earlier key */
 	bool		must_verify;	/* one of the keys must be verified */
 	int			n_dictionaries; /* keys that have a dictionary */
 } GpuSortKeys;
@@ -141,7 +142,7 @@ typedef struct GpuSortKeyType
 static inline bool
 gpusort_keys_leave_ties(const GpuSortKeys *keys)
 {
-	return keys->open_mask != 0 || keys->more_keys;
+	return keys->inexact_mask != 0 || keys->more_keys;
 }
 
 /* Must the order of the words made so far be verified? */
@@ -272,8 +273,8 @@ gpusort_keys_compare(const GpuSortKeys *keys, const uint64 *a, uint32 a_nulls,
 			return ((a_nulls & bit) != 0) == ((keys->null_first_mask & bit) != 0) ? -1 : 1;
 		if (a[w] != b[w])
 			return a[w] < b[w] ? -1 : 1;
-		if (unlikely((keys->open_mask & bit) != 0 && (a_nulls & bit) == 0 &&
-					 (a[w] & keys->open_bits[w]) == keys->open_code[w]))
+		if (unlikely((keys->inexact_mask & bit) != 0 && (a_nulls & bit) == 0 &&
+					 (a[w] & keys->inexact_bits[w]) == keys->inexact_code[w]))
 			return 0;
 	}
 	return 0;

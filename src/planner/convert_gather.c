@@ -29,10 +29,10 @@
 #include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
+#include "job/job.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/finished_plan.h"
-#include "shared/job.h"
 
 /* --- may workers feed it? ------------------------------------------------- */
 

@@ -31,12 +31,12 @@
 #include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
+#include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/finished_plan.h"
-#include "planner/refusals.h"
+#include "planner/reasons.h"
 #include "settings.h"
-#include "shared/server_state.h"
 
 /* A sort may turn out to have this many rows, whatever is expected. */
 #define MANY_ROWS	100000.0
@@ -101,16 +101,17 @@ suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
-		suits = bound < 0 ? gpusort_refuse(GPUSORT_REFUSED_LIMIT, NULL) :
-			gpusort_refuse(GPUSORT_REFUSED_LIMIT,
-						   "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
-						   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
-						   unless_expected, gpusort_cost_on_device(info));
+		suits = bound < 0 ? gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT, NULL) :
+			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT,
+							   "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
+							   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
+							   unless_expected, gpusort_cost_on_device(info));
 	else
 		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			gpusort_refuse(GPUSORT_REFUSED_COST, "cost %.2f for %.0f rows%s, natively %.2f",
-						   gpusort_cost_on_device(info), info->rows, unless_expected,
-						   gpusort_cost_natively(info, sort->plan.plan_width));
+			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_COST,
+							   "cost %.2f for %.0f rows%s, natively %.2f",
+							   gpusort_cost_on_device(info), info->rows, unless_expected,
+							   gpusort_cost_natively(info, sort->plan.plan_width));
 	info->rows = rows;
 	return suits;
 }
@@ -146,12 +147,12 @@ gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *info)
 }
 
 bool
-gpusort_refuses_all(void)
+gpusort_all_stay_native(void)
 {
 	if (!gpusort_enabled)
-		return !gpusort_refuse(GPUSORT_REFUSED_DISABLED, NULL);
+		return !gpusort_reason_set(GPUSORT_PLANNED_NATIVE_DISABLED, NULL);
 	if (!gpusort_server_state()->serves)
-		return !gpusort_refuse(GPUSORT_REFUSED_NO_DEVICE, NULL);
+		return !gpusort_reason_set(GPUSORT_PLANNED_NATIVE_NO_DEVICE, NULL);
 	return false;
 }
 
@@ -159,19 +160,19 @@ gpusort_refuses_all(void)
 bool
 gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, GpuSortPlanInfo *info)
 {
-	if (gpusort_refuses_all())
+	if (gpusort_all_stay_native())
 		return false;
 	if (outerPlan(sort) == NULL)
-		return gpusort_refuse(GPUSORT_REFUSED_GROUPING_SETS, NULL);
+		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_GROUPING_SETS, NULL);
 	if (IsA(sort, IncrementalSort))
-		return gpusort_refuse(GPUSORT_REFUSED_INCREMENTAL, NULL);
+		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_INCREMENTAL, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
-		return gpusort_refuse(GPUSORT_REFUSED_CUSTOM_SCAN, NULL);
+		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_refuse(GPUSORT_REFUSED_FEW_ROWS, "%.0f, and it is %d%s",
-							  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
-							  gpusort_min_rows_depend_on_device() ? " or more" : "");
+		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_FEW_ROWS, "%.0f, and it is %d%s",
+								  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
+								  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||
@@ -187,7 +188,7 @@ gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk)
 
 	if (!gpusort_examine_sort(sort, bound, walk, &info))
 	{
-		gpusort_refusal_count();
+		gpusort_reason_count();
 		return &sort->plan;
 	}
 	/* another hook may hold the plan; additions to it live as long as it

@@ -21,10 +21,10 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "job/server_state.h"
 #include "keys/row_format.h"
 #include "planner/costs.h"
 #include "settings.h"
-#include "shared/server_state.h"
 
 /*
  * Costs, in units of cpu_operator_cost.  cost_sort charges two units for a

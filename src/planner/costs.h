@@ -28,7 +28,7 @@ extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sor
 /*
  * Sets info->n_keys, the number of leading keys that have words, and
  * info->n_words, the number of expected words.  A grouping has one word for all
- * keys.  False, with a refusal: the device cannot sort by these keys.
+ * keys.  False, with a reason set: the device cannot sort by these keys.
  */
 extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 

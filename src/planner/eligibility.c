@@ -4,9 +4,9 @@
  *
  * In:  the types of the keys of a path or of a finished plan's Sort; the number
  *	    of processes that would feed it.
- * Out: the number of leading keys that have words, or a refusal (refusals.h).
+ * Out: the number of leading keys that have words, or a reason (reasons.h).
  *	    The sort itself lays out the words when it has its first rows
- *	    (row_layouts.c).
+ *	    (row_encodings.c).
  *
  * Runs in the backend that plans.
  */
@@ -17,13 +17,13 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "job/job.h"
+#include "job/server_state.h"
 #include "keys/collation_keys.h"
 #include "keys/key_types.h"
 #include "planner/costs.h"
-#include "planner/refusals.h"
+#include "planner/reasons.h"
 #include "settings.h"
-#include "shared/job.h"
-#include "shared/server_state.h"
 
 /* The expected number of words of a key with many values, if its type can have
  * that many. */
@@ -73,16 +73,18 @@ fault_of_collation(Oid collation)
 	return "its strxfrm has contradicted its strcoll since the server's start";
 }
 
-/* Refuses a sort for its i-th key, which has no words. */
+/* Sets the reason for a sort whose i-th key has no words. */
 static bool
-refuse_key(const GpuSortKeyType *type, int i)
+set_key_reason(const GpuSortKeyType *type, int i)
 {
 	if (lacks_sort_keys_only(type))
-		return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_COLLATION : GPUSORT_REFUSED_LATER_KEY,
-							  "\"%s\": %s", get_collation_name(type->collation),
-							  fault_of_collation(type->collation));
-	return gpusort_refuse(i == 0 ? GPUSORT_REFUSED_KEY_WORDS : GPUSORT_REFUSED_LATER_KEY,
-						  "key %d is of type %s", i + 1, format_type_be(type->type));
+		return gpusort_reason_set(i == 0 ? GPUSORT_PLANNED_NATIVE_COLLATION :
+								  GPUSORT_PLANNED_NATIVE_LATER_KEY, "\"%s\": %s",
+								  get_collation_name(type->collation),
+								  fault_of_collation(type->collation));
+	return gpusort_reason_set(i == 0 ? GPUSORT_PLANNED_NATIVE_KEY_WORDS :
+							  GPUSORT_PLANNED_NATIVE_LATER_KEY, "key %d is of type %s", i + 1,
+							  format_type_be(type->type));
 }
 
 /* Can a hash of all keys bring equal rows together? */
@@ -98,9 +100,9 @@ can_be_hashed(const GpuSortKeyTypes *types)
 }
 
 /*
- * A later key that only lacks room is no reason to refuse, because the keys
- * before it leave few rows undecided.  A key without words may follow a key of
- * two values, however, and one process would sort all the rows that tie.
+ * A later key that only lacks room is no reason to stay native, because the
+ * keys before it leave few rows undecided.  A key without words may follow a
+ * key of two values, however, and one process would sort all the rows that tie.
  * 500,000 rows sorted by a bool and a text under a distrusted collation took as
  * long as PostgreSQL's own serial sort, and 1.5 times as long as its sort by
  * two workers.
@@ -120,7 +122,7 @@ gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 		int			most;
 
 		if (!has_words(&types->of[i], &least_of_key, &most))
-			return (i > 0 && gpusort_debug_force) || refuse_key(&types->of[i], i);
+			return (i > 0 && gpusort_debug_force) || set_key_reason(&types->of[i], i);
 		least += least_of_key;
 		if (least > GPUSORT_WORDS_MAX)
 			break;

@@ -44,7 +44,7 @@ extern void gpusort_walk_plans(GpuSortWalk *walk);
 /*
  * Set how to sort, and the estimates: as the Sort does, or info->rows rows of
  * the child by info->order.  info->grouping is set already.  False, with a
- * refusal: the device cannot sort so.
+ * reason set: the device cannot sort so.
  */
 extern bool gpusort_describe_sort(const Sort *sort, const List *rtable, GpuSortPlanInfo *info);
 extern bool gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info);
@@ -56,19 +56,18 @@ extern CustomScan *gpusort_make_node(const Sort *sort, const GpuSortPlanInfo *in
  * An Incremental Sort is a Sort too, since it begins with one.
  *
  * Returns the node that is to replace the Sort: a GpuSort in the Sort's memory
- * context, or the Sort itself, which is counted as refused.
+ * context, or the Sort itself, which is counted as native.
  *
  * bound: the rows that a LIMIT above lets be read, or a value of costs.h.
  */
 extern Plan *gpusort_convert_sort(Sort *sort, double bound, const GpuSortWalk *walk);
 
-/* Can the Sort be a GpuSort, and how?  False: gpusort_last_refusal tells
- * why. */
+/* Can the Sort be a GpuSort, and how?  False: gpusort_reason_last tells why. */
 extern bool gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk,
 								 GpuSortPlanInfo *info);
 
-/* Must every sort be native now?  If so, gpusort_last_refusal tells why. */
-extern bool gpusort_refuses_all(void);
+/* Must every sort be native now?  If so, gpusort_reason_last tells why. */
+extern bool gpusort_all_stay_native(void);
 
 /* --- convert_gather.c --- */
 

@@ -34,7 +34,7 @@
 #include "planner/finished_plan.h"
 #include "planner/paths.h"
 #include "planner/planner.h"
-#include "planner/refusals.h"
+#include "planner/reasons.h"
 #include "settings.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook = NULL;
@@ -152,7 +152,7 @@ finish_statement(PlannedStmt *statement, bool nested)
 {
 	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = finish_plan};
 
-	gpusort_refusals_want_details(message_level_is_interesting(DEBUG1));
+	gpusort_reason_want_details(message_level_is_interesting(DEBUG1));
 	gpusort_walk_plans(&walk);
 	/* statements other than SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)

@@ -23,13 +23,13 @@
 #include "utils/lsyscache.h"
 
 #include "compat.h"
+#include "job/job.h"
+#include "job/server_state.h"
 #include "plan/plan_info.h"
 #include "planner/costs.h"
 #include "planner/finished_plan.h"
 #include "planner/paths.h"
 #include "settings.h"
-#include "shared/job.h"
-#include "shared/server_state.h"
 
 /* --- groupings ------------------------------------------------------------ */
 

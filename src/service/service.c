@@ -166,7 +166,7 @@ do_turn(void)
 	next_end = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
-	gpusort_service_publish_grants();
+	gpusort_service_publish_reservations();
 	note_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
 	if (more)
 		return 0;

@@ -26,8 +26,8 @@
 #include "storage/ipc.h"
 #include "utils/guc.h"
 
+#include "job/server_state.h"
 #include "service/service_internal.h"
-#include "shared/server_state.h"
 
 gsort_device *gpusort_service_device = NULL;
 

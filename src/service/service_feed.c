@@ -8,14 +8,14 @@
  *
  * Runs in the service alone.
  *
- * The device takes a chunk when there is a grant for its rows.  If there is
- * none, the run is full.  The chunk stays in its buffer, and so do later chunks
- * of the job.  The leader spills the run, which frees its memory, and the
- * chunks are fed to the next run.  A job's reservation has room for any chunk
- * that begins a run, so only a long row may find no room in an empty run.  The
- * leader writes that row itself.
+ * The device takes a chunk when there is a reservation for its rows.  If there
+ * is none, the run is full.  The chunk stays in its buffer, and so do later
+ * chunks of the job.  The leader spills the run, which frees its memory, and
+ * the chunks are fed to the next run.  A job's first reservation has room for
+ * any chunk that begins a run, so only a long row may find no room in an empty
+ * run.  The leader writes that row itself.
  *
- * A device may refuse granted memory if other transfers have all of its
+ * A device may refuse reserved memory if other transfers have all of its
  * staging, or other programs its memory.  It is asked again in each turn, for
  * some seconds (service_requests.c).
  */
@@ -54,19 +54,19 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 	return true;
 }
 
-/* NOMEM: there is no grant; with *granted, there is one, but the device cannot
- * take the chunk just now. */
+/* NOMEM: there is no reservation; with *reserved, there is one, but the device
+ * cannot take the chunk just now. */
 static gsort_status
-append_chunk(int job, const gsort_chunk *chunk, bool *granted)
+append_chunk(int job, const gsort_chunk *chunk, bool *reserved)
 {
 	uint64		bytes = 0;
 	gsort_status status;
 
-	/* the bytes that continue a row were granted with its beginning */
+	/* the bytes that continue a row were reserved with its beginning */
 	if (chunk->rows > 0)
 		bytes = chunk->data_bytes + Min(chunk->more_bytes, GSORT_ROW_BYTES_MAX);
-	status = gpusort_service_grant(job, chunk->rows, bytes);
-	*granted = status == GSORT_OK;
+	status = gpusort_service_reserve(job, chunk->rows, bytes);
+	*reserved = status == GSORT_OK;
 	if (status == GSORT_OK)
 		status = gsort_job_append(gpusort_service_jobs[job].job, chunk);
 	if (status == GSORT_OK)
@@ -142,15 +142,15 @@ fill_job(int job)
 
 /* Handles the refusal of the first waiting chunk, which has this header. */
 static void
-handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool granted)
+handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool reserved)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (granted && gpusort_service_asks_again(mine))
+	if (reserved && gpusort_service_asks_again(mine))
 		return;
 	if (header->rows > 0 && (gpusort_service_stats(mine).rows > 0 || begins_long_row(header)))
 		fill_job(job);
-	else if (granted || !gpusort_service_asks_again(mine))
+	else if (reserved || !gpusort_service_asks_again(mine))
 		gpusort_service_note_status(job, GSORT_NOMEM);
 }
 
@@ -174,14 +174,14 @@ gpusort_service_feed_chunks(int job)
 		GpuSortChunkHeader header;
 		gsort_chunk chunk;
 		gsort_status status;
-		bool		granted;
+		bool		reserved;
 
 		if (!chunk_in_buffer(job, queue->first, &header, &chunk))
 			return;
-		status = append_chunk(job, &chunk, &granted);
+		status = append_chunk(job, &chunk, &reserved);
 		if (status == GSORT_NOMEM || status == GSORT_UNSUPPORTED)
 		{
-			handle_refused_chunk(job, &header, granted && status == GSORT_NOMEM);
+			handle_refused_chunk(job, &header, reserved && status == GSORT_NOMEM);
 			return;
 		}
 		if (status != GSORT_OK)

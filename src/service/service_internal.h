@@ -10,8 +10,8 @@
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the cut of a run
- * service_grants.c    jobs that open, and device memory for them
- * service_fetch.c     windows of sorted rows on their way to sessions
+ * service_reservations.c    jobs that open, and device memory for them
+ * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
  * A job is named by the number of its slot everywhere.  Nothing here may be
@@ -27,9 +27,9 @@
 #include "postmaster/bgworker.h"
 
 #include "compat.h"
+#include "job/clock.h"
+#include "job/services.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/services.h"
 
 /* --- service_jobs.c ------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ typedef struct GpuSortBufferQueue
 
 #define GPUSORT_EMPTY_QUEUE		((GpuSortBufferQueue) {GPUSORT_NO_BUFFER, GPUSORT_NO_BUFFER})
 
-/* The service's side of a job slot.  Times are those of shared/clock.h. */
+/* The service's side of a job slot.  Times are those of job/clock.h. */
 typedef struct GpuSortServiceJob
 {
 	/* copied from the slot when the job opens, and checked; a session that
@@ -59,7 +59,7 @@ typedef struct GpuSortServiceJob
 
 	GpuSortBufferQueue rests;	/* chunks that complete rows which the device has begun to take */
 	GpuSortBufferQueue chunks;	/* all others */
-	GpuSortBufferQueue fetches; /* windows */
+	GpuSortBufferQueue fetches; /* blocks */
 	/* since when the device could not take the first of these, or the cut; 0:
 	 * it could */
 	uint64		refused_since_us;
@@ -68,7 +68,7 @@ typedef struct GpuSortServiceJob
 	bool		cutting;		/* the device is cutting */
 	gsort_cut_how cut_how;
 
-	/* the wait for memory that others have; service_grants.c */
+	/* the wait for memory that others have; service_reservations.c */
 	uint64		waits_since_us; /* 0: it does not wait */
 } GpuSortServiceJob;
 
@@ -265,8 +265,7 @@ extern void gpusort_service_watch_device(void);
 extern bool gpusort_service_handle_requests(void);
 extern bool gpusort_service_handle_events(void);
 
-/* Asks the device again for the chunks, cuts and windows that it has
- * refused. */
+/* Asks the device again for the chunks, cuts and blocks that it has refused. */
 extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c ------------------------------------------------------- */
@@ -282,7 +281,7 @@ extern void gpusort_service_feed_chunks(int job);
  * the job fails. */
 extern void gpusort_service_cut_lacks_memory(int job);
 
-/* --- service_grants.c ----------------------------------------------------- */
+/* --- service_reservations.c ----------------------------------------------- */
 
 extern void gpusort_service_handle_open(const GpuSortRequest *request);
 
@@ -291,22 +290,22 @@ extern void gpusort_service_handle_open(const GpuSortRequest *request);
  * waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 
-/* Makes sure that an open job has grants for this many rows and row bytes
- * beyond those that it has been fed.  Grants a little more if possible.  NOMEM:
- * not now. */
-extern gsort_status gpusort_service_grant(int job, uint64 rows, uint64 row_bytes);
+/* Makes sure that an open job has reservations for this many rows and row bytes
+ * beyond those that it has been fed.  Reserves a little more if possible.
+ * NOMEM: not now. */
+extern gsort_status gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes);
 
 /* Shows the device memory of each job in its slot. */
-extern void gpusort_service_publish_grants(void);
+extern void gpusort_service_publish_reservations(void);
 
 /* --- service_fetch.c ------------------------------------------------------ */
 
 extern void gpusort_service_handle_fetch(const GpuSortRequest *request);
 
-/* Asks the device for the waiting windows. */
-extern void gpusort_service_fetch_windows(int job);
+/* Asks the device for the waiting blocks. */
+extern void gpusort_service_fetch_blocks(int job);
 
-/* Handles a window that has come, or cannot come. */
+/* Handles a block that has come, or cannot come. */
 extern void gpusort_service_handle_fetched(int job, int buffer, gsort_status status);
 
 #endif							/* GPUSORT_SERVICE_INTERNAL_H */

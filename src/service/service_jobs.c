@@ -16,8 +16,8 @@
 
 #include "utils/memutils.h"
 
+#include "job/buffer_pool.h"
 #include "service/service_internal.h"
-#include "shared/buffer_pool.h"
 
 /* A device that has refused something is asked again for this long.  A transfer
  * takes less than a millisecond. */

@@ -22,8 +22,8 @@
 #include "miscadmin.h"
 #include "storage/ipc.h"
 
+#include "job/server_state.h"
 #include "service/service_internal.h"
-#include "shared/server_state.h"
 
 #define RESTART_SECONDS			1
 

@@ -104,7 +104,7 @@ request_is_sound(const GpuSortRequest *request)
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	if (sound &&
-		(request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_WINDOW ||
+		(request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_BLOCK ||
 		 request->kind == GPUSORT_REQUEST_FETCH_ROW))
 		sound = request_fits_buffer(request);
 	else if (sound)
@@ -133,7 +133,7 @@ handle_request(const GpuSortRequest *request)
 		[GPUSORT_REQUEST_OPEN] = gpusort_service_handle_open,
 		[GPUSORT_REQUEST_APPEND] = gpusort_service_handle_append,
 		[GPUSORT_REQUEST_CUT] = gpusort_service_handle_cut,
-		[GPUSORT_REQUEST_FETCH_WINDOW] = gpusort_service_handle_fetch,
+		[GPUSORT_REQUEST_FETCH_BLOCK] = gpusort_service_handle_fetch,
 		[GPUSORT_REQUEST_FETCH_ROW] = gpusort_service_handle_fetch,
 		[GPUSORT_REQUEST_NEXT_RUN] = handle_next_run,
 		[GPUSORT_REQUEST_MERGE] = handle_merge,
@@ -162,20 +162,20 @@ gpusort_service_handle_requests(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Reports the rows and windows of a complete directory to the owner. */
+/* Reports the rows and blocks of a complete directory to the owner. */
 static gsort_status
 publish_directory(int job, gsort_job_stats *stats)
 {
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64		n;
-	gsort_status status = gsort_job_windows(gpusort_service_jobs[job].job, &windows, &n);
+	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
 
 	if (status != GSORT_OK)
 		return status;
 	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	slot->windows = n;
+	slot->blocks = n;
 	slot->stats = *stats;
 	slot->last_read_us = gpusort_clock_us();
 	LWLockRelease(gpusort_shared_lock());
@@ -325,6 +325,6 @@ gpusort_service_ask_again(void)
 			begin = (job + 1) % GPUSORT_JOB_SLOTS;
 		is_first = false;
 		gpusort_service_feed_chunks(job);
-		gpusort_service_fetch_windows(job);
+		gpusort_service_fetch_blocks(job);
 	}
 }

@@ -81,9 +81,9 @@ sort_by_radix(GpuSortEntry *entries, GpuSortEntry *other, uint64 n)
 	return entries;
 }
 
-/* Sorts the groups of entries whose words are equal. */
+/* Sorts the tie runs of entries whose words are equal. */
 static void
-sort_groups(GpuSortEntry *entries, uint64 n, GpuSortTies sort_ties, void *arg)
+sort_tie_runs(GpuSortEntry *entries, uint64 n, GpuSortTies sort_ties, void *arg)
 {
 	uint64		begin = 0;
 
@@ -126,7 +126,7 @@ part_nulls(GpuSortEntry *entries, uint64 n, bool nulls_first)
 	return words;
 }
 
-/* NULLs are one group of ties. */
+/* NULLs are one tie run. */
 GpuSortEntry *
 gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool nulls_first,
 					 GpuSortTies sort_ties, void *arg)
@@ -147,7 +147,7 @@ gpusort_sort_entries(GpuSortEntry *entries, GpuSortEntry *other, uint64 n, bool 
 		entries = other;
 	}
 	if (sort_ties != NULL)
-		sort_groups(sorted, words, sort_ties, arg);
+		sort_tie_runs(sorted, words, sort_ties, arg);
 	if (sort_ties != NULL && n - words > 1)
 		sort_ties(entries + first_null, n - words, arg);
 	return entries;

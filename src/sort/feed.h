@@ -9,8 +9,8 @@
 
 #include "executor/tuptable.h"
 
-#include "shared/chunk.h"
-#include "shared/job.h"
+#include "job/chunk.h"
+#include "job/job.h"
 #include "keys/row_format.h"
 #include "keys/sortkey.h"
 

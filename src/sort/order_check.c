@@ -11,7 +11,7 @@
  * so.  PostgreSQL trusts strcoll.  If words come from strxfrm, all rows of a
  * run are compared before a row of it goes anywhere, each with the greatest row
  * that words put before it.  Rows that tie by their words are sorted later.
- * Here none of them may be less than the greatest row before their group.
+ * Here none of them may be less than the greatest row before their tie run.
  *
  * Runs in the backend that leads the sort.  A row lies where it came from, and
  * is copied before that memory goes.
@@ -21,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "shared/server_state.h"
+#include "job/server_state.h"
 #include "sort/order_check.h"
 
 GpuSortOrderCheck *
@@ -104,9 +104,9 @@ note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 	gpusort_collation_distrust(check->order->collations[key]);
 }
 
-/* The next row is the first of its group. */
+/* The next row is the first of its tie run. */
 static void
-begin_group(GpuSortOrderCheck *check)
+begin_tie_run(GpuSortOrderCheck *check)
 {
 	GpuSortCheckedRow before = check->before;
 
@@ -115,8 +115,8 @@ begin_group(GpuSortOrderCheck *check)
 	check->greatest.comparand.row = NULL;
 }
 
-/* Each row must follow the greatest row of the group before.  The greatest row
- * of its own group is remembered for the next one. */
+/* Each row must follow the greatest row of the tie run before.  The greatest
+ * row of its own tie run is remembered for the next one. */
 bool
 gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 {
@@ -124,7 +124,7 @@ gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 
 	gpusort_comparer_take(check->comparer, bytes, &next);
 	if (!ties)
-		begin_group(check);
+		begin_tie_run(check);
 	if (ties && follows(check, &next, &check->greatest))
 	{
 		check->greatest.comparand = next;

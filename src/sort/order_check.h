@@ -16,7 +16,7 @@
 typedef struct GpuSortCheckedRow
 {
 	GpuSortComparand comparand; /* row NULL: there is none */
-	char	   *copy;			/* the row's copy, once its window has gone; or room for one */
+	char	   *copy;			/* the row's copy, once its block has gone; or room for one */
 	Size		room;
 } GpuSortCheckedRow;
 
@@ -26,9 +26,9 @@ typedef struct GpuSortOrderCheck
 	const GpuSortOrder *order;
 	const GpuSortKeys *keys;
 	const GpuSortRowFormat *format;
-	/* the greatest row of the group before that of the row checked last */
+	/* the greatest row of the tie run before that of the row checked last */
 	GpuSortCheckedRow before;
-	GpuSortCheckedRow greatest; /* the greatest row of that row's group so far */
+	GpuSortCheckedRow greatest; /* the greatest row of that row's tie run so far */
 	int			n_violated;		/* runs that were out of order */
 	double		ms;				/* for EXPLAIN: time of all runs, reading included */
 	MemoryContext context;
@@ -47,7 +47,7 @@ extern void gpusort_order_check_begin_run(GpuSortOrderCheck *check);
 
 /*
  * Checks a run's next row.  ties: its words are those of the row before.
- * False: it belongs before another group.  The collation whose sort keys were
+ * False: it belongs before another tie run.  The collation whose sort keys were
  * wrong is distrusted from now on.
  */
 extern bool gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties);

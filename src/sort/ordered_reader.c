@@ -10,16 +10,17 @@
  *
  * If words are not to be trusted, gpusort_ordered_reader_check reads all rows
  * once before any of them goes anywhere.  If they are out of order, all rows
- * become one group, in a tuplesort.
+ * become one tie run, in a tuplesort.
  *
- * A run of set bits is a group, and rows outside of groups need no comparison.
- * A group is listed and compared as it is read, and most are in order already.
- * If it is out of order, pointers are sorted: into the window, if the group
- * lies in one, else into copies.  A group whose copies exceed work_mem is
- * walked to its end.  If it is out of order, it goes through a tuplesort.
+ * A run of set bits is a tie run, and rows outside of tie runs need no
+ * comparison.  A tie run is listed and compared as it is read, and most are in
+ * order already.  If it is out of order, pointers are sorted: into the block,
+ * if the tie run lies in one, else into copies.  A tie run whose copies exceed
+ * work_mem is walked to its end.  If it is out of order, it goes through a
+ * tuplesort.
  *
- * Runs in the backend that owns the job.  A row of a group lies in the window
- * that the reader stands at, in the group's context, or in the tuplesort's
+ * Runs in the backend that owns the job.  A row of a tie run lies in the block
+ * that the reader stands at, in the tie run's context, or in the tuplesort's
  * slot.
  */
 #include "postgres.h"
@@ -28,7 +29,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "shared/clock.h"
+#include "job/clock.h"
 #include "sort/ordered_reader.h"
 
 #define LISTED_ROWS_AT_FIRST	64
@@ -54,8 +55,8 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 		return ordered;
 	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->comparer->a;
 	make_list(ordered);
-	ordered->group_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
-												   ALLOCSET_DEFAULT_SIZES);
+	ordered->tie_run_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
+													 ALLOCSET_DEFAULT_SIZES);
 	ordered->scratch = AllocSetContextCreate(ordered->context, "gpusort comparisons",
 											 ALLOCSET_SMALL_SIZES);
 	return ordered;
@@ -72,10 +73,10 @@ read_row(GpuSortOrderedReader *ordered, uint64 row)
 	return gpusort_reader_seek(ordered->reader, row);
 }
 
-/* --- groups that fit memory ----------------------------------------------- */
+/* --- tie runs that fit memory --------------------------------------------- */
 
 static void
-leave_group(GpuSortOrderedReader *ordered)
+leave_tie_run(GpuSortOrderedReader *ordered)
 {
 	if (ordered->n_rows == 0)
 		return;
@@ -85,7 +86,7 @@ leave_group(GpuSortOrderedReader *ordered)
 	ordered->n_rows = 0;
 	ordered->n_copied = 0;
 	ordered->copied_bytes = 0;
-	MemoryContextReset(ordered->group_context);
+	MemoryContextReset(ordered->tie_run_context);
 	MemoryContextReset(ordered->scratch);
 }
 
@@ -130,29 +131,29 @@ copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, Memor
 	return GetMemoryChunkSpace(copy);
 }
 
-/* The window is about to go: copies the listed rows that lie in it.  False:
- * they have become too many for memory. */
+/* The block is about to go: copies the listed rows that lie in it.  False: they
+ * have become too many for memory. */
 static bool
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
 		ordered->copied_bytes += copy_comparand(ordered,
 												&ordered->listed[ordered->n_copied].comparand,
-												ordered->group_context);
+												ordered->tie_run_context);
 	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
 		(Size) ordered->ordering->work_mem * 1024;
 }
 
-/* --- groups that do not --------------------------------------------------- */
+/* --- tie runs that do not ------------------------------------------------- */
 
 /*
  * Goes on behind the listed rows, the last of which is a copy, as long as rows
  * tie and are in order.  True: all are in order, and n_rows is their number.
- * False: one is out of order.  Only the last row of each window is copied, for
+ * False: one is out of order.  Only the last row of each block is copied, for
  * the comparison with the first row of the next one.
  */
 static bool
-walk_rest_of_group(GpuSortOrderedReader *ordered)
+walk_rest_of_tie_run(GpuSortOrderedReader *ordered)
 {
 	GpuSortComparer *ties = ordered->ordering->ties;
 	MemoryContext last_context = AllocSetContextCreate(ordered->scratch, "gpusort walked row",
@@ -167,7 +168,7 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 		CHECK_FOR_INTERRUPTS();
 		if (!gpusort_ordered_reader_ties(ordered, row))
 			return true;
-		if (!gpusort_reader_window_has_row(ordered->reader, row))
+		if (!gpusort_reader_block_has_row(ordered->reader, row))
 		{
 			MemoryContextReset(last_context);
 			(void) copy_comparand(ordered, &last, last_context);
@@ -180,15 +181,15 @@ walk_rest_of_group(GpuSortOrderedReader *ordered)
 	}
 }
 
-/* Puts the whole group, from its first row on, into a tuplesort. */
+/* Puts the whole tie run, from its first row on, into a tuplesort. */
 static void
-sort_large_group(GpuSortOrderedReader *ordered)
+sort_large_tie_run(GpuSortOrderedReader *ordered)
 {
 	const GpuSortOrdering *ordering = ordered->ordering;
 	const GpuSortOrder *order = ordering->order;
-	MemoryContext old_context = MemoryContextSwitchTo(ordered->group_context);
+	MemoryContext old_context = MemoryContextSwitchTo(ordered->tie_run_context);
 
-	ordered->kind = GPUSORT_GROUP_LARGE;
+	ordered->kind = GPUSORT_TIE_RUN_LARGE;
 	ordered->large = tuplesort_begin_heap(ordering->desc, order->n_keys, order->columns,
 										  order->operators, order->collations, order->nulls_first,
 										  ordering->work_mem, NULL, TUPLESORT_RANDOMACCESS);
@@ -207,11 +208,11 @@ sort_large_group(GpuSortOrderedReader *ordered)
 	tuplesort_performsort(ordered->large);
 }
 
-/* Drops the list of a group that is too large for it. */
+/* Drops the list of a tie run that is too large for it. */
 static void
-load_large_group(GpuSortOrderedReader *ordered, bool in_order)
+load_large_tie_run(GpuSortOrderedReader *ordered, bool in_order)
 {
-	bool		all_in_order = in_order && walk_rest_of_group(ordered);
+	bool		all_in_order = in_order && walk_rest_of_tie_run(ordered);
 
 	/* nothing is listed from here on, and the tuplesort may take as much memory
 	 * again */
@@ -219,16 +220,16 @@ load_large_group(GpuSortOrderedReader *ordered, bool in_order)
 	make_list(ordered);
 	ordered->n_copied = 0;
 	ordered->copied_bytes = 0;
-	MemoryContextReset(ordered->group_context);
+	MemoryContextReset(ordered->tie_run_context);
 	if (all_in_order)
-		ordered->kind = GPUSORT_GROUP_IN_ORDER;
+		ordered->kind = GPUSORT_TIE_RUN_IN_ORDER;
 	else
-		sort_large_group(ordered);
+		sort_large_tie_run(ordered);
 }
 
 /* Returns row number i of the tuplesort. */
 static const char *
-row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
+row_of_large_tie_run(GpuSortOrderedReader *ordered, uint64 i)
 {
 	const GpuSortOrdering *ordering = ordered->ordering;
 	TupleTableSlot *slot = ordering->native_slot;
@@ -252,17 +253,17 @@ row_of_large_group(GpuSortOrderedReader *ordered, uint64 i)
 	return ordered->narrow_row;
 }
 
-/* --- all groups ----------------------------------------------------------- */
+/* --- all tie runs --------------------------------------------------------- */
 
-/* Lists the group that begins with a row, and sorts it if necessary. */
+/* Lists the tie run that begins with a row, and sorts it if necessary. */
 static void
-load_group(GpuSortOrderedReader *ordered, const char *bytes)
+load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 {
 	bool		in_order = true;
 
 	if (ordered->all_tie)
 	{
-		sort_large_group(ordered);
+		sort_large_tie_run(ordered);
 		return;
 	}
 	for (;;)
@@ -275,9 +276,9 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 		next = ordered->first_row + ordered->n_rows;
 		if (!gpusort_ordered_reader_ties(ordered, next))
 			break;
-		if (!gpusort_reader_window_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
+		if (!gpusort_reader_block_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
 		{
-			load_large_group(ordered, in_order);
+			load_large_tie_run(ordered, in_order);
 			return;
 		}
 		bytes = read_row(ordered, next);
@@ -287,50 +288,50 @@ load_group(GpuSortOrderedReader *ordered, const char *bytes)
 							   ordered->copied_bytes);
 }
 
-/* Loads the group that begins with a row, and counts it. */
+/* Loads the tie run that begins with a row, and counts it. */
 static void
-enter_group(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
+enter_tie_run(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes)
 {
 	GpuSortTieFigures *figures = &ordered->ordering->figures;
 	MemoryContext old_context = MemoryContextSwitchTo(ordered->scratch);
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	ordered->kind = GPUSORT_GROUP_LISTED;
+	ordered->kind = GPUSORT_TIE_RUN_LISTED;
 	ordered->first_row = first_row;
-	load_group(ordered, bytes);
+	load_tie_run(ordered, bytes);
 	MemoryContextSwitchTo(old_context);
-	figures->groups++;
+	figures->tie_runs++;
 	figures->rows += ordered->n_rows;
 	figures->ms += gpusort_milliseconds_since(start);
 }
 
 static const char *
-row_of_group(GpuSortOrderedReader *ordered, uint64 row)
+row_of_tie_run(GpuSortOrderedReader *ordered, uint64 row)
 {
 	switch (ordered->kind)
 	{
-		case GPUSORT_GROUP_LISTED:
+		case GPUSORT_TIE_RUN_LISTED:
 			return ordered->listed[row - ordered->first_row].comparand.row;
-		case GPUSORT_GROUP_IN_ORDER:
+		case GPUSORT_TIE_RUN_IN_ORDER:
 			return read_row(ordered, row);
-		case GPUSORT_GROUP_LARGE:
-			return row_of_large_group(ordered, row - ordered->first_row);
+		case GPUSORT_TIE_RUN_LARGE:
+			return row_of_large_tie_run(ordered, row - ordered->first_row);
 	}
 	pg_unreachable();
 }
 
-/* Returns the first row of a row's group: the row itself if it ties with none
+/* Returns the first row of a row's tie run: the row itself if it ties with none
  * before it.  *bytes: the row, and then that first row. */
 static uint64
-first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
+first_of_tie_run(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 {
 	uint64		first = row;
 
 	while (gpusort_ordered_reader_ties(ordered, first))
 	{
 		first--;
-		if (gpusort_reader_window_has_row(ordered->reader, first))
+		if (gpusort_reader_block_has_row(ordered->reader, first))
 			continue;
 		*bytes = read_row(ordered, first);
 	}
@@ -339,7 +340,7 @@ first_of_group(GpuSortOrderedReader *ordered, uint64 row, const char **bytes)
 	return first;
 }
 
-/* A row that ties with neither neighbour is no group. */
+/* A row that ties with neither neighbour is no tie run. */
 const char *
 gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 {
@@ -348,26 +349,26 @@ gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 
 	if (ordered->n_rows > 0 && row >= ordered->first_row &&
 		row < ordered->first_row + ordered->n_rows)
-		return row_of_group(ordered, row);
-	leave_group(ordered);
+		return row_of_tie_run(ordered, row);
+	leave_tie_run(ordered);
 	if (ordered->all_tie)
 	{
-		enter_group(ordered, 0, NULL);
-		return row_of_group(ordered, row);
+		enter_tie_run(ordered, 0, NULL);
+		return row_of_tie_run(ordered, row);
 	}
 	bytes = read_row(ordered, row);
 	if (ordered->by_words)
 		return bytes;
-	first = first_of_group(ordered, row, &bytes);
+	first = first_of_tie_run(ordered, row, &bytes);
 	if (first == row && !gpusort_ordered_reader_ties(ordered, row + 1))
 		return bytes;
-	enter_group(ordered, first, bytes);
-	return row_of_group(ordered, row);
+	enter_tie_run(ordered, first, bytes);
+	return row_of_tie_run(ordered, row);
 }
 
 /* --- the check ------------------------------------------------------------ */
 
-/* Checks rows until one is out of order.  Then all rows are one group. */
+/* Checks rows until one is out of order.  Then all rows are one tie run. */
 static void
 check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 {

@@ -13,12 +13,12 @@
 #include "sort/reader.h"
 #include "sort/tied_rows.h"
 
-typedef enum GpuSortGroupKind
+typedef enum GpuSortTieRunKind
 {
-	GPUSORT_GROUP_LISTED,		/* its rows are listed in order */
-	GPUSORT_GROUP_IN_ORDER,		/* its rows are in order as they are */
-	GPUSORT_GROUP_LARGE			/* its rows are in a tuplesort */
-} GpuSortGroupKind;
+	GPUSORT_TIE_RUN_LISTED,		/* its rows are listed in order */
+	GPUSORT_TIE_RUN_IN_ORDER,	/* its rows are in order as they are */
+	GPUSORT_TIE_RUN_LARGE		/* its rows are in a tuplesort */
+} GpuSortTieRunKind;
 
 typedef struct GpuSortOrderedReader
 {
@@ -27,23 +27,23 @@ typedef struct GpuSortOrderedReader
 	bool		by_words;		/* words decide all */
 	TupleTableSlot *slot;		/* of the format's kind: a row on its way into a tuplesort */
 
-	/* all rows are one group, since their words were found out of order */
+	/* all rows are one tie run, since their words were found out of order */
 	bool		all_tie;
 
-	/* the group being read; n_rows 0: none */
-	GpuSortGroupKind kind;
+	/* the tie run being read; n_rows 0: none */
+	GpuSortTieRunKind kind;
 	uint64		first_row;
 	uint64		n_rows;
 	GpuSortTiedRow *listed;		/* [room] */
 	uint32		room;
-	uint32		n_copied;		/* the first listed rows, whose windows have gone */
+	uint32		n_copied;		/* the first listed rows, whose blocks have gone */
 	Size		copied_bytes;
 	Tuplesortstate *large;
 	uint64		large_next;		/* the row of it that comes next, forward */
 	char	   *narrow_row;		/* copy of a row from large, if rows are narrow */
 
 	MemoryContext context;		/* the reader's own */
-	MemoryContext group_context;	/* for copies of a group's rows, and its tuplesort */
+	MemoryContext tie_run_context;	/* for copies of a tie run's rows, and its tuplesort */
 	MemoryContext scratch;		/* for memory that comparisons leave */
 } GpuSortOrderedReader;
 
@@ -66,8 +66,8 @@ extern const char *gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, ui
 /* Ends a tuplesort.  Everything else is in the reader's contexts. */
 extern void gpusort_ordered_reader_end(GpuSortOrderedReader *ordered);
 
-/* Does row number row belong to the group of the row before it?  The answer is
- * also true if it is not known (gpusort_reader_row_ties). */
+/* Does row number row belong to the tie run of the row before it?  The answer
+ * is also true if it is not known (gpusort_reader_row_ties). */
 static inline bool
 gpusort_ordered_reader_ties(const GpuSortOrderedReader *ordered, uint64 row)
 {

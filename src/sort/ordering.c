@@ -53,7 +53,7 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 	ordering->native_slot = slots->tied_native;
 	ordering->work_mem = work_mem;
 	if (gpusort_keys_leave_ties(keys))
-		ordering->ties = gpusort_comparer_make(order, keys->first_open_key, format,
+		ordering->ties = gpusort_comparer_make(order, keys->first_inexact_key, format,
 											   slots->compared[0], slots->compared[1]);
 	if (keys->must_verify)
 		ordering->check = gpusort_order_check_make(order, keys, format, slots->compared[0],
@@ -61,7 +61,7 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The device learns from the last words which values are open. */
+/* The device learns from the last words which values are inexact. */
 void
 gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options)
 {
@@ -73,9 +73,9 @@ gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *op
 	device->null_mask = (1u << keys->n_words) - 1;
 	device->null_first_mask = keys->null_first_mask;
 	device->flags = keys->more_keys ? GSORT_TIES : 0;
-	device->open_mask = keys->open_mask;
-	memcpy(device->open_bits, keys->open_bits, sizeof(device->open_bits));
-	memcpy(device->open_code, keys->open_code, sizeof(device->open_code));
+	device->inexact_mask = keys->inexact_mask;
+	memcpy(device->inexact_bits, keys->inexact_bits, sizeof(device->inexact_bits));
+	memcpy(device->inexact_code, keys->inexact_code, sizeof(device->inexact_code));
 }
 
 void
@@ -100,14 +100,14 @@ gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->check->n_violated, es);
 	if (ordering->ties == NULL)
 		return;
-	ExplainPropertyInteger("Tie Groups", NULL, ordering->figures.groups, es);
-	ExplainPropertyInteger("Rows in Tie Groups", NULL, ordering->figures.rows, es);
+	ExplainPropertyInteger("Tie Runs", NULL, ordering->figures.tie_runs, es);
+	ExplainPropertyInteger("Rows in Tie Runs", NULL, ordering->figures.rows, es);
 }
 
 void
 gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es)
 {
-	if (ordering->figures.groups > 0)
+	if (ordering->figures.tie_runs > 0)
 		ExplainPropertyFloat("Tie Time", "ms", ordering->figures.ms, 3, es);
 	if (ordering->check != NULL && ordering->check->ms > 0)
 		ExplainPropertyFloat("Order Check Time", "ms", ordering->check->ms, 3, es);

@@ -12,9 +12,9 @@
 #include "executor/tuptable.h"
 
 #include "compat.h"
+#include "job/shmem.h"
 #include "keys/comparer.h"
 #include "keys/sortkey.h"
-#include "shared/shmem.h"
 #include "sort/order_check.h"
 
 /*
@@ -34,10 +34,10 @@ typedef struct GpuSortSlots
 	TupleTableSlot *compared[2];	/* as result: rows while they are compared */
 } GpuSortSlots;
 
-/* The cost of groups of tied rows, in all runs of a sort. */
+/* The cost of tie runs, in all runs of a sort. */
 typedef struct GpuSortTieFigures
 {
-	uint64		groups;
+	uint64		tie_runs;
 	uint64		rows;			/* rows in them */
 	double		ms;
 } GpuSortTieFigures;

@@ -2,9 +2,9 @@
  * output.c
  *	  The rows of a finished sort that are not in files.
  *
- * In:  a sorted array; a job that has been cut, whose windows come through the
+ * In:  a sorted array; a job that has been cut, whose blocks come through the
  *	    ordered reader; or a tuplesort that has been performed.
- * Out: slots that point to rows of the array, or into the window being read,
+ * Out: slots that point to rows of the array, or into the block being read,
  *	    valid until the next call; or a tuplesort's.  A tuplesort returns
  *	    minimal tuples, which are copied into a virtual slot if the node returns
  *	    only these.
@@ -14,7 +14,7 @@
  */
 #include "postgres.h"
 
-#include "shared/stats.h"
+#include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/output.h"
 
@@ -198,7 +198,7 @@ typedef struct DeviceOutput
 	GpuSortProgress *progress;
 } DeviceOutput;
 
-/* Finds a row that is not the next one of its window.  Waits for another window
+/* Finds a row that is not the next one of its block.  Waits for another block
  * if necessary. */
 static const char *
 seek_row(DeviceOutput *device, uint64 row)

@@ -15,9 +15,9 @@
 #include "utils/tuplesort.h"
 
 #include "compat.h"
-#include "shared/counters.h"
-#include "shared/job.h"
-#include "shared/progress.h"
+#include "job/counters.h"
+#include "job/job.h"
+#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
 #include "sort/spill.h"

@@ -7,8 +7,8 @@
 
 #include "postgres.h"
 
+#include "job/job.h"
 #include "keys/row_format.h"
-#include "shared/job.h"
 
 #define GPUSORT_PREFETCH_BYTES	1536
 
@@ -17,33 +17,33 @@ typedef struct GpuSortReader
 	GpuSortJob *job;
 	const GpuSortRowFormat *format;
 	uint64		rows;			/* in all */
-	uint64		bytes_read;		/* of windows */
-	double		wait_ms;		/* time of waiting for windows */
+	uint64		bytes_read;		/* of blocks */
+	double		wait_ms;		/* time of waiting for blocks */
 	uint64		next_row;		/* the row at next */
-	const char *next;			/* whole rows up to end: of the window, or the long row alone */
+	const char *next;			/* whole rows up to end: of the block, or the long row alone */
 	const char *end;
 
-	/* the window being read; buffer -1: none */
+	/* the block being read; buffer -1: none */
 	int			buffer;
-	gsort_window window;
-	uint64		window_number;
-	uint32	   *offsets;		/* of the window's rows, made by the first step back; else NULL */
+	gsort_block	block;
+	uint64		block_number;
+	uint32	   *offsets;		/* of the block's rows, made by the first step back; else NULL */
 	MemoryContext context;
 
-	/* a row longer than a window, assembled; NULL: none */
+	/* a row longer than a block, assembled; NULL: none */
 	char	   *long_row;
 	Size		long_row_bytes; /* of the complete row */
 	Size		long_row_filled;
 
-	/* tie bits of the rows that start in the window, and of the row after them;
-	 * NULL: the job has none.  A row that goes on in other windows keeps its
+	/* tie bits of the rows that start in the block, and of the row after them;
+	 * NULL: the job has none.  A row that goes on in other blocks keeps its
 	 * own */
 	const uint64 *ties;
 	uint64		ties_first;		/* the first of these rows */
 	uint64		ties_rows;
 	uint64		long_row_ties;
 
-	/* windows asked for ahead, oldest first: from window_number + 1 on */
+	/* blocks asked for ahead, oldest first: from block_number + 1 on */
 	int			n_ahead;
 	int			ahead[GPUSORT_READ_BUFFERS];
 } GpuSortReader;
@@ -52,12 +52,12 @@ typedef struct GpuSortReader
  * context. */
 extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format);
 
-/* Goes to the window after the one being read, or to the first one:
- * reader->buffer holds it, reader->window.row_bytes long.  False: there is
- * none, or the job, which is merged, has failed. */
-extern bool gpusort_reader_next_window(GpuSortReader *reader);
+/* Goes to the block after the one being read, or to the first one:
+ * reader->buffer holds it, reader->block.row_bytes long.  False: there is none,
+ * or the job, which is merged, has failed. */
+extern bool gpusort_reader_next_block(GpuSortReader *reader);
 
-/* Goes back before the first window. */
+/* Goes back before the first block. */
 extern void gpusort_reader_rewind(GpuSortReader *reader);
 
 /* Returns row number row, below reader->rows, in any order; going from one to
@@ -82,7 +82,7 @@ gpusort_reader_next(GpuSortReader *reader, uint64 row, const char **bytes)
 }
 
 /* For a job with tie bits: does row number row tie with the one before it?
- * This is known for the rows of the window in which the row read last starts,
+ * This is known for the rows of the block in which the row read last starts,
  * and for the row after them.  For other rows the answer is true. */
 static inline bool
 gpusort_reader_row_ties(const GpuSortReader *reader, uint64 row)
@@ -92,9 +92,9 @@ gpusort_reader_row_ties(const GpuSortReader *reader, uint64 row)
 	return i > reader->ties_rows || (reader->ties[i / 64] >> (i % 64) & 1) != 0;
 }
 
-/* Does a row start in the window that the row read last starts in? */
+/* Does a row start in the block that the row read last starts in? */
 static inline bool
-gpusort_reader_window_has_row(const GpuSortReader *reader, uint64 row)
+gpusort_reader_block_has_row(const GpuSortReader *reader, uint64 row)
 {
 	return row - reader->ties_first < reader->ties_rows;
 }

@@ -132,10 +132,10 @@ take_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 
 static void sort_by_key(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key);
 
-/* Sorts the groups of entries that have the same value of a key, by the next
+/* Sorts the tie runs of entries that have the same value of a key, by the next
  * one. */
 static void
-sort_groups(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
+sort_tie_runs(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 {
 	uint64		begin = 0;
 
@@ -158,7 +158,7 @@ sort_values(GpuSortRowArray *array, GpuSortEntry *entries, uint64 n, int key)
 	array->tied = false;
 	sort_by_comparing(entries, n, array);
 	if (array->tied && key + 1 < array->order->n_keys)
-		sort_groups(array, entries, n, key);
+		sort_tie_runs(array, entries, n, key);
 }
 
 /* Sorts entries that are equal in the keys before this one. */
@@ -176,7 +176,7 @@ is_closed(const GpuSortRowArray *array, uint64 word)
 	const GpuSortKeys *keys = &array->encoder;
 
 	return array->has_cheap_words && keys->n_words == 1 &&
-		(keys->open_mask == 0 || (word & keys->open_bits[0]) != keys->open_code[0]);
+		(keys->inexact_mask == 0 || (word & keys->inexact_bits[0]) != keys->inexact_code[0]);
 }
 
 /* Sorts entries that have the same word, or none.  It begins with the first key
@@ -201,7 +201,7 @@ make_encoder(GpuSortRowArray *array)
 {
 	const GpuSortOrder *order = array->order;
 	Form_pg_attribute attr = TupleDescAttr(array->desc, order->columns[0] - 1);
-	GpuSortKeyLayout layout = {0};
+	GpuSortKeyEncoding encoding = {0};
 	int			most;
 
 	if (array->encoder.n_keys == 0 && array->has_cheap_words)
@@ -209,9 +209,9 @@ make_encoder(GpuSortRowArray *array)
 		array->has_cheap_words = gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod,
 														   order->operators[0],
 														   order->collations[0],
-														   &layout.n_words, &most);
+														   &encoding.n_words, &most);
 		if (array->has_cheap_words)
-			gpusort_keys_make(order, 1, &layout, array->desc, &array->encoder);
+			gpusort_keys_make(order, 1, &encoding, array->desc, &array->encoder);
 	}
 	return array->has_cheap_words;
 }

@@ -3,7 +3,7 @@
  *	  Sorted runs in temporary files, read and written row by row through a
  *	  buffer.
  *
- * In:  the row bytes of a run's windows, in order (row_format.h).
+ * In:  the row bytes of a run's blocks, in order (row_format.h).
  * Out: the same rows, one by one.
  *
  * Runs in the backend that leads the sort.  The buffer is in the run's memory
@@ -24,7 +24,7 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "shared/chunk.h"
+#include "job/chunk.h"
 #include "sort/run.h"
 
 /* --- what it costs -------------------------------------------------------- */

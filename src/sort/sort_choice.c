@@ -3,7 +3,7 @@
  *	  Decides whether words or comparisons sort a sort's rows faster, by rows
  *	  that have come.
  *
- * In:  a sort's first rows, and the possible layouts of its keys.
+ * In:  a sort's first rows, and the possible encodings of its keys.
  * Out: the number of keys that are worth their words; whether the whole sort is
  *	    worth the device.
  *
@@ -56,7 +56,7 @@
 #define NATIVE_ROW			150.0
 #define SPILLED_ROW			100.0	/* and in a file of it */
 #define SPILLED_BYTE		1.0
-#define TIED_ROW			50.0	/* a row in a group of rows that tie */
+#define TIED_ROW			50.0	/* a row in a tie run */
 #define TIED_COMPARISON		30.0	/* beside the cost of a comparison */
 #define SHORT_COMPARISON	10.0	/* of two words or abbreviations */
 #define EQUAL_COMPARISON	30.0	/* of two strings with equal bytes */
@@ -88,7 +88,7 @@ typedef struct LookedAt
 {
 	uint64		words;
 	uint64		values;
-	bool		is_open;		/* other values may have the same words */
+	bool		is_inexact;		/* other values may have the same words */
 } LookedAt;
 
 /* Shares of all rows, and of all pairs of rows. */
@@ -102,8 +102,8 @@ typedef struct Share
 typedef struct Ties
 {
 	Share		all;
-	Share		open;			/* in groups of several values, which words leave undecided */
-	Share		equal;			/* in such groups of one value */
+	Share		undecided;		/* in tie runs of several values, which words leave undecided */
+	Share		equal;			/* in such tie runs of one value */
 } Ties;
 
 /* Returns NONE for a key that is no text. */
@@ -132,11 +132,11 @@ compare_looked_at(const void *a, const void *b)
 }
 
 static bool
-has_open_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
+has_inexact_word(const GpuSortKeys *keys, const uint64 *words, uint32 nulls)
 {
 	for (int w = 0; w < keys->n_words; w++)
-		if ((keys->open_mask & ~nulls & 1u << w) != 0 &&
-			(words[w] & keys->open_bits[w]) == keys->open_code[w])
+		if ((keys->inexact_mask & ~nulls & 1u << w) != 0 &&
+			(words[w] & keys->inexact_bits[w]) == keys->inexact_code[w])
 			return true;
 	return false;
 }
@@ -164,13 +164,13 @@ hash_values(const GpuSortFirstRows *from, int n_keys, TupleTableSlot *slot)
 /* Examines a row in each of n equal parts of the first rows.  Its place in the
  * part varies, since an input may repeat a pattern. */
 static void
-look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSortKeyLayout *layouts,
-			 int n, LookedAt *looked_at)
+look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words,
+			 const GpuSortKeyEncoding *encodings, int n, LookedAt *looked_at)
 {
 	uint64		rows = gpusort_row_array_rows(from->array);
 	GpuSortKeys keys;
 
-	gpusort_keys_make(from->spec->order, n_keys, layouts, from->spec->desc, &keys);
+	gpusort_keys_make(from->spec->order, n_keys, encodings, from->spec->desc, &keys);
 	for (int i = 0; i < n; i++)
 	{
 		uint64		row = i * rows / n + hash_bytes_uint32(i) % (rows / n);
@@ -180,7 +180,7 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSor
 		int			hashed = Min(n_words, keys.n_words);
 
 		CHECK_FOR_INTERRUPTS();
-		looked_at[i].is_open = has_open_word(&keys, words, nulls);
+		looked_at[i].is_inexact = has_inexact_word(&keys, words, nulls);
 		looked_at[i].values = hash_values(from, n_keys, slot);
 		words[hashed] = nulls & ((UINT64CONST(1) << hashed) - 1);
 		looked_at[i].words = hash_bytes_extended((const unsigned char *) words,
@@ -188,19 +188,19 @@ look_at_rows(const GpuSortFirstRows *from, int n_keys, int n_words, const GpuSor
 	}
 }
 
-/* Adds a group of rows, among this many in all. */
+/* Adds a tie run of rows, among this many in all. */
 static void
-add_group(const LookedAt *group, int n, int all, Ties *ties)
+add_tie_run(const LookedAt *tie_run, int n, int all, Ties *ties)
 {
 	Share	   *undecided = &ties->equal;
 	Share		share = {(double) n / all, (double) n * (n - 1) / ((double) all * (all - 1))};
 
 	for (int i = 1; i < n; i++)
-		if (group[i].values != group[0].values)
-			undecided = &ties->open;
+		if (tie_run[i].values != tie_run[0].values)
+			undecided = &ties->undecided;
 	ties->all.rows += share.rows;
 	ties->all.pairs += share.pairs;
-	if (!group[0].is_open)
+	if (!tie_run[0].is_inexact)
 		return;
 	undecided->rows += share.rows;
 	undecided->pairs += share.pairs;
@@ -209,7 +209,7 @@ add_group(const LookedAt *group, int n, int all, Ties *ties)
 /* Finds how rows tie by the first n_words words of the first n_keys keys. */
 static Ties
 ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
-			  const GpuSortKeyLayout *layouts, int most)
+			  const GpuSortKeyEncoding *encodings, int most)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort choice",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -219,14 +219,14 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 	Ties		ties = {{0}};
 	int			begin = 0;
 
-	look_at_rows(from, n_keys, n_words, layouts, n, looked_at);
+	look_at_rows(from, n_keys, n_words, encodings, n, looked_at);
 	qsort(looked_at, n, sizeof(LookedAt), compare_looked_at);
 	for (int i = 1; i <= n; i++)
 	{
 		if (i < n && looked_at[i].words == looked_at[begin].words)
 			continue;
 		if (i - begin > 1)
-			add_group(&looked_at[begin], i - begin, n, &ties);
+			add_tie_run(&looked_at[begin], i - begin, n, &ties);
 		begin = i;
 	}
 	MemoryContextSwitchTo(old_context);
@@ -234,10 +234,10 @@ ties_by_words(const GpuSortFirstRows *from, int n_keys, int n_words,
 	return ties;
 }
 
-/* Returns the comparisons, for each of all rows, that sorting the groups of
- * tied rows takes. */
+/* Returns the comparisons, for each of all rows, that sorting the tie runs
+ * takes. */
 static double
-comparisons_in_groups(const Share *share, double rows)
+comparisons_in_tie_runs(const Share *share, double rows)
 {
 	return share->rows <= 0 ? 0 : share->rows * log2(Max(2, share->pairs * rows / share->rows));
 }
@@ -252,7 +252,7 @@ comparisons_in_groups(const Share *share, double rows)
  */
 static bool
 keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-			const GpuSortKeyLayout *layouts)
+			const GpuSortKeyEncoding *encodings)
 {
 	double		rows = from->expected_rows;
 	double		n = Min(gpusort_row_array_rows(from->array), ROWS_TO_DECIDE_BY);
@@ -263,17 +263,17 @@ keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *
 	if (n < 2 ||
 		(rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
 		return false;
-	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts,
+	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings,
 						 ROWS_TO_DECIDE_BY).all.pairs <= 0;
 }
 
 int
 gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-						 const GpuSortKeyLayout *layouts)
+						 const GpuSortKeyEncoding *encodings)
 {
 	for (int i = 1; i < n_keys; i++)
 		if (costs_of_kinds[kind_of_key(from, i)].words_byte > 0 && words[i].dictionary == NULL &&
-			keys_decide(from, i, words, layouts))
+			keys_decide(from, i, words, encodings))
 			return i;
 	return n_keys;
 }
@@ -283,18 +283,18 @@ gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys, const GpuSort
 /* Words of a value that a dictionary or the memo knows cost a look. */
 static double
 cost_of_words(const GpuSortFirstRows *from, int key, const GpuSortWantedWords *words,
-			  const GpuSortKeyLayout *layout)
+			  const GpuSortKeyEncoding *encoding)
 {
 	GpuSortCollationKind kind = kind_of_key(from, key);
 	const CollationCosts *costs = &costs_of_kinds[kind];
-	double		bytes = layout->n_words * sizeof(uint64);
+	double		bytes = encoding->n_words * sizeof(uint64);
 
-	if (layout->dictionary != NULL ||
+	if (encoding->dictionary != NULL ||
 		(words->distinct > 0 && words->distinct <= VALUES_REMEMBERED &&
 		 words->width <= BYTES_REMEMBERED))
 		return costs_of_kinds[GPUSORT_COLLATION_BYTES].words;
-	if (layout->skipped != NULL)
-		bytes += VARSIZE_ANY_EXHDR(layout->skipped);
+	if (encoding->prefix != NULL)
+		bytes += VARSIZE_ANY_EXHDR(encoding->prefix);
 	if (kind == GPUSORT_COLLATION_LIBC)
 		bytes += GPUSORT_LIBC_BYTES_BEYOND;
 	return costs->words + costs->words_byte * (words->width > 0 ? Min(bytes, words->width) : bytes);
@@ -327,7 +327,7 @@ share_in_order(const GpuSortFirstRows *from)
  * sort. */
 static double
 cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
-				  const GpuSortKeyLayout *layouts, double comparisons)
+				  const GpuSortKeyEncoding *encodings, double comparisons)
 {
 	const CollationCosts *costs = &costs_of_kinds[kind_of_key(from, 0)];
 	double		comparison = cost_of_comparison(from, 0, words);
@@ -335,16 +335,16 @@ cost_of_first_key(const GpuSortFirstRows *from, const GpuSortWantedWords *words,
 
 	if (!costs->abbreviates || words[0].alike >= sizeof(uint64))
 		return comparisons * comparison;
-	ties = ties_by_words(from, 1, 1, layouts, ROWS_TO_COST_BY);
+	ties = ties_by_words(from, 1, 1, encodings, ROWS_TO_COST_BY);
 	return costs->words + costs->words_byte * sizeof(uint64) + comparisons * SHORT_COMPARISON +
-		comparisons_in_groups(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
+		comparisons_in_tie_runs(&ties.all, from->expected_rows) * EQUAL_COMPARISON;
 }
 
 /* PostgreSQL compares further keys only for rows that tie in the keys
  * before. */
 static double
 cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				   const GpuSortKeyLayout *layouts)
+				   const GpuSortKeyEncoding *encodings)
 {
 	double		rows = from->expected_rows;
 	double		bytes = from->spec->packed_bytes;
@@ -352,14 +352,14 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 	double		in_order = share_in_order(from);
 	double		cost = NATIVE_ROW + (runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0);
 
-	cost += cost_of_first_key(from, words, layouts,
+	cost += cost_of_first_key(from, words, encodings,
 							  in_order * (1 + log2(runs)) + (1 - in_order) * log2(Max(2, rows)));
 	for (int i = 1; i < n_keys; i++)
 	{
-		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
+		Ties		ties = ties_by_words(from, i, GPUSORT_WORDS_MAX, encodings, ROWS_TO_COST_BY);
 
 		cost += cost_of_comparison(from, i, words) *
-			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_groups(&ties.all, rows));
+			(in_order * ties.all.rows + (1 - in_order) * comparisons_in_tie_runs(&ties.all, rows));
 	}
 	return cost;
 }
@@ -368,32 +368,32 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
  * the comparison of undecided rows. */
 static double
 cost_of_device_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
-				   const GpuSortKeyLayout *layouts)
+				   const GpuSortKeyEncoding *encodings)
 {
-	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, layouts, ROWS_TO_COST_BY);
-	double		cost = TIED_ROW * (ties.open.rows + ties.equal.rows) +
+	Ties		ties = ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings, ROWS_TO_COST_BY);
+	double		cost = TIED_ROW * (ties.undecided.rows + ties.equal.rows) +
 		(TIED_COMPARISON + EQUAL_COMPARISON) * ties.equal.rows;
 	double		comparison = 0;
 
 	for (int i = 0; i < n_keys; i++)
 	{
-		cost += cost_of_words(from, i, &words[i], &layouts[i]);
+		cost += cost_of_words(from, i, &words[i], &encodings[i]);
 		if (kind_of_key(from, i) != GPUSORT_COLLATION_NONE)
 			comparison = Max(comparison, cost_of_comparison(from, i, words));
 	}
 	if (kind_of_key(from, 0) == GPUSORT_COLLATION_LIBC &&
 		gpusort_libc_collations != GPUSORT_LIBC_COLLATIONS_TRUST)
 		cost += cost_of_comparison(from, 0, words);
-	return cost +
-		(TIED_COMPARISON + comparison) * comparisons_in_groups(&ties.open, from->expected_rows);
+	return cost + (TIED_COMPARISON + comparison) *
+		comparisons_in_tie_runs(&ties.undecided, from->expected_rows);
 }
 
 bool
 gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
-							 const GpuSortWantedWords *words, const GpuSortKeyLayout *layouts)
+							 const GpuSortWantedWords *words, const GpuSortKeyEncoding *encodings)
 {
 	if (gpusort_row_array_rows(from->array) < ROWS_TO_COST_BY)
 		return false;
-	return MARGIN * cost_of_native_row(from, n_keys, words, layouts) <
-		cost_of_device_row(from, n_keys, words, layouts);
+	return MARGIN * cost_of_native_row(from, n_keys, words, encodings) <
+		cost_of_device_row(from, n_keys, words, encodings);
 }

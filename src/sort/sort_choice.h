@@ -8,7 +8,7 @@
 
 #include "postgres.h"
 
-#include "keys/word_layout.h"
+#include "keys/key_encoding.h"
 #include "sort/row_array.h"
 #include "sort/sort_spec.h"
 
@@ -25,7 +25,7 @@ typedef struct GpuSortFirstRows
  * that each of them wants; at least one. */
 extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys,
 									 const GpuSortWantedWords *words,
-									 const GpuSortKeyLayout *layouts);
+									 const GpuSortKeyEncoding *encodings);
 
 /*
  * Would PostgreSQL's own sort, in this process, take less time for all rows
@@ -34,6 +34,6 @@ extern int	gpusort_keys_worth_words(const GpuSortFirstRows *from, int n_keys,
  */
 extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_keys,
 										 const GpuSortWantedWords *words,
-										 const GpuSortKeyLayout *layouts);
+										 const GpuSortKeyEncoding *encodings);
 
 #endif							/* GPUSORT_SORT_CHOICE_H */

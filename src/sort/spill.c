@@ -3,15 +3,15 @@
  *	  Writes the device's sorted runs to temporary files, and merges them from
  *	  there.
  *
- * In:  the windows of a job cut to a sorted run.  In the end also the order of
+ * In:  the blocks of a job cut to a sorted run.  In the end also the order of
  *	    the merge, if the device has computed it: one byte for each row, the
  *	    number of its run.
  * Out: the rows of all runs in key order.
  *
  * Runs in the backend that leads the sort.  A run is written between two runs
- * of the job: the device puts the next windows into the job's buffers while
- * this process writes one.  If words decide the order, the rows are written
- * straight from the shared buffers, else one by one.
+ * of the job: the device puts the next blocks into the job's buffers while this
+ * process writes one.  If words decide the order, the rows are written straight
+ * from the shared buffers, else one by one.
  *
  * With the device's order, the merge reads one byte for each row.  That order
  * is missing if the device could not keep the keys, does not know all runs, or
@@ -28,7 +28,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "shared/stats.h"
+#include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/spill.h"
 
@@ -54,7 +54,7 @@ struct GpuSortRunMerge
 
 	/* by the device's order */
 	GpuSortReader *order;		/* NULL: by keys */
-	const uint8 *next_run;		/* in the window of the order being read */
+	const uint8 *next_run;		/* in the block of the order being read */
 	const uint8 *end;
 
 	/* by keys */
@@ -81,10 +81,10 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 
 	if (unlikely(merge->next_run == merge->end))
 	{
-		if (!gpusort_reader_next_window(merge->order))
+		if (!gpusort_reader_next_block(merge->order))
 			return false;
 		merge->next_run = (const uint8 *) gpusort_buffer_memory(merge->order->buffer);
-		merge->end = merge->next_run + merge->order->window.rows;
+		merge->end = merge->next_run + merge->order->block.rows;
 	}
 	if (unlikely(*merge->next_run >= merge->spill->n_runs))
 		elog(ERROR, "gpusort merge order names run %d of %d", *merge->next_run,
@@ -345,16 +345,16 @@ show_progress(GpuSortSpill *spill, uint64 bytes)
 	gpusort_progress_set_spilled(spill->progress, spill->n_spilled, spill->bytes + bytes);
 }
 
-/* Window by window. */
+/* Block by block. */
 static void
-write_windows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
+write_blocks(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
 	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
 
-	while (gpusort_reader_next_window(reader))
+	while (gpusort_reader_next_block(reader))
 	{
 		CHECK_FOR_INTERRUPTS();
-		gpusort_run_write(run, gpusort_buffer_memory(reader->buffer), reader->window.row_bytes);
+		gpusort_run_write(run, gpusort_buffer_memory(reader->buffer), reader->block.row_bytes);
 		show_progress(spill, run->bytes);
 	}
 	pfree(reader);
@@ -398,7 +398,7 @@ void
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context;
-	bool		by_windows = spill->ordering->ties == NULL && spill->ordering->check == NULL;
+	bool		by_blocks = spill->ordering->ties == NULL && spill->ordering->check == NULL;
 	GpuSortRun *run;
 
 	/* an empty run has a number only for the device, which merges no more than
@@ -410,8 +410,8 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 	}
 	old_context = MemoryContextSwitchTo(spill->context);
 	run = begin_run(spill);
-	if (by_windows)
-		write_windows(spill, job, run);
+	if (by_blocks)
+		write_blocks(spill, job, run);
 	else
 		write_rows(spill, job, run);
 	count_run(spill, run, gpusort_job_rows(job));

@@ -10,8 +10,8 @@
 
 #include "executor/tuptable.h"
 
-#include "shared/job.h"
-#include "shared/progress.h"
+#include "job/job.h"
+#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/run.h"
 

@@ -1,18 +1,19 @@
 /*
  * tied_rows.c
- *	  Sorts a group of rows that words have left undecided.
+ *	  Sorts a tie run of rows that words have left undecided.
  *
- * In:  the group's rows in memory.  Words have ordered them by the keys behind
- *	    the one that leaves them undecided, and that key is often equal in the
- *	    whole group.
+ * In:  the tie run's rows in memory.  Words have ordered them by the keys
+ *	    behind the one that leaves them undecided, and that key is often equal
+ *	    in the whole tie run.
  * Out: the same rows in the order of the sort's keys.
  *
  * If few rows are out of place, they are put in place.  If many are, and
  * work_mem has room, several keys are packed into one word.  A key of a fixed
- * width becomes its distance from the group's least value, and a text its rank
- * among the group's values.  A group of many rows has few different values:
- * their words tie only because sort keys of a collation are long.  Comparing
- * its rows would take some microseconds each.  All other rows are compared.
+ * width becomes its distance from the tie run's least value, and a text its
+ * rank among the tie run's values.  A tie run of many rows has few different
+ * values: their words tie only because sort keys of a collation are long.
+ * Comparing its rows would take some microseconds each.  All other rows are
+ * compared.
  *
  * Runs in the backend that leads the sort.
  */
@@ -37,9 +38,9 @@
 
 #define WORD_BITS	64
 
-/* Each row of a group may be moved by this many places on average.  Beyond
- * that, the group is sorted as if it were in no order at all.  That is cheaper
- * for many rows, whose keys may be packed. */
+/* Each row of a tie run may be moved by this many places on average.  Beyond
+ * that, the tie run is sorted as if it were in no order at all.  That is
+ * cheaper for many rows, whose keys may be packed. */
 #define MOVES_FOR_A_ROW		16
 #define MOVES_FOR_ONE_OF_MANY	1
 
@@ -219,7 +220,7 @@ finish_key(const Packing *packing, int i, PackedKey *packed)
 {
 	GpuSortOrder order = *packing->ordering->order;
 	int			k = packing->first_key + i;
-	GpuSortKeyLayout layout = {.n_words = 1,.dictionary = packed->dictionary};
+	GpuSortKeyEncoding encoding = {.n_words = 1,.dictionary = packed->dictionary};
 	GpuSortKeys keys;
 
 	if (packed->dictionary == NULL)
@@ -231,7 +232,7 @@ finish_key(const Packing *packing, int i, PackedKey *packed)
 	order.operators += k;
 	order.collations += k;
 	order.nulls_first += k;
-	gpusort_keys_make(&order, 1, &layout, packing->ordering->desc, &keys);
+	gpusort_keys_make(&order, 1, &encoding, packing->ordering->desc, &keys);
 	packed->key = keys.keys[0];
 	return true;
 }
@@ -408,7 +409,7 @@ sort_by_packed_keys(Packing *packing)
 	return true;
 }
 
-/* --- all groups ----------------------------------------------------------- */
+/* --- all tie runs --------------------------------------------------------- */
 
 /* Are there enough rows to make packing pay, and has work_mem room for it
  * beside them? */

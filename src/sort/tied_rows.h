@@ -1,6 +1,6 @@
 /*
  * tied_rows.h
- *	  Sorts a group of rows that words have left undecided.
+ *	  Sorts a tie run of rows that words have left undecided.
  */
 #ifndef GPUSORT_TIED_ROWS_H
 #define GPUSORT_TIED_ROWS_H
@@ -13,7 +13,7 @@
 typedef struct GpuSortTiedRow
 {
 	GpuSortComparand comparand; /* for the ordering's ties */
-	uint32		number;			/* place in the group, as the words have ordered it */
+	uint32		number;			/* place in the tie run, as the words have ordered it */
 } GpuSortTiedRow;
 
 /* Sorts n rows by the ordering's ties, and equal ones by their numbers.

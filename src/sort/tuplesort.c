@@ -17,12 +17,12 @@
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
  *
  * A sort begins as an array.  When this has enough rows for the device, or
- * exceeds work_mem, its rows decide the layouts of the keys.  Then the rows go
- * to the device, or, if the device takes no sort now, to a native tuplesort.
+ * exceeds work_mem, its rows decide the encodings of the keys.  Then the rows
+ * go to the device, or, if the device takes no sort now, to a native tuplesort.
  * This is decided before the first row is sent: a job opens when it has device
  * memory for some rows, and keeps that memory until it is closed.  The feed
  * nodes of a parallel plan have returned their rows so far.  They are told the
- * job and the layouts now, and pack further rows themselves.
+ * job and the encodings now, and pack further rows themselves.
  *
  * A sort of few rows must not cost more than a Sort node does, because
  * estimates may be wrong, and every Sort of a plan may be ours.
@@ -36,12 +36,12 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "job/clock.h"
+#include "job/server_state.h"
+#include "job/stats.h"
 #include "keys/key_types.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/server_state.h"
-#include "shared/stats.h"
-#include "sort/row_layouts.h"
+#include "sort/row_encodings.h"
 #include "sort/tuplesort_internal.h"
 
 /* Rows of a parallel plan's array.  The feed nodes wait for the choices that
@@ -93,15 +93,15 @@ begin_packing(GpuSortTuplesort *sort)
 	const GpuSortSpec *spec = sort->spec;
 	bool		pays = true;
 
-	sort->n_layouts = spec->grouping ? 0 :
-		gpusort_choose_layouts(sort->array, sort->slots.array_row, spec, sort->expected_rows,
-							   sort->layouts, &pays);
+	sort->n_encodings = spec->grouping ? 0 :
+		gpusort_choose_encodings(sort->array, sort->slots.array_row, spec, sort->expected_rows,
+								 sort->encodings, &pays);
 	/* a setting has taken the first key's words */
-	if (sort->n_layouts == 0 && !spec->grouping)
+	if (sort->n_encodings == 0 && !spec->grouping)
 		return GPUSORT_NATIVE_COLLATION;
 	if (!pays)
 		return GPUSORT_NATIVE_COST;
-	gpusort_keys_make(spec->order, sort->n_layouts, sort->layouts, spec->desc, &sort->keys);
+	gpusort_keys_make(spec->order, sort->n_encodings, sort->encodings, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
 						  &sort->slots, sort->context);
 	return GPUSORT_NATIVE_NONE;
@@ -310,14 +310,14 @@ gpusort_tuplesort_restart(GpuSortTuplesort *sort)
 	return true;
 }
 
-const GpuSortKeyLayout *
-gpusort_tuplesort_layouts(const GpuSortTuplesort *sort, GpuSortJobId *job, int *n_layouts)
+const GpuSortKeyEncoding *
+gpusort_tuplesort_encodings(const GpuSortTuplesort *sort, GpuSortJobId *job, int *n_encodings)
 {
 	if (sort->stage != DEVICE)
 		return NULL;
 	*job = sort->job->id;
-	*n_layouts = sort->n_layouts;
-	return sort->layouts;
+	*n_encodings = sort->n_encodings;
+	return sort->encodings;
 }
 
 GpuSortFeed *

@@ -39,11 +39,11 @@ extern GpuSortTuplesort *gpusort_tuplesort_begin(const GpuSortSpec *spec, Memory
  * False: it cannot serve again, and must be ended. */
 extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 
-/* For a parallel plan: returns the layouts of the first *n_layouts keys, by
+/* For a parallel plan: returns the encodings of the first *n_encodings keys, by
  * which the feed nodes pack rows for the sort's job; 0: of a grouping.  NULL:
  * there is no job, or none yet, and the feed nodes must return their rows. */
-extern const GpuSortKeyLayout *gpusort_tuplesort_layouts(const GpuSortTuplesort *sort,
-														 GpuSortJobId *job, int *n_layouts);
+extern const GpuSortKeyEncoding *gpusort_tuplesort_encodings(const GpuSortTuplesort *sort,
+															 GpuSortJobId *job, int *n_encodings);
 
 /* Takes the slot's row.  In a parallel plan the feed nodes have returned it,
  * because the job was full or they knew of none. */

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "shared/progress.h"
+#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
 #include "sort/spill.h"
@@ -36,8 +36,8 @@ struct GpuSortTuplesort
 	uint64		in_backend;
 
 	/* the means to pack rows, from DEVICE on; made by begin_packing */
-	GpuSortKeyLayout layouts[GPUSORT_WORDS_MAX];
-	int			n_layouts;		/* of the first keys; 0: of a grouping */
+	GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX];
+	int			n_encodings;	/* of the first keys; 0: of a grouping */
 	GpuSortKeys keys;
 	GpuSortOrdering ordering;
 	double		expected_rows;

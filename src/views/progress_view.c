@@ -22,7 +22,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "shared/progress.h"
+#include "job/progress.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_progress);
@@ -86,7 +86,7 @@ set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuS
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_FED]);
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_RUNS_SPILLED]);
 	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_SPILLED]);
-	values[n++] = Int64GetDatum((int64) job->stats.granted_bytes);
+	values[n++] = Int64GetDatum((int64) job->stats.reserved_bytes);
 	nulls[n] = job->service < 0;
 	values[n++] = Int32GetDatum(job->service);
 	nulls[n] = device->name[0] == '\0';

@@ -20,12 +20,12 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "job/clock.h"
+#include "job/counters.h"
+#include "job/services.h"
+#include "job/shmem.h"
+#include "job/stats.h"
 #include "settings.h"
-#include "shared/clock.h"
-#include "shared/counters.h"
-#include "shared/services.h"
-#include "shared/shmem.h"
-#include "shared/stats.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stats);
@@ -63,9 +63,10 @@ static const struct
 #define MS(name, description) {#name "_ms", true, offsetof(GpuSortCounters, name##_us)},
 #define NATIVE(enumerator, name, text, description) \
 	{"native_" #name, false, offsetof(GpuSortCounters, native[GPUSORT_NATIVE_##enumerator])},
-#define REFUSAL(enumerator, name, text, remedy) \
-	{"refused_" #name, false, offsetof(GpuSortCounters, refused[GPUSORT_REFUSED_##enumerator])},
-	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, REFUSAL)
+#define PLANNED(enumerator, name) \
+	{"planned_native_" #name, false, \
+	 offsetof(GpuSortCounters, planned_native[GPUSORT_PLANNED_NATIVE_##enumerator])},
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED)
 };
 
 /* Sets one column of gpusort_stats, by its name.  False: no counter has that
@@ -202,7 +203,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	n++;
 	values[n++] = Int64GetDatum(service->info.memory_bytes);
 	values[n++] = Int64GetDatum(service->info.budget_bytes);
-	values[n++] = Int64GetDatum(service->info.granted_bytes);
+	values[n++] = Int64GetDatum(service->info.reserved_bytes);
 	values[n++] = Int64GetDatum(service->info.used_bytes);
 	set_version(service->info.driver_version, &values[n], &nulls[n]);
 	n++;

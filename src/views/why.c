@@ -31,12 +31,12 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "job/server_state.h"
 #include "keys/key_text.h"
 #include "planner/finished_plan.h"
 #include "planner/planner.h"
-#include "planner/refusals.h"
+#include "planner/reasons.h"
 #include "settings.h"
-#include "shared/server_state.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
@@ -82,12 +82,12 @@ add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ord
 	return sort;
 }
 
-/* Sets the last refusal as the reason. */
+/* Sets the last reason. */
 static void
 set_native(const char **sort)
 {
-	const GpuSortRefusal *why = gpusort_last_refusal();
-	const char *detail = gpusort_last_refusal_detail();
+	const GpuSortReason *why = gpusort_reason_last();
+	const char *detail = gpusort_reason_last_detail();
 
 	sort[RUNS_ON] = "native";
 	sort[CODE] = why->name;
@@ -109,8 +109,8 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 	GpuSortPlanInfo info = {0};
 
 	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_refuse(walk->foreign_below ? GPUSORT_REFUSED_CUSTOM_SCAN :
-					   GPUSORT_REFUSED_KEPT_PLAN, NULL);
+		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN :
+						   GPUSORT_PLANNED_NATIVE_CACHED_PLAN, NULL);
 	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan,
 						&order, true, walk));
 }
@@ -148,12 +148,12 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 
 	gpusort_plan_info_read(scan, &info);
 	sort = add_sort("GpuSort", &scan->scan.plan, &info.order, !info.grouping, walk);
-	if (gpusort_refuses_all())
+	if (gpusort_all_stay_native())
 		set_native(sort);
 	else if (few && !info.parallel && child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
 		sort[RUNS_ON] = "backend";
-		sort[CODE] = gpusort_refusals[GPUSORT_REFUSED_FEW_ROWS].name;
+		sort[CODE] = gpusort_reasons[GPUSORT_PLANNED_NATIVE_FEW_ROWS].name;
 		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
 								sort[ROWS], min_rows,
 								gpusort_min_rows_depend_on_device() ? " by default" : "");
@@ -190,7 +190,7 @@ report_sorts(const ExplainState *es)
 		.arg = &report,
 	};
 
-	gpusort_refusals_want_details(true);
+	gpusort_reason_want_details(true);
 	gpusort_walk_plans(&walk);
 	return report.sorts;
 }

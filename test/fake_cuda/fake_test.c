@@ -6,8 +6,8 @@
  *
  *	  fake_test [SEED]
  *
- * Kernels have no effect, so a sorted run has no windows of its own; simulated
- * windows have their bytes.
+ * Kernels have no effect, so a sorted run has no blocks of its own; simulated
+ * blocks have their bytes.
  */
 #include "rig.h"
 
@@ -34,7 +34,8 @@
 #define REFUSED_FOR_GOOD	1000000
 
 /* Replaces the self-test jobs at opening, which check the kernels' effect. */
-gsort_status cuda_run_self_jobs(gsort_device *device) __asm__("_Z18cuda_run_self_jobsP12gsort_device");
+gsort_status cuda_run_self_jobs(gsort_device *device) __asm__(
+	"_Z18cuda_run_self_jobsP12gsort_device");
 
 gsort_status
 cuda_run_self_jobs(gsort_device *device)
@@ -110,20 +111,23 @@ append_chunk(life *l, int i)
 		buffer->row_start[row] = row * (l->chunk_bytes / l->chunk_rows / 8);
 		buffer->keys[row * l->columns] = l->chunk_rows - 1 - row;
 		buffer->keys[row * l->columns + l->columns - 1] = l->chunk_rows - 1 - row;
-		buffer->data[row * (l->chunk_bytes / l->chunk_rows / 8)] = (uint64_t) (i * (int) l->chunk_rows) + row;
+		buffer->data[row * (l->chunk_bytes / l->chunk_rows / 8)] =
+			(uint64_t) (i * (int) l->chunk_rows) + row;
 	}
 	return gsort_job_append(l->job, &chunk);
 }
 
-/* False: the grant or a chunk was refused for good. */
+/* False: the reservation or a chunk was refused for good. */
 static int
 feed(life *l)
 {
 	uint64_t	before = l->events[GSORT_EVENT_APPENDED];
 	uint64_t	sent = 0;
 
-	if (!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)) &&
-		!accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)))
+	if (!accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									   CHUNKS * (uint64_t) l->chunk_bytes)) &&
+		!accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									   CHUNKS * (uint64_t) l->chunk_bytes)))
 		return 0;
 	for (int i = 0; i < CHUNKS; i++)
 	{
@@ -133,7 +137,8 @@ feed(life *l)
 		{
 			/* the caller owns the buffers again */
 			CHECK(!fake_is_in_use(l->rig.buffers[i].data, l->chunk_bytes));
-			CHECK(!fake_is_in_use(l->rig.buffers[i].keys, l->chunk_rows * l->columns * sizeof(uint64_t)));
+			CHECK(!fake_is_in_use(l->rig.buffers[i].keys,
+								  l->chunk_rows * l->columns * sizeof(uint64_t)));
 		}
 	}
 	poll_until(l, GSORT_EVENT_APPENDED, before + sent);
@@ -151,19 +156,19 @@ cut(life *l, gsort_cut_how how)
 	return l->last[GSORT_EVENT_CUT] == GSORT_OK;
 }
 
-/* The simulated header of a sorted run: one window holds all of it. */
-static run_header one_window = {.n_begins = 1};
+/* The simulated header of a sorted run: one block holds all of it. */
+static run_header one_block = {.n_begins = 1};
 
 /* Sorted, and fetched through another buffer. */
 static void
 cut_and_fetch(life *l)
 {
 	rig_buffer *buffer = &l->rig.buffers[CHUNKS];
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
 	if (fake.answer_bytes == 0)
-		fake.answer = &one_window;
+		fake.answer = &one_block;
 	fake.answer_bytes = sizeof(run_header);
 	if (!cut(l, GSORT_SORTED) && !cut(l, GSORT_SORTED))
 	{
@@ -171,14 +176,14 @@ cut_and_fetch(life *l)
 		return;
 	}
 	fake.answer_bytes = 0;
-	CHECK(gsort_job_windows(l->job, &windows, &n) == GSORT_OK && n == 1);
+	CHECK(gsort_job_blocks(l->job, &blocks, &n) == GSORT_OK && n == 1);
 	for (uint64_t w = 0; w < n; w++)
 	{
 		uint64_t	before = l->events[GSORT_EVENT_FETCHED];
 
 		if (!accepted(l, gsort_job_fetch(l->job, w, buffer->data, w)))
 		{
-			CHECK(!fake_is_in_use(buffer->data, windows[w].bytes));
+			CHECK(!fake_is_in_use(buffer->data, blocks[w].bytes));
 			continue;
 		}
 		poll_until(l, GSORT_EVENT_FETCHED, before + 1);
@@ -226,7 +231,8 @@ live_in_runs(life *l)
 static void
 live_shortly(life *l)
 {
-	if (accepted(l, gsort_job_grant(l->job, CHUNKS * (uint64_t) l->chunk_rows, CHUNKS * (uint64_t) l->chunk_bytes)))
+	if (accepted(l, gsort_job_reserve(l->job, CHUNKS * (uint64_t) l->chunk_rows,
+									  CHUNKS * (uint64_t) l->chunk_bytes)))
 		for (int i = 0; i < CHUNKS; i++)
 			accepted(l, append_chunk(l, i));
 	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
@@ -249,8 +255,8 @@ run_job(life *l, void (*live) (life *l))
 {
 	int			has_words = live == live_with_words;
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = has_words ? 2 : 1,
-		.window_bytes = 2 * CHUNKS * (has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES), .flags = GSORT_TIES
+		.struct_bytes = sizeof(options), .key_columns = has_words ? 2 : 1, .block_bytes = 2 *
+			CHUNKS * (has_words ? WORDS_CHUNK_BYTES : CHUNK_BYTES), .flags = GSORT_TIES
 	};
 
 	l->columns = options.key_columns;
@@ -385,7 +391,8 @@ test_environment(void)
 static void
 test_shut_when_lost(void)
 {
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = CHUNK_BYTES};
 	life		l = {.columns = 1, .chunk_rows = CHUNK_ROWS, .chunk_bytes = CHUNK_BYTES};
 	uint64_t	wakes;
 	int			fd;
@@ -395,7 +402,7 @@ test_shut_when_lost(void)
 		return;
 	fd = gsort_fd(l.rig.device);
 	CHECK(gsort_job_open(l.rig.device, &options, &l.job) == GSORT_OK);
-	CHECK(gsort_job_grant(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(l.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
 	CHECK(append_chunk(&l, 0) == GSORT_OK);
 	fake.lost = 1;
 	rig_close(&l.rig);
@@ -445,7 +452,7 @@ open_unpinned(life *l, gsort_job_options *options)
 	CHECK(rig_open(&l->rig, GSORT_KIND_CUDA, 0));
 	fake.pin_fails = 0;
 	CHECK(gsort_job_open(l->rig.device, options, &l->job) == GSORT_OK);
-	CHECK(gsort_job_grant(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
+	CHECK(gsort_job_reserve(l->job, 1 << 22, 1ull << 30) == GSORT_OK);
 }
 
 /* A request without room in the staging is refused, and succeeds later. */
@@ -453,13 +460,14 @@ static void
 test_staging(void)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
 	};
 	life		l = {.refused = 0};
 	gsort_column_stats stats = {0, 0, 0, 0, 0};
 	uint64_t	sent = 0;
 	uint64_t	before;
-	gsort_chunk chunk = {.struct_bytes = sizeof(chunk), .rows = 1, .data_bytes = GSORT_WINDOW_BYTES_MAX, .stats = &stats};
+	gsort_chunk chunk = {.struct_bytes = sizeof(chunk), .rows = 1,
+						 .data_bytes = GSORT_BLOCK_BYTES_MAX, .stats = &stats};
 
 	current_test = "staging is bounded";
 	open_unpinned(&l, &options);
@@ -506,7 +514,8 @@ test_second_pin(void)
 {
 	gsort_device_info info;
 	rig			rig;
-	void	   *pages = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void	   *pages = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+							 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	current_test = "a second pin that fails";
 	CHECK(rig_open(&rig, GSORT_KIND_CUDA, 0));
@@ -533,8 +542,9 @@ test_pairs_arguments(void)
 	for (int engine = GSORT_ENGINE_AUTO; engine < GSORT_ENGINES; engine++)
 	{
 		gsort_pairs pairs = {
-			.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16, .d_keys = memory[0],
-			.d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2], .engine = (gsort_engine) engine
+			.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16,
+				.d_keys = memory[0], .d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2],
+				.engine = (gsort_engine) engine
 		};
 		size_t		bytes = gsort_pairs_scratch_bytes(rig.device, &pairs);
 		uint64_t	calls = fake.calls;
@@ -584,8 +594,9 @@ launches_counted(gsort_device *device)
 	static uint64_t memory[3][1 << 16] __attribute__((aligned(256)));
 	static char scratch[64 << 20] __attribute__((aligned(256)));
 	gsort_pairs pairs = {
-		.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16, .d_keys = memory[0],
-		.d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2], .engine = GSORT_ENGINE_RADIX
+		.struct_bytes = sizeof(pairs), .key_bits = 64, .end_bit = 64, .n = 1 << 16,
+			.d_keys = memory[0], .d_keys_out = memory[1], .d_rows_out = (uint32_t *) memory[2],
+			.engine = GSORT_ENGINE_RADIX
 	};
 	gsort_device_info info;
 
@@ -601,7 +612,8 @@ launches_counted(gsort_device *device)
 static void
 test_two_devices(void)
 {
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = CHUNK_BYTES};
 	int			ordinal = rig_ordinal;
 	uint64_t	alone;
 	rig			rig;
@@ -613,7 +625,7 @@ test_two_devices(void)
 	CHECK(rig_open(&other.rig, GSORT_KIND_CUDA, 0));
 	rig_ordinal = ordinal;
 	CHECK(gsort_job_open(other.rig.device, &options, &other.job) == GSORT_OK);
-	CHECK(gsort_job_grant(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(other.job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
 	alone = launches_counted(rig.device);
 	fake.meanwhile = append_in_thread;
 	CHECK(launches_counted(rig.device) == alone);
@@ -695,7 +707,8 @@ main(int argc, char **argv)
 	test_refused(live_shortly, REFUSED_FOR_GOOD, 1);
 	test_fail_at(live_in_runs, GSORT_FAIL_LAUNCHES, "refused launches and calls in runs");
 	test_fail_at(live_alone, GSORT_FAIL_LAUNCHES, "refused launches and calls");
-	test_fail_at(live_with_words, GSORT_FAIL_LAUNCHES, "refused launches and calls, keys of several words");
+	test_fail_at(live_with_words, GSORT_FAIL_LAUNCHES,
+				 "refused launches and calls, keys of several words");
 	test_fail_at(live_in_runs, GSORT_FAIL_ALLOCATIONS, "no memory, in runs");
 	test_lost_at(GSORT_KIND_CUDA);
 	current_test = "each call is for the device that was opened";

@@ -137,8 +137,8 @@ sub nothing_left_on
 {
 	my ($nodes, $after) = @_;
 	my $left = q{select open_jobs || ' jobs, ' || buffer_bytes - free_buffer_bytes || ' bytes of buffers, '
-		|| granted_bytes || ' bytes granted, ' || (select count(*) from pg_ls_tmpdir()) || ' files' from gpusort_devices};
-	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes granted, 0 files';
+		|| reserved_bytes || ' bytes reserved, ' || (select count(*) from pg_ls_tmpdir()) || ' files' from gpusort_devices};
+	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes reserved, 0 files';
 
 	for my $node (@$nodes)
 	{

@@ -1,19 +1,19 @@
 /*
  * fuzz_chunks.c
- *	  From a shared buffer to sorted windows: chunk.c, cuda/api and the
- *	  host device.
+ *	  From a shared buffer to sorted blocks: chunk.c, cuda/api and the host
+ *	  device.
  *
- * In:  the shape of a job, and chunks of it: right ones as feed.c lays them out, then
- *	    any words of their headers, row offsets and statistics overwritten, some of them
- *	    while the device reads.
- * Checked: whatever a buffer holds, nothing is read outside of it (it has its own
- * malloc'd memory, which AddressSanitizer guards).  What the job accepted comes
- * back complete: as many rows, and the same 8-byte units, each once.  If nothing was
- * overwritten, in order too.
+ * In:  the shape of a job, and chunks of it: right ones as feed.c lays them
+ *	    out, then any words of their headers, row offsets and statistics
+ *	    overwritten, some of them while the device reads.  Checked: whatever a
+ *	    buffer holds, nothing is read outside of it (it has its own malloc'd
+ *	    memory, which AddressSanitizer guards).  What the job accepted comes
+ *	    back complete: as many rows, and the same 8-byte units, each once.  If
+ *	    nothing was overwritten, in order too.
  */
 #include "postgres.h"
 
-#include "shared/chunk.h"
+#include "job/chunk.h"
 
 #include "fuzz.h"
 
@@ -46,7 +46,7 @@ typedef struct fuzzed_job
 
 static gsort_device *device;
 static char *buffer;
-static uint64 *window;
+static uint64 *block;
 
 /* of the rows that honest chunks hold, by the number in their first unit */
 static uint64 keys[ROWS_MAX][GSORT_MAX_KEY_COLUMNS];
@@ -88,7 +88,7 @@ wait_for(gsort_event_kind kind)
 	}
 }
 
-/* --- chunks ---------------------------------------------------------------- */
+/* --- chunks --------------------------------------------------------------- */
 
 static uint64
 sum_of(const uint64 *units, uint64 n)
@@ -171,7 +171,8 @@ make_chunk(fuzz_source *source, const fuzzed_job *j)
 	return chunk;
 }
 
-/* Lets one of the arrays end with the buffer, a little before its end, or behind it: that is refused. */
+/* Lets one of the arrays end with the buffer, a little before its end, or
+ * behind it: that is refused. */
 static void
 move_to_end(fuzz_source *source, fuzzed_job *j)
 {
@@ -206,7 +207,8 @@ overwrite_row_offset(uint64 place, uint8 how, uint64 number)
 	memcpy(offset, &value, 4);
 }
 
-/* Overwrites a word of the header, a row's offset, or anything else near them. */
+/* Overwrites a word of the header, a row's offset, or anything else near
+ * them. */
 static void
 tamper(fuzz_source *source, fuzzed_job *j)
 {
@@ -226,10 +228,12 @@ tamper(fuzz_source *source, fuzzed_job *j)
 			memcpy(buffer + at % (sizeof(header) / 8) * 8, &number, 8);
 			break;
 		case 2:
-			overwrite_row_offset(header.row_start_offset + at % CHUNK_ROWS_MAX * 4, what >> 3, number);
+			overwrite_row_offset(header.row_start_offset + at % CHUNK_ROWS_MAX * 4,
+								 what >> 3, number);
 			break;
 		case 3:
-			/* the rest of a row that another chunk began, or the beginning of one */
+			/* the rest of a row that another chunk began, or the beginning of
+			 * one */
 			header.rows = at % 2;
 			header.data_bytes = (at >> 1) % 64 * 8;
 			header.more_bytes = number % 1024 * 8;
@@ -252,7 +256,8 @@ row_offsets_are_right(const gsort_chunk *chunk)
 {
 	for (uint32 row = 0; row < chunk->rows; row++)
 	{
-		if (row == 0 ? chunk->row_start[0] != 0 : chunk->row_start[row] <= chunk->row_start[row - 1])
+		if (row == 0 ? chunk->row_start[0] != 0 :
+			chunk->row_start[row] <= chunk->row_start[row - 1])
 			return false;
 		if (chunk->row_start[row] >= chunk->data_bytes / 8)
 			return false;
@@ -309,7 +314,7 @@ static gsort_status
 append(fuzzed_job *j, const gsort_chunk *chunk)
 {
 	uint64		bytes = chunk->rows > 0 ? chunk->data_bytes + chunk->more_bytes : 0;
-	gsort_status status = gsort_job_grant(j->job, chunk->rows, bytes);
+	gsort_status status = gsort_job_reserve(j->job, chunk->rows, bytes);
 
 	if (status == GSORT_OK)
 		status = gsort_job_append(j->job, chunk);
@@ -345,7 +350,8 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 	if (!row_offsets_are_right(&chunk))
 		j->bad_rows = true;
 	status = append(j, &chunk);
-	REQUIRE(status == GSORT_OK || (!j->honest && (status == GSORT_BAD_DATA || status == GSORT_NOMEM)));
+	REQUIRE(status == GSORT_OK ||
+			(!j->honest && (status == GSORT_BAD_DATA || status == GSORT_NOMEM)));
 	if (status != GSORT_OK)
 	{
 		j->failed = true;
@@ -368,7 +374,7 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 	j->sum += sum;
 }
 
-/* --- windows --------------------------------------------------------------- */
+/* --- blocks --------------------------------------------------------------- */
 
 static int
 compare_rows(const fuzzed_job *j, uint32 a, uint32 b)
@@ -385,7 +391,8 @@ compare_rows(const fuzzed_job *j, uint32 a, uint32 b)
 	return a < b ? -1 : a > b;
 }
 
-/* The rows of a window of an honest, sorted job; *last is the row before, and then its last. */
+/* The rows of a block of an honest, sorted job; *last is the row before, and
+ * then its last. */
 static void
 check_order(const fuzzed_job *j, uint32 rows, uint64 units, int64 *last)
 {
@@ -393,38 +400,38 @@ check_order(const fuzzed_job *j, uint32 rows, uint64 units, int64 *last)
 
 	for (uint32 i = 0; i < rows; i++)
 	{
-		REQUIRE(at < units && window[at] < made_rows);
-		REQUIRE(*last < 0 || compare_rows(j, (uint32) *last, (uint32) window[at]) < 0);
-		*last = (int64) window[at];
-		at += lengths[window[at]];
+		REQUIRE(at < units && block[at] < made_rows);
+		REQUIRE(*last < 0 || compare_rows(j, (uint32) *last, (uint32) block[at]) < 0);
+		*last = (int64) block[at];
+		at += lengths[block[at]];
 	}
 	REQUIRE(at == units);
 }
 
 static void
-read_windows(const fuzzed_job *j)
+read_blocks(const fuzzed_job *j)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64		n;
 	uint64		rows = 0;
 	uint64		units = 0;
 	uint64		sum = 0;
 	int64		last = -1;
 
-	REQUIRE(gsort_job_windows(j->job, &windows, &n) == GSORT_OK);
+	REQUIRE(gsort_job_blocks(j->job, &blocks, &n) == GSORT_OK);
 	for (uint64 i = 0; i < n; i++)
 	{
-		REQUIRE(windows[i].bytes <= GPUSORT_BUFFER_BYTES && windows[i].row_bytes <= windows[i].bytes);
-		/* as long as the window, so that one unit more is found */
-		window = malloc(windows[i].bytes);
-		REQUIRE(gsort_job_fetch(j->job, i, window, 0) == GSORT_OK);
+		REQUIRE(blocks[i].bytes <= GPUSORT_BUFFER_BYTES && blocks[i].row_bytes <= blocks[i].bytes);
+		/* as long as the block, so that one unit more is found */
+		block = malloc(blocks[i].bytes);
+		REQUIRE(gsort_job_fetch(j->job, i, block, 0) == GSORT_OK);
 		REQUIRE(wait_for(GSORT_EVENT_FETCHED).status == GSORT_OK);
 		if (j->honest)
-			check_order(j, windows[i].rows, windows[i].row_bytes / 8, &last);
-		rows += windows[i].rows;
-		units += windows[i].row_bytes / 8;
-		sum += sum_of(window, windows[i].row_bytes / 8);
-		free(window);
+			check_order(j, blocks[i].rows, blocks[i].row_bytes / 8, &last);
+		rows += blocks[i].rows;
+		units += blocks[i].row_bytes / 8;
+		sum += sum_of(block, blocks[i].row_bytes / 8);
+		free(block);
 	}
 	REQUIRE(rows == j->rows && units == j->units && sum == j->sum);
 }
@@ -443,7 +450,7 @@ cut_and_read(const fuzzed_job *j)
 	REQUIRE(j->raced ||
 			(status == GSORT_BAD_DATA) == (j->bad_rows || !claims_hold(j)));
 	if (status == GSORT_OK)
-		read_windows(j);
+		read_blocks(j);
 }
 
 int
@@ -455,7 +462,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8		null_bits = (uint8) take(&source, 1);
 	fuzzed_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS, .honest = true};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .window_bytes = GPUSORT_BUFFER_BYTES
+		.struct_bytes = sizeof(options), .block_bytes = GPUSORT_BUFFER_BYTES
 	};
 
 	if (device == NULL)
@@ -474,8 +481,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
 	options.flags = ways & 4 ? GSORT_TIES : 0;
-	options.open_mask = ways & 16 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
-	options.open_bits[0] = options.open_code[0] = ways & 32 ? 0xff : 0;
+	options.inexact_mask = ways & 16 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
+	options.inexact_bits[0] = options.inexact_code[0] = ways & 32 ? 0xff : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);

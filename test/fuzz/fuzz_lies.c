@@ -1,11 +1,13 @@
 /*
  * fuzz_lies.c
- *	  Statistics that are not true of the keys: gsort.h on the host device, without PostgreSQL.
+ *	  Statistics that are not true of the keys: gsort.h on the host device,
+ *	  without PostgreSQL.
  *
- * In:  a job's shape, runs of chunks of short rows, keys, and for any chunk any statistics.
- * Checked: a chunk is refused, or its run's cut ends as BAD_DATA, or the run is sorted right
- *	    and in the end the merge order of all runs is right.  Which of these it must be is
- *	    told from keys and claims alone.  Nothing crashes, and nothing stays silent.
+ * In:  a job's shape, runs of chunks of short rows, keys, and for any chunk any
+ *	    statistics.  Checked: a chunk is refused, or its run's cut ends as
+ *	    BAD_DATA, or the run is sorted right and in the end the merge order of
+ *	    all runs is right.  Which of these it must be is told from keys and
+ *	    claims alone.  Nothing crashes, and nothing stays silent.
  *
  * A row is one unit: its number in the job.
  */
@@ -20,7 +22,7 @@
 #define CHUNKS_MAX		4		/* in a run */
 #define CHUNK_ROWS_MAX	96
 #define ROWS_MAX		(RUNS_MAX * CHUNKS_MAX * CHUNK_ROWS_MAX)
-#define WINDOW_BYTES	4096
+#define BLOCK_BYTES	4096
 #define BUDGET_BYTES	(128ull << 20)
 #define SILENCE_MS		30000
 
@@ -74,7 +76,7 @@ wait_for(gsort_event_kind kind)
 	}
 }
 
-/* --- claims ------------------------------------------------------------------------ */
+/* --- claims --------------------------------------------------------------- */
 
 static void
 no_values(gsort_column_stats *stats)
@@ -154,7 +156,7 @@ tell_lie(fuzz_source *source, gsort_column_stats *stats)
 	}
 }
 
-/* --- feeding ------------------------------------------------------------------------ */
+/* --- feeding -------------------------------------------------------------- */
 
 /* Returns 0 if the job is over. */
 static int
@@ -203,7 +205,7 @@ feed_chunk(fuzz_source *source, lying_job *j)
 		tell_lie(source, &stats[take(source, 1) % j->columns]);
 	for (uint32_t c = 0; c < j->columns; c++)
 		possible &= are_possible(&stats[c], j->null_mask >> c & 1 ? rows : 0);
-	REQUIRE(gsort_job_grant(j->job, rows, rows * 8) == GSORT_OK);
+	REQUIRE(gsort_job_reserve(j->job, rows, rows * 8) == GSORT_OK);
 	status = gsort_job_append(j->job, &chunk);
 	REQUIRE(status == (possible ? GSORT_OK : GSORT_BAD_DATA));
 	if (!possible)
@@ -216,7 +218,7 @@ feed_chunk(fuzz_source *source, lying_job *j)
 	return 1;
 }
 
-/* --- order -------------------------------------------------------------------------- */
+/* --- order ---------------------------------------------------------------- */
 
 static int
 compare_rows(const void *left, const void *right)
@@ -237,7 +239,8 @@ compare_rows(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Rows from first on in their order.  Row numbers rise with runs, so this is the merge's too. */
+/* Rows from first on in their order.  Row numbers rise with runs, so this is
+ * the merge's too. */
 static uint32_t *
 order_of_rows(const lying_job *j, uint32_t first, uint32_t n)
 {
@@ -251,30 +254,30 @@ order_of_rows(const lying_job *j, uint32_t first, uint32_t n)
 }
 
 static void
-check_windows(const lying_job *j, const uint32_t *order, uint32_t n, int merged)
+check_output_blocks(const lying_job *j, const uint32_t *order, uint32_t n, int merged)
 {
-	const gsort_window *windows;
-	uint64_t	n_windows;
+	const gsort_block *blocks;
+	uint64_t	n_blocks;
 	uint64_t	rows = 0;
 
-	REQUIRE(gsort_job_windows(j->job, &windows, &n_windows) == GSORT_OK);
-	for (uint64_t i = 0; i < n_windows; i++)
+	REQUIRE(gsort_job_blocks(j->job, &blocks, &n_blocks) == GSORT_OK);
+	for (uint64_t i = 0; i < n_blocks; i++)
 	{
-		/* as long as the window, so that one unit more is found */
-		uint64_t   *window = malloc(windows[i].bytes);
+		/* as long as the block, so that one unit more is found */
+		uint64_t   *block = malloc(blocks[i].bytes);
 
-		REQUIRE(windows[i].bytes <= WINDOW_BYTES && rows + windows[i].rows <= n);
-		REQUIRE(gsort_job_fetch(j->job, i, window, 0) == GSORT_OK);
+		REQUIRE(blocks[i].bytes <= BLOCK_BYTES && rows + blocks[i].rows <= n);
+		REQUIRE(gsort_job_fetch(j->job, i, block, 0) == GSORT_OK);
 		REQUIRE(wait_for(GSORT_EVENT_FETCHED) == GSORT_OK);
-		for (uint32_t row = 0; row < windows[i].rows; row++, rows++)
-			REQUIRE(merged ? ((uint8_t *) window)[row] == run_of[order[rows]] :
-					window[row] == order[rows]);
-		free(window);
+		for (uint32_t row = 0; row < blocks[i].rows; row++, rows++)
+			REQUIRE(merged ? ((uint8_t *) block)[row] == run_of[order[rows]] :
+					block[row] == order[rows]);
+		free(block);
 	}
 	REQUIRE(rows == n);
 }
 
-/* --- runs --------------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------- */
 
 /* Returns 0 if the job is over. */
 static int
@@ -296,7 +299,7 @@ end_run(lying_job *j)
 		REQUIRE(gsort_job_merge(j->job) == GSORT_BAD_ARG);
 		return 0;
 	}
-	check_windows(j, order_of_rows(j, first, j->run_rows), j->run_rows, 0);
+	check_output_blocks(j, order_of_rows(j, first, j->run_rows), j->run_rows, 0);
 	REQUIRE(gsort_job_next_run(j->job) == GSORT_OK);
 	REQUIRE(wait_for(GSORT_EVENT_RUN_BEGUN) == GSORT_OK);
 	j->runs++;
@@ -327,7 +330,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t		shape = (uint8_t) take(&source, 1);
 	uint8_t		null_bits = (uint8_t) take(&source, 1);
 	lying_job	j = {.columns = 1 + shape % GSORT_MAX_KEY_COLUMNS};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .window_bytes = WINDOW_BYTES};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .block_bytes = BLOCK_BYTES};
 	uint8_t		ways = (uint8_t) take(&source, 1);
 	uint32_t	runs = 1 + (shape >> 3) % RUNS_MAX;
 	int			goes_on = 1;
@@ -341,7 +344,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.null_mask = j.null_mask;
 	options.null_first_mask = j.null_first_mask;
 	options.flags = ways & 1 ? GSORT_TIES : 0;
-	options.open_mask = ways & 2 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
+	options.inexact_mask = ways & 2 ? (uint32_t) take(&source, 1) & ((1u << j.columns) - 1) : 0;
 	REQUIRE(gsort_job_open(device, &options, &j.job) == GSORT_OK);
 	for (; runs > 0 && goes_on; runs--)
 		goes_on = feed_run(&source, &j);
@@ -353,7 +356,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (status == GSORT_OK)
 		{
 			REQUIRE(wait_for(GSORT_EVENT_MERGED) == GSORT_OK);
-			check_windows(&j, order_of_rows(&j, 0, j.rows), j.rows, 1);
+			check_output_blocks(&j, order_of_rows(&j, 0, j.rows), j.rows, 1);
 		}
 	}
 	gsort_job_close(j.job);

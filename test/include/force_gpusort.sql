@@ -85,9 +85,9 @@ declare
 	d record;
 begin
 	for i in 1 .. 1000 loop
-		select open_jobs, buffer_bytes - free_buffer_bytes as buffers, granted_bytes from gpusort_devices into d;
-		exit when d.open_jobs = 0 and d.buffers = 0 and d.granted_bytes = 0;
+		select open_jobs, buffer_bytes - free_buffer_bytes as buffers, reserved_bytes from gpusort_devices into d;
+		exit when d.open_jobs = 0 and d.buffers = 0 and d.reserved_bytes = 0;
 		perform pg_sleep(0.01);
 	end loop;
-	return format('%s jobs, %s bytes of buffers, %s bytes granted', d.open_jobs, d.buffers, d.granted_bytes);
+	return format('%s jobs, %s bytes of buffers, %s bytes reserved', d.open_jobs, d.buffers, d.reserved_bytes);
 end $$;

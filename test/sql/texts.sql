@@ -81,7 +81,7 @@ declare
 	plan json;
 begin
 	execute 'explain (analyze, format json) ' || query into plan;
-	return format('%s words, %s rows in tie groups', plan#>>'{0,Plan,Key Words}', plan#>>'{0,Plan,Rows in Tie Groups}');
+	return format('%s words, %s rows in tie runs', plan#>>'{0,Plan,Key Words}', plan#>>'{0,Plan,Rows in Tie Runs}');
 end $$;
 create table alike with (autovacuum_enabled = off) as
 select i, 'AAAAAAAA' || chr(65 + i % 16) || chr(65 + i / 16 % 16) || chr(65 + i / 256 % 16) || chr(65 + i / 4096) || 'AAAA' as id,
@@ -112,7 +112,7 @@ set local max_parallel_workers_per_gather = 0;
 select pg_temp.words($$ select * from (select case when i <= 4000 then 'https://www.example.com/a/' else '' end || md as x from alike where i % 1 = 0 order by i offset 0) s order by x $$);
 select pg_temp.words($$ select * from (select md as x from alike where i % 1 = 0 order by md desc offset 0) s order by x, x || '' $$);
 rollback;
--- rows that a policy hides have no part in the layout
+-- rows that a policy hides have no part in the encoding
 create role text_reader;
 grant select on alike to text_reader;
 set role text_reader;
@@ -161,7 +161,7 @@ select pg_temp.words('select * from addresses order by t collate "C"') as by_old
 -- the same column's values under another collation, whose words are others
 do $$ begin
 	if exists (select from pg_collation where collname = 'en-x-icu') and
-		pg_temp.words('select * from addresses order by t collate "en-x-icu"') !~ '^\d+ words, 0 rows in tie groups$' then
+		pg_temp.words('select * from addresses order by t collate "en-x-icu"') !~ '^\d+ words, 0 rows in tie runs$' then
 		raise 'laid out by the samples of another collation';
 	end if;
 end $$;
@@ -175,7 +175,7 @@ declare
 	natively text;
 begin
 	execute 'explain (analyze, format json) ' || query into plan;
-	if coalesce(plan#>>'{0,Plan,Key Words}' !~ expected_words, true) or (plan#>>'{0,Plan,Rows in Tie Groups}')::int > tied or
+	if coalesce(plan#>>'{0,Plan,Key Words}' !~ expected_words, true) or (plan#>>'{0,Plan,Rows in Tie Runs}')::int > tied or
 		plan#>>'{0,Plan,Dictionary Keys}' is not null then
 		raise '%: %', what, plan;
 	end if;

@@ -132,7 +132,7 @@ is($session->query("fetch 2 from a; fetch 2 from b; fetch absolute 150000 from a
 $session->query('rollback');
 nothing_left_over($node, 'buffers');
 
-# readers whose windows are taken back while they pause, to the last row
+# readers whose blocks are taken back while they pause, to the last row
 my @readers = map { GpuSortTest::Session->new($node) } 1 .. 3;
 for my $i (0 .. 1)
 {
@@ -146,10 +146,10 @@ for my $i (0 .. 1)
 {
 	$readers[$i]->query("do \$\$ declare c refcursor := 'c'; r record; begin loop fetch c into r; exit when not found; insert into got values (r.k, r.id, r.filler); end loop; end \$\$");
 	is($readers[$i]->query("select md5(string_agg(hash_record_extended(q, 0)::text, ' ' order by ctid)) from got q"),
-		$right, 'a reader whose windows were taken back misses no row');
+		$right, 'a reader whose blocks were taken back misses no row');
 }
 $_->close for @readers;
-nothing_left_over($node, 'windows taken back');
+nothing_left_over($node, 'blocks taken back');
 $session->close;
 
 # --- a sort that waits for buffers is not passed by those that come later and need fewer.  While the service is

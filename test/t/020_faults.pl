@@ -98,7 +98,7 @@ sub left_over
 	my $files = $rig->{watch}->query('select string_agg(name, \', \') from pg_ls_tmpdir()');
 
 	return "files $files" if $files ne '';
-	return '' if poll($rig, "state = 'serving' and detail is null and open_jobs = 0 and granted_bytes = 0 and used_bytes <= 64 << 20 and free_buffer_bytes = buffer_bytes");
+	return '' if poll($rig, "state = 'serving' and detail is null and open_jobs = 0 and reserved_bytes = 0 and used_bytes <= 64 << 20 and free_buffer_bytes = buffer_bytes");
 	return $rig->{watch}->query('select d from gpusort_devices d');
 }
 
@@ -467,7 +467,7 @@ my $loops = sub { 'set enable_hashjoin = off; set enable_mergejoin = off; set en
 my $first = 'fetch first 1 rows with ties';
 my $few = 'select * from few order by k, id';
 my $three = "$docs generate_series(1, 3) id order by id";
-my $windows = "$docs generate_series(1, 10) id order by id";
+my $blocks = "$docs generate_series(1, 10) id order by id";
 my $twice = 'select g, s.* from generate_series(1, 2) g, lateral (select * from few where id % g = 0 order by k, id offset 0) s';
 my $rewound = "select f.id, s.doc from few f left join ($docs generate_series(1, 3) id order by id offset 0) s on s.id = f.id where f.id < 4";
 my $spread = "$docs spread order by id";
@@ -477,8 +477,8 @@ add_sweep([ $rigs[0] ], 'scroll cursor', \&cursor_run);
 add_sweep([ $rigs[1] ], 'few rows', digest_run($few, may_fail => $lost));
 add_sweep([ $rigs[2] ], 'insert', \&insert_run);
 add_sweep([ $rigs[0] ], 'two workers, first row', digest_run("select * from rows order by k, id $first", may_fail => $lost), settings => $workers);
-add_sweep(\@rigs, 'several windows', digest_run($windows, may_fail => $lost),
-	explain => $windows, plan => qr/Sort Method: (host|gpu)\n/);
+add_sweep(\@rigs, 'several blocks', digest_run($blocks, may_fail => $lost),
+	explain => $blocks, plan => qr/Sort Method: (host|gpu)\n/);
 add_sweep(\@rigs, 'subplan, sorted twice', digest_run($twice, may_fail => $lost), explain => $twice, plan => qr/GpuSort.*loops=2/);
 add_sweep(\@rigs, 'rewound', digest_run($rewound, may_fail => $lost), settings => $loops,
 	explain => $rewound, plan => qr/GpuSort.*loops=3/);
@@ -487,7 +487,7 @@ add_sweep(\@tight, 'spilled, two workers', digest_run($spread, may_fail => $lost
 	settings => $workers, explain => $spread, plan => qr/$spilled.*Workers Launched: [12]\n.*GpuSortFeed/s);
 add_sweep([ $tight[0] ], 'spilled, the last calls', \&ties_run, survives => 1, never_fails => 1, holds => 1, last => 8);
 add_sweep([ $rigs[1] ], 'refused from some point on: few rows', digest_run($few, may_fail => $no_memory), refuses => 1);
-add_sweep([ $rigs[2] ], 'refused from some point on: several windows', digest_run($three, may_fail => $no_memory), refuses => 1);
+add_sweep([ $rigs[2] ], 'refused from some point on: several blocks', digest_run($three, may_fail => $no_memory), refuses => 1);
 add_sweep([ $rigs[3] ], 'refused from some point on: two workers', digest_run("select * from rows order by k, id $first", may_fail => $no_memory), refuses => 1, settings => $workers);
 run_sweeps(@rigs, @tight);
 

@@ -3,8 +3,8 @@
 # brings a process down.
 #
 # The test writes into the server's shared memory itself, which is of System V's kind
-# here, while the service stands still.  The forms are those of src/shared/chunk.h (header)
-# and src/shared/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
+# here, while the service stands still.  The forms are those of src/job/chunk.h (header)
+# and src/job/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
 use strict;
 use warnings;
 
@@ -115,7 +115,7 @@ sub enter
 	my %seen;
 
 	send_to_gate($_, 1000) for @sessions;
-	$node->poll_query_until('postgres', "select open_jobs = $n and granted_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
+	$node->poll_query_until('postgres', "select open_jobs = $n and reserved_bytes > 0 from gpusort_devices") or fail('the jobs are not open');
 	my $at = { service => stop_service($node), sessions => \@sessions };
 	for my $session (@sessions)
 	{
@@ -223,7 +223,7 @@ is(service_pid($node), $pid, 'it is still the same service');
 is($node->safe_psql('postgres', $hash), $right, 'the rows are right');
 nothing_left_over($node, 'corrupt chunks');
 
-# numbers of windows: one that there is not fails its job, the number of another is noticed
+# numbers of blocks: one that there is not fails its job, the number of another is noticed
 my $ordered = 'select nullif(k, 17) as k, id, filler from big where id <= 120000 order by 1, id';
 my $all = $node->safe_psql('postgres', "set gpusort.enabled = off; $ordered");
 for my $number (12345, 1 << 63, 0)
@@ -237,20 +237,20 @@ for my $number (12345, 1 << 63, 0)
 	my @buffers = buffers();
 	my $changed = 0;
 	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 3 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
-	cmp_ok($changed, '>', 0, "window $number: requests for windows are in the ring");
+	cmp_ok($changed, '>', 0, "block $number: requests for blocks are in the ring");
 	$at->{sessions}[1]->send($hash);
 	continue_service($at->{service});
 	my $rows = $reader->finish;
-	like($reader->error, $lost, "window $number: its own job fails") if $number;
-	ok($rows eq $all, "window $number for another: its rows are right") if !$number;
-	is($at->{sessions}[1]->finish, $right, "window $number: the other session is right");
+	like($reader->error, $lost, "block $number: its own job fails") if $number;
+	ok($rows eq $all, "block $number for another: its rows are right") if !$number;
+	is($at->{sessions}[1]->finish, $right, "block $number: the other session is right");
 	leave($at);
 }
 is(service_pid($node), $pid, 'it is still the same service');
-nothing_left_over($node, 'corrupt numbers of windows');
+nothing_left_over($node, 'corrupt numbers of blocks');
 
 # --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, open_mask => 36, feeders => 168,
+my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
 	wait_ms => 172, expected_bytes => 176);
 my $options_bytes = 184;
 
@@ -276,7 +276,7 @@ sub find_options
 
 # before the service has seen the job: it fails, alone, where they make no sense
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
-	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'open_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
+	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'inexact_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
 	[ 'engine', 99 ], [ 'engine', 0xffffffff ], [ 'wait_ms', 0xffffffff ])
 {
 	my ($name, $value) = @$corruption;
@@ -302,7 +302,7 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns',
 	my $gated = GpuSortTest::Session->new($node);
 
 	send_to_gate($gated, 60000);
-	$node->poll_query_until('postgres', 'select granted_bytes > 0 from gpusort_devices') or fail('the job is not open');
+	$node->poll_query_until('postgres', 'select reserved_bytes > 0 from gpusort_devices') or fail('the job is not open');
 	$at = { service => stop_service($node), sessions => [ $gated, GpuSortTest::Session->new($node) ] };
 	my @buffers = buffers();
 	my ($own) = grep { $_->[0] != $free } @buffers;

@@ -136,7 +136,7 @@ sub sample
 	for (1 .. 500)
 	{
 		($used, $busy) = split /\|/, $node->safe_psql('postgres',
-			'select used_bytes, open_jobs + granted_bytes + buffer_bytes - free_buffer_bytes from gpusort_devices');
+			'select used_bytes, open_jobs + reserved_bytes + buffer_bytes - free_buffer_bytes from gpusort_devices');
 		last if $busy == 0;
 		sleep 0.01;
 	}
@@ -183,7 +183,7 @@ my $jobs = $node->safe_psql('postgres', 'select jobs from gpusort_stats');
 
 is($wrong, '', sprintf('%d statements right, %d cancelled, %d sessions ended, %d device jobs, in %.0f s', $sorts, $cancels, $ends, $jobs, $took));
 cmp_ok($sorts, '>', 0, 'sorts went to their end');
-is(scalar(grep { $_->{left} != 0 } @samples), 0, 'no job, grant or buffer is left at any quiet moment');
+is(scalar(grep { $_->{left} != 0 } @samples), 0, 'no job, reservation or buffer is left at any quiet moment');
 is(scalar(grep { $_->{temporary} != 0 } @samples), 0, 'no temporary file at any quiet moment');
 
 # malloc may keep what a session's largest statement needed, or give it back: hence the 48

@@ -38,7 +38,7 @@ is($written, '0', "the device's has none");
 cmp_ok($held, '<', $native_held + 2048, "it holds $held kB of memory, PostgreSQL's $native_held kB");
 is(digest($node, $query), digest($node, $query, 'set gpusort.enabled = off;'), 'the rows are right');
 
-# a group of tied rows: their copies and the list of them count as what they take, not as their bytes
+# a tie run: their copies and the list of them count as what they take, not as their bytes
 $node->safe_psql('postgres', q{
 	create table tied as
 	select 0 as c1, 1 as c2, 2 as c3, 3 as c4, 4 as c5, 5 as c6, 6 as c7, 7 as c8, hashint4(i) as c9, i as id from generate_series(1, 30000) i;
@@ -47,7 +47,7 @@ my $tied = 'select * from tied order by c1, c2, c3, c4, c5, c6, c7, c8, c9, id';
 # counted by their bytes, rows and list are 2109 kB
 my (undef, $none_held) = cost_of("set work_mem = '64kB'; set gpusort.enabled = off", $tied, 1);
 my (undef, $tied_held) = cost_of("set work_mem = '2200kB'", $tied, 1);
-like($node->safe_psql('postgres', "explain (analyze, costs off, timing off) $tied"), qr/Tie Groups: 1\n/, 'a group of tied rows: the device sorts');
+like($node->safe_psql('postgres', "explain (analyze, costs off, timing off) $tied"), qr/Tie Runs: 1\n/, 'a tie run: the device sorts');
 cmp_ok($tied_held, '<', $none_held + 2200, "it holds $tied_held kB of memory, PostgreSQL's sort $none_held kB with little work_mem");
 is(digest($node, $tied, "set work_mem = '2200kB';"), digest($node, $tied, 'set gpusort.enabled = off;'), 'its rows are right');
 nothing_left_over($node, 'work_mem');

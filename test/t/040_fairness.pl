@@ -37,7 +37,7 @@ sub set_memory
 # In MB.
 sub free_memory
 {
-	return $node->safe_psql('postgres', 'select (budget_bytes - granted_bytes) / 1048576.0 from gpusort_devices');
+	return $node->safe_psql('postgres', 'select (budget_bytes - reserved_bytes) / 1048576.0 from gpusort_devices');
 }
 
 # A session with an idle cursor over as many rows of a table as the device holds in one run, less
@@ -126,7 +126,7 @@ for my $case ([ 'twenty', 20000 ], [ 'wide', 80000 ])
 	nothing_left_over($node, "32 MB, an idle cursor over $table");
 }
 
-# --- the first grant goes by the planner's estimate, and stands any error of it
+# --- the first reservation goes by the planner's estimate, and stands any error of it
 $node->safe_psql('postgres', join('; ', map { "create function estimate_$_(out k int4, out id int4) returns setof record rows $_ volatile language sql as 'select k, id from twenty'" }
 	(1, 20, 20000, 20000000)));
 my $free;

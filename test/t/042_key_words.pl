@@ -24,7 +24,7 @@ my $module = "$ENV{TESTDIR}/modules/key_words/key_words";
 my $node = new_server('key_words', "work_mem = '64MB'");
 wait_for_state($node, 'serving');
 $node->safe_psql('postgres', qq{
-	create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea) returns int language c as '$module';
+	create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea) returns int language c as '$module';
 	create function most_key_words(value anyelement, typmod int) returns int language c as '$module';
 	create function time_key_words(elements anyarray, typmod int, words int, rounds int) returns float8 language c as '$module';
 
@@ -309,54 +309,54 @@ my @near_bytes = map { "\\x687474703a2f2f$_" } strings(40, '00', '61', 'ff');
 my $http = q{'\x687474703a2f2f'};
 my @moods = split /\n/, $node->safe_psql('postgres', 'select unnest(enum_range(null::mood))');
 
-# Name, type, values; and: typmod, most words, bytes to skip, open values: none of them, or any number
+# Name, type, values; and: typmod, most words, their prefix, inexact values: none of them, or any number
 my @subjects = (
 	[ 'numeric', 'numeric', [ numbers() ], most => 2 ],
 	(map { [ "numeric($_->[0],$_->[1])", 'numeric', [ fixed_numbers(@$_) ], typmod => typmod(@$_), most => 1 ] }
 		[ 18, 0 ], [ 18, 18 ], [ 15, 2 ], [ 12, 4 ], [ 1, 0 ], [ 9, 7 ], [ 17, 13 ], [ 5, 9 ]),
 	[ 'numeric(19,2)', 'numeric', [ fixed_numbers(19, 2) ], typmod => typmod(19, 2), most => 2 ],
 	[ 'numeric(3,-2)', 'numeric', [ fixed_numbers(3, -2) ], typmod => typmod(3, -2), most => 2 ],
-	[ 'a domain', 'price', [ map { sprintf '%.2f', (rand() - 0.5) * 10**(rand 10) } 1 .. 400 ], most => 1, open => 0 ],
-	[ 'uuid', 'uuid', [ hex_values(32) ], most => 2, open => 0 ],
-	[ 'interval', 'interval', [ intervals() ], most => 2, open => 0 ],
-	[ 'timetz', 'timetz', [ times_with_zones() ], most => 2, open => 0 ],
-	[ 'macaddr', 'macaddr', [ hex_values(12) ], most => 1, open => 0 ],
-	[ 'macaddr8', 'macaddr8', [ hex_values(16) ], most => 1, open => 0 ],
+	[ 'a domain', 'price', [ map { sprintf '%.2f', (rand() - 0.5) * 10**(rand 10) } 1 .. 400 ], most => 1, inexact => 0 ],
+	[ 'uuid', 'uuid', [ hex_values(32) ], most => 2, inexact => 0 ],
+	[ 'interval', 'interval', [ intervals() ], most => 2, inexact => 0 ],
+	[ 'timetz', 'timetz', [ times_with_zones() ], most => 2, inexact => 0 ],
+	[ 'macaddr', 'macaddr', [ hex_values(12) ], most => 1, inexact => 0 ],
+	[ 'macaddr8', 'macaddr8', [ hex_values(16) ], most => 1, inexact => 0 ],
 	[ 'enum', 'mood', \@moods, most => 1 ],
-	[ 'an enum as it was made', 'plain_mood', [qw(p1 p2 p3)], most => 1, open => 0 ],
+	[ 'an enum as it was made', 'plain_mood', [qw(p1 p2 p3)], most => 1, inexact => 0 ],
 	[ 'a domain of an enum', 'any_mood', \@moods, most => 1 ],
 	[ 'inet', 'inet', [ addresses() ], most => 3 ],
-	[ 'IPv4', 'inet', [ grep { !/:/ } addresses() ], least => 2, most => 3, open => 0 ],
-	[ 'IPv6 hosts', 'inet', [ grep { m{:.*/128} } map { s{/\d+}{/128}r } addresses() ], least => 3, most => 3, open => 0 ],
+	[ 'IPv4', 'inet', [ grep { !/:/ } addresses() ], least => 2, most => 3, inexact => 0 ],
+	[ 'IPv6 hosts', 'inet', [ grep { m{:.*/128} } map { s{/\d+}{/128}r } addresses() ], least => 3, most => 3, inexact => 0 ],
 	[ 'cidr', 'cidr', [ addresses() ], from => 'inet', by => 'network(v)', most => 3 ],
 	[ 'varbit', 'varbit', [ strings(300, 0, 1) ], most => 4 ],
-	[ 'varbit, skipped', 'varbit', [ strings(40, 0, 1), map { "10100000$_" } strings(80, 0, 1) ], most => 4, skipped => q{'\xa0'} ],
-	[ 'varbit, much skipped', 'varbit', [ strings(40, 0, 1), values_around('10' x 560, '0', '1') ], most => 4, skipped => q{'\x} . 'aa' x 140 . q{'} ],
-	[ 'varbit, zeros skipped', 'varbit', [ map { "0$_" } strings(40, 0, 0, 0, 0, 0, 0, 1) ], most => 4, skipped => q{'\x0000'} ],
+	[ 'varbit, prefix', 'varbit', [ strings(40, 0, 1), map { "10100000$_" } strings(80, 0, 1) ], most => 4, prefix => q{'\xa0'} ],
+	[ 'varbit, long prefix', 'varbit', [ strings(40, 0, 1), values_around('10' x 560, '0', '1') ], most => 4, prefix => q{'\x} . 'aa' x 140 . q{'} ],
+	[ 'varbit, a prefix of zeros', 'varbit', [ map { "0$_" } strings(40, 0, 0, 0, 0, 0, 0, 1) ], most => 4, prefix => q{'\x0000'} ],
 	[ 'bit(90)', 'bit(90)', [ map { substr $_ . '0' x 90, 0, 90 } strings(90, 0, 1) ], most => 4 ],
 	[ 'bytea', 'bytea', \@bytes, most => 4 ],
-	[ 'bytea, skipped', 'bytea', [ @near_bytes, @bytes[ 0 .. 200 ] ], most => 4, skipped => $http ],
-	[ 'bytea, much skipped', 'bytea', [ map { "\\x$_" } values_around('6a' x 140, '00', '61', '6a', '6b', 'ff') ], most => 4, skipped => q{'\x} . '6a' x 140 . q{'} ],
-	[ 'bytea, zeros skipped', 'bytea', \@bytes, most => 4, skipped => q{'\x0000'} ],
-	[ 'bytea, the highest skipped', 'bytea', \@bytes, most => 4, skipped => q{'\xffff'} ],
+	[ 'bytea, prefix', 'bytea', [ @near_bytes, @bytes[ 0 .. 200 ] ], most => 4, prefix => $http ],
+	[ 'bytea, long prefix', 'bytea', [ map { "\\x$_" } values_around('6a' x 140, '00', '61', '6a', '6b', 'ff') ], most => 4, prefix => q{'\x} . '6a' x 140 . q{'} ],
+	[ 'bytea, a prefix of zeros', 'bytea', \@bytes, most => 4, prefix => q{'\x0000'} ],
+	[ 'bytea, the highest prefix', 'bytea', \@bytes, most => 4, prefix => q{'\xffff'} ],
 	[ 'abbreviated, unsigned', 'tail', \@bytes, most => 1 ],
 	[ 'abbreviated, signed', 'thousands', [ integers(-1e9, 1e9) ], most => 1 ],
 	[ 'abbreviated, int32', 'halves', [ integers(-1e9, 1e9), map { int((rand() - 0.5) * 2**(rand 63)) } 1 .. 200 ], most => 1 ],
-	[ 'float8', 'float8', [ floats('1.7976931348623157e308'), '5e-324', '-5e-324' ], most => 1, open => 0 ],
-	[ 'float4', 'float4', [ floats('3.4028235e38') ], most => 1, open => 0 ],
-	[ 'int8', 'int8', [ '-9223372036854775808', '9223372036854775807', integers(-2e9, 2e9) ], most => 1, open => 0 ],
-	[ 'int4', 'int4', [ integers(-2147483648, 2147483647) ], most => 1, open => 0 ],
-	[ 'int2', 'int2', [ integers(-32768, 32767) ], most => 1, open => 0 ],
-	[ 'oid', 'oid', [ integers(0, 4294967295) ], most => 1, open => 0 ],
-	[ '"char"', '"char"', [ 'a' .. 'z', map { chr } 1 .. 32 ], most => 1, open => 0 ],
-	[ 'bool', 'bool', [qw(t f)], most => 1, open => 0 ],
-	[ 'money', 'money', [ map { $_ / 100 } integers(-2e9, 2e9) ], most => 1, open => 0 ],
-	[ 'pg_lsn', 'pg_lsn', [ 'FFFFFFFF/FFFFFFFF', '0/0', map { sprintf '%X/%X', rand 2**31, rand 2**31 } 1 .. 200 ], most => 1, open => 0 ],
-	[ 'xid8', 'xid8', [ '18446744073709551615', integers(0, 2e9) ], most => 1, open => 0 ],
-	[ 'date', 'date', [ dates() ], most => 1, open => 0 ],
-	[ 'time', 'time', [ map { sprintf '%02d:%02d:%02d.%06d', rand 24, rand 60, rand 60, pick(0, 1, 999999) } 1 .. 200 ], most => 1, open => 0 ],
-	[ 'timestamp', 'timestamp', [ instants() ], most => 1, open => 0 ],
-	[ 'timestamptz', 'timestamptz', [ instants() ], most => 1, open => 0 ]);
+	[ 'float8', 'float8', [ floats('1.7976931348623157e308'), '5e-324', '-5e-324' ], most => 1, inexact => 0 ],
+	[ 'float4', 'float4', [ floats('3.4028235e38') ], most => 1, inexact => 0 ],
+	[ 'int8', 'int8', [ '-9223372036854775808', '9223372036854775807', integers(-2e9, 2e9) ], most => 1, inexact => 0 ],
+	[ 'int4', 'int4', [ integers(-2147483648, 2147483647) ], most => 1, inexact => 0 ],
+	[ 'int2', 'int2', [ integers(-32768, 32767) ], most => 1, inexact => 0 ],
+	[ 'oid', 'oid', [ integers(0, 4294967295) ], most => 1, inexact => 0 ],
+	[ '"char"', '"char"', [ 'a' .. 'z', map { chr } 1 .. 32 ], most => 1, inexact => 0 ],
+	[ 'bool', 'bool', [qw(t f)], most => 1, inexact => 0 ],
+	[ 'money', 'money', [ map { $_ / 100 } integers(-2e9, 2e9) ], most => 1, inexact => 0 ],
+	[ 'pg_lsn', 'pg_lsn', [ 'FFFFFFFF/FFFFFFFF', '0/0', map { sprintf '%X/%X', rand 2**31, rand 2**31 } 1 .. 200 ], most => 1, inexact => 0 ],
+	[ 'xid8', 'xid8', [ '18446744073709551615', integers(0, 2e9) ], most => 1, inexact => 0 ],
+	[ 'date', 'date', [ dates() ], most => 1, inexact => 0 ],
+	[ 'time', 'time', [ map { sprintf '%02d:%02d:%02d.%06d', rand 24, rand 60, rand 60, pick(0, 1, 999999) } 1 .. 200 ], most => 1, inexact => 0 ],
+	[ 'timestamp', 'timestamp', [ instants() ], most => 1, inexact => 0 ],
+	[ 'timestamptz', 'timestamptz', [ instants() ], most => 1, inexact => 0 ]);
 
 # --- words ---------------------------------------------------------------------------
 
@@ -376,25 +376,25 @@ for my $entry (@subjects)
 {
 	my ($name, $type, $values, %subject) = @$entry;
 	my $typmod = $subject{typmod} // -1;
-	my $skipped = $subject{skipped} // 'null';
+	my $prefix = $subject{prefix} // 'null';
 	my $array = array_of($type, $values, %subject);
 	my @calls;
 
 	for my $descending (qw(false true))
 	{
-		push @calls, map { "check_key_words(a, $typmod, $descending, $_, $skipped)" } ($subject{least} // 1) .. $subject{most}
+		push @calls, map { "check_key_words(a, $typmod, $descending, $_, $prefix)" } ($subject{least} // 1) .. $subject{most}
 			unless $type =~ /uuid|interval|timetz/;
-		push @calls, "check_key_words(a, $typmod, $descending, 2, $skipped)" if $type =~ /uuid|interval|timetz/;
+		push @calls, "check_key_words(a, $typmod, $descending, 2, $prefix)" if $type =~ /uuid|interval|timetz/;
 	}
 	my ($status, $out, $err) = $node->psql('postgres',
 		"select most_key_words(a[1], $typmod), concat_ws(' ', " . join(', ', @calls) . ") from (select $array as a) s");
-	my ($most, $open) = split /\|/, $out // '';
+	my ($most, $inexact) = split /\|/, $out // '';
 
 	$pairs += @$values * (@$values - 1) / 2 * @calls;
 	is($err, '', "$name: words keep their promises, " . @$values . ' values') or next;
 	is($most, $subject{most}, "$name: so many words at most");
-	note "$name: open values $open";
-	ok($open =~ /^[0 ]+$/, "$name: no value is open") if defined $subject{open};
+	note "$name: inexact values $inexact";
+	ok($inexact =~ /^[0 ]+$/, "$name: no value is inexact") if defined $subject{inexact};
 }
 note sprintf '%d pairs in %.1f s', $pairs, time - $began;
 
@@ -419,9 +419,9 @@ sub check_dictionaries
 		my ($status, $out, $err) = $node->psql('texts', "select concat_ws(' ', " . join(', ', @calls) . ')');
 
 		is($err, '', "$name: words by a dictionary of " . @entries . ' values keep their promises') or next;
-		note "$name: open values $out of " . @others;
-		ok($out =~ /^[0 ]+$/, "$name: no value of the dictionary is open") if $share == 1;
-		ok($out =~ /^[1-9]\d* /, "$name: values that are not in it are open") if $share == 0;
+		note "$name: inexact values $out of " . @others;
+		ok($out =~ /^[0 ]+$/, "$name: no value of the dictionary is inexact") if $share == 1;
+		ok($out =~ /^[1-9]\d* /, "$name: values that are not in it are inexact") if $share == 0;
 	}
 }
 

@@ -107,7 +107,7 @@ for my $table ('early', 'late')
 		$right{"$table $by_default"}, "$table: a wrong sort key that is trusted gives a wrong order");
 }
 
-# --- in the first window: natively from the beginning, and later sorts too
+# --- in the first block: natively from the beginning, and later sorts too
 for my $workers (0, 2)
 {
 	my $settings = "$fault set max_parallel_workers_per_gather = $workers;";
@@ -222,7 +222,7 @@ for my $order ($by_default, $in_german)
 	{
 		my $plan = plan_of("select t, id from ranked $order", $serial);
 
-		like($plan, qr/Sort Method: $device.*Dictionary Keys: 1.*Tie Groups: 0\b/s, "$order, $statistics statistics: by a dictionary");
+		like($plan, qr/Sort Method: $device.*Dictionary Keys: 1.*Tie Runs: 0\b/s, "$order, $statistics statistics: by a dictionary");
 		unlike($plan, qr/Order Check/, "$order, $statistics statistics: nothing is checked");
 		is(hash_of("select t, id from ranked $order", "$serial $fault"), $right_of{ranked}, "$order, $statistics statistics: right");
 		$node->safe_psql('texts', 'analyze ranked');

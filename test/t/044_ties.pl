@@ -1,5 +1,5 @@
-# Rows that their words leave undecided: groups of them are finished in the backend, whatever
-# their size and wherever windows and runs cut them, and read to and fro like all others.
+# Rows that their words leave undecided: tie runs are finished in the backend, whatever
+# their size and wherever blocks and runs cut them, and read to and fro like all others.
 #
 #   GPUSORT_SEED   of the walks
 #
@@ -64,27 +64,27 @@ sub same_rows
 	return $plan;
 }
 
-sub in_groups
+sub in_tie_runs
 {
 	my ($plan) = @_;
 
-	return $plan =~ /Tie Groups: (\d+).*Rows in Tie Groups: (\d+)/s ? "$1 groups, $2 rows" : 'none';
+	return $plan =~ /Tie Runs: (\d+).*Rows in Tie Runs: (\d+)/s ? "$1 tie runs, $2 rows" : 'none';
 }
 
 my $small_memory = "set work_mem = '64kB'";
 my %queries = (
-	'groups of three' => 'select * from t order by third, a, id',
-	'groups over windows' => 'select * from t order by twenty desc, a desc, id',
-	'one group of all rows' => 'select few, id, pad from t order by id * 0, few nulls first, id',
-	'groups in order' => 'select * from in_order order by twenty, a, id',
+	'tie runs of three' => 'select * from t order by third, a, id',
+	'tie runs over blocks' => 'select * from t order by twenty desc, a desc, id',
+	'one tie run of all rows' => 'select few, id, pad from t order by id * 0, few nulls first, id',
+	'tie runs in order' => 'select * from in_order order by twenty, a, id',
 	'narrow rows' => 'select * from narrow order by c1, c2, c3, c4, c5, c6, c7, c8, c9, id',
 );
-my %groups = (
-	'groups of three' => int(($n + 1) / 3) . " groups, $n rows",
-	'groups over windows' => "20 groups, $n rows",
-	'one group of all rows' => "1 groups, $n rows",
-	'groups in order' => "20 groups, $n rows",
-	'narrow rows' => "6 groups, $n rows",
+my %tie_runs = (
+	'tie runs of three' => int(($n + 1) / 3) . " tie runs, $n rows",
+	'tie runs over blocks' => "20 tie runs, $n rows",
+	'one tie run of all rows' => "1 tie runs, $n rows",
+	'tie runs in order' => "20 tie runs, $n rows",
+	'narrow rows' => "6 tie runs, $n rows",
 );
 
 for my $what (sort keys %queries)
@@ -92,7 +92,7 @@ for my $what (sort keys %queries)
 	my $plan = same_rows($what, '', $queries{$what});
 
 	# 1 and 2 are the first third
-	is(in_groups($plan), $groups{$what}, "$what: all of them were found");
+	is(in_tie_runs($plan), $tie_runs{$what}, "$what: all of them were found");
 	same_rows("$what, beyond work_mem", $small_memory, $queries{$what});
 }
 
@@ -101,15 +101,15 @@ same_rows('twenty keys', '', 'select * from t order by ' . join(', ', map { "(id
 same_rows('equal rows', '', 'select twenty, few from t order by twenty, few');
 same_rows('equal rows beyond work_mem', $small_memory, 'select twenty, few from t order by twenty, few desc');
 
-# --- long rows among others in one group
+# --- long rows among others in one tie run
 same_rows('long rows', '', 'select i % 3 as k, array[-i] as a, repeat(chr(97 + i % 26), case when i % 50 = 0 then 3000000 else 50000 end) as long from generate_series(1, 300) i order by 1, 2');
 same_rows('long rows beyond work_mem', $small_memory, 'select i % 3 as k, array[-i] as a, repeat(chr(97 + i % 26), case when i % 20 = 0 then 3000000 else 500 end) as long from generate_series(1, 100) i order by 1, 2');
 
 # --- feeders
 my $parallel = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0';
-like(same_rows('two workers', $parallel, $queries{'groups over windows'}), qr/GpuSortFeed/, 'two workers: they fed it');
+like(same_rows('two workers', $parallel, $queries{'tie runs over blocks'}), qr/GpuSortFeed/, 'two workers: they fed it');
 
-# --- groups of many rows with few values: several keys share a word, as many as have room
+# --- tie runs of many rows with few values: several keys share a word, as many as have room
 $database = 'unicode';
 $node->safe_psql('postgres', "create database $database template template0 encoding 'UTF8' locale 'C'");
 $node->safe_psql($database, q{create extension gpusort; create table few_values with (parallel_workers = 2) as
@@ -164,10 +164,10 @@ for my $what (sort keys %queries)
 
 	cmp_ok(counter('runs_spilled') - $runs, '>=', 2, "$what, spilled: runs were written");
 	like($plan, qr/Merge Order: backend/, "$what, spilled: the backend merges them");
-	same_rows("$what, spilled, beyond work_mem", $small_memory, $queries{$what}) if $what ne 'groups of three';
+	same_rows("$what, spilled, beyond work_mem", $small_memory, $queries{$what}) if $what ne 'tie runs of three';
 }
-same_walk('a cursor, spilled', 'cursor', $queries{'groups over windows'}, 2, walk($n, 8));
-same_steps('spilled', $queries{'groups of three'}, '\w+ external merge', 300);
+same_walk('a cursor, spilled', 'cursor', $queries{'tie runs over blocks'}, 2, walk($n, 8));
+same_steps('spilled', $queries{'tie runs of three'}, '\w+ external merge', 300);
 
 $node->poll_query_until('postgres', 'select open_jobs = 0 from gpusort_devices');
 is(temporary_files($node), '', 'no file is left');

@@ -77,7 +77,7 @@ grouped('types that have no words', [ 'doc', 'numbers' ]);
 grouped('bpchar and bytea', [ 'b', 'bytes' ]);
 grouped('NULLs alone', ['nullif(id % 1, 0)']);
 grouped('one group', ['id % 1']);
-like(grouped('rows of their own', [ 'id', 'n % 5' ]), qr/Tie Groups: 0$/m, 'each has a hash of its own');
+like(grouped('rows of their own', [ 'id', 'n % 5' ]), qr/Tie Runs: 0$/m, 'each has a hash of its own');
 grouped('NULLs in different keys', [ 'nullif(id % 3, 0)', 'nullif(id % 2, 0)' ]);
 SKIP:
 {
@@ -86,9 +86,9 @@ SKIP:
 	grouped('a collation by which different texts are equal', [ q{(case id % 3 when 0 then upper(t) else t end) collate ignoring_case}, 'n % 3' ]);
 }
 
-# groups larger than a window, and spilled runs, in which each group has its part
+# groups larger than a block, and spilled runs, in which each group has its part
 my $wide = "repeat('f', 400) || id";
-like(grouped('groups over windows', ['n % 5'], from => 'small s, lateral (select s.id, s.k as n) l', filler => "repeat('f', 400) || l.id"), qr/Tie Groups: 5/, 'which are all tied');
+like(grouped('groups over blocks', ['n % 5'], from => 'small s, lateral (select s.id, s.k as n) l', filler => "repeat('f', 400) || l.id"), qr/Tie Runs: 5/, 'which are all tied');
 for my $workers (0, 2)
 {
 	grouped("spilled runs, $workers workers", [ 't', 'num' ], filler => $wide, workers => $workers, method => qr/Sort Method: host external merge/);

@@ -119,11 +119,11 @@ same_rows('before work_mem is used up', $memory, 'select * from t order by k, id
 same_rows('a few wide rows', $memory, 'select * from wide order by k, id', $on_device, 1);
 is(temporary_files($node), '', 'no file is left');
 
-# --- layouts by the first rows
+# --- encodings by the first rows
 my $plan = same_rows('a prefix that all have', '', 'select * from t order by url collate "C", id', $on_device, 1);
-like($plan, qr/Tie Groups: \d{1,4}$/m, 'a prefix that all have: words tell the rows apart');
+like($plan, qr/Tie Runs: \d{1,4}$/m, 'a prefix that all have: words tell the rows apart');
 $plan = same_rows('the same below a window', '', 'select url, row_number() over (order by url collate "C", id) from t', $on_device, 1);
-like($plan, qr/Tie Groups: \d{1,4}$/m, 'the same below a window: words tell the rows apart');
+like($plan, qr/Tie Runs: \d{1,4}$/m, 'the same below a window: words tell the rows apart');
 same_rows('a prefix that later rows break', '', 'select * from broken order by url collate "C", id', $on_device, 1);
 same_rows('the same, descending', '', 'select * from broken order by url collate "C" desc, id', $on_device, 1);
 same_rows('a prefix under the C library\'s collation', '', 'select * from broken order by url collate "en_US.utf8", id', $on_device, 1)

@@ -44,7 +44,7 @@ $node->safe_psql('postgres', q{
 	grant execute on function pg_stat_file(text, boolean) to plain, other;});
 
 my @columns = qw(pid datid datname leader_pid phase rows_expected rows_fed rows_returned bytes_fed runs_spilled bytes_spilled
-  granted_bytes service device sort_start phase_start);
+  reserved_bytes service device sort_start phase_start);
 # It looks on while the service is halted: its own sorts must not need it.
 sub observing_session
 {
@@ -137,8 +137,8 @@ my $expected = $sort->query("explain $gated") =~ /GpuSort\).*? rows=(\d+)/ ? $1 
 $sort->query('begin');
 $sort->send("declare c no scroll cursor for $gated; fetch 1 from c");
 wait_at_gate($sort);
-ok($node->poll_query_until('postgres', "select p.granted_bytes = d.granted_bytes from gpusort_progress p, gpusort_devices d where pid = $sort->{pid}"),
-	'the memory granted is what gpusort_devices says');
+ok($node->poll_query_until('postgres', "select p.reserved_bytes = d.reserved_bytes from gpusort_progress p, gpusort_devices d where pid = $sort->{pid}"),
+	'the memory reserved is what gpusort_devices says');
 my $feeding = progress_of($sort);
 is($feeding->{phase}, 'feeding', 'at the gate: feeding');
 is("$feeding->{pid} $feeding->{datid} $feeding->{datname}", "$sort->{pid} $database postgres", 'and whose it is');
@@ -148,7 +148,7 @@ cmp_ok($feeding->{rows_fed}, '<', 150000, 'and no more than there were');
 cmp_ok($feeding->{bytes_fed}, '>=', 8 * $feeding->{rows_fed}, 'with their bytes');
 is($feeding->{rows_expected}, $expected, "as many are expected as the planner says ($expected)");
 is("$feeding->{rows_returned} $feeding->{runs_spilled} $feeding->{bytes_spilled}", '0 0 0', 'none has been returned, nothing is spilled');
-cmp_ok($feeding->{granted_bytes}, '>', $feeding->{bytes_fed}, 'the memory granted is more than the rows take');
+cmp_ok($feeding->{reserved_bytes}, '>', $feeding->{bytes_fed}, 'the memory reserved is more than the rows take');
 is("$feeding->{service} $feeding->{device}", "0 $device", "the device is its ($device)");
 is($observer->query("select p.sort_start >= a.query_start and p.sort_start <= p.phase_start and p.phase_start < clock_timestamp() from gpusort_progress p join pg_stat_activity a using (pid)"),
 	't', 'the sort began after its query, the phase after the sort');
@@ -168,7 +168,7 @@ is($sorting->{sort_start}, $feeding->{sort_start}, 'the sort did not');
 continue_service($service);
 $sort->finish;
 my $output = progress_of($sort);
-is("$output->{phase} $output->{rows_fed} $output->{rows_returned}", 'output 300000 0', 'the first window is read: output');
+is("$output->{phase} $output->{rows_fed} $output->{rows_returned}", 'output 300000 0', 'the first block is read: output');
 my $last = 0;
 for my $rows (100000, 200000, 299999)
 {
@@ -267,11 +267,11 @@ for my $case ([ 'merged by the device', 'select * from twice order by k', 'devic
 	if ($merge eq 'device')
 	{
 		is($row->{device}, $device, "$name: on the device");
-		cmp_ok($row->{granted_bytes}, '>=', 600000, "$name: which has a byte for each row");
+		cmp_ok($row->{reserved_bytes}, '>=', 600000, "$name: which has a byte for each row");
 	}
 	else
 	{
-		is("$row->{device} $row->{granted_bytes}", ' 0', "$name: the device is needed no more");
+		is("$row->{device} $row->{reserved_bytes}", ' 0', "$name: the device is needed no more");
 	}
 	$sort->query('move 300000 in c');
 	cmp_ok(abs(progress_of($sort)->{rows_returned} - 300000), '<', 5000, "$name: half of them returned");
@@ -302,7 +302,7 @@ $waiting->query("$patient; begin");
 $waiting->send("declare c no scroll cursor for $some; fetch 1 from c");
 ok(wait_for_phase($waiting, 'waiting'), 'no device memory is left: waiting');
 my $wait = progress_of($waiting);
-is("$wait->{granted_bytes} $wait->{rows_returned}", '0 0', 'waiting: it has none');
+is("$wait->{reserved_bytes} $wait->{rows_returned}", '0 0', 'waiting: it has none');
 cmp_ok($wait->{rows_fed}, '<=', 5000, "waiting: what it was fed is in buffers ($wait->{rows_fed} rows)");
 is($observer->query("select p.phase_start >= p.sort_start and p.phase_start < clock_timestamp() from gpusort_progress p where pid = $waiting->{pid}"), 't', 'waiting: since when');
 $holder->query('rollback');
@@ -326,7 +326,7 @@ while (@feeding < 30)
 }
 $waiting->send($some);
 ok(wait_for_phase($waiting, 'waiting'), 'no buffers are left: waiting');
-is(join(' ', map { progress_of($waiting)->{$_} } qw(rows_fed granted_bytes device)), '0 0 ', 'with nothing');
+is(join(' ', map { progress_of($waiting)->{$_} } qw(rows_fed reserved_bytes device)), '0 0 ', 'with nothing');
 open_gate('all');
 $_->finish for $waiting, @feeding;
 is($waiting->error, '', 'and it goes on');
@@ -398,7 +398,7 @@ for my $case ([ 'plain', 'whole', 'hidden' ], [ 'other', 'hidden', 'whole' ], [ 
 		}
 		else
 		{
-			like(join(' ', @$row{qw(phase rows_fed granted_bytes sort_start)}), $whole, "$name sees all of " . qw(plain other)[$i] . '\'s sort');
+			like(join(' ', @$row{qw(phase rows_fed reserved_bytes sort_start)}), $whole, "$name sees all of " . qw(plain other)[$i] . '\'s sort');
 		}
 	}
 	$who->close;

@@ -37,11 +37,11 @@ sub why
 	return $node->safe_psql('postgres', ($settings // '') . "; select " . ($columns // 'node, runs_on, code') . " from gpusort_why(\$why\$$query\$why\$)");
 }
 
-sub refused
+sub planned_native
 {
 	my ($name) = @_;
 
-	return $node->safe_psql('postgres', "select refused_$name from gpusort_stats");
+	return $node->safe_psql('postgres', "select planned_native_$name from gpusort_stats");
 }
 
 # --- where a sort runs
@@ -70,11 +70,11 @@ is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a joi
 sub stays
 {
 	my ($code, $query, $settings, $reason) = @_;
-	my $before = refused($code);
+	my $before = planned_native($code);
 	my $rows = why($query, 'node, runs_on, code, reason, remedy', $settings);
 
 	like($rows, qr/^(?:Sort|Incremental Sort|Aggregate)\|native\|$code\|$reason.*\|\S/m, "$code: native, and why");
-	cmp_ok(refused($code), '>', $before, "$code: counted");
+	cmp_ok(planned_native($code), '>', $before, "$code: counted");
 }
 
 stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
@@ -126,10 +126,10 @@ $node->safe_psql('postgres', q{
 	create function asked_in_planning(query text) returns text immutable language plpgsql as $$
 		begin return (select string_agg(concat_ws(', ', node, runs_on, code, remedy), '; ') from gpusort_why(query)); end $$;
 	analyze distributed});
-my $counted = refused('custom_scan');
+my $counted = planned_native('custom_scan');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from distributed order by k8')"),
 	'Sort, native, custom_scan, nothing here', 'citus: native, and why');
-is(refused('custom_scan'), $counted + 1, 'citus: counted');
+is(planned_native('custom_scan'), $counted + 1, 'citus: counted');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from t order by k8')"), 'GpuSort, device', 'a subquery of tables that are not distributed');
 is(why('select * from distributed order by k8', undef, $like_citus), 'GpuSort|device|', 'the sort of rows that Citus gathers');
 
@@ -146,7 +146,7 @@ for my $query ('execute q', 'create table made as execute q')
 }
 is(why('execute q(1)', undef, 'prepare q(int) as select * from t where id > $1 order by k8'), 'GpuSort|device|', 'one with a parameter');
 is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * from t order by k8;\n\\o /dev/null\nexplain execute q;\n\\o\nset gpusort.enabled = on"),
-	'Sort|native|kept_plan', 'a plan that was kept without gpusort');
+	'Sort|native|cached_plan', 'a plan that was cached without gpusort');
 
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why takes one statement, not 2$/m, 'two statements' ],
@@ -205,9 +205,9 @@ like(why('select * from t order by s', 'expected_rows, reason', 'set max_paralle
 # a reason that holds for all sorts goes before those of some
 is(why('select * from indexed order by a, b', undef, 'set enable_seqscan = off; set random_page_cost = 0; set gpusort.enabled = off'), 'Incremental Sort|native|disabled', 'an Incremental Sort where gpusort is off');
 is(why('select few, s, count(*) from t group by grouping sets ((few), (s))', 'distinct runs_on, code', 'set enable_hashagg = off; set gpusort.enabled = off'), 'native|disabled', 'grouping sets where it is off');
-my $keeps = background_with_kept_plan();
+my $keeps = background_with_cached_plan();
 
-sub background_with_kept_plan
+sub background_with_cached_plan
 {
 	my $session = GpuSortTest::Session->new($node);
 
@@ -217,7 +217,7 @@ sub background_with_kept_plan
 append_conf_and_reload("gpusort.device = 'off'");
 wait_for_state($node, 'off');
 like($keeps->query(q{select runs_on, code from gpusort_why('execute kept')}), qr/^native\|no_device$/m, 'a plan that was kept while a device served');
-my $keeps_native = background_with_kept_plan();
+my $keeps_native = background_with_cached_plan();
 like($keeps_native->query('explain execute kept'), qr/^ *Sort /m, 'and one that was made while none did');
 append_conf_and_reload("gpusort.device = 'host'");
 wait_for_state($node, 'serving');
@@ -229,8 +229,8 @@ $_->close for $keeps, $keeps_native;
 my $joined = q{explain select * from (select few, count(*) from t where id < 50 group by few) a
 	join (select few, count(*) from t where id < 50 group by few) b using (few) order by few};
 my ($done, $plan, $said) = $node->psql('postgres', "set enable_hashagg = off; set client_min_messages = debug1; $joined; $joined");
-my $refusal = qr/DEBUG:  gpusort: few_rows: fewer rows are expected than a hundredth of gpusort\.min_rows: \d+, and it is 10000$/m;
-is(scalar(() = $said =~ /$refusal/g), 4, 'two plans with two such groups each') or diag($said);
+my $reason = qr/DEBUG:  gpusort: few_rows: fewer rows are expected than a hundredth of gpusort\.min_rows: \d+, and it is 10000$/m;
+is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') or diag($said);
 
 # --- EXPLAIN (GPUSORT)
 

@@ -69,7 +69,7 @@ sub close_all
 	$_->query('rollback') for @readers;
 	$_->close for @readers;
 	@readers = ();
-	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(granted_bytes) = 0 from gpusort_devices');
+	return $node->poll_query_until('postgres', 'select sum(open_jobs) = 0 and sum(reserved_bytes) = 0 from gpusort_devices');
 }
 
 open_cursor('select * from small order by k, id') for 1 .. 8;
@@ -80,7 +80,7 @@ open_cursor('select * from small order by k, id') for 1 .. 6;
 is(rows_of('jobs') . ' ' . $node->safe_psql('postgres', 'select jobs from gpusort_stats'), "3\n3 6", 'each counts its own; gpusort_stats all');
 ok(close_all(), 'all have ended');
 
-# what one has granted leaves it no room for another large sort
+# what one has reserved leaves it no room for another large sort
 my $large = 'select * from big order by k, id';
 open_cursor($large);
 open_cursor($large);
@@ -97,7 +97,7 @@ sub jobs_of { return $node->safe_psql('postgres', "set gpusort.enabled = off; se
 
 open_cursor('select * from small order by k, id') for 1 .. 2;
 is(jobs_of($full) . jobs_of(1 - $full), '12', 'a huge sort: two small ones go to the other device, which has more room');
-cmp_ok($node->safe_psql('postgres', "set gpusort.enabled = off; select budget_bytes - granted_bytes from gpusort_devices where service = $full"), '<', 180000 * 232,
+cmp_ok($node->safe_psql('postgres', "set gpusort.enabled = off; select budget_bytes - reserved_bytes from gpusort_devices where service = $full"), '<', 180000 * 232,
 	'the one has no room for most of these rows');
 open_cursor('select * from huge where id <= 180000 order by k, id');
 is(jobs_of($full) . jobs_of(1 - $full), '13', 'they go to the other, though more sorts are open there');

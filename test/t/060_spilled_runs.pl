@@ -45,7 +45,7 @@ sub nothing_left
 {
 	my ($after) = @_;
 
-	ok(until_true("sum(open_jobs) = 0 and sum(granted_bytes) = 0 and min(free_buffer_bytes) = max(buffer_bytes) from gpusort_devices"),
+	ok(until_true("sum(open_jobs) = 0 and sum(reserved_bytes) = 0 and min(free_buffer_bytes) = max(buffer_bytes) from gpusort_devices"),
 		"$after: nothing is left over") or diag($watch->query('select d from gpusort_devices d'));
 	is(temporary_files($node), '', "$after: nor files");
 	return;

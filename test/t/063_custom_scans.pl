@@ -26,17 +26,17 @@ my $native = 'set gpusort.enabled = off;';
 my $by_cost = 'set gpusort.debug_force = off;';
 my $explained = 'explain (analyze, costs off, timing off, summary off)';
 
-sub refused
+sub planned_native
 {
-	return $node->safe_psql('postgres', 'select refused_custom_scan from gpusort_stats');
+	return $node->safe_psql('postgres', 'select planned_native_custom_scan from gpusort_stats');
 }
 
 my $native_plan = $node->safe_psql('postgres', "$native $explained $first");
 like($native_plan, qr/LikeAppend.*Children Known: 3/s, 'natively the node knows its children');
 is(scalar(() = $native_plan =~ /Sort Method: top-N heapsort/g), 1, 'and bounds the one that is read');
-my $counted = refused();
+my $counted = planned_native();
 is($node->safe_psql('postgres', "$by_cost $explained $first"), $native_plan, 'the plan is the same');
-is(refused() - $counted, 3, 'the Sorts that stayed are counted');
+is(planned_native() - $counted, 3, 'the Sorts that stayed are counted');
 is($node->safe_psql('postgres', "$by_cost $first"), $node->safe_psql('postgres', "$native $first"), 'so are the rows');
 is($node->safe_psql('postgres', "$by_cost select count(*), max(code), max(node) from gpusort_why(\$\$$first\$\$)"),
 	'3|custom_scan|Sort', 'gpusort_why tells of each of them');

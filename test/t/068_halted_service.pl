@@ -109,7 +109,7 @@ for my $workers (0, 2)
 	$session->send("select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from ($gated) q");
 	$node->poll_query_until('postgres', "select count(*) > 0 from pg_stat_activity where $session->{pid} in (pid, leader_pid) and wait_event = 'PgSleep'")
 	  or die "$what: it does not come to the gate";
-	$node->poll_query_until('postgres', 'select granted_bytes > 0 from gpusort_devices') or die "$what: the job is not open";
+	$node->poll_query_until('postgres', 'select reserved_bytes > 0 from gpusort_devices') or die "$what: the job is not open";
 	$service = stop_service($node);
 	append_to_file($node->data_dir . "/gate_$workers", '');
 	is($session->finish, '', "$what: no row");

@@ -116,7 +116,7 @@ sub is_clean
 {
 	my ($what) = @_;
 
-	ok(wait_for($what, 'open_jobs = 0 and free_buffer_bytes = buffer_bytes and granted_bytes = 0 from gpusort_devices'), "$what: nothing is left over");
+	ok(wait_for($what, 'open_jobs = 0 and free_buffer_bytes = buffer_bytes and reserved_bytes = 0 from gpusort_devices'), "$what: nothing is left over");
 	return;
 }
 
@@ -216,7 +216,7 @@ ends_with('a worker ended before publishing', $terminated, { leader_stops => 1, 
 	wait_for('ended before', $is_not_published);
 	terminate_a_worker();
 });
-ends_with('a worker ended after it has adopted the layouts', $terminated, { leader_stops => 20000, workers_stop => 20000 }, sub {
+ends_with('a worker ended after it has adopted the encodings', $terminated, { leader_stops => 20000, workers_stop => 20000 }, sub {
 	wait_for('ended after', $workers_wait);
 	wait_for('ended after', $leader_waits);
 	wait_for('ended after', $is_published);

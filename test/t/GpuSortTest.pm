@@ -213,10 +213,10 @@ sub nothing_left_over
 {
 	my ($node, $after) = @_;
 	my $left = q{select open_jobs || ' jobs, ' || buffer_bytes - free_buffer_bytes
-		|| ' bytes of buffers, ' || granted_bytes || ' bytes granted, '
+		|| ' bytes of buffers, ' || reserved_bytes || ' bytes reserved, '
 		|| case when used_bytes <= 64 * 1024 * 1024 then 'little' else used_bytes::text end
 		|| ' used' from gpusort_devices};
-	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes granted, little used';
+	my $clean = '0 jobs, 0 bytes of buffers, 0 bytes reserved, little used';
 	my $got = '';
 
 	for (1 .. 9000)

@@ -61,7 +61,7 @@ run_tests(gsort_kind kind)
 	if (!rig_open(&rig, kind, 0))
 		return 2;
 	test_key_plan();
-	test_window_cut();
+	test_block_cut();
 	test_row_word();
 	test_cuda_rules();
 	group_ended("rules");
@@ -69,7 +69,7 @@ run_tests(gsort_kind kind)
 	group_ended("host limits");
 	test_jobs(&rig);
 	group_ended("jobs");
-	test_open_values(&rig);
+	test_inexact_values(&rig);
 	group_ended("ties");
 	test_segments(&rig);
 	group_ended("segments");
@@ -112,7 +112,7 @@ run_keys(gsort_kind kind)
 		return 2;
 	test_segments(&rig);
 	group_ended("segments");
-	test_open_values(&rig);
+	test_inexact_values(&rig);
 	rig_close(&rig);
 	printf("%d passed, %d failed\n", checks_passed, checks_failed);
 	return checks_failed > 0;

@@ -61,7 +61,7 @@ static void
 make_buffers(rig *rig)
 {
 	size_t		keys_bytes = RIG_CHUNK_ROWS * GSORT_MAX_KEY_COLUMNS * sizeof(uint64_t);
-	size_t		each = GSORT_WINDOW_BYTES_MAX + keys_bytes + 2 * RIG_CHUNK_ROWS * sizeof(uint32_t);
+	size_t		each = GSORT_BLOCK_BYTES_MAX + keys_bytes + 2 * RIG_CHUNK_ROWS * sizeof(uint32_t);
 
 	rig->arena_bytes = RIG_BUFFERS * each;
 	rig->arena = mmap(NULL, rig->arena_bytes, PROT_READ | PROT_WRITE,
@@ -73,7 +73,7 @@ make_buffers(rig *rig)
 		rig_buffer *buffer = &rig->buffers[i];
 
 		buffer->data = (uint64_t *) ((char *) rig->arena + i * each);
-		buffer->keys = buffer->data + GSORT_WINDOW_BYTES_MAX / 8;
+		buffer->keys = buffer->data + GSORT_BLOCK_BYTES_MAX / 8;
 		buffer->row_start = (uint32_t *) (buffer->keys + RIG_CHUNK_ROWS * GSORT_MAX_KEY_COLUMNS);
 		buffer->nulls = buffer->row_start + RIG_CHUNK_ROWS;
 		buffer->next_free = rig->free_buffers;
@@ -191,8 +191,8 @@ sweep_begin(sweep *s, uint64_t points)
 uint64_t
 sweep_next(sweep *s)
 {
-	if (s->tried == s->points ||
-		(sweep_limit_ms != 0 && s->tried >= POINTS_AT_LEAST && now_ms() - s->began_ms >= sweep_limit_ms))
+	if (s->tried == s->points || (sweep_limit_ms != 0 && s->tried >= POINTS_AT_LEAST &&
+								  now_ms() - s->began_ms >= sweep_limit_ms))
 		return 0;
 	s->tried++;
 	s->last = (s->last + s->step - 1) % s->points + 1;

@@ -41,7 +41,7 @@ uint64_t	random_below(uint64_t limit);
 typedef struct rig_buffer
 {
 	struct rig_buffer *next_free;
-	uint64_t   *data;			/* GSORT_WINDOW_BYTES_MAX long */
+	uint64_t   *data;			/* GSORT_BLOCK_BYTES_MAX long */
 	uint64_t   *keys;			/* RIG_CHUNK_ROWS rows of all columns */
 	uint32_t   *row_start;
 	uint32_t   *nulls;
@@ -192,11 +192,12 @@ typedef enum fetch_order
 
 typedef struct run_options
 {
-	uint32_t	window_bytes;
+	uint32_t	block_bytes;
 	int			ties;			/* GSORT_TIES */
-	uint32_t	open_mask;		/* together with open_bits and open_code, as in gsort_job_options */
-	uint64_t	open_bits[GSORT_MAX_KEY_COLUMNS];
-	uint64_t	open_code[GSORT_MAX_KEY_COLUMNS];
+	/* together with inexact_bits and inexact_code, as in gsort_job_options */
+	uint32_t	inexact_mask;
+	uint64_t	inexact_bits[GSORT_MAX_KEY_COLUMNS];
+	uint64_t	inexact_code[GSORT_MAX_KEY_COLUMNS];
 	int			feeders;		/* 0: one */
 	uint32_t	chunk_rows;		/* maximum; 0: as many as fit */
 	fetch_order order;
@@ -208,8 +209,8 @@ typedef struct run_options
 	int			lie_at_times;	/* affects some chunks only */
 	int		   *lies_found;		/* counts jobs that ended as BAD_DATA */
 	int			close_after;	/* number of steps before the job is closed early; 0: at the end */
-	int			grant_all;		/* requests all room at once, not step by step */
-	int			nomem_is_fine;	/* a refused grant or cut ends the run without a failure */
+	int			reserve_all;	/* requests all room at once, not step by step */
+	int			nomem_is_fine;	/* a refused reservation or cut ends the run without a failure */
 	int			again_after_nomem;	/* expects one NOMEM of the cut, then cuts again */
 	/* Several runs of the device: */
 	const uint32_t *run_rows;	/* [run_count] rows of each; NULL: one run, cut SORTED */
@@ -245,11 +246,11 @@ int			run_one(rig *rig, const input *in, const run_options *options);
 /* --- groups of tests ------------------------------------------------------ */
 
 void		test_key_plan(void);
-void		test_window_cut(void);
+void		test_block_cut(void);
 void		test_row_word(void);
 void		test_cuda_rules(void);
 void		test_jobs(rig *rig);
-void		test_open_values(rig *rig);
+void		test_inexact_values(rig *rig);
 void		test_segments(rig *rig);
 void		test_host(void);
 void		test_runs(rig *rig);

@@ -96,7 +96,7 @@ fill_keys(const run *r, rig_buffer *buffer, uint32_t rows, gsort_column_stats *s
 static uint32_t
 rows_that_fit(const run *r, uint64_t *units)
 {
-	uint64_t	room = r->options.window_bytes / 8;
+	uint64_t	room = r->options.block_bytes / 8;
 	uint32_t	limit = r->options.chunk_rows;
 	uint32_t	rows = 0;
 
@@ -246,7 +246,7 @@ append_new_rows(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 	if (chunk->rows == 0)
 	{
 		chunk->rows = 1;
-		units = r->options.window_bytes / 8;
+		units = r->options.block_bytes / 8;
 		chunk->more_bytes = (r->in->units[row] - units) * 8;
 	}
 	else if (chunk->rows == 1 && units > 1 && random_below(2) == 0)
@@ -292,7 +292,7 @@ static gsort_status
 append_rest_of_row(run *r, rig_buffer *buffer, gsort_chunk *chunk)
 {
 	run_feeder *feeder = &r->feeders[chunk->feeder];
-	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	units = r->options.block_bytes / 8;
 	gsort_status status;
 
 	if (random_below(4) == 0)
@@ -317,33 +317,33 @@ stats_now(run *r)
 	gsort_job_stats stats;
 
 	gsort_job_get_stats(r->job, &stats);
-	if (stats.granted_bytes > r->most_granted_bytes)
-		r->most_granted_bytes = stats.granted_bytes;
+	if (stats.reserved_bytes > r->most_reserved_bytes)
+		r->most_reserved_bytes = stats.reserved_bytes;
 	return stats;
 }
 
 /* Requests the room that the next chunk may need, sometimes far more. */
 static gsort_status
-grant_more(run *r)
+reserve_more(run *r)
 {
 	uint64_t	rows = RIG_CHUNK_ROWS;
-	uint64_t	units = r->options.window_bytes / 8;
+	uint64_t	units = r->options.block_bytes / 8;
 	gsort_status status;
 
 	if (r->next_row < r->in->n && r->in->units[r->next_row] > units)
 		units = r->in->units[r->next_row];
-	if (r->next_row + rows <= r->granted_rows && r->fed_units + units <= r->granted_units)
+	if (r->next_row + rows <= r->reserved_rows && r->fed_units + units <= r->reserved_units)
 		return GSORT_OK;
-	if (r->options.grant_all || random_below(2) == 0)
+	if (r->options.reserve_all || random_below(2) == 0)
 	{
 		rows += r->in->n;
 		units += r->in->total_units;
 	}
-	status = gsort_job_grant(r->job, rows, units * 8);
+	status = gsort_job_reserve(r->job, rows, units * 8);
 	if (status == GSORT_OK)
 	{
-		r->granted_rows += rows;
-		r->granted_units += units;
+		r->reserved_rows += rows;
+		r->reserved_units += units;
 		stats_now(r);
 	}
 	return status;
@@ -399,7 +399,7 @@ feed_step(run *r)
 	feeder = &r->feeders[chunk.feeder];
 	if (r->next_row == r->in->n && feeder->missing_units == 0)
 		return 1;
-	if (grant_more(r) != GSORT_OK)
+	if (reserve_more(r) != GSORT_OK)
 	{
 		CHECK(r->options.nomem_is_fine);
 		r->nomem = 1;
@@ -441,10 +441,10 @@ plan_fetches(run *r)
 	free(r->fetch_sequence);
 	r->next_fetch = 0;
 	r->fetched = 0;
-	r->fetch_sequence = malloc((r->n_windows + 1) * sizeof(uint64_t));
-	for (uint64_t i = 0; i < r->n_windows; i++)
-		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_windows - 1 - i : i;
-	for (uint64_t i = r->n_windows; r->options.order == FETCH_RANDOM && i > 1; i--)
+	r->fetch_sequence = malloc((r->n_blocks + 1) * sizeof(uint64_t));
+	for (uint64_t i = 0; i < r->n_blocks; i++)
+		r->fetch_sequence[i] = r->options.order == FETCH_BACKWARD ? r->n_blocks - 1 - i : i;
+	for (uint64_t i = r->n_blocks; r->options.order == FETCH_RANDOM && i > 1; i--)
 	{
 		uint64_t	j = random_below(i);
 		uint64_t	swapped = r->fetch_sequence[j];
@@ -460,7 +460,7 @@ check_stats(run *r)
 	gsort_job_stats stats = stats_now(r);
 
 	CHECK(stats.rows == r->in->n);
-	CHECK(stats.peak_bytes <= r->most_granted_bytes);
+	CHECK(stats.peak_bytes <= r->most_reserved_bytes);
 	CHECK(stats.bytes_in >= r->in->total_units * 8);
 	CHECK(stats.bytes_out >= r->in->total_units * 8);
 	CHECK(stats.runs == (uint32_t) r->run_number);
@@ -472,18 +472,18 @@ check_merge_stats(run *r)
 	gsort_job_stats stats = stats_now(r);
 
 	CHECK(stats.rows == r->whole->n);
-	CHECK(stats.peak_bytes <= r->most_granted_bytes);
-	/* the device may have used none of the grant of a job without rows */
-	CHECK(stats.rows == 0 || stats.granted_bytes < r->whole->n + 8192 + stats.peak_bytes);
+	CHECK(stats.peak_bytes <= r->most_reserved_bytes);
+	/* the device may have used none of the reservation of a job without rows */
+	CHECK(stats.rows == 0 || stats.reserved_bytes < r->whole->n + 8192 + stats.peak_bytes);
 	CHECK(stats.bytes_out >= r->whole->total_units * 8 + r->whole->n);
 	CHECK(stats.runs == (uint32_t) r->options.run_count);
 }
 
 static void
-forget_windows(run *r)
+forget_blocks(run *r)
 {
-	free(r->windows);
-	r->windows = NULL;
+	free(r->blocks);
+	r->blocks = NULL;
 }
 
 static void
@@ -497,8 +497,8 @@ take_slice(run *r)
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 		key_stats_init(&r->claims[c]);
 	r->fed_units = 0;
-	r->granted_rows = 0;
-	r->granted_units = 0;
+	r->reserved_rows = 0;
+	r->reserved_units = 0;
 	memset(r->feeders, 0, sizeof(r->feeders));
 }
 
@@ -506,7 +506,7 @@ take_slice(run *r)
 static int
 can_merge(const run *r)
 {
-	return r->options.open_mask == 0 && r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
+	return r->options.inexact_mask == 0 && r->options.run_count <= GSORT_MERGE_RUNS_MAX &&
 		key_plan_make(r->whole->columns, r->whole->null_first_mask, r->stats).words <= 1;
 }
 
@@ -517,9 +517,9 @@ begin_merge(run *r)
 	int			kept = stats_now(r).keys_kept != 0;
 	gsort_status status;
 
-	/* grants room for a run that is never fed */
+	/* reserves room for a run that is never fed */
 	if (random_below(2) == 0)
-		CHECK(gsort_job_grant(r->job, 1000, 8000) == GSORT_OK || may_drop);
+		CHECK(gsort_job_reserve(r->job, 1000, 8000) == GSORT_OK || may_drop);
 	stats_now(r);
 	status = gsort_job_merge(r->job);
 	CHECK(kept == can_merge(r) || (may_drop && !kept));
@@ -536,9 +536,9 @@ begin_merge(run *r)
 	begin_close(r);
 }
 
-/* Continues after all windows have arrived and been checked. */
+/* Continues after all blocks have arrived and been checked. */
 static void
-windows_read(run *r)
+blocks_read(run *r)
 {
 	if (r->phase == RUN_FETCHING_ORDER)
 	{
@@ -562,22 +562,22 @@ fetch_step(run *r)
 {
 	int			in_flight = r->options.in_flight > 0 ? r->options.in_flight : 1;
 	rig_buffer *buffer;
-	uint64_t	window;
+	uint64_t	block;
 
-	if (r->fetched == r->n_windows)
+	if (r->fetched == r->n_blocks)
 	{
-		windows_read(r);
+		blocks_read(r);
 		return 1;
 	}
-	if (r->next_fetch == r->n_windows || r->n_held >= in_flight)
+	if (r->next_fetch == r->n_blocks || r->n_held >= in_flight)
 		return 0;
 	buffer = buffer_take(r);
 	if (buffer == NULL)
 		return 0;
-	window = r->fetch_sequence[r->next_fetch++];
-	memset(buffer->data, PATTERN, r->options.window_bytes);
-	r->fetching[buffer - r->rig->buffers] = window;
-	CHECK(gsort_job_fetch(r->job, window, buffer->data,
+	block = r->fetch_sequence[r->next_fetch++];
+	memset(buffer->data, PATTERN, r->options.block_bytes);
+	r->fetching[buffer - r->rig->buffers] = block;
+	CHECK(gsort_job_fetch(r->job, block, buffer->data,
 						  (uint64_t) (buffer - r->rig->buffers)) == GSORT_OK);
 	CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 	return 1;
@@ -598,7 +598,7 @@ cut_succeeded(run *r)
 static void
 cut_event(run *r, gsort_status status)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
 	if (r->phase == RUN_CLOSING)
@@ -608,7 +608,7 @@ cut_event(run *r, gsort_status status)
 		cut_succeeded(r);
 		return;
 	}
-	CHECK(gsort_job_windows(r->job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(r->job, &blocks, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(r->job, 0, r->rig->arena, 0) == GSORT_BAD_ARG);
 	if (status == GSORT_NOMEM && r->options.again_after_nomem && !r->nomem)
 	{
@@ -641,7 +641,7 @@ run_begun_event(run *r, gsort_status status)
 		return;
 	CHECK(status == GSORT_OK);
 	stats_now(r);
-	forget_windows(r);
+	forget_blocks(r);
 	r->rows_before += r->in->n;
 	r->run_number++;
 	if (r->run_number == r->options.run_count)
@@ -679,7 +679,7 @@ run_event(run *r, const gsort_event *event)
 	{
 		case GSORT_EVENT_APPENDED:
 			CHECK(event->status == GSORT_OK);
-			memset(r->rig->buffers[event->tag].data, 0xee, r->options.window_bytes);
+			memset(r->rig->buffers[event->tag].data, 0xee, r->options.block_bytes);
 			memset(r->rig->buffers[event->tag].keys, 0xee, 4096);
 			buffer_give(r, event->tag);
 			break;
@@ -690,7 +690,7 @@ run_event(run *r, const gsort_event *event)
 			CHECK(event->status == GSORT_OK);
 			if (r->phase == RUN_FETCHING || r->phase == RUN_FETCHING_ORDER)
 			{
-				run_check_window(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
+				run_check_block(r, r->fetching[event->tag], r->rig->buffers[event->tag].data);
 				r->fetched++;
 			}
 			buffer_give(r, event->tag);
@@ -754,14 +754,14 @@ run_start(rig *rig, const input *in, const run_options *options)
 		.key_columns = in->columns,
 		.null_mask = in->null_mask,
 		.null_first_mask = in->null_first_mask,
-		.window_bytes = options->window_bytes,
+		.block_bytes = options->block_bytes,
 		.flags = options->ties ? GSORT_TIES : 0,
 		.tag = (uint64_t) (uintptr_t) r,
-		.open_mask = options->open_mask,
+		.inexact_mask = options->inexact_mask,
 	};
 
-	memcpy(job_options.open_bits, options->open_bits, sizeof(job_options.open_bits));
-	memcpy(job_options.open_code, options->open_code, sizeof(job_options.open_code));
+	memcpy(job_options.inexact_bits, options->inexact_bits, sizeof(job_options.inexact_bits));
+	memcpy(job_options.inexact_code, options->inexact_code, sizeof(job_options.inexact_code));
 	r->rig = rig;
 	r->in = in;
 	r->whole = in;
@@ -806,7 +806,7 @@ run_step(run *r)
 static void
 run_free(run *r)
 {
-	forget_windows(r);
+	forget_blocks(r);
 	if (r->slice != NULL)
 		input_free(r->slice);
 	free(r->fetch_sequence);
@@ -842,7 +842,7 @@ run_all(rig *rig, run **runs, int n)
 		run_free(runs[i]);
 	}
 	gsort_device_get_info(rig->device, &info);
-	CHECK(info.granted_bytes == 0);
+	CHECK(info.reserved_bytes == 0);
 	return nomem;
 }
 

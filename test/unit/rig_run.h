@@ -11,13 +11,13 @@
 #define FEEDERS		8
 #define PATTERN		0xa5		/* fills a buffer before each fetch */
 
-/* The window or chunk that a device should make. */
-typedef struct expected_window
+/* The block or chunk that a device should make. */
+typedef struct expected_block
 {
-	gsort_window window;
+	gsort_block	block;
 	uint32_t	row;			/* source of its first byte */
 	uint64_t	from_unit;
-} expected_window;
+} expected_block;
 
 typedef struct run_feeder
 {
@@ -43,10 +43,10 @@ struct run
 	uint32_t	next_row;
 	run_feeder	feeders[FEEDERS];
 	int			open_rows;
-	uint64_t	granted_rows;
-	uint64_t	granted_units;
+	uint64_t	reserved_rows;
+	uint64_t	reserved_units;
 	uint64_t	fed_units;
-	uint64_t	most_granted_bytes;
+	uint64_t	most_reserved_bytes;
 	int			corrupted;		/* the next cut must end as BAD_DATA */
 	int			impossible;		/* an append must end as BAD_DATA */
 	/* statistics claimed by the chunks of this run */
@@ -54,8 +54,8 @@ struct run
 	int			nomem;
 	gsort_cut_how how;
 
-	expected_window *windows;	/* expected windows of the run, independent of its cuts */
-	uint64_t	n_windows;
+	expected_block *blocks;		/* expected blocks of the run, independent of its cuts */
+	uint64_t	n_blocks;
 	uint64_t   *fetch_sequence;
 	uint64_t	next_fetch;
 	uint64_t	fetched;
@@ -65,15 +65,14 @@ struct run
 	int			n_held;
 };
 
-/* Computes the windows of a sorted run, or of the merge order, in
- * r->windows. */
+/* Computes the blocks of a sorted run, or of the merge order, in r->blocks. */
 void		run_expect_sorted(run *r);
 void		run_expect_order(run *r);
 
-/* Compares the directory with r->windows. */
+/* Compares the directory with r->blocks. */
 void		run_check_directory(run *r);
 
-/* Checks the bytes of a window, by the phase of the run. */
-void		run_check_window(run *r, uint64_t number, const uint64_t *data);
+/* Checks the bytes of a block, by the phase of the run. */
+void		run_check_block(run *r, uint64_t number, const uint64_t *data);
 
 #endif							/* RIG_RUN_H */

@@ -183,7 +183,7 @@ test_checked_keys(void)
 
 /* --- after the sort ------------------------------------------------------- */
 
-/* The rule of gsort_window for rows 0 and 1 of a table. */
+/* The rule of gsort_block for rows 0 and 1 of a table. */
 static int
 naive_tie(const gsort_job_options *options, const key_table *table)
 {
@@ -191,12 +191,13 @@ naive_tie(const gsort_job_options *options, const key_table *table)
 	{
 		uint64_t	value = *key_table_key(table, 0, c);
 		int			is_null = options->null_mask != 0 && (*key_table_nulls(table, 0) >> c & 1);
-		int			before_is_null = options->null_mask != 0 && (*key_table_nulls(table, 1) >> c & 1);
+		int			before_is_null = options->null_mask != 0 &&
+			(*key_table_nulls(table, 1) >> c & 1);
 
 		if (is_null != before_is_null || (!is_null && value != *key_table_key(table, 1, c)))
 			return 0;
-		if (!is_null && (options->open_mask >> c & 1) &&
-			(value & options->open_bits[c]) == options->open_code[c])
+		if (!is_null && (options->inexact_mask >> c & 1) &&
+			(value & options->inexact_bits[c]) == options->inexact_code[c])
 			return 1;
 	}
 	return (options->flags & GSORT_TIES) != 0;
@@ -218,7 +219,8 @@ test_tie_rule(void)
 	for (int round = 0; round < 20000; round++)
 	{
 		gsort_job_options options = {
-			.key_columns = 1 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS), .flags = (uint32_t) random_below(2)
+			.key_columns = 1 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS),
+				.flags = (uint32_t) random_below(2)
 		};
 		key_table	table = {extents, options.key_columns, 0};
 		gsort_column_stats stats[GSORT_MAX_KEY_COLUMNS];
@@ -229,20 +231,22 @@ test_tie_rule(void)
 		tie_rule	rule;
 		int			tie;
 
-		options.null_mask = table.null_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
-		options.open_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
+		options.null_mask = table.null_mask =
+			(uint32_t) (random64() & random_below(1ull << options.key_columns));
+		options.inexact_mask = (uint32_t) (random64() & random_below(1ull << options.key_columns));
 		for (uint32_t r = 0; r < CHECKED_ROWS && options.null_mask != 0; r++)
 			*key_table_nulls(&table, r) = (uint32_t) (random64() & random64() & options.null_mask);
 		for (uint32_t c = 0; c < options.key_columns; c++)
 		{
 			uint64_t	mask = random_below(3) == 0 ? random64() : 1ull << random_below(64);
 
-			options.open_bits[c] = random_below(2) ? mask & 0xff : 0;
-			options.open_code[c] = random64() & options.open_bits[c];
+			options.inexact_bits[c] = random_below(2) ? mask & 0xff : 0;
+			options.inexact_code[c] = random64() & options.inexact_bits[c];
 			key_stats_init(&stats[c]);
 			for (uint32_t r = 0; r < CHECKED_ROWS; r++)
 			{
-				uint64_t	value = r == 1 && random_below(3) > 0 ? *key_table_key(&table, 0, c) : random64() & mask;
+				uint64_t	value = r == 1 && random_below(3) > 0 ?
+					*key_table_key(&table, 0, c) : random64() & mask;
 				gsort_column_stats one = {value, value, value, value, 0};
 
 				*key_table_key(&table, r, c) = value;
@@ -273,18 +277,18 @@ test_tie_rule(void)
 static void
 test_begins_bound(void)
 {
-	current_test = "bound of window begins";
+	current_test = "bound of block begins";
 	for (int round = 0; round < 400; round++)
 	{
-		uint32_t	window_bytes = 4096 + 8 * (uint32_t) random_below(1024);
+		uint32_t	block_bytes = 4096 + 8 * (uint32_t) random_below(1024);
 		int			with_ties = round % 2;
-		uint64_t	long_units = window_cut_long_units(window_bytes);
+		uint64_t	long_units = block_cut_long_units(block_bytes);
 		uint64_t	shortest = round % 3 == 0 ? long_units - 2 : 1;
 		uint64_t	lengths[RUN_ROWS];
 		uint64_t	longest_short = 0;
 		uint64_t	offset = 0;
 		uint64_t	begins = 0;
-		window_cut	cut;
+		block_cut	cut;
 
 		for (int i = 0; i < RUN_ROWS; i++)
 		{
@@ -292,13 +296,13 @@ test_begins_bound(void)
 			if (lengths[i] <= long_units && lengths[i] > longest_short)
 				longest_short = lengths[i];
 		}
-		cut = window_cut_make(window_bytes, with_ties, longest_short);
+		cut = block_cut_make(block_bytes, with_ties, longest_short);
 		for (int i = 0; i < RUN_ROWS; i++)
 		{
-			begins += window_cut_begins(&cut, offset, lengths[i], i == 0 ? 0 : lengths[i - 1]);
+			begins += block_cut_begins(&cut, offset, lengths[i], i == 0 ? 0 : lengths[i - 1]);
 			offset += lengths[i];
 		}
-		CHECK(begins <= window_begins_at_most(RUN_ROWS, offset, window_bytes));
+		CHECK(begins <= output_block_begins_at_most(RUN_ROWS, offset, block_bytes));
 	}
 }
 

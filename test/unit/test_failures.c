@@ -41,19 +41,19 @@ run_failing(rig *rig, const input *in, const run_options *options, uint64_t fail
 /* Whichever allocation or launch fails, a job ends correctly, with NOMEM, or
  * without a merge.  The next job works. */
 static void
-test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_nomem, int several_runs)
+test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_nomem,
+			 int several_runs)
 {
 	const uint32_t run_rows[RUNS] = {in->n / 3, in->n - in->n / 3 - in->n / 2, in->n / 2};
 	run_options options = {
-		/* all chunks and all windows have the same launches, so a few
-		 * suffice */
-		.window_bytes = kinds == GSORT_FAIL_LAUNCHES ? GSORT_WINDOW_BYTES_MAX : 65536,
+		/* all chunks and all blocks have the same launches, so a few suffice */
+		.block_bytes = kinds == GSORT_FAIL_LAUNCHES ? GSORT_BLOCK_BYTES_MAX : 65536,
 		.ties = 1,
 		.in_flight = 3,
 		.run_rows = several_runs ? run_rows : NULL,
 		.run_count = RUNS,
 	};
-	run_options next_options = {.window_bytes = 65536, .ties = 1, .in_flight = 3};
+	run_options next_options = {.block_bytes = 65536, .ties = 1, .in_flight = 3};
 	input	   *next = input_slice(in, 0, in->n / NEXT_PART);
 	uint64_t	n;
 	int			refused = 0;
@@ -88,7 +88,7 @@ test_fail_at(gsort_kind kind, const input *in, uint32_t kinds, int again_after_n
 static void
 test_no_leak(gsort_kind kind, const input *in)
 {
-	run_options options = {.window_bytes = 65536, .ties = 1, .in_flight = 3, .grant_all = 1};
+	run_options options = {.block_bytes = 65536, .ties = 1, .in_flight = 3, .reserve_all = 1};
 	uint64_t	first = 0;
 	rig			rig;
 
@@ -113,7 +113,7 @@ test_shut_with_jobs(gsort_kind kind)
 	for (int appends = 0; appends < 12; appends++)
 	{
 		gsort_job_options options = {
-			.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+			.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
 		};
 		gsort_column_stats stats = {0, 63, 63, 0, 0};
 		gsort_job  *job;
@@ -122,7 +122,7 @@ test_shut_with_jobs(gsort_kind kind)
 		if (!CHECK(rig_open(&rig, kind, BUDGET_BYTES)))
 			return;
 		CHECK(gsort_job_open(rig.device, &options, &job) == GSORT_OK);
-		CHECK(gsort_job_grant(job, 64 * 12, 12 * 4096) == GSORT_OK);
+		CHECK(gsort_job_reserve(job, 64 * 12, 12 * 4096) == GSORT_OK);
 		for (int i = 0; i < appends; i++)
 		{
 			rig_buffer *buffer = &rig.buffers[i];
@@ -164,7 +164,8 @@ input_of_words(uint32_t n)
 void
 test_failures(gsort_kind kind)
 {
-	input	   *in = input_make(limited_rows(GSORT_KEY_EXTENT_ROWS + 20000), 2, 1, KEYS_FEW, 4, 24, 0, 0);
+	input	   *in = input_make(limited_rows(GSORT_KEY_EXTENT_ROWS + 20000), 2, 1, KEYS_FEW, 4,
+								24, 0, 0);
 	input	   *words = input_of_words(limited_rows(20000));
 
 	current_test = "failing allocations";

@@ -50,40 +50,65 @@ typedef struct limits_case
 
 static const limits_case limits_cases[] = {
 	{"no file", {{0}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
-	{"no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "max 100000\n"}, {"memory.max", "max\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
+	{"no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "max 100000\n"}, {"memory.max", "max\n"}},
+	 MACHINE_PROCESSORS, MACHINE_BYTES, 0},
 	{"a container sees its own group as the top",
-	{{"cgroup", "0::/\n"}, {"cpu.max", "200000 100000\n"}, {"memory.max", "4294967296\n"}}, 2, 4ull << 30, 0},
+	 {{"cgroup", "0::/\n"}, {"cpu.max", "200000 100000\n"}, {"memory.max", "4294967296\n"}}, 2,
+	 4ull << 30, 0},
 	{"a part of a processor counts as one",
 	{{"cgroup", "0::/\n"}, {"cpu.max", "50000 100000\n"}}, 1, MACHINE_BYTES, 0},
-	{"two and a half are three", {{"cgroup", "0::/\n"}, {"cpu.max", "250000 100000\n"}}, 3, MACHINE_BYTES, 0},
-	{"more than the machine has", {{"cgroup", "0::/\n"}, {"cpu.max", "9900000 100000\n"}, {"memory.max", "9223372036854771712\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
+	{"two and a half are three", {{"cgroup", "0::/\n"}, {"cpu.max", "250000 100000\n"}}, 3,
+	 MACHINE_BYTES, 0},
+	{"more than the machine has", {{"cgroup", "0::/\n"}, {"cpu.max", "9900000 100000\n"},
+								   {"memory.max", "9223372036854771712\n"}}, MACHINE_PROCESSORS,
+	 MACHINE_BYTES, 0},
 	{"a unit of a slice: the least of both",
-	{{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/cpu.max", "300000 100000\n"}, {"a.slice/b.service/cpu.max", "max 100000\n"},
-	{"a.slice/memory.max", "max\n"}, {"a.slice/b.service/memory.max", "1073741824\n"}}, 3, 1ull << 30, 0},
+	 {{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/cpu.max", "300000 100000\n"},
+	  {"a.slice/b.service/cpu.max", "max 100000\n"},
+	{"a.slice/memory.max", "max\n"}, {"a.slice/b.service/memory.max", "1073741824\n"}}, 3,
+		1ull << 30, 0},
 	{"the group's folder is not to be seen",
 	{{"cgroup", "0::/../far/away\n"}, {"cpu.max", "400000 100000\n"}}, 4, MACHINE_BYTES, 0},
 	{"version 1",
-	{{"cgroup", "5:memory:/box\n4:cpuset:/\n3:cpu,cpuacct:/box\n1:name=systemd:/box\n"}, {"cpu/box/cpu.cfs_quota_us", "700000\n"},
-	{"cpu/box/cpu.cfs_period_us", "100000\n"}, {"memory/box/memory.limit_in_bytes", "2147483648\n"}}, 7, 2ull << 30, 0},
+	 {{"cgroup", "5:memory:/box\n4:cpuset:/\n3:cpu,cpuacct:/box\n1:name=systemd:/box\n"},
+	  {"cpu/box/cpu.cfs_quota_us", "700000\n"},
+	{"cpu/box/cpu.cfs_period_us", "100000\n"},
+		{"memory/box/memory.limit_in_bytes", "2147483648\n"}}, 7, 2ull << 30, 0},
 	{"version 1 without limits",
-	{{"cgroup", "5:memory:/\n3:cpuacct,cpu:/\n"}, {"cpu/cpu.cfs_quota_us", "-1\n"}, {"cpu/cpu.cfs_period_us", "100000\n"},
-	{"memory/memory.limit_in_bytes", "9223372036854771712\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
-	{"names that only contain others", {{"cgroup", "4:cpuset,notmemory:/\n"}, {"cpu.max", "1 1\n"}, {"cpu/cpu.max", "100000 100000\n"}, {"memory/memory.max", "4096\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
-	{"nonsense", {{"cgroup", "\n::\n0:\n0::/\n"}, {"cpu.max", "100000\n"}, {"memory.max", "\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
+	 {{"cgroup", "5:memory:/\n3:cpuacct,cpu:/\n"}, {"cpu/cpu.cfs_quota_us", "-1\n"},
+	  {"cpu/cpu.cfs_period_us", "100000\n"},
+	{"memory/memory.limit_in_bytes", "9223372036854771712\n"}}, MACHINE_PROCESSORS,
+		MACHINE_BYTES, 0},
+	{"names that only contain others",
+	 {{"cgroup", "4:cpuset,notmemory:/\n"}, {"cpu.max", "1 1\n"},
+	  {"cpu/cpu.max", "100000 100000\n"}, {"memory/memory.max", "4096\n"}}, MACHINE_PROCESSORS,
+	 MACHINE_BYTES, 0},
+	{"nonsense", {{"cgroup", "\n::\n0:\n0::/\n"}, {"cpu.max", "100000\n"}, {"memory.max", "\n"}},
+	 MACHINE_PROCESSORS, MACHINE_BYTES, 0},
 	{"what is left of a group, with the pages of files",
 	{{"cgroup", "0::/\n"}, {"memory.max", "4294967296\n"}, {"memory.current", "3221225472\n"},
-	{"memory.stat", "anon 1\nfile 536870912\nactive_file 100000000\ninactive_file 200000000\n"}}, MACHINE_PROCESSORS, 4ull << 30, (1ull << 30) + 300000000},
+	{"memory.stat", "anon 1\nfile 536870912\nactive_file 100000000\ninactive_file 200000000\n"}},
+		MACHINE_PROCESSORS, 4ull << 30, (1ull << 30) + 300000000},
 	{"a group without a limit, in one that has little left",
-	{{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/memory.max", "2147483648\n"}, {"a.slice/memory.current", "2147483648\n"},
-	{"a.slice/memory.stat", "inactive_file 4096\n"}, {"a.slice/b.service/memory.max", "max\n"}, {"a.slice/b.service/memory.current", "4096\n"}},
+	 {{"cgroup", "0::/a.slice/b.service\n"}, {"a.slice/memory.max", "2147483648\n"},
+	  {"a.slice/memory.current", "2147483648\n"},
+	{"a.slice/memory.stat", "inactive_file 4096\n"}, {"a.slice/b.service/memory.max", "max\n"},
+		{"a.slice/b.service/memory.current", "4096\n"}},
 	MACHINE_PROCESSORS, 2ull << 30, 4096},
-	{"more in use than the limit allows", {{"cgroup", "0::/\n"}, {"memory.max", "4096\n"}, {"memory.current", "8192\n"}}, MACHINE_PROCESSORS, 4096, NOTHING_LEFT},
+	{"more in use than the limit allows",
+	 {{"cgroup", "0::/\n"}, {"memory.max", "4096\n"}, {"memory.current", "8192\n"}},
+	 MACHINE_PROCESSORS, 4096, NOTHING_LEFT},
 	{"what is left in version 1",
-	{{"cgroup", "5:memory:/box\n"}, {"memory/box/memory.limit_in_bytes", "2147483648\n"}, {"memory/box/memory.usage_in_bytes", "1073741824\n"},
-	{"memory/box/memory.stat", "inactive_file 1\nactive_file 1\ntotal_inactive_file 4096\ntotal_active_file 8192\n"}}, MACHINE_PROCESSORS, 2ull << 30, (1ull << 30) + 12288},
+	 {{"cgroup", "5:memory:/box\n"}, {"memory/box/memory.limit_in_bytes", "2147483648\n"},
+	  {"memory/box/memory.usage_in_bytes", "1073741824\n"},
+	{"memory/box/memory.stat",
+	 "inactive_file 1\nactive_file 1\ntotal_inactive_file 4096\ntotal_active_file 8192\n"}},
+		MACHINE_PROCESSORS, 2ull << 30, (1ull << 30) + 12288},
 	{"no limit, much in use",
-	{{"cgroup", "5:memory:/\n"}, {"memory/memory.limit_in_bytes", "9223372036854771712\n"}, {"memory/memory.usage_in_bytes", "400000000000\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
-	{"nothing is no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "0 0\n"}, {"memory.max", "0\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
+	 {{"cgroup", "5:memory:/\n"}, {"memory/memory.limit_in_bytes", "9223372036854771712\n"},
+	  {"memory/memory.usage_in_bytes", "400000000000\n"}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
+	{"nothing is no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "0 0\n"}, {"memory.max", "0\n"}},
+	 MACHINE_PROCESSORS, MACHINE_BYTES, 0},
 };
 
 static void
@@ -184,36 +209,38 @@ test_room(void)
 {
 	current_test = "memory that must be left";
 	for (size_t i = 0; i < sizeof(room_cases) / sizeof(room_cases[0]); i++)
-		CHECK(host_limits_leave_room(&room_cases[i].limits, room_cases[i].own_bytes) == room_cases[i].leaves_room);
+		CHECK(host_limits_leave_room(&room_cases[i].limits, room_cases[i].own_bytes) ==
+			  room_cases[i].leaves_room);
 }
 
-/* Without free memory, a machine grants only the memory that is already
- * granted. */
+/* Without free memory, a machine reserves only the memory that is already
+ * reserved. */
 static void
-test_grants_leave_room(void)
+test_reservations_leave_room(void)
 {
 	gsort_device_options device_options = {
 		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 	host_device *host;
 
-	current_test = "grants leave room";
+	current_test = "reservations leave room";
 	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
 		return;
 	host = (host_device *) device;
 	host->looked_ms = INFINITY;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	host->limits_now = (host_limits) {1, 1000 * MIB, 500 * MIB, 0};
-	CHECK(gsort_job_grant(job, 1000, 8 * MIB) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 8 * MIB) == GSORT_OK);
 	host->limits_now.left_bytes = 64 * MIB;
-	CHECK(gsort_job_grant(job, 0, 0) == GSORT_OK);
-	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_NOMEM);
+	CHECK(gsort_job_reserve(job, 0, 0) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 64 * MIB) == GSORT_NOMEM);
 	CHECK(strstr(gsort_error_text(device), "the machine's memory") != NULL);
 	host->limits_now.left_bytes = 500 * MIB;
-	CHECK(gsort_job_grant(job, 1000, 64 * MIB) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1000, 64 * MIB) == GSORT_OK);
 	gsort_shut(device);
 }
 
@@ -334,10 +361,11 @@ static void
 test_appends_side_by_side(void)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .threads = MEETING_APPENDS + 1
+		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST,
+			.threads = MEETING_APPENDS + 1
 	};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = GSORT_BLOCK_BYTES_MAX
 	};
 	gsort_device *device;
 	gsort_job  *job;
@@ -368,7 +396,8 @@ test_long_segment(void)
 	uint64_t   *words = malloc(SEGMENT_INPUT_ROWS * sizeof(*words));
 	host_pool  *pool = host_pool_start(2, 0);
 	key_plan	plan = {.words = 2};
-	host_segments segments = {.plan = &plan, .n = SEGMENT_INPUT_ROWS, .parts = 2, .first_words = words};
+	host_segments segments = {.plan = &plan, .n = SEGMENT_INPUT_ROWS, .parts = 2,
+							  .first_words = words};
 	uint64_t	begin;
 	uint64_t	end = 0;
 
@@ -378,7 +407,8 @@ test_long_segment(void)
 	for (uint64_t i = 0; i < SEGMENT_INPUT_ROWS; i++)
 		words[i] = i < LONG_BEGIN || i >= LONG_BEGIN + LONG_ROWS ? i : LONG_BEGIN;
 	CHECK(host_segments_weigh(pool, &segments) == LONG_ROWS);
-	CHECK(host_segments_next_long(&segments, &begin, &end) && begin == LONG_BEGIN && end == LONG_BEGIN + LONG_ROWS);
+	CHECK(host_segments_next_long(&segments, &begin, &end) && begin == LONG_BEGIN &&
+		  end == LONG_BEGIN + LONG_ROWS);
 	CHECK(!host_segments_next_long(&segments, &begin, &end));
 	CHECK(host_pool_stop(pool) == NULL);
 	free(words);
@@ -409,8 +439,10 @@ measure_stack(host_task *task)
 static void
 check_stacks(void)
 {
-	gsort_device_options device_options = {.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096};
+	gsort_device_options device_options = {.struct_bytes = sizeof(device_options),
+										   .kind = GSORT_KIND_HOST};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = 4096};
 	gsort_device *device;
 	gsort_job  *job;
 
@@ -450,14 +482,16 @@ static void
 check_shut_while_appends_wait(char *data, useconds_t delay_us)
 {
 	gsort_device_options device_options = {
-		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30, .threads = 3
+		.struct_bytes = sizeof(device_options), .kind = GSORT_KIND_HOST, .budget_bytes = 1ull << 30,
+			.threads = 3
 	};
-	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = GSORT_WINDOW_BYTES_MAX};
+	gsort_job_options options = {.struct_bytes = sizeof(options), .key_columns = 1,
+								 .block_bytes = GSORT_BLOCK_BYTES_MAX};
 	uint32_t	row_start = 0;
 	uint64_t	key = 0;
 	gsort_column_stats stats = {0, 0, 0, 0, 0};
 	gsort_chunk chunk = {
-		.struct_bytes = sizeof(chunk), .rows = 1, .data = data, .data_bytes = GSORT_WINDOW_BYTES_MAX,
+		.struct_bytes = sizeof(chunk), .rows = 1, .data = data, .data_bytes = GSORT_BLOCK_BYTES_MAX,
 		.row_start = &row_start, .keys = &key, .stats = &stats
 	};
 	gsort_device *device;
@@ -466,7 +500,8 @@ check_shut_while_appends_wait(char *data, useconds_t delay_us)
 	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
-	CHECK(gsort_job_grant(job, WAITING_APPENDS, (uint64_t) WAITING_APPENDS * GSORT_WINDOW_BYTES_MAX) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, WAITING_APPENDS,
+							(uint64_t) WAITING_APPENDS * GSORT_BLOCK_BYTES_MAX) == GSORT_OK);
 	for (int i = 0; i < WAITING_APPENDS; i++)
 		CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 	usleep(delay_us);
@@ -476,7 +511,7 @@ check_shut_while_appends_wait(char *data, useconds_t delay_us)
 static void
 test_shut_while_appends_wait(void)
 {
-	char	   *data = calloc(1, GSORT_WINDOW_BYTES_MAX);
+	char	   *data = calloc(1, GSORT_BLOCK_BYTES_MAX);
 
 	current_test = "shut while appends wait";
 	for (int i = 0; i < 200 && data != NULL; i++)
@@ -497,7 +532,7 @@ test_host(void)
 	CHECK(limits.left_bytes > 0);
 	CHECK(limits.own_bytes > 0 || limits.left_bytes == UINT64_MAX);
 	test_room();
-	test_grants_leave_room();
+	test_reservations_leave_room();
 	current_test = "host threads";
 	check_threads(5, 0, 5);
 	check_threads(3, 7, 3);

@@ -1,6 +1,6 @@
 /*
  * test_jobs.c
- *	  Jobs on a working device: sizes, key distributions, columns, windows,
+ *	  Jobs on a working device: sizes, key distributions, columns, blocks,
  *	  feeders, orders of fetching, several concurrent jobs, and refused calls.
  */
 #include "rig.h"
@@ -29,9 +29,10 @@ test_row_counts(rig *rig)
 	current_test = "row counts";
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 	{
-		run_options options = {.window_bytes = 65536, .ties = i % 2, .in_flight = 3};
+		run_options options = {.block_bytes = 65536, .ties = i % 2, .in_flight = 3};
 
-		run_input(rig, input_make(limited_rows(counts[i]), 1, i % 3 == 0, KEYS_UNIFORM, 1, 4, 0, 0), &options);
+		run_input(rig, input_make(limited_rows(counts[i]), 1, i % 3 == 0, KEYS_UNIFORM, 1, 4, 0, 0),
+				  &options);
 		run_input(rig, input_make(limited_rows(counts[i]), 1, 0, KEYS_FEW, 1, 4, 0, 0), &options);
 	}
 }
@@ -47,7 +48,7 @@ test_keys(rig *rig)
 			for (int ties = 0; ties < 2; ties++)
 			{
 				run_options options = {
-					.window_bytes = 8192,
+					.block_bytes = 8192,
 					.ties = ties,
 					.order = (fetch_order) random_below(3),
 					.in_flight = 1 + (int) random_below(4),
@@ -55,34 +56,34 @@ test_keys(rig *rig)
 				};
 				uint32_t	nulls = (uint32_t) random_below(1ull << columns);
 
-				run_input(rig, input_make(limited_rows(3000 + (uint32_t) random_below(20000)), columns, nulls,
-										  shape, 1, 12, 0, 0), &options);
+				run_input(rig, input_make(limited_rows(3000 + (uint32_t) random_below(20000)),
+										  columns, nulls, shape, 1, 12, 0, 0), &options);
 			}
 		}
 	}
 }
 
-/* Fills chunks, windows and extents exactly to the last unit, and to one unit
+/* Fills chunks, blocks and extents exactly to the last unit, and to one unit
  * less and more. */
 static void
 test_sizes(rig *rig)
 {
-	static const uint32_t window_bytes[] = {4096, 4104, 65536, 1 << 20, GSORT_WINDOW_BYTES_MAX};
+	static const uint32_t block_bytes[] = {4096, 4104, 65536, 1 << 20, GSORT_BLOCK_BYTES_MAX};
 
-	current_test = "sizes of rows and windows";
-	for (size_t w = 0; w < sizeof(window_bytes) / sizeof(window_bytes[0]); w++)
+	current_test = "sizes of rows and blocks";
+	for (size_t w = 0; w < sizeof(block_bytes) / sizeof(block_bytes[0]); w++)
 	{
-		uint32_t	window_units = window_bytes[w] / 8;
+		uint32_t	block_units = block_bytes[w] / 8;
 		uint32_t	lengths[] = {
-			1, window_units / 4 - 1, window_units / 4, window_units / 4 + 1, window_units / 2,
-			window_units - 1, window_units, window_units + 1, 2 * window_units,
-			2 * window_units + 1
+			1, block_units / 4 - 1, block_units / 4, block_units / 4 + 1, block_units / 2,
+			block_units - 1, block_units, block_units + 1, 2 * block_units,
+			2 * block_units + 1
 		};
 
 		for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
 		{
 			run_options options = {
-				.window_bytes = window_bytes[w],
+				.block_bytes = block_bytes[w],
 				.ties = l % 2,
 				.feeders = 1 + (int) random_below(4),
 				.order = (fetch_order) (l % 3),
@@ -105,7 +106,7 @@ test_long_rows(rig *rig)
 	for (int round = 0; round < 12; round++)
 	{
 		run_options options = {
-			.window_bytes = round % 3 == 0 ? 1 << 20 : 16384,
+			.block_bytes = round % 3 == 0 ? 1 << 20 : 16384,
 			.ties = round % 2,
 			.feeders = 1 + round % 5,
 			.order = (fetch_order) (round % 3),
@@ -122,7 +123,7 @@ static void
 test_many_extents(rig *rig)
 {
 	run_options options = {
-		.window_bytes = 1 << 20, .ties = 1, .order = FETCH_RANDOM, .in_flight = 4, .feeders = 4
+		.block_bytes = 1 << 20, .ties = 1, .order = FETCH_RANDOM, .in_flight = 4, .feeders = 4
 	};
 
 	current_test = "many extents";
@@ -141,7 +142,7 @@ test_jobs_at_once(rig *rig)
 		for (int i = 0; i < JOBS_AT_ONCE; i++)
 		{
 			run_options options = {
-				.window_bytes = 4096u << random_below(6),
+				.block_bytes = 4096u << random_below(6),
 				.ties = (int) random_below(2),
 				.feeders = 1 + (int) random_below(4),
 				.chunk_rows = random_below(2) ? 100 : 0,
@@ -154,8 +155,9 @@ test_jobs_at_once(rig *rig)
 			};
 
 			inputs[i] = input_make(limited_rows(500 + (uint32_t) random_below(20000)),
-								   1 + (uint32_t) random_below(4), 1, (key_shape) random_below(KEY_SHAPES),
-								   1, 20, i == 3 ? 200 : 0, 2000);
+								   1 + (uint32_t) random_below(4), 1,
+								   (key_shape) random_below(KEY_SHAPES), 1, 20,
+								   i == 3 ? 200 : 0, 2000);
 			runs[i] = run_start(rig, inputs[i], &options);
 		}
 		CHECK(run_all(rig, runs, JOBS_AT_ONCE) == 0);
@@ -170,7 +172,7 @@ test_corrupt_chunks(rig *rig)
 	current_test = "corrupt chunks";
 	for (int corrupt = CORRUPT_NOTHING + 1; corrupt < CORRUPTIONS; corrupt++)
 	{
-		run_options options = {.window_bytes = 8192, .corrupt = (corruption) corrupt};
+		run_options options = {.block_bytes = 8192, .corrupt = (corruption) corrupt};
 
 		run_input(rig, input_make(3000, 1, 0, KEYS_UNIFORM, 1, 9, 0, 0), &options);
 	}
@@ -185,7 +187,7 @@ test_early_close(rig *rig)
 	for (int step = 1; step < 700; step += 1 + step / 8)
 	{
 		run_options options = {
-			.window_bytes = 8192, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1
+			.block_bytes = 8192, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1
 		};
 
 		CHECK(run_one(rig, in, &options) == 0);
@@ -199,7 +201,7 @@ static gsort_job *
 open_job(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 4096
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 4096
 	};
 	gsort_job  *job;
 
@@ -236,7 +238,7 @@ small_chunk(rig *rig, gsort_column_stats *stats)
 }
 
 static void
-test_grants(rig *rig)
+test_reservations(rig *rig)
 {
 	gsort_device_info before;
 	gsort_device_info after;
@@ -244,15 +246,15 @@ test_grants(rig *rig)
 	gsort_chunk chunk = small_chunk(rig, &stats);
 	gsort_job  *job = open_job(rig);
 
-	current_test = "grants";
+	current_test = "reservations";
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 64) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1, 64) == GSORT_OK);
 	gsort_device_get_info(rig->device, &before);
-	CHECK(before.granted_bytes > 0 && before.granted_bytes <= before.budget_bytes);
-	CHECK(gsort_job_grant(job, 0, before.budget_bytes) == GSORT_NOMEM);
-	CHECK(gsort_job_grant(job, UINT64_MAX, UINT64_MAX) == GSORT_NOMEM);
+	CHECK(before.reserved_bytes > 0 && before.reserved_bytes <= before.budget_bytes);
+	CHECK(gsort_job_reserve(job, 0, before.budget_bytes) == GSORT_NOMEM);
+	CHECK(gsort_job_reserve(job, UINT64_MAX, UINT64_MAX) == GSORT_NOMEM);
 	gsort_device_get_info(rig->device, &after);
-	CHECK(after.granted_bytes == before.granted_bytes);
+	CHECK(after.reserved_bytes == before.reserved_bytes);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_APPENDED);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_ARG);
@@ -260,7 +262,7 @@ test_grants(rig *rig)
 	gsort_job_close(job);
 	wait_for(rig, GSORT_EVENT_CLOSED);
 	gsort_device_get_info(rig->device, &after);
-	CHECK(after.granted_bytes == 0);
+	CHECK(after.reserved_bytes == 0);
 }
 
 static void
@@ -273,7 +275,7 @@ test_bad_calls(rig *rig)
 	gsort_job_stats fed;
 
 	current_test = "bad calls";
-	CHECK(gsort_job_grant(job, 10, 8192) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 10, 8192) == GSORT_OK);
 #define CHECK_BAD(change, wanted) \
 	(bad = chunk, change, CHECK(gsort_job_append(job, &bad) == (wanted)))
 	CHECK_BAD(bad.struct_bytes = 8, GSORT_BAD_ARG);
@@ -289,7 +291,7 @@ test_bad_calls(rig *rig)
 	CHECK_BAD(bad.more_bytes = 8, GSORT_OK);
 	gsort_job_get_stats(job, &fed);
 	CHECK(fed.rows == 1 && fed.row_bytes == 72 && fed.incomplete_rows == 1);
-	CHECK(fed.granted_rows == 10 && fed.granted_row_bytes == 8192);
+	CHECK(fed.reserved_rows == 10 && fed.reserved_row_bytes == 8192);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	CHECK_BAD((bad.rows = 0, bad.data_bytes = 8), GSORT_OK);
@@ -305,7 +307,7 @@ test_bad_calls(rig *rig)
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 1, rig->arena, 0) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_BAD_ARG);
 	gsort_job_close(job);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_CLOSED);
@@ -322,6 +324,6 @@ test_jobs(rig *rig)
 	test_jobs_at_once(rig);
 	test_corrupt_chunks(rig);
 	test_early_close(rig);
-	test_grants(rig);
+	test_reservations(rig);
 	test_bad_calls(rig);
 }

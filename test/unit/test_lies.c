@@ -29,7 +29,7 @@ static run_options
 some_options(void)
 {
 	run_options options = {
-		.window_bytes = 4096u << random_below(3),
+		.block_bytes = 4096u << random_below(3),
 		.ties = (int) random_below(2),
 		.feeders = 1 + (int) random_below(2),
 		.in_flight = 2,
@@ -58,7 +58,7 @@ test_each_lie(rig *rig)
 				input	   *in = input_make(300, column + 1, (1u << (column + 1)) - 1, KEYS_UNIFORM,
 											1, 1, 0, 0);
 				run_options options = {
-					.window_bytes = 65536, .ties = how == 1, .lie = (enum lie) lie,
+					.block_bytes = 65536, .ties = how == 1, .lie = (enum lie) lie,
 					.lie_column = column, .lies_found = &found,
 					.run_rows = how == 2 ? rows : NULL, .run_count = 1
 				};
@@ -86,8 +86,8 @@ test_lies_in_some_chunks(rig *rig)
 	for (int round = 0; round < 600; round++)
 	{
 		uint32_t	columns = 1 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS);
-		input	   *in = input_of_kind(round % KEY_KINDS, 1 + (uint32_t) random_below(RUN_ROWS), columns,
-									   (uint32_t) random_below(1ull << columns));
+		input	   *in = input_of_kind(round % KEY_KINDS, 1 + (uint32_t) random_below(RUN_ROWS),
+									   columns, (uint32_t) random_below(1ull << columns));
 		run_options options = some_options();
 
 		options.chunk_rows = 1 + (uint32_t) random_below(200);
@@ -152,7 +152,7 @@ test_nulls_come_round(rig *rig)
 {
 	gsort_column_stats stats = {5, 5, 5, 5, 1ull << 63};
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .null_mask = 1, .window_bytes = 4096
+		.struct_bytes = sizeof(options), .key_columns = 1, .null_mask = 1, .block_bytes = 4096
 	};
 	rig_buffer *buffer = &rig->buffers[0];
 	gsort_chunk chunk = {
@@ -168,7 +168,7 @@ test_nulls_come_round(rig *rig)
 	buffer->nulls[0] = 1;
 	buffer->row_start[0] = 0;
 	CHECK(gsort_job_open(rig->device, &options, &job) == GSORT_OK);
-	CHECK(gsort_job_grant(job, 2, 16) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 2, 16) == GSORT_OK);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	gsort_job_close(job);
 	while (gsort_poll(rig->device, &event, 1) == 0)

@@ -55,12 +55,12 @@ static gsort_job *
 open_fed_job(rig *rig, int first_buffer)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *job = NULL;
 
 	CHECK(gsort_job_open(rig->device, &options, &job) == GSORT_OK);
-	CHECK(gsort_job_grant(job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES) == GSORT_OK);
 	append_chunks(rig, job, first_buffer);
 	return job;
 }
@@ -89,12 +89,12 @@ static void
 check_refusals(rig *rig, gsort_job *job)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = 65536
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = 65536
 	};
 	gsort_job  *other;
 
 	CHECK(gsort_job_open(rig->device, &options, &other) == GSORT_DEVICE_LOST);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_DEVICE_LOST);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_DEVICE_LOST);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_DEVICE_LOST);
 	CHECK(strlen(gsort_error_text(rig->device)) > 0);
 }
@@ -171,7 +171,7 @@ take_all_events(lost_run *run)
 static void
 feed_and_cut(lost_run *run, gsort_cut_how how)
 {
-	if (accepted(run, gsort_job_grant(run->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
+	if (accepted(run, gsort_job_reserve(run->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
 		for (int i = 0; i < CHUNKS; i++)
 			run->under_way += accepted(run, append_chunk(&run->rig.buffers[i], run->job));
 	run->under_way += accepted(run, gsort_job_cut(run->job, how));
@@ -181,10 +181,10 @@ feed_and_cut(lost_run *run, gsort_cut_how how)
 static void
 fetch_all(lost_run *run)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	uint64_t	n;
 
-	if (!CHECK(gsort_job_windows(run->job, &windows, &n) == GSORT_OK))
+	if (!CHECK(gsort_job_blocks(run->job, &blocks, &n) == GSORT_OK))
 		return;
 	for (uint64_t i = 0; i < n; i++)
 	{
@@ -222,7 +222,7 @@ static void
 run_job(lost_run *run, void (*live) (lost_run *run))
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 
 	if (!accepted(run, gsort_job_open(run->rig.device, &options, &run->job)))
@@ -278,8 +278,8 @@ void
 test_lost_at(gsort_kind kind)
 {
 	current_test = "a device lost at each call";
-	/* the calls of the job itself: open, grant, appends, cut, windows, their
-	 * ends, close */
+	/* the calls of the job itself: open, reservation, appends, cut, blocks,
+	 * their ends, close */
 	lose_at_each(kind, 1 + 1 + 2 * (2 * CHUNKS + 1) + 1, live_alone);
 	current_test = "a device lost at each call of several runs";
 	lose_at_each(kind, 1 + RUNS * (1 + 2 * (2 * CHUNKS + 2)) + 2 * 2 + 1, live_in_runs);

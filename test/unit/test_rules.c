@@ -1,7 +1,7 @@
 /*
  * test_rules.c
  *	  The rules shared by all devices, without a device: key_plan.h,
- *	  window_cut.h, row_word.h.
+ *	  block_cut.h, row_word.h.
  */
 #include "rig.h"
 
@@ -175,16 +175,16 @@ check_plan_bits(uint64_t a, uint64_t b, int nulls, uint32_t bits, uint32_t words
 	CHECK(plan.words == words);
 }
 
-/* --- windows -------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------- */
 
 static void
-check_cut(uint32_t window_bytes, int ties, uint64_t longest, uint64_t rows)
+check_cut(uint32_t block_bytes, int ties, uint64_t longest, uint64_t rows)
 {
-	window_cut	cut = window_cut_make(window_bytes, ties, longest);
+	block_cut	cut = block_cut_make(block_bytes, ties, longest);
 	uint64_t	offset = 0;
 	uint64_t	previous = 0;
 	uint64_t	units = 0;
-	uint64_t	rows_in_window = 0;
+	uint64_t	rows_in_block = 0;
 	int			fits = 1;
 
 	for (uint64_t i = 0; i < rows; i++)
@@ -193,31 +193,31 @@ check_cut(uint32_t window_bytes, int ties, uint64_t longest, uint64_t rows)
 
 		if (random_below(50) == 0)
 			row_units = cut.long_units + 1 + random_below(4 * cut.long_units);
-		if (window_cut_begins(&cut, offset, row_units, previous))
-			units = rows_in_window = 0;
+		if (block_cut_begins(&cut, offset, row_units, previous))
+			units = rows_in_block = 0;
 		else
 			fits &= row_units <= cut.long_units && previous <= cut.long_units;
 		units += row_units;
-		rows_in_window++;
+		rows_in_block++;
 		if (row_units <= cut.long_units)
-			fits &= units + (ties ? rows_in_window / 64 + 1 : 0) <= window_bytes / 8;
+			fits &= units + (ties ? rows_in_block / 64 + 1 : 0) <= block_bytes / 8;
 		offset += row_units;
 		previous = row_units;
 	}
 	CHECK(fits);
-	CHECK(cut.piece_units + (ties ? 1 : 0) == window_bytes / 8);
+	CHECK(cut.piece_units + (ties ? 1 : 0) == block_bytes / 8);
 }
 
 void
-test_window_cut(void)
+test_block_cut(void)
 {
-	current_test = "window_cut.h";
+	current_test = "block_cut.h";
 	for (int round = 0; round < 300; round++)
 	{
-		uint32_t	window_bytes = 4096 + 8 * (uint32_t) random_below(4096);
-		uint64_t	longest = 1 + random_below(window_cut_long_units(window_bytes));
+		uint32_t	block_bytes = 4096 + 8 * (uint32_t) random_below(4096);
+		uint64_t	longest = 1 + random_below(block_cut_long_units(block_bytes));
 
-		check_cut(window_bytes, round % 2, round % 3 == 0 ? 1 : longest, 5000);
+		check_cut(block_bytes, round % 2, round % 3 == 0 ? 1 : longest, 5000);
 	}
 }
 

@@ -50,7 +50,7 @@ static run_options
 some_options(void)
 {
 	run_options options = {
-		.window_bytes = 4096u << random_below(5),
+		.block_bytes = 4096u << random_below(5),
 		.ties = (int) random_below(2),
 		.feeders = 1 + (int) random_below(3),
 		.chunk_rows = random_below(2) ? 1 + (uint32_t) random_below(1000) : 0,
@@ -136,7 +136,7 @@ static void
 test_long_rows_in_runs(rig *rig)
 {
 	uint32_t	rows[] = {300, 200, 100, 250};
-	run_options options = {.window_bytes = 16384, .ties = 1, .feeders = 3, .in_flight = 4};
+	run_options options = {.block_bytes = 16384, .ties = 1, .feeders = 3, .in_flight = 4};
 
 	current_test = "long rows in runs";
 	merge_input(rig, input_make(sum_of(rows, 4), 1, 1, KEYS_FEW, 1, 300, 40, 400000), options,
@@ -153,7 +153,7 @@ test_many_runs(rig *rig)
 		rows[r] = (uint32_t) random_below(200);
 	for (int runs = GSORT_MERGE_RUNS_MAX; runs <= RUNS_MAX; runs++)
 	{
-		run_options options = {.window_bytes = 4096, .in_flight = 2};
+		run_options options = {.block_bytes = 4096, .in_flight = 2};
 
 		merge_input(rig, input_make(sum_of(rows, runs), 1, 1, KEYS_NARROW, 1, 3, 0, 0), options,
 					rows, runs);
@@ -217,7 +217,7 @@ test_early_close_of_runs(rig *rig)
 	for (int step = 1; step < 1000; step += 1 + step / 12)
 	{
 		run_options options = {
-			.window_bytes = 65536, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1,
+			.block_bytes = 65536, .close_after = step, .in_flight = 4, .feeders = 2, .ties = 1,
 			.run_rows = rows, .run_count = 3
 		};
 
@@ -245,7 +245,7 @@ static gsort_job *
 open_job(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = CHUNK_BYTES
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = CHUNK_BYTES
 	};
 	gsort_job  *job;
 
@@ -275,7 +275,7 @@ feed_and_cut(rig *rig, gsort_job *job, uint64_t first_key, gsort_cut_how how)
 		buffer->row_start[i] = i * (CHUNK_BYTES / CHUNK_ROWS / 8);
 		key_stats_fold(&stats, &one);
 	}
-	CHECK(gsort_job_grant(job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, CHUNK_ROWS, CHUNK_BYTES) == GSORT_OK);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_APPENDED, GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
@@ -289,30 +289,30 @@ feed_and_cut(rig *rig, gsort_job *job, uint64_t first_key, gsort_cut_how how)
 static gsort_job_stats
 next_run(rig *rig, gsort_job *job)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 	gsort_job_stats stats;
 	uint64_t	n;
 
 	CHECK(gsort_job_next_run(job) == GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
-	CHECK(gsort_job_windows(job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(job, &blocks, &n) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_RUN_BEGUN, GSORT_OK);
-	CHECK(gsort_job_windows(job, &windows, &n) == GSORT_BAD_ARG);
+	CHECK(gsort_job_blocks(job, &blocks, &n) == GSORT_BAD_ARG);
 	gsort_job_get_stats(job, &stats);
 	CHECK(stats.rows == 0);
 	return stats;
 }
 
 static uint64_t
-granted_bytes(rig *rig)
+reserved_bytes(rig *rig)
 {
 	gsort_device_info info;
 
 	gsort_device_get_info(rig->device, &info);
-	return info.granted_bytes;
+	return info.reserved_bytes;
 }
 
 static void
@@ -347,7 +347,7 @@ test_refused_run_calls(rig *rig)
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_BAD_ARG);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
@@ -392,7 +392,7 @@ least_budget_that_keeps(rig *rig)
 /* Keys are retained in half of the budget, and in the part that other jobs
  * leave. */
 static void
-test_kept_grants(rig *rig)
+test_reservations_of_retained_keys(rig *rig)
 {
 	gsort_device_info info;
 	gsort_job  *job = open_job(rig);
@@ -402,29 +402,29 @@ test_kept_grants(rig *rig)
 	gsort_job_stats kept;
 	uint64_t	budget;
 
-	current_test = "grants of kept keys";
+	current_test = "reservations of kept keys";
 	gsort_device_get_info(rig->device, &info);
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
 
 	/* a job keeps its memory, and room for a chunk beside its keys */
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_OK);
 	CHECK(gsort_job_cut(job, GSORT_SORTED_RUN) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_CUT, GSORT_OK);
 	empty = next_run(rig, job);
-	CHECK(empty.granted_bytes > 0);
+	CHECK(empty.reserved_bytes > 0);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	kept = next_run(rig, job);
 	CHECK(kept.keys_kept == 1);
-	CHECK(kept.granted_bytes >= had.granted_bytes);
-	CHECK(kept.granted_bytes >= empty.granted_bytes + CHUNK_ROWS * sizeof(uint64_t));
+	CHECK(kept.reserved_bytes >= had.reserved_bytes);
+	CHECK(kept.reserved_bytes >= empty.reserved_bytes + CHUNK_ROWS * sizeof(uint64_t));
 
 	/* other jobs leave exactly the present amount, which suffices for the next
 	 * run */
-	gsort_set_budget(rig->device, granted_bytes(rig));
+	gsort_set_budget(rig->device, reserved_bytes(rig));
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
-	gsort_set_budget(rig->device, 2 * granted_bytes(rig));
+	gsort_set_budget(rig->device, 2 * reserved_bytes(rig));
 	kept = next_run(rig, job);
 	CHECK(kept.keys_kept == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
@@ -440,9 +440,9 @@ test_kept_grants(rig *rig)
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	gsort_job_get_stats(other, &kept);
-	gsort_set_budget(rig->device, kept.granted_bytes);
+	gsort_set_budget(rig->device, kept.reserved_bytes);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.granted_bytes == had.granted_bytes);
+	CHECK(kept.keys_kept == 0 && kept.reserved_bytes == had.reserved_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 
 	/* dropped keys stay dropped */
@@ -453,12 +453,12 @@ test_kept_grants(rig *rig)
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 	close_job(rig, job);
 
-	/* the budget is twice its own grant, later less */
+	/* the budget is twice its own reservation, later less */
 	gsort_set_budget(rig->device, 2 * CHUNK_ROWS * sizeof(uint64_t));
 	kept = next_run(rig, other);
 	CHECK(kept.keys_kept == 0);
 	close_job(rig, other);
-	CHECK(granted_bytes(rig) == 0);
+	CHECK(reserved_bytes(rig) == 0);
 
 	/* the half counts for all jobs: keys fit alone, but not beside another
 	 * job's */
@@ -486,17 +486,17 @@ test_merge_later(rig *rig)
 	gsort_device_get_info(rig->device, &info);
 	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
 	next_run(rig, job);
-	CHECK(gsort_job_grant(job, 1, 8) == GSORT_OK);
+	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_OK);
 	gsort_job_get_stats(job, &before);
 	gsort_set_budget(rig->device, 1);
 	CHECK(gsort_job_merge(job) == GSORT_NOMEM);
 	gsort_job_get_stats(job, &after);
-	CHECK(after.keys_kept == 1 && after.granted_bytes == before.granted_bytes);
+	CHECK(after.keys_kept == 1 && after.reserved_bytes == before.reserved_bytes);
 	gsort_set_budget(rig->device, info.budget_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
 	gsort_job_get_stats(job, &after);
-	CHECK(after.granted_bytes < before.granted_bytes);
+	CHECK(after.reserved_bytes < before.reserved_bytes);
 	close_job(rig, job);
 }
 
@@ -512,6 +512,6 @@ test_runs(rig *rig)
 	test_run_jobs_at_once(rig);
 	test_early_close_of_runs(rig);
 	test_refused_run_calls(rig);
-	test_kept_grants(rig);
+	test_reservations_of_retained_keys(rig);
 	test_merge_later(rig);
 }

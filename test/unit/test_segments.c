@@ -57,7 +57,8 @@ other_key(int kind)
 static input *
 input_with(first_columns how, uint32_t n, uint32_t columns, int other_kinds)
 {
-	input	   *in = input_make(n, columns, how == NULLS ? 1 | (uint32_t) random_below(1ull << columns) : 0,
+	input	   *in = input_make(n, columns,
+								how == NULLS ? 1 | (uint32_t) random_below(1ull << columns) : 0,
 								KEYS_EQUAL, 1, 3, 0, 0);
 	uint32_t	root = 1;
 
@@ -66,7 +67,8 @@ input_with(first_columns how, uint32_t n, uint32_t columns, int other_kinds)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		for (uint32_t c = 0; c < columns; c++)
-			in->keys[(uint64_t) i * columns + c] = c == 0 ? first_key(how, i, n, root) : other_key((other_kinds + (int) c) % 3);
+			in->keys[(uint64_t) i * columns + c] = c == 0 ?
+				first_key(how, i, n, root) : other_key((other_kinds + (int) c) % 3);
 		if (how == NULLS)
 			in->nulls[i] = random_below(3) == 0 ? in->null_mask & (uint32_t) (random64() | 1) : 0;
 	}
@@ -77,7 +79,8 @@ static void
 run_segments(rig *rig, input *in, int ties)
 {
 	run_options options = {
-		.window_bytes = 65536, .ties = ties & 1, .open_mask = ties & 2, .in_flight = 3, .feeders = 2
+		.block_bytes = 65536, .ties = ties & 1, .inexact_mask = ties & 2, .in_flight = 3,
+			.feeders = 2
 	};
 	uint32_t	run_rows[2] = {in->n / 3, in->n - in->n / 3};
 
@@ -103,10 +106,12 @@ test_segments(rig *rig)
 		{
 			uint32_t	columns = 2 + (uint32_t) random_below(GSORT_MAX_KEY_COLUMNS - 1);
 
-			run_segments(rig, input_with(how, limited_rows(counts[i]), columns, (int) random_below(3)), (int) i % 4);
+			run_segments(rig, input_with(how, limited_rows(counts[i]), columns,
+										 (int) random_below(3)), (int) i % 4);
 		}
 		run_segments(rig, input_with(how, limited_rows(30000), 2, 0), 3);
-		run_segments(rig, input_with(how, limited_rows(30000), GSORT_MAX_KEY_COLUMNS, how), how % 4);
+		run_segments(rig,
+					 input_with(how, limited_rows(30000), GSORT_MAX_KEY_COLUMNS, how), how % 4);
 	}
 	run_segments(rig, input_with(LONG_SEGMENT, limited_rows(400000), 3, 1), 3);
 }

@@ -1,7 +1,7 @@
 /*
  * test_ties.c
- *	  Tie bits: rows that agree in all columns, and rows that open values leave
- *	  undecided.
+ *	  Tie bits: rows that agree in all columns, and rows that inexact values
+ *	  leave undecided.
  *
  * rig_expect.c computes each bit from the raw keys, by the definition in
  * gsort.h.
@@ -60,29 +60,30 @@ make_keys_tie(input *in, int with_distinct)
 	}
 }
 
-/* Chooses open values: every value, text that continues, none, or any bits. */
+/* Chooses inexact values: every value, text that continues, none, or any
+ * bits. */
 static void
-open_column(run_options *options, const input *in, uint32_t c)
+inexact_column(run_options *options, const input *in, uint32_t c)
 {
-	options->open_mask |= 1u << c;
+	options->inexact_mask |= 1u << c;
 	switch (random_below(5))
 	{
 		case 0:
 			break;
 		case 1:
-			options->open_bits[c] = 0xff;
-			options->open_code[c] = 0xff;
+			options->inexact_bits[c] = 0xff;
+			options->inexact_code[c] = 0xff;
 			break;
 		case 2:
-			options->open_bits[c] = 1;
+			options->inexact_bits[c] = 1;
 			break;
 		case 3:
-			options->open_code[c] = 1;
+			options->inexact_code[c] = 1;
 			break;
 		default:
-			options->open_bits[c] = random64() & random64();
-			options->open_code[c] = in->n == 0 ? 0 :
-				in->keys[random_below(in->n) * in->columns + c] & options->open_bits[c];
+			options->inexact_bits[c] = random64() & random64();
+			options->inexact_code[c] = in->n == 0 ? 0 :
+				in->keys[random_below(in->n) * in->columns + c] & options->inexact_bits[c];
 			break;
 	}
 }
@@ -91,7 +92,7 @@ static run_options
 random_options(const input *in)
 {
 	run_options options = {
-		.window_bytes = 4096u << random_below(4),
+		.block_bytes = 4096u << random_below(4),
 		.ties = (int) random_below(2),
 		.order = (fetch_order) random_below(3),
 		.in_flight = 1 + (int) random_below(4),
@@ -102,7 +103,7 @@ random_options(const input *in)
 	for (uint32_t c = 0; c < in->columns; c++)
 	{
 		if (wanted >> c & 1)
-			open_column(&options, in, c);
+			inexact_column(&options, in, c);
 	}
 	return options;
 }
@@ -112,17 +113,18 @@ random_input(int round)
 {
 	uint32_t	columns = 1 + (uint32_t) round % GSORT_MAX_KEY_COLUMNS;
 	uint32_t	nulls = random_below(2) ? (uint32_t) random_below(1ull << columns) : 0;
-	input	   *in = input_make(limited_rows((uint32_t) random_below(random_below(8) == 0 ? 40000 : 3000)), columns,
-								nulls, KEYS_UNIFORM, 1, 6, random_below(4) == 0 ? 300 : 0, 3000);
+	input	   *in =
+		input_make(limited_rows((uint32_t) random_below(random_below(8) == 0 ? 40000 : 3000)),
+				   columns, nulls, KEYS_UNIFORM, 1, 6, random_below(4) == 0 ? 300 : 0, 3000);
 
 	make_keys_tie(in, round % 3 == 0);
 	return input_reordered(in);
 }
 
 static void
-test_open_ties(rig *rig)
+test_inexact_ties(rig *rig)
 {
-	current_test = "open ties";
+	current_test = "inexact ties";
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		input	   *in = random_input(round);
@@ -133,11 +135,11 @@ test_open_ties(rig *rig)
 	}
 }
 
-/* Runs with random cuts; with an open_mask none of them retains its keys. */
+/* Runs with random cuts; with an inexact_mask none of them retains its keys. */
 static void
-test_open_ties_of_runs(rig *rig)
+test_inexact_ties_of_runs(rig *rig)
 {
-	current_test = "open ties of runs";
+	current_test = "inexact ties of runs";
 	for (int round = 0; round < ROUNDS / 8; round++)
 	{
 		input	   *in = random_input(round);
@@ -162,18 +164,18 @@ static void
 test_bad_masks(rig *rig)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 3, .window_bytes = 4096, .open_mask = 8
+		.struct_bytes = sizeof(options), .key_columns = 3, .block_bytes = 4096, .inexact_mask = 8
 	};
 	gsort_job  *job;
 
-	current_test = "open masks that are refused";
+	current_test = "inexact masks that are refused";
 	CHECK(gsort_job_open(rig->device, &options, &job) == GSORT_BAD_ARG && job == NULL);
 }
 
 void
-test_open_values(rig *rig)
+test_inexact_values(rig *rig)
 {
-	test_open_ties(rig);
-	test_open_ties_of_runs(rig);
+	test_inexact_ties(rig);
+	test_inexact_ties_of_runs(rig);
 	test_bad_masks(rig);
 }

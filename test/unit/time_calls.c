@@ -18,17 +18,17 @@
 #include <time.h>
 
 #define ROW_UNITS		7
-#define WINDOW_BYTES	(1u << 20)
-#define CHUNK_ROWS		(WINDOW_BYTES / 8 / ROW_UNITS)
+#define BLOCK_BYTES	(1u << 20)
+#define CHUNK_ROWS		(BLOCK_BYTES / 8 / ROW_UNITS)
 #define CHUNKS			64		/* number of distinct chunks; a job is fed them repeatedly */
 #define JOBS			6
 #define ROUNDS			3		/* lives of each job */
-#define WINDOWS_AHEAD	4
+#define BLOCKS_AHEAD	4
 
 typedef enum call_kind
 {
 	CALL_JOB_OPEN,
-	CALL_GRANT,
+	CALL_RESERVE,
 	CALL_APPEND,
 	CALL_CUT,
 	CALL_FETCH,
@@ -40,7 +40,7 @@ typedef enum call_kind
 } call_kind;
 
 static const char *const call_names[CALLS] = {
-	"job_open", "grant", "append", "cut", "fetch", "next_run", "merge", "close", "poll"
+	"job_open", "reservation", "append", "cut", "fetch", "next_run", "merge", "close", "poll"
 };
 
 typedef struct call_time
@@ -78,9 +78,9 @@ typedef struct timed_job
 	int			lives;
 	int			run;			/* the current run */
 	uint64_t	fed;
-	uint64_t	next_window;
-	uint64_t	windows_out;
-	uint64_t	n_windows;
+	uint64_t	next_block;
+	uint64_t	blocks_out;
+	uint64_t	n_blocks;
 	uint64_t   *buffers;
 } timed_job;
 
@@ -145,7 +145,7 @@ begin_job(timing *t, int number)
 {
 	timed_job  *mine = &t->jobs[number];
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = WINDOW_BYTES,
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = BLOCK_BYTES,
 		.flags = number % 2 ? GSORT_TIES : 0, .tag = (uint64_t) number, .engine = mine->engine
 	};
 
@@ -168,7 +168,7 @@ feed_job(timing *t, timed_job *mine)
 		.stats = &stats
 	};
 
-	TIMED(t, CALL_GRANT, gsort_job_grant(mine->job, rows, chunk.data_bytes));
+	TIMED(t, CALL_RESERVE, gsort_job_reserve(mine->job, rows, chunk.data_bytes));
 	TIMED(t, CALL_APPEND, gsort_job_append(mine->job, &chunk));
 	mine->fed += rows;
 	if (mine->fed < mine->rows)
@@ -180,11 +180,11 @@ feed_job(timing *t, timed_job *mine)
 static void
 begin_fetching(timing *t, timed_job *mine)
 {
-	const gsort_window *windows;
+	const gsort_block *blocks;
 
-	t->failed |= gsort_job_windows(mine->job, &windows, &mine->n_windows) != GSORT_OK;
-	mine->next_window = 0;
-	mine->windows_out = 0;
+	t->failed |= gsort_job_blocks(mine->job, &blocks, &mine->n_blocks) != GSORT_OK;
+	mine->next_block = 0;
+	mine->blocks_out = 0;
 	mine->phase = JOB_FETCHING;
 }
 
@@ -203,17 +203,17 @@ end_fetching(timing *t, timed_job *mine)
 }
 
 static void
-fetch_window(timing *t, timed_job *mine)
+fetch_block(timing *t, timed_job *mine)
 {
-	if (mine->next_window < mine->n_windows && mine->windows_out < WINDOWS_AHEAD)
+	if (mine->next_block < mine->n_blocks && mine->blocks_out < BLOCKS_AHEAD)
 	{
-		TIMED(t, CALL_FETCH, gsort_job_fetch(mine->job, mine->next_window,
-											 mine->buffers + mine->next_window % WINDOWS_AHEAD * (WINDOW_BYTES / 8),
-											 mine->next_window));
-		mine->next_window++;
-		mine->windows_out++;
+		TIMED(t, CALL_FETCH,
+			  gsort_job_fetch(mine->job, mine->next_block, mine->buffers + mine->next_block %
+							  BLOCKS_AHEAD * (BLOCK_BYTES / 8), mine->next_block));
+		mine->next_block++;
+		mine->blocks_out++;
 	}
-	else if (mine->windows_out == 0)
+	else if (mine->blocks_out == 0)
 		end_fetching(t, mine);
 }
 
@@ -224,7 +224,8 @@ take_event(timing *t, const gsort_event *event)
 
 	if (event->status != GSORT_OK && !t->failed)
 	{
-		printf("event %d: status %d: %s\n", event->kind, event->status, gsort_error_text(t->device));
+		printf("event %d: status %d: %s\n", event->kind, event->status,
+			   gsort_error_text(t->device));
 		t->failed = 1;
 	}
 	switch (event->kind)
@@ -236,7 +237,7 @@ take_event(timing *t, const gsort_event *event)
 			begin_fetching(t, mine);
 			break;
 		case GSORT_EVENT_FETCHED:
-			mine->windows_out--;
+			mine->blocks_out--;
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
 			mine->fed = 0;
@@ -283,7 +284,7 @@ step_jobs(timing *t)
 		else if (mine->phase == JOB_FEEDING)
 			feed_job(t, mine);
 		else if (mine->phase == JOB_FETCHING)
-			fetch_window(t, mine);
+			fetch_block(t, mine);
 	}
 	return alive;
 }
@@ -317,7 +318,7 @@ describe_jobs(timing *t, uint64_t rows)
 		mine->engine = (gsort_engine) (j % GSORT_ENGINES);
 		mine->runs = j % 3 == 2 ? 3 : 1;
 		mine->lives = ROUNDS;
-		mine->buffers = pinned_pages(t->device, WINDOWS_AHEAD * (size_t) WINDOW_BYTES);
+		mine->buffers = pinned_pages(t->device, BLOCKS_AHEAD * (size_t) BLOCK_BYTES);
 	}
 }
 
@@ -328,9 +329,10 @@ tell(const timing *t)
 	{
 		const call_time *call = &t->calls[kind];
 
-		printf("%-9s %8llu calls, longest %8.3f ms, mean %7.4f ms, %llu over 1 ms\n", call_names[kind],
-			   (unsigned long long) call->count, call->longest_ms,
-			   call->count > 0 ? call->sum_ms / (double) call->count : 0, (unsigned long long) call->slow);
+		printf("%-9s %8llu calls, longest %8.3f ms, mean %7.4f ms, %llu over 1 ms\n",
+			   call_names[kind], (unsigned long long) call->count, call->longest_ms,
+			   call->count > 0 ? call->sum_ms / (double) call->count : 0,
+			   (unsigned long long) call->slow);
 	}
 }
 

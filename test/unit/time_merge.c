@@ -11,7 +11,7 @@
 #define RUNS			16
 #define ROUNDS			3
 #define CHUNK_ROWS		RIG_CHUNK_ROWS
-#define WINDOW_BYTES	(CHUNK_ROWS * 8)
+#define BLOCK_BYTES	(CHUNK_ROWS * 8)
 
 static int
 wait_for(rig *rig, gsort_event_kind kind)
@@ -53,7 +53,7 @@ append_rows(rig *rig, gsort_job *job, uint32_t rows)
 static int
 make_run(rig *rig, gsort_job *job, uint64_t rows)
 {
-	if (gsort_job_grant(job, rows, rows * 8) != GSORT_OK)
+	if (gsort_job_reserve(job, rows, rows * 8) != GSORT_OK)
 		return 0;
 	while (rows > 0)
 	{
@@ -89,14 +89,14 @@ int
 time_merge(gsort_kind kind, uint64_t rows)
 {
 	gsort_job_options options = {
-		.struct_bytes = sizeof(options), .key_columns = 1, .window_bytes = WINDOW_BYTES
+		.struct_bytes = sizeof(options), .key_columns = 1, .block_bytes = BLOCK_BYTES
 	};
 	int			ok = 1;
 	rig			rig;
 
 	if (!rig_open(&rig, kind, 0))
 		return 2;
-	memset(rig.buffers[0].data, 0, WINDOW_BYTES);
+	memset(rig.buffers[0].data, 0, BLOCK_BYTES);
 	for (int round = 0; round < ROUNDS && ok; round++)
 	{
 		gsort_job  *job;

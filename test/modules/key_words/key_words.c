@@ -2,20 +2,23 @@
  * key_words.c
  *	  Checks the words of values against the comparator of their type.
  *
- * In:  an array of values, as the type modifier and the collation have them; DESC or not; how many words; what
- *	    they skip.
- * Out: an error that names the first two values whose words break a promise of sortkey.h; else how
- *	    many of the values are open.
+ * In:  an array of values, as the type modifier and the collation have them;
+ *	    DESC or not; how many words; their prefix.
+ * Out: an error that names the first two values whose words break a promise of
+ *	    sortkey.h; else how many of the values are inexact.
  *
- * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are the same, and the same words
- * of values that are not open imply a = b.  Each value is taken in all forms in which a tuple may hold
- * it: with a short header, a long one, compressed; they have the same words.  The same of words by a dictionary
- * of some entries, of which none is open, and nothing that equals one.
+ * Of all pairs: a < b implies words(a) <= words(b), a = b implies that they are
+ * the same, and the same words of values that are not inexact imply a = b.
+ * Each value is taken in all forms in which a tuple may hold it: with a short
+ * header, a long one, compressed; they have the same words.  The same of words
+ * by a dictionary of some entries, of which none is inexact, and nothing that
+ * equals one.
  *
- * remembered_words goes through strings in so many rounds, and tells how many of them have their words from
- * memory then (key_memo.c): sort keys of the C library are wrong by then.
+ * remembered_words goes through strings in so many rounds, and tells how many
+ * of them have their words from memory then (key_memo.c): sort keys of the C
+ * library are wrong by then.
  *
- *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, skipped bytea)
+ *	  create function check_key_words(elements anyarray, typmod int, descending bool, words int, prefix bytea)
  *		  returns int language c as '.../key_words';
  *	  create function check_dictionary_words(elements anyarray, entries anyarray, descending bool, words int)
  *		  returns int language c as '.../key_words';
@@ -24,8 +27,8 @@
  *	  create function time_key_words(elements anyarray, typmod int, words int, rounds int)
  *		  returns float8 language c as '.../key_words';
  *
- * And sort support that abbreviates int8, by comparators that no type of PostgreSQL's own does it with; its
- * converters leave memory behind:
+ * And sort support that abbreviates int8, by comparators that no type of
+ * PostgreSQL's own does it with; its converters leave memory behind:
  *
  *	  create function coarse_signed(internal) returns void language c as '.../key_words';
  *	  create function coarse_int32(internal) returns void language c as '.../key_words';
@@ -78,7 +81,7 @@ typedef struct Value
 {
 	Datum		datum;
 	uint64		words[GPUSORT_WORDS_MAX];
-	bool		open;
+	bool		inexact;
 } Value;
 
 static void
@@ -97,7 +100,7 @@ describe_subject(Subject *subject, Oid type, int32 typmod, Oid collation, bool d
 }
 
 static void
-make_subject_keys(Subject *subject, const GpuSortKeyLayout *layout)
+make_subject_keys(Subject *subject, const GpuSortKeyEncoding *encoding)
 {
 	TupleDesc	desc = CreateTemplateTupleDesc(1);
 	AttrNumber *column = palloc(sizeof(AttrNumber));
@@ -113,7 +116,7 @@ make_subject_keys(Subject *subject, const GpuSortKeyLayout *layout)
 	*column = 1;
 	TupleDescInitEntry(desc, 1, "k", subject->type, subject->typmod, 0);
 	TupleDescInitEntryCollation(desc, 1, subject->collation);
-	gpusort_keys_make(&order, 1, layout, desc, &subject->keys);
+	gpusort_keys_make(&order, 1, encoding, desc, &subject->keys);
 	subject->support.ssup_cxt = CurrentMemoryContext;
 	subject->support.ssup_collation = subject->collation;
 	subject->support.ssup_attno = 1;
@@ -121,7 +124,8 @@ make_subject_keys(Subject *subject, const GpuSortKeyLayout *layout)
 }
 
 static void
-raise_mismatch(const Subject *subject, const char *problem, const Value *a, const Value *b, int order)
+raise_mismatch(const Subject *subject, const char *problem, const Value *a, const Value *b,
+			   int order)
 {
 	Oid			output;
 	bool		is_varlena;
@@ -132,11 +136,12 @@ raise_mismatch(const Subject *subject, const char *problem, const Value *a, cons
 	for (int w = 0; w < subject->keys.n_words; w++)
 		appendStringInfo(&words, " %016llx/%016llx", (unsigned long long) a->words[w],
 						 (unsigned long long) b->words[w]);
-	elog(ERROR, "%s: %s '%.400s' and '%.400s' (order %d, words%s)", problem, format_type_be(subject->type),
-		 OidOutputFunctionCall(output, a->datum), OidOutputFunctionCall(output, b->datum), order, words.data);
+	elog(ERROR, "%s: %s '%.400s' and '%.400s' (order %d, words%s)", problem,
+		 format_type_be(subject->type), OidOutputFunctionCall(output, a->datum),
+		 OidOutputFunctionCall(output, b->datum), order, words.data);
 }
 
-/* --- forms ------------------------------------------------------------------------- */
+/* --- forms ---------------------------------------------------------------- */
 
 /* At an odd address, as packed values may be. */
 static Datum
@@ -176,7 +181,7 @@ check_forms(const Subject *subject, const Value *value)
 		check_form(subject, "compression changes words", value, compressed);
 }
 
-/* --- pairs ---------------------------------------------------------------------------- */
+/* --- pairs ---------------------------------------------------------------- */
 
 static void
 take_value(const Subject *subject, Datum datum, Value *value)
@@ -187,8 +192,8 @@ take_value(const Subject *subject, Datum datum, Value *value)
 	memset(value, 0, sizeof(*value));
 	value->datum = datum;
 	gpusort_sortkey_encode(keys->keys, datum, value->words);
-	value->open = (keys->open_mask >> last & 1) != 0 &&
-		(value->words[last] & keys->open_bits[last]) == keys->open_code[last];
+	value->inexact = (keys->inexact_mask >> last & 1) != 0 &&
+		(value->words[last] & keys->inexact_bits[last]) == keys->inexact_code[last];
 	check_forms(subject, value);
 }
 
@@ -211,8 +216,9 @@ check_pair(Subject *subject, const Value *a, const Value *b)
 		raise_mismatch(subject, "words are in another order", a, b, order);
 	if (order == 0 && by_words != 0)
 		raise_mismatch(subject, "equal values differ in words", a, b, order);
-	if (order != 0 && by_words == 0 && !a->open)
-		raise_mismatch(subject, "different values have the same words and are not open", a, b, order);
+	if (order != 0 && by_words == 0 && !a->inexact)
+		raise_mismatch(subject, "different values have the same words and are not inexact", a,
+					   b, order);
 }
 
 static void
@@ -230,38 +236,39 @@ list_values(ArrayType *array, Datum **datums, int *n)
 			elog(ERROR, "a value is NULL");
 }
 
-/* Takes them, checks all pairs, and returns how many are open. */
+/* Takes them, checks all pairs, and returns how many are inexact. */
 static int
 check_values(Subject *subject, const Datum *datums, int n, Value *values)
 {
-	int			n_open = 0;
+	int			n_inexact = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		take_value(subject, datums[i], &values[i]);
-		n_open += values[i].open;
+		n_inexact += values[i].inexact;
 		for (int j = 0; j < i; j++)
 			check_pair(subject, &values[i], &values[j]);
 		CHECK_FOR_INTERRUPTS();
 	}
-	return n_open;
+	return n_inexact;
 }
 
 Datum
 check_key_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GpuSortKeyLayout layout = {
+	GpuSortKeyEncoding encoding = {
 		.n_words = PG_GETARG_INT32(3),
-		.skipped = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4),
+		.prefix = PG_ARGISNULL(4) ? NULL : PG_GETARG_BYTEA_PP(4),
 	};
 	Subject		subject;
 	Datum	   *datums;
 	int			n;
 
 	list_values(array, &datums, &n);
-	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), PG_GETARG_BOOL(2));
-	make_subject_keys(&subject, &layout);
+	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(),
+					 PG_GETARG_BOOL(2));
+	make_subject_keys(&subject, &encoding);
 	PG_RETURN_INT32(check_values(&subject, datums, n, palloc(n * sizeof(Value))));
 }
 
@@ -271,13 +278,15 @@ check_entry(Subject *subject, Datum entry, const Value *values, int n)
 	Value		known;
 
 	take_value(subject, entry, &known);
-	if (known.open)
-		raise_mismatch(subject, "a value of the dictionary is open", &known, &known, 0);
+	if (known.inexact)
+		raise_mismatch(subject, "a value of the dictionary is inexact", &known, &known, 0);
 	for (int i = 0; i < n; i++)
 	{
 		check_pair(subject, &known, &values[i]);
-		if (values[i].open && ApplySortComparator(entry, false, values[i].datum, false, &subject->support) == 0)
-			raise_mismatch(subject, "a value that equals one of the dictionary is open", &known, &values[i], 0);
+		if (values[i].inexact &&
+			ApplySortComparator(entry, false, values[i].datum, false, &subject->support) == 0)
+			raise_mismatch(subject, "a value that equals one of the dictionary is inexact", &known,
+						   &values[i], 0);
 	}
 }
 
@@ -285,30 +294,31 @@ Datum
 check_dictionary_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(3)};
+	GpuSortKeyEncoding encoding = {.n_words = PG_GETARG_INT32(3)};
 	Subject		subject;
 	Datum	   *entries;
 	Datum	   *datums;
 	Value	   *values;
 	int			n_entries;
 	int			n;
-	int			n_open;
+	int			n_inexact;
 
 	list_values(array, &datums, &n);
 	list_values(PG_GETARG_ARRAYTYPE_P(1), &entries, &n_entries);
 	describe_subject(&subject, ARR_ELEMTYPE(array), -1, PG_GET_COLLATION(), PG_GETARG_BOOL(2));
-	layout.dictionary = gpusort_dictionary_begin(subject.base, subject.collation, subject.sort_operator);
+	encoding.dictionary = gpusort_dictionary_begin(subject.base, subject.collation,
+												   subject.sort_operator);
 	for (int i = 0; i < n_entries; i++)
-		if (!gpusort_dictionary_count(layout.dictionary, entries[i]))
+		if (!gpusort_dictionary_count(encoding.dictionary, entries[i]))
 			elog(ERROR, "the dictionary takes no more");
-	if (!gpusort_dictionary_rank(layout.dictionary))
+	if (!gpusort_dictionary_rank(encoding.dictionary))
 		elog(ERROR, "the dictionary's sort keys are in another order than its values");
-	make_subject_keys(&subject, &layout);
+	make_subject_keys(&subject, &encoding);
 	values = palloc(n * sizeof(Value));
-	n_open = check_values(&subject, datums, n, values);
+	n_inexact = check_values(&subject, datums, n, values);
 	for (int i = 0; i < n_entries; i++)
 		check_entry(&subject, entries[i], values, n);
-	PG_RETURN_INT32(n_open);
+	PG_RETURN_INT32(n_inexact);
 }
 
 /* The most words that a value's type can have; 0: it has none. */
@@ -319,14 +329,16 @@ most_key_words(PG_FUNCTION_ARGS)
 	int			least;
 	int			most;
 
-	describe_subject(&subject, get_fn_expr_argtype(fcinfo->flinfo, 0), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
-	if (!gpusort_sortkey_has_words(subject.type, subject.typmod, subject.sort_operator, subject.collation,
-								   &least, &most))
+	describe_subject(&subject, get_fn_expr_argtype(fcinfo->flinfo, 0), PG_GETARG_INT32(1),
+					 PG_GET_COLLATION(), false);
+	if (!gpusort_sortkey_has_words(subject.type, subject.typmod, subject.sort_operator,
+								   subject.collation, &least, &most))
 		PG_RETURN_INT32(0);
 	PG_RETURN_INT32(most);
 }
 
-/* Has the value these words again, when strings of its length get wrong sort keys? */
+/* Has the value these words again, when strings of its length get wrong sort
+ * keys? */
 static bool
 is_remembered(const Subject *subject, const Value *value)
 {
@@ -343,7 +355,7 @@ Datum
 remembered_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(1)};
+	GpuSortKeyEncoding encoding = {.n_words = PG_GETARG_INT32(1)};
 	Subject		subject;
 	Datum	   *datums;
 	Value	   *values;
@@ -352,7 +364,7 @@ remembered_words(PG_FUNCTION_ARGS)
 
 	list_values(array, &datums, &n);
 	describe_subject(&subject, ARR_ELEMTYPE(array), -1, PG_GET_COLLATION(), false);
-	make_subject_keys(&subject, &layout);
+	make_subject_keys(&subject, &encoding);
 	values = palloc0(n * sizeof(Value));
 	for (int round = 0; round < PG_GETARG_INT32(2); round++)
 		for (int i = 0; i < n; i++)
@@ -369,13 +381,14 @@ remembered_words(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(remembered);
 }
 
-/* Nanoseconds that a value's words take, over so many rounds through an array. */
+/* Nanoseconds that a value's words take, over so many rounds through an
+ * array. */
 Datum
 time_key_words(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	int			rounds = PG_GETARG_INT32(3);
-	GpuSortKeyLayout layout = {.n_words = PG_GETARG_INT32(2)};
+	GpuSortKeyEncoding encoding = {.n_words = PG_GETARG_INT32(2)};
 	Subject		subject;
 	Datum	   *datums;
 	uint64		words[GPUSORT_WORDS_MAX];
@@ -385,7 +398,7 @@ time_key_words(PG_FUNCTION_ARGS)
 
 	list_values(array, &datums, &n);
 	describe_subject(&subject, ARR_ELEMTYPE(array), PG_GETARG_INT32(1), PG_GET_COLLATION(), false);
-	make_subject_keys(&subject, &layout);
+	make_subject_keys(&subject, &encoding);
 	INSTR_TIME_SET_CURRENT(start);
 	for (int round = 0; round < rounds; round++)
 		for (int i = 0; i < n; i++)
@@ -395,7 +408,7 @@ time_key_words(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(INSTR_TIME_GET_MILLISEC(end) * 1e6 / ((float8) rounds * n));
 }
 
-/* --- sort support ------------------------------------------------------------------------ */
+/* --- sort support --------------------------------------------------------- */
 
 static int
 compare_int8(Datum a, Datum b, SortSupport support)

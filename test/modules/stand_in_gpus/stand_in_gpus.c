@@ -1,14 +1,17 @@
 /*
  * stand_in_gpus.c
- *	  Two host devices that say that they are GPUs, for what services do with several GPUs, on a machine without.
+ *	  Two host devices that say that they are GPUs, for what services do with
+ *	  several GPUs, on a machine without.
  *
- * In:  calls of gsort.h, from the service; files gpu_0_is_gone, gpu_1_is_gone and no_memory_for_jobs in the server's
- *	    folder.
- * Out: a GPU that is gone cannot be opened; one that goes while it is open is lost at once.  Where the budget has
- *	    memory for a job's first rows, the device itself, also one that says that it is the host's, has none.
+ * In:  calls of gsort.h, from the service; files gpu_0_is_gone, gpu_1_is_gone
+ *	    and no_memory_for_jobs in the server's folder.
+ * Out: a GPU that is gone cannot be opened; one that goes while it is open is
+ *	    lost at once.  Where the budget has memory for a job's first rows, the
+ *	    device itself, also one that says that it is the host's, has none.
  *
- * Linked into a gpusort.so, with --wrap for these functions.  Runs in the service alone, which has no more than one
- * GPU open, and looks for no other one meanwhile.
+ * Linked into a gpusort.so, with --wrap for these functions.  Runs in the
+ * service alone, which has no more than one GPU open, and looks for no other
+ * one meanwhile.
  */
 #include "api/gsort_device.h"
 
@@ -21,8 +24,8 @@ extern gsort_status __real_gsort_open(const gsort_device_options *options, gsort
 									  char *reason, size_t reason_bytes);
 extern gsort_status __wrap_gsort_open(const gsort_device_options *options, gsort_device **device,
 									  char *reason, size_t reason_bytes);
-extern gsort_status __real_gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
-extern gsort_status __wrap_gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes);
+extern gsort_status __real_gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes);
+extern gsort_status __wrap_gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes);
 extern void __real_gsort_device_get_info(gsort_device *device, gsort_device_info *info);
 extern void __wrap_gsort_device_get_info(gsort_device *device, gsort_device_info *info);
 
@@ -85,9 +88,9 @@ __wrap_gsort_device_get_info(gsort_device *device, gsort_device_info *info)
 }
 
 gsort_status
-__wrap_gsort_job_grant(gsort_job *job, uint64_t rows, uint64_t row_bytes)
+__wrap_gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 {
-	if (job->granted_rows == 0 && job->stats.runs == 0 && access("no_memory_for_jobs", F_OK) == 0)
+	if (job->reserved_rows == 0 && job->stats.runs == 0 && access("no_memory_for_jobs", F_OK) == 0)
 		return gsort_fail(job->device, GSORT_NOMEM, "the device has no memory for a job");
-	return __real_gsort_job_grant(job, rows, row_bytes);
+	return __real_gsort_job_reserve(job, rows, row_bytes);
 }

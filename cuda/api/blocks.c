@@ -1,0 +1,181 @@
+/*
+ * blocks.c
+ *	  The end of a run, its directory of blocks, and their fetches.
+ *
+ * In:  the block begins of a sorted run, or the row count of a merge order.
+ * Out: job->blocks, which is malloc'd; fetches of the blocks.
+ */
+#include "api/api_internal.h"
+#include "rows/tie_bits.h"
+
+#include <stdlib.h>
+
+/* --- cutting -------------------------------------------------------------- */
+
+gsort_status
+gsort_job_cut(gsort_job *job, gsort_cut_how how)
+{
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (job->closing || job->state != GSORT_RUN_FEEDING ||
+		(how != GSORT_SORTED && how != GSORT_SORTED_RUN))
+		return gsort_bad_argument(job->device, "cut");
+	if (job->incomplete_rows > 0)
+		return gsort_bad_argument(job->device, "cut with a row incomplete");
+	job->cut_how = how;
+	job->state = GSORT_RUN_CUTTING;
+	status = job->device->ops->job_cut(job);
+	if (status != GSORT_OK)
+		job->state = GSORT_RUN_FEEDING;
+	return status;
+}
+
+void
+gsort_cut_done(gsort_job *job, gsort_status status)
+{
+	if (status == GSORT_OK)
+		job->state = GSORT_RUN_CUT;
+	else if (status == GSORT_NOMEM)
+		job->state = GSORT_RUN_FEEDING;
+	else
+		job->state = GSORT_RUN_FAILED;
+}
+
+/* --- directories ---------------------------------------------------------- */
+
+static uint64_t
+blocks_of_row(const block_cut *cut, uint64_t units)
+{
+	return (units + cut->piece_units - 1) / cut->piece_units;
+}
+
+/* Makes the blocks of one stretch of the sorted stream; the stretch begins a
+ * block. */
+static gsort_block *
+write_blocks(const gsort_job *job, const block_cut *cut, gsort_block *block,
+			 uint64_t first_row, uint64_t rows, uint64_t units)
+{
+	uint64_t	pieces = rows == 1 ? blocks_of_row(cut, units) : 1;
+	int			with_ties = tie_bits_wanted(&job->options);
+
+	for (uint64_t piece = 0; piece < pieces; piece++, block++)
+	{
+		uint64_t	piece_units = pieces == 1 ? units : gsort_min_u64(units, cut->piece_units);
+
+		block->first_row = piece == 0 ? first_row : first_row + 1;
+		block->rows = piece == 0 ? (uint32_t) rows : 0;
+		block->flags = (piece > 0 ? GSORT_BLOCK_CONTINUED : 0) |
+			(piece + 1 < pieces ? GSORT_BLOCK_CONTINUES : 0);
+		block->row_bytes = (uint32_t) (piece_units * 8);
+		block->bytes = block->row_bytes;
+		if (with_ties)
+			block->bytes += tie_words_of_block(block->rows) * 8;
+		units -= piece_units;
+	}
+	return block;
+}
+
+gsort_status
+gsort_make_directory(gsort_job *job, const uint32_t *begin_rows, const uint64_t *begin_units,
+					 uint64_t n, uint64_t total_rows, uint64_t total_units)
+{
+	block_cut	cut = block_cut_make(job->options.block_bytes,
+									 tie_bits_wanted(&job->options), 0);
+	uint64_t	blocks = 0;
+	gsort_block *block;
+
+#define ROWS_OF(i) ((i + 1 < n ? begin_rows[i + 1] : total_rows) - begin_rows[i])
+#define UNITS_OF(i) ((i + 1 < n ? begin_units[i + 1] : total_units) - begin_units[i])
+	for (uint64_t i = 0; i < n; i++)
+		blocks += ROWS_OF(i) == 1 ? blocks_of_row(&cut, UNITS_OF(i)) : 1;
+	job->blocks = malloc((blocks + 1) * sizeof(gsort_block));
+	if (job->blocks == NULL)
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
+	block = job->blocks;
+	for (uint64_t i = 0; i < n; i++)
+		block = write_blocks(job, &cut, block, begin_rows[i], ROWS_OF(i), UNITS_OF(i));
+#undef ROWS_OF
+#undef UNITS_OF
+	job->n_blocks = blocks;
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_make_order_directory(gsort_job *job)
+{
+	uint64_t	each = job->options.block_bytes;
+	uint64_t	n = (job->ended_rows + each - 1) / each;
+
+	job->blocks = calloc(n + 1, sizeof(gsort_block));
+	if (job->blocks == NULL)
+		return gsort_fail(job->device, GSORT_NOMEM, "out of memory for the directory");
+	for (uint64_t i = 0; i < n; i++)
+	{
+		gsort_block *block = &job->blocks[i];
+
+		block->first_row = i * each;
+		block->rows = (uint32_t) gsort_min_u64(each, job->ended_rows - block->first_row);
+		block->row_bytes = (block->rows + 7) / 8 * 8;
+		block->bytes = block->row_bytes;
+	}
+	job->n_blocks = n;
+	return GSORT_OK;
+}
+
+void
+gsort_free_directory(gsort_job *job)
+{
+	free(job->blocks);
+	job->blocks = NULL;
+	job->n_blocks = 0;
+}
+
+/* --- fetching ------------------------------------------------------------- */
+
+static int
+directory_stands(const gsort_job *job)
+{
+	return job->state == GSORT_RUN_CUT || job->state == GSORT_RUN_MERGED;
+}
+
+gsort_status
+gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64_t *n)
+{
+	if (!directory_stands(job))
+		return gsort_bad_argument(job->device, "blocks of a run that has not been cut");
+	*blocks = job->blocks;
+	*n = job->n_blocks;
+	return GSORT_OK;
+}
+
+gsort_status
+gsort_job_fetch(gsort_job *job, uint64_t number, void *dst, uint64_t tag)
+{
+	const gsort_device_ops *ops = job->device->ops;
+	const gsort_block *block;
+	gsort_status status;
+
+	if (gsort_is_lost(job->device))
+		return GSORT_DEVICE_LOST;
+	if (job->closing || !directory_stands(job) || number >= job->n_blocks)
+		return gsort_bad_argument(job->device, "fetch");
+	block = &job->blocks[number];
+	if (job->state == GSORT_RUN_MERGED)
+		status = ops->job_fetch_order(job, block->first_row, block->bytes, dst, tag);
+	else
+		status = ops->job_fetch(job, number, dst, tag);
+	if (status == GSORT_OK)
+	{
+		job->fetches++;
+		job->stats.bytes_out += block->bytes;
+	}
+	return status;
+}
+
+void
+gsort_fetch_done(gsort_job *job)
+{
+	job->fetches--;
+}

@@ -1,0 +1,226 @@
+/*
+ * buffer_pool.c
+ *	  The allocation of shared buffers to jobs.
+ *
+ * In:  jobs that open, are read, and end.
+ * Out: buffers linked to their job's slot, or free.
+ *
+ * Runs in sessions and in the service, under the shared lock.  shmem.c
+ * allocates the memory.
+ *
+ * A job that opens may take back buffers that other jobs do not use just now
+ * and can do without.  A cursor between two FETCHes would hold its buffers for
+ * as long as its session likes.  So a reader that has not asked for a block for
+ * a while loses all of its buffers but one.  It fetches the lost blocks again.
+ */
+#include "postgres.h"
+
+#include "job/buffer_pool.h"
+#include "job/clock.h"
+
+/* A reader that has not asked for this long is idle. */
+#define IDLE_READER_MS			1000
+
+/* A job that has waited its time has this long to give up. */
+#define WAITER_MAY_BE_LATE_MS	1000
+
+/* Moves n free buffers to the slot.  They are there: the caller has checked. */
+static void
+allocate_buffers(GpuSortJobSlot *slot, int n)
+{
+	Assert(n <= gpusort_shared->n_free_buffers && slot->n_buffers + n <= GPUSORT_JOB_BUFFERS_MAX);
+	for (int i = 0; i < n; i++)
+	{
+		int			buffer = gpusort_shared->first_free_buffer;
+
+		gpusort_shared->first_free_buffer = gpusort_buffers[buffer].next_free;
+		gpusort_shared->n_free_buffers--;
+		gpusort_buffers[buffer].job = slot - gpusort_shared->jobs;
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+		slot->buffers[slot->n_buffers++] = buffer;
+	}
+}
+
+/* Wakes the jobs that wait for buffers. */
+void
+gpusort_buffer_free(int buffer)
+{
+	GpuSortJobSlot *slot = &gpusort_shared->jobs[gpusort_buffers[buffer].job];
+
+	Assert(gpusort_buffers[buffer].state != GPUSORT_BUFFER_FREE);
+	for (int i = 0; i < slot->n_buffers; i++)
+		if (slot->buffers[i] == buffer)
+		{
+			slot->buffers[i] = slot->buffers[--slot->n_buffers];
+			break;
+		}
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FREE;
+	gpusort_buffers[buffer].job = -1;
+	gpusort_buffers[buffer].next_free = gpusort_shared->first_free_buffer;
+	gpusort_shared->first_free_buffer = buffer;
+	gpusort_shared->n_free_buffers++;
+	ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+}
+
+/* The buffers that a job cannot do without just now. */
+typedef struct Needs
+{
+	int			buffers;
+	int			idle;			/* idle ones among them */
+	bool		blocks;			/* blocks that wait to be read are needed */
+} Needs;
+
+/* A job in any other state needs all of its buffers. */
+static Needs
+needs_of(const GpuSortJobSlot *slot, uint64 now_us)
+{
+	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.blocks = true};
+
+	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING)
+	{
+		/* a run that is cut now is read in these */
+		needs.idle = GPUSORT_SPILL_BUFFERS;
+		needs.buffers = gpusort_buffers_to_open(slot->options.feeders);
+	}
+	/* the next run needs the buffers of a run that is being spilled */
+	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
+	{
+		needs.blocks = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
+		needs.buffers = needs.blocks ? GPUSORT_READ_BUFFERS_SHORT : 1;
+	}
+	return needs;
+}
+
+/* Frees buffers that jobs can do without, until enough are free.  idle_readers:
+ * idle readers lose theirs too, all but one. */
+static void
+take_back(int enough, bool idle_readers)
+{
+	uint64		now_us = idle_readers ? gpusort_clock_us() : 0;
+
+	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
+	{
+		GpuSortJobSlot *slot = &gpusort_shared->jobs[j];
+		Needs		needs = needs_of(slot, now_us);
+
+		for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > needs.buffers; i--)
+		{
+			GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
+
+			if (gpusort_shared->n_free_buffers >= enough)
+				return;
+			if (state == GPUSORT_BUFFER_HELD && needs.idle > 0)
+				needs.idle--;
+			else if (state == GPUSORT_BUFFER_HELD ||
+					 (state == GPUSORT_BUFFER_OUTPUT_BLOCK && !needs.blocks))
+				gpusort_buffer_free(slot->buffers[i]);
+		}
+	}
+}
+
+/* Has a job been waiting for longer than this one?  A job whose time is over
+ * does not count any more: its process was halted. */
+static bool
+another_came_first(const GpuSortJobSlot *mine)
+{
+	uint64		now_us = gpusort_clock_us();
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_shared->n_buffer_waiters > 0; i++)
+	{
+		GpuSortJobSlot *other = &gpusort_shared->jobs[i];
+
+		if (other == mine || other->waits_since_us == 0)
+			continue;
+		if (gpusort_clock_exceeds(other->waits_since_us, now_us,
+								  other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
+			gpusort_buffers_end_wait(other);
+		else if (mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us)
+			return true;
+	}
+	return false;
+}
+
+static void
+begin_wait(GpuSortJobSlot *slot)
+{
+	if (slot->waits_since_us != 0 || slot->options.wait_ms == 0)
+		return;
+	slot->waits_since_us = gpusort_clock_us();
+	gpusort_shared->n_buffer_waiters++;
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+}
+
+void
+gpusort_buffers_end_wait(GpuSortJobSlot *slot)
+{
+	if (slot->waits_since_us == 0)
+		return;
+	slot->waits_since_us = 0;
+	/* the next waiter looks again */
+	if (--gpusort_shared->n_buffer_waiters > 0)
+		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
+}
+
+/* Takes back buffers of idle readers only if others cannot spare enough. */
+bool
+gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders)
+{
+	int			needed = gpusort_buffers_to_open(feeders);
+
+	if (needed > GPUSORT_JOB_BUFFERS_MAX || needed > gpusort_shared->n_buffers)
+		return false;
+	if (!another_came_first(slot))
+	{
+		if (gpusort_shared->n_free_buffers < needed)
+			take_back(needed, false);
+		if (gpusort_shared->n_free_buffers < needed)
+			take_back(needed, true);
+		if (gpusort_shared->n_free_buffers >= needed)
+		{
+			allocate_buffers(slot, needed);
+			return true;
+		}
+	}
+	begin_wait(slot);
+	return false;
+}
+
+/* Are so many buffers free that jobs that come next will not miss one? */
+static bool
+has_plenty(void)
+{
+	return gpusort_shared->n_buffer_waiters == 0 &&
+		gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
+}
+
+bool
+gpusort_buffers_grow(GpuSortJobSlot *slot)
+{
+	int			most = Max(slot->options.feeders * GPUSORT_BUFFERS_A_FEEDER,
+						   GPUSORT_JOB_BUFFERS_MIN) + GPUSORT_SPILL_BUFFERS;
+
+	if (slot->n_buffers >= Min(most, GPUSORT_JOB_BUFFERS_MAX) || !has_plenty())
+		return false;
+	allocate_buffers(slot, 1);
+	return true;
+}
+
+void
+gpusort_buffers_restore(GpuSortJobSlot *slot)
+{
+	int			wanted = has_plenty() ? GPUSORT_JOB_BUFFERS_MIN : GPUSORT_READ_BUFFERS_SHORT;
+	int			missing = (int) Min(wanted, slot->blocks) - slot->n_buffers;
+
+	if (missing > 0)
+		allocate_buffers(slot, Min(missing, gpusort_shared->n_free_buffers));
+}
+
+void
+gpusort_buffers_keep_to_read(GpuSortJobSlot *slot)
+{
+	int			at_most = Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->blocks, GPUSORT_READ_BUFFERS));
+
+	for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > at_most; i--)
+		if (gpusort_buffers[slot->buffers[i]].state == GPUSORT_BUFFER_HELD)
+			gpusort_buffer_free(slot->buffers[i]);
+}

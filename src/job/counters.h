@@ -1,0 +1,127 @@
+/*
+ * counters.h
+ *	  Every counter and every reason for a native sort, each defined once.
+ *
+ * The tables here define the counters in shared memory, their start and reset,
+ * the row of the view gpusort_stats, and the reasons that EXPLAIN ANALYZE
+ * shows.  The view's columns in sql/gpusort.sql and the table in doc/views.md
+ * are written by hand.  test/tools/counters compares them with these tables.
+ *
+ * The counters are atomics in shared memory.  Any process adds to them, without
+ * the lock.
+ */
+#ifndef GPUSORT_COUNTERS_H
+#define GPUSORT_COUNTERS_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+
+/*
+ * The reasons why a sort was native though it was planned for the device.
+ *
+ *	 NATIVE(enumerator, name, text, description)
+ *
+ * The counter and the column are called native_name.  EXPLAIN ANALYZE shows the
+ * text.
+ */
+#define GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
+	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
+		   "it was on when the query was planned, and off when it ran") \
+	NATIVE(NO_DEVICE, no_device, "no device serves", \
+		   "the device had gone since the query was planned, " \
+		   "or failed before the sort had sent a row") \
+	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
+		   "256 sorts were open, or 128, and 32 of this session's or more") \
+	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
+		   "too little of it was free to begin") \
+	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
+		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
+	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
+		   "strcoll contradicted strxfrm in this sort or has done so before: " \
+		   "the rows were sorted natively") \
+	NATIVE(COST, cost, "words of its keys cost more than comparisons", \
+		   "a serial sort's first rows showed so: " \
+		   "texts that begin alike, or that have come in order")
+
+/*
+ * The reasons why a Sort stays native in a finished plan.
+ *
+ *	 PLANNED(enumerator, name)
+ *
+ * The counter and the column are called planned_native_name.  What users read
+ * of each reason is in planner/reasons.c.
+ */
+#define GPUSORT_PLANNED_NATIVE_TABLE(PLANNED) \
+	PLANNED(DISABLED, disabled) \
+	PLANNED(NO_DEVICE, no_device) \
+	PLANNED(FEW_ROWS, few_rows) \
+	PLANNED(KEY_WORDS, key_words) \
+	PLANNED(COLLATION, collation) \
+	PLANNED(LATER_KEY, later_key) \
+	PLANNED(LIMIT, limit) \
+	PLANNED(COST, cost) \
+	PLANNED(CUSTOM_SCAN, custom_scan) \
+	PLANNED(INCREMENTAL, incremental) \
+	PLANNED(GROUPING_SETS, grouping_sets)
+
+/*
+ * The counters, in the order of the view's columns.
+ *
+ *	 COUNT(name, description)	a number
+ *	 MS(name, description)		a time: counted in microseconds as name_us,
+ *								shown in milliseconds as name_ms
+ *	 NATIVE						as above: sorts that were native for a reason
+ *	 PLANNED					as above: Sorts that were planned natively for
+ *								a reason
+ */
+#define GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED) \
+	COUNT(jobs, "sorts that a device did") \
+	COUNT(rows, "rows that a device sorted") \
+	COUNT(bytes_to_device, "rows and keys sent to a device") \
+	COUNT(bytes_from_device, "sorted rows fetched from a device") \
+	MS(feed, "scanning and packing rows") \
+	MS(sort, "sorting on the device, after the last row has come") \
+	MS(output, "waiting for sorted rows") \
+	COUNT(in_backend, "sorts of so few rows that the backend did them") \
+	COUNT(runs_spilled, "runs written to temporary files") \
+	COUNT(bytes_spilled, "bytes written to temporary files") \
+	COUNT(waited, "sorts that waited for buffers or device memory") \
+	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
+	COUNT(failed, "queries that got an error because the device failed") \
+	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
+
+typedef enum GpuSortNativeReason
+{
+	GPUSORT_NATIVE_NONE = -1,
+#define NATIVE(enumerator, name, text, description) GPUSORT_NATIVE_##enumerator,
+	GPUSORT_NATIVE_REASON_TABLE(NATIVE)
+#undef NATIVE
+	GPUSORT_NATIVE_REASONS
+} GpuSortNativeReason;
+
+typedef enum GpuSortPlannedNative
+{
+#define PLANNED(enumerator, name) GPUSORT_PLANNED_NATIVE_##enumerator,
+	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
+#undef PLANNED
+	GPUSORT_PLANNED_NATIVE_COUNTED,
+	GPUSORT_PLANNED_NATIVE_CACHED_PLAN = GPUSORT_PLANNED_NATIVE_COUNTED	/* in reports only */
+} GpuSortPlannedNative;
+
+typedef struct GpuSortCounters
+{
+#define COUNT(name, description) pg_atomic_uint64 name;
+#define MS(name, description) pg_atomic_uint64 name##_us;
+#define NATIVE(enumerator, name, text, description)
+#define PLANNED(enumerator, name)
+	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED)
+#undef COUNT
+#undef MS
+#undef NATIVE
+#undef PLANNED
+	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
+	pg_atomic_uint64 planned_native[GPUSORT_PLANNED_NATIVE_COUNTED];
+} GpuSortCounters;
+
+#endif							/* GPUSORT_COUNTERS_H */

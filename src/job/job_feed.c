@@ -1,0 +1,118 @@
+/*
+ * job_feed.c
+ *	  Rows on their way from a process to the service.
+ *
+ * In:  chunks that a feeder has written into the job's buffers.
+ * Out: requests to append them; buffers that are idle again; at the end, the
+ *	    number of rows.
+ *
+ * Runs in each feeder: the leader, or parallel workers too.  A buffer is the
+ * feeder's from gpusort_job_buffer_to_fill to gpusort_job_send, then the
+ * service's.
+ */
+#include "postgres.h"
+
+#include "job/buffer_pool.h"
+#include "job/job_internal.h"
+
+static int
+count_buffers(const GpuSortJobSlot *slot, GpuSortBufferState state)
+{
+	int			n = 0;
+
+	for (int i = 0; i < slot->n_buffers; i++)
+		if (gpusort_buffers[slot->buffers[i]].state == state)
+			n++;
+	return n;
+}
+
+#define WAIT_FOR_BUFFER	(-2)
+
+/* Requires the lock.  Returns a buffer to fill now, or the reason why there is
+ * none. */
+static int
+take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	int			buffer;
+
+	if (!rest_of_row)
+	{
+		if (slot->state == GPUSORT_JOB_FULL)
+			return GPUSORT_NO_BUFFER_FULL;
+		if (slot->state != GPUSORT_JOB_FEEDING ||
+			(count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS &&
+			 !gpusort_buffers_grow(slot)))
+			return WAIT_FOR_BUFFER;
+	}
+	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
+	if (buffer < 0)
+		return WAIT_FOR_BUFFER;
+	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FILLING;
+	return buffer;
+}
+
+int
+gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
+{
+	int			buffer;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while ((buffer = take_buffer_to_fill(job, rest_of_row)) == WAIT_FOR_BUFFER)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
+	gpusort_job_unlock();
+	return buffer;
+}
+
+/* Counts for gpusort_progress. */
+static void
+count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
+{
+	int			entry = gpusort_job_slot(job)->progress;
+	pg_atomic_uint64 *figures = gpusort_shared->progress[Max(entry, 0)].figures;
+
+	if (entry < 0)
+		return;
+	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_ROWS_FED], (int64) rows);
+	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_BYTES_FED], (int64) bytes);
+}
+
+bool
+gpusort_job_send(GpuSortJob *job, int buffer)
+{
+	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
+	GpuSortBuffer *shared = &gpusort_buffers[buffer];
+	uint64		rows = chunk->rows;
+	uint64		bytes = chunk->data_bytes;
+	bool		waits = rows > 0 && chunk->more_bytes > 0;
+	uint64		order;
+	bool		refused;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	order = gpusort_job_slot(job)->chunks_sent++;
+	shared->state = GPUSORT_BUFFER_SENT;
+	shared->sent_order = order;
+	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
+	/* after it is accepted, the buffer may belong to another chunk, with
+	 * another order */
+	while (waits && shared->job == job->id.slot && shared->sent_order == order &&
+		   shared->state == GPUSORT_BUFFER_SENT)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_feed);
+	refused = waits && shared->job == job->id.slot && shared->sent_order == order &&
+		shared->state == GPUSORT_BUFFER_REFUSED;
+	if (refused)
+		shared->state = GPUSORT_BUFFER_HELD;
+	gpusort_job_unlock();
+	if (!refused)
+		count_sent(job, rows, bytes);
+	return !refused;
+}
+
+void
+gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify)
+{
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	gpusort_job_slot(job)->rows_fed += rows;
+	gpusort_job_slot(job)->to_verify |= to_verify;
+	gpusort_job_unlock();
+}

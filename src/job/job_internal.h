@@ -1,0 +1,49 @@
+/*
+ * job_internal.h
+ *	  Declarations shared by the files of the sessions' protocol: job.c,
+ *	  job_feed.c, job_leader.c.
+ */
+#ifndef GPUSORT_JOB_INTERNAL_H
+#define GPUSORT_JOB_INTERNAL_H
+
+#include "postgres.h"
+
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+#include "job/job.h"
+
+extern uint32 gpusort_wait_event_of_feed;
+extern uint32 gpusort_wait_event_of_sort;
+extern uint32 gpusort_wait_event_of_output;
+
+static inline GpuSortJobSlot *
+gpusort_job_slot(const GpuSortJob *job)
+{
+	return &gpusort_shared->jobs[job->id.slot];
+}
+
+/* Requires the lock. */
+static inline bool
+gpusort_job_slot_failed(const GpuSortJob *job)
+{
+	return gpusort_job_slot(job)->state == GPUSORT_JOB_FAILED;
+}
+
+/*
+ * Takes the shared lock, and raises a failure of the job.  The holder may wait
+ * for a change of the job.  The lock is released during the wait, so the holder
+ * must look again afterwards.
+ */
+extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
+extern void gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event);
+extern void gpusort_job_unlock(void);
+
+/* Requires the lock, held exclusively.  An error releases it. */
+extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,
+									 uint64 number);
+
+/* Requires the lock.  Returns one of the job's buffers in a state, or -1. */
+extern int	gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state);
+
+#endif							/* GPUSORT_JOB_INTERNAL_H */

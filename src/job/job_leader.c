@@ -1,0 +1,232 @@
+/*
+ * job_leader.c
+ *	  The leader's side of a job: cutting its runs, merging them, reading
+ *	  blocks.
+ *
+ * In:  a job that feeders have fed.
+ * Out: blocks of sorted rows in the job's buffers.
+ *
+ * Runs in the backend that owns the job.  A fetched block waits in its buffer
+ * until it is read; meanwhile another job may take the buffer (buffer_pool.c),
+ * and the block must be fetched again.
+ */
+#include "postgres.h"
+
+#include "job/buffer_pool.h"
+#include "job/clock.h"
+#include "job/job_internal.h"
+
+/* --- after the feeders have ended ----------------------------------------- */
+
+uint64
+gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
+{
+	uint64		rows;
+
+	gpusort_job_lock(job, LW_SHARED);
+	rows = gpusort_job_slot(job)->rows_fed;
+	*to_verify = gpusort_job_slot(job)->to_verify;
+	gpusort_job_unlock();
+	return rows;
+}
+
+/* Requires the lock.  Puts the job into a state, and waits until the service
+ * ends it. */
+static void
+ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	slot->state = state;
+	gpusort_job_push_request(job, kind, -1, 0);
+	while (slot->state == state)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_sort);
+}
+
+/* full: the run ends because the job is full, not because the input ends. */
+static bool
+cut(GpuSortJob *job, gsort_cut_how how, bool full)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		is_cut;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
+	{
+		slot->cut_how = how;
+		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT);
+	}
+	is_cut = slot->state != GPUSORT_JOB_FULL;
+	/* the run after a spilled one needs the buffers */
+	if (is_cut && how != GSORT_SORTED_RUN)
+		gpusort_buffers_keep_to_read(slot);
+	gpusort_job_unlock();
+	return is_cut;
+}
+
+bool
+gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
+{
+	return cut(job, how, false);
+}
+
+void
+gpusort_job_cut_full_run(GpuSortJob *job)
+{
+	(void) cut(job, GSORT_SORTED_RUN, true);
+}
+
+bool
+gpusort_job_is_full(GpuSortJob *job)
+{
+	bool		full;
+
+	gpusort_job_lock(job, LW_SHARED);
+	full = gpusort_job_slot(job)->state == GPUSORT_JOB_FULL;
+	gpusort_job_unlock();
+	return full;
+}
+
+void
+gpusort_job_next_run(GpuSortJob *job)
+{
+	/* even the reader's last block goes, since feeders need the buffers */
+	gpusort_job_forget_blocks(job);
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	if (!gpusort_job_slot_failed(job))
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN);
+	gpusort_job_unlock();
+}
+
+bool
+gpusort_job_merge(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		ready;
+
+	/* all rows are in files, and the merge needs no device */
+	job->may_fail = true;
+	gpusort_job_next_run(job);
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	if (!gpusort_job_slot_failed(job))
+		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_MERGE);
+	ready = slot->state == GPUSORT_JOB_READY;
+	if (ready)
+	{
+		slot->cut_how = GSORT_SORTED;	/* an idle reader may lose its buffers again */
+		gpusort_buffers_keep_to_read(slot);
+	}
+	gpusort_job_unlock();
+	return ready;
+}
+
+/* The service sets this before the job is ready, and does not change it while
+ * it is. */
+uint64
+gpusort_job_rows(const GpuSortJob *job)
+{
+	return gpusort_job_slot(job)->stats.rows;
+}
+
+uint64
+gpusort_job_blocks(const GpuSortJob *job)
+{
+	return gpusort_job_slot(job)->blocks;
+}
+
+void
+gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
+{
+	gpusort_job_lock(job, LW_SHARED);
+	*stats = gpusort_job_slot(job)->stats;
+	gpusort_job_unlock();
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* Blocks that were asked for must come before their buffers can be idle. */
+void
+gpusort_job_forget_blocks(GpuSortJob *job)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while (!gpusort_job_slot_failed(job) &&
+		   gpusort_job_find_buffer(job, GPUSORT_BUFFER_FETCHING) >= 0)
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
+	for (int i = 0; i < slot->n_buffers; i++)
+	{
+		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
+
+		if (buffer->state == GPUSORT_BUFFER_OUTPUT_BLOCK || buffer->state == GPUSORT_BUFFER_READING)
+			buffer->state = GPUSORT_BUFFER_HELD;
+	}
+	gpusort_job_unlock();
+}
+
+/* Asks for a block into an idle buffer, and gets back buffers that others took
+ * meanwhile. */
+static int
+fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
+{
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+	int			buffer = -1;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	slot->last_read_us = gpusort_clock_us();
+	gpusort_buffers_restore(slot);
+	if (!gpusort_job_slot_failed(job))
+		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
+	if (buffer >= 0)
+	{
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_FETCHING;
+		gpusort_job_push_request(job, kind, buffer, number);
+	}
+	gpusort_job_unlock();
+	return buffer;
+}
+
+int
+gpusort_job_fetch_block(GpuSortJob *job, uint64 block)
+{
+	return fetch(job, GPUSORT_REQUEST_FETCH_BLOCK, block);
+}
+
+int
+gpusort_job_fetch_row(GpuSortJob *job, uint64 row)
+{
+	return fetch(job, GPUSORT_REQUEST_FETCH_ROW, row);
+}
+
+bool
+gpusort_job_read_buffer(GpuSortJob *job, int buffer, gsort_block *block, uint64 *number)
+{
+	GpuSortBuffer *shared = &gpusort_buffers[buffer];
+	bool		ready;
+
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	while (shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_FETCHING &&
+		   !gpusort_job_slot_failed(job))
+		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_output);
+	gpusort_job_slot(job)->last_read_us = gpusort_clock_us();
+	/* otherwise the buffer was taken back, and perhaps given to this job
+	 * anew */
+	ready = shared->job == job->id.slot && shared->state == GPUSORT_BUFFER_OUTPUT_BLOCK;
+	if (ready)
+	{
+		shared->state = GPUSORT_BUFFER_READING;
+		*block = shared->block;
+		*number = shared->block_number;
+	}
+	gpusort_job_unlock();
+	return ready;
+}
+
+void
+gpusort_job_buffer_done(GpuSortJob *job, int buffer)
+{
+	gpusort_job_lock(job, LW_EXCLUSIVE);
+	if (gpusort_buffers[buffer].job == job->id.slot)
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+	gpusort_job_unlock();
+}

@@ -1,0 +1,140 @@
+/*
+ * server_state.c
+ *	  A backend's copy of shared state that seldom changes.
+ *
+ * In:  the services' states and devices, in shared memory; the distrusted
+ *	    collations.
+ * Out: a copy of the former in this process.
+ *
+ * Each planning and each execution of a sort reads the copy.  A generation
+ * number tells whether it is current, so the shared lock is taken only after a
+ * change.  Reserved memory and open jobs change with every job, so they are not
+ * copied.  A process that opens a job reads them under the lock.
+ *
+ * A collation is distrusted after two rows came out of order though their sort
+ * keys had been sorted.  The list is empty at each start, since the C library
+ * may be another one then.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/sinval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "job/server_state.h"
+
+/* The generation of the copy; 0: there is none. */
+static uint64 known_generation = 0;
+static GpuSortServerState known;
+
+void
+gpusort_server_state_changed(void)
+{
+	pg_atomic_fetch_add_u64(&gpusort_shared->generation, 1);
+}
+
+/* The plan cache discards all its plans when a foreign-data wrapper changes.
+ * Little else reacts to that. */
+void
+gpusort_discard_kept_plans(void)
+{
+	SharedInvalidationMessage message = {
+		.cc.id = FOREIGNDATAWRAPPEROID,
+		.cc.dbId = InvalidOid,
+		.cc.hashValue = 0,
+	};
+
+	SendSharedInvalidMessages(&message, 1);
+}
+
+/* Copies the device with the most memory among services that serve.  Requires
+ * the lock. */
+static void
+copy_device(void)
+{
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+
+		if (!gpusort_service_takes_jobs(service) ||
+			(known.serves && service->info.budget_bytes <= known.budget_bytes))
+			continue;
+		known.serves = true;
+		known.kind = service->info.kind;
+		known.processors = service->info.processors;
+		known.budget_bytes = service->info.budget_bytes;
+	}
+}
+
+const GpuSortServerState *
+gpusort_server_state(void)
+{
+	if (pg_atomic_read_u64(&gpusort_shared->generation) == known_generation)
+		return &known;
+	memset(&known, 0, sizeof(known));
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	known_generation = pg_atomic_read_u64(&gpusort_shared->generation);
+	copy_device();
+	LWLockRelease(gpusort_shared_lock());
+	return &known;
+}
+
+/* --- collations ----------------------------------------------------------- */
+
+/* Requires the lock, since another backend may just have listed the
+ * collation. */
+static bool
+is_listed(Oid collation)
+{
+	for (int i = 0; i < gpusort_shared->n_distrusted; i++)
+		if (gpusort_shared->distrusted[i].database == MyDatabaseId &&
+			gpusort_shared->distrusted[i].collation == collation)
+			return true;
+	return gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+}
+
+/* The log has one line for each collation, and one more when the list is
+ * full. */
+void
+gpusort_collation_distrust(Oid collation)
+{
+	bool		listed_before;
+	bool		full;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	listed_before = is_listed(collation);
+	if (!listed_before)
+	{
+		GpuSortCollation *listed = &gpusort_shared->distrusted[gpusort_shared->n_distrusted++];
+
+		listed->database = MyDatabaseId;
+		listed->collation = collation;
+	}
+	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+	LWLockRelease(gpusort_shared_lock());
+	if (!listed_before)
+		ereport(LOG,
+				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
+						get_collation_name(collation)),
+				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
+	if (!listed_before && full)
+		ereport(LOG,
+				(errmsg("gpusort: %d collations of the C library contradict themselves",
+						GPUSORT_DISTRUSTED_COLLATIONS_MAX),
+				 errdetail("From now on this server sorts by all collations of the C library natively.")));
+}
+
+bool
+gpusort_collation_is_distrusted(Oid collation)
+{
+	bool		distrusted;
+
+	/* read without the lock: most servers distrust none */
+	if (gpusort_shared->n_distrusted == 0)
+		return false;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	distrusted = is_listed(collation);
+	LWLockRelease(gpusort_shared_lock());
+	return distrusted;
+}

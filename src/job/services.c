@@ -1,0 +1,214 @@
+/*
+ * services.c
+ *	  The services as sessions find them: which one a job gets, the ring of
+ *	  requests to each, and whether its process runs.
+ *
+ * In:  requests of sessions and parallel workers; looks of sessions that have
+ *	    waited for a service for a second, or that read gpusort_devices.
+ * Out: the requests, which each service pops in the order in which they were
+ *	    pushed; the mark of a service that does not run, until it runs again.
+ *	    The log has a line for the beginning and the end of that.
+ *
+ * A process does not run if it was halted, or hangs in a call.  A look wakes
+ * the service and notes the time.  The service clears the note in each turn,
+ * and also while a device call blocks in a thread (service_call.c).  A note
+ * older than gpusort.service_timeout first raises only a doubt: after a halt of
+ * the whole machine, the service runs again before the next look.
+ *
+ * service_watch.c, not this file, notices a hung device below a running
+ * service.  Nobody notices a service that is halted while it holds the shared
+ * lock, since all lookers wait for the lock.
+ *
+ * Runs in sessions and in the services.  shmem.c allocates the memory, and the
+ * shared lock guards it.
+ */
+#include "postgres.h"
+
+#include "storage/latch.h"
+#include "storage/proc.h"
+
+#include "job/clock.h"
+#include "job/server_state.h"
+#include "job/services.h"
+#include "settings.h"
+
+/* The service has this long to run between the two looks. */
+#define DOUBT_MS				500
+
+/* --- which one a job gets ------------------------------------------------- */
+
+/* Returns the device memory that a service has not promised. */
+static uint64
+free_memory(const GpuSortService *service)
+{
+	const gsort_device_info *info = &service->info;
+
+	return info->budget_bytes > info->reserved_bytes ?
+		info->budget_bytes - info->reserved_bytes : 0;
+}
+
+/* The better service has room if the other one has none; else, it has the
+ * shorter queue; else, more room. */
+static bool
+is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
+{
+	uint64		mine = free_memory(service);
+	uint64		others = free_memory(than);
+
+	if ((mine >= bytes) != (others >= bytes))
+		return mine >= bytes;
+	if (service->open_jobs != than->open_jobs)
+		return service->open_jobs < than->open_jobs;
+	return mine > others;
+}
+
+int
+gpusort_service_for_new_job(uint64 bytes)
+{
+	int			best = -1;
+
+	for (int i = 0; i < gpusort_shared->n_services; i++)
+	{
+		const GpuSortService *service = &gpusort_shared->services[i];
+
+		if (gpusort_service_takes_jobs(service) &&
+			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
+			best = i;
+	}
+	return best;
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+/* A signal is harmless if another process has the service's PGPROC by now. */
+void
+gpusort_wake_service(int service)
+{
+	int			proc = gpusort_shared->services[service].proc;
+
+	if (proc >= 0)
+		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
+}
+
+static GpuSortRequest *
+place_in_ring(int service, uint64 number)
+{
+	uint64		room = gpusort_shared->ring_room;
+
+	return &gpusort_requests[service * room + number % room];
+}
+
+bool
+gpusort_request_push(int service, const GpuSortRequest *request)
+{
+	GpuSortService *to = &gpusort_shared->services[service];
+
+	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
+		return false;
+	*place_in_ring(service, to->ring_tail++) = *request;
+	gpusort_wake_service(service);
+	return true;
+}
+
+bool
+gpusort_request_pop(int service, GpuSortRequest *request)
+{
+	GpuSortService *from = &gpusort_shared->services[service];
+
+	if (from->ring_head == from->ring_tail)
+		return false;
+	*request = *place_in_ring(service, from->ring_head++);
+	return true;
+}
+
+/* --- whether it runs ------------------------------------------------------ */
+
+static void
+log_silence(int number, int pid, uint64 silent_ms)
+{
+	ereport(LOG,
+			(errmsg("gpusort: service %d does not answer, and gets no sorts until it does", number),
+			 errdetail("Its process %d was woken %llu s ago and has not run since; gpusort.service_timeout is %d s.",
+					   pid, (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s),
+			 errhint("If the process was halted, \"kill -CONT %d\" lets it go on.", pid)));
+}
+
+/* The first look asks, a later one doubts, and another one after DOUBT_MS is
+ * sure. */
+uint64
+gpusort_heartbeat_silent_ms(int number)
+{
+	GpuSortService *service = &gpusort_shared->services[number];
+	uint64		timeout_ms = (uint64) gpusort_service_timeout_s * 1000;
+	uint64		now;
+	uint64		silent_ms = 0;
+	bool		is_news = false;
+	int			pid;
+
+	if (timeout_ms == 0)
+		return 0;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	now = gpusort_clock_ms();
+	pid = service->pid;
+	if (pid != 0 && service->asked_ms == 0)
+	{
+		service->asked_ms = now;
+		gpusort_wake_service(number);
+	}
+	else if (pid != 0 && now - service->asked_ms > timeout_ms)
+	{
+		if (service->doubted_ms == 0)
+			service->doubted_ms = now;
+		is_news = !service->unresponsive && now - service->doubted_ms >= DOUBT_MS;
+		if (is_news)
+		{
+			service->unresponsive = true;
+			gpusort_server_state_changed();
+		}
+		if (service->unresponsive)
+			silent_ms = now - service->asked_ms;
+	}
+	LWLockRelease(gpusort_shared_lock());
+	if (is_news)
+		log_silence(number, pid, silent_ms);
+	return silent_ms;
+}
+
+void
+gpusort_heartbeat_begin(int number)
+{
+	GpuSortService *service = &gpusort_shared->services[number];
+
+	service->asked_ms = 0;
+	service->doubted_ms = 0;
+	service->unresponsive = false;
+}
+
+/* Sessions plan anew for a service that answers again. */
+void
+gpusort_heartbeat_answer(int number)
+{
+	GpuSortService *service = &gpusort_shared->services[number];
+	bool		was_unresponsive;
+	uint64		silent_ms;
+
+	/* read without the lock, which all sessions want; a session that sets it
+	 * wakes the service afterwards */
+	if (service->asked_ms == 0)
+		return;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	silent_ms = gpusort_clock_ms() - service->asked_ms;
+	was_unresponsive = service->unresponsive;
+	gpusort_heartbeat_begin(number);
+	if (was_unresponsive)
+	{
+		gpusort_server_state_changed();
+		gpusort_discard_kept_plans();
+	}
+	LWLockRelease(gpusort_shared_lock());
+	if (was_unresponsive)
+		ereport(LOG,
+				(errmsg("gpusort: service %d answers again", number),
+				 errdetail("It had not answered for %llu s.",
+						   (unsigned long long) silent_ms / 1000)));
+}

@@ -1,0 +1,43 @@
+/*
+ * services.h
+ *	  The services as sessions see them: the choice of one for a job, the ring
+ *	  of requests to each, and the check that its process runs.
+ */
+#ifndef GPUSORT_SERVICES_H
+#define GPUSORT_SERVICES_H
+
+#include "postgres.h"
+
+#include "job/shmem.h"
+
+/* Returns the service for a job that is opened now and expects this many bytes
+ * of rows.  It prefers one with room for them, then one with few jobs, then one
+ * with much room.  -1: none serves.  Requires the lock. */
+extern int	gpusort_service_for_new_job(uint64 bytes);
+
+/*
+ * The ring of a service's requests.  It never overflows, since shmem.c makes
+ * room for every request that all jobs and buffers can have in progress.  Both
+ * functions require the lock, held exclusively.  Push wakes the service.  It is
+ * false only if shared memory is corrupt, and so the ring full.  Pop is false
+ * if there is no request.
+ */
+extern bool gpusort_request_push(int service, const GpuSortRequest *request);
+extern bool gpusort_request_pop(int service, GpuSortRequest *request);
+
+/* Makes the service begin a turn. */
+extern void gpusort_wake_service(int service);
+
+/* Checks whether a service runs.  The caller does not hold the lock.  Returns
+ * the milliseconds for which the service has not run, if they make it
+ * unresponsive: it gets no jobs until it runs.  Else returns 0. */
+extern uint64 gpusort_heartbeat_silent_ms(int service);
+
+/* Forgets a look that the service's previous worker has not answered.  Requires
+ * the lock, held exclusively. */
+extern void gpusort_heartbeat_begin(int service);
+
+/* The service reports, after it has reset its latch, that it runs. */
+extern void gpusort_heartbeat_answer(int service);
+
+#endif							/* GPUSORT_SERVICES_H */

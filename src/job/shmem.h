@@ -1,0 +1,317 @@
+/*
+ * shmem.h
+ *	  The state that backends and the service share.
+ *
+ * One LWLock, gpusort_shared_lock(), guards every field that does not name
+ * another rule.  It is held for a few loads and stores at a time.  A request
+ * moves 1 MiB of rows, so there are at most some thousand a second.  Shared
+ * memory holds indexes and offsets, not pointers.
+ *
+ * A shared buffer has one owner at a time, which its state tells.  Only the
+ * owner reads, writes or frees it.
+ */
+#ifndef GPUSORT_SHMEM_H
+#define GPUSORT_SHMEM_H
+
+#include "postgres.h"
+
+#include "job/chunk.h"
+#include "job/counters.h"
+#include "gpusort.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+#include "utils/timestamp.h"
+
+#define GPUSORT_JOB_SLOTS		256
+
+/* While half of the slots are taken, a process with this many jobs opens no
+ * more, so no session shuts out all others. */
+#define GPUSORT_JOBS_OF_A_PROCESS	(GPUSORT_JOB_SLOTS / 8)
+
+#define GPUSORT_JOB_BUFFERS_MAX	192
+
+/* The most processes that may feed a job, for GPUSORT_JOB_BUFFERS_MAX and
+ * GSORT_FEEDERS_MAX. */
+#define GPUSORT_FEEDERS_MAX		64
+
+/* The most runs of a sort: one byte in the merge order is a run's number. */
+#define GPUSORT_RUNS_MAX		255
+
+typedef enum GpuSortBufferState
+{
+	GPUSORT_BUFFER_FREE,
+	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
+	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
+	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
+	/* its feeder: there is no room for the long row that the chunk begins */
+	GPUSORT_BUFFER_REFUSED,
+	GPUSORT_BUFFER_FETCHING,	/* service: the device writes a block */
+	/* leader: a block that waits to be read; may be taken back */
+	GPUSORT_BUFFER_OUTPUT_BLOCK,
+	GPUSORT_BUFFER_READING		/* leader: its slot points into this block */
+} GpuSortBufferState;
+
+typedef struct GpuSortBuffer
+{
+	GpuSortBufferState state;
+	int			job;			/* slot index, -1 when free */
+	int			next_free;
+	uint64		sent_order;		/* the chunk's number among its job's chunks */
+	uint64		block_number;	/* the block's number in the directory */
+	gsort_block	block;
+} GpuSortBuffer;
+
+/* The description of a job.  Its owner writes it into the slot, and the service
+ * copies it once. */
+typedef struct GpuSortJobOptions
+{
+	gsort_job_options device;	/* keys, flags and engine; the service adds the rest */
+	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
+	int			wait_ms;		/* limit of the wait for buffers and memory that other jobs have */
+	uint64		expected_bytes; /* of all rows, as they are packed; 0: not known */
+} GpuSortJobOptions;
+
+typedef enum GpuSortJobState
+{
+	GPUSORT_JOB_FREE,
+	GPUSORT_JOB_OPENING,			/* the leader waits for the first device memory */
+	/* it gets none, for native_reason, so the leader closes the job */
+	GPUSORT_JOB_REFUSED,
+	GPUSORT_JOB_FEEDING,
+	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
+	GPUSORT_JOB_CUTTING,
+	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
+	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
+	/* by the service, or by a session that finds the service unresponsive */
+	GPUSORT_JOB_FAILED,
+	GPUSORT_JOB_ABANDONED		/* the owner has left, and the service frees the slot */
+} GpuSortJobState;
+
+typedef struct GpuSortJobSlot
+{
+	GpuSortJobState state;
+	uint64		generation;		/* counts the slot's owners */
+	/* number of the service that has the job; fixed while the slot is
+	 * claimed */
+	int			service;
+	ConditionVariable changed;	/* broadcast after the service has answered */
+	uint64		waits_since_us; /* clock.h: for the buffers to open with; 0: it does not wait */
+
+	GpuSortJobOptions options;	/* the owner's; fixed once it has asked for memory */
+
+	/* the buffers that belong to the job, whatever their states */
+	int			n_buffers;
+	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
+
+	/* the service's answers */
+	GpuSortNativeReason native_reason; /* REFUSED: the reason */
+	char		message[256];	/* FAILED: the reason */
+	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
+	uint64		blocks;
+	gsort_job_stats stats;		/* of the run cut last, but for its memory, which is current */
+
+	uint64		chunks_sent;
+	uint64		rows_fed;		/* by the feeders that have ended */
+	bool		to_verify;		/* one of them has made words that are not to be trusted */
+	gsort_cut_how cut_how;		/* how the owner wants the cut that it waits for */
+	uint64		last_read_us;	/* clock.h: when the reader last asked for a block */
+
+	/* the sort's entry, in which feeders count sent rows; -1: it has none */
+	int			progress;
+} GpuSortJobSlot;
+
+typedef enum GpuSortRequestKind
+{
+	GPUSORT_REQUEST_OPEN,
+	GPUSORT_REQUEST_APPEND,		/* buffer */
+	GPUSORT_REQUEST_CUT,		/* as cut_how says */
+	GPUSORT_REQUEST_FETCH_BLOCK,	/* block of this number, into buffer */
+	GPUSORT_REQUEST_FETCH_ROW,	/* first block of this row, into buffer */
+	GPUSORT_REQUEST_NEXT_RUN,
+	GPUSORT_REQUEST_MERGE,
+	GPUSORT_REQUEST_CLOSE
+} GpuSortRequestKind;
+
+typedef struct GpuSortRequest
+{
+	GpuSortRequestKind kind;
+	int			job;
+	int			buffer;
+	uint64		number;
+} GpuSortRequest;
+
+typedef enum GpuSortServiceState
+{
+	GPUSORT_SERVICE_STARTING,
+	GPUSORT_SERVICE_SERVING,
+	GPUSORT_SERVICE_UNAVAILABLE,	/* no device; detail tells why */
+	GPUSORT_SERVICE_OFF			/* gpusort.device = off */
+} GpuSortServiceState;
+
+typedef struct GpuSortService
+{
+	GpuSortServiceState state;
+	bool		registered;		/* a worker is, or is to be, started for it */
+	int			proc;			/* number of its PGPROC; -1 while it is down */
+	int			pid;
+	gsort_device_info info;		/* of the device that it serves */
+	/* longest turn of its loop since the last reset, without opening and
+	 * closing the device */
+	uint64		longest_turn_us;
+	char		detail[256];
+	/* clock.h: when it lost the device that it had served; 0: none is
+	 * missing */
+	uint64		missing_since_us;
+	int			failed_opens;	/* caused by gpusort.debug_fail_opens since then */
+	/* restarts for corrupt requests since the last reload; used by the service
+	 * alone, without the lock */
+	int			corruptions;
+	int			open_jobs;		/* job slots that are claimed for it */
+
+	/* whether its process runs, for services.c */
+	uint64		asked_ms;		/* when a session woke it for a check; 0: it has run since */
+	uint64		doubted_ms;		/* when this was first found too long ago; 0: it was not */
+	bool		unresponsive;	/* this was found again: it gets no jobs */
+
+	/* jobs done, and their rows, since the last reset; without the lock */
+	pg_atomic_uint64 jobs;
+	pg_atomic_uint64 rows;
+
+	/* its requests; the oldest is gpusort_service_requests(number)[ring_head %
+	 * ring_room] */
+	uint64		ring_head;
+	uint64		ring_tail;
+} GpuSortService;
+
+/* If there are more, all collations of the C library are distrusted. */
+#define GPUSORT_DISTRUSTED_COLLATIONS_MAX 64
+
+/* A collation of a database. */
+typedef struct GpuSortCollation
+{
+	Oid			database;
+	Oid			collation;
+} GpuSortCollation;
+
+/* If two processes' numbers have the same remainder, a query may be counted
+ * twice. */
+#define GPUSORT_LAST_FAILED	256
+
+/* Sorts that can be listed: those that have a job, and those that merge their
+ * runs themselves and need none any more. */
+#define GPUSORT_PROGRESS_ENTRIES	512
+
+typedef enum GpuSortPhase
+{
+	GPUSORT_PHASE_WAITING,		/* for buffers, or for device memory */
+	GPUSORT_PHASE_FEEDING,		/* rows come from the plan below and go to the device */
+	GPUSORT_PHASE_SORTING,		/* the device sorts a run */
+	GPUSORT_PHASE_SPILLING,		/* a sorted run is written to a file */
+	GPUSORT_PHASE_MERGING,		/* sorted runs are merged and returned */
+	GPUSORT_PHASE_OUTPUT		/* sorted rows are returned */
+} GpuSortPhase;
+
+/* The data of a running sort that belong together. */
+typedef struct GpuSortProgressState
+{
+	int			pid;			/* process that leads the sort; 0: none */
+	int			leader_pid;		/* the leader of that process, if it is a parallel worker; else 0 */
+	Oid			database;
+	Oid			role;			/* role that the session logged in as */
+	uint64		rows_expected;	/* the planner's estimate; 0: not known */
+	TimestampTz sort_start;
+	GpuSortPhase phase;
+	TimestampTz phase_start;
+	int			job;			/* the job's slot; -1: none yet */
+	/* of the slot; if the slot's is another one, the sort needs no job any
+	 * more */
+	uint64		generation;
+} GpuSortProgressState;
+
+/* Numbers that grow. */
+typedef enum GpuSortProgressFigure
+{
+	GPUSORT_PROGRESS_ROWS_FED,	/* by all feeders so far */
+	GPUSORT_PROGRESS_BYTES_FED,
+	GPUSORT_PROGRESS_ROWS_RETURNED,
+	GPUSORT_PROGRESS_RUNS_SPILLED,
+	GPUSORT_PROGRESS_BYTES_SPILLED,
+	GPUSORT_PROGRESS_FIGURES
+} GpuSortProgressFigure;
+
+/* A sort has an entry from its request for a job until it has returned its last
+ * row, has ended in any way, or has become native (progress.h). */
+typedef struct GpuSortProgressEntry
+{
+	pg_atomic_uint32 claimed;	/* 0: free */
+	/* odd while state is written; PostgreSQL's macros require this name */
+	int			st_changecount;
+	GpuSortProgressState state;
+	pg_atomic_uint64 figures[GPUSORT_PROGRESS_FIGURES];
+} GpuSortProgressEntry;
+
+typedef struct GpuSortShared
+{
+	/* counts changes of the state that backends copy (server_state.c); without
+	 * the lock */
+	pg_atomic_uint64 generation;
+	int			n_gpus;			/* as found by the last service that opened one; 0: none has */
+	int			n_services;		/* number of wanted services, at least 1: the first ones */
+	GpuSortService services[GPUSORT_SERVICES_MAX];
+	GpuSortCounters counters;	/* atomics: without the lock */
+	pg_atomic_uint64 counters_reset_at; /* a TimestampTz */
+
+	int			n_buffers;
+	int			n_free_buffers;
+	int			first_free_buffer;
+	/* broadcast when a buffer is freed; jobs that cannot open wait for it */
+	ConditionVariable buffer_freed;
+	int			n_buffer_waiters;	/* jobs that wait */
+
+	uint64		ring_room;		/* requests that each service's ring can hold */
+
+	/* collations whose sort keys have contradicted them (server_state.c) */
+	int			n_distrusted;
+	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
+
+	/* the last statement that failed, by its leader's process, so that it is
+	 * counted once; atomics, no lock */
+	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
+
+	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
+	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */
+} GpuSortShared;
+
+extern GpuSortShared *gpusort_shared;
+extern GpuSortBuffer *gpusort_buffers;
+extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; services.c */
+extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
+
+extern void gpusort_shmem_install_hooks(bool first_service_has_worker);
+
+/* Marks a service that has no free background worker, for the view.  Requires
+ * the lock. */
+extern void gpusort_service_set_no_worker(GpuSortService *service);
+extern LWLock *gpusort_shared_lock(void);
+
+static inline char *
+gpusort_buffer_memory(int buffer)
+{
+	return gpusort_buffer_pool + (Size) buffer * GPUSORT_BUFFER_BYTES;
+}
+
+/* Requires the lock. */
+static inline bool
+gpusort_service_takes_jobs(const GpuSortService *service)
+{
+	return service->state == GPUSORT_SERVICE_SERVING && !service->unresponsive;
+}
+
+/* Fails the job for good.  Requires the lock, held exclusively.  False: its
+ * owner has left or it has failed already, and nothing is changed. */
+extern bool gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message);
+
+/* Requires the lock, held exclusively.  The slot has no buffers any more. */
+extern void gpusort_job_slot_free(GpuSortJobSlot *slot);
+
+#endif							/* GPUSORT_SHMEM_H */

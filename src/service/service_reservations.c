@@ -1,0 +1,337 @@
+/*
+ * service_reservations.c
+ *	  Opens jobs and reserves device memory: who gets it, and who waits.
+ *
+ * In:  OPEN requests; the needs of a chunk on the device; the budget and the
+ *	    reservations of all jobs.
+ * Out: jobs that take rows, wait or are refused; reservations, or NOMEM; both
+ *	    in the jobs' slots, for gpusort_progress.
+ *
+ * Runs in the service alone.
+ *
+ * A job opens with device memory for any one chunk, its first reservation,
+ * which it keeps until it ends.  If others have all memory, the job waits until
+ * they give some back.  When its time is over it is refused, and its leader,
+ * which has sent no row yet, sorts natively.  Only a job that opens waits:
+ * later it spills.
+ *
+ * Size of reservations: they double while a job is small, and grow by a quarter
+ * after that.  If so much is not available, the job gets the memory that its
+ * chunk needs.
+ *
+ * Order of jobs:
+ *  - Jobs that open get their first reservations in the order in which they
+ *    came.
+ *  - A small sort gets what it needs if that is free.
+ *  - A large sort leaves a part of the budget to others, at least a first
+ *    reservation.  Thus a sort that holds its memory for long, such as an open
+ *    cursor, does not keep all others off the device.  While a job waits no
+ *    large one grows: it must spill.
+ * No wait is longer than the job's options say, so none of this can starve a
+ * sort.
+ */
+#include "postgres.h"
+
+#include "service/service_internal.h"
+
+/* A sort up to this size is small.  This many bytes fit into one extent of a
+ * device's memory. */
+#define SMALL_ROWS				((uint64) 128 * 1024)
+#define SMALL_BYTES				((uint64) 7 * 1024 * 1024)
+
+/* The share of the budget that large sorts leave to others. */
+#define RESERVE_SHARE			8
+#define RESERVE_BYTES_MAX		((uint64) 512 * 1024 * 1024)
+
+/* Device memory of the largest first reservation that any job has asked for. */
+static uint64 largest_first_reservation = 0;
+
+/* --- reservations --------------------------------------------------------- */
+
+/* Returns the reservation in all, of rows or of bytes: more than the job has,
+ * for the rows in hand. */
+static uint64
+generous_reservation(uint64 reserved, uint64 needed, uint64 small)
+{
+	if (needed <= reserved)
+		return reserved;
+	return Max(needed,
+			   reserved < small ? Min(2 * reserved, small) : reserved + Max(reserved / 4, small));
+}
+
+/* Does another job wait that came before this one?  If this one does not wait,
+ * any waiting job counts. */
+static bool
+another_came_first(const GpuSortServiceJob *mine)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		uint64		since_us = gpusort_service_jobs[i].waits_since_us;
+
+		if (since_us != 0 && (mine->waits_since_us == 0 || since_us < mine->waits_since_us))
+			return true;
+	}
+	return false;
+}
+
+/* Would this much more memory leave the part that large sorts do not get? */
+static bool
+leaves_room(uint64 bytes)
+{
+	gsort_device_info info;
+	uint64		for_others;
+
+	gsort_device_get_info(gpusort_service_device, &info);
+	for_others = Max(largest_first_reservation,
+					 Min(info.budget_bytes / RESERVE_SHARE, RESERVE_BYTES_MAX));
+	return info.reserved_bytes + bytes + for_others <= info.budget_bytes;
+}
+
+/* Raises the run's reservations to this many rows and bytes in all. */
+static gsort_status
+raise_reservations(int job, const gsort_job_stats *has, uint64 all_rows, uint64 all_bytes)
+{
+	gsort_job  *device_job = gpusort_service_jobs[job].job;
+	uint64		rows = all_rows - has->reserved_rows;
+	uint64		bytes = all_bytes - has->reserved_row_bytes;
+	bool		small = all_rows <= SMALL_ROWS && all_bytes <= SMALL_BYTES;
+	uint64		memory = gsort_job_reservation_bytes(device_job, rows, bytes);
+
+	/*
+	 * Nobody can refuse the memory that the job has kept since its last run.
+	 * The first rows of a run may be one row of many megabytes.  A job may also
+	 * wait for memory that the device itself lacks, although the budget has
+	 * room for it.
+	 */
+	if (memory > 0 && !small && has->rows > 0 &&
+		(another_came_first(&gpusort_service_jobs[job]) || !leaves_room(memory)))
+		return GSORT_NOMEM;
+	return gsort_job_reserve(device_job, rows, bytes);
+}
+
+/* Asks for a generous reservation first, and then for the needed one. */
+gsort_status
+gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes)
+{
+	gsort_job_stats has = gpusort_service_stats(&gpusort_service_jobs[job]);
+	uint64		needed_rows = Max(has.rows + rows, has.reserved_rows);
+	uint64		needed_bytes = Max(has.row_bytes + row_bytes, has.reserved_row_bytes);
+	gsort_status status;
+
+	if (needed_rows == has.reserved_rows && needed_bytes == has.reserved_row_bytes)
+		return GSORT_OK;
+	gpusort_service_follow_free_memory(gpusort_service_device);
+	status =
+		raise_reservations(job, &has,
+						   generous_reservation(has.reserved_rows, needed_rows, SMALL_ROWS),
+						   generous_reservation(has.reserved_row_bytes, needed_bytes, SMALL_BYTES));
+	if (status == GSORT_NOMEM)
+		status = raise_reservations(job, &has, needed_rows, needed_bytes);
+	return status;
+}
+
+/* --- the first reservation ------------------------------------------------ */
+
+/* Returns the most rows of a chunk.  Each takes its data, its offset and its
+ * words. */
+static uint64
+first_reservation_rows(const GpuSortServiceJob *mine)
+{
+	return GPUSORT_BUFFER_BYTES /
+		(8 + sizeof(uint32) + mine->options.device.key_columns * sizeof(uint64));
+}
+
+/* Returns the device memory of the first reservation. */
+static uint64
+first_reservation_bytes(const GpuSortServiceJob *mine)
+{
+	return gsort_job_reservation_bytes(mine->job, first_reservation_rows(mine),
+									   GPUSORT_BUFFER_BYTES);
+}
+
+/* Opens the job on the device, if it is not open yet. */
+static gsort_status
+open_job(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_job_options options = mine->options.device;
+	gsort_status status;
+
+	if (mine->job != NULL)
+		return GSORT_OK;
+	gpusort_service_follow_free_memory(gpusort_service_device);
+	options.struct_bytes = sizeof(options);
+	options.block_bytes = GPUSORT_BUFFER_BYTES;
+	options.tag = job;
+	status = gsort_job_open(gpusort_service_device, &options, &mine->job);
+	if (status != GSORT_OK)
+		return status;
+	gpusort_service_open_jobs++;
+	largest_first_reservation = Max(largest_first_reservation, first_reservation_bytes(mine));
+	return GSORT_OK;
+}
+
+/* NOMEM: not now. */
+static gsort_status
+reserve(int job)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+
+	if (another_came_first(mine))
+		return GSORT_NOMEM;
+	gpusort_service_follow_free_memory(gpusort_service_device);
+	return gsort_job_reserve(mine->job, first_reservation_rows(mine), GPUSORT_BUFFER_BYTES);
+}
+
+/* Called after NOMEM.  The job begins to wait, or still waits.  False: it must
+ * not wait, or would do so in vain. */
+static bool
+wait_for_memory(int job)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_device_info info;
+
+	/* if it is alone, it would wait for nobody */
+	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
+		return false;
+	gsort_device_get_info(gpusort_service_device, &info);
+	if (mine->options.wait_ms == 0 || first_reservation_bytes(mine) > info.budget_bytes)
+		return false;
+	if (mine->waits_since_us != 0)
+		return true;
+	mine->waits_since_us = gpusort_clock_us();
+	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+	return true;
+}
+
+/* --- jobs that open ------------------------------------------------------- */
+
+/* Checks options that gsort_job_open does not check, and the number of columns,
+ * by which chunks are checked. */
+static bool
+options_are_sound(const GpuSortJobOptions *options)
+{
+	return options->device.key_columns >= 1 && options->device.key_columns <= GPUSORT_WORDS_MAX &&
+		options->feeders >= 1 && options->feeders <= GPUSORT_FEEDERS_MAX && options->wait_ms >= 0;
+}
+
+static void
+refuse_job(int job, GpuSortNativeReason reason)
+{
+	gpusort_service_jobs[job].waits_since_us = 0;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	gpusort_service_slot(job)->native_reason = reason;
+	LWLockRelease(gpusort_shared_lock());
+	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
+}
+
+/* Opens the job if it gets its first reservation; else it waits, or is
+ * refused. */
+static void
+open_or_wait(int job)
+{
+	gsort_status status = open_job(job);
+
+	if (status == GSORT_OK)
+		status = reserve(job);
+	if (status == GSORT_OK)
+	{
+		gpusort_service_jobs[job].waits_since_us = 0;
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
+	}
+	else if (status != GSORT_NOMEM)
+		gpusort_service_note_status(job, status);
+	else if (!wait_for_memory(job))
+		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+}
+
+/* The options are copied before they are checked. */
+void
+gpusort_service_handle_open(const GpuSortRequest *request)
+{
+	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+
+	if (mine->job != NULL || gpusort_service_job_state(request->job) != GPUSORT_JOB_OPENING)
+		return;
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	mine->options = gpusort_service_slot(request->job)->options;
+	LWLockRelease(gpusort_shared_lock());
+	if (!options_are_sound(&mine->options))
+		gpusort_service_fail_job(request->job, "the job's options are corrupt", false);
+	else if (gpusort_service_device == NULL)
+		refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
+	else
+		open_or_wait(request->job);
+}
+
+static int
+compare_waits(const void *a, const void *b)
+{
+	uint64		since_a = gpusort_service_jobs[*(const int *) a].waits_since_us;
+	uint64		since_b = gpusort_service_jobs[*(const int *) b].waits_since_us;
+
+	return since_a < since_b ? -1 : since_a > since_b;
+}
+
+/* Lists the waiting jobs, oldest first, and returns their number. */
+static int
+list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
+{
+	int			n = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_service_jobs[i].waits_since_us != 0)
+			jobs[n++] = i;
+	if (n > 1)
+		qsort(jobs, n, sizeof(int), compare_waits);
+	return n;
+}
+
+/* Each job is tried once more before its time counts as over. */
+long
+gpusort_service_serve_waiting_jobs(void)
+{
+	int			jobs[GPUSORT_JOB_SLOTS];
+	int			n = list_waiting_jobs(jobs);
+	long		next_end = -1;
+
+	for (int i = 0; i < n; i++)
+	{
+		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
+		long		left;
+
+		open_or_wait(jobs[i]);
+		if (mine->waits_since_us == 0)
+			continue;
+		left = gpusort_clock_ms_left(gpusort_clock_us(),
+									 mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
+		if (left <= 0)
+			refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
+		else
+			next_end = gpusort_service_sooner(next_end, left);
+	}
+	return next_end;
+}
+
+/* --- what sessions may know ----------------------------------------------- */
+
+/* The lock is taken only for a reservation that has changed. */
+void
+gpusort_service_publish_reservations(void)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
+	{
+		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
+		gsort_job_stats *shown = &gpusort_service_slot(i)->stats;
+		uint64		reserved_bytes = mine->job != NULL ?
+			gpusort_service_stats(mine).reserved_bytes : 0;
+
+		/* nobody else writes them, so most turns change nothing and leave the
+		 * lock to the sessions */
+		if (mine->job == NULL || reserved_bytes == shown->reserved_bytes)
+			continue;
+		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+		shown->reserved_bytes = reserved_bytes;
+		LWLockRelease(gpusort_shared_lock());
+	}
+}
