@@ -1,7 +1,7 @@
 /*
  * gather_rows.cuh
- *	  The gather: copies the rows of one output block from the arena to a contiguous
- *	  buffer.
+ *	  The gather: copies the rows of one output block from the arena to a
+ *	  contiguous buffer.
  *
  * In:  a sorted run's order, low offsets and tie bits; the rows' words; the
  *	    arena.
