@@ -6,9 +6,11 @@
 #ifndef GPUSORT_COMPAT_H
 #define GPUSORT_COMPAT_H
 
+#include "access/amapi.h"
 #include "nodes/extensible.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -260,6 +262,83 @@ compat_count_heap_rows(Relation rel, uint64 rows)
 #define compat_collation_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
 #else
 #define compat_collation_is_c(collation) lc_collate_is_c(collation)
+#endif
+
+/* 19 passes the range table's entry, and a constant struct describes an access
+ * method.  Earlier, each open index had a copy of it. */
+#if PG_VERSION_NUM >= 190000
+#define compat_relation_info_hook build_simple_rel_hook
+#define compat_relation_info_hook_type build_simple_rel_hook_type
+#define COMPAT_RELATION_INFO_PARAMS PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define COMPAT_RELATION_INFO_ARGS root, rel, rte
+#define compat_relation_info_table (rte->relid)
+#define compat_relation_info_inherits (rte->inh)
+#else
+#define compat_relation_info_hook get_relation_info_hook
+#define compat_relation_info_hook_type get_relation_info_hook_type
+#define COMPAT_RELATION_INFO_PARAMS \
+	PlannerInfo *root, Oid relation, bool inherits, RelOptInfo *rel
+#define COMPAT_RELATION_INFO_ARGS root, relation, inherits, rel
+#define compat_relation_info_table relation
+#define compat_relation_info_inherits inherits
+#endif
+
+/* Sets the function that builds this index.  It stays as long as the index is
+ * open.  All indexes are of one access method, with one function. */
+static inline void
+compat_set_ambuild(Relation index, ambuild_function build)
+{
+#if PG_VERSION_NUM >= 190000
+	static IndexAmRoutine changed;
+
+	changed = *index->rd_indam;
+	changed.ambuild = build;
+	index->rd_indam = &changed;
+#else
+	index->rd_indam->ambuild = build;
+#endif
+}
+
+/* 18 asks for the direction of the order, not for a strategy
+ * (8123e91f5aeb). */
+#if PG_VERSION_NUM >= 180000
+#define compat_sort_support_of_index(index, descending, key) \
+	PrepareSortSupportFromIndexRel(index, descending, key)
+#else
+#define compat_sort_support_of_index(index, descending, key) \
+	PrepareSortSupportFromIndexRel(index, (descending) ? BTGreaterStrategyNumber : \
+								   BTLessStrategyNumber, key)
+#endif
+
+/* 18 does not need the page.  Needs access/nbtree.h. */
+#if PG_VERSION_NUM >= 180000
+#define compat_btree_item_bytes_max(page) BTMaxItemSize
+#else
+#define compat_btree_item_bytes_max(page) BTMaxItemSize(page)
+#endif
+
+/* 17 writes whole relations beside the shared buffers, with their WAL
+ * (8af256524893): storage/bulk_write.h. */
+#if PG_VERSION_NUM >= 170000
+#define COMPAT_HAS_BULK_WRITE 1
+#else
+#define COMPAT_HAS_BULK_WRITE 0
+#endif
+
+/* 16 renamed a relation's file, and aligns pages that are written directly. */
+#if PG_VERSION_NUM >= 160000
+#define compat_locator(rel) ((rel)->rd_locator)
+#define compat_alloc_page() ((Page) palloc_aligned(BLCKSZ, PG_IO_ALIGN_SIZE, 0))
+#else
+#define compat_locator(rel) ((rel)->rd_node)
+#define compat_alloc_page() ((Page) palloc(BLCKSZ))
+#endif
+
+/* 19 prepares a descriptor for forming and reading tuples. */
+#if PG_VERSION_NUM >= 190000
+#define compat_finish_tuple_desc(desc) TupleDescFinalize(desc)
+#else
+#define compat_finish_tuple_desc(desc) ((void) (desc))
 #endif
 
 #endif							/* GPUSORT_COMPAT_H */

@@ -14,6 +14,7 @@
 
 #include "compat.h"
 #include "gpusort.h"
+#include "index/index_build.h"
 #include "job/release.h"
 #include "job/shmem.h"
 #include "plan/plan_info.h"
@@ -48,5 +49,6 @@ _PG_init(void)
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);
 	gpusort_planner_install_hooks();
+	gpusort_index_install_hooks();
 	gpusort_why_install();
 }

@@ -46,6 +46,7 @@ bool		gpusort_debug_force = false;
 bool		gpusort_debug_grouping = false;
 bool		gpusort_debug_providers_off[GPUSORT_PROVIDERS] = {false};
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
+bool		gpusort_index_builds = false;
 int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
@@ -452,6 +453,11 @@ gpusort_settings_define(void)
 							"0: one for each processor that the server may use, by its affinity and its control group. Two at least are started.",
 							&gpusort_host_threads, 0, 0, 1024,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.index_builds",
+							 "Sorts the rows of new btree indexes on the device.",
+							 "For indexes of users' tables, whatever builds them, unless max_parallel_maintenance_workers is 0. The index is the same as without.",
+							 &gpusort_index_builds, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.libc_collations",
 							 "How text is sorted under collations of the C library.",
 							 "verify: by strxfrm, and strcoll checks the order before the first row goes out; trust: by strxfrm alone, which is faster, and wrong where the C library contradicts itself; off: not on the device.",

@@ -307,6 +307,7 @@ sort_rows(GpuSortState *state)
 
 	if (state->sort != NULL && reason != GPUSORT_NATIVE_NONE)
 		drop_sort(state);
+	state->spec.work_mem = work_mem;
 	if (state->sort == NULL)
 		state->sort = gpusort_tuplesort_begin(&state->spec, estate->es_query_cxt, reason);
 	/* the child must return its rows forward, whatever direction this node is

@@ -18,7 +18,8 @@
 #include "port/atomics.h"
 
 /*
- * The reasons why a sort was native though it was planned for the device.
+ * The reasons why a sort was native though it was planned for the device, or an
+ * index was to be built through it.
  *
  *	 NATIVE(enumerator, name, text, description)
  *
@@ -27,10 +28,10 @@
  */
 #define GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
-		   "it was on when the query was planned, and off when it ran") \
+		   "it was on when the query was planned, and off when it ran; or an index was built") \
 	NATIVE(NO_DEVICE, no_device, "no device serves", \
-		   "the device had gone since the query was planned, " \
-		   "or failed before the sort had sent a row") \
+		   "the device had gone since the query was planned, or failed before the sort had sent " \
+		   "a row; or an index was built") \
 	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
 		   "256 sorts were open, or 128, and 32 of this session's or more") \
 	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
@@ -42,7 +43,10 @@
 		   "the rows were sorted natively") \
 	NATIVE(COST, cost, "words of its keys cost more than comparisons", \
 		   "a serial sort's first rows showed so: " \
-		   "texts that begin alike, or that have come in order")
+		   "texts that begin alike, or that have come in order") \
+	NATIVE(INDEX_KEY, index_key, "the index's first key has no words", \
+		   "an index's first key has no words under its operator class and collation: " \
+		   "PostgreSQL built the index")
 
 /*
  * The reasons why a Sort stays native in a finished plan.
@@ -87,6 +91,7 @@
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
+	COUNT(index_builds, "btree indexes that were built by gpusort") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	COUNT(failed, "queries that got an error because the device failed") \
 	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)

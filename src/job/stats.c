@@ -105,6 +105,12 @@ gpusort_stats_count_in_backend(uint64 sorts)
 }
 
 void
+gpusort_stats_count_index_build(void)
+{
+	add(&gpusort_shared->counters.index_builds, 1);
+}
+
+void
 gpusort_stats_count_run(uint64 bytes)
 {
 	add(&gpusort_shared->counters.runs_spilled, 1);

@@ -16,6 +16,8 @@ extern const char *gpusort_native_reason_text(GpuSortNativeReason reason);
 
 extern void gpusort_stats_count_in_backend(uint64 sorts);
 
+extern void gpusort_stats_count_index_build(void);
+
 /* Counts a Sort that stays native in a finished plan.  This process keeps the
  * count until the transaction ends, or until gpusort_stats_flush(). */
 extern void gpusort_stats_count_planned_native(GpuSortPlannedNative reason);

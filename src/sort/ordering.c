@@ -10,8 +10,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "sort/ordering.h"
 
 void
@@ -41,7 +39,7 @@ gpusort_slots_drop(GpuSortSlots *slots)
 void
 gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
-					  const GpuSortSlots *slots, MemoryContext context)
+					  const GpuSortSlots *slots, int work_mem_kb, MemoryContext context)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 
@@ -51,7 +49,7 @@ gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 	ordering->format = format;
 	ordering->desc = desc;
 	ordering->native_slot = slots->tied_native;
-	ordering->work_mem = work_mem;
+	ordering->work_mem = work_mem_kb;
 	if (gpusort_keys_leave_ties(keys))
 		ordering->ties = gpusort_comparer_make(order, keys->first_inexact_key, format,
 											   slots->compared[0], slots->compared[1]);

@@ -66,7 +66,8 @@ extern void gpusort_slots_drop(GpuSortSlots *slots);
 /* Its arguments must outlive it.  The slots are the sort's. */
 extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
 								  const GpuSortKeys *keys, const GpuSortRowFormat *format,
-								  TupleDesc desc, const GpuSortSlots *slots, MemoryContext context);
+								  TupleDesc desc, const GpuSortSlots *slots, int work_mem_kb,
+								  MemoryContext context);
 
 /* Describes the rows' words for the job. */
 extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);

@@ -348,7 +348,7 @@ cost_of_native_row(const GpuSortFirstRows *from, int n_keys, const GpuSortWanted
 {
 	double		rows = from->expected_rows;
 	double		bytes = from->spec->packed_bytes;
-	double		runs = Max(1, rows * bytes / (work_mem * 1024.0));
+	double		runs = Max(1, rows * bytes / (from->spec->work_mem * 1024.0));
 	double		in_order = share_in_order(from);
 	double		cost = NATIVE_ROW + (runs > 1 ? SPILLED_ROW + SPILLED_BYTE * bytes : 0);
 

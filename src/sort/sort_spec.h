@@ -46,6 +46,7 @@ typedef struct GpuSortSpec
 	int			packed_bytes;	/* of a row in a chunk */
 	int			native_ms;		/* milliseconds that the native sort would take */
 
+	int			work_mem;		/* kB for the rows in this process */
 	bool		random_access;	/* the rows may be read again, or backward */
 	bool		may_use_device;
 	bool		timed;			/* the time of each step is wanted */

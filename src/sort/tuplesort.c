@@ -77,7 +77,7 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 	sort->stage = NATIVE;
 	sort->native_reason = reason;
 	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
-										order->collations, order->nulls_first, work_mem, NULL,
+										order->collations, order->nulls_first, spec->work_mem, NULL,
 										spec->random_access ? TUPLESORT_RANDOMACCESS :
 										TUPLESORT_NONE);
 	MemoryContextSwitchTo(old_context);
@@ -103,7 +103,7 @@ begin_packing(GpuSortTuplesort *sort)
 		return GPUSORT_NATIVE_COST;
 	gpusort_keys_make(spec->order, sort->n_encodings, sort->encodings, spec->desc, &sort->keys);
 	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
-						  &sort->slots, sort->context);
+						  &sort->slots, spec->work_mem, sort->context);
 	return GPUSORT_NATIVE_NONE;
 }
 
@@ -206,7 +206,7 @@ begin_array(GpuSortTuplesort *sort)
 		gpusort_row_array_reset(sort->array);
 	else
 		sort->array = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
-											  (Size) work_mem * 1024);
+											  (Size) spec->work_mem * 1024);
 }
 
 /*

@@ -1,0 +1,26 @@
+/*
+ * btree_load.h
+ *	  Builds a btree bottom-up from index tuples in the index's order.
+ */
+#ifndef GPUSORT_BTREE_LOAD_H
+#define GPUSORT_BTREE_LOAD_H
+
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "utils/rel.h"
+
+typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
+
+/* Begins to fill an index that has no pages.  unique: equal tuples are not to
+ * be merged.  Memory: a child of the current context. */
+extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique);
+
+/* Adds a tuple, which is not before those added so far.  Its bytes are
+ * copied. */
+extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple);
+
+/* Writes the pages that are left, and the metapage, and frees everything. */
+extern void gpusort_btree_load_end(GpuSortBtreeLoad *load);
+
+#endif							/* GPUSORT_BTREE_LOAD_H */

@@ -1,0 +1,318 @@
+/*
+ * index_build.c
+ *	  Builds a btree index as btbuild does, with its rows sorted by src/sort.
+ *
+ * In:  a table and its empty index, when PostgreSQL builds the index
+ *	    (index_hooks.c).
+ * Out: the index, or an error.  If a reason is known before the table is read,
+ *	    PostgreSQL's btbuild builds it.
+ *
+ *	  table's access method -> index tuple -> row (index_row.c) -> src/sort
+ *	  -> index tuple -> check (index_order.c) -> pages (btree_load.c)
+ *
+ * The table's access method scans the table.  It knows HOT chains, rows that
+ * are dead to some, and concurrent builds; nothing here does.  An index tuple
+ * is formed once, at the scan.  Equal keys come by heap TID, ascending, as in
+ * any btree.
+ *
+ * Runs in the backend that builds the index.  All memory is in a context of the
+ * build, whose sort may take maintenance_work_mem.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "commands/progress.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "index/btree_load.h"
+#include "index/index_build.h"
+#include "index/index_order.h"
+#include "index/index_row.h"
+#include "settings.h"
+#include "job/server_state.h"
+#include "job/stats.h"
+#include "sort/tuplesort.h"
+
+/* Progress is reported once in this many rows. */
+#define ROWS_OF_REPORT		1024
+
+/* Speed of PostgreSQL's sort of index tuples, for the time that a sort may
+ * wait. */
+#define NATIVE_ROWS_PER_MS	1000
+
+typedef struct IndexBuild
+{
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	TupleDesc	index_desc;
+	GpuSortOrder order;
+	GpuSortRowFormat format;
+	GpuSortSpec spec;
+	GpuSortTuplesort *sort;
+	TupleTableSlot *slot;		/* a row on its way into the sort */
+	char	   *row_bytes;		/* its bytes */
+	char	   *tuple_bytes;	/* of a sorted index tuple */
+	MemoryContext row_context;	/* reset after each row */
+	double		rows;
+} IndexBuild;
+
+/* --- the sort ------------------------------------------------------------- */
+
+static double
+expected_rows(Relation heap)
+{
+	BlockNumber pages;
+	double		rows;
+	double		all_visible;
+
+	table_relation_estimate_size(heap, NULL, &pages, &rows, &all_visible);
+	return Max(rows, 1);
+}
+
+/* Returns the expected bytes of an index tuple's columns. */
+static int
+expected_width(TupleDesc desc)
+{
+	int			width = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		width += attr->attlen > 0 ? attr->attlen :
+			get_typavgwidth(attr->atttypid, attr->atttypmod);
+	}
+	return width;
+}
+
+/* Describes the sort, whose order has n_keys keys with words. */
+static void
+make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
+{
+	GpuSortSpec *spec = &build->spec;
+
+	spec->desc = row_desc;
+	spec->order = &build->order;
+	spec->n_keys = n_keys;
+	spec->rows = expected_rows(build->heap);
+	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, spec->rows, n_keys);
+	/* minimal tuples, even if all columns are narrow */
+	build->format.natts = row_desc->natts;
+	spec->format = &build->format;
+	spec->result = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
+	spec->native = spec->result;
+	spec->native_goes_out = true;
+	spec->workers = -1;
+	spec->row_width = sizeof(int64) + expected_width(build->index_desc);
+	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
+	spec->native_ms = (int) Min(INT_MAX, Max(1, spec->rows / NATIVE_ROWS_PER_MS));
+	spec->work_mem = maintenance_work_mem;
+	spec->may_use_device = true;
+}
+
+/* Prepares the build, or returns a reason why PostgreSQL must do it. */
+static GpuSortNativeReason
+prepare(IndexBuild *build)
+{
+	TupleDesc	row_desc;
+	int			n_keys;
+	GpuSortNativeReason reason;
+
+	if (!gpusort_enabled)
+		return GPUSORT_NATIVE_DISABLED;
+	if (!gpusort_server_state()->serves)
+		return GPUSORT_NATIVE_NO_DEVICE;
+	row_desc = gpusort_index_row_desc(build->index_desc);
+	reason = gpusort_index_order(build->index, row_desc, &build->order, &n_keys);
+	if (reason != GPUSORT_NATIVE_NONE)
+		return reason;
+	make_spec(build, row_desc, n_keys);
+	build->slot = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
+	build->row_bytes = palloc(GPUSORT_INDEX_ROW_BYTES_MAX);
+	build->tuple_bytes = palloc(INDEX_SIZE_MASK + 1);
+	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index row",
+											   ALLOCSET_DEFAULT_SIZES);
+	return GPUSORT_NATIVE_NONE;
+}
+
+/* --- rows in -------------------------------------------------------------- */
+
+/* Is a value not whole, so that only the index tuple has it as it is sorted? */
+static bool
+has_external_value(TupleDesc desc, const Datum *values, const bool *is_null)
+{
+	for (int i = 0; i < desc->natts; i++)
+		if (!is_null[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
+			return true;
+	return false;
+}
+
+/* Stores a row whose columns are known, so that words need no deforming. */
+static void
+store_row(IndexBuild *build, MinimalTuple row, int64 tid, const Datum *values, const bool *is_null)
+{
+	TupleTableSlot *slot = build->slot;
+	int			n = build->index_desc->natts;
+
+	ExecStoreMinimalTuple(row, slot, false);
+	if (has_external_value(build->index_desc, values, is_null))
+		return;
+	slot->tts_values[0] = Int64GetDatum(tid);
+	slot->tts_isnull[0] = false;
+	memcpy(slot->tts_values + 1, values, n * sizeof(Datum));
+	memcpy(slot->tts_isnull + 1, is_null, n * sizeof(bool));
+	slot->tts_nvalid = n + 1;
+}
+
+/* Puts a row of the table into the sort; called by the table's access
+ * method. */
+static void
+put_row(Relation index, ItemPointer tid, Datum *values, bool *is_null, bool alive, void *arg)
+{
+	IndexBuild *build = arg;
+	MemoryContext old_context = MemoryContextSwitchTo(build->row_context);
+	IndexTuple	tuple = index_form_tuple(build->index_desc, values, is_null);
+
+	tuple->t_tid = *tid;
+	store_row(build, gpusort_index_row_make(tuple, alive, build->index_desc, build->row_bytes),
+			  gpusort_index_row_tid(tid, alive), values, is_null);
+	gpusort_tuplesort_put(build->sort, build->slot);
+	build->rows += 1;
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(build->row_context);
+}
+
+/* Returns the number of the table's rows. */
+static double
+feed_table(IndexBuild *build)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	return table_index_build_scan(build->heap, build->index, build->info, true, true, put_row,
+								  build, NULL);
+}
+
+/* --- rows out ------------------------------------------------------------- */
+
+static void
+report_sorting(const IndexBuild *build)
+{
+	const int	parameters[] = {
+		PROGRESS_CREATEIDX_TUPLES_TOTAL,
+		PROGRESS_SCAN_BLOCKS_TOTAL,
+		PROGRESS_SCAN_BLOCKS_DONE,
+		PROGRESS_CREATEIDX_SUBPHASE,
+	};
+	const int64 values[] = {
+		(int64) build->rows, 0, 0, PROGRESS_BTREE_PHASE_PERFORMSORT_1
+	};
+
+	pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
+}
+
+/* Loads the sorted rows, each after its check. */
+static void
+load_rows(IndexBuild *build, GpuSortOutput *output)
+{
+	GpuSortIndexCheck *check = gpusort_index_check_begin(build->heap, build->index, build->info);
+	GpuSortBtreeLoad *load = gpusort_btree_load_begin(build->heap, build->index,
+													  build->info->ii_Unique);
+	TupleTableSlot *slot;
+	int64		rows = 0;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	while (slot = output->methods->next(output, true), !TupIsNull(slot))
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(build->row_context);
+		bool		alive;
+		IndexTuple	tuple = gpusort_index_row_tuple(((MinimalTupleTableSlot *) slot)->mintuple,
+													build->index_desc, build->tuple_bytes,
+													&alive);
+
+		gpusort_index_check_tuple(check, tuple, alive);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(build->row_context);
+		gpusort_btree_load_add(load, tuple);
+		if (++rows % ROWS_OF_REPORT == 0)
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
+	}
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
+	if (rows != (int64) build->rows)
+		elog(ERROR, "gpusort put " INT64_FORMAT " rows of an index and got " INT64_FORMAT,
+			 (int64) build->rows, rows);
+	gpusort_btree_load_end(load);
+}
+
+/* --- the build ------------------------------------------------------------ */
+
+/* A sort that could not use the device has been done by PostgreSQL's
+ * tuplesort. */
+static void
+count_build(const IndexBuild *build)
+{
+	GpuSortNativeReason reason = gpusort_tuplesort_native_reason(build->sort);
+
+	if (reason != GPUSORT_NATIVE_NONE)
+		gpusort_stats_count_native(reason);
+	gpusort_stats_count_index_build();
+}
+
+/* Builds the index, or returns a reason why it is still empty. */
+static GpuSortNativeReason
+build_index(IndexBuild *build, IndexBuildResult *result)
+{
+	GpuSortNativeReason reason = prepare(build);
+
+	if (reason != GPUSORT_NATIVE_NONE)
+		return reason;
+	build->sort = gpusort_tuplesort_begin(&build->spec, CurrentMemoryContext,
+										  GPUSORT_NATIVE_NONE);
+	result->heap_tuples = feed_table(build);
+	report_sorting(build);
+	load_rows(build, gpusort_tuplesort_perform(build->sort));
+	result->index_tuples = build->rows;
+	count_build(build);
+	gpusort_tuplesort_end(build->sort);
+	ExecDropSingleTupleTableSlot(build->slot);
+	ExecDropSingleTupleTableSlot(build->spec.result);
+	return GPUSORT_NATIVE_NONE;
+}
+
+/* The setting is read here too, because an index that is kept open may be built
+ * again. */
+IndexBuildResult *
+gpusort_index_build(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result;
+	IndexBuild	build = {.heap = heap,.index = index,.info = info};
+	MemoryContext context;
+	MemoryContext old_context;
+	GpuSortNativeReason reason;
+
+	/* btbuild reports that as an error */
+	if (!gpusort_index_builds || RelationGetNumberOfBlocks(index) != 0)
+		return btbuild(heap, index, info);
+	result = palloc0(sizeof(IndexBuildResult));
+	build.index_desc = RelationGetDescr(index);
+	context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index build",
+									ALLOCSET_DEFAULT_SIZES);
+	old_context = MemoryContextSwitchTo(context);
+	reason = build_index(&build, result);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
+	if (reason == GPUSORT_NATIVE_NONE)
+		return result;
+	pfree(result);
+	gpusort_stats_count_native(reason);
+	elog(DEBUG1, "gpusort: index \"%s\" is built by PostgreSQL: %s",
+		 RelationGetRelationName(index), gpusort_native_reason_text(reason));
+	return btbuild(heap, index, info);
+}

@@ -1,0 +1,21 @@
+/*
+ * index_build.h
+ *	  Builds btree indexes through the device, in place of nbtree's own build.
+ */
+#ifndef GPUSORT_INDEX_BUILD_H
+#define GPUSORT_INDEX_BUILD_H
+
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+/* An access method's ambuild for btree indexes of user tables. */
+extern IndexBuildResult *gpusort_index_build(Relation heap, Relation index, IndexInfo *info);
+
+/* Lets further builds of btree indexes come here, if gpusort.index_builds is
+ * on. */
+extern void gpusort_index_install_hooks(void);
+
+#endif							/* GPUSORT_INDEX_BUILD_H */

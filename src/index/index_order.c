@@ -1,0 +1,260 @@
+/*
+ * index_order.c
+ *	  The order of an index's tuples, for the sort and for the check of what it
+ *	  returns.
+ *
+ * In:  an index's operator classes, collations and options; what ANALYZE has
+ *	    found in the table's columns; sorted index tuples.
+ * Out: the order of a sort, and its keys that have words; errors for tuples
+ *	    that are duplicates, or out of order.
+ *
+ * The check is by the comparison functions of the operator classes.  An index
+ * out of order gives wrong answers as long as it lives, so no tuple gets into
+ * an index unchecked.
+ *
+ * Runs in the backend that builds the index.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_statistic.h"
+#include "utils/lsyscache.h"
+#include "utils/sortsupport.h"
+#include "utils/syscache.h"
+
+#include "compat.h"
+#include "index/index_order.h"
+#include "index/index_row.h"
+#include "keys/collation_keys.h"
+#include "keys/key_types.h"
+#include "settings.h"
+#include "job/server_state.h"
+
+struct GpuSortIndexCheck
+{
+	Relation	heap;
+	Relation	index;
+	const IndexInfo *info;
+	int			n_keys;
+	SortSupport keys;
+	IndexTuple	last;			/* copy of the tuple before, in last_bytes; NULL: there is none */
+	bool		last_alive;		/* one of the tuples that equal the last one is alive */
+	char	   *last_bytes;
+};
+
+/* --- the order ------------------------------------------------------------ */
+
+/* Are words of this collation's sort keys not to be used? */
+static bool
+collation_is_out(Oid collation)
+{
+	return OidIsValid(collation) &&
+		gpusort_collation_kind(collation) == GPUSORT_COLLATION_LIBC &&
+		(gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF ||
+		 gpusort_collation_is_distrusted(collation));
+}
+
+/* Sets key i of the order.  False: the operator class has no such operator. */
+static bool
+set_key(Relation index, int i, GpuSortOrder *order)
+{
+	int16		option = index->rd_indoption[i];
+	bool		descending = (option & INDOPTION_DESC) != 0;
+
+	order->columns[i] = GPUSORT_INDEX_ROW_COLUMN(i + 1);
+	order->collations[i] = index->rd_indcollation[i];
+	order->nulls_first[i] = (option & INDOPTION_NULLS_FIRST) != 0;
+	order->operators[i] = get_opfamily_member(index->rd_opfamily[i], index->rd_opcintype[i],
+											  index->rd_opcintype[i],
+											  descending ? BTGreaterStrategyNumber :
+											  BTLessStrategyNumber);
+	return OidIsValid(order->operators[i]);
+}
+
+/* Returns the number of leading keys that have words, if all keys share
+ * them. */
+static int
+keys_with_words(const GpuSortOrder *order, TupleDesc row_desc)
+{
+	int			least = 0;
+	int			i;
+
+	for (i = 0; i < order->n_keys; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(row_desc, order->columns[i] - 1);
+		int			least_of_key;
+		int			most;
+
+		if (collation_is_out(order->collations[i]) ||
+			!gpusort_sortkey_has_words(attr->atttypid, attr->atttypmod, order->operators[i],
+									   order->collations[i], &least_of_key, &most))
+			break;
+		least += least_of_key;
+		if (least > GPUSORT_WORDS_MAX)
+			break;
+	}
+	return i;
+}
+
+GpuSortNativeReason
+gpusort_index_order(Relation index, TupleDesc row_desc, GpuSortOrder *order, int *n_keys)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	order->n_keys = n + 1;
+	order->columns = palloc((n + 1) * sizeof(AttrNumber));
+	order->operators = palloc((n + 1) * sizeof(Oid));
+	order->collations = palloc0((n + 1) * sizeof(Oid));
+	order->nulls_first = palloc0((n + 1) * sizeof(bool));
+	for (int i = 0; i < n; i++)
+		if (!set_key(index, i, order))
+			return GPUSORT_NATIVE_INDEX_KEY;
+	order->columns[n] = GPUSORT_INDEX_ROW_TID;
+	order->operators[n] = Int8LessOperator;
+	*n_keys = keys_with_words(order, row_desc);
+	if (*n_keys > 0)
+		return GPUSORT_NATIVE_NONE;
+	return collation_is_out(order->collations[0]) ? GPUSORT_NATIVE_COLLATION :
+		GPUSORT_NATIVE_INDEX_KEY;
+}
+
+/* Finds the statistics of a table's column. */
+static void
+find_statistics(Oid table, AttrNumber column, double rows, GpuSortKeyFigures *figures)
+{
+	HeapTuple	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table), Int16GetDatum(column),
+									  BoolGetDatum(false));
+	Form_pg_statistic statistics;
+
+	if (!HeapTupleIsValid(row))
+		return;
+	statistics = (Form_pg_statistic) GETSTRUCT(row);
+	/* a negative number is a share of the table's rows */
+	figures->distinct = statistics->stadistinct < 0 ?
+		-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
+	figures->relation = table;
+	figures->column = column;
+	ReleaseSysCache(row);
+}
+
+/* Nothing is known of expressions, nor of the TID. */
+GpuSortKeyFigures *
+gpusort_index_key_figures(Relation heap, const IndexInfo *info, double rows, int n_keys)
+{
+	GpuSortKeyFigures *figures = palloc0(n_keys * sizeof(GpuSortKeyFigures));
+
+	for (int i = 0; i < Min(n_keys, info->ii_NumIndexKeyAttrs); i++)
+		if (info->ii_IndexAttrNumbers[i] > 0)
+			find_statistics(RelationGetRelid(heap), info->ii_IndexAttrNumbers[i], rows,
+							&figures[i]);
+	return figures;
+}
+
+/* --- the check ------------------------------------------------------------ */
+
+GpuSortIndexCheck *
+gpusort_index_check_begin(Relation heap, Relation index, const IndexInfo *info)
+{
+	GpuSortIndexCheck *check = palloc0(sizeof(GpuSortIndexCheck));
+	BTScanInsert insert = _bt_mkscankey(index, NULL);
+
+	check->heap = heap;
+	check->index = index;
+	check->info = info;
+	check->n_keys = IndexRelationGetNumberOfKeyAttributes(index);
+	check->keys = palloc0(check->n_keys * sizeof(SortSupportData));
+	check->last_bytes = palloc(INDEX_SIZE_MASK + 1);
+	for (int i = 0; i < check->n_keys; i++)
+	{
+		SortSupport key = &check->keys[i];
+		ScanKey		scan_key = &insert->scankeys[i];
+
+		key->ssup_cxt = CurrentMemoryContext;
+		key->ssup_collation = scan_key->sk_collation;
+		key->ssup_nulls_first = (scan_key->sk_flags & SK_BT_NULLS_FIRST) != 0;
+		key->ssup_attno = scan_key->sk_attno;
+		compat_sort_support_of_index(index, (scan_key->sk_flags & SK_BT_DESC) != 0, key);
+	}
+	pfree(insert);
+	return check;
+}
+
+/* Compares two tuples by their keys.  *has_null: a key of theirs is NULL, if
+ * they are equal. */
+static int
+compare_keys(GpuSortIndexCheck *check, IndexTuple a, IndexTuple b, bool *has_null)
+{
+	TupleDesc	desc = RelationGetDescr(check->index);
+
+	*has_null = false;
+	for (int i = 0; i < check->n_keys; i++)
+	{
+		bool		a_is_null;
+		bool		b_is_null;
+		Datum		a_value = index_getattr(a, i + 1, desc, &a_is_null);
+		Datum		b_value = index_getattr(b, i + 1, desc, &b_is_null);
+		int			result = ApplySortComparator(a_value, a_is_null, b_value, b_is_null,
+												 &check->keys[i]);
+
+		if (result != 0)
+			return result;
+		*has_null = *has_null || a_is_null;
+	}
+	return 0;
+}
+
+/* Raises the error that PostgreSQL's own build raises. */
+static void
+raise_duplicate(GpuSortIndexCheck *check, IndexTuple tuple)
+{
+	const char *name = RelationGetRelationName(check->index);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		is_null[INDEX_MAX_KEYS];
+	char	   *key;
+
+	index_deform_tuple(tuple, RelationGetDescr(check->index), values, is_null);
+	key = BuildIndexValueDescription(check->index, values, is_null);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"", name),
+			 key != NULL ? errdetail("Key %s is duplicated.", key) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(check->heap, name)));
+}
+
+static void
+raise_disorder(GpuSortIndexCheck *check)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("rows for index \"%s\" came out of order",
+					RelationGetRelationName(check->index)),
+			 errhint("SET gpusort.index_builds = off lets PostgreSQL build the index.")));
+}
+
+/* Rows that are dead to all but old snapshots need not be unique. */
+void
+gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive)
+{
+	bool		has_null = false;
+	bool		must_differ = check->info->ii_Unique && alive;
+
+	if (check->last != NULL)
+	{
+		int			result = compare_keys(check, check->last, tuple, &has_null);
+
+		if (result > 0 ||
+			(result == 0 && ItemPointerCompare(&check->last->t_tid, &tuple->t_tid) > 0))
+			raise_disorder(check);
+		if (result != 0)
+			check->last_alive = false;
+	}
+	if (must_differ && check->last_alive && (!has_null || check->info->ii_NullsNotDistinct))
+		raise_duplicate(check, tuple);
+	check->last_alive |= alive;
+	memcpy(check->last_bytes, tuple, IndexTupleSize(tuple));
+	check->last = (IndexTuple) check->last_bytes;
+}

@@ -1,0 +1,44 @@
+/*
+ * index_order.h
+ *	  The order of an index's tuples, for the sort and for the check of what it
+ *	  returns.
+ */
+#ifndef GPUSORT_INDEX_ORDER_H
+#define GPUSORT_INDEX_ORDER_H
+
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+#include "keys/sort_order.h"
+#include "keys/key_samples.h"
+#include "job/counters.h"
+
+/*
+ * Sets the order of rows (index_row.h): the index's keys, then the TID,
+ * ascending.  *n_keys: its leading keys that have words.  Or returns a reason
+ * why the device cannot sort them.  Memory: the current context.
+ */
+extern GpuSortNativeReason gpusort_index_order(Relation index, TupleDesc row_desc,
+											   GpuSortOrder *order, int *n_keys);
+
+/* Returns what ANALYZE knows of each key of the order, in the current
+ * context. */
+extern GpuSortKeyFigures *gpusort_index_key_figures(Relation heap, const IndexInfo *info,
+													double rows, int n_keys);
+
+/* Compares each tuple with the one before. */
+typedef struct GpuSortIndexCheck GpuSortIndexCheck;
+
+/* Memory: the current context. */
+extern GpuSortIndexCheck *gpusort_index_check_begin(Relation heap, Relation index,
+													const IndexInfo *info);
+
+/* The next tuple.  Raises PostgreSQL's error for a duplicate of a unique
+ * index's, and an error for a tuple that is before the last one.  alive: it is
+ * to be unique. */
+extern void gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive);
+
+#endif							/* GPUSORT_INDEX_ORDER_H */
