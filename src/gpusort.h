@@ -11,7 +11,7 @@
  *	  block	sorted rows that the device has written into a buffer
  *	  run		a sorted part of the input, as much as the device's memory holds
  *	  job		one sort on the device
- *	  leader	the process that opened a job: it cuts its runs and reads them
+ *	  leader	the process that opened a job: it finishes its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
  *	  reservation		device memory promised to a job

@@ -6,7 +6,7 @@
  * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its reservations
  * feed.c     chunks: checks, and places in the arena
- * blocks.c  cuts, directories, fetches
+ * blocks.c  finishes, directories, fetches
  * runs.c     several runs and their merge
  *
  * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call

@@ -65,8 +65,8 @@ struct gsort_device
 typedef enum gsort_run_state
 {
 	GSORT_RUN_FEEDING,
-	GSORT_RUN_CUTTING,			/* a cut is enqueued */
-	GSORT_RUN_CUT,				/* the directory is complete */
+	GSORT_RUN_FINISHING,		/* a finish is enqueued */
+	GSORT_RUN_FINISHED,			/* the directory is complete */
 	GSORT_RUN_ENDING,			/* a next_run is enqueued */
 	GSORT_RUN_MERGING,			/* a merge is enqueued */
 	GSORT_RUN_MERGED,			/* the directory of the merge order is complete */
@@ -96,7 +96,7 @@ struct gsort_job
 	gsort_device *device;
 	gsort_job_options options;
 	gsort_run_state state;
-	gsort_cut_how cut_how;
+	gsort_finish_how finish_how;
 	int			closing;
 
 	uint64_t	rows;
@@ -120,7 +120,7 @@ struct gsort_job
 	gsort_keep	keep;			/* ENDING: the request to the implementation */
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
-	 * CUT event. */
+	 * RUN_FINISHED event. */
 	gsort_block *blocks;
 	uint64_t	n_blocks;
 
@@ -141,9 +141,9 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* Before it returns a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that
-	 * is not closing, the implementation calls gsort_cut_done, gsort_run_begun,
-	 * gsort_merge_done or gsort_fetch_done. */
+	/* Before it returns a RUN_FINISHED, RUN_BEGUN, MERGED or FETCHED event of a
+	 * job that is not closing, the implementation calls gsort_finish_done,
+	 * gsort_run_begun, gsort_merge_done or gsort_fetch_done. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
@@ -167,7 +167,7 @@ struct gsort_device_ops
 	/* The chunk's rows are numbered from job->rows on; its data goes to
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-	gsort_status (*job_cut) (gsort_job *job);	/* by cut_how */
+	gsort_status (*job_finish_run) (gsort_job *job);	/* by finish_how */
 	/* Copies a block of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
@@ -207,8 +207,8 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 /* Records a fault of a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
-/* Updates the state when a cut has ended with status. */
-void		gsort_cut_done(gsort_job *job, gsort_status status);
+/* Updates the state when a finish has ended with status. */
+void		gsort_finish_done(gsort_job *job, gsort_status status);
 
 /* Updates the state when a run has ended; status is OK or DEVICE_LOST.  kept:
  * the keys of this run and all earlier ones are retained. kept may be 0 even if

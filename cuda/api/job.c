@@ -142,7 +142,7 @@ gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	if (gsort_is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (job->state != GSORT_RUN_FEEDING || job->closing)
-		return gsort_bad_argument(device, "reservation for a run that has been cut");
+		return gsort_bad_argument(device, "reservation for a run that has been finished");
 	all = reserve_with_more(job, rows, row_bytes);
 	if (all.more_bytes > 0 && device->reserved_bytes + all.more_bytes > device->budget_bytes)
 		return gsort_fail(device, GSORT_NOMEM,

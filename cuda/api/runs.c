@@ -2,7 +2,7 @@
  * runs.c
  *	  Jobs of several runs: the keys retained from each, and their merge.
  *
- * In:  runs that were cut SORTED_RUN, one after another.
+ * In:  runs that were finished SORTED_RUN, one after another.
  * Out: whether the sorted keys of all runs are retained; finally the merge
  *	    order.
  *
@@ -89,7 +89,7 @@ gsort_job_next_run(gsort_job *job)
 
 	if (gsort_is_lost(job->device))
 		return GSORT_DEVICE_LOST;
-	if (job->closing || job->state != GSORT_RUN_CUT || job->cut_how != GSORT_SORTED_RUN ||
+	if (job->closing || job->state != GSORT_RUN_FINISHED || job->finish_how != GSORT_SORTED_RUN ||
 		job->fetches > 0)
 		return gsort_bad_argument(job->device, "next run");
 	memcpy(before, job->ended_stats, sizeof(before));
@@ -101,7 +101,7 @@ gsort_job_next_run(gsort_job *job)
 	status = job->device->ops->job_next_run(job);
 	if (status != GSORT_OK)
 	{
-		job->state = GSORT_RUN_CUT;
+		job->state = GSORT_RUN_FINISHED;
 		job->ended_rows -= job->rows;
 		memcpy(job->ended_stats, before, sizeof(before));
 	}

@@ -6,7 +6,7 @@
  * Out: extents for rows, their words and keys, with tables of their addresses
  *	    on the device.
  *
- * A job owns its extents, tables and header, and the memory of its cuts and
+ * A job owns its extents, tables and header, and the memory of its finishes and
  * merges.  All of it is freed when the last of its work and of its operations
  * has ended.
  */
@@ -234,7 +234,7 @@ cuda_job_free(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	cuda_cut_free(job);
+	cuda_finish_free(job);
 	cuda_runs_free(job);
 	cuda_job_free_keys(job);
 	cuda_job_free_rows(job);

@@ -2,7 +2,7 @@
  * cuda_runs.cu
  *	  Several runs of one job: the keys retained from each, and their merge.
  *
- * In:  a run that was cut SORTED_RUN: its order, and its key extents.
+ * In:  a run that was finished SORTED_RUN: its order, and its key extents.
  * Out: its raw keys in sorted order; finally, from the keys of all runs, the
  *	    run that each row of the whole order comes from.
  *
@@ -118,7 +118,7 @@ cuda_run_ended(cuda_job *job, gsort_status status)
 	if (!job->keys_kept)
 		free_kept_keys(job);
 	cuda_job_free_keys(job);
-	cuda_cut_free(job);
+	cuda_finish_free(job);
 	job->header_used = 1;
 	job->work_status = status == GSORT_DEVICE_LOST ? status : GSORT_OK;
 }
@@ -130,7 +130,7 @@ cuda_job_next_run(gsort_job *base)
 	gsort_status status = GSORT_NOMEM;
 
 	cuda_job_free_rows(job);
-	cuda_cut_free_all_but_order(job);
+	cuda_finish_free_all_but_order(job);
 	if (base->keep != GSORT_KEEP_NOTHING)
 		status = keep_keys(job);
 	if (status == GSORT_DEVICE_LOST)

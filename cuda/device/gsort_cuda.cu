@@ -48,7 +48,7 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	cuda_job_open,
 	cuda_job_reserve,
 	cuda_job_append,
-	cuda_job_cut,
+	cuda_job_finish_run,
 	cuda_job_fetch,
 	cuda_job_next_run,
 	cuda_job_merge,

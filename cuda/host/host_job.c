@@ -81,22 +81,22 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* The work of a cut on a thread: the sort and its timing. */
+/* The work of a finish on a thread: the sort and its timing. */
 static void
-run_cut(host_task *task)
+finish_on_thread(host_task *task)
 {
 	host_op    *op = (host_op *) task;
 	host_job   *job = op->job;
-	host_cut   *cut = &op->u.cut;
+	host_finish *finish = &op->u.finish;
 	double		begin_ms = now_ms();
 
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
 	else if (!atomic_load(&job->closing))
-		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties,
-								   cut->rows, cut->how == GSORT_SORTED_RUN, cut->limit_bytes,
-								   &job->closing, &cut->begins);
-	cut->ms = now_ms() - begin_ms;
+		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &finish->plan,
+								   &finish->ties, finish->rows, finish->how == GSORT_SORTED_RUN,
+								   finish->limit_bytes, &job->closing, &finish->begins);
+	finish->ms = now_ms() - begin_ms;
 	host_op_done(op);
 }
 
@@ -275,19 +275,19 @@ host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 }
 
 gsort_status
-host_job_cut(gsort_job *job)
+host_job_finish_run(gsort_job *job)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_CUT, 0, run_cut);
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_FINISHED, 0, finish_on_thread);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
 	op->task.heavy = job->rows > HEAVY_ROWS;
-	op->u.cut.how = job->cut_how;
-	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
-								   job->column_stats);
-	op->u.cut.ties = tie_rule_make(&job->options, &op->u.cut.plan);
-	op->u.cut.rows = job->rows;
-	op->u.cut.limit_bytes = job->device->budget_bytes;
+	op->u.finish.how = job->finish_how;
+	op->u.finish.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
+									  job->column_stats);
+	op->u.finish.ties = tie_rule_make(&job->options, &op->u.finish.plan);
+	op->u.finish.rows = job->rows;
+	op->u.finish.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
 	return GSORT_OK;
 }

@@ -17,7 +17,7 @@ uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
 gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
 gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status host_job_cut(gsort_job *job);
+gsort_status host_job_finish_run(gsort_job *job);
 gsort_status host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 gsort_status host_job_next_run(gsort_job *job);
 gsort_status host_job_merge(gsort_job *job, const key_plan *plan);

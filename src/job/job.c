@@ -256,7 +256,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->lacked_memory = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->blocks = 0;
-	slot->cut_how = GSORT_SORTED;
+	slot->finish_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	slot->to_verify = false;
