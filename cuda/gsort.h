@@ -321,7 +321,7 @@ typedef struct gsort_job_stats
 	uint32_t	runs;			/* runs ended by gsort_job_next_run */
 	/* 0: the keys of the ended runs are gone, and the device cannot merge them.
 	 * Always 0 with an inexact_mask. */
-	uint32_t	keys_kept;
+	uint32_t	keys_retained;
 	double		merge_ms;
 	/* The last run that was finished. */
 	gsort_engine engine;		/* sorted the first word; AUTO: no sort, all keys were equal */
@@ -453,7 +453,7 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
  * - both, plus the keys retained by other jobs, stay within half of the budget;
  * - the job has no inexact_mask, since a merge order carries no ties.
  *
- * Otherwise the keys of all runs are dropped for good (stats.keys_kept).
+ * Otherwise the keys of all runs are dropped for good (stats.keys_retained).
  * Retained keys never take more memory than the run had.
  */
 gsort_status gsort_job_next_run(gsort_job *job);

@@ -56,7 +56,7 @@ struct gsort_device
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
 	uint64_t	reserved_bytes; /* total of all open jobs */
-	uint64_t	kept_bytes;		/* retained part of reserved_bytes */
+	uint64_t	retained_bytes; /* retained part of reserved_bytes */
 	int			lost;			/* every later call returns DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];
@@ -74,14 +74,14 @@ typedef enum gsort_run_state
 } gsort_run_state;
 
 /* The fate of a run's sorted keys when the run ends. */
-typedef enum gsort_keep
+typedef enum gsort_retain
 {
-	GSORT_KEEP_NOTHING,			/* also drops the keys of earlier runs */
-	GSORT_KEEP_KEYS,
+	GSORT_RETAIN_NOTHING,		/* also drops the keys of earlier runs */
+	GSORT_RETAIN_KEYS,
 	/* A column of the job has had a NULL.  Runs that retained keys alone have
 	 * no NULLs. */
-	GSORT_KEEP_KEYS_AND_NULLS
-} gsort_keep;
+	GSORT_RETAIN_KEYS_AND_NULLS
+} gsort_retain;
 
 /* The unfinished long row of one feeder. */
 typedef struct gsort_feeder
@@ -108,7 +108,7 @@ struct gsort_job
 	uint64_t	reserved_units;
 	uint64_t	reserved_bytes; /* device memory reserved to the job's runs, scratch included */
 	/* retained keys, later also the merge order, finally the order alone */
-	uint64_t	kept_bytes;
+	uint64_t	retained_bytes;
 
 	gsort_feeder feeders[GSORT_FEEDERS_MAX];
 	int			incomplete_rows;
@@ -117,16 +117,16 @@ struct gsort_job
 
 	uint64_t	ended_rows;		/* total of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
-	gsort_keep	keep;			/* ENDING: the request to the implementation */
+	gsort_retain	keep;		/* ENDING: the request to the implementation */
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
 	 * RUN_FINISHED event. */
 	gsort_block *blocks;
 	uint64_t	n_blocks;
 
-	/* The front end sets rows, bytes in and out, reserved, runs and keys_kept.
-	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
-	 * words. */
+	/* The front end sets rows, bytes in and out, reserved, runs and
+	 * keys_retained.  The implementation sets peak, sort_ms, merge_ms, and key
+	 * bits and words. */
 	gsort_job_stats stats;
 };
 
@@ -154,7 +154,7 @@ struct gsort_device_ops
 	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory for the retained keys of a run with that many rows. */
-	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
+	uint64_t	(*retained_bytes) (const gsort_job *job, uint64_t rows, gsort_retain keep);
 	/* Device memory of job_merge beside the retained keys, and of the completed
 	 * merge order. */
 	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);

@@ -153,8 +153,9 @@ typedef struct cuda_device
 	cuda_job   *jobs;
 } cuda_device;
 
-/* The arrays of one finish.  All are allocated until the finish ends.  The arrays
- * that a fetch needs stay (order, low offsets, ties); the others are freed. */
+/* The arrays of one finish.  All are allocated until the finish ends.  The
+ * arrays that a fetch needs stay (order, low offsets, ties); the others are
+ * freed. */
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the packed row lengths */
@@ -180,12 +181,12 @@ typedef enum sort_array
 
 /* The sorted keys of an ended run: [columns][rows] uint64, then optionally
  * [rows] uint8. */
-typedef struct kept_run
+typedef struct retained_run
 {
 	cuda_array	keys;
 	uint32_t	rows;
 	int			has_nulls;
-} kept_run;
+} retained_run;
 
 /* The extents of one kind in a job. */
 typedef struct extent_list
@@ -193,7 +194,7 @@ typedef struct extent_list
 	void	  **extents;		/* on the host, sized for everything that the device can hold */
 	uint64_t	room;
 	uint64_t	n;
-	uint64_t	n_told;			/* number of extents published in the table on the device */
+	uint64_t	n_published;	/* number of extents published in the table on the device */
 	cuda_array	table;			/* on the device: uint64_t *[room] */
 } extent_list;
 
@@ -233,9 +234,9 @@ struct cuda_job
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
-	kept_run	kept[GSORT_MERGE_RUNS_MAX];
-	uint32_t	n_kept;
-	int			keys_kept;		/* for all runs */
+	retained_run	kept[GSORT_MERGE_RUNS_MAX];
+	uint32_t	n_retained;
+	int			keys_retained;	/* for all runs */
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
 	cuda_array	order;
 	cuda_array	merge_scratch;
@@ -461,7 +462,7 @@ void		cuda_finish_ended(cuda_job *job, gsort_status status);
 
 /* --- several runs (cuda_runs.cu) ------------------------------------------ */
 
-uint64_t	cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
+uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep);
 uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
 uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status cuda_job_next_run(gsort_job *job);

@@ -108,7 +108,7 @@ end_work(cuda_job *job)
 	if (job->work_kind == GSORT_EVENT_RUN_FINISHED)
 		gsort_finish_done(common, job->work_status);
 	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
-		gsort_run_begun(common, job->work_status, job->keys_kept);
+		gsort_run_begun(common, job->work_status, job->keys_retained);
 	else
 		gsort_merge_done(common, job->work_status);
 	return job->work_status;

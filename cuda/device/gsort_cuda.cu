@@ -42,7 +42,7 @@ extern "C" const gsort_device_ops gsort_cuda_ops = {
 	cuda_default_budget,
 	cuda_shut,
 	cuda_job_bytes,
-	cuda_kept_bytes,
+	cuda_retained_bytes,
 	cuda_merge_bytes,
 	cuda_order_bytes,
 	cuda_job_open,

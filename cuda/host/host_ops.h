@@ -48,7 +48,7 @@ typedef struct host_finish
 
 typedef struct host_next_run
 {
-	gsort_keep	keep;
+	gsort_retain	keep;
 	uint64_t	limit_bytes;
 	int			kept;
 } host_next_run;
@@ -123,7 +123,7 @@ struct host_job
 	host_job   *next;
 	host_job   *previous;
 	host_run	run;
-	host_kept	kept;
+	host_retained	kept;
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */

@@ -389,7 +389,7 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
-	bool		told;
+	bool		pushed;
 
 	if (!job->open)
 		return;
@@ -407,9 +407,9 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
 	slot->state = GPUSORT_JOB_ABANDONED;
-	told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+	pushed = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	LWLockRelease(gpusort_shared_lock());
-	if (!told)
+	if (!pushed)
 		elog(WARNING,
 			 "gpusort: no room in the ring of requests: job %d is open until its service restarts",
 			 job->id.slot);

@@ -39,7 +39,7 @@
 #include "job/release.h"
 
 /* The feeders of a parallel plan: the leader's feed node, the workers, and the
- * GpuSort node, which feeds the rows that told it of a full job. */
+ * GpuSort node, which feeds the rows that showed it a full job. */
 #define GPUSORT_PARALLEL_FEEDERS(workers)	((workers) + 2)
 
 /* Names a job to another process. */

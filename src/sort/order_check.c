@@ -68,7 +68,7 @@ keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 }
 
 void
-gpusort_order_check_keep_rows(GpuSortOrderCheck *check)
+gpusort_order_check_retain_rows(GpuSortOrderCheck *check)
 {
 	keep_row(check, &check->before);
 	keep_row(check, &check->greatest);

@@ -514,7 +514,7 @@ static void
 begin_merge(run *r)
 {
 	int			may_drop = r->options.keys_may_drop || r->options.nomem_is_fine;
-	int			kept = stats_now(r).keys_kept != 0;
+	int			kept = stats_now(r).keys_retained != 0;
 	gsort_status status;
 
 	/* reserves room for a run that is never fed */

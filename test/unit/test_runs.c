@@ -340,10 +340,10 @@ test_refused_run_calls(rig *rig)
 	job = open_job(rig);
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	stats = next_run(rig, job);
-	CHECK(stats.runs == 1 && stats.keys_kept == 1);
+	CHECK(stats.runs == 1 && stats.keys_retained == 1);
 	feed_and_finish(rig, job, UINT64_MAX - CHUNK_ROWS, GSORT_SORTED_RUN);
 	stats = next_run(rig, job);
-	CHECK(stats.runs == 2 && stats.keys_kept == 1);
+	CHECK(stats.runs == 2 && stats.keys_retained == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_BAD_ARG);
@@ -365,14 +365,14 @@ keeps_within(rig *rig, uint64_t budget)
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_set_budget(rig->device, budget);
-	keeps = next_run(rig, job).keys_kept;
+	keeps = next_run(rig, job).keys_retained;
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	close_job(rig, job);
 	return keeps;
 }
 
 static uint64_t
-least_budget_that_keeps(rig *rig)
+least_budget_that_retains(rig *rig)
 {
 	uint64_t	too_little = 0;
 	uint64_t	enough = (uint64_t) 1 << 40;
@@ -402,7 +402,7 @@ test_reservations_of_retained_keys(rig *rig)
 	gsort_job_stats kept;
 	uint64_t	budget;
 
-	current_test = "reservations of kept keys";
+	current_test = "reservations of retained keys";
 	gsort_device_get_info(rig->device, &info);
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_finish(rig, other, 0, GSORT_SORTED_RUN);
@@ -416,7 +416,7 @@ test_reservations_of_retained_keys(rig *rig)
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(kept.reserved_bytes >= had.reserved_bytes);
 	CHECK(kept.reserved_bytes >= empty.reserved_bytes + CHUNK_ROWS * sizeof(uint64_t));
 
@@ -426,7 +426,7 @@ test_reservations_of_retained_keys(rig *rig)
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_set_budget(rig->device, 2 * reserved_bytes(rig));
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
@@ -436,38 +436,38 @@ test_reservations_of_retained_keys(rig *rig)
 	job = open_job(rig);
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	gsort_job_get_stats(other, &kept);
 	gsort_set_budget(rig->device, kept.reserved_bytes);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.reserved_bytes == had.reserved_bytes);
+	CHECK(kept.keys_retained == 0 && kept.reserved_bytes == had.reserved_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 
 	/* dropped keys stay dropped */
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.runs == 3);
+	CHECK(kept.keys_retained == 0 && kept.runs == 3);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 	close_job(rig, job);
 
 	/* the budget is twice its own reservation, later less */
 	gsort_set_budget(rig->device, 2 * CHUNK_ROWS * sizeof(uint64_t));
 	kept = next_run(rig, other);
-	CHECK(kept.keys_kept == 0);
+	CHECK(kept.keys_retained == 0);
 	close_job(rig, other);
 	CHECK(reserved_bytes(rig) == 0);
 
 	/* the half counts for all jobs: keys fit alone, but not beside another
 	 * job's */
 	other = open_job(rig);
-	budget = least_budget_that_keeps(rig);
+	budget = least_budget_that_retains(rig);
 	CHECK(keeps_within(rig, budget));
 	feed_and_finish(rig, other, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, other);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(!keeps_within(rig, budget));
 	close_job(rig, other);
 	gsort_set_budget(rig->device, info.budget_bytes);
@@ -491,7 +491,7 @@ test_merge_later(rig *rig)
 	gsort_set_budget(rig->device, 1);
 	CHECK(gsort_job_merge(job) == GSORT_NOMEM);
 	gsort_job_get_stats(job, &after);
-	CHECK(after.keys_kept == 1 && after.reserved_bytes == before.reserved_bytes);
+	CHECK(after.keys_retained == 1 && after.reserved_bytes == before.reserved_bytes);
 	gsort_set_budget(rig->device, info.budget_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
