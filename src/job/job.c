@@ -221,7 +221,7 @@ longest_wait(const GpuSortJobOptions *options)
 }
 
 static void
-note_device(GpuSortJob *job, int service)
+record_device(GpuSortJob *job, int service)
 {
 	const gsort_device_info *info = &gpusort_shared->services[service].info;
 
@@ -262,7 +262,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->to_verify = false;
 	slot->progress = -1;
 	job->id.generation = slot->generation;
-	note_device(job, service);
+	record_device(job, service);
 	job->open = true;
 	jobs_open++;
 	return GPUSORT_NATIVE_NONE;

@@ -91,7 +91,7 @@ follows(GpuSortOrderCheck *check, const GpuSortComparand *row, const GpuSortChec
 }
 
 static void
-note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
+record_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 {
 	int			key = gpusort_comparer_deciding_key(check->comparer,
 													&check->before.comparand, next);
@@ -132,7 +132,7 @@ gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 	}
 	if (!follows(check, &next, &check->before))
 	{
-		note_violation(check, &next);
+		record_violation(check, &next);
 		return false;
 	}
 	if (!ties)

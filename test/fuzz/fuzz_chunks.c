@@ -277,7 +277,7 @@ fold(gsort_column_stats *stats, const gsort_column_stats *more)
 
 /* What an accepted chunk says of its keys, and what is true of them. */
 static void
-note_keys(fuzzed_job *j, const gsort_chunk *chunk)
+record_keys(fuzzed_job *j, const gsort_chunk *chunk)
 {
 	for (uint32 c = 0; chunk->rows > 0 && c < j->columns; c++)
 	{
@@ -367,7 +367,7 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 		if (at < chunk.rows)
 			((volatile uint32 *) chunk.row_start)[at] = (uint32) take(source, 1);
 	}
-	note_keys(j, &chunk);
+	record_keys(j, &chunk);
 	REQUIRE(wait_for(GSORT_EVENT_APPENDED).status == GSORT_OK);
 	j->rows += chunk.rows;
 	j->units += chunk.data_bytes / 8;
