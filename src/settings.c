@@ -362,9 +362,8 @@ assign_debug_providers_off(const char *newval, void *extra)
 	memcpy(gpusort_debug_providers_off, extra, sizeof(gpusort_debug_providers_off));
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- all of them, each table in alphabetical order ------------------------ */
 
-/* Each table is in alphabetical order. */
 static const struct
 {
 	const char *name;
@@ -551,7 +550,8 @@ static const struct
 		"A list of order, group and window. Sort nodes of finished plans become GpuSort nodes "
 		"all the same.",
 		&debug_providers_off_setting, "",
-		PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, check_debug_providers_off, assign_debug_providers_off
+		PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
+		check_debug_providers_off, assign_debug_providers_off
 	},
 	{
 		"gpusort.device",

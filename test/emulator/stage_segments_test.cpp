@@ -80,10 +80,8 @@ struct given_items
 	uint32_t	level2_behind;	/* segments in level 2 lie this many items behind their places */
 	stage_memory<Row> memory;
 
-	explicit given_items(const std::vector<given_segment> &wanted): n(wanted.back().begin +
-																	  wanted.back().count),
-		row_bits(row_bits_for(n)), keys(n), rows(n), segments(wanted),
-		level2_behind(Wide ? 0 : (uint32_t) (level2_items_max(n) - n)), memory(n)
+	explicit given_items(const std::vector<given_segment> &wanted): n(wanted.back().begin + wanted.back().count),
+		row_bits(row_bits_for(n)), keys(n), rows(n), segments(wanted), level2_behind(Wide ? 0 : (uint32_t) (level2_items_max(n) - n)), memory(n)
 	{
 		partition_plan *plan = memory.plan.data();
 
@@ -98,8 +96,7 @@ struct given_items
 
 	static uint32_t shift_of(const given_segment &segment)
 	{
-		return !Wide && (segment.kind == SEGMENT_SHORTENED ||
-						 (segment.kind == SEGMENT_TIED && segment.count % 2 == 0)) ? LOST_BITS : 0;
+		return !Wide && (segment.kind == SEGMENT_SHORTENED || (segment.kind == SEGMENT_TIED && segment.count % 2 == 0)) ? LOST_BITS : 0;
 	}
 
 	item<Wide> item_of(uint32_t row, uint32_t shift) const
@@ -127,16 +124,13 @@ struct given_items
 		if (segment.left_out)
 			return;
 		if (is_long)
-			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] =
-				{segment.begin + level2_behind, segment.begin, segment.begin, segment.count,
-				 shift > 0, 0};
+			memory.long_segments.data()[memory.plan.data()->listed.long_segments++] = {segment.begin + level2_behind, segment.begin,
+				segment.begin, segment.count, shift > 0, 0};
 		else
-			memory.segments.data()[memory.plan.data()->listed.segments++] =
-				describe(segment, level, shift, in_level1);
+			memory.segments.data()[memory.plan.data()->listed.segments++] = describe(segment, level, shift, in_level1);
 	}
 
-	sort_segment describe(const given_segment &segment, const item_arrays<Wide> &level,
-						  uint32_t shift, bool in_level1) const
+	sort_segment describe(const given_segment &segment, const item_arrays<Wide> &level, uint32_t shift, bool in_level1) const
 	{
 		bool		by_row = Wide && segment.kind == SEGMENT_TIED;
 		uint64_t	mask = shift > 0 ? ~0ull << row_bits : ~0ull;
@@ -150,28 +144,22 @@ struct given_items
 			lowest = std::min(lowest, coordinate);
 			highest = std::max(highest, coordinate);
 		}
-		return {segment.begin + (in_level1 ? 0 : level2_behind), segment.begin, segment.count,
-				in_level1 * (uint32_t) ITEMS_IN_LEVEL1 | (shift > 0) * (uint32_t) ITEMS_SHORTENED |
-				by_row * (uint32_t) ITEMS_BY_ROW,
-				make_linear_map(highest - lowest, Row::SORT_BINS), lowest};
+		return {segment.begin + (in_level1 ? 0 : level2_behind), segment.begin, segment.count, in_level1 * (uint32_t) ITEMS_IN_LEVEL1 | (shift > 0) * (uint32_t) ITEMS_SHORTENED |
+			by_row * (uint32_t) ITEMS_BY_ROW, make_linear_map(highest - lowest, Row::SORT_BINS), lowest};
 	}
 
 	/* True if its rows were emitted at its places, in order and exactly once;
 	 * or never, if it is in no list. */
-	bool is_sorted(const given_segment &segment, const uint32_t *emitted,
-				   const uint32_t *times) const
+	bool is_sorted(const given_segment &segment, const uint32_t *emitted, const uint32_t *times) const
 	{
-		numbers		expected(rows.begin() + segment.begin,
-							 rows.begin() + segment.begin + segment.count);
+		numbers		expected(rows.begin() + segment.begin, rows.begin() + segment.begin + segment.count);
 
 		std::sort(expected.begin(), expected.end(), [&](uint32_t a, uint32_t b) {
 			return key_and_row(keys[a], a) < key_and_row(keys[b], b);
 		});
 		return std::all_of(times + segment.begin, times + segment.begin + segment.count,
-						   [&](uint32_t n_times) { return n_times == (segment.left_out ? 0 : 1);
-												  }) &&
-			(segment.left_out ||
-			 std::equal(expected.begin(), expected.end(), emitted + segment.begin));
+						   [&](uint32_t n_times) { return n_times == (segment.left_out ? 0 : 1); }) &&
+			(segment.left_out || std::equal(expected.begin(), expected.end(), emitted + segment.begin));
 	}
 };
 
@@ -183,8 +171,7 @@ segments_of_all_sizes(segment_kind kind)
 	std::vector<given_segment> segments;
 	uint32_t	begin = 0;
 
-	for (uint32_t count : {1u, 2u, 33u, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 7,
-						   (uint32_t) (1 + below(tile)), 8 * tile})
+	for (uint32_t count : {1u, 2u, 33u, tile - 1, tile, tile + 1, 2 * tile, 5 * tile + 7, (uint32_t) (1 + below(tile)), 8 * tile})
 	{
 		segments.push_back({begin, count, kind, below(6) == 0});
 		begin += count;
@@ -194,12 +181,10 @@ segments_of_all_sizes(segment_kind kind)
 
 template<typename Row, bool MayBeWide, bool Wide>
 static void
-test_segments(segment_kind kind, const std::vector<given_segment> &wanted,
-			  const launch_target &target)
+test_segments(segment_kind kind, const std::vector<given_segment> &wanted, const launch_target &target)
 {
-	const std::string name = "segments: kind " + std::to_string(kind) +
-		(Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow") + ", tile " +
-		std::to_string(Row::SORT_TILE);
+	const std::string name = "segments: kind " + std::to_string(kind) + (Wide ? ", wide" : MayBeWide ? ", maybe wide" : ", narrow") +
+		", tile " + std::to_string(Row::SORT_TILE);
 	given_items<Row, Wide> given(wanted);
 	stage_memory<Row> &memory = given.memory;
 	guarded_array<uint32_t> rows(given.n);
@@ -207,14 +192,11 @@ test_segments(segment_kind kind, const std::vector<given_segment> &wanted,
 	const segments_input in = {memory.items(), view_of(given.keys, ~0ull), given.row_bits, given.n};
 
 	memset(times.data(), 0, given.n * sizeof(uint32_t));
-	expect(sort_segments<Row,
-		   MayBeWide>(in, memory.plan.data(), memory.crowded.data(),
-					  emit_tags{rows.data(), times.data()}, target) == cudaSuccess &&
-		   memory.intact() && rows.intact() && times.intact(), name);
+	expect(sort_segments<Row, MayBeWide>(in, memory.plan.data(), memory.crowded.data(), emit_tags{rows.data(), times.data()},
+										 target) == cudaSuccess && memory.intact() && rows.intact() && times.intact(), name);
 	crowded_seen += memory.plan.data()->listed.crowded;
 	for (const given_segment &segment : given.segments)
-		expect(given.is_sorted(segment, rows.data(), times.data()),
-			   name + ", of " + std::to_string(segment.count) + " items");
+		expect(given.is_sorted(segment, rows.data(), times.data()), name + ", of " + std::to_string(segment.count) + " items");
 }
 
 template<typename Row, bool MayBeWide, bool Wide>
@@ -222,8 +204,7 @@ static void
 test_all_segments(const launch_target &target)
 {
 	for (int kind = 0; kind < SEGMENT_KINDS; kind++)
-		test_segments<Row, MayBeWide,
-			Wide>((segment_kind) kind, segments_of_all_sizes<Row>((segment_kind) kind), target);
+		test_segments<Row, MayBeWide, Wide>((segment_kind) kind, segments_of_all_sizes<Row>((segment_kind) kind), target);
 	test_segments<Row, MayBeWide, Wide>(SEGMENT_EVEN, {{0, 1, SEGMENT_EVEN, false}}, target);
 }
 
