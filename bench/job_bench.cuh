@@ -97,7 +97,7 @@ struct job_times
 {
 	std::vector<float> feed;
 	std::vector<float> cut;
-	std::vector<float> cut_awaited;
+	std::vector<float> finish_awaited;
 	std::vector<float> fetch;
 };
 
@@ -343,15 +343,15 @@ struct job_bench
 		begin = now_ms();
 		feed();
 		fed = now_ms();
-		check_job(gsort_job_cut(job, GSORT_SORTED));
-		take_events(GSORT_EVENT_CUT, 1);
+		check_job(gsort_job_finish_run(job, GSORT_SORTED));
+		take_events(GSORT_EVENT_RUN_FINISHED, 1);
 		cut = now_ms();
 		fetch(checked);
 		if (!checked)
 		{
 			times.fetch.push_back((float) (now_ms() - cut));
 			times.feed.push_back((float) (fed - begin));
-			times.cut_awaited.push_back((float) (cut - fed));
+			times.finish_awaited.push_back((float) (cut - fed));
 		}
 		gsort_job_get_stats(job, &stats);
 		gsort_job_close(job);
@@ -375,7 +375,7 @@ struct job_bench
 		for (int i = 0; i < the_options.repeat; i++)
 			run_once(false);
 		report_times("job_cut", times.cut, ok);
-		report_times("job_cut_awaited", times.cut_awaited, ok);
+		report_times("job_cut_awaited", times.finish_awaited, ok);
 		report_times("job_feed", times.feed, ok);
 		report_times("job_fetch", times.fetch, ok);
 		printf("%s: %.1f bytes of device memory a row at most\n", shape.name,

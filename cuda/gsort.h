@@ -182,8 +182,8 @@ typedef struct gsort_job_options
  * without such a value has min = UINT64_MAX, max = 0, any = 0, all =
  * UINT64_MAX.  Statistics may be loose (a wider range, more varying bits, NULLs
  * that do not occur), never wrong.  A chunk is refused if no column can have
- * its statistics.  If a key contradicts the run's statistics, the cut ends as
- * BAD_DATA.
+ * its statistics.  If a key contradicts the run's statistics, the finish ends
+ * as BAD_DATA.
  */
 typedef struct gsort_column_stats
 {
@@ -219,13 +219,13 @@ typedef struct gsort_chunk
 	uint64_t	tag;			/* returned with APPENDED */
 } gsort_chunk;
 
-typedef enum gsort_cut_how
+typedef enum gsort_finish_how
 {
 	GSORT_SORTED = 1,			/* the run in key order, stable */
 	/* As SORTED, and retains the data that gsort_job_next_run needs.  The
 	 * sort's peak memory stays the same. */
 	GSORT_SORTED_RUN = 2
-} gsort_cut_how;
+} gsort_finish_how;
 
 typedef enum gsort_block_flags
 {
@@ -273,9 +273,9 @@ typedef struct gsort_block
 typedef enum gsort_event_kind
 {
 	GSORT_EVENT_APPENDED = 1,	/* the caller owns the chunk's buffer again */
-	/* OK: the directory is complete.  NOMEM: the run may be cut again.
+	/* OK: the directory is complete.  NOMEM: the run may be finished again.
 	 * Otherwise BAD_DATA or DEVICE_LOST. */
-	GSORT_EVENT_CUT,
+	GSORT_EVENT_RUN_FINISHED,
 	GSORT_EVENT_RUN_BEGUN,		/* the job is empty and accepts chunks again */
 	/* OK: the directory of the merge order is complete.  Otherwise NOMEM or
 	 * DEVICE_LOST. */
@@ -296,20 +296,21 @@ typedef struct gsort_event
 typedef struct gsort_job_stats
 {
 	uint32_t	struct_bytes;
-	/* The current run: fed or cut. */
+	/* The current run: fed or finished. */
 	uint64_t	rows;			/* after MERGED: the total of all runs */
 	uint64_t	bytes_in;		/* rows, keys and offsets sent to the device */
 	uint64_t	row_bytes;		/* includes a long row in full from its first chunk on */
 	uint64_t	reserved_rows;	/* total */
 	uint64_t	reserved_row_bytes;
-	uint32_t	incomplete_rows;	/* rows begun but not complete; above 0 the run cannot be cut */
+	/* rows begun but not complete; above 0 the run cannot be finished */
+	uint32_t	incomplete_rows;
 	/* The whole job. */
 	uint64_t	bytes_out;		/* fetched so far */
 	/* at present: the run's reservations, and retained keys or the merge
 	 * order */
 	uint64_t	reserved_bytes;
 	uint64_t	peak_bytes;		/* peak of the device memory allocated */
-	/* The last run that was cut. */
+	/* The last run that was finished. */
 	double		sort_ms;		/* from the end of the last append to the directory */
 	uint32_t	key_bits;		/* significant bits of all columns after compaction */
 	/* Number of sort words, of up to 64 bits each, that hold these bits.  The
@@ -320,9 +321,9 @@ typedef struct gsort_job_stats
 	uint32_t	runs;			/* runs ended by gsort_job_next_run */
 	/* 0: the keys of the ended runs are gone, and the device cannot merge them.
 	 * Always 0 with an inexact_mask. */
-	uint32_t	keys_kept;
+	uint32_t	keys_retained;
 	double		merge_ms;
-	/* The last run that was cut. */
+	/* The last run that was finished. */
 	gsort_engine engine;		/* sorted the first word; AUTO: no sort, all keys were equal */
 } gsort_job_stats;
 
@@ -418,12 +419,12 @@ uint64_t	gsort_job_reservation_bytes(const gsort_job *job, uint64_t rows, uint64
  */
 gsort_status gsort_job_append(gsort_job *job, const gsort_chunk *chunk);
 
-/* Ends the run after all appends; CUT follows.  BAD_ARG: a row is incomplete,
- * or the run has already been cut with success. */
-gsort_status gsort_job_cut(gsort_job *job, gsort_cut_how how);
+/* Ends the run after all appends; RUN_FINISHED follows.  BAD_ARG: a row is
+ * incomplete, or the run has already been finished with success. */
+gsort_status gsort_job_finish_run(gsort_job *job, gsort_finish_how how);
 
-/* Returns the directory after CUT or MERGED with OK.  The job owns it until the
- * next run or the close. */
+/* Returns the directory after RUN_FINISHED or MERGED with OK.  The job owns it
+ * until the next run or the close. */
 gsort_status gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64_t *n);
 
 /*
@@ -435,8 +436,8 @@ gsort_status gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64
 gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 
 /*
- * Ends a run after CUT of a SORTED_RUN with OK; RUN_BEGUN follows (OK or
- * DEVICE_LOST).  BAD_ARG in any other state or with a fetch in progress.
+ * Ends a run after RUN_FINISHED of a SORTED_RUN with OK; RUN_BEGUN follows (OK
+ * or DEVICE_LOST).  BAD_ARG in any other state or with a fetch in progress.
  * NOMEM: no host memory; nothing changed.  Drops the run's rows.  The job is
  * then empty and accepts reservations and appends.
  *
@@ -452,7 +453,7 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
  * - both, plus the keys retained by other jobs, stay within half of the budget;
  * - the job has no inexact_mask, since a merge order carries no ties.
  *
- * Otherwise the keys of all runs are dropped for good (stats.keys_kept).
+ * Otherwise the keys of all runs are dropped for good (stats.keys_retained).
  * Retained keys never take more memory than the run had.
  */
 gsort_status gsort_job_next_run(gsort_job *job);
@@ -470,7 +471,7 @@ gsort_status gsort_job_next_run(gsort_job *job);
  */
 gsort_status gsort_job_merge(gsort_job *job);
 
-/* Legal at any time.  The figures of a run are final after CUT. */
+/* Legal at any time.  The figures of a run are final after RUN_FINISHED. */
 void		gsort_job_get_stats(const gsort_job *job, gsort_job_stats *stats);
 
 /* Ends the job in any state.  CLOSED follows exactly once and returns all

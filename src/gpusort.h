@@ -2,23 +2,37 @@
  * gpusort.h
  *	  Types shared by the files of src/; no bodies.
  *
- * The words that all files use:
+ * The words that all files use.  They are the field's own, and nothing else is
+ * called by them.
+ *
  *	  row		a tuple as it is packed for the device
- *	  word		64 bits that a key, or a part of it, is sorted by
- *	  encoding	the number of words of a key, and the prefix that they leave out
+ *	  key word	64 bits that a key, or a part of it, is sorted by
+ *	  key encoding
+ *				the number of a key's words, and the prefix that they leave out
+ *	  prefix	the bytes that nearly all values of a key begin with
+ *	  prefix marker
+ *				the byte that stands for the prefix in a key word
+ *	  inexact value
+ *				a value whose words may stand for others too
  *	  chunk		rows with their keys, as they lie in a buffer
  *	  buffer	1 MiB of the shared pool
- *	  block	sorted rows that the device has written into a buffer
- *	  run		a sorted part of the input, as much as the device's memory holds
+ *	  output block
+ *				sorted rows that the device has written into a buffer
+ *	  run		a sorted part of the input, as much as the device's memory holds;
+ *				it is fed, finished and read
+ *	  tie run	neighbours in a run that words leave undecided
  *	  job		one sort on the device
- *	  leader	the process that opened a job: it cuts its runs and reads them
+ *	  leader	the process that opened a job: it finishes its runs and reads them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
- *	  reservation		device memory promised to a job
+ *	  reservation
+ *				device memory that a job has
  *	  service	a background worker that owns a device; the first one starts the
  *				others
- *	  provisional sort
- *				an array of a sort's first rows, until a job is worth it
+ *	  in-memory array
+ *				a sort's first rows, until a job is worth it
+ *	  reason	why a sort is native: one when it is planned (planner/reasons.h),
+ *				one when it is executed (job/counters.h)
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H

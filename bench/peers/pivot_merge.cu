@@ -150,7 +150,7 @@ merge_between_pivots(const key_source<Key> &source, const merge_run *runs, uint3
 
 	static_assert(sizeof(multiway_memory<Key, Row>) <= Row::SHARED_BYTES,
 				  "shared memory of the row");
-	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(record_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	parts = parts_for(n_samples, n_runs);
 	CUDA_TRY(launch(multiway_sample_kernel<Key>, tiles_for(n_samples, SELECT_WARPS),
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),

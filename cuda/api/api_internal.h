@@ -6,7 +6,7 @@
  * device.c   the device: opening, events, failures, sorts of pairs
  * job.c      a job's beginning and end, and its reservations
  * feed.c     chunks: checks, and places in the arena
- * blocks.c  cuts, directories, fetches
+ * blocks.c  finishes, directories, fetches
  * runs.c     several runs and their merge
  *
  * runs.c calls job.c and blocks.c, job.c calls blocks.c, and all files call
@@ -30,11 +30,11 @@ int			gsort_is_lost(gsort_device *device);
 
 /* Accounts for the memory of the job: its run's reservations, and retained keys
  * or orders. */
-void		gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
+void		gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t retained_bytes);
 
 /* Drops the run's rows from the account.  The job retains run_bytes of its
- * reservations beside its kept_bytes. */
-void		gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes);
+ * reservations beside its retained_bytes. */
+void		gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t retained_bytes);
 
 /* Memory that lets a job continue: room for any one chunk. */
 uint64_t	gsort_least_bytes(const gsort_job *job);

@@ -13,7 +13,7 @@
 /* --- cutting -------------------------------------------------------------- */
 
 gsort_status
-gsort_job_cut(gsort_job *job, gsort_cut_how how)
+gsort_job_finish_run(gsort_job *job, gsort_finish_how how)
 {
 	gsort_status status;
 
@@ -24,19 +24,19 @@ gsort_job_cut(gsort_job *job, gsort_cut_how how)
 		return gsort_bad_argument(job->device, "cut");
 	if (job->incomplete_rows > 0)
 		return gsort_bad_argument(job->device, "cut with a row incomplete");
-	job->cut_how = how;
-	job->state = GSORT_RUN_CUTTING;
-	status = job->device->ops->job_cut(job);
+	job->finish_how = how;
+	job->state = GSORT_RUN_FINISHING;
+	status = job->device->ops->job_finish_run(job);
 	if (status != GSORT_OK)
 		job->state = GSORT_RUN_FEEDING;
 	return status;
 }
 
 void
-gsort_cut_done(gsort_job *job, gsort_status status)
+gsort_finish_done(gsort_job *job, gsort_status status)
 {
 	if (status == GSORT_OK)
-		job->state = GSORT_RUN_CUT;
+		job->state = GSORT_RUN_FINISHED;
 	else if (status == GSORT_NOMEM)
 		job->state = GSORT_RUN_FEEDING;
 	else
@@ -137,7 +137,7 @@ gsort_free_directory(gsort_job *job)
 static int
 directory_stands(const gsort_job *job)
 {
-	return job->state == GSORT_RUN_CUT || job->state == GSORT_RUN_MERGED;
+	return job->state == GSORT_RUN_FINISHED || job->state == GSORT_RUN_MERGED;
 }
 
 gsort_status

@@ -56,7 +56,7 @@ struct gsort_device
 	const gsort_device_ops *ops;
 	uint64_t	budget_bytes;
 	uint64_t	reserved_bytes; /* total of all open jobs */
-	uint64_t	kept_bytes;		/* retained part of reserved_bytes */
+	uint64_t	retained_bytes; /* retained part of reserved_bytes */
 	int			lost;			/* every later call returns DEVICE_LOST */
 	gsort_faults faults;
 	char		error_text[512];
@@ -65,8 +65,8 @@ struct gsort_device
 typedef enum gsort_run_state
 {
 	GSORT_RUN_FEEDING,
-	GSORT_RUN_CUTTING,			/* a cut is enqueued */
-	GSORT_RUN_CUT,				/* the directory is complete */
+	GSORT_RUN_FINISHING,		/* a finish is enqueued */
+	GSORT_RUN_FINISHED,			/* the directory is complete */
 	GSORT_RUN_ENDING,			/* a next_run is enqueued */
 	GSORT_RUN_MERGING,			/* a merge is enqueued */
 	GSORT_RUN_MERGED,			/* the directory of the merge order is complete */
@@ -74,14 +74,14 @@ typedef enum gsort_run_state
 } gsort_run_state;
 
 /* The fate of a run's sorted keys when the run ends. */
-typedef enum gsort_keep
+typedef enum gsort_retain
 {
-	GSORT_KEEP_NOTHING,			/* also drops the keys of earlier runs */
-	GSORT_KEEP_KEYS,
+	GSORT_RETAIN_NOTHING,		/* also drops the keys of earlier runs */
+	GSORT_RETAIN_KEYS,
 	/* A column of the job has had a NULL.  Runs that retained keys alone have
 	 * no NULLs. */
-	GSORT_KEEP_KEYS_AND_NULLS
-} gsort_keep;
+	GSORT_RETAIN_KEYS_AND_NULLS
+} gsort_retain;
 
 /* The unfinished long row of one feeder. */
 typedef struct gsort_feeder
@@ -96,7 +96,7 @@ struct gsort_job
 	gsort_device *device;
 	gsort_job_options options;
 	gsort_run_state state;
-	gsort_cut_how cut_how;
+	gsort_finish_how finish_how;
 	int			closing;
 
 	uint64_t	rows;
@@ -108,7 +108,7 @@ struct gsort_job
 	uint64_t	reserved_units;
 	uint64_t	reserved_bytes; /* device memory reserved to the job's runs, scratch included */
 	/* retained keys, later also the merge order, finally the order alone */
-	uint64_t	kept_bytes;
+	uint64_t	retained_bytes;
 
 	gsort_feeder feeders[GSORT_FEEDERS_MAX];
 	int			incomplete_rows;
@@ -117,16 +117,16 @@ struct gsort_job
 
 	uint64_t	ended_rows;		/* total of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
-	gsort_keep	keep;			/* ENDING: the request to the implementation */
+	gsort_retain	keep;		/* ENDING: the request to the implementation */
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
-	 * CUT event. */
+	 * RUN_FINISHED event. */
 	gsort_block *blocks;
 	uint64_t	n_blocks;
 
-	/* The front end sets rows, bytes in and out, reserved, runs and keys_kept.
-	 * The implementation sets peak, sort_ms, merge_ms, and key bits and
-	 * words. */
+	/* The front end sets rows, bytes in and out, reserved, runs and
+	 * keys_retained.  The implementation sets peak, sort_ms, merge_ms, and key
+	 * bits and words. */
 	gsort_job_stats stats;
 };
 
@@ -141,9 +141,9 @@ struct gsort_device_ops
 						  char *reason, size_t reason_bytes);
 	gsort_status (*pin) (gsort_device *device, void *base, size_t bytes);
 	int			(*fd) (gsort_device *device);
-	/* Before it returns a CUT, RUN_BEGUN, MERGED or FETCHED event of a job that
-	 * is not closing, the implementation calls gsort_cut_done, gsort_run_begun,
-	 * gsort_merge_done or gsort_fetch_done. */
+	/* Before it returns a RUN_FINISHED, RUN_BEGUN, MERGED or FETCHED event of a
+	 * job that is not closing, the implementation calls gsort_finish_done,
+	 * gsort_run_begun, gsort_merge_done or gsort_fetch_done. */
 	int			(*poll) (gsort_device *device, gsort_event *out, int max);
 	void		(*get_info) (gsort_device *device, gsort_device_info *info);
 	uint64_t	(*default_budget) (gsort_device *device);
@@ -154,7 +154,7 @@ struct gsort_device_ops
 	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory for the retained keys of a run with that many rows. */
-	uint64_t	(*kept_bytes) (const gsort_job *job, uint64_t rows, gsort_keep keep);
+	uint64_t	(*retained_bytes) (const gsort_job *job, uint64_t rows, gsort_retain keep);
 	/* Device memory of job_merge beside the retained keys, and of the completed
 	 * merge order. */
 	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
@@ -167,7 +167,7 @@ struct gsort_device_ops
 	/* The chunk's rows are numbered from job->rows on; its data goes to
 	 * first_unit. */
 	gsort_status (*job_append) (gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-	gsort_status (*job_cut) (gsort_job *job);	/* by cut_how */
+	gsort_status (*job_finish_run) (gsort_job *job);	/* by finish_how */
 	/* Copies a block of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
@@ -207,8 +207,8 @@ gsort_status gsort_fail(gsort_device *device, gsort_status status, const char *f
 /* Records a fault of a chunk, a gsort_bad_data; returns BAD_DATA. */
 gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 
-/* Updates the state when a cut has ended with status. */
-void		gsort_cut_done(gsort_job *job, gsort_status status);
+/* Updates the state when a finish has ended with status. */
+void		gsort_finish_done(gsort_job *job, gsort_status status);
 
 /* Updates the state when a run has ended; status is OK or DEVICE_LOST.  kept:
  * the keys of this run and all earlier ones are retained. kept may be 0 even if

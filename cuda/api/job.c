@@ -46,7 +46,7 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 	blank.device = device;
 	blank.options = *options;
 	blank.stats.struct_bytes = sizeof(blank.stats);
-	blank.stats.keys_kept = options->inexact_mask == 0;
+	blank.stats.keys_retained = options->inexact_mask == 0;
 	for (int c = 0; c < GSORT_MAX_KEY_COLUMNS; c++)
 	{
 		key_stats_init(&blank.column_stats[c]);
@@ -58,31 +58,31 @@ gsort_job_open(gsort_device *device, const gsort_job_options *options, gsort_job
 /* --- reservations --------------------------------------------------------- */
 
 void
-gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
+gsort_set_reserved(gsort_job *job, uint64_t run_bytes, uint64_t retained_bytes)
 {
 	gsort_device *device = job->device;
 
-	device->reserved_bytes -= job->reserved_bytes + job->kept_bytes;
-	device->reserved_bytes += run_bytes + kept_bytes;
-	device->kept_bytes += kept_bytes - job->kept_bytes;
+	device->reserved_bytes -= job->reserved_bytes + job->retained_bytes;
+	device->reserved_bytes += run_bytes + retained_bytes;
+	device->retained_bytes += retained_bytes - job->retained_bytes;
 	job->reserved_bytes = run_bytes;
-	job->kept_bytes = kept_bytes;
-	job->stats.reserved_bytes = run_bytes + kept_bytes;
+	job->retained_bytes = retained_bytes;
+	job->stats.reserved_bytes = run_bytes + retained_bytes;
 }
 
 uint64_t
 gsort_room_for_job(const gsort_job *job)
 {
 	const gsort_device *device = job->device;
-	uint64_t	others = device->reserved_bytes - job->reserved_bytes - job->kept_bytes;
+	uint64_t	others = device->reserved_bytes - job->reserved_bytes - job->retained_bytes;
 
 	return device->budget_bytes > others ? device->budget_bytes - others : 0;
 }
 
 void
-gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t kept_bytes)
+gsort_end_reservations(gsort_job *job, uint64_t run_bytes, uint64_t retained_bytes)
 {
-	gsort_set_reserved(job, run_bytes, kept_bytes);
+	gsort_set_reserved(job, run_bytes, retained_bytes);
 	job->reserved_rows = 0;
 	job->reserved_units = 0;
 }
@@ -142,7 +142,7 @@ gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	if (gsort_is_lost(device))
 		return GSORT_DEVICE_LOST;
 	if (job->state != GSORT_RUN_FEEDING || job->closing)
-		return gsort_bad_argument(device, "reservation for a run that has been cut");
+		return gsort_bad_argument(device, "reservation for a run that has been finished");
 	all = reserve_with_more(job, rows, row_bytes);
 	if (all.more_bytes > 0 && device->reserved_bytes + all.more_bytes > device->budget_bytes)
 		return gsort_fail(device, GSORT_NOMEM,
@@ -154,7 +154,7 @@ gsort_job_reserve(gsort_job *job, uint64_t rows, uint64_t row_bytes)
 	status = device->ops->job_reserve(job, all.rows, all.arena_units);
 	if (status != GSORT_OK)
 		return status;
-	gsort_set_reserved(job, job->reserved_bytes + all.more_bytes, job->kept_bytes);
+	gsort_set_reserved(job, job->reserved_bytes + all.more_bytes, job->retained_bytes);
 	job->reserved_rows = all.rows;
 	job->reserved_units = all.units;
 	return GSORT_OK;

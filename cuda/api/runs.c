@@ -2,7 +2,7 @@
  * runs.c
  *	  Jobs of several runs: the keys retained from each, and their merge.
  *
- * In:  runs that were cut SORTED_RUN, one after another.
+ * In:  runs that were finished SORTED_RUN, one after another.
  * Out: whether the sorted keys of all runs are retained; finally the merge
  *	    order.
  *
@@ -40,33 +40,33 @@ any_null_so_far(const gsort_job *job)
  * leave half of the budget to runs.  Otherwise jobs that hold nothing but keys
  * would wait for each other.
  */
-static gsort_keep
-what_to_keep(const gsort_job *job)
+static gsort_retain
+what_to_retain(const gsort_job *job)
 {
 	const gsort_device_ops *ops = job->device->ops;
-	gsort_keep	keep = any_null_so_far(job) ? GSORT_KEEP_KEYS_AND_NULLS : GSORT_KEEP_KEYS;
+	gsort_retain	keep = any_null_so_far(job) ? GSORT_RETAIN_KEYS_AND_NULLS : GSORT_RETAIN_KEYS;
 	uint32_t	runs = job->stats.runs + 1;
-	uint64_t	others_kept_bytes = job->device->kept_bytes - job->kept_bytes;
-	uint64_t	kept_bytes;
+	uint64_t	others_retained_bytes = job->device->retained_bytes - job->retained_bytes;
+	uint64_t	retained_bytes;
 	uint64_t	bytes;
 
-	if (!job->stats.keys_kept || runs > GSORT_MERGE_RUNS_MAX ||
+	if (!job->stats.keys_retained || runs > GSORT_MERGE_RUNS_MAX ||
 		plan_of_ended_runs(job).words > 1)
-		return GSORT_KEEP_NOTHING;
-	kept_bytes = job->kept_bytes + ops->kept_bytes(job, job->rows, keep);
-	bytes = kept_bytes + ops->merge_bytes(job, job->ended_rows, runs);
-	if (others_kept_bytes + bytes > job->device->budget_bytes / 2 ||
-		bytes > gsort_room_for_job(job) || kept_bytes +
+		return GSORT_RETAIN_NOTHING;
+	retained_bytes = job->retained_bytes + ops->retained_bytes(job, job->rows, keep);
+	bytes = retained_bytes + ops->merge_bytes(job, job->ended_rows, runs);
+	if (others_retained_bytes + bytes > job->device->budget_bytes / 2 ||
+		bytes > gsort_room_for_job(job) || retained_bytes +
 		gsort_least_bytes(job) > gsort_room_for_job(job))
-		return GSORT_KEEP_NOTHING;
+		return GSORT_RETAIN_NOTHING;
 	return keep;
 }
 
 /* Memory of the retained keys after the end of the run. */
 static uint64_t
-kept_bytes_after(const gsort_job *job)
+retained_bytes_after(const gsort_job *job)
 {
-	return job->kept_bytes + job->device->ops->kept_bytes(job, job->rows, job->keep);
+	return job->retained_bytes + job->device->ops->retained_bytes(job, job->rows, job->keep);
 }
 
 /* Raises the reservation so that the next run can begin beside the retained
@@ -74,11 +74,11 @@ kept_bytes_after(const gsort_job *job)
 static void
 make_room_for_next_run(gsort_job *job)
 {
-	uint64_t	had = job->reserved_bytes + job->kept_bytes;
-	uint64_t	needed = kept_bytes_after(job) + gsort_least_bytes(job);
+	uint64_t	had = job->reserved_bytes + job->retained_bytes;
+	uint64_t	needed = retained_bytes_after(job) + gsort_least_bytes(job);
 
 	if (needed > had)
-		gsort_set_reserved(job, job->reserved_bytes + needed - had, job->kept_bytes);
+		gsort_set_reserved(job, job->reserved_bytes + needed - had, job->retained_bytes);
 }
 
 gsort_status
@@ -89,23 +89,23 @@ gsort_job_next_run(gsort_job *job)
 
 	if (gsort_is_lost(job->device))
 		return GSORT_DEVICE_LOST;
-	if (job->closing || job->state != GSORT_RUN_CUT || job->cut_how != GSORT_SORTED_RUN ||
+	if (job->closing || job->state != GSORT_RUN_FINISHED || job->finish_how != GSORT_SORTED_RUN ||
 		job->fetches > 0)
 		return gsort_bad_argument(job->device, "next run");
 	memcpy(before, job->ended_stats, sizeof(before));
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 		key_stats_fold(&job->ended_stats[c], &job->column_stats[c]);
 	job->ended_rows += job->rows;
-	job->keep = what_to_keep(job);
+	job->keep = what_to_retain(job);
 	job->state = GSORT_RUN_ENDING;
 	status = job->device->ops->job_next_run(job);
 	if (status != GSORT_OK)
 	{
-		job->state = GSORT_RUN_CUT;
+		job->state = GSORT_RUN_FINISHED;
 		job->ended_rows -= job->rows;
 		memcpy(job->ended_stats, before, sizeof(before));
 	}
-	else if (job->keep != GSORT_KEEP_NOTHING)
+	else if (job->keep != GSORT_RETAIN_NOTHING)
 		make_room_for_next_run(job);
 	return status;
 }
@@ -128,8 +128,8 @@ begin_run(gsort_job *job)
 void
 gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 {
-	uint64_t	bytes = job->reserved_bytes + job->kept_bytes;
-	uint64_t	kept_bytes = kept ? kept_bytes_after(job) : 0;
+	uint64_t	bytes = job->reserved_bytes + job->retained_bytes;
+	uint64_t	retained_bytes = kept ? retained_bytes_after(job) : 0;
 
 	if (status != GSORT_OK)
 	{
@@ -137,8 +137,9 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 		return;
 	}
 	job->stats.runs++;
-	job->stats.keys_kept = kept;
-	gsort_end_reservations(job, bytes > kept_bytes ? bytes - kept_bytes : 0, kept_bytes);
+	job->stats.keys_retained = kept;
+	gsort_end_reservations(job, bytes > retained_bytes ? bytes - retained_bytes : 0,
+						   retained_bytes);
 	begin_run(job);
 }
 
@@ -157,12 +158,12 @@ gsort_job_merge(gsort_job *job)
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING || job->rows > 0)
 		return gsort_bad_argument(job->device, "merge");
-	if (job->stats.runs == 0 || !job->stats.keys_kept)
+	if (job->stats.runs == 0 || !job->stats.keys_retained)
 		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
 						  job->stats.runs);
 	plan = plan_of_ended_runs(job);
 	run_bytes = job->reserved_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;
-	bytes = job->kept_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
+	bytes = job->retained_bytes + ops->merge_bytes(job, job->ended_rows, job->stats.runs);
 	if (run_bytes + bytes > gsort_room_for_job(job))
 		return gsort_fail(job->device, GSORT_NOMEM,
 						  "a merge in %llu bytes exceeds the budget of %llu bytes, "
@@ -199,7 +200,7 @@ gsort_merge_done(gsort_job *job, gsort_status status)
 		return;
 	}
 	gsort_free_directory(job);
-	gsort_set_reserved(job, job->reserved_bytes, job->kept_bytes -
+	gsort_set_reserved(job, job->reserved_bytes, job->retained_bytes -
 				ops->merge_bytes(job, job->ended_rows, job->stats.runs));
 	job->state = status == GSORT_NOMEM ? GSORT_RUN_FEEDING : GSORT_RUN_FAILED;
 }

@@ -78,7 +78,7 @@ raise_to(uint32_t *most, uint32_t x)
 
 /* units: 0 if the thread has no row.  The whole warp calls. */
 static __device__ __forceinline__ void
-note_lengths(uint32_t units, uint32_t long_units, run_header *header)
+record_lengths(uint32_t units, uint32_t long_units, run_header *header)
 {
 	uint32_t	longest = largest_of_warp(units);
 	uint32_t	longest_short = largest_of_warp(units <= long_units ? units : 0);
@@ -122,7 +122,7 @@ append_rows_kernel(append_slice slice, word_table words, key_table table, uint32
 	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint64_t	word = i < slice.rows ? file_row(&slice, i, &words, &table, header) : 0;
 
-	note_lengths((uint32_t) row_word_units(word), long_units, header);
+	record_lengths((uint32_t) row_word_units(word), long_units, header);
 }
 
 #endif							/* __CUDACC__ */

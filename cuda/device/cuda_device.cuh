@@ -13,9 +13,9 @@
  * cuda_job.cu        jobs: their room, their end
  * cuda_operation.cu  the common part of appends and fetches
  * cuda_append.cu, cuda_fetch.cu
- * cuda_work.cu       the common part of cuts, ends of runs and merges
- * cuda_sort.cu       the cut
- * cuda_order.cu      the order of its rows (interface: cuda_cut.cuh)
+ * cuda_work.cu       the common part of finishes, ends of runs and merges
+ * cuda_sort.cu       the finish
+ * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)
  * cuda_runs.cu       several runs: their retained keys, their merge
  * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
  *
@@ -24,16 +24,16 @@
  * and no container, and CUB and the runtime return error codes.
  *
  * Order on the device: work of one lane (a stream with its staging buffers)
- * runs in order; lanes run concurrently.  The cut waits for all append lanes.
- * A job's cuts, ends of runs and merge follow one another, and the host
- * observes each end before the next begins.  All memory is allocated and freed
- * on the memory stream, where nothing else waits.  A job's 'room' event orders
- * its allocations before the streams that use them.  Memory is freed once the
- * host has observed the end of the last work on it.
+ * runs in order; lanes run concurrently.  The finish waits for all append
+ * lanes.  A job's finishes, ends of runs and merge follow one another, and the
+ * host observes each end before the next begins.  All memory is allocated and
+ * freed on the memory stream, where nothing else waits.  A job's 'room' event
+ * orders its allocations before the streams that use them.  Memory is freed
+ * once the host has observed the end of the last work on it.
  *
  * If a call is refused in the middle of an operation, the earlier part still
  * runs.  Its memory is not freed, reused or returned before that part has
- * ended.  A cut, an end of a run or a merge marks its end as usual and then
+ * ended.  A finish, an end of a run or a merge marks its end as usual and then
  * fails; an append or a fetch waits for its lane.
  */
 #ifndef GSORT_CUDA_DEVICE_CUH
@@ -73,8 +73,8 @@ typedef struct pinned_slot
 	size_t		bytes;
 } pinned_slot;
 
-/* Our own pinned memory, in blocks, for the read-back of cuts and for callers
- * whose memory is not pinned. memory is NULL if there is none. */
+/* Our own pinned memory, in blocks, for the read-back of finishes and for
+ * callers whose memory is not pinned.  memory is NULL if there is none. */
 typedef struct pinned_staging
 {
 	char	   *memory;
@@ -105,7 +105,7 @@ typedef struct cuda_operation
 typedef struct cuda_lane
 {
 	cudaStream_t stream;
-	cudaEvent_t tail;			/* append lanes: recorded for a cut to wait for */
+	cudaEvent_t tail;			/* append lanes: recorded for a finish to wait for */
 	cudaStream_t notices;		/* runs cuda_wake after each operation */
 	cuda_operation *oldest;
 	cuda_operation *newest;
@@ -153,8 +153,9 @@ typedef struct cuda_device
 	cuda_job   *jobs;
 } cuda_device;
 
-/* The arrays of one cut.  All are allocated until the cut ends.  The arrays
- * that a fetch needs stay (order, low offsets, ties); the others are freed. */
+/* The arrays of one finish.  All are allocated until the finish ends.  The
+ * arrays that a fetch needs stay (order, low offsets, ties); the others are
+ * freed. */
 typedef enum sort_array
 {
 	SORT_WORDS,					/* [rows] uint64: sort words, then the packed row lengths */
@@ -180,12 +181,12 @@ typedef enum sort_array
 
 /* The sorted keys of an ended run: [columns][rows] uint64, then optionally
  * [rows] uint8. */
-typedef struct kept_run
+typedef struct retained_run
 {
 	cuda_array	keys;
 	uint32_t	rows;
 	int			has_nulls;
-} kept_run;
+} retained_run;
 
 /* The extents of one kind in a job. */
 typedef struct extent_list
@@ -193,7 +194,7 @@ typedef struct extent_list
 	void	  **extents;		/* on the host, sized for everything that the device can hold */
 	uint64_t	room;
 	uint64_t	n;
-	uint64_t	n_told;			/* number of extents published in the table on the device */
+	uint64_t	n_published;	/* number of extents published in the table on the device */
 	cuda_array	table;			/* on the device: uint64_t *[room] */
 } extent_list;
 
@@ -211,7 +212,7 @@ struct cuda_job
 	extent_list key_extents;
 	cudaEvent_t room;			/* the extents and tables are complete */
 
-	gsort_event_kind work_kind; /* CUT, RUN_BEGUN or MERGED: one at a time */
+	gsort_event_kind work_kind; /* RUN_FINISHED, RUN_BEGUN or MERGED: one at a time */
 	int			work_pending;	/* its event has not been returned yet */
 	int			work_on_device;	/* the device is working on it */
 	/* Not OK: the device refused a part of the work.  This is its status once
@@ -222,7 +223,7 @@ struct cuda_job
 	cudaEvent_t work_began;
 	cudaEvent_t work_ended;
 
-	pinned_slot cut_slot;		/* run_header, then output_block_begins */
+	pinned_slot finish_slot;	/* run_header, then output_block_begins */
 	/* The host reads the number of rows tied by their first word, then enqueues
 	 * the rest. */
 	int			tied_awaited;
@@ -233,9 +234,9 @@ struct cuda_job
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
-	kept_run	kept[GSORT_MERGE_RUNS_MAX];
-	uint32_t	n_kept;
-	int			keys_kept;		/* for all runs */
+	retained_run	kept[GSORT_MERGE_RUNS_MAX];
+	uint32_t	n_retained;
+	int			keys_retained;	/* for all runs */
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
 	cuda_array	order;
 	cuda_array	merge_scratch;
@@ -420,11 +421,11 @@ gsort_status cuda_job_fetch_order(gsort_job *job, uint64_t first_row, uint32_t b
 
 /* --- work (cuda_work.cu) -------------------------------------------------- */
 
-/* Takes a stream for the job's next cut, end of a run or merge. */
+/* Takes a stream for the job's next finish, end of a run or merge. */
 void		cuda_take_sort_stream(cuda_job *job);
 
-/* Marks the end of a cut, an end of a run or a merge on the device, behind its
- * last launch. */
+/* Marks the end of a finish, an end of a run or a merge on the device, behind
+ * its last launch. */
 gsort_status cuda_finish_work(cuda_job *job);
 
 /* status: the result of enqueuing the work.  If it failed midway, the enqueued
@@ -443,25 +444,25 @@ void		cuda_work_advance(cuda_job *job);
 /* Device time of the work; 0 if unknown. */
 double		cuda_work_ms(cuda_job *job);
 
-/* --- the cut (cuda_sort.cu) ---------------------------------------------- */
+/* --- the finish (cuda_sort.cu) -------------------------------------------- */
 
-/* Device memory of a cut SORTED of that many rows, beside the extents. */
+/* Device memory of a finish SORTED of that many rows, beside the extents. */
 uint64_t	cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-gsort_status cuda_job_cut(gsort_job *job);
+gsort_status cuda_job_finish_run(gsort_job *job);
 
-/* Frees the memory of a cut, after the host has observed its end. */
-void		cuda_cut_free(cuda_job *job);
+/* Frees the memory of a finish, after the host has observed its end. */
+void		cuda_finish_free(cuda_job *job);
 
 /* The same, but keeps the input of the gather in cuda_job_next_run. */
-void		cuda_cut_free_all_but_order(cuda_job *job);
+void		cuda_finish_free_all_but_order(cuda_job *job);
 
-/* Handles the end of the cut or of its last part, with status: takes its
+/* Handles the end of the finish or of its last part, with status: takes its
  * results and sets work_status, or enqueues the next part. */
-void		cuda_cut_ended(cuda_job *job, gsort_status status);
+void		cuda_finish_ended(cuda_job *job, gsort_status status);
 
 /* --- several runs (cuda_runs.cu) ------------------------------------------ */
 
-uint64_t	cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
+uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep);
 uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
 uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status cuda_job_next_run(gsort_job *job);

@@ -101,8 +101,8 @@ device_answers(cuda_device *device)
 }
 
 static void
-note_error(cuda_device *device, gsort_status status, const char *what, cudaError_t error,
-		   const char *expression, const char *file, int line)
+record_error(cuda_device *device, gsort_status status, const char *what, cudaError_t error,
+			 const char *expression, const char *file, int line)
 {
 	const char *name = strrchr(file, '/');
 
@@ -118,7 +118,7 @@ cuda_fail(cuda_device *device, cudaError_t error, const char *expression, const 
 	(void) cudaGetLastError();
 	if (device->common.lost || !is_refusal(error) || !device_answers(device))
 		return cuda_lose(device, error, expression, file, line);
-	note_error(device, GSORT_NOMEM, "the device refuses", error, expression, file, line);
+	record_error(device, GSORT_NOMEM, "the device refuses", error, expression, file, line);
 	return GSORT_NOMEM;
 }
 
@@ -128,7 +128,7 @@ cuda_lose(cuda_device *device, cudaError_t error, const char *expression, const 
 {
 	(void) cudaGetLastError();
 	if (!device->common.lost)
-		note_error(device, GSORT_DEVICE_LOST, "CUDA", error, expression, file, line);
+		record_error(device, GSORT_DEVICE_LOST, "CUDA", error, expression, file, line);
 	cuda_drain(device);
 	/* the caller may wait for an event that would never come */
 	cuda_wake(device);

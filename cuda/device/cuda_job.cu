@@ -6,7 +6,7 @@
  * Out: extents for rows, their words and keys, with tables of their addresses
  *	    on the device.
  *
- * A job owns its extents, tables and header, and the memory of its cuts and
+ * A job owns its extents, tables and header, and the memory of its finishes and
  * merges.  All of it is freed when the last of its work and of its operations
  * has ended.
  */
@@ -155,12 +155,12 @@ add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 static gsort_status
 tell_extents(cuda_device *device, extent_list *list)
 {
-	if (list->n > list->n_told)
-		GSORT_TRY(device, cudaMemcpyAsync((void **) list->table.pointer + list->n_told,
-										  list->extents + list->n_told,
-										  (list->n - list->n_told) * sizeof(void *),
+	if (list->n > list->n_published)
+		GSORT_TRY(device, cudaMemcpyAsync((void **) list->table.pointer + list->n_published,
+										  list->extents + list->n_published,
+										  (list->n - list->n_published) * sizeof(void *),
 										  cudaMemcpyHostToDevice, device->memory_stream));
-	list->n_told = list->n;
+	list->n_published = list->n;
 	return GSORT_OK;
 }
 
@@ -196,7 +196,7 @@ free_extents(cuda_job *job, extent_list *list, size_t bytes)
 
 		cuda_release(device, job, &extent);
 	}
-	list->n_told = 0;
+	list->n_published = 0;
 }
 
 void
@@ -234,7 +234,7 @@ cuda_job_free(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	cuda_cut_free(job);
+	cuda_finish_free(job);
 	cuda_runs_free(job);
 	cuda_job_free_keys(job);
 	cuda_job_free_rows(job);

@@ -1,6 +1,6 @@
 /*
  * cuda_order.cu
- *	  From keys to the order of the rows: the sorts of a cut, word by word.
+ *	  From keys to the order of the rows: the sorts of a finish, word by word.
  *
  * In:  a job's key extents and the plan of its sort words.
  * Out: SORT_ORDER, or no order if all keys are equal; SORT_SORTED_WORDS, the
@@ -19,7 +19,7 @@
  *	  keys --first word--> order --list--> tied rows
  *	       --other words, segment--> sorted --places--> order
  */
-#include "device/cuda_cut.cuh"
+#include "device/cuda_finish.cuh"
 
 #include "device/tied_rows.cuh"
 #include "device/sort_rows.cuh"

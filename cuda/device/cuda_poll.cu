@@ -105,10 +105,10 @@ end_work(cuda_job *job)
 	/* a release of memory may lose the device after work that succeeded */
 	if (common->device->lost)
 		job->work_status = GSORT_DEVICE_LOST;
-	if (job->work_kind == GSORT_EVENT_CUT)
-		gsort_cut_done(common, job->work_status);
+	if (job->work_kind == GSORT_EVENT_RUN_FINISHED)
+		gsort_finish_done(common, job->work_status);
 	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
-		gsort_run_begun(common, job->work_status, job->keys_kept);
+		gsort_run_begun(common, job->work_status, job->keys_retained);
 	else
 		gsort_merge_done(common, job->work_status);
 	return job->work_status;

@@ -2,7 +2,7 @@
  * cuda_runs.cu
  *	  Several runs of one job: the keys retained from each, and their merge.
  *
- * In:  a run that was cut SORTED_RUN: its order, and its key extents.
+ * In:  a run that was finished SORTED_RUN: its order, and its key extents.
  * Out: its raw keys in sorted order; finally, from the keys of all runs, the
  *	    run that each row of the whole order comes from.
  *
@@ -20,12 +20,12 @@
 /* --- memory --------------------------------------------------------------- */
 
 uint64_t
-cuda_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
+cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep)
 {
-	if (keep == GSORT_KEEP_NOTHING)
+	if (keep == GSORT_RETAIN_NOTHING)
 		return 0;
 	return rows * (job->options.key_columns * sizeof(uint64_t) +
-				   (keep == GSORT_KEEP_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
+				   (keep == GSORT_RETAIN_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
 }
 
 uint64_t
@@ -42,11 +42,11 @@ cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs)
 }
 
 static void
-free_kept_keys(cuda_job *job)
+free_retained_keys(cuda_job *job)
 {
-	while (job->n_kept > 0)
-		cuda_release((cuda_device *) job->common.device, job, &job->kept[--job->n_kept].keys);
-	job->keys_kept = 0;
+	while (job->n_retained > 0)
+		cuda_release((cuda_device *) job->common.device, job, &job->kept[--job->n_retained].keys);
+	job->keys_retained = 0;
 }
 
 void
@@ -54,7 +54,7 @@ cuda_runs_free(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	free_kept_keys(job);
+	free_retained_keys(job);
 	cuda_release(device, job, &job->order);
 	cuda_release(device, job, &job->merge_scratch);
 }
@@ -74,7 +74,7 @@ wait_for_memory(cuda_job *job)
 
 /* Enqueues the gather of the run's keys in sorted order. */
 static gsort_status
-enqueue_keys(cuda_job *job, const kept_run *kept)
+enqueue_keys(cuda_job *job, const retained_run *kept)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	uint64_t	rows = job->common.rows;
@@ -95,14 +95,14 @@ static gsort_status
 keep_keys(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	kept_run   *kept = &job->kept[job->n_kept];
+	retained_run   *kept = &job->kept[job->n_retained];
 
 	GSORT_TRY_STATUS(cuda_allocate(device, job, &kept->keys,
-								   cuda_kept_bytes(&job->common, job->common.rows,
-												   job->common.keep)));
+								   cuda_retained_bytes(&job->common, job->common.rows,
+													   job->common.keep)));
 	kept->rows = (uint32_t) job->common.rows;
-	kept->has_nulls = job->common.keep == GSORT_KEEP_KEYS_AND_NULLS;
-	job->n_kept++;
+	kept->has_nulls = job->common.keep == GSORT_RETAIN_KEYS_AND_NULLS;
+	job->n_retained++;
 	if (kept->rows == 0)
 		return GSORT_OK;
 	cuda_take_sort_stream(job);
@@ -114,11 +114,11 @@ keep_keys(cuda_job *job)
 void
 cuda_run_ended(cuda_job *job, gsort_status status)
 {
-	job->keys_kept = status == GSORT_OK;
-	if (!job->keys_kept)
-		free_kept_keys(job);
+	job->keys_retained = status == GSORT_OK;
+	if (!job->keys_retained)
+		free_retained_keys(job);
 	cuda_job_free_keys(job);
-	cuda_cut_free(job);
+	cuda_finish_free(job);
 	job->header_used = 1;
 	job->work_status = status == GSORT_DEVICE_LOST ? status : GSORT_OK;
 }
@@ -130,8 +130,8 @@ cuda_job_next_run(gsort_job *base)
 	gsort_status status = GSORT_NOMEM;
 
 	cuda_job_free_rows(job);
-	cuda_cut_free_all_but_order(job);
-	if (base->keep != GSORT_KEEP_NOTHING)
+	cuda_finish_free_all_but_order(job);
+	if (base->keep != GSORT_RETAIN_NOTHING)
 		status = keep_keys(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
@@ -152,7 +152,7 @@ allocate_order(cuda_job *job)
 
 	GSORT_TRY_STATUS(cuda_allocate(device, job, &job->order, cuda_order_bytes(&job->common, rows)));
 	return cuda_allocate(device, job, &job->merge_scratch,
-						 order_merge_scratch_bytes(rows, job->n_kept));
+						 order_merge_scratch_bytes(rows, job->n_retained));
 }
 
 /* Describes the retained runs for the merge. */
@@ -161,9 +161,9 @@ describe_runs(const cuda_job *job, merge_run *runs)
 {
 	uint32_t	columns = job->common.options.key_columns;
 
-	for (uint32_t r = 0; r < job->n_kept; r++)
+	for (uint32_t r = 0; r < job->n_retained; r++)
 	{
-		const kept_run *kept = &job->kept[r];
+		const retained_run *kept = &job->kept[r];
 		const uint64_t *keys = (const uint64_t *) kept->keys.pointer;
 
 		runs[r].keys = keys;
@@ -186,7 +186,7 @@ enqueue_merge(cuda_job *job, const key_plan *plan)
 	cuda_take_sort_stream(job);
 	GSORT_TRY_STATUS(wait_for_memory(job));
 	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
-	GSORT_TRY(device, order_merge(plan, runs, job->n_kept, job->merge_scratch.pointer,
+	GSORT_TRY(device, order_merge(plan, runs, job->n_retained, job->merge_scratch.pointer,
 								  (uint8_t *) job->order.pointer, job->work_stream));
 	return cuda_finish_work(job);
 }
@@ -201,7 +201,7 @@ cuda_merge_ended(cuda_job *job, gsort_status status)
 	{
 		if (job->common.ended_rows > 0)
 			job->common.stats.merge_ms = cuda_work_ms(job);
-		free_kept_keys(job);
+		free_retained_keys(job);
 	}
 	else
 		cuda_release(device, job, &job->order);

@@ -164,8 +164,8 @@ feed_and_check(self_job *self)
 	GSORT_TRY_STATUS(gsort_job_reserve(self->job, self->rows,
 									   self->rows * sizeof(uint64_t) + SELF_LONG_BYTES));
 	GSORT_TRY_STATUS(feed_rows(self));
-	GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED));
-	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
+	GSORT_TRY_STATUS(gsort_job_finish_run(self->job, GSORT_SORTED));
+	GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_FINISHED));
 	return check_output_blocks(self);
 }
 
@@ -190,7 +190,7 @@ check_order(self_job *self)
 	return GSORT_OK;
 }
 
-/* Feeds, cuts and ends several runs, then merges them and checks the merge
+/* Feeds, finishes and ends several runs, then merges them and checks the merge
  * order. */
 static gsort_status
 merge_and_check(self_job *self)
@@ -200,8 +200,8 @@ merge_and_check(self_job *self)
 		GSORT_TRY_STATUS(gsort_job_reserve(self->job, SELF_FEW_ROWS,
 										   SELF_FEW_ROWS * sizeof(uint64_t)));
 		GSORT_TRY_STATUS(feed_chunk(self, SELF_FEW_ROWS, SELF_FEW_ROWS * sizeof(uint64_t), 0));
-		GSORT_TRY_STATUS(gsort_job_cut(self->job, GSORT_SORTED_RUN));
-		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_CUT));
+		GSORT_TRY_STATUS(gsort_job_finish_run(self->job, GSORT_SORTED_RUN));
+		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_FINISHED));
 		GSORT_TRY_STATUS(gsort_job_next_run(self->job));
 		GSORT_TRY_STATUS(wait_for(self, GSORT_EVENT_RUN_BEGUN));
 	}

@@ -1,6 +1,6 @@
 /*
  * cuda_sort.cu
- *	  The cut: from a fed run to its directory of output blocks.
+ *	  The finish: from a fed run to its directory of output blocks.
  *
  * In:  a job's key and word extents, the statistics of its columns, and the
  *	    extremes of the lengths in its header.
@@ -9,14 +9,14 @@
  *	    (place_rows.cuh).  SORTED_RUN: also the keys, which cuda_runs.cu gathers
  *	    by the order.
  *
- * The cut is enqueued behind the last append, as a whole if the keys fit one
+ * The finish is enqueued behind the last append, as a whole if the keys fit one
  * word; the host reads the outcome from one copy at its end.  Keys of several
  * words are sorted by the first (cuda_order.cu).  Then the host reads the
  * number of ties and enqueues the rest.  All memory is allocated before the
  * first launch, and the keys stay until the directory is complete.  Therefore a
- * cut without memory leaves the run unchanged.
+ * finish without memory leaves the run unchanged.
  */
-#include "device/cuda_cut.cuh"
+#include "device/cuda_finish.cuh"
 
 #include "device/place_rows.cuh"
 #include "rows/tie_bits.h"
@@ -49,7 +49,7 @@ scratch_bytes_for(gsort_engine engine, uint64_t rows)
 	return larger(larger(pairs_bytes, order_bytes), place_scratch_bytes(rows));
 }
 
-/* The bytes of each array of a cut. */
+/* The bytes of each array of a finish. */
 static void
 size_arrays(const gsort_job *job, uint64_t rows, uint64_t units, size_t bytes[SORT_ARRAYS])
 {
@@ -98,7 +98,7 @@ allocate_arrays(cuda_job *job)
 static void
 give_back_slot(cuda_job *job)
 {
-	cuda_slot_give((cuda_device *) job->common.device, &job->cut_slot);
+	cuda_slot_give((cuda_device *) job->common.device, &job->finish_slot);
 	free(job->begin_rows);
 	free(job->begin_units);
 	job->begin_rows = NULL;
@@ -112,7 +112,7 @@ free_array(cuda_job *job, sort_array array)
 }
 
 void
-cuda_cut_free(cuda_job *job)
+cuda_finish_free(cuda_job *job)
 {
 	give_back_slot(job);
 	for (int i = 0; i < SORT_ARRAYS; i++)
@@ -120,7 +120,7 @@ cuda_cut_free(cuda_job *job)
 }
 
 void
-cuda_cut_free_all_but_order(cuda_job *job)
+cuda_finish_free_all_but_order(cuda_job *job)
 {
 	for (int i = 0; i < SORT_ARRAYS; i++)
 		if (i != SORT_ORDER)
@@ -140,7 +140,7 @@ free_all_but_results(cuda_job *job)
 	free_array(job, SORT_SCRATCH);
 	if (job->sorted_as_fed)
 		free_array(job, SORT_ORDER);
-	if (job->common.cut_how != GSORT_SORTED_RUN)
+	if (job->common.finish_how != GSORT_SORTED_RUN)
 		cuda_job_free_keys(job);
 }
 
@@ -183,7 +183,7 @@ copy_header_out(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot.memory, job->header.pointer,
+	GSORT_TRY(device, cudaMemcpyAsync(job->finish_slot.memory, job->header.pointer,
 									  sizeof(run_header), cudaMemcpyDeviceToHost,
 									  job->work_stream));
 	return GSORT_OK;
@@ -198,7 +198,7 @@ copy_begins_out(cuda_job *job, uint64_t n)
 
 	if (n > SLOT_BEGINS)
 		n = SLOT_BEGINS;
-	GSORT_TRY(device, cudaMemcpyAsync(job->cut_slot.memory + sizeof(run_header),
+	GSORT_TRY(device, cudaMemcpyAsync(job->finish_slot.memory + sizeof(run_header),
 									  begins + job->begins_asked, n * sizeof(output_block_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
@@ -216,9 +216,9 @@ copy_first_begins_out(cuda_job *job)
 	return copy_begins_out(job, begins_room(job));
 }
 
-/* --- cutting -------------------------------------------------------------- */
+/* --- finishing a run ------------------------------------------------------ */
 
-/* Makes the cut's stream wait for all appends. */
+/* Makes the finish's stream wait for all appends. */
 static gsort_status
 wait_for_appends(cuda_job *job)
 {
@@ -235,7 +235,7 @@ wait_for_appends(cuda_job *job)
 	return GSORT_OK;
 }
 
-/* Fills the struct that the files of the cut share. */
+/* Fills the struct that the files of the finish share. */
 static sort_run
 sort_run_of(cuda_job *job)
 {
@@ -263,7 +263,7 @@ enqueue_output_blocks(sort_run *run)
 	return copy_first_begins_out(run->job);
 }
 
-/* Enqueues the cut.  If it sorts by the first word alone, it ends with the
+/* Enqueues the finish.  If it sorts by the first word alone, it ends with the
  * header.  The host then reads the number of tied rows there and enqueues the
  * rest. */
 static gsort_status
@@ -290,8 +290,8 @@ enqueue_sort(cuda_job *job)
 	return cuda_finish_work(job);
 }
 
-/* Enqueues the rest of the cut when the header holds the number of rows tied by
- * the first word. */
+/* Enqueues the rest of the finish when the header holds the number of rows tied
+ * by the first word. */
 static gsort_status
 enqueue_rest(cuda_job *job, const run_header *header)
 {
@@ -304,7 +304,7 @@ enqueue_rest(cuda_job *job, const run_header *header)
 }
 
 static gsort_status
-cut_sorted(cuda_job *job)
+finish_sorted(cuda_job *job)
 {
 	if (job->common.rows == 0)
 		return gsort_make_directory(&job->common, NULL, NULL, 0, 0, 0);
@@ -315,31 +315,31 @@ cut_sorted(cuda_job *job)
 }
 
 gsort_status
-cuda_job_cut(gsort_job *base)
+cuda_job_finish_run(gsort_job *base)
 {
 	cuda_job   *job = (cuda_job *) base;
-	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->cut_slot,
+	gsort_status status = cuda_slot_take((cuda_device *) base->device, &job->finish_slot,
 										 BEGINS_SLOT_BYTES);
 
 	if (status == GSORT_OK)
-		status = cut_sorted(job);
+		status = finish_sorted(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
 	/* no memory, no rows, or refused and drained */
 	if (!job->work_on_device)
-		cuda_cut_free(job);
-	cuda_work_begun(job, GSORT_EVENT_CUT, status);
+		cuda_finish_free(job);
+	cuda_work_begun(job, GSORT_EVENT_RUN_FINISHED, status);
 	return GSORT_OK;
 }
 
-/* --- the cut's end -------------------------------------------------------- */
+/* --- the finish's end ----------------------------------------------------- */
 
 /* Takes the begins in the slot; false if host memory is exhausted. */
 static int
 take_begins(cuda_job *job, uint64_t n)
 {
 	const output_block_begin *begins =
-		(const output_block_begin *) (job->cut_slot.memory + sizeof(run_header));
+		(const output_block_begin *) (job->finish_slot.memory + sizeof(run_header));
 
 	if (job->begin_rows == NULL)
 	{
@@ -379,7 +379,7 @@ read_outcome(cuda_job *job)
 {
 	run_header	header;
 
-	memcpy(&header, job->cut_slot.memory, sizeof(header));
+	memcpy(&header, job->finish_slot.memory, sizeof(header));
 	if (header.bad_data)
 		return gsort_fail_bad_data(job->common.device, header.bad_data);
 	if (job->tied_awaited)
@@ -395,11 +395,11 @@ read_outcome(cuda_job *job)
 }
 
 void
-cuda_cut_ended(cuda_job *job, gsort_status status)
+cuda_finish_ended(cuda_job *job, gsort_status status)
 {
 	if (status == GSORT_OK)
 		status = read_outcome(job);
 	job->work_status = status;
 	if (status != GSORT_OK)
-		cuda_cut_free(job);
+		cuda_finish_free(job);
 }

@@ -2,8 +2,8 @@
  * cuda_staging.cu
  *	  Pinned memory of the host: the ranges of gsort_pin, and our own staging.
  *
- * In:  gsort_pin; cuts, whose outcome is read back through a slot; appends and
- *	    fetches of unpinned memory.
+ * In:  gsort_pin; finishes, whose outcome is read back through a slot; appends
+ *	    and fetches of unpinned memory.
  * Out: slots; whether memory is pinned.
  *
  * Making pinned memory waits for the device.  Therefore the staging is made

@@ -1,6 +1,6 @@
 /*
  * cuda_work.cu
- *	  The common part of cuts, ends of runs and merges: a job's work on a sort
+ *	  The common part of finishes, ends of runs and merges: a job's work on a sort
  *	  stream, one at a time, from its begin to its event.
  *
  * In:  work that was enqueued, wholly or in part.
@@ -81,8 +81,8 @@ cuda_work_advance(cuda_job *job)
 	status = job->common.device->lost ? GSORT_DEVICE_LOST : job->work_failed;
 	job->work_on_device = 0;
 	job->work_failed = GSORT_OK;
-	if (job->work_kind == GSORT_EVENT_CUT)
-		cuda_cut_ended(job, status);
+	if (job->work_kind == GSORT_EVENT_RUN_FINISHED)
+		cuda_finish_ended(job, status);
 	else if (job->work_kind == GSORT_EVENT_RUN_BEGUN)
 		cuda_run_ended(job, status);
 	else

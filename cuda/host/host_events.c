@@ -12,13 +12,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Completes a cut: takes its directory and statistics, and releases the parts
- * of the run that are no longer needed. */
+/* Completes a finish: takes its directory and statistics, and releases the
+ * parts of the run that are no longer needed. */
 static gsort_status
-cut_ended(host_op *op, gsort_status status)
+finish_ended(host_op *op, gsort_status status)
 {
 	host_job   *job = op->job;
-	host_cut   *cut = &op->u.cut;
+	host_finish *finish = &op->u.finish;
 	gsort_job_stats *stats = &job->common.stats;
 
 	if (status == GSORT_BAD_DATA)
@@ -27,18 +27,18 @@ cut_ended(host_op *op, gsort_status status)
 		gsort_fail(job->common.device, status, "out of memory for the sort");
 	else if (status == GSORT_OK)
 	{
-		status = gsort_make_directory(&job->common, cut->begins.rows, cut->begins.units,
-									  cut->begins.n, cut->rows, cut->begins.total_units);
-		stats->sort_ms = cut->ms;
-		stats->key_bits = cut->plan.bits;
-		stats->key_words = cut->plan.words;
-		stats->engine = cut->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
+		status = gsort_make_directory(&job->common, finish->begins.rows, finish->begins.units,
+									  finish->begins.n, finish->rows, finish->begins.total_units);
+		stats->sort_ms = finish->ms;
+		stats->key_bits = finish->plan.bits;
+		stats->key_words = finish->plan.words;
+		stats->engine = finish->plan.words > 0 ? GSORT_ENGINE_RADIX : GSORT_ENGINE_AUTO;
 	}
 	stats->peak_bytes = job->run.account.peak_bytes;
-	gsort_cut_done(&job->common, status);
+	gsort_finish_done(&job->common, status);
 	if (status != GSORT_OK)
 		host_run_drop_order(&job->run);
-	else if (cut->how != GSORT_SORTED_RUN)
+	else if (finish->how != GSORT_SORTED_RUN)
 		host_run_drop_keys(&job->run);
 	return status;
 }
@@ -76,8 +76,8 @@ operation_ended(host_op *op, gsort_status status)
 
 	switch (op->kind)
 	{
-		case GSORT_EVENT_CUT:
-			return cut_ended(op, status);
+		case GSORT_EVENT_RUN_FINISHED:
+			return finish_ended(op, status);
 		case GSORT_EVENT_RUN_BEGUN:
 			job->stats.peak_bytes = op->job->run.account.peak_bytes;
 			gsort_run_begun(job, status, op->u.next_run.kept);

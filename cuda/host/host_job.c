@@ -34,15 +34,15 @@ host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 	uint64_t	sort_bytes = arena_extents_for(units) * GSORT_EXTENT_BYTES +
 		host_sort_bytes(options, rows);
 	uint64_t	keep_bytes = host_sort_order_bytes(rows) +
-		host_kept_bytes(options->key_columns, rows, with_nulls);
+		host_retained_bytes(options->key_columns, rows, with_nulls);
 
 	return key_bytes + (sort_bytes > keep_bytes ? sort_bytes : keep_bytes);
 }
 
 uint64_t
-host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep)
+host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep)
 {
-	return host_kept_bytes(job->options.key_columns, rows, keep == GSORT_KEEP_KEYS_AND_NULLS);
+	return host_retained_bytes(job->options.key_columns, rows, keep == GSORT_RETAIN_KEYS_AND_NULLS);
 }
 
 uint64_t
@@ -81,22 +81,22 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* The work of a cut on a thread: the sort and its timing. */
+/* The work of a finish on a thread: the sort and its timing. */
 static void
-run_cut(host_task *task)
+finish_on_thread(host_task *task)
 {
 	host_op    *op = (host_op *) task;
 	host_job   *job = op->job;
-	host_cut   *cut = &op->u.cut;
+	host_finish *finish = &op->u.finish;
 	double		begin_ms = now_ms();
 
 	if (job->run.bad_data)
 		op->status = GSORT_BAD_DATA;
 	else if (!atomic_load(&job->closing))
-		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &cut->plan, &cut->ties,
-								   cut->rows, cut->how == GSORT_SORTED_RUN, cut->limit_bytes,
-								   &job->closing, &cut->begins);
-	cut->ms = now_ms() - begin_ms;
+		op->status = host_run_sort(&job->run, host_device_of(job)->pool, &finish->plan,
+								   &finish->ties, finish->rows, finish->how == GSORT_SORTED_RUN,
+								   finish->limit_bytes, &job->closing, &finish->begins);
+	finish->ms = now_ms() - begin_ms;
 	host_op_done(op);
 }
 
@@ -111,12 +111,12 @@ run_next_run(host_task *task)
 
 	/* the freed rows make room for the keys */
 	host_run_drop_rows(&job->run);
-	if (next->keep != GSORT_KEEP_NOTHING && !atomic_load(&job->closing))
-		next->kept = host_kept_add(&job->kept, &job->run, host_device_of(job)->pool,
-								   next->keep == GSORT_KEEP_KEYS_AND_NULLS, next->limit_bytes,
-								   &job->closing);
+	if (next->keep != GSORT_RETAIN_NOTHING && !atomic_load(&job->closing))
+		next->kept = host_retained_add(&job->kept, &job->run, host_device_of(job)->pool,
+									   next->keep == GSORT_RETAIN_KEYS_AND_NULLS, next->limit_bytes,
+									   &job->closing);
 	if (!next->kept)
-		host_kept_drop_keys(&job->kept);
+		host_retained_drop_keys(&job->kept);
 	host_run_clear(&job->run);
 	host_op_done(op);
 }
@@ -130,8 +130,8 @@ run_merge(host_task *task)
 	double		begin_ms = now_ms();
 
 	if (!atomic_load(&job->closing))
-		op->status = host_kept_merge(&job->kept, host_device_of(job)->pool, &merge->plan,
-									 merge->limit_bytes, &job->closing);
+		op->status = host_retained_merge(&job->kept, host_device_of(job)->pool, &merge->plan,
+										 merge->limit_bytes, &job->closing);
 	merge->ms = now_ms() - begin_ms;
 	host_op_done(op);
 }
@@ -163,7 +163,7 @@ run_close(host_task *task)
 	host_op    *op = (host_op *) task;
 	host_device *device = host_device_of(op->job);
 
-	host_kept_free(&op->job->kept);
+	host_retained_free(&op->job->kept);
 	host_run_free(&op->job->run);
 	if (atomic_fetch_sub(&device->open_jobs, 1) == 1)
 		host_memory_trim(&device->memory, HOST_IDLE_BYTES);
@@ -183,7 +183,7 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 		free(made);
 		return gsort_fail(device, GSORT_NOMEM, "out of memory for a job");
 	}
-	host_kept_init(&made->kept, &made->run);
+	host_retained_init(&made->kept, &made->run);
 	made->common = *blank;
 	made->close.task.run = run_close;
 	made->close.job = made;
@@ -275,19 +275,19 @@ host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit)
 }
 
 gsort_status
-host_job_cut(gsort_job *job)
+host_job_finish_run(gsort_job *job)
 {
-	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_CUT, 0, run_cut);
+	host_op    *op = host_op_new((host_job *) job, GSORT_EVENT_RUN_FINISHED, 0, finish_on_thread);
 
 	if (op == NULL)
 		return GSORT_NOMEM;
 	op->task.heavy = job->rows > HEAVY_ROWS;
-	op->u.cut.how = job->cut_how;
-	op->u.cut.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
-								   job->column_stats);
-	op->u.cut.ties = tie_rule_make(&job->options, &op->u.cut.plan);
-	op->u.cut.rows = job->rows;
-	op->u.cut.limit_bytes = job->device->budget_bytes;
+	op->u.finish.how = job->finish_how;
+	op->u.finish.plan = key_plan_make(job->options.key_columns, job->options.null_first_mask,
+									  job->column_stats);
+	op->u.finish.ties = tie_rule_make(&job->options, &op->u.finish.plan);
+	op->u.finish.rows = job->rows;
+	op->u.finish.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
 	return GSORT_OK;
 }
@@ -361,7 +361,7 @@ host_job_next_run(gsort_job *job)
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = job->keep != GSORT_KEEP_NOTHING && job->rows > HEAVY_ROWS;
+	op->task.heavy = job->keep != GSORT_RETAIN_NOTHING && job->rows > HEAVY_ROWS;
 	op->u.next_run.keep = job->keep;
 	op->u.next_run.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
@@ -413,7 +413,7 @@ host_job_free(host_job *job)
 		device->jobs = job->next;
 	if (job->next != NULL)
 		job->next->previous = job->previous;
-	host_kept_free(&job->kept);
+	host_retained_free(&job->kept);
 	host_run_free(&job->run);
 	gsort_job_dispose(&job->common);
 	free(job);

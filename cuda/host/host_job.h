@@ -11,13 +11,13 @@
 /* --- jobs (host_job.c) ---------------------------------------------------- */
 
 uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-uint64_t	host_job_kept_bytes(const gsort_job *job, uint64_t rows, gsort_keep keep);
+uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep);
 uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
 uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);
 gsort_status host_job_reserve(gsort_job *job, uint64_t rows, uint64_t units);
 gsort_status host_job_append(gsort_job *job, const gsort_chunk *chunk, uint64_t first_unit);
-gsort_status host_job_cut(gsort_job *job);
+gsort_status host_job_finish_run(gsort_job *job);
 gsort_status host_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t tag);
 gsort_status host_job_next_run(gsort_job *job);
 gsort_status host_job_merge(gsort_job *job, const key_plan *plan);

@@ -30,7 +30,7 @@
 /* --- memory --------------------------------------------------------------- */
 
 void
-host_kept_init(host_kept *kept, host_run *run)
+host_retained_init(host_retained *kept, host_run *run)
 {
 	memset(kept, 0, sizeof(*kept));
 	kept->memory = run->memory;
@@ -45,7 +45,7 @@ keys_bytes(uint32_t columns, uint64_t rows, int with_nulls)
 }
 
 uint64_t
-host_kept_bytes(uint32_t columns, uint64_t rows, int with_nulls)
+host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls)
 {
 	return host_block_bytes(keys_bytes(columns, rows, with_nulls));
 }
@@ -57,11 +57,11 @@ host_order_bytes(uint64_t rows)
 }
 
 void
-host_kept_drop_keys(host_kept *kept)
+host_retained_drop_keys(host_retained *kept)
 {
 	while (kept->n_runs > 0)
 	{
-		host_kept_run *run = &kept->runs[--kept->n_runs];
+		host_retained_run *run = &kept->runs[--kept->n_runs];
 
 		host_block_give(kept->memory, kept->account, run->keys,
 						keys_bytes(kept->columns, run->rows, run->nulls != NULL));
@@ -69,9 +69,9 @@ host_kept_drop_keys(host_kept *kept)
 }
 
 void
-host_kept_free(host_kept *kept)
+host_retained_free(host_retained *kept)
 {
-	host_kept_drop_keys(kept);
+	host_retained_drop_keys(kept);
 	host_block_give(kept->memory, kept->account, kept->order, host_order_bytes(kept->rows));
 	kept->order = NULL;
 	kept->rows = 0;
@@ -82,7 +82,7 @@ host_kept_free(host_kept *kept)
 typedef struct gatherer
 {
 	const host_run *from;
-	const host_kept_run *to;
+	const host_retained_run *to;
 	uint32_t	parts;
 	const atomic_int *cancel;
 } gatherer;
@@ -115,10 +115,10 @@ gather_part(void *arg, uint32_t part)
 }
 
 int
-host_kept_add(host_kept *kept, const host_run *run, host_pool *pool, int with_nulls,
-			  uint64_t limit_bytes, const atomic_int *cancel)
+host_retained_add(host_retained *kept, const host_run *run, host_pool *pool, int with_nulls,
+				  uint64_t limit_bytes, const atomic_int *cancel)
 {
-	host_kept_run *added = &kept->runs[kept->n_runs];
+	host_retained_run *added = &kept->runs[kept->n_runs];
 	gatherer	gather = {
 		.from = run, .to = added, .parts = host_parts(pool, run->rows), .cancel = cancel
 	};
@@ -144,9 +144,9 @@ host_kept_add(host_kept *kept, const host_run *run, host_pool *pool, int with_nu
 
 typedef struct merger
 {
-	const host_kept *kept;
+	const host_retained *kept;
 	const key_plan *plan;
-	const host_kept_run *run;	/* the run whose words are made */
+	const host_retained_run *run;	/* the run whose words are made */
 	uint8_t    *order;
 	uint64_t	rows;
 	uint32_t	parts;
@@ -158,7 +158,7 @@ static void
 make_words_part(void *arg, uint32_t part)
 {
 	const merger *merge = arg;
-	const host_kept_run *run = merge->run;
+	const host_retained_run *run = merge->run;
 	uint32_t	columns = merge->kept->columns;
 	uint64_t	end = host_part_begin(run->rows, merge->parts, part + 1);
 
@@ -207,7 +207,7 @@ is_passed(const void *context, uint64_t row)
 /* The first row in [low, high) of a sorted run that is above word; without
  * pass_equal, the first that is not below it. */
 static uint64_t
-first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t high,
+first_beyond(const host_retained_run *run, uint32_t columns, uint64_t low, uint64_t high,
 			 uint64_t word, int pass_equal)
 {
 	word_search search = {run->keys, columns, word, pass_equal};
@@ -224,7 +224,7 @@ first_beyond(const host_kept_run *run, uint32_t columns, uint64_t low, uint64_t 
 static void
 find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS_MAX])
 {
-	const host_kept *kept = merge->kept;
+	const host_retained *kept = merge->kept;
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
 	uint64_t	middles[GSORT_MERGE_RUNS_MAX];
 	uint64_t	low = 0;
@@ -279,7 +279,7 @@ typedef struct block_side
 /* The state of one part: the rest of each run, and the current block. */
 typedef struct part_merge
 {
-	const host_kept *kept;
+	const host_retained *kept;
 	uint64_t	next[GSORT_MERGE_RUNS_MAX];
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
 	uint32_t	stretches;		/* sorted stretches, in the order of the runs */
@@ -296,7 +296,7 @@ typedef struct part_merge
 static uint64_t
 find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
 {
-	const host_kept *kept = m->kept;
+	const host_retained *kept = m->kept;
 	uint64_t	limit = 0;
 
 	*limit_run = kept->n_runs;
@@ -338,7 +338,7 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 static void
 fill_block(part_merge *m)
 {
-	const host_kept *kept = m->kept;
+	const host_retained *kept = m->kept;
 	block_side *side = &m->sides[0];
 	uint64_t	step = BLOCK_ROWS / kept->n_runs;
 	uint32_t	limit_run;
@@ -479,8 +479,8 @@ order_by_run(const merger *merge)
 }
 
 gsort_status
-host_kept_merge(host_kept *kept, host_pool *pool, const key_plan *plan, uint64_t limit_bytes,
-				const atomic_int *cancel)
+host_retained_merge(host_retained *kept, host_pool *pool, const key_plan *plan,
+					uint64_t limit_bytes, const atomic_int *cancel)
 {
 	merger		merge = {.kept = kept, .plan = plan, .cancel = cancel};
 
@@ -503,6 +503,6 @@ host_kept_merge(host_kept *kept, host_pool *pool, const key_plan *plan, uint64_t
 		merge.parts = host_parts(pool, merge.rows);
 		host_pool_for(pool, merge.parts, merge_part, &merge);
 	}
-	host_kept_drop_keys(kept);
+	host_retained_drop_keys(kept);
 	return GSORT_OK;
 }

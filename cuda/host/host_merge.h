@@ -18,47 +18,47 @@
 #include "host/host_pool.h"
 #include "host/host_run.h"
 
-typedef struct host_kept_run
+typedef struct host_retained_run
 {
 	uint64_t	rows;
 	uint64_t   *keys;			/* [rows][columns] in sorted order; NULL for no rows */
 	uint8_t    *nulls;			/* [rows] behind the keys; NULL: no NULLs */
-} host_kept_run;
+} host_retained_run;
 
-typedef struct host_kept
+typedef struct host_retained
 {
 	host_memory *memory;
 	host_account *account;
 	uint32_t	columns;
 	uint32_t	n_runs;
-	host_kept_run runs[GSORT_MERGE_RUNS_MAX];
+	host_retained_run runs[GSORT_MERGE_RUNS_MAX];
 	uint64_t	rows;			/* total of all runs */
 	/* [rows], padded with zeros to a multiple of 8; NULL until merged */
 	uint8_t    *order;
-} host_kept;
+} host_retained;
 
-void		host_kept_init(host_kept *kept, host_run *run);
+void		host_retained_init(host_retained *kept, host_run *run);
 
 /* Memory of the retained keys of that many rows, and of the merge order. */
-uint64_t	host_kept_bytes(uint32_t columns, uint64_t rows, int with_nulls);
+uint64_t	host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls);
 uint64_t	host_order_bytes(uint64_t rows);
 
 /* Gathers the keys of a sorted run as the last one.  0: out of memory. *cancel
  * not 0: ends early with any result. */
-int			host_kept_add(host_kept *kept, const host_run *run, host_pool *pool, int with_nulls,
-						  uint64_t limit_bytes, const atomic_int *cancel);
+int			host_retained_add(host_retained *kept, const host_run *run, host_pool *pool,
+							  int with_nulls, uint64_t limit_bytes, const atomic_int *cancel);
 
 /* Releases all retained keys; kept is as after its init, except for the
  * order. */
-void		host_kept_drop_keys(host_kept *kept);
+void		host_retained_drop_keys(host_retained *kept);
 
 /* Releases everything.  A second call has no effect. */
-void		host_kept_free(host_kept *kept);
+void		host_retained_free(host_retained *kept);
 
 /* Merges by the plan's only word, or by run if the plan has none.  OK: the
  * order is complete and the keys are released.  NOMEM: nothing changed. *cancel
  * not 0: ends early with any status. */
-gsort_status host_kept_merge(host_kept *kept, host_pool *pool, const key_plan *plan,
-							 uint64_t limit_bytes, const atomic_int *cancel);
+gsort_status host_retained_merge(host_retained *kept, host_pool *pool, const key_plan *plan,
+								 uint64_t limit_bytes, const atomic_int *cancel);
 
 #endif							/* GSORT_HOST_MERGE_H */

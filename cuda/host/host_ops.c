@@ -34,10 +34,10 @@ host_op_list_take(host_op_list *list)
 void
 host_op_free(host_op *op)
 {
-	if (op->kind == GSORT_EVENT_CUT)
+	if (op->kind == GSORT_EVENT_RUN_FINISHED)
 	{
-		free(op->u.cut.begins.rows);
-		free(op->u.cut.begins.units);
+		free(op->u.finish.begins.rows);
+		free(op->u.finish.begins.units);
 	}
 	/* a close operation is part of its job */
 	if (op->kind != GSORT_EVENT_CLOSED)

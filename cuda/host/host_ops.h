@@ -15,8 +15,8 @@
  * Access: the common part of a device or a job belongs to the calling thread.
  * A job's run and its retained keys belong to its operations.  As an exception,
  * the calling thread makes extents in the run while the job is fed, and
- * releases memory when it returns a cut's event.  A comment that names a lock
- * precedes the fields that the lock guards.
+ * releases memory when it returns a finish's event.  A comment that names a
+ * lock precedes the fields that the lock guards.
  */
 #ifndef GSORT_HOST_OPS_H
 #define GSORT_HOST_OPS_H
@@ -35,20 +35,20 @@
 
 typedef struct host_job host_job;
 
-typedef struct host_cut
+typedef struct host_finish
 {
-	gsort_cut_how how;
+	gsort_finish_how how;
 	key_plan	plan;
 	tie_rule	ties;
 	uint64_t	rows;
 	uint64_t	limit_bytes;
 	host_begins begins;
 	double		ms;
-} host_cut;
+} host_finish;
 
 typedef struct host_next_run
 {
-	gsort_keep	keep;
+	gsort_retain	keep;
 	uint64_t	limit_bytes;
 	int			kept;
 } host_next_run;
@@ -85,7 +85,7 @@ typedef struct host_op
 	union
 	{
 		host_chunk	chunk;
-		host_cut	cut;
+		host_finish	finish;
 		host_next_run next_run;
 		host_merge	merge;
 		host_fetch	fetch;
@@ -123,7 +123,7 @@ struct host_job
 	host_job   *next;
 	host_job   *previous;
 	host_run	run;
-	host_kept	kept;
+	host_retained	kept;
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */

@@ -7,9 +7,10 @@
  *
  * A plan of sort words (key_plan.h) depends on statistics alone.  The plan
  * keeps the order of exactly the keys that match the statistics.  A key outside
- * makes the sort and any later merge meaningless.  Therefore every cut compares
- * each key with the run's statistics.  Folding only widens statistics, so keys
- * that match a run's also match the job's, and merges need no second check.
+ * makes the sort and any later merge meaningless.  Therefore every finish
+ * compares each key with the run's statistics.  Folding only widens statistics,
+ * so keys that match a run's also match the job's, and merges need no second
+ * check.
  */
 #ifndef GSORT_KEY_STATS_H
 #define GSORT_KEY_STATS_H

@@ -55,14 +55,15 @@ merge_scratch_bytes(uint64_t total, uint32_t n_runs)
 
 /* Numbers the runs' samples, and copies the run descriptions to the device. */
 static inline cudaError_t
-note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
-		  uint32_t *n_samples, cudaStream_t stream)
+record_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_runs,
+			uint32_t *n_samples, cudaStream_t stream)
 {
 	uint32_t	samples = 0;
 
-	for (uint32_t first = 0; first < n_runs; first += RUNS_NOTED_AT_ONCE)
+	for (uint32_t first = 0; first < n_runs; first += RUNS_RECORDED_AT_ONCE)
 	{
-		uint32_t	n = n_runs - first < RUNS_NOTED_AT_ONCE ? n_runs - first : RUNS_NOTED_AT_ONCE;
+		uint32_t	n = n_runs - first < RUNS_RECORDED_AT_ONCE ?
+			n_runs - first : RUNS_RECORDED_AT_ONCE;
 		merge_run_list list = {};
 
 		for (uint32_t i = 0; i < n; i++)
@@ -71,8 +72,8 @@ note_runs(const merge_run *runs, uint32_t n_runs, uint32_t stride, merge_run *d_
 			list.runs[i].first_sample = samples;
 			samples += (uint32_t) (((uint64_t) runs[first + i].count + stride - 1) / stride);
 		}
-		CUDA_TRY(launch(multiway_note_runs_kernel, 1, RUNS_NOTED_AT_ONCE, 0, stream, list, first, n,
-						d_runs));
+		CUDA_TRY(launch(multiway_record_runs_kernel, 1, RUNS_RECORDED_AT_ONCE, 0, stream, list,
+						first, n, d_runs));
 	}
 	*n_samples = samples;
 	return cudaSuccess;
@@ -107,7 +108,7 @@ merge_runs(const key_source<Key> &source, const merge_run *runs, uint32_t n_runs
 	static_assert(Row::ITEMS % 2 == 1, "bank conflicts");
 	if (total == 0)
 		return cudaSuccess;
-	CUDA_TRY(note_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
+	CUDA_TRY(record_runs(runs, n_runs, stride, scratch.runs, &n_samples, stream));
 	CUDA_TRY(launch(multiway_sample_kernel<Key>, (n_samples + SELECT_WARPS - 1) / SELECT_WARPS,
 					SELECT_WARPS * WARP_THREADS, SELECT_WARPS * RUN_SLOTS * sizeof(uint32_t),
 					stream, source, d_runs, n_runs, stride, n_samples, scratch.ranks,

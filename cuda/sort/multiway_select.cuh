@@ -30,7 +30,7 @@
 #include "sort/warps.cuh"
 
 #define RUN_SLOTS			256		/* a power of two above MERGE_RUNS_MAX */
-#define RUNS_NOTED_AT_ONCE	64		/* limit of a kernel's arguments */
+#define RUNS_RECORDED_AT_ONCE	64		/* limit of a kernel's arguments */
 /* Blocks per multiprocessor, low enough for each thread's registers. */
 #define SELECT_BLOCKS		4
 #define SELECT_WARPS		4		/* warps of a block that samples or splits */
@@ -57,13 +57,13 @@ struct key_source
 
 typedef struct merge_run_list
 {
-	merge_run	runs[RUNS_NOTED_AT_ONCE];
+	merge_run	runs[RUNS_RECORDED_AT_ONCE];
 } merge_run_list;
 
-/* Grid: one block of RUNS_NOTED_AT_ONCE threads.  Thread i writes runs[first +
- * i]. */
+/* Grid: one block of RUNS_RECORDED_AT_ONCE threads.  Thread i writes runs[first
+ * + i]. */
 static __global__ void
-multiway_note_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
+multiway_record_runs_kernel(merge_run_list list, uint32_t first, uint32_t n, merge_run *runs)
 {
 	if (threadIdx.x < n)
 		runs[first + threadIdx.x] = list.runs[threadIdx.x];

@@ -307,7 +307,7 @@ struct items_to_scatter
 		return place;
 	}
 
-	__device__ __forceinline__ uint32_t note_of_bin(uint32_t) const
+	__device__ __forceinline__ uint32_t tag_of_bin(uint32_t) const
 	{
 		return 0;
 	}

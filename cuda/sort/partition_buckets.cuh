@@ -314,17 +314,17 @@ struct keys_to_scatter
 		return place;
 	}
 
-	__device__ __forceinline__ uint32_t note_of_bin(uint32_t bucket) const
+	__device__ __forceinline__ uint32_t tag_of_bin(uint32_t bucket) const
 	{
 		return Wide ? 0 : shared.shift_and_base[bucket];
 	}
 
-	__device__ __forceinline__ item<Wide> finish(Key key, uint32_t row, uint32_t note) const
+	__device__ __forceinline__ item<Wide> finish(Key key, uint32_t row, uint32_t tag) const
 	{
 		key = keys.significant(key);
 		if (Wide)
 			return {key, row};
-		return {word_of_key(key, note & 0xff, note >> 8, row_bits) | row, 0};
+		return {word_of_key(key, tag & 0xff, tag >> 8, row_bits) | row, 0};
 	}
 };
 

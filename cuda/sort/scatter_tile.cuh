@@ -39,8 +39,7 @@ struct tile_memory
 {
 	uint64_t	first[Threads * Items];
 	uint32_t	second[Wide ? Threads * Items : 4];
-	/* Counts; later the begin of each bin in the tile, and its tag (note) <<
-	 * 16. */
+	/* Counts; later the begin of each bin in the tile, and its tag << 16. */
 	uint32_t	begin[Bins];
 	/* For the nonempty bins in order: place in the output minus begin in the
 	 * tile. */
@@ -95,7 +94,7 @@ place_bins(tile_memory<Threads, Items, Bins, Wide> &shared, const Source &source
 		{
 			uint32_t	begin = sum & 0xffff;
 
-			shared.begin[bin] = begin | source.note_of_bin(bin) << 16;
+			shared.begin[bin] = begin | source.tag_of_bin(bin) << 16;
 			shared.move[sum >> 16] = places[i] - begin;
 			mark_bin(shared, begin, counts[i], sum >> 16);
 			sum += counts[i] | 1 << 16;
@@ -201,7 +200,7 @@ write_tile(const tile_memory<Threads, Items, Bins, Wide> &shared, uint32_t count
 template<int Threads, int Items, typename Source>
 SORT_DEVICE void
 load_first_tile(const Source &source, uint32_t tile, uint32_t end,
-				typename Source::loaded (&x)[Items], uint32_t (&notes)[Items])
+				typename Source::loaded (&x)[Items], uint32_t (&tags)[Items])
 {
 #pragma unroll
 	for (int i = 0; i < Items; i++)
@@ -209,7 +208,7 @@ load_first_tile(const Source &source, uint32_t tile, uint32_t end,
 		uint32_t	at = tile + i * Threads + threadIdx.x;
 
 		if (at < end)
-			source.load(at, x[i], notes[i]);
+			source.load(at, x[i], tags[i]);
 	}
 }
 
@@ -218,13 +217,13 @@ load_first_tile(const Source &source, uint32_t tile, uint32_t end,
  * tiles of Threads * Items.  The whole block calls; the source's tables in
  * shared memory need no barrier before.  A source has
  *	  loaded				the type of a loaded item;
- *	  load(at, x, note)		loads an item and its tag, which later calls
+ *	  load(at, x, tag)		loads an item and its tag, which later calls
  *							receive;
- *	  bin_of(x, note)		returns the bin, below Bins;
+ *	  bin_of(x, tag)		returns the bin, below Bins;
  *	  take_places(next, bin, count)	advances next by count, and returns the
  *							items' place in the output: normally the old next;
- *	  note_of_bin(bin)		returns a bin's tag of 16 bits, the argument of
- *	  finish(x, at, note)	which turns x into the item to be written.
+ *	  tag_of_bin(bin)		returns a bin's tag of 16 bits, the argument of
+ *	  finish(x, at, tag)	which turns x into the item to be written.
  *
  * The next tile's loads are in flight while this one is written.
  */

@@ -65,7 +65,7 @@ struct counted_items<Row, false>
 
 	/* A rank that overflows its byte makes the segment crowded, and is not
 	 * used. */
-	__device__ __forceinline__ void note_rank(int i, uint32_t, uint32_t rank)
+	__device__ __forceinline__ void record_rank(int i, uint32_t, uint32_t rank)
 	{
 		ranks[i / 4] |= rank << i % 4 * 8;
 	}
@@ -161,7 +161,7 @@ struct counted_items<Row, true>
 		return view.bin_of(x[i]);
 	}
 
-	__device__ __forceinline__ void note_rank(int i, uint32_t bin, uint32_t rank)
+	__device__ __forceinline__ void record_rank(int i, uint32_t bin, uint32_t rank)
 	{
 		places[i] = bin << 16 | rank;
 	}
@@ -268,7 +268,7 @@ struct counting_sort
 				uint32_t	rank = atomicAdd(&shared.bins[bin], 1u);
 
 				largest = rank > largest ? rank : largest;
-				items.note_rank(i, bin, rank);
+				items.record_rank(i, bin, rank);
 			}
 		}
 		return largest >= CROWDED_BIN;

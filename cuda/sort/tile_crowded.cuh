@@ -213,7 +213,7 @@ struct crowded_segment
 
 	/* Adds bits to noted.  The preceding read saves nearly all atomics, because
 	 * mostly all bits are set already. */
-	__device__ __forceinline__ static void note_bits(uint32_t *noted, uint32_t bits)
+	__device__ __forceinline__ static void record_bits(uint32_t *noted, uint32_t bits)
 	{
 		if (bits & ~*(volatile uint32_t *) noted)
 			atomicOr(noted, bits);
@@ -232,10 +232,10 @@ struct crowded_segment
 				uint32_t	entry = items[i].entry();
 				uint64_t	differ = (items[i].x.first ^ first.first) & view.coordinate_mask;
 
-				note_bits(&shared.high_bits[entry], (uint32_t) (differ >> 32));
-				note_bits(&shared.low_bits[entry], (uint32_t) differ);
+				record_bits(&shared.high_bits[entry], (uint32_t) (differ >> 32));
+				record_bits(&shared.low_bits[entry], (uint32_t) differ);
 				if (Wide)
-					note_bits(&shared.row_bits[entry], items[i].x.second ^ first.second);
+					record_bits(&shared.row_bits[entry], items[i].x.second ^ first.second);
 			}
 		}
 	}

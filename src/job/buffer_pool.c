@@ -76,14 +76,14 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 {
 	Needs		needs = {.buffers = GPUSORT_JOB_BUFFERS_MAX,.blocks = true};
 
-	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_CUTTING)
+	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_FINISHING)
 	{
-		/* a run that is cut now is read in these */
+		/* a run that is finished now is read in these */
 		needs.idle = GPUSORT_SPILL_BUFFERS;
 		needs.buffers = gpusort_buffers_to_open(slot->options.feeders);
 	}
 	/* the next run needs the buffers of a run that is being spilled */
-	else if (slot->state == GPUSORT_JOB_READY && slot->cut_how != GSORT_SORTED_RUN)
+	else if (slot->state == GPUSORT_JOB_READY && slot->finish_how != GSORT_SORTED_RUN)
 	{
 		needs.blocks = !gpusort_clock_exceeds(slot->last_read_us, now_us, IDLE_READER_MS);
 		needs.buffers = needs.blocks ? GPUSORT_READ_BUFFERS_SHORT : 1;

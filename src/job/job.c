@@ -221,7 +221,7 @@ longest_wait(const GpuSortJobOptions *options)
 }
 
 static void
-note_device(GpuSortJob *job, int service)
+record_device(GpuSortJob *job, int service)
 {
 	const gsort_device_info *info = &gpusort_shared->services[service].info;
 
@@ -256,13 +256,13 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->lacked_memory = false;
 	memset(&slot->stats, 0, sizeof(slot->stats));
 	slot->blocks = 0;
-	slot->cut_how = GSORT_SORTED;
+	slot->finish_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
 	slot->rows_fed = 0;
 	slot->to_verify = false;
 	slot->progress = -1;
 	job->id.generation = slot->generation;
-	note_device(job, service);
+	record_device(job, service);
 	job->open = true;
 	jobs_open++;
 	return GPUSORT_NATIVE_NONE;
@@ -389,7 +389,7 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
-	bool		told;
+	bool		pushed;
 
 	if (!job->open)
 		return;
@@ -407,9 +407,9 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
 	slot->state = GPUSORT_JOB_ABANDONED;
-	told = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+	pushed = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
 	LWLockRelease(gpusort_shared_lock());
-	if (!told)
+	if (!pushed)
 		elog(WARNING,
 			 "gpusort: no room in the ring of requests: job %d is open until its service restarts",
 			 job->id.slot);

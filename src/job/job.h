@@ -7,12 +7,12 @@
  *     device memory for some rows.
  *  2. The feeders, which are the leader or also its parallel workers, fill
  *     buffers with chunks of rows and send them.
- *  3. The leader cuts the job: the rows sent so far are sorted.
+ *  3. The leader finishes the job: the rows sent so far are sorted.
  *  4. The leader fetches blocks of sorted rows into buffers, and reads them.
  *  5. The leader closes it.
- * If the device's memory is full between 2 and 3, the leader cuts a run, reads
- * it into a file and goes on with the next run.  After the last run the device
- * tells how to merge them.
+ * If the device's memory is full between 2 and 3, the leader finishes a run,
+ * reads it into a file and goes on with the next run.  After the last run the
+ * device tells how to merge them.
  *
  * A step waits for the service's answer if it needs one.  A cancel ends any
  * wait.
@@ -39,7 +39,7 @@
 #include "job/release.h"
 
 /* The feeders of a parallel plan: the leader's feed node, the workers, and the
- * GpuSort node, which feeds the rows that told it of a full job. */
+ * GpuSort node, which feeds the rows that showed it a full job. */
 #define GPUSORT_PARALLEL_FEEDERS(workers)	((workers) + 2)
 
 /* Names a job to another process. */
@@ -113,16 +113,16 @@ extern uint64 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify);
 
 /* Ends the run and waits for its directory.  False: not all chunks are
  * accepted, so this run must be spilled first. */
-extern bool gpusort_job_cut(GpuSortJob *job, gsort_cut_how how);
+extern bool gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how);
 
 /* Ends the run of a full job as a SORTED_RUN. */
-extern void gpusort_job_cut_full_run(GpuSortJob *job);
+extern void gpusort_job_finish_full_run(GpuSortJob *job);
 
 /* Do rows wait until the leader has spilled a run? */
 extern bool gpusort_job_is_full(GpuSortJob *job);
 
-/* Drops the rows and blocks of a run that was cut as a SORTED_RUN and has been
- * read.  Feeding goes on. */
+/* Drops the rows and blocks of a run that was finished as a SORTED_RUN and has
+ * been read.  Feeding goes on. */
 extern void gpusort_job_next_run(GpuSortJob *job);
 
 /* Called after the last run has been read: waits until the blocks hold the
@@ -130,7 +130,7 @@ extern void gpusort_job_next_run(GpuSortJob *job);
  * here on a failure is not raised. */
 extern bool gpusort_job_merge(GpuSortJob *job);
 
-/* Returns the number of rows; valid after the cut. */
+/* Returns the number of rows; valid after the finish. */
 extern uint64 gpusort_job_rows(const GpuSortJob *job);
 extern uint64 gpusort_job_blocks(const GpuSortJob *job);
 extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);

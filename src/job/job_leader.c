@@ -1,6 +1,6 @@
 /*
  * job_leader.c
- *	  The leader's side of a job: cutting its runs, merging them, reading
+ *	  The leader's side of a job: finishing its runs, merging them, reading
  *	  blocks.
  *
  * In:  a job that feeders have fed.
@@ -45,35 +45,35 @@ ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
 
 /* full: the run ends because the job is full, not because the input ends. */
 static bool
-cut(GpuSortJob *job, gsort_cut_how how, bool full)
+finish(GpuSortJob *job, gsort_finish_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
-	bool		is_cut;
+	bool		is_finished;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
-		slot->cut_how = how;
-		ask(job, GPUSORT_JOB_CUTTING, GPUSORT_REQUEST_CUT);
+		slot->finish_how = how;
+		ask(job, GPUSORT_JOB_FINISHING, GPUSORT_REQUEST_FINISH_RUN);
 	}
-	is_cut = slot->state != GPUSORT_JOB_FULL;
+	is_finished = slot->state != GPUSORT_JOB_FULL;
 	/* the run after a spilled one needs the buffers */
-	if (is_cut && how != GSORT_SORTED_RUN)
+	if (is_finished && how != GSORT_SORTED_RUN)
 		gpusort_buffers_keep_to_read(slot);
 	gpusort_job_unlock();
-	return is_cut;
+	return is_finished;
 }
 
 bool
-gpusort_job_cut(GpuSortJob *job, gsort_cut_how how)
+gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how)
 {
-	return cut(job, how, false);
+	return finish(job, how, false);
 }
 
 void
-gpusort_job_cut_full_run(GpuSortJob *job)
+gpusort_job_finish_full_run(GpuSortJob *job)
 {
-	(void) cut(job, GSORT_SORTED_RUN, true);
+	(void) finish(job, GSORT_SORTED_RUN, true);
 }
 
 bool
@@ -113,7 +113,7 @@ gpusort_job_merge(GpuSortJob *job)
 	ready = slot->state == GPUSORT_JOB_READY;
 	if (ready)
 	{
-		slot->cut_how = GSORT_SORTED;	/* an idle reader may lose its buffers again */
+		slot->finish_how = GSORT_SORTED;	/* an idle reader may lose its buffers again */
 		gpusort_buffers_keep_to_read(slot);
 	}
 	gpusort_job_unlock();

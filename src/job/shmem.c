@@ -45,7 +45,7 @@ wanted_buffers(void)
 }
 
 /* Each buffer has at most one request in progress.  Each job has at most two
- * cuts, a next run or merge, and a close. */
+ * finishes, a next run or merge, and a close. */
 static uint32
 ring_room(void)
 {

@@ -79,7 +79,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_REFUSED,
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
-	GPUSORT_JOB_CUTTING,
+	GPUSORT_JOB_FINISHING,
 	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
 	/* by the service, or by a session that finds the service unresponsive */
@@ -108,12 +108,12 @@ typedef struct GpuSortJobSlot
 	char		message[256];	/* FAILED: the reason */
 	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
 	uint64		blocks;
-	gsort_job_stats stats;		/* of the run cut last, but for its memory, which is current */
+	gsort_job_stats stats;		/* of the run finished last, but for its memory, which is current */
 
 	uint64		chunks_sent;
 	uint64		rows_fed;		/* by the feeders that have ended */
 	bool		to_verify;		/* one of them has made words that are not to be trusted */
-	gsort_cut_how cut_how;		/* how the owner wants the cut that it waits for */
+	gsort_finish_how finish_how;		/* how the owner wants the finish that it waits for */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a block */
 
 	/* the sort's entry, in which feeders count sent rows; -1: it has none */
@@ -124,7 +124,7 @@ typedef enum GpuSortRequestKind
 {
 	GPUSORT_REQUEST_OPEN,
 	GPUSORT_REQUEST_APPEND,		/* buffer */
-	GPUSORT_REQUEST_CUT,		/* as cut_how says */
+	GPUSORT_REQUEST_FINISH_RUN, /* as finish_how says */
 	GPUSORT_REQUEST_FETCH_BLOCK,	/* block of this number, into buffer */
 	GPUSORT_REQUEST_FETCH_ROW,	/* first block of this row, into buffer */
 	GPUSORT_REQUEST_NEXT_RUN,

@@ -36,7 +36,7 @@
 
 /* Fewer samples do not tell how many bytes two of many rows may have in
  * common. */
-#define SAMPLES_TO_SPARE_BY 50
+#define SAMPLES_TO_DROP_BY 50
 
 /* Bytes before the others in words with a prefix (byte_words.h). */
 #define MARKER_BYTES	1
@@ -174,7 +174,7 @@ words_to_tell_apart(const GpuSortKeySamples *samples, const bytea *prefix, doubl
 	double		pairs = (double) samples->n * samples->n / 2;
 	double		alike;
 
-	if (samples->n < SAMPLES_TO_SPARE_BY ||
+	if (samples->n < SAMPLES_TO_DROP_BY ||
 		(prefix_bytes > 0 && !all_begin_with(samples, VARDATA_ANY(prefix), prefix_bytes)))
 		return GPUSORT_WORDS_MAX;
 	alike = Max(1, gpusort_key_samples_most_common(samples) - prefix_bytes);
@@ -212,7 +212,7 @@ void
 gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 				   const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
 {
-	bool		are_dear = false;
+	bool		are_expensive = false;
 
 	words->least = least;
 	words->prefix = NULL;
@@ -227,7 +227,7 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 
 		/* making a word of ICU's sort key takes as long as comparing two
 		 * strings */
-		are_dear = kind == GPUSORT_COLLATION_ICU;
+		are_expensive = kind == GPUSORT_COLLATION_ICU;
 		if (samples->n > 0)
 			want_words_by_samples(samples, kind, words);
 		else
@@ -239,17 +239,18 @@ gpusort_want_words(Oid type, int32 typmod, Oid collation, int least, int most,
 	else
 		words->wanted = USUAL_WORDS;
 	words->wanted = Max(least, Min(most, words->wanted));
-	words->needed = words->wanted;
-	if (are_dear && words->wanted > 1)
-		words->needed = Max(least, Min(words->wanted,
-									   words_to_tell_apart(samples, words->prefix, rows)));
+	words->required = words->wanted;
+	if (are_expensive && words->wanted > 1)
+		words->required = Max(least, Min(words->wanted,
+										 words_to_tell_apart(samples, words->prefix, rows)));
 }
 
 void
-gpusort_spare_words(const GpuSortKeySamples *samples, double rows, GpuSortWantedWords *words)
+gpusort_drop_optional_words(const GpuSortKeySamples *samples, double rows,
+							GpuSortWantedWords *words)
 {
-	words->wanted = Max(words->needed, Min(words->wanted,
-										   words_to_tell_apart(samples, words->prefix, rows)));
+	words->wanted = Max(words->required, Min(words->wanted,
+											 words_to_tell_apart(samples, words->prefix, rows)));
 }
 
 /* A text's own bytes are exact if they are all there, and take no time to
@@ -265,7 +266,7 @@ void
 gpusort_want_words_by_dictionary(GpuSortDictionary *dictionary, GpuSortWantedWords *words)
 {
 	words->wanted = WORDS_BY_DICTIONARY;
-	words->needed = WORDS_BY_DICTIONARY;
+	words->required = WORDS_BY_DICTIONARY;
 	words->distinct = gpusort_dictionary_values(dictionary);
 	words->dictionary = dictionary;
 }

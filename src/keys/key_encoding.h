@@ -18,7 +18,7 @@ typedef struct GpuSortWantedWords
 	int			wanted;
 	/* at least this many of the wanted ones; fewer only if words are
 	 * expensive */
-	int			needed;
+	int			required;
 	const bytea *prefix;
 	int			width;			/* average bytes of a value; 0: not known */
 	/* bytes of words that neighbours in order have in common at their
@@ -38,11 +38,11 @@ extern void gpusort_want_words(Oid type, int32 typmod, Oid collation, int least,
 							   GpuSortWantedWords *words);
 
 /*
- * Drops wanted words, down to the needed ones, that tell hardly any rows apart.
- * It uses sorted samples of a sort of this many rows.
+ * Drops wanted words, down to the required ones, that tell hardly any rows
+ * apart.  It uses sorted samples of a sort of this many rows.
  */
-extern void gpusort_spare_words(const GpuSortKeySamples *samples, double rows,
-								GpuSortWantedWords *words);
+extern void gpusort_drop_optional_words(const GpuSortKeySamples *samples, double rows,
+										GpuSortWantedWords *words);
 
 /* Would a dictionary of its values give such a key, of text, better words than
  * these? */

@@ -127,7 +127,7 @@ cpu_clock_us(void)
 /* Remembers the longest turn, because everybody's sorts stand still during a
  * turn. */
 static void
-note_turn(uint64 passed_us, uint64 cpu_us)
+record_turn(uint64 passed_us, uint64 cpu_us)
 {
 	static uint64 longest_cpu_us = 0;
 	GpuSortService *service = gpusort_service_shared();
@@ -167,7 +167,7 @@ do_turn(void)
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
-	note_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
+	record_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
 	if (more)
 		return 0;
 	return gpusort_service_open_jobs > 0 ? gpusort_service_sooner(next_end, BUSY_POLL_MS) : -1;

@@ -113,7 +113,7 @@ gpusort_service_lose_device(void)
 }
 
 void
-gpusort_service_note_status(int job, gsort_status status)
+gpusort_service_record_status(int job, gsort_status status)
 {
 	if (status == GSORT_DEVICE_LOST)
 		gpusort_service_lose_device();
@@ -308,7 +308,7 @@ begin_serving(void)
 }
 
 static void
-note_failure(const char *reason)
+record_failure(const char *reason)
 {
 	size_t		used = strlen(failures);
 
@@ -317,7 +317,7 @@ note_failure(const char *reason)
 
 /* The first of several devices is a GPU: tells why another one serves. */
 static void
-note_that_no_gpu_serves(void)
+record_that_no_gpu_serves(void)
 {
 	char		reasons[sizeof(failures)];
 
@@ -364,10 +364,10 @@ open_a_choice(void)
 		gpusort_service_device = open_choice(opened_choice, &reason);
 		if (gpusort_service_device != NULL)
 		{
-			note_that_no_gpu_serves();
+			record_that_no_gpu_serves();
 			return true;
 		}
-		note_failure(reason);
+		record_failure(reason);
 	}
 	return false;
 }

@@ -1,10 +1,10 @@
 /*
  * service_feed.c
- *	  The feed of a job: chunks on their way to the device, and the cut of a
+ *	  The feed of a job: chunks on their way to the device, and the finish of a
  *	  run.
  *
- * In:  APPEND and CUT requests.
- * Out: chunks appended, the run cut; or the job full.
+ * In:  APPEND and FINISH_RUN requests.
+ * Out: chunks appended, the run finished; or the job full.
  *
  * Runs in the service alone.
  *
@@ -23,7 +23,7 @@
 
 #include "service/service_internal.h"
 
-/* --- chunks and the cut --------------------------------------------------- */
+/* --- chunks and the finish ------------------------------------------------ */
 
 /* Is the job open on the device?  If not, its feeder has skipped a step, and
  * the job fails. */
@@ -75,36 +75,36 @@ append_chunk(int job, const gsort_chunk *chunk, bool *reserved)
 }
 
 void
-gpusort_service_cut_lacks_memory(int job)
+gpusort_service_finish_lacks_memory(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	mine->cutting = false;
+	mine->finishing = false;
 	if (!gpusort_service_asks_again(mine))
-		gpusort_service_note_status(job, GSORT_NOMEM);
+		gpusort_service_record_status(job, GSORT_NOMEM);
 }
 
 static void
-do_cut(int job)
+finish_run(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_status status = gsort_job_cut(mine->job, mine->cut_how);
+	gsort_status status = gsort_job_finish_run(mine->job, mine->finish_how);
 
-	mine->cutting = status == GSORT_OK;
+	mine->finishing = status == GSORT_OK;
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(job);
 	if (status == GSORT_NOMEM)
-		gpusort_service_cut_lacks_memory(job);
+		gpusort_service_finish_lacks_memory(job);
 	else
-		gpusort_service_note_status(job, status);
+		gpusort_service_record_status(job, status);
 }
 
 /* Rows in the queue belong to this run, unless it is full.  A row that has
  * begun must be complete. */
 static bool
-cut_can_come(const GpuSortServiceJob *mine)
+finish_can_come(const GpuSortServiceJob *mine)
 {
-	return mine->cut_wanted && !mine->cutting &&
+	return mine->finish_wanted && !mine->finishing &&
 		(mine->full || mine->chunks.first == GPUSORT_NO_BUFFER) &&
 		gpusort_service_stats(mine).incomplete_rows == 0;
 }
@@ -130,7 +130,7 @@ fill_job(int job)
 
 	mine->full = true;
 	mine->refused_since_us = 0;
-	mine->cut_wanted = false;
+	mine->finish_wanted = false;
 	mine->chunks = GPUSORT_EMPTY_QUEUE;
 	while ((buffer = gpusort_service_take(&waiting)) != GPUSORT_NO_BUFFER)
 		if (begins_long_row((const GpuSortChunkHeader *) gpusort_buffer_memory(buffer)))
@@ -151,7 +151,7 @@ handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool reserved)
 	if (header->rows > 0 && (gpusort_service_stats(mine).rows > 0 || begins_long_row(header)))
 		fill_job(job);
 	else if (reserved || !gpusort_service_asks_again(mine))
-		gpusort_service_note_status(job, GSORT_NOMEM);
+		gpusort_service_record_status(job, GSORT_NOMEM);
 }
 
 /* Returns the chunks that the device gets next.  For a full job these are the
@@ -162,7 +162,8 @@ next_chunks(GpuSortServiceJob *mine)
 	return mine->full || mine->rests.first != GPUSORT_NO_BUFFER ? &mine->rests : &mine->chunks;
 }
 
-/* Feeds until a chunk is refused, and then cuts the run if it is complete. */
+/* Feeds until a chunk is refused, and then finishes the run if it is
+ * complete. */
 void
 gpusort_service_feed_chunks(int job)
 {
@@ -186,14 +187,14 @@ gpusort_service_feed_chunks(int job)
 		}
 		if (status != GSORT_OK)
 		{
-			gpusort_service_note_status(job, status);
+			gpusort_service_record_status(job, status);
 			return;
 		}
 		mine->refused_since_us = 0;
 		(void) gpusort_service_take(queue);
 	}
-	if (cut_can_come(mine))
-		do_cut(job);
+	if (finish_can_come(mine))
+		finish_run(job);
 }
 
 /* A chunk that cannot be for this run goes back to its feeder. */
@@ -205,8 +206,8 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	GpuSortChunkHeader header;
 	gsort_chunk chunk;
 
-	/* the owner may have asked for the cut already, or be spilling */
-	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_CUTTING) ||
+	/* the owner may have asked for the finish already, or be spilling */
+	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_FINISHING) ||
 		!is_open(request->job) || !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
 	else if (mine->full && begins_long_row(&header))
@@ -222,24 +223,24 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	}
 }
 
-/* The cut waits for the chunks that came before it. */
+/* The finish waits for the chunks that came before it. */
 void
-gpusort_service_handle_cut(const GpuSortRequest *request)
+gpusort_service_handle_finish_run(const GpuSortRequest *request)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
 	const GpuSortJobSlot *slot = gpusort_service_slot(request->job);
 	bool		awaited;
 
-	/* A job that became full on the way to its cut is cut again when its owner
-	 * asks.  One request serves both cuts. */
+	/* A job that became full on the way to its finish is finished again when
+	 * its owner asks.  One request serves both finishes. */
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	awaited = slot->state == GPUSORT_JOB_CUTTING && !mine->cut_wanted;
+	awaited = slot->state == GPUSORT_JOB_FINISHING && !mine->finish_wanted;
 	if (awaited)
-		mine->cut_how = slot->cut_how;
+		mine->finish_how = slot->finish_how;
 	LWLockRelease(gpusort_shared_lock());
 	if (!awaited || !is_open(request->job))
 		return;
-	mine->cut_wanted = true;
-	if (cut_can_come(mine))
-		do_cut(request->job);
+	mine->finish_wanted = true;
+	if (finish_can_come(mine))
+		finish_run(request->job);
 }

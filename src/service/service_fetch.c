@@ -22,7 +22,7 @@ gpusort_service_handle_fetched(int job, int buffer, gsort_status status)
 	if (status == GSORT_OK)
 		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
 								gpusort_buffers[buffer].block.bytes);
-	gpusort_service_note_status(job, status);
+	gpusort_service_record_status(job, status);
 	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
 								 GPUSORT_BUFFER_OUTPUT_BLOCK : GPUSORT_BUFFER_HELD);
 }

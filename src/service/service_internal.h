@@ -9,7 +9,7 @@
  * service_call.c      device calls that block
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
- * service_feed.c      chunks on their way to the device, and the cut of a run
+ * service_feed.c      chunks on their way to the device, and the finish of a run
  * service_reservations.c    jobs that open, and device memory for them
  * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
@@ -60,13 +60,13 @@ typedef struct GpuSortServiceJob
 	GpuSortBufferQueue rests;	/* chunks that complete rows which the device has begun to take */
 	GpuSortBufferQueue chunks;	/* all others */
 	GpuSortBufferQueue fetches; /* blocks */
-	/* since when the device could not take the first of these, or the cut; 0:
-	 * it could */
+	/* since when the device could not take the first of these, or the finish;
+	 * 0: it could */
 	uint64		refused_since_us;
 	bool		full;			/* takes nothing until the next run */
-	bool		cut_wanted;		/* a cut as cut_how says is to come */
-	bool		cutting;		/* the device is cutting */
-	gsort_cut_how cut_how;
+	bool		finish_wanted;	/* a finish as finish_how says is to come */
+	bool		finishing;		/* the device finishes it */
+	gsort_finish_how finish_how;
 
 	/* the wait for memory that others have; service_reservations.c */
 	uint64		waits_since_us; /* 0: it does not wait */
@@ -200,7 +200,7 @@ pg_noreturn extern void gpusort_service_lose_device(void);
 
 /* Applies the status of a device call to a job: nothing, or it has failed.
  * Does not return from DEVICE_LOST. */
-extern void gpusort_service_note_status(int job, gsort_status status);
+extern void gpusort_service_record_status(int job, gsort_status status);
 
 /* --- service_open.c ------------------------------------------------------- */
 
@@ -265,21 +265,22 @@ extern void gpusort_service_watch_device(void);
 extern bool gpusort_service_handle_requests(void);
 extern bool gpusort_service_handle_events(void);
 
-/* Asks the device again for the chunks, cuts and blocks that it has refused. */
+/* Asks the device again for the chunks, finishes and blocks that it has
+ * refused. */
 extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c ------------------------------------------------------- */
 
 /* Handle requests that have been checked. */
 extern void gpusort_service_handle_append(const GpuSortRequest *request);
-extern void gpusort_service_handle_cut(const GpuSortRequest *request);
+extern void gpusort_service_handle_finish_run(const GpuSortRequest *request);
 
 /* Gives the waiting chunks to the device, as far as it takes them. */
 extern void gpusort_service_feed_chunks(int job);
 
-/* Handles a cut that has ended for want of memory: it is asked for again, or
+/* Handles a finish that has ended for want of memory: it is asked for again, or
  * the job fails. */
-extern void gpusort_service_cut_lacks_memory(int job);
+extern void gpusort_service_finish_lacks_memory(int job);
 
 /* --- service_reservations.c ----------------------------------------------- */
 

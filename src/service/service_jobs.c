@@ -59,7 +59,7 @@ gpusort_service_drop_buffers(GpuSortServiceJob *mine)
 {
 	mine->rests = mine->chunks = mine->fetches = GPUSORT_EMPTY_QUEUE;
 	mine->refused_since_us = 0;
-	mine->cut_wanted = false;
+	mine->finish_wanted = false;
 }
 
 bool

@@ -5,7 +5,7 @@
  * In:  requests (shmem.c), none of which is trusted; events (gsort.h).
  * Out: calls of the device API; answers (service_jobs.c).
  *
- * Runs in the service alone.  Chunks and cuts are handed to service_feed.c,
+ * Runs in the service alone.  Chunks and finishes are handed to service_feed.c,
  * fetches to service_fetch.c.
  */
 #include "postgres.h"
@@ -23,7 +23,7 @@ handle_next_run(const GpuSortRequest *request)
 {
 	gsort_status status = gsort_job_next_run(gpusort_service_jobs[request->job].job);
 
-	gpusort_service_note_status(request->job, status);
+	gpusort_service_record_status(request->job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(request->job);
 }
@@ -36,7 +36,7 @@ handle_merge(const GpuSortRequest *request)
 	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
 		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING);
 	else
-		gpusort_service_note_status(request->job, status);
+		gpusort_service_record_status(request->job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(request->job);
 }
@@ -71,7 +71,7 @@ request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
 	switch (request->kind)
 	{
 		case GPUSORT_REQUEST_OPEN:
-		case GPUSORT_REQUEST_CUT:
+		case GPUSORT_REQUEST_FINISH_RUN:
 			return state != GPUSORT_JOB_FREE;
 		case GPUSORT_REQUEST_NEXT_RUN:
 		case GPUSORT_REQUEST_MERGE:
@@ -132,7 +132,7 @@ handle_request(const GpuSortRequest *request)
 	static void (*const handlers[]) (const GpuSortRequest *) = {
 		[GPUSORT_REQUEST_OPEN] = gpusort_service_handle_open,
 		[GPUSORT_REQUEST_APPEND] = gpusort_service_handle_append,
-		[GPUSORT_REQUEST_CUT] = gpusort_service_handle_cut,
+		[GPUSORT_REQUEST_FINISH_RUN] = gpusort_service_handle_finish_run,
 		[GPUSORT_REQUEST_FETCH_BLOCK] = gpusort_service_handle_fetch,
 		[GPUSORT_REQUEST_FETCH_ROW] = gpusort_service_handle_fetch,
 		[GPUSORT_REQUEST_NEXT_RUN] = handle_next_run,
@@ -184,7 +184,7 @@ publish_directory(int job, gsort_job_stats *stats)
 
 /* The counters are those of the view gpusort_stats. */
 static void
-handle_cut_event(int job, gsort_status status)
+handle_finish_event(int job, gsort_status status)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	GpuSortCounters *counters = &gpusort_shared->counters;
@@ -194,19 +194,19 @@ handle_cut_event(int job, gsort_status status)
 		return;
 	if (status == GSORT_NOMEM)
 	{
-		gpusort_service_cut_lacks_memory(job);
+		gpusort_service_finish_lacks_memory(job);
 		return;
 	}
 	if (status == GSORT_OK)
 		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
-		gpusort_service_note_status(job, status);
+		gpusort_service_record_status(job, status);
 		return;
 	}
 	mine->refused_since_us = 0;
-	mine->cut_wanted = false;
-	mine->cutting = false;
+	mine->finish_wanted = false;
+	mine->finishing = false;
 	/* the first run of a spilled sort */
 	if (mine->runs == 0)
 	{
@@ -264,11 +264,11 @@ handle_event(const gsort_event *event)
 	switch (event->kind)
 	{
 		case GSORT_EVENT_APPENDED:
-			gpusort_service_note_status(job, event->status);
+			gpusort_service_record_status(job, event->status);
 			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_HELD);
 			break;
-		case GSORT_EVENT_CUT:
-			handle_cut_event(job, event->status);
+		case GSORT_EVENT_RUN_FINISHED:
+			handle_finish_event(job, event->status);
 			break;
 		case GSORT_EVENT_FETCHED:
 			gpusort_service_handle_fetched(job, (int) event->tag, event->status);
@@ -279,7 +279,7 @@ handle_event(const gsort_event *event)
 			gpusort_service_free_job(job);
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
-			gpusort_service_note_status(job, event->status);
+			gpusort_service_record_status(job, event->status);
 			handle_run_begun_event(job);
 			break;
 		case GSORT_EVENT_MERGED:

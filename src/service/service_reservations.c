@@ -240,7 +240,7 @@ open_or_wait(int job)
 		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	}
 	else if (status != GSORT_NOMEM)
-		gpusort_service_note_status(job, status);
+		gpusort_service_record_status(job, status);
 	else if (!wait_for_memory(job))
 		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 }

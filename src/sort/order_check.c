@@ -68,7 +68,7 @@ keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 }
 
 void
-gpusort_order_check_keep_rows(GpuSortOrderCheck *check)
+gpusort_order_check_retain_rows(GpuSortOrderCheck *check)
 {
 	keep_row(check, &check->before);
 	keep_row(check, &check->greatest);
@@ -91,7 +91,7 @@ follows(GpuSortOrderCheck *check, const GpuSortComparand *row, const GpuSortChec
 }
 
 static void
-note_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
+record_violation(GpuSortOrderCheck *check, const GpuSortComparand *next)
 {
 	int			key = gpusort_comparer_deciding_key(check->comparer,
 													&check->before.comparand, next);
@@ -132,7 +132,7 @@ gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties)
 	}
 	if (!follows(check, &next, &check->before))
 	{
-		note_violation(check, &next);
+		record_violation(check, &next);
 		return false;
 	}
 	if (!ties)

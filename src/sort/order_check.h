@@ -53,6 +53,6 @@ extern void gpusort_order_check_begin_run(GpuSortOrderCheck *check);
 extern bool gpusort_order_check_row(GpuSortOrderCheck *check, const char *bytes, bool ties);
 
 /* Called before the memory of the rows so far goes. */
-extern void gpusort_order_check_keep_rows(GpuSortOrderCheck *check);
+extern void gpusort_order_check_retain_rows(GpuSortOrderCheck *check);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

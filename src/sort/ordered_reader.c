@@ -381,7 +381,7 @@ check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
 		CHECK_FOR_INTERRUPTS();
 		if (!gpusort_reader_next(reader, row, &bytes))
 		{
-			gpusort_order_check_keep_rows(check);
+			gpusort_order_check_retain_rows(check);
 			bytes = gpusort_reader_seek(reader, row);
 		}
 		if (gpusort_order_check_row(check, bytes, ordered->ordering->ties != NULL && row > 0 &&

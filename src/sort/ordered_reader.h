@@ -47,8 +47,8 @@ typedef struct GpuSortOrderedReader
 	MemoryContext scratch;		/* for memory that comparisons leave */
 } GpuSortOrderedReader;
 
-/* The job has been cut.  The ordering must outlive the reader.  Memory: the
- * current context, and children of it. */
+/* The job has been finished.  The ordering must outlive the reader.  Memory:
+ * the current context, and children of it. */
 extern GpuSortOrderedReader *gpusort_ordered_reader_begin(GpuSortJob *job,
 														  GpuSortOrdering *ordering);
 

@@ -2,8 +2,8 @@
  * output.c
  *	  The rows of a finished sort that are not in files.
  *
- * In:  a sorted array; a job that has been cut, whose blocks come through the
- *	    ordered reader; or a tuplesort that has been performed.
+ * In:  a sorted array; a job that has been finished, whose blocks come through
+ *	    the ordered reader; or a tuplesort that has been performed.
  * Out: slots that point to rows of the array, or into the block being read,
  *	    valid until the next call; or a tuplesort's.  A tuplesort returns
  *	    minimal tuples, which are copied into a virtual slot if the node returns

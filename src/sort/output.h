@@ -33,7 +33,7 @@ typedef struct GpuSortDeviceFigures
 	double		output_ms;		/* time spent waiting for sorted rows */
 } GpuSortDeviceFigures;
 
-/* Adds the run that the job has been cut to. */
+/* Adds the run that the job has been finished to. */
 extern void gpusort_device_figures_add_run(GpuSortDeviceFigures *figures, GpuSortJob *job);
 
 /* Returns EXPLAIN's name for a sort by this device. */
@@ -92,7 +92,7 @@ extern GpuSortOutput *gpusort_output_array_begin(GpuSortSlots *slots, const GpuS
 extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesortstate *native,
 												  bool can_rewind, GpuSortNativeReason reason);
 
-/* The rows of a job that has been cut SORTED. */
+/* The rows of a job that has been finished SORTED. */
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering,
 												  GpuSortJob *job, bool keep_rows,
 												  GpuSortDeviceFigures *figures,

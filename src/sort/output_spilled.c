@@ -117,7 +117,7 @@ begin_to_keep(SpilledOutput *spilled)
 
 /* Returns the next row when rows are stored, as ExecMaterial does. */
 static TupleTableSlot *
-next_with_kept(SpilledOutput *spilled, bool forward)
+next_with_retained(SpilledOutput *spilled, bool forward)
 {
 	TupleTableSlot *slot = spilled->output.slots->result;
 	TupleTableSlot *native = spilled->output.slots->native;
@@ -155,7 +155,7 @@ spilled_next(GpuSortOutput *output, bool forward)
 	if (unlikely(!forward && spilled->kept == NULL && spilled->merged > 0))
 		begin_to_keep(spilled);
 	if (unlikely(spilled->kept != NULL))
-		return next_with_kept(spilled, forward);
+		return next_with_retained(spilled, forward);
 	if (!forward)
 		return ExecClearTuple(output->slots->result);
 	if (unlikely(!merge_next(spilled)))

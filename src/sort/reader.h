@@ -48,8 +48,8 @@ typedef struct GpuSortReader
 	int			ahead[GPUSORT_READ_BUFFERS];
 } GpuSortReader;
 
-/* The job has been cut.  All memory, also for long rows, comes from the current
- * context. */
+/* The job has been finished.  All memory, also for long rows, comes from the
+ * current context. */
 extern GpuSortReader *gpusort_reader_begin(GpuSortJob *job, const GpuSortRowFormat *format);
 
 /* Goes to the block after the one being read, or to the first one:

@@ -38,7 +38,7 @@
 
 /* For keys with expensive words, one of this many expected rows is sampled,
  * because the saving grows with the rows. */
-#define ROWS_OF_DEAR_SAMPLE	200
+#define ROWS_OF_EXPENSIVE_SAMPLE	200
 #define SAMPLED_ROWS_MAX	1000
 
 /* The column that samples are taken of. */
@@ -133,8 +133,8 @@ sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i,
 
 /* Drops expensive words that further samples show to be needless. */
 static void
-spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid collation,
-			GpuSortWantedWords *words)
+drop_optional_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid collation,
+					GpuSortWantedWords *words)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort samples",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -143,13 +143,13 @@ spare_words(const GpuSortFirstRows *from, Form_pg_attribute attr, Oid type, Oid 
 	SampledColumn sampled =
 		begin_column(attr, type, collation,
 					 Min(prefix_bytes + words->wanted * sizeof(uint64), GPUSORT_SAMPLE_BYTES_MAX));
-	double		n = from->expected_rows / ROWS_OF_DEAR_SAMPLE;
+	double		n = from->expected_rows / ROWS_OF_EXPENSIVE_SAMPLE;
 	GpuSortKeySamples samples;
 
 	sample_rows(from, &sampled, (int) Max(SAMPLED_ROWS, Min(n, SAMPLED_ROWS_MAX)), &samples);
 	sort_samples(&sampled, &samples);
 	if (samples.distinct == 0)
-		gpusort_spare_words(&samples, from->expected_rows, words);
+		gpusort_drop_optional_words(&samples, from->expected_rows, words);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(context);
 }
@@ -243,8 +243,8 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	sampled = begin_column(attr, type, collation, GPUSORT_SAMPLE_BYTES_MAX);
 	sample_column(from, &sampled, i, &samples);
 	gpusort_want_words(type, typmod, collation, least, most, &samples, from->expected_rows, words);
-	if (words->wanted > words->needed)
-		spare_words(from, attr, type, collation, words);
+	if (words->wanted > words->required)
+		drop_optional_words(from, attr, type, collation, words);
 	return true;
 }
 

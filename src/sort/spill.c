@@ -3,8 +3,8 @@
  *	  Writes the device's sorted runs to temporary files, and merges them from
  *	  there.
  *
- * In:  the blocks of a job cut to a sorted run.  In the end also the order of
- *	    the merge, if the device has computed it: one byte for each row, the
+ * In:  the blocks of a job finished as a sorted run.  In the end also the order
+ *	    of the merge, if the device has computed it: one byte for each row, the
  *	    number of its run.
  * Out: the rows of all runs in key order.
  *

@@ -36,7 +36,7 @@ typedef struct GpuSortSpill
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot,
 										 GpuSortProgress *progress);
 
-/* Writes the run that the job has been cut to, in its full order. */
+/* Writes the run that the job has been finished to, in its full order. */
 extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
 
 /* Writes a row that is in no job, as a run of its own. */

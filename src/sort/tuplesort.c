@@ -21,8 +21,8 @@
  * go to the device, or, if the device takes no sort now, to a native tuplesort.
  * This is decided before the first row is sent: a job opens when it has device
  * memory for some rows, and keeps that memory until it is closed.  The feed
- * nodes of a parallel plan have returned their rows so far.  They are told the
- * job and the encodings now, and pack further rows themselves.
+ * nodes of a parallel plan have returned their rows so far.  They get the job
+ * and the encodings now, and pack further rows themselves.
  *
  * A sort of few rows must not cost more than a Sort node does, because
  * estimates may be wrong, and every Sort of a plan may be ours.

@@ -20,7 +20,7 @@
 
 /* --- while rows are fed -------------------------------------------------- */
 
-/* Spills the run that the job has been cut to. */
+/* Spills the run that the job has been finished to. */
 static void
 spill_run(GpuSortTuplesort *sort)
 {
@@ -40,7 +40,7 @@ void
 gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	gpusort_job_cut_full_run(sort->job);
+	gpusort_job_finish_full_run(sort->job);
 	spill_run(sort);
 	gpusort_job_next_run(sort->job);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
@@ -67,10 +67,11 @@ gpusort_tuplesort_spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 
 /* Cuts the run that has all rows, or the last of several. */
 static void
-cut_last_run(GpuSortTuplesort *sort)
+finish_last_run(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	while (!gpusort_job_cut(sort->job, sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+	while (!gpusort_job_finish_run(sort->job,
+								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
 	{
 		gpusort_tuplesort_spill_full_job(sort);
 		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
@@ -100,7 +101,7 @@ gpusort_tuplesort_perform_on_device(GpuSortTuplesort *sort)
 	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
 	if (!to_verify)
 		gpusort_ordering_trust_words(&sort->ordering);
-	cut_last_run(sort);
+	finish_last_run(sort);
 	if (sort->spill != NULL)
 	{
 		spill_run(sort);

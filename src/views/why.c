@@ -118,7 +118,7 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 /* Tells how the rows come to the device, or why they do although they are
  * few. */
 static const char *
-device_note(bool parallel, bool few, const List *ancestors)
+device_detail(bool parallel, bool few, const List *ancestors)
 {
 	const ListCell *lc;
 
@@ -164,7 +164,7 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	{
 		sort[RUNS_ON] = "device";
 		sort[REASON] = psprintf("%s rows are expected%s", sort[ROWS],
-								device_note(info.parallel, few, walk->ancestors));
+								device_detail(info.parallel, few, walk->ancestors));
 	}
 }
 

@@ -20,7 +20,7 @@
 static uint32_t crowded_seen;	/* crowded segments */
 
 /* Records the row of each place, and the number of calls. */
-struct emit_notes
+struct emit_tags
 {
 	uint32_t   *rows;
 	uint32_t   *times;
@@ -192,7 +192,7 @@ test_segments(segment_kind kind, const std::vector<given_segment> &wanted, const
 	const segments_input in = {memory.items(), view_of(given.keys, ~0ull), given.row_bits, given.n};
 
 	memset(times.data(), 0, given.n * sizeof(uint32_t));
-	expect(sort_segments<Row, MayBeWide>(in, memory.plan.data(), memory.crowded.data(), emit_notes{rows.data(), times.data()},
+	expect(sort_segments<Row, MayBeWide>(in, memory.plan.data(), memory.crowded.data(), emit_tags{rows.data(), times.data()},
 										 target) == cudaSuccess && memory.intact() && rows.intact() && times.intact(), name);
 	crowded_seen += memory.plan.data()->listed.crowded;
 	for (const given_segment &segment : given.segments)

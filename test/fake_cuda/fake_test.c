@@ -146,14 +146,14 @@ feed(life *l)
 }
 
 static int
-cut(life *l, gsort_cut_how how)
+cut(life *l, gsort_finish_how how)
 {
-	uint64_t	before = l->events[GSORT_EVENT_CUT];
+	uint64_t	before = l->events[GSORT_EVENT_RUN_FINISHED];
 
-	if (!accepted(l, gsort_job_cut(l->job, how)))
+	if (!accepted(l, gsort_job_finish_run(l->job, how)))
 		return 0;
-	poll_until(l, GSORT_EVENT_CUT, before + 1);
-	return l->last[GSORT_EVENT_CUT] == GSORT_OK;
+	poll_until(l, GSORT_EVENT_RUN_FINISHED, before + 1);
+	return l->last[GSORT_EVENT_RUN_FINISHED] == GSORT_OK;
 }
 
 /* The simulated header of a sorted run: one block holds all of it. */
@@ -161,7 +161,7 @@ static run_header one_block = {.n_begins = 1};
 
 /* Sorted, and fetched through another buffer. */
 static void
-cut_and_fetch(life *l)
+finish_and_fetch(life *l)
 {
 	rig_buffer *buffer = &l->rig.buffers[CHUNKS];
 	const gsort_block *blocks;
@@ -194,7 +194,7 @@ static void
 live_alone(life *l)
 {
 	if (feed(l))
-		cut_and_fetch(l);
+		finish_and_fetch(l);
 }
 
 static void
@@ -235,7 +235,7 @@ live_shortly(life *l)
 									  CHUNKS * (uint64_t) l->chunk_bytes)))
 		for (int i = 0; i < CHUNKS; i++)
 			accepted(l, append_chunk(l, i));
-	accepted(l, gsort_job_cut(l->job, GSORT_SORTED));
+	accepted(l, gsort_job_finish_run(l->job, GSORT_SORTED));
 }
 
 static run_header tied_header = {.n_begins = 1, .tied = 100, .segments = 30};

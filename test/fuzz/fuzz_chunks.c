@@ -277,7 +277,7 @@ fold(gsort_column_stats *stats, const gsort_column_stats *more)
 
 /* What an accepted chunk says of its keys, and what is true of them. */
 static void
-note_keys(fuzzed_job *j, const gsort_chunk *chunk)
+record_keys(fuzzed_job *j, const gsort_chunk *chunk)
 {
 	for (uint32 c = 0; chunk->rows > 0 && c < j->columns; c++)
 	{
@@ -367,7 +367,7 @@ feed_chunk(fuzz_source *source, fuzzed_job *j)
 		if (at < chunk.rows)
 			((volatile uint32 *) chunk.row_start)[at] = (uint32) take(source, 1);
 	}
-	note_keys(j, &chunk);
+	record_keys(j, &chunk);
 	REQUIRE(wait_for(GSORT_EVENT_APPENDED).status == GSORT_OK);
 	j->rows += chunk.rows;
 	j->units += chunk.data_bytes / 8;
@@ -437,15 +437,15 @@ read_blocks(const fuzzed_job *j)
 }
 
 static void
-cut_and_read(const fuzzed_job *j)
+finish_and_read(const fuzzed_job *j)
 {
-	gsort_status status = gsort_job_cut(j->job, GSORT_SORTED);
+	gsort_status status = gsort_job_finish_run(j->job, GSORT_SORTED);
 
 	/* a tampered chunk may have begun a row that no other went on with */
 	REQUIRE(status == GSORT_OK || (status == GSORT_BAD_ARG && !j->honest));
 	if (status != GSORT_OK)
 		return;
-	status = wait_for(GSORT_EVENT_CUT).status;
+	status = wait_for(GSORT_EVENT_RUN_FINISHED).status;
 	REQUIRE(status == GSORT_OK || status == GSORT_BAD_DATA);
 	REQUIRE(j->raced ||
 			(status == GSORT_BAD_DATA) == (j->bad_rows || !claims_hold(j)));
@@ -487,7 +487,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (source.left > 0 && !j.failed && j.chunks++ < CHUNKS_MAX)
 		feed_chunk(&source, &j);
 	if (!j.failed)
-		cut_and_read(&j);
+		finish_and_read(&j);
 	gsort_job_close(j.job);
 	wait_for(GSORT_EVENT_CLOSED);
 	return 0;

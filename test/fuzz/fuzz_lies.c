@@ -291,8 +291,8 @@ end_run(lying_job *j)
 		if (!row_is_true(j, row))
 			status = GSORT_BAD_DATA;
 	}
-	REQUIRE(gsort_job_cut(j->job, GSORT_SORTED_RUN) == GSORT_OK);
-	REQUIRE(wait_for(GSORT_EVENT_CUT) == status);
+	REQUIRE(gsort_job_finish_run(j->job, GSORT_SORTED_RUN) == GSORT_OK);
+	REQUIRE(wait_for(GSORT_EVENT_RUN_FINISHED) == status);
 	if (status != GSORT_OK)
 	{
 		REQUIRE(gsort_job_next_run(j->job) == GSORT_BAD_ARG);

@@ -222,7 +222,7 @@ typedef struct run_options
 typedef enum run_phase
 {
 	RUN_FEEDING,
-	RUN_CUTTING,
+	RUN_FINISHING,
 	RUN_FETCHING,
 	RUN_ENDING,
 	RUN_MERGING,

@@ -370,8 +370,8 @@ is_last_run(const run *r)
 	return r->options.run_rows == NULL || r->run_number + 1 == r->options.run_count;
 }
 
-static gsort_cut_how
-how_to_cut(const run *r)
+static gsort_finish_how
+how_to_finish(const run *r)
 {
 	if (r->options.run_rows != NULL && !(r->options.last_alone && is_last_run(r)))
 		return GSORT_SORTED_RUN;
@@ -389,10 +389,10 @@ feed_step(run *r)
 
 	if (r->next_row == r->in->n && r->open_rows == 0)
 	{
-		r->how = how_to_cut(r);
+		r->how = how_to_finish(r);
 		r->corrupted |= claims_are_false(r);
-		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
-		r->phase = RUN_CUTTING;
+		CHECK(gsort_job_finish_run(r->job, r->how) == GSORT_OK);
+		r->phase = RUN_FINISHING;
 		return 1;
 	}
 	chunk.feeder = (uint32_t) random_below((uint64_t) feeders);
@@ -514,7 +514,7 @@ static void
 begin_merge(run *r)
 {
 	int			may_drop = r->options.keys_may_drop || r->options.nomem_is_fine;
-	int			kept = stats_now(r).keys_kept != 0;
+	int			kept = stats_now(r).keys_retained != 0;
 	gsort_status status;
 
 	/* reserves room for a run that is never fed */
@@ -586,7 +586,7 @@ fetch_step(run *r)
 /* --- events --------------------------------------------------------------- */
 
 static void
-cut_succeeded(run *r)
+finish_succeeded(run *r)
 {
 	CHECK(!r->corrupted);
 	run_expect_sorted(r);
@@ -596,7 +596,7 @@ cut_succeeded(run *r)
 }
 
 static void
-cut_event(run *r, gsort_status status)
+finish_event(run *r, gsort_status status)
 {
 	const gsort_block *blocks;
 	uint64_t	n;
@@ -605,7 +605,7 @@ cut_event(run *r, gsort_status status)
 		return;
 	if (status == GSORT_OK)
 	{
-		cut_succeeded(r);
+		finish_succeeded(r);
 		return;
 	}
 	CHECK(gsort_job_blocks(r->job, &blocks, &n) == GSORT_BAD_ARG);
@@ -613,7 +613,7 @@ cut_event(run *r, gsort_status status)
 	if (status == GSORT_NOMEM && r->options.again_after_nomem && !r->nomem)
 	{
 		r->nomem = 1;
-		CHECK(gsort_job_cut(r->job, r->how) == GSORT_OK);
+		CHECK(gsort_job_finish_run(r->job, r->how) == GSORT_OK);
 		return;
 	}
 	CHECK(status == (r->corrupted ? GSORT_BAD_DATA : GSORT_NOMEM));
@@ -622,7 +622,7 @@ cut_event(run *r, gsort_status status)
 		/* none of its rows may be retained, merged or read */
 		CHECK(gsort_job_next_run(r->job) == GSORT_BAD_ARG);
 		CHECK(gsort_job_merge(r->job) == GSORT_BAD_ARG);
-		CHECK(gsort_job_cut(r->job, r->how) == GSORT_BAD_ARG);
+		CHECK(gsort_job_finish_run(r->job, r->how) == GSORT_BAD_ARG);
 		bad_data_found(r);
 		return;
 	}
@@ -683,8 +683,8 @@ run_event(run *r, const gsort_event *event)
 			memset(r->rig->buffers[event->tag].keys, 0xee, 4096);
 			buffer_give(r, event->tag);
 			break;
-		case GSORT_EVENT_CUT:
-			cut_event(r, event->status);
+		case GSORT_EVENT_RUN_FINISHED:
+			finish_event(r, event->status);
 			break;
 		case GSORT_EVENT_FETCHED:
 			CHECK(event->status == GSORT_OK);

@@ -52,7 +52,7 @@ struct run
 	/* statistics claimed by the chunks of this run */
 	gsort_column_stats claims[GSORT_MAX_KEY_COLUMNS];
 	int			nomem;
-	gsort_cut_how how;
+	gsort_finish_how how;
 
 	expected_block *blocks;		/* expected blocks of the run, independent of its cuts */
 	uint64_t	n_blocks;

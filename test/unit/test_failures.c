@@ -139,7 +139,7 @@ test_shut_with_jobs(gsort_kind kind)
 			CHECK(gsort_job_append(job, &chunk) == GSORT_OK);
 		}
 		if (appends % 3 > 0)
-			CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_OK);
+			CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_OK);
 		if (appends % 3 > 1)
 			gsort_job_close(job);
 		rig_close(&rig);

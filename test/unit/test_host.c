@@ -376,8 +376,8 @@ test_appends_side_by_side(void)
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	for (int i = 0; i < MEETING_APPENDS; i++)
 		enqueue(job, GSORT_EVENT_APPENDED, meet);
-	enqueue(job, GSORT_EVENT_CUT, look_for_appends);
-	wait_for_event(device, GSORT_EVENT_CUT);
+	enqueue(job, GSORT_EVENT_RUN_FINISHED, look_for_appends);
+	wait_for_event(device, GSORT_EVENT_RUN_FINISHED);
 	CHECK(atomic_load(&appends_met) == MEETING_APPENDS);
 	CHECK(atomic_load(&appends_beside_alone) == 0);
 	gsort_shut(device);
@@ -449,8 +449,8 @@ check_stacks(void)
 	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
-	enqueue(job, GSORT_EVENT_CUT, measure_stack);
-	wait_for_event(device, GSORT_EVENT_CUT);
+	enqueue(job, GSORT_EVENT_RUN_FINISHED, measure_stack);
+	wait_for_event(device, GSORT_EVENT_RUN_FINISHED);
 	CHECK(stack_bytes >= STACK_BYTES_WANTED);
 	gsort_shut(device);
 }

@@ -292,7 +292,7 @@ test_bad_calls(rig *rig)
 	gsort_job_get_stats(job, &fed);
 	CHECK(fed.rows == 1 && fed.row_bytes == 72 && fed.incomplete_rows == 1);
 	CHECK(fed.reserved_rows == 10 && fed.reserved_row_bytes == 8192);
-	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	CHECK(gsort_job_append(job, &chunk) == GSORT_BAD_DATA);
 	CHECK_BAD((bad.rows = 0, bad.data_bytes = 8), GSORT_OK);
 #undef CHECK_BAD
@@ -301,9 +301,9 @@ test_bad_calls(rig *rig)
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
-	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_OK);
-	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
-	wait_for(rig, GSORT_EVENT_CUT);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_OK);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_BAD_ARG);
+	wait_for(rig, GSORT_EVENT_RUN_FINISHED);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 1, rig->arena, 0) == GSORT_BAD_ARG);

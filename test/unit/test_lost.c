@@ -95,7 +95,7 @@ check_refusals(rig *rig, gsort_job *job)
 
 	CHECK(gsort_job_open(rig->device, &options, &other) == GSORT_DEVICE_LOST);
 	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_DEVICE_LOST);
-	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_DEVICE_LOST);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_DEVICE_LOST);
 	CHECK(strlen(gsort_error_text(rig->device)) > 0);
 }
 
@@ -104,21 +104,21 @@ test_lost(gsort_kind kind)
 {
 	counts		c = {{0}, {0}};
 	gsort_job  *feeding;
-	gsort_job  *cutting;
+	gsort_job  *finishing;
 	rig			rig;
 
 	current_test = "lost device";
 	if (!rig_open(&rig, kind, 0))
 		return 2;
-	cutting = open_fed_job(&rig, 0);
+	finishing = open_fed_job(&rig, 0);
 	feeding = open_fed_job(&rig, CHUNKS);
 	device_break();
 	/* any of the calls may meet the error first */
-	CHECK(gsort_job_cut(cutting, GSORT_SORTED) == GSORT_DEVICE_LOST);
+	CHECK(gsort_job_finish_run(finishing, GSORT_SORTED) == GSORT_DEVICE_LOST);
 	take_events(&rig, &c, GSORT_EVENT_APPENDED, 2 * CHUNKS);
 	check_refusals(&rig, feeding);
 	gsort_job_close(feeding);
-	gsort_job_close(cutting);
+	gsort_job_close(finishing);
 	take_events(&rig, &c, GSORT_EVENT_CLOSED, 2);
 	CHECK(c.lost[GSORT_EVENT_CLOSED] == 2);
 	printf("%s\n", gsort_error_text(rig.device));
@@ -169,12 +169,12 @@ take_all_events(lost_run *run)
 }
 
 static void
-feed_and_cut(lost_run *run, gsort_cut_how how)
+feed_and_finish(lost_run *run, gsort_finish_how how)
 {
 	if (accepted(run, gsort_job_reserve(run->job, CHUNKS * CHUNK_ROWS, CHUNKS * CHUNK_BYTES)))
 		for (int i = 0; i < CHUNKS; i++)
 			run->under_way += accepted(run, append_chunk(&run->rig.buffers[i], run->job));
-	run->under_way += accepted(run, gsort_job_cut(run->job, how));
+	run->under_way += accepted(run, gsort_job_finish_run(run->job, how));
 	take_all_events(run);
 }
 
@@ -196,7 +196,7 @@ fetch_all(lost_run *run)
 static void
 live_alone(lost_run *run)
 {
-	feed_and_cut(run, GSORT_SORTED);
+	feed_and_finish(run, GSORT_SORTED);
 	if (!run->lost)
 		fetch_all(run);
 }
@@ -206,7 +206,7 @@ live_in_runs(lost_run *run)
 {
 	for (int i = 0; i < RUNS && !run->lost; i++)
 	{
-		feed_and_cut(run, GSORT_SORTED_RUN);
+		feed_and_finish(run, GSORT_SORTED_RUN);
 		if (!run->lost)
 			fetch_all(run);
 		run->under_way += accepted(run, gsort_job_next_run(run->job));

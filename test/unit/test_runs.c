@@ -255,7 +255,7 @@ open_job(rig *rig)
 
 /* Feeds a run of one chunk, with keys from first_key on, and cuts it. */
 static void
-feed_and_cut(rig *rig, gsort_job *job, uint64_t first_key, gsort_cut_how how)
+feed_and_finish(rig *rig, gsort_job *job, uint64_t first_key, gsort_finish_how how)
 {
 	rig_buffer *buffer = &rig->buffers[0];
 	gsort_column_stats stats;
@@ -280,9 +280,9 @@ feed_and_cut(rig *rig, gsort_job *job, uint64_t first_key, gsort_cut_how how)
 	wait_for(rig, GSORT_EVENT_APPENDED, GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
-	CHECK(gsort_job_cut(job, how) == GSORT_OK);
+	CHECK(gsort_job_finish_run(job, how) == GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
-	wait_for(rig, GSORT_EVENT_CUT, GSORT_OK);
+	wait_for(rig, GSORT_EVENT_RUN_FINISHED, GSORT_OK);
 	CHECK(gsort_job_merge(job) == GSORT_BAD_ARG);
 }
 
@@ -331,22 +331,22 @@ test_refused_run_calls(rig *rig)
 
 	current_test = "refused calls of runs";
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
-	feed_and_cut(rig, job, 0, GSORT_SORTED);
+	feed_and_finish(rig, job, 0, GSORT_SORTED);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
 	close_job(rig, job);
 
 	/* more bits than a word has: the second run's NULL code widens the first
 	 * one's plan */
 	job = open_job(rig);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	stats = next_run(rig, job);
-	CHECK(stats.runs == 1 && stats.keys_kept == 1);
-	feed_and_cut(rig, job, UINT64_MAX - CHUNK_ROWS, GSORT_SORTED_RUN);
+	CHECK(stats.runs == 1 && stats.keys_retained == 1);
+	feed_and_finish(rig, job, UINT64_MAX - CHUNK_ROWS, GSORT_SORTED_RUN);
 	stats = next_run(rig, job);
-	CHECK(stats.runs == 2 && stats.keys_kept == 1);
+	CHECK(stats.runs == 2 && stats.keys_retained == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	CHECK(gsort_job_next_run(job) == GSORT_BAD_ARG);
-	CHECK(gsort_job_cut(job, GSORT_SORTED) == GSORT_BAD_ARG);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED) == GSORT_BAD_ARG);
 	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_BAD_ARG);
 	CHECK(gsort_job_fetch(job, 0, rig->arena, 0) == GSORT_BAD_ARG);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
@@ -363,16 +363,16 @@ keeps_within(rig *rig, uint64_t budget)
 	int			keeps;
 
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_set_budget(rig->device, budget);
-	keeps = next_run(rig, job).keys_kept;
+	keeps = next_run(rig, job).keys_retained;
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
 	close_job(rig, job);
 	return keeps;
 }
 
 static uint64_t
-least_budget_that_keeps(rig *rig)
+least_budget_that_retains(rig *rig)
 {
 	uint64_t	too_little = 0;
 	uint64_t	enough = (uint64_t) 1 << 40;
@@ -402,31 +402,31 @@ test_reservations_of_retained_keys(rig *rig)
 	gsort_job_stats kept;
 	uint64_t	budget;
 
-	current_test = "reservations of kept keys";
+	current_test = "reservations of retained keys";
 	gsort_device_get_info(rig->device, &info);
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
-	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, other, 0, GSORT_SORTED_RUN);
 
 	/* a job keeps its memory, and room for a chunk beside its keys */
 	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_OK);
-	CHECK(gsort_job_cut(job, GSORT_SORTED_RUN) == GSORT_OK);
-	wait_for(rig, GSORT_EVENT_CUT, GSORT_OK);
+	CHECK(gsort_job_finish_run(job, GSORT_SORTED_RUN) == GSORT_OK);
+	wait_for(rig, GSORT_EVENT_RUN_FINISHED, GSORT_OK);
 	empty = next_run(rig, job);
 	CHECK(empty.reserved_bytes > 0);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(kept.reserved_bytes >= had.reserved_bytes);
 	CHECK(kept.reserved_bytes >= empty.reserved_bytes + CHUNK_ROWS * sizeof(uint64_t));
 
 	/* other jobs leave exactly the present amount, which suffices for the next
 	 * run */
 	gsort_set_budget(rig->device, reserved_bytes(rig));
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_set_budget(rig->device, 2 * reserved_bytes(rig));
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
@@ -434,40 +434,40 @@ test_reservations_of_retained_keys(rig *rig)
 
 	/* other jobs leave nothing */
 	job = open_job(rig);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 1);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	CHECK(kept.keys_retained == 1);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	gsort_job_get_stats(job, &had);
 	gsort_job_get_stats(other, &kept);
 	gsort_set_budget(rig->device, kept.reserved_bytes);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.reserved_bytes == had.reserved_bytes);
+	CHECK(kept.keys_retained == 0 && kept.reserved_bytes == had.reserved_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 
 	/* dropped keys stay dropped */
 	gsort_set_budget(rig->device, UINT64_MAX / 2);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, job);
-	CHECK(kept.keys_kept == 0 && kept.runs == 3);
+	CHECK(kept.keys_retained == 0 && kept.runs == 3);
 	CHECK(gsort_job_merge(job) == GSORT_UNSUPPORTED);
 	close_job(rig, job);
 
 	/* the budget is twice its own reservation, later less */
 	gsort_set_budget(rig->device, 2 * CHUNK_ROWS * sizeof(uint64_t));
 	kept = next_run(rig, other);
-	CHECK(kept.keys_kept == 0);
+	CHECK(kept.keys_retained == 0);
 	close_job(rig, other);
 	CHECK(reserved_bytes(rig) == 0);
 
 	/* the half counts for all jobs: keys fit alone, but not beside another
 	 * job's */
 	other = open_job(rig);
-	budget = least_budget_that_keeps(rig);
+	budget = least_budget_that_retains(rig);
 	CHECK(keeps_within(rig, budget));
-	feed_and_cut(rig, other, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, other, 0, GSORT_SORTED_RUN);
 	kept = next_run(rig, other);
-	CHECK(kept.keys_kept == 1);
+	CHECK(kept.keys_retained == 1);
 	CHECK(!keeps_within(rig, budget));
 	close_job(rig, other);
 	gsort_set_budget(rig->device, info.budget_bytes);
@@ -484,14 +484,14 @@ test_merge_later(rig *rig)
 
 	current_test = "a merge refused for want of room";
 	gsort_device_get_info(rig->device, &info);
-	feed_and_cut(rig, job, 0, GSORT_SORTED_RUN);
+	feed_and_finish(rig, job, 0, GSORT_SORTED_RUN);
 	next_run(rig, job);
 	CHECK(gsort_job_reserve(job, 1, 8) == GSORT_OK);
 	gsort_job_get_stats(job, &before);
 	gsort_set_budget(rig->device, 1);
 	CHECK(gsort_job_merge(job) == GSORT_NOMEM);
 	gsort_job_get_stats(job, &after);
-	CHECK(after.keys_kept == 1 && after.reserved_bytes == before.reserved_bytes);
+	CHECK(after.keys_retained == 1 && after.reserved_bytes == before.reserved_bytes);
 	gsort_set_budget(rig->device, info.budget_bytes);
 	CHECK(gsort_job_merge(job) == GSORT_OK);
 	wait_for(rig, GSORT_EVENT_MERGED, GSORT_OK);

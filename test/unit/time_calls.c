@@ -30,7 +30,7 @@ typedef enum call_kind
 	CALL_JOB_OPEN,
 	CALL_RESERVE,
 	CALL_APPEND,
-	CALL_CUT,
+	CALL_FINISH,
 	CALL_FETCH,
 	CALL_NEXT_RUN,
 	CALL_MERGE,
@@ -173,7 +173,8 @@ feed_job(timing *t, timed_job *mine)
 	mine->fed += rows;
 	if (mine->fed < mine->rows)
 		return;
-	TIMED(t, CALL_CUT, gsort_job_cut(mine->job, mine->runs > 1 ? GSORT_SORTED_RUN : GSORT_SORTED));
+	TIMED(t, CALL_FINISH,
+		  gsort_job_finish_run(mine->job, mine->runs > 1 ? GSORT_SORTED_RUN : GSORT_SORTED));
 	mine->phase = JOB_WAITING;
 }
 
@@ -232,7 +233,7 @@ take_event(timing *t, const gsort_event *event)
 	{
 		case GSORT_EVENT_APPENDED:
 			break;
-		case GSORT_EVENT_CUT:
+		case GSORT_EVENT_RUN_FINISHED:
 		case GSORT_EVENT_MERGED:
 			begin_fetching(t, mine);
 			break;

@@ -63,8 +63,9 @@ make_run(rig *rig, gsort_job *job, uint64_t rows)
 			return 0;
 		rows -= now;
 	}
-	return gsort_job_cut(job, GSORT_SORTED_RUN) == GSORT_OK && wait_for(rig, GSORT_EVENT_CUT) &&
-		gsort_job_next_run(job) == GSORT_OK && wait_for(rig, GSORT_EVENT_RUN_BEGUN);
+	return gsort_job_finish_run(job, GSORT_SORTED_RUN) == GSORT_OK &&
+		wait_for(rig, GSORT_EVENT_RUN_FINISHED) && gsort_job_next_run(job) == GSORT_OK &&
+		wait_for(rig, GSORT_EVENT_RUN_BEGUN);
 }
 
 static int

@@ -1,15 +1,15 @@
 /*
- * cuda_cut.cuh
- *	  The interface between the files of the cut: one cut while it is enqueued.
+ * cuda_finish.cuh
+ *	  The interface between the files that finish a run: one run while it is enqueued.
  *
- * cuda_sort.cu	   the cut: its memory, its phases, output blocks, the read-back
+ * cuda_sort.cu	   the finish: its memory, its phases, output blocks, the read-back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
  * A function of cuda_sort.cu makes the struct on its stack; the job owns the
  * arrays.
  */
-#ifndef GSORT_CUDA_CUT_CUH
-#define GSORT_CUDA_CUT_CUH
+#ifndef GSORT_CUDA_FINISH_CUH
+#define GSORT_CUDA_FINISH_CUH
 
 #include "device/cuda_device.cuh"
 
@@ -57,4 +57,4 @@ gsort_status cuda_order_tied_rows(sort_run *run, uint64_t tied, uint64_t segment
 /* Sets the job's tie bits, if it has any, from the order in run->order. */
 gsort_status cuda_order_mark_ties(sort_run *run);
 
-#endif							/* GSORT_CUDA_CUT_CUH */
+#endif							/* GSORT_CUDA_FINISH_CUH */
