@@ -18,11 +18,12 @@
  *	  buffer	1 MiB of the shared pool
  *	  output block
  *				sorted rows that the device has written into a buffer
- *	  run		a sorted part of the input, as much as the device's memory holds;
- *				it is fed, finished and read
+ *	  run		a sorted part of the input, as much as the device's memory
+ *				holds; it is fed, finished and read
  *	  tie run	neighbours in a run that words leave undecided
  *	  job		one sort on the device
- *	  leader	the process that opened a job: it finishes its runs and reads them
+ *	  leader	the process that opened a job; it finishes its runs and reads
+ *				them
  *	  feeder	a process that packs rows for a job: its leader, or a parallel
  *				worker
  *	  reservation
@@ -31,8 +32,8 @@
  *				others
  *	  in-memory array
  *				a sort's first rows, until a job is worth it
- *	  reason	why a sort is native: one when it is planned (planner/reasons.h),
- *				one when it is executed (job/counters.h)
+ *	  reason	why a sort is native: when it is planned (planner/reasons.h), or
+ *				when it is executed (job/counters.h)
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H

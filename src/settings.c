@@ -1,6 +1,7 @@
 /*
  * settings.c
- *	  The settings: their definitions, checks and bounds.
+ *	  The settings: their definitions, checks and bounds.  device_setting.c has
+ *	  those of gpusort.device.
  *
  * In:  postgresql.conf, ALTER SYSTEM, SET.
  * Out: the variables of settings.h, of which each process has its own copy.
@@ -33,7 +34,6 @@
 
 int			gpusort_algorithm = GSORT_ENGINE_AUTO;
 bool		gpusort_enabled = true;
-GpuSortDeviceSetting gpusort_device = {1, {{GPUSORT_DEVICE_AUTO, -1}}};
 int			gpusort_host_nice = 0;
 int			gpusort_host_threads = 0;
 int			gpusort_buffer_memory_mb = 0;
@@ -70,162 +70,12 @@ static const struct config_enum_entry algorithm_options[] = {
 /* Indexed by GpuSortProvider. */
 static const char *const provider_names[] = {"order", "group", "window", "convert"};
 
-/* Indexed by GpuSortDeviceChoice. */
-static const char *const device_names[] = {"auto", "cuda", "host", "off"};
-
 static const struct config_enum_entry libc_collations_options[] = {
 	{"verify", GPUSORT_LIBC_COLLATIONS_VERIFY, false},
 	{"trust", GPUSORT_LIBC_COLLATIONS_TRUST, false},
 	{"off", GPUSORT_LIBC_COLLATIONS_OFF, false},
 	{NULL, 0, false}
 };
-
-/* --- gpusort.device ------------------------------------------------------- */
-
-/* Parses "cuda:2", or the "2" behind it in "cuda:0,2".  False: no device has
- * that name, in lower case. */
-static bool
-parse_device_name(const char *text, const GpuSortDeviceName *before, GpuSortDeviceName *name)
-{
-	const char *number = strncmp(text, "cuda:", 5) == 0 ? text + 5 :
-		before != NULL && before->ordinal >= 0 ? text : NULL;
-
-	name->ordinal = -1;
-	if (number != NULL && number[0] != '\0' && strlen(number) <= 3 &&
-		strspn(number, "0123456789") == strlen(number))
-	{
-		name->choice = GPUSORT_DEVICE_CUDA;
-		name->ordinal = atoi(number);
-		return true;
-	}
-	for (int i = 0; i < lengthof(device_names); i++)
-		if (strcmp(text, device_names[i]) == 0)
-		{
-			name->choice = i;
-			return true;
-		}
-	return false;
-}
-
-static bool
-is_named_before(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
-{
-	for (int i = 0; i < setting->n; i++)
-		if (setting->names[i].choice == name->choice && setting->names[i].ordinal == name->ordinal)
-			return true;
-	return false;
-}
-
-/* Several GPUs may be listed by their numbers, each once; or, for tests,
- * several host devices. */
-static bool
-may_follow(const GpuSortDeviceSetting *setting, const GpuSortDeviceName *name)
-{
-	const GpuSortDeviceName *first = &setting->names[0];
-
-	if (setting->n == 0)
-		return true;
-	if (first->choice != name->choice)
-		return false;
-	return name->choice == GPUSORT_DEVICE_HOST ||
-		(first->ordinal >= 0 && name->ordinal >= 0 && !is_named_before(setting, name));
-}
-
-/* Adds a name to the list.  False: the detail tells what is wrong. */
-static bool
-add_device_name(const char *text, GpuSortDeviceSetting *setting)
-{
-	GpuSortDeviceName name;
-
-	if (!parse_device_name(text, setting->n > 0 ? &setting->names[setting->n - 1] : NULL, &name))
-		GUC_check_errdetail("There is no device \"%s\".", text);
-	else if (setting->n == 1 && setting->names[0].choice == GPUSORT_DEVICE_AUTO &&
-			 name.choice == GPUSORT_DEVICE_HOST && !setting->or_host)
-	{
-		setting->or_host = true;
-		return true;
-	}
-	else if (setting->or_host || !may_follow(setting, &name))
-		GUC_check_errdetail("\"%s\" cannot stand behind what is named before it.", text);
-	else if (setting->n == GPUSORT_SERVICES_MAX)
-		GUC_check_errdetail("More than %d devices are named.", GPUSORT_SERVICES_MAX);
-	else
-	{
-		setting->names[setting->n++] = name;
-		return true;
-	}
-	return false;
-}
-
-static bool
-parse_device_names(const List *names, GpuSortDeviceSetting *setting)
-{
-	ListCell   *lc;
-
-	foreach(lc, names)
-	{
-		if (!add_device_name(lfirst(lc), setting))
-			return false;
-	}
-	if (setting->n == 0)
-		GUC_check_errdetail("No device is named.");
-	return setting->n > 0;
-}
-
-/* Passes the parsed value to the assign hook. */
-static bool
-check_device(char **newval, void **extra, GucSource source)
-{
-	GpuSortDeviceSetting setting = {0};
-	char	   *names = pstrdup(*newval);
-	List	   *list = NIL;
-	bool		right = SplitIdentifierString(names, ',', &list);
-
-	if (!right)
-		GUC_check_errdetail("List syntax is invalid.");
-	right = right && parse_device_names(list, &setting);
-	list_free(list);
-	pfree(names);
-	if (!right)
-	{
-		GUC_check_errhint("Available values: \"auto\", \"cuda\", \"cuda:0,1\" (GPUs by their numbers), \"host\", \"auto,host\", \"off\".");
-		return false;
-	}
-	*extra = compat_guc_malloc(sizeof(setting));
-	if (*extra == NULL)
-		return false;
-	memcpy(*extra, &setting, sizeof(setting));
-	return true;
-}
-
-static void
-assign_device(const char *newval, void *extra)
-{
-	gpusort_device = *(GpuSortDeviceSetting *) extra;
-}
-
-GpuSortServiceDevice
-gpusort_device_of_service(int i)
-{
-	const GpuSortDeviceName *name = &gpusort_device.names[gpusort_device.n > 1 ? i : 0];
-	GpuSortServiceDevice device =
-		{.n = 1,.choices = {name->choice},.ordinal = name->ordinal >= 0 ? name->ordinal : i};
-
-	/* stands in for all GPUs, not for each of them */
-	if (gpusort_device.or_host && i == 0)
-		device.choices[device.n++] = GPUSORT_DEVICE_HOST;
-	return device;
-}
-
-int
-gpusort_services_wanted(int gpus)
-{
-	const GpuSortDeviceName *name = &gpusort_device.names[0];
-	bool		all = (name->choice == GPUSORT_DEVICE_AUTO ||
-					   name->choice == GPUSORT_DEVICE_CUDA) && name->ordinal < 0;
-
-	return all ? Min(Max(1, gpus), GPUSORT_SERVICES_MAX) : gpusort_device.n;
-}
 
 /* --- gpusort.min_rows ----------------------------------------------------- */
 
@@ -567,7 +417,8 @@ static const struct
 		"auto: all GPUs, if there are any; cuda: all GPUs; cuda:0,2: those with these numbers; "
 		"host: threads of the CPU; auto,host: all GPUs, or threads of the CPU if there are "
 		"none; off: none.",
-		&device_setting, "auto", PGC_SIGHUP, GUC_LIST_INPUT, check_device, assign_device
+		&device_setting, "auto", PGC_SIGHUP, GUC_LIST_INPUT,
+		gpusort_check_device, gpusort_assign_device
 	},
 	{
 		"gpusort.device_memory",

@@ -7,43 +7,8 @@
 
 #include "postgres.h"
 
-#include "gpusort.h"
+#include "device_setting.h"
 #include "gsort.h"				/* gsort_engine */
-
-typedef enum GpuSortDeviceChoice
-{
-	GPUSORT_DEVICE_AUTO,		/* the GPU, if there is one */
-	GPUSORT_DEVICE_CUDA,
-	GPUSORT_DEVICE_HOST,
-	GPUSORT_DEVICE_OFF
-} GpuSortDeviceChoice;
-
-/* A device in the list of gpusort.device. */
-typedef struct GpuSortDeviceName
-{
-	GpuSortDeviceChoice choice;
-	int			ordinal;		/* CUDA's number; -1: all GPUs */
-} GpuSortDeviceName;
-
-/* gpusort.device, parsed.  Each device has a service.  AUTO and OFF stand
- * alone. */
-typedef struct GpuSortDeviceSetting
-{
-	int			n;				/* 1 or more */
-	GpuSortDeviceName names[GPUSORT_SERVICES_MAX];
-	bool		or_host;		/* the host device replaces a GPU that is not there */
-} GpuSortDeviceSetting;
-
-#define GPUSORT_DEVICE_CHOICES_MAX	2
-
-/* The devices that one service may open.  It opens the first one that can be
- * opened. */
-typedef struct GpuSortServiceDevice
-{
-	int			n;
-	GpuSortDeviceChoice choices[GPUSORT_DEVICE_CHOICES_MAX];
-	int			ordinal;		/* for a GPU */
-} GpuSortServiceDevice;
 
 typedef enum GpuSortLibcCollationsSetting
 {
@@ -73,7 +38,6 @@ typedef struct GpuSortMemorySetting
 
 extern int	gpusort_algorithm;	/* gsort_engine */
 extern bool gpusort_enabled;
-extern GpuSortDeviceSetting gpusort_device;
 extern int	gpusort_host_nice;	/* only the service's copy counts */
 extern int	gpusort_host_threads;	/* the same; 0: one for each processor */
 extern int	gpusort_buffer_memory_mb;
@@ -92,19 +56,6 @@ extern int	gpusort_device_timeout_ms;	/* only the service's copy counts */
 extern int	gpusort_service_timeout_s;	/* only sessions' copies count */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
-
-static inline bool
-gpusort_device_is_off(void)
-{
-	return gpusort_device.names[0].choice == GPUSORT_DEVICE_OFF;
-}
-
-/* Returns the devices of service number i, by gpusort.device. */
-extern GpuSortServiceDevice gpusort_device_of_service(int i);
-
-/* Returns the number of services that gpusort.device asks for, on a machine
- * with this many GPUs. */
-extern int	gpusort_services_wanted(int gpus);
 
 /* Return the fewest rows of a sort that go to a device of the kind, and whether
  * the kind matters. */

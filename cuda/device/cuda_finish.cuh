@@ -1,8 +1,9 @@
 /*
  * cuda_finish.cuh
- *	  The interface between the files that finish a run: one run while it is enqueued.
+ *	  The interface between the files that finish a run: one run while it is
+ *	  enqueued.
  *
- * cuda_sort.cu	   the finish: its memory, its phases, output blocks, the read-back
+ * cuda_sort.cu	   the finish: its memory, phases, output blocks, the read-back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
  * A function of cuda_sort.cu makes the struct on its stack; the job owns the

@@ -1,7 +1,7 @@
 /*
  * cuda_work.cu
- *	  The common part of finishes, ends of runs and merges: a job's work on a sort
- *	  stream, one at a time, from its begin to its event.
+ *	  The common part of finishes, ends of runs and merges: a job's work on a
+ *	  sort stream, one at a time, from its begin to its event.
  *
  * In:  work that was enqueued, wholly or in part.
  * Out: its end, reported to the file that enqueued it; then the job's event.

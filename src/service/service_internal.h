@@ -9,7 +9,7 @@
  * service_call.c      device calls that block
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
- * service_feed.c      chunks on their way to the device, and the finish of a run
+ * service_feed.c      chunks on their way to the device, and the end of a run
  * service_reservations.c    jobs that open, and device memory for them
  * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
