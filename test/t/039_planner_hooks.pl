@@ -126,6 +126,20 @@ sub test_gathered
 	}
 }
 
+# An index build asks the planner about its table: the module counts it, and gpusort builds the index.
+sub test_index_build
+{
+	my ($node, $hook) = @_;
+	my $session = GpuSortTest::Session->new($node);
+	my $built = $session->query('select index_builds from gpusort_stats');
+	my $tables = $session->query('set gpusort.index_builds = on; show replanner.tables');
+
+	$session->query('create index on small (k)');
+	cmp_ok($session->query('show replanner.tables'), '>', $tables, "$hook: the other hook is asked about the table of an index");
+	is($session->query('select index_builds from gpusort_stats'), $built + 1, "$hook: the index is built by gpusort");
+	$session->close;
+}
+
 for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 {
 	my $hook = $order =~ /^gpusort/ ? 'outer hook' : 'inner hook';
@@ -145,6 +159,7 @@ for my $order ("'$replanner', gpusort", "gpusort, '$replanner'")
 		test_mode($node, $mode, $_, "$hook, $mode, $_") for sort keys %workers;
 	}
 	test_gathered($node, $hook);
+	test_index_build($node, $hook);
 	my ($rows, $width, $ms) = estimates($node, 'select * from big order by k');
 	is("$rows $width", '3001 24', "$hook: rows and their bytes, without a header");
 	my ($more_rows, $wider, $more_ms) = estimates($node, "select a.*, repeat('x', 5) as x from big a, small b order by a.k + b.k");

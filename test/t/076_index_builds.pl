@@ -1,6 +1,6 @@
 # Btree indexes built through the device are those that PostgreSQL builds, page by page but for LSNs and checksums,
 # whatever their definition; each build is counted, here or by the reason why it is PostgreSQL's.  Everything that
-# builds indexes is tried, and errors, dead rows, spilling, an order that is wrong, a crash.
+# builds indexes is tried, and errors, dead rows, spilling, an order that is wrong, a standby, a crash.
 use strict;
 use warnings;
 
@@ -260,7 +260,11 @@ SKIP:
 	like($err, qr/rows for index "w_wrong" came out of order/, 'rows out of order are an error, and no index');
 }
 
-# --- a crash right after builds, and in the middle of one
+# --- a standby, and a crash right after builds
+$node->backup('before');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'before', has_streaming => 1);
+$standby->start;
 $node->safe_psql('postgres', q{
 	checkpoint;
 	set gpusort.index_builds = on;
@@ -269,12 +273,16 @@ $node->safe_psql('postgres', q{
 	create unique index crash_unique on d (id);
 	set gpusort.index_builds = off;
 	create index native_large on large (t)});
+my $new = q{unnest(array['crash_large', 'crash_few', 'crash_unique']::regclass[]) i};
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+is($standby->safe_psql('postgres', "select count(bt_index_check(i, true)) from $new"), '3', 'a standby has the indexes');
+# both came by WAL, which leaves out what a page does not use
+is($standby->safe_psql('postgres', "select same_pages('native_large', 'crash_large')"), 'same', "as it has PostgreSQL's own");
+$standby->stop;
 $node->stop('immediate');
 $node->start;
 wait_for_state($node, 'serving');
 is($node->safe_psql('postgres', "select count(bt_index_parent_check(i, true, true)) from unnest(array['crash_large', 'crash_few', 'crash_unique', 'dp', 'ulk']::regclass[]) i"), '5', 'indexes survive a crash');
-# both by their WAL, which leaves out what a page does not use
-is($node->safe_psql('postgres', "select same_pages('native_large', 'crash_large')"), 'same', 'as PostgreSQL\'s own does');
 nothing_left_over($node, 'index builds');
 $node->stop;
 done_testing();

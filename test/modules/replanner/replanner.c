@@ -8,6 +8,8 @@
  * When a plan that it keeps is executed, it raises an error if a node, or a list of a node, lives in another memory
  * context than the plan: that would be gone by the next time.
  *
+ * It counts the tables that the planner asks about, in the setting replanner.tables.
+ *
  * Runs in the backend that plans.  Loaded before the module under test its hook is the inner
  * one and calls standard_planner; loaded after it, it calls the other module's hook.
  */
@@ -50,6 +52,8 @@ static int	mode = MODE_OFF;
 static int	depth = 0;
 static planner_hook_type prev_planner_hook = NULL;
 static ExecutorStart_hook_type prev_executor_start_hook = NULL;
+static int	tables = 0;
+static compat_relation_info_hook_type prev_relation_info_hook = NULL;
 
 /* Both in TopMemoryContext. */
 static char *kept_query = NULL;
@@ -192,14 +196,26 @@ start_plan(QueryDesc *query, int flags)
 		standard_ExecutorStart(query, flags);
 }
 
+static void
+count_table(COMPAT_RELATION_INFO_PARAMS)
+{
+	tables++;
+	if (prev_relation_info_hook)
+		prev_relation_info_hook(COMPAT_RELATION_INFO_ARGS);
+}
+
 void
 _PG_init(void)
 {
 	DefineCustomEnumVariable("replanner.mode", "Which plan is returned.", NULL,
 							 &mode, MODE_OFF, mode_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("replanner.tables", "Tables that the planner has asked about.", NULL,
+							&tables, 0, 0, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("replanner");
 	prev_planner_hook = planner_hook;
 	planner_hook = replanner;
 	prev_executor_start_hook = ExecutorStart_hook;
 	ExecutorStart_hook = start_plan;
+	prev_relation_info_hook = compat_relation_info_hook;
+	compat_relation_info_hook = count_table;
 }
