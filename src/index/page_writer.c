@@ -118,12 +118,15 @@ gpusort_page_writer_write(GpuSortPageWriter *writer, BlockNumber block, Page pag
 /*
  * A checkpoint during the build has not written these pages to disk, since they
  * were in no shared buffer, and recovery from that checkpoint would not replay
- * their earlier WAL.  So the file goes to disk now.
+ * their earlier WAL.  So the file goes to disk now.  So does an unlogged
+ * relation's, which must survive a clean shutdown: its checkpoint would not
+ * know of the pages either.
  */
 void
 gpusort_page_writer_end(GpuSortPageWriter *writer)
 {
-	if (writer->has_wal)
+	if (writer->has_wal ||
+		writer->relation->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
 		smgrimmedsync(RelationGetSmgr(writer->relation), MAIN_FORKNUM);
 	pfree(writer->zeros);
 	pfree(writer);
