@@ -446,9 +446,9 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
  * data, keys and offsets together fit block_bytes, if the job had that much.  A
  * reservation for such a chunk is NOMEM only if the device itself lacks memory.
  *
- * The device retains the run's sorted keys for gsort_job_merge if - the keys
- * fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs; - the keys
- * of all runs and the merge's memory fit the budget left by other
+ * The device retains the run's sorted keys for gsort_job_merge if
+ * - the keys fit one sort word and come from at most GSORT_MERGE_RUNS_MAX runs;
+ * - the keys of all runs and the merge's memory fit the budget left by other
  *   jobs;
  * - both, plus the keys retained by other jobs, stay within half of the budget;
  * - the job has no inexact_mask, since a merge order carries no ties.

@@ -68,7 +68,7 @@ static const struct config_enum_entry algorithm_options[] = {
 };
 
 /* Indexed by GpuSortProvider. */
-static const char *const provider_names[] = {"order", "group", "window", "convert"};
+static const char *const provider_names[GPUSORT_PROVIDERS] = {"order", "group", "window"};
 
 static const struct config_enum_entry libc_collations_options[] = {
 	{"verify", GPUSORT_LIBC_COLLATIONS_VERIFY, false},

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* --- cutting -------------------------------------------------------------- */
+/* --- finishing ------------------------------------------------------------ */
 
 gsort_status
 gsort_job_finish_run(gsort_job *job, gsort_finish_how how)
@@ -21,9 +21,9 @@ gsort_job_finish_run(gsort_job *job, gsort_finish_how how)
 		return GSORT_DEVICE_LOST;
 	if (job->closing || job->state != GSORT_RUN_FEEDING ||
 		(how != GSORT_SORTED && how != GSORT_SORTED_RUN))
-		return gsort_bad_argument(job->device, "cut");
+		return gsort_bad_argument(job->device, "finish");
 	if (job->incomplete_rows > 0)
-		return gsort_bad_argument(job->device, "cut with a row incomplete");
+		return gsort_bad_argument(job->device, "a finish with a row incomplete");
 	job->finish_how = how;
 	job->state = GSORT_RUN_FINISHING;
 	status = job->device->ops->job_finish_run(job);
@@ -144,7 +144,7 @@ gsort_status
 gsort_job_blocks(gsort_job *job, const gsort_block **blocks, uint64_t *n)
 {
 	if (!directory_stands(job))
-		return gsort_bad_argument(job->device, "blocks of a run that has not been cut");
+		return gsort_bad_argument(job->device, "blocks of a run that is not finished");
 	*blocks = job->blocks;
 	*n = job->n_blocks;
 	return GSORT_OK;

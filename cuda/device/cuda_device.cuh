@@ -3,16 +3,17 @@
  *	  The structs of the CUDA device, and the functions that its files share.
  *	  The only bodies are launch arithmetic and injected failures.
  *
- * gsort_cuda.cu      the table of operations; pinning, the figures
+ * gsort_cuda.cu      the table of operations, the figures
  * cuda_open.cu       opening and shutting
  * cuda_self_job.cu   self-test jobs at opening
  * cuda_errors.cu     classification of CUDA errors
  * cuda_memory.cu     device memory
- * cuda_staging.cu    pinned memory of the host
+ * cuda_staging.cu    pinned memory of the host: gsort_pin's ranges, our staging
  * cuda_poll.cu       completed work, as events
- * cuda_job.cu        jobs: their room, their end
+ * cuda_job.cu        jobs: open, extents, close
  * cuda_operation.cu  the common part of appends and fetches
- * cuda_append.cu, cuda_fetch.cu
+ * cuda_append.cu     chunks to the device
+ * cuda_fetch.cu      output blocks to the host
  * cuda_work.cu       the common part of finishes, ends of runs and merges
  * cuda_sort.cu       the finish
  * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)

@@ -1,15 +1,16 @@
 /*
  * sort_rows.cuh
- *	  The kernels around the pairs sort of a run: sort words before it; ties
- *	  after it; the sorted keys at the end of the run.  place_rows.cuh finds
- *	  the begins of rows and output blocks.
+ *	  The kernels before and after the pairs sort of a run: they make the sort
+ *	  words, check keys, mark ties, and gather the sorted keys.  place_rows.cuh
+ *	  computes the offsets of rows and the begins of output blocks.
  *
  * In:  a job's key extents, its key plan, and the order that the sort found.
  * Out: bad_data, if a key contradicts the statistics of the plan; a bit for
  *	    each row that ties with its predecessor.
  *
- * The caller (cuda_sort.cu) owns all arrays, in device memory.  Every kernel
- * here runs one thread per element of its output, in one dimension.
+ * The callers (cuda_order.cu, cuda_runs.cu) own all arrays, in device memory.
+ * Every kernel here runs one thread per element of its output, in one
+ * dimension.
  */
 #ifndef GSORT_SORT_ROWS_CUH
 #define GSORT_SORT_ROWS_CUH

@@ -3,7 +3,7 @@
  *	  Fetches of blocks on the host device: from the arena to the caller's
  *	  buffer.
  *
- * In:  a run that was cut; a range of rows, or a stretch of one row's bytes.
+ * In:  a finished run; a range of rows, or a stretch of one row's bytes.
  * Out: the block's bytes, as gsort.h describes them.
  *
  * Any number of threads may fetch at once.

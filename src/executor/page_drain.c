@@ -226,7 +226,7 @@ gpusort_page_drain(GpuSortPageDrain *drain, GpuSortFeed *feed)
 
 		if ((tuple->t_infomask & HEAP_HASNULL) != 0 ||
 			HeapTupleHeaderGetNatts(tuple) < drain->natts_needed ||
-			!gpusort_feed_take_row(feed, row_bytes, &place, &words))
+			!gpusort_feed_reserve_row(feed, row_bytes, &place, &words))
 			break;
 		write_tuple(drain, tuple, length, place, row_bytes);
 		write_words(drain, feed->keys, tuple, length, words);

@@ -14,13 +14,14 @@
  *				  /		  \		  /		  \
  *	  leaves	[ .. ] b [ .. ] c [ .. ] d [ ..        (filled)
  *
- * When a page is full, its last tuple moves to the next page.  Cut to what
- * tells it from the tuple before, it stays behind as the high key of the full
- * page, and it becomes the low key of the next one.  The full page is written,
- * and its low key goes to the level above as the pivot tuple that leads to it.
- * The first pivot of a page is less than everything, so it has no columns.
+ * When a page is full, its last tuple moves to the next page.  Truncated to the
+ * columns that distinguish it from the tuple before, it stays as the high key
+ * of the full page, and becomes the low key of the next one.  The full page is
+ * written, and its low key goes to the level above as the pivot tuple that
+ * leads to it.  The first pivot of a page is less than everything, so it has no
+ * columns.
  *
- * Equal tuples are merged to one with a list of heap TIDs before they go to a
+ * Equal tuples are merged into one with a list of heap TIDs before they go to a
  * leaf, if the index may do that (nbtdedup.c).
  *
  * Runs in the backend that builds the index.  All memory is in the load's own

@@ -9,9 +9,9 @@
  * Out: those of the table's btree indexes that this session has open, with an
  *	    ambuild of ours in their relation cache entries.
  *
- * No hook is for index builds, and no catalog entry changes.  Nothing but a
- * build calls ambuild.  An entry that is rebuilt has btbuild again, and the
- * build is PostgreSQL's.  Other libraries' ambuild is left alone.
+ * PostgreSQL has no hook for index builds.  No catalog entry changes.  Nothing
+ * but a build calls ambuild.  An entry that is rebuilt has btbuild again, and
+ * the build is PostgreSQL's.  Other libraries' ambuild is left alone.
  *
  * If max_parallel_maintenance_workers is 0, the planner is not asked, and all
  * builds are PostgreSQL's.

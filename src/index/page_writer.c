@@ -1,7 +1,7 @@
 /*
  * page_writer.c
- *	  Writes the pages of a new relation beside the shared buffers, with their
- *	  WAL.
+ *	  Writes the pages of a new relation, with their WAL, past the shared
+ *	  buffers.
  *
  * In:  pages, by their block numbers.
  * Out: the relation's main fork, and a WAL record of each page if the relation

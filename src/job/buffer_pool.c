@@ -36,7 +36,7 @@ allocate_buffers(GpuSortJobSlot *slot, int n)
 		gpusort_shared->first_free_buffer = gpusort_buffers[buffer].next_free;
 		gpusort_shared->n_free_buffers--;
 		gpusort_buffers[buffer].job = slot - gpusort_shared->jobs;
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_IDLE;
 		slot->buffers[slot->n_buffers++] = buffer;
 	}
 }
@@ -109,9 +109,9 @@ take_back(int enough, bool idle_readers)
 
 			if (gpusort_shared->n_free_buffers >= enough)
 				return;
-			if (state == GPUSORT_BUFFER_HELD && needs.idle > 0)
+			if (state == GPUSORT_BUFFER_IDLE && needs.idle > 0)
 				needs.idle--;
-			else if (state == GPUSORT_BUFFER_HELD ||
+			else if (state == GPUSORT_BUFFER_IDLE ||
 					 (state == GPUSORT_BUFFER_OUTPUT_BLOCK && !needs.blocks))
 				gpusort_buffer_free(slot->buffers[i]);
 		}
@@ -216,11 +216,11 @@ gpusort_buffers_restore(GpuSortJobSlot *slot)
 }
 
 void
-gpusort_buffers_keep_to_read(GpuSortJobSlot *slot)
+gpusort_buffers_trim_to_read(GpuSortJobSlot *slot)
 {
 	int			at_most = Max(GPUSORT_READ_BUFFERS_SHORT, Min(slot->blocks, GPUSORT_READ_BUFFERS));
 
 	for (int i = slot->n_buffers - 1; i >= 0 && slot->n_buffers > at_most; i--)
-		if (gpusort_buffers[slot->buffers[i]].state == GPUSORT_BUFFER_HELD)
+		if (gpusort_buffers[slot->buffers[i]].state == GPUSORT_BUFFER_IDLE)
 			gpusort_buffer_free(slot->buffers[i]);
 }

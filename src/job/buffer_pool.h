@@ -67,7 +67,7 @@ extern void gpusort_buffers_restore(GpuSortJobSlot *slot);
 
 /* Frees the idle buffers that a job does not need for reading.  Its blocks are
  * set. */
-extern void gpusort_buffers_keep_to_read(GpuSortJobSlot *slot);
+extern void gpusort_buffers_trim_to_read(GpuSortJobSlot *slot);
 
 extern void gpusort_buffer_free(int buffer);
 

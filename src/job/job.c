@@ -127,7 +127,7 @@ gpusort_job_unlock(void)
 static void
 fail_if_service_is_silent(GpuSortJobSlot *slot)
 {
-	uint64		silent_ms = gpusort_heartbeat_silent_ms(slot->service);
+	uint64		silent_ms = gpusort_heartbeat_check(slot->service);
 	char		message[sizeof(slot->message)];
 
 	if (silent_ms == 0)

@@ -18,9 +18,10 @@
  * wait.
  *
  * The device may fail a job at any time, and so may a waiting session if the
- * service does not run.  All waits for the job then end.  Every function here
- * except gpusort_job_close raises the failure as an error of class 58, in all
- * processes that feed the job.  The failure of a merged job is no error, since
+ * service does not run.  All waits for the job then end.  Every call that takes
+ * the lock, except gpusort_job_close, raises the failure in all processes that
+ * feed the job: as an error of class 53 if the device lacked memory, else of
+ * class 58.  The failure of a merged job is no error, since
  * its rows are elsewhere: it returns no more blocks, and gpusort_job_failed is
  * true.
  *
@@ -139,7 +140,7 @@ extern void gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats);
 
 /* Makes the buffers of all blocks idle, whether these were asked for or have
  * come. */
-extern void gpusort_job_forget_blocks(GpuSortJob *job);
+extern void gpusort_job_release_blocks(GpuSortJob *job);
 
 /* Asks for a block by its number, or for the one where a row starts, into an
  * idle buffer.  Returns the buffer, or -1 if the job has no idle buffer or has

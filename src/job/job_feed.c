@@ -41,11 +41,11 @@ take_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 		if (slot->state == GPUSORT_JOB_FULL)
 			return GPUSORT_NO_BUFFER_FULL;
 		if (slot->state != GPUSORT_JOB_FEEDING ||
-			(count_buffers(slot, GPUSORT_BUFFER_HELD) <= GPUSORT_SPILL_BUFFERS &&
+			(count_buffers(slot, GPUSORT_BUFFER_IDLE) <= GPUSORT_SPILL_BUFFERS &&
 			 !gpusort_buffers_grow(slot)))
 			return WAIT_FOR_BUFFER;
 	}
-	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
+	buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_IDLE);
 	if (buffer < 0)
 		return WAIT_FOR_BUFFER;
 	gpusort_buffers[buffer].state = GPUSORT_BUFFER_FILLING;
@@ -101,7 +101,7 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	refused = waits && shared->job == job->id.slot && shared->sent_order == order &&
 		shared->state == GPUSORT_BUFFER_REFUSED;
 	if (refused)
-		shared->state = GPUSORT_BUFFER_HELD;
+		shared->state = GPUSORT_BUFFER_IDLE;
 	gpusort_job_unlock();
 	if (!refused)
 		count_sent(job, rows, bytes);

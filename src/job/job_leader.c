@@ -59,7 +59,7 @@ finish(GpuSortJob *job, gsort_finish_how how, bool full)
 	is_finished = slot->state != GPUSORT_JOB_FULL;
 	/* the run after a spilled one needs the buffers */
 	if (is_finished && how != GSORT_SORTED_RUN)
-		gpusort_buffers_keep_to_read(slot);
+		gpusort_buffers_trim_to_read(slot);
 	gpusort_job_unlock();
 	return is_finished;
 }
@@ -91,10 +91,10 @@ void
 gpusort_job_next_run(GpuSortJob *job)
 {
 	/* even the reader's last block goes, since feeders need the buffers */
-	gpusort_job_forget_blocks(job);
+	gpusort_job_release_blocks(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_NEXT_RUN);
+		ask(job, GPUSORT_JOB_BETWEEN_RUNS, GPUSORT_REQUEST_NEXT_RUN);
 	gpusort_job_unlock();
 }
 
@@ -109,12 +109,12 @@ gpusort_job_merge(GpuSortJob *job)
 	gpusort_job_next_run(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_ASKED, GPUSORT_REQUEST_MERGE);
+		ask(job, GPUSORT_JOB_BETWEEN_RUNS, GPUSORT_REQUEST_MERGE);
 	ready = slot->state == GPUSORT_JOB_READY;
 	if (ready)
 	{
 		slot->finish_how = GSORT_SORTED;	/* an idle reader may lose its buffers again */
-		gpusort_buffers_keep_to_read(slot);
+		gpusort_buffers_trim_to_read(slot);
 	}
 	gpusort_job_unlock();
 	return ready;
@@ -146,7 +146,7 @@ gpusort_job_stats(const GpuSortJob *job, gsort_job_stats *stats)
 
 /* Blocks that were asked for must come before their buffers can be idle. */
 void
-gpusort_job_forget_blocks(GpuSortJob *job)
+gpusort_job_release_blocks(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
@@ -159,7 +159,7 @@ gpusort_job_forget_blocks(GpuSortJob *job)
 		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
 
 		if (buffer->state == GPUSORT_BUFFER_OUTPUT_BLOCK || buffer->state == GPUSORT_BUFFER_READING)
-			buffer->state = GPUSORT_BUFFER_HELD;
+			buffer->state = GPUSORT_BUFFER_IDLE;
 	}
 	gpusort_job_unlock();
 }
@@ -176,7 +176,7 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 	slot->last_read_us = gpusort_clock_us();
 	gpusort_buffers_restore(slot);
 	if (!gpusort_job_slot_failed(job))
-		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_HELD);
+		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_IDLE);
 	if (buffer >= 0)
 	{
 		gpusort_buffers[buffer].state = GPUSORT_BUFFER_FETCHING;
@@ -227,6 +227,6 @@ gpusort_job_buffer_done(GpuSortJob *job, int buffer)
 {
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (gpusort_buffers[buffer].job == job->id.slot)
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_HELD;
+		gpusort_buffers[buffer].state = GPUSORT_BUFFER_IDLE;
 	gpusort_job_unlock();
 }

@@ -37,7 +37,7 @@ gpusort_server_state_changed(void)
 /* The plan cache discards all its plans when a foreign-data wrapper changes.
  * Little else reacts to that. */
 void
-gpusort_discard_kept_plans(void)
+gpusort_discard_cached_plans(void)
 {
 	SharedInvalidationMessage message = {
 		.cc.id = FOREIGNDATAWRAPPEROID,

@@ -35,7 +35,7 @@ extern void gpusort_server_state_changed(void);
  * device served have no GpuSort.  Requires the lock, so that a session that
  * sees a service serve has the message too.
  */
-extern void gpusort_discard_kept_plans(void);
+extern void gpusort_discard_cached_plans(void);
 
 /* From now on, until the server is started again, no sort trusts strxfrm for
  * this collation of the current database.  The log says so once. */

@@ -3,21 +3,22 @@
  *	  The services as sessions find them: which one a job gets, the ring of
  *	  requests to each, and whether its process runs.
  *
- * In:  requests of sessions and parallel workers; looks of sessions that have
+ * In:  requests of sessions and parallel workers; checks by sessions that have
  *	    waited for a service for a second, or that read gpusort_devices.
  * Out: the requests, which each service pops in the order in which they were
  *	    pushed; the mark of a service that does not run, until it runs again.
  *	    The log has a line for the beginning and the end of that.
  *
- * A process does not run if it was halted, or hangs in a call.  A look wakes
- * the service and notes the time.  The service clears the note in each turn,
- * and also while a device call blocks in a thread (service_call.c).  A note
- * older than gpusort.service_timeout first raises only a doubt: after a halt of
- * the whole machine, the service runs again before the next look.
+ * A process does not run if it was halted, or hangs in a call.  A check wakes
+ * the service and sets asked_ms.  The service clears asked_ms in each turn, and
+ * also while a device call blocks in a thread (service_call.c).  If asked_ms is
+ * older than gpusort.service_timeout, the first check only sets doubted_ms, and
+ * a check DOUBT_MS later marks the service unresponsive.  After a halt of the
+ * whole machine the service thus has time to run.
  *
  * service_watch.c, not this file, notices a hung device below a running
  * service.  Nobody notices a service that is halted while it holds the shared
- * lock, since all lookers wait for the lock.
+ * lock, since all checks wait for the lock.
  *
  * Runs in sessions and in the services.  shmem.c allocates the memory, and the
  * shared lock guards it.
@@ -32,7 +33,7 @@
 #include "job/services.h"
 #include "settings.h"
 
-/* The service has this long to run between the two looks. */
+/* The service has this long to run between the two checks. */
 #define DOUBT_MS				500
 
 /* --- which one a job gets ------------------------------------------------- */
@@ -136,7 +137,7 @@ log_silence(int number, int pid, uint64 silent_ms)
 /* The first look asks, a later one doubts, and another one after DOUBT_MS is
  * sure. */
 uint64
-gpusort_heartbeat_silent_ms(int number)
+gpusort_heartbeat_check(int number)
 {
 	GpuSortService *service = &gpusort_shared->services[number];
 	uint64		timeout_ms = (uint64) gpusort_service_timeout_s * 1000;
@@ -203,7 +204,7 @@ gpusort_heartbeat_answer(int number)
 	if (was_unresponsive)
 	{
 		gpusort_server_state_changed();
-		gpusort_discard_kept_plans();
+		gpusort_discard_cached_plans();
 	}
 	LWLockRelease(gpusort_shared_lock());
 	if (was_unresponsive)

@@ -31,7 +31,7 @@ extern void gpusort_wake_service(int service);
 /* Checks whether a service runs.  The caller does not hold the lock.  Returns
  * the milliseconds for which the service has not run, if they make it
  * unresponsive: it gets no jobs until it runs.  Else returns 0. */
-extern uint64 gpusort_heartbeat_silent_ms(int service);
+extern uint64 gpusort_heartbeat_check(int service);
 
 /* Forgets a look that the service's previous worker has not answered.  Requires
  * the lock, held exclusively. */

@@ -40,7 +40,7 @@
 typedef enum GpuSortBufferState
 {
 	GPUSORT_BUFFER_FREE,
-	GPUSORT_BUFFER_HELD,			/* the job's participants: idle */
+	GPUSORT_BUFFER_IDLE,			/* the job's participants: idle */
 	GPUSORT_BUFFER_FILLING,		/* the participant that writes a chunk */
 	GPUSORT_BUFFER_SENT,			/* service: the device reads the chunk */
 	/* its feeder: there is no room for the long row that the chunk begins */
@@ -80,7 +80,7 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
 	GPUSORT_JOB_FINISHING,
-	GPUSORT_JOB_ASKED,			/* the leader waits for the next run or for the merge */
+	GPUSORT_JOB_BETWEEN_RUNS,			/* the leader waits for the next run or for the merge */
 	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
 	/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_FAILED,
@@ -177,8 +177,8 @@ typedef struct GpuSortService
 	pg_atomic_uint64 jobs;
 	pg_atomic_uint64 rows;
 
-	/* its requests; the oldest is gpusort_service_requests(number)[ring_head %
-	 * ring_room] */
+	/* its requests; the oldest is gpusort_requests[number * ring_room +
+	 * ring_head % ring_room] */
 	uint64		ring_head;
 	uint64		ring_tail;
 } GpuSortService;

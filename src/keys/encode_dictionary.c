@@ -66,16 +66,16 @@ encode_unknown(const GpuSortKey *key, DictionaryEncoder *encoder, Datum value,
 			   const GpuSortVarlenaBytes *text, uint64 *words)
 {
 	bool		known;
-	uint64	   *kept = gpusort_key_memo_find(encoder->memo, text->bytes, text->length, &known);
+	uint64	   *cached = gpusort_key_memo_find(encoder->memo, text->bytes, text->length, &known);
 
 	if (known)
 	{
-		memcpy(words, kept, key->n_words * sizeof(uint64));
+		memcpy(words, cached, key->n_words * sizeof(uint64));
 		return;
 	}
 	encode_by_sort_key(key, encoder, value, text, words);
-	if (kept != NULL)
-		memcpy(kept, words, key->n_words * sizeof(uint64));
+	if (cached != NULL)
+		memcpy(cached, words, key->n_words * sizeof(uint64));
 }
 
 /* Nearly all values are found by their bytes. */

@@ -76,11 +76,11 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 {
 	const TextEncoder *encoder = key->state;
 	GpuSortVarlenaBytes text;
-	uint64	   *kept;
+	uint64	   *cached;
 	bool		known;
 
 	gpusort_text_value_open(&encoder->source, value, &text);
-	kept = gpusort_key_memo_find(encoder->memo, text.bytes, text.length, &known);
+	cached = gpusort_key_memo_find(encoder->memo, text.bytes, text.length, &known);
 	if (!known)
 	{
 		Size		length;
@@ -88,11 +88,11 @@ encode_sort_key(const GpuSortKey *key, Datum value, uint64 *words)
 													 &length);
 
 		gpusort_byte_cut_uncoded(&encoder->cut, sort_key, length, words);
-		if (kept != NULL)
-			memcpy(kept, words, encoder->cut.n_words * sizeof(uint64));
+		if (cached != NULL)
+			memcpy(cached, words, encoder->cut.n_words * sizeof(uint64));
 	}
 	else
-		memcpy(words, kept, encoder->cut.n_words * sizeof(uint64));
+		memcpy(words, cached, encoder->cut.n_words * sizeof(uint64));
 	gpusort_varlena_bytes_close(&text);
 }
 

@@ -245,7 +245,7 @@ gpusort_keys_make(const GpuSortOrder *order, int n_keys, const GpuSortKeyEncodin
 }
 
 bool
-gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKey *key)
+gpusort_sortkey_make_by_value(const GpuSortOrder *order, int i, TupleDesc desc, GpuSortKey *key)
 {
 	GpuSortKeyType type;
 

@@ -36,11 +36,11 @@ extern PGDLLEXPORT void gpusort_keys_make(const GpuSortOrder *order, int n_keys,
 										  GpuSortKeys *keys);
 
 /*
- * Makes the word of key number i of order, if its type has a fixed width and
- * one word, which is exact and made at once.  False: the type has not.
+ * Makes the word of key number i of order, if its type is passed by value and
+ * has one word, which is exact.  False: the type does not.
  */
-extern bool gpusort_sortkey_make_fixed(const GpuSortOrder *order, int i, TupleDesc desc,
-									   GpuSortKey *key);
+extern bool gpusort_sortkey_make_by_value(const GpuSortOrder *order, int i, TupleDesc desc,
+										  GpuSortKey *key);
 
 /* Can equal values of a column be brought together by a hash? */
 extern bool gpusort_sortkey_has_hash(Oid type_oid, Oid sort_operator);

@@ -216,7 +216,7 @@ gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 /* --- a few rows of many --------------------------------------------------- */
 
 bool
-gpusort_keeps_top_rows(double rows, double bound, int width)
+gpusort_is_top_n_sort(double rows, double bound, int width)
 {
 	return bound * (width + SizeofHeapTupleHeader) <= work_mem * 1024.0 && rows > 2 * bound;
 }
@@ -258,7 +258,7 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 		return false;
 	if (bound == GPUSORT_UNKNOWN_BOUND)
 		return true;
-	if (!gpusort_keeps_top_rows(info->rows, bound, width))
+	if (!gpusort_is_top_n_sort(info->rows, bound, width))
 		return false;
 	device = cost_of_device(info);
 	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <=

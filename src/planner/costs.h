@@ -28,7 +28,8 @@ extern void gpusort_set_key_type(GpuSortKeyType *type, const Node *expr, Oid sor
 /*
  * Sets info->n_keys, the number of leading keys that have words, and
  * info->n_words, the number of expected words.  A grouping has one word for all
- * keys.  False, with a reason set: the device cannot sort by these keys.
+ * keys.  False: the device cannot sort by these keys.  The reason is set, but
+ * not for a grouping.
  */
 extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
@@ -51,7 +52,7 @@ extern void gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *inf
 
 /* Does PostgreSQL's own sort keep only the first bound of these rows, each of
  * width bytes, in work_mem?  bound is a number. */
-extern bool gpusort_keeps_top_rows(double rows, double bound, int width);
+extern bool gpusort_is_top_n_sort(double rows, double bound, int width);
 
 /* Returns the cost of such a sort.  If bound is too large for it, returns the
  * cost of sorting all rows. */

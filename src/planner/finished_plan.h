@@ -27,7 +27,7 @@ typedef struct GpuSortWalk
 	bool		nested;			/* the statement was planned while another one was */
 	bool		foreign_below;	/* the visited plan is above a custom scan of another extension */
 	bool		below_foreign;	/* the visited plan is below one */
-	bool		keep_ancestors;
+	bool		track_ancestors;
 	/* if so, the ancestors of the visited plan, its parent first, up to its
 	 * subplan's top */
 	List	   *ancestors;

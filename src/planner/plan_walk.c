@@ -119,7 +119,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	 * its rows itself */
 	walk->below_foreign = is_foreign(plan) || (walk->below_foreign && !IsA(plan, ModifyTable));
 	walk->foreign_below = is_foreign(plan);
-	if (walk->keep_ancestors)
+	if (walk->track_ancestors)
 		walk->ancestors = lcons(plan, walk->ancestors);
 	plan->lefttree = walk_plan(plan->lefttree, child_bound, walk);
 	plan->righttree = walk_plan(plan->righttree, child_bound, walk);
@@ -146,7 +146,7 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 			 * indexes */
 			break;
 	}
-	if (walk->keep_ancestors)
+	if (walk->track_ancestors)
 		walk->ancestors = list_delete_first(walk->ancestors);
 	walk->below_foreign = below_foreign;
 	plan = walk->visit(plan, bound, walk);

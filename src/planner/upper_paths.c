@@ -94,7 +94,7 @@ find_unordered_child(PlannerInfo *root, RelOptInfo *input_rel, const RelOptInfo 
 /* Might a LIMIT, of this query or of one around it, let a Sort keep the top
  * rows only? */
 static bool
-may_keep_top_rows(const PlannerInfo *root, double rows, int width)
+may_be_top_n_sort(const PlannerInfo *root, double rows, int width)
 {
 	for (const PlannerInfo *parent = root->parent_root; parent != NULL;
 		 parent = parent->parent_root)
@@ -108,7 +108,7 @@ may_keep_top_rows(const PlannerInfo *root, double rows, int width)
 		return true;
 	return root->parse->limitCount != NULL &&
 		(root->limit_tuples <= 0 || !IsA(root->parse->limitCount, Const) ||
-		 gpusort_keeps_top_rows(rows, root->limit_tuples, width));
+		 gpusort_is_top_n_sort(rows, root->limit_tuples, width));
 }
 
 /* The paths are offered over the rows in no order, as PostgreSQL's Sort is. */
@@ -126,7 +126,7 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 	ListCell   *lc;
 
 	if (!gpusort_worth_sorting(&input) ||
-		(!gpusort_debug_force && may_keep_top_rows(root, rows, any->pathtarget->width)))
+		(!gpusort_debug_force && may_be_top_n_sort(root, rows, any->pathtarget->width)))
 		return;
 
 	/*

@@ -19,9 +19,9 @@
  * Each device has its own service, with its own jobs, ring and budget
  * (service_others.c).
  *
- * The worker exits with code 1.  With 0, which means that it is not wanted any
- * more, the postmaster would not start it again.  With any other code it would
- * restart all sessions.
+ * The worker exits with code 1, and the postmaster starts it again.  A service
+ * that is no longer wanted exits with 0 (service_others.c).  With any other
+ * code the postmaster would restart all sessions.
  */
 #include "postgres.h"
 

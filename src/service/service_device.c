@@ -2,8 +2,8 @@
  * service_device.c
  *	  The device that the service owns: opened, shown to sessions, closed, lost.
  *
- * In:  gpusort.device, .device_memory, .host_threads, .host_nice and
- *	    .debug_fail_at, as of the last reload.
+ * In:  gpusort.device, .device_memory, .host_threads, .host_nice and the
+ *	    settings that make calls of the device fail, as of the last reload.
  * Out: the open device; the service's state and the device's figures in shared
  *	    memory.
  *
@@ -113,7 +113,7 @@ gpusort_service_lose_device(void)
 }
 
 void
-gpusort_service_record_status(int job, gsort_status status)
+gpusort_service_apply_status(int job, gsort_status status)
 {
 	if (status == GSORT_DEVICE_LOST)
 		gpusort_service_lose_device();
@@ -161,7 +161,7 @@ publish_state(GpuSortServiceState state, const char *detail)
 	if (changed)
 		gpusort_server_state_changed();
 	if (changed && state == GPUSORT_SERVICE_SERVING)
-		gpusort_discard_kept_plans();
+		gpusort_discard_cached_plans();
 	service->state = state;
 	strlcpy(service->detail, detail, sizeof(service->detail));
 	/* while the host device serves in its place, the GPU is still missing */
@@ -408,7 +408,7 @@ gpusort_service_close_device(void)
 
 typedef enum Decision
 {
-	KEEP,						/* the device that serves, or none */
+	NO_CHANGE,						/* the device that serves, or none */
 	OPEN,						/* a device that can be opened now */
 	LOOK,						/* for a lost device */
 	LEAVE						/* for good */
@@ -454,7 +454,7 @@ decide(void)
 		opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
 		(now.host_threads != opened_for.host_threads || now.host_nice != opened_for.host_nice))
 		return OPEN;
-	return KEEP;
+	return NO_CHANGE;
 }
 
 /* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
@@ -496,7 +496,7 @@ gpusort_service_follow_settings(void)
 	Decision	decision = decide();
 	bool		serves = gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING;
 
-	if (decision == KEEP)
+	if (decision == NO_CHANGE)
 	{
 		/* the settings are again those that the device was opened with */
 		if (gpusort_service_device != NULL && !serves)
@@ -532,7 +532,7 @@ gpusort_service_next_look(void)
 /* Can a device be opened now that gpusort.device names before the one that
  * serves?  The latter stays open meanwhile. */
 static bool
-better_choice_is_there(void)
+better_choice_is_present(void)
 {
 	for (int i = 0; i < opened_choice; i++)
 	{
@@ -560,7 +560,7 @@ gpusort_service_reload_settings(void)
 	gpusort_service_set_budget(gpusort_service_device);
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
-	if (gpusort_service_device != NULL && decide() == KEEP && better_choice_is_there())
+	if (gpusort_service_device != NULL && decide() == NO_CHANGE && better_choice_is_present())
 		opened_for.device.n = 0;
 	else if (gpusort_service_shared()->missing_since_us != 0)
 	{

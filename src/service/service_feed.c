@@ -81,7 +81,7 @@ gpusort_service_finish_lacks_memory(int job)
 
 	mine->finishing = false;
 	if (!gpusort_service_asks_again(mine))
-		gpusort_service_record_status(job, GSORT_NOMEM);
+		gpusort_service_apply_status(job, GSORT_NOMEM);
 }
 
 static void
@@ -96,7 +96,7 @@ finish_run(int job)
 	if (status == GSORT_NOMEM)
 		gpusort_service_finish_lacks_memory(job);
 	else
-		gpusort_service_record_status(job, status);
+		gpusort_service_apply_status(job, status);
 }
 
 /* Rows in the queue belong to this run, unless it is full.  A row that has
@@ -151,7 +151,7 @@ handle_refused_chunk(int job, const GpuSortChunkHeader *header, bool reserved)
 	if (header->rows > 0 && (gpusort_service_stats(mine).rows > 0 || begins_long_row(header)))
 		fill_job(job);
 	else if (reserved || !gpusort_service_asks_again(mine))
-		gpusort_service_record_status(job, GSORT_NOMEM);
+		gpusort_service_apply_status(job, GSORT_NOMEM);
 }
 
 /* Returns the chunks that the device gets next.  For a full job these are the
@@ -187,7 +187,7 @@ gpusort_service_feed_chunks(int job)
 		}
 		if (status != GSORT_OK)
 		{
-			gpusort_service_record_status(job, status);
+			gpusort_service_apply_status(job, status);
 			return;
 		}
 		mine->refused_since_us = 0;
@@ -209,7 +209,7 @@ gpusort_service_handle_append(const GpuSortRequest *request)
 	/* the owner may have asked for the finish already, or be spilling */
 	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_FINISHING) ||
 		!is_open(request->job) || !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
+		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_IDLE);
 	else if (mine->full && begins_long_row(&header))
 		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
 	else

@@ -22,9 +22,9 @@ gpusort_service_handle_fetched(int job, int buffer, gsort_status status)
 	if (status == GSORT_OK)
 		pg_atomic_fetch_add_u64(&gpusort_shared->counters.bytes_from_device,
 								gpusort_buffers[buffer].block.bytes);
-	gpusort_service_record_status(job, status);
+	gpusort_service_apply_status(job, status);
 	gpusort_service_return_buffer(buffer, status == GSORT_OK ?
-								 GPUSORT_BUFFER_OUTPUT_BLOCK : GPUSORT_BUFFER_HELD);
+								 GPUSORT_BUFFER_OUTPUT_BLOCK : GPUSORT_BUFFER_IDLE);
 }
 
 /* Stops at the first block that the device cannot fetch now. */
@@ -101,7 +101,7 @@ gpusort_service_handle_fetch(const GpuSortRequest *request)
 
 	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_READY || mine->job == NULL)
 	{
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_HELD);
+		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_IDLE);
 		return;
 	}
 	status = find_block(request);

@@ -200,7 +200,7 @@ pg_noreturn extern void gpusort_service_lose_device(void);
 
 /* Applies the status of a device call to a job: nothing, or it has failed.
  * Does not return from DEVICE_LOST. */
-extern void gpusort_service_record_status(int job, gsort_status status);
+extern void gpusort_service_apply_status(int job, gsort_status status);
 
 /* --- service_open.c ------------------------------------------------------- */
 

@@ -183,7 +183,7 @@ take_over_job(GpuSortJobSlot *slot)
 		GpuSortBuffer *buffer = &gpusort_buffers[slot->buffers[i]];
 
 		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
-			buffer->state = GPUSORT_BUFFER_HELD;
+			buffer->state = GPUSORT_BUFFER_IDLE;
 	}
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 	{

@@ -3,7 +3,8 @@
  *	  The services beside the first one: started, and ended when they are no
  *	  longer wanted.
  *
- * In:  gpusort.device; how many GPUs the first service has found.
+ * In:  gpusort.device; the number of GPUs that a service found when it opened
+ *	    one.
  * Out: a background worker for each further device; in shared memory, the
  *	    number of wanted services, and the services for which no worker was
  *	    free.
@@ -15,7 +16,8 @@
  * not started again.  Shared memory tells which services are registered, since
  * the first service may be a new process.
  *
- * Runs in the services.  The shared lock is held for each look.
+ * Runs in the services.  Changes are made under the shared lock.  Single
+ * numbers are also read without it.
  */
 #include "postgres.h"
 

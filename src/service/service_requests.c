@@ -23,7 +23,7 @@ handle_next_run(const GpuSortRequest *request)
 {
 	gsort_status status = gsort_job_next_run(gpusort_service_jobs[request->job].job);
 
-	gpusort_service_record_status(request->job, status);
+	gpusort_service_apply_status(request->job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(request->job);
 }
@@ -36,7 +36,7 @@ handle_merge(const GpuSortRequest *request)
 	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
 		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING);
 	else
-		gpusort_service_record_status(request->job, status);
+		gpusort_service_apply_status(request->job, status);
 	if (status == GSORT_OK)
 		gpusort_service_operation_began(request->job);
 }
@@ -76,7 +76,7 @@ request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
 		case GPUSORT_REQUEST_NEXT_RUN:
 		case GPUSORT_REQUEST_MERGE:
 			return mine->job != NULL &&
-				(state == GPUSORT_JOB_ASKED || state == GPUSORT_JOB_FAILED ||
+				(state == GPUSORT_JOB_BETWEEN_RUNS || state == GPUSORT_JOB_FAILED ||
 				 state == GPUSORT_JOB_ABANDONED);
 		case GPUSORT_REQUEST_CLOSE:
 			return state == GPUSORT_JOB_ABANDONED && !mine->closing;
@@ -201,7 +201,7 @@ handle_finish_event(int job, gsort_status status)
 		status = publish_directory(job, &stats);
 	if (status != GSORT_OK)
 	{
-		gpusort_service_record_status(job, status);
+		gpusort_service_apply_status(job, status);
 		return;
 	}
 	mine->refused_since_us = 0;
@@ -264,8 +264,8 @@ handle_event(const gsort_event *event)
 	switch (event->kind)
 	{
 		case GSORT_EVENT_APPENDED:
-			gpusort_service_record_status(job, event->status);
-			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_HELD);
+			gpusort_service_apply_status(job, event->status);
+			gpusort_service_return_buffer((int) event->tag, GPUSORT_BUFFER_IDLE);
 			break;
 		case GSORT_EVENT_RUN_FINISHED:
 			handle_finish_event(job, event->status);
@@ -279,7 +279,7 @@ handle_event(const gsort_event *event)
 			gpusort_service_free_job(job);
 			break;
 		case GSORT_EVENT_RUN_BEGUN:
-			gpusort_service_record_status(job, event->status);
+			gpusort_service_apply_status(job, event->status);
 			handle_run_begun_event(job);
 			break;
 		case GSORT_EVENT_MERGED:

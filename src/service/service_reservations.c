@@ -4,8 +4,8 @@
  *
  * In:  OPEN requests; the needs of a chunk on the device; the budget and the
  *	    reservations of all jobs.
- * Out: jobs that take rows, wait or are refused; reservations, or NOMEM; both
- *	    in the jobs' slots, for gpusort_progress.
+ * Out: jobs that are opened, wait or are refused; for a chunk, a reservation
+ *	    or NOMEM; each job's reserved bytes, in its slot for gpusort_progress.
  *
  * Runs in the service alone.
  *
@@ -240,7 +240,7 @@ open_or_wait(int job)
 		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	}
 	else if (status != GSORT_NOMEM)
-		gpusort_service_record_status(job, status);
+		gpusort_service_apply_status(job, status);
 	else if (!wait_for_memory(job))
 		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
 }

@@ -7,7 +7,8 @@
  *	    same words.
  *
  * The bytes are the number of keys.  For each key follow its number of words,
- * the prefix, or -1, and a flag, with the dictionary's values behind it.
+ * the length of its prefix, or -1, the prefix, a flag, and, if that is set, the
+ * dictionary's values.
  */
 #include "postgres.h"
 

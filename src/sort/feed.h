@@ -80,7 +80,7 @@ gpusort_feed_count_key(gsort_column_stats *stats, uint64 word)
  * nothing has been reserved.
  */
 static inline bool
-gpusort_feed_take_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **words)
+gpusort_feed_reserve_row(GpuSortFeed *feed, Size row_bytes, char **place, uint64 **words)
 {
 	GpuSortChunkHeader *chunk = feed->chunk;
 	uint32		row;

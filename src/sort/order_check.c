@@ -4,14 +4,14 @@
  *	  order.
  *
  * In:  the rows of a run, one by one, in the order of their words.
- * Out: the verdict: in order, or the collation by which two rows are out of
- *	    order.
+ * Out: whether all rows are in order.  If two are not, their collation is
+ *	    distrusted from now on (server_state.c).
  *
  * The C library's strxfrm and strcoll should agree, and have not always done
  * so.  PostgreSQL trusts strcoll.  If words come from strxfrm, all rows of a
- * run are compared before a row of it goes anywhere, each with the greatest row
- * that words put before it.  Rows that tie by their words are sorted later.
- * Here none of them may be less than the greatest row before their tie run.
+ * run are compared before a row of it goes anywhere.  Every row of a tie run
+ * must not be less than the greatest row of the tie run before it.  The order
+ * within a tie run is settled later.
  *
  * Runs in the backend that leads the sort.  A row lies where it came from, and
  * is copied before that memory goes.
@@ -49,7 +49,7 @@ gpusort_order_check_begin_run(GpuSortOrderCheck *check)
 
 /* Copies a row into the check's memory. */
 static void
-keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
+retain_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 {
 	Size		bytes;
 
@@ -70,8 +70,8 @@ keep_row(GpuSortOrderCheck *check, GpuSortCheckedRow *row)
 void
 gpusort_order_check_retain_rows(GpuSortOrderCheck *check)
 {
-	keep_row(check, &check->before);
-	keep_row(check, &check->greatest);
+	retain_row(check, &check->before);
+	retain_row(check, &check->greatest);
 	MemoryContextReset(check->scratch);
 }
 

@@ -83,7 +83,7 @@ gpusort_ordering_trust_words(GpuSortOrdering *ordering)
 }
 
 bool
-gpusort_ordering_is_native(const GpuSortOrdering *ordering)
+gpusort_ordering_was_violated(const GpuSortOrdering *ordering)
 {
 	return ordering->check != NULL && ordering->check->n_violated > 0;
 }
@@ -94,7 +94,7 @@ gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 	ExplainPropertyInteger("Key Words", NULL, ordering->keys->n_words, es);
 	if (ordering->keys->n_dictionaries > 0)
 		ExplainPropertyInteger("Dictionary Keys", NULL, ordering->keys->n_dictionaries, es);
-	if (gpusort_ordering_is_native(ordering))
+	if (gpusort_ordering_was_violated(ordering))
 		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->check->n_violated, es);
 	if (ordering->ties == NULL)
 		return;

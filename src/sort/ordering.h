@@ -78,7 +78,7 @@ extern void gpusort_ordering_trust_words(GpuSortOrdering *ordering);
 
 /* Were all rows of a run sorted natively, because their words were not to be
  * trusted? */
-extern bool gpusort_ordering_is_native(const GpuSortOrdering *ordering);
+extern bool gpusort_ordering_was_violated(const GpuSortOrdering *ordering);
 
 /* Shows EXPLAIN ANALYZE's lines on undecided rows, and the time that they
  * took. */

@@ -193,7 +193,7 @@ typedef struct DeviceOutput
 	GpuSortOrderedReader *ordered;	/* NULL: all rows have been read and given back */
 	GpuSortOrdering *ordering;
 	GpuSortJob *job;
-	bool		keep_rows;
+	bool		random_access;
 	GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
 } DeviceOutput;
@@ -215,7 +215,7 @@ seek_row(DeviceOutput *device, uint64 row)
 static void
 give_back(DeviceOutput *device)
 {
-	if (device->keep_rows || device->ordered == NULL)
+	if (device->random_access || device->ordered == NULL)
 		return;
 	gpusort_ordered_reader_end(device->ordered);
 	gpusort_job_close(device->job);
@@ -282,7 +282,7 @@ static const GpuSortOutputMethods device_methods = {
 /* The order is checked before the first row goes out. */
 GpuSortOutput *
 gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuSortJob *job,
-							bool keep_rows, GpuSortDeviceFigures *figures,
+							bool random_access, GpuSortDeviceFigures *figures,
 							GpuSortProgress *progress)
 {
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
@@ -295,7 +295,7 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 	device->ordered = ordered;
 	device->ordering = ordering;
 	device->job = job;
-	device->keep_rows = keep_rows;
+	device->random_access = random_access;
 	device->figures = figures;
 	device->progress = progress;
 	return &device->numbered.output;

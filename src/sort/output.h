@@ -78,8 +78,8 @@ struct GpuSortOutput			/* the first member of each source */
 
 /*
  * The arguments of a source, the slots, figures and progress must outlive it.
- * If rows are in a job or in runs, keep_rows tells that they may be read again
- * or backward; else they are given back after the last one has been read.
+ * If rows are in a job or in runs, random_access tells that they may be read
+ * again or backward; else they are given back after the last one has been read.
  * Memory: the current context.
  */
 
@@ -94,14 +94,14 @@ extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesort
 
 /* The rows of a job that has been finished SORTED. */
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering,
-												  GpuSortJob *job, bool keep_rows,
+												  GpuSortJob *job, bool random_access,
 												  GpuSortDeviceFigures *figures,
 												  GpuSortProgress *progress);
 
 /* The rows of runs.  job: a merged job, in whose order they are read.  NULL:
  * there is none, and their keys are compared. */
 extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
-												   GpuSortJob *job, bool keep_rows,
+												   GpuSortJob *job, bool random_access,
 												   const GpuSortDeviceFigures *figures,
 												   GpuSortProgress *progress);
 

@@ -34,12 +34,12 @@ typedef struct SpilledOutput
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has returned since its beginning */
 	bool		eof_reached;	/* the last row has been asked for */
-	Tuplestorestate *kept;		/* the rows merged so far; NULL: nobody has gone back */
+	Tuplestorestate *materialized;		/* the rows merged so far; NULL: nobody has gone back */
 	int			mark_pointer;	/* the tuplestore's, for the marked place; -1: none */
 	bool		marked_eof;
 	/* job that has the merge's order; NULL: there is none, or no longer */
 	GpuSortJob *job;
-	bool		keep_rows;
+	bool		random_access;
 	const GpuSortDeviceFigures *figures;
 	GpuSortProgress *progress;
 } SpilledOutput;
@@ -53,7 +53,7 @@ typedef struct SpilledOutput
 static void
 give_back(SpilledOutput *spilled)
 {
-	if (spilled->keep_rows)
+	if (spilled->random_access)
 		return;
 	gpusort_progress_end(spilled->progress);
 	if (spilled->job != NULL)
@@ -89,16 +89,16 @@ spilled_end_of_rows(SpilledOutput *spilled)
 
 /* Merges anew up to the current row, and stores these rows. */
 static void
-begin_to_keep(SpilledOutput *spilled)
+materialize(SpilledOutput *spilled)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(spilled->context);
 	uint64		rows = spilled->merged;
 
-	spilled->kept = tuplestore_begin_heap(true, false, work_mem);
-	tuplestore_set_eflags(spilled->kept, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+	spilled->materialized = tuplestore_begin_heap(true, false, work_mem);
+	tuplestore_set_eflags(spilled->materialized, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	MemoryContextSwitchTo(old_context);
 	/* at its end, reading moves on over each row that is put */
-	(void) tuplestore_advance(spilled->kept, true);
+	(void) tuplestore_advance(spilled->materialized, true);
 	gpusort_run_merge_rewind(spilled->merge);
 	spilled->merged = 0;
 	while (spilled->merged < rows)
@@ -107,7 +107,7 @@ begin_to_keep(SpilledOutput *spilled)
 		if (!merge_next(spilled))
 			elog(ERROR, "gpusort merge gave " UINT64_FORMAT " rows once and "
 				 UINT64_FORMAT " the second time", rows, spilled->merged);
-		tuplestore_puttupleslot(spilled->kept, spilled->output.slots->result);
+		tuplestore_puttupleslot(spilled->materialized, spilled->output.slots->result);
 	}
 	/* otherwise the slot holds the row that it held before, and a caller that
 	 * marks a place may still read it */
@@ -117,22 +117,22 @@ begin_to_keep(SpilledOutput *spilled)
 
 /* Returns the next row when rows are stored, as ExecMaterial does. */
 static TupleTableSlot *
-next_with_retained(SpilledOutput *spilled, bool forward)
+next_materialized(SpilledOutput *spilled, bool forward)
 {
 	TupleTableSlot *slot = spilled->output.slots->result;
 	TupleTableSlot *native = spilled->output.slots->native;
-	bool		at_end = tuplestore_ateof(spilled->kept);
+	bool		at_end = tuplestore_ateof(spilled->materialized);
 
 	if (!forward && at_end)
 	{
 		/* the tuplestore would return the row that was returned last, unless
 		 * that was the end */
-		if (!spilled->eof_reached && !tuplestore_advance(spilled->kept, false))
+		if (!spilled->eof_reached && !tuplestore_advance(spilled->materialized, false))
 			return ExecClearTuple(slot);
 		spilled->eof_reached = false;
 		at_end = false;
 	}
-	if (!at_end && tuplestore_gettupleslot(spilled->kept, forward, false, native))
+	if (!at_end && tuplestore_gettupleslot(spilled->materialized, forward, false, native))
 	{
 		if (native != slot)
 			ExecCopySlot(slot, native);
@@ -142,7 +142,7 @@ next_with_retained(SpilledOutput *spilled, bool forward)
 		return ExecClearTuple(slot);
 	if (spilled->eof_reached || !merge_next(spilled))
 		return spilled_end_of_rows(spilled);
-	tuplestore_puttupleslot(spilled->kept, slot);
+	tuplestore_puttupleslot(spilled->materialized, slot);
 	return slot;
 }
 
@@ -152,10 +152,10 @@ spilled_next(GpuSortOutput *output, bool forward)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	if (unlikely(!forward && spilled->kept == NULL && spilled->merged > 0))
-		begin_to_keep(spilled);
-	if (unlikely(spilled->kept != NULL))
-		return next_with_retained(spilled, forward);
+	if (unlikely(!forward && spilled->materialized == NULL && spilled->merged > 0))
+		materialize(spilled);
+	if (unlikely(spilled->materialized != NULL))
+		return next_materialized(spilled, forward);
 	if (!forward)
 		return ExecClearTuple(output->slots->result);
 	if (unlikely(!merge_next(spilled)))
@@ -169,11 +169,11 @@ spilled_rewind(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	if (!spilled->keep_rows)
+	if (!spilled->random_access)
 		return false;
 	spilled->eof_reached = false;
-	if (spilled->kept != NULL)
-		tuplestore_rescan(spilled->kept);
+	if (spilled->materialized != NULL)
+		tuplestore_rescan(spilled->materialized);
 	else
 	{
 		gpusort_run_merge_rewind(spilled->merge);
@@ -188,14 +188,15 @@ spilled_mark(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	if (spilled->kept == NULL)
-		begin_to_keep(spilled);
+	if (spilled->materialized == NULL)
+		materialize(spilled);
 	if (spilled->mark_pointer < 0)
 		spilled->mark_pointer =
-			tuplestore_alloc_read_pointer(spilled->kept, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+			tuplestore_alloc_read_pointer(spilled->materialized,
+										  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	/* a new pointer too: while the file is read, pointer 0 itself does not know
 	 * its place */
-	tuplestore_copy_read_pointer(spilled->kept, 0, spilled->mark_pointer);
+	tuplestore_copy_read_pointer(spilled->materialized, 0, spilled->mark_pointer);
 	spilled->marked_eof = spilled->eof_reached;
 }
 
@@ -210,7 +211,7 @@ spilled_restore(GpuSortOutput *output)
 		(void) spilled_rewind(output);
 		return;
 	}
-	tuplestore_copy_read_pointer(spilled->kept, spilled->mark_pointer, 0);
+	tuplestore_copy_read_pointer(spilled->materialized, spilled->mark_pointer, 0);
 	spilled->eof_reached = spilled->marked_eof;
 }
 
@@ -236,8 +237,8 @@ spilled_end(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	if (spilled->kept != NULL)
-		tuplestore_end(spilled->kept);
+	if (spilled->materialized != NULL)
+		tuplestore_end(spilled->materialized);
 }
 
 static const GpuSortOutputMethods spilled_methods = {
@@ -252,7 +253,7 @@ static const GpuSortOutputMethods spilled_methods = {
 /* The merge begins at the first run. */
 GpuSortOutput *
 gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJob *job,
-							 bool keep_rows, const GpuSortDeviceFigures *figures,
+							 bool random_access, const GpuSortDeviceFigures *figures,
 							 GpuSortProgress *progress)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
@@ -263,7 +264,7 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJo
 	spilled->spill = spill;
 	spilled->merge = gpusort_run_merge_begin(spill, 0, job);
 	spilled->job = job;
-	spilled->keep_rows = keep_rows;
+	spilled->random_access = random_access;
 	spilled->mark_pointer = -1;
 	spilled->figures = figures;
 	spilled->progress = progress;

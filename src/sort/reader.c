@@ -162,7 +162,7 @@ next_block(GpuSortReader *reader)
 		}
 		/* some were taken back while this reader was idle, so ask for all of
 		 * them anew */
-		gpusort_job_forget_blocks(reader->job);
+		gpusort_job_release_blocks(reader->job);
 		reader->n_ahead = 0;
 	}
 }
@@ -184,7 +184,7 @@ static void
 forget_blocks(GpuSortReader *reader)
 {
 	leave_block(reader);
-	gpusort_job_forget_blocks(reader->job);
+	gpusort_job_release_blocks(reader->job);
 	reader->n_ahead = 0;
 }
 

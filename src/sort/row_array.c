@@ -7,7 +7,8 @@
  * Out: the result slot, which points to rows of the array.  If a row is a
  *	    single value, the array has the value itself.
  *
- * A first key of a fixed width is a word (sortkey.h) from the start.
+ * A first key of a pass-by-value type with an exact word (sortkey.h) is encoded
+ * as rows come.
  *
  * Runs in the backend that leads the sort.  Memory is in the context in which
  * the array was begun.  It stays for the next rows, except for blocks after the
@@ -46,7 +47,7 @@ choose_words(GpuSortRowArray *array)
 	array->may_abbreviate = kind != GPUSORT_COLLATION_LIBC;
 }
 
-/* Words of a fixed-width first key are made as rows come. */
+/* The words of a pass-by-value first key are made as rows come. */
 GpuSortRowArray *
 gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSortRowFormat *format,
 						TupleTableSlot *result, Size limit_bytes)
@@ -62,10 +63,10 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	/* as in nodeSort.c: a single value is moved faster than a row */
 	array->by_value = desc->natts == 1 && order->n_keys == 1 && format->narrow_bytes != 0;
 	array->by_reference = !TupleDescAttr(desc, order->columns[0] - 1)->attbyval;
-	array->fixed = gpusort_sortkey_make_fixed(order, 0, desc, &array->key);
+	array->by_value_key = gpusort_sortkey_make_by_value(order, 0, desc, &array->key);
 	if (array->by_reference)
 		choose_words(array);
-	array->words = array->fixed ? EXACT_WORDS : VALUES;
+	array->words = array->by_value_key ? EXACT_WORDS : VALUES;
 	array->more_keys = order->n_keys > 1;
 	array->room = FIRST_ROOM;
 	array->entries = palloc(FIRST_ROOM * sizeof(GpuSortEntry));
@@ -90,7 +91,7 @@ gpusort_row_array_reset(GpuSortRowArray *array)
 
 	array->n = 0;
 	array->in_order = 0;
-	array->words = array->fixed ? EXACT_WORDS : VALUES;
+	array->words = array->by_value_key ? EXACT_WORDS : VALUES;
 	if (block == NULL)
 		return;
 	while (block->previous != NULL)
@@ -239,7 +240,7 @@ gpusort_row_array_put(GpuSortRowArray *array, TupleTableSlot *slot)
 	entry->row = array->n++;
 	if (is_null)
 		entry->word = 0;
-	else if (array->fixed)
+	else if (array->by_value_key)
 		gpusort_sortkey_encode(&array->key, value, &entry->word);
 	else
 		entry->word = value;

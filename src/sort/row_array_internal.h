@@ -47,9 +47,9 @@ struct GpuSortRowArray
 
 	/* the order */
 	EntryWords	words;			/* the present form in entries */
-	/* the key is of a fixed width, and gets exact words when rows are put */
-	bool		fixed;
-	GpuSortKey	key;			/* the key of a fixed one */
+	/* the key is passed by value, and gets exact words when rows are put */
+	bool		by_value_key;
+	GpuSortKey	key;			/* if by_value_key */
 	bool		by_reference;	/* the first key's values lie in the rows */
 	bool		more_keys;
 	GpuSortComparer *comparer;	/* NULL: not needed yet */

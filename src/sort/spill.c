@@ -8,10 +8,10 @@
  *	    number of its run.
  * Out: the rows of all runs in key order.
  *
- * Runs in the backend that leads the sort.  A run is written between two runs
- * of the job: the device puts the next blocks into the job's buffers while this
- * process writes one.  If words decide the order, the rows are written straight
- * from the shared buffers, else one by one.
+ * Runs in the backend that leads the sort.  A run is written before the job's
+ * next run begins.  The device puts the next blocks into the job's buffers
+ * while this process writes one.  If words decide the order, the rows are
+ * written straight from the shared buffers, else one by one.
  *
  * With the device's order, the merge reads one byte for each row.  That order
  * is missing if the device could not keep the keys, does not know all runs, or

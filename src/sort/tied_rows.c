@@ -2,17 +2,17 @@
  * tied_rows.c
  *	  Sorts a tie run of rows that words have left undecided.
  *
- * In:  the tie run's rows in memory.  Words have ordered them by the keys
- *	    behind the one that leaves them undecided, and that key is often equal
- *	    in the whole tie run.
+ * In:  the tie run's rows in memory.  Their words agree up to an inexact value,
+ *	    and later words have ordered them.  If the inexact key is equal in all
+ *	    rows, as it often is, they are in order already.
  * Out: the same rows in the order of the sort's keys.
  *
  * If few rows are out of place, they are put in place.  If many are, and
  * work_mem has room, several keys are packed into one word.  A key of a fixed
  * width becomes its distance from the tie run's least value, and a text its
- * rank among the tie run's values.  A tie run of many rows has few different
- * values: their words tie only because sort keys of a collation are long.
- * Comparing its rows would take some microseconds each.  All other rows are
+ * rank among the tie run's values.  Many rows usually tie because a few long
+ * values share the beginning of their sort keys, so the ranks are few, while a
+ * comparison would take some microseconds for each row.  All other rows are
  * compared.
  *
  * Runs in the backend that leads the sort.
@@ -179,7 +179,7 @@ begin_key(const Packing *packing, int i, PackedKey *packed)
 	int			most;
 
 	packed->dictionary = NULL;
-	if (gpusort_sortkey_make_fixed(order, k, packing->ordering->desc, &packed->key))
+	if (gpusort_sortkey_make_by_value(order, k, packing->ordering->desc, &packed->key))
 		return true;
 	/* texts have no words under some operators and collations */
 	if (!gpusort_dictionary_may_be_of(type, order->collations[k]) ||

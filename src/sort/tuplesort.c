@@ -408,7 +408,8 @@ gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
 GpuSortNativeReason
 gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 {
-	if (sort->native_reason == GPUSORT_NATIVE_NONE && gpusort_ordering_is_native(&sort->ordering))
+	if (sort->native_reason == GPUSORT_NATIVE_NONE &&
+		gpusort_ordering_was_violated(&sort->ordering))
 		return GPUSORT_NATIVE_COLLATION;
 	return sort->native_reason;
 }

@@ -65,7 +65,7 @@ gpusort_tuplesort_spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 
 /* --- after the last row --------------------------------------------------- */
 
-/* Cuts the run that has all rows, or the last of several. */
+/* Finishes the run that has all rows, or the last of several. */
 static void
 finish_last_run(GpuSortTuplesort *sort)
 {

@@ -242,7 +242,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	/* a user of the view learns of a halted service while nobody sorts */
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
-		(void) gpusort_heartbeat_silent_ms(i);
+		(void) gpusort_heartbeat_check(i);
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	n_services = gpusort_shared->n_services;
 	memcpy(services, gpusort_shared->services, sizeof(services));

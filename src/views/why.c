@@ -185,7 +185,7 @@ report_sorts(const ExplainState *es)
 	Report		report = {.es = es};
 	GpuSortWalk walk = {
 		.statement = es->pstmt,
-		.keep_ancestors = true,
+		.track_ancestors = true,
 		.visit = report_plan,
 		.arg = &report,
 	};

@@ -43,5 +43,5 @@ select pg_temp.check_algorithm('cub_radix');
 set gpusort.algorithm = 'partition';
 select is(pg_temp.algorithm('select * from (select 5::int8 as k from generate_series(1, 100)) s order by k + 0 * random()::int8'),
 		  null, 'keys that are all equal need none');
-select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes granted', 'nothing is left over');
+select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes reserved', 'nothing is left over');
 select * from finish();

@@ -132,5 +132,5 @@ select pg_temp.check_collation('icu_en', 'icu', 'en', array['', 'a', 'A', 'ä', 
 select pg_temp.check_collation('icu_sv', 'icu', 'sv', array['', 'a', 'A', 'b', 'z', 'Z', 'å', 'ä', 'ö']);
 select pg_temp.check_collation('icu_numbers', 'icu', 'en-u-kn-true', '{"",1,2,9,10,11,100,a1,a2,a10}');
 
-select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes granted', 'nothing is left over');
+select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes reserved', 'nothing is left over');
 select * from finish();

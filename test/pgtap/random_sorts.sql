@@ -270,5 +270,5 @@ select lines from generate_series(1, :parallel_rounds / 7) r,
 select is((select count(*) from pg_temp.fed where launched > wanted), 0::int8, 'no more workers than there may be');
 select cmp_ok((select sum(launched) from pg_temp.fed), '>=', (select sum(wanted) from pg_temp.fed) / 2, 'workers came');
 select cmp_ok((select sum(by_workers) from pg_temp.fed), '>', 0::numeric, 'workers fed rows');
-select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes granted', 'nothing is left over');
+select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes reserved', 'nothing is left over');
 select * from finish();

@@ -104,5 +104,5 @@ declare unread cursor for select * from numbers order by k;
 close unread;
 commit;
 select is(pg_temp.new_jobs(), 0::int8, 'no job for a sort that nobody reads');
-select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes granted', 'nothing is left over');
+select is(pg_temp.left_over(), '0 jobs, 0 bytes of buffers, 0 bytes reserved', 'nothing is left over');
 select * from finish();

@@ -67,6 +67,7 @@ set gpusort.device_memory = 'auto';
 set gpusort.no_such_setting = 1;
 set gpusort.debug_providers_off = 'order, Window';
 set gpusort.debug_providers_off = 'order,sort';
+set gpusort.debug_providers_off = 'convert';
 set gpusort.debug_providers_off = 'order,,window';
 show gpusort.debug_providers_off;
 reset gpusort.debug_providers_off;

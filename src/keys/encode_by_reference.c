@@ -1,5 +1,5 @@
 /*
- * encode_fixed.c
+ * encode_by_reference.c
  *	  Words of fixed-width types that are passed by reference: uuid, interval,
  *	  timetz, macaddr, macaddr8.
  *
