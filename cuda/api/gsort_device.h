@@ -117,7 +117,7 @@ struct gsort_job
 
 	uint64_t	ended_rows;		/* total of the ended runs */
 	gsort_column_stats ended_stats[GSORT_MAX_KEY_COLUMNS];
-	gsort_retain	keep;		/* ENDING: the request to the implementation */
+	gsort_retain	retain;		/* ENDING: the request to the implementation */
 
 	/* malloc'd.  For SORTED, the implementation sets it before it returns the
 	 * RUN_FINISHED event. */
@@ -154,7 +154,7 @@ struct gsort_device_ops
 	 * reservation retains. */
 	uint64_t	(*job_bytes) (const gsort_job *job, uint64_t rows, uint64_t units);
 	/* Device memory for the retained keys of a run with that many rows. */
-	uint64_t	(*retained_bytes) (const gsort_job *job, uint64_t rows, gsort_retain keep);
+	uint64_t	(*retained_bytes) (const gsort_job *job, uint64_t rows, gsort_retain retain);
 	/* Device memory of job_merge beside the retained keys, and of the completed
 	 * merge order. */
 	uint64_t	(*merge_bytes) (const gsort_job *job, uint64_t rows, uint32_t runs);
@@ -170,7 +170,7 @@ struct gsort_device_ops
 	gsort_status (*job_finish_run) (gsort_job *job);	/* by finish_how */
 	/* Copies a block of the run. */
 	gsort_status (*job_fetch) (gsort_job *job, uint64_t block, void *dst, uint64_t tag);
-	/* Frees the run's rows, gathers its sorted keys by job->keep, and frees
+	/* Frees the run's rows, gathers its sorted keys by job->retain, and frees
 	 * everything else. */
 	gsort_status (*job_next_run) (gsort_job *job);
 	/* Frees the extents of the unfed run.  Makes the merge order by the plan's
@@ -210,10 +210,10 @@ gsort_status gsort_fail_bad_data(gsort_device *device, uint32_t what);
 /* Updates the state when a finish has ended with status. */
 void		gsort_finish_done(gsort_job *job, gsort_status status);
 
-/* Updates the state when a run has ended; status is OK or DEVICE_LOST.  kept:
- * the keys of this run and all earlier ones are retained. kept may be 0 even if
- * retention was requested, because retention can fail. */
-void		gsort_run_begun(gsort_job *job, gsort_status status, int kept);
+/* Updates the state when a run has ended; status is OK or DEVICE_LOST.
+ * retained: the keys of this run and all earlier ones are retained.  It may be
+ * 0 even if retention was requested, because retention can fail. */
+void		gsort_run_begun(gsort_job *job, gsort_status status, int retained);
 
 /* Updates the state when a merge has ended with status.  OK: the retained keys
  * have been freed.  NOMEM: they are unchanged. */

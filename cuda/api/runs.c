@@ -44,7 +44,7 @@ static gsort_retain
 what_to_retain(const gsort_job *job)
 {
 	const gsort_device_ops *ops = job->device->ops;
-	gsort_retain	keep = any_null_so_far(job) ? GSORT_RETAIN_KEYS_AND_NULLS : GSORT_RETAIN_KEYS;
+	gsort_retain	retain = any_null_so_far(job) ? GSORT_RETAIN_KEYS_AND_NULLS : GSORT_RETAIN_KEYS;
 	uint32_t	runs = job->stats.runs + 1;
 	uint64_t	others_retained_bytes = job->device->retained_bytes - job->retained_bytes;
 	uint64_t	retained_bytes;
@@ -53,20 +53,20 @@ what_to_retain(const gsort_job *job)
 	if (!job->stats.keys_retained || runs > GSORT_MERGE_RUNS_MAX ||
 		plan_of_ended_runs(job).words > 1)
 		return GSORT_RETAIN_NOTHING;
-	retained_bytes = job->retained_bytes + ops->retained_bytes(job, job->rows, keep);
+	retained_bytes = job->retained_bytes + ops->retained_bytes(job, job->rows, retain);
 	bytes = retained_bytes + ops->merge_bytes(job, job->ended_rows, runs);
 	if (others_retained_bytes + bytes > job->device->budget_bytes / 2 ||
 		bytes > gsort_room_for_job(job) || retained_bytes +
 		gsort_least_bytes(job) > gsort_room_for_job(job))
 		return GSORT_RETAIN_NOTHING;
-	return keep;
+	return retain;
 }
 
 /* Memory of the retained keys after the end of the run. */
 static uint64_t
 retained_bytes_after(const gsort_job *job)
 {
-	return job->retained_bytes + job->device->ops->retained_bytes(job, job->rows, job->keep);
+	return job->retained_bytes + job->device->ops->retained_bytes(job, job->rows, job->retain);
 }
 
 /* Raises the reservation so that the next run can begin beside the retained
@@ -96,7 +96,7 @@ gsort_job_next_run(gsort_job *job)
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 		key_stats_fold(&job->ended_stats[c], &job->column_stats[c]);
 	job->ended_rows += job->rows;
-	job->keep = what_to_retain(job);
+	job->retain = what_to_retain(job);
 	job->state = GSORT_RUN_ENDING;
 	status = job->device->ops->job_next_run(job);
 	if (status != GSORT_OK)
@@ -105,7 +105,7 @@ gsort_job_next_run(gsort_job *job)
 		job->ended_rows -= job->rows;
 		memcpy(job->ended_stats, before, sizeof(before));
 	}
-	else if (job->keep != GSORT_RETAIN_NOTHING)
+	else if (job->retain != GSORT_RETAIN_NOTHING)
 		make_room_for_next_run(job);
 	return status;
 }
@@ -126,10 +126,10 @@ begin_run(gsort_job *job)
 }
 
 void
-gsort_run_begun(gsort_job *job, gsort_status status, int kept)
+gsort_run_begun(gsort_job *job, gsort_status status, int retained)
 {
 	uint64_t	bytes = job->reserved_bytes + job->retained_bytes;
-	uint64_t	retained_bytes = kept ? retained_bytes_after(job) : 0;
+	uint64_t	retained_bytes = retained ? retained_bytes_after(job) : 0;
 
 	if (status != GSORT_OK)
 	{
@@ -137,7 +137,7 @@ gsort_run_begun(gsort_job *job, gsort_status status, int kept)
 		return;
 	}
 	job->stats.runs++;
-	job->stats.keys_retained = kept;
+	job->stats.keys_retained = retained;
 	gsort_end_reservations(job, bytes > retained_bytes ? bytes - retained_bytes : 0,
 						   retained_bytes);
 	begin_run(job);
@@ -159,7 +159,7 @@ gsort_job_merge(gsort_job *job)
 	if (job->closing || job->state != GSORT_RUN_FEEDING || job->rows > 0)
 		return gsort_bad_argument(job->device, "merge");
 	if (job->stats.runs == 0 || !job->stats.keys_retained)
-		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not kept",
+		return gsort_fail(job->device, GSORT_UNSUPPORTED, "the keys of %u runs are not retained",
 						  job->stats.runs);
 	plan = plan_of_ended_runs(job);
 	run_bytes = job->reserved_bytes > 0 ? ops->job_bytes(job, 0, 0) : 0;

@@ -235,7 +235,7 @@ struct cuda_job
 	cuda_array	sort[SORT_ARRAYS];
 	int			sorted_as_fed;	/* all keys of the run are equal, and SORT_ORDER is undefined */
 
-	retained_run	kept[GSORT_MERGE_RUNS_MAX];
+	retained_run	retained[GSORT_MERGE_RUNS_MAX];
 	uint32_t	n_retained;
 	int			keys_retained;	/* for all runs */
 	/* merge: the run of each row, padded with zeros to a multiple of 8 */
@@ -463,7 +463,7 @@ void		cuda_finish_ended(cuda_job *job, gsort_status status);
 
 /* --- several runs (cuda_runs.cu) ------------------------------------------ */
 
-uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep);
+uint64_t	cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
 uint64_t	cuda_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
 uint64_t	cuda_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status cuda_job_next_run(gsort_job *job);

@@ -153,7 +153,7 @@ add_extents(cuda_job *job, extent_list *list, uint64_t wanted, size_t bytes)
 
 /* Publishes the addresses of new extents in the list's table on the device. */
 static gsort_status
-tell_extents(cuda_device *device, extent_list *list)
+publish_extents(cuda_device *device, extent_list *list)
 {
 	if (list->n > list->n_published)
 		GSORT_TRY(device, cudaMemcpyAsync((void **) list->table.pointer + list->n_published,
@@ -178,9 +178,9 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 								 word_extent_bytes()));
 	GSORT_TRY_STATUS(add_extents(job, &job->key_extents, key_extents_of_rows(rows),
 								 key_extent_bytes_of(base)));
-	GSORT_TRY_STATUS(tell_extents(device, &job->row_extents));
-	GSORT_TRY_STATUS(tell_extents(device, &job->word_extents));
-	GSORT_TRY_STATUS(tell_extents(device, &job->key_extents));
+	GSORT_TRY_STATUS(publish_extents(device, &job->row_extents));
+	GSORT_TRY_STATUS(publish_extents(device, &job->word_extents));
+	GSORT_TRY_STATUS(publish_extents(device, &job->key_extents));
 	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
 	return GSORT_OK;
 }

@@ -16,7 +16,7 @@
  */
 #include "device/cuda_device.cuh"
 
-#define KEPT_WHEN_IDLE_BYTES	((uint64_t) 1 << 30)
+#define RETAINED_WHEN_IDLE_BYTES	((uint64_t) 1 << 30)
 #define TRIMMED_A_POLL_BYTES	((uint64_t) 1 << 30)
 
 gsort_status
@@ -158,10 +158,10 @@ trim_once(cuda_device *device)
 	uint64_t	after;
 	cudaError_t error;
 
-	if (before <= KEPT_WHEN_IDLE_BYTES)
+	if (before <= RETAINED_WHEN_IDLE_BYTES)
 		return false;
-	if (keep < KEPT_WHEN_IDLE_BYTES)
-		keep = KEPT_WHEN_IDLE_BYTES;
+	if (keep < RETAINED_WHEN_IDLE_BYTES)
+		keep = RETAINED_WHEN_IDLE_BYTES;
 	error = cuda_checked(device, cudaMemPoolTrimTo(device->pool, keep));
 	if (error != cudaSuccess)
 	{
@@ -169,7 +169,7 @@ trim_once(cuda_device *device)
 		return false;
 	}
 	after = pool_reserved_bytes(device);
-	return after < before && after > KEPT_WHEN_IDLE_BYTES;
+	return after < before && after > RETAINED_WHEN_IDLE_BYTES;
 }
 
 void

@@ -20,12 +20,12 @@
 /* --- memory --------------------------------------------------------------- */
 
 uint64_t
-cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep)
+cuda_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain)
 {
-	if (keep == GSORT_RETAIN_NOTHING)
+	if (retain == GSORT_RETAIN_NOTHING)
 		return 0;
 	return rows * (job->options.key_columns * sizeof(uint64_t) +
-				   (keep == GSORT_RETAIN_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
+				   (retain == GSORT_RETAIN_KEYS_AND_NULLS ? sizeof(uint8_t) : 0));
 }
 
 uint64_t
@@ -45,7 +45,8 @@ static void
 free_retained_keys(cuda_job *job)
 {
 	while (job->n_retained > 0)
-		cuda_release((cuda_device *) job->common.device, job, &job->kept[--job->n_retained].keys);
+		cuda_release((cuda_device *) job->common.device, job,
+					 &job->retained[--job->n_retained].keys);
 	job->keys_retained = 0;
 }
 
@@ -74,16 +75,16 @@ wait_for_memory(cuda_job *job)
 
 /* Enqueues the gather of the run's keys in sorted order. */
 static gsort_status
-enqueue_keys(cuda_job *job, const retained_run *kept)
+enqueue_keys(cuda_job *job, const retained_run *retained)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 	uint64_t	rows = job->common.rows;
-	uint64_t   *keys = (uint64_t *) kept->keys.pointer;
-	uint8_t    *nulls = kept->has_nulls ? (uint8_t *) (keys + rows *
+	uint64_t   *keys = (uint64_t *) retained->keys.pointer;
+	uint8_t    *nulls = retained->has_nulls ? (uint8_t *) (keys + rows *
 													   job->common.options.key_columns) : NULL;
 
 	GSORT_TRY_STATUS(wait_for_memory(job));
-	GSORT_TRY_LAUNCH(device, launch(keep_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0,
+	GSORT_TRY_LAUNCH(device, launch(gather_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0,
 									job->work_stream, cuda_job_key_table(job), cuda_job_order(job),
 									rows, keys, nulls));
 	return cuda_finish_work(job);
@@ -92,21 +93,21 @@ enqueue_keys(cuda_job *job, const retained_run *kept)
 /* Retains the run's keys.  NOMEM: no keys of the run are retained, and no work
  * runs. */
 static gsort_status
-keep_keys(cuda_job *job)
+retain_keys(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
-	retained_run   *kept = &job->kept[job->n_retained];
+	retained_run   *retained = &job->retained[job->n_retained];
 
-	GSORT_TRY_STATUS(cuda_allocate(device, job, &kept->keys,
+	GSORT_TRY_STATUS(cuda_allocate(device, job, &retained->keys,
 								   cuda_retained_bytes(&job->common, job->common.rows,
-													   job->common.keep)));
-	kept->rows = (uint32_t) job->common.rows;
-	kept->has_nulls = job->common.keep == GSORT_RETAIN_KEYS_AND_NULLS;
+													   job->common.retain)));
+	retained->rows = (uint32_t) job->common.rows;
+	retained->has_nulls = job->common.retain == GSORT_RETAIN_KEYS_AND_NULLS;
 	job->n_retained++;
-	if (kept->rows == 0)
+	if (retained->rows == 0)
 		return GSORT_OK;
 	cuda_take_sort_stream(job);
-	return cuda_work_enqueued(job, enqueue_keys(job, kept));
+	return cuda_work_enqueued(job, enqueue_keys(job, retained));
 }
 
 /* Handles the end of a run.  OK and NOMEM leave the job as it was before its
@@ -131,8 +132,8 @@ cuda_job_next_run(gsort_job *base)
 
 	cuda_job_free_rows(job);
 	cuda_finish_free_all_but_order(job);
-	if (base->keep != GSORT_RETAIN_NOTHING)
-		status = keep_keys(job);
+	if (base->retain != GSORT_RETAIN_NOTHING)
+		status = retain_keys(job);
 	if (status == GSORT_DEVICE_LOST)
 		return status;
 	/* there are no keys to gather */
@@ -163,13 +164,13 @@ describe_runs(const cuda_job *job, merge_run *runs)
 
 	for (uint32_t r = 0; r < job->n_retained; r++)
 	{
-		const retained_run *kept = &job->kept[r];
-		const uint64_t *keys = (const uint64_t *) kept->keys.pointer;
+		const retained_run *retained = &job->retained[r];
+		const uint64_t *keys = (const uint64_t *) retained->keys.pointer;
 
 		runs[r].keys = keys;
-		runs[r].nulls = kept->has_nulls ? (const uint8_t *) (keys + (size_t) columns * kept->rows) :
-			NULL;
-		runs[r].count = kept->rows;
+		runs[r].nulls = retained->has_nulls ?
+			(const uint8_t *) (keys + (size_t) columns * retained->rows) : NULL;
+		runs[r].count = retained->rows;
 		runs[r].first_sample = 0;
 	}
 }

@@ -138,7 +138,8 @@ mark_ties_kernel(tie_rule rule, key_table table, const Word *words, const uint32
  * gathers nulls if not NULL, with one bit per column.
  */
 static __global__ void
-keep_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys, uint8_t *nulls)
+gather_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t *keys,
+				   uint8_t *nulls)
 {
 	uint64_t	i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
 	uint64_t	row;

@@ -80,7 +80,7 @@ operation_ended(host_op *op, gsort_status status)
 			return finish_ended(op, status);
 		case GSORT_EVENT_RUN_BEGUN:
 			job->stats.peak_bytes = op->job->run.account.peak_bytes;
-			gsort_run_begun(job, status, op->u.next_run.kept);
+			gsort_run_begun(job, status, op->u.next_run.retained);
 			break;
 		case GSORT_EVENT_MERGED:
 			merge_ended(op, status);

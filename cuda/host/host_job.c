@@ -40,9 +40,10 @@ host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units)
 }
 
 uint64_t
-host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep)
+host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain)
 {
-	return host_retained_bytes(job->options.key_columns, rows, keep == GSORT_RETAIN_KEYS_AND_NULLS);
+	return host_retained_bytes(job->options.key_columns, rows,
+							   retain == GSORT_RETAIN_KEYS_AND_NULLS);
 }
 
 uint64_t
@@ -111,12 +112,12 @@ run_next_run(host_task *task)
 
 	/* the freed rows make room for the keys */
 	host_run_drop_rows(&job->run);
-	if (next->keep != GSORT_RETAIN_NOTHING && !atomic_load(&job->closing))
-		next->kept = host_retained_add(&job->kept, &job->run, host_device_of(job)->pool,
-									   next->keep == GSORT_RETAIN_KEYS_AND_NULLS, next->limit_bytes,
-									   &job->closing);
-	if (!next->kept)
-		host_retained_drop_keys(&job->kept);
+	if (next->retain != GSORT_RETAIN_NOTHING && !atomic_load(&job->closing))
+		next->retained = host_retained_add(&job->retained, &job->run, host_device_of(job)->pool,
+										   next->retain == GSORT_RETAIN_KEYS_AND_NULLS,
+										   next->limit_bytes, &job->closing);
+	if (!next->retained)
+		host_retained_drop_keys(&job->retained);
 	host_run_clear(&job->run);
 	host_op_done(op);
 }
@@ -130,7 +131,7 @@ run_merge(host_task *task)
 	double		begin_ms = now_ms();
 
 	if (!atomic_load(&job->closing))
-		op->status = host_retained_merge(&job->kept, host_device_of(job)->pool, &merge->plan,
+		op->status = host_retained_merge(&job->retained, host_device_of(job)->pool, &merge->plan,
 										 merge->limit_bytes, &job->closing);
 	merge->ms = now_ms() - begin_ms;
 	host_op_done(op);
@@ -143,7 +144,7 @@ run_fetch_order(host_task *task)
 	const host_order_fetch *fetch = &op->u.order_fetch;
 
 	if (!atomic_load(&op->job->closing))
-		memcpy(fetch->to, op->job->kept.order + fetch->first_row, fetch->bytes);
+		memcpy(fetch->to, op->job->retained.order + fetch->first_row, fetch->bytes);
 	host_op_done(op);
 }
 
@@ -163,7 +164,7 @@ run_close(host_task *task)
 	host_op    *op = (host_op *) task;
 	host_device *device = host_device_of(op->job);
 
-	host_retained_free(&op->job->kept);
+	host_retained_free(&op->job->retained);
 	host_run_free(&op->job->run);
 	if (atomic_fetch_sub(&device->open_jobs, 1) == 1)
 		host_memory_trim(&device->memory, HOST_IDLE_BYTES);
@@ -183,7 +184,7 @@ host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job)
 		free(made);
 		return gsort_fail(device, GSORT_NOMEM, "out of memory for a job");
 	}
-	host_retained_init(&made->kept, &made->run);
+	host_retained_init(&made->retained, &made->run);
 	made->common = *blank;
 	made->close.task.run = run_close;
 	made->close.job = made;
@@ -361,8 +362,8 @@ host_job_next_run(gsort_job *job)
 
 	if (op == NULL)
 		return GSORT_NOMEM;
-	op->task.heavy = job->keep != GSORT_RETAIN_NOTHING && job->rows > HEAVY_ROWS;
-	op->u.next_run.keep = job->keep;
+	op->task.heavy = job->retain != GSORT_RETAIN_NOTHING && job->rows > HEAVY_ROWS;
+	op->u.next_run.retain = job->retain;
 	op->u.next_run.limit_bytes = job->device->budget_bytes;
 	host_op_enqueue(op);
 	return GSORT_OK;
@@ -413,7 +414,7 @@ host_job_free(host_job *job)
 		device->jobs = job->next;
 	if (job->next != NULL)
 		job->next->previous = job->previous;
-	host_retained_free(&job->kept);
+	host_retained_free(&job->retained);
 	host_run_free(&job->run);
 	gsort_job_dispose(&job->common);
 	free(job);

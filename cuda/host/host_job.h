@@ -11,7 +11,7 @@
 /* --- jobs (host_job.c) ---------------------------------------------------- */
 
 uint64_t	host_job_bytes(const gsort_job *job, uint64_t rows, uint64_t units);
-uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain keep);
+uint64_t	host_job_retained_bytes(const gsort_job *job, uint64_t rows, gsort_retain retain);
 uint64_t	host_job_merge_bytes(const gsort_job *job, uint64_t rows, uint32_t runs);
 uint64_t	host_job_order_bytes(const gsort_job *job, uint64_t rows);
 gsort_status host_job_open(gsort_device *device, const gsort_job *blank, gsort_job **job);

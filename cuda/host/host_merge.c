@@ -30,12 +30,12 @@
 /* --- memory --------------------------------------------------------------- */
 
 void
-host_retained_init(host_retained *kept, host_run *run)
+host_retained_init(host_retained *retained, host_run *run)
 {
-	memset(kept, 0, sizeof(*kept));
-	kept->memory = run->memory;
-	kept->account = &run->account;
-	kept->columns = run->columns;
+	memset(retained, 0, sizeof(*retained));
+	retained->memory = run->memory;
+	retained->account = &run->account;
+	retained->columns = run->columns;
 }
 
 static uint64_t
@@ -57,24 +57,25 @@ host_order_bytes(uint64_t rows)
 }
 
 void
-host_retained_drop_keys(host_retained *kept)
+host_retained_drop_keys(host_retained *retained)
 {
-	while (kept->n_runs > 0)
+	while (retained->n_runs > 0)
 	{
-		host_retained_run *run = &kept->runs[--kept->n_runs];
+		host_retained_run *run = &retained->runs[--retained->n_runs];
 
-		host_block_give(kept->memory, kept->account, run->keys,
-						keys_bytes(kept->columns, run->rows, run->nulls != NULL));
+		host_block_give(retained->memory, retained->account, run->keys,
+						keys_bytes(retained->columns, run->rows, run->nulls != NULL));
 	}
 }
 
 void
-host_retained_free(host_retained *kept)
+host_retained_free(host_retained *retained)
 {
-	host_retained_drop_keys(kept);
-	host_block_give(kept->memory, kept->account, kept->order, host_order_bytes(kept->rows));
-	kept->order = NULL;
-	kept->rows = 0;
+	host_retained_drop_keys(retained);
+	host_block_give(retained->memory, retained->account, retained->order,
+					host_order_bytes(retained->rows));
+	retained->order = NULL;
+	retained->rows = 0;
 }
 
 /* --- keeping a run -------------------------------------------------------- */
@@ -115,10 +116,10 @@ gather_part(void *arg, uint32_t part)
 }
 
 int
-host_retained_add(host_retained *kept, const host_run *run, host_pool *pool, int with_nulls,
+host_retained_add(host_retained *retained, const host_run *run, host_pool *pool, int with_nulls,
 				  uint64_t limit_bytes, const atomic_int *cancel)
 {
-	host_retained_run *added = &kept->runs[kept->n_runs];
+	host_retained_run *added = &retained->runs[retained->n_runs];
 	gatherer	gather = {
 		.from = run, .to = added, .parts = host_parts(pool, run->rows), .cancel = cancel
 	};
@@ -126,7 +127,7 @@ host_retained_add(host_retained *kept, const host_run *run, host_pool *pool, int
 	memset(added, 0, sizeof(*added));
 	if (run->rows > 0)
 	{
-		added->keys = host_block_take(kept->memory, kept->account,
+		added->keys = host_block_take(retained->memory, retained->account,
 									  keys_bytes(run->columns, run->rows, with_nulls),
 									  limit_bytes);
 		if (added->keys == NULL)
@@ -136,7 +137,7 @@ host_retained_add(host_retained *kept, const host_run *run, host_pool *pool, int
 			added->nulls = (uint8_t *) (added->keys + run->rows * run->columns);
 		host_pool_for(pool, gather.parts, gather_part, &gather);
 	}
-	kept->n_runs++;
+	retained->n_runs++;
 	return 1;
 }
 
@@ -144,7 +145,7 @@ host_retained_add(host_retained *kept, const host_run *run, host_pool *pool, int
 
 typedef struct merger
 {
-	const host_retained *kept;
+	const host_retained *retained;
 	const key_plan *plan;
 	const host_retained_run *run;	/* the run whose words are made */
 	uint8_t    *order;
@@ -159,7 +160,7 @@ make_words_part(void *arg, uint32_t part)
 {
 	const merger *merge = arg;
 	const host_retained_run *run = merge->run;
-	uint32_t	columns = merge->kept->columns;
+	uint32_t	columns = merge->retained->columns;
 	uint64_t	end = host_part_begin(run->rows, merge->parts, part + 1);
 
 	if (atomic_load(merge->cancel))
@@ -176,9 +177,9 @@ make_words_part(void *arg, uint32_t part)
 static void
 make_words(merger *merge, host_pool *pool)
 {
-	for (uint32_t r = 0; r < merge->kept->n_runs; r++)
+	for (uint32_t r = 0; r < merge->retained->n_runs; r++)
 	{
-		merge->run = &merge->kept->runs[r];
+		merge->run = &merge->retained->runs[r];
 		merge->parts = host_parts(pool, merge->run->rows);
 		host_pool_for(pool, merge->parts, make_words_part, merge);
 	}
@@ -224,38 +225,38 @@ first_beyond(const host_retained_run *run, uint32_t columns, uint64_t low, uint6
 static void
 find_splits(const merger *merge, uint64_t rank, uint64_t begins[GSORT_MERGE_RUNS_MAX])
 {
-	const host_retained *kept = merge->kept;
+	const host_retained *retained = merge->retained;
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
 	uint64_t	middles[GSORT_MERGE_RUNS_MAX];
 	uint64_t	low = 0;
 	uint64_t	high = key_low_bits(merge->plan->bits);
 	uint64_t	before = 0;
 
-	for (uint32_t r = 0; r < kept->n_runs; r++)
+	for (uint32_t r = 0; r < retained->n_runs; r++)
 	{
 		begins[r] = 0;
-		ends[r] = kept->runs[r].rows;
+		ends[r] = retained->runs[r].rows;
 	}
 	while (low < high)
 	{
 		uint64_t	middle = low + (high - low) / 2;
 		uint64_t	sum = 0;
 
-		for (uint32_t r = 0; r < kept->n_runs; r++)
+		for (uint32_t r = 0; r < retained->n_runs; r++)
 		{
-			middles[r] = first_beyond(&kept->runs[r], kept->columns, begins[r], ends[r], middle,
-									  1);
+			middles[r] = first_beyond(&retained->runs[r], retained->columns, begins[r], ends[r],
+									  middle, 1);
 			sum += middles[r];
 		}
 		if (sum <= rank)
 			low = middle + 1;
 		else
 			high = middle;
-		memcpy(sum <= rank ? begins : ends, middles, kept->n_runs * sizeof(uint64_t));
+		memcpy(sum <= rank ? begins : ends, middles, retained->n_runs * sizeof(uint64_t));
 	}
-	for (uint32_t r = 0; r < kept->n_runs; r++)
+	for (uint32_t r = 0; r < retained->n_runs; r++)
 		before += begins[r];
-	for (uint32_t r = 0; r < kept->n_runs && before < rank; r++)
+	for (uint32_t r = 0; r < retained->n_runs && before < rank; r++)
 	{
 		uint64_t	equal = ends[r] - begins[r];
 
@@ -279,7 +280,7 @@ typedef struct block_side
 /* The state of one part: the rest of each run, and the current block. */
 typedef struct part_merge
 {
-	const host_retained *kept;
+	const host_retained *retained;
 	uint64_t	next[GSORT_MERGE_RUNS_MAX];
 	uint64_t	ends[GSORT_MERGE_RUNS_MAX];
 	uint32_t	stretches;		/* sorted stretches, in the order of the runs */
@@ -296,18 +297,18 @@ typedef struct part_merge
 static uint64_t
 find_limit(const part_merge *m, uint64_t step, uint32_t *limit_run)
 {
-	const host_retained *kept = m->kept;
+	const host_retained *retained = m->retained;
 	uint64_t	limit = 0;
 
-	*limit_run = kept->n_runs;
-	for (uint32_t r = 0; r < kept->n_runs; r++)
+	*limit_run = retained->n_runs;
+	for (uint32_t r = 0; r < retained->n_runs; r++)
 	{
 		uint64_t	word;
 
 		if (m->ends[r] - m->next[r] <= step)
 			continue;
-		word = kept->runs[r].keys[(m->next[r] + step) * kept->columns];
-		if (*limit_run == kept->n_runs || word < limit)
+		word = retained->runs[r].keys[(m->next[r] + step) * retained->columns];
+		if (*limit_run == retained->n_runs || word < limit)
 		{
 			limit = word;
 			*limit_run = r;
@@ -323,13 +324,13 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 {
 	uint64_t	end = m->ends[r];
 
-	if (limit_run == m->kept->n_runs)
+	if (limit_run == m->retained->n_runs)
 		return end;
 	if (end - m->next[r] > step)
 		end = m->next[r] + step;
 	if (r == limit_run)
 		return end;
-	return first_beyond(&m->kept->runs[r], m->kept->columns, m->next[r], end, limit,
+	return first_beyond(&m->retained->runs[r], m->retained->columns, m->next[r], end, limit,
 						r < limit_run);
 }
 
@@ -338,15 +339,15 @@ end_in_run(const part_merge *m, uint32_t r, uint64_t step, uint64_t limit, uint3
 static void
 fill_block(part_merge *m)
 {
-	const host_retained *kept = m->kept;
+	const host_retained *retained = m->retained;
 	block_side *side = &m->sides[0];
-	uint64_t	step = BLOCK_ROWS / kept->n_runs;
+	uint64_t	step = BLOCK_ROWS / retained->n_runs;
 	uint32_t	limit_run;
 	uint64_t	limit = find_limit(m, step, &limit_run);
 	uint32_t	rows = 0;
 
 	m->stretches = 0;
-	for (uint32_t r = 0; r < kept->n_runs; r++)
+	for (uint32_t r = 0; r < retained->n_runs; r++)
 	{
 		uint64_t	end = end_in_run(m, r, step, limit, limit_run);
 
@@ -355,7 +356,7 @@ fill_block(part_merge *m)
 		m->begins[m->stretches++] = rows;
 		memset(side->runs + rows, (int) r, end - m->next[r]);
 		while (m->next[r] < end)
-			side->words[rows++] = kept->runs[r].keys[m->next[r]++ * kept->columns];
+			side->words[rows++] = retained->runs[r].keys[m->next[r]++ * retained->columns];
 	}
 	m->begins[m->stretches] = rows;
 }
@@ -451,7 +452,7 @@ merge_part(void *arg, uint32_t part)
 	uint64_t	end = host_part_begin(merge->rows, merge->parts, part + 1);
 	part_merge	m;
 
-	m.kept = merge->kept;
+	m.retained = merge->retained;
 	find_splits(merge, begin, m.next);
 	find_splits(merge, end, m.ends);
 	while (begin < end && !atomic_load(merge->cancel))
@@ -471,30 +472,30 @@ order_by_run(const merger *merge)
 {
 	uint8_t    *order = merge->order;
 
-	for (uint32_t r = 0; r < merge->kept->n_runs; r++)
+	for (uint32_t r = 0; r < merge->retained->n_runs; r++)
 	{
-		memset(order, (int) r, merge->kept->runs[r].rows);
-		order += merge->kept->runs[r].rows;
+		memset(order, (int) r, merge->retained->runs[r].rows);
+		order += merge->retained->runs[r].rows;
 	}
 }
 
 gsort_status
-host_retained_merge(host_retained *kept, host_pool *pool, const key_plan *plan,
+host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *plan,
 					uint64_t limit_bytes, const atomic_int *cancel)
 {
-	merger		merge = {.kept = kept, .plan = plan, .cancel = cancel};
+	merger		merge = {.retained = retained, .plan = plan, .cancel = cancel};
 
-	for (uint32_t r = 0; r < kept->n_runs; r++)
-		merge.rows += kept->runs[r].rows;
+	for (uint32_t r = 0; r < retained->n_runs; r++)
+		merge.rows += retained->runs[r].rows;
 	if (merge.rows > 0)
 	{
-		merge.order = host_block_take(kept->memory, kept->account, host_order_bytes(merge.rows),
-									  limit_bytes);
+		merge.order = host_block_take(retained->memory, retained->account,
+									  host_order_bytes(merge.rows), limit_bytes);
 		if (merge.order == NULL)
 			return GSORT_NOMEM;
 	}
-	kept->order = merge.order;
-	kept->rows = merge.rows;
+	retained->order = merge.order;
+	retained->rows = merge.rows;
 	if (merge.rows > 0 && plan->words == 0)
 		order_by_run(&merge);
 	else if (merge.rows > 0)
@@ -503,6 +504,6 @@ host_retained_merge(host_retained *kept, host_pool *pool, const key_plan *plan,
 		merge.parts = host_parts(pool, merge.rows);
 		host_pool_for(pool, merge.parts, merge_part, &merge);
 	}
-	host_retained_drop_keys(kept);
+	host_retained_drop_keys(retained);
 	return GSORT_OK;
 }

@@ -3,7 +3,7 @@
  *	  Jobs of several runs on the host device: retains the sorted keys of each
  *	  ended run, and merges them.
  *
- * In:  a run that was sorted with its order kept, and its key extents.
+ * In:  a run that was sorted with its order retained, and its key extents.
  * Out: the merge order: for each row of all runs, in order, the number of its
  *	    run.
  *
@@ -37,7 +37,7 @@ typedef struct host_retained
 	uint8_t    *order;
 } host_retained;
 
-void		host_retained_init(host_retained *kept, host_run *run);
+void		host_retained_init(host_retained *retained, host_run *run);
 
 /* Memory of the retained keys of that many rows, and of the merge order. */
 uint64_t	host_retained_bytes(uint32_t columns, uint64_t rows, int with_nulls);
@@ -45,20 +45,20 @@ uint64_t	host_order_bytes(uint64_t rows);
 
 /* Gathers the keys of a sorted run as the last one.  0: out of memory. *cancel
  * not 0: ends early with any result. */
-int			host_retained_add(host_retained *kept, const host_run *run, host_pool *pool,
+int			host_retained_add(host_retained *retained, const host_run *run, host_pool *pool,
 							  int with_nulls, uint64_t limit_bytes, const atomic_int *cancel);
 
-/* Releases all retained keys; kept is as after its init, except for the
+/* Releases all retained keys; retained is as after its init, except for the
  * order. */
-void		host_retained_drop_keys(host_retained *kept);
+void		host_retained_drop_keys(host_retained *retained);
 
 /* Releases everything.  A second call has no effect. */
-void		host_retained_free(host_retained *kept);
+void		host_retained_free(host_retained *retained);
 
 /* Merges by the plan's only word, or by run if the plan has none.  OK: the
  * order is complete and the keys are released.  NOMEM: nothing changed. *cancel
  * not 0: ends early with any status. */
-gsort_status host_retained_merge(host_retained *kept, host_pool *pool, const key_plan *plan,
+gsort_status host_retained_merge(host_retained *retained, host_pool *pool, const key_plan *plan,
 								 uint64_t limit_bytes, const atomic_int *cancel);
 
 #endif							/* GSORT_HOST_MERGE_H */

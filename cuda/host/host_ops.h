@@ -48,9 +48,9 @@ typedef struct host_finish
 
 typedef struct host_next_run
 {
-	gsort_retain	keep;
+	gsort_retain	retain;
 	uint64_t	limit_bytes;
-	int			kept;
+	int			retained;
 } host_next_run;
 
 typedef struct host_merge
@@ -123,7 +123,7 @@ struct host_job
 	host_job   *next;
 	host_job   *previous;
 	host_run	run;
-	host_retained	kept;
+	host_retained	retained;
 	atomic_int	closing;
 	host_op		close;
 	/* guarded by the device's lock */

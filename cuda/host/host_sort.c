@@ -354,11 +354,11 @@ work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
 /* Divides the two blocks into sort words and row numbers; each begins at a
  * cache line. */
 static void
-lay_out(sorter *sort, char *kept, char *work, int any_wide)
+lay_out(sorter *sort, char *retained, char *work, int any_wide)
 {
 	uint64_t	rows = padded_rows(sort->rows);
 
-	sort->order.keys = kept;
+	sort->order.keys = retained;
 	if (work == NULL)
 		return;
 	sort->spare.keys = work;
@@ -384,9 +384,9 @@ sort_in_blocks(sorter *sort, host_pool *pool, const atomic_int *cancel, host_beg
 
 /* Frees the work block, except for the order if it is requested. */
 static void
-end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int keep_order)
+end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int retain_order)
 {
-	if (keep_order && sort->order.rows != NULL)
+	if (retain_order && sort->order.rows != NULL)
 	{
 		run->order = (uint32_t *) work;
 		memmove(run->order, sort->order.rows, 4 * sort->rows);
@@ -409,7 +409,7 @@ has_wide_word(const key_plan *plan)
 
 gsort_status
 host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_rule *ties_of,
-			  uint64_t rows, int keep_order, uint64_t limit_bytes, const atomic_int *cancel,
+			  uint64_t rows, int retain_order, uint64_t limit_bytes, const atomic_int *cancel,
 			  host_begins *begins)
 {
 	int			any_wide = has_wide_word(plan);
@@ -439,7 +439,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 	}
 	if (status == GSORT_BAD_DATA)
 		run->bad_data = GSORT_BAD_KEYS;
-	end_work(run, &sort, work, bytes, keep_order && status == GSORT_OK);
+	end_work(run, &sort, work, bytes, retain_order && status == GSORT_OK);
 	if (status != GSORT_OK)
 	{
 		free(begins->rows);

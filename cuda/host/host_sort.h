@@ -22,13 +22,13 @@ uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
 /*
- * Sorts a run. ties_of is read only if the run has ties.  keep_order:
+ * Sorts a run. ties_of is read only if the run has ties.  retain_order:
  * run->order is requested.  NOMEM leaves the run unchanged.  BAD_DATA: keys
  * contradict the statistics of the plan; run->bad_data is set. *cancel not 0:
  * ends early with any status.
  */
 gsort_status host_run_sort(host_run *run, host_pool *pool, const key_plan *plan,
-						   const tie_rule *ties_of, uint64_t rows, int keep_order,
+						   const tie_rule *ties_of, uint64_t rows, int retain_order,
 						   uint64_t limit_bytes, const atomic_int *cancel, host_begins *begins);
 
 #endif							/* GSORT_HOST_SORT_H */

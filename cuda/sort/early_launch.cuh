@@ -84,7 +84,7 @@ await_kernel_ahead(void)
 	await_end_of_kernel_ahead();
 }
 
-#define DEVICES_KEPT_IN_MIND	32
+#define DEVICES_CACHED	32
 
 /*
  * Determines whether kernels may launch early.  Early launch is safe only if
@@ -97,19 +97,19 @@ static inline cudaError_t
 find_early_launches(const void *kernel, bool *early)
 {
 	enum answer {UNKNOWN, EARLY, IN_TURN};
-	static std::atomic<answer> answers[DEVICES_KEPT_IN_MIND];
+	static std::atomic<answer> answers[DEVICES_CACHED];
 	cudaFuncAttributes attributes = {};
 	int			ordinal = 0;
 	cudaError_t error = cudaGetDevice(&ordinal);
-	bool		kept = error == cudaSuccess && ordinal < DEVICES_KEPT_IN_MIND;
-	answer		known = kept ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
+	bool		cached = error == cudaSuccess && ordinal < DEVICES_CACHED;
+	answer		known = cached ? answers[ordinal].load(std::memory_order_relaxed) : UNKNOWN;
 
 	*early = known == EARLY;
 	if (error != cudaSuccess || known != UNKNOWN)
 		return error;
 	error = cudaFuncGetAttributes(&attributes, kernel);
 	*early = error == cudaSuccess && attributes.ptxVersion * 10 >= EARLY_LAUNCH_ARCH;
-	if (error == cudaSuccess && kept)
+	if (error == cudaSuccess && cached)
 		answers[ordinal].store(*early ? EARLY : IN_TURN, std::memory_order_relaxed);
 	return error;
 }

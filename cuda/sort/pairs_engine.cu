@@ -128,15 +128,15 @@ pairs_scratch_at_most(gsort_engine wanted, const gsort_pairs &pairs)
 size_t
 cuda_pairs_scratch_at_most(gsort_engine wanted, uint64_t n)
 {
-	uint64_t	there = 0;		/* only whether a pointer is NULL matters */
+	uint64_t	present = 0;		/* only whether a pointer is NULL matters */
 	size_t		most = 0;
 
 	for (uint32_t key_bits = 32; key_bits <= 64; key_bits += 32)
 	{
-		for (void *keys_out : {(void *) NULL, (void *) &there})
+		for (void *keys_out : {(void *) NULL, (void *) &present})
 		{
-			gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &there, keys_out, NULL,
-													(uint32_t *) &there);
+			gsort_pairs pairs = cuda_describe_pairs(n, key_bits, key_bits, &present, keys_out, NULL,
+													(uint32_t *) &present);
 			size_t		bytes = pairs_scratch_at_most(wanted, pairs);
 
 			most = bytes > most ? bytes : most;

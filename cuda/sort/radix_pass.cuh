@@ -183,18 +183,18 @@ rank_digits(uint32_t thread, uint16_t *counts, radix_digit digit,
 		uint32_t	mine = digit(x[i].rest);
 		uint32_t	peers = WHOLE_WARP;
 		uint32_t	before;
-		uint32_t	there;
+		uint32_t	counted;
 
 #pragma unroll
 		for (int bit = 0; bit < RADIX_DIGIT_BITS; bit++)
 			peers &= lanes_of_bit(mine, bit);
 		before = __popc(peers & ((1u << thread % WARP_THREADS) - 1));
-		there = counts[mine];
+		counted = counts[mine];
 		__syncwarp();
 		if (before == 0)
-			counts[mine] = (uint16_t) (there + __popc(peers));
+			counts[mine] = (uint16_t) (counted + __popc(peers));
 		__syncwarp();
-		places.set(i, there + before);
+		places.set(i, counted + before);
 	}
 }
 

@@ -211,12 +211,12 @@ struct crowded_segment
 			((uint4 *) shared.tile.bins)[i] = make_uint4(0, 0, 0, 0);
 	}
 
-	/* Adds bits to noted.  The preceding read saves nearly all atomics, because
-	 * mostly all bits are set already. */
-	__device__ __forceinline__ static void record_bits(uint32_t *noted, uint32_t bits)
+	/* Adds bits to recorded.  The preceding read saves nearly all atomics,
+	 * because mostly all bits are set already. */
+	__device__ __forceinline__ static void record_bits(uint32_t *recorded, uint32_t bits)
 	{
-		if (bits & ~*(volatile uint32_t *) noted)
-			atomicOr(noted, bits);
+		if (bits & ~*(volatile uint32_t *) recorded)
+			atomicOr(recorded, bits);
 	}
 
 	/* Finds the bits in which the items of each large bin differ from its first
