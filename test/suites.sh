@@ -41,7 +41,7 @@ note_failures()
 
 	lines=$(sed -n 's/^FAILED: //p' "$2")
 	[ -n "$lines" ] ||
-		lines=$(grep -E -A 12 '^not ok|FAILED|BAD|^/.*\.sql:[0-9]+: |^failures: [1-9]|^the suite ended|ERROR: .*Sanitizer|^WARNING: .*Sanitizer' "$2" |
+		lines=$(grep -E -A 12 '^not ok|Wstat: [1-9]|^# Looks like your test (exited|died)|FAILED|BAD|^/.*\.sql:[0-9]+: |^failures: [1-9]|^the suite ended|ERROR: .*Sanitizer|^WARNING: .*Sanitizer' "$2" |
 			grep -vE '^(ok |--$)' || true)
 	[ -n "$lines" ] || lines=$(tail -n 20 "$2")
 	head -n 60 <<<"$lines" | sed "s/^/$1: /" >>"$suite_folder/failures"
