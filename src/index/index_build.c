@@ -246,8 +246,11 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 	}
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
 	if (rows != (int64) build->rows)
-		elog(ERROR, "gpusort put " INT64_FORMAT " rows of an index and got " INT64_FORMAT,
-			 (int64) build->rows, rows);
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("of " INT64_FORMAT " rows for index \"%s\", " INT64_FORMAT " came back",
+						(int64) build->rows, RelationGetRelationName(build->index), rows),
+				 errhint("SET gpusort.index_builds = off lets PostgreSQL build the index.")));
 	gpusort_btree_load_end(load);
 }
 
