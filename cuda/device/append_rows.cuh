@@ -9,7 +9,7 @@
  *	    header; or its bad_data flag.
  *
  * A chunk with wrong offsets fails its own job only, because no row word points
- * outside its chunk.  The finish checks the keys (sort_rows.cuh), when the
+ * outside its chunk.  The finish checks the keys (run_keys.cuh), when the
  * statistics of all chunks are known.
  */
 #ifndef GSORT_APPEND_ROWS_CUH

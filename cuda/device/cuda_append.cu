@@ -127,7 +127,7 @@ enqueue_chunk(cuda_job *job, cuda_lane *lane, cuda_operation *operation, const g
 	chunk_source source = {device, operation->slot.memory, 0};
 	const char *data = copyable(&source, chunk->data, chunk->data_bytes);
 
-	GSORT_TRY(device, cudaStreamWaitEvent(lane->stream, job->room, 0));
+	GSORT_TRY(device, cudaStreamWaitEvent(lane->stream, job->memory_ready, 0));
 	GSORT_TRY_STATUS(cuda_copy_rows(job, lane, first_unit, chunk->data_bytes / 8, data));
 	GSORT_TRY_STATUS(file_rows(job, lane, chunk, &source, first_unit));
 	return cuda_operation_finish(device, lane, operation);

@@ -15,7 +15,7 @@
  * cuda_append.cu     chunks to the device
  * cuda_fetch.cu      output blocks to the host
  * cuda_work.cu       the common part of finishes, ends of runs and merges
- * cuda_sort.cu       the finish
+ * cuda_finish.cu     the finish
  * cuda_order.cu      the order of its rows (interface: cuda_finish.cuh)
  * cuda_runs.cu       several runs: their retained keys, their merge
  * cuda_pairs.cu      the pairs sort, by the engines of cuda/sort
@@ -28,9 +28,9 @@
  * runs in order; lanes run concurrently.  The finish waits for all append
  * lanes.  A job's finishes, ends of runs and merge follow one another, and the
  * host observes each end before the next begins.  All memory is allocated and
- * freed on the memory stream, where nothing else waits.  A job's 'room' event
- * orders its allocations before the streams that use them.  Memory is freed
- * once the host has observed the end of the last work on it.
+ * freed on the memory stream, where nothing else waits.  A job's event
+ * 'memory_ready' orders its allocations before the streams that use them.
+ * Memory is freed once the host has observed the end of the last work on it.
  *
  * If a call is refused in the middle of an operation, the earlier part still
  * runs.  Its memory is not freed, reused or returned before that part has
@@ -211,7 +211,7 @@ struct cuda_job
 	extent_list row_extents;
 	extent_list word_extents;	/* share the lifetime of the rows */
 	extent_list key_extents;
-	cudaEvent_t room;			/* the extents and tables are complete */
+	cudaEvent_t memory_ready;	/* the extents and tables are complete */
 
 	gsort_event_kind work_kind; /* RUN_FINISHED, RUN_BEGUN or MERGED: one at a time */
 	int			work_pending;	/* its event has not been returned yet */
@@ -427,7 +427,7 @@ void		cuda_take_sort_stream(cuda_job *job);
 
 /* Marks the end of a finish, an end of a run or a merge on the device, behind
  * its last launch. */
-gsort_status cuda_finish_work(cuda_job *job);
+gsort_status cuda_work_record_end(cuda_job *job);
 
 /* status: the result of enqueuing the work.  If it failed midway, the enqueued
  * part ends normally, the work then fails with that status, and the function
@@ -445,7 +445,7 @@ void		cuda_work_advance(cuda_job *job);
 /* Device time of the work; 0 if unknown. */
 double		cuda_work_ms(cuda_job *job);
 
-/* --- the finish (cuda_sort.cu) -------------------------------------------- */
+/* --- the finish (cuda_finish.cu) ------------------------------------------ */
 
 /* Device memory of a finish SORTED of that many rows, beside the extents. */
 uint64_t	cuda_sort_bytes(const gsort_job *job, uint64_t rows, uint64_t units);

@@ -3,10 +3,10 @@
  *	  The interface between the files that finish a run: one run while it is
  *	  enqueued.
  *
- * cuda_sort.cu	   the finish: its memory, phases, output blocks, the read-back
+ * cuda_finish.cu  the finish: its memory, phases, output blocks, the read-back
  * cuda_order.cu   from keys to the order of the rows, and tie bits
  *
- * A function of cuda_sort.cu makes the struct on its stack; the job owns the
+ * A function of cuda_finish.cu makes the struct on its stack; the job owns the
  * arrays.
  */
 #ifndef GSORT_CUDA_FINISH_CUH

@@ -105,7 +105,7 @@ make_job(cuda_device *device, cuda_job *job)
 		!make_list(&job->key_extents, key_table_entries(device, &job->common)))
 		return gsort_fail(&device->common, GSORT_NOMEM, "out of memory for a job");
 	GSORT_TRY_STATUS(cuda_enter(device));
-	GSORT_TRY(device, cudaEventCreateWithFlags(&job->room, cudaEventDisableTiming));
+	GSORT_TRY(device, cudaEventCreateWithFlags(&job->memory_ready, cudaEventDisableTiming));
 	GSORT_TRY(device, cudaEventCreate(&job->work_began));
 	GSORT_TRY(device, cudaEventCreate(&job->work_ended));
 	return GSORT_OK;
@@ -181,7 +181,7 @@ cuda_job_reserve(gsort_job *base, uint64_t rows, uint64_t units)
 	GSORT_TRY_STATUS(publish_extents(device, &job->row_extents));
 	GSORT_TRY_STATUS(publish_extents(device, &job->word_extents));
 	GSORT_TRY_STATUS(publish_extents(device, &job->key_extents));
-	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
+	GSORT_TRY(device, cudaEventRecord(job->memory_ready, device->memory_stream));
 	return GSORT_OK;
 }
 
@@ -242,7 +242,7 @@ cuda_job_free(cuda_job *job)
 	cuda_release(device, job, &job->row_extents.table);
 	cuda_release(device, job, &job->word_extents.table);
 	cuda_release(device, job, &job->key_extents.table);
-	destroy_event(job->room);
+	destroy_event(job->memory_ready);
 	destroy_event(job->work_began);
 	destroy_event(job->work_ended);
 	free(job->row_extents.extents);

@@ -22,7 +22,7 @@
 #include "device/cuda_finish.cuh"
 
 #include "device/tied_rows.cuh"
-#include "device/sort_rows.cuh"
+#include "device/run_keys.cuh"
 #include "rows/tie_bits.h"
 #include "sort/launch.cuh"
 

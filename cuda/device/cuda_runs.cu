@@ -15,7 +15,7 @@
 
 #include "sort/launch.cuh"
 #include "sort/order_merge.h"
-#include "device/sort_rows.cuh"
+#include "device/run_keys.cuh"
 
 /* --- memory --------------------------------------------------------------- */
 
@@ -66,8 +66,8 @@ wait_for_memory(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
-	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->room, 0));
+	GSORT_TRY(device, cudaEventRecord(job->memory_ready, device->memory_stream));
+	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->memory_ready, 0));
 	return GSORT_OK;
 }
 
@@ -87,7 +87,7 @@ enqueue_keys(cuda_job *job, const retained_run *retained)
 	GSORT_TRY_LAUNCH(device, launch(gather_keys_kernel, blocks_for(rows), LAUNCH_THREADS, 0,
 									job->work_stream, cuda_job_key_table(job), cuda_job_order(job),
 									rows, keys, nulls));
-	return cuda_finish_work(job);
+	return cuda_work_record_end(job);
 }
 
 /* Retains the run's keys.  NOMEM: no keys of the run are retained, and no work
@@ -189,7 +189,7 @@ enqueue_merge(cuda_job *job, const key_plan *plan)
 	GSORT_TRY(device, cudaEventRecord(job->work_began, job->work_stream));
 	GSORT_TRY(device, order_merge(plan, runs, job->n_retained, job->merge_scratch.pointer,
 								  (uint8_t *) job->order.pointer, job->work_stream));
-	return cuda_finish_work(job);
+	return cuda_work_record_end(job);
 }
 
 void

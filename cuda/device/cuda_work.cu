@@ -21,7 +21,7 @@ cuda_take_sort_stream(cuda_job *job)
 }
 
 gsort_status
-cuda_finish_work(cuda_job *job)
+cuda_work_record_end(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
@@ -40,7 +40,7 @@ cuda_work_enqueued(cuda_job *job, gsort_status status)
 
 	if (status == GSORT_OK || status == GSORT_DEVICE_LOST)
 		return status;
-	finished = cuda_finish_work(job);
+	finished = cuda_work_record_end(job);
 	if (finished != GSORT_NOMEM)
 	{
 		job->work_failed = status;

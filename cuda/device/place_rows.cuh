@@ -22,7 +22,7 @@
 #define GSORT_PLACE_ROWS_CUH
 
 #include "device/packed_lengths.cuh"
-#include "device/sort_rows.cuh"
+#include "device/run_keys.cuh"
 #include "rows/block_cut.h"
 #include "sort/look_back.cuh"
 

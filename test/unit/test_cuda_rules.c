@@ -1,7 +1,7 @@
 /*
  * test_cuda_rules.c
  *	  The decisions of the CUDA device, compiled for the CPU: append_rows.cuh,
- *	  sort_rows.cuh and gather_rows.cuh of its kernels; block_map.h of the host.
+ *	  run_keys.cuh and gather_rows.cuh of its kernels; block_map.h of the host.
  *	  Needs neither a device nor CUDA.
  */
 #include "rig.h"
@@ -11,7 +11,7 @@
 #include "device/block_map.h"
 #include "device/append_rows.cuh"
 #include "device/gather_rows.cuh"
-#include "device/sort_rows.cuh"
+#include "device/run_keys.cuh"
 
 #define SLICE_ROWS_MAX	8
 #define TIE_ROWS		200

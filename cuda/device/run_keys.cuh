@@ -1,5 +1,5 @@
 /*
- * sort_rows.cuh
+ * run_keys.cuh
  *	  The kernels before and after the pairs sort of a run: they make the sort
  *	  words, check keys, mark ties, and gather the sorted keys.  place_rows.cuh
  *	  computes the offsets of rows and the begins of output blocks.
@@ -12,8 +12,8 @@
  * Every kernel here runs one thread per element of its output, in one
  * dimension.
  */
-#ifndef GSORT_SORT_ROWS_CUH
-#define GSORT_SORT_ROWS_CUH
+#ifndef GSORT_RUN_KEYS_CUH
+#define GSORT_RUN_KEYS_CUH
 
 #include "device/arena.cuh"
 #include "rows/tie_rule.h"
@@ -155,4 +155,4 @@ gather_keys_kernel(key_table table, const uint32_t *order, uint64_t n, uint64_t 
 
 #endif							/* __CUDACC__ */
 
-#endif							/* GSORT_SORT_ROWS_CUH */
+#endif							/* GSORT_RUN_KEYS_CUH */

@@ -1,5 +1,5 @@
 /*
- * cuda_sort.cu
+ * cuda_finish.cu
  *	  The finish: from a fed run to its directory of output blocks.
  *
  * In:  a job's key and word extents, the statistics of its columns, and the
@@ -91,7 +91,7 @@ allocate_arrays(cuda_job *job)
 	size_arrays(&job->common, job->common.rows, job->common.fed_units, bytes);
 	for (int i = 0; i < SORT_ARRAYS; i++)
 		GSORT_TRY_STATUS(cuda_allocate(device, job, &job->sort[i], bytes[i]));
-	GSORT_TRY(device, cudaEventRecord(job->room, device->memory_stream));
+	GSORT_TRY(device, cudaEventRecord(job->memory_ready, device->memory_stream));
 	return GSORT_OK;
 }
 
@@ -202,7 +202,7 @@ copy_begins_out(cuda_job *job, uint64_t n)
 									  begins + job->begins_asked, n * sizeof(output_block_begin),
 									  cudaMemcpyDeviceToHost, job->work_stream));
 	job->begins_asked += n;
-	return cuda_finish_work(job);
+	return cuda_work_record_end(job);
 }
 
 /* Copies as many begins as the slot takes along with their count, which is not
@@ -224,7 +224,7 @@ wait_for_appends(cuda_job *job)
 {
 	cuda_device *device = (cuda_device *) job->common.device;
 
-	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->room, 0));
+	GSORT_TRY(device, cudaStreamWaitEvent(job->work_stream, job->memory_ready, 0));
 	for (int i = 0; i < APPEND_LANES; i++)
 	{
 		cuda_lane  *lane = &device->append_lanes[i];
@@ -287,7 +287,7 @@ enqueue_sort(cuda_job *job)
 		return enqueue_output_blocks(&run);
 	job->tied_awaited = 1;
 	GSORT_TRY_STATUS(copy_header_out(job));
-	return cuda_finish_work(job);
+	return cuda_work_record_end(job);
 }
 
 /* Enqueues the rest of the finish when the header holds the number of rows tied
