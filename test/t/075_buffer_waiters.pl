@@ -61,7 +61,8 @@ sub let_go
 # --- the service takes no more jobs, as new settings wait for open sorts to end
 hold_buffers('settings');
 my $waiter = begin_to_wait('new settings', '5min');
-$node->safe_psql('postgres', 'alter system set gpusort.host_threads = 1');
+# a GPU serves on when the host's threads change
+$node->safe_psql('postgres', 'alter system set ' . ($GpuSortTest::device eq 'host' ? 'gpusort.host_threads = 1' : "gpusort.device = 'host'"));
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 like($waiter->finish, qr/Sort Method: native \(no device serves\)/, 'new settings: it gives up');
 $waiter->close;
