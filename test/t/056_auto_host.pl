@@ -66,7 +66,7 @@ ok(device_is('host'), 'no GPU: the host device serves');
 like(detail(), qr/^no GPU: \w.{5}/, 'the view says why it is not the GPU: ' . detail());
 my $why = detail() =~ s/^no GPU: //r;
 my $log = slurp_file($node->logfile);
-like($log, qr/LOG:  gpusort: serving with the CPU, host \(\d+ threads\).*\n.*DETAIL:  no GPU: \Q$why\E/, 'so does the log');
+like($log, qr/LOG:  gpusort: serving with the CPU, host \(\d+ threads\).*\n.*DETAIL:  The host device serves because there is no GPU: \Q$why\E/, 'so does the log');
 unlike($log, qr/no device serves, all sorts are left to PostgreSQL/, 'nor does it say that there is no device');
 ok(sorts_on_device($node, $sorted), 'it sorts');
 is(digest($node, $sorted), $right, 'the rows are right');

@@ -88,7 +88,7 @@ SKIP:
 }
 stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a later key, and many rows may tie in the keys before it \(key 2 is of type integer\[\]\)/);
 stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT needs only the top rows, which is cheaper without the device \(cost in PostgreSQL [\d.]+ for the first 10 of 100000 rows if so many arrive, on the device [\d.]+\)/);
-like(why('select * from (select k8 from t union all select k8 from t) q order by k8 limit 10', 'reason'), qr/\(cost [\d.]+ for the first 10 of 120000 rows, [\d.]+ on the device\)$/m, 'limit: of as many rows as are expected');
+like(why('select * from (select k8 from t union all select k8 from t) q order by k8 limit 10', 'reason'), qr/\(cost in PostgreSQL [\d.]+ for the first 10 of 120000 rows, on the device [\d.]+\)$/m, 'limit: of as many rows as are expected');
 my $by_index = 'set enable_seqscan = off; set random_page_cost = 0';
 stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort, whose input is in order by its first keys/);
 stays('incremental', 'select a, b, count(*) from indexed group by grouping sets ((a, b), (a))', "$by_index; set enable_hashagg = off", qr/it is an Incremental Sort/);
