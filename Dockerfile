@@ -3,6 +3,10 @@
 #   docker build -t gpusort .
 #   docker run --gpus all -e POSTGRES_PASSWORD=... --shm-size 1g -p 127.0.0.1:5432:5432 gpusort
 #
+# The target "extension" is an image with the extension's files alone, as CloudNativePG mounts them:
+#
+#   docker build --target extension --build-arg PG_MAJOR=18 -t gpusort-extension:18 .
+#
 #   --build-arg PG_MAJOR=18          another major version: 15 to 19, as far as there is an image of it
 #   --build-arg CUDA_VERSION=12-8    another version of CUDA's toolkit, for older drivers; "no" leaves CUDA out
 #   --build-arg CUDA_ARCH="80 90"    for these architectures only, in less time
@@ -46,14 +50,23 @@ RUN [ -n "$CUDA_ARCH" ] || unset CUDA_ARCH; \
 	make -j"$(nproc)" CUDA="$CUDA" with_llvm=no all; \
 	make CUDA="$CUDA" with_llvm=no DESTDIR=/installed install
 
+# ---- the extension alone ---------------------------------------------------------
+
+# CloudNativePG adds /share to extension_control_path, which PostgreSQL has from 18 on, and /lib to dynamic_library_path.
+FROM scratch AS extension
+ARG PG_MAJOR
+COPY --from=build /installed/usr/share/postgresql/${PG_MAJOR}/extension/ /share/extension/
+COPY --from=build /installed/usr/lib/postgresql/${PG_MAJOR}/lib/ /lib/
+COPY LICENSE /licenses/gpusort/
+
 # ---- run ------------------------------------------------------------------------
 
 FROM postgres:${PG_MAJOR}-bookworm
 COPY --from=build /installed/ /
 COPY LICENSE /usr/share/doc/gpusort/
-RUN echo 'CREATE EXTENSION gpusort;' >/docker-entrypoint-initdb.d/10-gpusort.sql
+# initdb copies the sample, so that each new data directory loads the library, whatever arguments the container gets.
+RUN echo "shared_preload_libraries = 'gpusort'" >>/usr/share/postgresql/postgresql.conf.sample; \
+	echo 'CREATE EXTENSION gpusort;' >/docker-entrypoint-initdb.d/10-gpusort.sql
 
 # What the container toolkit lets in where the container is given GPUs.
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
-
-CMD ["postgres", "-c", "shared_preload_libraries=gpusort"]

@@ -2,7 +2,7 @@
 # cuda/libgsort.a, the device code, which is linked into it.
 #
 #   make [CUDA=yes|no] [CUDA_ARCH=native|90|"80 90"] [with_llvm=no] [PG_CONFIG=...]
-#   make install                 into PostgreSQL's own folders
+#   make install                 what was built, into the folders of the PostgreSQL for which it was built
 #   make installcheck            pg_regress against a running server
 #   make unit                    test/unit/gsort_test, which needs no PostgreSQL
 #   make sort-bench              bench/gsort_bench: sorts of pairs on the GPU, side by side
@@ -25,10 +25,38 @@ REGRESS_OPTS = --inputdir=test
 
 PG_CPPFLAGS = -Isrc -Icuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"'
 
+# ---- the last build ------------------------------------------------------
+
+# `make install` installs what was built.  It takes that build's settings where none are given, since sudo drops the
+# environment.  It refuses other settings, which would build another library.
+BUILT = built.mk
+ifeq ($(MAKECMDGOALS),install)
+-include $(BUILT)
+endif
+
+ifdef BUILT_FOR
+ifeq ($(origin PG_CONFIG),undefined)
+PG_CONFIG := $(BUILT_PG_CONFIG)
+endif
+ifneq ($(shell $(PG_CONFIG) --version --pkglibdir 2>&1),$(BUILT_FOR))
+$(error gpusort: it was built with PG_CONFIG=$(BUILT_PG_CONFIG); leave PG_CONFIG out, or run make PG_CONFIG=$(PG_CONFIG) first)
+endif
+ifeq ($(origin CUDA)$(filter command,$(origin CUDA_HOME)),undefined)
+CUDA := $(if $(BUILT_NVCC),yes,no)
+NVCC := $(BUILT_NVCC)
+endif
+CUDA_ARCH ?= $(BUILT_CUDA_ARCH)
+COPT ?= $(BUILT_COPT)
+GSORT_DEFINES ?= $(BUILT_GSORT_DEFINES)
+ifeq ($(origin with_llvm) $(BUILT_with_llvm),undefined no)
+override with_llvm = no
+endif
+endif
+
 # ---- CUDA ----------------------------------------------------------------
 
 ifneq ($(CUDA),no)
-NVCC := $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) \
+NVCC ?= $(firstword $(wildcard $(addsuffix /bin/nvcc,$(CUDA_HOME))) \
 	$(shell command -v nvcc 2>/dev/null) \
 	$(wildcard /usr/local/cuda/bin/nvcc) \
 	$(lastword $(sort $(wildcard /usr/local/cuda-*/bin/nvcc))))
@@ -46,6 +74,7 @@ CUDA_LIBDIRS := $(wildcard $(CUDA_TOP)/lib64 $(CUDA_TOP)/targets/$(shell uname -
 # GPUs, newer ones drop the oldest.
 CUDA_KNOWN_ARCHS := $(subst compute_,,$(shell $(NVCC) --list-gpu-arch))
 CUDA_ARCH ?= $(filter $(CUDA_KNOWN_ARCHS),75 80 86 89 90 100 120)
+CUDA_ARCH := $(CUDA_ARCH)
 
 # Native code for each architecture; PTX of the oldest, for GPUs not listed.
 ifeq ($(CUDA_ARCH),native)
@@ -53,6 +82,12 @@ CUDA_CODE = -arch=native
 else
 CUDA_CODE = $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch),code=sm_$(arch)) \
 	-gencode arch=compute_$(firstword $(CUDA_ARCH)),code=compute_$(firstword $(CUDA_ARCH))
+endif
+endif
+
+ifdef BUILT_FOR
+ifneq ($(strip $(NVCC) $(CUDA_ARCH) $(COPT) $(GSORT_DEFINES)),$(strip $(BUILT_NVCC) $(BUILT_CUDA_ARCH) $(BUILT_COPT) $(BUILT_GSORT_DEFINES)))
+$(error gpusort: it was built with other settings, which $(BUILT) has; leave them out, or run make with these first)
 endif
 endif
 
@@ -81,7 +116,7 @@ UNIT_CPPFLAGS = $(if $(NVCC),-DGSORT_TEST_WITH_CUDA)
 # The symbols of the device code and of CUDA's runtime stay inside the module.
 SHLIB_LINK = cuda/libgsort.a $(GSORT_LIBS) -Wl,--exclude-libs,ALL
 
-EXTRA_CLEAN = cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/peers/*.o bench/gsort_bench bench/gsort_bench_tiny bench/host_pairs \
+EXTRA_CLEAN = $(BUILT) cuda/*/*.o cuda/libgsort.a cuda/build.flags src/build.flags bench/*.o bench/peers/*.o bench/gsort_bench bench/gsort_bench_tiny bench/host_pairs \
 	test/unit/*.o $(UNIT_PROGRAM) results regression.diffs regression.out
 
 # ---- PGXS ---------------------------------------------------------------------
@@ -99,12 +134,18 @@ endif
 
 include $(PGXS)
 
+all: $(BUILT)
 $(shlib): cuda/libgsort.a
 $(OBJS) $(OBJS:.o=.bc): $(wildcard src/*.h src/*/*.h) $(GSORT_HEADERS) src/build.flags
 
 # Objects built for another PostgreSQL must not be reused.
 src/build.flags: FORCE
 	@{ $(PG_CONFIG) --version --includedir-server; echo '$(COPT) $(EXTENSION_VERSION)'; } > $@.new
+	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
+
+$(BUILT): FORCE
+	@printf 'BUILT_%s\n' 'PG_CONFIG = $(shell command -v $(PG_CONFIG))' 'FOR = $(shell $(PG_CONFIG) --version --pkglibdir)' \
+		'NVCC = $(NVCC)' 'CUDA_ARCH = $(CUDA_ARCH)' 'COPT = $(COPT)' 'GSORT_DEFINES = $(GSORT_DEFINES)' 'with_llvm = $(with_llvm)' > $@.new
 	@cmp -s $@.new $@ && rm -f $@.new || mv $@.new $@
 else
 CC ?= cc

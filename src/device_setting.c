@@ -84,9 +84,9 @@ add_device_name(const char *text, GpuSortDeviceSetting *setting)
 		return true;
 	}
 	else if (setting->or_host || !may_follow(setting, &name))
-		GUC_check_errdetail("\"%s\" cannot stand behind what is named before it.", text);
+		GUC_check_errdetail("\"%s\" cannot follow the devices named before it.", text);
 	else if (setting->n == GPUSORT_SERVICES_MAX)
-		GUC_check_errdetail("More than %d devices are named.", GPUSORT_SERVICES_MAX);
+		GUC_check_errdetail("The list names more than %d devices.", GPUSORT_SERVICES_MAX);
 	else
 	{
 		setting->names[setting->n++] = name;
@@ -106,7 +106,7 @@ parse_device_names(const List *names, GpuSortDeviceSetting *setting)
 			return false;
 	}
 	if (setting->n == 0)
-		GUC_check_errdetail("No device is named.");
+		GUC_check_errdetail("The list names no device.");
 	return setting->n > 0;
 }
 

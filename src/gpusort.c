@@ -38,8 +38,8 @@ _PG_init(void)
 			return;
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("gpusort must be loaded when the server starts"),
-				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
+				 errmsg("gpusort must be loaded via shared_preload_libraries"),
+				 errhint("Append gpusort to shared_preload_libraries in postgresql.conf and restart the server.")));
 	}
 	if (IsBinaryUpgrade)
 		return;

@@ -227,29 +227,29 @@ static const struct
 }			bool_settings[] = {
 	{
 		"gpusort.debug_force",
-		"For tests: sorts use the device wherever they can, whatever that costs.",
-		"gpusort.enabled and gpusort.min_rows still count; enable_sort, what a LIMIT lets be "
-		"kept and estimates of cost and memory do not.",
+		"Tests only: uses the device for each sort that it can do, at any cost.",
+		"gpusort.enabled and gpusort.min_rows still apply. enable_sort, the bound of a LIMIT, "
+		"and estimates of cost and memory do not.",
 		&gpusort_debug_force, false, PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_grouping",
-		"For tests: ORDER BY by the device brings equal rows together, and no more.",
-		"Rows come by a hash of all sort keys, unless a key's type has none: not in the order "
-		"that was asked for. Sorts whose order the plan itself needs are left alone.",
+		"Tests only: lets the device bring equal rows together without ordering them.",
+		"ORDER BY returns rows by a hash of all sort keys, unless a key's type has no hash. "
+		"Sorts whose order the plan itself needs are not affected.",
 		&gpusort_debug_grouping, false, PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.enabled",
-		"Lets sorts use the device.",
+		"Enables sorts on the device.",
 		NULL,
 		&gpusort_enabled, true, PGC_USERSET, 0
 	},
 	{
 		"gpusort.index_builds",
-		"Sorts the rows of new btree indexes on the device.",
-		"For indexes of users' tables, whatever builds them, unless "
-		"max_parallel_maintenance_workers is 0. The index is the same as without.",
+		"Enables the device for builds of btree indexes.",
+		"It applies to indexes of user tables, unless max_parallel_maintenance_workers is 0. "
+		"The index is the same as PostgreSQL's.",
 		&gpusort_index_builds, false, PGC_USERSET, 0
 	},
 };
@@ -268,95 +268,94 @@ static const struct
 }			int_settings[] = {
 	{
 		"gpusort.buffer_memory",
-		"Shared memory for rows on their way to the device and back.",
-		"A sort takes 4 MB of it and 1 MB for each parallel process that feeds it; up to 8 MB, "
-		"or 5 MB and 3 MB for each such process, while three quarters of it are free. A server "
-		"that starts with gpusort.device = off has none.",
+		"Sets the shared memory for rows on their way to and from the device.",
+		"A sort takes 4 MB, and 1 MB for each parallel process that feeds it. While three "
+		"quarters of the memory are free, it takes up to 8 MB, or 5 MB and 3 MB for each such "
+		"process. A server that starts with gpusort.device = off allocates none.",
 		&gpusort_buffer_memory_mb, 256, 16, 64 * 1024, PGC_POSTMASTER, GUC_UNIT_MB
 	},
 	{
 		"gpusort.debug_call_delay",
-		"For tests: the time that opening and shutting the device, and pinning, take longer.",
+		"Tests only: delays opening and closing the device, and pinning.",
 		NULL,
 		&gpusort_debug_call_delay_ms, 0, 0, INT_MAX,
 		PGC_SIGHUP, GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_collation_fault",
-		"For tests: strings of so many bytes get wrong sort keys from the C library.",
-		"They get those of the strings without their first byte. 0: none do.",
+		"Tests only: gives strings of this many bytes wrong sort keys of the C library.",
+		"They get the sort keys of the strings without their first byte. 0 disables this.",
 		&gpusort_debug_collation_fault, 0, 0, INT_MAX,
 		PGC_SUSET, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_fail_at",
-		"For tests: the device call or allocation that fails, the first being 1.",
-		"An allocation fails as if there were no memory, a call as if the device were lost. "
-		"Counting begins when this is set, and when the device is opened. 0: none fails.",
+		"Tests only: sets the device call or allocation that fails, counted from 1.",
+		"An allocation fails as if memory were exhausted, a call as if the device were lost. "
+		"Counting begins when this is set, and when the device is opened. 0 disables this.",
 		&gpusort_debug_fail_at, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_fail_opens",
-		"For tests: how many times a device that was lost cannot be opened.",
+		"Tests only: sets how many times a lost device cannot be opened.",
 		NULL,
 		&gpusort_debug_fail_opens, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.debug_refuse_from",
-		"For tests: the first allocation of the service's device that fails, as do all that "
-		"come after it.",
-		"Goes before gpusort.debug_fail_at, and counts as it does. 0: none fails.",
+		"Tests only: sets the device allocation from which on all allocations fail.",
+		"It precedes gpusort.debug_fail_at, and counts in the same way. 0 disables this.",
 		&gpusort_debug_refuse_from, 0, 0, INT_MAX, PGC_SIGHUP, GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL
 	},
 	{
 		"gpusort.device_timeout",
-		"The time after which a device that ends none of its operations counts as lost.",
-		"The service that owns it starts again, and sorts on it fail. It is longer than any "
-		"single operation takes. 0: a device is waited for without end.",
+		"Sets the time after which a device that completes no operation counts as lost.",
+		"Its service restarts, and sorts on it fail. The time must be longer than any single "
+		"operation takes. 0 disables the timeout.",
 		&gpusort_device_timeout_ms, 120 * 1000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS
 	},
 	{
 		"gpusort.host_nice",
-		"How far the host device's threads stand back behind other processes.",
-		"Added to the nice value that the server runs with: at 0 a thread gets as much of a "
-		"processor as a session, at 10 a tenth of that, if both want one.",
+		"Sets how far the host device's threads yield to other processes.",
+		"The value is added to the server's nice value. At 0, a thread gets as much of a "
+		"processor as a session does. At 10, it gets a tenth of that, if both want the "
+		"processor.",
 		&gpusort_host_nice, 0, 0, 19, PGC_SIGHUP, 0
 	},
 	{
 		"gpusort.host_threads",
-		"The number of the host device's threads.",
-		"0: one for each processor that the server may use, by its affinity and its control "
-		"group. Two at least are started.",
+		"Sets the number of the host device's threads.",
+		"0 means one thread for each processor that the server may use, by its affinity and "
+		"its control group. At least two threads are started.",
 		&gpusort_host_threads, 0, 0, 1024, PGC_SIGHUP, 0
 	},
 	{
 		"gpusort.max_wait_timeout",
-		"The longest time that gpusort.wait_timeout can have a sort wait.",
-		"A sort that waits holds shared buffers and makes larger sorts spill for it. Only "
-		"superusers can let sorts wait longer.",
+		"Sets the upper limit of gpusort.wait_timeout.",
+		"A sort that waits holds shared buffers and makes larger sorts spill. Only superusers "
+		"can let sorts wait longer.",
 		&gpusort_max_wait_timeout_ms, 10 * 1000, 0, 60 * 60 * 1000, PGC_SUSET, GUC_UNIT_MS
 	},
 	{
 		"gpusort.min_rows",
-		"Sorts of fewer rows stay off the device.",
-		"The rows that come count, and stay in the backend if they fit work_mem. Where fewer "
-		"are expected, PostgreSQL alone chooses between plans. -1: 10000, or 20000 on the host "
-		"device.",
+		"Sets the number of rows below which a sort does not use the device.",
+		"Rows count as they arrive. Fewer rows stay in the backend if they fit into work_mem. "
+		"If fewer rows are expected, PostgreSQL alone chooses between plans. -1 means 10000 "
+		"rows, or 20000 on the host device.",
 		&min_rows, MIN_ROWS_AUTO, MIN_ROWS_AUTO, INT_MAX, PGC_USERSET, 0
 	},
 	{
 		"gpusort.service_timeout",
-		"The time after which a service whose process does not run gets no sorts.",
-		"Its sorts fail. When its process runs again, it serves again. 0: a service is waited "
-		"for without end.",
+		"Sets the time after which a service whose process does not run receives no sorts.",
+		"Its sorts fail. It serves again when its process runs again. 0 disables the timeout.",
 		&gpusort_service_timeout_s, 10, 0, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S
 	},
 	{
 		"gpusort.wait_timeout",
-		"The longest time that a sort waits for device memory.",
-		"While other sorts have it, a sort waits for its turn, but no longer than twice what "
-		"PostgreSQL's own sort would take, nor than gpusort.max_wait_timeout; then PostgreSQL's "
-		"own sort does it. 0: sorts do not wait.",
+		"Sets the maximum time that a sort waits for device memory.",
+		"After this time, PostgreSQL does the sort. No sort waits longer than twice the time "
+		"that PostgreSQL's own sort would take, nor longer than gpusort.max_wait_timeout. 0 "
+		"means that sorts do not wait.",
 		&gpusort_wait_timeout_ms, 2000, 0, 60 * 60 * 1000, PGC_USERSET, GUC_UNIT_MS
 	},
 };
@@ -374,17 +373,17 @@ static const struct
 }			enum_settings[] = {
 	{
 		"gpusort.algorithm",
-		"The algorithm by which the GPU sorts keys.",
-		"auto: the fastest, by the number of rows and of significant key bits; radix, "
-		"partition, merge, cub_radix: this one. The host device always sorts by radix.",
+		"Selects the algorithm that sorts keys on the GPU.",
+		"auto selects the fastest algorithm by the number of rows and of significant key bits. "
+		"The host device always uses radix.",
 		&gpusort_algorithm, GSORT_ENGINE_AUTO, algorithm_options, PGC_SUSET, 0
 	},
 	{
 		"gpusort.libc_collations",
-		"How text is sorted under collations of the C library.",
-		"verify: by strxfrm, and strcoll checks the order before the first row goes out; trust: "
-		"by strxfrm alone, which is faster, and wrong where the C library contradicts itself; "
-		"off: not on the device.",
+		"Selects how text under collations of the C library is sorted.",
+		"verify sorts by strxfrm, and strcoll checks the order before the first row is "
+		"returned. trust sorts by strxfrm alone, which is faster, but wrong if strxfrm and "
+		"strcoll disagree. off does not use the device.",
 		&gpusort_libc_collations, GPUSORT_LIBC_COLLATIONS_VERIFY, libc_collations_options,
 		PGC_SUSET, 0
 	},
@@ -404,28 +403,28 @@ static const struct
 }			string_settings[] = {
 	{
 		"gpusort.debug_providers_off",
-		"For tests: what the planner is offered no paths for.",
-		"A list of order, group and window. Sort nodes of finished plans become GpuSort nodes "
-		"all the same.",
+		"Tests only: lists the paths that gpusort does not add.",
+		"The list has order, group and window. GpuSort nodes still replace Sort nodes of "
+		"finished plans.",
 		&debug_providers_off_setting, "",
 		PGC_SUSET, GUC_LIST_INPUT | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
 		check_debug_providers_off, assign_debug_providers_off
 	},
 	{
 		"gpusort.device",
-		"The devices that sort.",
-		"auto: all GPUs, if there are any; cuda: all GPUs; cuda:0,2: those with these numbers; "
-		"host: threads of the CPU; auto,host: all GPUs, or threads of the CPU if there are "
-		"none; off: none.",
+		"Selects the devices that sort.",
+		"auto selects all GPUs, if there are any. cuda selects all GPUs, and cuda:0,2 the GPUs "
+		"with these numbers. host selects threads of the CPU. auto,host selects all GPUs, or "
+		"threads of the CPU if there are none. off selects no device.",
 		&device_setting, "auto", PGC_SIGHUP, GUC_LIST_INPUT,
 		gpusort_check_device, gpusort_assign_device
 	},
 	{
 		"gpusort.device_memory",
-		"The most device memory that all sorts together may use.",
-		"\"auto\" (80% of what a GPU has free when a sort asks, an eighth of the machine's "
-		"memory for the host device), a share of the device's memory (\"50%\"), or an amount "
-		"(\"8GB\").",
+		"Sets the maximum device memory of all sorts together.",
+		"auto means 80% of the memory that a GPU has free when a sort asks, or an eighth of "
+		"the machine's memory for the host device. Other values are a share of the device's "
+		"memory (50%), or an amount (8GB).",
 		&device_memory_setting, "auto", PGC_SIGHUP, 0, check_device_memory, assign_device_memory
 	},
 };

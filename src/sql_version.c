@@ -79,16 +79,16 @@ gpusort_check_module(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("gpusort is not loaded"),
-				 errhint("Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server.")));
+				 errhint("Append gpusort to shared_preload_libraries in postgresql.conf and restart the server.")));
 	version = version_of_sql();
 	if (version == NULL || strcmp(version, GPUSORT_VERSION) == 0)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the extension gpusort is of version %s in this database, its module of version %s",
+			 errmsg("extension gpusort has version %s in this database, but its library has version %s",
 					version, GPUSORT_VERSION),
 			 is_older(version, GPUSORT_VERSION) ?
 			 errhint("Run ALTER EXTENSION gpusort UPDATE in this database.") :
-			 errhint("Restart the server, which has loaded an older module; if that changes nothing, install version %s.",
+			 errhint("Restart the server, which may have loaded an older library.  If the error persists, install version %s.",
 					 version)));
 }

@@ -33,8 +33,8 @@ static void
 show_whose(const GpuSortState *state, ExplainState *es)
 {
 	if (state->css.ss.ps.worker_instrument != NULL)
-		ExplainPropertyText("Shown Of", state->output != NULL ? "leader, without workers" :
-							"none, as workers alone have sorted", es);
+		ExplainPropertyText("Shown Of", state->output != NULL ? "leader alone" :
+							"none, only workers sorted", es);
 }
 
 void

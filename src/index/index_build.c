@@ -248,9 +248,10 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 	if (rows != (int64) build->rows)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("of " INT64_FORMAT " rows for index \"%s\", " INT64_FORMAT " came back",
+				 errmsg("device received " INT64_FORMAT " rows for index \"%s\" and returned "
+						INT64_FORMAT,
 						(int64) build->rows, RelationGetRelationName(build->index), rows),
-				 errhint("SET gpusort.index_builds = off lets PostgreSQL build the index.")));
+				 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
 	gpusort_btree_load_end(load);
 }
 
@@ -315,7 +316,7 @@ gpusort_index_build(Relation heap, Relation index, IndexInfo *info)
 		return result;
 	pfree(result);
 	gpusort_stats_count_native(reason);
-	elog(DEBUG1, "gpusort: index \"%s\" is built by PostgreSQL: %s",
+	elog(DEBUG1, "gpusort: PostgreSQL builds index \"%s\": %s",
 		 RelationGetRelationName(index), gpusort_native_reason_text(reason));
 	return btbuild(heap, index, info);
 }

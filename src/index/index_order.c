@@ -230,9 +230,9 @@ raise_disorder(GpuSortIndexCheck *check)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("rows for index \"%s\" came out of order",
+			 errmsg("device returned rows for index \"%s\" out of order",
 					RelationGetRelationName(check->index)),
-			 errhint("SET gpusort.index_builds = off lets PostgreSQL build the index.")));
+			 errhint("Run \"SET gpusort.index_builds = off\" to let PostgreSQL build the index.")));
 }
 
 /* Rows that are dead to all but old snapshots need not be unique. */

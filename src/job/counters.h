@@ -30,22 +30,22 @@
 	NATIVE(DISABLED, disabled, "gpusort.enabled is off", \
 		   "it was on when the query was planned, and off when it ran; or an index was built") \
 	NATIVE(NO_DEVICE, no_device, "no device serves", \
-		   "the device had gone since the query was planned, or failed before the sort had sent " \
-		   "a row; or an index was built") \
+		   "no device served any more, or it failed before the sort had sent a row; " \
+		   "or an index was built") \
 	NATIVE(NO_SLOT, no_slot, "too many sorts are open", \
 		   "256 sorts were open, or 128, and 32 of this session's or more") \
 	NATIVE(NO_BUFFERS, no_buffers, "gpusort.buffer_memory is in use", \
 		   "too little of it was free to begin") \
 	NATIVE(DEVICE_MEMORY, device_memory, "gpusort.device_memory is in use", \
 		   "for longer than `gpusort.wait_timeout`, or the sort must not wait") \
-	NATIVE(COLLATION, collation, "a collation's sort keys are not to be trusted", \
-		   "strcoll contradicted strxfrm in this sort or has done so before: " \
-		   "the rows were sorted natively") \
-	NATIVE(COST, cost, "words of its keys cost more than comparisons", \
-		   "a serial sort's first rows showed so: " \
-		   "texts that begin alike, or that have come in order") \
-	NATIVE(INDEX_KEY, index_key, "the index's first key has no words", \
-		   "an index's first key has no words under its operator class and collation: " \
+	NATIVE(COLLATION, collation, "strcoll and strxfrm disagree for a collation", \
+		   "strcoll contradicted strxfrm in this sort or an earlier one, " \
+		   "and PostgreSQL sorted the rows") \
+	NATIVE(COST, cost, "making key words costs more than comparisons", \
+		   "the first rows of a serial sort showed it: " \
+		   "texts begin alike, or come in order") \
+	NATIVE(INDEX_KEY, index_key, "the index's first key cannot be sorted on a device", \
+		   "an index's first key has no key words under its operator class and collation: " \
 		   "PostgreSQL built the index")
 
 /*
@@ -87,13 +87,14 @@
 	MS(feed, "scanning and packing rows") \
 	MS(sort, "sorting on the device, after the last row has come") \
 	MS(output, "waiting for sorted rows") \
-	COUNT(in_backend, "sorts of so few rows that the backend did them") \
+	COUNT(in_backend, "sorts that the backend did, because few rows came") \
 	COUNT(runs_spilled, "runs written to temporary files") \
 	COUNT(bytes_spilled, "bytes written to temporary files") \
 	COUNT(waited, "sorts that waited for buffers or device memory") \
-	COUNT(index_builds, "btree indexes that were built by gpusort") \
+	COUNT(index_builds, "btree indexes that gpusort built") \
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
-	COUNT(failed, "queries that got an error because the device failed") \
+	COUNT(failed, "processes that raised an error because the device failed; " \
+		  "a parallel query may count more than once") \
 	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
 
 typedef enum GpuSortNativeReason

@@ -81,14 +81,14 @@ raise_failure(const GpuSortJob *job)
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("the sort device has no memory to go on with a sort"),
+				 errmsg("the sort device ran out of memory during a sort"),
 				 errdetail("%s", message),
-				 errhint("Run the query again when fewer queries sort and other programs have less of the device's memory, or lower gpusort.device_memory. \"SET gpusort.enabled = off\" keeps it off the device.")));
+				 errhint("Retry the query when the device has more free memory, or lower gpusort.device_memory.  Run \"SET gpusort.enabled = off\" to sort without the device.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("the sort device failed during a sort"),
 			 errdetail("%s", message),
-			 errhint("Run the query again: without a device it is sorted natively. \"SET gpusort.enabled = off\" keeps it off the device.")));
+			 errhint("Retry the query.  If no device serves, PostgreSQL sorts the rows.  Run \"SET gpusort.enabled = off\" to sort without the device.")));
 }
 
 bool
@@ -133,7 +133,7 @@ fail_if_service_is_silent(GpuSortJobSlot *slot)
 	if (silent_ms == 0)
 		return;
 	snprintf(message, sizeof(message),
-			 "The sort service has not answered for %llu s; gpusort.service_timeout is %d s.",
+			 "The sort service has not responded for %llu s.  gpusort.service_timeout is %d s.",
 			 (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_job_slot_fail(slot, message);
@@ -166,7 +166,7 @@ gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buf
 	if (push_request(job, kind, buffer, number))
 		return;
 	gpusort_job_unlock();
-	elog(ERROR, "gpusort: no room in the ring of requests");
+	elog(ERROR, "gpusort: request ring is full");
 }
 
 int
@@ -411,6 +411,6 @@ gpusort_job_close(GpuSortJob *job)
 	LWLockRelease(gpusort_shared_lock());
 	if (!pushed)
 		elog(WARNING,
-			 "gpusort: no room in the ring of requests: job %d is open until its service restarts",
+			 "gpusort: request ring is full, job %d stays open until its service restarts",
 			 job->id.slot);
 }

@@ -115,14 +115,14 @@ gpusort_collation_distrust(Oid collation)
 	LWLockRelease(gpusort_shared_lock());
 	if (!listed_before)
 		ereport(LOG,
-				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
+				(errmsg("gpusort: strcoll and strxfrm disagree for collation \"%s\"",
 						get_collation_name(collation)),
-				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
+				 errdetail("PostgreSQL itself does all sorts under this collation until the server restarts.")));
 	if (!listed_before && full)
 		ereport(LOG,
-				(errmsg("gpusort: %d collations of the C library contradict themselves",
+				(errmsg("gpusort: strcoll and strxfrm disagree for %d collations",
 						GPUSORT_DISTRUSTED_COLLATIONS_MAX),
-				 errdetail("From now on this server sorts by all collations of the C library natively.")));
+				 errdetail("PostgreSQL itself does all sorts under collations of the C library until the server restarts.")));
 }
 
 bool

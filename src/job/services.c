@@ -128,10 +128,10 @@ static void
 log_silence(int number, int pid, uint64 silent_ms)
 {
 	ereport(LOG,
-			(errmsg("gpusort: service %d does not answer, and gets no sorts until it does", number),
-			 errdetail("Its process %d was woken %llu s ago and has not run since; gpusort.service_timeout is %d s.",
+			(errmsg("gpusort: service %d does not respond and receives no sorts", number),
+			 errdetail("Process %d was woken %llu s ago and has not run since.  gpusort.service_timeout is %d s.",
 					   pid, (unsigned long long) silent_ms / 1000, gpusort_service_timeout_s),
-			 errhint("If the process was halted, \"kill -CONT %d\" lets it go on.", pid)));
+			 errhint("If the process was stopped, \"kill -CONT %d\" resumes it.", pid)));
 }
 
 /* The first look asks, a later one doubts, and another one after DOUBT_MS is
@@ -209,7 +209,7 @@ gpusort_heartbeat_answer(int number)
 	LWLockRelease(gpusort_shared_lock());
 	if (was_unresponsive)
 		ereport(LOG,
-				(errmsg("gpusort: service %d answers again", number),
-				 errdetail("It had not answered for %llu s.",
+				(errmsg("gpusort: service %d responds again", number),
+				 errdetail("It had not responded for %llu s.",
 						   (unsigned long long) silent_ms / 1000)));
 }

@@ -106,7 +106,7 @@ gpusort_service_set_no_worker(GpuSortService *service)
 	service->registered = false;
 	service->state = GPUSORT_SERVICE_UNAVAILABLE;
 	snprintf(service->detail, sizeof(service->detail),
-			 "no background worker is free for it: raise max_worker_processes, which is %d",
+			 "no background worker is free for it; raise max_worker_processes, which is %d",
 			 max_worker_processes);
 }
 

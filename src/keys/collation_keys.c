@@ -127,9 +127,9 @@ write_icu_key(GpuSortCollationKeys *keys, const char *string, Size length)
 	if (U_FAILURE(status))
 		ereport(ERROR,
 				(errcode(ERRCODE_EXTERNAL_ROUTINE_EXCEPTION),
-				 errmsg("could not make a sort key of a string"),
-				 errdetail("ICU answered with error %d.", (int) status),
-				 errhint("\"SET gpusort.enabled = off\" sorts without sort keys.")));
+				 errmsg("could not make a sort key for a string"),
+				 errdetail("ICU returned error code %d.", (int) status),
+				 errhint("Run \"SET gpusort.enabled = off\" to sort without sort keys.")));
 	return written;
 }
 

@@ -96,20 +96,21 @@ static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	double		rows = info->rows;
-	const char *unless_expected = rows < MANY_ROWS ? " that may come" : "";
+	const char *unless_expected = rows < MANY_ROWS ? " if so many arrive" : "";
 	bool		suits;
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
 		suits = bound < 0 ? gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT, NULL) :
 			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT,
-							   "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
+							   "cost in PostgreSQL %.2f for the first %.0f of %.0f rows%s, on the "
+							   "device %.2f",
 							   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
 							   unless_expected, gpusort_cost_on_device(info));
 	else
 		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
 			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_COST,
-							   "cost %.2f for %.0f rows%s, natively %.2f",
+							   "cost on the device %.2f for %.0f rows%s, in PostgreSQL %.2f",
 							   gpusort_cost_on_device(info), info->rows, unless_expected,
 							   gpusort_cost_natively(info, sort->plan.plan_width));
 	info->rows = rows;
@@ -170,7 +171,8 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_FEW_ROWS, "%.0f, and it is %d%s",
+		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_FEW_ROWS,
+								  "%.0f rows are expected, and gpusort.min_rows is %d%s",
 								  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
 								  gpusort_min_rows_depend_on_device() ? " or more" : "");
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))

@@ -67,10 +67,10 @@ static const char *
 fault_of_collation(Oid collation)
 {
 	if (gpusort_collation_kind(collation) != GPUSORT_COLLATION_LIBC)
-		return "ICU does not give them";
+		return "ICU does not provide them";
 	if (gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_OFF)
 		return "gpusort.libc_collations is off";
-	return "its strxfrm has contradicted its strcoll since the server's start";
+	return "its strcoll and strxfrm have disagreed since the server started";
 }
 
 /* Sets the reason for a sort whose i-th key has no words. */

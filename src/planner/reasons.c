@@ -23,58 +23,57 @@ const GpuSortReason gpusort_reasons[] = {
 	[GPUSORT_PLANNED_NATIVE_NO_DEVICE] = {
 		"no_device",
 		"no device serves",
-		"the view gpusort_devices says why; gpusort.device chooses the device"
+		"see the view gpusort_devices; gpusort.device selects the devices"
 	},
 	[GPUSORT_PLANNED_NATIVE_FEW_ROWS] = {
 		"few_rows",
-		"fewer rows are expected than a hundredth of gpusort.min_rows",
-		"a lower gpusort.min_rows, though so few rows gain nothing; ANALYZE, if there are more"
+		"the planner expects fewer rows than a hundredth of gpusort.min_rows",
+		"run ANALYZE if there are more rows; a lower gpusort.min_rows gains nothing"
 	},
 	[GPUSORT_PLANNED_NATIVE_KEY_WORDS] = {
 		"key_words",
-		"its first key has no words under its operator and collation",
-		"ORDER BY an expression of another type, or another COLLATE, in its place"
+		"the device cannot sort by its first key's type, operator or collation",
+		"ORDER BY an expression of another type (or text under another COLLATE)"
 	},
 	[GPUSORT_PLANNED_NATIVE_COLLATION] = {
 		"collation",
-		"its first key's collation has no sort keys to rely on",
-		"another COLLATE, or gpusort.libc_collations = verify where it is off"
+		"its first key's collation has no reliable sort keys",
+		"another COLLATE; SET gpusort.libc_collations = verify, if it is off"
 	},
 	[GPUSORT_PLANNED_NATIVE_LATER_KEY] = {
 		"later_key",
-		"a key without words is behind others, in which many rows may tie",
-		"ORDER BY an expression of another type, or another COLLATE, in its place"
+		"the device cannot sort by a later key, and many rows may tie in the keys before it",
+		"ORDER BY an expression of another type (or text under another COLLATE) in its place"
 	},
 	[GPUSORT_PLANNED_NATIVE_LIMIT] = {
 		"limit",
-		"LIMIT lets it keep the top rows only, which is cheaper",
-		"nothing: few rows of many are found without sorting all"
+		"LIMIT needs only the top rows, which is cheaper without the device",
+		"nothing; a few rows of many are found without sorting all of them"
 	},
 	[GPUSORT_PLANNED_NATIVE_COST] = {
 		"cost",
-		"the device takes longer for its keys",
-		"as a superuser SET gpusort.debug_force = on, to see the other plan"
+		"the device is expected to take longer than PostgreSQL",
+		"nothing; as a superuser, SET gpusort.debug_force = on shows the other plan"
 	},
 	[GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN] = {
 		"custom_scan",
 		"it is below another extension's custom scan, or above one in a query that is planned "
-		"while another is",
-		"nothing here"
+		"during the planning of another",
+		"nothing"
 	},
 	[GPUSORT_PLANNED_NATIVE_INCREMENTAL] = {
 		"incremental",
-		"it is an Incremental Sort, which gives its first rows soon, as they come in order by "
-		"its first keys",
+		"it is an Incremental Sort, whose input is in order by its first keys",
 		"SET enable_incremental_sort = off"
 	},
 	[GPUSORT_PLANNED_NATIVE_GROUPING_SETS] = {
 		"grouping_sets",
-		"it is a further sort of grouping sets, which an Aggregate does itself",
-		"a UNION ALL of queries with one GROUP BY each"
+		"it is a further sort of grouping sets, which the Aggregate node does itself",
+		"UNION ALL of queries with one GROUP BY each"
 	},
 	[GPUSORT_PLANNED_NATIVE_CACHED_PLAN] = {
 		"cached_plan",
-		"the plan was cached when it could not have a GpuSort",
+		"the plan was cached when it could not use a device",
 		"DISCARD PLANS"
 	},
 };

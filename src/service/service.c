@@ -58,7 +58,7 @@ request_termination(SIGNAL_ARGS)
 static void
 leave(int code, Datum arg)
 {
-	gpusort_service_stop_serving("the sort service has ended");
+	gpusort_service_stop_serving("The sort service has stopped.");
 	gpusort_service_close_device();
 }
 
@@ -236,7 +236,7 @@ gpusort_service_register(void)
 	if (!IsPostmasterEnvironment || compat_worker_was_registered(worker.bgw_library_name))
 		return true;
 	ereport(LOG,
-			(errmsg("gpusort: no background worker for service 0, all sorts are native"),
+			(errmsg("gpusort: no background worker is free for service 0, all sorts are left to PostgreSQL"),
 			 errhint("Raise max_worker_processes, which is %d, and restart the server.",
 					 max_worker_processes)));
 	return false;

@@ -140,9 +140,9 @@ abandon(void)
 	if (proc_exit_inprogress)
 		return;
 	ereport(LOG,
-			(errmsg("gpusort: a call of the device does not end, the service leaves without it"),
-			 errdetail("The service was asked to end %d s ago.", CALL_PATIENCE_MS / 1000),
-			 errhint("The driver may hang: look for \"NVRM: Xid\" in the kernel's log.")));
+			(errmsg("gpusort: a device call does not return, the service exits without it"),
+			 errdetail("The service was told to stop %d s ago.", CALL_PATIENCE_MS / 1000),
+			 errhint("The driver may hang.  Look for \"NVRM: Xid\" in the kernel's log.")));
 	proc_exit(1);
 }
 

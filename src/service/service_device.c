@@ -60,13 +60,17 @@ static char failures[sizeof(((GpuSortService *) NULL)->detail)];
 
 /* --- its end -------------------------------------------------------------- */
 
-/* Returns the last failure of the device. */
+/* Returns the last failure of the device, as a sentence. */
 static const char *
 device_error(void)
 {
+	static char text[640];
+
 	if (gpusort_service_device == NULL)
-		return "the service has no device";
-	return gsort_error_text(gpusort_service_device);
+		return "The service has no device.";
+	snprintf(text, sizeof(text), "The device reported: %s.",
+			 gsort_error_text(gpusort_service_device));
+	return text;
 }
 
 /* A process that is not this service changes nothing. */
@@ -244,7 +248,7 @@ arm_test_failure(void)
 static void
 report_off(void)
 {
-	ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are native")));
+	ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are left to PostgreSQL")));
 	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
 }
 
@@ -252,11 +256,11 @@ static void
 report_no_buffers(void)
 {
 	ereport(LOG,
-			(errmsg("gpusort: no buffers, all sorts are native"),
-			 errdetail("The server was started with gpusort.device = off."),
+			(errmsg("gpusort: no buffers, all sorts are left to PostgreSQL"),
+			 errdetail("The server started with gpusort.device = off."),
 			 errhint("Restart the server.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE,
-				  "the server was started with gpusort.device = off and has no buffers: restart it");
+				  "the server started with gpusort.device = off and has no buffers; restart the server");
 }
 
 /* A reload makes it try again. */
@@ -266,11 +270,12 @@ report_corruption(int times)
 	char		detail[128];
 
 	snprintf(detail, sizeof(detail),
-			 "shared memory was corrupt %d times: restart the server", times);
+			 "shared memory was corrupt %d times; restart the server", times);
 	ereport(LOG,
-			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
-			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
-			 errhint("Restart the server. Some module that it loads may write where it must not.")));
+			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are left to PostgreSQL",
+					times),
+			 errdetail("The service restarted each time, and all sorts on its device failed."),
+			 errhint("Restart the server.  Another loaded library may write to this memory.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
 }
 
@@ -285,12 +290,13 @@ report_no_device(void)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
 				 gpusort_server_state()->serves ?
-				 errdetail("Sorts go to the other devices that serve.") :
-				 errdetail("No other device serves now: sorts are native.")));
+				 errdetail("Sorts use the other devices.") :
+				 errdetail("No other device serves, so all sorts are left to PostgreSQL.")));
 	else
 		ereport(LOG,
-				(errmsg("gpusort: no device, all sorts are native: %s", failures),
-				 errhint("Set gpusort.device to \"host\" to sort with the CPU's threads, or to \"auto,host\" to do so while there is no GPU.")));
+				(errmsg("gpusort: no device serves, all sorts are left to PostgreSQL: %s",
+						failures),
+				 errhint("Set gpusort.device to \"host\" to sort with CPU threads, or to \"auto,host\" to do so only while no GPU serves.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
 	if (since_us != 0)
 		next_look_us = now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART);
@@ -465,7 +471,7 @@ report_waiting(const char *what, const char *meanwhile)
 	ereport(LOG,
 			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs,
 					meanwhile),
-			 errhint("The view gpusort_progress lists these sorts, of service %d, with their processes; a cursor keeps its sort open until it is closed.",
+			 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
 					 gpusort_service_number)));
 }
 
@@ -476,11 +482,11 @@ carry_out(Decision decision)
 {
 	/* a job that opened now would wait until the device is open */
 	if (decision != LEAVE)
-		publish_state(GPUSORT_SERVICE_STARTING, "a device is being opened");
+		publish_state(GPUSORT_SERVICE_STARTING, "opening a device");
 	/* CUDA reports for good that there is no GPU, in a process that has found
 	 * none */
 	if (decision == LOOK)
-		gpusort_service_restart("the lost device is looked for", failures);
+		gpusort_service_restart("retrying to open the lost device", failures);
 	gpusort_service_close_device();
 	if (decision == LEAVE)
 		gpusort_service_end_for_good();
@@ -504,11 +510,11 @@ gpusort_service_follow_settings(void)
 		return false;
 	}
 	if (decision == LEAVE)
-		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device does not name it any more");
+		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device no longer names it");
 	else if (gpusort_service_open_jobs > 0)
 	{
 		if (serves)
-			report_waiting("the new settings wait", "new sorts are native");
+			report_waiting("new settings wait", "new sorts are left to PostgreSQL");
 		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	}
 	/* a service that leaves also waits for jobs whose requests have not arrived
@@ -566,8 +572,8 @@ gpusort_service_reload_settings(void)
 	{
 		to_look_anew = true;
 		if (gpusort_service_open_jobs > 0)
-			report_waiting("the look for the lost device waits",
-						   "the host device serves meanwhile");
+			report_waiting("the search for the lost device waits",
+						   "the host device serves until then");
 	}
 	else if (gpusort_service_device == NULL)
 		opened_for.device.n = 0;

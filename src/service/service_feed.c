@@ -32,7 +32,7 @@ is_open(int job)
 {
 	if (gpusort_service_jobs[job].job != NULL)
 		return true;
-	gpusort_service_fail_job(job, "the job is fed before it is open", false);
+	gpusort_service_fail_job(job, "The job is fed before it is open.", false);
 	return false;
 }
 
@@ -47,7 +47,7 @@ chunk_in_buffer(int job, int buffer, GpuSortChunkHeader *header, gsort_chunk *ch
 							 options->device.null_mask, header, chunk) ||
 		chunk->feeder >= (uint32) options->feeders)
 	{
-		gpusort_service_fail_job(job, "a chunk's header is corrupt", false);
+		gpusort_service_fail_job(job, "A chunk's header is corrupt.", false);
 		return false;
 	}
 	chunk->tag = buffer;

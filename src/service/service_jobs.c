@@ -197,7 +197,7 @@ gpusort_service_take_over(void)
 {
 	GpuSortRequest request;
 
-	gpusort_service_fail_all_jobs("the sort service was restarted");
+	gpusort_service_fail_all_jobs("The sort service was restarted.");
 	while (gpusort_request_pop(gpusort_service_number, &request))
 		;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)

@@ -105,7 +105,8 @@ gpusort_service_log_device(gsort_device *device, const char *why_it)
 				(errmsg("gpusort: serving with the CPU, %s, budget %llu MB, buffers of %d MB",
 						info.name, (unsigned long long) info.budget_bytes / 1024 / 1024,
 						gpusort_buffer_memory_mb),
-				 why_it[0] != '\0' ? errdetail("%s", why_it) : 0));
+				 why_it[0] != '\0' ?
+				 errdetail("The host device serves because there is %s.", why_it) : 0));
 }
 
 /* --- the budget ----------------------------------------------------------- */
@@ -147,10 +148,10 @@ gpusort_service_set_budget(gsort_device *device)
 	if (asked > most && info.budget_bytes != most)
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("gpusort.device_memory of %llu MB exceeds what the device can give, the budget is %llu MB",
+				 errmsg("gpusort.device_memory of %llu MB exceeds the memory that the device can provide, using %llu MB",
 						(unsigned long long) asked / 1024 / 1024,
 						(unsigned long long) most / 1024 / 1024),
-				 errhint("Lower gpusort.device_memory. On the host device it shares the machine's memory with shared_buffers and gpusort.buffer_memory.")));
+				 errhint("Lower gpusort.device_memory.  The host device shares the machine's memory with shared_buffers and gpusort.buffer_memory.")));
 }
 
 void

@@ -99,8 +99,8 @@ start_service(int i)
 	/* otherwise the log has this line already */
 	if (!runs && !was_missing)
 		ereport(LOG,
-				(errmsg("gpusort: no background worker for service %d", i),
-				 errdetail("It is tried again every %d seconds.", RETRY_MS / 1000),
+				(errmsg("gpusort: no background worker is free for service %d", i),
+				 errdetail("A new attempt follows every %d seconds.", RETRY_MS / 1000),
 				 errhint("Raise max_worker_processes, which is %d, and restart the server.",
 						 max_worker_processes)));
 	return runs;

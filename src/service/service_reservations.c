@@ -257,7 +257,7 @@ gpusort_service_handle_open(const GpuSortRequest *request)
 	mine->options = gpusort_service_slot(request->job)->options;
 	LWLockRelease(gpusort_shared_lock());
 	if (!options_are_sound(&mine->options))
-		gpusort_service_fail_job(request->job, "the job's options are corrupt", false);
+		gpusort_service_fail_job(request->job, "The job's options are corrupt.", false);
 	else if (gpusort_service_device == NULL)
 		refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
 	else

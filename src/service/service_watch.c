@@ -65,8 +65,8 @@ gpusort_service_watch_device(void)
 		last_event_ms = now_ms;
 	last_look_ms = now_ms;
 	if (now_ms - last_event_ms > timeout_ms)
-		gpusort_service_restart("the device does not answer",
-								psprintf("It has ended none of its operations for %llu s; gpusort.device_timeout is %llu s.",
+		gpusort_service_restart("the device does not respond",
+								psprintf("It completed no operation for %llu s.  gpusort.device_timeout is %llu s.",
 										 (unsigned long long) (now_ms - last_event_ms) / 1000,
 										 (unsigned long long) timeout_ms / 1000));
 }

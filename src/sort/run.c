@@ -231,7 +231,8 @@ gpusort_run_refill(GpuSortRun *run)
 	if (bytes > (Size) (run->end - run->next))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("a sorted run of " UINT64_FORMAT " bytes ends within a row", run->bytes)));
+				 errmsg("temporary file with a sorted run of " UINT64_FORMAT " bytes ends within "
+						"a row", run->bytes)));
 	row = run->next;
 	run->next += bytes;
 	return row;

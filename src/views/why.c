@@ -260,7 +260,7 @@ explain(const char *text, QueryEnvironment *environment)
 	if (list_length(statements) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("gpusort_why takes one statement, not %d", list_length(statements))));
+				 errmsg("gpusort_why accepts one statement, not %d", list_length(statements))));
 	statement = linitial_node(RawStmt, statements);
 	explained->query = statement->stmt;
 	statement->stmt = (Node *) explained;
@@ -270,9 +270,9 @@ explain(const char *text, QueryEnvironment *environment)
 		!IsA(utility, ExecuteStmt))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("gpusort_why does not take %s",
+				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN.")));
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS and EXECUTE, each without EXPLAIN.  For other statements, pass the query that they contain.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 }

@@ -24,8 +24,8 @@ for my $statement ('create extension gpusort', "load 'gpusort'")
 {
 	my ($code, $out, $err) = $node->psql('postgres', $statement);
 	isnt($code, 0, "$statement fails when the library is not preloaded");
-	like($err, qr/ERROR:  gpusort must be loaded when the server starts/, "$statement: message");
-	like($err, qr/HINT:  Add shared_preload_libraries = 'gpusort' to postgresql.conf and restart the server\./, "$statement: hint");
+	like($err, qr/ERROR:  gpusort must be loaded via shared_preload_libraries/, "$statement: message");
+	like($err, qr/HINT:  Append gpusort to shared_preload_libraries in postgresql.conf and restart the server\./, "$statement: hint");
 }
 is($node->safe_psql('postgres', 'select 1'), '1', 'the server works without it');
 
@@ -46,7 +46,7 @@ for my $device ('auto', 'cuda')
 	my $detail = $node->safe_psql('postgres', 'select detail from gpusort_devices');
 	like($detail, qr/\w{3}/, "$device: and why: $detail");
 	my $log = substr(slurp_file($node->logfile), $log_from);
-	my @lines = $log =~ /(LOG:  gpusort: no device, all sorts are native: .+)/g;
+	my @lines = $log =~ /(LOG:  gpusort: no device serves, all sorts are left to PostgreSQL: .+)/g;
 	is(scalar @lines, 1, "$device: one line in the log");
 	like($log, qr/HINT:  Set gpusort.device to "host"/, "$device: with a hint");
 	unlike($node->safe_psql('postgres', 'explain select * from generate_series(1, 10) g order by g'),

@@ -22,7 +22,7 @@ is($node->safe_psql('postgres', $hash), $right, 'the sort is right');
 
 # A sort that is feeding for seconds.
 my $slow_feed = 'select count(*) from (select * from (select k, pg_sleep(0.001) from big offset 0) s order by k) t';
-my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again: without a device it is sorted natively\./s;
+my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./s;
 
 sub feeding_session
 {

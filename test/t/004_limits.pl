@@ -203,7 +203,7 @@ $node->append_conf('postgresql.conf', "gpusort.device_memory = '900TB'\n");
 $node->reload;
 ok($node->poll_query_until('postgres', "select budget_bytes = $most from gpusort_devices"), 'more than the device has: all that it can give');
 my $given = $node->safe_psql('postgres', 'select budget_bytes / 1024 / 1024 from gpusort_devices');
-like(slurp_file($node->logfile), qr/WARNING:  gpusort.device_memory of 943718400 MB exceeds what the device can give, the budget is $given MB\n.*HINT:  Lower gpusort.device_memory/,
+like(slurp_file($node->logfile), qr/WARNING:  gpusort.device_memory of 943718400 MB exceeds the memory that the device can provide, using $given MB\n.*HINT:  Lower gpusort.device_memory/,
 	'and a warning says so');
 
 # --- job slots: 256 of them, of which one session has half; each more 32 of the others

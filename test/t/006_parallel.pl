@@ -312,10 +312,10 @@ my $joined = 'explain (analyze, timing off, costs off) select count(*) from fixe
 my $by_workers = 'set max_parallel_workers_per_gather = 2; set enable_hashjoin = off; set enable_nestloop = off;';
 my $of_leader = $node->safe_psql('postgres', "$by_workers $joined");
 
-like($of_leader, qr/Gather.*GpuSort\).*\n +Sort Key: [^\n]*\n +Shown Of: leader, without workers\n +Sort Method: /s, 'the leader sorts too: its figures');
+like($of_leader, qr/Gather.*GpuSort\).*\n +Sort Key: [^\n]*\n +Shown Of: leader alone\n +Sort Method: /s, 'the leader sorts too: its figures');
 my $of_none = $node->safe_psql('postgres', "$by_workers set parallel_leader_participation = off; $joined");
 
-like($of_none, qr/Gather.*GpuSort\).*\n +Sort Key: [^\n]*\n +Shown Of: none, as workers alone have sorted\n/s, 'the leader does not: none');
+like($of_none, qr/Gather.*GpuSort\).*\n +Sort Key: [^\n]*\n +Shown Of: none, only workers sorted\n/s, 'the leader does not: none');
 unlike($of_none, qr/Sort Method: /, 'none at all');
 unlike($node->safe_psql('postgres', "explain (analyze, timing off, costs off) $queries[3]"), qr/Shown Of/, 'a sort above the Gather is the leader\'s');
 

@@ -26,8 +26,8 @@ srand $seed;
 note "seed $seed";
 
 my $every_call = $GpuSortTest::device eq 'host' || $ENV{GPUSORT_TEST_EVERY_CALL};
-my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Run the query again: without a device it is sorted natively\./;
-my $no_memory = qr/^(psql:\S+ )?ERROR:  53200: the sort device has no memory to go on with a sort\nDETAIL:  .+\nHINT:  Run the query again when fewer queries sort/;
+my $lost = qr/^(psql:\S+ )?ERROR:  58000: the sort device failed during a sort\nDETAIL:  .+\nHINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./;
+my $no_memory = qr/^(psql:\S+ )?ERROR:  53200: the sort device ran out of memory during a sort\nDETAIL:  .+\nHINT:  Retry the query when the device has more free memory/;
 
 # --- a server, the session whose sorts fail, and one that watches
 

@@ -90,7 +90,7 @@ sub change_requests
 # (of a volatile query, whose failure is told: it cannot start over)
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select nullif(k, 17) as k, id, filler from big where id <= 120000 and random() < 2 order by 1, id) q";
 my $right = $node->safe_psql('postgres', "set gpusort.enabled = off; $hash");
-my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Run the query again/s;
+my $lost = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  .*HINT:  Retry the query/s;
 
 make_gate($node);
 my $gates = 0;
@@ -368,8 +368,8 @@ for my $n (1 .. 3)
 	wait_for_state($node, 'serving');
 }
 is($node->safe_psql('postgres', 'select state, detail from gpusort_devices'),
-	'unavailable|shared memory was corrupt 3 times: restart the server', 'three corrupt requests in a row: the service does not serve again');
-like(slurp_file($node->logfile), qr/gpusort: shared memory was corrupt 3 times, all sorts are native.*HINT:  Restart the server/s, 'and the log says so');
+	'unavailable|shared memory was corrupt 3 times; restart the server', 'three corrupt requests in a row: the service does not serve again');
+like(slurp_file($node->logfile), qr/gpusort: shared memory was corrupt 3 times, all sorts are left to PostgreSQL.*HINT:  Restart the server/s, 'and the log says so');
 is($node->safe_psql('postgres', $hash), $right, 'three corrupt requests in a row: the rows are right, natively');
 ok(reload_settings(), 'a reload has it serve');
 nothing_left_over($node, 'three corrupt requests in a row');
@@ -388,7 +388,7 @@ for (1 .. 1000)
 poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', 0);
 $reader->query('select 1 / 0');
 like($reader->error, qr/division by zero/, 'a statement fails beside an open cursor');
-like($reader->error, qr/WARNING.*no room in the ring of requests/s, 'whose job cannot be closed: a warning');
+like($reader->error, qr/WARNING.*request ring is full/s, 'whose job cannot be closed: a warning');
 is($reader->query('rollback; select 1'), '1', 'the session goes on');
 $reader->close;
 unlike(slurp_file($node->logfile), qr/while in ABORT state/, 'the abort was not aborted');

@@ -49,7 +49,7 @@ for my $phase (sort keys %phases)
 	$node->safe_psql('postgres', "alter extension gpusort update to '99.0'");
 	is($node->safe_psql('postgres', 'select gpusort_next_version()'), 'yes', "$phase: updated meanwhile");
 	$reader->query('execute p');
-	like($reader->error, qr/ERROR:  55000: the extension gpusort is of version 99\.0 in this database, its module of version \Q$version\E/,
+	like($reader->error, qr/ERROR:  55000: extension gpusort has version 99\.0 in this database, but its library has version \Q$version\E/,
 		"$phase: a prepared statement over a view says that the module is older");
 	continue_service($service);
 	is($session->finish, $rows, "$phase: the rows are right");

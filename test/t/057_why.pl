@@ -55,7 +55,7 @@ like(why('select * from t where id < 200 order by k8', 'reason', 'set gpusort.mi
 	qr/^\d+ rows are expected, and gpusort\.min_rows is @{[ $GpuSortTest::device eq 'host' ? 20000 : 10000 ]} by default$/, 'by default');
 is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected, more than work_mem holds$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
-stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/fewer rows are expected than a hundredth of gpusort\.min_rows \(10, and it is 10000 or more\)/);
+stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows \(10 rows are expected, and gpusort\.min_rows is 10000 or more\)/);
 is(why('select * from t', 'count(*)'), '0', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
@@ -78,30 +78,30 @@ sub stays
 }
 
 stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
-stays('key_words', 'select * from t order by a', '', qr/its first key has no words .* type integer\[\]\)/);
+stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by its first key's type, operator or collation .* type integer\[\]\)/);
 SKIP:
 {
 	skip 'the locale en_US.UTF-8 is not installed', 3
 	  if $node->psql('postgres', q{create collation of_libc (provider = libc, locale = 'en_US.UTF-8')}) != 0;
-	stays('collation', 'select * from t order by s collate of_libc', 'set gpusort.libc_collations = off', qr/its first key's collation has no sort keys to rely on \("of_libc": gpusort\.libc_collations is off\)/);
+	stays('collation', 'select * from t order by s collate of_libc', 'set gpusort.libc_collations = off', qr/its first key's collation has no reliable sort keys \("of_libc": gpusort\.libc_collations is off\)/);
 	is(why('select * from t order by a collate of_libc', 'code', 'set gpusort.libc_collations = off; create temp table t as select array[s] as a from t'), 'key_words', 'not for types that have no words under any');
 }
-stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/a key without words is behind others, in which many rows may tie \(key 2 is of type integer\[\]\)/);
-stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT lets it keep the top rows only, which is cheaper \(cost [\d.]+ for the first 10 of 100000 rows that may come, [\d.]+ on the device\)/);
-like(why('select * from (select k8 from t union all select k8 from t) q order by k8 limit 10', 'reason'), qr/\(cost [\d.]+ for the first 10 of 120000 rows, [\d.]+ on the device\)$/m, 'limit: of as many rows as are expected');
+stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a later key, and many rows may tie in the keys before it \(key 2 is of type integer\[\]\)/);
+stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT needs only the top rows, which is cheaper without the device \(cost in PostgreSQL [\d.]+ for the first 10 of 100000 rows if so many arrive, on the device [\d.]+\)/);
+like(why('select * from (select k8 from t union all select k8 from t) q order by k8 limit 10', 'reason'), qr/\(cost in PostgreSQL [\d.]+ for the first 10 of 120000 rows, on the device [\d.]+\)$/m, 'limit: of as many rows as are expected');
 my $by_index = 'set enable_seqscan = off; set random_page_cost = 0';
-stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort, which gives its first rows soon/);
+stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort, whose input is in order by its first keys/);
 stays('incremental', 'select a, b, count(*) from indexed group by grouping sets ((a, b), (a))', "$by_index; set enable_hashagg = off", qr/it is an Incremental Sort/);
 stays('grouping_sets', 'select few, s, count(*) from t group by grouping sets ((few), (s))', 'set enable_hashagg = off', qr/it is a further sort of grouping sets/);
 # the device would spill, at a price, what work_mem holds
 append_conf_and_reload("gpusort.device_memory = '32MB'");
 $node->poll_query_until('postgres', "select budget_bytes = 32 * 1048576 from gpusort_devices") or die 'no smaller budget';
 stays('cost', 'select * from wide order by id', q{set work_mem = '1GB'; set seq_page_cost = 10000; set random_page_cost = 10000},
-	qr/the device takes longer for its keys \(cost [\d.]+ for 100000 rows that may come, natively [\d.]+\)/);
+	qr/the device is expected to take longer than PostgreSQL \(cost on the device [\d.]+ for 100000 rows if so many arrive, in PostgreSQL [\d.]+\)/);
 # over a Gather too that costs its start only, as paths of gpusort's do
 stays('cost', 'select id, filler, count(*) from wide group by 1, 2 order by 1',
 	q{set work_mem = '1GB'; set random_page_cost = 10000; set cpu_tuple_cost = 0; set parallel_tuple_cost = 0; set parallel_setup_cost = 0;
-		set min_parallel_table_scan_size = 0; set max_parallel_workers_per_gather = 2; set enable_gathermerge = off}, qr/the device takes longer for its keys/);
+		set min_parallel_table_scan_size = 0; set max_parallel_workers_per_gather = 2; set enable_gathermerge = off}, qr/the device is expected to take longer than PostgreSQL/);
 # more runs than can be merged at once are merged in rounds
 $node->safe_psql('postgres', q{update pg_class set reltuples = 1e9 where relname = 'wide'});
 is(why('select * from wide order by id', 'node, runs_on', q{set seq_page_cost = 0; set random_page_cost = 0; set cpu_operator_cost = 0}), 'GpuSort|device', 'of many runs');
@@ -128,7 +128,7 @@ $node->safe_psql('postgres', q{
 	analyze distributed});
 my $counted = planned_native('custom_scan');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from distributed order by k8')"),
-	'Sort, native, custom_scan, nothing here', 'citus: native, and why');
+	'Sort, native, custom_scan, nothing', 'citus: native, and why');
 is(planned_native('custom_scan'), $counted + 1, 'citus: counted');
 is($node->safe_psql('postgres', "$like_citus; select asked_in_planning('select * from t order by k8')"), 'GpuSort, device', 'a subquery of tables that are not distributed');
 is(why('select * from distributed order by k8', undef, $like_citus), 'GpuSort|device|', 'the sort of rows that Citus gathers');
@@ -149,10 +149,10 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 	'Sort|native|cached_plan', 'a plan that was cached without gpusort');
 
 for (
-	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why takes one statement, not 2$/m, 'two statements' ],
-	[ '', qr/^ERROR:  42601: gpusort_why takes one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not take DROP TABLE\nHINT:  It takes queries, DECLARE, CREATE TABLE AS and EXECUTE, without EXPLAIN\.$/m, 'no query' ],
-	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not take EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
+	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why accepts one statement, not 2$/m, 'two statements' ],
+	[ '', qr/^ERROR:  42601: gpusort_why accepts one statement, not 0$/m, 'none' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS and EXECUTE, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not support EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
 	my ($query, $error, $name) = @$_;
@@ -229,7 +229,7 @@ $_->close for $keeps, $keeps_native;
 my $joined = q{explain select * from (select few, count(*) from t where id < 50 group by few) a
 	join (select few, count(*) from t where id < 50 group by few) b using (few) order by few};
 my ($done, $plan, $said) = $node->psql('postgres', "set enable_hashagg = off; set client_min_messages = debug1; $joined; $joined");
-my $reason = qr/DEBUG:  gpusort: few_rows: fewer rows are expected than a hundredth of gpusort\.min_rows: \d+, and it is 10000$/m;
+my $reason = qr/DEBUG:  gpusort: few_rows: the planner expects fewer rows than a hundredth of gpusort\.min_rows: \d+ rows are expected, and gpusort\.min_rows is 10000$/m;
 is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') or diag($said);
 
 # --- EXPLAIN (GPUSORT)

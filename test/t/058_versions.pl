@@ -51,7 +51,7 @@ sub says
 
 	like($messages, $expected, $name);
 }
-my $newer = qr/ERROR:  55000: the extension gpusort is of version 0\.1\.0 in this database, its module of version \Q$version\E\nHINT:  Run ALTER EXTENSION gpusort UPDATE in this database\./;
+my $newer = qr/ERROR:  55000: extension gpusort has version 0\.1\.0 in this database, but its library has version \Q$version\E\nHINT:  Run ALTER EXTENSION gpusort UPDATE in this database\./;
 
 says($node, 'old', "select * from $_", $newer, "$_: the module is newer") for 'gpusort_stats', 'gpusort_devices', 'gpusort_stats_reset()', 'gpusort_calibrate()';
 like($node->safe_psql('old', 'explain (analyze, costs off, timing off, summary off) select * from t order by k'),
@@ -68,7 +68,7 @@ is($node->safe_psql('old', q{select runs_on from gpusort_why('select * from t or
 
 $node->safe_psql('old', q{update pg_extension set extversion = '99.0.0' where extname = 'gpusort'});
 says($node, 'old', 'select * from gpusort_stats',
-	qr/ERROR:  55000: the extension gpusort is of version 99\.0\.0 in this database, its module of version \Q$version\E\nHINT:  Restart the server, which has loaded an older module; if that changes nothing, install version 99\.0\.0\./,
+	qr/ERROR:  55000: extension gpusort has version 99\.0\.0 in this database, but its library has version \Q$version\E\nHINT:  Restart the server, which may have loaded an older library\.  If the error persists, install version 99\.0\.0\./,
 	'the module is older');
 $node->safe_psql('old', qq{update pg_extension set extversion = '$version' where extname = 'gpusort'});
 is($node->safe_psql('postgres', q{select string_agg(source || ' ' || target || ' ' || coalesce(path, ''), ', ' order by source, target)

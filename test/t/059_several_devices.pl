@@ -206,7 +206,7 @@ is($node->safe_psql('postgres', 'select native_no_device + failed from gpusort_s
 cmp_ok($node->safe_psql('postgres', 'select jobs from gpusort_stats'), '>', 16, 'sorts were on devices');
 reload_with('gpusort.device', 'host,host');
 ok(all_serve(2), 'two');
-unlike(slurp_file($node->logfile), qr/no device, all sorts are native|terminated by signal/, 'none has looked for another device, or crashed');
+unlike(slurp_file($node->logfile), qr/no device serves, all sorts are left to PostgreSQL|terminated by signal/, 'none has looked for another device, or crashed');
 
 # --- a lost device that cannot be opened at once: the others sort, and it is looked for until it is back
 
@@ -217,11 +217,11 @@ $second = rows_of('service_pid') =~ s/.*\n//sr;
 kill 'TERM', $second;
 ok($node->poll_query_until('postgres', q{select array_agg(state order by service) = '{serving,unavailable}' from gpusort_devices}), 'one cannot be opened again');
 is(rows_of('coalesce(detail, $$$$)'), "\ngpusort.debug_fail_opens", 'the view says why');
-like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: service 1 has no device: gpusort\.debug_fail_opens\n.*DETAIL:  Sorts go to the other devices that serve\./, 'so does the log');
+like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: service 1 has no device: gpusort\.debug_fail_opens\n.*DETAIL:  Sorts use the other devices\./, 'so does the log');
 is(digest($node, $sorted), $right, 'the rows are right');
 ok(sorts_on_device($node, $sorted), 'the other one sorts');
 ok(all_serve(2), 'it is back by itself');
-like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: the lost device is looked for, the service restarts/, 'since it was looked for');
+like(substr(slurp_file($node->logfile), $lost_at), qr/LOG:  gpusort: retrying to open the lost device, the service restarts/, 'since it was looked for');
 is(digest($node, $sorted), $right, 'the rows are right');
 $node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
@@ -241,18 +241,18 @@ $node->stop;
 
 my $narrow = new_server('narrow', 'max_worker_processes = 2');
 ok($narrow->poll_query_until('postgres', q{select count(*) = 2 and bool_or(state = 'unavailable') from gpusort_devices}), 'as many as there are workers for');
-is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it: raise max_worker_processes, which is 2", 'and the view says so');
-ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker for service 1\n.*DETAIL:  It is tried again every 5 seconds\./), 'so does the log');
+is(rows_of('state, detail', $narrow), "serving|\nunavailable|no background worker is free for it; raise max_worker_processes, which is 2", 'and the view says so');
+ok($narrow->wait_for_log(qr/LOG:  gpusort: no background worker is free for service 1\n.*DETAIL:  A new attempt follows every 5 seconds\./), 'so does the log');
 ok(sorts_on_device($narrow, 'select i from generate_series(1, 20000) i order by i % 1009, i'), 'the one sorts');
 # the first service is the postmaster's to start
 for my $workers (1, 0)
 {
 	$narrow->append_conf('postgresql.conf', "max_worker_processes = $workers");
 	$narrow->restart;
-	is(rows_of('state, detail', $narrow), "unavailable|no background worker is free for it: raise max_worker_processes, which is $workers", "$workers for all: the view says that there is none");
+	is(rows_of('state, detail', $narrow), "unavailable|no background worker is free for it; raise max_worker_processes, which is $workers", "$workers for all: the view says that there is none");
 	is($narrow->safe_psql('postgres', "select code from gpusort_why('select i from generate_series(1, 20000) i order by -i')"), 'no_device', 'sorts are native');
 }
-like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker for service 0, all sorts are native\n.*HINT:  Raise max_worker_processes, which is 1, and restart the server\./, 'and the log');
+like(slurp_file($narrow->logfile), qr/LOG:  gpusort: no background worker is free for service 0, all sorts are left to PostgreSQL\n.*HINT:  Raise max_worker_processes, which is 1, and restart the server\./, 'and the log');
 $narrow->append_conf('postgresql.conf', 'max_worker_processes = 4');
 $narrow->restart;
 ok(all_serve(2, $narrow), 'with enough of them all serve');

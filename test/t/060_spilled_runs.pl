@@ -17,7 +17,7 @@ my $node = new_server('spilled', "gpusort.device_memory = '64MB'", "gpusort.buff
 	'enable_gathermerge = off', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 my $watch = GpuSortTest::Session->new($node, 1000);
 my $session = GpuSortTest::Session->new($node, 1000);
-my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Run the query again: without a device it is sorted natively\./s;
+my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./s;
 
 $node->safe_psql('postgres', q{
 	create table t as select (i::int8 * 7919) % 650011 as k, i as id, repeat('f', 40) as filler from generate_series(1, 650000) i;

@@ -100,7 +100,7 @@ sorts_are_done_by('lost again', qr/host \(\d+ threads\), service 0/);
 # --- a look for the lost GPU waits for the open sort, and the log says so
 my $look_from = -s $node->logfile;
 $node->reload;
-$node->wait_for_log(qr/the look for the lost device waits for 1 open sorts to end, the host device serves meanwhile/, $look_from);
+$node->wait_for_log(qr/the search for the lost device waits for 1 open sorts to end, the host device serves until then/, $look_from);
 devices_are('a look waits', 'host serving no GPU: GPU 0 is gone', 'unavailable GPU 1 is gone');
 bring_back(1);
 devices_are('back once more', 'host starting waiting for open sorts to end', 'cuda serving');

@@ -45,7 +45,7 @@ for (1 .. 30)
 	my ($status, $rows, $error) = $node->psql('postgres', $hash);
 
 	$wrong++ if $status == 0 ? $rows ne $right : $error !~ /ERROR:  the sort device failed during a sort\n.*HINT: /s;
-	$seen = slurp_file($node->logfile, $log) =~ /gpusort: the device does not answer, the service restarts.*ended none of its operations/s;
+	$seen = slurp_file($node->logfile, $log) =~ /gpusort: the device does not respond, the service restarts.*completed no operation/s;
 	last if $seen;
 }
 is($wrong, 0, 'a device that does not answer in time: the rows, or an error');
@@ -69,7 +69,7 @@ $node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity 
   or die 'the service does not come to its call';
 $log = -s $node->logfile;
 $node->stop('fast');
-like(slurp_file($node->logfile, $log), qr/a call of the device does not end, the service leaves without it.*database system is shut down/s,
+like(slurp_file($node->logfile, $log), qr/a device call does not return, the service exits without it.*database system is shut down/s,
 	'a fast shutdown ends while the device is shut');
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/, 'no process was brought down');
 

@@ -26,7 +26,7 @@ $node->safe_psql('postgres', q{
 			end if;
 			return i;
 		end $$});
-my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Run the query again: without a device it is sorted natively\./s;
+my $lost = qr/ERROR:  58000: the sort device failed during a sort\n.*HINT:  Retry the query\.  If no device serves, PostgreSQL sorts the rows\./s;
 
 # Ends the service while it stands still, and waits until another one serves.
 sub lose_device

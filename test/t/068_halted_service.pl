@@ -41,9 +41,9 @@ sub count_in_log
 	return scalar @found;
 }
 
-my $silence = qr/LOG: .*gpusort: service \d does not answer.*\n.*DETAIL: .*woken \d+ s ago.*gpusort\.service_timeout is $seconds s.*\n.*HINT: .*kill -CONT \d+/;
+my $silence = qr/LOG: .*gpusort: service \d does not respond.*\n.*DETAIL: .*woken \d+ s ago.*gpusort\.service_timeout is $seconds s.*\n.*HINT: .*kill -CONT \d+/;
 
-my $silent = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  The sort service has not answered for \d+ s; gpusort\.service_timeout is $seconds s\..*HINT: /s;
+my $silent = qr/ERROR:  58000: the sort device failed during a sort.*DETAIL:  The sort service has not responded for \d+ s\.  gpusort\.service_timeout is $seconds s\..*HINT: /s;
 
 # While it is halted: the view and one line of the log say so.
 sub is_noticed
@@ -63,8 +63,8 @@ sub go_on
 	continue_service($service);
 	wait_for_state($node, 'serving');
 	# it writes that behind what the view shows
-	$node->wait_for_log(qr/gpusort: service \d answers again/, $mark);
-	is(count_in_log($mark, qr/gpusort: service \d answers again/), 1, "$what: the log says that it is over");
+	$node->wait_for_log(qr/gpusort: service \d responds again/, $mark);
+	is(count_in_log($mark, qr/gpusort: service \d responds again/), 1, "$what: the log says that it is over");
 	is(service_pid($node), $service, "$what: it is the same process");
 	nothing_left_over($node, $what);
 	is(digest($node, $query), $right, "$what: then the rows are right");
@@ -143,7 +143,7 @@ $node->safe_psql('postgres', q{alter system set gpusort.host_threads = 3});
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 # and the view asks all the time
 ok($node->poll_query_until('postgres', q{select name like '%3 threads%' from gpusort_devices}), 'the service is in calls that block for 12 s');
-is(count_in_log($mark, qr/gpusort: service \d does not answer/), 0, 'it has answered meanwhile');
+is(count_in_log($mark, qr/gpusort: service \d does not respond/), 0, 'it has answered meanwhile');
 $node->safe_psql('postgres', q{alter system reset gpusort.debug_call_delay});
 set_timeout(0);
 

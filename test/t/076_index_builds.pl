@@ -257,7 +257,7 @@ SKIP:
 	$node->safe_psql('postgres', q{create table words as select substr(md5(i::text), 1, 9 + i % 2) collate us as t from generate_series(1, 20000) i});
 	is(builds("set gpusort.libc_collations = verify; create index w_verified on words (t)", 'w_verified'), n(1), 'under the C library');
 	my ($status, $out, $err) = $node->psql('postgres', "set gpusort.index_builds = on; set gpusort.libc_collations = trust; set gpusort.debug_collation_fault = 10; create index w_wrong on words (t)");
-	like($err, qr/rows for index "w_wrong" came out of order/, 'rows out of order are an error, and no index');
+	like($err, qr/device returned rows for index "w_wrong" out of order/, 'rows out of order are an error, and no index');
 }
 
 # --- a standby, and a crash right after builds
