@@ -18,6 +18,19 @@
 
 /* --- after the feeders have ended ----------------------------------------- */
 
+bool
+gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders)
+{
+	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		ended;
+
+	gpusort_job_lock(job, LW_SHARED);
+	while (!(ended = slot->feeders_done >= feeders) && slot->state != GPUSORT_JOB_FULL)
+		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
+	gpusort_job_unlock();
+	return ended;
+}
+
 uint64
 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 {
