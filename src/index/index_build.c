@@ -263,8 +263,6 @@ build_index(IndexBuild *build, IndexBuildResult *result)
 	result->index_tuples = build->rows;
 	count_build(build);
 	gpusort_tuplesort_end(build->sort);
-	gpusort_index_scan_end(&build->scan);
-	ExecDropSingleTupleTableSlot(build->spec.result);
 	return GPUSORT_NATIVE_NONE;
 }
 

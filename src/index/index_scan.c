@@ -92,9 +92,3 @@ gpusort_index_scan_run(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void *a
 	return table_index_build_scan(scan->heap, scan->index, scan->info, true, progress,
 								  take_table_row, scan, shared_scan);
 }
-
-void
-gpusort_index_scan_end(GpuSortIndexScan *scan)
-{
-	ExecDropSingleTupleTableSlot(scan->slot);
-}

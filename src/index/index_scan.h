@@ -43,6 +43,4 @@ extern void gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Rela
 extern double gpusort_index_scan_run(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void *arg,
 									 TableScanDesc shared_scan, bool progress);
 
-extern void gpusort_index_scan_end(GpuSortIndexScan *scan);
-
 #endif							/* GPUSORT_INDEX_SCAN_H */

@@ -140,7 +140,6 @@ feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
 	figures->rows = scan.rows;
 	figures->broken_hot_chain = info->ii_BrokenHotChain;
 	gpusort_feed_finish(feed);
-	gpusort_index_scan_end(&scan);
 }
 
 /* The locks are those that the leader has. */

@@ -25,8 +25,9 @@ gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders)
 	bool		ended;
 
 	gpusort_job_lock(job, LW_SHARED);
-	while (!(ended = slot->feeders_done >= feeders) && slot->state != GPUSORT_JOB_FULL)
+	while (slot->feeders_done < feeders && slot->state != GPUSORT_JOB_FULL)
 		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
+	ended = slot->feeders_done >= feeders;
 	gpusort_job_unlock();
 	return ended;
 }

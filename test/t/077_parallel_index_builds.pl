@@ -222,9 +222,22 @@ wait_for_fed_rows($ended, 100000);
 my $worker = qq{select pid from pg_stat_activity where leader_pid = $ended->{pid} and query like 'create index ended%' and backend_type = 'parallel worker' and query_id = (select query_id from pg_stat_activity where pid = $ended->{pid})};
 is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from ($worker) w"), '1', "a worker shows its leader's statement; it is ended");
 $ended->finish;
-like($ended->error, qr/terminating connection due to administrator command/, 'and the build with it');
+like($ended->error, qr/terminating .* due to administrator command/, 'and the build with it');
 $ended->close;
 nothing_left_over($node, 'an ended worker');
+
+# a subtransaction that fails ends parallel mode, and its workers
+my $caught = build('d', 2, q{
+	do $$ begin
+		begin
+			create unique index caught on d ((id / 2));
+		exception when unique_violation then
+			raise debug 'caught';
+		end;
+		create unique index caught on d (id);
+	end $$});
+like($caught, qr/caught.*gpusort: 2 workers fed \d+ of 40000 rows of index "caught"/s, 'a build after one that failed in a subtransaction');
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('caught', true, true); drop index caught}), '', 'the index has all rows');
 
 # --- no workers
 my @alone = fed(build('d', 4, 'set max_parallel_workers = 0; create index alone on d (k8)'));
