@@ -54,7 +54,7 @@ $node->safe_psql('postgres', q{
 			if pg_backend_pid() <> current_setting('test.leader', true)::int then
 				raise exception 'row % is in a worker', i;
 			end if;
-			return in_worker(i);
+			return public.in_worker(i);
 		end $$;
 });
 
@@ -169,11 +169,12 @@ my $gated = begin_gated('create index gated on d (in_worker(id), k8)');
 ok(wait_for_fed_rows($gated, 0), 'a worker feeds rows while the leader waits');
 is($node->safe_psql('postgres', qq{select phase, blocks_total = pg_relation_size('d') / 8192 from pg_stat_progress_create_index where pid = $gated->{pid}}),
 	'building index: scanning table|t', 'progress during the scan');
+ok($node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where leader_pid = $gated->{pid}"), 'and scans the rest of the table');
 open_gate();
 $gated->finish;
 my ($launched, $rows) = fed($gated->error);
 is($launched, 1, 'a worker ran');
-cmp_ok($rows, '>', 20000, 'and fed most rows');
+cmp_ok($rows, '>', 39000, 'and fed nearly all rows');
 my $buffers = q{select bool_and(shared_blks_hit + shared_blks_read > pg_relation_size('d') / 8192) from pg_stat_statements where query like 'create index gated%'};
 is($node->safe_psql('postgres', $buffers), 't', "the worker's buffers are counted");
 $gated->close;
@@ -217,7 +218,7 @@ $canceled->close;
 nothing_left_over($node, 'a cancel');
 
 # a worker that waits for the leader with a full job can be ended
-my $ended = begin_gated('create index ended on large (in_worker(i), t)');
+my $ended = begin_gated('create index ended on large (in_worker(i), t)', 300);
 wait_for_fed_rows($ended, 100000);
 my $worker = qq{select pid from pg_stat_activity where leader_pid = $ended->{pid} and query like 'create index ended%' and backend_type = 'parallel worker' and query_id = (select query_id from pg_stat_activity where pid = $ended->{pid})};
 is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from ($worker) w"), '1', "a worker shows its leader's statement; it is ended");
