@@ -299,6 +299,13 @@ compat_set_ambuild(Relation index, ambuild_function build)
 #endif
 }
 
+/* 19 takes flags. */
+#if PG_VERSION_NUM >= 190000
+#define compat_begin_parallel_scan(rel, scan) table_beginscan_parallel(rel, scan, SO_NONE)
+#else
+#define compat_begin_parallel_scan(rel, scan) table_beginscan_parallel(rel, scan)
+#endif
+
 /* 18 asks for the direction of the order, not for a strategy
  * (8123e91f5aeb). */
 #if PG_VERSION_NUM >= 180000

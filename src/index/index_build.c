@@ -7,13 +7,13 @@
  * Out: the index, or an error.  If a reason is known before the table is read,
  *	    PostgreSQL's btbuild builds it.
  *
- *	  table's access method -> index tuple -> row (index_row.c) -> src/sort
- *	  -> index tuple -> check (index_order.c) -> pages (btree_load.c)
+ *	  table -> index tuple -> row (index_scan.c) -> src/sort -> index tuple
+ *	  -> check (index_order.c) -> pages (btree_load.c)
  *
- * The table's access method scans the table.  It knows HOT chains, rows that
- * are dead to some, and concurrent builds; nothing here does.  An index tuple
- * is formed once, at the scan.  Equal keys come by heap TID, ascending, as in
- * any btree.
+ * Parallel workers may scan the table too and feed the sort's job
+ * (index_workers.c).  This process alone loads the pages.  Equal keys come by
+ * heap TID, ascending, as in any btree, so it does not matter which process
+ * has fed a row.
  *
  * Runs in the backend that builds the index.  All memory is in a context of the
  * build, whose sort may take maintenance_work_mem.
@@ -34,6 +34,8 @@
 #include "index/index_build.h"
 #include "index/index_order.h"
 #include "index/index_row.h"
+#include "index/index_scan.h"
+#include "index/index_workers.h"
 #include "settings.h"
 #include "job/server_state.h"
 #include "job/stats.h"
@@ -41,6 +43,10 @@
 
 /* Progress is reported once in this many rows. */
 #define ROWS_OF_REPORT		1024
+
+/* The sort looks once in this many rows whether the job is full, so that
+ * workers do not wait until this process needs a buffer. */
+#define ROWS_BETWEEN_LOOKS	1000
 
 /* Speed of PostgreSQL's sort of index tuples, for the time that a sort may
  * wait. */
@@ -56,11 +62,10 @@ typedef struct IndexBuild
 	GpuSortRowFormat format;
 	GpuSortSpec spec;
 	GpuSortTuplesort *sort;
-	TupleTableSlot *slot;		/* a row on its way into the sort */
-	char	   *row_bytes;		/* its bytes */
+	GpuSortIndexScan scan;		/* this process's */
+	GpuSortIndexWorkers *workers;	/* NULL: the build is serial */
 	char	   *tuple_bytes;	/* of a sorted index tuple */
-	MemoryContext row_context;	/* reset after each row */
-	double		rows;
+	double		rows;			/* of all processes */
 } IndexBuild;
 
 /* --- the sort ------------------------------------------------------------- */
@@ -121,7 +126,6 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 static GpuSortNativeReason
 prepare(IndexBuild *build)
 {
-	TupleDesc	row_desc;
 	int			n_keys;
 	GpuSortNativeReason reason;
 
@@ -129,75 +133,50 @@ prepare(IndexBuild *build)
 		return GPUSORT_NATIVE_DISABLED;
 	if (!gpusort_server_state()->serves)
 		return GPUSORT_NATIVE_NO_DEVICE;
-	row_desc = gpusort_index_row_desc(build->index_desc);
-	reason = gpusort_index_order(build->index, row_desc, &build->order, &n_keys);
+	gpusort_index_scan_begin(&build->scan, build->heap, build->index, build->info);
+	reason = gpusort_index_order(build->index, build->scan.row_desc, &build->order, &n_keys);
 	if (reason != GPUSORT_NATIVE_NONE)
 		return reason;
-	make_spec(build, row_desc, n_keys);
-	build->slot = MakeSingleTupleTableSlot(row_desc, &TTSOpsMinimalTuple);
-	build->row_bytes = palloc(GPUSORT_INDEX_ROW_BYTES_MAX);
+	make_spec(build, build->scan.row_desc, n_keys);
 	build->tuple_bytes = palloc(INDEX_SIZE_MASK + 1);
-	build->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index row",
-											   ALLOCSET_DEFAULT_SIZES);
+	build->workers = gpusort_index_workers_begin(&build->scan, &build->spec);
 	return GPUSORT_NATIVE_NONE;
 }
 
 /* --- rows in -------------------------------------------------------------- */
 
-/* Is a value not whole, so that only the index tuple has it as it is sorted? */
-static bool
-has_external_value(TupleDesc desc, const Datum *values, const bool *is_null)
-{
-	for (int i = 0; i < desc->natts; i++)
-		if (!is_null[i] && TupleDescAttr(desc, i)->attlen == -1 &&
-			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
-			return true;
-	return false;
-}
-
-/* Stores a row whose columns are known, so that words need no deforming. */
+/* Puts a row into the sort, which lets the workers begin once it has a job.  A
+ * row that goes through the sort itself lets it look whether workers wait. */
 static void
-store_row(IndexBuild *build, MinimalTuple row, int64 tid, const Datum *values, const bool *is_null)
-{
-	TupleTableSlot *slot = build->slot;
-	int			n = build->index_desc->natts;
-
-	ExecStoreMinimalTuple(row, slot, false);
-	if (has_external_value(build->index_desc, values, is_null))
-		return;
-	slot->tts_values[0] = Int64GetDatum(tid);
-	slot->tts_isnull[0] = false;
-	memcpy(slot->tts_values + 1, values, n * sizeof(Datum));
-	memcpy(slot->tts_isnull + 1, is_null, n * sizeof(bool));
-	slot->tts_nvalid = n + 1;
-}
-
-/* Puts a row of the table into the sort; called by the table's access
- * method. */
-static void
-put_row(Relation index, ItemPointer tid, Datum *values, bool *is_null, bool alive, void *arg)
+put_row(void *arg, TupleTableSlot *slot)
 {
 	IndexBuild *build = arg;
-	MemoryContext old_context = MemoryContextSwitchTo(build->row_context);
-	IndexTuple	tuple = index_form_tuple(build->index_desc, values, is_null);
+	GpuSortFeed *feed = gpusort_tuplesort_feed(build->sort);
 
-	tuple->t_tid = *tid;
-	store_row(build, gpusort_index_row_make(tuple, alive, build->index_desc, build->row_bytes),
-			  gpusort_index_row_tid(tid, alive), values, is_null);
-	gpusort_tuplesort_put(build->sort, build->slot);
-	build->rows += 1;
-	MemoryContextSwitchTo(old_context);
-	MemoryContextReset(build->row_context);
+	if (feed != NULL && feed->rows % ROWS_BETWEEN_LOOKS != 0 &&
+		gpusort_feed_row(feed, slot) == GPUSORT_FEED_TAKEN)
+		return;
+	gpusort_tuplesort_put(build->sort, slot);
+	if (build->workers != NULL)
+		gpusort_index_workers_start(build->workers, build->sort);
 }
 
 /* Returns the number of the table's rows. */
 static double
 feed_table(IndexBuild *build)
 {
+	TableScanDesc shared_scan = NULL;
+	double		heap_tuples;
+
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	return table_index_build_scan(build->heap, build->index, build->info, true, true, put_row,
-								  build, NULL);
+	if (build->workers != NULL)
+		shared_scan = gpusort_index_workers_leader_scan(build->workers);
+	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
+	build->rows = build->scan.rows;
+	if (build->workers != NULL)
+		gpusort_index_workers_end(build->workers, build->sort, &heap_tuples, &build->rows);
+	return heap_tuples;
 }
 
 /* --- rows out ------------------------------------------------------------- */
@@ -231,7 +210,7 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
 	while (slot = output->methods->next(output, true), !TupIsNull(slot))
 	{
-		MemoryContext old_context = MemoryContextSwitchTo(build->row_context);
+		MemoryContext old_context = MemoryContextSwitchTo(build->scan.row_context);
 		bool		alive;
 		IndexTuple	tuple = gpusort_index_row_tuple(((MinimalTupleTableSlot *) slot)->mintuple,
 													build->index_desc, build->tuple_bytes,
@@ -239,7 +218,7 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 
 		gpusort_index_check_tuple(check, tuple, alive);
 		MemoryContextSwitchTo(old_context);
-		MemoryContextReset(build->row_context);
+		MemoryContextReset(build->scan.row_context);
 		gpusort_btree_load_add(load, tuple);
 		if (++rows % ROWS_OF_REPORT == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
@@ -285,8 +264,6 @@ build_index(IndexBuild *build, IndexBuildResult *result)
 	result->index_tuples = build->rows;
 	count_build(build);
 	gpusort_tuplesort_end(build->sort);
-	ExecDropSingleTupleTableSlot(build->slot);
-	ExecDropSingleTupleTableSlot(build->spec.result);
 	return GPUSORT_NATIVE_NONE;
 }
 

@@ -258,6 +258,7 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->blocks = 0;
 	slot->finish_how = GSORT_SORTED;
 	slot->chunks_sent = 0;
+	slot->feeders_done = 0;
 	slot->rows_fed = 0;
 	slot->to_verify = false;
 	slot->progress = -1;

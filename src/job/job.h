@@ -106,7 +106,15 @@ extern bool gpusort_job_send(GpuSortJob *job, int buffer);
  * their words is not to be trusted. */
 extern void gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify);
 
+/* Waits until the leader begins to spill the run of a full job.  For feeders
+ * that cannot hand the leader a row. */
+extern void gpusort_job_wait_while_full(GpuSortJob *job);
+
 /* --- the leader, after the feeders have ended ---------------------------- */
+
+/* Waits until this many feeders have ended.  False: the job is full, and some
+ * of them may wait until the leader has spilled a run. */
+extern bool gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders);
 
 /* Returns the number of rows that all feeders have fed.  *to_verify: the words
  * of some are not to be trusted. */

@@ -111,8 +111,21 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 void
 gpusort_job_feeder_done(GpuSortJob *job, uint64 rows, bool to_verify)
 {
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_job_slot(job)->rows_fed += rows;
-	gpusort_job_slot(job)->to_verify |= to_verify;
+	slot->feeders_done++;
+	slot->rows_fed += rows;
+	slot->to_verify |= to_verify;
+	gpusort_job_unlock();
+	ConditionVariableBroadcast(&slot->changed);
+}
+
+void
+gpusort_job_wait_while_full(GpuSortJob *job)
+{
+	gpusort_job_lock(job, LW_SHARED);
+	while (gpusort_job_slot(job)->state == GPUSORT_JOB_FULL)
+		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
 	gpusort_job_unlock();
 }

@@ -18,6 +18,20 @@
 
 /* --- after the feeders have ended ----------------------------------------- */
 
+bool
+gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders)
+{
+	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	bool		ended;
+
+	gpusort_job_lock(job, LW_SHARED);
+	while (slot->feeders_done < feeders && slot->state != GPUSORT_JOB_FULL)
+		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
+	ended = slot->feeders_done >= feeders;
+	gpusort_job_unlock();
+	return ended;
+}
+
 uint64
 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 {

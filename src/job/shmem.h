@@ -94,7 +94,8 @@ typedef struct GpuSortJobSlot
 	/* number of the service that has the job; fixed while the slot is
 	 * claimed */
 	int			service;
-	ConditionVariable changed;	/* broadcast after the service has answered */
+	/* broadcast after the service has answered, and when a feeder has ended */
+	ConditionVariable changed;
 	uint64		waits_since_us; /* clock.h: for the buffers to open with; 0: it does not wait */
 
 	GpuSortJobOptions options;	/* the owner's; fixed once it has asked for memory */
@@ -111,7 +112,8 @@ typedef struct GpuSortJobSlot
 	gsort_job_stats stats;		/* of the run finished last, but for its memory, which is current */
 
 	uint64		chunks_sent;
-	uint64		rows_fed;		/* by the feeders that have ended */
+	int			feeders_done;	/* feeders that have ended */
+	uint64		rows_fed;		/* by them */
 	bool		to_verify;		/* one of them has made words that are not to be trusted */
 	gsort_finish_how finish_how;		/* how the owner wants the finish that it waits for */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a block */

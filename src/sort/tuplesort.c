@@ -353,6 +353,13 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	}
 }
 
+void
+gpusort_tuplesort_wait_for_feeders(GpuSortTuplesort *sort, int feeders)
+{
+	while (!gpusort_job_wait_for_feeders(sort->job, feeders))
+		gpusort_tuplesort_spill_full_job(sort);
+}
+
 /* Each step leads to another stage, until there is an output. */
 GpuSortOutput *
 gpusort_tuplesort_perform(GpuSortTuplesort *sort)

@@ -52,6 +52,11 @@ extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
 /* Returns the feed of the rows that are put; NULL while there is none. */
 extern GpuSortFeed *gpusort_tuplesort_feed(GpuSortTuplesort *sort);
 
+/* Waits until this many other processes have fed their last rows, and spills
+ * runs for them meanwhile.  For feeders that return no rows.  The sort has a
+ * job. */
+extern void gpusort_tuplesort_wait_for_feeders(GpuSortTuplesort *sort, int feeders);
+
 /* All rows have been put. */
 extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 

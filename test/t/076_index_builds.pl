@@ -14,6 +14,7 @@ use Test::More;
 my $node = new_server('index_builds', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'shared_buffers = 128MB', "maintenance_work_mem = '16MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
+make_same_pages($node);
 $node->safe_psql('postgres', q{
 	create extension amcheck;
 	create extension pageinspect;
@@ -47,21 +48,6 @@ $node->safe_psql('postgres', q{
 	update hot set k = k + 1 where id % 5 = 0;
 	delete from hot where id % 11 = 0;
 	vacuum analyze d, outside;
-
-	create function same_pages(a regclass, b regclass) returns text language plpgsql as $$
-	declare
-		pages_of_a int := pg_relation_size(a) / current_setting('block_size')::int;
-		pages_of_b int := pg_relation_size(b) / current_setting('block_size')::int;
-		differ int;
-		first int;
-	begin
-		if pages_of_a <> pages_of_b then
-			return format('%s pages, not %s', pages_of_b, pages_of_a);
-		end if;
-		select count(*), min(i) into differ, first from generate_series(0, pages_of_a - 1) i
-			where substr(get_raw_page(a::text, i), 11) <> substr(get_raw_page(b::text, i), 11);
-		return case when differ = 0 then 'same' else format('%s of %s pages differ, the first is %s', differ, pages_of_a, first) end;
-	end $$;
 
 	-- the counters of index builds, that are not 0
 	create function built() returns jsonb language sql as $$

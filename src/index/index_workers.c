@@ -1,0 +1,335 @@
+/*
+ * index_workers.c
+ *	  Parallel workers of an index build, which scan the table and feed the
+ *	  sort's job.
+ *
+ * In:  the number of workers that the planner has granted; the job of the
+ *	    leader's sort and the encodings of its keys.
+ * Out: rows in the job, and counts.
+ *
+ * The leader and the workers share a scan of the table, as in nbtree's own
+ * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
+ * these are too.  The leader begins alone: its first rows decide the encodings,
+ * and whether there is a job at all.  Then it starts the workers.  If there is
+ * no job, the leader scans the whole table, and no worker runs.
+ *
+ * No row comes back from a worker.  A worker that finds the job full waits
+ * until the leader spills a run.  The leader finds it full when it needs a
+ * buffer itself, or when it waits for the workers' end.
+ *
+ * Runs in the backend that builds the index and in the workers.  A worker alone
+ * writes its figures in the DSM segment, and the leader reads them after the
+ * worker's end.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "index/index_order.h"
+#include "index/index_workers.h"
+#include "job/buffer_pool.h"
+#include "keys/key_types.h"
+#include "sort/encoding_copy.h"
+#include "sort/feed.h"
+
+#define KEY_BUILD		UINT64CONST(1)
+#define KEY_SCAN		UINT64CONST(2)
+#define KEY_ENCODINGS	UINT64CONST(3)
+#define KEY_FIGURES		UINT64CONST(4)
+#define KEY_QUERY		UINT64CONST(5)	/* missing if there is no query text */
+
+/* The build, for the workers. */
+typedef struct SharedBuild
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	int64		query_id;
+	int			row_width;
+	GpuSortJobId job;
+} SharedBuild;
+
+/* The figures of one worker. */
+typedef struct WorkerFigures
+{
+	double		heap_tuples;
+	double		rows;
+	bool		broken_hot_chain;
+	BufferUsage buffers;
+	WalUsage	wal;
+} WorkerFigures;
+
+struct GpuSortIndexWorkers
+{
+	ParallelContext *context;
+	const GpuSortIndexScan *scan;
+	Snapshot	snapshot;
+	bool		started;
+
+	/* in the DSM segment */
+	SharedBuild *build;
+	ParallelTableScanDesc shared_scan;
+	char	   *encodings;
+	Size		encodings_bytes;	/* room for them */
+	WorkerFigures *figures;		/* one for each worker */
+};
+
+extern PGDLLEXPORT void gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc);
+
+/* --- a worker ------------------------------------------------------------- */
+
+/* Feeds a row, whenever the job takes it. */
+static void
+feed_row(void *arg, TupleTableSlot *slot)
+{
+	GpuSortFeed *feed = arg;
+
+	while (gpusort_feed_row(feed, slot) == GPUSORT_FEED_FULL)
+		gpusort_job_wait_while_full(feed->job);
+}
+
+/* Makes the keys as the leader has them.  The encodings tell which keys have
+ * words, whatever this process would say. */
+static void
+make_keys(const GpuSortIndexScan *scan, const char *encodings, GpuSortKeys *keys)
+{
+	GpuSortOrder *order = palloc0(sizeof(GpuSortOrder));
+	GpuSortKeyEncoding read[GPUSORT_WORDS_MAX];
+	int			n_keys;
+
+	(void) gpusort_index_order(scan->index, scan->row_desc, order, &n_keys);
+	n_keys = gpusort_encodings_read(encodings, order, scan->row_desc, read);
+	gpusort_keys_make(order, n_keys, read, scan->row_desc, keys);
+}
+
+/* Scans this worker's part of the table.  The leader's feed has the number
+ * behind the workers'. */
+static void
+feed_part(Relation heap, Relation index, shm_toc *toc, const SharedBuild *build,
+		  WorkerFigures *figures)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+	GpuSortIndexScan scan;
+	GpuSortRowFormat format = {0};
+	GpuSortKeys keys;
+	GpuSortFeed *feed;
+
+	info->ii_Concurrent = build->concurrent;
+	gpusort_index_scan_begin(&scan, heap, index, info);
+	format.natts = scan.row_desc->natts;
+	make_keys(&scan, shm_toc_lookup(toc, KEY_ENCODINGS, false), &keys);
+	feed = gpusort_feed_begin(&format, &keys, build->row_width, gpusort_job_attach(&build->job),
+							  ParallelWorkerNumber);
+	figures->heap_tuples =
+		gpusort_index_scan_run(&scan, feed_row, feed,
+							   compat_begin_parallel_scan(heap,
+														  shm_toc_lookup(toc, KEY_SCAN, false)),
+							   false);
+	figures->rows = scan.rows;
+	figures->broken_hot_chain = info->ii_BrokenHotChain;
+	gpusort_feed_finish(feed);
+}
+
+/* The locks are those that the leader has. */
+void
+gpusort_index_worker_main(dsm_segment *segment, shm_toc *toc)
+{
+	const SharedBuild *build = shm_toc_lookup(toc, KEY_BUILD, false);
+	WorkerFigures *figures =
+		&((WorkerFigures *) shm_toc_lookup(toc, KEY_FIGURES, false))[ParallelWorkerNumber];
+	LOCKMODE	heap_lock = build->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE	index_lock = build->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	Relation	heap;
+	Relation	index;
+
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	pgstat_report_query_id(build->query_id, false);
+	heap = table_open(build->heap, heap_lock);
+	index = index_open(build->index, index_lock);
+	InstrStartParallelQuery();
+	feed_part(heap, index, toc, build, figures);
+	InstrEndParallelQuery(&figures->buffers, &figures->wal);
+	index_close(index, index_lock);
+	table_close(heap, heap_lock);
+}
+
+/* --- the leader, before its scan ------------------------------------------ */
+
+/* Returns the number of workers that the build may have.  The planner does not
+ * know how many feeders a job can have. */
+static int
+number_of_workers(const IndexInfo *info)
+{
+	int			n = info->ii_ParallelWorkers;
+
+	while (n > 0 &&
+		   (GPUSORT_PARALLEL_FEEDERS(n) > GPUSORT_FEEDERS_MAX ||
+			gpusort_buffers_to_open(GPUSORT_PARALLEL_FEEDERS(n)) > gpusort_shared->n_buffers))
+		n--;
+	return n;
+}
+
+static void
+estimate_segment(GpuSortIndexWorkers *workers)
+{
+	shm_toc_estimator *estimator = &workers->context->estimator;
+
+	shm_toc_estimate_chunk(estimator, sizeof(SharedBuild));
+	shm_toc_estimate_chunk(estimator,
+						   table_parallelscan_estimate(workers->scan->heap, workers->snapshot));
+	shm_toc_estimate_chunk(estimator, workers->encodings_bytes);
+	shm_toc_estimate_chunk(estimator,
+						   mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
+	shm_toc_estimate_keys(estimator, 4);
+	if (debug_query_string != NULL)
+	{
+		shm_toc_estimate_chunk(estimator, strlen(debug_query_string) + 1);
+		shm_toc_estimate_keys(estimator, 1);
+	}
+}
+
+static void *
+allocate(GpuSortIndexWorkers *workers, uint64 key, Size bytes)
+{
+	shm_toc    *toc = workers->context->toc;
+	void	   *memory = shm_toc_allocate(toc, bytes);
+
+	memset(memory, 0, bytes);
+	shm_toc_insert(toc, key, memory);
+	return memory;
+}
+
+/* The job and the encodings come later. */
+static void
+fill_segment(GpuSortIndexWorkers *workers, int row_width)
+{
+	const GpuSortIndexScan *scan = workers->scan;
+	SharedBuild *build = allocate(workers, KEY_BUILD, sizeof(SharedBuild));
+
+	build->heap = RelationGetRelid(scan->heap);
+	build->index = RelationGetRelid(scan->index);
+	build->concurrent = scan->info->ii_Concurrent;
+	build->query_id = pgstat_get_my_query_id();
+	build->row_width = row_width;
+	workers->build = build;
+	workers->shared_scan = allocate(workers, KEY_SCAN,
+									table_parallelscan_estimate(scan->heap, workers->snapshot));
+	table_parallelscan_initialize(scan->heap, workers->shared_scan, workers->snapshot);
+	workers->encodings = allocate(workers, KEY_ENCODINGS, workers->encodings_bytes);
+	workers->figures = allocate(workers, KEY_FIGURES,
+								mul_size(workers->context->nworkers, sizeof(WorkerFigures)));
+	if (debug_query_string != NULL)
+		strcpy(allocate(workers, KEY_QUERY, strlen(debug_query_string) + 1), debug_query_string);
+}
+
+static void
+leave_parallel_mode(GpuSortIndexWorkers *workers)
+{
+	if (IsMVCCSnapshot(workers->snapshot))
+		UnregisterSnapshot(workers->snapshot);
+	DestroyParallelContext(workers->context);
+	ExitParallelMode();
+}
+
+/* A concurrent build indexes the rows that its snapshot sees; any other build
+ * decides by the state of each row. */
+GpuSortIndexWorkers *
+gpusort_index_workers_begin(const GpuSortIndexScan *scan, GpuSortSpec *spec)
+{
+	int			n = number_of_workers(scan->info);
+	GpuSortIndexWorkers *workers;
+
+	if (n == 0)
+		return NULL;
+	workers = palloc0(sizeof(GpuSortIndexWorkers));
+	workers->scan = scan;
+	workers->encodings_bytes = gpusort_encodings_bytes_max(spec->order, spec->n_keys,
+														   spec->desc);
+	EnterParallelMode();
+	workers->context = CreateParallelContext("gpusort", "gpusort_index_worker_main", n);
+	workers->snapshot = scan->info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	estimate_segment(workers);
+	InitializeParallelDSM(workers->context);
+	if (workers->context->seg == NULL)
+	{
+		leave_parallel_mode(workers);
+		return NULL;
+	}
+	fill_segment(workers, spec->row_width);
+	spec->workers = n;
+	return workers;
+}
+
+/* --- the leader, during its scan and after it ----------------------------- */
+
+TableScanDesc
+gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers)
+{
+	return compat_begin_parallel_scan(workers->scan->heap, workers->shared_scan);
+}
+
+void
+gpusort_index_workers_start(GpuSortIndexWorkers *workers, const GpuSortTuplesort *sort)
+{
+	const GpuSortKeyEncoding *encodings;
+	int			n_encodings;
+	StringInfoData bytes;
+
+	if (workers->started)
+		return;
+	encodings = gpusort_tuplesort_encodings(sort, &workers->build->job, &n_encodings);
+	if (encodings == NULL)
+		return;
+	initStringInfo(&bytes);
+	gpusort_encodings_write(encodings, n_encodings, &bytes);
+	if ((Size) bytes.len > workers->encodings_bytes)
+		elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
+	memcpy(workers->encodings, bytes.data, bytes.len);
+	pfree(bytes.data);
+	LaunchParallelWorkers(workers->context);
+	workers->started = true;
+}
+
+/* The wait for their start raises an error if one cannot start, so the wait for
+ * their rows ends. */
+void
+gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+						  double *heap_tuples, double *rows)
+{
+	ParallelContext *context = workers->context;
+	double		fed = 0;
+
+	if (workers->started)
+	{
+		WaitForParallelWorkersToAttach(context);
+		gpusort_tuplesort_wait_for_feeders(sort, context->nworkers_launched);
+	}
+	WaitForParallelWorkersToFinish(context);
+	for (int i = 0; i < context->nworkers_launched; i++)
+	{
+		WorkerFigures *figures = &workers->figures[i];
+
+		InstrAccumParallelQuery(&figures->buffers, &figures->wal);
+		*heap_tuples += figures->heap_tuples;
+		fed += figures->rows;
+		workers->scan->info->ii_BrokenHotChain |= figures->broken_hot_chain;
+	}
+	*rows += fed;
+	elog(DEBUG1, "gpusort: %d workers fed %.0f of %.0f rows of index \"%s\"",
+		 context->nworkers_launched, fed, *rows, RelationGetRelationName(workers->scan->index));
+	leave_parallel_mode(workers);
+}

@@ -1,0 +1,42 @@
+/*
+ * index_workers.h
+ *	  Parallel workers of an index build, which scan the table and feed the
+ *	  sort's job.
+ *
+ * Life: begin; the leader runs its own part of the shared scan and starts the
+ * workers when its sort has a job; end.  The session is in parallel mode from
+ * begin to end.
+ */
+#ifndef GPUSORT_INDEX_WORKERS_H
+#define GPUSORT_INDEX_WORKERS_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+
+#include "index/index_scan.h"
+#include "sort/tuplesort.h"
+
+typedef struct GpuSortIndexWorkers GpuSortIndexWorkers;
+
+/*
+ * Prepares the workers that the planner has granted the build, and sets the
+ * sort's number of workers (spec->workers) to theirs.  They do not run yet.
+ * NULL: there are none, and the build is serial.  Memory: the current context.
+ */
+extern GpuSortIndexWorkers *gpusort_index_workers_begin(const GpuSortIndexScan *scan,
+														GpuSortSpec *spec);
+
+/* Begins the leader's part of the scan. */
+extern TableScanDesc gpusort_index_workers_leader_scan(const GpuSortIndexWorkers *workers);
+
+/* Starts the workers if they do not run yet and the sort has a job. */
+extern void gpusort_index_workers_start(GpuSortIndexWorkers *workers,
+										const GpuSortTuplesort *sort);
+
+/* Waits until the workers have fed their last rows.  Adds the table's rows that
+ * they have scanned to *heap_tuples, and the index's to *rows. */
+extern void gpusort_index_workers_end(GpuSortIndexWorkers *workers, GpuSortTuplesort *sort,
+									  double *heap_tuples, double *rows);
+
+#endif							/* GPUSORT_INDEX_WORKERS_H */

@@ -1,0 +1,272 @@
+# Parallel workers scan the table of an index build and feed the sort's job.  The pages are those of PostgreSQL's serial
+# build, whichever process has fed a row.  The workers' rows, counts and figures are the build's; errors, cancels and lost
+# workers end it.
+#
+# A build logs at DEBUG1 how many rows its workers have fed.  Where a test needs a worker that feeds, the index is on
+# in_worker(i): in the leader it waits, from the leader's second row on, until the file "go" is in the data directory.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('parallel_index_builds', "shared_preload_libraries = 'gpusort, pg_stat_statements'", "gpusort.device_memory = '32MB'",
+	'autovacuum = off', 'synchronize_seqscans = off', 'max_worker_processes = 20', 'max_parallel_workers = 12', 'max_parallel_maintenance_workers = 4',
+	'min_parallel_table_scan_size = 0', 'compute_query_id = on');
+my $go = $node->data_dir . '/go';
+
+wait_for_state($node, 'serving');
+make_tables($node);
+make_same_pages($node);
+$node->safe_psql('postgres', q{
+	create extension amcheck;
+	create extension pageinspect;
+	create extension pg_stat_statements;
+	create table d as select
+	  hashint8extended(i, 1) as k8, (abs(hashint4(i)) % 100)::int4 as few, case when i % 7 <> 0 then hashint4(i) end as withnull,
+	  md5(i::text) collate "C" as tc, md5(i::text) collate "en-x-icu" as ti, (array['red','green','blue'])[i % 3 + 1] collate "en-x-icu" as color,
+	  (abs(hashint4(i)) % 100000)::numeric / 100 as n, ('{"a":' || i % 1000 || '}')::jsonb as js, i as id
+	  from generate_series(1, 40000) i;
+	create table hot (id int, k int, v int) with (fillfactor = 50);
+	insert into hot select i, hashint4(i), i from generate_series(1, 20000) i;
+	update hot set v = v + 1 where id % 3 = 0;
+	update hot set v = v + 1 where id % 6 = 0;
+	update hot set k = k + 1 where id % 5 = 0;
+	delete from hot where id % 11 = 0;
+	create table large as select hashint8extended(i, 1) as k, md5(i::text) collate "C" as t, i from generate_series(1, 700000) i;
+	vacuum analyze d, large;
+
+	create function in_worker(i int4) returns int4 immutable parallel safe language plpgsql as $$
+		begin
+			if pg_backend_pid() = current_setting('test.leader', true)::int and i > 1 then
+				while pg_stat_file('go', true) is null loop
+					perform pg_sleep(0.01);
+				end loop;
+			end if;
+			return i;
+		end $$;
+	create function fails_in_worker(i int4) returns int4 immutable parallel safe language plpgsql as $$
+		begin
+			if pg_backend_pid() <> current_setting('test.leader', true)::int then
+				raise exception 'row % is in a worker', i;
+			end if;
+			return public.in_worker(i);
+		end $$;
+});
+
+# The statements, in a session that builds through gpusort with this many workers for the table.  Returns what it says
+# on stderr, with DEBUG1.
+sub build
+{
+	my ($table, $workers, $sql) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', "alter table $table set (parallel_workers = $workers); set gpusort.index_builds = on; set client_min_messages = debug1;\n$sql");
+
+	return $err;
+}
+
+# The workers that ran and the rows that they fed, of the build that has said this; undefined: it had none.
+sub fed
+{
+	return $_[0] =~ /gpusort: (\d+) workers fed (\d+) of \d+ rows/ ? ($1, $2) : ();
+}
+
+# Builds an index with these numbers of workers, and compares its pages with those of PostgreSQL's serial build.
+my $fed_in_all = 0;
+sub same_with_workers
+{
+	my ($name, $create, $table, $definition, @workers) = @_;
+
+	$node->safe_psql('postgres', "alter table $table set (parallel_workers = 0); $create ix_native on $table $definition");
+	for my $n (@workers)
+	{
+		my $said = build($table, $n, "$create ix_ours on $table $definition;");
+		my ($launched, $rows) = fed($said);
+		my $same = $node->safe_psql('postgres', q{
+			select same_pages('ix_native', 'ix_ours') || case when count(distinct reltuples) = 1 then '' else ', but not reltuples' end from pg_class where relname in ('ix_native', 'ix_ours')});
+
+		is($same, 'same', "$name: the same pages with $n workers") or diag $said;
+		is($launched, $n, "$name: $n workers were started") or diag $said;
+		$fed_in_all += $rows // 0;
+		$node->safe_psql('postgres', "set client_min_messages = error; select bt_index_parent_check('ix_ours', true, true); drop index ix_ours");
+	}
+	$node->safe_psql('postgres', 'drop index ix_native');
+	return;
+}
+
+# --- pages
+same_with_workers('int8', 'create index', 'd', '(k8)', 1, 2, 4);
+same_with_workers('text', 'create index', 'd', '(tc)', 1, 2, 4);
+same_with_workers('ICU', 'create index', 'd', '(ti, few)', 1, 2, 4);
+same_with_workers('few texts', 'create index', 'd', '(color, id desc)', 2);
+same_with_workers('duplicates', 'create index', 'd', '(few)', 2, 4);
+same_with_workers('unique', 'create unique index', 'd', '(id)', 1, 2, 4);
+same_with_workers('partial', 'create index', 'd', '(k8) where few < 50', 1, 2, 4);
+same_with_workers('expression', 'create index', 'd', '(upper(ti), (few + 1)) where length(tc) = 32', 1, 2, 4);
+same_with_workers('INCLUDE', 'create index', 'd', '(withnull) include (n, js)', 1, 2, 4);
+same_with_workers('CONCURRENTLY', 'create index concurrently', 'd', '(k8)', 1, 2, 4);
+same_with_workers('unique CONCURRENTLY', 'create unique index concurrently', 'd', '(tc)', 2);
+same_with_workers('HOT chains', 'create index', 'hot', '(k)', 1, 2, 4);
+same_with_workers('large', 'create index', 'large', '(k)', 2, 4);
+$node->safe_psql('postgres', 'select gpusort_stats_reset()');
+same_with_workers('spilled', 'create index', 'large', '(t, k)', 1, 2, 4);
+is($node->safe_psql('postgres', 'select runs_spilled > 0, index_builds from gpusort_stats'), 't|3', 'large indexes spill');
+cmp_ok($fed_in_all, '>', 0, 'workers have fed rows');
+
+# rows that are dead to some, and broken HOT chains
+my $old = GpuSortTest::Session->new($node);
+$old->query('begin isolation level repeatable read; select count(*) from d');
+$node->safe_psql('postgres', q{
+	create table dead (id int, t text) with (fillfactor = 70);
+	insert into dead select i, md5(i::text) from generate_series(1, 20000) i;
+	delete from dead where id % 4 = 0;
+	insert into dead select i, md5(i::text) from generate_series(1, 20000) i where i % 4 = 0;
+	update dead set t = t || 'x' where id % 5 = 0;
+	delete from dead where id % 7 = 0});
+same_with_workers('dead rows, unique', 'create unique index', 'dead', '(id)', 1, 2, 4);
+same_with_workers('dead rows', 'create index', 'dead', '(t)', 2);
+my $chain = q{select indcheckxmin from pg_index where indexrelid = 'dead_t'::regclass};
+for my $n (0, 1, 2, 4)
+{
+	my $said = build('dead', $n, 'create index dead_t on dead (t)');
+
+	is($node->safe_psql('postgres', "$chain; drop index dead_t"), 't', "a broken HOT chain is noticed with $n workers") or diag $said;
+}
+$old->query('commit');
+$old->close;
+
+# --- a worker that feeds nearly all rows
+# Begins a build in a session of its own, and waits until a worker has fed rows.
+sub begin_gated
+{
+	my ($sql, $seconds) = @_;
+	my $session = GpuSortTest::Session->new($node, $seconds);
+
+	unlink $go;
+	$session->query("set test.leader = $session->{pid}; set gpusort.index_builds = on; set client_min_messages = debug1");
+	$session->send($sql);
+	return $session;
+}
+
+sub open_gate
+{
+	append_to_file($go, '');
+	return;
+}
+
+sub wait_for_fed_rows
+{
+	my ($session, $rows) = @_;
+
+	return $node->poll_query_until('postgres', "select coalesce(max(rows_fed), 0) > $rows from gpusort_progress where pid = $session->{pid}");
+}
+
+$node->safe_psql('postgres', q{alter table d set (parallel_workers = 1); alter table large set (parallel_workers = 1); select pg_stat_statements_reset()});
+my $gated = begin_gated('create index gated on d (in_worker(id), k8)');
+ok(wait_for_fed_rows($gated, 0), 'a worker feeds rows while the leader waits');
+is($node->safe_psql('postgres', qq{select phase, blocks_total = pg_relation_size('d') / 8192 from pg_stat_progress_create_index where pid = $gated->{pid}}),
+	'building index: scanning table|t', 'progress during the scan');
+ok($node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where leader_pid = $gated->{pid}"), 'and scans the rest of the table');
+open_gate();
+$gated->finish;
+my ($launched, $rows) = fed($gated->error);
+is($launched, 1, 'a worker ran');
+cmp_ok($rows, '>', 39000, 'and fed nearly all rows');
+my $buffers = q{select bool_and(shared_blks_hit + shared_blks_read > pg_relation_size('d') / 8192) from pg_stat_statements where query like 'create index gated%'};
+is($node->safe_psql('postgres', $buffers), 't', "the worker's buffers are counted");
+$gated->close;
+
+# the worker waits with a full job until the leader, which has no more rows, spills
+$gated = begin_gated('create index spilled on large (in_worker(i), t)', 300);
+ok(wait_for_fed_rows($gated, 100000), 'a worker feeds many rows');
+open_gate();
+$gated->finish;
+($launched, $rows) = fed($gated->error);
+cmp_ok($rows, '>', 100000, 'it has fed them');
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('spilled', true, true); drop index spilled}), '', 'and they are in the index');
+$gated->close;
+
+# --- errors
+my $fails = begin_gated('create index failed on d (fails_in_worker(id))');
+$fails->finish;
+like($fails->error, qr/ERROR:.*row \d+ is in a worker/, "a worker's error is the build's");
+like($fails->error, qr/parallel worker/, 'and says that it is of a worker');
+$fails->close;
+nothing_left_over($node, "a worker's error");
+
+for my $n (0, 1, 2)
+{
+	my $said = build('d', $n, q{create index failed on d ((1 / (id - 30000)))});
+
+	like($said, qr/ERROR:  division by zero/, "an error with $n workers");
+	$said = build('d', $n, q{create unique index failed on d ((id / 2))});
+	like($said, qr/ERROR:  could not create unique index "failed"\nDETAIL:  Key \(\(id \/ 2\)\)=\(\d+\) is duplicated\./, "duplicates with $n workers");
+}
+nothing_left_over($node, 'errors');
+$node->safe_psql('postgres', q{alter table d set (parallel_workers = 1)});
+
+my $canceled = begin_gated('create index canceled on d (in_worker(id))');
+wait_for_fed_rows($canceled, 0);
+$node->safe_psql('postgres', "select pg_cancel_backend($canceled->{pid})");
+$canceled->finish;
+like($canceled->error, qr/canceling statement due to user request/, 'a cancel during the scan');
+is($node->safe_psql('postgres', "select count(*) from pg_stat_activity where leader_pid = $canceled->{pid}"), '0', 'ends the workers too');
+$canceled->close;
+nothing_left_over($node, 'a cancel');
+
+# a worker that waits for the leader with a full job can be ended
+my $ended = begin_gated('create index ended on large (in_worker(i), t)', 300);
+wait_for_fed_rows($ended, 100000);
+my $worker = qq{select pid from pg_stat_activity where leader_pid = $ended->{pid} and query like 'create index ended%' and backend_type = 'parallel worker' and query_id = (select query_id from pg_stat_activity where pid = $ended->{pid})};
+is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from ($worker) w"), '1', "a worker shows its leader's statement; it is ended");
+$ended->finish;
+like($ended->error, qr/terminating .* due to administrator command/, 'and the build with it');
+$ended->close;
+nothing_left_over($node, 'an ended worker');
+
+# a subtransaction that fails ends parallel mode, and its workers
+my $caught = build('d', 2, q{
+	do $$ begin
+		begin
+			create unique index caught on d ((id / 2));
+		exception when unique_violation then
+			raise debug 'caught';
+		end;
+		create unique index caught on d (id);
+	end $$});
+like($caught, qr/caught.*gpusort: 2 workers fed \d+ of 40000 rows of index "caught"/s, 'a build after one that failed in a subtransaction');
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('caught', true, true); drop index caught}), '', 'the index has all rows');
+
+# --- no workers
+my @alone = fed(build('d', 4, 'set max_parallel_workers = 0; create index alone on d (k8)'));
+is_deeply(\@alone, [ 0, 0 ], 'workers that cannot be started are not missed');
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('alone', true, true); drop index alone}), '', 'the leader has scanned the whole table');
+is_deeply([ fed(build('d', 4, "set gpusort.enabled = off; create index alone on d (k8); drop index alone")) ], [], "PostgreSQL's own build has its own workers");
+like(build('d', 4, 'set gpusort.min_rows = 1000; create index alone on d (k8) where id < 500; drop index alone'), qr/gpusort: 0 workers fed 0 of 499 rows/, 'few rows need no workers');
+like(build('d', 4, 'create index alone on d (k8) where false; drop index alone'), qr/gpusort: 0 workers fed 0 of 0 rows/, 'nor do none');
+
+# --- a build beside changes
+my $writer = GpuSortTest::Session->new($node);
+$writer->query('create table busy (id int, t text) with (parallel_workers = 2); insert into busy select i, md5(i::text) from generate_series(1, 20000) i; begin; update busy set t = t || 1 where id % 10 = 0; insert into busy select i, md5(i::text) from generate_series(20001, 21000) i');
+my $concurrent = GpuSortTest::Session->new($node);
+$concurrent->send('set gpusort.index_builds = on; set client_min_messages = debug1; create index concurrently busy_t on busy (t)');
+ok($node->poll_query_until('postgres', "select wait_event_type = 'Lock' from pg_stat_activity where pid = $concurrent->{pid}"), 'CREATE INDEX CONCURRENTLY waits for a writer');
+$writer->query('commit; insert into busy select i, md5(i::text) from generate_series(21001, 22000) i');
+$concurrent->finish;
+is(scalar(() = $concurrent->error =~ /gpusort: 2 workers fed/g), 1, 'and ends, with workers') or diag $concurrent->error;
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('busy_t', true, true); alter table busy set (parallel_workers = 2); reindex index concurrently busy_t; reindex table busy}), '', 'the index has all rows');
+$_->close for $writer, $concurrent;
+
+# --- whatever else builds indexes
+for my $sql ('reindex index dk', 'reindex index concurrently dk', 'cluster d using dk', 'vacuum full d', 'alter table d alter few type int8')
+{
+	$node->safe_psql('postgres', 'create index if not exists dk on d (k8)');
+	like(build('d', 2, $sql), qr/gpusort: 2 workers fed \d+ of 40000 rows of index "dk/, "$sql has workers");
+	$node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('dk', true, true)});
+}
+nothing_left_over($node, 'parallel builds');
+$node->stop;
+done_testing();
