@@ -128,8 +128,7 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		/* workers wait for this process, with full queues */
-		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
+		.wait_ms = native_milliseconds(sort),
 	};
 
 	options.expected_bytes = rows * spec->packed_bytes;
@@ -399,12 +398,6 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 
 /* --- after that ----------------------------------------------------------- */
 
-uint64
-gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
-{
-	return sort->rows_fed - (is_parallel(sort) ? sort->own_rows : 0);
-}
-
 GpuSortNativeReason
 gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 {
@@ -420,6 +413,8 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 	sort->output->methods->explain(sort->output, es);
 	if (sort->figures.sum.rows > 0)
 		gpusort_ordering_explain(&sort->ordering, es);
+	if (is_parallel(sort) && sort->rows_fed > sort->own_rows)
+		ExplainPropertyUInteger("Rows Fed", NULL, sort->rows_fed - sort->own_rows, es);
 	if (!es->timing)
 		return;
 	ExplainPropertyFloat("Feed Time", "ms", sort->feed_ms, 3, es);
