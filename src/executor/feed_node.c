@@ -230,7 +230,7 @@ feed_rows(GpuSortFeedState *state)
 			break;
 		}
 		if (unlikely(state->feed->rows >= rows_end ||
-					 gpusort_feed_row(state->feed, slot) != GPUSORT_FEED_TAKEN))
+					 !gpusort_feed_row(state->feed, slot)))
 			break;
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);

@@ -127,8 +127,8 @@ make_ranked_key(const GpuSortOrdering *ordering, const GpuSortTiedRow *rows, uin
 				GpuSortKeys *keys)
 {
 	int			k = ordering->ties->first_key;
-	GpuSortOrder order = *ordering->order;
-	Form_pg_attribute attr = TupleDescAttr(ordering->desc, order.columns[k] - 1);
+	GpuSortOrder order = *ordering->spec->order;
+	Form_pg_attribute attr = TupleDescAttr(ordering->spec->desc, order.columns[k] - 1);
 	Oid			type = getBaseType(attr->atttypid);
 	GpuSortKeyEncoding encoding = {.n_words = 1};
 	int			least;
@@ -154,7 +154,7 @@ make_ranked_key(const GpuSortOrdering *ordering, const GpuSortTiedRow *rows, uin
 	order.operators += k;
 	order.collations += k;
 	order.nulls_first += k;
-	gpusort_keys_make(&order, 1, &encoding, ordering->desc, keys);
+	gpusort_keys_make(&order, 1, &encoding, ordering->spec->desc, keys);
 	return true;
 }
 
@@ -182,7 +182,7 @@ sort_by_ranks(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n)
 			gpusort_sortkey_encode(&keys.keys[0], unsorted[i].comparand.value, &entries[i].word);
 	}
 	entries = gpusort_sort_entries(entries, palloc_extended(entry_bytes, MCXT_ALLOC_HUGE), n,
-								   ordering->order->nulls_first[ordering->ties->first_key],
+								   ordering->spec->order->nulls_first[ordering->ties->first_key],
 								   NULL, NULL);
 	for (uint64 i = 0; i < n; i++)
 		rows[i] = unsorted[entries[i].row];
@@ -201,7 +201,7 @@ gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, ui
 
 	if (put_rows_in_place(rows, n, ordering->ties))
 		return;
-	if (n >= ROWS_TO_RANK && taken_bytes + rank_bytes <= (Size) ordering->work_mem * 1024)
+	if (n >= ROWS_TO_RANK && taken_bytes + rank_bytes <= (Size) ordering->spec->work_mem * 1024)
 	{
 		context = AllocSetContextCreate(CurrentMemoryContext, "gpusort tied rows",
 										ALLOCSET_DEFAULT_SIZES);

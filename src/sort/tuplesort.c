@@ -69,17 +69,12 @@ is_parallel(const GpuSortTuplesort *sort)
 static void
 begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
-	const GpuSortSpec *spec = sort->spec;
-	const GpuSortOrder *order = spec->order;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
 	gpusort_progress_end(&sort->progress);
 	sort->stage = NATIVE;
 	sort->native_reason = reason;
-	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
-										order->collations, order->nulls_first, spec->work_mem, NULL,
-										spec->random_access ? TUPLESORT_RANDOMACCESS :
-										TUPLESORT_NONE);
+	sort->native = gpusort_begin_native(sort->spec, sort->spec->random_access);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -102,8 +97,7 @@ begin_packing(GpuSortTuplesort *sort)
 	if (!pays)
 		return GPUSORT_NATIVE_COST;
 	gpusort_keys_make(spec->order, sort->n_encodings, sort->encodings, spec->desc, &sort->keys);
-	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
-						  &sort->slots, spec->work_mem, sort->context);
+	gpusort_ordering_make(&sort->ordering, spec, &sort->keys, &sort->slots);
 	return GPUSORT_NATIVE_NONE;
 }
 
@@ -153,7 +147,7 @@ begin_device(GpuSortTuplesort *sort)
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	while (gpusort_feed_row(sort->feed, slot) == GPUSORT_FEED_FULL)
+	while (!gpusort_feed_row(sort->feed, slot))
 	{
 		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
 
