@@ -27,7 +27,7 @@
 #include "settings.h"
 #include "sort/column_statistics.h"
 #include "sort/row_encodings.h"
-#include "sort/sort_choice.h"
+#include "sort/sort_method.h"
 
 /* Each may cost a sort key of ICU or the C library. */
 #define SAMPLED_ROWS		100
