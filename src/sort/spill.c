@@ -202,7 +202,8 @@ next_by_keys(GpuSortRunMerge *merge, const char **row)
 static void
 begin_reading(GpuSortSpill *spill, int first)
 {
-	Size		bytes = (Size) spill->ordering->spec->work_mem * 1024 / Max(spill->n_runs - first, 1);
+	Size		memory = (Size) spill->ordering->spec->work_mem * 1024;
+	Size		bytes = memory / Max(spill->n_runs - first, 1);
 
 	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
 	for (int i = first; i < spill->n_runs; i++)
