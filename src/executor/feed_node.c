@@ -17,8 +17,7 @@
  * row now and then.  This lets the Gather read the queues of workers that have
  * not begun to feed yet, and that would wait for it.
  *
- * Buffers belong to the job, which outlives the DSM segment.  Shutdown collects
- * figures and nothing else, because a portal may be shut down after each fetch.
+ * Buffers belong to the job, which outlives the DSM segment.
  */
 #include "postgres.h"
 
@@ -31,7 +30,6 @@
 #include "compat.h"
 #include "executor/feed_node.h"
 #include "executor/page_drain.h"
-#include "job/clock.h"
 #include "keys/key_types.h"
 #include "plan/plan_info.h"
 #include "sort/encoding_copy.h"
@@ -40,103 +38,36 @@
 /* The leader's own node returns one row after this many. */
 #define LEADER_ROWS_AT_ONCE		1000
 
-/* The figures of one participant.  It alone writes them, and the leader reads
- * them after its end. */
-typedef struct FeederFigures
-{
-	uint64		rows;
-	uint64		bytes;
-	double		milliseconds;
-} FeederFigures;
-
-/* In the DSM segment.  The encodings (encoding_copy.h) lie behind the
- * figures. */
+/* In the DSM segment. */
 typedef struct FeedCoordination
 {
 	pg_atomic_uint32 published; /* the id and the encodings are there */
-	int			n_workers;		/* workers that figures has room for */
 	GpuSortJobId id;
-	FeederFigures figures[FLEXIBLE_ARRAY_MEMBER];	/* one for each worker */
+	char		encodings[FLEXIBLE_ARRAY_MEMBER];	/* encoding_copy.h */
 } FeedCoordination;
-
-typedef enum FeedPhase
-{
-	FEED_NOT_BEGUN,				/* the node returns rows */
-	FEED_BEGUN,
-	FEED_DONE
-} FeedPhase;
 
 struct GpuSortFeedState
 {
 	CustomScanState css;		/* must be first */
 	GpuSortPlanInfo info;
 	GpuSortRowFormat format;
-	FeedPhase	phase;
+	bool		ended;			/* the child has no more rows */
 
-	/* from FEED_BEGUN on */
+	/* while rows are fed */
 	MemoryContext feed_context;
 	GpuSortKeys keys;
 	GpuSortPageDrain drain;
-	GpuSortFeed *feed;
+	GpuSortFeed *feed;			/* NULL: the node returns rows */
 
 	/* the leader's encodings, once it has published them */
 	GpuSortJobId id;			/* slot -1: it has not published them */
 	const GpuSortKeyEncoding *encodings;
 	int			n_encodings;
-	uint64		rows_at_once;	/* rows that it may feed before it returns one */
 
 	FeedCoordination *shared;	/* NULL without a DSM segment */
-	int			n_workers;		/* workers that figures has room for */
-	FeederFigures own;			/* this process's figures */
-	FeederFigures *workers;		/* the leader's copy, made at shutdown */
-};
-
-static Node *GpuSortFeedCreateState(CustomScan *scan);
-static void GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags);
-static TupleTableSlot *GpuSortFeedExec(CustomScanState *node);
-static void GpuSortFeedEnd(CustomScanState *node);
-static void GpuSortFeedReScan(CustomScanState *node);
-static Size GpuSortFeedEstimateDSM(CustomScanState *node, ParallelContext *pcxt);
-static void GpuSortFeedInitializeDSM(CustomScanState *node, ParallelContext *pcxt,
-									 void *coordinate);
-static void GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt,
-									   void *coordinate);
-static void GpuSortFeedInitializeWorker(CustomScanState *node, shm_toc *toc, void *coordinate);
-static void GpuSortFeedShutdown(CustomScanState *node);
-static void GpuSortFeedExplain(CustomScanState *node, List *ancestors, ExplainState *es);
-
-const CustomScanMethods gpusort_feed_scan_methods = {
-	.CustomName = "GpuSortFeed",
-	.CreateCustomScanState = GpuSortFeedCreateState,
-};
-
-static const CustomExecMethods gpusort_feed_exec_methods = {
-	.CustomName = "GpuSortFeed",
-	.BeginCustomScan = GpuSortFeedBegin,
-	.ExecCustomScan = GpuSortFeedExec,
-	.EndCustomScan = GpuSortFeedEnd,
-	.ReScanCustomScan = GpuSortFeedReScan,
-	.EstimateDSMCustomScan = GpuSortFeedEstimateDSM,
-	.InitializeDSMCustomScan = GpuSortFeedInitializeDSM,
-	.ReInitializeDSMCustomScan = GpuSortFeedReInitializeDSM,
-	.InitializeWorkerCustomScan = GpuSortFeedInitializeWorker,
-	.ShutdownCustomScan = GpuSortFeedShutdown,
-	.ExplainCustomScan = GpuSortFeedExplain,
 };
 
 /* --- begin, rescan, end --------------------------------------------------- */
-
-static Node *
-GpuSortFeedCreateState(CustomScan *scan)
-{
-	GpuSortFeedState *state = (GpuSortFeedState *) newNode(sizeof(GpuSortFeedState),
-														   T_CustomScanState);
-
-	state->css.methods = &gpusort_feed_exec_methods;
-	state->id.slot = -1;
-	gpusort_plan_info_read(scan, &state->info);
-	return (Node *) state;
-}
 
 static void
 GpuSortFeedBegin(CustomScanState *node, EState *estate, int eflags)
@@ -158,11 +89,7 @@ forget_feed(GpuSortFeedState *state)
 		MemoryContextDelete(state->feed_context);
 	state->feed_context = NULL;
 	state->feed = NULL;
-	state->phase = FEED_NOT_BEGUN;
-	if (state->workers != NULL)
-		pfree(state->workers);
-	state->workers = NULL;
-	memset(&state->own, 0, sizeof(state->own));
+	state->ended = false;
 }
 
 static void
@@ -181,12 +108,6 @@ GpuSortFeedEnd(CustomScanState *node)
 }
 
 /* --- the job to feed ------------------------------------------------------ */
-
-static char *
-shared_encodings(const GpuSortFeedState *state)
-{
-	return (char *) &state->shared->figures[state->n_workers];
-}
 
 static Size
 encoding_bytes(GpuSortFeedState *state)
@@ -218,7 +139,7 @@ gpusort_feed_node_publish(GpuSortFeedState *state, const GpuSortJobId *job,
 	gpusort_encodings_write(encodings, n_keys, &bytes);
 	if ((Size) bytes.len > encoding_bytes(state))
 		elog(ERROR, "gpusort has no room for %d bytes of encodings", bytes.len);
-	memcpy(shared_encodings(state), bytes.data, bytes.len);
+	memcpy(state->shared->encodings, bytes.data, bytes.len);
 	pfree(bytes.data);
 	state->shared->id = *job;
 	pg_write_barrier();
@@ -247,7 +168,7 @@ make_keys(GpuSortFeedState *state)
 	{
 		pg_read_barrier();
 		state->id = state->shared->id;
-		n_encodings = gpusort_encodings_read(shared_encodings(state), &state->info.order,
+		n_encodings = gpusort_encodings_read(state->shared->encodings, &state->info.order,
 											 desc, read);
 		encodings = read;
 	}
@@ -272,16 +193,6 @@ begin_feeding(GpuSortFeedState *state)
 	state->feed = gpusort_feed_begin(&state->format, &state->keys, child->plan->plan_width,
 									 gpusort_job_attach(&state->id), ParallelWorkerNumber + 1);
 	MemoryContextSwitchTo(old_context);
-	state->phase = FEED_BEGUN;
-	state->rows_at_once = IsParallelWorker() || state->shared == NULL ?
-		PG_UINT64_MAX : LEADER_ROWS_AT_ONCE;
-}
-
-static void
-publish_figures(GpuSortFeedState *state)
-{
-	if (state->shared != NULL && IsParallelWorker())
-		state->shared->figures[ParallelWorkerNumber] = state->own;
 }
 
 /* Ends feeding, after this process's last row. */
@@ -289,9 +200,7 @@ static void
 end_feeding(GpuSortFeedState *state)
 {
 	gpusort_feed_finish(state->feed);
-	state->phase = FEED_DONE;
-	state->own.rows = state->feed->rows;
-	state->own.bytes = state->feed->data_bytes;
+	state->ended = true;
 	/* these rows have passed this node, for instrumentation */
 	if (state->css.ss.ps.instrument != NULL)
 		state->css.ss.ps.instrument->tuplecount += state->feed->rows;
@@ -308,12 +217,10 @@ static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
 	PlanState  *child = outerPlanState(state);
-	uint64		rows_end = state->rows_at_once == PG_UINT64_MAX ?
-		PG_UINT64_MAX : state->feed->rows + state->rows_at_once;
+	uint64		rows_end = IsParallelWorker() ? PG_UINT64_MAX :
+		state->feed->rows + LEADER_ROWS_AT_ONCE;
 	TupleTableSlot *slot;
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
 	for (;;)
 	{
 		slot = ExecProcNode(child);
@@ -323,13 +230,11 @@ feed_rows(GpuSortFeedState *state)
 			break;
 		}
 		if (unlikely(state->feed->rows >= rows_end ||
-					 gpusort_feed_row(state->feed, slot) != GPUSORT_FEED_TAKEN))
+					 !gpusort_feed_row(state->feed, slot)))
 			break;
 		if (state->drain.scan != NULL)
 			gpusort_page_drain(&state->drain, state->feed);
 	}
-	state->own.milliseconds += gpusort_milliseconds_since(start);
-	publish_figures(state);
 	return slot;
 }
 
@@ -340,7 +245,7 @@ return_row(GpuSortFeedState *state)
 	TupleTableSlot *slot = ExecProcNode(outerPlanState(state));
 
 	if (TupIsNull(slot))
-		state->phase = FEED_DONE;
+		state->ended = true;
 	return slot;
 }
 
@@ -350,17 +255,11 @@ GpuSortFeedExec(CustomScanState *node)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
-	if (state->phase == FEED_NOT_BEGUN && may_feed(state))
+	if (state->ended)
+		return NULL;
+	if (state->feed == NULL && may_feed(state))
 		begin_feeding(state);
-	switch (state->phase)
-	{
-		case FEED_NOT_BEGUN:
-			return return_row(state);
-		case FEED_BEGUN:
-			return feed_rows(state);
-		default:
-			return NULL;
-	}
+	return state->feed != NULL ? feed_rows(state) : return_row(state);
 }
 
 /* --- parallel workers ----------------------------------------------------- */
@@ -368,83 +267,61 @@ GpuSortFeedExec(CustomScanState *node)
 static Size
 GpuSortFeedEstimateDSM(CustomScanState *node, ParallelContext *pcxt)
 {
-	return add_size(add_size(offsetof(FeedCoordination, figures),
-							 mul_size(pcxt->nworkers, sizeof(FeederFigures))),
+	return add_size(offsetof(FeedCoordination, encodings),
 					encoding_bytes((GpuSortFeedState *) node));
 }
 
+/* Called for each execution. */
 static void
 GpuSortFeedInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
-{
-	GpuSortFeedReInitializeDSM(node, pcxt, coordinate);
-}
-
-static void
-GpuSortFeedReInitializeDSM(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) node;
 
 	state->shared = coordinate;
-	state->n_workers = pcxt->nworkers;
-	memset(state->shared, 0, shared_encodings(state) - (char *) coordinate);
 	pg_atomic_init_u32(&state->shared->published, 0);
-	state->shared->n_workers = state->n_workers;
 }
 
 static void
 GpuSortFeedInitializeWorker(CustomScanState *node, shm_toc *toc, void *coordinate)
 {
-	GpuSortFeedState *state = (GpuSortFeedState *) node;
-
-	state->shared = coordinate;
-	state->n_workers = state->shared->n_workers;
+	((GpuSortFeedState *) node)->shared = coordinate;
 }
 
-/* Copies the workers' figures before their memory goes. */
+/* The DSM segment may be gone after this. */
 static void
 GpuSortFeedShutdown(CustomScanState *node)
 {
-	GpuSortFeedState *state = (GpuSortFeedState *) node;
-	Size		bytes = state->n_workers * sizeof(FeederFigures);
-
-	if (IsParallelWorker() || state->shared == NULL)
-		return;
-	/* without a DSM segment there were fewer workers than planned; the next
-	 * execution may have more */
-	if (state->workers != NULL)
-		pfree(state->workers);
-	state->workers = MemoryContextAlloc(node->ss.ps.state->es_query_cxt, Max(bytes, 1));
-	memcpy(state->workers, state->shared->figures, bytes);
-	/* the DSM segment may be gone after this */
-	state->shared = NULL;
+	((GpuSortFeedState *) node)->shared = NULL;
 }
 
-/* --- EXPLAIN -------------------------------------------------------------- */
+/* --- the node ------------------------------------------------------------- */
 
-static char *
-describe_feeder(const char *who, const FeederFigures *figures, ExplainState *es)
+static const CustomExecMethods gpusort_feed_exec_methods = {
+	.CustomName = "GpuSortFeed",
+	.BeginCustomScan = GpuSortFeedBegin,
+	.ExecCustomScan = GpuSortFeedExec,
+	.EndCustomScan = GpuSortFeedEnd,
+	.ReScanCustomScan = GpuSortFeedReScan,
+	.EstimateDSMCustomScan = GpuSortFeedEstimateDSM,
+	.InitializeDSMCustomScan = GpuSortFeedInitializeDSM,
+	.ReInitializeDSMCustomScan = GpuSortFeedInitializeDSM,
+	.InitializeWorkerCustomScan = GpuSortFeedInitializeWorker,
+	.ShutdownCustomScan = GpuSortFeedShutdown,
+};
+
+static Node *
+GpuSortFeedCreateState(CustomScan *scan)
 {
-	if (!es->timing)
-		return psprintf("%s: " UINT64_FORMAT " rows", who, figures->rows);
-	return psprintf("%s: " UINT64_FORMAT " rows in %.3f ms", who, figures->rows,
-					figures->milliseconds);
+	GpuSortFeedState *state = (GpuSortFeedState *) newNode(sizeof(GpuSortFeedState),
+														   T_CustomScanState);
+
+	state->css.methods = &gpusort_feed_exec_methods;
+	state->id.slot = -1;
+	gpusort_plan_info_read(scan, &state->info);
+	return (Node *) state;
 }
 
-/* Shows a line for each process that has fed rows. */
-static void
-GpuSortFeedExplain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	GpuSortFeedState *state = (GpuSortFeedState *) node;
-	List	   *feeders = NIL;
-
-	/* the last execution may have had no job */
-	if (!es->analyze || state->id.slot < 0)
-		return;
-	if (state->own.rows > 0)
-		feeders = lappend(feeders, describe_feeder("leader", &state->own, es));
-	for (int i = 0; state->workers != NULL && i < state->n_workers; i++)
-		feeders = lappend(feeders, describe_feeder(psprintf("worker %d", i),
-												   &state->workers[i], es));
-	if (feeders != NIL)
-		ExplainPropertyList("Fed", feeders, es);
-}
+const CustomScanMethods gpusort_feed_scan_methods = {
+	.CustomName = "GpuSortFeed",
+	.CreateCustomScanState = GpuSortFeedCreateState,
+};

@@ -18,65 +18,36 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "executor/gpusort_node.h"
+#include "compat.h"
+#include "executor/feed_node.h"
+#include "executor/page_drain.h"
 #include "job/server_state.h"
 #include "job/stats.h"
 #include "keys/collation_keys.h"
+#include "keys/key_text.h"
+#include "plan/plan_info.h"
 #include "settings.h"
+#include "sort/tuplesort.h"
 
-static Node *GpuSortCreateState(CustomScan *scan);
-static void GpuSortBegin(CustomScanState *node, EState *estate, int eflags);
-static TupleTableSlot *GpuSortExec(CustomScanState *node);
-static TupleTableSlot *next_row(PlanState *node);
-static void GpuSortEnd(CustomScanState *node);
-static void GpuSortReScan(CustomScanState *node);
-static void GpuSortMarkPos(CustomScanState *node);
-static void GpuSortRestrPos(CustomScanState *node);
+typedef struct GpuSortState
+{
+	CustomScanState css;		/* must be first */
+	GpuSortPlanInfo info;
+	GpuSortRowFormat format;
+	GpuSortSpec spec;
+	GpuSortFeedState *feed_node;	/* below the Gather of a parallel plan, else NULL */
 
-const CustomScanMethods gpusort_scan_methods = {
-	.CustomName = "GpuSort",
-	.CreateCustomScanState = GpuSortCreateState,
-};
-
-static const CustomExecMethods gpusort_exec_methods = {
-	.CustomName = "GpuSort",
-	.BeginCustomScan = GpuSortBegin,
-	.ExecCustomScan = GpuSortExec,
-	.EndCustomScan = GpuSortEnd,
-	.ReScanCustomScan = GpuSortReScan,
-	.MarkPosCustomScan = GpuSortMarkPos,
-	.RestrPosCustomScan = GpuSortRestrPos,
-	.ExplainCustomScan = gpusort_node_explain,
-};
+	GpuSortTuplesort *sort;		/* NULL: not begun, or dropped */
+	GpuSortOutput *output;		/* the sort's rows; NULL: not sorted yet, or dropped */
+} GpuSortState;
 
 /* --- begin and end -------------------------------------------------------- */
 
-/* Returns the kind of slot for rows of these columns, whose format row_format.h
- * describes. */
+/* Returns the kind of slot for rows of this format (row_format.h). */
 static const TupleTableSlotOps *
-slot_ops_of(const List *columns)
+slot_ops(const GpuSortRowFormat *format)
 {
-	ListCell   *lc;
-
-	if (columns == NIL || list_length(columns) > GPUSORT_NARROW_COLUMNS_MAX)
-		return &TTSOpsMinimalTuple;
-	foreach(lc, columns)
-	{
-		if (!get_typbyval(exprType((Node *) lfirst_node(TargetEntry, lc)->expr)))
-			return &TTSOpsMinimalTuple;
-	}
-	return &TTSOpsVirtual;
-}
-
-static Node *
-GpuSortCreateState(CustomScan *scan)
-{
-	GpuSortState *state = (GpuSortState *) newNode(sizeof(GpuSortState), T_CustomScanState);
-
-	state->css.methods = &gpusort_exec_methods;
-	compat_set_slot_ops(&state->css, slot_ops_of(scan->custom_scan_tlist));
-	gpusort_plan_info_read(scan, &state->info);
-	return (Node *) state;
+	return format->narrow_bytes != 0 ? &TTSOpsVirtual : &TTSOpsMinimalTuple;
 }
 
 /* Makes the slots, and declares the kind that the node returns. */
@@ -85,8 +56,7 @@ make_slots(GpuSortState *state, EState *estate)
 {
 	PlanState  *ps = &state->css.ss.ps;
 	GpuSortSpec *spec = &state->spec;
-	const TupleTableSlotOps *ops = state->format.narrow_bytes != 0 ?
-		&TTSOpsVirtual : &TTSOpsMinimalTuple;
+	const TupleTableSlotOps *ops = slot_ops(&state->format);
 
 	spec->result = compat_scan_slot(&state->css, ops);
 	Assert(spec->result->tts_ops == ops);
@@ -100,30 +70,6 @@ make_slots(GpuSortState *state, EState *estate)
 	ps->resultops = ops;
 	ps->resultopsset = true;
 	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
-}
-
-/* Is this node, or one below it, a GpuSort? */
-static bool
-has_gpusort(PlanState *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, CustomScanState) && ((CustomScanState *) node)->methods == &gpusort_exec_methods)
-		return true;
-	return planstate_tree_walker(node, has_gpusort, context);
-}
-
-/* Do workers of a Gather below sort too?  They hold device memory until this
- * process has read their rows. */
-static bool
-has_sorting_workers(PlanState *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if ((IsA(node, GatherState) || IsA(node, GatherMergeState)) &&
-		has_gpusort(outerPlanState(node), NULL))
-		return true;
-	return planstate_tree_walker(node, has_sorting_workers, context);
 }
 
 /* Describes the sort, as far as the plan and the executor's state tell it. */
@@ -144,7 +90,6 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
-	spec->workers_sort = has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child returns a row or two, which stay in the
@@ -161,11 +106,8 @@ GpuSortBegin(CustomScanState *node, EState *estate, int eflags)
 
 	/* this node keeps the sorted rows, so the child need not go back */
 	outerPlanState(state) = ExecInitNode(outerPlan(node->ss.ps.plan), estate, eflags & ~special);
-	gpusort_row_format_choose(&state->format, ExecGetResultType(outerPlanState(state)));
 	make_slots(state, estate);
 	make_spec(state, (eflags & special) != 0);
-	/* bypasses nodeCustom.c, which would cost time for every row */
-	node->ss.ps.ExecProcNode = next_row;
 	if (state->info.parallel)
 		state->feed_node = (GpuSortFeedState *) outerPlanState(outerPlanState(state));
 }
@@ -285,17 +227,6 @@ put_returned_rows(GpuSortState *state)
 	}
 }
 
-/* Counts the rows that the feed nodes have packed as rows of the Gather, for
- * instrumentation. */
-static void
-count_rows_of_gather(GpuSortState *state)
-{
-	const PlanState *gather = outerPlanState(state);
-
-	if (state->feed_node != NULL && gather->instrument != NULL)
-		gather->instrument->tuplecount += gpusort_tuplesort_rows_fed(state->sort);
-}
-
 /* Reads all of the child's rows and sorts them, natively if there is a reason
  * to. */
 static void
@@ -319,28 +250,20 @@ sort_rows(GpuSortState *state)
 		put_child_rows(state);
 	state->output = gpusort_tuplesort_perform(state->sort);
 	estate->es_direction = direction;
-	count_rows_of_gather(state);
 	reason = gpusort_tuplesort_native_reason(state->sort);
 	if (reason != GPUSORT_NATIVE_NONE)
 		gpusort_stats_count_native(reason);
 }
 
 static TupleTableSlot *
-next_row(PlanState *node)
+GpuSortExec(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	bool		forward = ScanDirectionIsForward(node->state->es_direction);
+	bool		forward = ScanDirectionIsForward(node->ss.ps.state->es_direction);
 
-	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->output == NULL))
 		sort_rows(state);
 	return state->output->methods->next(state->output, forward);
-}
-
-static TupleTableSlot *
-GpuSortExec(CustomScanState *node)
-{
-	return next_row(&node->ss.ps);
 }
 
 static void
@@ -382,3 +305,56 @@ GpuSortReScan(CustomScanState *node)
 	if (child->chgParam == NULL)
 		ExecReScan(child);
 }
+
+/* --- EXPLAIN -------------------------------------------------------------- */
+
+/* Shows the sort keys; for a grouping, which has no order, the keys that are
+ * equal in its groups. */
+static void
+show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
+{
+	List	   *keys = gpusort_key_texts(&state->info.order, state->css.ss.ps.plan, ancestors, es,
+									   !state->info.grouping);
+
+	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", keys, es);
+}
+
+static void
+GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	show_sort_key(state, ancestors, es);
+	if (es->analyze && state->output != NULL)
+		gpusort_tuplesort_explain(state->sort, es);
+}
+
+/* --- the node ------------------------------------------------------------- */
+
+static const CustomExecMethods gpusort_exec_methods = {
+	.CustomName = "GpuSort",
+	.BeginCustomScan = GpuSortBegin,
+	.ExecCustomScan = GpuSortExec,
+	.EndCustomScan = GpuSortEnd,
+	.ReScanCustomScan = GpuSortReScan,
+	.MarkPosCustomScan = GpuSortMarkPos,
+	.RestrPosCustomScan = GpuSortRestrPos,
+	.ExplainCustomScan = GpuSortExplain,
+};
+
+static Node *
+GpuSortCreateState(CustomScan *scan)
+{
+	GpuSortState *state = (GpuSortState *) newNode(sizeof(GpuSortState), T_CustomScanState);
+
+	state->css.methods = &gpusort_exec_methods;
+	gpusort_row_format_choose(&state->format, ExecTypeFromTL(scan->custom_scan_tlist));
+	compat_set_slot_ops(&state->css, slot_ops(&state->format));
+	gpusort_plan_info_read(scan, &state->info);
+	return (Node *) state;
+}
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = "GpuSort",
+	.CreateCustomScanState = GpuSortCreateState,
+};

@@ -88,59 +88,32 @@ lay_out_chunk(GpuSortFeed *feed, char *memory, uint32 rows_max)
 	}
 }
 
-/* Gets a buffer for a chunk. */
-static GpuSortFeedResult
-take_buffer(GpuSortFeed *feed, bool rest_of_row)
-{
-	int			buffer = gpusort_job_buffer_to_fill(feed->job, rest_of_row);
-
-	if (buffer == GPUSORT_NO_BUFFER_FULL)
-		return GPUSORT_FEED_FULL;
-	feed->buffer = buffer;
-	return GPUSORT_FEED_TAKEN;
-}
-
 /* Begins a chunk with room for at least one row of row_bytes, or for as much of
- * it as a chunk of one row holds.  Other results than TAKEN tell why there is
- * no memory for it. */
-static GpuSortFeedResult
+ * it as a chunk of one row holds.  False: the job is full. */
+static bool
 begin_chunk(GpuSortFeed *feed, Size row_bytes, bool rest_of_row)
 {
 	Size		meta_bytes = 2 * sizeof(uint32) + feed->n_words * sizeof(uint64);
 	uint32		rows_max = expected_rows_per_chunk(feed, meta_bytes);
 	Size		room = GPUSORT_BUFFER_BYTES - GPUSORT_CHUNK_HEADER_BYTES - 16;
-	GpuSortFeedResult result;
+	int			buffer = gpusort_job_buffer_to_fill(feed->job, rest_of_row);
 
+	if (buffer == GPUSORT_NO_BUFFER_FULL)
+		return false;
 	if (row_bytes + rows_max * meta_bytes > room)
 		rows_max = row_bytes + meta_bytes > room ? 1 : (room - row_bytes) / meta_bytes;
-	result = take_buffer(feed, rest_of_row);
-	if (result == GPUSORT_FEED_TAKEN)
-		lay_out_chunk(feed, gpusort_buffer_memory(feed->buffer), rows_max);
-	return result;
-}
-
-static void
-store_stats(GpuSortFeed *feed)
-{
-	memcpy(feed->chunk->stats, feed->stats, feed->n_words * sizeof(gsort_column_stats));
+	feed->buffer = buffer;
+	lay_out_chunk(feed, gpusort_buffer_memory(buffer), rows_max);
+	return true;
 }
 
 /* Completes the chunk: its statistics go into its header, and the chunk to the
- * service. */
-static void
+ * service.  False: it was not accepted, as may be the first chunk of a row that
+ * continues. */
+static bool
 end_chunk(GpuSortFeed *feed)
 {
-	store_stats(feed);
-	(void) gpusort_job_send(feed->job, feed->buffer);
-	feed->chunk = NULL;
-}
-
-/* Does the same with the first chunk of a row that continues.  False: it was
- * not accepted. */
-static bool
-end_head_chunk(GpuSortFeed *feed)
-{
-	store_stats(feed);
+	memcpy(feed->chunk->stats, feed->stats, feed->n_words * sizeof(gsort_column_stats));
 	feed->chunk = NULL;
 	return gpusort_job_send(feed->job, feed->buffer);
 }
@@ -188,24 +161,21 @@ is_long_row(const GpuSortFeed *feed, Size row_bytes)
 }
 
 /* Feeds a row that is too long for any chunk, in as many chunks as it needs. */
-static GpuSortFeedResult
+static bool
 feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *source)
 {
 	Size		row_bytes = MAXALIGN(source->length);
 	char	   *row;
 	Size		done = 0;
-	GpuSortFeedResult result = GPUSORT_FEED_TAKEN;
 
 	if (feed->chunk != NULL && feed->chunk->rows > 0)
-		end_chunk(feed);
+		(void) end_chunk(feed);
 	row = write_row(feed, slot, source);
 	while (done < row_bytes)
 	{
 		Size		part;
 
-		if (feed->chunk == NULL)
-			result = begin_chunk(feed, row_bytes - done, done > 0);
-		if (result != GPUSORT_FEED_TAKEN)
+		if (feed->chunk == NULL && !begin_chunk(feed, row_bytes - done, done > 0))
 			break;
 		part = Min(feed->data_max, row_bytes - done) & ~(Size) 7;
 		if (done == 0)
@@ -217,20 +187,18 @@ feed_long_row(GpuSortFeed *feed, TupleTableSlot *slot, const GpuSortRowSource *s
 		}
 		memcpy(feed->data, row + done, part);
 		feed->chunk->data_bytes = part;
-		if (feed->chunk->more_bytes == 0)
-			end_chunk(feed);
-		else if (!end_head_chunk(feed))
-			continue;			/* the next search for a buffer tells why */
-		done += part;
+		/* if it is not accepted, the next search for a buffer tells why */
+		if (end_chunk(feed))
+			done += part;
 	}
 	pfree(row);
-	if (result == GPUSORT_FEED_TAKEN)
+	if (done == row_bytes)
 		count_row(feed, row_bytes);
-	return result;
+	return done == row_bytes;
 }
 
 /* The row is found first, since its size decides whether the chunk has room. */
-GpuSortFeedResult
+bool
 gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 {
 	GpuSortRowSource source;
@@ -242,15 +210,12 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	if (unlikely(feed->chunk == NULL || feed->chunk->rows == feed->rows_max ||
 				 feed->chunk->data_bytes + row_bytes > feed->data_max))
 	{
-		GpuSortFeedResult result;
-
 		if (is_long_row(feed, row_bytes))
 			return feed_long_row(feed, slot, &source);
 		if (feed->chunk != NULL)
-			end_chunk(feed);
-		result = begin_chunk(feed, row_bytes, false);
-		if (result != GPUSORT_FEED_TAKEN)
-			return result;
+			(void) end_chunk(feed);
+		if (!begin_chunk(feed, row_bytes, false))
+			return false;
 	}
 	row = feed->chunk->rows;
 	gpusort_row_write(feed->format, slot, &source, feed->data + feed->chunk->data_bytes);
@@ -259,7 +224,7 @@ gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot)
 	feed->chunk->data_bytes += row_bytes;
 	feed->chunk->rows++;
 	count_row(feed, row_bytes);
-	return GPUSORT_FEED_TAKEN;
+	return true;
 }
 
 char *
@@ -278,6 +243,6 @@ void
 gpusort_feed_finish(GpuSortFeed *feed)
 {
 	if (feed->chunk != NULL)
-		end_chunk(feed);
+		(void) end_chunk(feed);
 	gpusort_job_feeder_done(feed->job, feed->rows, gpusort_keys_are_to_verify(feed->keys));
 }

@@ -46,14 +46,9 @@ extern GpuSortFeed *gpusort_feed_begin(const GpuSortRowFormat *format,
 									   const GpuSortKeys *keys, int row_width,
 									   GpuSortJob *job, uint32 feeder);
 
-typedef enum GpuSortFeedResult
-{
-	GPUSORT_FEED_TAKEN,
-	GPUSORT_FEED_FULL			/* not taken; put it again after the leader has spilled a run */
-} GpuSortFeedResult;
-
-/* Packs one row. */
-extern GpuSortFeedResult gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
+/* Packs one row.  False: the job is full, and the row is to be put again after
+ * the leader has spilled a run. */
+extern bool gpusort_feed_row(GpuSortFeed *feed, TupleTableSlot *slot);
 
 /* Returns a row that is too long for a chunk, as it would lie in several, in
  * the caller's memory.  The row counts as taken.  NULL: it is not so long. */

@@ -8,16 +8,18 @@
  * Out: the rows in the order of the sort's keys, by row number, in any order of
  *	    asking.
  *
- * If words are not to be trusted, gpusort_ordered_reader_check reads all rows
- * once before any of them goes anywhere.  If they are out of order, all rows
- * become one tie run, in a tuplesort.
+ * The C library's strxfrm and strcoll should agree, and have not always done
+ * so.  PostgreSQL trusts strcoll.  If words come from strxfrm,
+ * gpusort_ordered_reader_check reads all rows once, in the order in which they
+ * would go out, before any of them goes anywhere.  Each must not be less than
+ * the one before.  If one is, its collation is distrusted from now on
+ * (server_state.c), and all rows become one tie run, in a tuplesort.
  *
  * A run of set bits is a tie run, and rows outside of tie runs need no
  * comparison.  A tie run is listed and compared as it is read, and most are in
  * order already.  If it is out of order, pointers are sorted: into the block,
  * if the tie run lies in one, else into copies.  A tie run whose copies exceed
- * work_mem is walked to its end.  If it is out of order, it goes through a
- * tuplesort.
+ * work_mem goes through a tuplesort.
  *
  * Runs in the backend that owns the job.  A row of a tie run lies in the block
  * that the reader stands at, in the tie run's context, or in the tuplesort's
@@ -30,6 +32,7 @@
 #include "utils/memutils.h"
 
 #include "job/clock.h"
+#include "job/server_state.h"
 #include "sort/ordered_reader.h"
 
 #define LISTED_ROWS_AT_FIRST	64
@@ -47,13 +50,13 @@ gpusort_ordered_reader_begin(GpuSortJob *job, GpuSortOrdering *ordering)
 {
 	GpuSortOrderedReader *ordered = palloc0(sizeof(GpuSortOrderedReader));
 
-	ordered->reader = gpusort_reader_begin(job, ordering->format);
+	ordered->reader = gpusort_reader_begin(job, ordering->spec->format);
 	ordered->ordering = ordering;
 	ordered->by_words = ordering->ties == NULL;
 	ordered->context = CurrentMemoryContext;
 	if (ordering->ties == NULL && ordering->check == NULL)
 		return ordered;
-	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->comparer->a;
+	ordered->slot = ordering->ties != NULL ? ordering->ties->a : ordering->check->a;
 	make_list(ordered);
 	ordered->tie_run_context = AllocSetContextCreate(ordered->context, "gpusort tied rows",
 													 ALLOCSET_DEFAULT_SIZES);
@@ -123,7 +126,7 @@ last_row_is_in_order(GpuSortOrderedReader *ordered)
 static Size
 copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, MemoryContext context)
 {
-	Size		bytes = gpusort_row_bytes(ordered->ordering->format, comparand->row);
+	Size		bytes = gpusort_row_bytes(ordered->ordering->spec->format, comparand->row);
 	char	   *copy = MemoryContextAllocHuge(context, bytes);
 
 	memcpy(copy, comparand->row, bytes);
@@ -141,58 +144,31 @@ copy_listed_rows(GpuSortOrderedReader *ordered)
 												&ordered->listed[ordered->n_copied].comparand,
 												ordered->tie_run_context);
 	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
-		(Size) ordered->ordering->work_mem * 1024;
+		(Size) ordered->ordering->spec->work_mem * 1024;
+}
+
+/* Drops the list of a tie run that is too large for it.  The tuplesort may take
+ * as much memory again. */
+static void
+drop_list(GpuSortOrderedReader *ordered)
+{
+	pfree(ordered->listed);
+	make_list(ordered);
+	ordered->n_copied = 0;
+	ordered->copied_bytes = 0;
+	MemoryContextReset(ordered->tie_run_context);
 }
 
 /* --- tie runs that do not ------------------------------------------------- */
-
-/*
- * Goes on behind the listed rows, the last of which is a copy, as long as rows
- * tie and are in order.  True: all are in order, and n_rows is their number.
- * False: one is out of order.  Only the last row of each block is copied, for
- * the comparison with the first row of the next one.
- */
-static bool
-walk_rest_of_tie_run(GpuSortOrderedReader *ordered)
-{
-	GpuSortComparer *ties = ordered->ordering->ties;
-	MemoryContext last_context = AllocSetContextCreate(ordered->scratch, "gpusort walked row",
-													   ALLOCSET_SMALL_SIZES);
-	GpuSortComparand last = ordered->listed[ordered->n_rows - 1].comparand;
-
-	for (;;)
-	{
-		uint64		row = ordered->first_row + ordered->n_rows;
-		GpuSortComparand next;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!gpusort_ordered_reader_ties(ordered, row))
-			return true;
-		if (!gpusort_reader_block_has_row(ordered->reader, row))
-		{
-			MemoryContextReset(last_context);
-			(void) copy_comparand(ordered, &last, last_context);
-		}
-		gpusort_comparer_take(ties, read_row(ordered, row), &next);
-		if (gpusort_comparer_compare(ties, &last, &next) > 0)
-			return false;
-		last = next;
-		ordered->n_rows++;
-	}
-}
 
 /* Puts the whole tie run, from its first row on, into a tuplesort. */
 static void
 sort_large_tie_run(GpuSortOrderedReader *ordered)
 {
-	const GpuSortOrdering *ordering = ordered->ordering;
-	const GpuSortOrder *order = ordering->order;
+	const GpuSortSpec *spec = ordered->ordering->spec;
 	MemoryContext old_context = MemoryContextSwitchTo(ordered->tie_run_context);
 
-	ordered->kind = GPUSORT_TIE_RUN_LARGE;
-	ordered->large = tuplesort_begin_heap(ordering->desc, order->n_keys, order->columns,
-										  order->operators, order->collations, order->nulls_first,
-										  ordering->work_mem, NULL, TUPLESORT_RANDOMACCESS);
+	ordered->large = gpusort_begin_native(spec, true);
 	MemoryContextSwitchTo(old_context);
 	ordered->large_next = 0;
 	ordered->n_rows = 0;
@@ -202,37 +178,18 @@ sort_large_tie_run(GpuSortOrderedReader *ordered)
 
 		CHECK_FOR_INTERRUPTS();
 		tuplesort_puttupleslot(ordered->large,
-							   gpusort_row_store(ordering->format, bytes, ordered->slot));
+							   gpusort_row_store(spec->format, bytes, ordered->slot));
 		ordered->n_rows++;
 	} while (gpusort_ordered_reader_ties(ordered, ordered->first_row + ordered->n_rows));
 	tuplesort_performsort(ordered->large);
-}
-
-/* Drops the list of a tie run that is too large for it. */
-static void
-load_large_tie_run(GpuSortOrderedReader *ordered, bool in_order)
-{
-	bool		all_in_order = in_order && walk_rest_of_tie_run(ordered);
-
-	/* nothing is listed from here on, and the tuplesort may take as much memory
-	 * again */
-	pfree(ordered->listed);
-	make_list(ordered);
-	ordered->n_copied = 0;
-	ordered->copied_bytes = 0;
-	MemoryContextReset(ordered->tie_run_context);
-	if (all_in_order)
-		ordered->kind = GPUSORT_TIE_RUN_IN_ORDER;
-	else
-		sort_large_tie_run(ordered);
 }
 
 /* Returns row number i of the tuplesort. */
 static const char *
 row_of_large_tie_run(GpuSortOrderedReader *ordered, uint64 i)
 {
-	const GpuSortOrdering *ordering = ordered->ordering;
-	TupleTableSlot *slot = ordering->native_slot;
+	const GpuSortRowFormat *format = ordered->ordering->spec->format;
+	TupleTableSlot *slot = ordered->ordering->native_slot;
 	bool		forward = i + 2 != ordered->large_next;
 
 	if (forward && i < ordered->large_next)
@@ -245,11 +202,11 @@ row_of_large_tie_run(GpuSortOrderedReader *ordered, uint64 i)
 	if (!tuplesort_gettupleslot(ordered->large, forward, false, slot, NULL))
 		elog(ERROR, "gpusort's sort of tied rows lacks row " UINT64_FORMAT, i);
 	ordered->large_next = i + 1;
-	if (ordering->format->narrow_bytes == 0)
+	if (format->narrow_bytes == 0)
 		return (const char *) ((MinimalTupleTableSlot *) slot)->mintuple;
 	if (ordered->narrow_row == NULL)
-		ordered->narrow_row = MemoryContextAlloc(ordered->context, ordering->format->narrow_bytes);
-	gpusort_row_format_write(ordering->format, slot, ordered->narrow_row);
+		ordered->narrow_row = MemoryContextAlloc(ordered->context, format->narrow_bytes);
+	gpusort_row_format_write(format, slot, ordered->narrow_row);
 	return ordered->narrow_row;
 }
 
@@ -261,11 +218,6 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 {
 	bool		in_order = true;
 
-	if (ordered->all_tie)
-	{
-		sort_large_tie_run(ordered);
-		return;
-	}
 	for (;;)
 	{
 		uint64		next;
@@ -278,7 +230,8 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 			break;
 		if (!gpusort_reader_block_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
 		{
-			load_large_tie_run(ordered, in_order);
+			drop_list(ordered);
+			sort_large_tie_run(ordered);
 			return;
 		}
 		bytes = read_row(ordered, next);
@@ -297,9 +250,11 @@ enter_tie_run(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	ordered->kind = GPUSORT_TIE_RUN_LISTED;
 	ordered->first_row = first_row;
-	load_tie_run(ordered, bytes);
+	if (ordered->all_tie)
+		sort_large_tie_run(ordered);
+	else
+		load_tie_run(ordered, bytes);
 	MemoryContextSwitchTo(old_context);
 	figures->tie_runs++;
 	figures->rows += ordered->n_rows;
@@ -309,16 +264,10 @@ enter_tie_run(GpuSortOrderedReader *ordered, uint64 first_row, const char *bytes
 static const char *
 row_of_tie_run(GpuSortOrderedReader *ordered, uint64 row)
 {
-	switch (ordered->kind)
-	{
-		case GPUSORT_TIE_RUN_LISTED:
-			return ordered->listed[row - ordered->first_row].comparand.row;
-		case GPUSORT_TIE_RUN_IN_ORDER:
-			return read_row(ordered, row);
-		case GPUSORT_TIE_RUN_LARGE:
-			return row_of_large_tie_run(ordered, row - ordered->first_row);
-	}
-	pg_unreachable();
+	uint64		i = row - ordered->first_row;
+
+	return ordered->large != NULL ? row_of_large_tie_run(ordered, i) :
+		ordered->listed[i].comparand.row;
 }
 
 /* Returns the first row of a row's tie run: the row itself if it ties with none
@@ -368,44 +317,98 @@ gpusort_ordered_reader_seek(GpuSortOrderedReader *ordered, uint64 row)
 
 /* --- the check ------------------------------------------------------------ */
 
-/* Checks rows until one is out of order.  Then all rows are one tie run. */
+/* Distrusts the collation whose sort keys have put a row behind a greater
+ * one. */
 static void
-check_rows(GpuSortOrderedReader *ordered, GpuSortOrderCheck *check)
+record_violation(GpuSortOrdering *ordering, const GpuSortComparand *last,
+				 const GpuSortComparand *next)
 {
-	GpuSortReader *reader = ordered->reader;
+	const GpuSortKeys *keys = ordering->keys;
+	int			key = gpusort_comparer_deciding_key(ordering->check, last, next);
 
-	for (uint64 row = 0; row < reader->rows; row++)
+	/* only these words can be wrong */
+	if (key >= keys->n_keys || !keys->keys[key].must_verify)
+		for (key = 0; !keys->keys[key].must_verify;)
+			key++;
+	ordering->n_violated++;
+	gpusort_collation_distrust(ordering->spec->order->collations[key]);
+}
+
+/* Copies a row into memory that serves for all of them. */
+static const char *
+copy_row(GpuSortOrderedReader *ordered, const char *row, char **copy, Size *room)
+{
+	Size		bytes = gpusort_row_bytes(ordered->ordering->spec->format, row);
+
+	if (bytes > *room)
 	{
+		if (*copy != NULL)
+			pfree(*copy);
+		*copy = MemoryContextAllocHuge(ordered->context, bytes);
+		*room = bytes;
+	}
+	return memcpy(*copy, row, bytes);
+}
+
+/* Are all rows in order?  The last row is copied, since the next one may take
+ * its place in memory. */
+static bool
+rows_are_in_order(GpuSortOrderedReader *ordered)
+{
+	GpuSortOrdering *ordering = ordered->ordering;
+	MemoryContext context = AllocSetContextCreate(ordered->context, "gpusort order check",
+												  ALLOCSET_SMALL_SIZES);
+	GpuSortComparand last = {0};
+	char	   *copy = NULL;
+	Size		room = 0;
+	bool		in_order = true;
+
+	for (uint64 row = 0; in_order && row < ordered->reader->rows; row++)
+	{
+		GpuSortComparand next;
 		const char *bytes;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!gpusort_reader_next(reader, row, &bytes))
+		if (!gpusort_ordered_reader_next(ordered, row, &bytes))
+			bytes = gpusort_ordered_reader_seek(ordered, row);
+		gpusort_comparer_take(ordering->check, bytes, &next);
+		if (row > 0)
 		{
-			gpusort_order_check_retain_rows(check);
-			bytes = gpusort_reader_seek(reader, row);
+			MemoryContext old_context = MemoryContextSwitchTo(context);
+
+			in_order = gpusort_comparer_compare(ordering->check, &last, &next) <= 0;
+			MemoryContextSwitchTo(old_context);
+			MemoryContextReset(context);
 		}
-		if (gpusort_order_check_row(check, bytes, ordered->ordering->ties != NULL && row > 0 &&
-									gpusort_reader_row_ties(reader, row)))
-			continue;
-		ordered->all_tie = true;
-		ordered->by_words = false;
-		return;
+		if (!in_order)
+			record_violation(ordering, &last, &next);
+		bytes = copy_row(ordered, bytes, &copy, &room);
+		gpusort_comparer_take(ordering->check, bytes, &last);
 	}
+	if (copy != NULL)
+		pfree(copy);
+	MemoryContextDelete(context);
+	return in_order;
 }
 
 void
 gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 {
-	GpuSortOrderCheck *check = ordered->ordering->check;
+	GpuSortOrdering *ordering = ordered->ordering;
+	GpuSortTieFigures figures = ordering->figures;
 	instr_time	start;
 
-	if (check == NULL)
+	if (ordering->check == NULL)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
-	gpusort_order_check_begin_run(check);
-	check_rows(ordered, check);
+	ordered->all_tie = !rows_are_in_order(ordered);
+	if (ordered->all_tie)
+		ordered->by_words = false;
+	leave_tie_run(ordered);
 	gpusort_reader_rewind(ordered->reader);
-	check->ms += gpusort_milliseconds_since(start);
+	/* these tie runs will be read again */
+	ordering->figures = figures;
+	ordering->check_ms += gpusort_milliseconds_since(start);
 }
 
 void

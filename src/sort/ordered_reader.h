@@ -13,13 +13,6 @@
 #include "sort/reader.h"
 #include "sort/tied_rows.h"
 
-typedef enum GpuSortTieRunKind
-{
-	GPUSORT_TIE_RUN_LISTED,		/* its rows are listed in order */
-	GPUSORT_TIE_RUN_IN_ORDER,	/* its rows are in order as they are */
-	GPUSORT_TIE_RUN_LARGE		/* its rows are in a tuplesort */
-} GpuSortTieRunKind;
-
 typedef struct GpuSortOrderedReader
 {
 	GpuSortReader *reader;
@@ -31,14 +24,13 @@ typedef struct GpuSortOrderedReader
 	bool		all_tie;
 
 	/* the tie run being read; n_rows 0: none */
-	GpuSortTieRunKind kind;
 	uint64		first_row;
 	uint64		n_rows;
 	GpuSortTiedRow *listed;		/* [room] */
 	uint32		room;
 	uint32		n_copied;		/* the first listed rows, whose blocks have gone */
 	Size		copied_bytes;
-	Tuplesortstate *large;
+	Tuplesortstate *large;		/* its rows, if they are too many for the list; else NULL */
 	uint64		large_next;		/* the row of it that comes next, forward */
 	char	   *narrow_row;		/* copy of a row from large, if rows are narrow */
 

@@ -37,26 +37,29 @@ gpusort_slots_drop(GpuSortSlots *slots)
 
 /* Comparers are made only if words leave ties, or are not to be trusted. */
 void
-gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
-					  const GpuSortKeys *keys, const GpuSortRowFormat *format, TupleDesc desc,
-					  const GpuSortSlots *slots, int work_mem_kb, MemoryContext context)
+gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortSpec *spec, const GpuSortKeys *keys,
+					  const GpuSortSlots *slots)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(context);
-
 	memset(ordering, 0, sizeof(*ordering));
-	ordering->order = order;
+	ordering->spec = spec;
 	ordering->keys = keys;
-	ordering->format = format;
-	ordering->desc = desc;
 	ordering->native_slot = slots->tied_native;
-	ordering->work_mem = work_mem_kb;
 	if (gpusort_keys_leave_ties(keys))
-		ordering->ties = gpusort_comparer_make(order, keys->first_inexact_key, format,
+		ordering->ties = gpusort_comparer_make(spec->order, keys->first_inexact_key, spec->format,
 											   slots->compared[0], slots->compared[1]);
 	if (keys->must_verify)
-		ordering->check = gpusort_order_check_make(order, keys, format, slots->compared[0],
-												   slots->compared[1]);
-	MemoryContextSwitchTo(old_context);
+		ordering->check = gpusort_comparer_make(spec->order, 0, spec->format, slots->compared[0],
+												slots->compared[1]);
+}
+
+Tuplesortstate *
+gpusort_begin_native(const GpuSortSpec *spec, bool random_access)
+{
+	const GpuSortOrder *order = spec->order;
+
+	return tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
+								order->collations, order->nulls_first, spec->work_mem, NULL,
+								random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
 }
 
 /* The device learns from the last words which values are inexact. */
@@ -85,7 +88,7 @@ gpusort_ordering_trust_words(GpuSortOrdering *ordering)
 bool
 gpusort_ordering_was_violated(const GpuSortOrdering *ordering)
 {
-	return ordering->check != NULL && ordering->check->n_violated > 0;
+	return ordering->n_violated > 0;
 }
 
 void
@@ -95,7 +98,7 @@ gpusort_ordering_explain(const GpuSortOrdering *ordering, ExplainState *es)
 	if (ordering->keys->n_dictionaries > 0)
 		ExplainPropertyInteger("Dictionary Keys", NULL, ordering->keys->n_dictionaries, es);
 	if (gpusort_ordering_was_violated(ordering))
-		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->check->n_violated, es);
+		ExplainPropertyInteger("Runs Sorted Natively", NULL, ordering->n_violated, es);
 	if (ordering->ties == NULL)
 		return;
 	ExplainPropertyInteger("Tie Runs", NULL, ordering->figures.tie_runs, es);
@@ -107,6 +110,6 @@ gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es
 {
 	if (ordering->figures.tie_runs > 0)
 		ExplainPropertyFloat("Tie Time", "ms", ordering->figures.ms, 3, es);
-	if (ordering->check != NULL && ordering->check->ms > 0)
-		ExplainPropertyFloat("Order Check Time", "ms", ordering->check->ms, 3, es);
+	if (ordering->check_ms > 0)
+		ExplainPropertyFloat("Order Check Time", "ms", ordering->check_ms, 3, es);
 }

@@ -8,14 +8,13 @@
 
 #include "postgres.h"
 
-#include "access/tupdesc.h"
 #include "executor/tuptable.h"
+#include "utils/tuplesort.h"
 
 #include "compat.h"
 #include "job/shmem.h"
 #include "keys/comparer.h"
-#include "keys/sortkey.h"
-#include "sort/order_check.h"
+#include "sort/sort_spec.h"
 
 /*
  * The slots of a sort.  The node owns result and native, which outlive every
@@ -45,17 +44,14 @@ typedef struct GpuSortTieFigures
 /* The order of the rows of one sort. */
 typedef struct GpuSortOrdering
 {
-	const GpuSortOrder *order;
+	const GpuSortSpec *spec;
 	const GpuSortKeys *keys;
-	const GpuSortRowFormat *format;
-	TupleDesc	desc;
 	GpuSortComparer *ties;		/* for rows that words leave undecided; NULL: there are none */
-	GpuSortOrderCheck *check;	/* for words that are not to be trusted; NULL: all are trusted */
+	GpuSortComparer *check;		/* by all keys; NULL: words are to be trusted */
 	TupleTableSlot *native_slot;	/* minimal tuples, for a tuplesort's rows */
-	/* kB, as it was at the beginning: rows that are read again come in the same
-	 * order */
-	int			work_mem;
 	GpuSortTieFigures figures;
+	int			n_violated;		/* runs that words had put out of order */
+	double		check_ms;		/* of all runs, reading included */
 } GpuSortOrdering;
 
 /* Makes the sort's own slots, of its result slot's kind.  The second function
@@ -63,11 +59,14 @@ typedef struct GpuSortOrdering
 extern void gpusort_slots_make(GpuSortSlots *slots, TupleDesc desc);
 extern void gpusort_slots_drop(GpuSortSlots *slots);
 
-/* Its arguments must outlive it.  The slots are the sort's. */
-extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortOrder *order,
-								  const GpuSortKeys *keys, const GpuSortRowFormat *format,
-								  TupleDesc desc, const GpuSortSlots *slots, int work_mem_kb,
-								  MemoryContext context);
+/* Its arguments must outlive it.  The slots are the sort's.  Memory: the
+ * current context. */
+extern void gpusort_ordering_make(GpuSortOrdering *ordering, const GpuSortSpec *spec,
+								  const GpuSortKeys *keys, const GpuSortSlots *slots);
+
+/* Begins PostgreSQL's own sort of the spec's rows.  Memory: the current
+ * context. */
+extern Tuplesortstate *gpusort_begin_native(const GpuSortSpec *spec, bool random_access);
 
 /* Describes the rows' words for the job. */
 extern void gpusort_ordering_describe(const GpuSortOrdering *ordering, GpuSortJobOptions *options);

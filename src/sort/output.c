@@ -243,7 +243,7 @@ device_next(GpuSortOutput *output, bool forward)
 	}
 	if (unlikely(!gpusort_ordered_reader_next(device->ordered, row, &bytes)))
 		bytes = seek_row(device, row);
-	return gpusort_row_store(device->ordering->format, bytes, slot);
+	return gpusort_row_store(device->ordering->spec->format, bytes, slot);
 }
 
 static bool

@@ -9,11 +9,9 @@
  * A merge cannot be read backward, and hardly anybody asks: a cursor may be
  * scrolled, but most never are.  So nothing is stored while rows go forward.
  * The first step back, or the first mark, merges once more from the beginning,
- * up to the current row, and puts these rows into a tuplestore.  From then on
- * this works as a Material node does: further rows come from the merge and are
- * stored too.  The order of the merge is the same each time.  Equal keys are
- * taken in the order of the runs, whether the device or this process computes
- * it.
+ * and puts all rows into a tuplestore, which serves from then on.  The order of
+ * the merge is the same each time.  Equal keys are taken in the order of the
+ * runs, whether the device or this process computes it.
  *
  * Runs in the backend that leads the sort.  The tuplestore is within work_mem
  * or in a temporary file.
@@ -34,9 +32,7 @@ typedef struct SpilledOutput
 	GpuSortRunMerge *merge;
 	uint64		merged;			/* rows that it has returned since its beginning */
 	bool		eof_reached;	/* the last row has been asked for */
-	Tuplestorestate *materialized;		/* the rows merged so far; NULL: nobody has gone back */
-	int			mark_pointer;	/* the tuplestore's, for the marked place; -1: none */
-	bool		marked_eof;
+	Tuplestorestate *materialized;		/* all rows; NULL: nobody has gone back */
 	/* job that has the merge's order; NULL: there is none, or no longer */
 	GpuSortJob *job;
 	bool		random_access;
@@ -48,14 +44,11 @@ typedef struct SpilledOutput
  * seldom to cost anything. */
 #define ROWS_A_STEP		4096
 
-/* The end was reached, and nobody can ask again: gives the device's order and
- * the runs back early. */
+/* The merge's rows are needed no more: gives the device's order and the runs
+ * back early. */
 static void
 give_back(SpilledOutput *spilled)
 {
-	if (spilled->random_access)
-		return;
-	gpusort_progress_end(spilled->progress);
 	if (spilled->job != NULL)
 		gpusort_job_close(spilled->job);
 	spilled->job = NULL;
@@ -71,23 +64,28 @@ merge_next(SpilledOutput *spilled)
 
 	if (!gpusort_run_merge_next(spilled->merge, &row))
 		return false;
-	(void) gpusort_row_store(spilled->spill->ordering->format, row, slots->result);
+	(void) gpusort_row_store(spilled->spill->ordering->spec->format, row, slots->result);
 	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
 		gpusort_progress_set_returned(spilled->progress, spilled->merged);
 	return true;
 }
 
+/* Returns a row of the tuplestore, which steps as a tuplesort does. */
 static TupleTableSlot *
-spilled_end_of_rows(SpilledOutput *spilled)
+next_materialized(SpilledOutput *spilled, bool forward)
 {
-	ExecClearTuple(spilled->output.slots->result);
-	spilled->eof_reached = true;
-	gpusort_progress_set_returned(spilled->progress, spilled->merged);
-	give_back(spilled);
-	return spilled->output.slots->result;
+	TupleTableSlot *slot = spilled->output.slots->result;
+	TupleTableSlot *native = spilled->output.slots->native;
+
+	if (!tuplestore_gettupleslot(spilled->materialized, forward, false, native))
+		return ExecClearTuple(slot);
+	if (native != slot)
+		ExecCopySlot(slot, native);
+	return slot;
 }
 
-/* Merges anew up to the current row, and stores these rows. */
+/* Merges anew and stores all rows.  The current one stays in the result slot,
+ * since a caller that marks a place may still read it. */
 static void
 materialize(SpilledOutput *spilled)
 {
@@ -96,71 +94,46 @@ materialize(SpilledOutput *spilled)
 
 	spilled->materialized = tuplestore_begin_heap(true, false, work_mem);
 	tuplestore_set_eflags(spilled->materialized, EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
+	(void) tuplestore_alloc_read_pointer(spilled->materialized,
+										 EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	MemoryContextSwitchTo(old_context);
-	/* at its end, reading moves on over each row that is put */
-	(void) tuplestore_advance(spilled->materialized, true);
 	gpusort_run_merge_rewind(spilled->merge);
 	spilled->merged = 0;
-	while (spilled->merged < rows)
+	while (merge_next(spilled))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!merge_next(spilled))
-			elog(ERROR, "gpusort merge gave " UINT64_FORMAT " rows once and "
-				 UINT64_FORMAT " the second time", rows, spilled->merged);
 		tuplestore_puttupleslot(spilled->materialized, spilled->output.slots->result);
 	}
-	/* otherwise the slot holds the row that it held before, and a caller that
-	 * marks a place may still read it */
+	give_back(spilled);
+	ExecClearTuple(spilled->output.slots->result);
+	if (rows > 1)
+		(void) tuplestore_skiptuples(spilled->materialized, rows - 1, true);
+	if (rows > 0)
+		(void) next_materialized(spilled, true);
 	if (spilled->eof_reached)
-		ExecClearTuple(spilled->output.slots->result);
+		(void) next_materialized(spilled, true);
 }
 
-/* Returns the next row when rows are stored, as ExecMaterial does. */
-static TupleTableSlot *
-next_materialized(SpilledOutput *spilled, bool forward)
-{
-	TupleTableSlot *slot = spilled->output.slots->result;
-	TupleTableSlot *native = spilled->output.slots->native;
-	bool		at_end = tuplestore_ateof(spilled->materialized);
-
-	if (!forward && at_end)
-	{
-		/* the tuplestore would return the row that was returned last, unless
-		 * that was the end */
-		if (!spilled->eof_reached && !tuplestore_advance(spilled->materialized, false))
-			return ExecClearTuple(slot);
-		spilled->eof_reached = false;
-		at_end = false;
-	}
-	if (!at_end && tuplestore_gettupleslot(spilled->materialized, forward, false, native))
-	{
-		if (native != slot)
-			ExecCopySlot(slot, native);
-		return slot;
-	}
-	if (!forward)
-		return ExecClearTuple(slot);
-	if (spilled->eof_reached || !merge_next(spilled))
-		return spilled_end_of_rows(spilled);
-	tuplestore_puttupleslot(spilled->materialized, slot);
-	return slot;
-}
-
-/* Rows are stored from the first step back on. */
+/* Reading forward to the end gives all back, unless rows may be read again. */
 static TupleTableSlot *
 spilled_next(GpuSortOutput *output, bool forward)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	if (unlikely(!forward && spilled->materialized == NULL && spilled->merged > 0))
+	if (unlikely(!forward && spilled->materialized == NULL))
 		materialize(spilled);
 	if (unlikely(spilled->materialized != NULL))
 		return next_materialized(spilled, forward);
-	if (!forward)
-		return ExecClearTuple(output->slots->result);
-	if (unlikely(!merge_next(spilled)))
-		return spilled_end_of_rows(spilled);
-	return output->slots->result;
+	if (likely(merge_next(spilled)))
+		return output->slots->result;
+	spilled->eof_reached = true;
+	gpusort_progress_set_returned(spilled->progress, spilled->merged);
+	if (!spilled->random_access)
+	{
+		gpusort_progress_end(spilled->progress);
+		give_back(spilled);
+	}
+	return ExecClearTuple(output->slots->result);
 }
 
 /* The merge is read again unless rows are stored already. */
@@ -171,18 +144,17 @@ spilled_rewind(GpuSortOutput *output)
 
 	if (!spilled->random_access)
 		return false;
-	spilled->eof_reached = false;
 	if (spilled->materialized != NULL)
 		tuplestore_rescan(spilled->materialized);
 	else
-	{
 		gpusort_run_merge_rewind(spilled->merge);
-		spilled->merged = 0;
-	}
+	spilled->eof_reached = false;
+	spilled->merged = 0;
 	return true;
 }
 
-/* A caller that marks a place will come back to it. */
+/* The tuplestore's second pointer is the marked place, at first its
+ * beginning. */
 static void
 spilled_mark(GpuSortOutput *output)
 {
@@ -190,14 +162,7 @@ spilled_mark(GpuSortOutput *output)
 
 	if (spilled->materialized == NULL)
 		materialize(spilled);
-	if (spilled->mark_pointer < 0)
-		spilled->mark_pointer =
-			tuplestore_alloc_read_pointer(spilled->materialized,
-										  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	/* a new pointer too: while the file is read, pointer 0 itself does not know
-	 * its place */
-	tuplestore_copy_read_pointer(spilled->materialized, 0, spilled->mark_pointer);
-	spilled->marked_eof = spilled->eof_reached;
+	tuplestore_copy_read_pointer(spilled->materialized, 0, 1);
 }
 
 static void
@@ -205,14 +170,10 @@ spilled_restore(GpuSortOutput *output)
 {
 	SpilledOutput *spilled = (SpilledOutput *) output;
 
-	/* as in a tuplesort, whose marked place is at first its beginning */
-	if (spilled->mark_pointer < 0)
-	{
+	if (spilled->materialized != NULL)
+		tuplestore_copy_read_pointer(spilled->materialized, 1, 0);
+	else
 		(void) spilled_rewind(output);
-		return;
-	}
-	tuplestore_copy_read_pointer(spilled->materialized, spilled->mark_pointer, 0);
-	spilled->eof_reached = spilled->marked_eof;
 }
 
 /* The runs on disk are those before any were merged. */
@@ -265,7 +226,6 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJo
 	spilled->merge = gpusort_run_merge_begin(spill, 0, job);
 	spilled->job = job;
 	spilled->random_access = random_access;
-	spilled->mark_pointer = -1;
 	spilled->figures = figures;
 	spilled->progress = progress;
 	return &spilled->output;

@@ -50,11 +50,6 @@ extern uint64 gpusort_row_array_rows(const GpuSortRowArray *array);
 extern TupleTableSlot *gpusort_row_array_get(const GpuSortRowArray *array, uint64 number,
 											 TupleTableSlot *slot);
 
-/* Sets the numbers of a row with the first key's least value, and of one with
- * its greatest, among some rows that lie evenly among all.  The rows are not
- * sorted yet, and the key is passed by reference.  False: all are NULL. */
-extern bool gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest);
-
 /* May the array have the rest of this many rows too?  It may if its rows have
  * come in order, are enough to tell, and all would take half its room.  The
  * other half is for a tuplesort that they may go to. */

@@ -28,10 +28,6 @@
 #define ROWS_TO_ENCODE		3
 #define ROWS_TO_ABBREVIATE	64
 
-/* Rows among which the least and the greatest value are looked for, at two
- * comparisons each. */
-#define ROWS_FOR_EXTREMES	1000
-
 /* --- the order ------------------------------------------------------------ */
 
 static GpuSortComparer *
@@ -334,34 +330,4 @@ gpusort_row_array_sort(GpuSortRowArray *array)
 		sort_values(array, array->entries, array->n, 0);
 	ExecClearTuple(array->result);
 	MemoryContextSwitchTo(old_context);
-}
-
-/* Entries have the values themselves, since nothing has sorted them yet. */
-bool
-gpusort_row_array_extremes(GpuSortRowArray *array, uint64 *least, uint64 *greatest)
-{
-	const GpuSortEntry *entries = array->entries;
-	const GpuSortEntry *low = NULL;
-	const GpuSortEntry *high = NULL;
-	SortSupport support = &comparer_of(array)->keys[0];
-	uint64		rows = Min(array->n, ROWS_FOR_EXTREMES);
-
-	for (uint64 i = 0; i < rows; i++)
-	{
-		/* the first and the last row, and rows that lie evenly between them */
-		const GpuSortEntry *entry = &entries[rows == 1 ? 0 : i * (array->n - 1) / (rows - 1)];
-
-		if (entry->nulls != 0)
-			continue;
-		if (low == NULL || support->comparator((Datum) entry->word, (Datum) low->word, support) < 0)
-			low = entry;
-		if (high == NULL ||
-			support->comparator((Datum) entry->word, (Datum) high->word, support) > 0)
-			high = entry;
-	}
-	if (low == NULL)
-		return false;
-	*least = low->row;
-	*greatest = high->row;
-	return true;
 }

@@ -7,8 +7,7 @@
  *	    (column_statistics.c).
  * Out: encodings of its keys, by samples of both; and dictionaries
  *	    (dictionary.h) of texts that have few values, by all rows that have
- *	    come.  The samples of the first key include its least and its greatest
- *	    value, so nearly all rows begin as all samples do.
+ *	    come.
  *
  * Later rows may differ.  Words that fit them badly leave more to be compared,
  * but the order is right all the same.
@@ -28,7 +27,7 @@
 #include "settings.h"
 #include "sort/column_statistics.h"
 #include "sort/row_encodings.h"
-#include "sort/sort_choice.h"
+#include "sort/sort_method.h"
 
 /* Each may cost a sort key of ICU or the C library. */
 #define SAMPLED_ROWS		100
@@ -114,17 +113,8 @@ static void
 sample_column(const GpuSortFirstRows *from, SampledColumn *sampled, int i,
 			  GpuSortKeySamples *samples)
 {
-	uint64		least;
-	uint64		greatest;
-
 	sample_rows(from, sampled, SAMPLED_ROWS, samples);
 	samples->width = sampled->values > 0 ? (int) (sampled->bytes / sampled->values) : 0;
-	if (i == 0 && sampled->is_text &&
-		gpusort_row_array_extremes(from->array, &least, &greatest))
-	{
-		sample_row(sampled, gpusort_row_array_get(from->array, least, from->slot), samples);
-		sample_row(sampled, gpusort_row_array_get(from->array, greatest, from->slot), samples);
-	}
 	if (sampled->is_text)
 		gpusort_add_statistics(&from->spec->key_figures[i], &sampled->source, samples);
 	samples->distinct = from->spec->key_figures[i].distinct;

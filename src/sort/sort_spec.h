@@ -36,10 +36,6 @@ typedef struct GpuSortSpec
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
 
-	/* workers sort on the device too, and hold its memory until their rows are
-	 * read */
-	bool		workers_sort;
-
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */
 	double		rows;			/* of the whole sort */

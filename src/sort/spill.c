@@ -10,8 +10,7 @@
  *
  * Runs in the backend that leads the sort.  A run is written before the job's
  * next run begins.  The device puts the next blocks into the job's buffers
- * while this process writes one.  If words decide the order, the rows are
- * written straight from the shared buffers, else one by one.
+ * while this process writes one.
  *
  * With the device's order, the merge reads one byte for each row.  That order
  * is missing if the device could not keep the keys, does not know all runs, or
@@ -102,7 +101,7 @@ next_by_order(GpuSortRunMerge *merge, const char **row)
 static TupleTableSlot *
 row_of_source(const GpuSortRunMerge *merge, const MergeSource *source, TupleTableSlot *slot)
 {
-	return gpusort_row_store(merge->spill->ordering->format, source->row, slot);
+	return gpusort_row_store(merge->spill->ordering->spec->format, source->row, slot);
 }
 
 static int
@@ -203,7 +202,8 @@ next_by_keys(GpuSortRunMerge *merge, const char **row)
 static void
 begin_reading(GpuSortSpill *spill, int first)
 {
-	Size		bytes = (Size) spill->ordering->work_mem * 1024 / Max(spill->n_runs - first, 1);
+	Size		memory = (Size) spill->ordering->spec->work_mem * 1024;
+	Size		bytes = memory / Max(spill->n_runs - first, 1);
 
 	bytes = Min(Max(bytes, RUN_BUFFER_BYTES_MIN), RUN_BUFFER_BYTES_MAX);
 	for (int i = first; i < spill->n_runs; i++)
@@ -223,9 +223,9 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job)
 	merge->spill = spill;
 	merge->first = first;
 	merge->by_words = ordering->check == NULL;
-	merge->comparer = merge->by_words ? ordering->ties : ordering->check->comparer;
+	merge->comparer = merge->by_words ? ordering->ties : ordering->check;
 	if (job != NULL)
-		merge->order = gpusort_reader_begin(job, ordering->format);
+		merge->order = gpusort_reader_begin(job, ordering->spec->format);
 	if (job != NULL && merge->order->rows != spill->rows)
 		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
 			 merge->order->rows, spill->rows);
@@ -310,7 +310,7 @@ merge_round(GpuSortSpill *spill)
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort merge",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
-	GpuSortRun *merged = gpusort_run_create(spill->ordering->format);
+	GpuSortRun *merged = gpusort_run_create(spill->ordering->spec->format);
 	GpuSortRunMerge *merge;
 	const char *row;
 
@@ -335,7 +335,7 @@ begin_run(GpuSortSpill *spill)
 {
 	if (spill->n_runs == GPUSORT_RUNS_MAX)
 		merge_round(spill);
-	return spill->runs[spill->n_runs++] = gpusort_run_create(spill->ordering->format);
+	return spill->runs[spill->n_runs++] = gpusort_run_create(spill->ordering->spec->format);
 }
 
 /* Reports this many bytes of a run that is not counted yet. */
@@ -345,22 +345,6 @@ show_progress(GpuSortSpill *spill, uint64 bytes)
 	gpusort_progress_set_spilled(spill->progress, spill->n_spilled, spill->bytes + bytes);
 }
 
-/* Block by block. */
-static void
-write_blocks(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
-{
-	GpuSortReader *reader = gpusort_reader_begin(job, spill->ordering->format);
-
-	while (gpusort_reader_next_block(reader))
-	{
-		CHECK_FOR_INTERRUPTS();
-		gpusort_run_write(run, gpusort_buffer_memory(reader->buffer), reader->block.row_bytes);
-		show_progress(spill, run->bytes);
-	}
-	pfree(reader);
-}
-
-/* Row by row. */
 static void
 write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 {
@@ -369,13 +353,18 @@ write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
 	MemoryContext old_context = MemoryContextSwitchTo(context);
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, spill->ordering);
 	uint64		rows = gpusort_job_rows(job);
+	const char *bytes;
 
 	gpusort_ordered_reader_check(ordered);
 	for (uint64 row = 0; row < rows; row++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		gpusort_run_write_row(run, gpusort_ordered_reader_seek(ordered, row));
-		show_progress(spill, run->bytes);
+		if (!gpusort_ordered_reader_next(ordered, row, &bytes))
+		{
+			bytes = gpusort_ordered_reader_seek(ordered, row);
+			show_progress(spill, run->bytes);
+		}
+		gpusort_run_write_row(run, bytes);
 	}
 	gpusort_run_end_rows(run);
 	gpusort_ordered_reader_end(ordered);
@@ -398,7 +387,6 @@ void
 gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 {
 	MemoryContext old_context;
-	bool		by_blocks = spill->ordering->ties == NULL && spill->ordering->check == NULL;
 	GpuSortRun *run;
 
 	/* an empty run has a number only for the device, which merges no more than
@@ -410,10 +398,7 @@ gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
 	}
 	old_context = MemoryContextSwitchTo(spill->context);
 	run = begin_run(spill);
-	if (by_blocks)
-		write_blocks(spill, job, run);
-	else
-		write_rows(spill, job, run);
+	write_rows(spill, job, run);
 	count_run(spill, run, gpusort_job_rows(job));
 	MemoryContextSwitchTo(old_context);
 }
@@ -424,7 +409,7 @@ gpusort_spill_add_row(GpuSortSpill *spill, const char *row)
 	MemoryContext old_context = MemoryContextSwitchTo(spill->context);
 	GpuSortRun *run = begin_run(spill);
 
-	gpusort_run_write(run, row, gpusort_row_bytes(spill->ordering->format, row));
+	gpusort_run_write(run, row, gpusort_row_bytes(spill->ordering->spec->format, row));
 	count_run(spill, run, 1);
 	spill->by_keys = true;
 	MemoryContextSwitchTo(old_context);

@@ -11,7 +11,7 @@
  *	  ARRAY		the first rows, in an array (row_array.c): if there are no
  *				others it is sorted here
  *	  DEVICE	rows go to a job; when it is full, its rows become a run in a
- *				file (tuplesort_runs.c)
+ *				file (spill.c)
  *	  MERGE		all rows are in runs
  *	  NATIVE	rows go into a native tuplesort
  *	  OUTPUT	the sorted rows can be read, from whichever of these has them
@@ -42,7 +42,8 @@
 #include "keys/key_types.h"
 #include "settings.h"
 #include "sort/row_encodings.h"
-#include "sort/tuplesort_internal.h"
+#include "sort/spill.h"
+#include "sort/tuplesort.h"
 
 /* Rows of a parallel plan's array.  The feed nodes wait for the choices that
  * these rows make. */
@@ -57,6 +58,56 @@
 /* Speed of the native sort, for plans whose estimates are known to be wrong. */
 #define USUAL_NATIVE_ROWS_PER_MS	1000
 
+typedef enum SortStage
+{
+	ARRAY,
+	DEVICE,
+	MERGE,
+	NATIVE,
+	OUTPUT
+} SortStage;
+
+struct GpuSortTuplesort
+{
+	const GpuSortSpec *spec;
+	GpuSortSlots slots;
+	MemoryContext context;
+	SortStage	stage;
+
+	/* ARRAY, and the OUTPUT of one; NULL: its rows have gone elsewhere */
+	GpuSortRowArray *array;
+	uint64		array_rows_left;	/* rows that it may get */
+	/* sorts that have ended in the array, not yet counted in shared memory */
+	uint64		in_backend;
+
+	/* the means to pack rows, from DEVICE on; made by begin_packing */
+	GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX];
+	int			n_encodings;	/* of the first keys; 0: of a grouping */
+	GpuSortKeys keys;
+	GpuSortOrdering ordering;
+	double		expected_rows;
+
+	/* DEVICE, MERGE, and the OUTPUT of these */
+	GpuSortJob *job;			/* NULL: closed */
+	GpuSortFeed *feed;			/* feed of the rows that are put */
+	GpuSortSpill *spill;		/* NULL: no run has been spilled */
+	uint64		rows_fed;		/* by all feeders, when they have ended */
+	uint64		own_rows;		/* of these, those of this process's own feed */
+	GpuSortProgress progress;	/* from the request for a job on */
+
+	/* NATIVE, and the OUTPUT of it */
+	Tuplesortstate *native;
+	GpuSortNativeReason native_reason;
+
+	GpuSortOutput *output;		/* OUTPUT */
+
+	/* for EXPLAIN and the counters */
+	GpuSortDeviceFigures figures;
+	instr_time	begun;
+	double		feed_ms;
+	double		sort_ms;
+};
+
 static bool
 is_parallel(const GpuSortTuplesort *sort)
 {
@@ -69,21 +120,16 @@ is_parallel(const GpuSortTuplesort *sort)
 static void
 begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
-	const GpuSortSpec *spec = sort->spec;
-	const GpuSortOrder *order = spec->order;
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
 	gpusort_progress_end(&sort->progress);
 	sort->stage = NATIVE;
 	sort->native_reason = reason;
-	sort->native = tuplesort_begin_heap(spec->desc, order->n_keys, order->columns, order->operators,
-										order->collations, order->nulls_first, spec->work_mem, NULL,
-										spec->random_access ? TUPLESORT_RANDOMACCESS :
-										TUPLESORT_NONE);
+	sort->native = gpusort_begin_native(sort->spec, sort->spec->random_access);
 	MemoryContextSwitchTo(old_context);
 }
 
-/* --- DEVICE: into a job, and its runs into files (tuplesort_runs.c) ------- */
+/* --- DEVICE, MERGE: into a job, and its runs into files ------------------- */
 
 /* Makes the keys that rows are packed by, from the rows of the array.  Or
  * returns a reason to sort the rows natively. */
@@ -102,8 +148,7 @@ begin_packing(GpuSortTuplesort *sort)
 	if (!pays)
 		return GPUSORT_NATIVE_COST;
 	gpusort_keys_make(spec->order, sort->n_encodings, sort->encodings, spec->desc, &sort->keys);
-	gpusort_ordering_make(&sort->ordering, spec->order, &sort->keys, spec->format, spec->desc,
-						  &sort->slots, spec->work_mem, sort->context);
+	gpusort_ordering_make(&sort->ordering, spec, &sort->keys, &sort->slots);
 	return GPUSORT_NATIVE_NONE;
 }
 
@@ -128,8 +173,7 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		/* workers wait for this process, with full queues */
-		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
+		.wait_ms = native_milliseconds(sort),
 	};
 
 	options.expected_bytes = rows * spec->packed_bytes;
@@ -150,29 +194,134 @@ begin_device(GpuSortTuplesort *sort)
 									feeders - 1);
 }
 
-/* Packs a row, or writes it if it is too long. */
+/* Spills the run that the job has been finished to. */
+static void
+spill_run(GpuSortTuplesort *sort)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
+	if (sort->spill == NULL)
+		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, &sort->progress);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	gpusort_spill_add_run(sort->spill, sort->job);
+	sort->figures.bytes_received = sort->spill->bytes;
+	MemoryContextSwitchTo(old_context);
+}
+
+/* The job is full: its rows become a run, and the next run begins. */
+static void
+spill_full_job(GpuSortTuplesort *sort)
+{
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	gpusort_job_finish_full_run(sort->job);
+	spill_run(sort);
+	gpusort_job_next_run(sort->job);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
+}
+
+/* A long row that an empty job has no room for is a run of its own.  False: the
+ * row is not so long, but others were. */
+static bool
+spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
+	char	   *row = gpusort_feed_take_long_row(sort->feed, slot);
+
+	if (row != NULL)
+	{
+		gpusort_spill_add_row(sort->spill, row);
+		pfree(row);
+	}
+	MemoryContextSwitchTo(old_context);
+	return row != NULL;
+}
+
+/* Packs a row, or writes it if it is too long.  If a feed node of a parallel
+ * plan has returned it because the job is full, the other nodes wait. */
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	while (gpusort_feed_row(sort->feed, slot) == GPUSORT_FEED_FULL)
+	if (is_parallel(sort) && gpusort_job_is_full(sort->job))
+		spill_full_job(sort);
+	while (!gpusort_feed_row(sort->feed, slot))
 	{
 		uint64		rows = sort->spill != NULL ? sort->spill->rows : 0;
 
-		gpusort_tuplesort_spill_full_job(sort);
-		if (sort->spill->rows == rows && gpusort_tuplesort_spill_long_row(sort, slot))
+		spill_full_job(sort);
+		if (sort->spill->rows == rows && spill_long_row(sort, slot))
 			break;
 	}
 }
 
-/* Takes a row that a feed node of a parallel plan has returned.  Either the
- * node knew of no job yet, or the job is or was full, and the other nodes
- * wait. */
+/* Finishes the run that has all rows, or the last of several. */
 static void
-feed_returned_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
+finish_last_run(GpuSortTuplesort *sort)
 {
-	if (gpusort_job_is_full(sort->job))
-		gpusort_tuplesort_spill_full_job(sort);
-	feed_row(sort, slot);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	while (!gpusort_job_finish_run(sort->job,
+								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+	{
+		spill_full_job(sort);
+		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
+	}
+}
+
+/* Checks that the device has returned as many rows as it was fed. */
+static void
+check_rows(const GpuSortTuplesort *sort)
+{
+	uint64		got = sort->spill != NULL ? sort->spill->rows : gpusort_job_rows(sort->job);
+
+	if (got != sort->rows_fed)
+		elog(ERROR, "gpusort fed " UINT64_FORMAT " rows and got " UINT64_FORMAT,
+			 sort->rows_fed, got);
+}
+
+/* Sorts after the last row has been fed, by this process and all others.  The
+ * output follows, or, with the last run spilled, the merge. */
+static void
+perform_on_device(GpuSortTuplesort *sort)
+{
+	bool		to_verify;
+
+	gpusort_feed_finish(sort->feed);
+	sort->own_rows = sort->feed->rows;
+	sort->rows_fed = gpusort_job_rows_fed(sort->job, &to_verify);
+	if (!to_verify)
+		gpusort_ordering_trust_words(&sort->ordering);
+	finish_last_run(sort);
+	if (sort->spill != NULL)
+	{
+		spill_run(sort);
+		check_rows(sort);
+		sort->stage = MERGE;
+		return;
+	}
+	check_rows(sort);
+	gpusort_device_figures_add_run(&sort->figures, sort->job);
+	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
+											   sort->spec->random_access, &sort->figures,
+											   &sort->progress);
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
+	sort->stage = OUTPUT;
+}
+
+/* The job stays open only for the device's order. */
+static void
+perform_merge(GpuSortTuplesort *sort)
+{
+	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
+	/* the device tells the order in which to read the runs, if it can */
+	if (sort->ordering.ties != NULL || sort->spill->by_keys || !gpusort_job_merge(sort->job))
+	{
+		gpusort_job_close(sort->job);
+		sort->job = NULL;
+	}
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, sort->job,
+												sort->spec->random_access, &sort->figures,
+												&sort->progress);
+	sort->stage = OUTPUT;
 }
 
 static void
@@ -343,7 +492,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 			gpusort_tuplesort_put(sort, slot);
 			return;
 		case DEVICE:
-			(is_parallel(sort) ? feed_returned_row : feed_row) (sort, slot);
+			feed_row(sort, slot);
 			return;
 		case NATIVE:
 			tuplesort_puttupleslot(sort->native, slot);
@@ -386,10 +535,10 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 					leave_array(sort);
 				break;
 			case DEVICE:
-				gpusort_tuplesort_perform_on_device(sort);
+				perform_on_device(sort);
 				break;
 			case MERGE:
-				gpusort_tuplesort_perform_merge(sort);
+				perform_merge(sort);
 				break;
 			case NATIVE:
 				perform_native(sort);
@@ -406,12 +555,6 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 
 /* --- after that ----------------------------------------------------------- */
 
-uint64
-gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort)
-{
-	return sort->rows_fed - (is_parallel(sort) ? sort->own_rows : 0);
-}
-
 GpuSortNativeReason
 gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort)
 {
@@ -427,6 +570,8 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 	sort->output->methods->explain(sort->output, es);
 	if (sort->figures.sum.rows > 0)
 		gpusort_ordering_explain(&sort->ordering, es);
+	if (is_parallel(sort) && sort->rows_fed > sort->own_rows)
+		ExplainPropertyUInteger("Rows Fed", NULL, sort->rows_fed - sort->own_rows, es);
 	if (!es->timing)
 		return;
 	ExplainPropertyFloat("Feed Time", "ms", sort->feed_ms, 3, es);

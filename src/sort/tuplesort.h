@@ -60,10 +60,6 @@ extern void gpusort_tuplesort_wait_for_feeders(GpuSortTuplesort *sort, int feede
 /* All rows have been put. */
 extern GpuSortOutput *gpusort_tuplesort_perform(GpuSortTuplesort *sort);
 
-/* Returns the number of packed rows; in a parallel plan, of those packed by the
- * feed nodes. */
-extern uint64 gpusort_tuplesort_rows_fed(const GpuSortTuplesort *sort);
-
 /* Returns why the sort is native; NONE if it is not. */
 extern GpuSortNativeReason gpusort_tuplesort_native_reason(const GpuSortTuplesort *sort);
 

@@ -56,7 +56,7 @@ my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (
 my $explain = 'explain (analyze, costs off, timing off, summary off) execute sorted';
 $session->query('set max_parallel_workers_per_gather = 2; set plan_cache_mode = force_generic_plan');
 $session->query("prepare sorted as $sorted; prepare hash as $hash");
-like($session->query($explain), qr/Sort Method: (?:host|gpu).*Fed: .*worker \d: [1-9]\d* rows/s, 'workers feed a sort');
+like($session->query($explain), qr/Sort Method: (?:host|gpu).*Rows Fed: [1-9].*GpuSortFeed/s, 'workers feed a sort');
 $node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $session->send($hash =~ s/from big/from big where gate(id, 150000, 'fed') > 0/r);
@@ -74,7 +74,7 @@ ok($node->poll_query_until('postgres', "select state = 'unavailable' from gpusor
 is($session->query('execute hash'), $right, 'the next one gives the rows');
 my $plan = $session->query($explain);
 like($plan, qr/Sort Method: native \(no device serves\)/, 'natively');
-unlike($plan, qr/Fed:/, 'nothing is said to have been fed');
+unlike($plan, qr/Rows Fed:/, 'nothing is said to have been fed');
 $node->safe_psql('postgres', 'alter system reset gpusort.debug_fail_opens');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices") or die 'the service is not back';

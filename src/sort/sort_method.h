@@ -1,10 +1,10 @@
 /*
- * sort_choice.h
- *	  Decides whether words or comparisons sort a sort's rows faster, by rows
+ * sort_method.h
+ *	  Chooses the sort method, words on the device or comparisons here, by rows
  *	  that have come.
  */
-#ifndef GPUSORT_SORT_CHOICE_H
-#define GPUSORT_SORT_CHOICE_H
+#ifndef GPUSORT_SORT_METHOD_H
+#define GPUSORT_SORT_METHOD_H
 
 #include "postgres.h"
 
@@ -36,4 +36,4 @@ extern bool gpusort_comparing_costs_less(const GpuSortFirstRows *from, int n_key
 										 const GpuSortWantedWords *words,
 										 const GpuSortKeyEncoding *encodings);
 
-#endif							/* GPUSORT_SORT_CHOICE_H */
+#endif							/* GPUSORT_SORT_METHOD_H */

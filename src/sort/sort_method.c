@@ -1,6 +1,6 @@
 /*
- * sort_choice.c
- *	  Decides whether words or comparisons sort a sort's rows faster, by rows
+ * sort_method.c
+ *	  Chooses the sort method, words on the device or comparisons here, by rows
  *	  that have come.
  *
  * In:  a sort's first rows, and the possible encodings of its keys.
@@ -29,7 +29,7 @@
 #include "keys/text_bytes.h"
 #include "settings.h"
 #include "sort/column_statistics.h"
-#include "sort/sort_choice.h"
+#include "sort/sort_method.h"
 
 /* Rows that are examined, to see whether keys decide, and how many rows tie. */
 #define ROWS_TO_DECIDE_BY	2000
