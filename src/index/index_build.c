@@ -154,7 +154,7 @@ put_row(void *arg, TupleTableSlot *slot)
 	GpuSortFeed *feed = gpusort_tuplesort_feed(build->sort);
 
 	if (feed != NULL && feed->rows % ROWS_BETWEEN_LOOKS != 0 &&
-		gpusort_feed_row(feed, slot) == GPUSORT_FEED_TAKEN)
+		gpusort_feed_row(feed, slot))
 		return;
 	gpusort_tuplesort_put(build->sort, slot);
 	if (build->workers != NULL)

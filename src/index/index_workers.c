@@ -96,7 +96,7 @@ feed_row(void *arg, TupleTableSlot *slot)
 {
 	GpuSortFeed *feed = arg;
 
-	while (gpusort_feed_row(feed, slot) == GPUSORT_FEED_FULL)
+	while (!gpusort_feed_row(feed, slot))
 		gpusort_job_wait_while_full(feed->job);
 }
 
