@@ -506,7 +506,7 @@ void
 gpusort_tuplesort_wait_for_feeders(GpuSortTuplesort *sort, int feeders)
 {
 	while (!gpusort_job_wait_for_feeders(sort->job, feeders))
-		gpusort_tuplesort_spill_full_job(sort);
+		spill_full_job(sort);
 }
 
 /* Each step leads to another stage, until there is an output. */
