@@ -14,72 +14,72 @@
 #include "planner/reasons.h"
 
 /* test/tools/counters compares the names with job/counters.h. */
-const GpuSortReason gpusort_reasons[] = {
-	[GPUSORT_PLANNED_NATIVE_DISABLED] = {
+const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
+	[GPUSORT_PLANNED_DISABLED] = {
 		"disabled",
 		"gpusort.enabled is off",
 		"SET gpusort.enabled = on"
 	},
-	[GPUSORT_PLANNED_NATIVE_NO_DEVICE] = {
+	[GPUSORT_PLANNED_NO_DEVICE] = {
 		"no_device",
 		"no device serves",
 		"the view gpusort_devices says why; gpusort.device chooses the device"
 	},
-	[GPUSORT_PLANNED_NATIVE_FEW_ROWS] = {
+	[GPUSORT_PLANNED_FEW_ROWS] = {
 		"few_rows",
 		"fewer rows are expected than a hundredth of gpusort.min_rows",
 		"a lower gpusort.min_rows, though so few rows gain nothing; ANALYZE, if there are more"
 	},
-	[GPUSORT_PLANNED_NATIVE_KEY_WORDS] = {
+	[GPUSORT_PLANNED_KEY_WORDS] = {
 		"key_words",
 		"its first key has no words under its operator and collation",
 		"ORDER BY an expression of another type, or another COLLATE, in its place"
 	},
-	[GPUSORT_PLANNED_NATIVE_COLLATION] = {
+	[GPUSORT_PLANNED_COLLATION] = {
 		"collation",
 		"its first key's collation has no sort keys to rely on",
 		"another COLLATE, or gpusort.libc_collations = verify where it is off"
 	},
-	[GPUSORT_PLANNED_NATIVE_LATER_KEY] = {
+	[GPUSORT_PLANNED_LATER_KEY] = {
 		"later_key",
 		"a key without words is behind others, in which many rows may tie",
 		"ORDER BY an expression of another type, or another COLLATE, in its place"
 	},
-	[GPUSORT_PLANNED_NATIVE_LIMIT] = {
+	[GPUSORT_PLANNED_LIMIT] = {
 		"limit",
 		"LIMIT lets it keep the top rows only, which is cheaper",
 		"nothing: few rows of many are found without sorting all"
 	},
-	[GPUSORT_PLANNED_NATIVE_COST] = {
+	[GPUSORT_PLANNED_COST] = {
 		"cost",
 		"the device takes longer for its keys",
 		"as a superuser SET gpusort.debug_force = on, to see the other plan"
 	},
-	[GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN] = {
+	[GPUSORT_PLANNED_CUSTOM_SCAN] = {
 		"custom_scan",
 		"it is below another extension's custom scan, or above one in a query that is planned "
 		"while another is",
 		"nothing here"
 	},
-	[GPUSORT_PLANNED_NATIVE_INCREMENTAL] = {
+	[GPUSORT_PLANNED_INCREMENTAL] = {
 		"incremental",
 		"it is an Incremental Sort, which gives its first rows soon, as they come in order by "
 		"its first keys",
 		"SET enable_incremental_sort = off"
 	},
-	[GPUSORT_PLANNED_NATIVE_GROUPING_SETS] = {
+	[GPUSORT_PLANNED_GROUPING_SETS] = {
 		"grouping_sets",
 		"it is a further sort of grouping sets, which an Aggregate does itself",
 		"a UNION ALL of queries with one GROUP BY each"
 	},
-	[GPUSORT_PLANNED_NATIVE_CACHED_PLAN] = {
+	[GPUSORT_PLANNED_CACHED_PLAN] = {
 		"cached_plan",
 		"the plan was cached when it could not have a GpuSort",
 		"DISCARD PLANS"
 	},
 };
 
-static GpuSortPlannedNative last_code;
+static GpuSortPlannedReason last_code;
 static char last_detail[256];
 static bool details_are_read = false;
 
@@ -91,7 +91,7 @@ gpusort_reason_want_details(bool want)
 
 /* Formats the detail only if somebody reads it. */
 bool
-gpusort_reason_set(GpuSortPlannedNative code, const char *detail,...)
+gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 {
 	last_code = code;
 	last_detail[0] = '\0';
@@ -106,10 +106,10 @@ gpusort_reason_set(GpuSortPlannedNative code, const char *detail,...)
 	return false;
 }
 
-const GpuSortReason *
+const GpuSortPlannedReasonText *
 gpusort_reason_last(void)
 {
-	return &gpusort_reasons[last_code];
+	return &gpusort_planned_reason_texts[last_code];
 }
 
 const char *
@@ -121,9 +121,9 @@ gpusort_reason_last_detail(void)
 void
 gpusort_reason_count(void)
 {
-	const GpuSortReason *why = gpusort_reason_last();
+	const GpuSortPlannedReasonText *why = gpusort_reason_last();
 
-	gpusort_stats_count_planned_native(last_code);
+	gpusort_stats_count_planned(last_code);
 	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "",
 		 last_detail);
 }

@@ -86,7 +86,7 @@ add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ord
 static void
 set_native(const char **sort)
 {
-	const GpuSortReason *why = gpusort_reason_last();
+	const GpuSortPlannedReasonText *why = gpusort_reason_last();
 	const char *detail = gpusort_reason_last_detail();
 
 	sort[RUNS_ON] = "native";
@@ -109,8 +109,8 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 	GpuSortPlanInfo info = {0};
 
 	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN :
-						   GPUSORT_PLANNED_NATIVE_CACHED_PLAN, NULL);
+		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
+						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
 	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan,
 						&order, true, walk));
 }
@@ -153,7 +153,7 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	else if (few && !info.parallel && child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
 		sort[RUNS_ON] = "backend";
-		sort[CODE] = gpusort_reasons[GPUSORT_PLANNED_NATIVE_FEW_ROWS].name;
+		sort[CODE] = gpusort_planned_reason_texts[GPUSORT_PLANNED_FEW_ROWS].name;
 		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
 								sort[ROWS], min_rows,
 								gpusort_min_rows_depend_on_device() ? " by default" : "");
