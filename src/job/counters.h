@@ -18,8 +18,8 @@
 #include "port/atomics.h"
 
 /*
- * Native reasons: why a sort was native though it was planned for the device, or
- * an index was to be built through it.  Decided when the sort is executed.
+ * Native reasons: why a sort was native though it was planned for the device,
+ * or an index was to be built through it.  Decided when the sort is executed.
  *
  *	 NATIVE(enumerator, name, text, description)
  *
