@@ -60,12 +60,11 @@ read_sort_order(const Sort *sort, GpuSortOrder *order)
 	order->nulls_first = sort->nullsFirst;
 }
 
-/* The keys' types come from the tables' columns, where these can be traced. */
 bool
 gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *columns = gpusort_columns_over_tables(child);
+	List	   *columns = get_tlist_exprs(child->targetlist, true);
 	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
 	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
 
@@ -75,7 +74,7 @@ gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *i
 	if (!gpusort_set_keys(&types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
-		gpusort_find_statistics(rtable, list_nth(columns, order->columns[i] - 1), info->rows,
+		gpusort_find_statistics(child, order->columns[i], rtable, info->rows,
 								&info->key_figures[i]);
 	gpusort_estimate(&target, &types, info);
 	return true;
