@@ -63,12 +63,10 @@
 	PLANNED(FEW_ROWS, few_rows) \
 	PLANNED(KEY_WORDS, key_words) \
 	PLANNED(COLLATION, collation) \
-	PLANNED(LATER_KEY, later_key) \
 	PLANNED(LIMIT, limit) \
 	PLANNED(COST, cost) \
 	PLANNED(CUSTOM_SCAN, custom_scan) \
-	PLANNED(INCREMENTAL, incremental) \
-	PLANNED(GROUPING_SETS, grouping_sets)
+	PLANNED(INCREMENTAL, incremental)
 
 /*
  * The counters, in the order of the view's columns.

@@ -95,22 +95,13 @@ static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	double		rows = info->rows;
-	const char *unless_expected = rows < MANY_ROWS ? " that may come" : "";
-	bool		suits;
+	bool		suits = true;
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
-		suits = bound < 0 ? gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL) :
-			gpusort_reason_set(GPUSORT_PLANNED_LIMIT,
-							   "cost %.2f for the first %.0f of %.0f rows%s, %.2f on the device",
-							   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
-							   unless_expected, gpusort_cost_on_device(info));
-	else
-		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			gpusort_reason_set(GPUSORT_PLANNED_COST,
-							   "cost %.2f for %.0f rows%s, natively %.2f",
-							   gpusort_cost_on_device(info), info->rows, unless_expected,
-							   gpusort_cost_natively(info, sort->plan.plan_width));
+		suits = gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
+	else if (!gpusort_device_is_cheaper(info, sort->plan.plan_width))
+		suits = gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
 	info->rows = rows;
 	return suits;
 }
@@ -161,17 +152,13 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 {
 	if (gpusort_all_stay_native())
 		return false;
-	if (outerPlan(sort) == NULL)
-		return gpusort_reason_set(GPUSORT_PLANNED_GROUPING_SETS, NULL);
 	if (IsA(sort, IncrementalSort))
 		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
 		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, "%.0f, and it is %d%s",
-								  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
-								  gpusort_min_rows_depend_on_device() ? " or more" : "");
+		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||

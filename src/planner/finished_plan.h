@@ -17,9 +17,7 @@
 /*
  * A walk and its state.  visit gets each plan after its children, with the
  * number of rows that a LIMIT lets be read of it, or a value of costs.h in its
- * place.  It returns the plan that is to stand there, or the plan itself.  The
- * Sorts of an Agg's chain, for further grouping sets, have no child.  They are
- * visited before the Agg, and the result of their visit is ignored.
+ * place.  It returns the plan that is to stand there, or the plan itself.
  */
 typedef struct GpuSortWalk
 {

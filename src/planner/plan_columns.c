@@ -12,10 +12,10 @@
  * The plan carries no value of a column, since the session's user can print it.
  * The sort itself reads values from that row (column_statistics.c).
  *
- * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the GpuSort sorts by s instead.  If it
- * stayed, each row would be formed anew with its longest column twice, and no
- * page could be taken at once (page_drain.c).  The leader would also have to
- * remove the column again, row by row.
+ * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
+ * GpuSort sorts by s instead.  If it stayed, each row would be formed anew with
+ * its longest column twice, and no page could be taken at once (page_drain.c).
+ * The leader would also have to remove the column again, row by row.
  *
  * Runs in the backend that plans.
  */

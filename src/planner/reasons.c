@@ -32,18 +32,13 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 	},
 	[GPUSORT_PLANNED_KEY_WORDS] = {
 		"key_words",
-		"its first key has no words under its operator and collation",
+		"a key has no words under its operator and collation",
 		"ORDER BY an expression of another type, or another COLLATE, in its place"
 	},
 	[GPUSORT_PLANNED_COLLATION] = {
 		"collation",
-		"its first key's collation has no sort keys to rely on",
+		"a key's collation has no sort keys to rely on",
 		"another COLLATE, or gpusort.libc_collations = verify where it is off"
-	},
-	[GPUSORT_PLANNED_LATER_KEY] = {
-		"later_key",
-		"a key without words is behind others, in which many rows may tie",
-		"ORDER BY an expression of another type, or another COLLATE, in its place"
 	},
 	[GPUSORT_PLANNED_LIMIT] = {
 		"limit",
@@ -67,11 +62,6 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 		"its first keys",
 		"SET enable_incremental_sort = off"
 	},
-	[GPUSORT_PLANNED_GROUPING_SETS] = {
-		"grouping_sets",
-		"it is a further sort of grouping sets, which an Aggregate does itself",
-		"a UNION ALL of queries with one GROUP BY each"
-	},
 	[GPUSORT_PLANNED_CACHED_PLAN] = {
 		"cached_plan",
 		"the plan was cached when it could not have a GpuSort",
@@ -81,21 +71,13 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 
 static GpuSortPlannedReason last_code;
 static char last_detail[256];
-static bool details_are_read = false;
 
-void
-gpusort_reason_want_details(bool want)
-{
-	details_are_read = want;
-}
-
-/* Formats the detail only if somebody reads it. */
 bool
 gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 {
 	last_code = code;
 	last_detail[0] = '\0';
-	if (detail != NULL && details_are_read)
+	if (detail != NULL)
 	{
 		va_list		args;
 
