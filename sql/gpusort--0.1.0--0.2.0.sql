@@ -33,12 +33,10 @@ CREATE FUNCTION gpusort_stats(
 	OUT planned_native_few_rows bigint,
 	OUT planned_native_key_words bigint,
 	OUT planned_native_collation bigint,
-	OUT planned_native_later_key bigint,
 	OUT planned_native_limit bigint,
 	OUT planned_native_cost bigint,
 	OUT planned_native_custom_scan bigint,
 	OUT planned_native_incremental bigint,
-	OUT planned_native_grouping_sets bigint,
 	OUT stats_reset timestamptz)
 RETURNS record
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE

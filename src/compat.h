@@ -86,13 +86,11 @@ compat_wait_event(const char *name)
  * path's costs are set. */
 #if PG_VERSION_NUM >= 180000
 #define compat_copy_disabled_nodes(path, child) ((path)->disabled_nodes = (child)->disabled_nodes)
-#define compat_forget_disabled_nodes(path) ((path)->disabled_nodes = 0)
 #define compat_disabled_nodes(path) ((path)->disabled_nodes)
 #define compat_disable_node(path) ((path)->disabled_nodes++)
 #define compat_add_disabled_nodes(path, n) ((path)->disabled_nodes += (n))
 #else
 #define compat_copy_disabled_nodes(path, child) ((void) 0)
-#define compat_forget_disabled_nodes(path) ((void) 0)
 #define compat_disabled_nodes(path) 0
 #define compat_disable_node(path) \
 	((path)->startup_cost += disable_cost, (path)->total_cost += disable_cost)

@@ -32,8 +32,9 @@
  *				others
  *	  in-memory array
  *				a sort's first rows, until a job is worth it
- *	  reason	why a sort is native: when it is planned (planner/reasons.h), or
- *				when it is executed (job/counters.h)
+ *	  reason	why a sort is native: a planned reason if its finished plan has
+ *				PostgreSQL's Sort, a native reason if a GpuSort or an index
+ *				build sorts so when it is executed (job/counters.h)
  */
 #ifndef GPUSORT_H
 #define GPUSORT_H

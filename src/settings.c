@@ -79,12 +79,6 @@ static const struct config_enum_entry libc_collations_options[] = {
 
 /* --- gpusort.min_rows ----------------------------------------------------- */
 
-bool
-gpusort_min_rows_depend_on_device(void)
-{
-	return min_rows == MIN_ROWS_AUTO;
-}
-
 int
 gpusort_min_rows_of(gsort_kind kind)
 {

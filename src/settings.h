@@ -57,10 +57,8 @@ extern int	gpusort_service_timeout_s;	/* only sessions' copies count */
 extern int	gpusort_max_wait_timeout_ms;
 extern int	gpusort_wait_timeout_ms;
 
-/* Return the fewest rows of a sort that go to a device of the kind, and whether
- * the kind matters. */
+/* Returns the fewest rows of a sort that go to a device of the kind. */
 extern int	gpusort_min_rows_of(gsort_kind kind);
-extern bool gpusort_min_rows_depend_on_device(void);
 
 /* Returns the fewest rows for any device, by which plans are made. */
 extern int	gpusort_min_rows_of_plans(void);

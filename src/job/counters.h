@@ -18,8 +18,8 @@
 #include "port/atomics.h"
 
 /*
- * The reasons why a sort was native though it was planned for the device, or an
- * index was to be built through it.
+ * Native reasons: why a sort was native though it was planned for the device,
+ * or an index was to be built through it.  Decided when the sort is executed.
  *
  *	 NATIVE(enumerator, name, text, description)
  *
@@ -49,25 +49,24 @@
 		   "PostgreSQL built the index")
 
 /*
- * The reasons why a Sort stays native in a finished plan.
+ * Planned reasons: why a Sort stays PostgreSQL's own.  Decided when its plan is
+ * finished.
  *
  *	 PLANNED(enumerator, name)
  *
  * The counter and the column are called planned_native_name.  What users read
  * of each reason is in planner/reasons.c.
  */
-#define GPUSORT_PLANNED_NATIVE_TABLE(PLANNED) \
+#define GPUSORT_PLANNED_REASON_TABLE(PLANNED) \
 	PLANNED(DISABLED, disabled) \
 	PLANNED(NO_DEVICE, no_device) \
 	PLANNED(FEW_ROWS, few_rows) \
 	PLANNED(KEY_WORDS, key_words) \
 	PLANNED(COLLATION, collation) \
-	PLANNED(LATER_KEY, later_key) \
 	PLANNED(LIMIT, limit) \
 	PLANNED(COST, cost) \
 	PLANNED(CUSTOM_SCAN, custom_scan) \
-	PLANNED(INCREMENTAL, incremental) \
-	PLANNED(GROUPING_SETS, grouping_sets)
+	PLANNED(INCREMENTAL, incremental)
 
 /*
  * The counters, in the order of the view's columns.
@@ -95,7 +94,7 @@
 	GPUSORT_NATIVE_REASON_TABLE(NATIVE) \
 	COUNT(failed, "processes that raised an error because the device failed; " \
 		  "a parallel query may count more than once") \
-	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
+	GPUSORT_PLANNED_REASON_TABLE(PLANNED)
 
 typedef enum GpuSortNativeReason
 {
@@ -106,14 +105,14 @@ typedef enum GpuSortNativeReason
 	GPUSORT_NATIVE_REASONS
 } GpuSortNativeReason;
 
-typedef enum GpuSortPlannedNative
+typedef enum GpuSortPlannedReason
 {
-#define PLANNED(enumerator, name) GPUSORT_PLANNED_NATIVE_##enumerator,
-	GPUSORT_PLANNED_NATIVE_TABLE(PLANNED)
+#define PLANNED(enumerator, name) GPUSORT_PLANNED_##enumerator,
+	GPUSORT_PLANNED_REASON_TABLE(PLANNED)
 #undef PLANNED
-	GPUSORT_PLANNED_NATIVE_COUNTED,
-	GPUSORT_PLANNED_NATIVE_CACHED_PLAN = GPUSORT_PLANNED_NATIVE_COUNTED	/* in reports only */
-} GpuSortPlannedNative;
+	GPUSORT_PLANNED_COUNTED,
+	GPUSORT_PLANNED_CACHED_PLAN = GPUSORT_PLANNED_COUNTED	/* in reports only */
+} GpuSortPlannedReason;
 
 typedef struct GpuSortCounters
 {
@@ -127,7 +126,7 @@ typedef struct GpuSortCounters
 #undef NATIVE
 #undef PLANNED
 	pg_atomic_uint64 native[GPUSORT_NATIVE_REASONS];
-	pg_atomic_uint64 planned_native[GPUSORT_PLANNED_NATIVE_COUNTED];
+	pg_atomic_uint64 planned_native[GPUSORT_PLANNED_COUNTED];
 } GpuSortCounters;
 
 #endif							/* GPUSORT_COUNTERS_H */

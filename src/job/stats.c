@@ -48,7 +48,7 @@ gpusort_native_reason_text(GpuSortNativeReason reason)
  * Each planned Sort may count here, and many sessions plan.  They share the
  * counters' cache line, so each adds to it only once a transaction.
  */
-static uint32 planned_native[GPUSORT_PLANNED_NATIVE_COUNTED];
+static uint32 planned_native[GPUSORT_PLANNED_COUNTED];
 static bool counts_planned_native = false;
 
 void
@@ -57,7 +57,7 @@ gpusort_stats_flush(void)
 	if (!counts_planned_native)
 		return;
 	counts_planned_native = false;
-	for (int i = 0; i < GPUSORT_PLANNED_NATIVE_COUNTED; i++)
+	for (int i = 0; i < GPUSORT_PLANNED_COUNTED; i++)
 	{
 		if (planned_native[i] != 0)
 			add(&gpusort_shared->counters.planned_native[i], planned_native[i]);
@@ -74,7 +74,7 @@ flush_at_end(XactEvent event, void *arg)
 }
 
 void
-gpusort_stats_count_planned_native(GpuSortPlannedNative reason)
+gpusort_stats_count_planned(GpuSortPlannedReason reason)
 {
 	static bool registered = false;
 

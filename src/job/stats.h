@@ -20,7 +20,7 @@ extern void gpusort_stats_count_index_build(void);
 
 /* Counts a Sort that stays native in a finished plan.  This process keeps the
  * count until the transaction ends, or until gpusort_stats_flush(). */
-extern void gpusort_stats_count_planned_native(GpuSortPlannedNative reason);
+extern void gpusort_stats_count_planned(GpuSortPlannedReason reason);
 extern void gpusort_stats_flush(void);
 
 /* Counts a query that gets an error of class 53 or 58.  Each of its processes

@@ -60,12 +60,11 @@ read_sort_order(const Sort *sort, GpuSortOrder *order)
 	order->nulls_first = sort->nullsFirst;
 }
 
-/* The keys' types come from the tables' columns, where these can be traced. */
 bool
 gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *info)
 {
 	const GpuSortOrder *order = &info->order;
-	List	   *columns = gpusort_columns_over_tables(child);
+	List	   *columns = get_tlist_exprs(child->targetlist, true);
 	PathTarget	target = {.type = T_PathTarget,.exprs = columns,.width = child->plan_width};
 	GpuSortKeyTypes types = {order->n_keys, palloc(order->n_keys * sizeof(GpuSortKeyType))};
 
@@ -75,7 +74,7 @@ gpusort_describe_order(const Plan *child, const List *rtable, GpuSortPlanInfo *i
 	if (!gpusort_set_keys(&types, info))
 		return false;
 	for (int i = 0; i < info->n_keys; i++)
-		gpusort_find_statistics(rtable, list_nth(columns, order->columns[i] - 1), info->rows,
+		gpusort_find_statistics(child, order->columns[i], rtable, info->rows,
 								&info->key_figures[i]);
 	gpusort_estimate(&target, &types, info);
 	return true;
@@ -96,23 +95,13 @@ static bool
 suits_device(const Sort *sort, double bound, GpuSortPlanInfo *info)
 {
 	double		rows = info->rows;
-	const char *unless_expected = rows < MANY_ROWS ? " if so many arrive" : "";
-	bool		suits;
+	bool		suits = true;
 
 	info->rows = Max(rows, MANY_ROWS);
 	if (gpusort_top_rows_are_cheaper(info, bound, sort->plan.plan_width))
-		suits = bound < 0 ? gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT, NULL) :
-			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_LIMIT,
-							   "cost in PostgreSQL %.2f for the first %.0f of %.0f rows%s, on the "
-							   "device %.2f",
-							   gpusort_cost_of_top_rows(info->rows, bound), bound, info->rows,
-							   unless_expected, gpusort_cost_on_device(info));
-	else
-		suits = gpusort_device_is_cheaper(info, sort->plan.plan_width) ||
-			gpusort_reason_set(GPUSORT_PLANNED_NATIVE_COST,
-							   "cost on the device %.2f for %.0f rows%s, in PostgreSQL %.2f",
-							   gpusort_cost_on_device(info), info->rows, unless_expected,
-							   gpusort_cost_natively(info, sort->plan.plan_width));
+		suits = gpusort_reason_set(GPUSORT_PLANNED_LIMIT, NULL);
+	else if (!gpusort_device_is_cheaper(info, sort->plan.plan_width))
+		suits = gpusort_reason_set(GPUSORT_PLANNED_COST, NULL);
 	info->rows = rows;
 	return suits;
 }
@@ -151,9 +140,9 @@ bool
 gpusort_all_stay_native(void)
 {
 	if (!gpusort_enabled)
-		return !gpusort_reason_set(GPUSORT_PLANNED_NATIVE_DISABLED, NULL);
+		return !gpusort_reason_set(GPUSORT_PLANNED_DISABLED, NULL);
 	if (!gpusort_server_state()->serves)
-		return !gpusort_reason_set(GPUSORT_PLANNED_NATIVE_NO_DEVICE, NULL);
+		return !gpusort_reason_set(GPUSORT_PLANNED_NO_DEVICE, NULL);
 	return false;
 }
 
@@ -163,18 +152,13 @@ gpusort_examine_sort(const Sort *sort, double bound, const GpuSortWalk *walk, Gp
 {
 	if (gpusort_all_stay_native())
 		return false;
-	if (outerPlan(sort) == NULL)
-		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_GROUPING_SETS, NULL);
 	if (IsA(sort, IncrementalSort))
-		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_INCREMENTAL, NULL);
+		return gpusort_reason_set(GPUSORT_PLANNED_INCREMENTAL, NULL);
 	if (walk->below_foreign || (walk->nested && walk->foreign_below))
-		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN, NULL);
+		return gpusort_reason_set(GPUSORT_PLANNED_CUSTOM_SCAN, NULL);
 	if (!gpusort_debug_force &&
 		outerPlan(sort)->plan_rows * MOST_TIMES_EXPECTED < gpusort_min_rows_of_plans())
-		return gpusort_reason_set(GPUSORT_PLANNED_NATIVE_FEW_ROWS,
-								  "%.0f rows are expected, and gpusort.min_rows is %d%s",
-								  outerPlan(sort)->plan_rows, gpusort_min_rows_of_plans(),
-								  gpusort_min_rows_depend_on_device() ? " or more" : "");
+		return gpusort_reason_set(GPUSORT_PLANNED_FEW_ROWS, NULL);
 	if (!gpusort_describe_sort(sort, walk->statement->rtable, info))
 		return false;
 	return gpusort_debug_force || (bound == GPUSORT_NO_BOUND && is_of_our_path(sort)) ||

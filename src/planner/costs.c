@@ -2,10 +2,11 @@
  * costs.c
  *	  What a sort through the device costs and needs.
  *
- * In:  the number and width of the rows, the number of keys, the device that
- *	    serves and its budget.
+ * In:  the number and width of the rows, the keys and their types, the device
+ *	    that serves and its budget.
  * Out: costs that add_path can compare with those of PostgreSQL's own sorts,
- *	    and the estimates that the plan carries.
+ *	    the factor by which these exceed cost_sort's estimate, and the estimates
+ *	    that the plan carries.
  *
  * Runs in the backend that plans.  The device and its budget are read under the
  * shared lock.  Both may change before the plan is executed.
@@ -14,6 +15,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -22,7 +24,9 @@
 
 #include "compat.h"
 #include "job/server_state.h"
+#include "keys/collation_keys.h"
 #include "keys/row_format.h"
+#include "keys/text_bytes.h"
 #include "planner/costs.h"
 #include "settings.h"
 
@@ -70,6 +74,127 @@ cost_of_sorting_row(const GpuSortServerState *device)
 	return COST_SORT_ROW_CUDA;
 }
 
+/* --- the keys' types ------------------------------------------------------ */
+
+/*
+ * Of the keys' types, in the same units.
+ *
+ * cost_sort charges two cpu_operator_cost for any comparison.  A comparison
+ * under the C library's collations takes several times as long, and words cost
+ * time too.  A fair comparison of the two sorts counts both.  Neither depends
+ * on the values, since only the rows tell how many of them are equal.
+ */
+typedef struct TypeCosts
+{
+	double		comparison;		/* times what cost_sort charges */
+	double		words;			/* of a value, beside the cost of each of its bytes */
+	double		words_byte;
+	double		check;			/* of a returned row against the row before it */
+} TypeCosts;
+
+static const TypeCosts costs_of_plain = {.comparison = 1};
+static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1};
+static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2};
+static const TypeCosts costs_of_icu = {.comparison = 2.5,.words = 8,.words_byte = 0.7};
+static const TypeCosts costs_of_libc = {.comparison = 5,.words = 4,.words_byte = 1.6,.check = 12};
+
+/* Bytes of a text whose type does not tell.  A char(50) may have 200 bytes, and
+ * has some letters and blanks. */
+#define USUAL_WIDTH	32
+
+/* The share of the rows that need the next key too, among those that need a
+ * key. */
+#define SHARE_THAT_TIES	0.5
+
+/* Costs of a grouping: of a value's share of the word, and of the comparison of
+ * a row with another one of its group. */
+#define COST_HASH			4.0
+#define COST_HASH_BYTE		0.1
+#define COST_HASH_NUMERIC	10.0
+#define COST_GROUPED_ROW	8.0
+
+/* Returns the costs of a type's words, comparisons and checks, by its
+ * collation. */
+static TypeCosts
+costs_of_type(const GpuSortKeyType *type)
+{
+	TypeCosts	costs = costs_of_bytes;
+
+	if (type->type == NUMERICOID)
+		return costs_of_numeric;
+	if (!gpusort_type_has_text_bytes(type->type))
+		return costs_of_plain;
+	if (!OidIsValid(type->collation))
+		return costs_of_bytes;
+	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_ICU)
+		costs = costs_of_icu;
+	if (gpusort_collation_kind(type->collation) == GPUSORT_COLLATION_LIBC)
+		costs = costs_of_libc;
+	if (gpusort_libc_collations == GPUSORT_LIBC_COLLATIONS_TRUST)
+		costs.check = 0;
+	return costs;
+}
+
+static double
+width_of_type(const GpuSortKeyType *type)
+{
+	return Min(USUAL_WIDTH, get_typavgwidth(type->type, type->typmod));
+}
+
+/* Returns the cost of hashing a value, in the same units.  The collation
+ * decides whether values are equal. */
+static double
+cost_of_hash(const GpuSortKeyType *type)
+{
+	if (type->type == NUMERICOID)
+		return COST_HASH_NUMERIC;
+	if (!gpusort_type_has_text_bytes(type->type))
+		return COST_HASH;
+	if (OidIsValid(type->collation) && !get_collation_isdeterministic(type->collation))
+		return costs_of_icu.words + costs_of_icu.words_byte * width_of_type(type);
+	return COST_HASH + COST_HASH_BYTE * width_of_type(type);
+}
+
+/* A word of all keys only tells that rows differ, so all rows of a group are
+ * compared. */
+static void
+cost_grouping(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+{
+	info->key_costs.words = 0;
+	for (int i = 0; i < types->n; i++)
+		info->key_costs.words += cost_of_hash(&types->of[i]);
+	info->key_costs.native_factor = costs_of_type(&types->of[0]).comparison;
+	info->key_costs.returned = COST_GROUPED_ROW * Max(0, 1 - info->groups / Max(1, info->rows));
+}
+
+/* Each further key counts for the rows that tie in the keys before it. */
+static void
+cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
+{
+	GpuSortKeyCosts *sum = &info->key_costs;
+	double		share = 1;
+	double		shares = 0;
+
+	if (info->grouping)
+	{
+		cost_grouping(types, info);
+		return;
+	}
+	memset(sum, 0, sizeof(*sum));
+	for (int i = 0; i < types->n; i++, share *= SHARE_THAT_TIES)
+	{
+		TypeCosts	costs = costs_of_type(&types->of[i]);
+
+		sum->native_factor += share * costs.comparison;
+		shares += share;
+		if (i >= info->n_keys)
+			continue;
+		sum->words += share * (costs.words + costs.words_byte * width_of_type(&types->of[i]));
+		sum->returned = Max(sum->returned, costs.check);
+	}
+	sum->native_factor /= shares;
+}
+
 /* --- estimates ------------------------------------------------------------ */
 
 /* A cheap test, made before a row's type is built. */
@@ -105,12 +230,19 @@ milliseconds_of_cost(Cost cost)
 	return (int) Max(1, Min(INT_MAX, rint(cost / unit * (UNIT_NS / 1e6))));
 }
 
+static Cost
+cost_natively(const GpuSortPlanInfo *info, int width)
+{
+	return info->key_costs.native_factor *
+		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
+}
+
 void
 gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types, GpuSortPlanInfo *info)
 {
 	info->width = packed_width(target);
-	gpusort_cost_keys(types, info);
-	info->native_ms = milliseconds_of_cost(gpusort_cost_natively(info, target->width));
+	cost_keys(types, info);
+	info->native_ms = milliseconds_of_cost(cost_natively(info, target->width));
 }
 
 /* Returns the number of runs that the device's budget makes of the sort: 1 if
@@ -193,24 +325,11 @@ cost_of_device(const GpuSortPlanInfo *info)
 	return path;
 }
 
-Cost
-gpusort_cost_on_device(const GpuSortPlanInfo *info)
-{
-	return cost_of_device(info).total_cost;
-}
-
-Cost
-gpusort_cost_natively(const GpuSortPlanInfo *info, int width)
-{
-	return info->key_costs.native_factor *
-		compat_cost_of_sort(NULL, NIL, info->rows, width, work_mem);
-}
-
 bool
 gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width)
 {
-	return gpusort_cost_on_device(info) - cpu_operator_cost * COST_JOB <=
-		gpusort_cost_natively(info, width);
+	return cost_of_device(info).total_cost - cpu_operator_cost * COST_JOB <=
+		cost_natively(info, width);
 }
 
 /* --- a few rows of many --------------------------------------------------- */
@@ -222,13 +341,16 @@ gpusort_is_top_n_sort(double rows, double bound, int width)
 }
 
 /*
+ * Returns the cost of a sort that keeps the first bound rows.  If bound is too
+ * large for that, returns the cost of sorting all rows.
+ *
  * Every row is compared with the last one kept.  The i-th row replaces a kept
  * one with probability bound / i, so bound * ln(rows / bound) rows do.  Each of
  * them moves through all levels of a heap, and each kept row does so once more
  * at the end.
  */
-Cost
-gpusort_cost_of_top_rows(double rows, double bound)
+static Cost
+cost_of_top_rows(double rows, double bound)
 {
 	double		comparisons;
 
@@ -261,6 +383,6 @@ gpusort_top_rows_are_cheaper(const GpuSortPlanInfo *info, double bound, int widt
 	if (!gpusort_is_top_n_sort(info->rows, bound, width))
 		return false;
 	device = cost_of_device(info);
-	return info->key_costs.native_factor * gpusort_cost_of_top_rows(info->rows, bound) <=
+	return info->key_costs.native_factor * cost_of_top_rows(info->rows, bound) <=
 		cost_until(&device, bound);
 }

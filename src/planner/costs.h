@@ -36,15 +36,12 @@ extern bool gpusort_set_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info
 /* Can a job ever have this many feeders? */
 extern bool gpusort_takes_feeders(int feeders);
 
-/* --- costs.c, key_costs.c --- */
+/* --- costs.c --- */
 
 /* Sets the estimates in *info for a sort of info->rows rows of target.  Call
  * gpusort_set_keys first. */
 extern void gpusort_estimate(const PathTarget *target, const GpuSortKeyTypes *types,
 							 GpuSortPlanInfo *info);
-
-/* Sets info->key_costs, the part that the keys' types add (key_costs.c). */
-extern void gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *info);
 
 /* Values that stand for the number of rows that a LIMIT lets be read. */
 #define GPUSORT_NO_BOUND		(-1.0)	/* there is no LIMIT: all rows */
@@ -53,10 +50,6 @@ extern void gpusort_cost_keys(const GpuSortKeyTypes *types, GpuSortPlanInfo *inf
 /* Does PostgreSQL's own sort keep only the first bound of these rows, each of
  * width bytes, in work_mem?  bound is a number. */
 extern bool gpusort_is_top_n_sort(double rows, double bound, int width);
-
-/* Returns the cost of such a sort.  If bound is too large for it, returns the
- * cost of sorting all rows. */
-extern Cost gpusort_cost_of_top_rows(double rows, double bound);
 
 /* Does such a sort of info->rows rows cost less than one by the device, from
  * the packing on?  A bound that is not known yet counts as small. */
@@ -68,10 +61,6 @@ extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
 /* Does the device, from the packing of the rows to their output, cost no more
  * than a native sort?  The fixed cost of a job does not count. */
 extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
-
-/* Return the two costs, from the packing to the output. */
-extern Cost gpusort_cost_on_device(const GpuSortPlanInfo *info);
-extern Cost gpusort_cost_natively(const GpuSortPlanInfo *info, int width);
 
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
  * cost until all rows were packed. */

@@ -78,12 +78,10 @@ static bool
 set_key_reason(const GpuSortKeyType *type, int i)
 {
 	if (lacks_sort_keys_only(type))
-		return gpusort_reason_set(i == 0 ? GPUSORT_PLANNED_NATIVE_COLLATION :
-								  GPUSORT_PLANNED_NATIVE_LATER_KEY, "\"%s\": %s",
+		return gpusort_reason_set(GPUSORT_PLANNED_COLLATION, "\"%s\": %s",
 								  get_collation_name(type->collation),
 								  fault_of_collation(type->collation));
-	return gpusort_reason_set(i == 0 ? GPUSORT_PLANNED_NATIVE_KEY_WORDS :
-							  GPUSORT_PLANNED_NATIVE_LATER_KEY, "key %d is of type %s", i + 1,
+	return gpusort_reason_set(GPUSORT_PLANNED_KEY_WORDS, "key %d is of type %s", i + 1,
 							  format_type_be(type->type));
 }
 

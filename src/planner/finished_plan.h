@@ -17,9 +17,7 @@
 /*
  * A walk and its state.  visit gets each plan after its children, with the
  * number of rows that a LIMIT lets be read of it, or a value of costs.h in its
- * place.  It returns the plan that is to stand there, or the plan itself.  The
- * Sorts of an Agg's chain, for further grouping sets, have no child.  They are
- * visited before the Agg, and the result of their visit is ignored.
+ * place.  It returns the plan that is to stand there, or the plan itself.
  */
 typedef struct GpuSortWalk
 {
@@ -79,18 +77,12 @@ extern Plan *gpusort_convert_gather_merge(GatherMerge *gather, double bound,
 /* Lets the workers of a Gather below the GpuSort feed it, if they can. */
 extern void gpusort_feed_through_gather(CustomScan *sort, const GpuSortWalk *walk);
 
-/* --- column_origins.c --- */
-
-/* Returns the plan's columns as expressions over the tables that it scans, if
- * they are columns of these.  Only the types of other columns may be read. */
-extern List *gpusort_columns_over_tables(const Plan *plan);
-
-/* Sets the statistics of a sort's key, for this many rows.  All are 0 if the
- * key is no column of a table. */
-extern void gpusort_find_statistics(const List *rtable, const Node *expr, double rows,
-									GpuSortKeyFigures *figures);
-
 /* --- plan_columns.c --- */
+
+/* Sets the statistics of a plan's column that is a sort's key, for this many
+ * rows.  All are 0 if it is no column of a table. */
+extern void gpusort_find_statistics(const Plan *plan, AttrNumber column, const List *rtable,
+									double rows, GpuSortKeyFigures *figures);
 
 /* Returns the column of exprs that has the same values as this one, if this one
  * only gives them another collation.  The parser makes such a copy for ORDER BY

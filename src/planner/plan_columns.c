@@ -2,27 +2,36 @@
  * plan_columns.c
  *	  The columns of a finished plan's nodes.
  *
- * In:  target lists whose Vars refer to the plans below by number; a query's or
- *	    subquery's plan with a GpuSort on top, or below a LIMIT.
- * Out: target lists of such Vars; the same plan without the trailing columns
+ * In:  target lists whose Vars refer to the plans below by number; the
+ *	    statement's tables; a query's or subquery's plan with a GpuSort on top,
+ *	    or below a LIMIT.
+ * Out: target lists of such Vars; how many values a sort's key has, and the row
+ *	    of pg_statistic that says so; the same plan without the trailing columns
  *	    that ORDER BY s COLLATE "C" has added.
  *
- * Such a column has the bytes of s, and the GpuSort sorts by s instead.  If it
- * stayed, each row would be formed anew with its longest column twice, and no
- * page could be taken at once (page_drain.c).  The leader would also have to
- * remove the column again, row by row.
+ * The plan carries no value of a column, since the session's user can print it.
+ * The sort itself reads values from that row (column_statistics.c).
+ *
+ * A column that ORDER BY s COLLATE "C" has added has the bytes of s, and the
+ * GpuSort sorts by s instead.  If it stayed, each row would be formed anew with
+ * its longest column twice, and no page could be taken at once (page_drain.c).
+ * The leader would also have to remove the column again, row by row.
  *
  * Runs in the backend that plans.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planmain.h"
 #include "optimizer/tlist.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "plan/plan_info.h"
 #include "planner/finished_plan.h"
@@ -82,6 +91,73 @@ gpusort_plain_column(const List *exprs, AttrNumber column)
 			return other;
 	}
 	return column;
+}
+
+/* --- statistics ----------------------------------------------------------- */
+
+/* Returns the plan whose column a Var of this plan names, by its varno.  NULL:
+ * none is known. */
+static const Plan *
+plan_of_var(const Plan *plan, int varno)
+{
+	if (varno == INNER_VAR)
+		return innerPlan(plan);
+	if (varno == OUTER_VAR && IsA(plan, Append))
+		return linitial(((const Append *) plan)->appendplans);
+	if (varno == OUTER_VAR || (varno == INDEX_VAR && gpusort_plan_is_ours(plan)))
+		return outerPlan(plan);
+	if (IsA(plan, SubqueryScan) && varno == ((const SubqueryScan *) plan)->scan.scanrelid)
+		return ((const SubqueryScan *) plan)->subplan;
+	return NULL;
+}
+
+/* Traces a plan's column down to a table's.  NULL: it is none.  The first
+ * partition stands for all of them. */
+static const Var *
+column_of_table(const Plan *plan, AttrNumber column)
+{
+	const Expr *expr = list_nth_node(TargetEntry, plan->targetlist, column - 1)->expr;
+	const Var  *var;
+	const Plan *below;
+
+	check_stack_depth();
+	while (IsA(expr, RelabelType))
+		expr = ((const RelabelType *) expr)->arg;
+	var = (const Var *) expr;
+	if (IsA(plan, IndexOnlyScan) && IsA(var, Var) && var->varno == INDEX_VAR)
+		var = (const Var *) list_nth_node(TargetEntry, ((const IndexOnlyScan *) plan)->indextlist,
+										  var->varattno - 1)->expr;
+	if (!IsA(var, Var) || var->varattno <= 0)
+		return NULL;
+	below = plan_of_var(plan, var->varno);
+	if (below != NULL)
+		return column_of_table(below, var->varattno);
+	return IS_SPECIAL_VARNO(var->varno) ? NULL : var;
+}
+
+void
+gpusort_find_statistics(const Plan *plan, AttrNumber column, const List *rtable, double rows,
+						GpuSortKeyFigures *figures)
+{
+	const Var  *var = column_of_table(plan, column);
+	HeapTuple	row;
+
+	*figures = (GpuSortKeyFigures) {0};
+	if (var == NULL || rt_fetch(var->varno, rtable)->rtekind != RTE_RELATION)
+		return;
+	row = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rt_fetch(var->varno, rtable)->relid),
+						  Int16GetDatum(var->varattno), BoolGetDatum(false));
+	if (HeapTupleIsValid(row))
+	{
+		Form_pg_statistic statistics = (Form_pg_statistic) GETSTRUCT(row);
+
+		/* a negative number is a share of the table's rows */
+		figures->distinct = statistics->stadistinct < 0 ?
+			-statistics->stadistinct * rows : Min(statistics->stadistinct, rows);
+		figures->relation = statistics->starelid;
+		figures->column = statistics->staattnum;
+		ReleaseSysCache(row);
+	}
 }
 
 /* --- copies --------------------------------------------------------------- */

@@ -81,20 +81,6 @@ bound_of_children(const Plan *plan, double bound)
 	}
 }
 
-/* The Sorts of an Agg's chain are no plans of their own: the Agg reads their
- * keys and sorts. */
-static void
-visit_chain(const Agg *agg, GpuSortWalk *walk)
-{
-	ListCell   *lc;
-
-	foreach(lc, agg->chain)
-	{
-		if (outerPlan(lfirst(lc)) != NULL)
-			walk->visit(outerPlan(lfirst(lc)), GPUSORT_NO_BOUND, walk);
-	}
-}
-
 /* Is it another extension's custom scan? */
 static bool
 is_foreign(const Plan *plan)
@@ -134,9 +120,6 @@ walk_plan(Plan *plan, double bound, GpuSortWalk *walk)
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
 				walk_plan(((SubqueryScan *) plan)->subplan, child_bound, walk);
-			break;
-		case T_Agg:
-			visit_chain((const Agg *) plan, walk);
 			break;
 		case T_CustomScan:
 			walk_list(((CustomScan *) plan)->custom_plans, child_bound, walk);

@@ -152,7 +152,6 @@ finish_statement(PlannedStmt *statement, bool nested)
 {
 	GpuSortWalk walk = {.statement = statement,.nested = nested,.visit = finish_plan};
 
-	gpusort_reason_want_details(message_level_is_interesting(DEBUG1));
 	gpusort_walk_plans(&walk);
 	/* statements other than SELECT read their plan's columns by number */
 	if (statement->commandType == CMD_SELECT)

@@ -14,87 +14,69 @@
 #include "planner/reasons.h"
 
 /* test/tools/counters compares the names with job/counters.h. */
-const GpuSortReason gpusort_reasons[] = {
-	[GPUSORT_PLANNED_NATIVE_DISABLED] = {
+const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
+	[GPUSORT_PLANNED_DISABLED] = {
 		"disabled",
 		"gpusort.enabled is off",
 		"SET gpusort.enabled = on"
 	},
-	[GPUSORT_PLANNED_NATIVE_NO_DEVICE] = {
+	[GPUSORT_PLANNED_NO_DEVICE] = {
 		"no_device",
 		"no device serves",
 		"see the view gpusort_devices; gpusort.device selects the devices"
 	},
-	[GPUSORT_PLANNED_NATIVE_FEW_ROWS] = {
+	[GPUSORT_PLANNED_FEW_ROWS] = {
 		"few_rows",
 		"the planner expects fewer rows than a hundredth of gpusort.min_rows",
 		"run ANALYZE if there are more rows; a lower gpusort.min_rows gains nothing"
 	},
-	[GPUSORT_PLANNED_NATIVE_KEY_WORDS] = {
+	[GPUSORT_PLANNED_KEY_WORDS] = {
 		"key_words",
-		"the device cannot sort by its first key's type, operator or collation",
-		"ORDER BY an expression of another type (or text under another COLLATE)"
-	},
-	[GPUSORT_PLANNED_NATIVE_COLLATION] = {
-		"collation",
-		"its first key's collation has no reliable sort keys",
-		"another COLLATE; SET gpusort.libc_collations = verify, if it is off"
-	},
-	[GPUSORT_PLANNED_NATIVE_LATER_KEY] = {
-		"later_key",
-		"the device cannot sort by a later key, and many rows may tie in the keys before it",
+		"the device cannot sort by a key's type, operator or collation",
 		"ORDER BY an expression of another type (or text under another COLLATE) in its place"
 	},
-	[GPUSORT_PLANNED_NATIVE_LIMIT] = {
+	[GPUSORT_PLANNED_COLLATION] = {
+		"collation",
+		"a key's collation has no reliable sort keys",
+		"another COLLATE; SET gpusort.libc_collations = verify, if it is off"
+	},
+	[GPUSORT_PLANNED_LIMIT] = {
 		"limit",
 		"LIMIT needs only the top rows, which is cheaper without the device",
 		"nothing; a few rows of many are found without sorting all of them"
 	},
-	[GPUSORT_PLANNED_NATIVE_COST] = {
+	[GPUSORT_PLANNED_COST] = {
 		"cost",
 		"the device is expected to take longer than PostgreSQL",
 		"nothing; as a superuser, SET gpusort.debug_force = on shows the other plan"
 	},
-	[GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN] = {
+	[GPUSORT_PLANNED_CUSTOM_SCAN] = {
 		"custom_scan",
 		"it is below another extension's custom scan, or above one in a query that is planned "
 		"during the planning of another",
 		"nothing"
 	},
-	[GPUSORT_PLANNED_NATIVE_INCREMENTAL] = {
+	[GPUSORT_PLANNED_INCREMENTAL] = {
 		"incremental",
 		"it is an Incremental Sort, whose input is in order by its first keys",
 		"SET enable_incremental_sort = off"
 	},
-	[GPUSORT_PLANNED_NATIVE_GROUPING_SETS] = {
-		"grouping_sets",
-		"it is a further sort of grouping sets, which the Aggregate node does itself",
-		"UNION ALL of queries with one GROUP BY each"
-	},
-	[GPUSORT_PLANNED_NATIVE_CACHED_PLAN] = {
+	[GPUSORT_PLANNED_CACHED_PLAN] = {
 		"cached_plan",
 		"the plan was cached when it could not use a device",
 		"DISCARD PLANS"
 	},
 };
 
-static GpuSortPlannedNative last_code;
+static GpuSortPlannedReason last_code;
 static char last_detail[256];
-static bool details_are_read = false;
 
-void
-gpusort_reason_want_details(bool want)
-{
-	details_are_read = want;
-}
-
-/* Formats the detail only if somebody reads it. */
 bool
-gpusort_reason_set(GpuSortPlannedNative code, const char *detail,...)
+gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 {
 	last_code = code;
 	last_detail[0] = '\0';
-	if (detail != NULL && details_are_read)
+	if (detail != NULL)
 	{
 		va_list		args;
 
@@ -105,10 +87,10 @@ gpusort_reason_set(GpuSortPlannedNative code, const char *detail,...)
 	return false;
 }
 
-const GpuSortReason *
+const GpuSortPlannedReasonText *
 gpusort_reason_last(void)
 {
-	return &gpusort_reasons[last_code];
+	return &gpusort_planned_reason_texts[last_code];
 }
 
 const char *
@@ -120,9 +102,9 @@ gpusort_reason_last_detail(void)
 void
 gpusort_reason_count(void)
 {
-	const GpuSortReason *why = gpusort_reason_last();
+	const GpuSortPlannedReasonText *why = gpusort_reason_last();
 
-	gpusort_stats_count_planned_native(last_code);
+	gpusort_stats_count_planned(last_code);
 	elog(DEBUG1, "gpusort: %s: %s%s%s", why->name, why->text, last_detail[0] != '\0' ? ": " : "",
 		 last_detail);
 }

@@ -13,28 +13,25 @@
 
 #include "job/counters.h"
 
-typedef struct GpuSortReason
+typedef struct GpuSortPlannedReasonText
 {
 	const char *name;
 	const char *text;
 	const char *remedy;			/* what the user can do */
-} GpuSortReason;
+} GpuSortPlannedReasonText;
 
 /* Indexed by the codes. */
-extern const GpuSortReason gpusort_reasons[];
+extern const GpuSortPlannedReasonText gpusort_planned_reason_texts[];
 
-/* Switches the details of reasons on or off.  To print a number may take longer
- * than to plan a small sort. */
-extern void gpusort_reason_want_details(bool want);
-
-/* Stores why a sort is native; detail, a format, may be NULL.  Returns false,
- * for the caller to return. */
-extern bool gpusort_reason_set(GpuSortPlannedNative code, const char *detail,...)
+/* Stores why a sort is native; detail, a format, may be NULL.  Frequent reasons
+ * have none, since to print a number may take longer than to plan a small sort.
+ * Returns false, for the caller to return. */
+extern bool gpusort_reason_set(GpuSortPlannedReason code, const char *detail,...)
 	pg_attribute_printf(2, 3);
 
 /* Return the reason that this process stored last, to be read right after it;
- * and the figures or names of that case, empty if nobody wants them. */
-extern const GpuSortReason *gpusort_reason_last(void);
+ * and the figures or names of that case, or an empty text. */
+extern const GpuSortPlannedReasonText *gpusort_reason_last(void);
 extern const char *gpusort_reason_last_detail(void);
 
 /* Counts a Sort of a finished plan that stays for the last reason, and logs it

@@ -37,10 +37,6 @@
 /* In cpu_operator_cost, for a row: half of the least that was measured. */
 #define COST_BEYOND_CACHE	40.0
 
-/* The share of a forced path's costs that remains.  Forced paths still compare
- * with each other as usual, serial ones with parallel ones. */
-#define FORCED_SHARE		1e-9
-
 /* Each kind of path that an upper step makes is listed here. */
 Path *
 gpusort_path_below(const Path *path)
@@ -133,17 +129,8 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor
 	}
 }
 
-/* For tests: makes the path cheaper than all that do not use the device. */
-static void
-force_path(Path *path)
-{
-	path->startup_cost *= FORCED_SHARE;
-	path->total_cost *= FORCED_SHARE;
-	compat_forget_disabled_nodes(path);
-}
-
 /* Rivals are charged before our paths are added, since add_path drops dominated
- * ones. */
+ * ones.  For tests, ours have no rivals. */
 void
 gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor)
 {
@@ -152,12 +139,11 @@ gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, d
 
 	foreach(lc, paths)
 	{
-		if (gpusort_debug_force)
-			force_path(lfirst(lc));
-		else
-			wins = wins || beats_rivals(input_rel, rel, lfirst(lc), native_factor);
+		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), native_factor);
 	}
-	if (wins)
+	if (gpusort_debug_force && paths != NIL)
+		rel->pathlist = NIL;
+	else if (wins)
 		charge_rivals(input_rel, rel, native_factor);
 	foreach(lc, paths)
 	{

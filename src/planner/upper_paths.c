@@ -217,14 +217,14 @@ copy_stack(const List *stack, const Path *bottom, Path *better)
  * that each passes on.  They are stacks of WindowAggs, with a Sort below each
  * one that needs another order than the node below it has.  At its bottom are
  * rows in the order of the first window, from a Sort, an Incremental Sort or an
- * index.  Copies of the stack are offered over a sort by the device that
- * replaces the bottom.  Sorts above become GpuSorts in the finished plan.
+ * index.  Copies of the cheapest stack are offered over a sort by the device
+ * that replaces the bottom.  Sorts above become GpuSorts in the finished plan.
  */
-static List *
-make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel, Path *path,
-				  double *native_factor)
+void
+gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
 {
 	Path	   *child = input_rel->cheapest_total_path;
+	Path	   *path = linitial(window_rel->pathlist);
 	List	   *stack = NIL;
 	List	   *paths;
 	GpuSortInput input;
@@ -241,7 +241,7 @@ make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_r
 	/* paths that another extension has made for windows stay */
 	if (stack == NIL || (path->parent == window_rel && !is_sort(path)) ||
 		!gpusort_worth_sorting(&input))
-		return NIL;
+		return;
 	paths = gpusort_make_sort_paths(root, window_rel, &input);
 	input.groups = groups_of_stack(root, stack, path, input.rows);
 	if (input.groups > 0)
@@ -250,21 +250,5 @@ make_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_r
 	{
 		lfirst(lc) = copy_stack(stack, path, lfirst(lc));
 	}
-	*native_factor = Max(*native_factor, input.native_factor);
-	return paths;
-}
-
-void
-gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *window_rel)
-{
-	double		native_factor = 1;
-	List	   *paths = NIL;
-	ListCell   *lc;
-
-	foreach(lc, window_rel->pathlist)
-	{
-		paths = list_concat(paths, make_window_paths(root, input_rel, window_rel, lfirst(lc),
-													 &native_factor));
-	}
-	gpusort_offer_paths(input_rel, window_rel, paths, native_factor);
+	gpusort_offer_paths(input_rel, window_rel, paths, input.native_factor);
 }

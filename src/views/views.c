@@ -65,7 +65,7 @@ static const struct
 	{"native_" #name, false, offsetof(GpuSortCounters, native[GPUSORT_NATIVE_##enumerator])},
 #define PLANNED(enumerator, name) \
 	{"planned_native_" #name, false, \
-	 offsetof(GpuSortCounters, planned_native[GPUSORT_PLANNED_NATIVE_##enumerator])},
+	 offsetof(GpuSortCounters, planned_native[GPUSORT_PLANNED_##enumerator])},
 	GPUSORT_COUNTER_TABLE(COUNT, MS, NATIVE, PLANNED)
 };
 

@@ -12,8 +12,8 @@
  * run the query.
  *
  * Each Sort is examined anew, as when the plan was finished.  A plan shows
- * neither sorts inside aggregates, nor sorts of a Gather Merge's workers that
- * are no nodes.
+ * neither sorts inside aggregates, nor further sorts of grouping sets, nor
+ * sorts of a Gather Merge's workers that are no nodes.
  *
  * Runs in any backend.  All memory is the call's.
  */
@@ -86,7 +86,7 @@ add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ord
 static void
 set_native(const char **sort)
 {
-	const GpuSortReason *why = gpusort_reason_last();
+	const GpuSortPlannedReasonText *why = gpusort_reason_last();
 	const char *detail = gpusort_reason_last_detail();
 
 	sort[RUNS_ON] = "native";
@@ -95,44 +95,20 @@ set_native(const char **sort)
 	sort[REMEDY] = why->remedy;
 }
 
-/* Reports a Sort, or an Incremental Sort, which begins with one.  The Sorts of
- * an Agg's chain sort the rows that the Agg reads. */
+/* Reports a Sort, or an Incremental Sort, which begins with one. */
 static void
 report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 {
-	bool		incremental = IsA(sort, IncrementalSort);
-	bool		of_agg = outerPlan(sort) == NULL;
-	const Plan *plan = of_agg ? linitial(walk->ancestors) : &sort->plan;
 	GpuSortOrder order = {
 		sort->numCols, sort->sortColIdx, sort->sortOperators, sort->collations, sort->nullsFirst
 	};
 	GpuSortPlanInfo info = {0};
 
 	if (gpusort_examine_sort(sort, bound, walk, &info))
-		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_NATIVE_CUSTOM_SCAN :
-						   GPUSORT_PLANNED_NATIVE_CACHED_PLAN, NULL);
-	set_native(add_sort(of_agg ? "Aggregate" : incremental ? "Incremental Sort" : "Sort", plan,
+		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
+						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
+	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort", &sort->plan,
 						&order, true, walk));
-}
-
-/* Tells how the rows come to the device, or why they do although they are
- * few. */
-static const char *
-device_detail(bool parallel, bool few, const List *ancestors)
-{
-	const ListCell *lc;
-
-	if (parallel)
-		return few ? ", which parallel workers feed; so few may stay in the session" :
-			", which parallel workers feed";
-	if (few)
-		return ", more than work_mem holds";
-	foreach(lc, ancestors)
-	{
-		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
-			return " in each worker";
-	}
-	return "";
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
@@ -142,7 +118,6 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	const Plan *child = outerPlan(scan);
 	double		row_bytes = MAXALIGN(child->plan_width) + MAXALIGN(SizeofHeapTupleHeader);
 	uint64		min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
-	bool		few = child->plan_rows < min_rows;
 	GpuSortPlanInfo info;
 	const char **sort;
 
@@ -150,13 +125,13 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	sort = add_sort("GpuSort", &scan->scan.plan, &info.order, !info.grouping, walk);
 	if (gpusort_all_stay_native())
 		set_native(sort);
-	else if (few && !info.parallel && child->plan_rows * row_bytes <= work_mem * 1024.0)
+	else if (child->plan_rows < min_rows && !info.parallel &&
+			 child->plan_rows * row_bytes <= work_mem * 1024.0)
 	{
 		sort[RUNS_ON] = "backend";
-		sort[CODE] = gpusort_reasons[GPUSORT_PLANNED_NATIVE_FEW_ROWS].name;
-		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT "%s",
-								sort[ROWS], min_rows,
-								gpusort_min_rows_depend_on_device() ? " by default" : "");
+		sort[CODE] = gpusort_planned_reason_texts[GPUSORT_PLANNED_FEW_ROWS].name;
+		sort[REASON] = psprintf("%s rows are expected, and gpusort.min_rows is " UINT64_FORMAT,
+								sort[ROWS], min_rows);
 		sort[REMEDY] =
 			"nothing: rows go to the device as soon as that many have come, or more than work_mem holds";
 	}
@@ -164,7 +139,7 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	{
 		sort[RUNS_ON] = "device";
 		sort[REASON] = psprintf("%s rows are expected%s", sort[ROWS],
-								device_detail(info.parallel, few, walk->ancestors));
+								info.parallel ? ", which parallel workers feed" : "");
 	}
 }
 
@@ -190,7 +165,6 @@ report_sorts(const ExplainState *es)
 		.arg = &report,
 	};
 
-	gpusort_reason_want_details(true);
 	gpusort_walk_plans(&walk);
 	return report.sorts;
 }

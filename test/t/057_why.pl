@@ -51,18 +51,16 @@ is(why('select * from (select * from t where id < 200) q order by s desc, k8', '
 	'GpuSort|t.s text DESC, t.k8 bigint|backend|few_rows', 'few rows expected: in the backend');
 like(why('select * from t where id < 200 order by k8', 'reason, remedy'),
 	qr/^\d+ rows are expected, and gpusort\.min_rows is 10000\|nothing: rows go to the device as soon as that many have come, or more than work_mem holds$/, 'and why');
-like(why('select * from t where id < 200 order by k8', 'reason', 'set gpusort.min_rows = -1'),
-	qr/^\d+ rows are expected, and gpusort\.min_rows is @{[ $GpuSortTest::device eq 'host' ? 20000 : 10000 ]} by default$/, 'by default');
-is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected, more than work_mem holds$$', 'set work_mem = 64'),
+is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
-stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows \(10 rows are expected, and gpusort\.min_rows is 10000 or more\)/);
+stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows/);
 is(why('select * from t', 'count(*)'), '0', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
 	qr/which parallel workers feed$/, 'a parallel plan');
 
 my $in_workers = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off';
-is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected in each worker$$', $in_workers),
+is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected$$', $in_workers),
 	'GpuSort|device|t', 'sorts of workers');
 
 # --- each reason that keeps a Sort native, and its counter
@@ -73,31 +71,29 @@ sub stays
 	my $before = planned_native($code);
 	my $rows = why($query, 'node, runs_on, code, reason, remedy', $settings);
 
-	like($rows, qr/^(?:Sort|Incremental Sort|Aggregate)\|native\|$code\|$reason.*\|\S/m, "$code: native, and why");
+	like($rows, qr/^(?:Sort|Incremental Sort)\|native\|$code\|$reason.*\|\S/m, "$code: native, and why");
 	cmp_ok(planned_native($code), '>', $before, "$code: counted");
 }
 
 stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
-stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by its first key's type, operator or collation .* type integer\[\]\)/);
+stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by a key's type, operator or collation .* type integer\[\]\)/);
 SKIP:
 {
 	skip 'the locale en_US.UTF-8 is not installed', 3
 	  if $node->psql('postgres', q{create collation of_libc (provider = libc, locale = 'en_US.UTF-8')}) != 0;
-	stays('collation', 'select * from t order by s collate of_libc', 'set gpusort.libc_collations = off', qr/its first key's collation has no reliable sort keys \("of_libc": gpusort\.libc_collations is off\)/);
+	stays('collation', 'select * from t order by s collate of_libc', 'set gpusort.libc_collations = off', qr/a key's collation has no reliable sort keys \("of_libc": gpusort\.libc_collations is off\)/);
 	is(why('select * from t order by a collate of_libc', 'code', 'set gpusort.libc_collations = off; create temp table t as select array[s] as a from t'), 'key_words', 'not for types that have no words under any');
 }
-stays('later_key', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a later key, and many rows may tie in the keys before it \(key 2 is of type integer\[\]\)/);
-stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT needs only the top rows, which is cheaper without the device \(cost in PostgreSQL [\d.]+ for the first 10 of 100000 rows if so many arrive, on the device [\d.]+\)/);
-like(why('select * from (select k8 from t union all select k8 from t) q order by k8 limit 10', 'reason'), qr/\(cost in PostgreSQL [\d.]+ for the first 10 of 120000 rows, on the device [\d.]+\)$/m, 'limit: of as many rows as are expected');
+stays('key_words', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a key's type, operator or collation .*\(key 2 is of type integer\[\]\)/);
+stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT needs only the top rows, which is cheaper without the device/);
 my $by_index = 'set enable_seqscan = off; set random_page_cost = 0';
 stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort, whose input is in order by its first keys/);
 stays('incremental', 'select a, b, count(*) from indexed group by grouping sets ((a, b), (a))', "$by_index; set enable_hashagg = off", qr/it is an Incremental Sort/);
-stays('grouping_sets', 'select few, s, count(*) from t group by grouping sets ((few), (s))', 'set enable_hashagg = off', qr/it is a further sort of grouping sets/);
 # the device would spill, at a price, what work_mem holds
 append_conf_and_reload("gpusort.device_memory = '32MB'");
 $node->poll_query_until('postgres', "select budget_bytes = 32 * 1048576 from gpusort_devices") or die 'no smaller budget';
 stays('cost', 'select * from wide order by id', q{set work_mem = '1GB'; set seq_page_cost = 10000; set random_page_cost = 10000},
-	qr/the device is expected to take longer than PostgreSQL \(cost on the device [\d.]+ for 100000 rows if so many arrive, in PostgreSQL [\d.]+\)/);
+	qr/the device is expected to take longer than PostgreSQL/);
 # over a Gather too that costs its start only, as paths of gpusort's do
 stays('cost', 'select id, filler, count(*) from wide group by 1, 2 order by 1',
 	q{set work_mem = '1GB'; set random_page_cost = 10000; set cpu_tuple_cost = 0; set parallel_tuple_cost = 0; set parallel_setup_cost = 0;
@@ -229,7 +225,7 @@ $_->close for $keeps, $keeps_native;
 my $joined = q{explain select * from (select few, count(*) from t where id < 50 group by few) a
 	join (select few, count(*) from t where id < 50 group by few) b using (few) order by few};
 my ($done, $plan, $said) = $node->psql('postgres', "set enable_hashagg = off; set client_min_messages = debug1; $joined; $joined");
-my $reason = qr/DEBUG:  gpusort: few_rows: the planner expects fewer rows than a hundredth of gpusort\.min_rows: \d+ rows are expected, and gpusort\.min_rows is 10000$/m;
+my $reason = qr/DEBUG:  gpusort: few_rows: the planner expects fewer rows than a hundredth of gpusort\.min_rows$/m;
 is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') or diag($said);
 
 # --- EXPLAIN (GPUSORT)
