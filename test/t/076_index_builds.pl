@@ -14,8 +14,10 @@ use Test::More;
 my $node = new_server('index_builds', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'shared_buffers = 128MB', "maintenance_work_mem = '16MB'");
 wait_for_state($node, 'serving');
 make_tables($node);
-make_build_both($node);
+make_same_pages($node);
 $node->safe_psql('postgres', q{
+	create extension amcheck;
+	create extension pageinspect;
 	create collation ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 	create type mood as enum ('sad', 'ok', 'happy');
 	create domain posint as int check (value > 0);
@@ -46,6 +48,29 @@ $node->safe_psql('postgres', q{
 	update hot set k = k + 1 where id % 5 = 0;
 	delete from hot where id % 11 = 0;
 	vacuum analyze d, outside;
+
+	-- the counters of index builds, that are not 0
+	create function built() returns jsonb language sql as $$
+		select coalesce(jsonb_object_agg(key, value), '{}') from gpusort_stats s, jsonb_each(to_jsonb(s))
+			where (key = 'index_builds' or key like 'native_%') and value <> '0' $$;
+
+	-- builds the index natively and through gpusort
+	create function build_both(uniq text, rel text, def text) returns text language plpgsql as $$
+	declare
+		counted jsonb;
+	begin
+		perform set_config('gpusort.index_builds', 'off', true);
+		execute format('create %s index ix_native on %s %s', uniq, rel, def);
+		perform set_config('gpusort.index_builds', 'on', true);
+		perform gpusort_stats_reset();
+		execute format('create %s index ix_ours on %s %s', uniq, rel, def);
+		counted := built();
+		perform bt_index_parent_check('ix_ours', true, true);
+		if (select count(distinct reltuples) from pg_class where relname in ('ix_native', 'ix_ours')) <> 1 then
+			return 'reltuples differ';
+		end if;
+		return same_pages('ix_native', 'ix_ours') || ' ' || counted;
+	end $$;
 });
 
 my $ours = 'same {"index_builds": 1}';

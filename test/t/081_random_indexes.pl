@@ -25,12 +25,51 @@ note "seed $seed";
 my $node = new_server('random_indexes', "gpusort.device_memory = '32MB'", 'autovacuum = off', 'fsync = off', 'timezone = UTC');
 my $major = int($node->safe_psql('postgres', q{select current_setting('server_version_num')::int / 10000}));
 wait_for_state($node, 'serving');
-make_build_both($node);
+make_same_pages($node);
 $node->safe_psql('postgres', q{
+	create extension amcheck;
+	create extension pageinspect;
 	create collation ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 	create type mood as enum ('sad', 'ok', 'fine', 'happy');
 	create type pair as (a int4, b text);
-	create domain code as text check (value <> '-')});
+	create domain code as text check (value <> '-');
+
+	-- the counters of index builds, that are not 0
+	create function built() returns jsonb language sql as $$
+		select coalesce(jsonb_object_agg(key, value), '{}') from gpusort_stats s, jsonb_each(to_jsonb(s))
+			where (key = 'index_builds' or key like 'native_%') and value <> '0' $$;
+
+	-- the error without the index's name, or ''
+	create function build(mode text, name text, uniq text, rel text, def text) returns text language plpgsql as $$
+	begin
+		perform set_config('gpusort.index_builds', mode, true);
+		execute format('create %s index %I on %s %s', uniq, name, rel, def);
+		return '';
+	exception when others then
+		return 'error ' || sqlstate || ' ' || replace(sqlerrm, name, '');
+	end $$;
+
+	-- builds both, for a transaction that is to be rolled back: 'same' and gpusort's counters, or 'error' and both builds' error,
+	-- or how they differ
+	create function build_both(uniq text, rel text, def text) returns text language plpgsql as $$
+	declare
+		native text := build('off', 'ix_native', uniq, rel, def);
+		ours text;
+		counted jsonb;
+	begin
+		perform gpusort_stats_reset();
+		ours := build('on', 'ix_ours', uniq, rel, def);
+		counted := built();
+		if native <> '' or ours <> '' then
+			return case when native = ours then native else format('"%s", natively "%s"', ours, native) end;
+		end if;
+		perform bt_index_parent_check('ix_ours', true, true);
+		if (select count(distinct reltuples) from pg_class where relname in ('ix_native', 'ix_ours')) <> 1 then
+			return 'reltuples differ';
+		end if;
+		return same_pages('ix_native', 'ix_ours') || ' ' || counted;
+	end $$;
+});
 
 my @collations = ('"C"', '"POSIX"', '"en-x-icu"', '"de-x-icu"', '"und-x-icu"', 'ci', '"default"');
 push @collations, 'us' if $node->psql('postgres', q{create collation us (locale = 'en_US.UTF-8')}) == 0;

@@ -2,9 +2,9 @@
 # behind all other rows, a server that crashes.  Each comes while the build scans, while it waits for the device, and while
 # it loads the index.
 #
-# The index is not there afterwards, nor is its file if the server has not crashed, and the next build makes a whole one.  A standby that has followed all of
-# this has the same indexes.  With wal_level = minimal, indexes survive a crash too.  test/t/020_faults.pl has the
-# device's calls fail below builds.
+# The index is not there afterwards, nor is its file if the server has not crashed, and the next build makes a whole one.  A
+# standby that has followed all of this has the same indexes.  With wal_level = minimal, indexes survive a crash too.
+# test/t/020_faults.pl has the device's calls fail below builds.
 use strict;
 use warnings;
 

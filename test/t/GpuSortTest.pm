@@ -20,7 +20,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(new_server copy_of_installation wait_for_state wait_for_restart service_pid end_service wait_for_end stop_service continue_service service_stands_still
-  make_tables make_gate make_build_both digest sorts_on_device nothing_left_over milliseconds
+  make_tables make_gate make_same_pages digest sorts_on_device nothing_left_over milliseconds
   open_files temporary_files);
 
 my @forced = (
@@ -65,6 +65,29 @@ sub make_gate
 				end if;
 				return i;
 			end $$});
+	return;
+}
+
+# Creates same_pages(a, b): it compares the pages of two indexes, but for their LSNs and checksums.  Needs pageinspect.
+sub make_same_pages
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', q{
+		create function same_pages(a regclass, b regclass) returns text language plpgsql as $$
+		declare
+			pages_of_a int := pg_relation_size(a) / current_setting('block_size')::int;
+			pages_of_b int := pg_relation_size(b) / current_setting('block_size')::int;
+			differ int;
+			first int;
+		begin
+			if pages_of_a <> pages_of_b then
+				return format('%s pages, not %s', pages_of_b, pages_of_a);
+			end if;
+			select count(*), min(i) into differ, first from generate_series(0, pages_of_a - 1) i
+				where substr(get_raw_page(a::text, i), 11) <> substr(get_raw_page(b::text, i), 11);
+			return case when differ = 0 then 'same' else format('%s of %s pages differ, the first is %s', differ, pages_of_a, first) end;
+		end $$});
 	return;
 }
 
@@ -187,70 +210,6 @@ sub make_tables
 		create table small as select (i * 7919) % 10007 as k, i as id from generate_series(1, 10000) i;
 		analyze big;
 		analyze small;});
-}
-
-# Creates build_both(uniq, rel, def): it builds the index natively and by gpusort, in a transaction that is to be
-# rolled back.  It returns "same" and the counters of gpusort's build, or "error" and both builds' error, or how they
-# differ.
-sub make_build_both
-{
-	my ($node) = @_;
-
-	$node->safe_psql('postgres', q{
-		create extension amcheck;
-		create extension pageinspect;
-
-		-- LSNs and checksums left out
-		create function same_pages(a regclass, b regclass) returns text language plpgsql as $$
-		declare
-			pages_of_a int := pg_relation_size(a) / current_setting('block_size')::int;
-			pages_of_b int := pg_relation_size(b) / current_setting('block_size')::int;
-			differ int;
-			first int;
-		begin
-			if pages_of_a <> pages_of_b then
-				return format('%s pages, not %s', pages_of_b, pages_of_a);
-			end if;
-			select count(*), min(i) into differ, first from generate_series(0, pages_of_a - 1) i
-				where substr(get_raw_page(a::text, i), 11) <> substr(get_raw_page(b::text, i), 11);
-			return case when differ = 0 then 'same' else format('%s of %s pages differ, the first is %s', differ, pages_of_a, first) end;
-		end $$;
-
-		-- the counters of index builds, that are not 0
-		create function built() returns jsonb language sql as $$
-			select coalesce(jsonb_object_agg(key, value), '{}') from gpusort_stats s, jsonb_each(to_jsonb(s))
-				where (key = 'index_builds' or key like 'native_%') and value <> '0' $$;
-
-		-- returns the error, the index's name left out
-		create function build(mode text, name text, uniq text, rel text, def text) returns text language plpgsql as $$
-		begin
-			perform set_config('gpusort.index_builds', mode, true);
-			execute format('create %s index %I on %s %s', uniq, name, rel, def);
-			return '';
-		exception when others then
-			return 'error ' || sqlstate || ' ' || replace(sqlerrm, name, '');
-		end $$;
-
-		create function build_both(uniq text, rel text, def text) returns text language plpgsql as $$
-		declare
-			native text := build('off', 'ix_native', uniq, rel, def);
-			ours text;
-			counted jsonb;
-		begin
-			perform gpusort_stats_reset();
-			ours := build('on', 'ix_ours', uniq, rel, def);
-			counted := built();
-			if native <> '' or ours <> '' then
-				return case when native = ours then native else format('"%s", natively "%s"', ours, native) end;
-			end if;
-			perform bt_index_parent_check('ix_ours', true, true);
-			if (select count(distinct reltuples) from pg_class where relname in ('ix_native', 'ix_ours')) <> 1 then
-				return 'reltuples differ';
-			end if;
-			return same_pages('ix_native', 'ix_ours') || ' ' || counted;
-		end $$;
-	});
-	return;
 }
 
 # A hash of a query's rows in their order.
