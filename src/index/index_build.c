@@ -35,6 +35,7 @@
 #include "index/index_order.h"
 #include "index/index_row.h"
 #include "settings.h"
+#include "job/clock.h"
 #include "job/server_state.h"
 #include "job/stats.h"
 #include "sort/tuplesort.h"
@@ -115,6 +116,7 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->native_ms = (int) Min(INT_MAX, Max(1, spec->rows / NATIVE_ROWS_PER_MS));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;
+	spec->timed = gpusort_log_index_builds;
 }
 
 /* Prepares the build, or returns a reason why PostgreSQL must do it. */
@@ -268,21 +270,51 @@ count_build(const IndexBuild *build)
 	gpusort_stats_count_index_build();
 }
 
+/* Logs a build: its stages, and the sort as EXPLAIN ANALYZE shows it. */
+static void
+log_build(const IndexBuild *build, double scan_ms, double sort_ms, double load_ms)
+{
+	ExplainState *es = NewExplainState();
+
+	es->timing = true;
+	gpusort_tuplesort_explain(build->sort, es);
+	while (es->str->len > 0 && es->str->data[es->str->len - 1] == '\n')
+		es->str->data[--es->str->len] = '\0';
+	ereport(LOG,
+			(errmsg("gpusort built index \"%s\" of table \"%s\": %.0f rows, " UINT64_FORMAT " kB, scan %.3f ms, sort %.3f ms, load %.3f ms",
+					RelationGetRelationName(build->index), RelationGetRelationName(build->heap),
+					build->rows,
+					(uint64) RelationGetNumberOfBlocks(build->index) * (BLCKSZ / 1024),
+					scan_ms, sort_ms, load_ms),
+			 errdetail_internal("%s", es->str->data)));
+}
+
 /* Builds the index, or returns a reason why it is still empty. */
 static GpuSortNativeReason
 build_index(IndexBuild *build, IndexBuildResult *result)
 {
 	GpuSortNativeReason reason = prepare(build);
+	GpuSortOutput *output;
+	instr_time	begun;
+	double		fed_ms;
+	double		sorted_ms;
 
 	if (reason != GPUSORT_NATIVE_NONE)
 		return reason;
+	INSTR_TIME_SET_CURRENT(begun);
 	build->sort = gpusort_tuplesort_begin(&build->spec, CurrentMemoryContext,
 										  GPUSORT_NATIVE_NONE);
 	result->heap_tuples = feed_table(build);
+	fed_ms = gpusort_milliseconds_since(begun);
 	report_sorting(build);
-	load_rows(build, gpusort_tuplesort_perform(build->sort));
+	output = gpusort_tuplesort_perform(build->sort);
+	sorted_ms = gpusort_milliseconds_since(begun);
+	load_rows(build, output);
 	result->index_tuples = build->rows;
 	count_build(build);
+	if (gpusort_log_index_builds)
+		log_build(build, fed_ms, sorted_ms - fed_ms,
+				  gpusort_milliseconds_since(begun) - sorted_ms);
 	gpusort_tuplesort_end(build->sort);
 	ExecDropSingleTupleTableSlot(build->slot);
 	ExecDropSingleTupleTableSlot(build->spec.result);
@@ -315,7 +347,9 @@ gpusort_index_build(Relation heap, Relation index, IndexInfo *info)
 		return result;
 	pfree(result);
 	gpusort_stats_count_native(reason);
-	elog(DEBUG1, "gpusort: index \"%s\" is built by PostgreSQL: %s",
-		 RelationGetRelationName(index), gpusort_native_reason_text(reason));
+	ereport(gpusort_log_index_builds ? LOG : DEBUG1,
+			(errmsg("PostgreSQL builds index \"%s\" of table \"%s\", not gpusort: %s",
+					RelationGetRelationName(index), RelationGetRelationName(heap),
+					gpusort_native_reason_text(reason))));
 	return btbuild(heap, index, info);
 }
