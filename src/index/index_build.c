@@ -66,8 +66,8 @@ typedef struct IndexBuild
 
 /* --- the sort ------------------------------------------------------------- */
 
-static double
-expected_rows(Relation heap)
+double
+gpusort_index_expected_rows(Relation heap)
 {
 	BlockNumber pages;
 	double		rows;
@@ -77,9 +77,8 @@ expected_rows(Relation heap)
 	return Max(rows, 1);
 }
 
-/* Returns the expected bytes of an index tuple's columns. */
-static int
-expected_width(TupleDesc desc)
+int
+gpusort_index_expected_width(TupleDesc desc)
 {
 	int			width = 0;
 
@@ -102,7 +101,7 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->desc = row_desc;
 	spec->order = &build->order;
 	spec->n_keys = n_keys;
-	spec->rows = expected_rows(build->heap);
+	spec->rows = gpusort_index_expected_rows(build->heap);
 	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, spec->rows, n_keys);
 	/* minimal tuples, even if all columns are narrow */
 	build->format.natts = row_desc->natts;
@@ -111,7 +110,7 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->native = spec->result;
 	spec->native_goes_out = true;
 	spec->workers = -1;
-	spec->row_width = sizeof(int64) + expected_width(build->index_desc);
+	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
 	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
 	spec->native_ms = (int) Min(INT_MAX, Max(1, spec->rows / NATIVE_ROWS_PER_MS));
 	spec->work_mem = maintenance_work_mem;
