@@ -72,6 +72,13 @@ compat_wait_event(const char *name)
 #endif
 }
 
+/* 16 has one function for the owners of all objects (afbfc02983). */
+#if PG_VERSION_NUM >= 160000
+#define compat_owns_table(table) object_ownercheck(RelationRelationId, table, GetUserId())
+#else
+#define compat_owns_table(table) pg_class_ownercheck(table, GetUserId())
+#endif
+
 /* 18 gives a pathkey a comparison type instead of a btree strategy
  * (8123e91f5aeb). */
 #if PG_VERSION_NUM >= 180000

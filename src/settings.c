@@ -47,6 +47,7 @@ bool		gpusort_debug_grouping = false;
 bool		gpusort_debug_providers_off[GPUSORT_PROVIDERS] = {false};
 GpuSortMemorySetting gpusort_device_memory = {0, 0};
 bool		gpusort_index_builds = false;
+bool		gpusort_log_index_builds = false;
 int			gpusort_libc_collations = GPUSORT_LIBC_COLLATIONS_VERIFY;
 int			gpusort_max_wait_timeout_ms = 0;
 int			gpusort_wait_timeout_ms = 0;
@@ -245,6 +246,12 @@ static const struct
 		"It applies to indexes of user tables, unless max_parallel_maintenance_workers is 0. "
 		"The index is the same as PostgreSQL's.",
 		&gpusort_index_builds, false, PGC_USERSET, 0
+	},
+	{
+		"gpusort.log_index_builds",
+		"Logs each index build that gpusort.index_builds is on for.",
+		"With its rows and times, and how they were sorted; or why PostgreSQL builds the index.",
+		&gpusort_log_index_builds, false, PGC_SUSET, 0
 	},
 };
 

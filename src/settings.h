@@ -51,6 +51,7 @@ extern bool gpusort_debug_grouping;
 extern bool gpusort_debug_providers_off[GPUSORT_PROVIDERS];
 extern GpuSortMemorySetting gpusort_device_memory;
 extern bool gpusort_index_builds;
+extern bool gpusort_log_index_builds;
 extern int	gpusort_libc_collations;	/* GpuSortLibcCollationsSetting */
 extern int	gpusort_device_timeout_ms;	/* only the service's copy counts */
 extern int	gpusort_service_timeout_s;	/* only sessions' copies count */

@@ -37,6 +37,7 @@
 #include "index/index_scan.h"
 #include "index/index_workers.h"
 #include "settings.h"
+#include "job/clock.h"
 #include "job/server_state.h"
 #include "job/stats.h"
 #include "sort/tuplesort.h"
@@ -70,8 +71,8 @@ typedef struct IndexBuild
 
 /* --- the sort ------------------------------------------------------------- */
 
-static double
-expected_rows(Relation heap)
+double
+gpusort_index_expected_rows(Relation heap)
 {
 	BlockNumber pages;
 	double		rows;
@@ -81,9 +82,8 @@ expected_rows(Relation heap)
 	return Max(rows, 1);
 }
 
-/* Returns the expected bytes of an index tuple's columns. */
-static int
-expected_width(TupleDesc desc)
+int
+gpusort_index_expected_width(TupleDesc desc)
 {
 	int			width = 0;
 
@@ -106,7 +106,7 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->desc = row_desc;
 	spec->order = &build->order;
 	spec->n_keys = n_keys;
-	spec->rows = expected_rows(build->heap);
+	spec->rows = gpusort_index_expected_rows(build->heap);
 	spec->key_figures = gpusort_index_key_figures(build->heap, build->info, spec->rows, n_keys);
 	/* minimal tuples, even if all columns are narrow */
 	build->format.natts = row_desc->natts;
@@ -115,11 +115,12 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->native = spec->result;
 	spec->native_goes_out = true;
 	spec->workers = -1;
-	spec->row_width = sizeof(int64) + expected_width(build->index_desc);
+	spec->row_width = sizeof(int64) + gpusort_index_expected_width(build->index_desc);
 	spec->packed_bytes = MAXALIGN(spec->row_width + SizeofMinimalTupleHeader);
 	spec->native_ms = (int) Min(INT_MAX, Max(1, spec->rows / NATIVE_ROWS_PER_MS));
 	spec->work_mem = maintenance_work_mem;
 	spec->may_use_device = true;
+	spec->timed = gpusort_log_index_builds;
 }
 
 /* Prepares the build, or returns a reason why PostgreSQL must do it. */
@@ -248,21 +249,51 @@ count_build(const IndexBuild *build)
 	gpusort_stats_count_index_build();
 }
 
+/* Logs a build: its stages, and the sort as EXPLAIN ANALYZE shows it. */
+static void
+log_build(const IndexBuild *build, double scan_ms, double sort_ms, double load_ms)
+{
+	ExplainState *es = NewExplainState();
+
+	es->timing = true;
+	gpusort_tuplesort_explain(build->sort, es);
+	while (es->str->len > 0 && es->str->data[es->str->len - 1] == '\n')
+		es->str->data[--es->str->len] = '\0';
+	ereport(LOG,
+			(errmsg("gpusort built index \"%s\" of table \"%s\": %.0f rows, " UINT64_FORMAT " kB, scan %.3f ms, sort %.3f ms, load %.3f ms",
+					RelationGetRelationName(build->index), RelationGetRelationName(build->heap),
+					build->rows,
+					(uint64) RelationGetNumberOfBlocks(build->index) * (BLCKSZ / 1024),
+					scan_ms, sort_ms, load_ms),
+			 errdetail_internal("%s", es->str->data)));
+}
+
 /* Builds the index, or returns a reason why it is still empty. */
 static GpuSortNativeReason
 build_index(IndexBuild *build, IndexBuildResult *result)
 {
 	GpuSortNativeReason reason = prepare(build);
+	GpuSortOutput *output;
+	instr_time	begun;
+	double		fed_ms;
+	double		sorted_ms;
 
 	if (reason != GPUSORT_NATIVE_NONE)
 		return reason;
+	INSTR_TIME_SET_CURRENT(begun);
 	build->sort = gpusort_tuplesort_begin(&build->spec, CurrentMemoryContext,
 										  GPUSORT_NATIVE_NONE);
 	result->heap_tuples = feed_table(build);
+	fed_ms = gpusort_milliseconds_since(begun);
 	report_sorting(build);
-	load_rows(build, gpusort_tuplesort_perform(build->sort));
+	output = gpusort_tuplesort_perform(build->sort);
+	sorted_ms = gpusort_milliseconds_since(begun);
+	load_rows(build, output);
 	result->index_tuples = build->rows;
 	count_build(build);
+	if (gpusort_log_index_builds)
+		log_build(build, fed_ms, sorted_ms - fed_ms,
+				  gpusort_milliseconds_since(begun) - sorted_ms);
 	gpusort_tuplesort_end(build->sort);
 	return GPUSORT_NATIVE_NONE;
 }
@@ -293,7 +324,9 @@ gpusort_index_build(Relation heap, Relation index, IndexInfo *info)
 		return result;
 	pfree(result);
 	gpusort_stats_count_native(reason);
-	elog(DEBUG1, "gpusort: PostgreSQL builds index \"%s\": %s",
-		 RelationGetRelationName(index), gpusort_native_reason_text(reason));
+	ereport(gpusort_log_index_builds ? LOG : DEBUG1,
+			(errmsg("PostgreSQL builds index \"%s\" of table \"%s\", not gpusort: %s",
+					RelationGetRelationName(index), RelationGetRelationName(heap),
+					gpusort_native_reason_text(reason))));
 	return btbuild(heap, index, info);
 }

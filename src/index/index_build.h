@@ -14,6 +14,12 @@
 /* An access method's ambuild for btree indexes of user tables. */
 extern IndexBuildResult *gpusort_index_build(Relation heap, Relation index, IndexInfo *info);
 
+/* Returns the expected number of a table's rows. */
+extern double gpusort_index_expected_rows(Relation heap);
+
+/* Returns the expected bytes of an index tuple's columns. */
+extern int	gpusort_index_expected_width(TupleDesc desc);
+
 /* Lets further builds of btree indexes come here, if gpusort.index_builds is
  * on. */
 extern void gpusort_index_install_hooks(void);

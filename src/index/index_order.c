@@ -59,17 +59,15 @@ collation_is_out(Oid collation)
 
 /* Sets key i of the order.  False: the operator class has no such operator. */
 static bool
-set_key(Relation index, int i, GpuSortOrder *order)
+set_key(const GpuSortIndexKey *key, int i, GpuSortOrder *order)
 {
-	int16		option = index->rd_indoption[i];
-	bool		descending = (option & INDOPTION_DESC) != 0;
+	bool		descending = (key->options & INDOPTION_DESC) != 0;
 
 	order->columns[i] = GPUSORT_INDEX_ROW_COLUMN(i + 1);
-	order->collations[i] = index->rd_indcollation[i];
-	order->nulls_first[i] = (option & INDOPTION_NULLS_FIRST) != 0;
-	order->operators[i] = get_opfamily_member(index->rd_opfamily[i], index->rd_opcintype[i],
-											  index->rd_opcintype[i],
-											  descending ? BTGreaterStrategyNumber :
+	order->collations[i] = key->collation;
+	order->nulls_first[i] = (key->options & INDOPTION_NULLS_FIRST) != 0;
+	order->operators[i] = get_opfamily_member(key->family, key->type, key->type, descending ?
+											  BTGreaterStrategyNumber :
 											  BTLessStrategyNumber);
 	return OidIsValid(order->operators[i]);
 }
@@ -100,17 +98,16 @@ keys_with_words(const GpuSortOrder *order, TupleDesc row_desc)
 }
 
 GpuSortNativeReason
-gpusort_index_order(Relation index, TupleDesc row_desc, GpuSortOrder *order, int *n_keys)
+gpusort_index_order_of_keys(const GpuSortIndexKey *keys, int n, TupleDesc row_desc,
+							GpuSortOrder *order, int *n_keys)
 {
-	int			n = IndexRelationGetNumberOfKeyAttributes(index);
-
 	order->n_keys = n + 1;
 	order->columns = palloc((n + 1) * sizeof(AttrNumber));
 	order->operators = palloc((n + 1) * sizeof(Oid));
 	order->collations = palloc0((n + 1) * sizeof(Oid));
 	order->nulls_first = palloc0((n + 1) * sizeof(bool));
 	for (int i = 0; i < n; i++)
-		if (!set_key(index, i, order))
+		if (!set_key(&keys[i], i, order))
 			return GPUSORT_NATIVE_INDEX_KEY;
 	order->columns[n] = GPUSORT_INDEX_ROW_TID;
 	order->operators[n] = Int8LessOperator;
@@ -119,6 +116,22 @@ gpusort_index_order(Relation index, TupleDesc row_desc, GpuSortOrder *order, int
 		return GPUSORT_NATIVE_NONE;
 	return collation_is_out(order->collations[0]) ? GPUSORT_NATIVE_COLLATION :
 		GPUSORT_NATIVE_INDEX_KEY;
+}
+
+GpuSortNativeReason
+gpusort_index_order(Relation index, TupleDesc row_desc, GpuSortOrder *order, int *n_keys)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+	GpuSortIndexKey keys[INDEX_MAX_KEYS];
+
+	for (int i = 0; i < n; i++)
+		keys[i] = (GpuSortIndexKey) {
+			.family = index->rd_opfamily[i],
+			.type = index->rd_opcintype[i],
+			.collation = index->rd_indcollation[i],
+			.options = index->rd_indoption[i],
+		};
+	return gpusort_index_order_of_keys(keys, n, row_desc, order, n_keys);
 }
 
 /* Finds the statistics of a table's column. */

@@ -16,6 +16,15 @@
 #include "keys/key_samples.h"
 #include "job/counters.h"
 
+/* A key of an index. */
+typedef struct GpuSortIndexKey
+{
+	Oid			family;			/* operator family */
+	Oid			type;			/* that its operators take */
+	Oid			collation;
+	int16		options;		/* INDOPTION_... */
+} GpuSortIndexKey;
+
 /*
  * Sets the order of rows (index_row.h): the index's keys, then the TID,
  * ascending.  *n_keys: its leading keys that have words.  Or returns a reason
@@ -23,6 +32,11 @@
  */
 extern GpuSortNativeReason gpusort_index_order(Relation index, TupleDesc row_desc,
 											   GpuSortOrder *order, int *n_keys);
+
+/* The same, for an index that need not be there. */
+extern GpuSortNativeReason gpusort_index_order_of_keys(const GpuSortIndexKey *keys, int n,
+													   TupleDesc row_desc, GpuSortOrder *order,
+													   int *n_keys);
 
 /* Returns what ANALYZE knows of each key of the order, in the current
  * context. */

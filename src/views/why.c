@@ -31,6 +31,7 @@
 #include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "index/index_why.h"
 #include "job/server_state.h"
 #include "keys/key_text.h"
 #include "planner/finished_plan.h"
@@ -221,7 +222,34 @@ point_into_text(void *text)
 	}
 }
 
-/* Runs EXPLAIN on the text's one statement. */
+/* Adds a row for each index that the statement would build. */
+static void
+add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation rows)
+{
+	AttInMetadata *columns = TupleDescGetAttInMetadata(rows->md.tupdesc);
+	ListCell   *lc;
+
+	foreach(lc, gpusort_index_why(statement, text))
+	{
+		const GpuSortIndexWhy *why = lfirst(lc);
+		const char *row[N_COLUMNS] = {
+			[NODE] = psprintf("Index Build on %s", quote_identifier(why->table)),
+			[KEYS] = why->keys,
+			[ROWS] = why->keys == NULL ? NULL :
+			psprintf("%.0f", Min(why->rows, ESTIMATE_MAX)),
+			[BYTES] = why->keys == NULL ? NULL :
+			psprintf("%.0f", Min(why->bytes, ESTIMATE_MAX)),
+			[RUNS_ON] = why->runs_on,
+			[CODE] = why->code,
+			[REASON] = why->reason,
+			[REMEDY] = why->remedy,
+		};
+
+		tuplestore_puttuple(rows->reldata, BuildTupleFromCStrings(columns, (char **) row));
+	}
+}
+
+/* Runs EXPLAIN on the text's one statement, or examines its CREATE INDEX. */
 static void
 explain(const char *text, QueryEnvironment *environment)
 {
@@ -236,6 +264,11 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("gpusort_why accepts one statement, not %d", list_length(statements))));
 	statement = linitial_node(RawStmt, statements);
+	if (IsA(statement->stmt, IndexStmt))
+	{
+		add_index_builds((IndexStmt *) statement->stmt, text, get_ENR(environment, rows_name));
+		return;
+	}
 	explained->query = statement->stmt;
 	statement->stmt = (Node *) explained;
 	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
@@ -246,7 +279,7 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It supports queries, DECLARE, CREATE TABLE AS and EXECUTE, each without EXPLAIN.  For other statements, pass the query that they contain.")));
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
 }

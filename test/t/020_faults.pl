@@ -1,7 +1,7 @@
 # The device fails at any of its calls and allocations, and refuses any of its launches:
 # gpusort.debug_fail_at sweeps over all of them below statements of each kind.
 #
-# The rows are right, or there is an error of class 58.  What fails when all runs of a sort are in files costs time only.
+# The rows are right, or there is an error of class 58; an index is whole, or not there.  What fails when all runs of a sort are in files costs time only.
 # Where the device refuses all allocations and transfers from some point on, a sort that has not begun is native,
 # and one that has gets an error of class 53.
 # The service is back afterwards, with all memory.
@@ -47,6 +47,7 @@ sub new_rig
 		insert into spread select i, repeat('s', 5000) from generate_series(1, 11) i;
 		alter table rows set (parallel_workers = 2);
 		create table made(k int, id int, filler text);
+		create extension amcheck;
 		create table small as select i as k from generate_series(1, 1000) i;
 			analyze;});
 	return {
@@ -403,6 +404,24 @@ sub insert_run
 	};
 }
 
+# --- an index is whole, or not there
+sub index_run
+{
+	my ($rig) = @_;
+	my $session = $rig->{session};
+
+	return sub
+	{
+		$session->query('set gpusort.index_builds = on; create index made_k on rows (k, id) include (filler)');
+		my $error = $session->error;
+		my $there = $session->query(q{select count(*) from pg_class where relname = 'made_k'});
+		$session->query(q{select bt_index_parent_check('made_k', true, true); drop index made_k}) if $there;
+		return ($session->error, 0) if $there && $error eq '';
+		return ('', 1) if !$there && $error =~ /$lost|$no_memory/;
+		return ("$error, $there indexes", 0);
+	};
+}
+
 # --- the rows of a spilled sort, which are in files
 my $docs = "select id, repeat(chr(97 + id % 26), 780000 + id) as doc from";
 my $runs = "$docs generate_series(1, 11) id order by id";
@@ -476,6 +495,8 @@ my $spilled = qr/Sort Method: \w+ external merge\n *Runs: \d+\n *Merge Order: de
 add_sweep([ $rigs[0] ], 'scroll cursor', \&cursor_run);
 add_sweep([ $rigs[1] ], 'few rows', digest_run($few, may_fail => $lost));
 add_sweep([ $rigs[2] ], 'insert', \&insert_run);
+add_sweep([ $rigs[3] ], 'index build', \&index_run);
+add_sweep([ $rigs[3] ], 'refused from some point on: index build', \&index_run, refuses => 1);
 add_sweep([ $rigs[0] ], 'two workers, first row', digest_run("select * from rows order by k, id $first", may_fail => $lost), settings => $workers);
 add_sweep(\@rigs, 'several blocks', digest_run($blocks, may_fail => $lost),
 	explain => $blocks, plan => qr/Sort Method: (host|gpu)\n/);

@@ -39,6 +39,7 @@ my %expected = (
 	'gpusort.host_nice' => 'sighup',
 	'gpusort.host_threads' => 'sighup',
 	'gpusort.libc_collations' => 'superuser',
+	'gpusort.log_index_builds' => 'superuser',
 	'gpusort.max_wait_timeout' => 'superuser',
 	'gpusort.service_timeout' => 'sighup');
 my $hash = "select md5(string_agg(hash_record_extended(q, 0)::text, ' ')) from (select * from big order by k, id) q";

@@ -147,7 +147,7 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why accepts one statement, not 2$/m, 'two statements' ],
 	[ '', qr/^ERROR:  42601: gpusort_why accepts one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS and EXECUTE, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
 	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not support EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
