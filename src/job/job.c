@@ -8,8 +8,8 @@
  *
  * The protocol is in three files: this one; job_feed.c, which sends rows to the
  * service; job_leader.c, which lets them be sorted and reads them.  Each step
- * is a request in the ring (services.c), which sets the service's latch.  The
- * service answers in the slot and in the buffers, and signals the slot's
+ * is a request in the ring (service_client.c), which sets the service's latch.
+ * The service answers in the slot and in the buffers, and signals the slot's
  * condition variable.
  *
  * Runs in the backend that owns the job, its leader, and in the parallel
@@ -31,7 +31,7 @@
 #include "job/buffer_pool.h"
 #include "job/clock.h"
 #include "job/job_internal.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "job/stats.h"
 #include "settings.h"
 

@@ -168,7 +168,7 @@ typedef struct GpuSortService
 	int			corruptions;
 	int			open_jobs;		/* job slots that are claimed for it */
 
-	/* whether its process runs, for services.c */
+	/* whether its process runs, for service_client.c */
 	uint64		asked_ms;		/* when a session woke it for a check; 0: it has run since */
 	uint64		doubted_ms;		/* when this was first found too long ago; 0: it was not */
 	bool		unresponsive;	/* this was found again: it gets no jobs */
@@ -284,7 +284,7 @@ typedef struct GpuSortShared
 
 extern GpuSortShared *gpusort_shared;
 extern GpuSortBuffer *gpusort_buffers;
-extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; services.c */
+extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; service_client.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
 extern void gpusort_shmem_install_hooks(bool first_service_has_worker);

@@ -28,7 +28,7 @@
 
 #include "compat.h"
 #include "job/clock.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "settings.h"
 
 /* --- service_jobs.c ------------------------------------------------------- */

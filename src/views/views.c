@@ -22,7 +22,7 @@
 
 #include "job/clock.h"
 #include "job/counters.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "job/shmem.h"
 #include "job/stats.h"
 #include "settings.h"

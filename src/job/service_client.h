@@ -1,10 +1,10 @@
 /*
- * services.h
+ * service_client.h
  *	  The services as sessions see them: the choice of one for a job, the ring
  *	  of requests to each, and the check that its process runs.
  */
-#ifndef GPUSORT_SERVICES_H
-#define GPUSORT_SERVICES_H
+#ifndef GPUSORT_SERVICE_CLIENT_H
+#define GPUSORT_SERVICE_CLIENT_H
 
 #include "postgres.h"
 
@@ -40,4 +40,4 @@ extern void gpusort_heartbeat_begin(int service);
 /* The service reports, after it has reset its latch, that it runs. */
 extern void gpusort_heartbeat_answer(int service);
 
-#endif							/* GPUSORT_SERVICES_H */
+#endif							/* GPUSORT_SERVICE_CLIENT_H */

@@ -1,5 +1,5 @@
 /*
- * services.c
+ * service_client.c
  *	  The services as sessions find them: which one a job gets, the ring of
  *	  requests to each, and whether its process runs.
  *
@@ -30,7 +30,7 @@
 
 #include "job/clock.h"
 #include "job/server_state.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "settings.h"
 
 /* The service has this long to run between the two checks. */
