@@ -48,8 +48,8 @@ gpusort_discard_cached_plans(void)
 	SendSharedInvalidMessages(&message, 1);
 }
 
-/* Copies the device with the most memory among services that serve.  Requires
- * the lock. */
+/* Copies the device with the most memory among services that serve, a GPU if
+ * there is one.  Requires the lock. */
 static void
 copy_device(void)
 {
@@ -58,7 +58,10 @@ copy_device(void)
 		const GpuSortService *service = &gpusort_shared->services[i];
 
 		if (!gpusort_service_takes_jobs(service) ||
-			(known.serves && service->info.budget_bytes <= known.budget_bytes))
+			(known.serves && service->info.kind != known.kind &&
+			 known.kind == GSORT_KIND_CUDA) ||
+			(known.serves && service->info.kind == known.kind &&
+			 service->info.budget_bytes <= known.budget_bytes))
 			continue;
 		known.serves = true;
 		known.kind = service->info.kind;

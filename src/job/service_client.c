@@ -48,14 +48,17 @@ free_memory(const GpuSortService *service)
 		info->budget_bytes - info->reserved_bytes : 0;
 }
 
-/* The better service has room if the other one has none; else, it has the
- * shorter queue; else, more room. */
+/* The better service has a GPU, if the other one has none: the host device
+ * stands in for all GPUs.  Else it has room, if the other one has none; else,
+ * the shorter queue; else, more room. */
 static bool
 is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
 {
 	uint64		mine = free_memory(service);
 	uint64		others = free_memory(than);
 
+	if (service->info.kind != than->info.kind)
+		return service->info.kind == GSORT_KIND_CUDA;
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
 	if (service->open_jobs != than->open_jobs)

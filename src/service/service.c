@@ -19,13 +19,14 @@
  * Each device has its own service, with its own jobs, ring and budget
  * (service_others.c).
  *
- * The worker exits with code 1, and the postmaster starts it again.  A service
- * that is no longer wanted exits with 0 (service_others.c).  With any other
- * code the postmaster would restart all sessions.
+ * The worker exits with code 1, and the postmaster starts it again.  With
+ * another code it would restart all sessions.  The device is not shut: the
+ * kernel ends its transfers and frees its memory with the process.
  */
 #include "postgres.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
@@ -59,14 +60,18 @@ static void
 leave(int code, Datum arg)
 {
 	gpusort_service_stop_serving("the sort service has ended");
-	gpusort_service_close_device();
+}
+
+/* The exit handlers of libraries may wait for a driver that hangs. */
+static void
+end_at_once(int code, Datum arg)
+{
+	_exit(code);
 }
 
 static void
 make_wait_set(void)
 {
-	if (wait_set != NULL)
-		FreeWaitEventSet(wait_set);
 	wait_set = compat_create_wait_event_set(3);
 	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
@@ -96,6 +101,7 @@ begin_service(int number)
 {
 	gpusort_service_number = number;
 	gpusort_service_forget_all_jobs();
+	on_proc_exit(end_at_once, 0);
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
@@ -195,6 +201,7 @@ gpusort_service_main(Datum arg)
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
 	prepare_device();
+	gpusort_service_open_device();
 	make_wait_set();
 	while (!gpusort_service_to_end)
 	{
@@ -212,8 +219,7 @@ gpusort_service_main(Datum arg)
 		}
 		sleep_ms = do_turn();
 		/* last, since it may wait for the end of the last open job */
-		if (gpusort_service_follow_settings())
-			make_wait_set();
+		gpusort_service_follow_settings();
 		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_next_look());
 		if (gpusort_service_number == 0)
 			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));

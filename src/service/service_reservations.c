@@ -120,7 +120,7 @@ gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes)
 
 	if (needed_rows == has.reserved_rows && needed_bytes == has.reserved_row_bytes)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	status =
 		raise_reservations(job, &has,
 						   generous_reservation(has.reserved_rows, needed_rows, SMALL_ROWS),
@@ -159,7 +159,7 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	options.struct_bytes = sizeof(options);
 	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
@@ -179,7 +179,7 @@ reserve(int job)
 
 	if (another_came_first(mine))
 		return GSORT_NOMEM;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	return gsort_job_reserve(mine->job, first_reservation_rows(mine), GPUSORT_BUFFER_BYTES);
 }
 

@@ -70,7 +70,7 @@ $node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity 
 $log = -s $node->logfile;
 $node->stop('fast');
 like(slurp_file($node->logfile, $log), qr/a call of the device does not end, the service leaves without it.*database system is shut down/s,
-	'a fast shutdown ends while the device is shut');
+	'a fast shutdown ends while the device is opened');
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/, 'no process was brought down');
 
 done_testing();
