@@ -7,19 +7,18 @@
  *	    the end both are given back.
  *
  * The protocol is in three files: this one; job_feed.c, which sends rows to the
- * service; job_leader.c, which lets them be sorted and reads them.  Each step
- * is a request in the ring (service_client.c), which sets the service's latch.
- * The service answers in the slot and in the buffers, and signals the slot's
- * condition variable.
+ * service; job_leader.c, which lets them be sorted and reads them.  A step is a
+ * state of the slot that the service ends, or a buffer that is handed over.
+ * Both set the service's latch.  The service answers in the slot and in the
+ * buffers, and signals the slot's condition variable.
  *
  * Runs in the backend that owns the job, its leader, and in the parallel
  * workers that feed it.  The shared lock is held for each look and each step,
  * but never while waiting.
  *
- * When a job opens, it gets the buffers that it cannot do without.  It waits
- * for them while it holds nothing but its slot, and gets more as it fills them
- * (buffer_pool.c).  The service lets a job wait for device memory
- * (service_reservations.c), but only if its process holds no other job.
+ * When a job opens, the service gives it the buffers that it cannot do without
+ * and device memory for its first rows (service_reservations.c).  The service
+ * lets a job wait for these, but only if its process holds no other job.
  * Otherwise two sessions could wait for each other's memory.
  */
 #include "postgres.h"
@@ -38,9 +37,6 @@
 /* Broadcasts end waits.  This bounds the cost of a service's end, and is the
  * time after which a waiter first looks at the service's process. */
 #define WAIT_RECHECK_MS			1000
-
-/* Nobody announces buffers that others could spare. */
-#define BUFFERS_RECHECK_MS		50
 
 /* No sort waits for longer than this many times its native time.  Any sort may
  * wait for WAIT_MS_OF_ANY_SORT, however: small sorts of many sessions take
@@ -151,22 +147,28 @@ gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 	gpusort_job_lock(job, mode);
 }
 
-/* Requires the lock.  False: the ring has no room. */
-static bool
-push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+void
+gpusort_job_ask(GpuSortJob *job, GpuSortJobState state, uint32 wait_event)
 {
-	GpuSortRequest request = {.kind = kind,.job = job->id.slot,.buffer = buffer,.number = number};
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	return gpusort_request_push(gpusort_job_slot(job)->service, &request);
+	slot->state = state;
+	slot->asked = true;
+	gpusort_wake_service(slot->service);
+	while (slot->state == state)
+		gpusort_job_wait(job, LW_EXCLUSIVE, wait_event);
 }
 
+/* Each of the job's buffers is handed over at most once until the service
+ * looks, so the list has room. */
 void
-gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+gpusort_job_hand_over(const GpuSortJob *job, int buffer, GpuSortBufferState state)
 {
-	if (push_request(job, kind, buffer, number))
-		return;
-	gpusort_job_unlock();
-	elog(ERROR, "gpusort: no room in the ring of requests");
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	gpusort_buffers[buffer].state = state;
+	slot->handed[slot->n_handed++ % GPUSORT_JOB_BUFFERS_MAX] = buffer;
+	gpusort_wake_service(slot->service);
 }
 
 int
@@ -248,6 +250,9 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->state = GPUSORT_JOB_OPENING;
 	slot->generation++;
 	slot->service = service;
+	slot->asked = false;
+	slot->waits_since_us = 0;
+	slot->n_handed = 0;
 	gpusort_shared->services[service].open_jobs++;
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
@@ -274,63 +279,22 @@ close_held(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-/*
- * Gets the buffers that the job cannot do without.  If other jobs have them, it
- * waits while its service takes jobs, for as long as it may wait in all.  The
- * rest of that time is left for device memory.
- */
+/* Asks for buffers and device memory for the first rows, and waits while the
+ * service lets the job wait. */
 static GpuSortNativeReason
-reserve_buffers(GpuSortJob *job, int feeders)
-{
-	GpuSortJobSlot *slot = gpusort_job_slot(job);
-	const GpuSortService *service = &gpusort_shared->services[slot->service];
-	uint64		end_us = gpusort_clock_us() + (uint64) slot->options.wait_ms * 1000;
-	long		left_ms = slot->options.wait_ms;
-	bool		reserved;
-	bool		has_service;
-
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	for (;;)
-	{
-		has_service = slot->state == GPUSORT_JOB_OPENING && gpusort_service_takes_jobs(service);
-		reserved = has_service && gpusort_buffers_reserve(slot, feeders);
-		if (reserved || !has_service || left_ms <= 0)
-			break;
-
-		LWLockRelease(gpusort_shared_lock());
-		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
-										   Min(left_ms, BUFFERS_RECHECK_MS),
-										   gpusort_wait_event_of_feed);
-		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end_us);
-		gpusort_job_lock(job, LW_EXCLUSIVE);
-	}
-	gpusort_buffers_end_wait(slot);
-	slot->options.wait_ms = (int) left_ms;
-	gpusort_job_unlock();
-	return !has_service ? GPUSORT_NATIVE_NO_DEVICE : reserved ?
-		GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
-}
-
-/* Asks for device memory for the first rows, and waits while the service lets
- * the job wait. */
-static GpuSortNativeReason
-reserve_memory(GpuSortJob *job)
+reserve(GpuSortJob *job)
 {
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
-	GpuSortNativeReason reason;
-	bool		taken;
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_DEVICE;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
-	/* a service that is opening a device answers nobody until the device is
-	 * open */
-	while (slot->state == GPUSORT_JOB_OPENING &&
-		   gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING)
-		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
-	taken = slot->state == GPUSORT_JOB_FEEDING;
-	reason = slot->native_reason;
+	/* otherwise the service has ended meanwhile */
+	if (slot->state == GPUSORT_JOB_OPENING)
+		gpusort_job_ask(job, GPUSORT_JOB_OPENING, gpusort_wait_event_of_feed);
+	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_REFUSED)
+		reason = slot->native_reason;
 	gpusort_job_unlock();
-	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
+	return reason;
 }
 
 /* The job is closed again if it gets no buffers or no memory. */
@@ -351,9 +315,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	/* no row has been sent, so a lost device or a silent service makes the sort
 	 * native */
 	job->may_fail = true;
-	*reason = reserve_buffers(job, options->feeders);
-	if (*reason == GPUSORT_NATIVE_NONE)
-		*reason = reserve_memory(job);
+	*reason = reserve(job);
 	job->may_fail = false;
 	if (*reason == GPUSORT_NATIVE_NONE)
 		return job;
@@ -389,7 +351,6 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
-	bool		pushed;
 
 	if (!job->open)
 		return;
@@ -398,7 +359,6 @@ gpusort_job_close(GpuSortJob *job)
 	gpusort_hold_end(&job->hold);
 	slot = gpusort_job_slot(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_buffers_end_wait(slot);
 	for (int i = slot->n_buffers - 1; i >= 0; i--)
 	{
 		GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
@@ -407,10 +367,7 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
 	slot->state = GPUSORT_JOB_ABANDONED;
-	pushed = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+	slot->asked = true;
+	gpusort_wake_service(slot->service);
 	LWLockRelease(gpusort_shared_lock());
-	if (!pushed)
-		elog(WARNING,
-			 "gpusort: no room in the ring of requests: job %d is open until its service restarts",
-			 job->id.slot);
 }

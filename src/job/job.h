@@ -62,9 +62,9 @@ typedef struct GpuSortJob
 } GpuSortJob;
 
 /*
- * Claims a slot and, all at once, the buffers that these feeders need.  If
- * other jobs have them, it waits for them, and then for device memory.  NULL:
- * *reason tells why.  gpusort_job_close closes the job, or else the end of the
+ * Claims a slot, then all at once the buffers that these feeders need, then
+ * device memory.  If other jobs have them, it waits.  NULL: *reason tells why.
+ *  gpusort_job_close closes the job, or else the end of the
  * current resource owner or memory context.
  *
  * The wait lasts at most twice options->wait_ms, the native sort's time, or 50

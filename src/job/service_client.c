@@ -1,12 +1,11 @@
 /*
  * service_client.c
- *	  The services as sessions find them: which one a job gets, the ring of
- *	  requests to each, and whether its process runs.
+ *	  The services as sessions find them: which one a job gets, and whether its
+ *	  process runs.
  *
- * In:  requests of sessions and parallel workers; checks by sessions that have
- *	    waited for a service for a second, or that read gpusort_devices.
- * Out: the requests, which each service pops in the order in which they were
- *	    pushed; the mark of a service that does not run, until it runs again.
+ * In:  the services' states; checks by sessions that have waited for a service
+ *	    for a second, or that read gpusort_devices.
+ * Out: a choice; the mark of a service that does not run, until it runs again.
  *	    The log has a line for the beginning and the end of that.
  *
  * A process does not run if it was halted, or hangs in a call.  A check wakes
@@ -82,7 +81,7 @@ gpusort_service_for_new_job(uint64 bytes)
 	return best;
 }
 
-/* --- requests ------------------------------------------------------------- */
+/* --- whether it runs ------------------------------------------------------ */
 
 /* A signal is harmless if another process has the service's PGPROC by now. */
 void
@@ -93,39 +92,6 @@ gpusort_wake_service(int service)
 	if (proc >= 0)
 		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
 }
-
-static GpuSortRequest *
-place_in_ring(int service, uint64 number)
-{
-	uint64		room = gpusort_shared->ring_room;
-
-	return &gpusort_requests[service * room + number % room];
-}
-
-bool
-gpusort_request_push(int service, const GpuSortRequest *request)
-{
-	GpuSortService *to = &gpusort_shared->services[service];
-
-	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
-		return false;
-	*place_in_ring(service, to->ring_tail++) = *request;
-	gpusort_wake_service(service);
-	return true;
-}
-
-bool
-gpusort_request_pop(int service, GpuSortRequest *request)
-{
-	GpuSortService *from = &gpusort_shared->services[service];
-
-	if (from->ring_head == from->ring_tail)
-		return false;
-	*request = *place_in_ring(service, from->ring_head++);
-	return true;
-}
-
-/* --- whether it runs ------------------------------------------------------ */
 
 static void
 log_silence(int number, int pid, uint64 silent_ms)

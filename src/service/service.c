@@ -2,7 +2,8 @@
  * service.c
  *	  A background worker that owns a device: an event loop.
  *
- * In:  requests from the ring (shmem.c), events from the device (gsort.h).
+ * In:  requests of sessions in job slots (shmem.h), events from the device
+ *	    (gsort.h).
  * Out: calls of the device API; answers in job slots and buffers; latches set.
  *
  * This is the only process that calls gsort_*, and its files
@@ -16,7 +17,7 @@
  * job holds up another one.  A buffer that the device may touch is the
  * service's until the device has reported that it is done with it.
  *
- * Each device has its own service, with its own jobs, ring and budget
+ * Each device has its own service, with its own jobs and budget
  * (service_others.c).
  *
  * The worker exits with code 1, and the postmaster starts it again.  With
@@ -164,19 +165,20 @@ do_turn(void)
 	uint64		begin_us = gpusort_clock_us();
 	uint64		begin_cpu_us = cpu_clock_us();
 	bool		more;
-	long		next_end;
+	long		next_try;
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
 	gpusort_service_ask_again();
-	next_end = gpusort_service_serve_waiting_jobs();
+	next_try = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
 	record_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
 	if (more)
 		return 0;
-	return gpusort_service_open_jobs > 0 ? gpusort_service_sooner(next_end, BUSY_POLL_MS) : -1;
+	return gpusort_service_open_jobs > 0 ?
+		gpusort_service_sooner(next_try, BUSY_POLL_MS) : next_try;
 }
 
 /* Called before the first device call, which begins a thread. */

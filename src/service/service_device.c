@@ -39,10 +39,6 @@ gsort_device *gpusort_service_device = NULL;
 
 #define NOT_NAMED			"gpusort.device does not name it any more"
 
-/* After this many restarts for corrupt shared memory the service does not
- * serve, since each has failed everybody's sorts. */
-#define CORRUPTIONS_MAX		3
-
 /* The settings that a device is opened with.  A change requires a new
  * opening. */
 typedef struct OpenSettings
@@ -225,21 +221,6 @@ report_no_buffers(void)
 				  "the server was started with gpusort.device = off and has no buffers: restart it");
 }
 
-/* A reload makes it try again. */
-static void
-report_corruption(int times)
-{
-	char		detail[128];
-
-	snprintf(detail, sizeof(detail),
-			 "shared memory was corrupt %d times: restart the server", times);
-	ereport(LOG,
-			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are native", times),
-			 errdetail("Each time the service has started again, and all sorts on its device have failed."),
-			 errhint("Restart the server. Some module that it loads may write where it must not.")));
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
-}
-
 static void
 report_no_device(void)
 {
@@ -322,8 +303,6 @@ gpusort_service_open_device(void)
 		report_off();
 	else if (gpusort_shared->n_buffers == 0)
 		report_no_buffers();
-	else if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
-		report_corruption(gpusort_service_shared()->corruptions);
 	else if (open_a_choice())
 		begin_serving();
 	else
@@ -424,7 +403,6 @@ gpusort_service_reload_settings(void)
 	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
-	gpusort_service_shared()->corruptions = 0;
 	gpusort_service_set_budget();
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();

@@ -10,7 +10,7 @@
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the end of a run
- * service_reservations.c    jobs that open, and device memory for them
+ * service_reservations.c    jobs that open, their buffers and device memory
  * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
@@ -67,9 +67,6 @@ typedef struct GpuSortServiceJob
 	bool		finish_wanted;	/* a finish as finish_how says is to come */
 	bool		finishing;		/* the device finishes it */
 	gsort_finish_how finish_how;
-
-	/* the wait for memory that others have; service_reservations.c */
-	uint64		waits_since_us; /* 0: it does not wait */
 } GpuSortServiceJob;
 
 /* The number of this process among the services. */
@@ -142,7 +139,7 @@ extern void gpusort_service_free_job(int job);
 extern void gpusort_service_fail_all_jobs(const char *message);
 
 /* Takes over from a worker that has ended: its jobs fail, its buffers come
- * back, and the ring is emptied.  Requires the lock. */
+ * back, and its requests are dropped.  Requires the lock. */
 extern void gpusort_service_take_over(void);
 
 /* --- service_others.c ----------------------------------------------------- */
@@ -257,9 +254,9 @@ extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c ------------------------------------------------------- */
 
-/* Handle requests that have been checked. */
-extern void gpusort_service_handle_append(const GpuSortRequest *request);
-extern void gpusort_service_handle_finish_run(const GpuSortRequest *request);
+/* Handle a buffer of the job, and its finish. */
+extern void gpusort_service_handle_append(int job, int buffer);
+extern void gpusort_service_handle_finish_run(int job);
 
 /* Gives the waiting chunks to the device, as far as it takes them. */
 extern void gpusort_service_feed_chunks(int job);
@@ -270,11 +267,10 @@ extern void gpusort_service_finish_lacks_memory(int job);
 
 /* --- service_reservations.c ----------------------------------------------- */
 
-extern void gpusort_service_handle_open(const GpuSortRequest *request);
+extern void gpusort_service_handle_open(int job);
 
-/* Opens jobs that wait for memory, and refuses jobs that have waited long
- * enough.  Returns the milliseconds until the next wait is over, -1: no job
- * waits. */
+/* Opens jobs that wait, and refuses jobs that have waited long enough.  Returns
+ * the milliseconds until they must be tried again, -1: no job waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 
 /* Makes sure that an open job has reservations for this many rows and row bytes
@@ -287,7 +283,7 @@ extern void gpusort_service_publish_reservations(void);
 
 /* --- service_fetch.c ------------------------------------------------------ */
 
-extern void gpusort_service_handle_fetch(const GpuSortRequest *request);
+extern void gpusort_service_handle_fetch(int job, int buffer);
 
 /* Asks the device for the waiting blocks. */
 extern void gpusort_service_fetch_blocks(int job);
