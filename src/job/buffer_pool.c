@@ -86,12 +86,11 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	return needs;
 }
 
-/* Frees buffers that jobs can do without, until enough are free.  idle_readers:
- * idle readers lose theirs too, all but one. */
+/* Frees buffers that jobs can do without, until enough are free. */
 static void
-take_back(int enough, bool idle_readers)
+take_back(int enough)
 {
-	uint64		now_us = idle_readers ? gpusort_clock_us() : 0;
+	uint64		now_us = gpusort_clock_us();
 
 	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
 	{
@@ -128,14 +127,11 @@ gpusort_another_came_first(const GpuSortJobSlot *slot)
 	return false;
 }
 
-/* Takes back buffers of idle readers only if others cannot spare enough. */
 bool
 gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed)
 {
 	if (gpusort_shared->n_free_buffers < needed)
-		take_back(needed, false);
-	if (gpusort_shared->n_free_buffers < needed)
-		take_back(needed, true);
+		take_back(needed);
 	if (gpusort_shared->n_free_buffers < needed)
 		return false;
 	allocate_buffers(slot, needed);

@@ -67,13 +67,15 @@ init_wait_events(void)
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
-	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	char		message[sizeof(slot->message)];
 	bool		lacked_memory = slot->lacked_memory;
 
 	strlcpy(message, slot->message, sizeof(message));
+	/* once, although each process that feeds the job gets the error */
+	if (pg_atomic_exchange_u32(&slot->failure_counted, 1) == 0)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -184,26 +186,19 @@ gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state)
 
 /* --- opening and closing -------------------------------------------------- */
 
-static int
-count_taken_slots(void)
-{
-	int			taken = 0;
-
-	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
-		taken += gpusort_shared->services[i].open_jobs;
-	return taken;
-}
-
 /* Returns -1 if no slot is free for this process. */
 static int
 find_free_slot(void)
 {
-	if (jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && count_taken_slots() >= GPUSORT_JOB_SLOTS / 2)
-		return -1;
+	int			taken = 0;
+	int			free = -1;
+
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_shared->jobs[i].state == GPUSORT_JOB_FREE)
-			return i;
-	return -1;
+			free = i;
+		else
+			taken++;
+	return jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && taken >= GPUSORT_JOB_SLOTS / 2 ? -1 : free;
 }
 
 /*
@@ -250,21 +245,12 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->state = GPUSORT_JOB_OPENING;
 	slot->generation++;
 	slot->service = service;
-	slot->asked = false;
-	slot->waits_since_us = 0;
-	slot->n_handed = 0;
 	gpusort_shared->services[service].open_jobs++;
+	memset(&slot->asked, 0, sizeof(*slot) - offsetof(GpuSortJobSlot, asked));
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
 	slot->native_reason = GPUSORT_NATIVE_NONE;
-	slot->message[0] = '\0';
-	slot->lacked_memory = false;
-	memset(&slot->stats, 0, sizeof(slot->stats));
-	slot->blocks = 0;
 	slot->finish_how = GSORT_SORTED;
-	slot->chunks_sent = 0;
-	slot->rows_fed = 0;
-	slot->to_verify = false;
 	slot->progress = -1;
 	job->id.generation = slot->generation;
 	record_device(job, service);

@@ -30,9 +30,8 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 	return rows;
 }
 
-/* full: the run ends because the job is full, not because the input ends. */
-static bool
-finish(GpuSortJob *job, gsort_finish_how how, bool full)
+bool
+gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	bool		is_finished;
@@ -49,18 +48,6 @@ finish(GpuSortJob *job, gsort_finish_how how, bool full)
 		gpusort_buffers_trim_to_read(slot);
 	gpusort_job_unlock();
 	return is_finished;
-}
-
-bool
-gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how)
-{
-	return finish(job, how, false);
-}
-
-void
-gpusort_job_finish_full_run(GpuSortJob *job)
-{
-	(void) finish(job, GSORT_SORTED_RUN, true);
 }
 
 bool
@@ -153,8 +140,8 @@ gpusort_job_release_blocks(GpuSortJob *job)
 
 /* Asks for a block into an idle buffer, and gets back buffers that others took
  * meanwhile. */
-static int
-fetch(GpuSortJob *job, uint64 number, bool by_row)
+int
+gpusort_job_fetch(GpuSortJob *job, uint64 number, bool by_row)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer = -1;
@@ -172,18 +159,6 @@ fetch(GpuSortJob *job, uint64 number, bool by_row)
 	}
 	gpusort_job_unlock();
 	return buffer;
-}
-
-int
-gpusort_job_fetch_block(GpuSortJob *job, uint64 block)
-{
-	return fetch(job, block, false);
-}
-
-int
-gpusort_job_fetch_row(GpuSortJob *job, uint64 row)
-{
-	return fetch(job, row, true);
 }
 
 bool

@@ -85,59 +85,35 @@ gpusort_server_state(void)
 
 /* --- collations ----------------------------------------------------------- */
 
-/* Requires the lock, since another backend may just have listed the
- * collation. */
-static bool
-is_listed(Oid collation)
+/* Returns a collation of this database as a number, and its place. */
+static uint64
+collation_key(Oid collation, pg_atomic_uint64 **place)
 {
-	for (int i = 0; i < gpusort_shared->n_distrusted; i++)
-		if (gpusort_shared->distrusted[i].database == MyDatabaseId &&
-			gpusort_shared->distrusted[i].collation == collation)
-			return true;
-	return gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+	uint32		number = (MyDatabaseId + collation) % GPUSORT_DISTRUSTED_COLLATIONS;
+
+	*place = &gpusort_shared->distrusted[number];
+	return (uint64) MyDatabaseId << 32 | collation;
 }
 
-/* The log has one line for each collation, and one more when the list is
- * full. */
 void
 gpusort_collation_distrust(Oid collation)
 {
-	bool		listed_before;
-	bool		full;
+	pg_atomic_uint64 *place;
+	uint64		key = collation_key(collation, &place);
 
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	listed_before = is_listed(collation);
-	if (!listed_before)
-	{
-		GpuSortCollation *listed = &gpusort_shared->distrusted[gpusort_shared->n_distrusted++];
-
-		listed->database = MyDatabaseId;
-		listed->collation = collation;
-	}
-	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
-	LWLockRelease(gpusort_shared_lock());
-	if (!listed_before)
-		ereport(LOG,
-				(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
-						get_collation_name(collation)),
-				 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
-	if (!listed_before && full)
-		ereport(LOG,
-				(errmsg("gpusort: %d collations of the C library contradict themselves",
-						GPUSORT_DISTRUSTED_COLLATIONS_MAX),
-				 errdetail("From now on this server sorts by all collations of the C library natively.")));
+	if (pg_atomic_exchange_u64(place, key) == key)
+		return;
+	ereport(LOG,
+			(errmsg("gpusort: collation \"%s\" orders strings otherwise than its own sort keys do",
+					get_collation_name(collation)),
+			 errdetail("The C library's strcoll and strxfrm disagree.  From now on this server sorts by this collation natively.")));
 }
 
 bool
 gpusort_collation_is_distrusted(Oid collation)
 {
-	bool		distrusted;
+	pg_atomic_uint64 *place;
+	uint64		key = collation_key(collation, &place);
 
-	/* read without the lock: most servers distrust none */
-	if (gpusort_shared->n_distrusted == 0)
-		return false;
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	distrusted = is_listed(collation);
-	LWLockRelease(gpusort_shared_lock());
-	return distrusted;
+	return pg_atomic_read_u64(place) == key;
 }

@@ -147,9 +147,12 @@ gpusort_shmem_startup(void)
 		init_counters();
 		init_buffers();
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		{
 			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
-		for (int i = 0; i < GPUSORT_LAST_FAILED; i++)
-			pg_atomic_init_u64(&gpusort_shared->last_failed[i], 0);
+			pg_atomic_init_u32(&gpusort_shared->jobs[i].failure_counted, 0);
+		}
+		for (int i = 0; i < GPUSORT_DISTRUSTED_COLLATIONS; i++)
+			pg_atomic_init_u64(&gpusort_shared->distrusted[i], 0);
 		for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
 			init_progress_entry(&gpusort_shared->progress[i]);
 	}

@@ -99,6 +99,7 @@ typedef struct GpuSortJobSlot
 	 * claimed */
 	int			service;
 	ConditionVariable changed;	/* broadcast after the service has answered */
+	/* from here on zero in a new job, but for what its owner sets */
 	bool		asked;			/* the owner has entered a state that the service is to end */
 	/* clock.h: OPENING: the job waits for what others have; 0: it does not */
 	uint64		waits_since_us;
@@ -118,6 +119,7 @@ typedef struct GpuSortJobSlot
 	GpuSortNativeReason native_reason; /* REFUSED: the reason */
 	char		message[256];	/* FAILED: the reason */
 	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
+	pg_atomic_uint32 failure_counted;	/* FAILED: a process has got the error; no lock */
 	uint64		blocks;
 	gsort_job_stats stats;		/* of the run finished last, but for its memory, which is current */
 
@@ -166,19 +168,9 @@ typedef struct GpuSortService
 	pg_atomic_uint64 rows;
 } GpuSortService;
 
-/* If there are more, all collations of the C library are distrusted. */
-#define GPUSORT_DISTRUSTED_COLLATIONS_MAX 64
-
-/* A collation of a database. */
-typedef struct GpuSortCollation
-{
-	Oid			database;
-	Oid			collation;
-} GpuSortCollation;
-
-/* If two processes' numbers have the same remainder, a query may be counted
- * twice. */
-#define GPUSORT_LAST_FAILED	256
+/* Two collations in the same place would forget each other, which costs device
+ * sorts alone. */
+#define GPUSORT_DISTRUSTED_COLLATIONS 256
 
 /* Sorts that can be listed: those that have a job, and those that merge their
  * runs themselves and need none any more. */
@@ -248,13 +240,9 @@ typedef struct GpuSortShared
 	int			n_free_buffers;
 	int			first_free_buffer;
 
-	/* collations whose sort keys have contradicted them (server_state.c) */
-	int			n_distrusted;
-	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
-
-	/* the last statement that failed, by its leader's process, so that it is
-	 * counted once; atomics, no lock */
-	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
+	/* collations whose sort keys have contradicted them (server_state.c);
+	 * atomics, no lock */
+	pg_atomic_uint64 distrusted[GPUSORT_DISTRUSTED_COLLATIONS];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */

@@ -26,7 +26,6 @@
  */
 #include "postgres.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
@@ -121,37 +120,19 @@ begin_service(int number)
 
 /* --- how long turns take -------------------------------------------------- */
 
-/* The thread's clock, since a busy machine does not lengthen it. */
-static uint64
-cpu_clock_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* Remembers the longest turn, because everybody's sorts stand still during a
- * turn. */
+ * turn.  Only a reset writes it too, so it is read without the lock, which all
+ * sessions want. */
 static void
-record_turn(uint64 passed_us, uint64 cpu_us)
+record_turn(uint64 passed_us)
 {
-	static uint64 longest_cpu_us = 0;
 	GpuSortService *service = gpusort_service_shared();
-	/* only a reset writes it too, so it is read without the lock, which all
-	 * sessions want */
-	bool		longest = passed_us > service->longest_turn_us;
 
-	if (longest)
-	{
-		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		service->longest_turn_us = passed_us;
-		LWLockRelease(gpusort_shared_lock());
-	}
-	if (longest || cpu_us > longest_cpu_us)
-		elog(DEBUG1, "gpusort: a turn of the service took %.3f ms, %.3f ms on the processor",
-			 passed_us / 1000.0, cpu_us / 1000.0);
-	longest_cpu_us = Max(longest_cpu_us, cpu_us);
+	if (passed_us <= service->longest_turn_us)
+		return;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	service->longest_turn_us = passed_us;
+	LWLockRelease(gpusort_shared_lock());
 }
 
 /* --- the loop ------------------------------------------------------------- */
@@ -163,7 +144,6 @@ static long
 do_turn(void)
 {
 	uint64		begin_us = gpusort_clock_us();
-	uint64		begin_cpu_us = cpu_clock_us();
 	bool		more;
 	long		next_try;
 
@@ -174,7 +154,7 @@ do_turn(void)
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
-	record_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
+	record_turn(gpusort_clock_us() - begin_us);
 	if (more)
 		return 0;
 	return gpusort_service_open_jobs > 0 ?

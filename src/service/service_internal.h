@@ -221,8 +221,9 @@ typedef void (*GpuSortBlockingCall) (void *arg);
 /*
  * Runs a call that may block for seconds, and returns when it has ended.  The
  * call runs in a thread of its own.  It may call the device, malloc and the
- * system, but nothing of PostgreSQL's.  Does not return if the process is to end
- * and the call does not.  Then arg stays in use until the process has ended.
+ * system, but nothing of PostgreSQL's.  Does not return if the process is to
+ * end and the call does not.  Then arg stays in use until the process has
+ * ended.
  */
 extern void gpusort_service_call(GpuSortBlockingCall call, void *arg);
 

@@ -40,7 +40,7 @@ void
 gpusort_tuplesort_spill_full_job(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	gpusort_job_finish_full_run(sort->job);
+	(void) gpusort_job_finish_run(sort->job, GSORT_SORTED_RUN, true);
 	spill_run(sort);
 	gpusort_job_next_run(sort->job);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
@@ -71,7 +71,7 @@ finish_last_run(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	while (!gpusort_job_finish_run(sort->job,
-								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED, false))
 	{
 		gpusort_tuplesort_spill_full_job(sort);
 		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
