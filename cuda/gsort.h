@@ -94,7 +94,7 @@ typedef struct gsort_device_options
 {
 	uint32_t	struct_bytes;
 	gsort_kind	kind;
-	int			n_ordinals;		/* 0: the first device; above 1: UNSUPPORTED */
+	int			n_ordinals;		/* 0: the first device; 1 */
 	const int  *ordinals;
 	/* Upper limit of all reservations together.  0 selects the default.  GPU:
 	 * 80 % of its free memory.  Host device: one eighth of the memory that the
@@ -346,8 +346,8 @@ void		gsort_prepare(uint32_t salt);
  * block all signals.
  *
  * UNSUPPORTED: no such device or driver, or a build without it.  In this case
- * reason (reason_bytes long, may be NULL) receives a sentence without a full
- * stop.  NOMEM, BAD_ARG.
+ * reason (reason_bytes long) receives a sentence without a full stop.  NOMEM,
+ * BAD_ARG.
  */
 gsort_status gsort_open(const gsort_device_options *options, gsort_device **device,
 						char *reason, size_t reason_bytes);
@@ -438,8 +438,8 @@ gsort_status gsort_job_fetch(gsort_job *job, uint64_t block, void *dst, uint64_t
 /*
  * Ends a run after RUN_FINISHED of a SORTED_RUN with OK; RUN_BEGUN follows (OK
  * or DEVICE_LOST).  BAD_ARG in any other state or with a fetch in progress.
- * NOMEM: no host memory; nothing changed.  Drops the run's rows.  The job is
- * then empty and accepts reservations and appends.
+ * NOMEM: no host memory; only a close is legal then.  Drops the run's rows.
+ * The job is then empty and accepts reservations and appends.
  *
  * The job retains its share of the budget for retained keys and for
  * reservations of the next run.  The share covers at least one chunk whose

@@ -82,27 +82,16 @@ gsort_status
 gsort_open(const gsort_device_options *options, gsort_device **device,
 		   char *reason, size_t reason_bytes)
 {
-	char		unused[1];
 	const gsort_device_ops *ops = ops_of(options->kind);
 	gsort_status status;
 
 	*device = NULL;
-	if (reason == NULL)
-	{
-		reason = unused;
-		reason_bytes = sizeof(unused);
-	}
 	reason[0] = '\0';
 	if (options->struct_bytes != sizeof(*options))
 		return GSORT_BAD_ARG;
 	if (ops == NULL)
 	{
 		snprintf(reason, reason_bytes, "built without CUDA");
-		return GSORT_UNSUPPORTED;
-	}
-	if (options->n_ordinals > 1)
-	{
-		snprintf(reason, reason_bytes, "several devices at once are not supported");
 		return GSORT_UNSUPPORTED;
 	}
 	status = ops->open(options, device, reason, reason_bytes);

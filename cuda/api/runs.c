@@ -84,7 +84,6 @@ make_room_for_next_run(gsort_job *job)
 gsort_status
 gsort_job_next_run(gsort_job *job)
 {
-	gsort_column_stats before[GSORT_MAX_KEY_COLUMNS];
 	gsort_status status;
 
 	if (gsort_is_lost(job->device))
@@ -92,7 +91,6 @@ gsort_job_next_run(gsort_job *job)
 	if (job->closing || job->state != GSORT_RUN_FINISHED || job->finish_how != GSORT_SORTED_RUN ||
 		job->fetches > 0)
 		return gsort_bad_argument(job->device, "next run");
-	memcpy(before, job->ended_stats, sizeof(before));
 	for (uint32_t c = 0; c < job->options.key_columns; c++)
 		key_stats_fold(&job->ended_stats[c], &job->column_stats[c]);
 	job->ended_rows += job->rows;
@@ -100,11 +98,7 @@ gsort_job_next_run(gsort_job *job)
 	job->state = GSORT_RUN_ENDING;
 	status = job->device->ops->job_next_run(job);
 	if (status != GSORT_OK)
-	{
-		job->state = GSORT_RUN_FINISHED;
-		job->ended_rows -= job->rows;
-		memcpy(job->ended_stats, before, sizeof(before));
-	}
+		job->state = GSORT_RUN_FAILED;
 	else if (job->retain != GSORT_RETAIN_NOTHING)
 		make_room_for_next_run(job);
 	return status;

@@ -21,9 +21,6 @@
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
 
-/* A job that has waited its time has this long to give up. */
-#define WAITER_MAY_BE_LATE_MS	1000
-
 /* Moves n free buffers to the slot.  They are there: the caller has checked. */
 static void
 allocate_buffers(GpuSortJobSlot *slot, int n)
@@ -41,7 +38,6 @@ allocate_buffers(GpuSortJobSlot *slot, int n)
 	}
 }
 
-/* Wakes the jobs that wait for buffers. */
 void
 gpusort_buffer_free(int buffer)
 {
@@ -59,7 +55,6 @@ gpusort_buffer_free(int buffer)
 	gpusort_buffers[buffer].next_free = gpusort_shared->first_free_buffer;
 	gpusort_shared->first_free_buffer = buffer;
 	gpusort_shared->n_free_buffers++;
-	ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
 }
 
 /* The buffers that a job cannot do without just now. */
@@ -91,12 +86,11 @@ needs_of(const GpuSortJobSlot *slot, uint64 now_us)
 	return needs;
 }
 
-/* Frees buffers that jobs can do without, until enough are free.  idle_readers:
- * idle readers lose theirs too, all but one. */
+/* Frees buffers that jobs can do without, until enough are free. */
 static void
-take_back(int enough, bool idle_readers)
+take_back(int enough)
 {
-	uint64		now_us = idle_readers ? gpusort_clock_us() : 0;
+	uint64		now_us = gpusort_clock_us();
 
 	for (int j = 0; j < GPUSORT_JOB_SLOTS; j++)
 	{
@@ -118,79 +112,37 @@ take_back(int enough, bool idle_readers)
 	}
 }
 
-/* Has a job been waiting for longer than this one?  A job whose time is over
- * does not count any more: its process was halted. */
-static bool
-another_came_first(const GpuSortJobSlot *mine)
-{
-	uint64		now_us = gpusort_clock_us();
-
-	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_shared->n_buffer_waiters > 0; i++)
-	{
-		GpuSortJobSlot *other = &gpusort_shared->jobs[i];
-
-		if (other == mine || other->waits_since_us == 0)
-			continue;
-		if (gpusort_clock_exceeds(other->waits_since_us, now_us,
-								  other->options.wait_ms + WAITER_MAY_BE_LATE_MS))
-			gpusort_buffers_end_wait(other);
-		else if (mine->waits_since_us == 0 || other->waits_since_us < mine->waits_since_us)
-			return true;
-	}
-	return false;
-}
-
-static void
-begin_wait(GpuSortJobSlot *slot)
-{
-	if (slot->waits_since_us != 0 || slot->options.wait_ms == 0)
-		return;
-	slot->waits_since_us = gpusort_clock_us();
-	gpusort_shared->n_buffer_waiters++;
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
-}
-
-void
-gpusort_buffers_end_wait(GpuSortJobSlot *slot)
-{
-	if (slot->waits_since_us == 0)
-		return;
-	slot->waits_since_us = 0;
-	/* the next waiter looks again */
-	if (--gpusort_shared->n_buffer_waiters > 0)
-		ConditionVariableBroadcast(&gpusort_shared->buffer_freed);
-}
-
-/* Takes back buffers of idle readers only if others cannot spare enough. */
 bool
-gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders)
+gpusort_another_came_first(const GpuSortJobSlot *slot)
 {
-	int			needed = gpusort_buffers_to_open(feeders);
-
-	if (needed > GPUSORT_JOB_BUFFERS_MAX || needed > gpusort_shared->n_buffers)
-		return false;
-	if (!another_came_first(slot))
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
-		if (gpusort_shared->n_free_buffers < needed)
-			take_back(needed, false);
-		if (gpusort_shared->n_free_buffers < needed)
-			take_back(needed, true);
-		if (gpusort_shared->n_free_buffers >= needed)
-		{
-			allocate_buffers(slot, needed);
+		const GpuSortJobSlot *other = &gpusort_shared->jobs[i];
+
+		if (other->state == GPUSORT_JOB_OPENING && other->waits_since_us != 0 &&
+			(slot->waits_since_us == 0 || other->waits_since_us < slot->waits_since_us) &&
+			(other->n_buffers == 0 ? slot->n_buffers == 0 : other->service == slot->service))
 			return true;
-		}
 	}
-	begin_wait(slot);
 	return false;
+}
+
+bool
+gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed)
+{
+	if (gpusort_shared->n_free_buffers < needed)
+		take_back(needed);
+	if (gpusort_shared->n_free_buffers < needed)
+		return false;
+	allocate_buffers(slot, needed);
+	return true;
 }
 
 /* Are so many buffers free that jobs that come next will not miss one? */
 static bool
 has_plenty(void)
 {
-	return gpusort_shared->n_buffer_waiters == 0 &&
-		gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
+	return gpusort_shared->n_free_buffers > gpusort_shared->n_buffers / 4 * 3;
 }
 
 bool

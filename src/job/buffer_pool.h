@@ -44,18 +44,15 @@ gpusort_buffers_to_open(int feeders)
 
 /* All of these need the shared lock, held exclusively. */
 
-/*
- * Reserves the buffers that a job with this many feeders opens with.  If none
- * are free, idle readers lose theirs.  False: there are not enough, or another
- * job has been waiting for longer, and the job gets none.  If it may wait
- * (options.wait_ms), it waits from now on.  No job opens before another one
- * that waits: small jobs would pass one that needs many buffers at once until
- * it gives up.
- */
-extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot, int feeders);
+/* Does a job wait that this one must not pass?  Jobs open in the order in which
+ * they came: small jobs would pass one that needs many buffers at once until it
+ * gives up.  Those that wait for device memory hold up their device's jobs
+ * alone. */
+extern bool gpusort_another_came_first(const GpuSortJobSlot *slot);
 
-/* Ends the wait, if there is one: the job has its buffers, or gives up. */
-extern void gpusort_buffers_end_wait(GpuSortJobSlot *slot);
+/* Reserves the buffers that a job opens with.  If too few are free, idle
+ * readers lose theirs.  False: there are not enough. */
+extern bool gpusort_buffers_reserve(GpuSortJobSlot *slot, int needed);
 
 /* Gives one more buffer to a job that fills buffers faster than they come back.
  * False: it has as many as a job may, or others may need the rest. */

@@ -7,19 +7,18 @@
  *	    the end both are given back.
  *
  * The protocol is in three files: this one; job_feed.c, which sends rows to the
- * service; job_leader.c, which lets them be sorted and reads them.  Each step
- * is a request in the ring (services.c), which sets the service's latch.  The
- * service answers in the slot and in the buffers, and signals the slot's
- * condition variable.
+ * service; job_leader.c, which lets them be sorted and reads them.  A step is a
+ * state of the slot that the service ends, or a buffer that is handed over.
+ * Both set the service's latch.  The service answers in the slot and in the
+ * buffers, and signals the slot's condition variable.
  *
  * Runs in the backend that owns the job, its leader, and in the parallel
  * workers that feed it.  The shared lock is held for each look and each step,
  * but never while waiting.
  *
- * When a job opens, it gets the buffers that it cannot do without.  It waits
- * for them while it holds nothing but its slot, and gets more as it fills them
- * (buffer_pool.c).  The service lets a job wait for device memory
- * (service_reservations.c), but only if its process holds no other job.
+ * When a job opens, the service gives it the buffers that it cannot do without
+ * and device memory for its first rows (service_reservations.c).  The service
+ * lets a job wait for these, but only if its process holds no other job.
  * Otherwise two sessions could wait for each other's memory.
  */
 #include "postgres.h"
@@ -31,16 +30,13 @@
 #include "job/buffer_pool.h"
 #include "job/clock.h"
 #include "job/job_internal.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "job/stats.h"
 #include "settings.h"
 
 /* Broadcasts end waits.  This bounds the cost of a service's end, and is the
  * time after which a waiter first looks at the service's process. */
 #define WAIT_RECHECK_MS			1000
-
-/* Nobody announces buffers that others could spare. */
-#define BUFFERS_RECHECK_MS		50
 
 /* No sort waits for longer than this many times its native time.  Any sort may
  * wait for WAIT_MS_OF_ANY_SORT, however: small sorts of many sessions take
@@ -71,13 +67,15 @@ init_wait_events(void)
 pg_noreturn static void
 raise_failure(const GpuSortJob *job)
 {
-	const GpuSortJobSlot *slot = gpusort_job_slot(job);
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	char		message[sizeof(slot->message)];
 	bool		lacked_memory = slot->lacked_memory;
 
 	strlcpy(message, slot->message, sizeof(message));
+	/* once, although each process that feeds the job gets the error */
+	if (pg_atomic_exchange_u32(&slot->failure_counted, 1) == 0)
+		pg_atomic_fetch_add_u64(&gpusort_shared->counters.failed, 1);
 	LWLockRelease(gpusort_shared_lock());
-	gpusort_stats_count_failed();
 	if (lacked_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -151,22 +149,28 @@ gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event)
 	gpusort_job_lock(job, mode);
 }
 
-/* Requires the lock.  False: the ring has no room. */
-static bool
-push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+void
+gpusort_job_ask(GpuSortJob *job, GpuSortJobState state, uint32 wait_event)
 {
-	GpuSortRequest request = {.kind = kind,.job = job->id.slot,.buffer = buffer,.number = number};
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	return gpusort_request_push(gpusort_job_slot(job)->service, &request);
+	slot->state = state;
+	slot->asked = true;
+	gpusort_wake_service(slot->service);
+	while (slot->state == state)
+		gpusort_job_wait(job, LW_EXCLUSIVE, wait_event);
 }
 
+/* Each of the job's buffers is handed over at most once until the service
+ * looks, so the list has room. */
 void
-gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer, uint64 number)
+gpusort_job_hand_over(const GpuSortJob *job, int buffer, GpuSortBufferState state)
 {
-	if (push_request(job, kind, buffer, number))
-		return;
-	gpusort_job_unlock();
-	elog(ERROR, "gpusort: request ring is full");
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
+
+	gpusort_buffers[buffer].state = state;
+	slot->handed[slot->n_handed++ % GPUSORT_JOB_BUFFERS_MAX] = buffer;
+	gpusort_wake_service(slot->service);
 }
 
 int
@@ -182,26 +186,19 @@ gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state)
 
 /* --- opening and closing -------------------------------------------------- */
 
-static int
-count_taken_slots(void)
-{
-	int			taken = 0;
-
-	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
-		taken += gpusort_shared->services[i].open_jobs;
-	return taken;
-}
-
 /* Returns -1 if no slot is free for this process. */
 static int
 find_free_slot(void)
 {
-	if (jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && count_taken_slots() >= GPUSORT_JOB_SLOTS / 2)
-		return -1;
+	int			taken = 0;
+	int			free = -1;
+
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_shared->jobs[i].state == GPUSORT_JOB_FREE)
-			return i;
-	return -1;
+			free = i;
+		else
+			taken++;
+	return jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && taken >= GPUSORT_JOB_SLOTS / 2 ? -1 : free;
 }
 
 /*
@@ -249,18 +246,11 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->generation++;
 	slot->service = service;
 	gpusort_shared->services[service].open_jobs++;
+	memset(&slot->asked, 0, sizeof(*slot) - offsetof(GpuSortJobSlot, asked));
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
 	slot->native_reason = GPUSORT_NATIVE_NONE;
-	slot->message[0] = '\0';
-	slot->lacked_memory = false;
-	memset(&slot->stats, 0, sizeof(slot->stats));
-	slot->blocks = 0;
 	slot->finish_how = GSORT_SORTED;
-	slot->chunks_sent = 0;
-	slot->feeders_done = 0;
-	slot->rows_fed = 0;
-	slot->to_verify = false;
 	slot->progress = -1;
 	job->id.generation = slot->generation;
 	record_device(job, service);
@@ -275,63 +265,22 @@ close_held(void *arg)
 	gpusort_job_close((GpuSortJob *) arg);
 }
 
-/*
- * Gets the buffers that the job cannot do without.  If other jobs have them, it
- * waits while its service takes jobs, for as long as it may wait in all.  The
- * rest of that time is left for device memory.
- */
+/* Asks for buffers and device memory for the first rows, and waits while the
+ * service lets the job wait. */
 static GpuSortNativeReason
-reserve_buffers(GpuSortJob *job, int feeders)
-{
-	GpuSortJobSlot *slot = gpusort_job_slot(job);
-	const GpuSortService *service = &gpusort_shared->services[slot->service];
-	uint64		end_us = gpusort_clock_us() + (uint64) slot->options.wait_ms * 1000;
-	long		left_ms = slot->options.wait_ms;
-	bool		reserved;
-	bool		has_service;
-
-	gpusort_job_lock(job, LW_EXCLUSIVE);
-	for (;;)
-	{
-		has_service = slot->state == GPUSORT_JOB_OPENING && gpusort_service_takes_jobs(service);
-		reserved = has_service && gpusort_buffers_reserve(slot, feeders);
-		if (reserved || !has_service || left_ms <= 0)
-			break;
-
-		LWLockRelease(gpusort_shared_lock());
-		(void) ConditionVariableTimedSleep(&gpusort_shared->buffer_freed,
-										   Min(left_ms, BUFFERS_RECHECK_MS),
-										   gpusort_wait_event_of_feed);
-		left_ms = gpusort_clock_ms_left(gpusort_clock_us(), end_us);
-		gpusort_job_lock(job, LW_EXCLUSIVE);
-	}
-	gpusort_buffers_end_wait(slot);
-	slot->options.wait_ms = (int) left_ms;
-	gpusort_job_unlock();
-	return !has_service ? GPUSORT_NATIVE_NO_DEVICE : reserved ?
-		GPUSORT_NATIVE_NONE : GPUSORT_NATIVE_NO_BUFFERS;
-}
-
-/* Asks for device memory for the first rows, and waits while the service lets
- * the job wait. */
-static GpuSortNativeReason
-reserve_memory(GpuSortJob *job)
+reserve(GpuSortJob *job)
 {
 	const GpuSortJobSlot *slot = gpusort_job_slot(job);
-	GpuSortNativeReason reason;
-	bool		taken;
+	GpuSortNativeReason reason = GPUSORT_NATIVE_NO_DEVICE;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	gpusort_job_push_request(job, GPUSORT_REQUEST_OPEN, -1, 0);
-	/* a service that is opening a device answers nobody until the device is
-	 * open */
-	while (slot->state == GPUSORT_JOB_OPENING &&
-		   gpusort_shared->services[slot->service].state == GPUSORT_SERVICE_SERVING)
-		gpusort_job_wait(job, LW_SHARED, gpusort_wait_event_of_feed);
-	taken = slot->state == GPUSORT_JOB_FEEDING;
-	reason = slot->native_reason;
+	/* otherwise the service has ended meanwhile */
+	if (slot->state == GPUSORT_JOB_OPENING)
+		gpusort_job_ask(job, GPUSORT_JOB_OPENING, gpusort_wait_event_of_feed);
+	if (slot->state == GPUSORT_JOB_FEEDING || slot->state == GPUSORT_JOB_REFUSED)
+		reason = slot->native_reason;
 	gpusort_job_unlock();
-	return taken || reason != GPUSORT_NATIVE_NONE ? reason : GPUSORT_NATIVE_NO_DEVICE;
+	return reason;
 }
 
 /* The job is closed again if it gets no buffers or no memory. */
@@ -352,9 +301,7 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	/* no row has been sent, so a lost device or a silent service makes the sort
 	 * native */
 	job->may_fail = true;
-	*reason = reserve_buffers(job, options->feeders);
-	if (*reason == GPUSORT_NATIVE_NONE)
-		*reason = reserve_memory(job);
+	*reason = reserve(job);
 	job->may_fail = false;
 	if (*reason == GPUSORT_NATIVE_NONE)
 		return job;
@@ -390,7 +337,6 @@ void
 gpusort_job_close(GpuSortJob *job)
 {
 	GpuSortJobSlot *slot;
-	bool		pushed;
 
 	if (!job->open)
 		return;
@@ -399,7 +345,6 @@ gpusort_job_close(GpuSortJob *job)
 	gpusort_hold_end(&job->hold);
 	slot = gpusort_job_slot(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	gpusort_buffers_end_wait(slot);
 	for (int i = slot->n_buffers - 1; i >= 0; i--)
 	{
 		GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
@@ -408,10 +353,7 @@ gpusort_job_close(GpuSortJob *job)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
 	slot->state = GPUSORT_JOB_ABANDONED;
-	pushed = push_request(job, GPUSORT_REQUEST_CLOSE, -1, 0);
+	slot->asked = true;
+	gpusort_wake_service(slot->service);
 	LWLockRelease(gpusort_shared_lock());
-	if (!pushed)
-		elog(WARNING,
-			 "gpusort: request ring is full, job %d stays open until its service restarts",
-			 job->id.slot);
 }

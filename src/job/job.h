@@ -62,9 +62,9 @@ typedef struct GpuSortJob
 } GpuSortJob;
 
 /*
- * Claims a slot and, all at once, the buffers that these feeders need.  If
- * other jobs have them, it waits for them, and then for device memory.  NULL:
- * *reason tells why.  gpusort_job_close closes the job, or else the end of the
+ * Claims a slot, then all at once the buffers that these feeders need, then
+ * device memory.  If other jobs have them, it waits.  NULL: *reason tells why.
+ *  gpusort_job_close closes the job, or else the end of the
  * current resource owner or memory context.
  *
  * The wait lasts at most twice options->wait_ms, the native sort's time, or 50
@@ -120,12 +120,10 @@ extern bool gpusort_job_wait_for_feeders(GpuSortJob *job, int feeders);
  * of some are not to be trusted. */
 extern uint64 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify);
 
-/* Ends the run and waits for its directory.  False: not all chunks are
- * accepted, so this run must be spilled first. */
-extern bool gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how);
-
-/* Ends the run of a full job as a SORTED_RUN. */
-extern void gpusort_job_finish_full_run(GpuSortJob *job);
+/* Ends the run and waits for its directory.  full: because the job is full, not
+ * because the input ends.  False: not all chunks are accepted, so this run must
+ * be spilled first. */
+extern bool gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full);
 
 /* Do rows wait until the leader has spilled a run? */
 extern bool gpusort_job_is_full(GpuSortJob *job);
@@ -153,8 +151,7 @@ extern void gpusort_job_release_blocks(GpuSortJob *job);
 /* Asks for a block by its number, or for the one where a row starts, into an
  * idle buffer.  Returns the buffer, or -1 if the job has no idle buffer or has
  * failed. */
-extern int	gpusort_job_fetch_block(GpuSortJob *job, uint64 block);
-extern int	gpusort_job_fetch_row(GpuSortJob *job, uint64 row);
+extern int	gpusort_job_fetch(GpuSortJob *job, uint64 number, bool by_row);
 
 /* Waits for a fetched block and makes it the one being read.  *block and
  * *number describe it.  False: the buffer was taken back meanwhile and the

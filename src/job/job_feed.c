@@ -3,8 +3,7 @@
  *	  Rows on their way from a process to the service.
  *
  * In:  chunks that a feeder has written into the job's buffers.
- * Out: requests to append them; buffers that are idle again; at the end, the
- *	    number of rows.
+ * Out: buffers handed over, and idle again; at the end, the number of rows.
  *
  * Runs in each feeder: the leader, or parallel workers too.  A buffer is the
  * feeder's from gpusort_job_buffer_to_fill to gpusort_job_send, then the
@@ -90,9 +89,8 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	order = gpusort_job_slot(job)->chunks_sent++;
-	shared->state = GPUSORT_BUFFER_SENT;
 	shared->sent_order = order;
-	gpusort_job_push_request(job, GPUSORT_REQUEST_APPEND, buffer, 0);
+	gpusort_job_hand_over(job, buffer, GPUSORT_BUFFER_SENT);
 	/* after it is accepted, the buffer may belong to another chunk, with
 	 * another order */
 	while (waits && shared->job == job->id.slot && shared->sent_order == order &&

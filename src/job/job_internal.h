@@ -39,9 +39,13 @@ extern void gpusort_job_lock(const GpuSortJob *job, LWLockMode mode);
 extern void gpusort_job_wait(const GpuSortJob *job, LWLockMode mode, uint32 wait_event);
 extern void gpusort_job_unlock(void);
 
-/* Requires the lock, held exclusively.  An error releases it. */
-extern void gpusort_job_push_request(const GpuSortJob *job, GpuSortRequestKind kind, int buffer,
-									 uint64 number);
+/* Both require the lock, held exclusively. */
+
+/* Puts the job into a state, and waits until the service ends it. */
+extern void gpusort_job_ask(GpuSortJob *job, GpuSortJobState state, uint32 wait_event);
+
+/* Makes a buffer the service's, in a state that tells what it is to do. */
+extern void gpusort_job_hand_over(const GpuSortJob *job, int buffer, GpuSortBufferState state);
 
 /* Requires the lock.  Returns one of the job's buffers in a state, or -1. */
 extern int	gpusort_job_find_buffer(const GpuSortJob *job, GpuSortBufferState state);

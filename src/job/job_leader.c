@@ -44,22 +44,8 @@ gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify)
 	return rows;
 }
 
-/* Requires the lock.  Puts the job into a state, and waits until the service
- * ends it. */
-static void
-ask(GpuSortJob *job, GpuSortJobState state, GpuSortRequestKind kind)
-{
-	GpuSortJobSlot *slot = gpusort_job_slot(job);
-
-	slot->state = state;
-	gpusort_job_push_request(job, kind, -1, 0);
-	while (slot->state == state)
-		gpusort_job_wait(job, LW_EXCLUSIVE, gpusort_wait_event_of_sort);
-}
-
-/* full: the run ends because the job is full, not because the input ends. */
-static bool
-finish(GpuSortJob *job, gsort_finish_how how, bool full)
+bool
+gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	bool		is_finished;
@@ -68,7 +54,7 @@ finish(GpuSortJob *job, gsort_finish_how how, bool full)
 	if (slot->state == (full ? GPUSORT_JOB_FULL : GPUSORT_JOB_FEEDING))
 	{
 		slot->finish_how = how;
-		ask(job, GPUSORT_JOB_FINISHING, GPUSORT_REQUEST_FINISH_RUN);
+		gpusort_job_ask(job, GPUSORT_JOB_FINISHING, gpusort_wait_event_of_sort);
 	}
 	is_finished = slot->state != GPUSORT_JOB_FULL;
 	/* the run after a spilled one needs the buffers */
@@ -76,18 +62,6 @@ finish(GpuSortJob *job, gsort_finish_how how, bool full)
 		gpusort_buffers_trim_to_read(slot);
 	gpusort_job_unlock();
 	return is_finished;
-}
-
-bool
-gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how)
-{
-	return finish(job, how, false);
-}
-
-void
-gpusort_job_finish_full_run(GpuSortJob *job)
-{
-	(void) finish(job, GSORT_SORTED_RUN, true);
 }
 
 bool
@@ -108,7 +82,7 @@ gpusort_job_next_run(GpuSortJob *job)
 	gpusort_job_release_blocks(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_BETWEEN_RUNS, GPUSORT_REQUEST_NEXT_RUN);
+		gpusort_job_ask(job, GPUSORT_JOB_BETWEEN_RUNS, gpusort_wait_event_of_sort);
 	gpusort_job_unlock();
 }
 
@@ -123,7 +97,7 @@ gpusort_job_merge(GpuSortJob *job)
 	gpusort_job_next_run(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))
-		ask(job, GPUSORT_JOB_BETWEEN_RUNS, GPUSORT_REQUEST_MERGE);
+		gpusort_job_ask(job, GPUSORT_JOB_MERGING, gpusort_wait_event_of_sort);
 	ready = slot->state == GPUSORT_JOB_READY;
 	if (ready)
 	{
@@ -180,8 +154,8 @@ gpusort_job_release_blocks(GpuSortJob *job)
 
 /* Asks for a block into an idle buffer, and gets back buffers that others took
  * meanwhile. */
-static int
-fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
+int
+gpusort_job_fetch(GpuSortJob *job, uint64 number, bool by_row)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	int			buffer = -1;
@@ -193,23 +167,12 @@ fetch(GpuSortJob *job, GpuSortRequestKind kind, uint64 number)
 		buffer = gpusort_job_find_buffer(job, GPUSORT_BUFFER_IDLE);
 	if (buffer >= 0)
 	{
-		gpusort_buffers[buffer].state = GPUSORT_BUFFER_FETCHING;
-		gpusort_job_push_request(job, kind, buffer, number);
+		gpusort_buffers[buffer].block_number = number;
+		gpusort_buffers[buffer].by_row = by_row;
+		gpusort_job_hand_over(job, buffer, GPUSORT_BUFFER_FETCHING);
 	}
 	gpusort_job_unlock();
 	return buffer;
-}
-
-int
-gpusort_job_fetch_block(GpuSortJob *job, uint64 block)
-{
-	return fetch(job, GPUSORT_REQUEST_FETCH_BLOCK, block);
-}
-
-int
-gpusort_job_fetch_row(GpuSortJob *job, uint64 row)
-{
-	return fetch(job, GPUSORT_REQUEST_FETCH_ROW, row);
 }
 
 bool

@@ -48,8 +48,8 @@ gpusort_discard_cached_plans(void)
 	SendSharedInvalidMessages(&message, 1);
 }
 
-/* Copies the device with the most memory among services that serve.  Requires
- * the lock. */
+/* Copies the device with the most memory among services that serve, a GPU if
+ * there is one.  Requires the lock. */
 static void
 copy_device(void)
 {
@@ -58,7 +58,10 @@ copy_device(void)
 		const GpuSortService *service = &gpusort_shared->services[i];
 
 		if (!gpusort_service_takes_jobs(service) ||
-			(known.serves && service->info.budget_bytes <= known.budget_bytes))
+			(known.serves && service->info.kind != known.kind &&
+			 known.kind == GSORT_KIND_CUDA) ||
+			(known.serves && service->info.kind == known.kind &&
+			 service->info.budget_bytes <= known.budget_bytes))
 			continue;
 		known.serves = true;
 		known.kind = service->info.kind;
@@ -82,59 +85,35 @@ gpusort_server_state(void)
 
 /* --- collations ----------------------------------------------------------- */
 
-/* Requires the lock, since another backend may just have listed the
- * collation. */
-static bool
-is_listed(Oid collation)
+/* Returns a collation of this database as a number, and its place. */
+static uint64
+collation_key(Oid collation, pg_atomic_uint64 **place)
 {
-	for (int i = 0; i < gpusort_shared->n_distrusted; i++)
-		if (gpusort_shared->distrusted[i].database == MyDatabaseId &&
-			gpusort_shared->distrusted[i].collation == collation)
-			return true;
-	return gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
+	uint32		number = (MyDatabaseId + collation) % GPUSORT_DISTRUSTED_COLLATIONS;
+
+	*place = &gpusort_shared->distrusted[number];
+	return (uint64) MyDatabaseId << 32 | collation;
 }
 
-/* The log has one line for each collation, and one more when the list is
- * full. */
 void
 gpusort_collation_distrust(Oid collation)
 {
-	bool		listed_before;
-	bool		full;
+	pg_atomic_uint64 *place;
+	uint64		key = collation_key(collation, &place);
 
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	listed_before = is_listed(collation);
-	if (!listed_before)
-	{
-		GpuSortCollation *listed = &gpusort_shared->distrusted[gpusort_shared->n_distrusted++];
-
-		listed->database = MyDatabaseId;
-		listed->collation = collation;
-	}
-	full = gpusort_shared->n_distrusted == GPUSORT_DISTRUSTED_COLLATIONS_MAX;
-	LWLockRelease(gpusort_shared_lock());
-	if (!listed_before)
-		ereport(LOG,
-				(errmsg("gpusort: strcoll and strxfrm disagree for collation \"%s\"",
-						get_collation_name(collation)),
-				 errdetail("PostgreSQL itself does all sorts under this collation until the server restarts.")));
-	if (!listed_before && full)
-		ereport(LOG,
-				(errmsg("gpusort: strcoll and strxfrm disagree for %d collations",
-						GPUSORT_DISTRUSTED_COLLATIONS_MAX),
-				 errdetail("PostgreSQL itself does all sorts under collations of the C library until the server restarts.")));
+	if (pg_atomic_exchange_u64(place, key) == key)
+		return;
+	ereport(LOG,
+			(errmsg("gpusort: strcoll and strxfrm disagree for collation \"%s\"",
+					get_collation_name(collation)),
+			 errdetail("PostgreSQL itself does all sorts under this collation until the server restarts.")));
 }
 
 bool
 gpusort_collation_is_distrusted(Oid collation)
 {
-	bool		distrusted;
+	pg_atomic_uint64 *place;
+	uint64		key = collation_key(collation, &place);
 
-	/* read without the lock: most servers distrust none */
-	if (gpusort_shared->n_distrusted == 0)
-		return false;
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	distrusted = is_listed(collation);
-	LWLockRelease(gpusort_shared_lock());
-	return distrusted;
+	return pg_atomic_read_u64(place) == key;
 }

@@ -14,7 +14,7 @@ typedef struct GpuSortServerState
 {
 	bool		serves;			/* some device serves; if none does, the figures are 0 */
 
-	/* of the device with the most memory */
+	/* of the device with the most memory, a GPU if one serves */
 	gsort_kind	kind;
 	int			processors;
 	uint64		budget_bytes;

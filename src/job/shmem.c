@@ -22,7 +22,6 @@
 GpuSortShared *gpusort_shared = NULL;
 GpuSortBuffer *gpusort_buffers = NULL;
 char	   *gpusort_buffer_pool = NULL;
-GpuSortRequest *gpusort_requests = NULL;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -44,24 +43,10 @@ wanted_buffers(void)
 	return (int) ((Size) gpusort_buffer_memory_mb * 1024 * 1024 / GPUSORT_BUFFER_BYTES);
 }
 
-/* Each buffer has at most one request in progress.  Each job has at most two
- * finishes, a next run or merge, and a close. */
-static uint32
-ring_room(void)
-{
-	return buffer_count + 4 * GPUSORT_JOB_SLOTS;
-}
-
 static Size
 buffers_size(void)
 {
 	return mul_size(buffer_count, sizeof(GpuSortBuffer));
-}
-
-static Size
-ring_size(void)
-{
-	return mul_size(GPUSORT_SERVICES_MAX, mul_size(ring_room(), sizeof(GpuSortRequest)));
 }
 
 static Size
@@ -78,7 +63,6 @@ gpusort_shmem_request(void)
 	buffer_count = wanted_buffers();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(GpuSortShared)));
 	RequestAddinShmemSpace(MAXALIGN(buffers_size()));
-	RequestAddinShmemSpace(MAXALIGN(ring_size()));
 	RequestAddinShmemSpace(pool_size());
 	RequestNamedLWLockTranche("gpusort", 1);
 }
@@ -149,7 +133,6 @@ gpusort_shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	gpusort_shared = ShmemInitStruct("gpusort", sizeof(GpuSortShared), &found);
 	gpusort_buffers = ShmemInitStruct("gpusort buffers", buffers_size(), &found);
-	gpusort_requests = ShmemInitStruct("gpusort requests", ring_size(), &found);
 	pool = ShmemInitStruct("gpusort buffer pool", pool_size(), &found);
 	gpusort_buffer_pool = (char *) TYPEALIGN(BUFFER_ALIGNMENT, pool);
 	if (!found)
@@ -161,14 +144,15 @@ gpusort_shmem_startup(void)
 			init_service(&gpusort_shared->services[i]);
 		if (!first_has_worker)
 			gpusort_service_set_no_worker(&gpusort_shared->services[0]);
-		gpusort_shared->ring_room = ring_room();
 		init_counters();
 		init_buffers();
-		ConditionVariableInit(&gpusort_shared->buffer_freed);
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		{
 			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
-		for (int i = 0; i < GPUSORT_LAST_FAILED; i++)
-			pg_atomic_init_u64(&gpusort_shared->last_failed[i], 0);
+			pg_atomic_init_u32(&gpusort_shared->jobs[i].failure_counted, 0);
+		}
+		for (int i = 0; i < GPUSORT_DISTRUSTED_COLLATIONS; i++)
+			pg_atomic_init_u64(&gpusort_shared->distrusted[i], 0);
 		for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
 			init_progress_entry(&gpusort_shared->progress[i]);
 	}

@@ -3,9 +3,9 @@
  *	  The state that backends and the service share.
  *
  * One LWLock, gpusort_shared_lock(), guards every field that does not name
- * another rule.  It is held for a few loads and stores at a time.  A request
- * moves 1 MiB of rows, so there are at most some thousand a second.  Shared
- * memory holds indexes and offsets, not pointers.
+ * another rule.  It is held for a few loads and stores at a time.  A buffer
+ * moves 1 MiB of rows, so some thousand a second are handed over at most.
+ * Shared memory holds indexes and offsets, not pointers.
  *
  * A shared buffer has one owner at a time, which its state tells.  Only the
  * owner reads, writes or frees it.
@@ -57,7 +57,10 @@ typedef struct GpuSortBuffer
 	int			job;			/* slot index, -1 when free */
 	int			next_free;
 	uint64		sent_order;		/* the chunk's number among its job's chunks */
-	uint64		block_number;	/* the block's number in the directory */
+	/* the block's number in the directory; FETCHING with by_row: number of a
+	 * row, whose first block is asked for */
+	uint64		block_number;
+	bool		by_row;
 	gsort_block	block;
 } GpuSortBuffer;
 
@@ -74,13 +77,14 @@ typedef struct GpuSortJobOptions
 typedef enum GpuSortJobState
 {
 	GPUSORT_JOB_FREE,
-	GPUSORT_JOB_OPENING,			/* the leader waits for the first device memory */
+	GPUSORT_JOB_OPENING,		/* the leader waits for buffers and the first device memory */
 	/* it gets none, for native_reason, so the leader closes the job */
 	GPUSORT_JOB_REFUSED,
 	GPUSORT_JOB_FEEDING,
 	GPUSORT_JOB_FULL,			/* takes more rows after the leader has spilled this run */
 	GPUSORT_JOB_FINISHING,
-	GPUSORT_JOB_BETWEEN_RUNS,			/* the leader waits for the next run or for the merge */
+	GPUSORT_JOB_BETWEEN_RUNS,	/* the leader waits for the next run */
+	GPUSORT_JOB_MERGING,		/* the leader waits for the merge's order */
 	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
 	/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_FAILED,
@@ -96,18 +100,27 @@ typedef struct GpuSortJobSlot
 	int			service;
 	/* broadcast after the service has answered, and when a feeder has ended */
 	ConditionVariable changed;
-	uint64		waits_since_us; /* clock.h: for the buffers to open with; 0: it does not wait */
+	/* from here on zero in a new job, but for what its owner sets */
+	bool		asked;			/* the owner has entered a state that the service is to end */
+	/* clock.h: OPENING: the job waits for what others have; 0: it does not */
+	uint64		waits_since_us;
 
-	GpuSortJobOptions options;	/* the owner's; fixed once it has asked for memory */
+	GpuSortJobOptions options;	/* the owner's; fixed once it has asked to open */
 
 	/* the buffers that belong to the job, whatever their states */
 	int			n_buffers;
 	int			buffers[GPUSORT_JOB_BUFFERS_MAX];
 
+	/* the buffers that have become the service's since it looked, in this
+	 * order */
+	uint32		n_handed;
+	int			handed[GPUSORT_JOB_BUFFERS_MAX];
+
 	/* the service's answers */
 	GpuSortNativeReason native_reason; /* REFUSED: the reason */
 	char		message[256];	/* FAILED: the reason */
 	bool		lacked_memory;	/* FAILED: for want of memory, while the device goes on */
+	pg_atomic_uint32 failure_counted;	/* FAILED: a process has got the error; no lock */
 	uint64		blocks;
 	gsort_job_stats stats;		/* of the run finished last, but for its memory, which is current */
 
@@ -121,26 +134,6 @@ typedef struct GpuSortJobSlot
 	/* the sort's entry, in which feeders count sent rows; -1: it has none */
 	int			progress;
 } GpuSortJobSlot;
-
-typedef enum GpuSortRequestKind
-{
-	GPUSORT_REQUEST_OPEN,
-	GPUSORT_REQUEST_APPEND,		/* buffer */
-	GPUSORT_REQUEST_FINISH_RUN, /* as finish_how says */
-	GPUSORT_REQUEST_FETCH_BLOCK,	/* block of this number, into buffer */
-	GPUSORT_REQUEST_FETCH_ROW,	/* first block of this row, into buffer */
-	GPUSORT_REQUEST_NEXT_RUN,
-	GPUSORT_REQUEST_MERGE,
-	GPUSORT_REQUEST_CLOSE
-} GpuSortRequestKind;
-
-typedef struct GpuSortRequest
-{
-	GpuSortRequestKind kind;
-	int			job;
-	int			buffer;
-	uint64		number;
-} GpuSortRequest;
 
 typedef enum GpuSortServiceState
 {
@@ -165,12 +158,9 @@ typedef struct GpuSortService
 	 * missing */
 	uint64		missing_since_us;
 	int			failed_opens;	/* caused by gpusort.debug_fail_opens since then */
-	/* restarts for corrupt requests since the last reload; used by the service
-	 * alone, without the lock */
-	int			corruptions;
 	int			open_jobs;		/* job slots that are claimed for it */
 
-	/* whether its process runs, for services.c */
+	/* whether its process runs, for service_client.c */
 	uint64		asked_ms;		/* when a session woke it for a check; 0: it has run since */
 	uint64		doubted_ms;		/* when this was first found too long ago; 0: it was not */
 	bool		unresponsive;	/* this was found again: it gets no jobs */
@@ -178,26 +168,11 @@ typedef struct GpuSortService
 	/* jobs done, and their rows, since the last reset; without the lock */
 	pg_atomic_uint64 jobs;
 	pg_atomic_uint64 rows;
-
-	/* its requests; the oldest is gpusort_requests[number * ring_room +
-	 * ring_head % ring_room] */
-	uint64		ring_head;
-	uint64		ring_tail;
 } GpuSortService;
 
-/* If there are more, all collations of the C library are distrusted. */
-#define GPUSORT_DISTRUSTED_COLLATIONS_MAX 64
-
-/* A collation of a database. */
-typedef struct GpuSortCollation
-{
-	Oid			database;
-	Oid			collation;
-} GpuSortCollation;
-
-/* If two processes' numbers have the same remainder, a query may be counted
- * twice. */
-#define GPUSORT_LAST_FAILED	256
+/* Two collations in the same place would forget each other, which costs device
+ * sorts alone. */
+#define GPUSORT_DISTRUSTED_COLLATIONS 256
 
 /* Sorts that can be listed: those that have a job, and those that merge their
  * runs themselves and need none any more. */
@@ -266,19 +241,10 @@ typedef struct GpuSortShared
 	int			n_buffers;
 	int			n_free_buffers;
 	int			first_free_buffer;
-	/* broadcast when a buffer is freed; jobs that cannot open wait for it */
-	ConditionVariable buffer_freed;
-	int			n_buffer_waiters;	/* jobs that wait */
 
-	uint64		ring_room;		/* requests that each service's ring can hold */
-
-	/* collations whose sort keys have contradicted them (server_state.c) */
-	int			n_distrusted;
-	GpuSortCollation distrusted[GPUSORT_DISTRUSTED_COLLATIONS_MAX];
-
-	/* the last statement that failed, by its leader's process, so that it is
-	 * counted once; atomics, no lock */
-	pg_atomic_uint64 last_failed[GPUSORT_LAST_FAILED];
+	/* collations whose sort keys have contradicted them (server_state.c);
+	 * atomics, no lock */
+	pg_atomic_uint64 distrusted[GPUSORT_DISTRUSTED_COLLATIONS];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
 	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */
@@ -286,7 +252,6 @@ typedef struct GpuSortShared
 
 extern GpuSortShared *gpusort_shared;
 extern GpuSortBuffer *gpusort_buffers;
-extern GpuSortRequest *gpusort_requests;	/* [GPUSORT_SERVICES_MAX][ring_room]; services.c */
 extern char *gpusort_buffer_pool;	/* page aligned, n_buffers * GPUSORT_BUFFER_BYTES */
 
 extern void gpusort_shmem_install_hooks(bool first_service_has_worker);

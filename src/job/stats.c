@@ -11,10 +11,7 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "storage/proc.h"
 
 #include "job/shmem.h"
 #include "job/stats.h"
@@ -83,19 +80,6 @@ gpusort_stats_count_planned(GpuSortPlannedReason reason)
 	registered = true;
 	counts_planned_native = true;
 	planned_native[reason]++;
-}
-
-/* The statement timestamp of parallel workers is their leader's. */
-void
-gpusort_stats_count_failed(void)
-{
-	int			leader = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
-	uint64		statement = (uint64) GetCurrentStatementStartTimestamp() ^ (uint64) leader << 40;
-	pg_atomic_uint64 *last =
-		&gpusort_shared->last_failed[leader % lengthof(gpusort_shared->last_failed)];
-
-	if (pg_atomic_exchange_u64(last, statement) != statement)
-		add(&gpusort_shared->counters.failed, 1);
 }
 
 void

@@ -23,10 +23,6 @@ extern void gpusort_stats_count_index_build(void);
 extern void gpusort_stats_count_planned(GpuSortPlannedReason reason);
 extern void gpusort_stats_flush(void);
 
-/* Counts a query that gets an error of class 53 or 58.  Each of its processes
- * may call this. */
-extern void gpusort_stats_count_failed(void);
-
 /* Adds the time that backends spent on the feed and output of device sorts. */
 extern void gpusort_stats_add_times(double feed_ms, double output_ms);
 

@@ -2,7 +2,8 @@
  * service.c
  *	  A background worker that owns a device: an event loop.
  *
- * In:  requests from the ring (shmem.c), events from the device (gsort.h).
+ * In:  requests of sessions in job slots (shmem.h), events from the device
+ *	    (gsort.h).
  * Out: calls of the device API; answers in job slots and buffers; latches set.
  *
  * This is the only process that calls gsort_*, and its files
@@ -16,16 +17,16 @@
  * job holds up another one.  A buffer that the device may touch is the
  * service's until the device has reported that it is done with it.
  *
- * Each device has its own service, with its own jobs, ring and budget
+ * Each device has its own service, with its own jobs and budget
  * (service_others.c).
  *
- * The worker exits with code 1, and the postmaster starts it again.  A service
- * that is no longer wanted exits with 0 (service_others.c).  With any other
- * code the postmaster would restart all sessions.
+ * The worker exits with code 1, and the postmaster starts it again.  With
+ * another code it would restart all sessions.  The device is not shut: the
+ * kernel ends its transfers and frees its memory with the process.
  */
 #include "postgres.h"
 
-#include <time.h>
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
@@ -59,14 +60,18 @@ static void
 leave(int code, Datum arg)
 {
 	gpusort_service_stop_serving("The sort service has stopped.");
-	gpusort_service_close_device();
+}
+
+/* The exit handlers of libraries may wait for a driver that hangs. */
+static void
+end_at_once(int code, Datum arg)
+{
+	_exit(code);
 }
 
 static void
 make_wait_set(void)
 {
-	if (wait_set != NULL)
-		FreeWaitEventSet(wait_set);
 	wait_set = compat_create_wait_event_set(3);
 	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(wait_set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
@@ -96,6 +101,7 @@ begin_service(int number)
 {
 	gpusort_service_number = number;
 	gpusort_service_forget_all_jobs();
+	on_proc_exit(end_at_once, 0);
 	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
@@ -114,37 +120,19 @@ begin_service(int number)
 
 /* --- how long turns take -------------------------------------------------- */
 
-/* The thread's clock, since a busy machine does not lengthen it. */
-static uint64
-cpu_clock_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* Remembers the longest turn, because everybody's sorts stand still during a
- * turn. */
+ * turn.  Only a reset writes it too, so it is read without the lock, which all
+ * sessions want. */
 static void
-record_turn(uint64 passed_us, uint64 cpu_us)
+record_turn(uint64 passed_us)
 {
-	static uint64 longest_cpu_us = 0;
 	GpuSortService *service = gpusort_service_shared();
-	/* only a reset writes it too, so it is read without the lock, which all
-	 * sessions want */
-	bool		longest = passed_us > service->longest_turn_us;
 
-	if (longest)
-	{
-		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		service->longest_turn_us = passed_us;
-		LWLockRelease(gpusort_shared_lock());
-	}
-	if (longest || cpu_us > longest_cpu_us)
-		elog(DEBUG1, "gpusort: a turn of the service took %.3f ms, %.3f ms on the processor",
-			 passed_us / 1000.0, cpu_us / 1000.0);
-	longest_cpu_us = Max(longest_cpu_us, cpu_us);
+	if (passed_us <= service->longest_turn_us)
+		return;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	service->longest_turn_us = passed_us;
+	LWLockRelease(gpusort_shared_lock());
 }
 
 /* --- the loop ------------------------------------------------------------- */
@@ -156,21 +144,21 @@ static long
 do_turn(void)
 {
 	uint64		begin_us = gpusort_clock_us();
-	uint64		begin_cpu_us = cpu_clock_us();
 	bool		more;
-	long		next_end;
+	long		next_try;
 
 	more = gpusort_service_handle_requests();
 	more |= gpusort_service_handle_events();
 	gpusort_service_ask_again();
-	next_end = gpusort_service_serve_waiting_jobs();
+	next_try = gpusort_service_serve_waiting_jobs();
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
-	record_turn(gpusort_clock_us() - begin_us, cpu_clock_us() - begin_cpu_us);
+	record_turn(gpusort_clock_us() - begin_us);
 	if (more)
 		return 0;
-	return gpusort_service_open_jobs > 0 ? gpusort_service_sooner(next_end, BUSY_POLL_MS) : -1;
+	return gpusort_service_open_jobs > 0 ?
+		gpusort_service_sooner(next_try, BUSY_POLL_MS) : next_try;
 }
 
 /* Called before the first device call, which begins a thread. */
@@ -195,6 +183,7 @@ gpusort_service_main(Datum arg)
 	wait_event = compat_wait_event("GpusortServiceMain");
 	begin_service(DatumGetInt32(arg));
 	prepare_device();
+	gpusort_service_open_device();
 	make_wait_set();
 	while (!gpusort_service_to_end)
 	{
@@ -212,8 +201,7 @@ gpusort_service_main(Datum arg)
 		}
 		sleep_ms = do_turn();
 		/* last, since it may wait for the end of the last open job */
-		if (gpusort_service_follow_settings())
-			make_wait_set();
+		gpusort_service_follow_settings();
 		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_next_look());
 		if (gpusort_service_number == 0)
 			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));

@@ -1,6 +1,6 @@
 /*
  * service_call.c
- *	  Device calls that block: opening it, pinning the buffers, shutting it.
+ *	  A device call that blocks: opening the device.
  *
  * In:  a function that blocks.
  * Out: the function has run.  Meanwhile the service has absorbed barriers, and
@@ -13,13 +13,11 @@
  * nothing of PostgreSQL's.
  *
  * A driver that hangs must not hold up a shutdown.  When the process is to end,
- * a call that goes on is abandoned after some seconds, and with it the device.
- * No later call is made, and the process ends without the exit handlers of
- * libraries, which may wait for the same lock.  So the thread writes only to
- * static memory.
+ * a call that goes on is abandoned after some seconds.  So the thread writes
+ * only to static memory.  The process always ends without the exit handlers of
+ * libraries, which may wait for the driver (service.c).
  *
- * Runs in the service alone, also when it is about to exit.  Interrupts are no
- * longer processed then, so barriers are checked here.
+ * Runs in the service alone.
  */
 #include "postgres.h"
 
@@ -34,8 +32,6 @@
 
 #include "service/service_internal.h"
 
-/* Freeing 100 GB of a GPU's memory, and unpinning the buffers, takes some
- * seconds. */
 #define CALL_PATIENCE_MS		10000
 
 typedef struct BlockingCall
@@ -49,7 +45,6 @@ typedef struct BlockingCall
 volatile sig_atomic_t gpusort_service_to_end = false;
 
 static BlockingCall running;
-static bool abandoned = false;
 
 static void *
 run_call(void *arg)
@@ -90,7 +85,7 @@ patience_left(uint64 *give_up_ms)
 {
 	uint64		now;
 
-	if (!proc_exit_inprogress && !gpusort_service_to_end)
+	if (!gpusort_service_to_end)
 		return -1;
 	now = gpusort_clock_ms();
 	if (*give_up_ms == 0)
@@ -125,37 +120,12 @@ absorb_barriers_until_end(uint32 wait_event)
 	return true;
 }
 
-static void
-end_at_once(int code, Datum arg)
-{
-	_exit(code);
-}
-
-/* Ends the process, unless it is ending already. */
-static void
-abandon(void)
-{
-	abandoned = true;
-	on_proc_exit(end_at_once, 0);
-	if (proc_exit_inprogress)
-		return;
-	ereport(LOG,
-			(errmsg("gpusort: a device call does not return, the service exits without it"),
-			 errdetail("The service was told to stop %d s ago.", CALL_PATIENCE_MS / 1000),
-			 errhint("The driver may hang.  Look for \"NVRM: Xid\" in the kernel's log.")));
-	proc_exit(1);
-}
-
 /* If no thread can be started, the process makes the call itself. */
 void
 gpusort_service_call(GpuSortBlockingCall call, void *arg)
 {
-	uint32		wait_event = compat_wait_event("GpusortServiceCall");
 	pthread_t	thread;
-	bool		ended = false;
 
-	if (abandoned)
-		return;
 	running.call = call;
 	running.arg = arg;
 	running.delay_ms = gpusort_debug_call_delay_ms;
@@ -164,22 +134,13 @@ gpusort_service_call(GpuSortBlockingCall call, void *arg)
 		call(arg);
 		return;
 	}
-	PG_TRY();
+	if (!absorb_barriers_until_end(compat_wait_event("GpusortServiceCall")))
 	{
-		ended = absorb_barriers_until_end(wait_event);
-	}
-	PG_CATCH();
-	{
-		/* the error ends the worker */
-		abandoned = true;
-		on_proc_exit(end_at_once, 0);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	if (!ended)
-	{
-		abandon();
-		return;
+		ereport(LOG,
+				(errmsg("gpusort: a call of the device does not end, the service leaves without it"),
+				 errdetail("The service was asked to end %d s ago.", CALL_PATIENCE_MS / 1000),
+				 errhint("The driver may hang: look for \"NVRM: Xid\" in the kernel's log.")));
+		proc_exit(1);
 	}
 	pthread_join(thread, NULL);
 	close(running.ended_fd);

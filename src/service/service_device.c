@@ -1,22 +1,23 @@
 /*
  * service_device.c
- *	  The device that the service owns: opened, shown to sessions, closed, lost.
+ *	  The device that the service owns: opened, shown to sessions, lost.
  *
  * In:  gpusort.device, .device_memory, .host_threads, .host_nice and the
  *	    settings that make calls of the device fail, as of the last reload.
  * Out: the open device; the service's state and the device's figures in shared
  *	    memory.
  *
- * If this service may have several devices, the first one that can be opened
- * serves.  The service tries them when it starts, also after a lost device,
- * when these settings change, and at a reload while a later device, or none,
- * serves.  It looks by itself for a lost device that cannot be opened, because
- * a GPU that is being reset comes back some time later.
+ * A process of the service opens a device once, when it starts.  Whatever
+ * requires another opening ends the process, and the postmaster starts the
+ * service again: the loss of the device, other settings, a look for a lost
+ * device.  CUDA requires that too, since it reports for good that there is no
+ * GPU in a process that has found none.  New settings and looks wait until no
+ * sort is open.
  *
- * The host device behind GPUs (auto,host) is the first service's.  It stands in
- * for all GPUs, not for a single lost one.  The choice between it and the GPUs
- * is made when the server starts, when the last GPU is lost, and at a reload.
- * While the host device serves, lost GPUs are not looked for.
+ * If this service may have several devices, the first one that can be opened
+ * serves.  The service looks by itself for a lost device that cannot be opened,
+ * because a GPU that is being reset comes back some time later.  It does not do
+ * so while its host device is the only device that serves, until a reload.
  *
  * Runs in the service alone.
  */
@@ -36,26 +37,23 @@ gsort_device *gpusort_service_device = NULL;
 #define LOOK_AGAIN_MS		10000
 #define LOOK_AGAIN_PART		4
 
-/* After this many restarts for corrupt shared memory the service does not
- * serve, since each has failed everybody's sorts. */
-#define CORRUPTIONS_MAX		3
+#define NOT_NAMED			"gpusort.device does not name it any more"
 
 /* The settings that a device is opened with.  A change requires a new
  * opening. */
 typedef struct OpenSettings
 {
-	GpuSortServiceDevice device;	/* n is 0: a device must be opened, whatever the settings are */
+	GpuSortServiceDevice device;	/* n is 0: gpusort.device does not name the service's */
 	int			host_threads;
 	int			host_nice;
 } OpenSettings;
 
 static OpenSettings opened_for; /* when the device was opened */
 static int	opened_choice;		/* number of the device that serves, among these */
-static bool host_is_spare = false;	/* and is not opened, since other GPUs serve */
-/* A reload asks for a look for a lost device, once no sort is open. */
+/* A reload asks for a look for a device that is missing. */
 static bool to_look_anew = false;
-static uint64 next_look_us = 0; /* when to look for a lost device; 0: there is none, or it serves */
-/* why the devices before it do not serve */
+static uint64 next_look_us = 0; /* when to look for a lost device */
+/* why the first device does not serve */
 static char failures[sizeof(((GpuSortService *) NULL)->detail)];
 
 /* --- its end -------------------------------------------------------------- */
@@ -177,49 +175,9 @@ publish_state(GpuSortServiceState state, const char *detail)
 	if (gpusort_service_device == NULL)
 		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
-	/* the first service may have to choose anew between the host device and the
-	 * GPUs */
+	/* the first service may have a host device that need not serve any more */
 	if (changed && gpusort_service_number > 0)
 		gpusort_wake_service(0);
-}
-
-/* --- other services ------------------------------------------------------- */
-
-/* Does a service have a GPU, or is it starting again after it lost one, which
- * it may have back at once? */
-static bool
-has_gpu(const GpuSortService *service)
-{
-	if (service->state == GPUSORT_SERVICE_STARTING)
-		return service->missing_since_us != 0 &&
-			!gpusort_clock_exceeds(service->missing_since_us, gpusort_clock_us(), LOOK_AGAIN_MS);
-	return service->state == GPUSORT_SERVICE_SERVING && service->info.kind == GSORT_KIND_CUDA;
-}
-
-static bool
-another_has_gpu(void)
-{
-	bool		found = false;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	for (int i = 0; i < gpusort_shared->n_services; i++)
-		if (i != gpusort_service_number && has_gpu(&gpusort_shared->services[i]))
-			found = true;
-	LWLockRelease(gpusort_shared_lock());
-	return found;
-}
-
-/* Does the first service have the host device in place of all GPUs? */
-static bool
-host_serves_for_gpus(void)
-{
-	const GpuSortService *first = &gpusort_shared->services[0];
-	bool		serves;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	serves = first->state == GPUSORT_SERVICE_SERVING && first->info.kind == GSORT_KIND_HOST;
-	LWLockRelease(gpusort_shared_lock());
-	return serves && gpusort_device_of_service(0).n > 1;
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -227,8 +185,12 @@ host_serves_for_gpus(void)
 static OpenSettings
 settings_now(void)
 {
-	return (OpenSettings) {gpusort_device_of_service(gpusort_service_number), gpusort_host_threads,
-						   gpusort_host_nice};
+	OpenSettings now = {.host_threads = gpusort_host_threads,.host_nice = gpusort_host_nice};
+
+	if (gpusort_service_number < gpusort_shared->n_services &&
+		gpusort_service_number < gpusort_services_wanted(GPUSORT_SERVICES_MAX))
+		now.device = gpusort_device_of_service(gpusort_service_number);
+	return now;
 }
 
 static void
@@ -263,29 +225,9 @@ report_no_buffers(void)
 				  "the server started with gpusort.device = off and has no buffers; restart the server");
 }
 
-/* A reload makes it try again. */
-static void
-report_corruption(int times)
-{
-	char		detail[128];
-
-	snprintf(detail, sizeof(detail),
-			 "shared memory was corrupt %d times; restart the server", times);
-	ereport(LOG,
-			(errmsg("gpusort: shared memory was corrupt %d times, all sorts are left to PostgreSQL",
-					times),
-			 errdetail("The service restarted each time, and all sorts on its device failed."),
-			 errhint("Restart the server.  Another loaded library may write to this memory.")));
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE, detail);
-}
-
-/* A lost device will be looked for. */
 static void
 report_no_device(void)
 {
-	uint64		since_us = gpusort_service_shared()->missing_since_us;
-	uint64		now_us = gpusort_clock_us();
-
 	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
 				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
@@ -298,39 +240,16 @@ report_no_device(void)
 						failures),
 				 errhint("Set gpusort.device to \"host\" to sort with CPU threads, or to \"auto,host\" to do so only while no GPU serves.")));
 	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
-	if (since_us != 0)
-		next_look_us = now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART);
 }
 
 /* Serves with the device that is open now. */
 static void
 begin_serving(void)
 {
-	gpusort_service_pin(gpusort_service_device);
-	gpusort_service_set_budget(gpusort_service_device);
+	gpusort_service_set_budget();
 	arm_test_failure();
-	gpusort_service_log_device(gpusort_service_device, failures);
+	gpusort_service_log_device(failures);
 	publish_state(GPUSORT_SERVICE_SERVING, failures);
-}
-
-static void
-record_failure(const char *reason)
-{
-	size_t		used = strlen(failures);
-
-	snprintf(failures + used, sizeof(failures) - used, "%s%s", used > 0 ? "; " : "", reason);
-}
-
-/* The first of several devices is a GPU: tells why another one serves. */
-static void
-record_that_no_gpu_serves(void)
-{
-	char		reasons[sizeof(failures)];
-
-	if (failures[0] == '\0')
-		return;
-	strlcpy(reasons, failures, sizeof(reasons));
-	snprintf(failures, sizeof(failures), "no GPU: %s", reasons);
 }
 
 /* For tests: must the lost device stay closed for now? */
@@ -363,198 +282,125 @@ open_a_choice(void)
 	for (opened_choice = 0; opened_choice < opened_for.device.n; opened_choice++)
 	{
 		const char *reason;
+		bool		is_last = opened_choice + 1 == opened_for.device.n;
 
-		host_is_spare = opened_choice > 0 && another_has_gpu();
-		if (host_is_spare)
-			break;
 		gpusort_service_device = open_choice(opened_choice, &reason);
 		if (gpusort_service_device != NULL)
-		{
-			record_that_no_gpu_serves();
 			return true;
-		}
-		record_failure(reason);
+		snprintf(failures, sizeof(failures), is_last ? "%s" : "no GPU: %s", reason);
 	}
 	return false;
 }
 
 /* Each failure has a report of its own.  The log has it before the views do:
  * whoever sees the state finds its reason there. */
-static void
-open_device(void)
+void
+gpusort_service_open_device(void)
 {
-	next_look_us = 0;
-	host_is_spare = false;
+	uint64		now_us = gpusort_clock_us();
+	uint64		since_us = gpusort_service_shared()->missing_since_us;
+
+	next_look_us = now_us + Max(LOOK_AGAIN_MS * 1000, (now_us - since_us) / LOOK_AGAIN_PART);
 	opened_for = settings_now();
-	failures[0] = '\0';
-	if (gpusort_device_is_off())
+	if (opened_for.device.n == 0)
+		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
+	else if (gpusort_device_is_off())
 		report_off();
 	else if (gpusort_shared->n_buffers == 0)
 		report_no_buffers();
-	else if (gpusort_service_shared()->corruptions >= CORRUPTIONS_MAX)
-		report_corruption(gpusort_service_shared()->corruptions);
 	else if (open_a_choice())
 		begin_serving();
 	else
 		report_no_device();
 }
 
-void
-gpusort_service_close_device(void)
+/* --- when to open it anew ------------------------------------------------- */
+
+static bool
+settings_have_changed(const OpenSettings *now)
 {
-	opened_for.device.n = 0;
-	if (gpusort_service_device == NULL)
-		return;
-	gpusort_service_shut(gpusort_service_device);
-	gpusort_service_device = NULL;
-	gpusort_service_forget_all_jobs();
+	if (memcmp(&now->device, &opened_for.device, sizeof(now->device)) != 0)
+		return true;
+	return gpusort_service_device != NULL &&
+		opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
+		(now->host_threads != opened_for.host_threads || now->host_nice != opened_for.host_nice);
 }
-
-/* --- what to do about it -------------------------------------------------- */
-
-typedef enum Decision
-{
-	NO_CHANGE,						/* the device that serves, or none */
-	OPEN,						/* a device that can be opened now */
-	LOOK,						/* for a lost device */
-	LEAVE						/* for good */
-} Decision;
 
 /* Returns the milliseconds until the look for a lost device; -1: there will be
  * none. */
 static long
 time_to_look(void)
 {
-	/* the service may not be wanted any more */
-	if (next_look_us == 0 || gpusort_service_shared()->missing_since_us == 0 ||
-		host_serves_for_gpus())
+	const GpuSortService *service = gpusort_service_shared();
+
+	if (to_look_anew &&
+		(service->missing_since_us != 0 || service->state == GPUSORT_SERVICE_UNAVAILABLE))
+		return 0;
+	if (service->missing_since_us == 0)
+		return -1;
+	/* sorts need the host device while no GPU serves */
+	if (gpusort_service_device != NULL && gpusort_server_state()->kind == GSORT_KIND_HOST)
 		return -1;
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
-}
-
-/* Must the host device be opened because the last GPU is lost?  Or does it
- * serve although a reload has found a GPU? */
-static bool
-host_has_to_change(void)
-{
-	bool		serves = gpusort_service_device != NULL && opened_choice > 0;
-
-	return (serves || host_is_spare) && gpusort_shared->n_services > 1 &&
-		another_has_gpu() == serves;
-}
-
-/* Decides by the settings, the open device, and the devices of the other
- * services.  Changes nothing. */
-static Decision
-decide(void)
-{
-	OpenSettings now = settings_now();
-
-	if (gpusort_service_is_superfluous())
-		return LEAVE;
-	if ((to_look_anew && gpusort_service_open_jobs == 0) || time_to_look() == 0)
-		return LOOK;
-	if (memcmp(&now.device, &opened_for.device, sizeof(now.device)) != 0 || host_has_to_change())
-		return OPEN;
-	if (gpusort_service_device != NULL &&
-		opened_for.device.choices[opened_choice] == GPUSORT_DEVICE_HOST &&
-		(now.host_threads != opened_for.host_threads || now.host_nice != opened_for.host_nice))
-		return OPEN;
-	return NO_CHANGE;
 }
 
 /* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
  * whose it is. */
 static void
-report_waiting(const char *what, const char *meanwhile)
+wait_for_open_sorts(int open)
 {
-	ereport(LOG,
-			(errmsg("gpusort: %s for %d open sorts to end, %s", what, gpusort_service_open_jobs,
-					meanwhile),
-			 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
-					 gpusort_service_number)));
+	if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
+		ereport(LOG,
+				(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
+						open),
+				 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
+						 gpusort_service_number)));
+	publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 }
 
-/* Called after the last open sort has ended.  Does not return from LOOK, nor
- * from LEAVE unless the service is wanted again. */
-static void
-carry_out(Decision decision)
-{
-	/* a job that opened now would wait until the device is open */
-	if (decision != LEAVE)
-		publish_state(GPUSORT_SERVICE_STARTING, "opening a device");
-	/* CUDA reports for good that there is no GPU, in a process that has found
-	 * none */
-	if (decision == LOOK)
-		gpusort_service_restart("retrying to open the lost device", failures);
-	gpusort_service_close_device();
-	if (decision == LEAVE)
-		gpusort_service_end_for_good();
-	else
-		open_device();
-}
-
-/* The decision is made anew in each turn, and carried out when no sort is
- * open. */
-bool
+/* Open sorts are counted in shared memory, since the requests of some may not
+ * have arrived yet. */
+void
 gpusort_service_follow_settings(void)
 {
-	Decision	decision = decide();
-	bool		serves = gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING;
+	const GpuSortService *service = gpusort_service_shared();
+	OpenSettings now = settings_now();
+	bool		changed = settings_have_changed(&now);
 
-	if (decision == NO_CHANGE)
+	if (!changed && time_to_look() != 0)
 	{
 		/* the settings are again those that the device was opened with */
-		if (gpusort_service_device != NULL && !serves)
+		if (gpusort_service_device != NULL && service->state != GPUSORT_SERVICE_SERVING)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
-		return false;
+		return;
 	}
-	if (decision == LEAVE)
-		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device no longer names it");
-	else if (gpusort_service_open_jobs > 0)
-	{
-		if (serves)
-			report_waiting("new settings wait", "new sorts are left to PostgreSQL");
-		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
-	}
-	/* a service that leaves also waits for jobs whose requests have not arrived
-	 * yet */
-	if (gpusort_service_open_jobs > 0 ||
-		(decision == LEAVE && gpusort_service_shared()->open_jobs > 0))
-		return false;
-	carry_out(decision);
-	return true;
+	if (changed && now.device.n == 0)
+		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
+	else if (changed && service->open_jobs > 0)
+		wait_for_open_sorts(service->open_jobs);
+	else if (service->open_jobs == 0)
+		publish_state(GPUSORT_SERVICE_STARTING, "opening a device");
+	/* no new ones come now */
+	if (service->open_jobs > 0)
+		return;
+	if (!changed)
+		gpusort_service_restart("retrying to open the lost device", failures);
+	/* it is not lost */
+	gpusort_service_device = NULL;
+	gpusort_service_restart("the settings of the device have changed", "No sort is open.");
 }
 
 long
 gpusort_service_next_look(void)
 {
-	/* nobody reports that another service has given up its GPU (has_gpu) */
-	return gpusort_service_sooner(host_is_spare ? LOOK_AGAIN_MS : -1, time_to_look());
+	long		left = time_to_look();
+
+	/* a look that is due waits for the end of a sort */
+	return left > 0 ? left : -1;
 }
 
 /* --- a reload ------------------------------------------------------------- */
 
-/* Can a device be opened now that gpusort.device names before the one that
- * serves?  The latter stays open meanwhile. */
-static bool
-better_choice_is_present(void)
-{
-	for (int i = 0; i < opened_choice; i++)
-	{
-		const char *reason;
-		gsort_device *device = open_choice(i, &reason);
-
-		if (device != NULL)
-		{
-			gpusort_service_shut(device);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A device is opened anew if there is none, or a better one. */
 void
 gpusort_service_reload_settings(void)
 {
@@ -562,19 +408,8 @@ gpusort_service_reload_settings(void)
 	int			refuse_from = gpusort_debug_refuse_from;
 
 	ProcessConfigFile(PGC_SIGHUP);
-	gpusort_service_shared()->corruptions = 0;
-	gpusort_service_set_budget(gpusort_service_device);
+	gpusort_service_set_budget();
 	if (gpusort_debug_fail_at != fail_at || gpusort_debug_refuse_from != refuse_from)
 		arm_test_failure();
-	if (gpusort_service_device != NULL && decide() == NO_CHANGE && better_choice_is_present())
-		opened_for.device.n = 0;
-	else if (gpusort_service_shared()->missing_since_us != 0)
-	{
-		to_look_anew = true;
-		if (gpusort_service_open_jobs > 0)
-			report_waiting("the search for the lost device waits",
-						   "the host device serves until then");
-	}
-	else if (gpusort_service_device == NULL)
-		opened_for.device.n = 0;
+	to_look_anew = true;
 }

@@ -3,7 +3,7 @@
  *	  The feed of a job: chunks on their way to the device, and the finish of a
  *	  run.
  *
- * In:  APPEND and FINISH_RUN requests.
+ * In:  buffers with chunks; jobs that are to finish a run.
  * Out: chunks appended, the run finished; or the job full.
  *
  * Runs in the service alone.
@@ -199,48 +199,40 @@ gpusort_service_feed_chunks(int job)
 
 /* A chunk that cannot be for this run goes back to its feeder. */
 void
-gpusort_service_handle_append(const GpuSortRequest *request)
+gpusort_service_handle_append(int job, int buffer)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
-	GpuSortJobState state = gpusort_service_job_state(request->job);
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	GpuSortJobState state = gpusort_service_job_state(job);
 	GpuSortChunkHeader header;
 	gsort_chunk chunk;
 
 	/* the owner may have asked for the finish already, or be spilling */
 	if (!(mine->full || state == GPUSORT_JOB_FEEDING || state == GPUSORT_JOB_FINISHING) ||
-		!is_open(request->job) || !chunk_in_buffer(request->job, request->buffer, &header, &chunk))
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_IDLE);
+		!is_open(job) || !chunk_in_buffer(job, buffer, &header, &chunk))
+		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_IDLE);
 	else if (mine->full && begins_long_row(&header))
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_REFUSED);
+		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_REFUSED);
 	else
 	{
 		/* the rest of a row that the device has begun to take; the device
 		 * refuses any other chunk as bad data */
-		gpusort_service_queue(chunk.rows == 0 ? &mine->rests : &mine->chunks, request->buffer);
+		gpusort_service_queue(chunk.rows == 0 ? &mine->rests : &mine->chunks, buffer);
 		/* otherwise the device has refused an earlier chunk */
-		if (next_chunks(mine)->first == request->buffer)
-			gpusort_service_feed_chunks(request->job);
+		if (next_chunks(mine)->first == buffer)
+			gpusort_service_feed_chunks(job);
 	}
 }
 
 /* The finish waits for the chunks that came before it. */
 void
-gpusort_service_handle_finish_run(const GpuSortRequest *request)
+gpusort_service_handle_finish_run(int job)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
-	const GpuSortJobSlot *slot = gpusort_service_slot(request->job);
-	bool		awaited;
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	/* A job that became full on the way to its finish is finished again when
-	 * its owner asks.  One request serves both finishes. */
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	awaited = slot->state == GPUSORT_JOB_FINISHING && !mine->finish_wanted;
-	if (awaited)
-		mine->finish_how = slot->finish_how;
-	LWLockRelease(gpusort_shared_lock());
-	if (!awaited || !is_open(request->job))
+	if (mine->finish_wanted || !is_open(job))
 		return;
+	mine->finish_how = gpusort_service_slot(job)->finish_how;
 	mine->finish_wanted = true;
 	if (finish_can_come(mine))
-		finish_run(request->job);
+		finish_run(job);
 }

@@ -2,7 +2,7 @@
  * service_fetch.c
  *	  Blocks of sorted rows on their way to sessions.
  *
- * In:  FETCH requests; FETCHED events.
+ * In:  buffers for blocks; FETCHED events.
  * Out: blocks in buffers; or the job failed.
  *
  * Runs in the service alone.
@@ -73,17 +73,16 @@ block_of_row(const gsort_block *blocks, uint64 n, uint64 row)
 
 /* Notes in the buffer which block it is for. */
 static gsort_status
-find_block(const GpuSortRequest *request)
+find_block(int job, GpuSortBuffer *buffer)
 {
-	GpuSortBuffer *buffer = &gpusort_buffers[request->buffer];
 	const gsort_block *blocks;
 	uint64		n;
-	uint64		number = request->number;
-	gsort_status status = gsort_job_blocks(gpusort_service_jobs[request->job].job, &blocks, &n);
+	uint64		number = buffer->block_number;
+	gsort_status status = gsort_job_blocks(gpusort_service_jobs[job].job, &blocks, &n);
 
 	if (status != GSORT_OK)
 		return status;
-	if (request->kind == GPUSORT_REQUEST_FETCH_ROW)
+	if (buffer->by_row)
 		number = block_of_row(blocks, n, number);
 	if (number >= n)
 		return GSORT_BAD_ARG;
@@ -92,26 +91,26 @@ find_block(const GpuSortRequest *request)
 	return GSORT_OK;
 }
 
-/* Blocks are fetched in the order of their requests. */
+/* Blocks are fetched in the order in which they were asked for. */
 void
-gpusort_service_handle_fetch(const GpuSortRequest *request)
+gpusort_service_handle_fetch(int job, int buffer)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_status status;
 
-	if (gpusort_service_job_state(request->job) != GPUSORT_JOB_READY || mine->job == NULL)
+	if (gpusort_service_job_state(job) != GPUSORT_JOB_READY || mine->job == NULL)
 	{
-		gpusort_service_return_buffer(request->buffer, GPUSORT_BUFFER_IDLE);
+		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_IDLE);
 		return;
 	}
-	status = find_block(request);
+	status = find_block(job, &gpusort_buffers[buffer]);
 	if (status != GSORT_OK)
 	{
-		gpusort_service_handle_fetched(request->job, request->buffer, status);
+		gpusort_service_handle_fetched(job, buffer, status);
 		return;
 	}
-	gpusort_service_queue(&mine->fetches, request->buffer);
+	gpusort_service_queue(&mine->fetches, buffer);
 	/* otherwise the device has refused an earlier one */
-	if (mine->fetches.first == request->buffer)
-		gpusort_service_fetch_blocks(request->job);
+	if (mine->fetches.first == buffer)
+		gpusort_service_fetch_blocks(job);
 }

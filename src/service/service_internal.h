@@ -3,14 +3,14 @@
  *	  Declarations shared by the service's files.
  *
  * service.c           the process and its loop
- * service_others.c    the other services: started, and ended when not wanted
- * service_device.c    the device: opened, shown to sessions, closed, lost
- * service_open.c      opens, pins and shuts a device, and sets its budget
- * service_call.c      device calls that block
+ * service_others.c    the other services are started
+ * service_device.c    the device: opened, shown to sessions, lost
+ * service_open.c      opens a device, and sets its budget
+ * service_call.c      a device call that blocks
  * service_watch.c     notices a device that has stopped answering
  * service_requests.c  requests of sessions and events of the device, handed to
  * service_feed.c      chunks on their way to the device, and the end of a run
- * service_reservations.c    jobs that open, and device memory for them
+ * service_reservations.c    jobs that open, their buffers and device memory
  * service_fetch.c     blocks of sorted rows on their way to sessions
  * service_jobs.c      the service's side of the job slots: answers to sessions
  *
@@ -28,7 +28,7 @@
 
 #include "compat.h"
 #include "job/clock.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "settings.h"
 
 /* --- service_jobs.c ------------------------------------------------------- */
@@ -67,9 +67,6 @@ typedef struct GpuSortServiceJob
 	bool		finish_wanted;	/* a finish as finish_how says is to come */
 	bool		finishing;		/* the device finishes it */
 	gsort_finish_how finish_how;
-
-	/* the wait for memory that others have; service_reservations.c */
-	uint64		waits_since_us; /* 0: it does not wait */
 } GpuSortServiceJob;
 
 /* The number of this process among the services. */
@@ -142,7 +139,7 @@ extern void gpusort_service_free_job(int job);
 extern void gpusort_service_fail_all_jobs(const char *message);
 
 /* Takes over from a worker that has ended: its jobs fail, its buffers come
- * back, and the ring is emptied.  Requires the lock. */
+ * back, and its requests are dropped.  Requires the lock. */
 extern void gpusort_service_take_over(void);
 
 /* --- service_others.c ----------------------------------------------------- */
@@ -152,13 +149,6 @@ extern void gpusort_service_take_over(void);
  * milliseconds until the next try, -1: there is none. */
 extern long gpusort_service_start_others(bool retry);
 
-/* Called by the other services: is this one no longer wanted? */
-extern bool gpusort_service_is_superfluous(void);
-
-/* Ends this service for good, unless it is wanted again by now.  Its jobs have
- * ended, and its device is closed. */
-extern void gpusort_service_end_for_good(void);
-
 /* Returns a worker for service i, for the postmaster to start. */
 extern BackgroundWorker gpusort_service_worker(int i);
 
@@ -166,20 +156,19 @@ extern BackgroundWorker gpusort_service_worker(int i);
 
 extern gsort_device *gpusort_service_device;	/* NULL: there is none */
 
+/* Opens the device that the settings ask for, or tells why there is none. */
+extern void gpusort_service_open_device(void);
+
 /*
- * Opens the device that the settings now ask for.  If another device is open,
- * or the host device with other threads, or if the service is not wanted any
- * more, the open device serves no new sorts.  It is closed when its sorts have
- * ended.  True if the device is another one now.  Does not return if the
- * service leaves, or looks for a lost device in a new process.
+ * Do the settings ask for another device, or for other threads, or for none, or
+ * is it time to look for a lost device?  Then the open device serves no new
+ * sorts, and the service restarts when no sort is open.
  */
-extern bool gpusort_service_follow_settings(void);
+extern void gpusort_service_follow_settings(void);
 
-/* Applies a reload: settings that need no new opening, and a device that may be
- * there by now. */
+/* Applies a reload: settings that need no new opening, and a missing device
+ * that may be there by now. */
 extern void gpusort_service_reload_settings(void);
-
-extern void gpusort_service_close_device(void);
 
 /* Returns the milliseconds until follow_settings must be called although
  * nothing else happens; -1: any time. */
@@ -209,23 +198,18 @@ extern void gpusort_service_apply_status(int job, gsort_status status);
 extern gsort_device *gpusort_service_open(const GpuSortServiceDevice *device, int choice,
 										  const char **reason);
 
-/* Pins the shared buffers, if the device can. */
-extern void gpusort_service_pin(gsort_device *device);
-
-extern void gpusort_service_shut(gsort_device *device);
-
-/* Writes one line about the device to the log.  why_it: why the devices before
- * it do not serve; may be empty. */
-extern void gpusort_service_log_device(gsort_device *device, const char *why_it);
+/* Writes one line about the device to the log.  why_it: why the device before
+ * it does not serve; may be empty. */
+extern void gpusort_service_log_device(const char *why_it);
 
 /* Sets the budget by gpusort.device_memory, within the memory that the device
- * can give.  NULL: there is no device.  Called for a device just opened, and
- * after a reload. */
-extern void gpusort_service_set_budget(gsort_device *device);
+ * can give.  Called for a device just opened, and after a reload, when there
+ * may be none. */
+extern void gpusort_service_set_budget(void);
 
 /* With gpusort.device_memory = auto the budget is a share of the GPU's free
  * memory, whoever has the rest.  Asks again, before memory is promised. */
-extern void gpusort_service_follow_free_memory(gsort_device *device);
+extern void gpusort_service_follow_free_memory(void);
 
 /* --- service_call.c ------------------------------------------------------- */
 
@@ -237,8 +221,8 @@ typedef void (*GpuSortBlockingCall) (void *arg);
 /*
  * Runs a call that may block for seconds, and returns when it has ended.  The
  * call runs in a thread of its own.  It may call the device, malloc and the
- * system, but nothing of PostgreSQL's.  If the process is to end and the call
- * does not, it is abandoned.  Then arg stays in use until the process has
+ * system, but nothing of PostgreSQL's.  Does not return if the process is to
+ * end and the call does not.  Then arg stays in use until the process has
  * ended.
  */
 extern void gpusort_service_call(GpuSortBlockingCall call, void *arg);
@@ -271,9 +255,9 @@ extern void gpusort_service_ask_again(void);
 
 /* --- service_feed.c ------------------------------------------------------- */
 
-/* Handle requests that have been checked. */
-extern void gpusort_service_handle_append(const GpuSortRequest *request);
-extern void gpusort_service_handle_finish_run(const GpuSortRequest *request);
+/* Handle a buffer of the job, and its finish. */
+extern void gpusort_service_handle_append(int job, int buffer);
+extern void gpusort_service_handle_finish_run(int job);
 
 /* Gives the waiting chunks to the device, as far as it takes them. */
 extern void gpusort_service_feed_chunks(int job);
@@ -284,11 +268,10 @@ extern void gpusort_service_finish_lacks_memory(int job);
 
 /* --- service_reservations.c ----------------------------------------------- */
 
-extern void gpusort_service_handle_open(const GpuSortRequest *request);
+extern void gpusort_service_handle_open(int job);
 
-/* Opens jobs that wait for memory, and refuses jobs that have waited long
- * enough.  Returns the milliseconds until the next wait is over, -1: no job
- * waits. */
+/* Opens jobs that wait, and refuses jobs that have waited long enough.  Returns
+ * the milliseconds until they must be tried again, -1: no job waits. */
 extern long gpusort_service_serve_waiting_jobs(void);
 
 /* Makes sure that an open job has reservations for this many rows and row bytes
@@ -301,7 +284,7 @@ extern void gpusort_service_publish_reservations(void);
 
 /* --- service_fetch.c ------------------------------------------------------ */
 
-extern void gpusort_service_handle_fetch(const GpuSortRequest *request);
+extern void gpusort_service_handle_fetch(int job, int buffer);
 
 /* Asks the device for the waiting blocks. */
 extern void gpusort_service_fetch_blocks(int job);

@@ -185,6 +185,8 @@ take_over_job(GpuSortJobSlot *slot)
 		if (buffer->state == GPUSORT_BUFFER_SENT || buffer->state == GPUSORT_BUFFER_FETCHING)
 			buffer->state = GPUSORT_BUFFER_IDLE;
 	}
+	slot->asked = false;
+	slot->n_handed = 0;
 	if (slot->state == GPUSORT_JOB_ABANDONED)
 	{
 		free_all_buffers(slot);
@@ -195,11 +197,7 @@ take_over_job(GpuSortJobSlot *slot)
 void
 gpusort_service_take_over(void)
 {
-	GpuSortRequest request;
-
 	gpusort_service_fail_all_jobs("The sort service was restarted.");
-	while (gpusort_request_pop(gpusort_service_number, &request))
-		;
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 		if (gpusort_service_slot(i)->service == gpusort_service_number)
 			take_over_job(gpusort_service_slot(i));

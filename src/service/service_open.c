@@ -1,13 +1,13 @@
 /*
  * service_open.c
- *	  Opens, pins and shuts a device, with calls that may block for seconds.
+ *	  Opens a device, and sets its budget.
  *
  * In:  a choice among the devices that a service may have; gpusort.host_threads
  *	    and .host_nice.
- * Out: the open device.
+ * Out: the open device, with the shared buffers pinned if it can.
  *
- * Runs in the service alone.  The calls run in a thread beside it
- * (service_call.c).
+ * Runs in the service alone.  The call that opens the device may block for
+ * seconds, so it runs in a thread beside the service (service_call.c).
  */
 #include "postgres.h"
 
@@ -25,15 +25,22 @@ typedef struct OpenCall
 	char		reason[256];
 } OpenCall;
 
+/* Reading every page makes the kernel allocate it, so that pinning is ten times
+ * faster. */
 static void
 call_open(void *arg)
 {
 	OpenCall   *call = arg;
+	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
 
 	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
+	if (call->status != GSORT_OK)
+		return;
+	for (Size i = 0; i < length; i += 4096)
+		(void) *(volatile char *) (gpusort_buffer_pool + i);
+	(void) gsort_pin(call->device, gpusort_buffer_pool, length);
 }
 
-/* The call may block, so it runs in a thread. */
 gsort_device *
 gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char **reason)
 {
@@ -56,43 +63,13 @@ gpusort_service_open(const GpuSortServiceDevice *device, int choice, const char 
 	return call.status == GSORT_OK ? call.device : NULL;
 }
 
-static void
-call_pin(void *arg)
-{
-	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
-
-	/* reading every page makes the kernel allocate it, so that pinning is ten
-	 * times faster */
-	for (Size i = 0; i < length; i += 4096)
-		(void) *(volatile char *) (gpusort_buffer_pool + i);
-	(void) gsort_pin(arg, gpusort_buffer_pool, length);
-}
-
-void
-gpusort_service_pin(gsort_device *device)
-{
-	gpusort_service_call(call_pin, device);
-}
-
-static void
-call_shut(void *arg)
-{
-	gsort_shut(arg);
-}
-
-void
-gpusort_service_shut(gsort_device *device)
-{
-	gpusort_service_call(call_shut, device);
-}
-
 /* The host device has no memory and driver of its own to report. */
 void
-gpusort_service_log_device(gsort_device *device, const char *why_it)
+gpusort_service_log_device(const char *why_it)
 {
 	gsort_device_info info;
 
-	gsort_device_get_info(device, &info);
+	gsort_device_get_info(gpusort_service_device, &info);
 	if (info.kind == GSORT_KIND_CUDA)
 		ereport(LOG,
 				(errmsg("gpusort: serving with %s, %llu MB of memory, budget %llu MB, CUDA driver %d.%d, buffers of %d MB %s",
@@ -131,20 +108,20 @@ most_memory(const gsort_device_info *info)
 /* The budget never exceeds the memory that there is: plans would count on it,
  * and the host device would take the server's last memory. */
 void
-gpusort_service_set_budget(gsort_device *device)
+gpusort_service_set_budget(void)
 {
 	gsort_device_info info;
 	uint64		asked;
 	uint64		most;
 
-	if (device == NULL)
+	if (gpusort_service_device == NULL)
 		return;
-	gsort_device_get_info(device, &info);
+	gsort_device_get_info(gpusort_service_device, &info);
 	most = most_memory(&info);
 	asked = gpusort_device_memory.bytes;
 	if (gpusort_device_memory.percent > 0)
 		asked = info.memory_bytes / 100 * gpusort_device_memory.percent;
-	gsort_set_budget(device, Min(asked, most));
+	gsort_set_budget(gpusort_service_device, Min(asked, most));
 	if (asked > most && info.budget_bytes != most)
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -155,15 +132,14 @@ gpusort_service_set_budget(gsort_device *device)
 }
 
 void
-gpusort_service_follow_free_memory(gsort_device *device)
+gpusort_service_follow_free_memory(void)
 {
 	static uint64 asked_us = 0;
 	uint64		now_us = gpusort_clock_us();
 
-	if (device == NULL || gpusort_device_memory.bytes > 0 ||
-		gpusort_device_memory.percent > 0 ||
+	if (gpusort_device_memory.bytes > 0 || gpusort_device_memory.percent > 0 ||
 		!gpusort_clock_exceeds(asked_us, now_us, MEMORY_RECHECK_MS))
 		return;
 	asked_us = now_us;
-	gpusort_service_set_budget(device);
+	gpusort_service_set_budget();
 }

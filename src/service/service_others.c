@@ -1,7 +1,6 @@
 /*
  * service_others.c
- *	  The services beside the first one: started, and ended when they are no
- *	  longer wanted.
+ *	  The services beside the first one are started.
  *
  * In:  gpusort.device; the number of GPUs that a service found when it opened
  *	    one.
@@ -10,19 +9,17 @@
  *	    free.
  *
  * The postmaster starts the first service with the server, and restarts any
- * service that has ended with code 1.  The first service registers the others,
- * since the number of GPUs is known only after one has been opened.  If fewer
- * services are wanted, the surplus ones end with code 0, after which they are
- * not started again.  Shared memory tells which services are registered, since
- * the first service may be a new process.
+ * service that has ended.  The first service registers the others, since the
+ * number of GPUs is known only after one has been opened.  Services that are
+ * wanted no more stay, without a device.  Shared memory tells which services
+ * are registered, since the first service may be a new process.
  *
- * Runs in the services.  Changes are made under the shared lock.  Single
+ * Runs in the first service.  Changes are made under the shared lock.  Single
  * numbers are also read without it.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/ipc.h"
 
 #include "job/server_state.h"
 #include "service/service_internal.h"
@@ -52,9 +49,7 @@ gpusort_service_worker(int i)
 	return worker;
 }
 
-/* --- in the first service ------------------------------------------------- */
-
-/* Sets the number of services, and wakes those that are not wanted any more. */
+/* Sets the number of services, and wakes those that are wanted now, or were. */
 static void
 set_number(int wanted)
 {
@@ -133,33 +128,4 @@ gpusort_service_start_others(bool retry)
 	if (retry || (next_try_ms != 0 && gpusort_clock_ms() >= next_try_ms))
 		next_try_ms = start_missing(wanted) ? 0 : gpusort_clock_ms() + RETRY_MS;
 	return next_try_ms == 0 ? -1 : RETRY_MS;
-}
-
-/* --- in another one ------------------------------------------------------- */
-
-bool
-gpusort_service_is_superfluous(void)
-{
-	return gpusort_service_number >= gpusort_shared->n_services ||
-		gpusort_service_number >= gpusort_services_wanted(GPUSORT_SERVICES_MAX);
-}
-
-/* The lock guards the check whether the service is wanted again. */
-void
-gpusort_service_end_for_good(void)
-{
-	bool		ends;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	ends = gpusort_service_number >= gpusort_shared->n_services;
-	if (ends)
-	{
-		gpusort_service_shared()->registered = false;
-		gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
-		gpusort_service_shared()->proc = -1;
-		gpusort_service_shared()->pid = 0;
-	}
-	LWLockRelease(gpusort_shared_lock());
-	if (ends)
-		proc_exit(0);
 }

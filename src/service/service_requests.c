@@ -1,8 +1,9 @@
 /*
  * service_requests.c
- *	  Takes requests from the ring and events from the device, and handles them.
+ *	  Takes requests of sessions and events of the device, and handles them.
  *
- * In:  requests (shmem.c), none of which is trusted; events (gsort.h).
+ * In:  states of job slots that the service is to end, and buffers that are
+ *	    handed over, none of which is trusted; events (gsort.h).
  * Out: calls of the device API; answers (service_jobs.c).
  *
  * Runs in the service alone.  Chunks and finishes are handed to service_feed.c,
@@ -13,151 +14,149 @@
 #include "service/service_internal.h"
 
 #define EVENTS_A_POLL			64
-#define REQUESTS_A_TURN			64
+#define BUFFERS_A_TURN			64
 
-/* --- runs, the close -------------------------------------------------- */
+/* --- runs, the close ------------------------------------------------------ */
 
-/* Handles NEXT_RUN: the leader has read the run. */
+/* The leader has read the run. */
 static void
-handle_next_run(const GpuSortRequest *request)
+handle_next_run(int job)
 {
-	gsort_status status = gsort_job_next_run(gpusort_service_jobs[request->job].job);
+	gsort_status status = gsort_job_next_run(gpusort_service_jobs[job].job);
 
-	gpusort_service_apply_status(request->job, status);
+	gpusort_service_apply_status(job, status);
 	if (status == GSORT_OK)
-		gpusort_service_operation_began(request->job);
+		gpusort_service_operation_began(job);
 }
 
 static void
-handle_merge(const GpuSortRequest *request)
+handle_merge(int job)
 {
-	gsort_status status = gsort_job_merge(gpusort_service_jobs[request->job].job);
+	gsort_status status = gsort_job_merge(gpusort_service_jobs[job].job);
 
 	if (status == GSORT_UNSUPPORTED || status == GSORT_NOMEM)
-		gpusort_service_set_job_state(request->job, GPUSORT_JOB_FEEDING);
+		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	else
-		gpusort_service_apply_status(request->job, status);
+		gpusort_service_apply_status(job, status);
 	if (status == GSORT_OK)
-		gpusort_service_operation_began(request->job);
+		gpusort_service_operation_began(job);
 }
 
 /* A job that is not on the device is freed at once. */
 static void
-handle_close(const GpuSortRequest *request)
+handle_close(int job)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
 	if (mine->job == NULL)
 	{
 		gpusort_service_forget_job(mine);
-		gpusort_service_free_job(request->job);
+		gpusort_service_free_job(job);
 		return;
 	}
 	gpusort_service_drop_buffers(mine);
-	mine->waits_since_us = 0;
 	mine->closing = true;
 	gsort_job_close(mine->job);
-	gpusort_service_operation_began(request->job);
+	gpusort_service_operation_began(job);
 }
 
 /* --- requests ------------------------------------------------------------- */
 
-/* Could a session have made this request for a job in this state? */
-static bool
-request_fits_state(const GpuSortRequest *request, GpuSortJobState state)
+/* What a session has asked for since the service looked. */
+typedef struct Requests
 {
-	const GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	bool		asked;
+	uint32		n_handed;
+	int			handed[GPUSORT_JOB_BUFFERS_MAX];
+} Requests;
 
-	switch (request->kind)
+/* False: nothing.  Most jobs have nothing, so a look does not take the lock. */
+static bool
+take_requests(int job, Requests *requests)
+{
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+
+	if (slot->service != gpusort_service_number || (!slot->asked && slot->n_handed == 0))
+		return false;
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	requests->asked = slot->asked;
+	requests->n_handed = Min(slot->n_handed, GPUSORT_JOB_BUFFERS_MAX);
+	memcpy(requests->handed, slot->handed, sizeof(requests->handed));
+	slot->asked = false;
+	slot->n_handed = 0;
+	LWLockRelease(gpusort_shared_lock());
+	return true;
+}
+
+/* Handles a buffer that may not be the job's, if shared memory is corrupt. */
+static void
+handle_buffer(int job, int buffer)
+{
+	GpuSortBufferState state = GPUSORT_BUFFER_FREE;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	if (buffer >= 0 && buffer < gpusort_shared->n_buffers && gpusort_buffers[buffer].job == job)
+		state = gpusort_buffers[buffer].state;
+	LWLockRelease(gpusort_shared_lock());
+	if (state == GPUSORT_BUFFER_SENT)
+		gpusort_service_handle_append(job, buffer);
+	else if (state == GPUSORT_BUFFER_FETCHING)
+		gpusort_service_handle_fetch(job, buffer);
+	else
+		gpusort_service_fail_job(job, "a buffer that it has handed over is not its own", false);
+}
+
+/* A job in any other state has failed meanwhile. */
+static void
+handle_state(int job)
+{
+	bool		is_open = gpusort_service_jobs[job].job != NULL;
+
+	switch (gpusort_service_job_state(job))
 	{
-		case GPUSORT_REQUEST_OPEN:
-		case GPUSORT_REQUEST_FINISH_RUN:
-			return state != GPUSORT_JOB_FREE;
-		case GPUSORT_REQUEST_NEXT_RUN:
-		case GPUSORT_REQUEST_MERGE:
-			return mine->job != NULL &&
-				(state == GPUSORT_JOB_BETWEEN_RUNS || state == GPUSORT_JOB_FAILED ||
-				 state == GPUSORT_JOB_ABANDONED);
-		case GPUSORT_REQUEST_CLOSE:
-			return state == GPUSORT_JOB_ABANDONED && !mine->closing;
+		case GPUSORT_JOB_OPENING:
+			gpusort_service_handle_open(job);
+			break;
+		case GPUSORT_JOB_FINISHING:
+			gpusort_service_handle_finish_run(job);
+			break;
+		case GPUSORT_JOB_BETWEEN_RUNS:
+			if (is_open)
+				handle_next_run(job);
+			break;
+		case GPUSORT_JOB_MERGING:
+			if (is_open)
+				handle_merge(job);
+			break;
+		case GPUSORT_JOB_ABANDONED:
+			handle_close(job);
+			break;
 		default:
-			return false;
+			break;
 	}
 }
 
-/* Does the buffer belong to the job, and is it the service's? */
-static bool
-request_fits_buffer(const GpuSortRequest *request)
-{
-	GpuSortBufferState state = request->kind == GPUSORT_REQUEST_APPEND ?
-		GPUSORT_BUFFER_SENT : GPUSORT_BUFFER_FETCHING;
-
-	return request->buffer >= 0 && request->buffer < gpusort_shared->n_buffers &&
-		gpusort_buffers[request->buffer].job == request->job &&
-		gpusort_buffers[request->buffer].state == state;
-}
-
-static bool
-request_is_sound(const GpuSortRequest *request)
-{
-	bool		sound = request->job >= 0 && request->job < GPUSORT_JOB_SLOTS;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	if (sound &&
-		(request->kind == GPUSORT_REQUEST_APPEND || request->kind == GPUSORT_REQUEST_FETCH_BLOCK ||
-		 request->kind == GPUSORT_REQUEST_FETCH_ROW))
-		sound = request_fits_buffer(request);
-	else if (sound)
-		sound = request->buffer < 0 &&
-			request_fits_state(request, gpusort_service_slot(request->job)->state);
-	LWLockRelease(gpusort_shared_lock());
-	return sound;
-}
-
-/* A session waits for the answer, and nobody can tell which one.  So all jobs
- * fail, and nobody hangs. */
-static void
-leave_corrupt_memory(const GpuSortRequest *request)
-{
-	gpusort_service_shared()->corruptions++;
-	gpusort_service_restart("shared memory is corrupt",
-							psprintf("A request names kind %d, job %d, buffer %d.",
-									 request->kind, request->job, request->buffer));
-}
-
-/* A request that is not sound means that shared memory is corrupt. */
-static void
-handle_request(const GpuSortRequest *request)
-{
-	static void (*const handlers[]) (const GpuSortRequest *) = {
-		[GPUSORT_REQUEST_OPEN] = gpusort_service_handle_open,
-		[GPUSORT_REQUEST_APPEND] = gpusort_service_handle_append,
-		[GPUSORT_REQUEST_FINISH_RUN] = gpusort_service_handle_finish_run,
-		[GPUSORT_REQUEST_FETCH_BLOCK] = gpusort_service_handle_fetch,
-		[GPUSORT_REQUEST_FETCH_ROW] = gpusort_service_handle_fetch,
-		[GPUSORT_REQUEST_NEXT_RUN] = handle_next_run,
-		[GPUSORT_REQUEST_MERGE] = handle_merge,
-		[GPUSORT_REQUEST_CLOSE] = handle_close,
-	};
-
-	if (!request_is_sound(request))
-		leave_corrupt_memory(request);
-	handlers[request->kind] (request);
-}
-
+/* Jobs have their turns in a circle. */
 bool
 gpusort_service_handle_requests(void)
 {
-	GpuSortRequest requests[REQUESTS_A_TURN];
-	int			n = 0;
+	static int	job = 0;
+	int			handled = 0;
 
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	while (n < REQUESTS_A_TURN && gpusort_request_pop(gpusort_service_number, &requests[n]))
-		n++;
-	LWLockRelease(gpusort_shared_lock());
-	for (int i = 0; i < n; i++)
-		handle_request(&requests[i]);
-	return n == REQUESTS_A_TURN;
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && handled < BUFFERS_A_TURN; i++)
+	{
+		Requests	requests;
+
+		job = (job + 1) % GPUSORT_JOB_SLOTS;
+		if (!take_requests(job, &requests))
+			continue;
+		for (uint32 j = 0; j < requests.n_handed; j++)
+			handle_buffer(job, requests.handed[j]);
+		if (requests.asked)
+			handle_state(job);
+		handled += requests.n_handed;
+	}
+	return handled >= BUFFERS_A_TURN;
 }
 
 /* --- events --------------------------------------------------------------- */

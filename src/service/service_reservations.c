@@ -1,19 +1,21 @@
 /*
  * service_reservations.c
- *	  Opens jobs and reserves device memory: who gets it, and who waits.
+ *	  Opens jobs and reserves buffers and device memory: who gets them, and who
+ *	  waits.
  *
- * In:  OPEN requests; the needs of a chunk on the device; the budget and the
+ * In:  jobs that open; the needs of a chunk on the device; the budget and the
  *	    reservations of all jobs.
  * Out: jobs that are opened, wait or are refused; for a chunk, a reservation
  *	    or NOMEM; each job's reserved bytes, in its slot for gpusort_progress.
  *
  * Runs in the service alone.
  *
- * A job opens with device memory for any one chunk, its first reservation,
- * which it keeps until it ends.  If others have all memory, the job waits until
- * they give some back.  When its time is over it is refused, and its leader,
- * which has sent no row yet, sorts natively.  Only a job that opens waits:
- * later it spills.
+ * A job opens with the buffers that it cannot do without (buffer_pool.h), and
+ * with device memory for any one chunk, its first reservation, which it keeps
+ * until it ends.  If others have all of these, the job waits until they give
+ * some back.  When its time is over it is refused, and its leader, which has
+ * sent no row yet, sorts natively.  Only a job that opens waits: later it
+ * spills.
  *
  * Size of reservations: they double while a job is small, and grow by a quarter
  * after that.  If so much is not available, the job gets the memory that its
@@ -32,7 +34,11 @@
  */
 #include "postgres.h"
 
+#include "job/buffer_pool.h"
 #include "service/service_internal.h"
+
+/* Nobody announces buffers that others free or could spare. */
+#define BUFFERS_RECHECK_MS		50
 
 /* A sort up to this size is small.  This many bytes fit into one extent of a
  * device's memory. */
@@ -46,6 +52,17 @@
 /* Device memory of the largest first reservation that any job has asked for. */
 static uint64 largest_first_reservation = 0;
 
+static bool
+another_came_first(int job)
+{
+	bool		first;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	first = gpusort_another_came_first(gpusort_service_slot(job));
+	LWLockRelease(gpusort_shared_lock());
+	return first;
+}
+
 /* --- reservations --------------------------------------------------------- */
 
 /* Returns the reservation in all, of rows or of bytes: more than the job has,
@@ -57,21 +74,6 @@ generous_reservation(uint64 reserved, uint64 needed, uint64 small)
 		return reserved;
 	return Max(needed,
 			   reserved < small ? Min(2 * reserved, small) : reserved + Max(reserved / 4, small));
-}
-
-/* Does another job wait that came before this one?  If this one does not wait,
- * any waiting job counts. */
-static bool
-another_came_first(const GpuSortServiceJob *mine)
-{
-	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-	{
-		uint64		since_us = gpusort_service_jobs[i].waits_since_us;
-
-		if (since_us != 0 && (mine->waits_since_us == 0 || since_us < mine->waits_since_us))
-			return true;
-	}
-	return false;
 }
 
 /* Would this much more memory leave the part that large sorts do not get? */
@@ -104,7 +106,7 @@ raise_reservations(int job, const gsort_job_stats *has, uint64 all_rows, uint64 
 	 * room for it.
 	 */
 	if (memory > 0 && !small && has->rows > 0 &&
-		(another_came_first(&gpusort_service_jobs[job]) || !leaves_room(memory)))
+		(another_came_first(job) || !leaves_room(memory)))
 		return GSORT_NOMEM;
 	return gsort_job_reserve(device_job, rows, bytes);
 }
@@ -120,7 +122,7 @@ gpusort_service_reserve(int job, uint64 rows, uint64 row_bytes)
 
 	if (needed_rows == has.reserved_rows && needed_bytes == has.reserved_row_bytes)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	status =
 		raise_reservations(job, &has,
 						   generous_reservation(has.reserved_rows, needed_rows, SMALL_ROWS),
@@ -159,7 +161,7 @@ open_job(int job)
 
 	if (mine->job != NULL)
 		return GSORT_OK;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	options.struct_bytes = sizeof(options);
 	options.block_bytes = GPUSORT_BUFFER_BYTES;
 	options.tag = job;
@@ -173,35 +175,14 @@ open_job(int job)
 
 /* NOMEM: not now. */
 static gsort_status
-reserve(int job)
+reserve_memory(int job)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (another_came_first(mine))
+	if (another_came_first(job))
 		return GSORT_NOMEM;
-	gpusort_service_follow_free_memory(gpusort_service_device);
+	gpusort_service_follow_free_memory();
 	return gsort_job_reserve(mine->job, first_reservation_rows(mine), GPUSORT_BUFFER_BYTES);
-}
-
-/* Called after NOMEM.  The job begins to wait, or still waits.  False: it must
- * not wait, or would do so in vain. */
-static bool
-wait_for_memory(int job)
-{
-	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	gsort_device_info info;
-
-	/* if it is alone, it would wait for nobody */
-	if (mine->job == NULL || gpusort_service_open_jobs <= 1)
-		return false;
-	gsort_device_get_info(gpusort_service_device, &info);
-	if (mine->options.wait_ms == 0 || first_reservation_bytes(mine) > info.budget_bytes)
-		return false;
-	if (mine->waits_since_us != 0)
-		return true;
-	mine->waits_since_us = gpusort_clock_us();
-	pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
-	return true;
 }
 
 /* --- jobs that open ------------------------------------------------------- */
@@ -218,99 +199,149 @@ options_are_sound(const GpuSortJobOptions *options)
 static void
 refuse_job(int job, GpuSortNativeReason reason)
 {
-	gpusort_service_jobs[job].waits_since_us = 0;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_slot(job)->native_reason = reason;
 	LWLockRelease(gpusort_shared_lock());
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
-/* Opens the job if it gets its first reservation; else it waits, or is
- * refused. */
-static void
+/* False: not now. */
+static bool
+has_buffers(int job)
+{
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	int			needed = gpusort_buffers_to_open(gpusort_service_jobs[job].options.feeders);
+	bool		has;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	has = slot->n_buffers > 0 ||
+		(!gpusort_another_came_first(slot) && gpusort_buffers_reserve(slot, needed));
+	LWLockRelease(gpusort_shared_lock());
+	return has;
+}
+
+/* Would a wait be in vain?  A job that is alone would wait for nobody's
+ * memory. */
+static bool
+cannot_wait(int job, GpuSortNativeReason lacks)
+{
+	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
+	gsort_device_info info;
+
+	if (lacks == GPUSORT_NATIVE_NO_BUFFERS)
+		return gpusort_buffers_to_open(mine->options.feeders) > gpusort_shared->n_buffers;
+	gsort_device_get_info(gpusort_service_device, &info);
+	return gpusort_service_open_jobs <= 1 || first_reservation_bytes(mine) > info.budget_bytes;
+}
+
+/* The job waits for what it lacks, or is refused.  Returns the milliseconds
+ * until its time is over; -1: it is refused. */
+static long
+wait_for(int job, GpuSortNativeReason lacks)
+{
+	static uint64 last_us = 0;	/* no two jobs came at the same time */
+	GpuSortJobSlot *slot = gpusort_service_slot(job);
+	uint64		wait_us = (uint64) gpusort_service_jobs[job].options.wait_ms * 1000;
+	uint64		now_us = gpusort_clock_us();
+	long		left = 0;
+
+	if (wait_us > 0 && !cannot_wait(job, lacks))
+	{
+		if (slot->waits_since_us == 0)
+		{
+			slot->waits_since_us = last_us = Max(now_us, last_us + 1);
+			pg_atomic_fetch_add_u64(&gpusort_shared->counters.waited, 1);
+		}
+		left = gpusort_clock_ms_left(now_us, slot->waits_since_us + wait_us);
+	}
+	if (left > 0)
+		return left;
+	refuse_job(job, lacks);
+	return -1;
+}
+
+/* Opens the job if it gets its buffers and its first reservation; else it
+ * waits, or is refused.  Returns the milliseconds until it must be tried again,
+ * if it waits. */
+static long
 open_or_wait(int job)
 {
-	gsort_status status = open_job(job);
+	gsort_status status;
 
-	if (status == GSORT_OK)
-		status = reserve(job);
-	if (status == GSORT_OK)
+	if (gpusort_service_shared()->state != GPUSORT_SERVICE_SERVING)
 	{
-		gpusort_service_jobs[job].waits_since_us = 0;
+		refuse_job(job, GPUSORT_NATIVE_NO_DEVICE);
+		return -1;
+	}
+	if (!has_buffers(job))
+		return Min(wait_for(job, GPUSORT_NATIVE_NO_BUFFERS), BUFFERS_RECHECK_MS);
+	status = open_job(job);
+	if (status == GSORT_OK)
+		status = reserve_memory(job);
+	if (status == GSORT_NOMEM && gpusort_service_jobs[job].job != NULL)
+		return wait_for(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	if (status == GSORT_NOMEM)
+		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	else if (status == GSORT_OK)
+	{
+		gpusort_service_slot(job)->waits_since_us = 0;
 		gpusort_service_set_job_state(job, GPUSORT_JOB_FEEDING);
 	}
-	else if (status != GSORT_NOMEM)
+	else
 		gpusort_service_apply_status(job, status);
-	else if (!wait_for_memory(job))
-		refuse_job(job, GPUSORT_NATIVE_DEVICE_MEMORY);
+	return -1;
 }
 
 /* The options are copied before they are checked. */
 void
-gpusort_service_handle_open(const GpuSortRequest *request)
+gpusort_service_handle_open(int job)
 {
-	GpuSortServiceJob *mine = &gpusort_service_jobs[request->job];
+	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
-	if (mine->job != NULL || gpusort_service_job_state(request->job) != GPUSORT_JOB_OPENING)
+	if (mine->job != NULL)
 		return;
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	mine->options = gpusort_service_slot(request->job)->options;
+	mine->options = gpusort_service_slot(job)->options;
 	LWLockRelease(gpusort_shared_lock());
 	if (!options_are_sound(&mine->options))
-		gpusort_service_fail_job(request->job, "The job's options are corrupt.", false);
-	else if (gpusort_service_device == NULL)
-		refuse_job(request->job, GPUSORT_NATIVE_NO_DEVICE);
+		gpusort_service_fail_job(job, "The job's options are corrupt.", false);
 	else
-		open_or_wait(request->job);
+		(void) open_or_wait(job);
 }
 
+/* Returns the job of this service that has waited for longest, of those that
+ * have waited for less long than since_us; -1: there is none. */
 static int
-compare_waits(const void *a, const void *b)
+next_waiting_job(uint64 since_us)
 {
-	uint64		since_a = gpusort_service_jobs[*(const int *) a].waits_since_us;
-	uint64		since_b = gpusort_service_jobs[*(const int *) b].waits_since_us;
-
-	return since_a < since_b ? -1 : since_a > since_b;
-}
-
-/* Lists the waiting jobs, oldest first, and returns their number. */
-static int
-list_waiting_jobs(int jobs[GPUSORT_JOB_SLOTS])
-{
-	int			n = 0;
+	int			next = -1;
 
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		if (gpusort_service_jobs[i].waits_since_us != 0)
-			jobs[n++] = i;
-	if (n > 1)
-		qsort(jobs, n, sizeof(int), compare_waits);
-	return n;
+	{
+		const GpuSortJobSlot *slot = gpusort_service_slot(i);
+
+		if (slot->service == gpusort_service_number && slot->state == GPUSORT_JOB_OPENING &&
+			slot->waits_since_us > since_us &&
+			(next < 0 || slot->waits_since_us < gpusort_service_slot(next)->waits_since_us))
+			next = i;
+	}
+	return next;
 }
 
 /* Each job is tried once more before its time counts as over. */
 long
 gpusort_service_serve_waiting_jobs(void)
 {
-	int			jobs[GPUSORT_JOB_SLOTS];
-	int			n = list_waiting_jobs(jobs);
-	long		next_end = -1;
+	uint64		since_us = 0;
+	long		next_try = -1;
+	int			job;
 
-	for (int i = 0; i < n; i++)
+	while ((job = next_waiting_job(since_us)) >= 0)
 	{
-		const GpuSortServiceJob *mine = &gpusort_service_jobs[jobs[i]];
-		long		left;
-
-		open_or_wait(jobs[i]);
-		if (mine->waits_since_us == 0)
-			continue;
-		left = gpusort_clock_ms_left(gpusort_clock_us(),
-									 mine->waits_since_us + (uint64) mine->options.wait_ms * 1000);
-		if (left <= 0)
-			refuse_job(jobs[i], GPUSORT_NATIVE_DEVICE_MEMORY);
-		else
-			next_end = gpusort_service_sooner(next_end, left);
+		since_us = gpusort_service_slot(job)->waits_since_us;
+		next_try = gpusort_service_sooner(next_try, open_or_wait(job));
 	}
-	return next_end;
+	return next_try;
 }
 
 /* --- what sessions may know ----------------------------------------------- */

@@ -57,7 +57,7 @@ read_ahead(GpuSortReader *reader)
 
 		if (number >= gpusort_job_blocks(reader->job))
 			break;
-		buffer = gpusort_job_fetch_block(reader->job, number);
+		buffer = gpusort_job_fetch(reader->job, number, false);
 		if (buffer < 0)
 			break;
 		reader->ahead[reader->n_ahead++] = buffer;
@@ -206,7 +206,7 @@ enter_block_of_row(GpuSortReader *reader, uint64 row)
 	forget_blocks(reader);
 	do
 	{
-		buffer = gpusort_job_fetch_row(reader->job, row);
+		buffer = gpusort_job_fetch(reader->job, row, true);
 		if (buffer < 0)
 			elog(ERROR, "gpusort reader has no buffer for row " UINT64_FORMAT, row);
 	} while (!gpusort_job_read_buffer(reader->job, buffer, &reader->block,

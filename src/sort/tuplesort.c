@@ -214,7 +214,7 @@ static void
 spill_full_job(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	gpusort_job_finish_full_run(sort->job);
+	(void) gpusort_job_finish_run(sort->job, GSORT_SORTED_RUN, true);
 	spill_run(sort);
 	gpusort_job_next_run(sort->job);
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
@@ -260,7 +260,7 @@ finish_last_run(GpuSortTuplesort *sort)
 {
 	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	while (!gpusort_job_finish_run(sort->job,
-								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED))
+								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED, false))
 	{
 		spill_full_job(sort);
 		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);

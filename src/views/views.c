@@ -22,7 +22,7 @@
 
 #include "job/clock.h"
 #include "job/counters.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "job/shmem.h"
 #include "job/stats.h"
 #include "settings.h"
@@ -253,8 +253,8 @@ gpusort_devices(PG_FUNCTION_ARGS)
 		Datum		values[DEVICE_COLUMNS];
 		bool		nulls[DEVICE_COLUMNS];
 
-		/* a service that is to end is shown until it has ended */
-		if (i >= n_services && services[i].pid == 0)
+		/* a service that is not wanted is shown until its sorts have ended */
+		if (i >= n_services && services[i].open_jobs == 0)
 			continue;
 		devices_row(i, &services[i], free_buffers, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -1,10 +1,9 @@
-# Shared memory that lies to the service: a corrupt chunk fails its own job, a corrupt
-# request every job of the moment, and neither gives wrong rows to another session or
-# brings a process down.
+# Shared memory that lies to the service: a corrupt chunk or request fails its own job, and
+# neither gives wrong rows to another session or brings a process down.
 #
 # The test writes into the server's shared memory itself, which is of System V's kind
 # here, while the service stands still.  The forms are those of src/job/chunk.h (header)
-# and src/job/shmem.h (GpuSortBuffer, GpuSortRequest, GpuSortJobOptions).
+# and src/job/shmem.h (GpuSortBuffer, GpuSortJobSlot, GpuSortJobOptions).
 use strict;
 use warnings;
 
@@ -22,9 +21,16 @@ make_tables($node);
 
 # --- the shared memory
 my $buffer_bytes = 1024 * 1024;
-my ($held, $sent, $fetching, $free) = (1, 3, 5, 0);
+my ($sent, $fetching, $free) = (3, 5, 0);
+my ($opening, $feeding) = (1, 3);
 my %place;
 my $segment;
+
+# a job's options, which lie before the list of its buffers in its slot, and 48 bytes behind the slot's state
+my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
+	wait_ms => 172, expected_bytes => 176);
+my $options_bytes = 184;
+my $options_at = 48;
 
 sub find_shared_memory
 {
@@ -65,25 +71,42 @@ sub buffers
 	return map { [ unpack 'll', peek($place{'gpusort buffers'}{at} + $_ * $place{buffer_size}, 8) ] } 0 .. $place{n_buffers} - 1;
 }
 
-my $request_form = 'l4Q';
-my $request_bytes = 24;
-
-# Calls change(\@fields) on each request in the ring for that job and buffer, and writes what it leaves.
-sub change_requests
+# Where the options of a job are that has buffers.
+sub search_options
 {
-	my ($job, $buffer, $change) = @_;
-	my $changed = 0;
+	my ($job) = @_;
+	my @buffers = buffers();
+	my @own = grep { $buffers[$_][1] == $job } 0 .. $#buffers;
+	my @words = unpack 'l*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~3);
 
-	for (my $at = 0; $at + $request_bytes <= $place{'gpusort requests'}{size}; $at += $request_bytes)
+	for my $n ($options_bytes / 4 .. $#words - @own)
 	{
-		my @fields = unpack $request_form, peek($place{'gpusort requests'}{at} + $at, $request_bytes);
-
-		next if $fields[1] != $job || $fields[2] != $buffer;
-		$change->(\@fields);
-		poke($place{'gpusort requests'}{at} + $at, pack $request_form, @fields);
-		$changed++;
+		next if $words[$n] != @own;
+		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
+		return $place{gpusort}{at} + 4 * $n - $options_bytes;
 	}
-	return $changed;
+	die "the slot of job $job was not found";
+}
+
+sub find_slots
+{
+	my @jobs = @_;
+	my @at = map { search_options($_) } @jobs;
+
+	$place{slot_bytes} = ($at[1] - $at[0]) / ($jobs[1] - $jobs[0]);
+	$place{slots} = $at[0] - $jobs[0] * $place{slot_bytes} - $options_at;
+}
+
+sub state_of { return unpack 'l', peek($place{slots} + $_[0] * $place{slot_bytes}, 4); }
+
+# Where the options of a job with two keys and one feeder are.
+sub find_options
+{
+	my ($job) = @_;
+	my $at = $place{slots} + $job * $place{slot_bytes} + $options_at;
+
+	is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 1, 2, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
+	return $at;
 }
 
 # --- sessions that stand still in their feeds
@@ -141,7 +164,7 @@ sub enter_unseen
 	{
 		$session->send($hash);
 		$session->wait_until_waiting or fail('a session did not come to wait');
-		($session->{job}) = map { $_->[1] } grep { $_->[0] == $held && !$seen{ $_->[1] } } buffers();
+		($session->{job}) = grep { state_of($_) == $opening && !$seen{$_} } 0 .. 255;
 		$seen{ $session->{job} } = 1;
 	}
 	return $at;
@@ -153,7 +176,8 @@ find_shared_memory();
 my $at = enter(2);
 my ($victim, $bystander) = @{ $at->{sessions} };
 cmp_ok(scalar @{ $_->{sent} }, '>', 2, 'the buffers that were sent are found in shared memory') for $victim, $bystander;
-cmp_ok(change_requests($victim->{job}, $victim->{sent}[0], sub { }), '>', 0, 'and the requests in the ring');
+find_slots(map { $_->{job} } $victim, $bystander);
+is(join(' ', map { state_of($_->{job}) } $victim, $bystander), "$feeding $feeding", 'so are the states of the jobs');
 continue_service($at->{service});
 is($_->finish, $right, 'left alone, a session is right') for $victim, $bystander;
 leave($at);
@@ -235,9 +259,9 @@ for my $number (12345, 1 << 63, 0)
 	$reader->send('fetch all from c');
 	$reader->wait_until_waiting or fail('the reader did not come to wait');
 	my @buffers = buffers();
-	my $changed = 0;
-	$changed += change_requests($buffers[$_][1], $_, sub { $_[0][4] = $number if $_[0][0] == 3 }) for grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
-	cmp_ok($changed, '>', 0, "block $number: requests for blocks are in the ring");
+	my @asked = grep { $buffers[$_][0] == $fetching } 0 .. $#buffers;
+	cmp_ok(scalar @asked, '>', 0, "block $number: blocks are asked for");
+	poke($place{'gpusort buffers'}{at} + $_ * $place{buffer_size} + 24, pack 'Q', $number) for @asked;
 	$at->{sessions}[1]->send($hash);
 	continue_service($at->{service});
 	my $rows = $reader->finish;
@@ -249,31 +273,7 @@ for my $number (12345, 1 << 63, 0)
 is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt numbers of blocks');
 
-# --- a job's options, which lie before the list of its buffers in its slot
-my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
-	wait_ms => 172, expected_bytes => 176);
-my $options_bytes = 184;
-
-# Where the options of a job with two keys and one feeder are.
-sub find_options
-{
-	my ($job) = @_;
-	my @buffers = buffers();
-	my @own = grep { $buffers[$_][1] == $job } 0 .. $#buffers;
-	my @words = unpack 'l*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~3);
-
-	for my $n ($options_bytes / 4 .. $#words - @own)
-	{
-		next if $words[$n] != @own;
-		next if join(' ', sort { $a <=> $b } @words[ $n + 1 .. $n + @own ]) ne join(' ', @own);
-		my $at = $place{gpusort}{at} + 4 * $n - $options_bytes;
-
-		is(join(' ', (unpack 'l*', peek($at, $options_bytes))[ 1, 2, $option{feeders} / 4 ]), '2 3 1', "the options of job $job are found");
-		return $at;
-	}
-	die "the slot of job $job was not found";
-}
-
+# --- a job's options
 # before the service has seen the job: it fails, alone, where they make no sense
 for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 9 ], [ 'key_columns', 0xffffffff ], [ 'null_mask', 4 ],
 	[ 'null_mask', 0xffffffff ], [ 'null_first_mask', 4 ], [ 'inexact_mask', 4 ], [ 'feeders', 0 ], [ 'feeders', 65 ],
@@ -317,86 +317,37 @@ for my $corruption ([ 'key_columns', 0 ], [ 'key_columns', 1 ], [ 'key_columns',
 is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt options');
 
-# --- requests
-# which session waits for such an answer cannot be told any more: all fail, and the
-# service starts anew
-my %request = (kind => 0, job => 1, buffer => 2);
+# --- the buffers that a session has handed over: their list is behind that of all its buffers
+my $buffers_of_a_job = 192;
 
-# Three times in a row, and the service would not serve again: a reload begins to count anew.  It has been read when
-# the budget is another one.
-my $budget = 512;
-
-sub reload_settings
+for my $value (-1, 80, 0x7fffffff, 'of another', 'free')
 {
-	$budget++;
-	$node->safe_psql('postgres', "alter system set gpusort.device_memory = '${budget}MB'");
-	$node->safe_psql('postgres', 'select pg_reload_conf()');
-	return $node->poll_query_until('postgres', "select budget_bytes = pg_size_bytes('${budget}MB') from gpusort_devices");
-}
-
-for my $corruption ((map { [ 'kind', $_ ] } 0, 2, 4 .. 7, 99), [ 'job', -1 ], [ 'job', 256 ], [ 'job', 200 ],
-	[ 'buffer', -1 ], [ 'buffer', 80 ], [ 'buffer', 0x7fffffff ], [ 'buffer', 'of another' ], [ 'buffer', 'free' ])
-{
-	my ($name, $value) = @$corruption;
-
 	$at = enter(2);
 	($victim, $bystander) = @{ $at->{sessions} };
 	my $written = $value eq 'free' ? $at->{free} : $value eq 'of another' ? $bystander->{sent}[0] : $value;
-	change_requests($victim->{job}, $victim->{sent}[1], sub { $_[0][ $request{$name} ] = $written });
+	my $list = find_options($victim->{job}) + $options_bytes + 4 + 4 * $buffers_of_a_job;
+	my ($n, @handed) = unpack 'Ll*', peek($list, 4 + 4 * $buffers_of_a_job);
+	is(join(' ', sort { $a <=> $b } @handed[ 0 .. $n - 1 ]), join(' ', sort { $a <=> $b } @{ $victim->{sent} }), "buffer $value: the list is found");
+	poke($list + 8, pack 'l', $written);
 	continue_service($at->{service});
 	$_->finish for $victim, $bystander;
-	like($victim->error, $lost, "request's $name $value: the session is told");
-	ok($bystander->{out} eq $right || $bystander->error =~ $lost, "request's $name $value: the other has its rows, or is told");
+	like($victim->error, $lost, "buffer $value: the session is told");
+	is($bystander->{out}, $right, "buffer $value: the other has its rows");
 	leave($at);
-	$node->poll_query_until('postgres', "select state = 'serving' and service_pid <> $at->{service} from gpusort_devices")
-	  or fail("request's $name $value: the service is not back");
-	is($node->safe_psql('postgres', $hash), $right, "request's $name $value: the rows are right");
-	reload_settings() or fail('the settings were not read');
+	is($node->safe_psql('postgres', $hash), $right, "buffer $value: the rows are right");
 }
+
+# a number of them that cannot be
+$at = enter(2);
+($victim, $bystander) = @{ $at->{sessions} };
+poke(find_options($victim->{job}) + $options_bytes + 4 + 4 * $buffers_of_a_job, pack 'L', 0xffffffff);
+continue_service($at->{service});
+$_->finish for $victim, $bystander;
+like($victim->error, $lost, 'too many buffers: the session is told');
+is($bystander->{out}, $right, 'too many buffers: the other has its rows');
+leave($at);
+is(service_pid($node), $pid, 'it is still the same service');
 nothing_left_over($node, 'corrupt requests');
-
-for my $n (1 .. 3)
-{
-	$at = enter(1);
-	change_requests($at->{sessions}[0]{job}, $at->{sessions}[0]{sent}[1], sub { $_[0][0] = 99 });
-	continue_service($at->{service});
-	$at->{sessions}[0]->finish;
-	leave($at);
-	$node->poll_query_until('postgres', "select state in ('serving', 'unavailable') and service_pid <> $at->{service} from gpusort_devices")
-	  or fail('the service is not back');
-	last if $n == 3;
-	wait_for_state($node, 'serving');
-}
-is($node->safe_psql('postgres', 'select state, detail from gpusort_devices'),
-	'unavailable|shared memory was corrupt 3 times; restart the server', 'three corrupt requests in a row: the service does not serve again');
-like(slurp_file($node->logfile), qr/gpusort: shared memory was corrupt 3 times, all sorts are left to PostgreSQL.*HINT:  Restart the server/s, 'and the log says so');
-is($node->safe_psql('postgres', $hash), $right, 'three corrupt requests in a row: the rows are right, natively');
-ok(reload_settings(), 'a reload has it serve');
-nothing_left_over($node, 'three corrupt requests in a row');
-
-# --- a ring without room: a job that ends while its transaction is aborted must not raise an error
-my @words = unpack 'Q*', peek($place{gpusort}{at}, $place{gpusort}{size} & ~7);
-my @places = grep { $words[$_] == $place{n_buffers} + 4 * 256 } 0 .. $#words;
-is(scalar @places, 1, "the ring's room is found");
-my $reader = GpuSortTest::Session->new($node);
-$reader->query("begin; declare c cursor for $ordered; fetch 1 from c");
-for (1 .. 1000)
-{
-	last unless grep { $_->[0] == $fetching } buffers();
-	select undef, undef, undef, 0.02;
-}
-poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', 0);
-$reader->query('select 1 / 0');
-like($reader->error, qr/division by zero/, 'a statement fails beside an open cursor');
-like($reader->error, qr/WARNING.*request ring is full/s, 'whose job cannot be closed: a warning');
-is($reader->query('rollback; select 1'), '1', 'the session goes on');
-$reader->close;
-unlike(slurp_file($node->logfile), qr/while in ABORT state/, 'the abort was not aborted');
-poke($place{gpusort}{at} + 8 * $places[0], pack 'Q', $words[ $places[0] ]);
-$pid = service_pid($node);
-$node->safe_psql('postgres', "select pg_terminate_backend($pid)");
-$node->poll_query_until('postgres', "select service_pid <> $pid and state = 'serving' from gpusort_devices") or fail('the service is not back');
-nothing_left_over($node, 'a ring without room');
 $node->stop;
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|terminated by signal|was terminated/, 'no process was brought down');
 

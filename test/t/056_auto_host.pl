@@ -90,7 +90,7 @@ reload_with('gpusort.host_threads', '3');
 ok($node->poll_query_until('postgres', "select name = 'host (3 threads)' and state = 'serving' from gpusort_devices"), 'three threads');
 is(detail(), "no GPU: $why", 'the detail stays');
 
-# --- a reload looks for the GPU again, and leaves open sorts alone while there is none
+# --- a reload leaves the host device and open sorts alone
 my $reading = GpuSortTest::Session->new($node);
 $reading->query("begin; declare c cursor for $sorted");
 $reading->query('fetch 10 from c');

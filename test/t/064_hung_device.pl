@@ -69,8 +69,8 @@ $node->poll_query_until('postgres', q{select count(*) = 1 from pg_stat_activity 
   or die 'the service does not come to its call';
 $log = -s $node->logfile;
 $node->stop('fast');
-like(slurp_file($node->logfile, $log), qr/a device call does not return, the service exits without it.*database system is shut down/s,
-	'a fast shutdown ends while the device is shut');
+like(slurp_file($node->logfile, $log), qr/a call of the device does not end, the service leaves without it.*database system is shut down/s,
+	'a fast shutdown ends while the device is opened');
 unlike(slurp_file($node->logfile), qr/TRAP|PANIC|was terminated by signal/, 'no process was brought down');
 
 done_testing();

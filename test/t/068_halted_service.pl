@@ -135,14 +135,14 @@ $session->query('rollback');
 is(digest($node, $query), $right, 'the next sort gives the rows');
 go_on('while rows go out', $mark, $service);
 
-# --- it is in calls that block, three in a row: the host device is shut, opened and pinned
+# --- it is in a call that blocks: the host device is opened
 $mark = -s $node->logfile;
 set_timeout(6);
-$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '4s'});
+$node->safe_psql('postgres', q{alter system set gpusort.debug_call_delay = '10s'});
 $node->safe_psql('postgres', q{alter system set gpusort.host_threads = 3});
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 # and the view asks all the time
-ok($node->poll_query_until('postgres', q{select name like '%3 threads%' from gpusort_devices}), 'the service is in calls that block for 12 s');
+ok($node->poll_query_until('postgres', q{select name like '%3 threads%' from gpusort_devices}), 'the service is in a call that blocks for 10 s');
 is(count_in_log($mark, qr/gpusort: service \d does not respond/), 0, 'it has answered meanwhile');
 $node->safe_psql('postgres', q{alter system reset gpusort.debug_call_delay});
 set_timeout(0);

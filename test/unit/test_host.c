@@ -48,6 +48,9 @@ typedef struct limits_case
 	uint64_t	left_bytes;		/* 0: as much as the machine has left; or NOTHING_LEFT */
 } limits_case;
 
+/* why a device cannot be opened */
+static char reason[256];
+
 static const limits_case limits_cases[] = {
 	{"no file", {{0}}, MACHINE_PROCESSORS, MACHINE_BYTES, 0},
 	{"no limit", {{"cgroup", "0::/\n"}, {"cpu.max", "max 100000\n"}, {"memory.max", "max\n"}},
@@ -228,7 +231,7 @@ test_reservations_leave_room(void)
 	host_device *host;
 
 	current_test = "reservations leave room";
-	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+	if (!CHECK(gsort_open(&device_options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	host = (host_device *) device;
 	host->looked_ms = INFINITY;
@@ -287,7 +290,7 @@ check_threads(int threads, int more_nice, int threads_wanted)
 	char		name[64];
 	int			before = getpriority(PRIO_PROCESS, 0);
 
-	if (!CHECK(gsort_open(&options, &device, NULL, 0) == GSORT_OK))
+	if (!CHECK(gsort_open(&options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	gsort_device_get_info(device, &info);
 	snprintf(name, sizeof(name), "host (%d threads)", threads_wanted);
@@ -371,7 +374,7 @@ test_appends_side_by_side(void)
 	gsort_job  *job;
 
 	current_test = "appends side by side, a cut alone";
-	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+	if (!CHECK(gsort_open(&device_options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	for (int i = 0; i < MEETING_APPENDS; i++)
@@ -446,7 +449,7 @@ check_stacks(void)
 	gsort_device *device;
 	gsort_job  *job;
 
-	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+	if (!CHECK(gsort_open(&device_options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	enqueue(job, GSORT_EVENT_RUN_FINISHED, measure_stack);
@@ -497,7 +500,7 @@ check_shut_while_appends_wait(char *data, useconds_t delay_us)
 	gsort_device *device;
 	gsort_job  *job;
 
-	if (!CHECK(gsort_open(&device_options, &device, NULL, 0) == GSORT_OK))
+	if (!CHECK(gsort_open(&device_options, &device, reason, sizeof(reason)) == GSORT_OK))
 		return;
 	CHECK(gsort_job_open(device, &options, &job) == GSORT_OK);
 	CHECK(gsort_job_reserve(job, WAITING_APPENDS,

@@ -1,12 +1,11 @@
 /*
- * services.c
- *	  The services as sessions find them: which one a job gets, the ring of
- *	  requests to each, and whether its process runs.
+ * service_client.c
+ *	  The services as sessions find them: which one a job gets, and whether its
+ *	  process runs.
  *
- * In:  requests of sessions and parallel workers; checks by sessions that have
- *	    waited for a service for a second, or that read gpusort_devices.
- * Out: the requests, which each service pops in the order in which they were
- *	    pushed; the mark of a service that does not run, until it runs again.
+ * In:  the services' states; checks by sessions that have waited for a service
+ *	    for a second, or that read gpusort_devices.
+ * Out: a choice; the mark of a service that does not run, until it runs again.
  *	    The log has a line for the beginning and the end of that.
  *
  * A process does not run if it was halted, or hangs in a call.  A check wakes
@@ -30,7 +29,7 @@
 
 #include "job/clock.h"
 #include "job/server_state.h"
-#include "job/services.h"
+#include "job/service_client.h"
 #include "settings.h"
 
 /* The service has this long to run between the two checks. */
@@ -48,14 +47,17 @@ free_memory(const GpuSortService *service)
 		info->budget_bytes - info->reserved_bytes : 0;
 }
 
-/* The better service has room if the other one has none; else, it has the
- * shorter queue; else, more room. */
+/* The better service has a GPU, if the other one has none: the host device
+ * stands in for all GPUs.  Else it has room, if the other one has none; else,
+ * the shorter queue; else, more room. */
 static bool
 is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
 {
 	uint64		mine = free_memory(service);
 	uint64		others = free_memory(than);
 
+	if (service->info.kind != than->info.kind)
+		return service->info.kind == GSORT_KIND_CUDA;
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
 	if (service->open_jobs != than->open_jobs)
@@ -79,7 +81,7 @@ gpusort_service_for_new_job(uint64 bytes)
 	return best;
 }
 
-/* --- requests ------------------------------------------------------------- */
+/* --- whether it runs ------------------------------------------------------ */
 
 /* A signal is harmless if another process has the service's PGPROC by now. */
 void
@@ -90,39 +92,6 @@ gpusort_wake_service(int service)
 	if (proc >= 0)
 		SetLatch(&ProcGlobal->allProcs[proc].procLatch);
 }
-
-static GpuSortRequest *
-place_in_ring(int service, uint64 number)
-{
-	uint64		room = gpusort_shared->ring_room;
-
-	return &gpusort_requests[service * room + number % room];
-}
-
-bool
-gpusort_request_push(int service, const GpuSortRequest *request)
-{
-	GpuSortService *to = &gpusort_shared->services[service];
-
-	if (to->ring_tail - to->ring_head >= gpusort_shared->ring_room)
-		return false;
-	*place_in_ring(service, to->ring_tail++) = *request;
-	gpusort_wake_service(service);
-	return true;
-}
-
-bool
-gpusort_request_pop(int service, GpuSortRequest *request)
-{
-	GpuSortService *from = &gpusort_shared->services[service];
-
-	if (from->ring_head == from->ring_tail)
-		return false;
-	*request = *place_in_ring(service, from->ring_head++);
-	return true;
-}
-
-/* --- whether it runs ------------------------------------------------------ */
 
 static void
 log_silence(int number, int pid, uint64 silent_ms)

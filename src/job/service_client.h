@@ -1,10 +1,10 @@
 /*
- * services.h
- *	  The services as sessions see them: the choice of one for a job, the ring
- *	  of requests to each, and the check that its process runs.
+ * service_client.h
+ *	  The services as sessions see them: the choice of one for a job, and the
+ *	  check that its process runs.
  */
-#ifndef GPUSORT_SERVICES_H
-#define GPUSORT_SERVICES_H
+#ifndef GPUSORT_SERVICE_CLIENT_H
+#define GPUSORT_SERVICE_CLIENT_H
 
 #include "postgres.h"
 
@@ -14,16 +14,6 @@
  * of rows.  It prefers one with room for them, then one with few jobs, then one
  * with much room.  -1: none serves.  Requires the lock. */
 extern int	gpusort_service_for_new_job(uint64 bytes);
-
-/*
- * The ring of a service's requests.  It never overflows, since shmem.c makes
- * room for every request that all jobs and buffers can have in progress.  Both
- * functions require the lock, held exclusively.  Push wakes the service.  It is
- * false only if shared memory is corrupt, and so the ring full.  Pop is false
- * if there is no request.
- */
-extern bool gpusort_request_push(int service, const GpuSortRequest *request);
-extern bool gpusort_request_pop(int service, GpuSortRequest *request);
 
 /* Makes the service begin a turn. */
 extern void gpusort_wake_service(int service);
@@ -40,4 +30,4 @@ extern void gpusort_heartbeat_begin(int service);
 /* The service reports, after it has reset its latch, that it runs. */
 extern void gpusort_heartbeat_answer(int service);
 
-#endif							/* GPUSORT_SERVICES_H */
+#endif							/* GPUSORT_SERVICE_CLIENT_H */
