@@ -325,7 +325,7 @@ gpusort_index_build(Relation heap, Relation index, IndexInfo *info)
 	pfree(result);
 	gpusort_stats_count_native(reason);
 	ereport(gpusort_log_index_builds ? LOG : DEBUG1,
-			(errmsg("PostgreSQL builds index \"%s\" of table \"%s\", not gpusort: %s",
+			(errmsg("gpusort left index \"%s\" of table \"%s\" to PostgreSQL: %s",
 					RelationGetRelationName(index), RelationGetRelationName(heap),
 					gpusort_native_reason_text(reason))));
 	return btbuild(heap, index, info);

@@ -48,4 +48,11 @@ typedef struct GpuSortSpec
 	bool		timed;			/* the time of each step is wanted */
 } GpuSortSpec;
 
+/* Do workers feed the sort, or might they? */
+static inline bool
+gpusort_is_parallel(const GpuSortSpec *spec)
+{
+	return spec->workers >= 0;
+}
+
 #endif							/* GPUSORT_SORT_SPEC_H */

@@ -108,12 +108,6 @@ struct GpuSortTuplesort
 	double		sort_ms;
 };
 
-static bool
-is_parallel(const GpuSortTuplesort *sort)
-{
-	return sort->spec->workers >= 0;
-}
-
 /* --- NATIVE: into PostgreSQL's own sort ----------------------------------- */
 
 /* Lets further rows go into a native sort. */
@@ -167,7 +161,7 @@ static void
 begin_device(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
-	int			feeders = is_parallel(sort) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
+	int			feeders = gpusort_is_parallel(sort->spec) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
 	uint64		rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX);
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
@@ -242,7 +236,7 @@ spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
-	if (is_parallel(sort) && gpusort_job_is_full(sort->job))
+	if (gpusort_is_parallel(sort->spec) && gpusort_job_is_full(sort->job))
 		spill_full_job(sort);
 	while (!gpusort_feed_row(sort->feed, slot))
 	{
@@ -340,7 +334,7 @@ perform_native(GpuSortTuplesort *sort)
 static uint64
 array_rows(const GpuSortTuplesort *sort, uint64 min_rows)
 {
-	return is_parallel(sort) ? Min(min_rows, PARALLEL_ARRAY_ROWS) : min_rows;
+	return gpusort_is_parallel(sort->spec) ? Min(min_rows, PARALLEL_ARRAY_ROWS) : min_rows;
 }
 
 static void
@@ -371,7 +365,7 @@ array_stays(GpuSortTuplesort *sort, double rows)
 		return true;
 	sort->array_rows_left = array_rows(sort, gpusort_min_rows_of(gpusort_server_state()->kind));
 	sort->array_rows_left -= Min(sort->array_rows_left, gpusort_row_array_rows(sort->array));
-	if (sort->array_rows_left == 0 && !is_parallel(sort) &&
+	if (sort->array_rows_left == 0 && !gpusort_is_parallel(sort->spec) &&
 		gpusort_row_array_may_stay(sort->array, rows))
 		sort->array_rows_left = ROWS_BETWEEN_LOOKS;
 	return sort->array_rows_left > 0;
@@ -570,7 +564,7 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 	sort->output->methods->explain(sort->output, es);
 	if (sort->figures.sum.rows > 0)
 		gpusort_ordering_explain(&sort->ordering, es);
-	if (is_parallel(sort) && sort->rows_fed > sort->own_rows)
+	if (gpusort_is_parallel(sort->spec) && sort->rows_fed > sort->own_rows)
 		ExplainPropertyUInteger("Rows Fed", NULL, sort->rows_fed - sort->own_rows, es);
 	if (!es->timing)
 		return;

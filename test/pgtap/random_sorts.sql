@@ -140,7 +140,7 @@ begin
 end $$;
 
 -- What workers did in the parallel rounds.
-create table pg_temp.fed(wanted int4, launched int4, by_workers int8, total int8);
+create table pg_temp.fed(wanted int4, launched int4, by_workers numeric);
 
 -- Chooses how the table shape is scanned; returns that in words.
 create function pg_temp.choose_workers(out words text, out wanted int4) language plpgsql volatile as $$
@@ -164,12 +164,11 @@ create function pg_temp.note_feeders(query text, wanted int4) returns void langu
 declare
 	plan json;
 begin
-	execute 'explain (analyze, timing off, format json) ' || query into plan;
+	execute 'explain (analyze, verbose, timing off, format json) ' || query into plan;
 	insert into pg_temp.fed
 		select wanted, (plan#>>'{0,Plan,Plans,0,Workers Launched}')::int4,
-			coalesce(sum(substring(feeder from ': ([0-9]+) rows')::int8) filter (where feeder ~ '^worker'), 0),
-			coalesce(sum(substring(feeder from ': ([0-9]+) rows')::int8), 0)
-		from json_array_elements_text(plan#>'{0,Plan,Plans,0,Plans,0,Fed}') feeder;
+			coalesce(sum((worker->>'Actual Rows')::numeric), 0)
+		from json_array_elements(plan#>'{0,Plan,Plans,0,Plans,0,Workers}') worker;
 end $$;
 
 create function pg_temp.random_round(round int4, first_type text, parallel bool) returns setof text language plpgsql as $$

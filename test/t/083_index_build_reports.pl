@@ -36,8 +36,8 @@ like($log, qr/DETAIL:  Sort Method: (?:host|gpu)\n\tDevice Rows: 30000\n.*\tKey 
 like(logged('create index on small (k)'), qr/gpusort built index "small_k_idx" of table "small": 500 rows, $times\n.*DETAIL:  Sort Method: in backend\n/, 'a build in the session');
 like(logged('create index on t (k) where false'), qr/gpusort built index "t_k_idx" of table "t": 0 rows, 8 kB,/, 'no rows');
 like(logged('reindex table t'), qr/built index "t_k" .*built index "t_k_idx" /s, 'REINDEX');
-like(logged('create index t_a on t (a)'), qr/LOG:  PostgreSQL builds index "t_a" of table "t", not gpusort: the index's first key has no words\n/, q{PostgreSQL's build});
-like(logged('set gpusort.enabled = off; create index t_off on t (k)'), qr/PostgreSQL builds index "t_off" of table "t", not gpusort: gpusort\.enabled is off\n/, 'gpusort.enabled = off');
+like(logged('create index t_a on t (a)'), qr/LOG:  gpusort left index "t_a" of table "t" to PostgreSQL: the index's first key has no words\n/, q{PostgreSQL's build});
+like(logged('set gpusort.enabled = off; create index t_off on t (k)'), qr/gpusort left index "t_off" of table "t" to PostgreSQL: gpusort\.enabled is off\n/, 'gpusort.enabled = off');
 unlike(logged('set gpusort.log_index_builds = off; create index t_quiet on t (k); create index on t (a)'), qr/(?:gpusort built|PostgreSQL builds) index/, 'nothing by default');
 unlike(logged('set gpusort.index_builds = off; create index t_native on t (k)'), qr/(?:gpusort built|PostgreSQL builds) index/, 'nothing of builds that are none of gpusort\'s');
 
