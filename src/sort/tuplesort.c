@@ -161,7 +161,7 @@ static void
 begin_device(GpuSortTuplesort *sort)
 {
 	const GpuSortSpec *spec = sort->spec;
-	int			feeders = gpusort_is_parallel(sort->spec) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
+	int			feeders = gpusort_is_parallel(spec) ? GPUSORT_PARALLEL_FEEDERS(spec->workers) : 1;
 	uint64		rows = (uint64) Min(sort->expected_rows, EXPECTED_ROWS_MAX);
 	GpuSortNativeReason reason = GPUSORT_NATIVE_NONE;
 	GpuSortJobOptions options = {
