@@ -21,6 +21,9 @@
 /* A reader that has not asked for this long is idle. */
 #define IDLE_READER_MS			1000
 
+/* A job that has waited its time has this long to give up. */
+#define WAITER_MAY_BE_LATE_MS	1000
+
 /* Moves n free buffers to the slot.  They are there: the caller has checked. */
 static void
 allocate_buffers(GpuSortJobSlot *slot, int n)
@@ -112,19 +115,26 @@ take_back(int enough)
 	}
 }
 
-bool
-gpusort_another_came_first(const GpuSortJobSlot *slot)
+const GpuSortJobSlot *
+gpusort_who_came_first(const GpuSortJobSlot *slot)
 {
+	uint64		now_us = gpusort_clock_us();
+	const GpuSortJobSlot *first = NULL;
+
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
 		const GpuSortJobSlot *other = &gpusort_shared->jobs[i];
 
 		if (other->state == GPUSORT_JOB_OPENING && other->waits_since_us != 0 &&
 			(slot->waits_since_us == 0 || other->waits_since_us < slot->waits_since_us) &&
+			(first == NULL || other->waits_since_us < first->waits_since_us) &&
+			/* its service does not end its wait, since it is halted */
+			!gpusort_clock_exceeds(other->waits_since_us, now_us,
+								   other->options.wait_ms + WAITER_MAY_BE_LATE_MS) &&
 			(other->n_buffers == 0 ? slot->n_buffers == 0 : other->service == slot->service))
-			return true;
+			first = other;
 	}
-	return false;
+	return first;
 }
 
 bool

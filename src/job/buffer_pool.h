@@ -44,11 +44,12 @@ gpusort_buffers_to_open(int feeders)
 
 /* All of these need the shared lock, held exclusively. */
 
-/* Does a job wait that this one must not pass?  Jobs open in the order in which
- * they came: small jobs would pass one that needs many buffers at once until it
- * gives up.  Those that wait for device memory hold up their device's jobs
- * alone. */
-extern bool gpusort_another_came_first(const GpuSortJobSlot *slot);
+/* Returns the first job that waits and that this one must not pass, or NULL.
+ * Jobs open in the order in which they came: small jobs would pass one that
+ * needs many buffers at once until it gives up.  Those that wait for device
+ * memory hold up their device's jobs alone.  A job whose time is long over
+ * holds up none. */
+extern const GpuSortJobSlot *gpusort_who_came_first(const GpuSortJobSlot *slot);
 
 /* Reserves the buffers that a job opens with.  If too few are free, idle
  * readers lose theirs.  False: there are not enough. */

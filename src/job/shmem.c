@@ -197,4 +197,8 @@ gpusort_job_slot_free(GpuSortJobSlot *slot)
 	Assert(slot->n_buffers == 0);
 	gpusort_shared->services[slot->service].open_jobs--;
 	slot->state = GPUSORT_JOB_FREE;
+	/* a service may look at any moment */
+	slot->asked = false;
+	slot->n_handed = 0;
+	slot->waits_since_us = 0;
 }

@@ -358,14 +358,35 @@ wait_for_open_sorts(int open)
 	publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 }
 
-/* Open sorts are counted in shared memory, since the requests of some may not
- * have arrived yet. */
+/* Returns the number of jobs that a restart of the service would fail.  The
+ * requests of some may not have arrived yet. */
+static int
+jobs_that_go_on(void)
+{
+	int			n = 0;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		const GpuSortJobSlot *slot = gpusort_service_slot(i);
+
+		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE &&
+			slot->state != GPUSORT_JOB_REFUSED && slot->state != GPUSORT_JOB_FAILED &&
+			slot->state != GPUSORT_JOB_ABANDONED)
+			n++;
+	}
+	LWLockRelease(gpusort_shared_lock());
+	return n;
+}
+
+/* A session may hold a failed sort for as long as it likes. */
 void
 gpusort_service_follow_settings(void)
 {
 	const GpuSortService *service = gpusort_service_shared();
 	OpenSettings now = settings_now();
 	bool		changed = settings_have_changed(&now);
+	int			open;
 
 	if (!changed && time_to_look() != 0)
 	{
@@ -374,14 +395,15 @@ gpusort_service_follow_settings(void)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
 		return;
 	}
+	open = jobs_that_go_on();
 	if (changed && now.device.n == 0)
 		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
-	else if (changed && service->open_jobs > 0)
-		wait_for_open_sorts(service->open_jobs);
-	else if (service->open_jobs == 0)
+	else if (changed && open > 0)
+		wait_for_open_sorts(open);
+	else if (open == 0)
 		publish_state(GPUSORT_SERVICE_STARTING, "opening a device");
 	/* no new ones come now */
-	if (service->open_jobs > 0)
+	if (jobs_that_go_on() > 0)
 		return;
 	if (!changed)
 		gpusort_service_restart("retrying to open the lost device", failures);

@@ -118,6 +118,7 @@ long
 gpusort_service_start_others(bool retry)
 {
 	static uint64 next_try_ms = 0;	/* 0: none is missing */
+	static bool first = true;
 	int			wanted = gpusort_services_wanted(gpusort_shared->n_gpus);
 
 	if (wanted != gpusort_shared->n_services)
@@ -125,6 +126,9 @@ gpusort_service_start_others(bool retry)
 		set_number(wanted);
 		retry = true;
 	}
+	/* the service may have restarted while one was missing */
+	retry |= first;
+	first = false;
 	if (retry || (next_try_ms != 0 && gpusort_clock_ms() >= next_try_ms))
 		next_try_ms = start_missing(wanted) ? 0 : gpusort_clock_ms() + RETRY_MS;
 	return next_try_ms == 0 ? -1 : RETRY_MS;

@@ -70,7 +70,8 @@ typedef struct Requests
 	int			handed[GPUSORT_JOB_BUFFERS_MAX];
 } Requests;
 
-/* False: nothing.  Most jobs have nothing, so a look does not take the lock. */
+/* False: nothing.  Most jobs have nothing, so a look does not take the lock;
+ * whose the slot is holds under the lock alone. */
 static bool
 take_requests(int job, Requests *requests)
 {
@@ -79,8 +80,13 @@ take_requests(int job, Requests *requests)
 	if (slot->service != gpusort_service_number || (!slot->asked && slot->n_handed == 0))
 		return false;
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
+	if (slot->service != gpusort_service_number)
+	{
+		LWLockRelease(gpusort_shared_lock());
+		return false;
+	}
 	requests->asked = slot->asked;
-	requests->n_handed = Min(slot->n_handed, GPUSORT_JOB_BUFFERS_MAX);
+	requests->n_handed = slot->n_handed;
 	memcpy(requests->handed, slot->handed, sizeof(requests->handed));
 	slot->asked = false;
 	slot->n_handed = 0;
@@ -103,7 +109,17 @@ handle_buffer(int job, int buffer)
 	else if (state == GPUSORT_BUFFER_FETCHING)
 		gpusort_service_handle_fetch(job, buffer);
 	else
-		gpusort_service_fail_job(job, "a buffer that it has handed over is not its own", false);
+		gpusort_service_fail_job(job, "A buffer that it has handed over is not its own.", false);
+}
+
+static void
+handle_buffers(int job, const Requests *requests)
+{
+	if (requests->n_handed > GPUSORT_JOB_BUFFERS_MAX)
+		gpusort_service_fail_job(job, "It has handed over more buffers than it can have.", false);
+	else
+		for (uint32 i = 0; i < requests->n_handed; i++)
+			handle_buffer(job, requests->handed[i]);
 }
 
 /* A job in any other state has failed meanwhile. */
@@ -150,11 +166,10 @@ gpusort_service_handle_requests(void)
 		job = (job + 1) % GPUSORT_JOB_SLOTS;
 		if (!take_requests(job, &requests))
 			continue;
-		for (uint32 j = 0; j < requests.n_handed; j++)
-			handle_buffer(job, requests.handed[j]);
+		handle_buffers(job, &requests);
 		if (requests.asked)
 			handle_state(job);
-		handled += requests.n_handed;
+		handled += Min(requests.n_handed, GPUSORT_JOB_BUFFERS_MAX);
 	}
 	return handled >= BUFFERS_A_TURN;
 }

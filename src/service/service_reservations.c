@@ -58,7 +58,7 @@ another_came_first(int job)
 	bool		first;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	first = gpusort_another_came_first(gpusort_service_slot(job));
+	first = gpusort_who_came_first(gpusort_service_slot(job)) != NULL;
 	LWLockRelease(gpusort_shared_lock());
 	return first;
 }
@@ -205,30 +205,38 @@ refuse_job(int job, GpuSortNativeReason reason)
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
-/* False: not now. */
-static bool
-has_buffers(int job)
+/* Returns what the job lacks to open.  Behind a job that has its buffers it
+ * lacks the memory that this one waits for. */
+static GpuSortNativeReason
+reserve_buffers(int job)
 {
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 	int			needed = gpusort_buffers_to_open(gpusort_service_jobs[job].options.feeders);
-	bool		has;
+	GpuSortNativeReason lacks = GPUSORT_NATIVE_NONE;
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	has = slot->n_buffers > 0 ||
-		(!gpusort_another_came_first(slot) && gpusort_buffers_reserve(slot, needed));
+	if (slot->n_buffers == 0)
+	{
+		const GpuSortJobSlot *first = gpusort_who_came_first(slot);
+
+		if (first != NULL && first->n_buffers > 0)
+			lacks = GPUSORT_NATIVE_DEVICE_MEMORY;
+		else if (first != NULL || !gpusort_buffers_reserve(slot, needed))
+			lacks = GPUSORT_NATIVE_NO_BUFFERS;
+	}
 	LWLockRelease(gpusort_shared_lock());
-	return has;
+	return lacks;
 }
 
 /* Would a wait be in vain?  A job that is alone would wait for nobody's
  * memory. */
 static bool
-cannot_wait(int job, GpuSortNativeReason lacks)
+cannot_wait(int job)
 {
 	const GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_device_info info;
 
-	if (lacks == GPUSORT_NATIVE_NO_BUFFERS)
+	if (mine->job == NULL)
 		return gpusort_buffers_to_open(mine->options.feeders) > gpusort_shared->n_buffers;
 	gsort_device_get_info(gpusort_service_device, &info);
 	return gpusort_service_open_jobs <= 1 || first_reservation_bytes(mine) > info.budget_bytes;
@@ -245,7 +253,7 @@ wait_for(int job, GpuSortNativeReason lacks)
 	uint64		now_us = gpusort_clock_us();
 	long		left = 0;
 
-	if (wait_us > 0 && !cannot_wait(job, lacks))
+	if (wait_us > 0 && !cannot_wait(job))
 	{
 		if (slot->waits_since_us == 0)
 		{
@@ -266,6 +274,7 @@ wait_for(int job, GpuSortNativeReason lacks)
 static long
 open_or_wait(int job)
 {
+	GpuSortNativeReason lacks;
 	gsort_status status;
 
 	if (gpusort_service_shared()->state != GPUSORT_SERVICE_SERVING)
@@ -273,8 +282,9 @@ open_or_wait(int job)
 		refuse_job(job, GPUSORT_NATIVE_NO_DEVICE);
 		return -1;
 	}
-	if (!has_buffers(job))
-		return Min(wait_for(job, GPUSORT_NATIVE_NO_BUFFERS), BUFFERS_RECHECK_MS);
+	lacks = reserve_buffers(job);
+	if (lacks != GPUSORT_NATIVE_NONE)
+		return Min(wait_for(job, lacks), BUFFERS_RECHECK_MS);
 	status = open_job(job);
 	if (status == GSORT_OK)
 		status = reserve_memory(job);
@@ -316,6 +326,7 @@ next_waiting_job(uint64 since_us)
 {
 	int			next = -1;
 
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
 		const GpuSortJobSlot *slot = gpusort_service_slot(i);
@@ -325,6 +336,7 @@ next_waiting_job(uint64 since_us)
 			(next < 0 || slot->waits_since_us < gpusort_service_slot(next)->waits_since_us))
 			next = i;
 	}
+	LWLockRelease(gpusort_shared_lock());
 	return next;
 }
 

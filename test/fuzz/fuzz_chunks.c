@@ -57,12 +57,13 @@ static uint32 made_rows;
 static void
 open_device(void)
 {
+	char		reason[256];
 	gsort_device_options options = {
 		.struct_bytes = sizeof(options), .kind = GSORT_KIND_HOST, .budget_bytes = BUDGET_BYTES,
 		.threads = 2
 	};
 
-	REQUIRE(gsort_open(&options, &device, NULL, 0) == GSORT_OK);
+	REQUIRE(gsort_open(&options, &device, reason, sizeof(reason)) == GSORT_OK);
 	buffer = malloc(GPUSORT_BUFFER_BYTES);
 	REQUIRE(buffer != NULL);
 }

@@ -89,7 +89,6 @@ my $right = digest($node, $sorted, 'set gpusort.enabled = off;');
 
 # --- at the start
 ok($is_there, 'as many threads as the configuration says');
-my $service = service_pid($node);
 come_to("$nice x 1, " . ($nice + 7) . ' x 3', 'they are as nice as it says, the event loop is not');
 is(digest($node, $sorted), $right, 'they sort');
 
@@ -117,14 +116,15 @@ chomp(my $processors = `nproc`);
 my ($threads) = device_name() =~ /^host \((\d+) threads\)$/;
 cmp_ok($threads, '>=', 2, "two at least: $threads");
 cmp_ok($threads, '<=', $processors < 2 ? 2 : $processors, 'no more than this process may run on');
-is(service_pid($node), $service, 'it is the same process all the time');
 
 # --- what the planner makes of it
 is(cost(), $cost_of_many, 'threads for which there is no processor sort nothing faster');
-my $allowed = allowed_processors($service);
-system_or_bail('taskset', '-acp', $allowed =~ /^(\d+)/, $service);
+# the service inherits it
+my $postmaster = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0];
+my $allowed = allowed_processors($postmaster);
+system_or_bail('taskset', '-acp', $allowed =~ /^(\d+)/, $postmaster);
 reload_with(host_threads => 4);
-ok(is_named('host (4 threads)'), 'a device that is opened when the service may run on one processor');
+ok(is_named('host (4 threads)'), 'a device that is opened when the server may run on one processor');
 my $cost_of_one = cost();
 if ($processors > 1)
 {
@@ -136,7 +136,7 @@ else
 }
 reload_with(host_threads => 0);
 ok(is_named('host (2 threads)'), 'no more threads than are needed');
-system_or_bail('taskset', '-acp', $allowed, $service);
+system_or_bail('taskset', '-acp', $allowed, $postmaster);
 
 # --- while a sort is open: it ends on the threads that it began on
 reload_with(host_threads => 3);

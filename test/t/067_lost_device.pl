@@ -82,7 +82,7 @@ $node->poll_query_until('postgres', "select state = 'serving' from gpusort_devic
 # --- while it serves no new sorts, as the settings have changed and a sort is open: it is looked for again as one that served
 $session->query('begin; declare c cursor for select k, id from big order by k, id; fetch 10 from c');
 is($session->error, '', 'a cursor is open');
-$node->safe_psql('postgres', 'alter system set gpusort.host_threads = 1');
+$node->safe_psql('postgres', 'alter system set ' . ($GpuSortTest::device eq 'host' ? 'gpusort.host_threads = 1' : "gpusort.device = 'host'"));
 $node->safe_psql('postgres', 'alter system set gpusort.debug_fail_opens = 1');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 ok($node->poll_query_until('postgres', "select (state, detail) = ('starting', 'waiting for open sorts to end') from gpusort_devices"), 'the new settings wait for it');

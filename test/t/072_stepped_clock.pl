@@ -69,14 +69,20 @@ unlink $step;
 $reader->close;
 nothing_left_over($node, 'an idle reader');
 
-# --- buffers, which sorts hold while the service is halted
-my $service = stop_service($node);
+# --- buffers, which sorts hold that stand still
+make_gate($node);
+$node->append_conf('postgresql.conf', "gpusort.device_memory = '512MB'\n");
+$node->reload;
+$node->poll_query_until('postgres', 'select budget_bytes = 512 * 1048576 from gpusort_devices') or fail('the memory is not more');
 my @sorts = map { GpuSortTest::Session->new($node, 300) } 1 .. 4;
-$_->send('select count(*) from (select * from big order by k, id offset 0) s') for @sorts;
-$_->wait_until_waiting or fail('a session did not come to wait') for @sorts;
+for my $holding (@sorts)
+{
+	$holding->send("select count(*) from (select * from big where gate(id, 250000, 'buffers') > 0 order by k, id offset 0) s");
+	$node->poll_query_until('postgres', "select wait_event = 'PgSleep' from pg_stat_activity where pid = $holding->{pid}") or fail('a sort did not come to its gate');
+}
 is($node->safe_psql('postgres', 'select free_buffer_bytes from gpusort_devices'), '0', 'four sorts have all buffers');
 native_though_stepped('gpusort.buffer_memory is in use', 'buffers');
-continue_service($service);
+append_to_file($node->data_dir . '/buffers', '');
 is($_->finish, '300000', 'the others go on') for @sorts;
 $_->close for @sorts;
 nothing_left_over($node, 'buffers');
