@@ -72,6 +72,19 @@ make_slots(GpuSortState *state, EState *estate)
 	ps->resultopsfixed = spec->native == spec->result || !spec->native_goes_out;
 }
 
+/* Do workers below sort too?  They hold device memory until this process has
+ * read their rows.  gather: the Gather above the node, if there is one. */
+static bool
+has_sorting_workers(PlanState *node, void *gather)
+{
+	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
+		gather = node;
+	if (gather != NULL && IsA(node, CustomScanState) &&
+		castNode(CustomScan, node->plan)->methods == &gpusort_scan_methods)
+		return true;
+	return planstate_tree_walker(node, has_sorting_workers, gather);
+}
+
 /* Describes the sort, as far as the plan and the executor's state tell it. */
 static void
 make_spec(GpuSortState *state, bool random_access)
@@ -90,6 +103,7 @@ make_spec(GpuSortState *state, bool random_access)
 	spec->rows = state->info.rows;
 	spec->packed_bytes = state->info.width;
 	spec->native_ms = state->info.native_ms;
+	spec->workers_sort = has_sorting_workers(child, NULL);
 	spec->random_access = random_access;
 	spec->timed = child->state->es_instrument != 0;
 	/* inside EvalPlanQual the child returns a row or two, which stay in the
@@ -308,23 +322,15 @@ GpuSortReScan(CustomScanState *node)
 
 /* --- EXPLAIN -------------------------------------------------------------- */
 
-/* Shows the sort keys; for a grouping, which has no order, the keys that are
- * equal in its groups. */
-static void
-show_sort_key(GpuSortState *state, List *ancestors, ExplainState *es)
-{
-	List	   *keys = gpusort_key_texts(&state->info.order, state->css.ss.ps.plan, ancestors, es,
-									   !state->info.grouping);
-
-	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", keys, es);
-}
-
 static void
 GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpuSortState *state = (GpuSortState *) node;
+	List	   *keys = gpusort_key_texts(&state->info.order, state->css.ss.ps.plan, ancestors, es,
+									   !state->info.grouping);
 
-	show_sort_key(state, ancestors, es);
+	/* a grouping has no order, but keys that are equal in its groups */
+	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", keys, es);
 	if (es->analyze && state->output != NULL)
 		gpusort_tuplesort_explain(state->sort, es);
 }

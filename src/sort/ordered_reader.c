@@ -19,7 +19,8 @@
  * comparison.  A tie run is listed and compared as it is read, and most are in
  * order already.  If it is out of order, pointers are sorted: into the block,
  * if the tie run lies in one, else into copies.  A tie run whose copies exceed
- * work_mem goes through a tuplesort.
+ * work_mem is read to its end.  If it is in order, it is read again.  If not,
+ * it goes through a tuplesort.
  *
  * Runs in the backend that owns the job.  A row of a tie run lies in the block
  * that the reader stands at, in the tie run's context, or in the tuplesort's
@@ -86,6 +87,7 @@ leave_tie_run(GpuSortOrderedReader *ordered)
 	if (ordered->large != NULL)
 		tuplesort_end(ordered->large);
 	ordered->large = NULL;
+	ordered->walked = false;
 	ordered->n_rows = 0;
 	ordered->n_copied = 0;
 	ordered->copied_bytes = 0;
@@ -124,13 +126,13 @@ last_row_is_in_order(GpuSortOrderedReader *ordered)
 
 /* Sets the comparand to a copy of its row.  Returns the size of the copy. */
 static Size
-copy_comparand(GpuSortOrderedReader *ordered, GpuSortComparand *comparand, MemoryContext context)
+copy_comparand(GpuSortComparer *comparer, GpuSortComparand *comparand, MemoryContext context)
 {
-	Size		bytes = gpusort_row_bytes(ordered->ordering->spec->format, comparand->row);
+	Size		bytes = gpusort_row_bytes(comparer->format, comparand->row);
 	char	   *copy = MemoryContextAllocHuge(context, bytes);
 
 	memcpy(copy, comparand->row, bytes);
-	gpusort_comparer_take(ordered->ordering->ties, copy, comparand);
+	gpusort_comparer_take(comparer, copy, comparand);
 	return GetMemoryChunkSpace(copy);
 }
 
@@ -140,10 +142,10 @@ static bool
 copy_listed_rows(GpuSortOrderedReader *ordered)
 {
 	for (; ordered->n_copied < ordered->n_rows; ordered->n_copied++)
-		ordered->copied_bytes += copy_comparand(ordered,
+		ordered->copied_bytes += copy_comparand(ordered->ordering->ties,
 												&ordered->listed[ordered->n_copied].comparand,
 												ordered->tie_run_context);
-	return ordered->copied_bytes + GetMemoryChunkSpace(ordered->listed) <=
+	return ordered->copied_bytes + ordered->n_rows * sizeof(GpuSortTiedRow) <=
 		(Size) ordered->ordering->spec->work_mem * 1024;
 }
 
@@ -160,6 +162,37 @@ drop_list(GpuSortOrderedReader *ordered)
 }
 
 /* --- tie runs that do not ------------------------------------------------- */
+
+/* Are the rows behind the listed ones in order too?  The last row listed is a
+ * copy.  Of each block, only the last row is copied. */
+static bool
+walk_rest_of_tie_run(GpuSortOrderedReader *ordered)
+{
+	GpuSortComparer *ties = ordered->ordering->ties;
+	MemoryContext context = AllocSetContextCreate(ordered->scratch, "gpusort walked row",
+												  ALLOCSET_SMALL_SIZES);
+	GpuSortComparand last = ordered->listed[ordered->n_rows - 1].comparand;
+
+	for (;;)
+	{
+		uint64		row = ordered->first_row + ordered->n_rows;
+		GpuSortComparand next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!gpusort_ordered_reader_ties(ordered, row))
+			return true;
+		if (!gpusort_reader_block_has_row(ordered->reader, row))
+		{
+			MemoryContextReset(context);
+			(void) copy_comparand(ties, &last, context);
+		}
+		gpusort_comparer_take(ties, read_row(ordered, row), &next);
+		if (gpusort_comparer_compare(ties, &last, &next) > 0)
+			return false;
+		last = next;
+		ordered->n_rows++;
+	}
+}
 
 /* Puts the whole tie run, from its first row on, into a tuplesort. */
 static void
@@ -230,8 +263,10 @@ load_tie_run(GpuSortOrderedReader *ordered, const char *bytes)
 			break;
 		if (!gpusort_reader_block_has_row(ordered->reader, next) && !copy_listed_rows(ordered))
 		{
+			ordered->walked = in_order && walk_rest_of_tie_run(ordered);
 			drop_list(ordered);
-			sort_large_tie_run(ordered);
+			if (!ordered->walked)
+				sort_large_tie_run(ordered);
 			return;
 		}
 		bytes = read_row(ordered, next);
@@ -266,6 +301,8 @@ row_of_tie_run(GpuSortOrderedReader *ordered, uint64 row)
 {
 	uint64		i = row - ordered->first_row;
 
+	if (ordered->walked)
+		return read_row(ordered, row);
 	return ordered->large != NULL ? row_of_large_tie_run(ordered, i) :
 		ordered->listed[i].comparand.row;
 }
@@ -334,22 +371,6 @@ record_violation(GpuSortOrdering *ordering, const GpuSortComparand *last,
 	gpusort_collation_distrust(ordering->spec->order->collations[key]);
 }
 
-/* Copies a row into memory that serves for all of them. */
-static const char *
-copy_row(GpuSortOrderedReader *ordered, const char *row, char **copy, Size *room)
-{
-	Size		bytes = gpusort_row_bytes(ordered->ordering->spec->format, row);
-
-	if (bytes > *room)
-	{
-		if (*copy != NULL)
-			pfree(*copy);
-		*copy = MemoryContextAllocHuge(ordered->context, bytes);
-		*room = bytes;
-	}
-	return memcpy(*copy, row, bytes);
-}
-
 /* Are all rows in order?  The last row is copied, since the next one may take
  * its place in memory. */
 static bool
@@ -359,8 +380,6 @@ rows_are_in_order(GpuSortOrderedReader *ordered)
 	MemoryContext context = AllocSetContextCreate(ordered->context, "gpusort order check",
 												  ALLOCSET_SMALL_SIZES);
 	GpuSortComparand last = {0};
-	char	   *copy = NULL;
-	Size		room = 0;
 	bool		in_order = true;
 
 	for (uint64 row = 0; in_order && row < ordered->reader->rows; row++)
@@ -378,15 +397,13 @@ rows_are_in_order(GpuSortOrderedReader *ordered)
 
 			in_order = gpusort_comparer_compare(ordering->check, &last, &next) <= 0;
 			MemoryContextSwitchTo(old_context);
-			MemoryContextReset(context);
 		}
 		if (!in_order)
 			record_violation(ordering, &last, &next);
-		bytes = copy_row(ordered, bytes, &copy, &room);
-		gpusort_comparer_take(ordering->check, bytes, &last);
+		MemoryContextReset(context);
+		last = next;
+		(void) copy_comparand(ordering->check, &last, context);
 	}
-	if (copy != NULL)
-		pfree(copy);
 	MemoryContextDelete(context);
 	return in_order;
 }
@@ -405,6 +422,8 @@ gpusort_ordered_reader_check(GpuSortOrderedReader *ordered)
 	if (ordered->all_tie)
 		ordered->by_words = false;
 	leave_tie_run(ordered);
+	if (ordered->all_tie)
+		drop_list(ordered);
 	gpusort_reader_rewind(ordered->reader);
 	/* these tie runs will be read again */
 	ordering->figures = figures;

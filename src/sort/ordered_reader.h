@@ -30,6 +30,7 @@ typedef struct GpuSortOrderedReader
 	uint32		room;
 	uint32		n_copied;		/* the first listed rows, whose blocks have gone */
 	Size		copied_bytes;
+	bool		walked;			/* too many for the list, but in order, and read again */
 	Tuplesortstate *large;		/* its rows, if they are too many for the list; else NULL */
 	uint64		large_next;		/* the row of it that comes next, forward */
 	char	   *narrow_row;		/* copy of a row from large, if rows are narrow */

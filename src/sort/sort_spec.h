@@ -35,6 +35,7 @@ typedef struct GpuSortSpec
 	bool		native_goes_out;
 
 	int			workers;		/* planned feeders; -1: the plan is serial */
+	bool		workers_sort;	/* workers hold device memory until their rows are read */
 
 	/* the planner's estimates */
 	int			row_width;		/* bytes of a row's columns */

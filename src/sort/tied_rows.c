@@ -195,7 +195,7 @@ void
 gpusort_sort_tied_rows(const GpuSortOrdering *ordering, GpuSortTiedRow *rows, uint64 n,
 					   Size taken_bytes)
 {
-	Size		rank_bytes = n * (sizeof(GpuSortTiedRow) + 2 * sizeof(GpuSortEntry));
+	Size		rank_bytes = n * 2 * (sizeof(GpuSortTiedRow) + sizeof(GpuSortEntry));
 	MemoryContext context;
 	MemoryContext old_context;
 

@@ -167,7 +167,7 @@ begin_device(GpuSortTuplesort *sort)
 	GpuSortJobOptions options = {
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
-		.wait_ms = native_milliseconds(sort),
+		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
 	};
 
 	options.expected_bytes = rows * spec->packed_bytes;

@@ -96,6 +96,9 @@ for my $what (sort keys %queries)
 	same_rows("$what, beyond work_mem", $small_memory, $queries{$what});
 }
 
+unlike($node->safe_psql('postgres', "$small_memory; explain (analyze, buffers, costs off, timing off, summary off) $queries{'tie runs in order'}"),
+	qr/temp (read|written)/, 'tie runs in order beyond work_mem: no file is written');
+
 # --- any number of keys; NULLs; equal rows
 same_rows('twenty keys', '', 'select * from t order by ' . join(', ', map { "(id / $_) % 2" } reverse 2 .. 20) . ', id');
 same_rows('equal rows', '', 'select twenty, few from t order by twenty, few');
