@@ -231,8 +231,8 @@ spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return row != NULL;
 }
 
-/* Packs a row, or writes it if it is too long.  If a feed node of a parallel
- * plan has returned it because the job is full, the other nodes wait. */
+/* Packs a row, or writes it if it is too long.  Other feeders of a full job
+ * wait. */
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
@@ -461,6 +461,13 @@ gpusort_tuplesort_encodings(const GpuSortTuplesort *sort, GpuSortJobId *job, int
 	*job = sort->job->id;
 	*n_encodings = sort->n_encodings;
 	return sort->encodings;
+}
+
+void
+gpusort_tuplesort_leave_array(GpuSortTuplesort *sort)
+{
+	if (sort->stage == ARRAY)
+		leave_array(sort);
 }
 
 GpuSortFeed *

@@ -45,6 +45,10 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
 extern const GpuSortKeyEncoding *gpusort_tuplesort_encodings(const GpuSortTuplesort *sort,
 															 GpuSortJobId *job, int *n_encodings);
 
+/* Decides now, by statistics and the rows that have been put, whether the sort
+ * has a job.  For feeders that are not to wait for the first rows. */
+extern void gpusort_tuplesort_leave_array(GpuSortTuplesort *sort);
+
 /* Takes the slot's row.  In a parallel plan the feed nodes have returned it,
  * because the job was full or they knew of none. */
 extern void gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot);
