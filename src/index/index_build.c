@@ -153,9 +153,9 @@ put_row(void *arg, TupleTableSlot *slot)
 		gpusort_index_workers_start(build->workers, build->sort);
 }
 
-/* Starts the workers before the scan if few rows, or only late ones, may satisfy
- * the index's predicate.  This process would scan the table alone until it had
- * enough of them. */
+/* Starts the workers before the scan if few rows, or only late ones, may
+ * satisfy the index's predicate.  This process would scan the table alone until
+ * it had enough of them. */
 static void
 start_workers_early(IndexBuild *build)
 {

@@ -15,8 +15,8 @@
  * If there is no job, the leader scans the whole table, and no worker runs.
  *
  * No row comes back from a worker.  A worker that finds the job full waits
- * until the leader spills a run.  The leader finds it full when it puts a row, or
- * when it waits for the workers' end.
+ * until the leader spills a run.  The leader finds it full when it puts a row,
+ * or when it waits for the workers' end.
  *
  * Runs in the backend that builds the index and in the workers.  A worker alone
  * writes its figures in the DSM segment, and the leader reads them after the

@@ -64,9 +64,9 @@ gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full)
 	return is_finished;
 }
 
-/* Looks without the lock, since it is asked for each row.  The leader alone ends
- * this state, so it is never seen too long; if it is seen too late, the next
- * search for a buffer finds it. */
+/* Looks without the lock, since it is asked for each row.  The leader alone
+ * ends this state, so it is never seen too long; if it is seen too late, the
+ * next search for a buffer finds it. */
 bool
 gpusort_job_is_full(const GpuSortJob *job)
 {
