@@ -45,10 +45,6 @@
 /* Progress is reported once in this many rows. */
 #define ROWS_OF_REPORT		1024
 
-/* The sort looks once in this many rows whether the job is full, so that
- * workers do not wait until this process needs a buffer. */
-#define ROWS_BETWEEN_LOOKS	1000
-
 /* Speed of PostgreSQL's sort of index tuples, for the time that a sort may
  * wait. */
 #define NATIVE_ROWS_PER_MS	1000
@@ -146,20 +142,27 @@ prepare(IndexBuild *build)
 
 /* --- rows in -------------------------------------------------------------- */
 
-/* Puts a row into the sort, which lets the workers begin once it has a job.  A
- * row that goes through the sort itself lets it look whether workers wait. */
+/* Puts a row into the sort, which lets the workers begin once it has a job. */
 static void
 put_row(void *arg, TupleTableSlot *slot)
 {
 	IndexBuild *build = arg;
-	GpuSortFeed *feed = gpusort_tuplesort_feed(build->sort);
 
-	if (feed != NULL && feed->rows % ROWS_BETWEEN_LOOKS != 0 &&
-		gpusort_feed_row(feed, slot))
-		return;
 	gpusort_tuplesort_put(build->sort, slot);
 	if (build->workers != NULL)
 		gpusort_index_workers_start(build->workers, build->sort);
+}
+
+/* Starts the workers before the scan if few rows, or only late ones, may
+ * satisfy the index's predicate.  This process would scan the table alone until
+ * it had enough of them. */
+static void
+start_workers_early(IndexBuild *build)
+{
+	if (build->info->ii_Predicate == NIL)
+		return;
+	gpusort_tuplesort_leave_array(build->sort);
+	gpusort_index_workers_start(build->workers, build->sort);
 }
 
 /* Returns the number of the table's rows. */
@@ -172,7 +175,10 @@ feed_table(IndexBuild *build)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	if (build->workers != NULL)
+	{
+		start_workers_early(build);
 		shared_scan = gpusort_index_workers_leader_scan(build->workers);
+	}
 	heap_tuples = gpusort_index_scan_run(&build->scan, put_row, build, shared_scan, true);
 	build->rows = build->scan.rows;
 	if (build->workers != NULL)

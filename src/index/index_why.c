@@ -41,6 +41,7 @@
 #include "index/index_why.h"
 #include "settings.h"
 #include "job/server_state.h"
+#include "sort/tuplesort.h"
 
 typedef struct Reason
 {
@@ -254,7 +255,8 @@ set_ours(GpuSortIndexWhy *why)
 		why->code = "few_rows";
 		why->reason = psprintf("%.0f rows are expected, and gpusort.min_rows is %d", why->rows,
 							   min_rows);
-		why->remedy = "nothing: rows go to the device as soon as that many have come";
+		why->remedy = psprintf("nothing: rows go to the device as soon as that many have come; if parallel workers scan the table, from %d rows on, or at once for a partial index",
+							   Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS));
 		return;
 	}
 	why->runs_on = "device";
@@ -278,15 +280,18 @@ examine(Relation table, const Described *index)
 	return why;
 }
 
-/* Examines the table, or its partitions that are tables. */
+/* Examines the table, or its partitions that are tables.  An index on a
+ * partitioned table ONLY has no rows. */
 static List *
-examine_tables(Relation table, const Described *index)
+examine_tables(Relation table, const Described *index, bool with_partitions)
 {
 	List	   *verdicts = NIL;
 	ListCell   *lc;
 
 	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return list_make1(examine(table, index));
+	if (!with_partitions)
+		return NIL;
 	foreach(lc, find_all_inheritors(RelationGetRelid(table), AccessShareLock, NULL))
 	{
 		Relation	partition = relation_open(lfirst_oid(lc), NoLock);
@@ -314,6 +319,11 @@ gpusort_index_why(IndexStmt *statement, const char *text)
 	if (!compat_owns_table(RelationGetRelid(table)))
 		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind),
 					   RelationGetRelationName(table));
+	if (kind == RELKIND_PARTITIONED_TABLE && statement->concurrent)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot create index on partitioned table \"%s\" concurrently",
+						RelationGetRelationName(table))));
 	if (strcmp(statement->accessMethod, "btree") != 0)
 	{
 		GpuSortIndexWhy *why = palloc0(sizeof(GpuSortIndexWhy));
@@ -325,7 +335,7 @@ gpusort_index_why(IndexStmt *statement, const char *text)
 	}
 	statement = transformIndexStmt(RelationGetRelid(table), statement, text);
 	describe(statement, table, &index);
-	verdicts = examine_tables(table, &index);
+	verdicts = examine_tables(table, &index, statement->relation->inh);
 	relation_close(table, NoLock);
 	return verdicts;
 }

@@ -10,12 +10,13 @@
  * The leader and the workers share a scan of the table, as in nbtree's own
  * parallel build (nbtsort.c), whose snapshot, lock modes and instrumentation
  * these are too.  The leader begins alone: its first rows decide the encodings,
- * and whether there is a job at all.  Then it starts the workers.  If there is
- * no job, the leader scans the whole table, and no worker runs.
+ * and whether there is a job at all.  Then it starts the workers.  For a
+ * partial index, whose rows may be few or late, it starts them before its scan.
+ * If there is no job, the leader scans the whole table, and no worker runs.
  *
  * No row comes back from a worker.  A worker that finds the job full waits
- * until the leader spills a run.  The leader finds it full when it needs a
- * buffer itself, or when it waits for the workers' end.
+ * until the leader spills a run.  The leader finds it full when it puts a row,
+ * or when it waits for the workers' end.
  *
  * Runs in the backend that builds the index and in the workers.  A worker alone
  * writes its figures in the DSM segment, and the leader reads them after the

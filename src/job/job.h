@@ -125,8 +125,9 @@ extern uint64 gpusort_job_rows_fed(GpuSortJob *job, bool *to_verify);
  * be spilled first. */
 extern bool gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full);
 
-/* Do rows wait until the leader has spilled a run? */
-extern bool gpusort_job_is_full(GpuSortJob *job);
+/* Do rows wait until the leader has spilled a run?  Takes no lock, and raises
+ * no failure. */
+extern bool gpusort_job_is_full(const GpuSortJob *job);
 
 /* Drops the rows and blocks of a run that was finished as a SORTED_RUN and has
  * been read.  Feeding goes on. */

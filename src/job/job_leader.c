@@ -64,15 +64,15 @@ gpusort_job_finish_run(GpuSortJob *job, gsort_finish_how how, bool full)
 	return is_finished;
 }
 
+/* Looks without the lock, since it is asked for each row.  The leader alone
+ * ends this state, so it is never seen too long; if it is seen too late, the
+ * next search for a buffer finds it. */
 bool
-gpusort_job_is_full(GpuSortJob *job)
+gpusort_job_is_full(const GpuSortJob *job)
 {
-	bool		full;
+	const volatile GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	gpusort_job_lock(job, LW_SHARED);
-	full = gpusort_job_slot(job)->state == GPUSORT_JOB_FULL;
-	gpusort_job_unlock();
-	return full;
+	return slot->state == GPUSORT_JOB_FULL;
 }
 
 void

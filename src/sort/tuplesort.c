@@ -45,10 +45,6 @@
 #include "sort/spill.h"
 #include "sort/tuplesort.h"
 
-/* Rows of a parallel plan's array.  The feed nodes wait for the choices that
- * these rows make. */
-#define PARALLEL_ARRAY_ROWS		2000
-
 /* The array is checked again after this many more rows in order. */
 #define ROWS_BETWEEN_LOOKS		1000
 
@@ -231,8 +227,7 @@ spill_long_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 	return row != NULL;
 }
 
-/* Packs a row, or writes it if it is too long.  If a feed node of a parallel
- * plan has returned it because the job is full, the other nodes wait. */
+/* Packs a row, or writes it if it is too long.  Feeders of a full job wait. */
 static void
 feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 {
@@ -334,7 +329,7 @@ perform_native(GpuSortTuplesort *sort)
 static uint64
 array_rows(const GpuSortTuplesort *sort, uint64 min_rows)
 {
-	return gpusort_is_parallel(sort->spec) ? Min(min_rows, PARALLEL_ARRAY_ROWS) : min_rows;
+	return gpusort_is_parallel(sort->spec) ? Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS) : min_rows;
 }
 
 static void
@@ -371,10 +366,10 @@ array_stays(GpuSortTuplesort *sort, double rows)
 	return sort->array_rows_left > 0;
 }
 
-/* Too many rows have come: they go on to the device, in the order in which they
+/* The rows of the array go on to the device, in the order in which they
  * came. */
-static void
-leave_array(GpuSortTuplesort *sort)
+void
+gpusort_tuplesort_leave_array(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 	uint64		rows = gpusort_row_array_rows(sort->array);
@@ -482,7 +477,7 @@ gpusort_tuplesort_put(GpuSortTuplesort *sort, TupleTableSlot *slot)
 				sort->array_rows_left--;
 				return;
 			}
-			leave_array(sort);
+			gpusort_tuplesort_leave_array(sort);
 			gpusort_tuplesort_put(sort, slot);
 			return;
 		case DEVICE:
@@ -526,7 +521,7 @@ gpusort_tuplesort_perform(GpuSortTuplesort *sort)
 				if (array_stays(sort, 0))
 					perform_array(sort);
 				else
-					leave_array(sort);
+					gpusort_tuplesort_leave_array(sort);
 				break;
 			case DEVICE:
 				perform_on_device(sort);

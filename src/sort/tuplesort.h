@@ -28,6 +28,10 @@
 #include "sort/output.h"
 #include "sort/sort_spec.h"
 
+/* Rows of a parallel plan's array.  The feed nodes wait for the choices that
+ * these rows make. */
+#define GPUSORT_PARALLEL_ARRAY_ROWS		2000
+
 typedef struct GpuSortTuplesort GpuSortTuplesort;
 
 /* Begins a sort, a native one if there is a reason.  Memory: a child of
@@ -44,6 +48,10 @@ extern bool gpusort_tuplesort_restart(GpuSortTuplesort *sort);
  * there is no job, or none yet, and the feed nodes must return their rows. */
 extern const GpuSortKeyEncoding *gpusort_tuplesort_encodings(const GpuSortTuplesort *sort,
 															 GpuSortJobId *job, int *n_encodings);
+
+/* Lets a sort that has just begun ask for a job at once, with encodings by
+ * statistics.  For feeders that are not to wait for the first rows. */
+extern void gpusort_tuplesort_leave_array(GpuSortTuplesort *sort);
 
 /* Takes the slot's row.  In a parallel plan the feed nodes have returned it,
  * because the job was full or they knew of none. */

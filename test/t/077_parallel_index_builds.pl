@@ -105,6 +105,10 @@ same_with_workers('few texts', 'create index', 'd', '(color, id desc)', 2);
 same_with_workers('duplicates', 'create index', 'd', '(few)', 2, 4);
 same_with_workers('unique', 'create unique index', 'd', '(id)', 1, 2, 4);
 same_with_workers('partial', 'create index', 'd', '(k8) where few < 50', 1, 2, 4);
+same_with_workers('partial, few and late rows', 'create index', 'd', '(ti, few) where id > 39990', 1, 4);
+same_with_workers('partial, a tenth of the rows', 'create index', 'd', '(tc, n) where few < 10', 2);
+same_with_workers('partial, no rows', 'create index', 'd', '(k8) where id < 0', 1, 4);
+same_with_workers('partial CONCURRENTLY', 'create unique index concurrently', 'd', '(id) where few = 1', 2);
 same_with_workers('expression', 'create index', 'd', '(upper(ti), (few + 1)) where length(tc) = 32', 1, 2, 4);
 same_with_workers('INCLUDE', 'create index', 'd', '(withnull) include (n, js)', 1, 2, 4);
 same_with_workers('CONCURRENTLY', 'create index concurrently', 'd', '(k8)', 1, 2, 4);
@@ -179,6 +183,16 @@ my $buffers = q{select bool_and(shared_blks_hit + shared_blks_read > pg_relation
 is($node->safe_psql('postgres', $buffers), 't', "the worker's buffers are counted");
 $gated->close;
 
+# the workers of a partial index do not wait for the leader's first rows
+$gated = begin_gated('create index late on d (k8) where in_worker(id) > 39000');
+ok(wait_for_fed_rows($gated, 0), 'a worker feeds rows while the leader has found none');
+open_gate();
+$gated->finish;
+($launched, $rows) = fed($gated->error);
+cmp_ok($rows, '>', 0, 'it has fed them') or diag $gated->error;
+is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('late', true, true), reltuples from pg_class where relname = 'late'; drop index late}), '|1000', 'and they are in the index');
+$gated->close;
+
 # the worker waits with a full job until the leader, which has no more rows, spills
 $gated = begin_gated('create index spilled on large (in_worker(i), t)', 300);
 ok(wait_for_fed_rows($gated, 100000), 'a worker feeds many rows');
@@ -245,8 +259,11 @@ my @alone = fed(build('d', 4, 'set max_parallel_workers = 0; create index alone 
 is_deeply(\@alone, [ 0, 0 ], 'workers that cannot be started are not missed');
 is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('alone', true, true); drop index alone}), '', 'the leader has scanned the whole table');
 is_deeply([ fed(build('d', 4, "set gpusort.enabled = off; create index alone on d (k8); drop index alone")) ], [], "PostgreSQL's own build has its own workers");
-like(build('d', 4, 'set gpusort.min_rows = 1000; create index alone on d (k8) where id < 500; drop index alone'), qr/gpusort: 0 workers fed 0 of 499 rows/, 'few rows need no workers');
-like(build('d', 4, 'create index alone on d (k8) where false; drop index alone'), qr/gpusort: 0 workers fed 0 of 0 rows/, 'nor do none');
+$node->safe_psql('postgres', 'create table d500 as select * from d limit 500; create table d0 (k8 int8)');
+like(build('d500', 4, 'set gpusort.min_rows = 1000; create index on d500 (k8)'), qr/gpusort: 0 workers fed 0 of 500 rows/, 'few rows need no workers');
+like(build('d0', 4, 'create index on d0 (k8)'), qr/gpusort: 0 workers fed 0 of 0 rows/, 'nor do none');
+like(build('d', 4, 'set gpusort.min_rows = 1000; create index selective on d (k8) where id < 500; drop index selective'), qr/gpusort: 4 workers fed \d+ of 499 rows/, 'but a scan that finds few rows does');
+like(build('d', 4, 'create index selective on d (k8) where false; drop index selective'), qr/gpusort: 4 workers fed 0 of 0 rows/, 'or none');
 
 # --- a build beside changes
 my $writer = GpuSortTest::Session->new($node);

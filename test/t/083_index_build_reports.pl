@@ -36,10 +36,10 @@ like($log, qr/DETAIL:  Sort Method: (?:host|gpu)\n\tDevice Rows: 30000\n.*\tKey 
 like(logged('create index on small (k)'), qr/gpusort built index "small_k_idx" of table "small": 500 rows, $times\n.*DETAIL:  Sort Method: in backend\n/, 'a build in the session');
 like(logged('create index on t (k) where false'), qr/gpusort built index "t_k_idx" of table "t": 0 rows, 8 kB,/, 'no rows');
 like(logged('reindex table t'), qr/built index "t_k" .*built index "t_k_idx" /s, 'REINDEX');
-like(logged('create index t_a on t (a)'), qr/LOG:  gpusort left index "t_a" of table "t" to PostgreSQL: the index's first key has no words\n/, q{PostgreSQL's build});
+like(logged('create index t_a on t (a)'), qr/LOG:  gpusort left index "t_a" of table "t" to PostgreSQL: the index's first key cannot be sorted on a device\n/, q{PostgreSQL's build});
 like(logged('set gpusort.enabled = off; create index t_off on t (k)'), qr/gpusort left index "t_off" of table "t" to PostgreSQL: gpusort\.enabled is off\n/, 'gpusort.enabled = off');
-unlike(logged('set gpusort.log_index_builds = off; create index t_quiet on t (k); create index on t (a)'), qr/(?:gpusort built|PostgreSQL builds) index/, 'nothing by default');
-unlike(logged('set gpusort.index_builds = off; create index t_native on t (k)'), qr/(?:gpusort built|PostgreSQL builds) index/, 'nothing of builds that are none of gpusort\'s');
+unlike(logged('set gpusort.log_index_builds = off; create index t_quiet on t (k); create index on t (a)'), qr/gpusort (?:built|left) index/, 'nothing by default');
+unlike(logged('set gpusort.index_builds = off; create index t_native on t (k)'), qr/gpusort (?:built|left) index/, 'nothing of builds that are none of gpusort\'s');
 
 # --- gpusort_why
 
@@ -66,14 +66,20 @@ $node->safe_psql('postgres', q{
 	insert into p select i, i from generate_series(0, 20100) i;
 	create materialized view mv as select * from t;
 	create role stranger;
-	create view v as select * from t});
+	create view v as select * from t;
+	create table w with (parallel_workers = 2) as select * from t limit 5000;
+	create table w500 with (parallel_workers = 2) as select * from t limit 500;
+	analyze w, w500});
 my $count = $node->safe_psql('postgres', 'select count(*) from pg_class');
 
 is(why('create index on t (k)', '*'), 'Index Build on t|k bigint|30000|240000|device||30000 rows are expected|', 'on the device');
 is(why('create unique index concurrently i on t (lower(s) collate "C" text_ops desc, id nulls first) include (k) where id > 5'), 'Index Build on t|lower(s) text COLLATE "C" text_ops DESC, id integer NULLS FIRST|device|', 'keys');
 is(why('create index on p (b, a)', 'node, runs_on, code'), "Index Build on p1|device|\nIndex Build on p2|backend|few_rows", 'partitions');
+is(why('create index on only p (b, a)'), '', 'a partitioned table alone');
+is(why('create index on only p1 (b)', 'node, runs_on'), 'Index Build on p1|device', 'a partition alone');
+is(built_by('create index on only p (b, a)'), 'native', 'and no build');
 is(why('create index on mv (s)'), 'Index Build on mv|s text|device|', 'a materialized view');
-like(why('create index on small (k)', 'reason, remedy'), qr/^500 rows are expected, and gpusort\.min_rows is 10000\|nothing: /, 'few rows');
+like(why('create index on small (k)', 'reason, remedy'), qr/^500 rows are expected, and gpusort\.min_rows is 10000\|nothing: .* from 2000 rows on/, 'few rows');
 
 my %cases = (
 	'on t (k)' => [ 'device', '' ],
@@ -92,6 +98,13 @@ for my $index (sort keys %cases)
 	is(why("create index $index", 'runs_on, code'), join('|', @{ $cases{$index} }), "$index: foretold");
 	is(built_by("create index $index"), $cases{$index}[0], "$index: and so");
 }
+# a build with workers does what the remedy says
+for my $case ([ 'on w (k)', 'device' ], [ 'on w500 (k)', 'backend' ], [ 'on w500 (k) where k < 5', 'device' ])
+{
+	my ($index, $by) = @$case;
+
+	is(built_by("create index $index", 'set max_parallel_maintenance_workers = 2'), $by, "$index, with workers: $by");
+}
 my %settings = (
 	'set gpusort.index_builds = off' => [ 'index_builds', 'gpusort.index_builds is off', 'SET gpusort.index_builds = on' ],
 	'set gpusort.enabled = off' => [ 'disabled', 'gpusort.enabled is off', 'SET gpusort.enabled = on' ],
@@ -107,11 +120,12 @@ is(why('create index on pg_class (relpages)', 'runs_on, code'), 'native|system_t
 
 my %errors = (
 	'create index on v (k)' => 'cannot create index on relation "v"',
+	'create index concurrently on p (a)' => 'cannot create index on partitioned table "p" concurrently',
 	'create index on t (nothing)' => 'column "nothing" does not exist',
 	'create index on nothing (k)' => 'relation "nothing" does not exist',
 	'create index on t (k nothing_ops)' => 'operator class "nothing_ops" does not exist for access method "btree"',
-	'create index on t (k); select 1' => 'gpusort_why takes one statement, not 2',
-	'reindex table t' => 'gpusort_why does not take REINDEX');
+	'create index on t (k); select 1' => 'gpusort_why accepts one statement, not 2',
+	'reindex table t' => 'gpusort_why does not support REINDEX');
 for my $statement (sort keys %errors)
 {
 	my ($status, $out, $err) = $node->psql('postgres', "select * from gpusort_why('$statement')");
