@@ -326,7 +326,6 @@ next_waiting_job(uint64 since_us)
 {
 	int			next = -1;
 
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
 		const GpuSortJobSlot *slot = gpusort_service_slot(i);
@@ -336,8 +335,22 @@ next_waiting_job(uint64 since_us)
 			(next < 0 || slot->waits_since_us < gpusort_service_slot(next)->waits_since_us))
 			next = i;
 	}
-	LWLockRelease(gpusort_shared_lock());
 	return next;
+}
+
+/* The search takes no lock, since it is part of each turn, and a process that is
+ * halted while it holds the lock halts all others. */
+static bool
+still_waits(int job)
+{
+	const GpuSortJobSlot *slot = gpusort_service_slot(job);
+	bool		waits;
+
+	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
+	waits = slot->service == gpusort_service_number && slot->state == GPUSORT_JOB_OPENING &&
+		slot->waits_since_us != 0;
+	LWLockRelease(gpusort_shared_lock());
+	return waits;
 }
 
 /* Each job is tried once more before its time counts as over. */
@@ -351,7 +364,8 @@ gpusort_service_serve_waiting_jobs(void)
 	while ((job = next_waiting_job(since_us)) >= 0)
 	{
 		since_us = gpusort_service_slot(job)->waits_since_us;
-		next_try = gpusort_service_sooner(next_try, open_or_wait(job));
+		if (still_waits(job))
+			next_try = gpusort_service_sooner(next_try, open_or_wait(job));
 	}
 	return next_try;
 }
