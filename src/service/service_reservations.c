@@ -338,7 +338,7 @@ next_waiting_job(uint64 since_us)
 	return next;
 }
 
-/* The search takes no lock, since it is part of each turn, and a process that is
+/* The search takes no lock, since it is part of each turn: a process that is
  * halted while it holds the lock halts all others. */
 static bool
 still_waits(int job)
