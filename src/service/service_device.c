@@ -333,11 +333,8 @@ time_to_look(void)
 {
 	const GpuSortService *service = gpusort_service_shared();
 
-	/* CUDA reports for good that there is no GPU, in a process that has found
-	 * none */
 	if (to_look_anew &&
-		(service->missing_since_us != 0 || service->state == GPUSORT_SERVICE_UNAVAILABLE ||
-		 (gpusort_service_device != NULL && opened_choice > 0)))
+		(service->missing_since_us != 0 || service->state == GPUSORT_SERVICE_UNAVAILABLE))
 		return 0;
 	if (service->missing_since_us == 0)
 		return -1;
