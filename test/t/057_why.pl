@@ -236,7 +236,7 @@ SKIP:
 
 	my $limited = 'select * from t order by k8 limit 10';
 	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
-		qr/^Sort: k8 bigint: native: LIMIT lets .*; would change it: nothing/m, 'text');
+		qr/^Sort: k8 bigint: native: LIMIT needs .*; would change it: nothing/m, 'text');
 	unlike($node->safe_psql('postgres', "explain (costs off) $limited"), qr/native/, 'not without the option');
 	unlike($node->safe_psql('postgres', "explain (gpusort off, costs off) $limited"), qr/native/, 'nor when it is off');
 	is($node->safe_psql('postgres', qq{
