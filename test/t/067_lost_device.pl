@@ -88,8 +88,9 @@ $node->safe_psql('postgres', 'select pg_reload_conf()');
 ok($node->poll_query_until('postgres', "select (state, detail) = ('starting', 'waiting for open sorts to end') from gpusort_devices"), 'the new settings wait for it');
 kill 'TERM', service_pid($node);
 ok($node->poll_query_until('postgres', "select (state, detail) = ('unavailable', 'gpusort.debug_fail_opens') from gpusort_devices"), 'the device is lost meanwhile, and known to be missing');
+# the session still holds its failed sort
+ok($node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices"), 'it is found again without a reload, though a session holds a failed sort');
 $session->query('rollback');
-ok($node->poll_query_until('postgres', "select state = 'serving' from gpusort_devices"), 'it is found again without a reload');
 $node->safe_psql('postgres', 'alter system reset all');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 
