@@ -156,18 +156,20 @@ rig_close(rig *rig)
 	munmap(rig->arena, rig->arena_bytes);
 }
 
-/* --- points at which something fails -------------------------------------- */
+/* --- time ----------------------------------------------------------------- */
 
-#define POINTS_AT_LEAST		4
-
-static uint64_t
-now_ms(void)
+uint64_t
+rig_now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
 }
+
+/* --- points at which something fails -------------------------------------- */
+
+#define POINTS_AT_LEAST		4
 
 static uint64_t
 common_divisor(uint64_t a, uint64_t b)
@@ -185,14 +187,14 @@ sweep_begin(sweep *s, uint64_t points)
 	while (s->step > 1 && common_divisor(points, s->step) != 1)
 		s->step--;
 	s->last = sweep_limit_ms == 0 || points == 0 ? 0 : random_below(points);
-	s->began_ms = now_ms();
+	s->began_ms = rig_now_ms();
 }
 
 uint64_t
 sweep_next(sweep *s)
 {
 	if (s->tried == s->points || (sweep_limit_ms != 0 && s->tried >= POINTS_AT_LEAST &&
-								  now_ms() - s->began_ms >= sweep_limit_ms))
+								  rig_now_ms() - s->began_ms >= sweep_limit_ms))
 		return 0;
 	s->tried++;
 	s->last = (s->last + s->step - 1) % s->points + 1;
@@ -203,7 +205,7 @@ void
 sweep_end(const sweep *s)
 {
 	printf("%s: %llu of %llu points, %llu ms\n", current_test, (unsigned long long) s->tried,
-		   (unsigned long long) s->points, (unsigned long long) (now_ms() - s->began_ms));
+		   (unsigned long long) s->points, (unsigned long long) (rig_now_ms() - s->began_ms));
 	fflush(stdout);
 }
 

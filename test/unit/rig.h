@@ -66,6 +66,9 @@ extern int	rig_ordinal;
 int			rig_open(rig *rig, gsort_kind kind, uint64_t budget_bytes);
 void		rig_close(rig *rig);
 
+/* A monotonic clock. */
+uint64_t	rig_now_ms(void);
+
 /* --- points at which something fails -------------------------------------- */
 
 /* Not 0: a sweep begins no new point after this time.  On a GPU each point

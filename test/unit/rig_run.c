@@ -726,21 +726,38 @@ take_events(rig *rig)
 	return total;
 }
 
-/* Waits for the device; ends the program if the device stays silent. */
+/* Prints what is known when a device stays silent, and ends the program. */
 static void
-wait_for_events(rig *rig)
+end_in_silence(rig *rig, run **runs, int n, int wakes)
 {
-	for (int waited_ms = 0; waited_ms < SILENCE_MS_MAX; waited_ms += 100)
+	printf("not ok: %s: no event came for %d ms, the device woke us %d times and %s; its last error: %s\n",
+		   current_test, SILENCE_MS_MAX, wakes,
+		   device_answers(rig->kind == GSORT_KIND_CUDA) ? "answers others" : "answers nobody",
+		   gsort_error_text(rig->device));
+	for (int i = 0; i < n; i++)
+		printf("# job %d: phase %d, run %u of %u, %u of %u blocks fetched, %u buffers held\n", i,
+			   (int) runs[i]->phase, (unsigned) runs[i]->run_number,
+			   (unsigned) runs[i]->options.run_count, (unsigned) runs[i]->fetched,
+			   (unsigned) runs[i]->n_blocks, (unsigned) runs[i]->n_held);
+	exit(1);
+}
+
+/* Waits for an event of the device.  A device may wake its caller without one. */
+static void
+wait_for_events(rig *rig, run **runs, int n)
+{
+	uint64_t	give_up_ms = rig_now_ms() + SILENCE_MS_MAX;
+	int			wakes = 0;
+
+	do
 	{
 		struct pollfd descriptor = {.fd = gsort_fd(rig->device), .events = POLLIN};
 
-		poll(&descriptor, 1, 100);
+		wakes += poll(&descriptor, 1, 100) > 0;
 		if (take_events(rig) > 0)
 			return;
-	}
-	printf("not ok: %s: no event came for %d ms, and the device %s\n", current_test, SILENCE_MS_MAX,
-		   device_answers(rig->kind == GSORT_KIND_CUDA) ? "answers others" : "answers nobody");
-	exit(1);
+	} while (rig_now_ms() < give_up_ms);
+	end_in_silence(rig, runs, n, wakes);
 }
 
 /* --- runs ----------------------------------------------------------------- */
@@ -834,7 +851,7 @@ run_all(rig *rig, run **runs, int n)
 		if (progress > 0)
 			take_events(rig);
 		else if (closed < n)
-			wait_for_events(rig);
+			wait_for_events(rig, runs, n);
 	} while (closed < n);
 	for (int i = 0; i < n; i++)
 	{
