@@ -63,6 +63,7 @@ struct GpuSortBtreeLoad
 	BlockNumber next_block;
 	Level	   *leaves;			/* NULL: there is no tuple */
 	BTDedupState equal;			/* tuples that may be merged; NULL: none may */
+	IndexTuple	first_equal;	/* the first one of those: INDEX_SIZE_MASK + 1 bytes */
 	MemoryContext context;
 };
 
@@ -297,7 +298,6 @@ add_equal(GpuSortBtreeLoad *load)
 				  IndexTupleSize(merged) - BTreeTupleGetPostingOffset(merged));
 		pfree(merged);
 	}
-	pfree(equal->base);
 	equal->base = NULL;
 	equal->nhtids = 0;
 	equal->nitems = 0;
@@ -305,29 +305,22 @@ add_equal(GpuSortBtreeLoad *load)
 	equal->nmaxitems = 0;
 }
 
-/* Is the tuple equal to those that wait, with room for its heap TID? */
-static bool
-join_equal(GpuSortBtreeLoad *load, IndexTuple tuple)
-{
-	return load->equal->base != NULL &&
-		_bt_keep_natts_fast(load->index, load->equal->base, tuple) >
-		IndexRelationGetNumberOfKeyAttributes(load->index) &&
-		_bt_dedup_save_htid(load->equal, tuple);
-}
-
+/* Tuples may be merged only where equal keys have equal bytes, so the order's
+ * comparison decides. */
 static void
-add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple)
+add_or_join(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	if (load->equal == NULL)
 	{
 		add_tuple(load, load->leaves, tuple, 0);
 		return;
 	}
-	if (join_equal(load, tuple))
+	if (equals_last && _bt_dedup_save_htid(load->equal, tuple))
 		return;
 	if (load->equal->base != NULL)
 		add_equal(load);
-	_bt_dedup_start_pending(load->equal, CopyIndexTuple(tuple), InvalidOffsetNumber);
+	memcpy(load->first_equal, tuple, IndexTupleSize(tuple));
+	_bt_dedup_start_pending(load->equal, load->first_equal, InvalidOffsetNumber);
 }
 
 /* --- interface ------------------------------------------------------------ */
@@ -349,19 +342,22 @@ gpusort_btree_load_begin(Relation heap, Relation index, bool unique)
 	load->writer = gpusort_page_writer_begin(index);
 	load->next_block = BTREE_METAPAGE + 1;
 	if (load->key->allequalimage && !unique && BTGetDeduplicateItems(index))
+	{
 		load->equal = make_list_of_equal();
+		load->first_equal = palloc(INDEX_SIZE_MASK + 1);
+	}
 	MemoryContextSwitchTo(old_context);
 	return load;
 }
 
 void
-gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple)
+gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(load->context);
 
 	if (load->leaves == NULL)
 		load->leaves = make_level(load, 0);
-	add_or_join(load, tuple);
+	add_or_join(load, tuple, equals_last);
 	MemoryContextSwitchTo(old_context);
 }
 

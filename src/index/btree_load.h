@@ -16,9 +16,9 @@ typedef struct GpuSortBtreeLoad GpuSortBtreeLoad;
  * be merged.  Memory: a child of the current context. */
 extern GpuSortBtreeLoad *gpusort_btree_load_begin(Relation heap, Relation index, bool unique);
 
-/* Adds a tuple, which is not before those added so far.  Its bytes are
- * copied. */
-extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple);
+/* Adds a tuple, which is not before those added so far.  equals_last: its keys
+ * equal those of the tuple added last.  Its bytes are copied. */
+extern void gpusort_btree_load_add(GpuSortBtreeLoad *load, IndexTuple tuple, bool equals_last);
 
 /* Writes the pages that are left, and the metapage, and frees everything. */
 extern void gpusort_btree_load_end(GpuSortBtreeLoad *load);

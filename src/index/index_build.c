@@ -219,14 +219,15 @@ load_rows(IndexBuild *build, GpuSortOutput *output)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(build->scan.row_context);
 		bool		alive;
+		bool		equals_last;
 		IndexTuple	tuple = gpusort_index_row_tuple(((MinimalTupleTableSlot *) slot)->mintuple,
 													build->index_desc, build->tuple_bytes,
 													&alive);
 
-		gpusort_index_check_tuple(check, tuple, alive);
+		equals_last = gpusort_index_check_tuple(check, tuple, alive);
 		MemoryContextSwitchTo(old_context);
 		MemoryContextReset(build->scan.row_context);
-		gpusort_btree_load_add(load, tuple);
+		gpusort_btree_load_add(load, tuple, equals_last);
 		if (++rows % ROWS_OF_REPORT == 0)
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, rows);
 	}

@@ -249,16 +249,16 @@ raise_disorder(GpuSortIndexCheck *check)
 }
 
 /* Rows that are dead to all but old snapshots need not be unique. */
-void
+bool
 gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive)
 {
 	bool		has_null = false;
 	bool		must_differ = check->info->ii_Unique && alive;
+	int			result = -1;
 
 	if (check->last != NULL)
 	{
-		int			result = compare_keys(check, check->last, tuple, &has_null);
-
+		result = compare_keys(check, check->last, tuple, &has_null);
 		if (result > 0 ||
 			(result == 0 && ItemPointerCompare(&check->last->t_tid, &tuple->t_tid) > 0))
 			raise_disorder(check);
@@ -270,4 +270,5 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 	check->last_alive |= alive;
 	memcpy(check->last_bytes, tuple, IndexTupleSize(tuple));
 	check->last = (IndexTuple) check->last_bytes;
+	return result == 0;
 }

@@ -52,7 +52,7 @@ extern GpuSortIndexCheck *gpusort_index_check_begin(Relation heap, Relation inde
 
 /* The next tuple.  Raises PostgreSQL's error for a duplicate of a unique
  * index's, and an error for a tuple that is before the last one.  alive: it is
- * to be unique. */
-extern void gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive);
+ * to be unique.  True: its keys equal those of the last one. */
+extern bool gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive);
 
 #endif							/* GPUSORT_INDEX_ORDER_H */
