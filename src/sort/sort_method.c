@@ -247,15 +247,16 @@ comparisons_in_tie_runs(const Share *share, double rows)
 /*
  * Do the first n_keys keys tell nearly all rows apart?  No two of the n
  * examined rows may tie.  Then hardly more than one pair in n * n ties, among
- * all rows.  If that is too many, the planner's estimate of distinct values
- * must say that nearly no row ties.
+ * all rows.  If n would have to be too large for that, the planner's estimate
+ * of distinct values must say that nearly no row ties.
  */
 static bool
 keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *words,
 			const GpuSortKeyEncoding *encodings)
 {
 	double		rows = from->expected_rows;
-	double		n = Min(gpusort_row_array_rows(from->array), ROWS_TO_DECIDE_BY);
+	double		enough = ceil(sqrt(rows / SHARE_UNDECIDED_MAX));
+	double		n = Min(gpusort_row_array_rows(from->array), Min(enough, ROWS_TO_DECIDE_BY));
 	double		distinct = 0;
 
 	for (int i = 0; i < n_keys; i++)
@@ -263,8 +264,7 @@ keys_decide(const GpuSortFirstRows *from, int n_keys, const GpuSortWantedWords *
 	if (n < 2 ||
 		(rows / (n * n) > SHARE_UNDECIDED_MAX && distinct < (1 - SHARE_UNDECIDED_MAX) * rows))
 		return false;
-	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings,
-						 ROWS_TO_DECIDE_BY).all.pairs <= 0;
+	return ties_by_words(from, n_keys, GPUSORT_WORDS_MAX, encodings, (int) n).all.pairs <= 0;
 }
 
 int
