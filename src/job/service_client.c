@@ -47,21 +47,38 @@ free_memory(const GpuSortService *service)
 		info->budget_bytes - info->reserved_bytes : 0;
 }
 
+int
+gpusort_service_count_jobs(int number)
+{
+	int			n = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_shared->jobs[i].service == number &&
+			gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE &&
+			gpusort_shared->jobs[i].state != GPUSORT_JOB_RELEASED)
+			n++;
+	return n;
+}
+
 /* The better service has a GPU, if the other one has none: the host device
  * stands in for all GPUs.  Else it has room, if the other one has none; else,
  * the shorter queue; else, more room. */
 static bool
-is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
+is_better(int number, int than_number, uint64 bytes)
 {
+	const GpuSortService *service = &gpusort_shared->services[number];
+	const GpuSortService *than = &gpusort_shared->services[than_number];
 	uint64		mine = free_memory(service);
 	uint64		others = free_memory(than);
+	int			my_jobs = gpusort_service_count_jobs(number);
+	int			other_jobs = gpusort_service_count_jobs(than_number);
 
 	if (service->info.kind != than->info.kind)
 		return service->info.kind == GSORT_KIND_CUDA;
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
-	if (service->open_jobs != than->open_jobs)
-		return service->open_jobs < than->open_jobs;
+	if (my_jobs != other_jobs)
+		return my_jobs < other_jobs;
 	return mine > others;
 }
 
@@ -71,13 +88,9 @@ gpusort_service_for_new_job(uint64 bytes)
 	int			best = -1;
 
 	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-
-		if (gpusort_service_takes_jobs(service) &&
-			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
+		if (gpusort_service_takes_jobs(&gpusort_shared->services[i]) &&
+			(best < 0 || is_better(i, best, bytes)))
 			best = i;
-	}
 	return best;
 }
 

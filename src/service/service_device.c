@@ -372,7 +372,7 @@ jobs_that_go_on(void)
 
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE &&
 			slot->state != GPUSORT_JOB_REFUSED && slot->state != GPUSORT_JOB_FAILED &&
-			slot->state != GPUSORT_JOB_ABANDONED)
+			!gpusort_job_slot_is_left(slot))
 			n++;
 	}
 	LWLockRelease(gpusort_shared_lock());

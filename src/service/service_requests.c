@@ -42,12 +42,15 @@ handle_merge(int job)
 		gpusort_service_operation_began(job);
 }
 
-/* A job that is not on the device is freed at once. */
+/* A job that is not on the device is freed at once.  One that its owner has
+ * released may still be closing when it is closed. */
 static void
 handle_close(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
+	if (mine->closing)
+		return;
 	if (mine->job == NULL)
 	{
 		gpusort_service_forget_job(mine);
@@ -144,6 +147,7 @@ handle_state(int job)
 			if (is_open)
 				handle_merge(job);
 			break;
+		case GPUSORT_JOB_RELEASED:
 		case GPUSORT_JOB_ABANDONED:
 			handle_close(job);
 			break;
