@@ -184,7 +184,7 @@ typedef struct GpuSortService
 	int			pid;
 	gsort_device_info info;		/* of the device that it serves */
 	/* longest turn of its loop since the last reset, without opening and
-	 * closing the device */
+	 * closing the device; without the lock */
 	uint64		longest_turn_us;
 	char		detail[256];
 	/* clock.h: when it lost the device that it had served; 0: none is
@@ -192,7 +192,8 @@ typedef struct GpuSortService
 	uint64		missing_since_us;
 	int			failed_opens;	/* caused by gpusort.debug_fail_opens since then */
 
-	/* whether its process runs, for service_client.c */
+	/* whether its process runs, for service_client.c; the service clears
+	 * asked_ms without the lock */
 	uint64		asked_ms;		/* when a session woke it for a check; 0: it has run since */
 	uint64		doubted_ms;		/* when this was first found too long ago; 0: it was not */
 	bool		unresponsive;	/* this was found again: it gets no jobs */

@@ -116,17 +116,6 @@ gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 	gpusort_service_drop_buffers(&gpusort_service_jobs[job]);
 }
 
-GpuSortJobState
-gpusort_service_job_state(int job)
-{
-	GpuSortJobState state;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	state = gpusort_service_slot(job)->state;
-	LWLockRelease(gpusort_shared_lock());
-	return state;
-}
-
 /* --- the end -------------------------------------------------------------- */
 
 void
