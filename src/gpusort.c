@@ -15,7 +15,6 @@
 #include "compat.h"
 #include "gpusort.h"
 #include "index/index_build.h"
-#include "job/release.h"
 #include "job/shmem.h"
 #include "plan/plan_info.h"
 #include "planner/planner.h"
@@ -44,7 +43,6 @@ _PG_init(void)
 	if (IsBinaryUpgrade)
 		return;
 	gpusort_settings_define();
-	gpusort_release_install();
 	gpusort_shmem_install_hooks(gpusort_service_register());
 	RegisterCustomScanMethods(&gpusort_scan_methods);
 	RegisterCustomScanMethods(&gpusort_feed_scan_methods);

@@ -20,11 +20,19 @@
  * and device memory for its first rows (service_reservations.c).  The service
  * lets a job wait for these, but only if its process holds no other job.
  * Otherwise two sessions could wait for each other's memory.
+ *
+ * A query that succeeds closes its job itself.  After any other end the
+ * resource owner under which the job was opened does so: of the transaction, of
+ * the subtransaction, or of a failed portal.  The job must not depend on memory
+ * instead: that of a failed PL/pgSQL statement stays until the client's
+ * ROLLBACK.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/resowner.h"
 
 #include "compat.h"
 #include "job/buffer_pool.h"
@@ -48,17 +56,22 @@ uint32		gpusort_wait_event_of_feed = 0;
 uint32		gpusort_wait_event_of_sort = 0;
 uint32		gpusort_wait_event_of_output = 0;
 
-/* Jobs that this process has opened as their leader. */
-static int	jobs_open = 0;
+/* For each slot, the resource owner under which this process has claimed it;
+ * NULL: it has not. */
+static ResourceOwner owners[GPUSORT_JOB_SLOTS];
+static int	n_claimed = 0;
+
+static void release_jobs(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg);
 
 static void
-init_wait_events(void)
+init_process(void)
 {
 	if (gpusort_wait_event_of_feed != 0)
 		return;
 	gpusort_wait_event_of_feed = compat_wait_event("GpusortFeed");
 	gpusort_wait_event_of_sort = compat_wait_event("GpusortSort");
 	gpusort_wait_event_of_output = compat_wait_event("GpusortOutput");
+	RegisterResourceReleaseCallback(release_jobs, NULL);
 }
 
 /* --- failure -------------------------------------------------------------- */
@@ -154,7 +167,7 @@ gpusort_job_ask(GpuSortJob *job, GpuSortJobState state, uint32 wait_event)
 {
 	GpuSortJobSlot *slot = gpusort_job_slot(job);
 
-	slot->state = state;
+	gpusort_job_slot_enter(slot, state);
 	slot->asked = true;
 	gpusort_wake_service(slot->service);
 	while (slot->state == state)
@@ -198,7 +211,17 @@ find_free_slot(void)
 			free = i;
 		else
 			taken++;
-	return jobs_open >= GPUSORT_JOBS_OF_A_PROCESS && taken >= GPUSORT_JOB_SLOTS / 2 ? -1 : free;
+	return n_claimed >= GPUSORT_JOBS_OF_A_PROCESS && taken >= GPUSORT_JOB_SLOTS / 2 ? -1 : free;
+}
+
+/* Has this process a job that needs the service? */
+static bool
+has_a_job(void)
+{
+	for (int i = 0; i < GPUSORT_JOB_SLOTS && n_claimed > 0; i++)
+		if (owners[i] != NULL && gpusort_shared->jobs[i].state != GPUSORT_JOB_RELEASED)
+			return true;
+	return false;
 }
 
 /*
@@ -212,7 +235,7 @@ longest_wait(const GpuSortJobOptions *options)
 	int64		patience_ms = Max((int64) options->wait_ms * WAIT_TIMES_NATIVE,
 								  WAIT_MS_OF_ANY_SORT);
 
-	if (jobs_open > 0 || IsParallelWorker())
+	if (has_a_job() || IsParallelWorker())
 		return 0;
 	return (int) Min(patience_ms, Min(gpusort_wait_timeout_ms, gpusort_max_wait_timeout_ms));
 }
@@ -245,24 +268,21 @@ claim(GpuSortJob *job, const GpuSortJobOptions *options, int wait_ms)
 	slot->state = GPUSORT_JOB_OPENING;
 	slot->generation++;
 	slot->service = service;
-	gpusort_shared->services[service].open_jobs++;
 	memset(&slot->asked, 0, sizeof(*slot) - offsetof(GpuSortJobSlot, asked));
 	slot->options = *options;
 	slot->options.wait_ms = wait_ms;
 	slot->native_reason = GPUSORT_NATIVE_NONE;
 	slot->finish_how = GSORT_SORTED;
-	slot->progress = -1;
+	slot->pid = MyProcPid;
+	slot->leader_pid = IsParallelWorker() ? MyProc->lockGroupLeader->pid : 0;
+	slot->database = MyDatabaseId;
+	slot->role = MyProc->roleId;
+	slot->phase_start = GetCurrentTimestamp();
 	job->id.generation = slot->generation;
 	record_device(job, service);
-	job->open = true;
-	jobs_open++;
+	owners[job->id.slot] = CurrentResourceOwner;
+	n_claimed++;
 	return GPUSORT_NATIVE_NONE;
-}
-
-static void
-close_held(void *arg)
-{
-	gpusort_job_close((GpuSortJob *) arg);
 }
 
 /* Asks for buffers and device memory for the first rows, and waits while the
@@ -290,14 +310,12 @@ gpusort_job_open(const GpuSortJobOptions *options, GpuSortNativeReason *reason)
 	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 
 	Assert(options->feeders <= GPUSORT_FEEDERS_MAX);
-	init_wait_events();
+	init_process();
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	*reason = claim(job, options, longest_wait(options));
 	LWLockRelease(gpusort_shared_lock());
 	if (*reason != GPUSORT_NATIVE_NONE)
 		return NULL;
-	/* from here on the job is closed, whatever happens */
-	gpusort_hold_begin(&job->hold, CurrentMemoryContext, close_held, job);
 	/* no row has been sent, so a lost device or a silent service makes the sort
 	 * native */
 	job->may_fail = true;
@@ -316,7 +334,7 @@ gpusort_job_attach(const GpuSortJobId *id)
 	GpuSortJob *job = palloc0(sizeof(GpuSortJob));
 	bool		ours;
 
-	init_wait_events();
+	init_process();
 	job->id = *id;
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	ours = gpusort_job_slot(job)->generation == id->generation;
@@ -331,29 +349,83 @@ gpusort_job_attach(const GpuSortJobId *id)
  * device may still touch, after it has closed its side.  This function never
  * waits and never fails, since it also runs while a transaction is aborted.
  * Parallel workers have ended by then: PostgreSQL waits for them before it
- * releases the leader's resource owners and memory.
+ * releases the leader's resource owners.
  */
-void
-gpusort_job_close(GpuSortJob *job)
+static void
+leave_slot(GpuSortJobSlot *slot, GpuSortJobState state)
 {
-	GpuSortJobSlot *slot;
-
-	if (!job->open)
-		return;
-	job->open = false;
-	jobs_open--;
-	gpusort_hold_end(&job->hold);
-	slot = gpusort_job_slot(job);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	for (int i = slot->n_buffers - 1; i >= 0; i--)
 	{
-		GpuSortBufferState state = gpusort_buffers[slot->buffers[i]].state;
+		GpuSortBufferState buffer_state = gpusort_buffers[slot->buffers[i]].state;
 
-		if (state != GPUSORT_BUFFER_SENT && state != GPUSORT_BUFFER_FETCHING)
+		if (buffer_state != GPUSORT_BUFFER_SENT && buffer_state != GPUSORT_BUFFER_FETCHING)
 			gpusort_buffer_free(slot->buffers[i]);
 	}
-	slot->state = GPUSORT_JOB_ABANDONED;
+	slot->merging |= state == GPUSORT_JOB_RELEASED;
+	gpusort_job_slot_enter(slot, state);
 	slot->asked = true;
 	gpusort_wake_service(slot->service);
 	LWLockRelease(gpusort_shared_lock());
+}
+
+static void
+close_slot(int slot)
+{
+	owners[slot] = NULL;
+	n_claimed--;
+	leave_slot(&gpusort_shared->jobs[slot], GPUSORT_JOB_ABANDONED);
+}
+
+/*
+ * PostgreSQL calls this for each owner that is released, children first, with
+ * CurrentResourceOwner set to it.  After a commit the parent inherits the
+ * remaining jobs, so that no job names an owner that is gone.  The job's memory
+ * may be gone already, since an abort deletes the executor's first.
+ */
+static void
+release_jobs(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
+{
+	ResourceOwner parent;
+
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || n_claimed == 0)
+		return;
+	parent = ResourceOwnerGetParent(CurrentResourceOwner);
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+	{
+		if (owners[i] != CurrentResourceOwner)
+			continue;
+		if (is_commit && parent != NULL)
+			owners[i] = parent;
+		else
+			close_slot(i);
+	}
+}
+
+/* Has this process the job still?  An abort may have closed it. */
+static bool
+is_ours(const GpuSortJob *job)
+{
+	return owners[job->id.slot] != NULL && gpusort_job_slot(job)->generation == job->id.generation;
+}
+
+void
+gpusort_job_close(GpuSortJob *job)
+{
+	if (is_ours(job))
+		close_slot(job->id.slot);
+}
+
+void
+gpusort_job_release_device(GpuSortJob *job)
+{
+	if (is_ours(job))
+		leave_slot(gpusort_job_slot(job), GPUSORT_JOB_RELEASED);
+}
+
+void
+gpusort_job_report(const GpuSortJob *job, GpuSortFigure figure, uint64 value)
+{
+	if (is_ours(job))
+		pg_atomic_write_u64(&gpusort_job_slot(job)->figures[figure], value);
 }

@@ -26,8 +26,8 @@
  * true.
  *
  * Memory: a GpuSortJob lives in the context in which it was opened.  Whatever
- * ends the query also closes the job (release.h): the abort of its resource
- * owner, or the reset of that context.
+ * ends the query also closes the job: gpusort_job_close, or the end of the
+ * resource owner that was current when it was opened.
  */
 #ifndef GPUSORT_JOB_H
 #define GPUSORT_JOB_H
@@ -37,7 +37,6 @@
 #include "compat.h"
 #include "gpusort.h"
 #include "job/buffer_pool.h"
-#include "job/release.h"
 
 /* The feeders of a parallel plan: the leader's feed node, the workers, and the
  * GpuSort node, which feeds the rows that showed it a full job. */
@@ -53,19 +52,15 @@ typedef struct GpuSortJobId
 typedef struct GpuSortJob
 {
 	GpuSortJobId id;
-	bool		open;			/* this process has opened it and will close it */
 	bool		may_fail;		/* a failure is not raised */
 	gsort_kind	device_kind;	/* kind of the device that serves it */
 	/* the device's name and its service's number; empty if there is only one */
 	char		device_name[160];
-	GpuSortHold hold;			/* while it is open */
 } GpuSortJob;
 
 /*
  * Claims a slot, then all at once the buffers that these feeders need, then
  * device memory.  If other jobs have them, it waits.  NULL: *reason tells why.
- *  gpusort_job_close closes the job, or else the end of the
- * current resource owner or memory context.
  *
  * The wait lasts at most twice options->wait_ms, the native sort's time, or 50
  * ms if that is more.  gpusort.wait_timeout and gpusort.max_wait_timeout bound
@@ -75,7 +70,16 @@ typedef struct GpuSortJob
 extern GpuSortJob *gpusort_job_open(const GpuSortJobOptions *options,
 									GpuSortNativeReason *reason);
 
+/* May be called twice. */
 extern void gpusort_job_close(GpuSortJob *job);
+
+/* Gives back all that the job has of a device, after its last run has been
+ * spilled.  It stays listed as a sort that merges, until it is closed. */
+extern void gpusort_job_release_device(GpuSortJob *job);
+
+/* Sets a figure of gpusort_progress.  Harmless after the job has been
+ * closed. */
+extern void gpusort_job_report(const GpuSortJob *job, GpuSortFigure figure, uint64 value);
 
 /* Attaches a feeder to a job that another process has opened and will close.
  * Error: the job of this id has ended. */

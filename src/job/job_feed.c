@@ -63,24 +63,12 @@ gpusort_job_buffer_to_fill(GpuSortJob *job, bool rest_of_row)
 	return buffer;
 }
 
-/* Counts for gpusort_progress. */
-static void
-count_sent(GpuSortJob *job, uint64 rows, uint64 bytes)
-{
-	int			entry = gpusort_job_slot(job)->progress;
-	pg_atomic_uint64 *figures = gpusort_shared->progress[Max(entry, 0)].figures;
-
-	if (entry < 0)
-		return;
-	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_ROWS_FED], (int64) rows);
-	pg_atomic_fetch_add_u64(&figures[GPUSORT_PROGRESS_BYTES_FED], (int64) bytes);
-}
-
 bool
 gpusort_job_send(GpuSortJob *job, int buffer)
 {
 	const GpuSortChunkHeader *chunk = (const GpuSortChunkHeader *) gpusort_buffer_memory(buffer);
 	GpuSortBuffer *shared = &gpusort_buffers[buffer];
+	GpuSortJobSlot *slot = gpusort_job_slot(job);
 	uint64		rows = chunk->rows;
 	uint64		bytes = chunk->data_bytes;
 	bool		waits = rows > 0 && chunk->more_bytes > 0;
@@ -88,7 +76,7 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	bool		refused;
 
 	gpusort_job_lock(job, LW_EXCLUSIVE);
-	order = gpusort_job_slot(job)->chunks_sent++;
+	order = slot->chunks_sent++;
 	shared->sent_order = order;
 	gpusort_job_hand_over(job, buffer, GPUSORT_BUFFER_SENT);
 	/* after it is accepted, the buffer may belong to another chunk, with
@@ -101,9 +89,11 @@ gpusort_job_send(GpuSortJob *job, int buffer)
 	if (refused)
 		shared->state = GPUSORT_BUFFER_IDLE;
 	gpusort_job_unlock();
-	if (!refused)
-		count_sent(job, rows, bytes);
-	return !refused;
+	if (refused)
+		return false;
+	pg_atomic_fetch_add_u64(&slot->figures[GPUSORT_ROWS_FED], (int64) rows);
+	pg_atomic_fetch_add_u64(&slot->figures[GPUSORT_BYTES_FED], (int64) bytes);
+	return true;
 }
 
 void

@@ -94,6 +94,7 @@ gpusort_job_merge(GpuSortJob *job)
 
 	/* all rows are in files, and the merge needs no device */
 	job->may_fail = true;
+	slot->merging = true;
 	gpusort_job_next_run(job);
 	gpusort_job_lock(job, LW_EXCLUSIVE);
 	if (!gpusort_job_slot_failed(job))

@@ -17,7 +17,8 @@
  *
  * service_watch.c, not this file, notices a hung device below a running
  * service.  Nobody notices a service that is halted while it holds the shared
- * lock, since all checks wait for the lock.
+ * lock, or is next in its queue, since all checks wait for the lock.  A service
+ * without jobs takes no lock.
  *
  * Runs in sessions and in the services.  shmem.c allocates the memory, and the
  * shared lock guards it.
@@ -47,21 +48,38 @@ free_memory(const GpuSortService *service)
 		info->budget_bytes - info->reserved_bytes : 0;
 }
 
+int
+gpusort_service_count_jobs(int number)
+{
+	int			n = 0;
+
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
+		if (gpusort_shared->jobs[i].service == number &&
+			gpusort_shared->jobs[i].state != GPUSORT_JOB_FREE &&
+			gpusort_shared->jobs[i].state != GPUSORT_JOB_RELEASED)
+			n++;
+	return n;
+}
+
 /* The better service has a GPU, if the other one has none: the host device
  * stands in for all GPUs.  Else it has room, if the other one has none; else,
  * the shorter queue; else, more room. */
 static bool
-is_better(const GpuSortService *service, const GpuSortService *than, uint64 bytes)
+is_better(int number, int than_number, uint64 bytes)
 {
+	const GpuSortService *service = &gpusort_shared->services[number];
+	const GpuSortService *than = &gpusort_shared->services[than_number];
 	uint64		mine = free_memory(service);
 	uint64		others = free_memory(than);
+	int			my_jobs = gpusort_service_count_jobs(number);
+	int			other_jobs = gpusort_service_count_jobs(than_number);
 
 	if (service->info.kind != than->info.kind)
 		return service->info.kind == GSORT_KIND_CUDA;
 	if ((mine >= bytes) != (others >= bytes))
 		return mine >= bytes;
-	if (service->open_jobs != than->open_jobs)
-		return service->open_jobs < than->open_jobs;
+	if (my_jobs != other_jobs)
+		return my_jobs < other_jobs;
 	return mine > others;
 }
 
@@ -71,13 +89,9 @@ gpusort_service_for_new_job(uint64 bytes)
 	int			best = -1;
 
 	for (int i = 0; i < gpusort_shared->n_services; i++)
-	{
-		const GpuSortService *service = &gpusort_shared->services[i];
-
-		if (gpusort_service_takes_jobs(service) &&
-			(best < 0 || is_better(service, &gpusort_shared->services[best], bytes)))
+		if (gpusort_service_takes_jobs(&gpusort_shared->services[i]) &&
+			(best < 0 || is_better(i, best, bytes)))
 			best = i;
-	}
 	return best;
 }
 
@@ -111,6 +125,7 @@ gpusort_heartbeat_check(int number)
 	GpuSortService *service = &gpusort_shared->services[number];
 	uint64		timeout_ms = (uint64) gpusort_service_timeout_s * 1000;
 	uint64		now;
+	uint64		asked_ms;
 	uint64		silent_ms = 0;
 	bool		is_news = false;
 	int			pid;
@@ -120,23 +135,27 @@ gpusort_heartbeat_check(int number)
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	now = gpusort_clock_ms();
 	pid = service->pid;
-	if (pid != 0 && service->asked_ms == 0)
+	asked_ms = service->asked_ms;
+	if (pid != 0 && asked_ms == 0)
 	{
+		service->doubted_ms = 0;
 		service->asked_ms = now;
 		gpusort_wake_service(number);
 	}
-	else if (pid != 0 && now - service->asked_ms > timeout_ms)
+	else if (pid != 0 && now - asked_ms > timeout_ms)
 	{
 		if (service->doubted_ms == 0)
 			service->doubted_ms = now;
 		is_news = !service->unresponsive && now - service->doubted_ms >= DOUBT_MS;
+		service->unresponsive |= is_news;
+		pg_memory_barrier();
+		/* it has answered meanwhile, and may not have seen the mark */
+		if (is_news && service->asked_ms == 0)
+			service->unresponsive = is_news = false;
 		if (is_news)
-		{
-			service->unresponsive = true;
 			gpusort_server_state_changed();
-		}
 		if (service->unresponsive)
-			silent_ms = now - service->asked_ms;
+			silent_ms = now - asked_ms;
 	}
 	LWLockRelease(gpusort_shared_lock());
 	if (is_news)
@@ -154,20 +173,31 @@ gpusort_heartbeat_begin(int number)
 	service->unresponsive = false;
 }
 
-/* Sessions plan anew for a service that answers again. */
+/* Sessions plan anew for a service that answers again.  Any other answer takes
+ * no lock: a process that is halted while it holds the lock, or is next in its
+ * queue, halts all sessions. */
 void
 gpusort_heartbeat_answer(int number)
 {
 	GpuSortService *service = &gpusort_shared->services[number];
 	bool		was_unresponsive;
+	uint64		asked_ms = service->asked_ms;
 	uint64		silent_ms;
 
-	/* read without the lock, which all sessions want; a session that sets it
-	 * wakes the service afterwards */
-	if (service->asked_ms == 0)
+	/* a session that sets it wakes the service afterwards */
+	if (asked_ms == 0)
 		return;
+	if (!service->unresponsive)
+	{
+		service->asked_ms = 0;
+		/* a session marks the service and then looks whether it has answered;
+		 * the service answers and then looks whether it is marked */
+		pg_memory_barrier();
+		if (!service->unresponsive)
+			return;
+	}
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	silent_ms = gpusort_clock_ms() - service->asked_ms;
+	silent_ms = gpusort_clock_ms() - asked_ms;
 	was_unresponsive = service->unresponsive;
 	gpusort_heartbeat_begin(number);
 	if (was_unresponsive)

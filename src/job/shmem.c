@@ -113,11 +113,12 @@ init_service(GpuSortService *service)
 }
 
 static void
-init_progress_entry(GpuSortProgressEntry *entry)
+init_job_slot(GpuSortJobSlot *slot)
 {
-	pg_atomic_init_u32(&entry->claimed, 0);
-	for (int i = 0; i < GPUSORT_PROGRESS_FIGURES; i++)
-		pg_atomic_init_u64(&entry->figures[i], 0);
+	ConditionVariableInit(&slot->changed);
+	pg_atomic_init_u32(&slot->failure_counted, 0);
+	for (int i = 0; i < GPUSORT_FIGURES; i++)
+		pg_atomic_init_u64(&slot->figures[i], 0);
 }
 
 /* Runs in the postmaster, also after a crash.  A process that finds the memory
@@ -147,14 +148,9 @@ gpusort_shmem_startup(void)
 		init_counters();
 		init_buffers();
 		for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
-		{
-			ConditionVariableInit(&gpusort_shared->jobs[i].changed);
-			pg_atomic_init_u32(&gpusort_shared->jobs[i].failure_counted, 0);
-		}
+			init_job_slot(&gpusort_shared->jobs[i]);
 		for (int i = 0; i < GPUSORT_DISTRUSTED_COLLATIONS; i++)
 			pg_atomic_init_u64(&gpusort_shared->distrusted[i], 0);
-		for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
-			init_progress_entry(&gpusort_shared->progress[i]);
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -179,11 +175,46 @@ gpusort_shared_lock(void)
 	return lock;
 }
 
+/* A failed job stays in its phase. */
+static GpuSortPhase
+phase_of(const GpuSortJobSlot *slot)
+{
+	if (slot->merging)
+		return GPUSORT_PHASE_MERGING;
+	switch (slot->state)
+	{
+		case GPUSORT_JOB_FEEDING:
+		case GPUSORT_JOB_FULL:
+			return GPUSORT_PHASE_FEEDING;
+		case GPUSORT_JOB_FINISHING:
+			return GPUSORT_PHASE_SORTING;
+		case GPUSORT_JOB_BETWEEN_RUNS:
+			return GPUSORT_PHASE_SPILLING;
+		case GPUSORT_JOB_READY:
+			return slot->finish_how == GSORT_SORTED_RUN ? GPUSORT_PHASE_SPILLING :
+				GPUSORT_PHASE_OUTPUT;
+		default:
+			return slot->phase;
+	}
+}
+
+void
+gpusort_job_slot_enter(GpuSortJobSlot *slot, GpuSortJobState state)
+{
+	GpuSortPhase phase;
+
+	slot->state = state;
+	phase = phase_of(slot);
+	if (phase != slot->phase)
+		slot->phase_start = GetCurrentTimestamp();
+	slot->phase = phase;
+}
+
 bool
 gpusort_job_slot_fail(GpuSortJobSlot *slot, const char *message)
 {
-	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_ABANDONED ||
-		slot->state == GPUSORT_JOB_FAILED)
+	if (slot->state == GPUSORT_JOB_FREE || slot->state == GPUSORT_JOB_FAILED ||
+		gpusort_job_slot_is_left(slot))
 		return false;
 	slot->state = GPUSORT_JOB_FAILED;
 	strlcpy(slot->message, message, sizeof(slot->message));
@@ -195,7 +226,6 @@ void
 gpusort_job_slot_free(GpuSortJobSlot *slot)
 {
 	Assert(slot->n_buffers == 0);
-	gpusort_shared->services[slot->service].open_jobs--;
 	slot->state = GPUSORT_JOB_FREE;
 	/* a service may look at any moment */
 	slot->asked = false;

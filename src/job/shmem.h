@@ -71,7 +71,9 @@ typedef struct GpuSortJobOptions
 	gsort_job_options device;	/* keys, flags and engine; the service adds the rest */
 	int			feeders;		/* 1 to GPUSORT_FEEDERS_MAX */
 	int			wait_ms;		/* limit of the wait for buffers and memory that other jobs have */
-	uint64		expected_bytes; /* of all rows, as they are packed; 0: not known */
+	uint64		expected_rows;	/* 0: not known */
+	uint64		expected_bytes; /* of all rows, as they are packed */
+	TimestampTz sort_start;
 } GpuSortJobOptions;
 
 typedef enum GpuSortJobState
@@ -88,8 +90,32 @@ typedef enum GpuSortJobState
 	GPUSORT_JOB_READY,			/* rows and blocks are set, and blocks may be fetched */
 	/* by the service, or by a session that finds the service unresponsive */
 	GPUSORT_JOB_FAILED,
+	/* the owner merges the runs without the device, and only the slot is its */
+	GPUSORT_JOB_RELEASED,
 	GPUSORT_JOB_ABANDONED		/* the owner has left, and the service frees the slot */
 } GpuSortJobState;
+
+/* What gpusort_progress shows of a sort that has a job. */
+typedef enum GpuSortPhase
+{
+	GPUSORT_PHASE_WAITING,		/* for buffers, or for device memory */
+	GPUSORT_PHASE_FEEDING,		/* rows come from the plan below and go to the device */
+	GPUSORT_PHASE_SORTING,		/* the device sorts a run */
+	GPUSORT_PHASE_SPILLING,		/* a sorted run is written to a file */
+	GPUSORT_PHASE_MERGING,		/* sorted runs are merged and returned */
+	GPUSORT_PHASE_OUTPUT		/* sorted rows are returned */
+} GpuSortPhase;
+
+/* Numbers that grow. */
+typedef enum GpuSortFigure
+{
+	GPUSORT_ROWS_FED,			/* by all feeders so far */
+	GPUSORT_BYTES_FED,
+	GPUSORT_ROWS_RETURNED,
+	GPUSORT_RUNS_SPILLED,
+	GPUSORT_BYTES_SPILLED,
+	GPUSORT_FIGURES
+} GpuSortFigure;
 
 typedef struct GpuSortJobSlot
 {
@@ -131,8 +157,15 @@ typedef struct GpuSortJobSlot
 	gsort_finish_how finish_how;		/* how the owner wants the finish that it waits for */
 	uint64		last_read_us;	/* clock.h: when the reader last asked for a block */
 
-	/* the sort's entry, in which feeders count sent rows; -1: it has none */
-	int			progress;
+	/* for gpusort_progress */
+	int			pid;			/* the owner's */
+	int			leader_pid;		/* the owner's leader, if it is a parallel worker; else 0 */
+	Oid			database;
+	Oid			role;			/* role that the session logged in as */
+	GpuSortPhase phase;			/* follows the state */
+	TimestampTz phase_start;
+	bool		merging;		/* all runs have been spilled; only the owner writes it */
+	pg_atomic_uint64 figures[GPUSORT_FIGURES];	/* without the lock */
 } GpuSortJobSlot;
 
 typedef enum GpuSortServiceState
@@ -151,16 +184,16 @@ typedef struct GpuSortService
 	int			pid;
 	gsort_device_info info;		/* of the device that it serves */
 	/* longest turn of its loop since the last reset, without opening and
-	 * closing the device */
+	 * closing the device; without the lock */
 	uint64		longest_turn_us;
 	char		detail[256];
 	/* clock.h: when it lost the device that it had served; 0: none is
 	 * missing */
 	uint64		missing_since_us;
 	int			failed_opens;	/* caused by gpusort.debug_fail_opens since then */
-	int			open_jobs;		/* job slots that are claimed for it */
 
-	/* whether its process runs, for service_client.c */
+	/* whether its process runs, for service_client.c; the service clears
+	 * asked_ms without the lock */
 	uint64		asked_ms;		/* when a session woke it for a check; 0: it has run since */
 	uint64		doubted_ms;		/* when this was first found too long ago; 0: it was not */
 	bool		unresponsive;	/* this was found again: it gets no jobs */
@@ -173,59 +206,6 @@ typedef struct GpuSortService
 /* Two collations in the same place would forget each other, which costs device
  * sorts alone. */
 #define GPUSORT_DISTRUSTED_COLLATIONS 256
-
-/* Sorts that can be listed: those that have a job, and those that merge their
- * runs themselves and need none any more. */
-#define GPUSORT_PROGRESS_ENTRIES	512
-
-typedef enum GpuSortPhase
-{
-	GPUSORT_PHASE_WAITING,		/* for buffers, or for device memory */
-	GPUSORT_PHASE_FEEDING,		/* rows come from the plan below and go to the device */
-	GPUSORT_PHASE_SORTING,		/* the device sorts a run */
-	GPUSORT_PHASE_SPILLING,		/* a sorted run is written to a file */
-	GPUSORT_PHASE_MERGING,		/* sorted runs are merged and returned */
-	GPUSORT_PHASE_OUTPUT		/* sorted rows are returned */
-} GpuSortPhase;
-
-/* The data of a running sort that belong together. */
-typedef struct GpuSortProgressState
-{
-	int			pid;			/* process that leads the sort; 0: none */
-	int			leader_pid;		/* the leader of that process, if it is a parallel worker; else 0 */
-	Oid			database;
-	Oid			role;			/* role that the session logged in as */
-	uint64		rows_expected;	/* the planner's estimate; 0: not known */
-	TimestampTz sort_start;
-	GpuSortPhase phase;
-	TimestampTz phase_start;
-	int			job;			/* the job's slot; -1: none yet */
-	/* of the slot; if the slot's is another one, the sort needs no job any
-	 * more */
-	uint64		generation;
-} GpuSortProgressState;
-
-/* Numbers that grow. */
-typedef enum GpuSortProgressFigure
-{
-	GPUSORT_PROGRESS_ROWS_FED,	/* by all feeders so far */
-	GPUSORT_PROGRESS_BYTES_FED,
-	GPUSORT_PROGRESS_ROWS_RETURNED,
-	GPUSORT_PROGRESS_RUNS_SPILLED,
-	GPUSORT_PROGRESS_BYTES_SPILLED,
-	GPUSORT_PROGRESS_FIGURES
-} GpuSortProgressFigure;
-
-/* A sort has an entry from its request for a job until it has returned its last
- * row, has ended in any way, or has become native (progress.h). */
-typedef struct GpuSortProgressEntry
-{
-	pg_atomic_uint32 claimed;	/* 0: free */
-	/* odd while state is written; PostgreSQL's macros require this name */
-	int			st_changecount;
-	GpuSortProgressState state;
-	pg_atomic_uint64 figures[GPUSORT_PROGRESS_FIGURES];
-} GpuSortProgressEntry;
 
 typedef struct GpuSortShared
 {
@@ -247,7 +227,6 @@ typedef struct GpuSortShared
 	pg_atomic_uint64 distrusted[GPUSORT_DISTRUSTED_COLLATIONS];
 
 	GpuSortJobSlot jobs[GPUSORT_JOB_SLOTS];
-	GpuSortProgressEntry progress[GPUSORT_PROGRESS_ENTRIES];	/* without the lock (progress.h) */
 } GpuSortShared;
 
 extern GpuSortShared *gpusort_shared;
@@ -273,6 +252,16 @@ gpusort_service_takes_jobs(const GpuSortService *service)
 {
 	return service->state == GPUSORT_SERVICE_SERVING && !service->unresponsive;
 }
+
+/* Does the owner need nothing of the service any more? */
+static inline bool
+gpusort_job_slot_is_left(const GpuSortJobSlot *slot)
+{
+	return slot->state == GPUSORT_JOB_RELEASED || slot->state == GPUSORT_JOB_ABANDONED;
+}
+
+/* Puts the job into a state.  Requires the lock, held exclusively. */
+extern void gpusort_job_slot_enter(GpuSortJobSlot *slot, GpuSortJobState state);
 
 /* Fails the job for good.  Requires the lock, held exclusively.  False: its
  * owner has left or it has failed already, and nothing is changed. */

@@ -44,16 +44,6 @@
 
 static WaitEventSet *wait_set = NULL;
 
-static void
-request_termination(SIGNAL_ARGS)
-{
-	int			save_errno = errno;
-
-	gpusort_service_to_end = true;
-	SetLatch(MyLatch);
-	errno = save_errno;
-}
-
 /* Buffers that the device still writes to stay the service's.  Its successor
  * frees them. */
 static void
@@ -84,7 +74,7 @@ static void
 set_signal_handlers(void)
 {
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, request_termination);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	/* a cancel is meant for a query; it must not end everybody's sorts */
 	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
@@ -102,7 +92,6 @@ begin_service(int number)
 	gpusort_service_number = number;
 	gpusort_service_forget_all_jobs();
 	on_proc_exit(end_at_once, 0);
-	before_shmem_exit(leave, 0);
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	if (number > 0 && gpusort_service_shared()->pid != 0)
 	{
@@ -115,34 +104,21 @@ begin_service(int number)
 	gpusort_service_shared()->proc = compat_proc_number(MyProc);
 	gpusort_service_shared()->pid = MyProcPid;
 	gpusort_service_shared()->state = GPUSORT_SERVICE_STARTING;
+	gpusort_service_shared()->detail[0] = '\0';
 	LWLockRelease(gpusort_shared_lock());
-}
-
-/* --- how long turns take -------------------------------------------------- */
-
-/* Remembers the longest turn, because everybody's sorts stand still during a
- * turn.  Only a reset writes it too, so it is read without the lock, which all
- * sessions want. */
-static void
-record_turn(uint64 passed_us)
-{
-	GpuSortService *service = gpusort_service_shared();
-
-	if (passed_us <= service->longest_turn_us)
-		return;
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	service->longest_turn_us = passed_us;
-	LWLockRelease(gpusort_shared_lock());
+	before_shmem_exit(leave, 0);
 }
 
 /* --- the loop ------------------------------------------------------------- */
 
 /* Handles requests, events and the passing of time.  Returns the milliseconds
  * until there is more to do: 0, at once; -1, when the latch or the device
- * tells. */
+ * tells.  Remembers the longest turn, because everybody's sorts stand still
+ * during a turn. */
 static long
 do_turn(void)
 {
+	GpuSortService *service = gpusort_service_shared();
 	uint64		begin_us = gpusort_clock_us();
 	bool		more;
 	long		next_try;
@@ -154,7 +130,7 @@ do_turn(void)
 	gpusort_service_watch_device();
 	gpusort_service_publish_info();
 	gpusort_service_publish_reservations();
-	record_turn(gpusort_clock_us() - begin_us);
+	service->longest_turn_us = Max(service->longest_turn_us, gpusort_clock_us() - begin_us);
 	if (more)
 		return 0;
 	return gpusort_service_open_jobs > 0 ?
@@ -185,7 +161,7 @@ gpusort_service_main(Datum arg)
 	prepare_device();
 	gpusort_service_open_device();
 	make_wait_set();
-	while (!gpusort_service_to_end)
+	while (!ShutdownRequestPending)
 	{
 		WaitEvent	occurred[3];
 		long		sleep_ms;
@@ -201,8 +177,7 @@ gpusort_service_main(Datum arg)
 		}
 		sleep_ms = do_turn();
 		/* last, since it may wait for the end of the last open job */
-		gpusort_service_follow_settings();
-		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_next_look());
+		sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_follow_settings());
 		if (gpusort_service_number == 0)
 			sleep_ms = gpusort_service_sooner(sleep_ms, gpusort_service_start_others(reloaded));
 		if (sleep_ms == 0)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/procsignal.h"
@@ -41,8 +42,6 @@ typedef struct BlockingCall
 	int			delay_ms;		/* for tests */
 	int			ended_fd;		/* readable when the call has ended */
 } BlockingCall;
-
-volatile sig_atomic_t gpusort_service_to_end = false;
 
 static BlockingCall running;
 
@@ -85,7 +84,7 @@ patience_left(uint64 *give_up_ms)
 {
 	uint64		now;
 
-	if (!gpusort_service_to_end)
+	if (!ShutdownRequestPending)
 		return -1;
 	now = gpusort_clock_ms();
 	if (*give_up_ms == 0)

@@ -71,27 +71,25 @@ device_error(void)
 	return text;
 }
 
-/* A process that is not this service changes nothing. */
+/* A restart calls this, and then the process's end once more, which changes
+ * nothing. */
 void
 gpusort_service_stop_serving(const char *message)
 {
 	GpuSortService *service = gpusort_service_shared();
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (service->pid == MyProcPid)
-	{
-		/* The device may have been open without serving, until the last sort
-		 * ended.  The host device is not missed if it stands in for a missing
-		 * device, or for no GPU. */
-		if (gpusort_service_device != NULL && opened_choice == 0 && service->missing_since_us == 0)
-			service->missing_since_us = gpusort_clock_us();
-		service->state = GPUSORT_SERVICE_STARTING;
-		service->proc = -1;
-		service->pid = 0;
-		memset(&service->info, 0, sizeof(service->info));
-		gpusort_server_state_changed();
-		gpusort_service_fail_all_jobs(message);
-	}
+	/* The device may have been open without serving, until the last sort ended.
+	 * The host device is not missed if it stands in for a missing device, or
+	 * for no GPU. */
+	if (gpusort_service_device != NULL && opened_choice == 0 && service->missing_since_us == 0)
+		service->missing_since_us = gpusort_clock_us();
+	service->state = GPUSORT_SERVICE_STARTING;
+	service->proc = -1;
+	service->pid = 0;
+	memset(&service->info, 0, sizeof(service->info));
+	gpusort_server_state_changed();
+	gpusort_service_fail_all_jobs(message);
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -172,8 +170,6 @@ publish_state(GpuSortServiceState state, const char *detail)
 		service->missing_since_us = 0;
 		service->failed_opens = 0;
 	}
-	if (gpusort_service_device == NULL)
-		memset(&service->info, 0, sizeof(service->info));
 	LWLockRelease(gpusort_shared_lock());
 	/* the first service may have a host device that need not serve any more */
 	if (changed && gpusort_service_number > 0)
@@ -208,38 +204,20 @@ arm_test_failure(void)
 }
 
 static void
-report_off(void)
-{
-	ereport(LOG, (errmsg("gpusort: gpusort.device is off, all sorts are left to PostgreSQL")));
-	publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
-}
-
-static void
-report_no_buffers(void)
-{
-	ereport(LOG,
-			(errmsg("gpusort: no buffers, all sorts are left to PostgreSQL"),
-			 errdetail("The server started with gpusort.device = off."),
-			 errhint("Restart the server.")));
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE,
-				  "the server started with gpusort.device = off and has no buffers; restart the server");
-}
-
-static void
-report_no_device(void)
+report_no_device(const char *why)
 {
 	if (gpusort_shared->n_services > 1)
 		ereport(LOG,
-				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, failures),
+				(errmsg("gpusort: service %d has no device: %s", gpusort_service_number, why),
 				 gpusort_server_state()->serves ?
 				 errdetail("Sorts use the other devices.") :
 				 errdetail("No other device serves, so all sorts are left to PostgreSQL.")));
 	else
 		ereport(LOG,
-				(errmsg("gpusort: no device serves, all sorts are left to PostgreSQL: %s",
-						failures),
+				(errmsg("gpusort: no device serves, all sorts are left to PostgreSQL: %s", why),
+				 gpusort_shared->n_buffers == 0 ? 0 :
 				 errhint("Set gpusort.device to \"host\" to sort with CPU threads, or to \"auto,host\" to do so only while no GPU serves.")));
-	publish_state(GPUSORT_SERVICE_UNAVAILABLE, failures);
+	publish_state(GPUSORT_SERVICE_UNAVAILABLE, why);
 }
 
 /* Serves with the device that is open now. */
@@ -305,13 +283,13 @@ gpusort_service_open_device(void)
 	if (opened_for.device.n == 0)
 		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
 	else if (gpusort_device_is_off())
-		report_off();
+		publish_state(GPUSORT_SERVICE_OFF, "gpusort.device is off");
 	else if (gpusort_shared->n_buffers == 0)
-		report_no_buffers();
+		report_no_device("the server started with gpusort.device = off and has no buffers; restart the server");
 	else if (open_a_choice())
 		begin_serving();
 	else
-		report_no_device();
+		report_no_device(failures);
 }
 
 /* --- when to open it anew ------------------------------------------------- */
@@ -344,20 +322,6 @@ time_to_look(void)
 	return gpusort_clock_ms_left(gpusort_clock_us(), next_look_us);
 }
 
-/* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
- * whose it is. */
-static void
-wait_for_open_sorts(int open)
-{
-	if (gpusort_service_shared()->state == GPUSORT_SERVICE_SERVING)
-		ereport(LOG,
-				(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
-						open),
-				 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
-						 gpusort_service_number)));
-	publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
-}
-
 /* Returns the number of jobs that a restart of the service would fail.  The
  * requests of some may not have arrived yet. */
 static int
@@ -372,53 +336,61 @@ jobs_that_go_on(void)
 
 		if (slot->service == gpusort_service_number && slot->state != GPUSORT_JOB_FREE &&
 			slot->state != GPUSORT_JOB_REFUSED && slot->state != GPUSORT_JOB_FAILED &&
-			slot->state != GPUSORT_JOB_ABANDONED)
+			!gpusort_job_slot_is_left(slot))
 			n++;
 	}
 	LWLockRelease(gpusort_shared_lock());
 	return n;
 }
 
-/* A session may hold a failed sort for as long as it likes. */
-void
+/* One forgotten cursor keeps all new sorts native.  gpusort_progress tells
+ * whose it is. */
+static void
+report_open_sorts(int open)
+{
+	ereport(LOG,
+			(errmsg("gpusort: the new settings wait for %d open sorts to end, new sorts are left to PostgreSQL",
+					open),
+			 errhint("The view gpusort_progress lists the open sorts of service %d and their processes.  A cursor keeps its sort open until the cursor is closed.",
+					 gpusort_service_number)));
+}
+
+/* A session may hold a failed sort for as long as it likes.  A look that is due
+ * waits for the end of a sort. */
+long
 gpusort_service_follow_settings(void)
 {
 	const GpuSortService *service = gpusort_service_shared();
+	bool		serves = service->state == GPUSORT_SERVICE_SERVING;
 	OpenSettings now = settings_now();
 	bool		changed = settings_have_changed(&now);
+	long		left = changed ? 0 : time_to_look();
 	int			open;
 
-	if (!changed && time_to_look() != 0)
+	if (left != 0)
 	{
 		/* the settings are again those that the device was opened with */
-		if (gpusort_service_device != NULL && service->state != GPUSORT_SERVICE_SERVING)
+		if (gpusort_service_device != NULL && !serves)
 			publish_state(GPUSORT_SERVICE_SERVING, failures);
-		return;
+		return left;
 	}
-	open = jobs_that_go_on();
-	if (changed && now.device.n == 0)
+	if (!changed && jobs_that_go_on() > 0)
+		return -1;
+	if (now.device.n == 0)
 		publish_state(GPUSORT_SERVICE_OFF, NOT_NAMED);
-	else if (changed && open > 0)
-		wait_for_open_sorts(open);
-	else if (open == 0)
-		publish_state(GPUSORT_SERVICE_STARTING, "opening a device");
+	else
+		publish_state(GPUSORT_SERVICE_STARTING, "waiting for open sorts to end");
 	/* no new ones come now */
-	if (jobs_that_go_on() > 0)
-		return;
+	open = jobs_that_go_on();
+	if (open > 0 && changed && serves)
+		report_open_sorts(open);
+	if (open > 0)
+		return -1;
 	if (!changed)
 		gpusort_service_restart("retrying to open the lost device", failures);
 	/* it is not lost */
 	gpusort_service_device = NULL;
 	gpusort_service_restart("the settings of the device have changed", "No sort is open.");
-}
-
-long
-gpusort_service_next_look(void)
-{
-	long		left = time_to_look();
-
-	/* a look that is due waits for the end of a sort */
-	return left > 0 ? left : -1;
 }
 
 /* --- a reload ------------------------------------------------------------- */

@@ -202,7 +202,7 @@ void
 gpusort_service_handle_append(int job, int buffer)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
-	GpuSortJobState state = gpusort_service_job_state(job);
+	GpuSortJobState state = gpusort_service_slot(job)->state;
 	GpuSortChunkHeader header;
 	gsort_chunk chunk;
 

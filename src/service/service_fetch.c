@@ -98,7 +98,7 @@ gpusort_service_handle_fetch(int job, int buffer)
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 	gsort_status status;
 
-	if (gpusort_service_job_state(job) != GPUSORT_JOB_READY || mine->job == NULL)
+	if (gpusort_service_slot(job)->state != GPUSORT_JOB_READY || mine->job == NULL)
 	{
 		gpusort_service_return_buffer(buffer, GPUSORT_BUFFER_IDLE);
 		return;

@@ -22,8 +22,6 @@
 
 #include "postgres.h"
 
-#include <signal.h>
-
 #include "postmaster/bgworker.h"
 
 #include "compat.h"
@@ -82,6 +80,8 @@ gpusort_service_shared(void)
 	return &gpusort_shared->services[gpusort_service_number];
 }
 
+/* Returns a job in shared memory.  Its state may be read without the lock: a
+ * session may change it right afterwards all the same. */
 static inline GpuSortJobSlot *
 gpusort_service_slot(int job)
 {
@@ -123,7 +123,6 @@ extern void gpusort_service_return_buffer(int buffer, GpuSortBufferState state);
 
 /* Moves a job on, unless its owner has left or it has failed. */
 extern void gpusort_service_set_job_state(int job, GpuSortJobState state);
-extern GpuSortJobState gpusort_service_job_state(int job);
 
 /* lacks_memory: the device has no memory for the job, but goes on. */
 extern void gpusort_service_fail_job(int job, const char *message, bool lacks_memory);
@@ -162,17 +161,15 @@ extern void gpusort_service_open_device(void);
 /*
  * Do the settings ask for another device, or for other threads, or for none, or
  * is it time to look for a lost device?  Then the open device serves no new
- * sorts, and the service restarts when no sort is open.
+ * sorts, and the service restarts when no sort is open.  Returns the
+ * milliseconds until this must be called although nothing else happens; -1: any
+ * time.
  */
-extern void gpusort_service_follow_settings(void);
+extern long gpusort_service_follow_settings(void);
 
 /* Applies a reload: settings that need no new opening, and a missing device
  * that may be there by now. */
 extern void gpusort_service_reload_settings(void);
-
-/* Returns the milliseconds until follow_settings must be called although
- * nothing else happens; -1: any time. */
-extern long gpusort_service_next_look(void);
 
 /* Shows the device's figures to sessions.  Does not return from a lost
  * device. */
@@ -212,9 +209,6 @@ extern void gpusort_service_set_budget(void);
 extern void gpusort_service_follow_free_memory(void);
 
 /* --- service_call.c ------------------------------------------------------- */
-
-/* This process has been asked to end. */
-extern volatile sig_atomic_t gpusort_service_to_end;
 
 typedef void (*GpuSortBlockingCall) (void *arg);
 

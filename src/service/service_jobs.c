@@ -86,7 +86,7 @@ gpusort_service_return_buffer(int buffer, GpuSortBufferState state)
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	slot = gpusort_service_slot(gpusort_buffers[buffer].job);
-	if (slot->state == GPUSORT_JOB_ABANDONED)
+	if (gpusort_job_slot_is_left(slot))
 		gpusort_buffer_free(buffer);
 	else
 		gpusort_buffers[buffer].state = state;
@@ -100,8 +100,8 @@ gpusort_service_set_job_state(int job, GpuSortJobState state)
 	GpuSortJobSlot *slot = gpusort_service_slot(job);
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	if (slot->state != GPUSORT_JOB_ABANDONED && slot->state != GPUSORT_JOB_FAILED)
-		slot->state = state;
+	if (slot->state != GPUSORT_JOB_FAILED && !gpusort_job_slot_is_left(slot))
+		gpusort_job_slot_enter(slot, state);
 	LWLockRelease(gpusort_shared_lock());
 	ConditionVariableBroadcast(&slot->changed);
 }
@@ -114,17 +114,6 @@ gpusort_service_fail_job(int job, const char *message, bool lacks_memory)
 		gpusort_service_slot(job)->lacked_memory = lacks_memory;
 	LWLockRelease(gpusort_shared_lock());
 	gpusort_service_drop_buffers(&gpusort_service_jobs[job]);
-}
-
-GpuSortJobState
-gpusort_service_job_state(int job)
-{
-	GpuSortJobState state;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	state = gpusort_service_slot(job)->state;
-	LWLockRelease(gpusort_shared_lock());
-	return state;
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -145,19 +134,21 @@ gpusort_service_forget_all_jobs(void)
 	gpusort_service_open_jobs = 0;
 }
 
+/* Frees what the owner has left: all buffers, and perhaps the slot. */
 static void
-free_all_buffers(GpuSortJobSlot *slot)
+free_slot(GpuSortJobSlot *slot)
 {
 	while (slot->n_buffers > 0)
 		gpusort_buffer_free(slot->buffers[slot->n_buffers - 1]);
+	if (slot->state == GPUSORT_JOB_ABANDONED)
+		gpusort_job_slot_free(slot);
 }
 
 void
 gpusort_service_free_job(int job)
 {
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	free_all_buffers(gpusort_service_slot(job));
-	gpusort_job_slot_free(gpusort_service_slot(job));
+	free_slot(gpusort_service_slot(job));
 	LWLockRelease(gpusort_shared_lock());
 }
 
@@ -187,11 +178,8 @@ take_over_job(GpuSortJobSlot *slot)
 	}
 	slot->asked = false;
 	slot->n_handed = 0;
-	if (slot->state == GPUSORT_JOB_ABANDONED)
-	{
-		free_all_buffers(slot);
-		gpusort_job_slot_free(slot);
-	}
+	if (gpusort_job_slot_is_left(slot))
+		free_slot(slot);
 }
 
 void

@@ -63,42 +63,30 @@ set_number(int wanted)
 		gpusort_wake_service(i);
 }
 
-/* False: no worker is free. */
+/* False: no worker is free.  After a crash of the server's processes the
+ * postmaster may be starting it too.  The second one ends at once. */
 static bool
 start_service(int i)
 {
 	BackgroundWorker worker = gpusort_service_worker(i);
 	GpuSortService *service = &gpusort_shared->services[i];
-	bool		was_missing;
-	bool		runs;
+	bool		was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
+	bool		started = RegisterDynamicBackgroundWorker(&worker, NULL);
 
 	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	was_missing = service->state == GPUSORT_SERVICE_UNAVAILABLE;
-	/* after a crash of the server's processes the postmaster may have started
-	 * it already */
-	runs = service->pid != 0;
-	if (!runs)
-	{
-		service->registered = true;
-		service->state = GPUSORT_SERVICE_STARTING;
-		service->detail[0] = '\0';
-	}
-	LWLockRelease(gpusort_shared_lock());
-	if (runs || RegisterDynamicBackgroundWorker(&worker, NULL))
-		return true;
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-	runs = service->pid != 0;
-	if (!runs)
+	service->registered |= started;
+	started = service->registered;
+	if (!started)
 		gpusort_service_set_no_worker(service);
 	LWLockRelease(gpusort_shared_lock());
 	/* otherwise the log has this line already */
-	if (!runs && !was_missing)
+	if (!started && !was_missing)
 		ereport(LOG,
 				(errmsg("gpusort: no background worker is free for service %d", i),
 				 errdetail("A new attempt follows every %d seconds.", RETRY_MS / 1000),
 				 errhint("Raise max_worker_processes, which is %d, and restart the server.",
 						 max_worker_processes)));
-	return runs;
+	return started;
 }
 
 /* False: one could not be started. */
@@ -113,12 +101,12 @@ start_missing(int wanted)
 	return all;
 }
 
-/* A change of their number, or a reload, makes it try at once. */
+/* A change of their number, or a reload, makes it try at once, and so does a
+ * restart, since one may have been missing before. */
 long
 gpusort_service_start_others(bool retry)
 {
-	static uint64 next_try_ms = 0;	/* 0: none is missing */
-	static bool first = true;
+	static uint64 next_try_ms = 0;	/* PG_UINT64_MAX: none is missing */
 	int			wanted = gpusort_services_wanted(gpusort_shared->n_gpus);
 
 	if (wanted != gpusort_shared->n_services)
@@ -126,10 +114,7 @@ gpusort_service_start_others(bool retry)
 		set_number(wanted);
 		retry = true;
 	}
-	/* the service may have restarted while one was missing */
-	retry |= first;
-	first = false;
-	if (retry || (next_try_ms != 0 && gpusort_clock_ms() >= next_try_ms))
-		next_try_ms = start_missing(wanted) ? 0 : gpusort_clock_ms() + RETRY_MS;
-	return next_try_ms == 0 ? -1 : RETRY_MS;
+	if (retry || gpusort_clock_ms() >= next_try_ms)
+		next_try_ms = start_missing(wanted) ? PG_UINT64_MAX : gpusort_clock_ms() + RETRY_MS;
+	return next_try_ms == PG_UINT64_MAX ? -1 : RETRY_MS;
 }

@@ -42,12 +42,15 @@ handle_merge(int job)
 		gpusort_service_operation_began(job);
 }
 
-/* A job that is not on the device is freed at once. */
+/* A job that is not on the device is freed at once.  One that its owner has
+ * released may still be closing when it is closed. */
 static void
 handle_close(int job)
 {
 	GpuSortServiceJob *mine = &gpusort_service_jobs[job];
 
+	if (mine->closing)
+		return;
 	if (mine->job == NULL)
 	{
 		gpusort_service_forget_job(mine);
@@ -87,23 +90,23 @@ take_requests(int job, Requests *requests)
 	}
 	requests->asked = slot->asked;
 	requests->n_handed = slot->n_handed;
-	memcpy(requests->handed, slot->handed, sizeof(requests->handed));
+	memcpy(requests->handed, slot->handed,
+		   Min(requests->n_handed, GPUSORT_JOB_BUFFERS_MAX) * sizeof(int));
 	slot->asked = false;
 	slot->n_handed = 0;
 	LWLockRelease(gpusort_shared_lock());
 	return true;
 }
 
-/* Handles a buffer that may not be the job's, if shared memory is corrupt. */
+/* Handles a buffer that may not be the job's, if shared memory is corrupt.  No
+ * session changes a buffer that it has handed over. */
 static void
 handle_buffer(int job, int buffer)
 {
 	GpuSortBufferState state = GPUSORT_BUFFER_FREE;
 
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	if (buffer >= 0 && buffer < gpusort_shared->n_buffers && gpusort_buffers[buffer].job == job)
 		state = gpusort_buffers[buffer].state;
-	LWLockRelease(gpusort_shared_lock());
 	if (state == GPUSORT_BUFFER_SENT)
 		gpusort_service_handle_append(job, buffer);
 	else if (state == GPUSORT_BUFFER_FETCHING)
@@ -128,7 +131,7 @@ handle_state(int job)
 {
 	bool		is_open = gpusort_service_jobs[job].job != NULL;
 
-	switch (gpusort_service_job_state(job))
+	switch (gpusort_service_slot(job)->state)
 	{
 		case GPUSORT_JOB_OPENING:
 			gpusort_service_handle_open(job);
@@ -144,6 +147,7 @@ handle_state(int job)
 			if (is_open)
 				handle_merge(job);
 			break;
+		case GPUSORT_JOB_RELEASED:
 		case GPUSORT_JOB_ABANDONED:
 			handle_close(job);
 			break;
@@ -176,7 +180,8 @@ gpusort_service_handle_requests(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Reports the rows and blocks of a complete directory to the owner. */
+/* Reports the rows and blocks of a complete directory to the owner, who looks
+ * at them when the job is READY. */
 static gsort_status
 publish_directory(int job, gsort_job_stats *stats)
 {
@@ -188,11 +193,9 @@ publish_directory(int job, gsort_job_stats *stats)
 	if (status != GSORT_OK)
 		return status;
 	*stats = gpusort_service_stats(&gpusort_service_jobs[job]);
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	slot->blocks = n;
 	slot->stats = *stats;
 	slot->last_read_us = gpusort_clock_us();
-	LWLockRelease(gpusort_shared_lock());
 	return GSORT_OK;
 }
 

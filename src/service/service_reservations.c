@@ -199,9 +199,7 @@ options_are_sound(const GpuSortJobOptions *options)
 static void
 refuse_job(int job, GpuSortNativeReason reason)
 {
-	LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
 	gpusort_service_slot(job)->native_reason = reason;
-	LWLockRelease(gpusort_shared_lock());
 	gpusort_service_set_job_state(job, GPUSORT_JOB_REFUSED);
 }
 
@@ -310,9 +308,7 @@ gpusort_service_handle_open(int job)
 
 	if (mine->job != NULL)
 		return;
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	mine->options = gpusort_service_slot(job)->options;
-	LWLockRelease(gpusort_shared_lock());
 	if (!options_are_sound(&mine->options))
 		gpusort_service_fail_job(job, "The job's options are corrupt.", false);
 	else
@@ -320,7 +316,9 @@ gpusort_service_handle_open(int job)
 }
 
 /* Returns the job of this service that has waited for longest, of those that
- * have waited for less long than since_us; -1: there is none. */
+ * have waited for less long than since_us; -1: there is none.  The search is
+ * part of each turn and takes no lock.  Only the service of a job lets it wait,
+ * and only that service ends the wait, or frees the slot. */
 static int
 next_waiting_job(uint64 since_us)
 {
@@ -338,21 +336,6 @@ next_waiting_job(uint64 since_us)
 	return next;
 }
 
-/* The search takes no lock, since it is part of each turn: a process that is
- * halted while it holds the lock halts all others. */
-static bool
-still_waits(int job)
-{
-	const GpuSortJobSlot *slot = gpusort_service_slot(job);
-	bool		waits;
-
-	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	waits = slot->service == gpusort_service_number && slot->state == GPUSORT_JOB_OPENING &&
-		slot->waits_since_us != 0;
-	LWLockRelease(gpusort_shared_lock());
-	return waits;
-}
-
 /* Each job is tried once more before its time counts as over. */
 long
 gpusort_service_serve_waiting_jobs(void)
@@ -364,31 +347,19 @@ gpusort_service_serve_waiting_jobs(void)
 	while ((job = next_waiting_job(since_us)) >= 0)
 	{
 		since_us = gpusort_service_slot(job)->waits_since_us;
-		if (still_waits(job))
-			next_try = gpusort_service_sooner(next_try, open_or_wait(job));
+		next_try = gpusort_service_sooner(next_try, open_or_wait(job));
 	}
 	return next_try;
 }
 
 /* --- what sessions may know ----------------------------------------------- */
 
-/* The lock is taken only for a reservation that has changed. */
+/* Nobody else writes them while the job is open on the device. */
 void
 gpusort_service_publish_reservations(void)
 {
 	for (int i = 0; i < GPUSORT_JOB_SLOTS && gpusort_service_open_jobs > 0; i++)
-	{
-		const GpuSortServiceJob *mine = &gpusort_service_jobs[i];
-		gsort_job_stats *shown = &gpusort_service_slot(i)->stats;
-		uint64		reserved_bytes = mine->job != NULL ?
-			gpusort_service_stats(mine).reserved_bytes : 0;
-
-		/* nobody else writes them, so most turns change nothing and leave the
-		 * lock to the sessions */
-		if (mine->job == NULL || reserved_bytes == shown->reserved_bytes)
-			continue;
-		LWLockAcquire(gpusort_shared_lock(), LW_EXCLUSIVE);
-		shown->reserved_bytes = reserved_bytes;
-		LWLockRelease(gpusort_shared_lock());
-	}
+		if (gpusort_service_jobs[i].job != NULL)
+			gpusort_service_slot(i)->stats.reserved_bytes =
+				gpusort_service_stats(&gpusort_service_jobs[i]).reserved_bytes;
 }

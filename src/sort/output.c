@@ -195,7 +195,6 @@ typedef struct DeviceOutput
 	GpuSortJob *job;
 	bool		random_access;
 	GpuSortDeviceFigures *figures;
-	GpuSortProgress *progress;
 } DeviceOutput;
 
 /* Finds a row that is not the next one of its block.  Waits for another block
@@ -207,7 +206,7 @@ seek_row(DeviceOutput *device, uint64 row)
 
 	device->figures->output_ms = device->ordered->reader->wait_ms;
 	device->figures->bytes_received = device->ordered->reader->bytes_read;
-	gpusort_progress_set_returned(device->progress, row);
+	gpusort_job_report(device->job, GPUSORT_ROWS_RETURNED, row);
 	return bytes;
 }
 
@@ -219,7 +218,6 @@ give_back(DeviceOutput *device)
 		return;
 	gpusort_ordered_reader_end(device->ordered);
 	gpusort_job_close(device->job);
-	gpusort_progress_end(device->progress);
 	device->ordered = NULL;
 }
 
@@ -236,7 +234,7 @@ device_next(GpuSortOutput *output, bool forward)
 	if (unlikely(!step(&device->numbered, forward, &row)))
 	{
 		ExecClearTuple(slot);
-		gpusort_progress_set_returned(device->progress, device->numbered.current);
+		gpusort_job_report(device->job, GPUSORT_ROWS_RETURNED, device->numbered.current);
 		if (forward)
 			give_back(device);
 		return slot;
@@ -282,8 +280,7 @@ static const GpuSortOutputMethods device_methods = {
 /* The order is checked before the first row goes out. */
 GpuSortOutput *
 gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuSortJob *job,
-							bool random_access, GpuSortDeviceFigures *figures,
-							GpuSortProgress *progress)
+							bool random_access, GpuSortDeviceFigures *figures)
 {
 	DeviceOutput *device = palloc0(sizeof(DeviceOutput));
 	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, ordering);
@@ -297,7 +294,6 @@ gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering, GpuS
 	device->job = job;
 	device->random_access = random_access;
 	device->figures = figures;
-	device->progress = progress;
 	return &device->numbered.output;
 }
 

@@ -17,7 +17,6 @@
 #include "compat.h"
 #include "job/counters.h"
 #include "job/job.h"
-#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/row_array.h"
 #include "sort/spill.h"
@@ -77,7 +76,7 @@ struct GpuSortOutput			/* the first member of each source */
 };
 
 /*
- * The arguments of a source, the slots, figures and progress must outlive it.
+ * The arguments of a source, the slots and figures must outlive it.
  * If rows are in a job or in runs, random_access tells that they may be read
  * again or backward; else they are given back after the last one has been read.
  * Memory: the current context.
@@ -95,14 +94,12 @@ extern GpuSortOutput *gpusort_output_native_begin(GpuSortSlots *slots, Tuplesort
 /* The rows of a job that has been finished SORTED. */
 extern GpuSortOutput *gpusort_output_device_begin(GpuSortSlots *slots, GpuSortOrdering *ordering,
 												  GpuSortJob *job, bool random_access,
-												  GpuSortDeviceFigures *figures,
-												  GpuSortProgress *progress);
+												  GpuSortDeviceFigures *figures);
 
-/* The rows of runs.  job: a merged job, in whose order they are read.  NULL:
- * there is none, and their keys are compared. */
+/* The rows of runs.  by_order: their job has been merged, and they are read in
+ * its order.  Else their keys are compared. */
 extern GpuSortOutput *gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill,
-												   GpuSortJob *job, bool random_access,
-												   const GpuSortDeviceFigures *figures,
-												   GpuSortProgress *progress);
+												   bool by_order, bool random_access,
+												   const GpuSortDeviceFigures *figures);
 
 #endif							/* GPUSORT_OUTPUT_H */

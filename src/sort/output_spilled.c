@@ -33,27 +33,13 @@ typedef struct SpilledOutput
 	uint64		merged;			/* rows that it has returned since its beginning */
 	bool		eof_reached;	/* the last row has been asked for */
 	Tuplestorestate *materialized;		/* all rows; NULL: nobody has gone back */
-	/* job that has the merge's order; NULL: there is none, or no longer */
-	GpuSortJob *job;
 	bool		random_access;
 	const GpuSortDeviceFigures *figures;
-	GpuSortProgress *progress;
 } SpilledOutput;
 
 /* The progress is reported after this many rows: often enough to watch, too
  * seldom to cost anything. */
 #define ROWS_A_STEP		4096
-
-/* The merge's rows are needed no more: gives the device's order and the runs
- * back early. */
-static void
-give_back(SpilledOutput *spilled)
-{
-	if (spilled->job != NULL)
-		gpusort_job_close(spilled->job);
-	spilled->job = NULL;
-	gpusort_spill_end(spilled->spill);
-}
 
 /* Puts the merge's next row into the result slot.  False: it has no more. */
 static bool
@@ -66,7 +52,7 @@ merge_next(SpilledOutput *spilled)
 		return false;
 	(void) gpusort_row_store(spilled->spill->ordering->spec->format, row, slots->result);
 	if (unlikely(++spilled->merged % ROWS_A_STEP == 0))
-		gpusort_progress_set_returned(spilled->progress, spilled->merged);
+		gpusort_job_report(spilled->spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
 	return true;
 }
 
@@ -104,7 +90,8 @@ materialize(SpilledOutput *spilled)
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_puttupleslot(spilled->materialized, spilled->output.slots->result);
 	}
-	give_back(spilled);
+	gpusort_job_release_device(spilled->spill->job);
+	gpusort_spill_end(spilled->spill);
 	ExecClearTuple(spilled->output.slots->result);
 	if (rows > 1)
 		(void) tuplestore_skiptuples(spilled->materialized, rows - 1, true);
@@ -127,11 +114,11 @@ spilled_next(GpuSortOutput *output, bool forward)
 	if (likely(merge_next(spilled)))
 		return output->slots->result;
 	spilled->eof_reached = true;
-	gpusort_progress_set_returned(spilled->progress, spilled->merged);
+	gpusort_job_report(spilled->spill->job, GPUSORT_ROWS_RETURNED, spilled->merged);
 	if (!spilled->random_access)
 	{
-		gpusort_progress_end(spilled->progress);
-		give_back(spilled);
+		gpusort_job_close(spilled->spill->job);
+		gpusort_spill_end(spilled->spill);
 	}
 	return ExecClearTuple(output->slots->result);
 }
@@ -213,9 +200,8 @@ static const GpuSortOutputMethods spilled_methods = {
 
 /* The merge begins at the first run. */
 GpuSortOutput *
-gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJob *job,
-							 bool random_access, const GpuSortDeviceFigures *figures,
-							 GpuSortProgress *progress)
+gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, bool by_order,
+							 bool random_access, const GpuSortDeviceFigures *figures)
 {
 	SpilledOutput *spilled = palloc0(sizeof(SpilledOutput));
 
@@ -223,10 +209,8 @@ gpusort_output_spilled_begin(GpuSortSlots *slots, GpuSortSpill *spill, GpuSortJo
 	spilled->output.slots = slots;
 	spilled->context = CurrentMemoryContext;
 	spilled->spill = spill;
-	spilled->merge = gpusort_run_merge_begin(spill, 0, job);
-	spilled->job = job;
+	spilled->merge = gpusort_run_merge_begin(spill, 0, by_order);
 	spilled->random_access = random_access;
 	spilled->figures = figures;
-	spilled->progress = progress;
 	return &spilled->output;
 }

@@ -11,8 +11,8 @@
  * as rows come.
  *
  * Runs in the backend that leads the sort.  Memory is in the context in which
- * the array was begun.  It stays for the next rows, except for blocks after the
- * first one.
+ * the array was begun, and stays for the next rows, but for the rows
+ * themselves.
  */
 #include "postgres.h"
 
@@ -75,52 +75,25 @@ gpusort_row_array_begin(const GpuSortOrder *order, TupleDesc desc, const GpuSort
 	return array;
 }
 
-static void
-start_block(GpuSortRowArray *array, RowBlock *block)
-{
-	array->block = block;
-	array->place = (char *) block + MAXALIGN(sizeof(RowBlock));
-	array->end = (char *) block + block->bytes;
-}
-
-/* The first block stays, unless it is a large one. */
 void
 gpusort_row_array_reset(GpuSortRowArray *array)
 {
-	RowBlock   *block = array->block;
-
 	array->n = 0;
 	array->in_order = 0;
 	array->words = array->by_value_key ? EXACT_WORDS : VALUES;
-	if (block == NULL)
+	array->bytes = array->room * BYTES_BESIDE_ROW;
+	if (array->place == NULL)
 		return;
-	while (block->previous != NULL)
-	{
-		RowBlock   *previous = block->previous;
-
-		array->bytes -= block->bytes;
-		pfree(block);
-		block = previous;
-	}
-	if (block->bytes <= BLOCK_BYTES_MAX)
-	{
-		start_block(array, block);
-		return;
-	}
-	/* the block was made for one long row */
-	array->bytes -= block->bytes;
-	pfree(block);
-	array->block = NULL;
-	array->place = NULL;
-	array->end = NULL;
+	MemoryContextReset(array->row_context);
+	array->block_bytes = 0;
+	array->place = array->end = NULL;
 }
 
 void
 gpusort_row_array_end(GpuSortRowArray *array)
 {
-	gpusort_row_array_reset(array);
-	if (array->block != NULL)
-		pfree(array->block);
+	if (array->row_context != NULL)
+		MemoryContextDelete(array->row_context);
 	pfree(array->entries);
 	pfree(array->rows);
 	pfree(array);
@@ -172,22 +145,22 @@ make_room_for_entries(GpuSortRowArray *array)
 	return true;
 }
 
-/* Blocks double in size up to a maximum. */
+/* Rows lie in blocks, which double in size up to a maximum. */
 static bool
 make_room_for_row(GpuSortRowArray *array, Size row_bytes)
 {
-	Size		bytes = array->block == NULL ? FIRST_BLOCK_BYTES :
-		Min(2 * array->block->bytes, BLOCK_BYTES_MAX);
-	RowBlock   *block;
+	Size		bytes = Min(Max(2 * array->block_bytes, FIRST_BLOCK_BYTES), BLOCK_BYTES_MAX);
 
-	bytes = Max(bytes, MAXALIGN(sizeof(RowBlock)) + row_bytes);
+	bytes = Max(bytes, row_bytes);
 	if (!may_take(array, bytes))
 		return false;
-	block = MemoryContextAllocHuge(array->context, bytes);
-	block->bytes = bytes;
-	block->previous = array->block;
+	if (array->row_context == NULL)
+		array->row_context = AllocSetContextCreate(array->context, "GpuSort rows",
+												   ALLOCSET_DEFAULT_SIZES);
+	array->place = MemoryContextAllocHuge(array->row_context, bytes);
+	array->end = array->place + bytes;
+	array->block_bytes = bytes;
 	array->bytes += bytes;
-	start_block(array, block);
 	return true;
 }
 

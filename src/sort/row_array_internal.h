@@ -18,13 +18,6 @@ typedef enum EntryWords
 	EXACT_WORDS
 } EntryWords;
 
-/* A piece of memory for rows. */
-typedef struct RowBlock
-{
-	struct RowBlock *previous;
-	Size		bytes;
-} RowBlock;
-
 struct GpuSortRowArray
 {
 	const GpuSortOrder *order;
@@ -33,7 +26,7 @@ struct GpuSortRowArray
 	TupleTableSlot *result;
 	MemoryContext context;
 	Size		limit_bytes;
-	Size		bytes;			/* of the whole block */
+	Size		bytes;			/* of all but this struct */
 
 	/* the rows */
 	uint64		n;
@@ -41,7 +34,8 @@ struct GpuSortRowArray
 	GpuSortEntry *entries;		/* in the order in which they came, or sorted */
 	const char **rows;			/* as they came: rows of the format; or each one's value, a Datum */
 	bool		by_value;		/* rows has values */
-	RowBlock   *block;			/* the block being filled, and the ones before it */
+	MemoryContext row_context;	/* blocks of rows; NULL: none was needed yet */
+	Size		block_bytes;	/* of the block being filled */
 	char	   *place;			/* of the next row, in the block */
 	char	   *end;
 

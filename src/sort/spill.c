@@ -212,7 +212,7 @@ begin_reading(GpuSortSpill *spill, int first)
 
 /* The device's order must have as many rows as the runs. */
 GpuSortRunMerge *
-gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job)
+gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order)
 {
 	GpuSortRunMerge *merge = palloc0(sizeof(GpuSortRunMerge));
 	const GpuSortOrdering *ordering = spill->ordering;
@@ -224,9 +224,9 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job)
 	merge->first = first;
 	merge->by_words = ordering->check == NULL;
 	merge->comparer = merge->by_words ? ordering->ties : ordering->check;
-	if (job != NULL)
-		merge->order = gpusort_reader_begin(job, ordering->spec->format);
-	if (job != NULL && merge->order->rows != spill->rows)
+	if (by_order)
+		merge->order = gpusort_reader_begin(spill->job, ordering->spec->format);
+	if (by_order && merge->order->rows != spill->rows)
 		elog(ERROR, "gpusort merge order has " UINT64_FORMAT " rows of " UINT64_FORMAT,
 			 merge->order->rows, spill->rows);
 	begin_reading(spill, first);
@@ -265,7 +265,7 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 		{
 			/* a cursor may be read for long, and needs nothing of the job any
 			 * more */
-			gpusort_job_close(merge->order->job);
+			gpusort_job_release_device(merge->order->job);
 			merge->order = NULL;
 		}
 	}
@@ -278,14 +278,14 @@ gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row)
 /* --- writing runs --------------------------------------------------------- */
 
 GpuSortSpill *
-gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot, GpuSortProgress *progress)
+gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot, GpuSortJob *job)
 {
 	GpuSortSpill *spill = palloc0(sizeof(GpuSortSpill));
 
 	spill->context = CurrentMemoryContext;
 	spill->ordering = ordering;
 	spill->slot = slot;
-	spill->progress = progress;
+	spill->job = job;
 	return spill;
 }
 
@@ -315,7 +315,7 @@ merge_round(GpuSortSpill *spill)
 	const char *row;
 
 	MemoryContextSwitchTo(context);
-	merge = gpusort_run_merge_begin(spill, first, NULL);
+	merge = gpusort_run_merge_begin(spill, first, false);
 	while (gpusort_run_merge_next(merge, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -342,17 +342,18 @@ begin_run(GpuSortSpill *spill)
 static void
 show_progress(GpuSortSpill *spill, uint64 bytes)
 {
-	gpusort_progress_set_spilled(spill->progress, spill->n_spilled, spill->bytes + bytes);
+	gpusort_job_report(spill->job, GPUSORT_RUNS_SPILLED, spill->n_spilled);
+	gpusort_job_report(spill->job, GPUSORT_BYTES_SPILLED, spill->bytes + bytes);
 }
 
 static void
-write_rows(GpuSortSpill *spill, GpuSortJob *job, GpuSortRun *run)
+write_rows(GpuSortSpill *spill, GpuSortRun *run)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "gpusort run",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_context = MemoryContextSwitchTo(context);
-	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(job, spill->ordering);
-	uint64		rows = gpusort_job_rows(job);
+	GpuSortOrderedReader *ordered = gpusort_ordered_reader_begin(spill->job, spill->ordering);
+	uint64		rows = gpusort_job_rows(spill->job);
 	const char *bytes;
 
 	gpusort_ordered_reader_check(ordered);
@@ -384,22 +385,23 @@ count_run(GpuSortSpill *spill, const GpuSortRun *run, uint64 rows)
 
 /* An empty run is written only if the device counts it. */
 void
-gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job)
+gpusort_spill_add_run(GpuSortSpill *spill)
 {
+	uint64		rows = gpusort_job_rows(spill->job);
 	MemoryContext old_context;
 	GpuSortRun *run;
 
 	/* an empty run has a number only for the device, which merges no more than
 	 * this many */
-	if (gpusort_job_rows(job) == 0 && (spill->by_keys || spill->n_runs == GPUSORT_RUNS_MAX))
+	if (rows == 0 && (spill->by_keys || spill->n_runs == GPUSORT_RUNS_MAX))
 	{
 		spill->by_keys = true;
 		return;
 	}
 	old_context = MemoryContextSwitchTo(spill->context);
 	run = begin_run(spill);
-	write_rows(spill, job, run);
-	count_run(spill, run, gpusort_job_rows(job));
+	write_rows(spill, run);
+	count_run(spill, run, rows);
 	MemoryContextSwitchTo(old_context);
 }
 

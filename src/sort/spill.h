@@ -11,7 +11,6 @@
 #include "executor/tuptable.h"
 
 #include "job/job.h"
-#include "job/progress.h"
 #include "sort/ordering.h"
 #include "sort/run.h"
 
@@ -21,7 +20,7 @@ typedef struct GpuSortSpill
 	GpuSortOrdering *ordering;
 	/* of the format's kind: a run's row, while keys are taken from it */
 	TupleTableSlot *slot;
-	GpuSortProgress *progress;
+	GpuSortJob *job;
 	int			n_runs;
 	GpuSortRun *runs[GPUSORT_RUNS_MAX];
 	int			n_merged;		/* the first of these runs; each was several */
@@ -34,10 +33,10 @@ typedef struct GpuSortSpill
 
 /* Its arguments must outlive it.  Memory: the current context. */
 extern GpuSortSpill *gpusort_spill_begin(GpuSortOrdering *ordering, TupleTableSlot *slot,
-										 GpuSortProgress *progress);
+										 GpuSortJob *job);
 
 /* Writes the run that the job has been finished to, in its full order. */
-extern void gpusort_spill_add_run(GpuSortSpill *spill, GpuSortJob *job);
+extern void gpusort_spill_add_run(GpuSortSpill *spill);
 
 /* Writes a row that is in no job, as a run of its own. */
 extern void gpusort_spill_add_row(GpuSortSpill *spill, const char *row);
@@ -50,12 +49,12 @@ extern void gpusort_spill_end(GpuSortSpill *spill);
 typedef struct GpuSortRunMerge GpuSortRunMerge;
 
 /*
- * Merges the runs from number first on.  job NULL: by comparing keys.
- * Otherwise the job has been merged, first is 0, and words decide all: by the
- * order that the device has computed.  If the job fails it is closed, and the
- * merge goes on by keys.  Memory: the current context.
+ * Merges the runs from number first on, by comparing keys.  by_order: the job
+ * has been merged, first is 0, and words decide all, so the device has computed
+ * the order.  If the job fails the merge goes on by keys.  Memory: the current
+ * context.
  */
-extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int first, GpuSortJob *job);
+extern GpuSortRunMerge *gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order);
 
 /* Does the merge follow the device's order? */
 extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);

@@ -28,8 +28,7 @@
  * estimates may be wrong, and every Sort of a plan may be ours.
  *
  * Runs in the backend that leads the sort.  All memory is in the sort's
- * context.  Its reset, by gpusort_tuplesort_end or by any end of the query,
- * closes the job.
+ * context.
  */
 #include "postgres.h"
 
@@ -84,12 +83,11 @@ struct GpuSortTuplesort
 	double		expected_rows;
 
 	/* DEVICE, MERGE, and the OUTPUT of these */
-	GpuSortJob *job;			/* NULL: closed */
+	GpuSortJob *job;
 	GpuSortFeed *feed;			/* feed of the rows that are put */
 	GpuSortSpill *spill;		/* NULL: no run has been spilled */
 	uint64		rows_fed;		/* by all feeders, when they have ended */
 	uint64		own_rows;		/* of these, those of this process's own feed */
-	GpuSortProgress progress;	/* from the request for a job on */
 
 	/* NATIVE, and the OUTPUT of it */
 	Tuplesortstate *native;
@@ -112,7 +110,6 @@ begin_native(GpuSortTuplesort *sort, GpuSortNativeReason reason)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	gpusort_progress_end(&sort->progress);
 	sort->stage = NATIVE;
 	sort->native_reason = reason;
 	sort->native = gpusort_begin_native(sort->spec, sort->spec->random_access);
@@ -164,11 +161,13 @@ begin_device(GpuSortTuplesort *sort)
 		.feeders = feeders,
 		.device.engine = gpusort_algorithm,
 		.wait_ms = spec->workers_sort ? 0 : native_milliseconds(sort),
+		.expected_rows = rows,
+		.expected_bytes = rows * spec->packed_bytes,
 	};
 
-	options.expected_bytes = rows * spec->packed_bytes;
+	options.sort_start = GetCurrentTimestamp() -
+		(TimestampTz) (gpusort_milliseconds_since(sort->begun) * 1000);
 	gpusort_ordering_describe(&sort->ordering, &options);
-	gpusort_progress_begin(&sort->progress, sort->context, rows, sort->begun);
 	sort->job = gpusort_job_open(&options, &reason);
 	if (sort->job == NULL)
 	{
@@ -176,7 +175,6 @@ begin_device(GpuSortTuplesort *sort)
 		return;
 	}
 	sort->stage = DEVICE;
-	gpusort_progress_set_job(&sort->progress, sort->job->id.slot, sort->job->id.generation);
 	sort->figures.kind = sort->job->device_kind;
 	sort->figures.device = pstrdup(sort->job->device_name);
 	/* the feed nodes are the first feeders */
@@ -190,11 +188,10 @@ spill_run(GpuSortTuplesort *sort)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(sort->context);
 
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SPILLING);
 	if (sort->spill == NULL)
-		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, &sort->progress);
+		sort->spill = gpusort_spill_begin(&sort->ordering, sort->slots.merge_run, sort->job);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
-	gpusort_spill_add_run(sort->spill, sort->job);
+	gpusort_spill_add_run(sort->spill);
 	sort->figures.bytes_received = sort->spill->bytes;
 	MemoryContextSwitchTo(old_context);
 }
@@ -203,11 +200,9 @@ spill_run(GpuSortTuplesort *sort)
 static void
 spill_full_job(GpuSortTuplesort *sort)
 {
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	(void) gpusort_job_finish_run(sort->job, GSORT_SORTED_RUN, true);
 	spill_run(sort);
 	gpusort_job_next_run(sort->job);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_FEEDING);
 }
 
 /* A long row that an empty job has no room for is a run of its own.  False: the
@@ -247,13 +242,9 @@ feed_row(GpuSortTuplesort *sort, TupleTableSlot *slot)
 static void
 finish_last_run(GpuSortTuplesort *sort)
 {
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
 	while (!gpusort_job_finish_run(sort->job,
 								   sort->spill != NULL ? GSORT_SORTED_RUN : GSORT_SORTED, false))
-	{
 		spill_full_job(sort);
-		gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_SORTING);
-	}
 }
 
 /* Checks that the device has returned as many rows as it was fed. */
@@ -290,26 +281,22 @@ perform_on_device(GpuSortTuplesort *sort)
 	check_rows(sort);
 	gpusort_device_figures_add_run(&sort->figures, sort->job);
 	sort->output = gpusort_output_device_begin(&sort->slots, &sort->ordering, sort->job,
-											   sort->spec->random_access, &sort->figures,
-											   &sort->progress);
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_OUTPUT);
+											   sort->spec->random_access, &sort->figures);
 	sort->stage = OUTPUT;
 }
 
-/* The job stays open only for the device's order. */
+/* The job keeps its device only for the merge's order. */
 static void
 perform_merge(GpuSortTuplesort *sort)
 {
-	gpusort_progress_set_phase(&sort->progress, GPUSORT_PHASE_MERGING);
 	/* the device tells the order in which to read the runs, if it can */
-	if (sort->ordering.ties != NULL || sort->spill->by_keys || !gpusort_job_merge(sort->job))
-	{
-		gpusort_job_close(sort->job);
-		sort->job = NULL;
-	}
-	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, sort->job,
-												sort->spec->random_access, &sort->figures,
-												&sort->progress);
+	bool		by_order = sort->ordering.ties == NULL && !sort->spill->by_keys &&
+		gpusort_job_merge(sort->job);
+
+	if (!by_order)
+		gpusort_job_release_device(sort->job);
+	sort->output = gpusort_output_spilled_begin(&sort->slots, sort->spill, by_order,
+												sort->spec->random_access, &sort->figures);
 	sort->stage = OUTPUT;
 }
 
@@ -590,5 +577,7 @@ gpusort_tuplesort_end(GpuSortTuplesort *sort)
 		tuplesort_end(sort->native);
 	if (sort->spill != NULL)
 		gpusort_spill_end(sort->spill);
-	MemoryContextDelete(sort->context); /* closes the job */
+	if (sort->job != NULL)
+		gpusort_job_close(sort->job);
+	MemoryContextDelete(sort->context);
 }

@@ -2,14 +2,13 @@
  * progress_view.c
  *	  The function behind the view gpusort_progress.
  *
- * In:  the entries of running sorts, and the slots of their jobs.
- * Out: a row for each, in the executor's tuplestore.
+ * In:  the slots of jobs.
+ * Out: a row for each sort that is under way, in the executor's tuplestore.
  *
- * Runs in any backend.  An entry is read without a lock, and then its job under
- * the shared lock, so a row's numbers may differ by an event.  As in
- * PostgreSQL's views of progress, everybody sees that there is a sort.  Only
- * the session's own role, and roles that may read all statistics, see more of
- * it.
+ * Runs in any backend.  A slot is read under the shared lock, but feeders and
+ * the reader count without it.  As in PostgreSQL's views of progress, everybody
+ * sees that there is a sort.  Only the session's own role, and roles that may
+ * read all statistics, see more of it.
  */
 #include "postgres.h"
 
@@ -22,7 +21,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "job/progress.h"
+#include "job/shmem.h"
 #include "sql_version.h"
 
 PG_FUNCTION_INFO_V1(gpusort_progress);
@@ -38,27 +37,29 @@ phase_name(GpuSortPhase phase)
 	return (uint32) phase < lengthof(names) ? names[phase] : "unknown";
 }
 
-/* Copies the sort's job and its device.  All zeroes, and service -1: the sort
- * has no job now. */
-static void
-read_job(const GpuSortProgressState *state, GpuSortJobSlot *job, gsort_device_info *device)
+/* A sort that waits has no device yet, and one that merges by itself has none
+ * any more. */
+static bool
+has_device(const GpuSortJobSlot *job)
 {
-	const GpuSortJobSlot *slot;
+	return job->phase != GPUSORT_PHASE_WAITING && job->state != GPUSORT_JOB_RELEASED;
+}
 
-	memset(job, 0, sizeof(*job));
+/* Copies a job, and its device while it has one.  False: it is no sort that is
+ * under way.  If the device has failed it is over, unless its rows are in runs
+ * elsewhere. */
+static bool
+read_job(int i, GpuSortJobSlot *job, gsort_device_info *device)
+{
 	memset(device, 0, sizeof(*device));
-	job->service = -1;
-	if (state->job < 0)
-		return;
-	slot = &gpusort_shared->jobs[state->job];
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
-	if (slot->generation == state->generation &&
-		slot->state != GPUSORT_JOB_FREE && slot->state != GPUSORT_JOB_ABANDONED)
-	{
-		*job = *slot;
-		*device = gpusort_shared->services[slot->service].info;
-	}
+	*job = gpusort_shared->jobs[i];
+	if (has_device(job))
+		*device = gpusort_shared->services[job->service].info;
 	LWLockRelease(gpusort_shared_lock());
+	return job->state != GPUSORT_JOB_FREE && job->state != GPUSORT_JOB_REFUSED &&
+		job->state != GPUSORT_JOB_ABANDONED &&
+		(job->state != GPUSORT_JOB_FAILED || job->merging);
 }
 
 /* The rule is that of PostgreSQL's HAS_PGSTAT_PERMISSIONS. */
@@ -69,55 +70,39 @@ may_see(Oid role)
 		has_privs_of_role(GetUserId(), role);
 }
 
+static Datum
+figure(GpuSortJobSlot *job, GpuSortFigure figure)
+{
+	return Int64GetDatum((int64) pg_atomic_read_u64(&job->figures[figure]));
+}
+
 /* Sets the columns from leader_pid on. */
 static void
-set_details(const GpuSortProgressState *state, const uint64 *figures, const GpuSortJobSlot *job,
-			const gsort_device_info *device, Datum *values, bool *nulls)
+set_details(GpuSortJobSlot *job, const gsort_device_info *device, Datum *values, bool *nulls)
 {
+	uint64		reserved_bytes = has_device(job) ? job->stats.reserved_bytes : 0;
 	int			n = 0;
 
-	nulls[n] = state->leader_pid == 0;
-	values[n++] = Int32GetDatum(state->leader_pid);
-	values[n++] = CStringGetTextDatum(phase_name(state->phase));
-	nulls[n] = state->rows_expected == 0;
-	values[n++] = Int64GetDatum((int64) state->rows_expected);
-	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_ROWS_FED]);
-	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_ROWS_RETURNED]);
-	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_FED]);
-	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_RUNS_SPILLED]);
-	values[n++] = Int64GetDatum((int64) figures[GPUSORT_PROGRESS_BYTES_SPILLED]);
-	values[n++] = Int64GetDatum((int64) job->stats.reserved_bytes);
-	nulls[n] = job->service < 0;
+	nulls[n] = job->leader_pid == 0;
+	values[n++] = Int32GetDatum(job->leader_pid);
+	values[n++] = CStringGetTextDatum(phase_name(job->phase));
+	nulls[n] = job->options.expected_rows == 0;
+	values[n++] = Int64GetDatum((int64) job->options.expected_rows);
+	values[n++] = figure(job, GPUSORT_ROWS_FED);
+	values[n++] = figure(job, GPUSORT_ROWS_RETURNED);
+	values[n++] = figure(job, GPUSORT_BYTES_FED);
+	values[n++] = figure(job, GPUSORT_RUNS_SPILLED);
+	values[n++] = figure(job, GPUSORT_BYTES_SPILLED);
+	values[n++] = Int64GetDatum((int64) reserved_bytes);
+	nulls[n] = !has_device(job);
 	values[n++] = Int32GetDatum(job->service);
 	nulls[n] = device->name[0] == '\0';
 	values[n++] = CStringGetTextDatum(device->name);
-	values[n++] = TimestampTzGetDatum(state->sort_start);
-	values[n++] = TimestampTzGetDatum(state->phase_start);
+	values[n++] = TimestampTzGetDatum(job->options.sort_start);
+	values[n++] = TimestampTzGetDatum(job->phase_start);
 }
 
-/* Adds one sort's row.  A sort whose device has failed is over, unless its rows
- * are in runs elsewhere. */
-static void
-put_row(ReturnSetInfo *result, const GpuSortProgressState *state, const uint64 *figures)
-{
-	Datum		values[PROGRESS_COLUMNS] = {0};
-	bool		nulls[PROGRESS_COLUMNS] = {false};
-	GpuSortJobSlot job;
-	gsort_device_info device;
-
-	read_job(state, &job, &device);
-	if (job.state == GPUSORT_JOB_FAILED && state->phase != GPUSORT_PHASE_MERGING)
-		return;
-	values[0] = Int32GetDatum(state->pid);
-	values[1] = ObjectIdGetDatum(state->database);
-	if (may_see(state->role))
-		set_details(state, figures, &job, &device, &values[2], &nulls[2]);
-	else
-		memset(&nulls[2], true, sizeof(nulls) - 2 * sizeof(nulls[0]));
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-}
-
-/* The SQL function: returns a row for each entry that is in use. */
+/* The SQL function: returns a row for each sort that has a job. */
 Datum
 gpusort_progress(PG_FUNCTION_ARGS)
 {
@@ -125,13 +110,22 @@ gpusort_progress(PG_FUNCTION_ARGS)
 
 	gpusort_check_module();
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < GPUSORT_PROGRESS_ENTRIES; i++)
+	for (int i = 0; i < GPUSORT_JOB_SLOTS; i++)
 	{
-		GpuSortProgressState state;
-		uint64		figures[GPUSORT_PROGRESS_FIGURES];
+		Datum		values[PROGRESS_COLUMNS] = {0};
+		bool		nulls[PROGRESS_COLUMNS] = {false};
+		GpuSortJobSlot job;
+		gsort_device_info device;
 
-		if (gpusort_progress_read(&gpusort_shared->progress[i], &state, figures))
-			put_row(result, &state, figures);
+		if (!read_job(i, &job, &device))
+			continue;
+		values[0] = Int32GetDatum(job.pid);
+		values[1] = ObjectIdGetDatum(job.database);
+		if (may_see(job.role))
+			set_details(&job, &device, &values[2], &nulls[2]);
+		else
+			memset(&nulls[2], true, sizeof(nulls) - 2 * sizeof(nulls[0]));
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return (Datum) 0;
 }

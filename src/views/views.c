@@ -187,7 +187,8 @@ set_version(int version, Datum *value, bool *is_null)
 
 /* Sets the row of service i, of which this is a copy. */
 static void
-devices_row(int i, const GpuSortService *service, int free_buffers, Datum *values, bool *nulls)
+devices_row(int i, const GpuSortService *service, int jobs, int free_buffers, Datum *values,
+			bool *nulls)
 {
 	bool		serves = service->info.struct_bytes != 0;
 	int			n = 0;
@@ -211,7 +212,7 @@ devices_row(int i, const GpuSortService *service, int free_buffers, Datum *value
 	n++;
 	values[n++] = BoolGetDatum(service->info.pinned != 0);
 	nulls[n] = false;
-	values[n++] = Int32GetDatum(service->open_jobs);
+	values[n++] = Int32GetDatum(jobs);
 	nulls[n] = false;
 	values[n++] = Int64GetDatum((int64) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES);
 	nulls[n] = false;
@@ -235,6 +236,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	GpuSortService services[GPUSORT_SERVICES_MAX];
+	int			jobs[GPUSORT_SERVICES_MAX];
 	int			n_services;
 	int			free_buffers;
 
@@ -246,6 +248,8 @@ gpusort_devices(PG_FUNCTION_ARGS)
 	LWLockAcquire(gpusort_shared_lock(), LW_SHARED);
 	n_services = gpusort_shared->n_services;
 	memcpy(services, gpusort_shared->services, sizeof(services));
+	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
+		jobs[i] = gpusort_service_count_jobs(i);
 	free_buffers = gpusort_shared->n_free_buffers;
 	LWLockRelease(gpusort_shared_lock());
 	for (int i = 0; i < GPUSORT_SERVICES_MAX; i++)
@@ -254,9 +258,9 @@ gpusort_devices(PG_FUNCTION_ARGS)
 		bool		nulls[DEVICE_COLUMNS];
 
 		/* a service that is not wanted is shown until its sorts have ended */
-		if (i >= n_services && services[i].open_jobs == 0)
+		if (i >= n_services && jobs[i] == 0)
 			continue;
-		devices_row(i, &services[i], free_buffers, values, nulls);
+		devices_row(i, &services[i], jobs[i], free_buffers, values, nulls);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -28,8 +28,8 @@ my $segment;
 
 # a job's options, which lie before the list of its buffers in its slot, and 48 bytes behind the slot's state
 my %option = (key_columns => 4, null_mask => 8, null_first_mask => 12, engine => 32, inexact_mask => 36, feeders => 168,
-	wait_ms => 172, expected_bytes => 176);
-my $options_bytes = 184;
+	wait_ms => 172, expected_bytes => 184);
+my $options_bytes = 200;
 my $options_at = 48;
 
 sub find_shared_memory
