@@ -9,7 +9,7 @@
 # shellcheck disable=SC2034  # those who source this file read version
 download_source()
 {
-	local major=$1 work=$2 sources_list= sources_folder= file options package
+	local major=$1 work=$2 sources_list='' sources_folder='' file options package
 
 	command -v apt-get >/dev/null || { echo "this machine has no apt" >>"$work/log"; return 1; }
 	eval "$(apt-config shell sources_list Dir::Etc::sourcelist/f sources_folder Dir::Etc::sourceparts/d)"

@@ -219,7 +219,7 @@ compare_keys(GpuSortIndexCheck *check, IndexTuple a, IndexTuple b, bool *has_nul
 	return 0;
 }
 
-/* Raises PostgreSQL's own error.  Its sort of few rows shows the earlier one. */
+/* Raises PostgreSQL's own error.  Its sorts of few rows show the first row. */
 static void
 raise_duplicate(GpuSortIndexCheck *check, IndexTuple tuple)
 {

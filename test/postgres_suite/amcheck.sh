@@ -2,6 +2,7 @@
 # Shell function of the scripts beside this one: amcheck of a database's indexes.
 
 # check_indexes DATABASE: prints how many indexes amcheck has looked at, and what it has found.
+# shellcheck disable=SC2154  # cluster_dir is of test/cluster.sh
 check_indexes()
 {
 	local unique=
