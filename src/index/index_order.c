@@ -219,7 +219,7 @@ compare_keys(GpuSortIndexCheck *check, IndexTuple a, IndexTuple b, bool *has_nul
 	return 0;
 }
 
-/* Raises the error that PostgreSQL's own build raises. */
+/* Raises PostgreSQL's own error.  Its sorts of few rows show the first row. */
 static void
 raise_duplicate(GpuSortIndexCheck *check, IndexTuple tuple)
 {
@@ -266,7 +266,7 @@ gpusort_index_check_tuple(GpuSortIndexCheck *check, IndexTuple tuple, bool alive
 			check->last_alive = false;
 	}
 	if (must_differ && check->last_alive && (!has_null || check->info->ii_NullsNotDistinct))
-		raise_duplicate(check, tuple);
+		raise_duplicate(check, check->last);
 	check->last_alive |= alive;
 	memcpy(check->last_bytes, tuple, IndexTupleSize(tuple));
 	check->last = (IndexTuple) check->last_bytes;

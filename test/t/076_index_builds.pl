@@ -156,7 +156,9 @@ sub errors_of
 }
 $node->safe_psql('postgres', q{
 	create table twice as select i, md5(i::text) as t, nullif(i % 10000, 7) as withnull from generate_series(1, 20000) i;
-	insert into twice values (12345, md5('12345'), null)});
+	insert into twice values (12345, md5('12345'), null);
+	create table spelled (s text collate ci);
+	insert into spelled values ('abc'), ('def'), ('ABC'), ('ghi')});
 my %errors = (
 	'create unique index tw on twice (i)' => 'Key (i)=(12345) is duplicated',
 	'create unique index tw on twice (t, i)' => 'is duplicated',
@@ -164,6 +166,7 @@ my %errors = (
 	'alter table twice add constraint tw unique (i) deferrable initially deferred' => 'is duplicated',
 	'alter table twice add constraint tw primary key (i)' => 'is duplicated',
 	'create unique index tw on twice (withnull) nulls not distinct where withnull is null' => 'is duplicated',
+	'create unique index tw on spelled (s)' => 'Key (s)=(abc) is duplicated',
 	'create index tw on outside (t)' => 'exceeds btree version 4 maximum',
 	'create index tw on longest (t)' => 'index row requires ',
 	'create index tw on twice ((1 / (i - 10000)))' => 'division by zero');
