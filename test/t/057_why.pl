@@ -269,4 +269,13 @@ SKIP:
 	like($node->safe_psql('postgres', 'explain (gpusort, costs off) insert into ruled select * from t order by k8'),
 		qr/Insert on ruled\n.*GpuSort: device.*Insert on small\n.*GpuSort: device/s, 'the plans that a rule makes');
 }
+
+SKIP:
+{
+	skip 'auto_explain has no options of extensions before PostgreSQL 19', 1 if $node->pg_version < 19;
+
+	my ($code, $out, $logged) = $node->psql('postgres', q{load 'auto_explain'; set auto_explain.log_min_duration = 0;
+		set auto_explain.log_extension_options = 'gpusort'; set client_min_messages = log; select * from t order by k8 offset 59999});
+	like($logged, qr/GpuSort\).*\n *Sort Key: .*\n *GpuSort: device, because 60000 rows are expected/, 'auto_explain shows it too');
+}
 done_testing();
