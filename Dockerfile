@@ -13,7 +13,7 @@
 #
 # --gpus needs NVIDIA's driver and container toolkit on the machine: the toolkit puts the driver's library, libcuda,
 # into the container.  CUDA's own runtime is linked into gpusort.so, so that nothing of the toolkit that builds it is
-# in the image that runs.  Without a GPU the server starts all the same; gpusort.device=host is for such machines.
+# in the image that runs.  Without a GPU the server starts all the same, and sorts with the processors' threads.
 
 ARG PG_MAJOR=17
 

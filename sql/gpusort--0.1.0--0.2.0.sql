@@ -1,10 +1,22 @@
 -- complain if the script is sourced in psql rather than by ALTER EXTENSION
 \echo Use "ALTER EXTENSION gpusort UPDATE TO '0.2.0'" to load this file. \quit
 
--- Sorts that are planned natively are counted; there is a row for each device
-DROP VIEW gpusort_stats, gpusort_devices;
-DROP FUNCTION gpusort_stats();
-DROP FUNCTION gpusort_devices();
+-- Columns of gpusort_stats are gone.  Views of users' that read it keep the old one, which is theirs from now on.
+DO $$
+BEGIN
+	DROP VIEW gpusort_stats;
+	DROP FUNCTION gpusort_stats();
+EXCEPTION WHEN dependent_objects_still_exist THEN
+	ALTER VIEW gpusort_stats RENAME TO gpusort_stats_0_1;
+	ALTER FUNCTION gpusort_stats() RENAME TO gpusort_stats_0_1;
+	ALTER EXTENSION gpusort DROP VIEW gpusort_stats_0_1;
+	ALTER EXTENSION gpusort DROP FUNCTION gpusort_stats_0_1();
+END
+$$;
+
+-- gpusort_devices gets columns at its end.  Its function cannot, so another takes that one's place.
+ALTER FUNCTION gpusort_devices() RENAME TO gpusort_devices_0_1;
+ALTER VIEW gpusort_devices RENAME COLUMN granted_bytes TO reserved_bytes;
 
 CREATE FUNCTION gpusort_stats(
 	OUT jobs bigint,
@@ -69,9 +81,10 @@ LANGUAGE C STRICT VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'gpusort_devices';
 
 CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
-CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+CREATE OR REPLACE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+DROP FUNCTION gpusort_devices_0_1();
 
-GRANT SELECT ON gpusort_stats, gpusort_devices TO PUBLIC;
+GRANT SELECT ON gpusort_stats TO PUBLIC;
 
 -- Why each sort of a query's plan runs where it does.  The query is planned, not run.
 CREATE FUNCTION gpusort_why(

@@ -47,6 +47,23 @@
 #define compat_register_explain_option(name, handler) RegisterExtensionExplainOption(name, handler)
 #endif
 
+/* The options with which EXPLAIN shows a generic plan.  15 shows one without an
+ * option, and fails if a parameter selects partitions. */
+#if PG_VERSION_NUM >= 160000
+#define COMPAT_GENERIC_PLAN \
+	list_make1(makeDefElem("generic_plan", (Node *) makeBoolean(true), -1))
+#else
+#define COMPAT_GENERIC_PLAN NIL
+#endif
+
+/* 19 has the type oid8.  Before, the name is xid8's, which is sorted in the
+ * same way. */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_OID8OID OID8OID
+#else
+#define COMPAT_OID8OID XID8OID
+#endif
+
 /* 18 has it, before a declaration.  Earlier, pg_attribute_noreturn stood behind
  * it. */
 #if PG_VERSION_NUM < 180000

@@ -15,7 +15,10 @@
 #include "compat.h"
 #include "device_setting.h"
 
-GpuSortDeviceSetting gpusort_device = {1, {{GPUSORT_DEVICE_AUTO, -1}}};
+GpuSortDeviceSetting gpusort_device =
+{
+	.n = 1,.names = {{GPUSORT_DEVICE_AUTO, -1}},.or_host = true
+};
 
 /* Indexed by GpuSortDeviceChoice. */
 static const char *const device_names[] = {"auto", "cuda", "host", "off"};

@@ -417,7 +417,7 @@ static const struct
 		"auto selects all GPUs, if there are any. cuda selects all GPUs, and cuda:0,2 the GPUs "
 		"with these numbers. host selects threads of the CPU. auto,host selects all GPUs, or "
 		"threads of the CPU if there are none. off selects no device.",
-		&device_setting, "auto", PGC_SIGHUP, GUC_LIST_INPUT,
+		&device_setting, "auto,host", PGC_SIGHUP, GUC_LIST_INPUT,
 		gpusort_check_device, gpusort_assign_device
 	},
 	{

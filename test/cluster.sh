@@ -12,9 +12,10 @@
 # and on no address.  As root, the server runs as the user postgres where there
 # is one, else as nobody.  An exit trap stops the server and removes the folder, if it is a new one,
 # whatever ended the script, and the servers of TAP tests in tmp_check below it;
-# no other cluster is read or touched.
+# no other cluster is read or touched, and no installation of PostgreSQL is changed.
 
 pg_config=${PG_CONFIG:-pg_config}
+stage=
 
 # A line for cluster_start, in tests of plans: costs follow the host device's threads, by default as many as processors.
 # shellcheck disable=SC2034 # for those who source this
@@ -66,6 +67,14 @@ as_server_user()
 	fi
 )
 
+remove_at_exit()
+{
+	trap cluster_remove EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 129' HUP
+}
+
 cluster_remove()
 {
 	local status=$? pid_file
@@ -80,6 +89,8 @@ cluster_remove()
 		[ "$cluster_stop" = fast ] || rm -rf "$cluster_dir"
 		cluster_dir=
 	fi
+	[ -z "$stage" ] || rm -rf "$stage"
+	stage=
 	return $status
 }
 
@@ -128,10 +139,7 @@ cluster_create_in()
 		id "$server_user" >/dev/null 2>&1 || server_user=nobody
 	fi
 
-	trap cluster_remove EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
-	trap 'exit 129' HUP
+	remove_at_exit
 	if [ -n "$1" ]; then
 		mkdir -p "$1"
 		cluster_dir=$(realpath "$1")
@@ -188,15 +196,41 @@ has_nvidia_gpu()
 	command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'
 }
 
+# stage_postgresql: copies the installation of pg_config into a new folder, and sets pg_config to the
+# copy's.  PostgreSQL finds its files by the place of its programs.  So these are copied, and all else is
+# links, but for this extension.
+stage_postgresql()
+{
+	local programs libraries share includes
+
+	programs=$("$pg_config" --bindir)
+	libraries=$("$pg_config" --pkglibdir)
+	share=$("$pg_config" --sharedir)
+	includes=$("$pg_config" --includedir)
+	[ -e "$programs/pg_config" ] || die "there is no pg_config in $programs"
+	stage=$(mktemp -d "${TMPDIR:-/tmp}/gpusort-postgresql.XXXXXX")
+	chmod 755 "$stage"
+	mkdir -p "$stage$programs" "$stage$libraries" "$stage$share" "$stage$(dirname "$includes")"
+	cp -R "$programs/." "$stage$programs"
+	cp -Rs "$libraries/." "$stage$libraries"
+	cp -Rs "$share/." "$stage$share"
+	ln -s "$includes" "$stage$includes"
+	rm -rf "$stage$libraries"/gpusort* "$stage$libraries"/bitcode/gpusort* "$stage$share"/extension/gpusort*
+	pg_config=$stage$programs/pg_config
+}
+
 # build_and_install TARGET...: builds these targets of make's and installs this
-# checkout.  CUDA code is built for one architecture
+# checkout into a copy of PostgreSQL, which goes with the cluster.  The installed extension stays as it is.
+# Sets pg_config to the copy's; built_for is the one that was built for.  A script that a test calls with the
+# copy's PG_CONFIG finds all done.  CUDA code is built for one architecture
 # where the user asked for none: that of this machine's GPU, or of what is
 # built already, else sm_90, since no GPU here will run it.
 build_and_install()
 {
-	local make=${MAKE:-make} jobs sudo=() built setting
+	local make=${MAKE:-make} jobs built setting
 	local arguments=(PG_CONFIG="$pg_config")
 
+	[ "$pg_config" != "${GPUSORT_STAGED:-}" ] || return 0
 	jobs=$(nproc)
 	for setting in CUDA CUDA_HOME with_llvm CC; do
 		[ -z "${!setting:-}" ] || arguments+=("$setting=${!setting}")
@@ -214,13 +248,11 @@ build_and_install()
 
 	say "building"
 	run_quietly "$make" -s -j"$jobs" "${arguments[@]}" "$@"
-	if [ ! -w "$("$pg_config" --pkglibdir)" ] || [ ! -w "$("$pg_config" --sharedir)/extension" ]; then
-		if ! command -v sudo >/dev/null || { ! sudo -n true 2>/dev/null && [ ! -t 0 ]; }; then
-			die "installing needs write access to $("$pg_config" --pkglibdir); run this, then try again: sudo make install"
-		fi
-		sudo=(sudo)
-	fi
-	run_quietly "${sudo[@]}" "$make" -s "${arguments[@]}" install
+	remove_at_exit
+	export GPUSORT_BUILT_FOR=$pg_config
+	stage_postgresql
+	export GPUSORT_STAGED=$pg_config
+	run_quietly "$make" -s "${arguments[@]}" DESTDIR="$stage" install
 }
 
 # Runs a command and shows what it said only when it fails; gpusort's own

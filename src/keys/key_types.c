@@ -16,6 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "compat.h"
 #include "keys/encoders.h"
 #include "keys/group_hash.h"
 #include "keys/key_types.h"
@@ -44,6 +45,7 @@ static const EncodedType encoded_types[] = {
 	{.type = OIDOID,.kind = GPUSORT_KEY_UINT32},
 	{.type = PG_LSNOID,.kind = GPUSORT_KEY_UINT64},
 	{.type = XID8OID,.kind = GPUSORT_KEY_UINT64},
+	{.type = COMPAT_OID8OID,.kind = GPUSORT_KEY_UINT64},
 	{.type = FLOAT4OID,.kind = GPUSORT_KEY_FLOAT4},
 	{.type = FLOAT8OID,.kind = GPUSORT_KEY_FLOAT8},
 	{.type = BITOID,.kind = GPUSORT_KEY_ENCODED,.encoder = &gpusort_encode_bit},

@@ -81,8 +81,8 @@ set_key_reason(const GpuSortKeyType *type, int i)
 		return gpusort_reason_set(GPUSORT_PLANNED_COLLATION, "\"%s\": %s",
 								  get_collation_name(type->collation),
 								  fault_of_collation(type->collation));
-	return gpusort_reason_set(GPUSORT_PLANNED_KEY_WORDS, "key %d is of type %s", i + 1,
-							  format_type_be(type->type));
+	return gpusort_reason_set(GPUSORT_PLANNED_KEY_WORDS, "key %d: type %s, operator %s", i + 1,
+							  format_type_be(type->type), get_opname(type->sort_operator));
 }
 
 /* Can a hash of all keys bring equal rows together? */

@@ -32,8 +32,8 @@ const GpuSortPlannedReasonText gpusort_planned_reason_texts[] = {
 	},
 	[GPUSORT_PLANNED_KEY_WORDS] = {
 		"key_words",
-		"the device cannot sort by a key's type, operator or collation",
-		"ORDER BY an expression of another type (or text under another COLLATE) in its place"
+		"the device cannot sort by a key's type or operator",
+		"ORDER BY an expression of another type, such as a number or text, in its place"
 	},
 	[GPUSORT_PLANNED_COLLATION] = {
 		"collation",

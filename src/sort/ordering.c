@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "explain_figures.h"
 #include "sort/ordering.h"
 
 void
@@ -109,7 +110,7 @@ void
 gpusort_ordering_explain_times(const GpuSortOrdering *ordering, ExplainState *es)
 {
 	if (ordering->figures.tie_runs > 0)
-		ExplainPropertyFloat("Tie Time", "ms", ordering->figures.ms, 3, es);
+		gpusort_explain_ms("Tie Time", ordering->figures.ms, es);
 	if (ordering->check_ms > 0)
-		ExplainPropertyFloat("Order Check Time", "ms", ordering->check_ms, 3, es);
+		gpusort_explain_ms("Order Check Time", ordering->check_ms, es);
 }

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "explain_figures.h"
 #include "job/stats.h"
 #include "sort/ordered_reader.h"
 #include "sort/output.h"
@@ -41,12 +42,6 @@ gpusort_device_figures_method(const GpuSortDeviceFigures *figures)
 	return figures->kind == GSORT_KIND_HOST ? "host" : "gpu";
 }
 
-void
-gpusort_explain_kilobytes(const char *label, uint64 bytes, ExplainState *es)
-{
-	ExplainPropertyUInteger(label, "kB", (bytes + 1023) / 1024, es);
-}
-
 /* Shows the algorithm by its name in gpusort.algorithm; none if all keys were
  * equal. */
 static void
@@ -66,9 +61,9 @@ gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState
 	if (figures->device != NULL && figures->device[0] != '\0')
 		ExplainPropertyText("Device", figures->device, es);
 	ExplainPropertyUInteger("Device Rows", NULL, figures->sum.rows, es);
-	gpusort_explain_kilobytes("Sent", figures->sum.bytes_in, es);
-	gpusort_explain_kilobytes("Received", figures->bytes_received, es);
-	gpusort_explain_kilobytes("Peak Device Memory", figures->sum.peak_bytes, es);
+	gpusort_explain_bytes("Sent", figures->sum.bytes_in, es);
+	gpusort_explain_bytes("Received", figures->bytes_received, es);
+	gpusort_explain_bytes("Peak Device Memory", figures->sum.peak_bytes, es);
 	ExplainPropertyUInteger("Key Bits", NULL, figures->sum.key_bits, es);
 	explain_algorithm(figures->sum.engine, es);
 }
@@ -161,8 +156,9 @@ array_explain(const GpuSortOutput *output, ExplainState *es)
 {
 	ExplainPropertyText("Sort Method", "in backend", es);
 	ExplainPropertyText("Sort Space Type", "Memory", es);
-	gpusort_explain_kilobytes("Sort Space Used",
-							  gpusort_row_array_bytes(((const ArrayOutput *) output)->array), es);
+	ExplainPropertyUInteger("Sort Space Used", "kB",
+							(gpusort_row_array_bytes(((const ArrayOutput *) output)->array) +
+							 1023) / 1024, es);
 }
 
 static const GpuSortOutputMethods array_methods = {

@@ -40,9 +40,6 @@ extern const char *gpusort_device_figures_method(const GpuSortDeviceFigures *fig
 
 extern void gpusort_device_figures_explain(const GpuSortDeviceFigures *figures, ExplainState *es);
 
-/* Shows a property in kB, rounded up. */
-extern void gpusort_explain_kilobytes(const char *label, uint64 bytes, ExplainState *es);
-
 /* --- sources -------------------------------------------------------------- */
 
 typedef struct GpuSortOutput GpuSortOutput;

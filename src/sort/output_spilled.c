@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "utils/tuplestore.h"
 
+#include "explain_figures.h"
 #include "sort/output.h"
 
 typedef struct SpilledOutput
@@ -176,7 +177,7 @@ spilled_explain(const GpuSortOutput *output, ExplainState *es)
 	ExplainPropertyInteger("Runs", NULL, spill->n_spilled, es);
 	ExplainPropertyText("Merge Order",
 						gpusort_run_merge_follows_order(spilled->merge) ? "device" : "backend", es);
-	gpusort_explain_kilobytes("Disk", spill->bytes, es);
+	gpusort_explain_bytes("Disk", spill->bytes, es);
 	gpusort_device_figures_explain(spilled->figures, es);
 }
 

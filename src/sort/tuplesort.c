@@ -35,6 +35,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "explain_figures.h"
 #include "job/clock.h"
 #include "job/server_state.h"
 #include "job/stats.h"
@@ -550,10 +551,10 @@ gpusort_tuplesort_explain(const GpuSortTuplesort *sort, ExplainState *es)
 		ExplainPropertyUInteger("Rows Fed", NULL, sort->rows_fed - sort->own_rows, es);
 	if (!es->timing)
 		return;
-	ExplainPropertyFloat("Feed Time", "ms", sort->feed_ms, 3, es);
-	ExplainPropertyFloat("Sort Time", "ms", sort->sort_ms, 3, es);
+	gpusort_explain_ms("Feed Time", sort->feed_ms, es);
+	gpusort_explain_ms("Sort Time", sort->sort_ms, es);
 	if (sort->figures.output_ms > 0)
-		ExplainPropertyFloat("Output Time", "ms", sort->figures.output_ms, 3, es);
+		gpusort_explain_ms("Output Time", sort->figures.output_ms, es);
 	gpusort_ordering_explain_times(&sort->ordering, es);
 }
 

@@ -3,13 +3,13 @@
  *	  Why sorts run where they do: the SQL function gpusort_why, and EXPLAIN
  *	  (GPUSORT).
  *
- * In:  a query's text; or the plan that EXPLAIN shows.
- * Out: a row for each sort of its plan; or, below the plan, a line or an object
- *	    for each.
+ * In:  a statement's text; or the plan that EXPLAIN shows.
+ * Out: a row for each sort of its plan; or lines or an object in each node that
+ *	    sorts.
  *
- * gpusort_why runs EXPLAIN on its query and drops the text.  So EXPLAIN checks
- * the caller's privileges, computes the parameters of an EXECUTE, and does not
- * run the query.
+ * gpusort_why runs EXPLAIN on the statement's query and drops the text.  So
+ * EXPLAIN checks the caller's privileges, computes the parameters of an
+ * EXECUTE, and does not run the query.
  *
  * Each Sort is examined anew, as when the plan was finished.  A plan shows
  * neither sorts inside aggregates, nor further sorts of grouping sets, nor
@@ -20,14 +20,20 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/namespace.h"
 #include "commands/defrem.h"
+#include "commands/tablecmds.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "parser/parser.h"
+#include "rewrite/rewriteHandler.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/queryenvironment.h"
+#include "utils/rel.h"
 #include "utils/tuplestore.h"
 
 #include "compat.h"
@@ -47,9 +53,9 @@ PG_FUNCTION_INFO_V1(gpusort_why);
 /* The report on a sort is an array of texts: the columns of gpusort_why. */
 enum
 {
-	NODE,						/* the plan node, as EXPLAIN names it */
+	NODE,						/* the plan node, as EXPLAIN names it, and who runs it */
 	KEYS,						/* with their types, separated by commas */
-	ROWS,						/* expected */
+	ROWS,						/* expected, in each process that runs the node */
 	BYTES,						/* of these rows */
 	RUNS_ON,					/* device, backend or native */
 	CODE,						/* the reason's short name; NULL for device */
@@ -60,11 +66,27 @@ enum
 
 typedef struct Report
 {
-	const ExplainState *es;		/* EXPLAIN's state, after it has shown the plan */
+	const PlannedStmt *statement;
+	const ExplainState *es;		/* EXPLAIN's state, from when it has begun to show the plan */
 	List	   *sorts;			/* a report for each sort, in the order of gpusort_walk_plans */
+	List	   *plans;			/* their plan nodes */
 } Report;
 
 /* --- where a sort runs ---------------------------------------------------- */
+
+/* Does each parallel worker run the visited plan, for its share of the rows? */
+static bool
+is_in_workers(const GpuSortWalk *walk)
+{
+	ListCell   *lc;
+
+	foreach(lc, walk->ancestors)
+	{
+		if (IsA(lfirst(lc), Gather) || IsA(lfirst(lc), GatherMerge))
+			return true;
+	}
+	return false;
+}
 
 /* Adds a report on a sort of the rows that the plan reads from its child. */
 static const char **
@@ -75,11 +97,12 @@ add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ord
 	const Plan *child = outerPlan(plan);
 	const char **sort = palloc0(N_COLUMNS * sizeof(char *));
 
-	sort[NODE] = node;
+	sort[NODE] = is_in_workers(walk) ? psprintf("%s in each parallel worker", node) : node;
 	sort[KEYS] = gpusort_keys_text(order, plan, walk->ancestors, report->es, ordered);
 	sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
 	sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
 	report->sorts = lappend(report->sorts, sort);
+	report->plans = lappend(report->plans, (void *) plan);
 	return sort;
 }
 
@@ -154,20 +177,22 @@ report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 	return plan;
 }
 
-/* Reports the sorts of the plan that es has shown. */
-static List *
+/* Reports the sorts of the plan that es shows. */
+static Report *
 report_sorts(const ExplainState *es)
 {
-	Report		report = {.es = es};
+	Report	   *report = palloc0(sizeof(Report));
 	GpuSortWalk walk = {
 		.statement = es->pstmt,
 		.track_ancestors = true,
 		.visit = report_plan,
-		.arg = &report,
+		.arg = report,
 	};
 
+	report->statement = es->pstmt;
+	report->es = es;
 	gpusort_walk_plans(&walk);
-	return report.sorts;
+	return report;
 }
 
 /* --- gpusort_why ---------------------------------------------------------- */
@@ -181,6 +206,14 @@ static char rows_name[] = "";
 
 static ExecutorStart_hook_type prev_executor_start_hook = NULL;
 
+static void
+add_row(EphemeralNamedRelation rows, const char **row)
+{
+	AttInMetadata *columns = TupleDescGetAttInMetadata(rows->md.tupdesc);
+
+	tuplestore_puttuple(rows->reldata, BuildTupleFromCStrings(columns, (char **) row));
+}
+
 /* EXPLAIN lets the executor start a plan, which checks privileges, and not run
  * it. */
 static void
@@ -188,7 +221,6 @@ start_plan(QueryDesc *query, int flags)
 {
 	EphemeralNamedRelation rows = get_ENR(query->queryEnv, rows_name);
 	ExplainState *es;
-	AttInMetadata *columns;
 	ListCell   *lc;
 
 	if (prev_executor_start_hook)
@@ -200,10 +232,9 @@ start_plan(QueryDesc *query, int flags)
 	/* gives relations the names that EXPLAIN shows */
 	es = NewExplainState();
 	ExplainPrintPlan(es, query);
-	columns = TupleDescGetAttInMetadata(rows->md.tupdesc);
-	foreach(lc, report_sorts(es))
+	foreach(lc, report_sorts(es)->sorts)
 	{
-		tuplestore_puttuple(rows->reldata, BuildTupleFromCStrings(columns, lfirst(lc)));
+		add_row(rows, lfirst(lc));
 	}
 }
 
@@ -226,7 +257,6 @@ point_into_text(void *text)
 static void
 add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation rows)
 {
-	AttInMetadata *columns = TupleDescGetAttInMetadata(rows->md.tupdesc);
 	ListCell   *lc;
 
 	foreach(lc, gpusort_index_why(statement, text))
@@ -245,15 +275,71 @@ add_index_builds(IndexStmt *statement, const char *text, EphemeralNamedRelation 
 			[REMEDY] = why->remedy,
 		};
 
-		tuplestore_puttuple(rows->reldata, BuildTupleFromCStrings(columns, (char **) row));
+		add_row(rows, row);
 	}
 }
+
+/* Returns the query of a materialized view.  Only the view's owner may ask,
+ * since the query has the owner's privileges. */
+static Query *
+query_of_view(const RangeVar *name)
+{
+	Oid			oid = RangeVarGetRelidExtended(name, AccessShareLock, 0,
+											   RangeVarCallbackOwnsRelation, NULL);
+	Relation	view = relation_open(oid, NoLock);
+	Query	   *query;
+
+	if (view->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(view))));
+	query = copyObject(get_view_query(view));
+	relation_close(view, NoLock);
+	AcquireRewriteLocks(query, true, false);
+	return query;
+}
+
+/* Returns the analyzed EXPLAIN of the statement's query.  Parameters such as $1
+ * have no values, so such a query gets its generic plan. */
+static List *
+analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
+{
+	Oid		   *types = NULL;
+	int			n_types = 0;
+	List	   *queries;
+
+	if (IsA(statement->stmt, RefreshMatViewStmt))
+	{
+		Query	   *query = makeNode(Query);
+
+		explained->query =
+			(Node *) query_of_view(((RefreshMatViewStmt *) statement->stmt)->relation);
+		query->commandType = CMD_UTILITY;
+		query->utilityStmt = (Node *) explained;
+		return list_make1(query);
+	}
+	explained->query = statement->stmt;
+	if (IsA(statement->stmt, CopyStmt) && ((CopyStmt *) statement->stmt)->query != NULL)
+		explained->query = ((CopyStmt *) statement->stmt)->query;
+	statement->stmt = (Node *) explained;
+	queries = pg_analyze_and_rewrite_varparams(statement, text, &types, &n_types, NULL);
+	if (n_types > 0)
+		explained->options = COMPAT_GENERIC_PLAN;
+	return queries;
+}
+
+static const char *no_sort[N_COLUMNS] = {
+	[CODE] = "no_sort",
+	[REASON] = "the plan sorts nothing: rows are hashed, come from an index in order, or need no order",
+	[REMEDY] = "nothing; if an aggregate sorts inside itself, that is no part of the plan"
+};
 
 /* Runs EXPLAIN on the text's one statement, or examines its CREATE INDEX. */
 static void
 explain(const char *text, QueryEnvironment *environment)
 {
 	List	   *statements = raw_parser(text, RAW_PARSE_DEFAULT);
+	EphemeralNamedRelation rows = get_ENR(environment, rows_name);
 	ExplainStmt *explained = makeNode(ExplainStmt);
 	RawStmt    *statement;
 	List	   *queries;
@@ -266,12 +352,10 @@ explain(const char *text, QueryEnvironment *environment)
 	statement = linitial_node(RawStmt, statements);
 	if (IsA(statement->stmt, IndexStmt))
 	{
-		add_index_builds((IndexStmt *) statement->stmt, text, get_ENR(environment, rows_name));
+		add_index_builds((IndexStmt *) statement->stmt, text, rows);
 		return;
 	}
-	explained->query = statement->stmt;
-	statement->stmt = (Node *) explained;
-	queries = pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
+	queries = analyze(statement, text, explained);
 	utility = castNode(Query, explained->query)->utilityStmt;
 	if (utility != NULL && !IsA(utility, DeclareCursorStmt) && !IsA(utility, CreateTableAsStmt) &&
 		!IsA(utility, ExecuteStmt))
@@ -279,9 +363,11 @@ explain(const char *text, QueryEnvironment *environment)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("gpusort_why does not support %s",
 						GetCommandTagName(CreateCommandTag(utility))),
-				 errhint("It supports queries, DECLARE, CREATE TABLE AS, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
+				 errhint("It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN.  For other statements, pass the query that they contain.")));
 	ProcessUtility(linitial(pg_plan_queries(queries, text, 0, NULL)), text, false,
 				   PROCESS_UTILITY_QUERY, NULL, environment, None_Receiver, NULL);
+	if (tuplestore_tuple_count(rows->reldata) == 0)
+		add_row(rows, no_sort);
 }
 
 /* The SQL function: the hooks of EXPLAIN add the rows to the result. */
@@ -309,62 +395,70 @@ gpusort_why(PG_FUNCTION_ARGS)
 
 #ifdef COMPAT_EXPLAIN_OPTIONS
 
-static explain_per_plan_hook_type prev_explain_per_plan_hook = NULL;
+static explain_per_node_hook_type prev_explain_per_node_hook = NULL;
 
 /* EXPLAIN's number for this module.  The value that EXPLAIN keeps under it is
- * not NULL if the option is on. */
+ * NULL if the option is off, else the Report on the last plan, at first an
+ * empty one. */
 static int	explain_id;
 
 static void
 take_option(ExplainState *es, DefElem *option, ParseState *pstate)
 {
-	SetExplainExtensionState(es, explain_id, defGetBoolean(option) ? &explain_id : NULL);
+	SetExplainExtensionState(es, explain_id,
+							 defGetBoolean(option) ? palloc0(sizeof(Report)) : NULL);
 }
 
 static const char *const explain_labels[N_COLUMNS] = {
-	"Node", "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
+	NULL, "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
 };
 
-/* Shows one report, as a line or as an object. */
+/* Shows one report, as lines or as an object. */
 static void
 show_sort(const char *const *sort, ExplainState *es)
 {
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		ExplainPropertyText(sort[NODE],
-							psprintf("%s: %s: %s%s%s", sort[KEYS], sort[RUNS_ON], sort[REASON],
-									 sort[REMEDY] != NULL ? "; would change it: " : "",
-									 sort[REMEDY] != NULL ? sort[REMEDY] : ""), es);
+		ExplainPropertyText("GpuSort", psprintf("%s, because %s", sort[RUNS_ON], sort[REASON]), es);
+		if (sort[REMEDY] != NULL)
+			ExplainPropertyText("GpuSort Remedy", sort[REMEDY], es);
 		return;
 	}
-	ExplainOpenGroup("Sort", NULL, true, es);
-	for (int i = 0; i < N_COLUMNS; i++)
+	ExplainOpenGroup("GpuSort", "GpuSort", true, es);
+	for (int i = KEYS; i < N_COLUMNS; i++)
 	{
 		if (i == ROWS || i == BYTES)
 			ExplainPropertyFloat(explain_labels[i], NULL, strtod(sort[i], NULL), 0, es);
 		else if (sort[i] != NULL)
 			ExplainPropertyText(explain_labels[i], sort[i], es);
 	}
-	ExplainCloseGroup("Sort", NULL, true, es);
+	ExplainCloseGroup("GpuSort", "GpuSort", true, es);
 }
 
-/* The hook that EXPLAIN calls below each plan. */
+/* The hook that EXPLAIN calls for each node, before the node's children.  One
+ * ExplainState may show several plans, one after another. */
 static void
-show_sorts(PlannedStmt *statement, IntoClause *into, ExplainState *es, const char *text,
-		   ParamListInfo parameters, QueryEnvironment *environment)
+show_node(PlanState *state, List *ancestors, const char *relationship, const char *name,
+		  ExplainState *es)
 {
-	ListCell   *lc;
+	Report	   *report = GetExplainExtensionState(es, explain_id);
+	ListCell   *plan;
+	ListCell   *sort;
 
-	if (prev_explain_per_plan_hook)
-		prev_explain_per_plan_hook(statement, into, es, text, parameters, environment);
-	if (GetExplainExtensionState(es, explain_id) == NULL)
+	if (prev_explain_per_node_hook)
+		prev_explain_per_node_hook(state, ancestors, relationship, name, es);
+	if (report == NULL)
 		return;
-	ExplainOpenGroup("GpuSort", "GpuSort", false, es);
-	foreach(lc, report_sorts(es))
+	if (report->statement != es->pstmt)
 	{
-		show_sort(lfirst(lc), es);
+		report = report_sorts(es);
+		SetExplainExtensionState(es, explain_id, report);
 	}
-	ExplainCloseGroup("GpuSort", "GpuSort", false, es);
+	forboth(plan, report->plans, sort, report->sorts)
+	{
+		if (lfirst(plan) == state->plan)
+			show_sort(lfirst(sort), es);
+	}
 }
 
 #endif							/* COMPAT_EXPLAIN_OPTIONS */
@@ -377,7 +471,7 @@ gpusort_why_install(void)
 #ifdef COMPAT_EXPLAIN_OPTIONS
 	explain_id = GetExplainExtensionId("gpusort");
 	compat_register_explain_option("gpusort", take_option);
-	prev_explain_per_plan_hook = explain_per_plan_hook;
-	explain_per_plan_hook = show_sorts;
+	prev_explain_per_node_hook = explain_per_node_hook;
+	explain_per_node_hook = show_node;
 #endif
 }

@@ -1,6 +1,6 @@
--- What PostgreSQL 19 began: groups that are made below joins, IGNORE NULLS, joins of rows that are made unique.
+-- What PostgreSQL 19 began: groups that are made below joins, IGNORE NULLS, joins of rows that are made unique, oid8.
 -- @requires current_setting('server_version_num')::int >= 190000
--- @device-sorts 18
+-- @device-sorts 20
 set enable_hashagg = off;
 set enable_hashjoin = off;
 
@@ -19,6 +19,9 @@ select o.id from orders o where exists (select from events e where e.few = o.cus
 select c.id from customers c where c.id in (select few from events union select customer from orders where amount < 100);
 select e.id from events e where (e.few, e.t) in (select few, t from events where id < 3000) order by e.k8 limit 700;
 select e.id from events e where e.few not in (select customer from orders where amount > 990 and customer is not null) order by e.k8 limit 100;
+
+select id, k8::oid8 as o from events order by o, id;
+select few, k8::oid8 as o, id from events order by few, o desc nulls last, id;
 
 set enable_sort = off;
 select id, name from customers where id in (select customer from orders where amount > 500) order by since, id limit 50;

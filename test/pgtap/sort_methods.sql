@@ -74,8 +74,8 @@ set gpusort.enabled = on;
 
 select pg_temp.check_method('many', :'device', 'jobs', :'many');
 select is(pg_temp.property('many', 'Device Rows'), '60000', 'all rows went to the device');
-select cmp_ok(pg_temp.property('many', 'Sent')::int8, '>', pg_temp.property('many', 'Received')::int8, 'keys travel one way only');
-select cmp_ok(pg_temp.property('many', 'Peak Device Memory')::int8, '>=', pg_temp.property('many', 'Received')::int8, 'the rows stood in device memory');
+select cmp_ok(pg_temp.property('many', 'Sent Bytes')::int8, '>', pg_temp.property('many', 'Received Bytes')::int8, 'keys travel one way only');
+select cmp_ok(pg_temp.property('many', 'Peak Device Memory Bytes')::int8, '>=', pg_temp.property('many', 'Received Bytes')::int8, 'the rows stood in device memory');
 select pg_temp.check_method('part(0)', :'device', 'jobs', :'none');
 select pg_temp.check_method('part(10000)', :'device', 'jobs', :'part');
 

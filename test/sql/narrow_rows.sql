@@ -7,13 +7,13 @@
 \pset format unaligned
 \pset tuples_only on
 
--- Bytes of a row on its way back from the device: 0 to 1 KiB of rounding in all.
+-- Bytes of a row on its way back from the device.
 create function pg_temp.row_bytes(query text) returns int4 language plpgsql as $$
 declare
 	plan json;
 begin
 	execute 'explain (analyze, timing off, format json) ' || query into plan;
-	return round((plan#>>'{0,Plan,Received}')::numeric * 1024 / (plan#>>'{0,Plan,Actual Rows}')::numeric);
+	return round((plan#>>'{0,Plan,Received Bytes}')::numeric / (plan#>>'{0,Plan,Actual Rows}')::numeric);
 end $$;
 
 -- every fixed-width type that is passed by value, each of them NULL in some rows and in

@@ -160,7 +160,7 @@ begin
 	raise info 'yaml %', substring(text_plan from 'Sort Key:.*Sort Method: "host"');
 	execute 'explain (analyze, format xml) select * from plan_rows order by k8 desc, k4' into text_plan;
 	raise info 'xml %', substring(text_plan from '<Sort-Key>.*<Sort-Method>host</Sort-Method>');
-	raise info 'xml %', array(select m[1] from regexp_matches(text_plan, '<((?:Feed|Sort|Output)-Time|Sent|Received|Peak-Device-Memory|Device-Rows|Key-Bits)>', 'g') m);
+	raise info 'xml %', array(select m[1] from regexp_matches(text_plan, '<((?:Feed|Sort|Output)-Time-ms|Sent-Bytes|Received-Bytes|Peak-Device-Memory-Bytes|Device-Rows|Key-Bits)>', 'g') m);
 end $$;
 
 drop view plan_view;

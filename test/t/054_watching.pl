@@ -81,7 +81,7 @@ for my $case ([ 'merged by the device', $by_device ], [ 'merged by the backend',
 	cmp_ok($node_of_sort->{Runs}, '>=', 2, "$name: it spills $node_of_sort->{Runs} runs");
 	is(scalar @files, $node_of_sort->{Runs}, "$name: log_temp_files tells of each");
 	is(scalar(grep { $_->{path} !~ m{^base/pgsql_tmp/pgsql_tmp$session->{pid}\.\d+$} } @files), 0, "$name: by its path");
-	is(int(($bytes + 1023) / 1024), $node_of_sort->{Disk}, "$name: with its size");
+	is($bytes, $node_of_sort->{'Disk Bytes'}, "$name: with its size");
 	# exactly: every byte is written once and read once
 	is($node_of_sort->{'Temp Written Blocks'}, $blocks, "$name: EXPLAIN (BUFFERS) counts the blocks written");
 	is($node_of_sort->{'Temp Read Blocks'}, $blocks, "$name: and read");
@@ -154,7 +154,7 @@ my $plan = sort_of(explained($by_device, 'buffers'));
 $session->query('select pg_stat_force_next_flush()');
 ok($node->poll_query_until('postgres', "select temp_files = $files_before + $plan->{Runs} from pg_stat_database where datname = 'postgres'"), 'pg_stat_database counts the files');
 my ($files_after, $bytes_after) = split /\|/, $node->safe_psql('postgres', $counted);
-is(int(($bytes_after - $bytes_before + 1023) / 1024), $plan->{Disk}, 'and their bytes');
+is($bytes_after - $bytes_before, $plan->{'Disk Bytes'}, 'and their bytes');
 
 # --- auto_explain
 sub auto_explained
@@ -182,7 +182,7 @@ for my $case ([ 'spilled', $by_device ], [ 'in one run', 'select k from small or
 	is($logged->{'Node Type'}, 'Custom Scan', "auto_explain, $name: the node");
 	is(join(' ', @{ $logged->{'Sort Key'} // [] }), join(' ', @{ $expected->{'Sort Key'} }), "auto_explain, $name: its key");
 	is(join(', ', sort keys %$logged), join(', ', sort keys %$expected), "auto_explain, $name: the lines of EXPLAIN (ANALYZE, BUFFERS)");
-	is($logged->{$_}, $expected->{$_}, "auto_explain, $name: $_") for grep { exists $expected->{$_} } 'Sort Method', 'Actual Rows', 'Runs', 'Disk', 'Temp Written Blocks';
+	is($logged->{$_}, $expected->{$_}, "auto_explain, $name: $_") for grep { exists $expected->{$_} } 'Sort Method', 'Actual Rows', 'Runs', 'Disk Bytes', 'Temp Written Blocks';
 	$session->query('reset gpusort.min_rows');
 }
 like(auto_explained('set auto_explain.log_analyze = on', $by_device), qr/Custom Scan \(GpuSort\).*\n.*Sort Key: k\n.*Sort Method: \w+ external merge\n.*Runs: \d+\n/, 'auto_explain as text');

@@ -61,6 +61,11 @@ sub detail
 	return $node->safe_psql('postgres', 'select detail from gpusort_devices');
 }
 
+# --- it is the default
+is($node->safe_psql('postgres', q{select boot_val from pg_settings where name = 'gpusort.device'}), 'auto,host', 'the default');
+$node->adjust_conf('postgresql.conf', 'gpusort.device', undef);
+$node->restart;
+
 # --- no GPU: the host device, and why
 ok(device_is('host'), 'no GPU: the host device serves');
 like(detail(), qr/^no GPU: \w.{5}/, 'the view says why it is not the GPU: ' . detail());

@@ -54,14 +54,16 @@ like(why('select * from t where id < 200 order by k8', 'reason, remedy'),
 is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
 stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows/);
-is(why('select * from t', 'count(*)'), '0', 'a plan without a sort');
+is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan sorts nothing: rows are hashed, come from an index in order, or need no order|nothing; if an aggregate sorts inside itself, that is no part of the plan', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
 	qr/which parallel workers feed$/, 'a parallel plan');
+like($node->safe_psql('postgres', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set min_parallel_table_scan_size = 0; explain select * from t order by k8'),
+	qr/GpuSort\).* rows=60000 .*Gather .* rows=60000 .*GpuSortFeed\).* rows=25000 /s, 'which expects rows in all its nodes');
 
 my $in_workers = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off';
 is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected$$', $in_workers),
-	'GpuSort|device|t', 'sorts of workers');
+	'GpuSort in each parallel worker|device|t', 'sorts of workers');
 
 # --- each reason that keeps a Sort native, and its counter
 
@@ -76,7 +78,9 @@ sub stays
 }
 
 stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
-stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by a key's type, operator or collation .* type integer\[\]\)/);
+stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by a key's type or operator \(key 1: type integer\[\], operator <\)/);
+stays('key_words', 'select to_jsonb(id) as j from t order by j desc', '', qr/.*\(key 1: type jsonb, operator >\)/);
+stays('key_words', 'select * from t order by s using ~>~', '', qr/.*\(key 1: type text, operator ~>~\)/);
 SKIP:
 {
 	skip 'the locale en_US.UTF-8 is not installed', 3
@@ -84,7 +88,7 @@ SKIP:
 	stays('collation', 'select * from t order by s collate of_libc', 'set gpusort.libc_collations = off', qr/a key's collation has no reliable sort keys \("of_libc": gpusort\.libc_collations is off\)/);
 	is(why('select * from t order by a collate of_libc', 'code', 'set gpusort.libc_collations = off; create temp table t as select array[s] as a from t'), 'key_words', 'not for types that have no words under any');
 }
-stays('key_words', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a key's type, operator or collation .*\(key 2 is of type integer\[\]\)/);
+stays('key_words', 'select few, a from t where id < 5000 order by few, a', '', qr/the device cannot sort by a key's type or operator \(key 2: type integer\[\], operator <\)/);
 stays('limit', 'select * from t order by k8 limit 10', '', qr/LIMIT needs only the top rows, which is cheaper without the device/);
 my $by_index = 'set enable_seqscan = off; set random_page_cost = 0';
 stays('incremental', 'select * from indexed order by a, b limit 1000', $by_index, qr/it is an Incremental Sort, whose input is in order by its first keys/);
@@ -136,6 +140,12 @@ is(why('insert into small select * from t order by k8'), 'GpuSort|device|', 'nor
 is(why('create table made as select * from t order by k8'), 'GpuSort|device|', 'nor make anything');
 is($node->safe_psql('postgres', q{select count(*), to_regclass('made') is null from small}), '10|t', 'nothing has changed');
 is(why('declare c cursor for select * from t order by k8'), 'GpuSort|device|', 'a cursor');
+is(why('copy (select * from t order by k8) to stdout'), 'GpuSort|device|', 'COPY of a query');
+$node->safe_psql('postgres', 'create materialized view seen as select * from t order by k8');
+is(why('refresh materialized view seen'), 'GpuSort|device|', 'the query of a materialized view');
+is(why('select * from t where id > $1 order by k8', 'node, runs_on, expected_rows'), 'GpuSort|device|20000', 'a parameter: a generic plan');
+is(why('create table made as select * from t where id > $1 and s <> $2 order by k8'), 'GpuSort|device|', 'two parameters');
+is(why('select * from t order by k8 limit $1'), 'Sort|native|limit', 'a LIMIT that is not known');
 for my $query ('execute q', 'create table made as execute q')
 {
 	is(why($query, undef, "prepare q as select * from t order by k8;\n\\o /dev/null\nexplain execute q;\n\\o\n"), 'GpuSort|device|', "$query: its plan is kept");
@@ -147,7 +157,9 @@ is(why('execute q', undef, "set gpusort.enabled = off; prepare q as select * fro
 for (
 	[ 'select 1; drop table t', qr/^ERROR:  42601: gpusort_why accepts one statement, not 2$/m, 'two statements' ],
 	[ '', qr/^ERROR:  42601: gpusort_why accepts one statement, not 0$/m, 'none' ],
-	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'drop table t', qr/^ERROR:  42809: gpusort_why does not support DROP TABLE\nHINT:  It supports queries, DECLARE, CREATE TABLE AS, REFRESH MATERIALIZED VIEW, COPY of a query, EXECUTE and CREATE INDEX, each without EXPLAIN\.  For other statements, pass the query that they contain\.$/m, 'no query' ],
+	[ 'copy t to stdout', qr/^ERROR:  42809: gpusort_why does not support COPY$/m, 'COPY of a table' ],
+	[ 'refresh materialized view t', qr/^ERROR:  42809: "t" is not a materialized view$/m, 'REFRESH of a table' ],
 	[ 'explain analyze select * from t', qr/^ERROR:  42809: gpusort_why does not support EXPLAIN$/m, 'EXPLAIN ANALYZE, which would run it' ],
 	[ 'select nothing from t', qr/^ERROR:  42703: column "nothing" does not exist\nLINE 1: select nothing from t\n               \^\nQUERY:  select nothing from t$/m, 'an error points into the query' ])
 {
@@ -162,6 +174,8 @@ my $as_reader = 'set role reader';
 is(why('select * from small order by k8', undef, $as_reader), 'Sort|native|few_rows', 'a role with the right to read');
 my ($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('select * from t order by k8')");
 like($messages, qr/permission denied for table t/, 'one without');
+($status, $out, $messages) = $node->psql('postgres', "$as_reader; select * from gpusort_why('refresh materialized view seen')");
+like($messages, qr/must be owner of materialized view seen/, 'nor one that does not own a materialized view');
 is(why('select * from t order by k8'), 'GpuSort|device|', 'after errors it answers as before');
 
 # --- what is reported is the plan that EXPLAIN shows
@@ -232,19 +246,36 @@ is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') o
 
 SKIP:
 {
-	skip 'EXPLAIN has no options of extensions before PostgreSQL 18', 4 if $node->pg_version < 18;
+	skip 'EXPLAIN has no options of extensions before PostgreSQL 18', 7 if $node->pg_version < 18;
 
 	my $limited = 'select * from t order by k8 limit 10';
+	my $joined_sorts = 'select * from (select * from t order by k8 limit 10) q order by s';
+	my $json = sub {
+		my ($options, $query) = @_;
+
+		return $node->safe_psql('postgres', qq{
+			create function pg_temp.explained() returns jsonb language plpgsql as \$\$
+				declare plan jsonb; begin execute 'explain ($options, format json) $query' into plan; return plan->0->'Plan'; end \$\$;
+			select key, jsonb_typeof(value), value from jsonb_each(jsonb_path_query_first(pg_temp.explained(), '\$.**.GpuSort')) order by key collate "C"});
+	};
 	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
-		qr/^Sort: k8 bigint: native: LIMIT needs .*; would change it: nothing/m, 'text');
+		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: native, because LIMIT needs .*\n *GpuSort Remedy: nothing; .*\n *->  Seq Scan on t$/m, 'text: lines of the node');
+	like($node->safe_psql('postgres', 'explain (gpusort, costs off) select * from t order by k8'),
+		qr/^ *Sort Key: k8\n *GpuSort: device, because \d+ rows are expected\n/m, 'of a GpuSort');
+	is(scalar(() = $node->safe_psql('postgres', "explain (gpusort, analyze, costs off) $joined_sorts") =~ /GpuSort: native, because/g), 2, 'each sort has its own');
 	unlike($node->safe_psql('postgres', "explain (costs off) $limited"), qr/native/, 'not without the option');
 	unlike($node->safe_psql('postgres', "explain (gpusort off, costs off) $limited"), qr/native/, 'nor when it is off');
-	is($node->safe_psql('postgres', qq{
-		create function pg_temp.explained() returns json language plpgsql as \$\$
-			declare plan json; begin execute 'explain (gpusort, format json) $limited' into plan; return plan; end \$\$;
-		select string_agg(key, ',' order by key) || ' ' || (array_agg(value->>'Code'))[1] from (
-			select key, (pg_temp.explained()->0->'GpuSort'->0) as value
-			from json_object_keys(pg_temp.explained()->0->'GpuSort'->0) key) q}),
-		'Code,Expected Bytes,Expected Rows,Keys,Node,Reason,Remedy,Runs On limit', 'JSON');
+	like($json->('gpusort', $limited), qr/^Code\|string\|"limit"\nExpected Bytes\|number\|\d+\nExpected Rows\|number\|\d+\nKeys\|string\|"k8 bigint"\nReason\|string\|".*"\nRemedy\|string\|".*"\nRuns On\|string\|"native"$/, 'JSON: an object of the node');
+	like($node->safe_psql('postgres', 'explain (gpusort, costs off) insert into ruled select * from t order by k8'),
+		qr/Insert on ruled\n.*GpuSort: device.*Insert on small\n.*GpuSort: device/s, 'the plans that a rule makes');
+}
+
+SKIP:
+{
+	skip 'auto_explain has no options of extensions before PostgreSQL 19', 1 if $node->pg_version < 19;
+
+	my ($code, $out, $logged) = $node->psql('postgres', q{load 'auto_explain'; set auto_explain.log_min_duration = 0;
+		set auto_explain.log_extension_options = 'gpusort'; set client_min_messages = log; select * from t order by k8 offset 59999});
+	like($logged, qr/GpuSort\).*\n *Sort Key: .*\n *GpuSort: device, because 60000 rows are expected/, 'auto_explain shows it too');
 }
 done_testing();

@@ -56,15 +56,25 @@ my $newer = qr/ERROR:  55000: extension gpusort has version 0\.1\.0 in this data
 says($node, 'old', "select * from $_", $newer, "$_: the module is newer") for 'gpusort_stats', 'gpusort_devices', 'gpusort_stats_reset()', 'gpusort_calibrate()';
 like($node->safe_psql('old', 'explain (analyze, costs off, timing off, summary off) select * from t order by k'),
 	qr/GpuSort.*Sort Method: (?:host|gpu)$/ms, 'sorts go on');
-# doc/install.md says what to do about a view of a user's
-$node->safe_psql('old', 'create view watched as select jobs from gpusort_stats');
-says($node, 'old', 'alter extension gpusort update', qr/ERROR:  2BP01: .*\nDETAIL:  view watched depends on view gpusort_stats/, 'a view of a user\'s is not dropped');
-is($node->safe_psql('old', q{select extversion from pg_extension where extname = 'gpusort'}), '0.1.0', 'and nothing has changed');
-$node->safe_psql('old', 'drop view watched');
 $node->safe_psql('old', 'alter extension gpusort update');
 is(catalog_of($node, 'old'), $fresh, "from 0.1.0 to $version: as if new");
+is($node->safe_psql('old', q{select to_regclass('gpusort_stats_0_1') is null}), 't', 'nothing is left of the old views');
 is($node->safe_psql('old', q{select count(*) from gpusort_stats, gpusort_devices}), '1', 'and its views work');
 is($node->safe_psql('old', q{select runs_on from gpusort_why('select * from t order by k')}), 'device', 'and its new function');
+
+# views of users' go on
+$node->safe_psql('old', q{drop extension gpusort; create extension gpusort version '0.1.0';
+	create view watched_stats as select jobs, native_run_limit from gpusort_stats;
+	create view watched_devices as select state, granted_bytes from gpusort_devices;
+	create role watcher; grant select on watched_stats, watched_devices to watcher; revoke select on gpusort_devices from public;
+	alter extension gpusort update});
+is($node->safe_psql('old', 'set role watcher; select w.jobs >= 1, w.native_run_limit is null, d.state, d.granted_bytes from watched_stats w, watched_devices d'),
+	't|t|serving|0', 'views of a user\'s read what they read before');
+is($node->safe_psql('old', 'select has_table_privilege($$watcher$$, $$gpusort_devices$$, $$select$$)'), 'f', 'a REVOKE from a view that stays does so too');
+$node->safe_psql('old', 'grant select on gpusort_devices to public');
+is(catalog_of($node, 'old'), $fresh, 'and the extension is as if new');
+$node->safe_psql('old', 'drop view watched_stats, gpusort_stats_0_1; drop function gpusort_stats_0_1(); drop view watched_devices; drop role watcher');
+is(catalog_of($node, 'old'), $fresh, 'also when the user has dropped the old view');
 
 $node->safe_psql('old', q{update pg_extension set extversion = '99.0.0' where extname = 'gpusort'});
 says($node, 'old', 'select * from gpusort_stats',
