@@ -11,15 +11,16 @@
  * the caller's privileges, computes the parameters of an EXECUTE, and does not
  * run the query.
  *
- * Each Sort is examined anew, as when the plan was finished.  A plan shows
- * neither sorts inside aggregates, nor further sorts of grouping sets, nor
- * sorts of a Gather Merge's workers that are no nodes.
+ * Each Sort is examined anew, as when the plan was finished.  The sorts inside
+ * an Agg follow its child's.  A plan shows neither further sorts of grouping
+ * sets, nor sorts of a Gather Merge's workers that are no nodes.
  *
  * Runs in any backend.  All memory is the call's.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
 #include "commands/defrem.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -34,6 +35,7 @@
 #include "index/index_why.h"
 #include "job/server_state.h"
 #include "keys/key_text.h"
+#include "plan/aggregates.h"
 #include "planner/finished_plan.h"
 #include "planner/planner.h"
 #include "planner/reasons.h"
@@ -144,10 +146,117 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	}
 }
 
+/* --- sorts inside aggregates ---------------------------------------------- */
+
+/* Returns an aggregate that forbids another order of the Agg's rows.  NULL:
+ * there is none. */
+static const Aggref *
+find_ordered_aggregate(const Agg *agg)
+{
+	ListCell   *lc;
+
+	foreach(lc, gpusort_aggregates_of(agg))
+	{
+		if (gpusort_order_of_aggregate(lfirst(lc)) == NIL &&
+			!gpusort_aggregate_ignores_order(lfirst(lc), agg->numCols > 0))
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/* Returns the order of the rows that the Agg gets from a GpuSort.  No keys: it
+ * gets them from another node. */
+static GpuSortOrder
+order_below(const Agg *agg)
+{
+	GpuSortPlanInfo info = {0};
+
+	if (gpusort_plan_is_ours(outerPlan(agg)))
+		gpusort_plan_info_read((const CustomScan *) outerPlan(agg), &info);
+	return info.order;
+}
+
+static void
+set_reason(const char **sort, const char *code, const char *reason, const char *remedy)
+{
+	sort[RUNS_ON] = "native";
+	sort[CODE] = code;
+	sort[REASON] = reason;
+	sort[REMEDY] = remedy;
+}
+
+/* Sets why the Agg's own sort gets its rows in no order, or that it gets them
+ * in order. */
+static void
+explain_inner_sort(const char **sort, const Agg *agg, const Aggref *aggregate,
+				   const GpuSortWalk *walk)
+{
+	const Report *report = walk->arg;
+	GpuSortOrder order = order_below(agg);
+	const Aggref *ordered = find_ordered_aggregate(agg);
+
+	if (gpusort_aggregate_is_presorted(agg, aggregate, &order))
+		set_reason(sort, "presorted",
+				   "the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row",
+				   NULL);
+	else if (gpusort_all_stay_native())
+		set_native(sort);
+	else if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
+		set_reason(sort, "aggregate", "the aggregate adds a row after all others", "nothing");
+	else if (agg->groupingSets != NIL)
+		set_reason(sort, "aggregate", "the Agg sorts the rows of grouping sets itself",
+				   "UNION ALL of queries with one GROUP BY each");
+	else if (ordered != NULL)
+		set_reason(sort, "aggregate",
+				   psprintf("%s depends on the order of its rows",
+							gpusort_aggregate_text(ordered, &agg->plan, walk->ancestors,
+												   report->es)),
+				   "a query of its own for that aggregate, or an ORDER BY in it");
+	else if (order.n_keys > agg->numCols)
+		set_reason(sort, "aggregate", "the rows arrive in the order of another aggregate",
+				   "a query of its own for each order");
+	else
+		set_reason(sort, "aggregate",
+				   "rows in order are not expected to save time, or the aggregate's keys do not allow it",
+				   "nothing; as a superuser, SET gpusort.debug_force = on shows the other plan");
+}
+
+static void
+report_agg(const Agg *agg, const GpuSortWalk *walk)
+{
+	static const char *const names[] = {
+		[AGG_PLAIN] = "Aggregate",
+		[AGG_SORTED] = "GroupAggregate",
+		[AGG_HASHED] = "HashAggregate",
+		[AGG_MIXED] = "MixedAggregate",
+	};
+	Report	   *report = walk->arg;
+	const Plan *child = outerPlan(agg);
+	ListCell   *lc;
+
+	foreach(lc, gpusort_aggregates_of(agg))
+	{
+		const char **sort = palloc0(N_COLUMNS * sizeof(char *));
+
+		if (gpusort_order_of_aggregate(lfirst(lc)) == NIL)
+			continue;
+		sort[NODE] = names[agg->aggstrategy];
+		sort[KEYS] = gpusort_aggregate_text(lfirst(lc), &agg->plan, walk->ancestors, report->es);
+		sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
+		sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
+		explain_inner_sort(sort, agg, lfirst(lc), walk);
+		report->sorts = lappend(report->sorts, sort);
+	}
+}
+
+/* --- reports -------------------------------------------------------------- */
+
 static Plan *
 report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+	if (IsA(plan, Agg))
+		report_agg((Agg *) plan, walk);
+	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
 		report_sort((Sort *) plan, bound, walk);
 	else if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &gpusort_scan_methods)
 		report_gpusort((CustomScan *) plan, walk);
