@@ -110,6 +110,15 @@ gpusort_aggregates_of(const Agg *agg)
 	return aggregates;
 }
 
+/* Is it a Gather whose workers feed the sort above?  If so, its columns are the
+ * partial plan's. */
+static bool
+passes_feed_on(const Plan *plan)
+{
+	return IsA(plan, Gather) && IsA(outerPlan(plan), CustomScan) &&
+		((const CustomScan *) outerPlan(plan))->methods == &gpusort_feed_scan_methods;
+}
+
 /* Returns the expression of a GpuSort's column, as the plan makes it whose rows
  * are sorted.  A change of the collation only is left out, since a GpuSort then
  * sorts by the column itself. */
@@ -119,8 +128,8 @@ sorted_expression(const Plan *sort, AttrNumber column)
 	const Plan *child = outerPlan(sort);
 	const Node *expr;
 
-	while (IsA(child, Gather) || gpusort_plan_is_ours(child))
-		child = outerPlan(child);
+	if (passes_feed_on(child))
+		child = outerPlan(outerPlan(child));
 	expr = (const Node *) list_nth_node(TargetEntry, child->targetlist, column - 1)->expr;
 	while (IsA(expr, RelabelType))
 		expr = (const Node *) ((const RelabelType *) expr)->arg;

@@ -63,6 +63,27 @@ my $in_workers = 'set max_parallel_workers_per_gather = 2; set parallel_setup_co
 is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected$$', $in_workers),
 	'GpuSort|device|t', 'sorts of workers');
 
+# --- sorts inside aggregates
+
+my $median = 'percentile_disc(0.5) within group (order by k8)';
+
+sub inner_sort
+{
+	return why("select $_[0]", q{string_agg(concat_ws('|', node, runs_on, code, reason, remedy), E'\n') filter (where node like '%Aggregate')}, $_[1] // 'set gpusort.debug_force = on');
+}
+
+like(inner_sort("$median from t"), qr/^Aggregate\|native\|presorted\|the rows arrive in order[^|]*$/, 'an aggregate whose rows arrive in order');
+like(inner_sort("few, $median from t group by few"), qr/^GroupAggregate\|native\|presorted\|/, 'in groups');
+is(why("select few, $median from t group by few", 'sort_key', 'set gpusort.debug_force = on'),
+	"few text, k8 bigint\npercentile_disc('0.5'::double precision) WITHIN GROUP (ORDER BY k8)", 'the sort, then the aggregate');
+like(inner_sort("array_agg(id), $median from t"), qr/^Aggregate\|native\|aggregate\|array_agg\(id\) depends on the order of its rows\|a query of its own/, 'another aggregate depends on the order');
+like(inner_sort("few, $median, mode() within group (order by id) filter (where id < 7) from t group by few"), qr/presorted.*\n.*the rows arrive in the order of another aggregate\|a query of its own for each order/, 'two orders');
+like(inner_sort('rank(3) within group (order by k8) from t'), qr/^Aggregate\|native\|aggregate\|the aggregate adds a row after all others\|nothing/, 'a hypothetical set');
+like(inner_sort("few, $median from t group by rollup(few)"), qr/the Agg sorts the rows of grouping sets itself\|UNION ALL/, 'grouping sets');
+like(inner_sort("$median from small", ''), qr/^Aggregate\|native\|aggregate\|rows in order are not expected to save time/, 'few rows');
+like(inner_sort("$median from t", 'set gpusort.enabled = off'), qr/^Aggregate\|native\|disabled\|gpusort\.enabled is off/, 'switched off');
+is(inner_sort('sum(id), max(k8), count(*) from t'), '', 'aggregates that do not sort');
+
 # --- each reason that keeps a Sort native, and its counter
 
 sub stays
