@@ -90,10 +90,12 @@ typedef struct TypeCosts
 	double		words;			/* of a value, beside the cost of each of its bytes */
 	double		words_byte;
 	double		check;			/* of a returned row against the row before it */
-	double		inner;			/* a comparison inside an Agg, times what cost_sort charges */
+	/* a comparison inside an Agg, times what cost_sort charges; of values by
+	 * reference, which have abbreviated keys */
+	double		inner;
 } TypeCosts;
 
-static const TypeCosts costs_of_plain = {.comparison = 1,.inner = COMPAT_INNER_COMPARISON};
+static const TypeCosts costs_of_plain = {.comparison = 1,.inner = 0.5};
 static const TypeCosts costs_of_bytes = {.comparison = 1.3,.words = 1,.inner = 0.5};
 static const TypeCosts costs_of_numeric = {.comparison = 2,.words = 2,.inner = 0.5};
 static const TypeCosts costs_of_icu = {
@@ -338,9 +340,12 @@ gpusort_cost_of_further_keys(double rows)
 Cost
 gpusort_cost_of_inner_sort(const GpuSortKeyTypes *types, double rows, double groups)
 {
+	const GpuSortKeyType *type = &types->of[0];
 	double		levels = log2(Max(2, rows / Max(1, groups))) - 1;
+	double		comparison = get_typbyval(type->type) ? COMPAT_INNER_COMPARISON :
+		costs_of_type(type).inner;
 
-	return cpu_operator_cost * COST_COMPARISON * costs_of_type(&types->of[0]).inner * rows * levels;
+	return cpu_operator_cost * COST_COMPARISON * comparison * rows * levels;
 }
 
 /* Returns the device's costs from the packing of the rows on. */
