@@ -1,5 +1,5 @@
 # SiteCases.pm
-#	  The cases whose sort stands below another node: windows, DISTINCT, GROUP BY and joins.
+#	  The cases whose sort stands below another node: windows, DISTINCT, GROUP BY, aggregates and joins.
 #
 # In:  names of cases.
 # Out: the query of each, and the tables that it reads, which bench/table.sh makes.
@@ -36,6 +36,15 @@ my @cases = (
 	{ name => 'group_sorted', tables => ['keys'],
 		query => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, n)) FROM (SELECT u, count(*) AS n FROM keys GROUP BY u ORDER BY u OFFSET 0) o',
 		unordered => 'SELECT count(*), ordered_hash(uuid_hash_extended(u, 1)) FROM (SELECT u FROM keys OFFSET 0) o' },
+	{ name => 'percentile_groups', tables => ['keys'], returns => 4,
+		query => 'SELECT count(*), ordered_hash(hashfloat8extended(m, 0)) FROM (SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY f) AS m FROM keys GROUP BY few ORDER BY few OFFSET 0) o',
+		unordered => 'SELECT count(*), ordered_hash(hashfloat8extended(m, 0)) FROM (SELECT few, max(f) AS m FROM keys GROUP BY few ORDER BY few OFFSET 0) o' },
+	{ name => 'count_distinct', tables => ['keys'], returns => 1,
+		query => 'SELECT count(DISTINCT u), 1 FROM keys',
+		unordered => 'SELECT count(u), 1 FROM keys' },
+	{ name => 'array_agg_ordered', tables => ['keys'], returns => 4,
+		query => 'SELECT count(*), ordered_hash(hash_array_extended(a, 0)) FROM (SELECT few, array_agg(k8 ORDER BY u) AS a FROM keys GROUP BY few ORDER BY few OFFSET 0) o',
+		unordered => 'SELECT count(*), ordered_hash(hash_array_extended(a, 0)) FROM (SELECT few, array_agg(k8) AS a FROM keys GROUP BY few ORDER BY few OFFSET 0) o' },
 	{ name => 'merge_join', tables => [ 't', 't_w8' ], gpusort_setting => 'enable_hashjoin',
 		query => 'SELECT count(*), sum(v) FROM t JOIN t_w8 USING (k8)' });
 

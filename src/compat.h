@@ -140,6 +140,28 @@ compat_wait_event(const char *name)
 #define compat_sorts_for_groups_only(root) true
 #endif
 
+/* 16 marks aggregates that rely on such a sort (1349d2790bf). */
+#if PG_VERSION_NUM >= 160000
+#define compat_relies_on_order(aggref) ((aggref)->aggpresorted)
+#else
+#define compat_relies_on_order(aggref) ((void) (aggref), false)
+#endif
+
+/* 19 sorts integers by radix.  A comparison that an Agg's sort is spared saves
+ * this much of what cost_sort charges (bench/inner_sorts). */
+#if PG_VERSION_NUM >= 190000
+#define COMPAT_INNER_COMPARISON 0.5
+#else
+#define COMPAT_INNER_COMPARISON 0.85
+#endif
+
+/* 16 lists all equal aggregates (d5b760ecb5e). */
+#if PG_VERSION_NUM >= 160000
+#define compat_aggref_of(info) linitial_node(Aggref, (info)->aggrefs)
+#else
+#define compat_aggref_of(info) ((info)->representative_aggref)
+#endif
+
 /* 16 drops columns of GROUP BY and DISTINCT that others imply (8d83a5d0a2). */
 #if PG_VERSION_NUM >= 160000
 #define compat_group_clause(root) ((root)->processed_groupClause)

@@ -25,6 +25,7 @@
 #include "job/stats.h"
 #include "keys/collation_keys.h"
 #include "keys/key_text.h"
+#include "plan/aggregates.h"
 #include "plan/plan_info.h"
 #include "settings.h"
 #include "sort/tuplesort.h"
@@ -322,6 +323,26 @@ GpuSortReScan(CustomScanState *node)
 
 /* --- EXPLAIN -------------------------------------------------------------- */
 
+/* Shows the aggregates of an Agg above that get their rows in order. */
+static void
+explain_presorted(const GpuSortState *state, List *ancestors, ExplainState *es)
+{
+	Agg		   *agg = ancestors != NIL ? linitial(ancestors) : NULL;
+	List	   *texts = NIL;
+	ListCell   *lc;
+
+	if (agg == NULL || !IsA(agg, Agg) || outerPlan(agg) != state->css.ss.ps.plan)
+		return;
+	foreach(lc, gpusort_aggregates_of(agg))
+	{
+		if (gpusort_aggregate_is_presorted(agg, lfirst(lc), &state->info.order))
+			texts = lappend(texts, gpusort_aggregate_text(lfirst(lc), &agg->plan,
+														  list_copy_tail(ancestors, 1), es));
+	}
+	if (texts != NIL)
+		ExplainPropertyList("Presorted for", texts, es);
+}
+
 static void
 GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -331,6 +352,7 @@ GpuSortExplain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	/* a grouping has no order, but keys that are equal in its groups */
 	ExplainPropertyList(state->info.grouping ? "Group Key" : "Sort Key", keys, es);
+	explain_presorted(state, ancestors, es);
 	if (es->analyze && state->output != NULL)
 		gpusort_tuplesort_explain(state->sort, es);
 }

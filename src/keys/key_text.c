@@ -97,3 +97,13 @@ gpusort_keys_text(const GpuSortOrder *order, const Plan *plan, List *ancestors,
 	}
 	return keys.data;
 }
+
+char *
+gpusort_aggregate_text(const Aggref *aggregate, const Plan *agg, List *ancestors,
+					   const ExplainState *es)
+{
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) agg, ancestors);
+
+	return deparse_expression((Node *) aggregate, context,
+							  compat_rtable_size(es) > 1 || es->verbose, false);
+}

@@ -28,4 +28,8 @@ extern List *gpusort_key_texts(const GpuSortOrder *order, const Plan *plan, List
 extern char *gpusort_keys_text(const GpuSortOrder *order, const Plan *plan, List *ancestors,
 							   const ExplainState *es, bool ordered);
 
+/* Returns an aggregate of the Agg, as EXPLAIN VERBOSE shows it. */
+extern char *gpusort_aggregate_text(const Aggref *aggregate, const Plan *agg, List *ancestors,
+									const ExplainState *es);
+
 #endif							/* GPUSORT_KEY_TEXT_H */

@@ -62,6 +62,14 @@ extern Cost gpusort_cost_of_packing(const GpuSortPlanInfo *info, double rows);
  * than a native sort?  The fixed cost of a job does not count. */
 extern bool gpusort_device_is_cheaper(const GpuSortPlanInfo *info, int width);
 
+/* Returns the cost of sorting these rows on the device by further keys, if most
+ * of them tie in the keys before. */
+extern Cost gpusort_cost_of_further_keys(double rows);
+
+/* Returns what the sorts inside an Agg, one for each group, cost more if their
+ * rows arrive in no order. */
+extern Cost gpusort_cost_of_inner_sort(const GpuSortKeyTypes *types, double rows, double groups);
+
 /* Sets a GpuSort path's rows and costs, whatever enable_sort says.  before: the
  * cost until all rows were packed. */
 extern void gpusort_cost_path(Path *path, const GpuSortPlanInfo *info, Cost before);

@@ -1,7 +1,7 @@
 /*
  * group_paths.c
- *	  Paths for DISTINCT and GROUP BY over rows that the device has sorted, or
- *	  grouped.
+ *	  Paths for DISTINCT, GROUP BY and aggregates over rows that the device has
+ *	  sorted, or grouped.
  *
  * In:  the upper rel of such a step, with PostgreSQL's own paths, and the rel
  *	    that gives its rows.
@@ -23,6 +23,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "planner/costs.h"
 #include "planner/paths.h"
 #include "settings.h"
 
@@ -126,6 +127,97 @@ leaves_groups_to_hashing(PlannerInfo *root, List *exprs, const GroupNode *node, 
 		node->groups * KNOWN_SHARE;
 }
 
+/* --- aggregates that sort ------------------------------------------------- */
+
+/*
+ * Returns nodes over rows that are in the order of the pathkeys, and so in that
+ * of sorts inside the Agg.  Rows that tie in the group's keys are sorted a
+ * second time, by the others.
+ */
+static List *
+make_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node,
+					 GpuSortInput *input)
+{
+	Cost		further = root->group_pathkeys == NIL ? 0 :
+		gpusort_cost_of_further_keys(input->rows);
+	List	   *paths = gpusort_make_sort_paths(root, rel, input);
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *sort = lfirst(lc);
+		Path	   *path;
+
+		sort->startup_cost += further;
+		sort->total_cost += further;
+		path = make_group_path(root, rel, node, sort);
+		path->pathkeys = root->group_pathkeys;
+		lfirst(lc) = path;
+	}
+	return paths;
+}
+
+/* Is this the order of a subquery?  Aggregates may rely on it where their own
+ * order leaves rows equal. */
+static bool
+has_order(const Path *path)
+{
+	while (IsA(path, SubqueryScanPath) || IsA(path, ProjectionPath))
+	{
+		if (path->pathkeys != NIL)
+			return true;
+		path = IsA(path, ProjectionPath) ? ((const ProjectionPath *) path)->subpath :
+			((const SubqueryScanPath *) path)->subpath;
+	}
+	return path->pathkeys != NIL;
+}
+
+/* Offers paths for aggregates without GROUP BY, which need no order but their
+ * own. */
+static void
+offer_plain_aggregates(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNode *node)
+{
+	Path	   *child = input_rel->cheapest_total_path;
+	GpuSortInput input = gpusort_input(input_rel, child, child->rows, NIL);
+	GpuSortUncharged uncharged;
+	List	   *paths;
+
+	if (!gpusort_rows_suffice(input.rows) || has_order(child))
+		return;
+	node->groups = 1;
+	input.pathkeys = gpusort_keys_for_aggregates(root, input.rows, 1, &uncharged.inner_sorts);
+	if (input.pathkeys == NIL)
+		return;
+	paths = make_presorted_paths(root, rel, node, &input);
+	uncharged.native_factor = input.native_factor;
+	gpusort_offer_paths(input_rel, rel, paths, &uncharged);
+}
+
+/* Returns the paths, and others whose rows are in the order of sorts inside the
+ * Agg.  The former are charged for these sorts. */
+static List *
+with_presorted_paths(PlannerInfo *root, RelOptInfo *rel, const GroupNode *node, List *paths,
+					 GpuSortInput *input, Cost *inner_sorts)
+{
+	List	   *presorted = NIL;
+	ListCell   *lc;
+
+	input->groups = 0;
+	input->pathkeys = gpusort_keys_for_aggregates(root, input->rows, node->groups, inner_sorts);
+	if (input->pathkeys != NIL)
+		presorted = make_presorted_paths(root, rel, node, input);
+	if (presorted == NIL)
+		*inner_sorts = 0;
+	else if (gpusort_debug_force)
+		return presorted;
+	foreach(lc, paths)
+	{
+		((Path *) lfirst(lc))->startup_cost += *inner_sorts;
+		((Path *) lfirst(lc))->total_cost += *inner_sorts;
+	}
+	return list_concat(paths, presorted);
+}
+
 /* --- DISTINCT and GROUP BY ------------------------------------------------ */
 
 /* Offers groups of rows in the pathkeys' order, and in no order if that is
@@ -137,6 +229,7 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 	Path	   *child = input_rel->cheapest_total_path;
 	GpuSortInput input = gpusort_input(input_rel, child, child->rows, pathkeys);
 	List	   *exprs = get_sortgrouplist_exprs(node->clause, root->parse->targetList);
+	GpuSortUncharged uncharged = {0};
 	List	   *paths;
 	ListCell   *lc;
 
@@ -156,7 +249,10 @@ offer_groups(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *rel, GroupNod
 		lfirst(lc) = node->extra != NULL ? make_group_path(root, rel, node, lfirst(lc)) :
 			make_distinct_path(root, rel, node, lfirst(lc));
 	}
-	gpusort_offer_paths(input_rel, rel, paths, input.native_factor);
+	if (node->extra != NULL && root->parse->hasAggs && order_is_needless)
+		paths = with_presorted_paths(root, rel, node, paths, &input, &uncharged.inner_sorts);
+	uncharged.native_factor = input.native_factor;
+	gpusort_offer_paths(input_rel, rel, paths, &uncharged);
 }
 
 void
@@ -187,6 +283,12 @@ gpusort_add_group_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *gr
 		return;
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &node.costs);
+	if (root->parse->groupClause == NIL && root->group_pathkeys == NIL)
+	{
+		if (root->parse->hasAggs)
+			offer_plain_aggregates(root, input_rel, grouped_rel, &node);
+		return;
+	}
 	/* an aggregate's own order may be among the pathkeys */
 	offer_groups(root, input_rel, grouped_rel, &node, root->group_pathkeys,
 				 compat_sorts_for_groups_only(root));

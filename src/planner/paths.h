@@ -31,6 +31,9 @@ typedef struct GpuSortInput
  * rel has such paths. */
 extern GpuSortInput gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys);
 
+/* Are these enough rows for the device, and does one serve? */
+extern bool gpusort_rows_suffice(double rows);
+
 /* Is a path that sorts these rows on the device worth making? */
 extern bool gpusort_worth_sorting(const GpuSortInput *input);
 
@@ -47,11 +50,27 @@ extern List *gpusort_make_sort_paths(PlannerInfo *root, RelOptInfo *rel, GpuSort
  * not. */
 extern Path *gpusort_path_below(const Path *path);
 
-/* Adds our paths to the rel's, beside PostgreSQL's at their real costs.
- * native_factor: the factor by which PostgreSQL's comparisons exceed
- * cost_sort's estimate. */
+/* What PostgreSQL does not charge its own paths for. */
+typedef struct GpuSortUncharged
+{
+	double		native_factor;	/* by which its comparisons exceed cost_sort's estimate */
+	Cost		inner_sorts;	/* of an Agg whose rows arrive in no order */
+} GpuSortUncharged;
+
+/* Adds our paths to the rel's, beside PostgreSQL's at their real costs. */
 extern void gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
-								double native_factor);
+								const GpuSortUncharged *uncharged);
+
+/* --- aggregate_order.c --- */
+
+/*
+ * Returns the query's group keys, and behind them those of the aggregate whose
+ * sort inside the Agg costs most.  *spared: what such sorts cost less if the
+ * rows arrive so.  NIL: there is no such sort, or another aggregate depends on
+ * the order of its rows.
+ */
+extern List *gpusort_keys_for_aggregates(PlannerInfo *root, double rows, double groups,
+										 Cost *spared);
 
 /* --- upper_paths.c, group_paths.c --- */
 

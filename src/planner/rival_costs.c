@@ -12,7 +12,8 @@
  * hundred nanoseconds.  1 M distinct rows took 830 ns each, while our sort
  * costs the backend 50 to 200 ns a row.  PostgreSQL also charges the same for
  * any comparison of a Sort, although a comparison under the C library's
- * collations takes several times as long.
+ * collations takes several times as long, and nothing for the sorts inside an
+ * Agg.
  *
  * Their costs are raised, ours are never lowered, because the steps above
  * choose a path by its costs.  Joins that seemed to cost less than their inputs
@@ -66,27 +67,39 @@ gpusort_path_below(const Path *path)
 	}
 }
 
+/* Do the rows come from an index, and so perhaps in the order of aggregates? */
+static bool
+come_from_index(const Path *path)
+{
+	while (path != NULL && !IsA(path, SortPath) && !IsA(path, IndexPath))
+		path = gpusort_path_below(path);
+	return path != NULL && IsA(path, IndexPath);
+}
+
 /*
  * Returns what the path takes beyond its costs, above the step's input.
  * Comparisons of its Sorts take native_factor times their cost.  Sorts between
  * windows do not count, since our paths have them too.
  */
 static Cost
-uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_factor)
+uncharged_cost(const RelOptInfo *input_rel, const Path *path, const GpuSortUncharged *of)
 {
 	const Path *below = gpusort_path_below(path);
 	Cost		uncharged;
 
 	if (below == NULL || path->parent == input_rel)
 		return 0;
-	uncharged = uncharged_cost(input_rel, below, native_factor);
+	uncharged = uncharged_cost(input_rel, below, of);
 	if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
 		!(IsA(below, WindowAggPath) && below->parent == path->parent))
-		uncharged += (native_factor - 1) * Max(0, path->total_cost - below->total_cost);
+		uncharged += (of->native_factor - 1) * Max(0, path->total_cost - below->total_cost);
 	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_HASHED &&
 		((const AggPath *) path)->numGroups * (below->pathtarget->width + HASH_ENTRY_BYTES) >
 		CACHE_BYTES)
 		uncharged += cpu_operator_cost * COST_BEYOND_CACHE * below->rows;
+	if (IsA(path, AggPath) && ((const AggPath *) path)->aggsplit == AGGSPLIT_SIMPLE &&
+		!come_from_index(below))
+		uncharged += of->inner_sorts;
 	return uncharged;
 }
 
@@ -94,7 +107,7 @@ uncharged_cost(const RelOptInfo *input_rel, const Path *path, double native_fact
  * disabled than they are? */
 static bool
 beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *path,
-			 double native_factor)
+			 const GpuSortUncharged *of)
 {
 	ListCell   *lc;
 
@@ -103,7 +116,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 		const Path *rival = lfirst(lc);
 
 		if (compat_disabled_nodes(rival) < compat_disabled_nodes(path) ||
-			rival->total_cost + uncharged_cost(input_rel, rival, native_factor) <= path->total_cost)
+			rival->total_cost + uncharged_cost(input_rel, rival, of) <= path->total_cost)
 			return false;
 	}
 	return true;
@@ -112,7 +125,7 @@ beats_rivals(const RelOptInfo *input_rel, const RelOptInfo *rel, const Path *pat
 /* Adds the rel's paths anew at their real costs.  A sort or a hash table reads
  * all of its input before its first row, so that row costs more too. */
 static void
-charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor)
+charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, const GpuSortUncharged *of)
 {
 	List	   *rivals = rel->pathlist;
 	ListCell   *lc;
@@ -121,7 +134,7 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor
 	foreach(lc, rivals)
 	{
 		Path	   *rival = lfirst(lc);
-		Cost		uncharged = uncharged_cost(input_rel, rival, native_factor);
+		Cost		uncharged = uncharged_cost(input_rel, rival, of);
 
 		rival->startup_cost += uncharged;
 		rival->total_cost += uncharged;
@@ -132,19 +145,20 @@ charge_rivals(const RelOptInfo *input_rel, RelOptInfo *rel, double native_factor
 /* Rivals are charged before our paths are added, since add_path drops dominated
  * ones.  For tests, ours have no rivals. */
 void
-gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths, double native_factor)
+gpusort_offer_paths(const RelOptInfo *input_rel, RelOptInfo *rel, List *paths,
+					const GpuSortUncharged *of)
 {
 	bool		wins = false;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
-		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), native_factor);
+		wins = wins || beats_rivals(input_rel, rel, lfirst(lc), of);
 	}
 	if (gpusort_debug_force && paths != NIL)
 		rel->pathlist = NIL;
 	else if (wins)
-		charge_rivals(input_rel, rel, native_factor);
+		charge_rivals(input_rel, rel, of);
 	foreach(lc, paths)
 	{
 		add_path(rel, lfirst(lc));

@@ -231,11 +231,18 @@ gpusort_input(RelOptInfo *rel, Path *child, double rows, List *pathkeys)
 }
 
 bool
+gpusort_rows_suffice(double rows)
+{
+	return gpusort_enabled && rows >= gpusort_min_rows_of_plans() &&
+		gpusort_server_state()->serves;
+}
+
+bool
 gpusort_worth_sorting(const GpuSortInput *input)
 {
-	return gpusort_enabled && input->pathkeys != NIL &&
+	return input->pathkeys != NIL &&
 		(input->child == NULL || !pathkeys_contained_in(input->pathkeys, input->child->pathkeys)) &&
-		input->rows >= gpusort_min_rows_of_plans() && gpusort_server_state()->serves;
+		gpusort_rows_suffice(input->rows);
 }
 
 List *

@@ -147,7 +147,8 @@ gpusort_add_ordered_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *
 		if (target != NULL && ((Path *) lfirst(lc))->pathtarget != target)
 			lfirst(lc) = apply_projection_to_path(root, ordered_rel, lfirst(lc), target);
 	}
-	gpusort_offer_paths(input_rel, ordered_rel, paths, input.native_factor);
+	gpusort_offer_paths(input_rel, ordered_rel, paths,
+						&(GpuSortUncharged) {.native_factor = input.native_factor});
 }
 
 /* --- windows -------------------------------------------------------------- */
@@ -250,5 +251,6 @@ gpusort_add_window_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *w
 	{
 		lfirst(lc) = copy_stack(stack, path, lfirst(lc));
 	}
-	gpusort_offer_paths(input_rel, window_rel, paths, input.native_factor);
+	gpusort_offer_paths(input_rel, window_rel, paths,
+						&(GpuSortUncharged) {.native_factor = input.native_factor});
 }

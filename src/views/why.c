@@ -11,9 +11,9 @@
  * EXPLAIN checks the caller's privileges, computes the parameters of an
  * EXECUTE, and does not run the query.
  *
- * Each Sort is examined anew, as when the plan was finished.  A plan shows
- * neither sorts inside aggregates, nor further sorts of grouping sets, nor
- * sorts of a Gather Merge's workers that are no nodes.
+ * Each Sort is examined anew, as when the plan was finished.  The sorts inside
+ * an Agg follow its child's.  A plan shows neither further sorts of grouping
+ * sets, nor sorts of a Gather Merge's workers that are no nodes.
  *
  * Runs in any backend.  All memory is the call's.
  */
@@ -22,6 +22,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_aggregate.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "funcapi.h"
@@ -40,6 +41,7 @@
 #include "index/index_why.h"
 #include "job/server_state.h"
 #include "keys/key_text.h"
+#include "plan/aggregates.h"
 #include "planner/finished_plan.h"
 #include "planner/planner.h"
 #include "planner/reasons.h"
@@ -90,20 +92,27 @@ is_in_workers(const GpuSortWalk *walk)
 
 /* Adds a report on a sort of the rows that the plan reads from its child. */
 static const char **
-add_sort(const char *node, const Plan *plan, const GpuSortOrder *order, bool ordered,
-		 const GpuSortWalk *walk)
+add_sort(const char *node, const char *keys, const Plan *plan, const GpuSortWalk *walk)
 {
 	Report	   *report = walk->arg;
 	const Plan *child = outerPlan(plan);
 	const char **sort = palloc0(N_COLUMNS * sizeof(char *));
 
 	sort[NODE] = is_in_workers(walk) ? psprintf("%s in each parallel worker", node) : node;
-	sort[KEYS] = gpusort_keys_text(order, plan, walk->ancestors, report->es, ordered);
+	sort[KEYS] = keys;
 	sort[ROWS] = psprintf("%.0f", Min(child->plan_rows, ESTIMATE_MAX));
 	sort[BYTES] = psprintf("%.0f", Min(child->plan_rows * child->plan_width, ESTIMATE_MAX));
 	report->sorts = lappend(report->sorts, sort);
 	report->plans = lappend(report->plans, (void *) plan);
 	return sort;
+}
+
+static char *
+keys_text(const GpuSortOrder *order, const Plan *plan, bool ordered, const GpuSortWalk *walk)
+{
+	const Report *report = walk->arg;
+
+	return gpusort_keys_text(order, plan, walk->ancestors, report->es, ordered);
 }
 
 /* Sets the last reason. */
@@ -131,8 +140,8 @@ report_sort(const Sort *sort, double bound, const GpuSortWalk *walk)
 	if (gpusort_examine_sort(sort, bound, walk, &info))
 		gpusort_reason_set(walk->foreign_below ? GPUSORT_PLANNED_CUSTOM_SCAN :
 						   GPUSORT_PLANNED_CACHED_PLAN, NULL);
-	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort", &sort->plan,
-						&order, true, walk));
+	set_native(add_sort(IsA(sort, IncrementalSort) ? "Incremental Sort" : "Sort",
+						keys_text(&order, &sort->plan, true, walk), &sort->plan, walk));
 }
 
 /* A serial GpuSort of few rows that fit work_mem stays in the backend. */
@@ -146,7 +155,9 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	const char **sort;
 
 	gpusort_plan_info_read(scan, &info);
-	sort = add_sort("GpuSort", &scan->scan.plan, &info.order, !info.grouping, walk);
+	sort = add_sort("GpuSort",
+					keys_text(&info.order, &scan->scan.plan, !info.grouping, walk),
+					&scan->scan.plan, walk);
 	if (gpusort_all_stay_native())
 		set_native(sort);
 	else if (child->plan_rows < min_rows && !info.parallel &&
@@ -167,10 +178,115 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 	}
 }
 
+/* --- sorts inside aggregates ---------------------------------------------- */
+
+/* Returns an aggregate that forbids another order of the Agg's rows.  NULL:
+ * there is none. */
+static const Aggref *
+find_ordered_aggregate(const Agg *agg)
+{
+	ListCell   *lc;
+
+	foreach(lc, gpusort_aggregates_of(agg))
+	{
+		if (gpusort_order_of_aggregate(lfirst(lc)) == NIL &&
+			!gpusort_aggregate_ignores_order(lfirst(lc), agg->numCols > 0))
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/* Returns the order of the rows that the Agg gets from a GpuSort.  No keys: it
+ * gets them from another node. */
+static GpuSortOrder
+order_below(const Agg *agg)
+{
+	GpuSortPlanInfo info = {0};
+
+	if (gpusort_plan_is_ours(outerPlan(agg)))
+		gpusort_plan_info_read((const CustomScan *) outerPlan(agg), &info);
+	return info.order;
+}
+
+static void
+set_reason(const char **sort, const char *code, const char *reason, const char *remedy)
+{
+	sort[RUNS_ON] = "native";
+	sort[CODE] = code;
+	sort[REASON] = reason;
+	sort[REMEDY] = remedy;
+}
+
+/* Sets why the Agg's own sort gets its rows in no order, or that it gets them
+ * in order. */
+static void
+explain_inner_sort(const char **sort, const Agg *agg, const Aggref *aggregate,
+				   const GpuSortWalk *walk)
+{
+	const Report *report = walk->arg;
+	GpuSortOrder order = order_below(agg);
+	const Aggref *ordered = find_ordered_aggregate(agg);
+
+	if (gpusort_aggregate_is_presorted(agg, aggregate, &order))
+		set_reason(sort, "presorted",
+				   "the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row",
+				   NULL);
+	else if (gpusort_all_stay_native())
+		set_native(sort);
+	else if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
+		set_reason(sort, "aggregate", "the aggregate adds a row after all others", "nothing");
+	else if (agg->groupingSets != NIL)
+		set_reason(sort, "aggregate", "the Agg sorts the rows of grouping sets itself",
+				   "UNION ALL of queries with one GROUP BY each");
+	else if (ordered != NULL)
+		set_reason(sort, "aggregate",
+				   psprintf("%s depends on the order of its rows",
+							gpusort_aggregate_text(ordered, &agg->plan, walk->ancestors,
+												   report->es)),
+				   "a query of its own for that aggregate, or an ORDER BY in it");
+	else if (order.n_keys > agg->numCols)
+		set_reason(sort, "aggregate", "the rows arrive in the order of another aggregate",
+				   "a query of its own for each order");
+	else
+		set_reason(sort, "aggregate",
+				   "rows in order are not expected to save time, or the aggregate's keys do not allow it",
+				   "nothing; as a superuser, SET gpusort.debug_force = on shows the other plan");
+}
+
+static void
+report_agg(const Agg *agg, const GpuSortWalk *walk)
+{
+	static const char *const names[] = {
+		[AGG_PLAIN] = "Aggregate",
+		[AGG_SORTED] = "GroupAggregate",
+		[AGG_HASHED] = "HashAggregate",
+		[AGG_MIXED] = "MixedAggregate",
+	};
+	const Report *report = walk->arg;
+	ListCell   *lc;
+
+	foreach(lc, gpusort_aggregates_of(agg))
+	{
+		const Aggref *aggregate = lfirst(lc);
+
+		if (gpusort_order_of_aggregate(aggregate) == NIL)
+			continue;
+		explain_inner_sort(add_sort(names[agg->aggstrategy],
+									gpusort_aggregate_text(aggregate, &agg->plan,
+														   walk->ancestors, report->es),
+									&agg->plan, walk),
+						   agg, aggregate, walk);
+	}
+}
+
+/* --- reports -------------------------------------------------------------- */
+
 static Plan *
 report_plan(Plan *plan, double bound, GpuSortWalk *walk)
 {
-	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+	if (IsA(plan, Agg))
+		report_agg((Agg *) plan, walk);
+	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
 		report_sort((Sort *) plan, bound, walk);
 	else if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &gpusort_scan_methods)
 		report_gpusort((CustomScan *) plan, walk);
@@ -331,7 +447,7 @@ analyze(RawStmt *statement, const char *text, ExplainStmt *explained)
 static const char *no_sort[N_COLUMNS] = {
 	[CODE] = "no_sort",
 	[REASON] = "the plan sorts nothing: rows are hashed, come from an index in order, or need no order",
-	[REMEDY] = "nothing; if an aggregate sorts inside itself, that is no part of the plan"
+	[REMEDY] = "nothing"
 };
 
 /* Runs EXPLAIN on the text's one statement, or examines its CREATE INDEX. */
@@ -413,18 +529,22 @@ static const char *const explain_labels[N_COLUMNS] = {
 	NULL, "Keys", "Expected Rows", "Expected Bytes", "Runs On", "Code", "Reason", "Remedy"
 };
 
-/* Shows one report, as lines or as an object. */
+/* Shows one report, as lines or as an object.  An Agg may have several, so
+ * their lines name the aggregate. */
 static void
-show_sort(const char *const *sort, ExplainState *es)
+show_sort(const char *const *sort, const Plan *plan, ExplainState *es)
 {
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		ExplainPropertyText("GpuSort", psprintf("%s, because %s", sort[RUNS_ON], sort[REASON]), es);
+		ExplainPropertyText("GpuSort",
+							psprintf("%s%s%s, because %s", IsA(plan, Agg) ? sort[KEYS] : "",
+									 IsA(plan, Agg) ? ": " : "", sort[RUNS_ON], sort[REASON]),
+							es);
 		if (sort[REMEDY] != NULL)
 			ExplainPropertyText("GpuSort Remedy", sort[REMEDY], es);
 		return;
 	}
-	ExplainOpenGroup("GpuSort", "GpuSort", true, es);
+	ExplainOpenGroup("Sort", NULL, true, es);
 	for (int i = KEYS; i < N_COLUMNS; i++)
 	{
 		if (i == ROWS || i == BYTES)
@@ -432,7 +552,7 @@ show_sort(const char *const *sort, ExplainState *es)
 		else if (sort[i] != NULL)
 			ExplainPropertyText(explain_labels[i], sort[i], es);
 	}
-	ExplainCloseGroup("GpuSort", "GpuSort", true, es);
+	ExplainCloseGroup("Sort", NULL, true, es);
 }
 
 /* The hook that EXPLAIN calls for each node, before the node's children.  One
@@ -444,6 +564,7 @@ show_node(PlanState *state, List *ancestors, const char *relationship, const cha
 	Report	   *report = GetExplainExtensionState(es, explain_id);
 	ListCell   *plan;
 	ListCell   *sort;
+	bool		has_sorts;
 
 	if (prev_explain_per_node_hook)
 		prev_explain_per_node_hook(state, ancestors, relationship, name, es);
@@ -454,11 +575,16 @@ show_node(PlanState *state, List *ancestors, const char *relationship, const cha
 		report = report_sorts(es);
 		SetExplainExtensionState(es, explain_id, report);
 	}
+	has_sorts = list_member_ptr(report->plans, state->plan);
+	if (has_sorts)
+		ExplainOpenGroup("GpuSort", "GpuSort", false, es);
 	forboth(plan, report->plans, sort, report->sorts)
 	{
 		if (lfirst(plan) == state->plan)
-			show_sort(lfirst(sort), es);
+			show_sort(lfirst(sort), state->plan, es);
 	}
+	if (has_sorts)
+		ExplainCloseGroup("GpuSort", "GpuSort", false, es);
 }
 
 #endif							/* COMPAT_EXPLAIN_OPTIONS */

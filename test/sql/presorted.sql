@@ -1,5 +1,6 @@
 -- Sorts for an aggregate's own ORDER BY or DISTINCT: from PostgreSQL 16 on a Sort below the
--- Agg, which becomes a GpuSort; before, inside of Agg, where only PostgreSQL sorts.
+-- Agg, which becomes a GpuSort.  Before, and for ordered-set aggregates, a GpuSort gives the
+-- Agg's own sort its rows in order.
 \set ECHO none
 \getenv tests PG_ABS_SRCDIR
 \set force_gpusort :tests '/include/force_gpusort.sql'
@@ -20,10 +21,11 @@ create function pg_temp.sort_keys(query text) returns text language sql as $$
 		select case when lag(line) over () like '%Custom Scan (GpuSort)%' then substring(line, 'Key: (.*)') end as key
 		from pg_temp.do_explain(query) line) lines
 $$;
--- Without presorted aggregates it is the groups' column, or nothing.
 create function pg_temp.is_presorted_by(expected text, query text) returns boolean language sql as $$
-	select case when pg_temp.presorts() then pg_temp.sort_keys(query) = expected
-		else coalesce(pg_temp.sort_keys(query), expected) in (expected, split_part(expected, ', ', 1)) end
+	select pg_temp.sort_keys(query) = expected
+$$;
+create function pg_temp.is_left_alone(query text) returns boolean language sql as $$
+	select not exists (select from pg_temp.do_explain(query) line where line like '%Presorted for%')
 $$;
 
 select pg_temp.is_presorted_by('k', 'select array_agg(id order by k) from presorted');
@@ -39,23 +41,43 @@ select pg_temp.is_presorted_by('few, k', 'select few, array_agg(id order by k) f
 -- an order that is volatile is made inside
 select pg_temp.sort_keys('select array_agg(id order by random()) from presorted') is null;
 
+-- ordered sets
+select pg_temp.is_presorted_by('n', 'select percentile_disc(0.5) within group (order by n) from presorted');
+select pg_temp.is_presorted_by('few, k DESC', 'select few, mode() within group (order by k desc), sum(n), bool_or(few > 3), max(t) from presorted group by few');
+select pg_temp.is_presorted_by('few, ((k)::double precision)', 'select few, percentile_cont(0.5) within group (order by k), sum(k::float8) from presorted group by few');
+select pg_temp.is_presorted_by('maybe', 'select percentile_disc(0.5) within group (order by maybe) filter (where few > 3), count(*) from presorted');
+select pg_temp.is_presorted_by('few, k', 'select few, percentile_disc(0.2) within group (order by k), percentile_disc(0.5) within group (order by n) filter (where few = 1) from presorted group by few');
+select pg_temp.do_explain('select few, percentile_disc(0.5) within group (order by k), mode() within group (order by k) from presorted group by few');
+-- Not these: the order of rows that another aggregate sees, a hypothetical row, an expression that may fail, a volatile
+-- one, a subquery, rows in order, grouping sets.
+select pg_temp.is_left_alone('select array_agg(id), mode() within group (order by k) from presorted');
+select pg_temp.is_left_alone('select sum(k::float8), mode() within group (order by k) from presorted');
+select pg_temp.is_left_alone('select few, string_agg(t, '',''), mode() within group (order by k) from presorted group by few');
+select pg_temp.is_left_alone('select few, rank(7) within group (order by k) from presorted group by few');
+select pg_temp.is_left_alone('select few, mode() within group (order by 1 / few) filter (where few > 0) from presorted group by few');
+select pg_temp.is_left_alone('select mode() within group (order by k + random()) from presorted');
+select pg_temp.is_left_alone('select mode() within group (order by k + (select 1 where few > 3)) from presorted');
+select pg_temp.is_left_alone('select mode() within group (order by k) from (select k from presorted order by k desc, id) q');
+select pg_temp.is_left_alone('select few, n, mode() within group (order by k) from presorted group by rollup(few, n)');
+-- without a device
+set gpusort.enabled = off;
+select pg_temp.is_left_alone('select mode() within group (order by k) from presorted');
+reset gpusort.enabled;
+
 -- the rows, and how many sorts go through the device
-create function pg_temp.compare_presorted(query text) returns text language sql as $$
-	select case when pg_temp.presorts() then result
-		else replace(result, ', 0 on the device', ', 1 on the device') end
-	from pg_temp.compare(query) result
-$$;
-select pg_temp.compare_presorted('select array_agg(id order by k, id) from presorted');
-select pg_temp.compare_presorted('select array_agg(id order by t desc, id), count(distinct few), max(n) from presorted');
-select pg_temp.compare_presorted('select string_agg(t, '','' order by t collate "C") from presorted');
-select pg_temp.compare_presorted('select count(distinct t) from presorted');
-select regexp_replace(pg_temp.compare_presorted('select count(distinct n) from presorted where id < 0'), ', . on the device', '');
-select pg_temp.compare_presorted('select array_agg(distinct maybe order by maybe nulls first) from presorted');
-select pg_temp.compare_presorted('select count(distinct k) filter (where few > 7), array_agg(id order by k desc, id) filter (where few > 7) from presorted');
+select pg_temp.compare('select percentile_disc(0.3) within group (order by n), percentile_cont(0.6) within group (order by n), mode() within group (order by few) from presorted');
+select pg_temp.compare('select few, percentile_cont(array[0, 0.5, 1]) within group (order by maybe) from presorted group by few order by few');
+select pg_temp.compare('select array_agg(id order by k, id) from presorted');
+select pg_temp.compare('select array_agg(id order by t desc, id), count(distinct few), max(n) from presorted');
+select pg_temp.compare('select string_agg(t, '','' order by t collate "C") from presorted');
+select pg_temp.compare('select count(distinct t) from presorted');
+select regexp_replace(pg_temp.compare('select count(distinct n) from presorted where id < 0'), ', . on the device', '');
+select pg_temp.compare('select array_agg(distinct maybe order by maybe nulls first) from presorted');
+select pg_temp.compare('select count(distinct k) filter (where few > 7), array_agg(id order by k desc, id) filter (where few > 7) from presorted');
 -- the group's order is the result's
-select pg_temp.compare_presorted('select few, array_agg(id order by k, id) from presorted group by few order by few');
-select pg_temp.compare_presorted('select few, count(distinct t), string_agg(t, '','' order by t collate "C", id) from presorted group by few order by few');
-select pg_temp.compare_presorted('select n, array_agg(maybe order by maybe, id) from presorted group by n having count(distinct maybe) > 3 order by n');
+select pg_temp.compare('select few, array_agg(id order by k, id) from presorted group by few order by few');
+select pg_temp.compare('select few, count(distinct t), string_agg(t, '','' order by t collate "C", id) from presorted group by few order by few');
+select pg_temp.compare('select n, array_agg(maybe order by maybe, id) from presorted group by n having count(distinct maybe) > 3 order by n');
 -- beside a window over the groups
 select pg_temp.compare('select few, md5(array_agg(id order by k, id)::text), sum(count(*)) over (order by few rows 2 preceding) from presorted group by few order by few') like '50 rows agree%';
 -- in parallel: below the Gather
@@ -63,8 +85,8 @@ set max_parallel_workers_per_gather = 2;
 set min_parallel_table_scan_size = 0;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
-select pg_temp.compare_presorted('select array_agg(id order by k, id) from presorted');
-select pg_temp.compare_presorted('select few, array_agg(id order by k, id) from presorted group by few order by few');
+select pg_temp.compare('select array_agg(id order by k, id) from presorted');
+select pg_temp.compare('select few, array_agg(id order by k, id) from presorted group by few order by few');
 
 select pg_temp.left_over();
 drop table presorted;

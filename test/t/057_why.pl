@@ -54,7 +54,7 @@ like(why('select * from t where id < 200 order by k8', 'reason, remedy'),
 is(why('select * from t where id < 5000 order by k8', 'runs_on, code, reason ~ $$^\d+ rows are expected$$', 'set work_mem = 64'),
 	'device||t', 'few rows, but wide ones');
 stays('few_rows', 'select * from small order by k8', 'set gpusort.min_rows = -1', qr/the planner expects fewer rows than a hundredth of gpusort\.min_rows/);
-is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan sorts nothing: rows are hashed, come from an index in order, or need no order|nothing; if an aggregate sorts inside itself, that is no part of the plan', 'a plan without a sort');
+is(why('select * from t', 'node is null, runs_on is null, code, reason, remedy'), 't|t|no_sort|the plan sorts nothing: rows are hashed, come from an index in order, or need no order|nothing', 'a plan without a sort');
 is(why('select * from (select *, row_number() over (order by k8) as n from t) q order by s'), "GpuSort|device|\nGpuSort|device|", 'a row for each sort');
 like(why('select * from t order by k8', 'reason', 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 1; set min_parallel_table_scan_size = 0'),
 	qr/which parallel workers feed$/, 'a parallel plan');
@@ -64,6 +64,27 @@ like($node->safe_psql('postgres', 'set max_parallel_workers_per_gather = 2; set 
 my $in_workers = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set enable_hashjoin = off; set enable_nestloop = off';
 is(why('select count(*), sum(a.id) from (select k8 % 1000 as m, id from t) a join (select k8 % 1000 as m from t where id <= 40000) b on a.m = b.m', 'distinct node, runs_on, reason ~ $$^\d+ rows are expected$$', $in_workers),
 	'GpuSort in each parallel worker|device|t', 'sorts of workers');
+
+# --- sorts inside aggregates
+
+my $median = 'percentile_disc(0.5) within group (order by k8)';
+
+sub inner_sort
+{
+	return why("select $_[0]", q{string_agg(concat_ws('|', node, runs_on, code, reason, remedy), E'\n') filter (where node like '%Aggregate')}, $_[1] // 'set gpusort.debug_force = on');
+}
+
+like(inner_sort("$median from t"), qr/^Aggregate\|native\|presorted\|the rows arrive in order[^|]*$/, 'an aggregate whose rows arrive in order');
+like(inner_sort("few, $median from t group by few"), qr/^GroupAggregate\|native\|presorted\|/, 'in groups');
+is(why("select few, $median from t group by few", 'sort_key', 'set gpusort.debug_force = on'),
+	"few text, k8 bigint\npercentile_disc('0.5'::double precision) WITHIN GROUP (ORDER BY k8)", 'the sort, then the aggregate');
+like(inner_sort("array_agg(id), $median from t"), qr/^Aggregate\|native\|aggregate\|array_agg\(id\) depends on the order of its rows\|a query of its own/, 'another aggregate depends on the order');
+like(inner_sort("few, $median, mode() within group (order by id) filter (where id < 7) from t group by few"), qr/presorted.*\n.*the rows arrive in the order of another aggregate\|a query of its own for each order/, 'two orders');
+like(inner_sort('rank(3) within group (order by k8) from t'), qr/^Aggregate\|native\|aggregate\|the aggregate adds a row after all others\|nothing/, 'a hypothetical set');
+like(inner_sort("few, $median from t group by rollup(few)"), qr/the Agg sorts the rows of grouping sets itself\|UNION ALL/, 'grouping sets');
+like(inner_sort("$median from small", ''), qr/^Aggregate\|native\|aggregate\|rows in order are not expected to save time/, 'few rows');
+like(inner_sort("$median from t", 'set gpusort.enabled = off'), qr/^Aggregate\|native\|disabled\|gpusort\.enabled is off/, 'switched off');
+is(inner_sort('sum(id), max(k8), count(*) from t'), '', 'aggregates that do not sort');
 
 # --- each reason that keeps a Sort native, and its counter
 
@@ -246,7 +267,7 @@ is(scalar(() = $said =~ /$reason/g), 4, 'two plans with two such groups each') o
 
 SKIP:
 {
-	skip 'EXPLAIN has no options of extensions before PostgreSQL 18', 7 if $node->pg_version < 18;
+	skip 'EXPLAIN has no options of extensions before PostgreSQL 18', 8 if $node->pg_version < 18;
 
 	my $limited = 'select * from t order by k8 limit 10';
 	my $joined_sorts = 'select * from (select * from t order by k8 limit 10) q order by s';
@@ -256,7 +277,7 @@ SKIP:
 		return $node->safe_psql('postgres', qq{
 			create function pg_temp.explained() returns jsonb language plpgsql as \$\$
 				declare plan jsonb; begin execute 'explain ($options, format json) $query' into plan; return plan->0->'Plan'; end \$\$;
-			select key, jsonb_typeof(value), value from jsonb_each(jsonb_path_query_first(pg_temp.explained(), '\$.**.GpuSort')) order by key collate "C"});
+			select key, jsonb_typeof(value), value from jsonb_each(jsonb_path_query_first(pg_temp.explained(), '\$.**.GpuSort[*]')) order by key collate "C"});
 	};
 	like($node->safe_psql('postgres', "explain (gpusort, costs off) $limited"),
 		qr/^ *->  Sort\n *Sort Key: k8\n *GpuSort: native, because LIMIT needs .*\n *GpuSort Remedy: nothing; .*\n *->  Seq Scan on t$/m, 'text: lines of the node');
@@ -266,6 +287,8 @@ SKIP:
 	unlike($node->safe_psql('postgres', "explain (costs off) $limited"), qr/native/, 'not without the option');
 	unlike($node->safe_psql('postgres', "explain (gpusort off, costs off) $limited"), qr/native/, 'nor when it is off');
 	like($json->('gpusort', $limited), qr/^Code\|string\|"limit"\nExpected Bytes\|number\|\d+\nExpected Rows\|number\|\d+\nKeys\|string\|"k8 bigint"\nReason\|string\|".*"\nRemedy\|string\|".*"\nRuns On\|string\|"native"$/, 'JSON: an object of the node');
+	is(scalar(() = $node->safe_psql('postgres', 'explain (gpusort, costs off) select percentile_disc(0.5) within group (order by k8), mode() within group (order by s) from t')
+		=~ /^ *GpuSort: (?:percentile_disc|mode)\(.*\): native, because /mg), 2, 'an Agg has a line for each of its sorts');
 	like($node->safe_psql('postgres', 'explain (gpusort, costs off) insert into ruled select * from t order by k8'),
 		qr/Insert on ruled\n.*GpuSort: device.*Insert on small\n.*GpuSort: device/s, 'the plans that a rule makes');
 }
