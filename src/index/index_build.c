@@ -40,10 +40,15 @@
 #include "job/clock.h"
 #include "job/server_state.h"
 #include "job/stats.h"
+#include "keys/text_bytes.h"
+#include "sort/row_encodings.h"
 #include "sort/tuplesort.h"
 
 /* Progress is reported once in this many rows. */
 #define ROWS_OF_REPORT		1024
+
+/* A sample takes this part of maintenance_work_mem at most. */
+#define PART_OF_SAMPLE		16
 
 /* Speed of PostgreSQL's sort of index tuples, for the time that a sort may
  * wait. */
@@ -119,6 +124,46 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->timed = gpusort_log_index_builds;
 }
 
+static bool
+has_text_key(const GpuSortSpec *spec)
+{
+	for (int i = 0; i < spec->n_keys; i++)
+	{
+		Oid			type = TupleDescAttr(spec->desc, spec->order->columns[i] - 1)->atttypid;
+
+		if (gpusort_type_has_text_bytes(getBaseType(type)))
+			return true;
+	}
+	return false;
+}
+
+static void
+put_into_sample(void *arg, TupleTableSlot *slot)
+{
+	IndexBuild *build = arg;
+
+	(void) gpusort_row_array_put(build->spec.sample, slot);
+}
+
+/* Takes a sample of the table, by which texts are encoded.  The first rows may
+ * be alike, or there are none (start_workers_early).  Statistics are missing
+ * after a restore, and of expressions. */
+static void
+take_sample(IndexBuild *build)
+{
+	GpuSortSpec *spec = &build->spec;
+	double		min_rows = gpusort_min_rows_of(gpusort_server_state()->kind);
+
+	if (build->info->ii_ParallelWorkers > 0)
+		min_rows = Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS);
+	if (spec->rows < min_rows || !has_text_key(spec))
+		return;
+	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
+										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);
+	gpusort_index_scan_sample(&build->scan, put_into_sample, build);
+	ExecClearTuple(spec->result);
+}
+
 /* Prepares the build, or returns a reason why PostgreSQL must do it. */
 static GpuSortNativeReason
 prepare(IndexBuild *build)
@@ -135,8 +180,12 @@ prepare(IndexBuild *build)
 	if (reason != GPUSORT_NATIVE_NONE)
 		return reason;
 	make_spec(build, build->scan.row_desc, n_keys);
+	take_sample(build);
 	build->tuple_bytes = palloc(INDEX_SIZE_MASK + 1);
 	build->workers = gpusort_index_workers_begin(&build->scan, &build->spec);
+	if (build->workers == NULL && build->spec.sample != NULL &&
+		gpusort_sample_tells_to_compare(&build->spec))
+		return GPUSORT_NATIVE_COST;
 	return GPUSORT_NATIVE_NONE;
 }
 
