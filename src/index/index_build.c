@@ -40,6 +40,7 @@
 #include "job/clock.h"
 #include "job/server_state.h"
 #include "job/stats.h"
+#include "keys/key_types.h"
 #include "keys/text_bytes.h"
 #include "sort/row_encodings.h"
 #include "sort/tuplesort.h"
@@ -129,9 +130,11 @@ has_text_key(const GpuSortSpec *spec)
 {
 	for (int i = 0; i < spec->n_keys; i++)
 	{
-		Oid			type = TupleDescAttr(spec->desc, spec->order->columns[i] - 1)->atttypid;
+		Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+		int32		typmod = attr->atttypmod;
 
-		if (gpusort_type_has_text_bytes(getBaseType(type)))
+		if (gpusort_type_has_text_bytes(gpusort_key_type(attr->atttypid, &typmod,
+														 spec->order->operators[i])))
 			return true;
 	}
 	return false;

@@ -19,7 +19,6 @@
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
-#include "utils/lsyscache.h"
 
 #include "keys/dictionary.h"
 #include "keys/key_encoding.h"
@@ -64,7 +63,10 @@ sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samp
 	if (is_null)
 		return;
 	sampled->values++;
-	sampled->bytes += sampled->length == -1 ? toast_raw_datum_size(value) : sampled->length;
+	if (sampled->length == -1)
+		sampled->bytes += toast_raw_datum_size(value);
+	else
+		sampled->bytes += sampled->length > 0 ? sampled->length : strlen(DatumGetCString(value));
 	if (sampled->is_text)
 		gpusort_key_samples_add(samples, &sampled->source, value);
 }
@@ -192,8 +194,9 @@ count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **diction
 static GpuSortDictionary *
 begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words)
 {
-	AttrNumber	column = spec->order->columns[i];
-	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
+	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+	int32		typmod = attr->atttypmod;
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
 	Oid			collation = spec->order->collations[i];
 
 	/* rows that lie together may only seem to have few values */
@@ -223,7 +226,7 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	const GpuSortSpec *spec = from->spec;
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
 	int32		typmod = attr->atttypmod;
-	Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
 	Oid			collation = spec->order->collations[i];
 	SampledColumn sampled;
 	GpuSortKeySamples samples;

@@ -21,7 +21,6 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "keys/collation_keys.h"
@@ -111,8 +110,9 @@ static GpuSortCollationKind
 kind_of_key(const GpuSortFirstRows *from, int key)
 {
 	const GpuSortOrder *order = from->spec->order;
-	Oid			type =
-		getBaseType(TupleDescAttr(from->spec->desc, order->columns[key] - 1)->atttypid);
+	Form_pg_attribute attr = TupleDescAttr(from->spec->desc, order->columns[key] - 1);
+	int32		typmod = attr->atttypmod;
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, order->operators[key]);
 
 	if (!gpusort_type_has_text_bytes(type))
 		return GPUSORT_COLLATION_NONE;
