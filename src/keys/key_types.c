@@ -116,15 +116,12 @@ gpusort_key_type(Oid type, int32 *typmod, Oid sort_operator)
 bool
 gpusort_is_pattern_operator(Oid sort_operator, bool *descending)
 {
-	Oid			family;
-	Oid			type;
-	int16		strategy;
+	int			strategy = get_op_opfamily_strategy(sort_operator, TEXT_PATTERN_BTREE_FAM_OID);
 
-	if (!get_ordering_op_properties(sort_operator, &family, &type, &strategy) ||
-		(family != TEXT_PATTERN_BTREE_FAM_OID && family != BPCHAR_PATTERN_BTREE_FAM_OID))
-		return false;
+	if (strategy == 0)
+		strategy = get_op_opfamily_strategy(sort_operator, BPCHAR_PATTERN_BTREE_FAM_OID);
 	*descending = strategy == BTGreaterStrategyNumber;
-	return true;
+	return *descending || strategy == BTLessStrategyNumber;
 }
 
 /*

@@ -67,7 +67,16 @@ for my $workers (0, 2)
 	like(build('clustered', $workers, '(t collate "en-x-icu")'), qr/Dictionary Keys: 1\n.*Rows in Tie Runs: 0\n/s, "under ICU too, $workers workers");
 }
 
-# Rows that lie in order take PostgreSQL's build, if words cost more than its comparisons.
+# Rows that lie in order take PostgreSQL's build.
+for my $case ([ '(i)', 0, 'left' ], [ '(t collate "C", i)', 0, 'left' ], [ '(i desc)', 0, 'built' ], [ '(i)', 2, 'built' ], [ '(i) where i < 10', 0, 'built' ])
+{
+	my ($keys, $workers, $end) = @$case;
+
+	like(build('in_order', $workers, $keys, 'set gpusort.debug_force = off; set gpusort.min_rows = 1000'), qr/gpusort $end index "ix_ours"/, "rows in order, $keys, $workers workers: $end");
+}
+like(build('in_order', 0, '(i)', q{set gpusort.debug_force = off; set gpusort.min_rows = 1000; set maintenance_work_mem = '1MB'}), qr/gpusort built index/, 'but not if they spill');
+
+# So do rows whose words cost more than its comparisons.
 my $libc = q{create collation us (locale = 'en_US.UTF-8')};
 SKIP:
 {
