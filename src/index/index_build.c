@@ -41,6 +41,8 @@
 #include "job/server_state.h"
 #include "job/stats.h"
 #include "keys/collation_keys.h"
+#include "keys/key_types.h"
+#include "keys/text_bytes.h"
 #include "sort/row_encodings.h"
 #include "sort/tuplesort.h"
 
@@ -139,6 +141,21 @@ make_spec(IndexBuild *build, TupleDesc row_desc, int n_keys)
 	spec->timed = gpusort_log_index_builds;
 }
 
+static bool
+has_text_key(const GpuSortSpec *spec)
+{
+	for (int i = 0; i < spec->n_keys; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+		int32		typmod = attr->atttypmod;
+
+		if (gpusort_type_has_text_bytes(gpusort_key_type(attr->atttypid, &typmod,
+														 spec->order->operators[i])))
+			return true;
+	}
+	return false;
+}
+
 static void
 put_into_sample(void *arg, TupleTableSlot *slot)
 {
@@ -159,7 +176,8 @@ take_sample(IndexBuild *build)
 
 	if (build->info->ii_ParallelWorkers > 0)
 		min_rows = Min(min_rows, GPUSORT_PARALLEL_ARRAY_ROWS);
-	if (spec->rows < min_rows)
+	/* only a serial build asks for the order */
+	if (spec->rows < min_rows || (build->info->ii_ParallelWorkers > 0 && !has_text_key(spec)))
 		return;
 	spec->sample = gpusort_row_array_begin(spec->order, spec->desc, spec->format, spec->result,
 										   spec->work_mem * (Size) 1024 / PART_OF_SAMPLE);
