@@ -346,8 +346,12 @@ compat_set_ambuild(Relation index, ambuild_function build)
 /* 19 takes flags. */
 #if PG_VERSION_NUM >= 190000
 #define compat_begin_parallel_scan(rel, scan) table_beginscan_parallel(rel, scan, SO_NONE)
+#define compat_begin_tid_range_scan(rel, snapshot, first, last) \
+	table_beginscan_tidrange(rel, snapshot, first, last, SO_NONE)
 #else
 #define compat_begin_parallel_scan(rel, scan) table_beginscan_parallel(rel, scan)
+#define compat_begin_tid_range_scan(rel, snapshot, first, last) \
+	table_beginscan_tidrange(rel, snapshot, first, last)
 #endif
 
 /* 18 asks for the direction of the order, not for a strategy

@@ -19,6 +19,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
 #include "utils/lsyscache.h"
@@ -64,11 +65,12 @@ set_key(const GpuSortIndexKey *key, int i, GpuSortOrder *order)
 	bool		descending = (key->options & INDOPTION_DESC) != 0;
 
 	order->columns[i] = GPUSORT_INDEX_ROW_COLUMN(i + 1);
-	order->collations[i] = key->collation;
 	order->nulls_first[i] = (key->options & INDOPTION_NULLS_FIRST) != 0;
 	order->operators[i] = get_opfamily_member(key->family, key->type, key->type, descending ?
 											  BTGreaterStrategyNumber :
 											  BTLessStrategyNumber);
+	order->collations[i] = gpusort_is_pattern_operator(order->operators[i], &descending) ?
+		C_COLLATION_OID : key->collation;
 	return OidIsValid(order->operators[i]);
 }
 

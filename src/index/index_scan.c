@@ -9,17 +9,29 @@
  * are dead to some, and concurrent builds; nothing here does.  An index tuple
  * is formed once, here.
  *
+ * Before that, rows of some blocks can be had as a sample.  These are rows that
+ * a query sees now, since a sample need not be right.
+ *
  * Runs in the backend that builds the index, and in its parallel workers.
  */
 #include "postgres.h"
 
 #include "access/tableam.h"
+#include "catalog/index.h"
 #include "executor/executor.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "compat.h"
 #include "index/index_row.h"
 #include "index/index_scan.h"
+
+/* A sample has this many blocks and rows of a block at most, and no more than
+ * one of this many blocks, since forming its rows takes time. */
+#define SAMPLED_BLOCKS_MAX		256
+#define SAMPLED_ROWS_OF_BLOCK	32
+#define BLOCKS_OF_SAMPLED_BLOCK 32
 
 void
 gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index, IndexInfo *info)
@@ -33,7 +45,6 @@ gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index, 
 	scan->row_bytes = palloc(GPUSORT_INDEX_ROW_BYTES_MAX);
 	scan->row_context = AllocSetContextCreate(CurrentMemoryContext, "gpusort index row",
 											  ALLOCSET_DEFAULT_SIZES);
-	scan->rows = 0;
 }
 
 /* Is a value not whole, so that only the index tuple has it as it is sorted? */
@@ -89,6 +100,72 @@ gpusort_index_scan_run(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void *a
 {
 	scan->take = take;
 	scan->arg = arg;
+	scan->rows = 0;
 	return table_index_build_scan(scan->heap, scan->index, scan->info, true, progress,
 								  take_table_row, scan, shared_scan);
+}
+
+/* --- a sample ------------------------------------------------------------- */
+
+/* Hands rows of a block on, if they satisfy the index's predicate. */
+static void
+take_rows_of_block(GpuSortIndexScan *scan, TableScanDesc blocks, ExprState *predicate,
+				   EState *estate, TupleTableSlot *slot)
+{
+	ExprContext *econtext = GetPerTupleExprContext(estate);
+
+	for (int rows = 0; rows < SAMPLED_ROWS_OF_BLOCK &&
+		 table_scan_getnextslot_tidrange(blocks, ForwardScanDirection, slot);)
+	{
+		Datum		values[INDEX_MAX_KEYS];
+		bool		is_null[INDEX_MAX_KEYS];
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		if (!ExecQual(predicate, econtext))
+			continue;
+		FormIndexDatum(scan->info, slot, estate, values, is_null);
+		take_table_row(scan->index, &slot->tts_tid, values, is_null, true, scan);
+		rows++;
+	}
+}
+
+void
+gpusort_index_scan_sample(GpuSortIndexScan *scan, GpuSortTakeIndexRow take, void *arg)
+{
+	BlockNumber all = RelationGetNumberOfBlocks(scan->heap);
+	BlockNumber n = Min(all / BLOCKS_OF_SAMPLED_BLOCK, SAMPLED_BLOCKS_MAX);
+	Snapshot	snapshot;
+	EState	   *estate;
+	TupleTableSlot *slot;
+	ExprState  *predicate;
+
+	/* another access method may have no blocks */
+	if (n == 0 || scan->heap->rd_tableam->scan_set_tidrange == NULL)
+		return;
+	scan->take = take;
+	scan->arg = arg;
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	estate = CreateExecutorState();
+	slot = table_slot_create(scan->heap, NULL);
+	predicate = ExecPrepareQual(scan->info->ii_Predicate, estate);
+	for (BlockNumber i = 0; i < n; i++)
+	{
+		ItemPointerData first;
+		ItemPointerData last;
+		TableScanDesc blocks;
+
+		ItemPointerSet(&first, (BlockNumber) ((uint64) i * all / n), FirstOffsetNumber);
+		ItemPointerSet(&last, ItemPointerGetBlockNumber(&first), MaxOffsetNumber);
+		blocks = compat_begin_tid_range_scan(scan->heap, snapshot, &first, &last);
+		take_rows_of_block(scan, blocks, predicate, estate, slot);
+		ExecClearTuple(slot);
+		table_endscan(blocks);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	/* it was the executor state's */
+	scan->info->ii_ExpressionsState = NIL;
+	UnregisterSnapshot(snapshot);
 }

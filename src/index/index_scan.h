@@ -35,6 +35,11 @@ typedef struct GpuSortIndexScan
 extern void gpusort_index_scan_begin(GpuSortIndexScan *scan, Relation heap, Relation index,
 									 IndexInfo *info);
 
+/* Hands rows to take that lie evenly among all, in their order; none of a small
+ * table. */
+extern void gpusort_index_scan_sample(GpuSortIndexScan *scan, GpuSortTakeIndexRow take,
+									  void *arg);
+
 /*
  * Hands all rows to take; or, with a scan of the table that is shared by
  * several processes, this process's part of them.  Returns the number of the

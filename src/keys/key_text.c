@@ -35,7 +35,10 @@ append_sort_order(StringInfo key, const GpuSortOrder *order, int i, Node *expr)
 	if (descending)
 		appendStringInfoString(key, " DESC");
 	else if (order->operators[i] != type->lt_opr)
+	{
 		appendStringInfo(key, " USING %s", get_opname(order->operators[i]));
+		(void) get_equality_op_for_ordering_op(order->operators[i], &descending);
+	}
 	if (order->nulls_first[i] && !descending)
 		appendStringInfoString(key, " NULLS FIRST");
 	else if (!order->nulls_first[i] && descending)

@@ -6,13 +6,17 @@
  *	    before rows are packed; and each key's encoding.
  * Out: GpuSortKeys, by which rows are packed.
  *
- * Only the default btree order of each type is known here.  A key of another
- * operator family, or of a type that is not in the table, has no words.
+ * Only the default btree order of each type is known here, and that of the
+ * pattern operators of texts, which is C's.  A key of another operator family,
+ * or of a type that is not in the table, has no words.
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
 #include "access/transam.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "parser/parse_oper.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -20,6 +24,7 @@
 #include "keys/encoders.h"
 #include "keys/group_hash.h"
 #include "keys/key_types.h"
+#include "keys/text_bytes.h"
 
 /* --- types ---------------------------------------------------------------- */
 
@@ -97,10 +102,34 @@ gpusort_base_type(Oid type, int32 *typmod)
 	return type < FirstGenbkiObjectId ? type : getBaseTypeAndTypmod(type, typmod);
 }
 
+Oid
+gpusort_key_type(Oid type, int32 *typmod, Oid sort_operator)
+{
+	Oid			left;
+	Oid			right;
+
+	type = gpusort_base_type(type, typmod);
+	if (type != CSTRINGOID)
+		return type;
+	op_input_types(sort_operator, &left, &right);
+	return left == NAMEOID ? NAMEOID : type;
+}
+
+bool
+gpusort_is_pattern_operator(Oid sort_operator, bool *descending)
+{
+	int			strategy = get_op_opfamily_strategy(sort_operator, TEXT_PATTERN_BTREE_FAM_OID);
+
+	if (strategy == 0)
+		strategy = get_op_opfamily_strategy(sort_operator, BPCHAR_PATTERN_BTREE_FAM_OID);
+	*descending = strategy == BTGreaterStrategyNumber;
+	return *descending || strategy == BTLessStrategyNumber;
+}
+
 /*
  * Describes a key's type.  If its values are sorted as those of a listed type,
  * as regclass is as oid, they have that type's words.  False: the operator is
- * not of the type's default order.
+ * neither of the type's default order nor, under C, a pattern operator.
  */
 static bool
 describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuSortKeyType *type)
@@ -108,14 +137,18 @@ describe_type(Oid type_oid, int32 typmod, Oid sort_operator, Oid collation, GpuS
 	TypeCacheEntry *cache;
 
 	type->typmod = typmod;
-	type->type = gpusort_base_type(type_oid, &type->typmod);
+	type->type = gpusort_key_type(type_oid, &type->typmod, sort_operator);
 	type->sort_operator = sort_operator;
 	type->collation = collation;
 	cache = lookup_type_cache(type->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
 	if (find_listed_type(type->type) == NULL && find_listed_type(cache->btree_opintype) != NULL)
 		type->type = cache->btree_opintype;
 	type->descending = sort_operator == cache->gt_opr;
-	return OidIsValid(sort_operator) && (type->descending || sort_operator == cache->lt_opr);
+	if (OidIsValid(sort_operator) && (type->descending || sort_operator == cache->lt_opr))
+		return true;
+	return gpusort_type_has_text_bytes(type->type) &&
+		gpusort_collation_kind(collation) == GPUSORT_COLLATION_BYTES &&
+		gpusort_is_pattern_operator(sort_operator, &type->descending);
 }
 
 bool

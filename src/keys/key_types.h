@@ -18,6 +18,14 @@
  * is its own. */
 extern Oid	gpusort_base_type(Oid type, int32 *typmod);
 
+/* Returns the base type whose words a column of this type has, if it is sorted
+ * by this operator.  An index stores names as cstrings. */
+extern Oid	gpusort_key_type(Oid type, int32 *typmod, Oid sort_operator);
+
+/* Is it an operator of text_pattern_ops or the like, which order texts as C
+ * does under any collation? */
+extern bool gpusort_is_pattern_operator(Oid sort_operator, bool *descending);
+
 /*
  * Can a column of a type have words, if it is sorted by this operator under
  * this collation?  *least and *most: how many it may have.  The more it has,

@@ -12,16 +12,18 @@
  */
 #include "postgres.h"
 
-#include "utils/lsyscache.h"
-
 #include "keys/dictionary.h"
 #include "keys/key_samples.h"
+#include "keys/key_types.h"
 #include "sort/encoding_copy.h"
 
 static Oid
 base_type_of_key(const GpuSortOrder *order, int i, TupleDesc desc)
 {
-	return getBaseType(TupleDescAttr(desc, order->columns[i] - 1)->atttypid);
+	int32		typmod = -1;
+
+	return gpusort_key_type(TupleDescAttr(desc, order->columns[i] - 1)->atttypid, &typmod,
+							order->operators[i]);
 }
 
 Size

@@ -3,8 +3,8 @@
  *	  Chooses the number of words of each key of a sort, and the prefix that
  *	  they leave out, by rows that have come.
  *
- * In:  a sort's first rows, as they came; statistics of the keys' columns
- *	    (column_statistics.c).
+ * In:  a sort's first rows, as they came, or a sample of all; statistics of the
+ *	    keys' columns (column_statistics.c).
  * Out: encodings of its keys, by samples of both; and dictionaries
  *	    (dictionary.h) of texts that have few values, by all rows that have
  *	    come.
@@ -19,7 +19,6 @@
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
-#include "utils/lsyscache.h"
 
 #include "keys/dictionary.h"
 #include "keys/key_encoding.h"
@@ -39,6 +38,9 @@
  * because the saving grows with the rows. */
 #define ROWS_OF_EXPENSIVE_SAMPLE	200
 #define SAMPLED_ROWS_MAX	1000
+
+/* A sample of fewer rows tells less than as many first rows, or more. */
+#define ROWS_OF_SAMPLE_MIN	500
 
 /* The column that samples are taken of. */
 typedef struct SampledColumn
@@ -61,7 +63,10 @@ sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samp
 	if (is_null)
 		return;
 	sampled->values++;
-	sampled->bytes += sampled->length == -1 ? toast_raw_datum_size(value) : sampled->length;
+	if (sampled->length == -1)
+		sampled->bytes += toast_raw_datum_size(value);
+	else
+		sampled->bytes += sampled->length > 0 ? sampled->length : strlen(DatumGetCString(value));
 	if (sampled->is_text)
 		gpusort_key_samples_add(samples, &sampled->source, value);
 }
@@ -189,8 +194,9 @@ count_rows(const GpuSortFirstRows *from, int n_keys, GpuSortDictionary **diction
 static GpuSortDictionary *
 begin_dictionary(const GpuSortSpec *spec, int i, const GpuSortWantedWords *words)
 {
-	AttrNumber	column = spec->order->columns[i];
-	Oid			type = getBaseType(TupleDescAttr(spec->desc, column - 1)->atttypid);
+	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
+	int32		typmod = attr->atttypmod;
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
 	Oid			collation = spec->order->collations[i];
 
 	/* rows that lie together may only seem to have few values */
@@ -220,7 +226,7 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	const GpuSortSpec *spec = from->spec;
 	Form_pg_attribute attr = TupleDescAttr(spec->desc, spec->order->columns[i] - 1);
 	int32		typmod = attr->atttypmod;
-	Oid			type = getBaseTypeAndTypmod(attr->atttypid, &typmod);
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, spec->order->operators[i]);
 	Oid			collation = spec->order->collations[i];
 	SampledColumn sampled;
 	GpuSortKeySamples samples;
@@ -238,14 +244,25 @@ want_words(const GpuSortFirstRows *from, int i, GpuSortWantedWords *words)
 	return true;
 }
 
+/* Is the sample of all rows worth more than the first rows? */
+static bool
+sample_is_better(const GpuSortSpec *spec, GpuSortRowArray *first_rows)
+{
+	return spec->sample != NULL &&
+		gpusort_row_array_rows(spec->sample) >= Min(ROWS_OF_SAMPLE_MIN,
+													gpusort_row_array_rows(first_rows));
+}
+
 /* Keys are laid out one by one, then they share the words. */
 int
 gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const GpuSortSpec *spec,
 						 double expected_rows, GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX],
 						 bool *pays)
 {
+	bool		among_all = sample_is_better(spec, array);
 	const GpuSortFirstRows from = {
-		.array = array,
+		.array = among_all ? spec->sample : array,
+		.among_all = among_all,
 		.slot = slot,
 		.spec = spec,
 		.expected_rows = expected_rows,
@@ -266,4 +283,21 @@ gpusort_choose_encodings(GpuSortRowArray *array, TupleTableSlot *slot, const Gpu
 	if (spec->workers < 0 && !gpusort_debug_force)
 		*pays = !gpusort_comparing_costs_less(&from, n_keys, words, encodings);
 	return n_keys;
+}
+
+bool
+gpusort_sample_tells_to_compare(const GpuSortSpec *spec)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort sample",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old_context = MemoryContextSwitchTo(context);
+	GpuSortKeyEncoding encodings[GPUSORT_WORDS_MAX];
+	bool		pays;
+
+	(void) gpusort_choose_encodings(spec->sample, spec->result, spec, spec->rows, encodings,
+									&pays);
+	ExecClearTuple(spec->result);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextDelete(context);
+	return !pays;
 }

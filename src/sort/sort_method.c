@@ -21,7 +21,6 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "keys/collation_keys.h"
@@ -111,8 +110,9 @@ static GpuSortCollationKind
 kind_of_key(const GpuSortFirstRows *from, int key)
 {
 	const GpuSortOrder *order = from->spec->order;
-	Oid			type =
-		getBaseType(TupleDescAttr(from->spec->desc, order->columns[key] - 1)->atttypid);
+	Form_pg_attribute attr = TupleDescAttr(from->spec->desc, order->columns[key] - 1);
+	int32		typmod = attr->atttypmod;
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, order->operators[key]);
 
 	if (!gpusort_type_has_text_bytes(type))
 		return GPUSORT_COLLATION_NONE;
@@ -309,8 +309,8 @@ cost_of_comparison(const GpuSortFirstRows *from, int key, const GpuSortWantedWor
 }
 
 /* Returns the share of all rows that is expected to come in order, if the first
- * rows have.  These are all rows if ANALYZE has seen the column in order, else
- * only those that have come. */
+ * rows have.  These are all rows if rows that lie among all are in order, or if
+ * ANALYZE has seen the column in order; else only those that have come. */
 static double
 share_in_order(const GpuSortFirstRows *from)
 {
@@ -318,7 +318,8 @@ share_in_order(const GpuSortFirstRows *from)
 
 	if (!gpusort_row_array_is_in_order(from->array, ROWS_TO_DECIDE_BY))
 		return 0;
-	if (fabs(gpusort_correlation(&from->spec->key_figures[0])) >= CORRELATION_IN_ORDER)
+	if (from->among_all ||
+		fabs(gpusort_correlation(&from->spec->key_figures[0])) >= CORRELATION_IN_ORDER)
 		return 1;
 	return Min(1, rows / from->expected_rows);
 }

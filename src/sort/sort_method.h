@@ -12,10 +12,12 @@
 #include "sort/row_array.h"
 #include "sort/sort_spec.h"
 
-/* The first rows of a sort, by which its keys are laid out. */
+/* The rows of a sort by which its keys are laid out: its first ones, or some
+ * that lie evenly among all. */
 typedef struct GpuSortFirstRows
 {
 	GpuSortRowArray *array;		/* not sorted */
+	bool		among_all;		/* they lie evenly among all */
 	TupleTableSlot *slot;		/* to look at them */
 	const GpuSortSpec *spec;
 	double		expected_rows;	/* of the whole sort */

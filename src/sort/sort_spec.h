@@ -13,6 +13,7 @@
 #include "keys/key_samples.h"
 #include "keys/row_format.h"
 #include "keys/sortkey.h"
+#include "sort/row_array.h"
 
 /* The rows to sort and their order.  It outlives the sort. */
 typedef struct GpuSortSpec
@@ -26,6 +27,8 @@ typedef struct GpuSortSpec
 	int			n_keys;			/* keys that have words, by the plan */
 	const GpuSortKeyFigures *key_figures;	/* of their values */
 	const GpuSortRowFormat *format;
+	GpuSortRowArray *sample;	/* rows that lie evenly among all, in their order; NULL: none are
+								 * known before the first rows come */
 
 	/* result holds every row that goes out.  It is of the format's kind:
 	 * minimal tuples, or virtual for narrow rows.  native holds minimal

@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "keys/dictionary.h"
@@ -129,7 +128,8 @@ make_ranked_key(const GpuSortOrdering *ordering, const GpuSortTiedRow *rows, uin
 	int			k = ordering->ties->first_key;
 	GpuSortOrder order = *ordering->spec->order;
 	Form_pg_attribute attr = TupleDescAttr(ordering->spec->desc, order.columns[k] - 1);
-	Oid			type = getBaseType(attr->atttypid);
+	int32		typmod = attr->atttypmod;
+	Oid			type = gpusort_key_type(attr->atttypid, &typmod, order.operators[k]);
 	GpuSortKeyEncoding encoding = {.n_words = 1};
 	int			least;
 	int			most;

@@ -136,3 +136,19 @@ select order_hashes('(repeat(chr(1), id % 20)) collate "C"', 'texts') \gexec
 -- @exact
 -- @device 2
 select order_hashes('(chr(1 + id % 127) || id % 9) collate "C"', 'texts') \gexec
+-- the operators of text_pattern_ops and bpchar_pattern_ops, under collations of the same order
+-- @exact
+-- @device
+select id, left(c_wide, 70) from texts order by c_wide collate "C" using ~<~, id;
+-- @exact
+-- @device
+select id, left(c_short, 70) from texts order by c_short collate "C" using ~>~ nulls last, id;
+-- @exact
+-- @device
+select id, left(c_bpchar, 70) from texts order by c_bpchar collate "C" using ~<~, id;
+-- @exact
+-- @device
+select id from texts order by left(c_wide, 60)::name, id desc;
+-- @exact
+-- @native
+select id from texts order by c_short collate "en-x-icu" using ~<~, id;

@@ -26,6 +26,7 @@ select pg_temp.do_explain('select * from plan_rows order by tz');
 -- direction and place of NULLs, as PostgreSQL prints them
 select pg_temp.do_explain('select * from plan_rows order by k2 desc, k4 nulls first, k8 desc nulls last, d asc nulls last');
 select pg_temp.do_explain('select * from plan_rows order by k4 using <, k8 using >');
+select pg_temp.do_explain('select * from plan_rows order by t collate "C" using ~>~, (t || 1) collate "C" using ~<~ nulls first');
 
 -- expressions, and a key that is no output column
 select pg_temp.do_explain('select t from plan_rows order by k4 + 1 desc, abs(k8)');

@@ -39,6 +39,7 @@ $node->safe_psql('postgres', q{
 	alter table outside alter t set storage external;
 	insert into outside select (select string_agg(md5((i * 100 + j)::text), '') from generate_series(1, 100) j), i from generate_series(1, 700) i;
 	create table longest as select string_agg(md5(j::text), '') as t from generate_series(1, 300) j;
+	create function color_of(i int4) returns text immutable parallel safe language sql as $$ select (array['red', 'green', 'Blue', 'blue'])[i % 4 + 1] || repeat(' ', 30) $$;
 	create table empty (like d);
 	-- HOT chains, of which some are broken, and rows that are gone
 	create table hot (id int, k int, v int) with (fillfactor = 50);
@@ -96,12 +97,15 @@ my @definitions = (
 	'(tp collate "C")', '(k8) with (fillfactor = 50)', '(dup) with (deduplicate_items = off)', '(few) with (fillfactor = 100)',
 	'(few, arr)', '(few, nm)', '((substr(long, 1, 600))) where length(long) < 1900', '((null::int))', '((1))', '(b, few)',
 	'(k8) include (nm, js, arr)', '(withnull) include (nm)',
+	# C's order
+	'(nm)', '(nm desc, few)', '(nm collate "en-x-icu")', "((left(tc, 2)::name), id)", '(tc text_pattern_ops)', '(ti text_pattern_ops desc)', '(tp text_pattern_ops, id)',
+	'(vc varchar_pattern_ops)', '(bp bpchar_pattern_ops)', '((case when id % 2 = 0 then bp end) bpchar_pattern_ops desc nulls last)', '(color_of(id) text_pattern_ops)',
 	# equal, with other bytes
 	'((case when id % 2 = 0 then upper(tc) else tc end) collate ci)', "((case when id % 2 = 0 then interval '1 day' else interval '24 hours' end))",
 	"((case when id % 2 = 0 then 1.0 else 1.00 end), few)", "((case when id % 3 = 0 then float8 '-0' when id % 3 = 1 then 0 else 'NaN' end))",
 	'(ti collate "de-x-icu")', '((ti::text) collate "und-x-icu", k8 desc)', '((id / 1000), js)',
 	'(k8, withnull, few, dup, id, o, b, dom, dt, ts, f8, n, u, tc, ti, tp, vc, m, ip, bya)');
-my @definitions_without_words = ('(arr)', '(rg)', '(js)', '(nm)', '(tc text_pattern_ops)', '(arr, few)', '(rg, id)');
+my @definitions_without_words = ('(arr)', '(rg)', '(js)', '(arr, few)', '(rg, id)');
 my @unique_definitions = ('(id)', '(id desc)', '(tc)', '(ti)', '(tp, id)', '(few, id) include (n)', '(withnull, id)', '(u)', '(k8) where few = 3');
 
 is(build_both('', 'd', $_), $ours, "index $_") for @definitions;

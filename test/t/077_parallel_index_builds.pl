@@ -4,6 +4,7 @@
 #
 # A build logs at DEBUG1 how many rows its workers have fed.  Where a test needs a worker that feeds, the index is on
 # in_worker(i): in the leader it waits, from the leader's second row on, until the file "go" is in the data directory.
+# Such an index has no text among its keys, since the leader would take a sample.
 use strict;
 use warnings;
 
@@ -194,7 +195,7 @@ is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_ind
 $gated->close;
 
 # the worker waits with a full job until the leader, which has no more rows, spills
-$gated = begin_gated('create index spilled on large (in_worker(i), t)', 300);
+$gated = begin_gated('create index spilled on large (in_worker(i)) include (t)', 300);
 ok(wait_for_fed_rows($gated, 100000), 'a worker feeds many rows');
 open_gate();
 $gated->finish;
@@ -232,7 +233,7 @@ $canceled->close;
 nothing_left_over($node, 'a cancel');
 
 # a worker that waits for the leader with a full job can be ended
-my $ended = begin_gated('create index ended on large (in_worker(i), t)', 300);
+my $ended = begin_gated('create index ended on large (in_worker(i)) include (t)', 300);
 wait_for_fed_rows($ended, 100000);
 my $worker = qq{select pid from pg_stat_activity where leader_pid = $ended->{pid} and query like 'create index ended%' and backend_type = 'parallel worker' and query_id = (select query_id from pg_stat_activity where pid = $ended->{pid})};
 is($node->safe_psql('postgres', "select count(pg_terminate_backend(pid)) from ($worker) w"), '1', "a worker shows its leader's statement; it is ended");
@@ -276,6 +277,42 @@ $concurrent->finish;
 is(scalar(() = $concurrent->error =~ /gpusort: 2 workers fed/g), 1, 'and ends, with workers') or diag $concurrent->error;
 is($node->safe_psql('postgres', q{set client_min_messages = error; select bt_index_parent_check('busy_t', true, true); alter table busy set (parallel_workers = 2); reindex index concurrently busy_t; reindex table busy}), '', 'the index has all rows');
 $_->close for $writer, $concurrent;
+
+# --- what pg_stat_statements has of a build: the WAL of PostgreSQL's own, and as many accesses to the table's pages
+# Builds and drops an index; returns its WAL records and bytes, and its buffer accesses.  Catalogs have records besides, of
+# which one or two may come or not.
+sub usage
+{
+	my ($mode, $workers, $table, $keys) = @_;
+
+	$node->safe_psql('postgres', "alter table $table set (parallel_workers = $workers); select pg_stat_statements_reset();
+		set client_min_messages = error; set gpusort.index_builds = $mode; create index used on $table $keys; drop index used");
+	return split /\|/, $node->safe_psql('postgres', q{select wal_records, wal_bytes, shared_blks_hit + shared_blks_read from pg_stat_statements where query like 'create index used%'});
+}
+
+$node->safe_psql('postgres', q{
+	alter system set full_page_writes = off;
+	create unlogged table unlogged as select * from d;
+	vacuum d, unlogged});
+$node->reload;
+for my $case ([ 'd', '(k8)' ], [ 'd', '(few)' ], [ 'd', '(tc) where few < 50' ], [ 'unlogged', '(k8)' ])
+{
+	my ($table, $keys) = @$case;
+	my $pages = $node->safe_psql('postgres', "select pg_relation_size('$table') / 8192");
+
+	for my $workers (0, 2)
+	{
+		my @native = usage('off', $workers, $table, $keys);
+		my @ours = usage('on', $workers, $table, $keys);
+		my $name = "$table $keys, $workers workers";
+
+		cmp_ok(abs($ours[0] - $native[0]), '<=', 5, "$name: as many WAL records") or diag "@ours, natively @native";
+		cmp_ok(abs($ours[1] - $native[1]), '<=', 1000, "$name: as many bytes of WAL") or diag "@ours, natively @native";
+		cmp_ok($ours[2], '>=', $pages, "$name: all pages of the table were read");
+		# workers look into catalogs
+		cmp_ok(abs($ours[2] - $native[2]), '<', 0.1 * $pages + 500 * (1 + $workers), "$name: about as many times as natively") or diag "@ours, natively @native";
+	}
+}
 
 # --- whatever else builds indexes
 for my $sql ('reindex index dk', 'reindex index concurrently dk', 'cluster d using dk', 'vacuum full d', 'alter table d alter few type int8')

@@ -112,9 +112,10 @@ my %types = (
 	bytea => q{decode(repeat(md5(V::text), (V % 9)::int), 'hex')},
 	mood => q{(enum_range(null::mood))[V % 4 + 1]},
 	code => q{'code ' || V},
+	name => q{left(TEXT, 15)::name},
 	text => q{TEXT}, varchar => q{TEXT}, 'varchar(90)' => q{left(TEXT, 90)}, 'bpchar(30)' => q{left(TEXT, 30)}, bpchar => q{TEXT});
 my %types_without_words = (
-	name => q{left(TEXT, 15)::name}, '"char"' => q{chr((V % 127 + 1)::int)::"char"}, 'bit(9)' => q{(V % 512)::int::bit(9)},
+	'"char"' => q{chr((V % 127 + 1)::int)::"char"}, 'bit(9)' => q{(V % 512)::int::bit(9)},
 	varbit => q{(V % 512)::int::bit(9)::varbit}, pg_lsn => q{('0/' || to_hex((V % 1000000)::int))::pg_lsn}, xid8 => q{(V % 1000000)::text::xid8},
 	tid => q{('(' || V % 1000 || ',' || V % 100 || ')')::tid}, 'int4[]' => q{array[V % 10, V % 7]::int4[]}, 'text[]' => q{array[TEXT, V::text]},
 	int4range => q{int4range((V % 1000)::int, 2000)}, jsonb => q{('{"a":' || V % 1000 || '}')::jsonb}, tsvector => q{to_tsvector('simple', 'a ' || V % 100)},

@@ -88,8 +88,8 @@ my %cases = (
 	'on t (s collate "en-x-icu", a)' => [ 'device', '' ],
 	'on t ((k + 1) desc) where id % 2 = 0' => [ 'device', '' ],
 	'on t (a)' => [ 'native', 'index_key' ],
-	'on t (s text_pattern_ops)' => [ 'native', 'index_key' ],
-	'on t ((s::name))' => [ 'native', 'index_key' ],
+	'on t (s text_pattern_ops)' => [ 'device', '' ],
+	'on t ((s::name))' => [ 'device', '' ],
 	'on t (a, k)' => [ 'native', 'index_key' ],
 	'on t using hash (k)' => [ 'native', 'access_method' ],
 	'on t using brin (k)' => [ 'native', 'access_method' ]);

@@ -1,0 +1,105 @@
+# Index builds encode texts by a sample of the table's blocks, where ANALYZE has found nothing yet, as after a restore.
+# The words leave out a long prefix and have dictionaries, also for rows unlike the first ones, in serial and parallel
+# builds, of partial and expression indexes.  The pages are PostgreSQL's.
+#
+# The log tells how many rows words have left undecided.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use GpuSortTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $rows = 60000;
+my $node = new_server('build_samples', 'autovacuum = off', 'max_parallel_maintenance_workers = 2', 'min_parallel_table_scan_size = 0');
+wait_for_state($node, 'serving');
+make_tables($node);
+make_same_pages($node);
+$node->safe_psql('postgres', qq{
+	create extension pageinspect;
+	create table different as select 'https://www.example.com/catalogue/customers/' || md5(i::text) as t, i from generate_series(1, $rows) i;
+	create table in_order as select 'https://www.example.com/catalogue/customers/' || lpad(i::text, 12, '0') as t, i from generate_series(1, $rows) i;
+	-- the first rows are all alike
+	create table clustered as select 'https://www.example.com/catalogue/customers/' || md5((i / 3000)::text) || '/orders/' as t, i from generate_series(1, $rows) i;
+	create table failing as select i, 'text ' || i as t from generate_series(1, 20000) i});
+is($node->safe_psql('postgres', q{select count(*) from pg_stats where tablename in ('different', 'in_order', 'clustered')}), '0', 'nothing is known of the tables');
+
+# Builds an index natively and through gpusort, with this many workers.  Returns what the latter logs.
+sub build
+{
+	my ($table, $workers, $keys, $settings) = @_;
+	my $at = -s $node->logfile;
+
+	$settings //= '';
+	is($node->safe_psql('postgres', qq{
+			set client_min_messages = error;
+			alter table $table set (parallel_workers = 0);
+			create index ix_native on $table $keys;
+			alter table $table set (parallel_workers = $workers);
+			set gpusort.index_builds = on;
+			set gpusort.log_index_builds = on;
+			$settings;
+			create index ix_ours on $table $keys;
+			select same_pages('ix_native', 'ix_ours');
+			drop index ix_native, ix_ours}), 'same', "$table $keys, $workers workers: the same pages");
+	return substr(slurp_file($node->logfile), $at);
+}
+
+for my $workers (0, 2)
+{
+	for my $keys ('(t collate "C")', '(t collate "C") where i % 2 = 0', '(lower(t) collate "C") where i % 2 = 0', '(t collate "en-x-icu")', '(i, t)')
+	{
+		for my $table (qw(different in_order clustered))
+		{
+			my $log = build($table, $workers, $keys);
+			my ($tied) = $log =~ /Rows in Tie Runs: (\d+)/;
+
+			like($log, qr/Sort Method: host/, "$table $keys, $workers workers: sorted by the device");
+			# equal strings tie under ICU
+			next if $keys =~ /icu/ && $table eq 'clustered';
+			cmp_ok($tied // 0, '<', $rows / 20, "$table $keys, $workers workers: words tell the rows apart") or diag $log;
+		}
+	}
+	like(build('clustered', $workers, '(t collate "C")'), qr/Dictionary Keys: 1\n.*Rows in Tie Runs: 0\n/s, "few values have a dictionary, $workers workers");
+	like(build('clustered', $workers, '(t collate "en-x-icu")'), qr/Dictionary Keys: 1\n.*Rows in Tie Runs: 0\n/s, "under ICU too, $workers workers");
+}
+
+# Rows that lie in order take PostgreSQL's build.
+for my $case ([ '(i)', 0, 'left' ], [ '(t collate "C", i)', 0, 'left' ], [ '(i desc)', 0, 'built' ], [ '(i)', 2, 'built' ], [ '(i) where i < 10', 0, 'built' ])
+{
+	my ($keys, $workers, $end) = @$case;
+
+	like(build('in_order', $workers, $keys, 'set gpusort.debug_force = off; set gpusort.min_rows = 1000'), qr/gpusort $end index "ix_ours"/, "rows in order, $keys, $workers workers: $end");
+}
+like(build('in_order', 0, '(i)', q{set gpusort.debug_force = off; set gpusort.min_rows = 1000; set maintenance_work_mem = '1MB'}), qr/gpusort built index/, 'but not if they spill');
+
+# So do rows whose words cost more than its comparisons.
+my $libc = q{create collation us (locale = 'en_US.UTF-8')};
+SKIP:
+{
+	skip 'no such locale', 2 if $node->psql('postgres', $libc) != 0;
+	like(build('in_order', 0, '(t collate us)', 'set gpusort.debug_force = off; set gpusort.min_rows = 1000'),
+		qr/gpusort left index "ix_ours" of table "in_order" to PostgreSQL: making key words costs more than comparisons/, 'rows in order');
+	like(build('different', 0, '(t collate us)', 'set gpusort.debug_force = off; set gpusort.min_rows = 1000'), qr/Sort Method: host/, 'other rows');
+	is($node->safe_psql('postgres', q{select native_cost > 0 from gpusort_stats}), 't', 'and it is counted');
+}
+
+# A sample is no scan, nor does it meet rows that the index does not have.
+my $scans = q{select pg_stat_force_next_flush(); select seq_scan from pg_stat_user_tables where relname = 'different'};
+my ($before) = $node->safe_psql('postgres', $scans) =~ /(\d+)/;
+build('different', 0, '(t collate "C")');
+my ($after) = $node->safe_psql('postgres', $scans) =~ /(\d+)/;
+is($after - $before, 2, 'two builds are two scans');
+build('failing', 0, '((t || 1 / (i % 100))) where i % 100 > 0');
+my ($status, $out, $err) = $node->psql('postgres', 'set gpusort.index_builds = on; create index on failing ((t || 1 / (i % 100)))');
+like($err, qr/ERROR:  division by zero/, 'an error in a sampled row is the build\'s');
+$node->safe_psql('postgres', 'begin; delete from failing where i % 100 = 0');
+$node->safe_psql('postgres', 'delete from failing where i % 100 = 0');
+build('failing', 0, '((t || 1 / nullif(i % 100, 0)))');
+
+nothing_left_over($node, 'builds by samples');
+$node->stop;
+done_testing();
