@@ -16,9 +16,8 @@
 #define ROWS_PER_ENTRY	8
 /* A digit is crowded if it has this many times the average. */
 #define CROWDED			4
-/* So many passes take less time than a table, and than several splits. */
+/* So many passes take less time than a table and the sort of its parts. */
 #define PASSES_MAX		3
-#define PASSES_ALONE_MAX	4
 
 static int
 compare_entries(const void *a, const void *b)
@@ -47,12 +46,11 @@ take_sample(const uint64_t *keys, uint64_t n, key_digit digit, uint32_t *sample)
 	return size;
 }
 
-/* True if half of the sample is crowded by its bits above low_bits. *by_table:
- * the bits below divide half of the sample further. */
+/* True if half of the sample is crowded by its bits above low_bits, and the
+ * bits below divide it. */
 static int
-is_crowded(const uint32_t *sample, uint32_t size, uint32_t low_bits, int *by_table)
+is_crowded(const uint32_t *sample, uint32_t size, uint32_t low_bits)
 {
-	uint32_t	crowded = 0;
 	uint32_t	divided = 0;
 	uint32_t	end;
 
@@ -68,13 +66,9 @@ is_crowded(const uint32_t *sample, uint32_t size, uint32_t low_bits, int *by_tab
 			most = same > most ? same : most;
 		}
 		if ((end - begin) * SPLIT_DIGITS > CROWDED * size)
-		{
-			crowded += end - begin;
 			divided += end - begin - most;
-		}
 	}
-	*by_table = divided > size / 2;
-	return crowded > size / 2;
+	return divided > size / 2;
 }
 
 /* Assigns parts to the entries: each splitter begins one. */
@@ -111,7 +105,6 @@ radix_sample_choose(key_window window, const uint64_t *keys, uint64_t n, uint64_
 	uint32_t	passes = (span + PLAIN_BITS_MAX - 1) / PLAIN_BITS_MAX;
 	uint32_t	bits = bit_length(n / ROWS_PER_ENTRY);
 	uint32_t	size;
-	int			by_table;
 	key_digit	entry;
 
 	if (bits > TABLE_BITS_MAX)
@@ -122,12 +115,11 @@ radix_sample_choose(key_window window, const uint64_t *keys, uint64_t n, uint64_
 		return 0;
 	entry = digit_above(window, length - bits, bits);
 	size = take_sample(keys, n, entry, sample);
-	if (!is_crowded(sample, size, bits - SPLIT_BITS_MAX, &by_table))
+	if (!is_crowded(sample, size, bits - SPLIT_BITS_MAX))
 		return 0;
-	if (passes <= (by_table ? PASSES_MAX : PASSES_ALONE_MAX))
+	if (passes <= PASSES_MAX)
 		return passes;
-	if (by_table)
-		*table = malloc(sizeof(**table) << bits);
+	*table = malloc(sizeof(**table) << bits);
 	if (*table != NULL)
 	{
 		fill_table(*table, 1u << bits, sample, size);
