@@ -10,6 +10,7 @@
 #include "host/host_radix.h"
 
 #define PAIRS_ALIGN		256
+#define SHORT_BITS		32		/* of a short key, and of its row number */
 
 static size_t
 pairs_array_bytes(uint64_t n, size_t item_bytes)
@@ -20,69 +21,88 @@ pairs_array_bytes(uint64_t n, size_t item_bytes)
 size_t
 host_pairs_scratch_bytes(gsort_device *device, const gsort_pairs *pairs)
 {
-	size_t		keys_bytes = pairs_array_bytes(pairs->n, pairs->key_bits / 8);
-	size_t		bytes = PAIRS_ALIGN + pairs_array_bytes(pairs->n, sizeof(uint32_t));
-
 	(void) device;
-	if (pairs->d_keys_out == NULL)
-		bytes += keys_bytes;
-	if (pairs->keep_keys)
-		bytes += keys_bytes;
-	return bytes;
+	return PAIRS_ALIGN + 2 * pairs_array_bytes(pairs->n, sizeof(uint64_t)) +
+		pairs_array_bytes(pairs->n, sizeof(uint32_t));
 }
 
-/* Builds the two sides of the sort, from the caller's arrays where these may be
- * written. */
-static void
-lay_out_sides(const gsort_pairs *pairs, char *scratch, host_pairs sides[2])
+/* The caller's arrays beside those of the sort. */
+typedef struct pairs_copy
 {
-	size_t		keys_bytes = pairs_array_bytes(pairs->n, pairs->key_bits / 8);
+	const gsort_pairs *pairs;
+	const host_pairs *side;
+	uint32_t	parts;
+} pairs_copy;
 
-	sides[0].rows = pairs->d_rows_out;
-	sides[1].rows = (uint32_t *) scratch;
-	scratch += pairs_array_bytes(pairs->n, sizeof(uint32_t));
-	sides[0].keys = pairs->d_keys_out;
-	if (sides[0].keys == NULL)
-	{
-		sides[0].keys = scratch;
-		scratch += keys_bytes;
-	}
-	sides[1].keys = pairs->keep_keys ? scratch : pairs->d_keys;
+/* Joins short keys and row numbers. */
+static void
+copy_part_in(void *arg, uint32_t part)
+{
+	const pairs_copy *copy = arg;
+	const gsort_pairs *pairs = copy->pairs;
+	const uint32_t *keys = pairs->d_keys;
+	uint64_t	end = host_part_begin(pairs->n, copy->parts, part + 1);
+
+	for (uint64_t i = host_part_begin(pairs->n, copy->parts, part); i < end; i++)
+		copy->side->keys[i] = (uint64_t) keys[i] << SHORT_BITS |
+			(pairs->d_rows != NULL ? pairs->d_rows[i] : (uint32_t) i);
 }
 
+/* Copies the sorted pairs unless they are where they belong. */
 static void
-copy_pairs_out(const gsort_pairs *pairs, const host_pairs *sorted)
+copy_part_out(void *arg, uint32_t part)
 {
-	if (sorted->rows == NULL)
-	{
-		for (uint64_t i = 0; i < pairs->n; i++)
-			pairs->d_rows_out[i] = (uint32_t) i;
-	}
-	else if (sorted->rows != pairs->d_rows_out)
-		memcpy(pairs->d_rows_out, sorted->rows, pairs->n * sizeof(uint32_t));
-	if (pairs->d_keys_out != NULL && sorted->keys != pairs->d_keys_out)
-		memcpy(pairs->d_keys_out, sorted->keys, pairs->n * pairs->key_bits / 8);
+	const pairs_copy *copy = arg;
+	const gsort_pairs *pairs = copy->pairs;
+	const host_pairs *sorted = copy->side;
+	uint64_t   *wide = pairs->key_bits == 64 ? pairs->d_keys_out : NULL;
+	uint32_t   *narrow = pairs->key_bits == 32 ? pairs->d_keys_out : NULL;
+	uint64_t	begin = host_part_begin(pairs->n, copy->parts, part);
+	uint64_t	end = host_part_begin(pairs->n, copy->parts, part + 1);
+
+	if (wide != NULL && wide != sorted->keys)
+		memcpy(wide + begin, sorted->keys + begin, (end - begin) * sizeof(*wide));
+	for (uint64_t i = begin; narrow != NULL && i < end; i++)
+		narrow[i] = (uint32_t) (sorted->keys[i] >> SHORT_BITS);
+	for (uint64_t i = begin; sorted->rows != pairs->d_rows_out && i < end; i++)
+		pairs->d_rows_out[i] = sorted->rows != NULL ? sorted->rows[i] :
+			pairs->d_rows != NULL ? pairs->d_rows[i] : (uint32_t) i;
 }
 
 gsort_status
 host_pairs_sort(gsort_device *device, const gsort_pairs *pairs,
 				void *d_scratch, size_t scratch_bytes, void *stream)
 {
+	host_pool  *pool = ((host_device *) device)->pool;
+	size_t		keys_bytes = pairs_array_bytes(pairs->n, sizeof(uint64_t));
+	char	   *scratch = d_scratch;
 	host_radix_sort sort = {
 		.n = pairs->n,
-		.key_bits = pairs->key_bits,
-		.begin_bit = pairs->begin_bit,
-		.end_bit = pairs->end_bit,
-		.in = {.keys = pairs->d_keys, .rows = (uint32_t *) pairs->d_rows},
+		.row_bits = pairs->key_bits == SHORT_BITS ? SHORT_BITS : 0,
+		.in = {pairs->d_keys, (uint32_t *) pairs->d_rows},
+		.sides = {
+			{(uint64_t *) scratch, pairs->d_rows_out},
+			{(uint64_t *) (scratch + keys_bytes), (uint32_t *) (scratch + 2 * keys_bytes)}
+		}
 	};
 	host_pairs	sorted;
+	pairs_copy	copy = {pairs, &sort.sides[1], host_parts(pool, pairs->n)};
 
 	(void) stream;
 	if (scratch_bytes < host_pairs_scratch_bytes(device, pairs))
 		return gsort_fail(device, GSORT_BAD_ARG, "scratch too small");
-	lay_out_sides(pairs, d_scratch, sort.sides);
-	if (!host_radix_run(((host_device *) device)->pool, &sort, &sorted))
+	if (sort.row_bits > 0)
+	{
+		host_pool_for(pool, copy.parts, copy_part_in, &copy);
+		sort.in = (host_pairs) {sort.sides[1].keys, NULL};
+	}
+	else if (pairs->d_keys_out != NULL)
+		sort.sides[0].keys = pairs->d_keys_out;
+	sort.begin_bit = sort.row_bits + pairs->begin_bit;
+	sort.end_bit = sort.row_bits + pairs->end_bit;
+	if (!host_radix_run(pool, &sort, &sorted))
 		return gsort_fail(device, GSORT_NOMEM, "out of memory for the digits' counts");
-	copy_pairs_out(pairs, &sorted);
+	copy.side = &sorted;
+	host_pool_for(pool, copy.parts, copy_part_out, &copy);
 	return GSORT_OK;
 }

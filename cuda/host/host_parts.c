@@ -11,8 +11,8 @@ host_parts(const host_pool *pool, uint64_t n)
 {
 	uint64_t	parts = (uint64_t) host_pool_threads(pool);
 
-	if (n < HOST_SMALL_ROWS)
-		return 1;
+	if (n / HOST_SMALL_ROWS < parts)
+		return n < HOST_SMALL_ROWS ? 1 : (uint32_t) (n / HOST_SMALL_ROWS);
 	if (n / PART_ROWS_MAX > parts)
 		parts = n / PART_ROWS_MAX;
 	return parts < PARTS_MAX ? (uint32_t) parts : PARTS_MAX;

@@ -10,7 +10,7 @@
 #include "host/host_pool.h"
 
 /*
- * Below this size, waking other threads costs more than it saves.  Builds with
+ * Waking a thread for fewer rows costs more than it saves.  Builds with
  * race detection set it low, so that the threads share short inputs too.  Their
  * slow programs cannot take longer ones.
  */

@@ -5,7 +5,8 @@
  * In:  the caller's pairs, which are read once.
  * Out: sorted pairs on side 0, or the input if it was sorted already.
  *
- * A split divides a range by the highest bits in which its keys differ.  The
+ * A split divides a range by the highest bits in which its keys differ, or by a
+ * table if a sample shows that these bits are not enough (radix_sample.h).  The
  * split counts the digits, turns the counts into places, and scatters the pairs
  * to the other side.  All threads share the split of a large range.  A prefix
  * sum over (digit, part) gives each part its places, which keeps the sort
@@ -21,6 +22,7 @@
 
 #include "gsort.h"
 #include "host/radix_bucket.h"
+#include "host/radix_sample.h"
 #include "rows/key_plan.h"
 
 /* A bucket takes several passes; the limit bounds the wait of light tasks to
@@ -57,13 +59,32 @@ typedef struct split
 	uint64_t	begin;
 	uint64_t	n;
 	uint32_t	parts;
+	pair_shape	shape;
+	int			streamed;		/* the scatter writes past the caches */
 	uint32_t	low_bits;		/* number of key bits below the digit */
 	key_digit	digit;
 	uint32_t	digits;
 	/* per part: the counts, then the next places to write */
 	uint32_t	(*places)[SPLIT_DIGITS];
 	key_summary *summaries;		/* per part */
+	uint16_t   *table;			/* if the digit has one */
 } split;
+
+static pair_shape
+shape_of(const sorter *sort)
+{
+	return sort->window.row_bits > 0 ? ROWS_IN_KEYS : ROWS_GIVEN;
+}
+
+/* Extracts the row numbers of sorted pairs. */
+static void
+take_rows(const sorter *sort, uint64_t begin, uint64_t end)
+{
+	uint32_t	mask = (uint32_t) key_low_bits(sort->window.row_bits);
+
+	for (uint64_t i = begin; i < end; i++)
+		sort->sides[0].rows[i] = (uint32_t) sort->sides[0].keys[i] & mask;
+}
 
 static void
 sort_bucket_part(void *arg, uint32_t part)
@@ -74,10 +95,12 @@ sort_bucket_part(void *arg, uint32_t part)
 
 	if (sort->cancel != NULL && atomic_load(sort->cancel))
 		return;
-	if (b->in_order)
-		copy_pairs(&sort->sides[b->side], &sort->sides[0], b->begin, b->end, sort->window.wide);
-	else
+	if (!b->in_order)
 		radix_bucket_sort(sort->sides, sort->window, &work, b->side, b->begin, b->end);
+	else if (b->side != 0)
+		copy_pairs(&sort->sides[1], &sort->sides[0], b->begin, b->end, shape_of(sort));
+	if (sort->window.row_bits > 0)
+		take_rows(sort, b->begin, b->end);
 }
 
 /* --- a range that the threads share --------------------------------------- */
@@ -94,7 +117,6 @@ summarize_part(void *arg, uint32_t part)
 	split	   *s = arg;
 	uint64_t	begin = part_begin(s, part);
 	uint64_t	end = part_begin(s, part + 1);
-	key_window	window = s->sort->window;
 
 	s->summaries[part] = (key_summary) {0, UINT64_MAX, 1};
 	if (begin == end)
@@ -102,10 +124,7 @@ summarize_part(void *arg, uint32_t part)
 	/* compares the part's first pair with its predecessor */
 	if (part > 0)
 		begin--;
-	if (window.wide)
-		s->summaries[part] = summarize(window, s->from.keys, begin, end, 1);
-	else
-		s->summaries[part] = summarize(window, s->from.keys, begin, end, 0);
+	s->summaries[part] = summarize(s->sort->window, s->from.keys, begin, end);
 }
 
 static key_summary
@@ -127,15 +146,10 @@ static void
 count_part(void *arg, uint32_t part)
 {
 	split	   *s = arg;
-	uint64_t	begin = part_begin(s, part);
-	uint64_t	end = part_begin(s, part + 1);
 	uint32_t   *counts = s->places[part];
 
 	memset(counts, 0, s->digits * sizeof(*counts));
-	if (s->sort->window.wide)
-		count_digits(s->from.keys, begin, end, s->digit, counts, 1);
-	else
-		count_digits(s->from.keys, begin, end, s->digit, counts, 0);
+	count_digits(s->from.keys, part_begin(s, part), part_begin(s, part + 1), s->digit, counts);
 }
 
 static void
@@ -144,8 +158,8 @@ scatter_part(void *arg, uint32_t part)
 	split	   *s = arg;
 	line_buffers lines;
 
-	radix_scatter(&lines, &s->from, &s->to, part_begin(s, part), part_begin(s, part + 1), s->n,
-				  s->digit, s->digits, s->places[part], s->sort->window.wide);
+	radix_scatter(s->streamed ? &lines : NULL, &s->from, &s->to, part_begin(s, part),
+				  part_begin(s, part + 1), s->digit, s->digits, s->places[part], s->shape);
 }
 
 static void
@@ -182,13 +196,13 @@ add_bucket(sorter *sort, bucket added)
 	return GSORT_OK;
 }
 
-/* Copies sorted pairs to side 0 unless they are there already; NOMEM. */
+/* Lists sorted pairs unless they are where they belong; NOMEM. */
 static gsort_status
 add_ordered(sorter *sort, uint64_t begin, uint64_t end, int side)
 {
 	gsort_status status = GSORT_OK;
 
-	while (side != 0 && begin < end && status == GSORT_OK)
+	while ((side != 0 || sort->window.row_bits > 0) && begin < end && status == GSORT_OK)
 	{
 		uint64_t	next = end - begin > sort->bucket_rows_max ?
 			begin + sort->bucket_rows_max : end;
@@ -219,18 +233,55 @@ add_split(sorter *sort, const split *s, int side)
 	return status;
 }
 
+static void
+scatter_range(split *s)
+{
+	host_pool_for(s->sort->pool, s->parts, count_part, s);
+	place_parts(s);
+	host_pool_for(s->sort->pool, s->parts, scatter_part, s);
+}
+
+/* Sorts a range of a side least significant digit first; NOMEM. */
+static gsort_status
+sort_by_passes(sorter *sort, split *s, uint64_t varying, uint32_t passes, int side)
+{
+	uint32_t	begin = (uint32_t) __builtin_ctzll(varying);
+	uint32_t	bits = (bit_length(varying) - begin + passes - 1) / passes;
+
+	s->digits = 1u << bits;
+	s->streamed = 0;
+	for (uint32_t pass = 0; pass < passes; pass++)
+	{
+		if (sort->cancel != NULL && atomic_load(sort->cancel))
+			return GSORT_OK;
+		s->digit = digit_above(sort->window, begin + pass * bits, bits);
+		scatter_range(s);
+		side = !side;
+		s->from = sort->sides[side];
+		s->to = sort->sides[!side];
+		s->shape = shape_of(sort);
+	}
+	return add_ordered(sort, s->begin, s->begin + s->n, side);
+}
+
 /* Splits a range whose keys vary in these bits; NOMEM. */
 static gsort_status
 split_range(sorter *sort, split *s, uint64_t varying, int side)
 {
-	uint32_t	bits = split_bits(s->n, varying, radix_scatter_has_lines(&s->to, s->n));
+	uint32_t	bits;
+	uint32_t	passes = 0;
 
+	s->streamed = radix_scatter_has_lines(&s->to, s->n, s->shape);
+	bits = split_bits(s->n, varying, s->streamed);
 	s->low_bits = bits_below(varying, bits);
 	s->digit = digit_above(sort->window, s->low_bits, bits);
 	s->digits = 1u << bits;
-	host_pool_for(sort->pool, s->parts, count_part, s);
-	place_parts(s);
-	host_pool_for(sort->pool, s->parts, scatter_part, s);
+	if (s->low_bits > 0 && s->streamed)
+		passes = radix_sample_choose(sort->window, s->from.keys + s->begin, s->n, varying,
+									 &s->digit, &s->table);
+	if (passes > 0)
+		return sort_by_passes(sort, s, varying, passes, side);
+	scatter_range(s);
 	return add_split(sort, s, !side);
 }
 
@@ -245,7 +296,8 @@ divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uin
 {
 	split		s = {
 		.sort = sort, .from = *from, .to = sort->sides[!side], .begin = begin, .n = n,
-		.parts = host_parts(sort->pool, n)
+		.parts = host_parts(sort->pool, n),
+		.shape = from->rows != NULL || sort->window.row_bits > 0 ? shape_of(sort) : ROWS_NUMBERED
 	};
 	gsort_status status = GSORT_NOMEM;
 
@@ -261,6 +313,7 @@ divide_range(sorter *sort, const host_pairs *from, int side, uint64_t begin, uin
 			split_range(sort, &s, summary.any ^ summary.all, side);
 	}
 	free(s.places);
+	free(s.table);
 	free(s.summaries);
 	return status;
 }
@@ -288,7 +341,7 @@ host_radix_run(host_pool *pool, const host_radix_sort *run, host_pairs *sorted)
 	uint64_t	share = run->n / (uint64_t) host_pool_threads(pool);
 	sorter		sort = {
 		.pool = pool, .sides = {run->sides[0], run->sides[1]}, .cancel = run->cancel,
-		.window = {run->key_bits == 64, run->begin_bit, key_low_bits(bits)}
+		.window = {run->row_bits, run->begin_bit, key_low_bits(bits)}
 	};
 	gsort_status status;
 	int			in_order;

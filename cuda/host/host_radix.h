@@ -2,9 +2,12 @@
  * host_radix.h
  *	  Stable sort of (key, row number) pairs on the host's threads.
  *
- * In:  n unsigned keys of 32 or 64 bits; their row numbers, or none for 0, 1,
- *	    ... n - 1.
+ * In:  n unsigned keys; their row numbers, or none for 0, 1, ... n - 1.
  * Out: both in ascending order of bits [begin_bit, end_bit) of the keys.
+ *
+ * A caller whose keys leave room puts the row numbers into the low row_bits
+ * bits of the keys, where they stay.  Such pairs take two thirds of the memory
+ * and time.
  *
  * The caller owns all memory but the counts of digits.  The caller may be any
  * thread, and does its share of the sort.
@@ -21,11 +24,13 @@
 typedef struct host_radix_sort
 {
 	uint64_t	n;
-	uint32_t	key_bits;		/* 32 or 64 */
+	uint32_t	row_bits;		/* 0: the keys are without row numbers */
 	uint32_t	begin_bit;
 	uint32_t	end_bit;
 	host_pairs	in;				/* read-only, unless it equals sides[1] */
-	host_pairs	sides[2];		/* fastest if aligned to cache lines */
+	/* fastest if aligned to cache lines; sides[1].rows is unused if the keys
+	 * have the row numbers */
+	host_pairs	sides[2];
 	const atomic_int *cancel;	/* not 0: the sort ends early with any result; may be NULL */
 } host_radix_sort;
 

@@ -5,10 +5,10 @@
  *
  * Memory: one block of 8 bytes per row holds the sort words first, later the
  * row words in sorted order, and stays.  A second block holds the other sort
- * words and the row numbers: 16 bytes per row, 12 if all words have 32 bits.
- * The second block ends with the sort, except for the row numbers if the order
- * is requested.  The keys stay in their extents until the caller has the
- * directory, so a failure in between loses nothing.
+ * words and the row numbers: 16 bytes per row, 12 if a single word has room for
+ * the row numbers.  The second block ends with the sort, except for the row
+ * numbers if the order is requested.  The keys stay in their extents until the
+ * caller has the directory, so a failure in between loses nothing.
  *
  * Keys of several words are sorted by the first word; then the other words sort
  * the rows that it leaves tied (host_segments.h).  If this would cost more, all
@@ -36,7 +36,7 @@ typedef struct sorter
 	uint64_t	rows;
 	uint32_t	parts;
 	uint32_t	word;			/* number of the sort word that is made */
-	int			wide;			/* the word has 64 bits, not 32 */
+	uint32_t	row_bits;		/* bits of the row numbers below the words; 0: none */
 	int			keys_checked;	/* an earlier pass has checked the keys */
 	host_pairs	order;			/* rows NULL: the order as fed */
 	host_pairs	spare;
@@ -95,6 +95,7 @@ make_words_part(void *arg, uint32_t part)
 	const key_plan plan = *sort->plan;
 	/* the first pass checks the keys of all columns */
 	int			is_first_pass = !sort->keys_checked;
+	uint32_t	row_bits = sort->row_bits;
 	int			bad_keys = 0;
 	uint64_t	end = host_part_begin(sort->rows, sort->parts, part + 1);
 
@@ -109,10 +110,7 @@ make_words_part(void *arg, uint32_t part)
 			__builtin_prefetch(host_run_keys(sort->run, rows[i + ROWS_AHEAD]));
 		if (is_first_pass)
 			bad_keys |= !key_plan_holds(&plan, keys, 1, nulls);
-		if (sort->wide)
-			((uint64_t *) sort->order.keys)[i] = word;
-		else
-			((uint32_t *) sort->order.keys)[i] = (uint32_t) word;
+		sort->order.keys[i] = row_bits > 0 ? word << row_bits | i : word;
 	}
 	if (bad_keys)
 		atomic_store(&sort->bad_keys, 1);
@@ -132,12 +130,22 @@ check_keys_part(void *arg, uint32_t part)
 	}
 }
 
+/* The bits of row numbers that the word has room for; 0 if it lacks the room,
+ * or if its ties are sorted by other words. */
+static uint32_t
+row_bits_of(const key_plan *plan, uint32_t word, uint64_t rows)
+{
+	uint32_t	bits = significant_bits(rows - 1);
+
+	return plan->word_bits[word] + bits <= 64 && (word > 0 || plan->words == 1) ? bits : 0;
+}
+
 /* Makes the words of one number, in the current order. */
 static void
 make_words(sorter *sort, host_pool *pool, uint32_t word)
 {
 	sort->word = word;
-	sort->wide = sort->plan->word_bits[word] > 32;
+	sort->row_bits = sort->order.rows == NULL ? row_bits_of(sort->plan, word, sort->rows) : 0;
 	host_pool_for(pool, sort->parts, make_words_part, sort);
 	sort->keys_checked = 1;
 }
@@ -151,8 +159,9 @@ sort_made_words(sorter *sort, host_pool *pool, host_pairs sides[2], const atomic
 
 	if (atomic_load(&sort->bad_keys))
 		return GSORT_BAD_DATA;
-	radix.key_bits = sort->wide ? 64 : 32;
-	radix.end_bit = sort->plan->word_bits[sort->word];
+	radix.row_bits = sort->row_bits;
+	radix.begin_bit = sort->row_bits;
+	radix.end_bit = sort->row_bits + sort->plan->word_bits[sort->word];
 	radix.in = sort->order;
 	radix.sides[0] = sides[0];
 	radix.sides[1] = sides[1];
@@ -201,10 +210,10 @@ static gsort_status
 sort_long_segment(const sorter *sort, uint64_t begin, uint64_t end, host_pool *pool,
 				  const host_pairs *spare, const atomic_int *cancel)
 {
-	uint64_t   *first_words = (uint64_t *) sort->order.keys + begin;
+	uint64_t   *first_words = sort->order.keys + begin;
 	uint64_t	first_word = first_words[0];
 	uint32_t   *rows = sort->order.rows + begin;
-	host_pairs	sides[2] = {{(uint64_t *) spare->keys + begin, spare->rows + begin},
+	host_pairs	sides[2] = {{spare->keys + begin, spare->rows + begin},
 		{first_words, rows}};
 	sorter		segment = {
 		.run = sort->run, .plan = sort->plan, .rows = end - begin,
@@ -298,12 +307,11 @@ sort_words(sorter *sort, host_pool *pool, const atomic_int *cancel)
 static inline uint64_t
 difference_at(const sorter *sort, uint64_t i)
 {
-	const uint64_t *wide = sort->order.keys;
-	const uint32_t *narrow = sort->order.keys;
+	const uint64_t *words = sort->order.keys;
 
 	if (sort->plan->words == 0)
 		return 0;
-	return sort->wide ? wide[i] ^ wide[i - 1] : narrow[i] ^ narrow[i - 1];
+	return (words[i] ^ words[i - 1]) >> sort->row_bits;
 }
 
 static inline row_keys
@@ -343,27 +351,36 @@ mark_ties_part(void *arg, uint32_t part)
 
 /* --- the sort ------------------------------------------------------------- */
 
+/* True if the sort's two sides share the space of row numbers: those of one
+ * side are in its words. */
+static int
+has_one_side_of_rows(const key_plan *plan, uint64_t rows)
+{
+	return plan->words == 1 && row_bits_of(plan, 0, rows) > 0;
+}
+
 static uint64_t
-work_bytes(const key_plan *plan, uint64_t rows, int any_wide)
+work_bytes(const key_plan *plan, uint64_t rows)
 {
 	if (plan->words == 0)
 		return 0;
-	return (any_wide ? 16 : 12) * padded_rows(rows);
+	return (has_one_side_of_rows(plan, rows) ? 12 : 16) * padded_rows(rows);
 }
 
 /* Divides the two blocks into sort words and row numbers; each begins at a
  * cache line. */
 static void
-lay_out(sorter *sort, char *retained, char *work, int any_wide)
+lay_out(sorter *sort, uint64_t *retained, char *work)
 {
 	uint64_t	rows = padded_rows(sort->rows);
 
 	sort->order.keys = retained;
 	if (work == NULL)
 		return;
-	sort->spare.keys = work;
-	sort->order.rows = (uint32_t *) (work + (any_wide ? 8 : 4) * rows);
-	sort->spare.rows = sort->order.rows + rows;
+	sort->spare.keys = (uint64_t *) work;
+	sort->spare.rows = (uint32_t *) (work + 8 * rows);
+	if (!has_one_side_of_rows(sort->plan, sort->rows))
+		sort->order.rows = sort->spare.rows + rows;
 }
 
 static gsort_status
@@ -396,24 +413,12 @@ end_work(host_run *run, const sorter *sort, char *work, uint64_t bytes, int reta
 		host_block_give(run->memory, &run->account, work, bytes);
 }
 
-static int
-has_wide_word(const key_plan *plan)
-{
-	for (uint32_t word = 0; word < plan->words; word++)
-	{
-		if (plan->word_bits[word] > 32)
-			return 1;
-	}
-	return 0;
-}
-
 gsort_status
 host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_rule *ties_of,
 			  uint64_t rows, int retain_order, uint64_t limit_bytes, const atomic_int *cancel,
 			  host_begins *begins)
 {
-	int			any_wide = has_wide_word(plan);
-	uint64_t	bytes = work_bytes(plan, rows, any_wide);
+	uint64_t	bytes = work_bytes(plan, rows);
 	sorter		sort = {
 		.run = run, .plan = plan, .rows = rows, .parts = host_parts(pool, rows), .ties_of = *ties_of
 	};
@@ -434,7 +439,7 @@ host_run_sort(host_run *run, host_pool *pool, const key_plan *plan, const tie_ru
 	{
 		sort.row_words = run->row_words;
 		sort.ties = run->ties;
-		lay_out(&sort, (char *) run->row_words, work, any_wide);
+		lay_out(&sort, run->row_words, work);
 		status = sort_in_blocks(&sort, pool, cancel, begins);
 	}
 	if (status == GSORT_BAD_DATA)

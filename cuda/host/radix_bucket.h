@@ -7,16 +7,11 @@
 
 #include "host/radix_scatter.h"
 
-/* A thread's memory, 400 kB.  A scatter ends before a bucket needs it, so both
- * share it. */
-typedef union radix_workspace
+/* A thread's memory, 400 kB. */
+typedef struct radix_workspace
 {
-	line_buffers lines;
-	struct
-	{
-		uint64_t	keys[CACHED_ROWS];
-		uint32_t	rows[CACHED_ROWS];
-	}			pairs;
+	uint64_t	keys[CACHED_ROWS];
+	uint32_t	rows[CACHED_ROWS];
 } radix_workspace;
 
 /* Sorts the pairs [begin, end) of a side, at least one, into side 0; overwrites

@@ -2,7 +2,9 @@
  * radix_pairs.h
  *	  Pairs, keys and digits, as used by the steps of the radix sort.
  *
- * The key width is an argument that is constant wherever a loop is compiled.
+ * A pair is a key and a row number, or both in one word: the row number in the
+ * low bits, the key above.  The argument that tells is constant wherever a loop
+ * is compiled.
  */
 #ifndef GSORT_RADIX_PAIRS_H
 #define GSORT_RADIX_PAIRS_H
@@ -17,7 +19,7 @@
 
 #define SPLIT_BITS_MAX	10
 #define SPLIT_DIGITS	(1u << SPLIT_BITS_MAX)
-#define PLAIN_BITS_MAX	8
+#define PLAIN_BITS_MAX	8		/* pair by pair, more digits cost a cache miss each */
 /* Largest bucket that stays in one core's cache. */
 #define CACHED_ROWS		(2 * HOST_SMALL_ROWS)
 /* From this size on, the output of a scatter exceeds the caches. */
@@ -25,23 +27,34 @@
 
 typedef struct host_pairs
 {
-	void	   *keys;
-	uint32_t   *rows;			/* NULL: 0, 1, ... (input only) */
+	uint64_t   *keys;
+	/* unused until the end if keys have the row numbers, otherwise NULL for 0,
+	 * 1, ... (input only) */
+	uint32_t   *rows;
 } host_pairs;
+
+/* The location of a pair's row number. */
+typedef enum pair_shape
+{
+	ROWS_IN_KEYS,
+	ROWS_GIVEN,
+	ROWS_NUMBERED				/* the row number is the place */
+} pair_shape;
 
 /* The bits of a key that the sort uses. */
 typedef struct key_window
 {
-	int			wide;			/* keys have 64 bits, not 32 */
+	uint32_t	row_bits;		/* number of row bits in a key; 0: rows are given */
 	uint32_t	begin_bit;
 	uint64_t	mask;			/* applied after a shift by begin_bit */
 } key_window;
 
-/* A digit: some bits of a key. */
+/* A digit: some bits of a key; with a table, the entry of these bits. */
 typedef struct key_digit
 {
 	uint32_t	shift;
-	uint32_t	mask;
+	uint32_t	mask;			/* applied after the shift */
+	const uint16_t *table;		/* NULL: none */
 } key_digit;
 
 /* The summary of a range of keys. */
@@ -52,32 +65,11 @@ typedef struct key_summary
 	int			in_order;
 } key_summary;
 
-INLINED uint64_t
-key_at(const void *keys, uint64_t i, int wide)
-{
-	return wide ? ((const uint64_t *) keys)[i] : ((const uint32_t *) keys)[i];
-}
-
-INLINED void
-put_key(void *keys, uint64_t i, uint64_t key, int wide)
-{
-	if (wide)
-		((uint64_t *) keys)[i] = key;
-	else
-		((uint32_t *) keys)[i] = (uint32_t) key;
-}
-
-INLINED size_t
-key_bytes(int wide)
-{
-	return wide ? sizeof(uint64_t) : sizeof(uint32_t);
-}
-
 /* The sorted bits of a key. */
 INLINED uint64_t
-value_at(key_window window, const void *keys, uint64_t i, int wide)
+value_of(key_window window, uint64_t key)
 {
-	return key_at(keys, i, wide) >> window.begin_bit & window.mask;
+	return key >> window.begin_bit & window.mask;
 }
 
 /* The digit of that many bits above the lowest low_bits of the sorted bits. */
@@ -88,30 +80,43 @@ digit_above(key_window window, uint32_t low_bits, uint32_t bits)
 
 	/* C leaves a shift by the full width undefined */
 	return (key_digit) {
-		above == 0 ? 0 : window.begin_bit + low_bits, (uint32_t) (above & ((1u << bits) - 1))
+		above == 0 ? 0 : window.begin_bit + low_bits, (uint32_t) (above & ((1u << bits) - 1)), NULL
 	};
 }
 
 INLINED uint32_t
-digit_of(key_digit digit, uint64_t key)
+digit_of(key_digit digit, uint64_t key, int with_table)
 {
-	return (uint32_t) (key >> digit.shift) & digit.mask;
+	uint32_t	bits = (uint32_t) (key >> digit.shift) & digit.mask;
+
+	return with_table ? digit.table[bits] : bits;
 }
 
 INLINED host_pairs
-pairs_at(const host_pairs *pairs, uint64_t begin, int wide)
+pairs_at(const host_pairs *pairs, uint64_t begin, pair_shape shape)
 {
-	return (host_pairs) {(char *) pairs->keys + begin * key_bytes(wide), pairs->rows + begin};
+	return (host_pairs) {
+		pairs->keys + begin, shape == ROWS_GIVEN ? pairs->rows + begin : NULL
+	};
 }
 
 INLINED void
-copy_pairs(const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_t end, int wide)
+copy_pairs(const host_pairs *from, const host_pairs *to, uint64_t begin, uint64_t end,
+		   pair_shape shape)
 {
-	host_pairs	source = pairs_at(from, begin, wide);
-	host_pairs	target = pairs_at(to, begin, wide);
+	memcpy(to->keys + begin, from->keys + begin, (end - begin) * sizeof(*to->keys));
+	if (shape == ROWS_GIVEN)
+		memcpy(to->rows + begin, from->rows + begin, (end - begin) * sizeof(*to->rows));
+}
 
-	memcpy(target.keys, source.keys, (end - begin) * key_bytes(wide));
-	memcpy(target.rows, source.rows, (end - begin) * sizeof(uint32_t));
+/* Moves the pair at i to a place. */
+INLINED void
+move_pair(const host_pairs *from, uint64_t i, const host_pairs *to, uint64_t place,
+		  pair_shape shape)
+{
+	to->keys[place] = from->keys[i];
+	if (shape != ROWS_IN_KEYS)
+		to->rows[place] = shape == ROWS_GIVEN ? from->rows[i] : (uint32_t) i;
 }
 
 static inline uint32_t
@@ -132,8 +137,7 @@ bits_below(uint64_t varying, uint32_t bits)
 
 /*
  * Digit width for the split of a range of n pairs.  The parts fit a cache, or
- * come as close as possible.  lines: radix_scatter writes whole cache lines;
- * without it, more than a few digits cost a cache miss per pair.
+ * come as close as possible.  lines: radix_scatter writes whole cache lines.
  */
 static inline uint32_t
 split_bits(uint64_t n, uint64_t varying, int lines)
@@ -145,15 +149,15 @@ split_bits(uint64_t n, uint64_t varying, int lines)
 }
 
 /* Summarizes a range of at least one key. */
-INLINED key_summary
-summarize(key_window window, const void *keys, uint64_t begin, uint64_t end, int wide)
+static inline key_summary
+summarize(key_window window, const uint64_t *keys, uint64_t begin, uint64_t end)
 {
-	uint64_t	before = value_at(window, keys, begin, wide);
+	uint64_t	before = value_of(window, keys[begin]);
 	key_summary summary = {before, before, 1};
 
 	for (uint64_t i = begin + 1; i < end; i++)
 	{
-		uint64_t	value = value_at(window, keys, i, wide);
+		uint64_t	value = value_of(window, keys[i]);
 
 		summary.any |= value;
 		summary.all &= value;
@@ -163,12 +167,17 @@ summarize(key_window window, const void *keys, uint64_t begin, uint64_t end, int
 	return summary;
 }
 
-INLINED void
-count_digits(const void *keys, uint64_t begin, uint64_t end, key_digit digit, uint32_t *counts,
-			 int wide)
+static inline void
+count_digits(const uint64_t *keys, uint64_t begin, uint64_t end, key_digit digit, uint32_t *counts)
 {
+	if (digit.table != NULL)
+	{
+		for (uint64_t i = begin; i < end; i++)
+			counts[digit_of(digit, keys[i], 1)]++;
+		return;
+	}
 	for (uint64_t i = begin; i < end; i++)
-		counts[digit_of(digit, key_at(keys, i, wide))]++;
+		counts[digit_of(digit, keys[i], 0)]++;
 }
 
 /* Turns counts into places; the first pair goes to place. */

@@ -27,35 +27,35 @@ stream_lines(void *to, const void *from, size_t bytes)
 /* Writes a digit's pairs for places [begin, end), which one buffer holds. */
 INLINED void
 write_some(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t begin,
-		   uint32_t end, int wide)
+		   uint32_t end, pair_shape shape)
 {
-	host_pairs	target = pairs_at(to, begin, wide);
 	uint32_t	at = begin % LINE_PAIRS;
 
-	memcpy(target.keys, (const char *) lines->keys[digit] + at * key_bytes(wide),
-		   (end - begin) * key_bytes(wide));
-	memcpy(target.rows, lines->rows[digit] + at, (end - begin) * sizeof(uint32_t));
+	memcpy(to->keys + begin, lines->keys[digit] + at, (end - begin) * sizeof(*to->keys));
+	if (shape != ROWS_IN_KEYS)
+		memcpy(to->rows + begin, lines->rows[digit] + at, (end - begin) * sizeof(*to->rows));
 }
 
 /* Writes the digit's buffer, whose last pair belongs at last. */
 INLINED void
-write_full(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t last, int wide)
+write_full(const line_buffers *lines, uint32_t digit, const host_pairs *to, uint32_t last,
+		   pair_shape shape)
 {
 	uint32_t	first = last - (LINE_PAIRS - 1);
-	host_pairs	target = pairs_at(to, first, wide);
 
 	if (first < lines->begins[digit])
 	{
-		write_some(lines, digit, to, lines->begins[digit], last + 1, wide);
+		write_some(lines, digit, to, lines->begins[digit], last + 1, shape);
 		return;
 	}
-	stream_lines(target.keys, lines->keys[digit], LINE_PAIRS * key_bytes(wide));
-	stream_lines(target.rows, lines->rows[digit], LINE_PAIRS * sizeof(uint32_t));
+	stream_lines(to->keys + first, lines->keys[digit], LINE_PAIRS * sizeof(*to->keys));
+	if (shape != ROWS_IN_KEYS)
+		stream_lines(to->rows + first, lines->rows[digit], LINE_PAIRS * sizeof(*to->rows));
 }
 
 static void
 write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *places,
-			uint32_t digits, int wide)
+			uint32_t digits, pair_shape shape)
 {
 	for (uint32_t digit = 0; digit < digits; digit++)
 	{
@@ -64,7 +64,7 @@ write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *pla
 		if (first < lines->begins[digit])
 			first = lines->begins[digit];
 		if (first < places[digit])
-			write_some(lines, digit, to, first, places[digit], wide);
+			write_some(lines, digit, to, first, places[digit], shape);
 	}
 #ifdef __SSE2__
 	_mm_sfence();
@@ -75,54 +75,54 @@ write_rests(const line_buffers *lines, const host_pairs *to, const uint32_t *pla
  * lines. */
 INLINED void
 scatter_lines(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
-			  uint64_t end, key_digit of, uint32_t digits, uint32_t *places, int wide,
-			  int with_rows)
+			  uint64_t end, key_digit of, uint32_t digits, uint32_t *places, pair_shape shape,
+			  int with_table)
 {
 	memcpy(lines->begins, places, digits * sizeof(*places));
 	for (uint64_t i = begin; i < end; i++)
 	{
-		uint64_t	key = key_at(from->keys, i, wide);
-		uint32_t	digit = digit_of(of, key);
+		uint32_t	digit = digit_of(of, from->keys[i], with_table);
 		uint32_t	place = places[digit]++;
 		uint32_t	at = place % LINE_PAIRS;
+		host_pairs	buffer = {lines->keys[digit], lines->rows[digit]};
 
-		put_key(lines->keys[digit], at, key, wide);
-		lines->rows[digit][at] = with_rows ? from->rows[i] : (uint32_t) i;
+		move_pair(from, i, &buffer, at, shape);
 		if (at == LINE_PAIRS - 1)
-			write_full(lines, digit, to, place, wide);
+			write_full(lines, digit, to, place, shape);
 	}
-	write_rests(lines, to, places, digits, wide);
+	write_rests(lines, to, places, digits, shape);
 }
 
 int
-radix_scatter_has_lines(const host_pairs *to, uint64_t n)
+radix_scatter_has_lines(const host_pairs *to, uint64_t n, pair_shape shape)
 {
-	return n >= STREAMED_ROWS &&
-		((uintptr_t) to->keys | (uintptr_t) to->rows) % LINE_BYTES == 0;
+	uintptr_t	address = (uintptr_t) to->keys;
+
+	if (shape != ROWS_IN_KEYS)
+		address |= (uintptr_t) to->rows;
+	return n >= STREAMED_ROWS && address % LINE_BYTES == 0;
 }
 
 INLINED void
 scatter_as(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
-		   uint64_t end, uint64_t n, key_digit digit, uint32_t digits, uint32_t *places, int wide,
-		   int with_rows)
+		   uint64_t end, key_digit digit, uint32_t digits, uint32_t *places, pair_shape shape)
 {
-	if (radix_scatter_has_lines(to, n))
-		scatter_lines(lines, from, to, begin, end, digit, digits, places, wide, with_rows);
+	if (digit.table != NULL)
+		scatter_lines(lines, from, to, begin, end, digit, digits, places, shape, 1);
+	else if (lines != NULL)
+		scatter_lines(lines, from, to, begin, end, digit, digits, places, shape, 0);
 	else
-		scatter_plainly(from, to, begin, end, digit, places, wide, with_rows);
+		scatter_plainly(from, to, begin, end, digit, places, shape);
 }
 
 void
 radix_scatter(line_buffers *lines, const host_pairs *from, const host_pairs *to, uint64_t begin,
-			  uint64_t end, uint64_t n, key_digit digit, uint32_t digits, uint32_t *places,
-			  int wide)
+			  uint64_t end, key_digit digit, uint32_t digits, uint32_t *places, pair_shape shape)
 {
-	if (wide && from->rows != NULL)
-		scatter_as(lines, from, to, begin, end, n, digit, digits, places, 1, 1);
-	else if (wide)
-		scatter_as(lines, from, to, begin, end, n, digit, digits, places, 1, 0);
-	else if (from->rows != NULL)
-		scatter_as(lines, from, to, begin, end, n, digit, digits, places, 0, 1);
+	if (shape == ROWS_IN_KEYS)
+		scatter_as(lines, from, to, begin, end, digit, digits, places, ROWS_IN_KEYS);
+	else if (shape == ROWS_GIVEN)
+		scatter_as(lines, from, to, begin, end, digit, digits, places, ROWS_GIVEN);
 	else
-		scatter_as(lines, from, to, begin, end, n, digit, digits, places, 0, 0);
+		scatter_as(lines, from, to, begin, end, digit, digits, places, ROWS_NUMBERED);
 }

@@ -11,6 +11,7 @@
 
 #include "device_memory.h"
 #include "host/host_parts.h"
+#include "host/radix_sample.h"
 #include "sort/pairs_choice.h"
 
 #define PAIRS_MAX	200000
@@ -54,6 +55,8 @@ typedef enum keys_kind
 	KEYS_TIED,					/* three values in the sorted bits, any bits below */
 	KEYS_SKEWED,				/* any length in bits */
 	KEYS_OF_PREFIXES,			/* one of two prefixes, and any suffix */
+	KEYS_OF_DIGITS,				/* texts of hexadecimal digits */
+	KEYS_SHORT,					/* any length up to 24 bits: low digits first */
 	KEYS_BY_PLACE,				/* from here on keys depend on their places */
 	KEYS_FROM_BELOW = KEYS_BY_PLACE,
 	KEYS_FROM_ABOVE,
@@ -64,6 +67,16 @@ typedef enum keys_kind
 	KEYS_ALL_ONE,
 	KEYS_KINDS
 } keys_kind;
+
+static uint64_t
+text_of_digits(uint64_t digits)
+{
+	uint64_t	text = 0;
+
+	for (int i = 0; i < 8; i++, digits >>= 4)
+		text = text << 8 | (uint8_t) "0123456789abcdef"[digits & 15];
+	return text;
+}
 
 static uint64_t
 random_key(keys_kind kind, uint32_t begin_bit)
@@ -78,6 +91,10 @@ random_key(keys_kind kind, uint32_t begin_bit)
 		return random64() >> random_below(64);
 	if (kind == KEYS_OF_PREFIXES)
 		return (random_below(2) * 0x4141414200000000u + 0x2323000023230000u) ^ (random64() & 0xffff0000ffffu);
+	if (kind == KEYS_OF_DIGITS)
+		return text_of_digits(random64());
+	if (kind == KEYS_SHORT)
+		return random64() % 0x1000000 >> random_below(24) << begin_bit;
 	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
 }
 
@@ -354,6 +371,54 @@ test_host_many(rig *rig)
 	}
 }
 
+/* The number of passes for keys of a kind.  0: one split of them; its largest
+ * part in thousandths, with a table only if table_wanted. */
+static uint32_t
+choose_way(keys_kind kind, int table_wanted, uint32_t *largest)
+{
+	uint64_t   *keys = malloc(MANY_PAIRS * sizeof(*keys));
+	uint32_t	counts[SPLIT_DIGITS] = {0};
+	key_window	window = {0, 0, UINT64_MAX};
+	uint64_t	any = 0;
+	uint64_t	all = UINT64_MAX;
+	uint16_t   *table = NULL;
+	key_digit	digit;
+	uint32_t	passes;
+
+	for (uint32_t i = 0; i < MANY_PAIRS; i++)
+	{
+		keys[i] = random_key(kind, 0);
+		any |= keys[i];
+		all &= keys[i];
+	}
+	digit = digit_above(window, bits_below(any ^ all, SPLIT_BITS_MAX), SPLIT_BITS_MAX);
+	passes = radix_sample_choose(window, keys, MANY_PAIRS, any ^ all, &digit, &table);
+	CHECK((table != NULL) == table_wanted && digit.table == table);
+	for (uint64_t entry = 1; table != NULL && entry <= digit.mask; entry++)
+		CHECK(table[entry] >= table[entry - 1] && table[entry] < SPLIT_DIGITS);
+	count_digits(keys, 0, MANY_PAIRS, digit, counts);
+	*largest = 0;
+	for (uint32_t i = 0; i < SPLIT_DIGITS; i++)
+	{
+		if (counts[i] / (MANY_PAIRS / 1000) > *largest)
+			*largest = counts[i] / (MANY_PAIRS / 1000);
+	}
+	free(table);
+	free(keys);
+	return passes;
+}
+
+/* The host device's sort divides keys evenly, or sorts them in passes. */
+static void
+test_host_ways(void)
+{
+	uint32_t	largest;
+
+	CHECK(choose_way(KEYS_EVEN, 0, &largest) == 0 && largest < 3);
+	CHECK(choose_way(KEYS_OF_DIGITS, 1, &largest) == 0 && largest < 10);
+	CHECK(choose_way(KEYS_SHORT, 0, &largest) == 3);
+}
+
 void
 test_pairs(rig *rig)
 {
@@ -384,6 +449,8 @@ test_pairs(rig *rig)
 	}
 	test_even_many(rig);
 	test_host_many(rig);
+	if (rig->kind == GSORT_KIND_HOST)
+		test_host_ways();
 	test_ties(rig);
 	test_refused_pairs(rig);
 	test_choice();
