@@ -22,7 +22,6 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_aggregate.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "funcapi.h"
@@ -47,6 +46,7 @@
 #include "planner/reasons.h"
 #include "settings.h"
 #include "sql_version.h"
+#include "views/aggregate_why.h"
 
 PG_FUNCTION_INFO_V1(gpusort_why);
 
@@ -180,43 +180,6 @@ report_gpusort(const CustomScan *scan, const GpuSortWalk *walk)
 
 /* --- sorts inside aggregates ---------------------------------------------- */
 
-/* Returns an aggregate that forbids another order of the Agg's rows.  NULL:
- * there is none. */
-static const Aggref *
-find_ordered_aggregate(const Agg *agg)
-{
-	ListCell   *lc;
-
-	foreach(lc, gpusort_aggregates_of(agg))
-	{
-		if (gpusort_order_of_aggregate(lfirst(lc)) == NIL &&
-			!gpusort_aggregate_ignores_order(lfirst(lc), agg->numCols > 0))
-			return lfirst(lc);
-	}
-	return NULL;
-}
-
-/* Returns the order of the rows that the Agg gets from a GpuSort.  No keys: it
- * gets them from another node. */
-static GpuSortOrder
-order_below(const Agg *agg)
-{
-	GpuSortPlanInfo info = {0};
-
-	if (gpusort_plan_is_ours(outerPlan(agg)))
-		gpusort_plan_info_read((const CustomScan *) outerPlan(agg), &info);
-	return info.order;
-}
-
-static void
-set_reason(const char **sort, const char *code, const char *reason, const char *remedy)
-{
-	sort[RUNS_ON] = "native";
-	sort[CODE] = code;
-	sort[REASON] = reason;
-	sort[REMEDY] = remedy;
-}
-
 /* Sets why the Agg's own sort gets its rows in no order, or that it gets them
  * in order. */
 static void
@@ -224,33 +187,18 @@ explain_inner_sort(const char **sort, const Agg *agg, const Aggref *aggregate,
 				   const GpuSortWalk *walk)
 {
 	const Report *report = walk->arg;
-	GpuSortOrder order = order_below(agg);
-	const Aggref *ordered = find_ordered_aggregate(agg);
+	GpuSortAggregateWhy why;
 
-	if (gpusort_aggregate_is_presorted(agg, aggregate, &order))
-		set_reason(sort, "presorted",
-				   "the rows arrive in order, so that PostgreSQL's sort of them takes one comparison a row",
-				   NULL);
-	else if (gpusort_all_stay_native())
+	if (gpusort_all_stay_native())
+	{
 		set_native(sort);
-	else if (aggregate->aggkind == AGGKIND_HYPOTHETICAL)
-		set_reason(sort, "aggregate", "the aggregate adds a row after all others", "nothing");
-	else if (agg->groupingSets != NIL)
-		set_reason(sort, "aggregate", "the Agg sorts the rows of grouping sets itself",
-				   "UNION ALL of queries with one GROUP BY each");
-	else if (ordered != NULL)
-		set_reason(sort, "aggregate",
-				   psprintf("%s depends on the order of its rows",
-							gpusort_aggregate_text(ordered, &agg->plan, walk->ancestors,
-												   report->es)),
-				   "a query of its own for that aggregate, or an ORDER BY in it");
-	else if (order.n_keys > agg->numCols)
-		set_reason(sort, "aggregate", "the rows arrive in the order of another aggregate",
-				   "a query of its own for each order");
-	else
-		set_reason(sort, "aggregate",
-				   "rows in order are not expected to save time, or the aggregate's keys do not allow it",
-				   "nothing; as a superuser, SET gpusort.debug_force = on shows the other plan");
+		return;
+	}
+	why = gpusort_aggregate_why(agg, aggregate, walk->ancestors, report->es);
+	sort[RUNS_ON] = "native";
+	sort[CODE] = why.code;
+	sort[REASON] = why.reason;
+	sort[REMEDY] = why.remedy;
 }
 
 static void

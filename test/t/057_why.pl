@@ -101,7 +101,6 @@ sub stays
 stays('disabled', 'select * from t order by k8', 'set gpusort.enabled = off', qr/gpusort\.enabled is off/);
 stays('key_words', 'select * from t order by a', '', qr/the device cannot sort by a key's type or operator \(key 1: type integer\[\], operator <\)/);
 stays('key_words', 'select to_jsonb(id) as j from t order by j desc', '', qr/.*\(key 1: type jsonb, operator >\)/);
-stays('key_words', 'select * from t order by s using ~>~', '', qr/.*\(key 1: type text, operator ~>~\)/);
 SKIP:
 {
 	skip 'the locale en_US.UTF-8 is not installed', 3

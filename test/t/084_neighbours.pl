@@ -61,7 +61,7 @@ sub same_build
 }
 
 # The plan of a query, with the sort nodes of either kind as one.
-sub plan
+sub plan_of
 {
 	my ($session, $query, $settings) = @_;
 
@@ -90,9 +90,9 @@ sub beside_hypopg
 		'select * from t join o on t.id = o.t_id where t.k between 1 and 100000 order by o.v' => qr/^Sort.*<N>btree_t_k/s);
 	for my $query (sort keys %shows)
 	{
-		my $ours = plan($session, $query, 'set gpusort.enabled = on; set gpusort.debug_force = off');
+		my $ours = plan_of($session, $query, 'set gpusort.enabled = on; set gpusort.debug_force = off');
 
-		is($ours, plan($session, $query, 'set gpusort.enabled = off'), "$order: $query: the plan is the same");
+		is($ours, plan_of($session, $query, 'set gpusort.enabled = off'), "$order: $query: the plan is the same");
 		like($ours, $shows{$query}, "$order: $query");
 	}
 	$session->query('set gpusort.enabled = on; set gpusort.debug_force = on');
