@@ -34,10 +34,10 @@ call_open(void *arg)
 	Size		length = (Size) gpusort_shared->n_buffers * GPUSORT_BUFFER_BYTES;
 
 	call->status = gsort_open(&call->options, &call->device, call->reason, sizeof(call->reason));
-	/* without a GPU, the buffers take memory when they are used */
-	if (call->status != GSORT_OK || call->options.kind == GSORT_KIND_HOST)
+	if (call->status != GSORT_OK)
 		return;
-	for (Size i = 0; i < length; i += 4096)
+	/* without a GPU, the buffers take memory when they are used */
+	for (Size i = 0; call->options.kind == GSORT_KIND_CUDA && i < length; i += 4096)
 		(void) *(volatile char *) (gpusort_buffer_pool + i);
 	(void) gsort_pin(call->device, gpusort_buffer_pool, length);
 }
