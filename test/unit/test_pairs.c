@@ -56,7 +56,7 @@ typedef enum keys_kind
 	KEYS_SKEWED,				/* any length in bits */
 	KEYS_OF_PREFIXES,			/* one of two prefixes, and any suffix */
 	KEYS_OF_DIGITS,				/* texts of hexadecimal digits */
-	KEYS_SHORT,					/* any length up to 24 bits: low digits first */
+	KEYS_SHORT,					/* any length of 5 to 24 bits: low digits first */
 	KEYS_BY_PLACE,				/* from here on keys depend on their places */
 	KEYS_FROM_BELOW = KEYS_BY_PLACE,
 	KEYS_FROM_ABOVE,
@@ -94,7 +94,7 @@ random_key(keys_kind kind, uint32_t begin_bit)
 	if (kind == KEYS_OF_DIGITS)
 		return text_of_digits(random64());
 	if (kind == KEYS_SHORT)
-		return random64() % 0x1000000 >> random_below(24) << begin_bit;
+		return random64() % 0x1000000 >> random_below(20) << begin_bit;
 	return random_below(3) == 0 ? random_below(5) << begin_bit : random64();
 }
 
