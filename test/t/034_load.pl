@@ -71,7 +71,7 @@ for my $load (@loads)
 	my ($latency) = $out =~ /latency average = ([\d.]+) ms/;
 
 	unlike($err, qr/error|ERROR|aborted/, "$load->{name}: no error");
-	is($node->safe_psql('postgres', 'select count(distinct session), count(*) filter (where digest = ' . $right . ') from results'),
+	is($node->safe_psql('postgres', 'set gpusort.enabled = off; select count(distinct session), count(*) filter (where digest = ' . $right . ') from results'),
 		"$load->{sessions}|$load->{sessions}", "$load->{name}: $load->{sessions} sessions have their rows, all right");
 	my ($device, $memory, $buffers, $failed) = split /\|/,
 	  $node->safe_psql('postgres', 'select jobs, native_device_memory, native_no_buffers, failed from gpusort_stats');
