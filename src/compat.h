@@ -51,7 +51,7 @@
  * option, and fails if a parameter selects partitions. */
 #if PG_VERSION_NUM >= 160000
 #define COMPAT_GENERIC_PLAN \
-	list_make1(makeDefElem("generic_plan", (Node *) makeBoolean(true), -1))
+	list_make1(makeDefElem(pstrdup("generic_plan"), (Node *) makeBoolean(true), -1))
 #else
 #define COMPAT_GENERIC_PLAN NIL
 #endif
