@@ -112,7 +112,7 @@ inner_sorts(PlannerInfo *root, double rows, double groups)
 
 	foreach(lc, root->agginfos)
 	{
-		const Aggref *aggregate = compat_aggref_of(lfirst_node(AggInfo, lc));
+		const Aggref *aggregate = compat_aggref_of((const AggInfo *) lfirst(lc));
 		InnerSort  *sort;
 
 		if (gpusort_order_of_aggregate(aggregate) == NIL &&
