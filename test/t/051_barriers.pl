@@ -28,13 +28,14 @@ sub drop_database_and_tablespace
 	$on->safe_psql('postgres', 'drop tablespace short');
 }
 
-# Before PostgreSQL 17 a wait of ours has no name of its own.
+# Before PostgreSQL 17 a wait of ours has no name of its own, but a service that starts waits for
+# nothing but the call.
 sub in_call
 {
 	my ($on, $pid) = @_;
 
-	return $on->safe_psql('postgres', "select count(*) from pg_stat_activity where pid = $pid and "
-		. "wait_event_type = 'Extension' and wait_event in ('GpusortServiceCall', 'Extension')") eq '1';
+	return $on->safe_psql('postgres', "select count(*) from pg_stat_activity a join gpusort_devices d on d.service_pid = a.pid where a.pid = $pid and "
+		. "d.state = 'starting' and wait_event_type = 'Extension' and wait_event in ('GpusortServiceCall', 'Extension')") eq '1';
 }
 
 # A process that has just taken notice of something may not be back in its wait yet.
@@ -66,12 +67,11 @@ $sorting->finish;
 is($sorting->error, '', 'while sorts go on');
 $sorting->close;
 
-# --- while the device is opened, by a new process of the service
+# --- while the device is opened
+$node->append_conf('postgresql.conf', "gpusort.debug_call_delay = '${delay}s'");
+$node->restart;
+$node->poll_query_until('postgres', 'select service_pid > 0 from gpusort_devices') or die 'no service';
 my $service = service_pid($node);
-$node->safe_psql('postgres', "alter system set gpusort.debug_call_delay = '${delay}s'");
-$node->safe_psql('postgres', "select pg_terminate_backend($service)");
-$node->poll_query_until('postgres', "select service_pid <> $service from gpusort_devices") or die 'no new service';
-$service = service_pid($node);
 wait_for_call($node, $service, 'open');
 drop_database_and_tablespace($node);
 # it is the same call, as opening a device takes one
@@ -82,7 +82,7 @@ is(digest($node, $sorted), $right, 'the rows are right');
 nothing_left_over($node, 'after a call that lasts');
 
 # --- while it exits
-$node->safe_psql('postgres', 'alter system reset gpusort.debug_call_delay');
+$node->adjust_conf('postgresql.conf', 'gpusort.debug_call_delay', '0');
 $node->safe_psql('postgres', 'select pg_reload_conf()');
 $node->safe_psql('postgres', "select pg_terminate_backend($service)");
 drop_database_and_tablespace($node);
