@@ -38,9 +38,7 @@
 
 /*
  * Rows in order are worth it from this many times gpusort.min_rows on, because
- * the Agg sorts again.  20,000 and 50,000 rows took 0.9 to 1.9 of PostgreSQL's
- * time with the host device, whose least number is 20,000, and 100,000 rows 0.6
- * to 1.0.
+ * the Agg sorts again (bench/NOTES.md).
  */
 #define MIN_ROWS_TIMES	5
 
