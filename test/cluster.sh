@@ -221,16 +221,21 @@ stage_postgresql()
 
 # build_and_install TARGET...: builds these targets of make's and installs this
 # checkout into a copy of PostgreSQL, which goes with the cluster.  The installed extension stays as it is.
-# Sets pg_config to the copy's; built_for is the one that was built for.  A script that a test calls with the
+# Sets pg_config to the copy's; GPUSORT_BUILT_FOR is the one that was built for.  Another checkout, in a
+# later call, is installed into the same copy.  A script that a test calls with the
 # copy's PG_CONFIG finds all done.  CUDA code is built for one architecture
 # where the user asked for none: that of this machine's GPU, or of what is
 # built already, else sm_90, since no GPU here will run it.
 build_and_install()
 {
-	local make=${MAKE:-make} jobs built setting
-	local arguments=(PG_CONFIG="$pg_config")
+	local make=${MAKE:-make} jobs built setting arguments
 
-	[ "$pg_config" != "${GPUSORT_STAGED:-}" ] || return 0
+	if [ "$pg_config" != "${GPUSORT_STAGED:-}" ]; then
+		export GPUSORT_BUILT_FOR=$pg_config
+	elif [ -z "$stage" ]; then
+		return 0
+	fi
+	arguments=(PG_CONFIG="$GPUSORT_BUILT_FOR")
 	jobs=$(nproc)
 	for setting in CUDA CUDA_HOME with_llvm CC; do
 		[ -z "${!setting:-}" ] || arguments+=("$setting=${!setting}")
@@ -248,10 +253,11 @@ build_and_install()
 
 	say "building"
 	run_quietly "$make" -s -j"$jobs" "${arguments[@]}" "$@"
-	remove_at_exit
-	export GPUSORT_BUILT_FOR=$pg_config
-	stage_postgresql
-	export GPUSORT_STAGED=$pg_config
+	if [ "$pg_config" = "$GPUSORT_BUILT_FOR" ]; then
+		remove_at_exit
+		stage_postgresql
+		export GPUSORT_STAGED=$pg_config
+	fi
 	run_quietly "$make" -s "${arguments[@]}" DESTDIR="$stage" install
 }
 
