@@ -66,12 +66,16 @@ static void release_jobs(ResourceReleasePhase phase, bool is_commit, bool is_top
 static void
 init_process(void)
 {
-	if (gpusort_wait_event_of_feed != 0)
+	static bool done = false;
+
+	if (done)
 		return;
 	gpusort_wait_event_of_feed = compat_wait_event("GpusortFeed");
 	gpusort_wait_event_of_sort = compat_wait_event("GpusortSort");
 	gpusort_wait_event_of_output = compat_wait_event("GpusortOutput");
 	RegisterResourceReleaseCallback(release_jobs, NULL);
+	/* last, since each of these may fail */
+	done = true;
 }
 
 /* --- failure -------------------------------------------------------------- */

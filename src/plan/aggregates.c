@@ -14,33 +14,57 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "compat.h"
 #include "plan/aggregates.h"
 #include "plan/plan_info.h"
 
-/* Returns the transition function.  *has_sort_operator: it is min or max, or
- * works like them. */
+/* Returns the transition function.  *sort_operator: valid if it is min or max,
+ * or works like them. */
 static Oid
-transition_of(const Aggref *aggregate, bool *has_sort_operator)
+transition_of(const Aggref *aggregate, Oid *sort_operator)
 {
 	HeapTuple	row = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
 	Oid			result = InvalidOid;
 
-	*has_sort_operator = false;
+	*sort_operator = InvalidOid;
 	if (HeapTupleIsValid(row))
 	{
 		result = ((Form_pg_aggregate) GETSTRUCT(row))->aggtransfn;
-		*has_sort_operator = OidIsValid(((Form_pg_aggregate) GETSTRUCT(row))->aggsortop);
+		*sort_operator = ((Form_pg_aggregate) GETSTRUCT(row))->aggsortop;
 		ReleaseSysCache(row);
 	}
 	return result;
+}
+
+/* Are values that are equal by this operator the same byte for byte?  1.0 and
+ * 1.00 are not: min and max return the one that came last.  A btree asks the
+ * same before it merges equal keys. */
+static bool
+equal_values_are_same(const Aggref *aggregate, Oid sort_operator)
+{
+	Oid			type = exprType((Node *) linitial_node(TargetEntry, aggregate->args)->expr);
+	TypeCacheEntry *cache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	Oid			proc;
+
+	/* PostgreSQL raises an error when it compares texts of no collation */
+	if (get_op_opfamily_strategy(sort_operator, cache->btree_opf) == 0 ||
+		(type_is_collatable(type) && !OidIsValid(aggregate->inputcollid)))
+		return false;
+	proc = get_opfamily_proc(cache->btree_opf, cache->btree_opintype, cache->btree_opintype,
+							 BTEQUALIMAGE_PROC);
+	return OidIsValid(proc) &&
+		DatumGetBool(OidFunctionCall1Coll(proc, aggregate->inputcollid,
+										  ObjectIdGetDatum(cache->btree_opintype)));
 }
 
 /* From 16 on, an Agg may rely on the order of its rows.  Only PostgreSQL's own
@@ -48,7 +72,7 @@ transition_of(const Aggref *aggregate, bool *has_sort_operator)
 List *
 gpusort_order_of_aggregate(const Aggref *aggregate)
 {
-	bool		unused;
+	Oid			unused;
 
 	if (compat_relies_on_order(aggregate))
 		return NIL;
@@ -67,9 +91,9 @@ gpusort_order_of_aggregate(const Aggref *aggregate)
 bool
 gpusort_aggregate_ignores_order(const Aggref *aggregate, bool grouped)
 {
-	bool		has_sort_operator;
+	Oid			sort_operator;
 
-	switch (transition_of(aggregate, &has_sort_operator))
+	switch (transition_of(aggregate, &sort_operator))
 	{
 		case F_INT8INC:
 		case F_INT8INC_ANY:
@@ -88,7 +112,8 @@ gpusort_aggregate_ignores_order(const Aggref *aggregate, bool grouped)
 		case F_FLOAT8_ACCUM:
 			return grouped;
 		default:
-			return has_sort_operator;
+			return OidIsValid(sort_operator) &&
+				(grouped || equal_values_are_same(aggregate, sort_operator));
 	}
 }
 
