@@ -4,6 +4,9 @@
  *
  * In:  a complete run, and the plan of its keys.
  * Out: its row words in sorted order, its ties, and its block begins.
+ *
+ * Runs on the thread that finishes the run; idle threads share its parts.
+ * host_ops.c lets no other operation of the job run meanwhile.
  */
 #ifndef GSORT_HOST_SORT_H
 #define GSORT_HOST_SORT_H

@@ -17,7 +17,7 @@
  * to pass parameters to them.  The feed is parallel-aware, so it depends on the
  * parameter that announces a rescan.
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans.  New nodes are in the old nodes' context.
  */
 #include "postgres.h"
 

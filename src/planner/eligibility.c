@@ -8,7 +8,7 @@
  *	    The sort itself lays out the words when it has its first rows
  *	    (row_encodings.c).
  *
- * Runs in the backend that plans.
+ * Runs in the backend that plans, in the planner's memory context.
  */
 #include "postgres.h"
 

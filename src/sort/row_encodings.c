@@ -53,6 +53,7 @@ typedef struct SampledColumn
 	double		bytes;
 } SampledColumn;
 
+/* Adds a row's value to the column's samples and figures. */
 static void
 sample_row(SampledColumn *sampled, TupleTableSlot *slot, GpuSortKeySamples *samples)
 {
