@@ -21,7 +21,7 @@
 /* Memory of a sort of that many rows beside the extents. */
 uint64_t	host_sort_bytes(const gsort_job_options *options, uint64_t rows);
 
-/* The part of it that stays for the gather of keys, if the order is kept. */
+/* The part of it that stays for the gather of keys, if that is retained. */
 uint64_t	host_sort_order_bytes(uint64_t rows);
 
 /*

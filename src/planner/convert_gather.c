@@ -10,7 +10,7 @@
  * workers pack them in any case, or could.  No row goes through a queue of
  * tuples to the leader, nor through the merge there.
  *
- * Statistics of the scanned tables help to lay out keys, so the keys' columns
+ * Statistics of the scanned tables help to encode keys, so the keys' columns
  * are traced down to these tables.
  *
  * The Gather inherits from the Gather Merge all it needs to restart workers and

@@ -1,6 +1,6 @@
 /*
  * column_statistics.c
- *	  Statistics of a key's values from ANALYZE, for a sort that lays out its
+ *	  Statistics of a key's values from ANALYZE, for a sort that encodes its
  *	  keys.
  *
  * In:  the row of pg_statistic that the plan names.

@@ -5,7 +5,7 @@
  *
  * Usage: sort_test [-q] [-s] [-r] [distribution number]
  *
- * Sorts small inputs of all distributions, on emulated chips of all three
+ * Sorts small inputs of all distributions, on emulated chips of both
  * tuning rows (each enforces its own shared memory), and compares row by row.
  * The scratch has guard gaps between its arrays, which must stay intact.  -q:
  * prints failures only; -s: small inputs, and few others; -r: the radix sort
@@ -48,7 +48,7 @@ static bool quiet;
 static bool small;
 static bool radix_only;
 
-/* Shared memory of a block on the chips of the three tuning rows. */
+/* Shared memory of a block on the chips of both tuning rows. */
 static const int chip_bytes[] = {110 << 10, 227 << 10};
 
 template<typename T>
