@@ -1,5 +1,5 @@
-# What a DBA sees of index builds: a line in the log for each, if he asks for it; and what gpusort_why tells of CREATE INDEX,
-# which is what the build then does.
+# Reports on index builds: a line in the log for each build, on request; and the answer of gpusort_why to CREATE INDEX, which
+# the build then confirms.
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ $node->safe_psql('postgres', q{
 	create table small as select * from t limit 500;
 	analyze});
 
-# What the statements log.
+# The log of the statements.
 sub logged
 {
 	my ($sql) = @_;
@@ -50,7 +50,7 @@ sub why
 	return $node->safe_psql('postgres', "set gpusort.index_builds = on; @{[ $settings // '' ]}; select " . ($columns // 'node, sort_key, runs_on, code') . " from gpusort_why(\$why\$$statement\$why\$)");
 }
 
-# Who builds the index in fact, by the counters.
+# The builder of the index, by the counters.
 sub built_by
 {
 	my ($statement, $settings) = @_;
