@@ -52,13 +52,13 @@
 /* A sample takes this part of maintenance_work_mem at most. */
 #define PART_OF_SAMPLE		16
 
-/* Fewer rows of a sample may be in order by chance. */
+/* Fewer rows of it may be in order by chance. */
 #define ROWS_TO_SEE_ORDER_IN 100
 
 /*
- * Speed of PostgreSQL's own build, for the time that a sort may wait.  Builds
- * from 100,000 and 300,000 int8 in random order took 1,300 rows in a
- * millisecond of processor time.  Builds from 100,000 texts took 1,150 rows
+ * Speed of PostgreSQL's own build, for the time that a sort may wait.  In a
+ * millisecond of processor time, builds from 100,000 and 300,000 rows in random
+ * order took 1,300 rows of int8, and those from 100,000 rows 1,150 of texts
  * under C, and 260 under en_US.
  */
 #define NATIVE_ROWS_PER_MS		1200
@@ -187,9 +187,9 @@ take_sample(IndexBuild *build)
 
 /*
  * Is PostgreSQL's own build expected to take less time?  Its sort compares each
- * row once if all lie in order and fit in memory, while the device moves each
- * row several times.  For 100,000 to 300,000 int4 in order, the device took 1.1
- * to 1.4 times the processor time.
+ * row once if all lie in order and fit in memory: the device, which moves each
+ * row several times, took 1.1 to 1.4 times the processor time for 100,000 to
+ * 300,000 int4.
  */
 static bool
 native_costs_less(const IndexBuild *build)

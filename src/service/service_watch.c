@@ -48,7 +48,7 @@ gpusort_service_forget_operations(GpuSortServiceJob *mine)
 	mine->operations = 0;
 }
 
-/* The time starts again after a halt of the service itself. */
+/* The time starts anew after a halt of the service itself. */
 void
 gpusort_service_watch_device(void)
 {

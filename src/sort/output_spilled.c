@@ -71,7 +71,7 @@ next_materialized(SpilledOutput *spilled, bool forward)
 	return slot;
 }
 
-/* Merges again and stores all rows.  The current one stays in the result slot,
+/* Merges anew and stores all rows.  The current one stays in the result slot,
  * since a caller that marks a place may still read it. */
 static void
 materialize(SpilledOutput *spilled)

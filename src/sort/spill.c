@@ -233,7 +233,7 @@ gpusort_run_merge_begin(GpuSortSpill *spill, int first, bool by_order)
 	return merge;
 }
 
-/* The heap is built again, since its sources have moved. */
+/* The heap is built anew, since its sources have moved. */
 void
 gpusort_run_merge_rewind(GpuSortRunMerge *merge)
 {
@@ -346,7 +346,6 @@ show_progress(GpuSortSpill *spill, uint64 bytes)
 	gpusort_job_report(spill->job, GPUSORT_BYTES_SPILLED, spill->bytes + bytes);
 }
 
-/* Writes the job's rows in their full order. */
 static void
 write_rows(GpuSortSpill *spill, GpuSortRun *run)
 {

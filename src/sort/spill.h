@@ -62,7 +62,8 @@ extern bool gpusort_run_merge_follows_order(const GpuSortRunMerge *merge);
 /* Goes back before the first row.  The order of the rows will be the same. */
 extern void gpusort_run_merge_rewind(GpuSortRunMerge *merge);
 
-/* Returns the next row's bytes, valid until the next call.  False: the end. */
+/* Returns the next row's bytes, valid until the next call.  False: there is
+ * none. */
 extern bool gpusort_run_merge_next(GpuSortRunMerge *merge, const char **row);
 
 #endif							/* GPUSORT_SPILL_H */

@@ -1,5 +1,5 @@
-# Barriers, which all processes of a server must absorb: DROP DATABASE and DROP TABLESPACE wait for
-# each process, and so does a promotion from PostgreSQL 19 on.  The service absorbs them while a
+# What all processes of a server have to take notice of: DROP DATABASE and DROP TABLESPACE wait for
+# each of them, and so does a promotion from PostgreSQL 19 on.  The service does so while a
 # call of the device lasts, which gpusort.debug_call_delay makes long, and when it is about to exit.
 use strict;
 use warnings;

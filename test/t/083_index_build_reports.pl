@@ -50,7 +50,7 @@ sub why
 	return $node->safe_psql('postgres', "set gpusort.index_builds = on; @{[ $settings // '' ]}; select " . ($columns // 'node, sort_key, runs_on, code') . " from gpusort_why(\$why\$$statement\$why\$)");
 }
 
-# The builder of the index, by the counters.
+# Who builds the index in fact, by the counters.
 sub built_by
 {
 	my ($statement, $settings) = @_;
