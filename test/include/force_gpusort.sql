@@ -78,7 +78,7 @@ begin
 				  device_sorts);
 end $$;
 
--- The memory and buffers that jobs still hold.  The service closes a job behind the query that had it, so
+-- What jobs still hold.  The service closes a job behind the query that had it, so
 -- this gives it some seconds.
 create function pg_temp.left_over() returns text language plpgsql as $$
 declare
